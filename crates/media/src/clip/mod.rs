@@ -1,0 +1,1 @@
+//! The demo clip's own format.

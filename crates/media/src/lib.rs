@@ -1,0 +1,4 @@
+//! Media: bytes in, units out.
+
+pub mod clip;
+pub mod psnr;

@@ -1,0 +1,1 @@
+//! PSNR of decoded pictures.
