@@ -1,0 +1,296 @@
+//! [`Link`]: one direction of a wire or radio link.
+
+mod config;
+mod loss;
+mod preset;
+mod queue;
+mod stats;
+
+use std::collections::VecDeque;
+
+use anabranch_sansio::{Rate, Rng, Time};
+
+pub use config::{LinkConfig, LinkConfigError, QueueLimit};
+pub use loss::Loss;
+pub use preset::Preset;
+pub use stats::{Drops, LinkStats};
+
+use crate::{DropCause, Element, Packet, Traffic};
+use loss::LossModel;
+use queue::DropTail;
+
+/// A link holds at most this many packets in queue and on the wire together, whatever its limits
+/// say; more are dropped as by a full queue. 1 Gbit/s times 1 s of full packets is a third of it.
+pub const MAX_PACKETS_HELD: usize = 1 << 18;
+
+/// At most this many dropped packets wait to be polled; the oldest is forgotten first.
+const MAX_DROPPED_KEPT: usize = 1 << 10;
+
+/// One direction of a wire or radio link.
+///
+/// A packet waits in a drop-tail queue, is sent at the link's rate, travels for its delay, and is
+/// lost or delivered at the far end: a lost packet has used its share of the rate. Packets never
+/// overtake each other, whatever is changed while they travel.
+///
+/// ```
+/// use anabranch_netsim::{Element, Link, LinkConfig, Packet};
+/// use anabranch_sansio::{FourTuple, Rng, Time};
+///
+/// let mut link = Link::new(LinkConfig::mobile(), Rng::from_u64(7));
+/// let path = FourTuple::new("10.0.0.1:9899".parse()?, "10.0.0.2:9899".parse()?);
+/// link.handle_packet(Time::ZERO, Packet { path, ecn: None, bytes: vec![0; 1_200] });
+/// while let Some(at) = link.poll_timeout() {
+///     if let Some(packet) = link.poll_packet(at) {
+///         println!("{at}: {} bytes on {}", packet.bytes.len(), packet.path);
+///     }
+/// }
+/// # Ok::<(), std::net::AddrParseError>(())
+/// ```
+#[derive(Debug)]
+pub struct Link {
+    config: LinkConfig,
+    is_up: bool,
+    queue: DropTail,
+    sending: Option<Sending>,
+    wire: VecDeque<Arrival>,
+    last_arrival: Time,
+    loss: LossModel,
+    jitter: Rng,
+    stats: LinkStats,
+    dropped: Option<VecDeque<(DropCause, Packet)>>,
+}
+
+impl Link {
+    /// A link that is up and empty. All its randomness comes from `rng`.
+    #[must_use]
+    pub fn new(config: LinkConfig, mut rng: Rng) -> Self {
+        Self {
+            is_up: true,
+            queue: DropTail::default(),
+            sending: None,
+            wire: VecDeque::new(),
+            last_arrival: Time::ZERO,
+            loss: LossModel::new(config.loss, rng.fork()),
+            jitter: rng,
+            stats: LinkStats::default(),
+            dropped: None,
+            config,
+        }
+    }
+
+    /// The configuration in force.
+    #[must_use]
+    pub fn config(&self) -> &LinkConfig {
+        &self.config
+    }
+
+    /// Changes everything that is configured, at `now`.
+    ///
+    /// What has been sent of the current packet stays sent; the rest goes at the new rate. Packets
+    /// on the wire keep their time of arrival, and later ones arrive after them. The new loss model
+    /// starts afresh and meets packets on the wire too. A shorter queue drops nothing that waits.
+    pub fn reconfigure(&mut self, now: Time, config: LinkConfig) {
+        self.advance(now);
+        if let Some(sending) = &mut self.sending {
+            sending.change_rate(now, self.config.rate, config.rate);
+        }
+        if self.config.loss != config.loss {
+            self.loss.reconfigure(config.loss);
+        }
+        self.config = config;
+        self.advance(now);
+    }
+
+    /// Takes the link down: what waits, is being sent or travels is lost, and so is all that comes
+    /// until [`restore`](Self::restore). What has arrived by `now` can still be polled.
+    pub fn cut(&mut self, now: Time) {
+        self.advance(now);
+        self.is_up = false;
+        let arrived = self.wire.partition_point(|arrival| arrival.at <= now);
+        let travelling = self.wire.split_off(arrived);
+        self.stats.on_wire = Traffic::default();
+        for arrival in &self.wire {
+            self.stats.on_wire.add(&arrival.packet);
+        }
+        for arrival in travelling {
+            self.drop_packet(DropCause::Cut, arrival.packet);
+        }
+        if let Some(sending) = self.sending.take() {
+            self.drop_packet(DropCause::Cut, sending.packet);
+        }
+        while let Some(packet) = self.queue.pop() {
+            self.drop_packet(DropCause::Cut, packet);
+        }
+        self.last_arrival = now;
+    }
+
+    /// Brings the link up again, empty.
+    pub fn restore(&mut self) {
+        self.is_up = true;
+    }
+
+    /// False between [`cut`](Self::cut) and [`restore`](Self::restore).
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.is_up
+    }
+
+    /// What went in and what became of it, as of the last call with a time.
+    #[must_use]
+    pub fn stats(&self) -> LinkStats {
+        LinkStats {
+            queued: self.queue.held(),
+            sending: self.sending.as_ref().map_or_else(Traffic::default, Sending::traffic),
+            ..self.stats
+        }
+    }
+
+    /// Keeps dropped packets for [`Element::poll_dropped`].
+    pub fn keep_dropped(&mut self) {
+        self.dropped.get_or_insert_default();
+    }
+
+    fn enqueue(&mut self, now: Time, packet: Packet) {
+        let Some(rate) = self.config.rate else {
+            return self.travel(now, packet);
+        };
+        if self.sending.is_none() {
+            self.sending = Some(Sending::start(now, packet, rate));
+            return;
+        }
+        if let Err(packet) = self.queue.push(packet, self.config.queue) {
+            self.drop_packet(DropCause::Queue, packet);
+        }
+    }
+
+    /// Moves on to the wire whatever has been sent by `now`.
+    fn advance(&mut self, now: Time) {
+        while let Some(sending) = self.sending.take_if(|sending| sending.done_at <= now) {
+            self.travel(sending.done_at, sending.packet);
+            let Some(next) = self.queue.pop() else { return };
+            match self.config.rate {
+                Some(rate) => self.sending = Some(Sending::start(sending.done_at, next, rate)),
+                None => self.flush(sending.done_at, next),
+            }
+        }
+    }
+
+    /// Sends what waited for a rate that is now unlimited.
+    fn flush(&mut self, now: Time, first: Packet) {
+        self.travel(now, first);
+        while let Some(packet) = self.queue.pop() {
+            self.travel(now, packet);
+        }
+    }
+
+    fn travel(&mut self, now: Time, packet: Packet) {
+        let jitter = self.config.jitter.as_nanos() as u64;
+        let extra = if jitter == 0 { 0 } else { self.jitter.range(0..jitter.saturating_add(1)) };
+        let arrival = now + self.config.delay + std::time::Duration::from_nanos(extra);
+        self.last_arrival = self.last_arrival.max(arrival);
+        self.stats.on_wire.add(&packet);
+        self.wire.push_back(Arrival { at: self.last_arrival, packet });
+    }
+
+    fn drop_packet(&mut self, cause: DropCause, packet: Packet) {
+        self.stats.dropped.count(cause, &packet);
+        let Some(dropped) = &mut self.dropped else { return };
+        if dropped.len() == MAX_DROPPED_KEPT {
+            dropped.pop_front();
+        }
+        dropped.push_back((cause, packet));
+    }
+}
+
+impl Element for Link {
+    fn handle_packet(&mut self, now: Time, packet: Packet) {
+        self.stats.offered.add(&packet);
+        if !self.is_up {
+            return self.drop_packet(DropCause::Cut, packet);
+        }
+        if packet.ip_len() > usize::from(self.config.mtu) {
+            return self.drop_packet(DropCause::Mtu, packet);
+        }
+        self.advance(now);
+        if self.wire.len() + self.queue.len() >= MAX_PACKETS_HELD {
+            return self.drop_packet(DropCause::Queue, packet);
+        }
+        self.enqueue(now, packet);
+    }
+
+    fn poll_packet(&mut self, now: Time) -> Option<Packet> {
+        self.advance(now);
+        loop {
+            let arrival = self.wire.pop_front_if(|arrival| arrival.at <= now)?;
+            self.stats.on_wire.remove(&arrival.packet);
+            if self.loss.loses_next() {
+                self.drop_packet(DropCause::Loss, arrival.packet);
+                continue;
+            }
+            self.stats.delivered.add(&arrival.packet);
+            return Some(arrival.packet);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        if let Some(arrival) = self.wire.front() {
+            return Some(arrival.at);
+        }
+        let sending = self.sending.as_ref()?;
+        let at = sending.done_at + self.config.delay;
+        (at < Time::MAX).then_some(at)
+    }
+
+    fn poll_dropped(&mut self) -> Option<(DropCause, Packet)> {
+        self.dropped.as_mut()?.pop_front()
+    }
+}
+
+/// A packet on its way over the wire.
+#[derive(Debug)]
+struct Arrival {
+    at: Time,
+    packet: Packet,
+}
+
+/// The packet that is being put on the wire.
+#[derive(Debug)]
+struct Sending {
+    packet: Packet,
+    /// What is left to send from `since` on, in bits times 10^9: divided by the rate in bit/s, it
+    /// gives nanoseconds.
+    work: u64,
+    since: Time,
+    done_at: Time,
+}
+
+/// The work of one byte. 65,535 bytes are under 2^49.
+const WORK_PER_BYTE: u64 = 8 * 1_000_000_000;
+
+impl Sending {
+    fn start(now: Time, packet: Packet, rate: Rate) -> Self {
+        let work = packet.ip_len() as u64 * WORK_PER_BYTE;
+        Self { packet, work, since: now, done_at: done_at(now, work, Some(rate)) }
+    }
+
+    fn change_rate(&mut self, now: Time, old: Option<Rate>, new: Option<Rate>) {
+        let bps = old.map_or(0, Rate::as_bps);
+        let done = u128::from(now.saturating_since(self.since).as_nanos() as u64) * u128::from(bps);
+        self.work = self.work.saturating_sub(u64::try_from(done).unwrap_or(u64::MAX));
+        self.since = now;
+        self.done_at = done_at(now, self.work, new);
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic { packets: 1, bytes: self.packet.ip_len() as u64 }
+    }
+}
+
+/// Rounds up to the nanosecond, so that no packet is faster than the rate.
+fn done_at(since: Time, work: u64, rate: Option<Rate>) -> Time {
+    match rate.map(Rate::as_bps) {
+        None => since,
+        Some(0) => Time::MAX,
+        Some(bps) => since + std::time::Duration::from_nanos(work.div_ceil(bps)),
+    }
+}

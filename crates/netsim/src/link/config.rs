@@ -1,0 +1,185 @@
+//! [`LinkConfig`]: all that can be chosen about a link, as Rust and as data.
+
+use std::time::Duration;
+
+use anabranch_sansio::Rate;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{Loss, Preset};
+
+/// Delays and jitters are at most this long: an hour.
+const MAX_DELAY: Duration = Duration::from_secs(3_600);
+/// Rates are at most this high: 1 Tbit/s.
+const MAX_RATE: Rate = Rate::mbps(1_000_000);
+
+/// All that can be chosen about a link. The default is a perfect link: unlimited rate, no delay.
+///
+/// As data (TOML or JSON), each field may be left out; then it is the preset's if one is named, and
+/// the default otherwise:
+///
+/// | field | unit or form |
+/// |---|---|
+/// | `preset` | the name of a [`Preset`] |
+/// | `rate_mbps` | Mbit/s of IP packets, or `"unlimited"` |
+/// | `delay_ms` | ms one way |
+/// | `jitter_ms` | ms, drawn uniformly from 0 to this and added to the delay |
+/// | `queue` | `{ packets = 100 }` or `{ bytes = 65536 }` |
+/// | `loss` | `"none"`, `{ uniform = { probability = 0.01 } }`, or `{ gilbert_elliott = { p = 0.01, r = 0.3 } }` with `loss_good = 0` and `loss_bad = 1` unless given |
+/// | `mtu_bytes` | bytes of an IP packet |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "LinkData", into = "LinkData")]
+pub struct LinkConfig {
+    /// How many bits of IP packets are sent per second; `None` is unlimited. Default `None`.
+    pub rate: Option<Rate>,
+    /// How long a packet travels after it was sent. Default 0.
+    pub delay: Duration,
+    /// Up to this much, drawn uniformly per packet, is added to the delay. As packets stay in
+    /// order, one that is held up holds up those behind it. Default 0.
+    pub jitter: Duration,
+    /// How much may wait while another packet is being sent. Default 1,000 packets, as Linux
+    /// gives an interface (`txqueuelen`).
+    pub queue: QueueLimit,
+    /// Which packets do not arrive. Default none.
+    pub loss: Loss,
+    /// The longest IP packet, in bytes. Longer ones are dropped, as if all forbade fragmentation.
+    /// Default 65,535, the longest there is.
+    pub mtu: u16,
+}
+
+impl Default for LinkConfig {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            delay: Duration::ZERO,
+            jitter: Duration::ZERO,
+            queue: QueueLimit::default(),
+            loss: Loss::None,
+            mtu: u16::MAX,
+        }
+    }
+}
+
+/// How much may wait in a queue. The packet that is being sent does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueLimit {
+    /// This many packets of any length.
+    Packets(u32),
+    /// This many IP bytes ([`Packet::ip_len`](crate::Packet::ip_len)).
+    Bytes(u64),
+}
+
+impl QueueLimit {
+    /// As many bytes as `rate` sends in `span`.
+    #[must_use]
+    pub fn lasting(span: Duration, rate: Rate) -> Self {
+        Self::Bytes(rate.bytes_in(span))
+    }
+}
+
+impl Default for QueueLimit {
+    fn default() -> Self {
+        Self::Packets(1_000)
+    }
+}
+
+/// Data that describe no link.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+#[non_exhaustive]
+pub enum LinkConfigError {
+    /// The rate is negative, not a number or beyond what the simulator counts.
+    #[error("rate_mbps = {mbps} is no rate: give 0 to 1000000 Mbit/s, or \"unlimited\"")]
+    Rate {
+        /// The number given.
+        mbps: f64,
+    },
+    /// A delay is negative, not a number or beyond what the simulator counts.
+    #[error("{field} = {ms} is no delay: give 0 to 3600000 milliseconds")]
+    Delay {
+        /// Which field: `delay_ms` or `jitter_ms`.
+        field: &'static str,
+        /// The number given.
+        ms: f64,
+    },
+}
+
+/// A [`LinkConfig`] as it is written down.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkData {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preset: Option<Preset>,
+    rate_mbps: Option<RateData>,
+    delay_ms: Option<f64>,
+    jitter_ms: Option<f64>,
+    queue: Option<QueueLimit>,
+    loss: Option<Loss>,
+    mtu_bytes: Option<u16>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged, expecting = "rate_mbps must be a number of Mbit/s or \"unlimited\"")]
+enum RateData {
+    Mbps(f64),
+    Word(RateWord),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RateWord {
+    Unlimited,
+}
+
+impl TryFrom<LinkData> for LinkConfig {
+    type Error = LinkConfigError;
+
+    fn try_from(data: LinkData) -> Result<Self, LinkConfigError> {
+        let base = data.preset.map_or_else(Self::default, Preset::config);
+        Ok(Self {
+            rate: data.rate_mbps.map_or(Ok(base.rate), rate_from)?,
+            delay: data.delay_ms.map_or(Ok(base.delay), |ms| duration_from("delay_ms", ms))?,
+            jitter: data.jitter_ms.map_or(Ok(base.jitter), |ms| duration_from("jitter_ms", ms))?,
+            queue: data.queue.unwrap_or(base.queue),
+            loss: data.loss.unwrap_or(base.loss),
+            mtu: data.mtu_bytes.unwrap_or(base.mtu),
+        })
+    }
+}
+
+impl From<LinkConfig> for LinkData {
+    fn from(config: LinkConfig) -> Self {
+        let rate = match config.rate {
+            Some(rate) => RateData::Mbps(rate.as_mbps_f64()),
+            None => RateData::Word(RateWord::Unlimited),
+        };
+        Self {
+            preset: None,
+            rate_mbps: Some(rate),
+            delay_ms: Some(millis(config.delay)),
+            jitter_ms: Some(millis(config.jitter)),
+            queue: Some(config.queue),
+            loss: Some(config.loss),
+            mtu_bytes: Some(config.mtu),
+        }
+    }
+}
+
+fn rate_from(data: RateData) -> Result<Option<Rate>, LinkConfigError> {
+    let RateData::Mbps(mbps) = data else { return Ok(None) };
+    if !(0.0..=MAX_RATE.as_mbps_f64()).contains(&mbps) {
+        return Err(LinkConfigError::Rate { mbps });
+    }
+    Ok(Some(Rate::bps((mbps * 1e6).round() as u64)))
+}
+
+fn duration_from(field: &'static str, ms: f64) -> Result<Duration, LinkConfigError> {
+    if !(0.0..=millis(MAX_DELAY)).contains(&ms) {
+        return Err(LinkConfigError::Delay { field, ms });
+    }
+    Ok(Duration::from_nanos((ms * 1e6).round() as u64))
+}
+
+fn millis(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}

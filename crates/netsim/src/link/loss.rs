@@ -1,0 +1,183 @@
+//! [`Loss`] and [`LossModel`]: which packets a link loses.
+
+use anabranch_sansio::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::Probability;
+
+/// Which packets a link loses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Loss {
+    /// None.
+    #[default]
+    None,
+    /// Each packet independently.
+    Uniform {
+        /// Probability that a packet is lost.
+        probability: Probability,
+    },
+    /// Two states, good and bad, with a loss probability each (Gilbert 1960, Elliott 1963; the
+    /// names follow Hasslinger and Hohlfeld 2008, who write `1 - k` and `1 - h` for the losses). The
+    /// chain starts in the good state and moves once per packet, after the packet.
+    GilbertElliott {
+        /// Probability of going from good to bad.
+        p: Probability,
+        /// Probability of going from bad to good: a bad period lasts `1 / r` packets on average.
+        r: Probability,
+        /// Loss probability in the good state, `1 - k`. Default 0.
+        #[serde(default)]
+        loss_good: Probability,
+        /// Loss probability in the bad state, `1 - h`. Default 1.
+        #[serde(default = "always")]
+        loss_bad: Probability,
+    },
+}
+
+fn always() -> Probability {
+    Probability::ALWAYS
+}
+
+impl Loss {
+    /// Each packet with the given probability, saturated to 0 to 1.
+    #[must_use]
+    pub fn uniform(probability: f64) -> Self {
+        Self::Uniform { probability: Probability::saturating(probability) }
+    }
+
+    /// A simple Gilbert model by its results: the share of packets lost, and the mean number lost
+    /// in a row (at least 1). Saturates where no such model exists.
+    #[must_use]
+    pub fn bursts(share: f64, mean_length: f64) -> Self {
+        let r = 1.0 / mean_length.max(1.0);
+        // share = p / (p + r), solved for p.
+        let p = share * r / (1.0 - share).max(f64::MIN_POSITIVE);
+        Self::GilbertElliott {
+            p: Probability::saturating(p),
+            r: Probability::saturating(r),
+            loss_good: Probability::NEVER,
+            loss_bad: Probability::ALWAYS,
+        }
+    }
+
+    /// The share of packets lost in the long run.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Self::None => 0.0,
+            Self::Uniform { probability } => probability.as_f64(),
+            Self::GilbertElliott { p, r, loss_good, loss_bad } => {
+                let (p, r) = (p.as_f64(), r.as_f64());
+                // A chain that never moves stays in the good state, where it starts.
+                let bad = if p == 0.0 { 0.0 } else { p / (p + r) };
+                bad * loss_bad.as_f64() + (1.0 - bad) * loss_good.as_f64()
+            }
+        }
+    }
+}
+
+/// A [`Loss`] at work: its generator and the state of its chain.
+#[derive(Debug)]
+pub(super) struct LossModel {
+    loss: Loss,
+    rng: Rng,
+    is_bad: bool,
+}
+
+impl LossModel {
+    pub(super) fn new(loss: Loss, rng: Rng) -> Self {
+        Self { loss, rng, is_bad: false }
+    }
+
+    pub(super) fn reconfigure(&mut self, loss: Loss) {
+        self.loss = loss;
+        self.is_bad = false;
+    }
+
+    /// Decides on one packet.
+    pub(super) fn loses_next(&mut self) -> bool {
+        match self.loss {
+            Loss::None => false,
+            Loss::Uniform { probability } => self.rng.chance(probability.as_f64()),
+            Loss::GilbertElliott { p, r, loss_good, loss_bad } => {
+                let (loss, turn) = if self.is_bad { (loss_bad, r) } else { (loss_good, p) };
+                let is_lost = self.rng.chance(loss.as_f64());
+                self.is_bad ^= self.rng.chance(turn.as_f64());
+                is_lost
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKETS: usize = 200_000;
+
+    fn losses(loss: Loss, seed: u64) -> Vec<bool> {
+        let mut model = LossModel::new(loss, Rng::from_u64(seed));
+        (0..PACKETS).map(|_| model.loses_next()).collect()
+    }
+
+    fn share(losses: &[bool]) -> f64 {
+        losses.iter().filter(|lost| **lost).count() as f64 / losses.len() as f64
+    }
+
+    fn mean_burst(losses: &[bool]) -> f64 {
+        let lost = losses.iter().filter(|lost| **lost).count();
+        let bursts = losses.chunk_by(|a, b| a == b).filter(|run| run[0]).count();
+        lost as f64 / bursts as f64
+    }
+
+    #[test]
+    fn uniform_loss_stays_within_binomial_bounds() {
+        for (seed, probability) in [(1, 0.001), (2, 0.01), (3, 0.1), (4, 0.5)] {
+            let measured = share(&losses(Loss::uniform(probability), seed));
+            let sigma = (probability * (1.0 - probability) / PACKETS as f64).sqrt();
+            assert!((measured - probability).abs() < 4.0 * sigma, "{measured} at {probability}");
+        }
+    }
+
+    #[test]
+    fn uniform_loss_has_no_memory() {
+        // The mean length of a run of losses is 1 / (1 - p) when they are independent.
+        let measured = mean_burst(&losses(Loss::uniform(0.2), 5));
+        assert!((measured - 1.25).abs() < 0.02, "mean run of {measured}");
+    }
+
+    #[test]
+    fn gilbert_elliott_meets_its_stationary_loss_and_burst_length() {
+        for (seed, rate, length) in [(1, 0.01, 3.0), (2, 0.05, 5.0), (3, 0.1, 20.0)] {
+            let loss = Loss::bursts(rate, length);
+            let drawn = losses(loss, seed);
+            assert!((loss.mean() - rate).abs() < 1e-12, "model of {rate} says {}", loss.mean());
+            assert!((share(&drawn) / rate - 1.0).abs() < 0.1, "{} lost", share(&drawn));
+            let burst = mean_burst(&drawn);
+            assert!((burst / length - 1.0).abs() < 0.1, "mean burst of {burst}, not {length}");
+        }
+    }
+
+    #[test]
+    fn gilbert_elliott_loses_in_both_states_by_their_probabilities() {
+        let of = Probability::saturating;
+        let loss = Loss::GilbertElliott {
+            p: of(0.02),
+            r: of(0.1),
+            loss_good: of(0.01),
+            loss_bad: of(0.4),
+        };
+        let expected = (0.1 * 0.01 + 0.02 * 0.4) / 0.12;
+        assert!((loss.mean() - expected).abs() < 1e-12);
+        let measured = share(&losses(loss, 6));
+        assert!((measured / expected - 1.0).abs() < 0.05, "{measured}, not {expected}");
+    }
+
+    #[test]
+    fn no_loss_loses_nothing_and_certain_loss_everything() {
+        assert_eq!(share(&losses(Loss::None, 1)), 0.0);
+        assert_eq!(share(&losses(Loss::uniform(1.0), 1)), 1.0);
+        assert_eq!(share(&losses(Loss::bursts(0.0, 5.0), 1)), 0.0);
+        assert_eq!(Loss::bursts(0.0, 5.0).mean(), 0.0);
+    }
+}
