@@ -27,8 +27,7 @@ impl Probability {
     /// The nearest probability; 0 for what is not a number.
     #[must_use]
     pub fn saturating(value: f64) -> Self {
-        // max ignores an operand that is not a number.
-        Self(value.max(0.0).min(1.0))
+        if value.is_nan() { Self::NEVER } else { Self(value.clamp(0.0, 1.0)) }
     }
 
     /// The value.

@@ -1,0 +1,260 @@
+//! [`Pair`]: two machines of one kind that talk over one or several paths.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use anabranch_sansio::{FourTuple, Machine, Rng, Time};
+use thiserror::Error;
+
+use crate::{Duplex, DuplexConfig, HostError, HostId, RouteError, Simulation, SimulationError};
+
+/// The port of both ends unless told otherwise (RFC 6951 section 4: SCTP over UDP).
+const PORT: u16 = 9_899;
+
+/// Two machines of one kind that talk over one or several paths: the usual test.
+///
+/// The client begins, by the caller's choice of words; the network treats both alike.
+///
+/// ```no_run
+/// use anabranch_netsim::{LinkConfig, Pair};
+/// # use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+/// # struct Endpoint;
+/// # impl Endpoint {
+/// #     fn new(_: &[FourTuple], _: Rng) -> Self { Self }
+/// #     fn connect(&mut self, _: Time) {}
+/// #     fn is_connected(&self) -> bool { true }
+/// # }
+/// # impl Machine for Endpoint {
+/// #     type Event = ();
+/// #     fn handle_datagram(&mut self, _: Time, _: Datagram<'_>) {}
+/// #     fn handle_timeout(&mut self, _: Time) {}
+/// #     fn poll_transmit(&mut self, _: Time, _: &mut Vec<u8>) -> Option<Transmit> { None }
+/// #     fn poll_timeout(&self) -> Option<Wakeup> { None }
+/// #     fn poll_event(&mut self) -> Option<()> { None }
+/// # }
+/// let links = [LinkConfig::wifi().into(), LinkConfig::mobile().into()];
+/// let mut pair = Pair::new(7, &links, |_side, paths, rng| Endpoint::new(paths, rng));
+/// pair.act_client(|client, now| client.connect(now))?;
+/// pair.cut(0);
+/// pair.run_until(|client, server| client.is_connected() && server.is_connected(), 1_000)?;
+/// # Ok::<(), anabranch_netsim::SimulationError>(())
+/// ```
+pub struct Pair<M: Machine> {
+    /// What runs them, for all that has no shorter word here.
+    pub sim: Simulation<M>,
+    paths: Vec<PairPath>,
+}
+
+/// One path of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PairPath {
+    /// As the client sees it.
+    pub addresses: FourTuple,
+    /// Forward is from client to server.
+    pub links: Duplex,
+}
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The one that begins.
+    Client,
+    /// The other one.
+    Server,
+}
+
+/// The client's host.
+pub const CLIENT: HostId = HostId::nth(0);
+/// The server's host.
+pub const SERVER: HostId = HostId::nth(1);
+
+/// Paths that make no pair.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PairError {
+    /// An address is on both sides.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A path has addresses of two families.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+}
+
+impl<M: Machine> Pair<M> {
+    /// A pair with one path per configuration, named `path 0`, `path 1` and so on: path `n` goes from
+    /// 10.n.0.1 to 10.n.0.2, port 9899 on both sides.
+    ///
+    /// `make` is called once per side with the paths as that side sees them and a generator.
+    ///
+    /// # Panics
+    /// With more than 256 paths.
+    pub fn new(
+        seed: u64,
+        links: &[DuplexConfig],
+        make: impl FnMut(Side, &[FourTuple], Rng) -> M,
+    ) -> Self {
+        let paths: Vec<_> =
+            links.iter().enumerate().map(|(n, config)| (standard_path(n), *config)).collect();
+        match Self::with_paths(seed, &paths, make) {
+            Ok(pair) => pair,
+            Err(error) => panic!("standard paths are distinct: {error}"),
+        }
+    }
+
+    /// A pair whose paths have these addresses, seen from the client. Several paths may share an
+    /// address of one side, as two interfaces towards one server do.
+    ///
+    /// # Errors
+    /// An address is on both sides, or a path mixes IPv4 and IPv6.
+    pub fn with_paths(
+        seed: u64,
+        paths: &[(FourTuple, DuplexConfig)],
+        mut make: impl FnMut(Side, &[FourTuple], Rng) -> M,
+    ) -> Result<Self, PairError> {
+        let mut sim = Simulation::new(seed);
+        for side in [Side::Client, Side::Server] {
+            let seen: Vec<_> = paths.iter().map(|(path, _)| side.view(*path)).collect();
+            let mut addresses: Vec<IpAddr> = seen.iter().map(|path| path.local.ip()).collect();
+            addresses.sort();
+            addresses.dedup();
+            let machine = make(side, &seen, sim.fork_rng());
+            sim.add_host(side.name(), &addresses, machine)?;
+        }
+        let mut joined = Vec::new();
+        for (n, (addresses, config)) in paths.iter().enumerate() {
+            let ends = (addresses.local.ip(), addresses.remote.ip());
+            let links = sim.network_mut().connect(&format!("path {n}"), ends, *config)?;
+            joined.push(PairPath { addresses: *addresses, links });
+        }
+        Ok(Self { sim, paths: joined })
+    }
+
+    /// The client.
+    #[must_use]
+    pub fn client(&self) -> &M {
+        self.sim.machine(CLIENT)
+    }
+
+    /// The client, to be changed: see [`Simulation::machine_mut`].
+    pub fn client_mut(&mut self) -> &mut M {
+        self.sim.machine_mut(CLIENT)
+    }
+
+    /// The server.
+    #[must_use]
+    pub fn server(&self) -> &M {
+        self.sim.machine(SERVER)
+    }
+
+    /// The server, to be changed: see [`Simulation::machine_mut`].
+    pub fn server_mut(&mut self) -> &mut M {
+        self.sim.machine_mut(SERVER)
+    }
+
+    /// Calls the client with the present time and drains it: see [`Simulation::act`].
+    ///
+    /// # Errors
+    /// The machine does not stop sending.
+    pub fn act_client<T>(
+        &mut self,
+        action: impl FnOnce(&mut M, Time) -> T,
+    ) -> Result<T, SimulationError> {
+        self.sim.act(CLIENT, action)
+    }
+
+    /// Calls the server with the present time and drains it: see [`Simulation::act`].
+    ///
+    /// # Errors
+    /// The machine does not stop sending.
+    pub fn act_server<T>(
+        &mut self,
+        action: impl FnOnce(&mut M, Time) -> T,
+    ) -> Result<T, SimulationError> {
+        self.sim.act(SERVER, action)
+    }
+
+    /// The present time.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.sim.now()
+    }
+
+    /// The paths in order.
+    #[must_use]
+    pub fn paths(&self) -> &[PairPath] {
+        &self.paths
+    }
+
+    /// Runs until `is_done`, which sees the client and the server: see [`Simulation::run_until`].
+    ///
+    /// # Errors
+    /// As [`Simulation::run_until`].
+    pub fn run_until(
+        &mut self,
+        mut is_done: impl FnMut(&M, &M) -> bool,
+        max_steps: u64,
+    ) -> Result<(), SimulationError> {
+        self.sim.run_until(|sim| is_done(sim.machine(CLIENT), sim.machine(SERVER)), max_steps)
+    }
+
+    /// Runs for `span`: see [`Simulation::run_to`].
+    ///
+    /// # Errors
+    /// As [`Simulation::step`].
+    pub fn run_for(&mut self, span: Duration) -> Result<(), SimulationError> {
+        self.sim.run_for(span)
+    }
+
+    /// Takes both links of a path down.
+    ///
+    /// # Panics
+    /// If there is no such path.
+    pub fn cut(&mut self, path: usize) {
+        let links = self.paths[path].links;
+        self.sim.cut(links.forward);
+        self.sim.cut(links.backward);
+    }
+
+    /// Brings both links of a path up again.
+    ///
+    /// # Panics
+    /// If there is no such path.
+    pub fn restore(&mut self, path: usize) {
+        let links = self.paths[path].links;
+        self.sim.restore(links.forward);
+        self.sim.restore(links.backward);
+    }
+
+    /// Changes both links of a path.
+    ///
+    /// # Panics
+    /// If there is no such path.
+    pub fn reconfigure(&mut self, path: usize, config: impl Into<DuplexConfig>) {
+        let (links, config) = (self.paths[path].links, config.into());
+        self.sim.reconfigure(links.forward, config.forward);
+        self.sim.reconfigure(links.backward, config.backward);
+    }
+}
+
+impl Side {
+    /// `client` or `server`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+
+    fn view(self, path: FourTuple) -> FourTuple {
+        match self {
+            Self::Client => path,
+            Self::Server => path.reversed(),
+        }
+    }
+}
+
+fn standard_path(n: usize) -> FourTuple {
+    let net = u8::try_from(n).unwrap_or_else(|_| panic!("path {n}: there are 256 at most"));
+    FourTuple::new(([10, net, 0, 1], PORT).into(), ([10, net, 0, 2], PORT).into())
+}

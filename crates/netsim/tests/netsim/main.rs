@@ -1,0 +1,4 @@
+//! Machines on simulated networks, by theme.
+
+mod machines;
+mod simulation;
