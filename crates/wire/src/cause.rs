@@ -1,0 +1,312 @@
+//! [`ErrorCause`]: why an ABORT or an ERROR was sent.
+
+mod abort;
+mod address;
+mod cause_code;
+mod handshake;
+mod stream;
+mod unrecognized;
+
+use std::fmt;
+
+pub use cause_code::CauseCode;
+
+use crate::tlv::{self, Tlv};
+use crate::{DecodeError, Items, ParameterType, StreamId, Tsn};
+
+/// An error cause of any code. Displays in plain words.
+///
+/// RFC 9260 section 3.3.10:
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |          Cause Code           |         Cause Length          |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// /                  Cause-Specific Information                   /
+/// \                                                               \
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCause<'a> {
+    /// A DATA chunk on a stream that does not exist.
+    InvalidStreamIdentifier {
+        /// The stream it named.
+        stream: StreamId,
+    },
+    /// An INIT or INIT ACK without a parameter it must have.
+    MissingMandatoryParameter {
+        /// The types of the parameters that are missing.
+        missing: Items<'a, ParameterType>,
+    },
+    /// A State Cookie that has expired.
+    StaleCookie {
+        /// How long ago, in microseconds; 0 if the sender does not say.
+        measure_us: u32,
+    },
+    /// The sender has no room for the association.
+    OutOfResource,
+    /// An address parameter, whole, that the sender cannot use.
+    UnresolvableAddress(&'a [u8]),
+    /// A chunk, whole, of a type that the sender does not know.
+    UnrecognizedChunkType(&'a [u8]),
+    /// A fixed field of an INIT or INIT ACK with a forbidden value.
+    InvalidMandatoryParameter,
+    /// Parameters of an INIT ACK, whole, that the sender does not know.
+    UnrecognizedParameters(&'a [u8]),
+    /// A DATA chunk without user data.
+    NoUserData {
+        /// The chunk's TSN.
+        tsn: Tsn,
+    },
+    /// A COOKIE ECHO while the association shuts down.
+    CookieReceivedWhileShuttingDown,
+    /// An INIT on an existing association with addresses that were not part of it, as whole
+    /// parameters.
+    RestartWithNewAddresses(&'a [u8]),
+    /// The upper layer asked for the abort; its reason.
+    UserInitiatedAbort(&'a [u8]),
+    /// Another rule was broken; more about it, in the sender's form.
+    ProtocolViolation(&'a [u8]),
+    /// An INIT on an existing association from another UDP encapsulation port.
+    NewEncapsulationPort {
+        /// The port that the association uses.
+        current: u16,
+        /// The port that the INIT came from.
+        new: u16,
+    },
+    /// A cause that this crate does not know.
+    Unknown {
+        /// Its code.
+        code: CauseCode,
+        /// Its Cause-Specific Information.
+        value: &'a [u8],
+    },
+}
+
+impl<'a> ErrorCause<'a> {
+    fn decode(tlv: Tlv<'a>) -> Result<Self, DecodeError> {
+        Ok(match CauseCode(tlv.ty) {
+            CauseCode::INVALID_STREAM_IDENTIFIER => {
+                Self::InvalidStreamIdentifier { stream: stream::decode_invalid_stream(tlv)? }
+            }
+            CauseCode::MISSING_MANDATORY_PARAMETER => {
+                Self::MissingMandatoryParameter { missing: handshake::decode_missing(tlv)? }
+            }
+            CauseCode::STALE_COOKIE => {
+                Self::StaleCookie { measure_us: handshake::decode_stale_cookie(tlv)? }
+            }
+            CauseCode::OUT_OF_RESOURCE => plain(tlv, Self::OutOfResource)?,
+            CauseCode::UNRESOLVABLE_ADDRESS => Self::UnresolvableAddress(tlv.value),
+            CauseCode::UNRECOGNIZED_CHUNK_TYPE => Self::UnrecognizedChunkType(tlv.value),
+            CauseCode::INVALID_MANDATORY_PARAMETER => plain(tlv, Self::InvalidMandatoryParameter)?,
+            CauseCode::UNRECOGNIZED_PARAMETERS => Self::UnrecognizedParameters(tlv.value),
+            CauseCode::NO_USER_DATA => Self::NoUserData { tsn: stream::decode_no_user_data(tlv)? },
+            CauseCode::COOKIE_RECEIVED_WHILE_SHUTTING_DOWN => {
+                plain(tlv, Self::CookieReceivedWhileShuttingDown)?
+            }
+            CauseCode::RESTART_WITH_NEW_ADDRESSES => Self::RestartWithNewAddresses(tlv.value),
+            CauseCode::USER_INITIATED_ABORT => Self::UserInitiatedAbort(tlv.value),
+            CauseCode::PROTOCOL_VIOLATION => Self::ProtocolViolation(tlv.value),
+            CauseCode::NEW_ENCAPSULATION_PORT => {
+                let (current, new) = address::decode_new_encapsulation_port(tlv)?;
+                Self::NewEncapsulationPort { current, new }
+            }
+            code => Self::Unknown { code, value: tlv.value },
+        })
+    }
+
+    /// Appends the cause and its padding.
+    ///
+    /// # Panics
+    ///
+    /// If the cause is longer than its 16-bit length field can say.
+    pub fn encode(&self, buf: &mut Vec<u8>) {
+        let code = self.code().0;
+        match self {
+            Self::InvalidStreamIdentifier { stream } => stream::encode_invalid_stream(*stream, buf),
+            Self::MissingMandatoryParameter { missing } => handshake::encode_missing(missing, buf),
+            Self::StaleCookie { measure_us } => tlv::encode(buf, code, &measure_us.to_be_bytes()),
+            Self::NoUserData { tsn } => tlv::encode(buf, code, &tsn.0.to_be_bytes()),
+            Self::NewEncapsulationPort { current, new } => {
+                address::encode_new_encapsulation_port(*current, *new, buf);
+            }
+            Self::OutOfResource
+            | Self::InvalidMandatoryParameter
+            | Self::CookieReceivedWhileShuttingDown => tlv::encode(buf, code, &[]),
+            Self::UnresolvableAddress(value)
+            | Self::UnrecognizedChunkType(value)
+            | Self::UnrecognizedParameters(value)
+            | Self::RestartWithNewAddresses(value)
+            | Self::UserInitiatedAbort(value)
+            | Self::ProtocolViolation(value)
+            | Self::Unknown { value, .. } => tlv::encode(buf, code, value),
+        }
+    }
+
+    /// The cause's code, whose `Display` is its name in the RFC.
+    #[must_use]
+    pub const fn code(&self) -> CauseCode {
+        match self {
+            Self::InvalidStreamIdentifier { .. } => CauseCode::INVALID_STREAM_IDENTIFIER,
+            Self::MissingMandatoryParameter { .. } => CauseCode::MISSING_MANDATORY_PARAMETER,
+            Self::StaleCookie { .. } => CauseCode::STALE_COOKIE,
+            Self::OutOfResource => CauseCode::OUT_OF_RESOURCE,
+            Self::UnresolvableAddress(_) => CauseCode::UNRESOLVABLE_ADDRESS,
+            Self::UnrecognizedChunkType(_) => CauseCode::UNRECOGNIZED_CHUNK_TYPE,
+            Self::InvalidMandatoryParameter => CauseCode::INVALID_MANDATORY_PARAMETER,
+            Self::UnrecognizedParameters(_) => CauseCode::UNRECOGNIZED_PARAMETERS,
+            Self::NoUserData { .. } => CauseCode::NO_USER_DATA,
+            Self::CookieReceivedWhileShuttingDown => CauseCode::COOKIE_RECEIVED_WHILE_SHUTTING_DOWN,
+            Self::RestartWithNewAddresses(_) => CauseCode::RESTART_WITH_NEW_ADDRESSES,
+            Self::UserInitiatedAbort(_) => CauseCode::USER_INITIATED_ABORT,
+            Self::ProtocolViolation(_) => CauseCode::PROTOCOL_VIOLATION,
+            Self::NewEncapsulationPort { .. } => CauseCode::NEW_ENCAPSULATION_PORT,
+            Self::Unknown { code, .. } => *code,
+        }
+    }
+}
+
+impl fmt::Display for ErrorCause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidStreamIdentifier { stream } => {
+                write!(f, "data was sent on stream {stream}, which does not exist")
+            }
+            Self::MissingMandatoryParameter { missing } => {
+                write!(f, "a mandatory parameter is missing:")?;
+                missing.iter().try_for_each(|ty| write!(f, " {ty}"))
+            }
+            Self::StaleCookie { measure_us: 0 } => f.write_str("the cookie had expired"),
+            Self::StaleCookie { measure_us } => {
+                write!(f, "the cookie had expired {measure_us} microseconds before")
+            }
+            Self::OutOfResource => f.write_str("out of resources"),
+            Self::UnresolvableAddress(address) => {
+                write!(f, "an address cannot be used: {}", Opaque(address))
+            }
+            Self::UnrecognizedChunkType(chunk) => {
+                write!(f, "a chunk was not recognized: {}", Opaque(chunk))
+            }
+            Self::InvalidMandatoryParameter => {
+                f.write_str("a mandatory field has a forbidden value")
+            }
+            Self::UnrecognizedParameters(parameters) => {
+                write!(f, "parameters were not recognized: {}", Opaque(parameters))
+            }
+            Self::NoUserData { tsn } => write!(f, "the DATA chunk with TSN {tsn} has no user data"),
+            Self::CookieReceivedWhileShuttingDown => {
+                f.write_str("a cookie arrived while the association shuts down")
+            }
+            Self::RestartWithNewAddresses(addresses) => {
+                write!(f, "a restart brought new addresses: {}", Opaque(addresses))
+            }
+            Self::UserInitiatedAbort(reason) => {
+                write!(f, "the application aborted: {}", Opaque(reason))
+            }
+            Self::ProtocolViolation(information) => {
+                write!(f, "the protocol was violated: {}", Opaque(information))
+            }
+            Self::NewEncapsulationPort { current, new } => {
+                write!(f, "a restart came from UDP port {new} instead of {current}")
+            }
+            Self::Unknown { code, value } => write!(f, "cause {}: {}", code.0, Opaque(value)),
+        }
+    }
+}
+
+/// Bytes without a known form: text where they are text, hexadecimal otherwise.
+struct Opaque<'a>(&'a [u8]);
+
+impl fmt::Display for Opaque<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let printable = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
+        match self.0 {
+            [] => f.write_str("no details"),
+            text if text.iter().all(printable) => write!(f, "\"{}\"", text.escape_ascii()),
+            bytes => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+        }
+    }
+}
+
+/// The error causes of a chunk, read one at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ErrorCauses<'a>(&'a [u8]);
+
+impl<'a> ErrorCauses<'a> {
+    /// The causes in `bytes`, each one padded as [`ErrorCause::encode`] does; the last one may
+    /// lack its padding.
+    #[must_use]
+    pub fn from_bytes(bytes: &'a [u8]) -> Self {
+        Self(tlv::trim_final_padding(bytes))
+    }
+
+    /// The causes in order; nothing follows an error.
+    #[must_use]
+    pub const fn iter(&self) -> ErrorCausesIter<'a> {
+        ErrorCausesIter { rest: self.0 }
+    }
+
+    /// The bytes of the causes, without the padding of the last one.
+    pub(crate) const fn as_bytes(&self) -> &'a [u8] {
+        self.0
+    }
+}
+
+impl<'a> IntoIterator for ErrorCauses<'a> {
+    type Item = Result<ErrorCause<'a>, DecodeError>;
+    type IntoIter = ErrorCausesIter<'a>;
+
+    fn into_iter(self) -> ErrorCausesIter<'a> {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for &ErrorCauses<'a> {
+    type Item = Result<ErrorCause<'a>, DecodeError>;
+    type IntoIter = ErrorCausesIter<'a>;
+
+    fn into_iter(self) -> ErrorCausesIter<'a> {
+        self.iter()
+    }
+}
+
+/// Iterates over [`ErrorCauses`]; ends after the first error.
+#[derive(Debug, Clone)]
+pub struct ErrorCausesIter<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for ErrorCausesIter<'a> {
+    type Item = Result<ErrorCause<'a>, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let split = tlv::split_first(self.rest).map_err(DecodeError::in_cause);
+        let cause = split.and_then(|(tlv, rest)| {
+            self.rest = rest;
+            ErrorCause::decode(tlv)
+        });
+        if cause.is_err() {
+            self.rest = &[];
+        }
+        Some(cause)
+    }
+}
+
+/// `cause`, which has no Cause-Specific Information.
+fn plain<'a>(tlv: Tlv<'_>, cause: ErrorCause<'a>) -> Result<ErrorCause<'a>, DecodeError> {
+    fixed_value(tlv).map(|[]| cause)
+}
+
+/// The value of a cause that has `N` bytes and no other length.
+fn fixed_value<const N: usize>(tlv: Tlv<'_>) -> Result<[u8; N], DecodeError> {
+    tlv.value.try_into().map_err(|_| DecodeError::CauseLengthWrong {
+        code: CauseCode(tlv.ty),
+        len: tlv.bytes.len(),
+        expected: tlv::HEADER_LEN + N,
+    })
+}

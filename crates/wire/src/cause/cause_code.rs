@@ -1,0 +1,68 @@
+//! [`CauseCode`]: the first two bytes of an error cause.
+
+use std::fmt;
+
+/// The code of an error cause. Displays as its name in the RFC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CauseCode(pub u16);
+
+impl CauseCode {
+    /// Invalid Stream Identifier.
+    pub const INVALID_STREAM_IDENTIFIER: Self = Self(1);
+    /// Missing Mandatory Parameter.
+    pub const MISSING_MANDATORY_PARAMETER: Self = Self(2);
+    /// Stale Cookie.
+    pub const STALE_COOKIE: Self = Self(3);
+    /// Out of Resource.
+    pub const OUT_OF_RESOURCE: Self = Self(4);
+    /// Unresolvable Address.
+    pub const UNRESOLVABLE_ADDRESS: Self = Self(5);
+    /// Unrecognized Chunk Type.
+    pub const UNRECOGNIZED_CHUNK_TYPE: Self = Self(6);
+    /// Invalid Mandatory Parameter.
+    pub const INVALID_MANDATORY_PARAMETER: Self = Self(7);
+    /// Unrecognized Parameters.
+    pub const UNRECOGNIZED_PARAMETERS: Self = Self(8);
+    /// No User Data.
+    pub const NO_USER_DATA: Self = Self(9);
+    /// Cookie Received While Shutting Down.
+    pub const COOKIE_RECEIVED_WHILE_SHUTTING_DOWN: Self = Self(10);
+    /// Restart of an Association with New Addresses.
+    pub const RESTART_WITH_NEW_ADDRESSES: Self = Self(11);
+    /// User-Initiated Abort.
+    pub const USER_INITIATED_ABORT: Self = Self(12);
+    /// Protocol Violation.
+    pub const PROTOCOL_VIOLATION: Self = Self(13);
+    /// Restart of an Association with New Encapsulation Port
+    /// (draft-tuexen-tsvwg-sctp-udp-encaps-cons, which updates RFC 6951).
+    pub const NEW_ENCAPSULATION_PORT: Self = Self(14);
+
+    const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::INVALID_STREAM_IDENTIFIER => "Invalid Stream Identifier",
+            Self::MISSING_MANDATORY_PARAMETER => "Missing Mandatory Parameter",
+            Self::STALE_COOKIE => "Stale Cookie",
+            Self::OUT_OF_RESOURCE => "Out of Resource",
+            Self::UNRESOLVABLE_ADDRESS => "Unresolvable Address",
+            Self::UNRECOGNIZED_CHUNK_TYPE => "Unrecognized Chunk Type",
+            Self::INVALID_MANDATORY_PARAMETER => "Invalid Mandatory Parameter",
+            Self::UNRECOGNIZED_PARAMETERS => "Unrecognized Parameters",
+            Self::NO_USER_DATA => "No User Data",
+            Self::COOKIE_RECEIVED_WHILE_SHUTTING_DOWN => "Cookie Received While Shutting Down",
+            Self::RESTART_WITH_NEW_ADDRESSES => "Restart of an Association with New Addresses",
+            Self::USER_INITIATED_ABORT => "User-Initiated Abort",
+            Self::PROTOCOL_VIOLATION => "Protocol Violation",
+            Self::NEW_ENCAPSULATION_PORT => "Restart of an Association with New Encapsulation Port",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for CauseCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => write!(f, "code {}", self.0),
+        }
+    }
+}

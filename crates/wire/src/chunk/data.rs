@@ -1,0 +1,108 @@
+//! DATA (0), RFC 9260 section 3.3.1.
+
+use super::{ChunkType, EncodeChunk, RawChunk};
+use crate::{DecodeError, Ppid, Ssn, StreamId, Tsn, tlv};
+
+/// Payload Data: one user message or a fragment of it.
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |   Type = 0    |  Res  |I|U|B|E|            Length             |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                              TSN                              |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |      Stream Identifier S      |   Stream Sequence Number n    |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                  Payload Protocol Identifier                  |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// \                                                               \
+/// /                 User Data (seq n of Stream S)                 /
+/// \                                                               \
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Data<'a> {
+    /// The chunk's place in the association.
+    pub tsn: Tsn,
+    /// The stream it belongs to.
+    pub stream: StreamId,
+    /// Its message's place in the stream; without meaning if `unordered`.
+    pub ssn: Ssn,
+    /// What the upper layer says the payload is.
+    pub ppid: Ppid,
+    /// The U bit: the message may overtake others.
+    pub unordered: bool,
+    /// The B bit: the first fragment of its message.
+    pub beginning: bool,
+    /// The E bit: the last fragment of its message.
+    pub ending: bool,
+    /// The I bit: the sender asks for a SACK without delay.
+    pub immediate: bool,
+    /// The user data, at least one byte in a decoded chunk.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Data<'a> {
+    /// The chunk's length without its payload.
+    pub const HEADER_LEN: usize = 16;
+
+    const ENDING: u8 = 0b0001;
+    const BEGINNING: u8 = 0b0010;
+    const UNORDERED: u8 = 0b0100;
+    const IMMEDIATE: u8 = 0b1000;
+
+    pub(super) fn decode(raw: RawChunk<'a>) -> Result<Self, DecodeError> {
+        let (fixed, payload) = raw.split_fixed::<12>()?;
+        let &[t0, t1, t2, t3, s0, s1, n0, n1, p0, p1, p2, p3] = fixed;
+        let tsn = Tsn(u32::from_be_bytes([t0, t1, t2, t3]));
+        // RFC 9260 section 3.3.1: "A DATA chunk with a User Data field of length L will have the
+        // Length field set to (16 + L) (indicating 16 + L bytes) where L MUST be greater than 0."
+        if payload.is_empty() {
+            return Err(DecodeError::NoUserData { tsn });
+        }
+        Ok(Self {
+            tsn,
+            stream: StreamId(u16::from_be_bytes([s0, s1])),
+            ssn: Ssn(u16::from_be_bytes([n0, n1])),
+            ppid: Ppid(u32::from_be_bytes([p0, p1, p2, p3])),
+            unordered: raw.flags & Self::UNORDERED != 0,
+            beginning: raw.flags & Self::BEGINNING != 0,
+            ending: raw.flags & Self::ENDING != 0,
+            immediate: raw.flags & Self::IMMEDIATE != 0,
+            payload,
+        })
+    }
+
+    fn flags(&self) -> u8 {
+        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        bit(self.ending, Self::ENDING)
+            | bit(self.beginning, Self::BEGINNING)
+            | bit(self.unordered, Self::UNORDERED)
+            | bit(self.immediate, Self::IMMEDIATE)
+    }
+
+    /// All that stands before the payload, so that it is written at once.
+    fn header(&self) -> [u8; Data::HEADER_LEN] {
+        let value_len = Self::HEADER_LEN - super::HEADER_LEN + self.payload.len();
+        let [ty, flags, l0, l1] = super::header(ChunkType::DATA, self.flags(), value_len);
+        let [t0, t1, t2, t3] = self.tsn.0.to_be_bytes();
+        let [s0, s1] = self.stream.0.to_be_bytes();
+        let [n0, n1] = self.ssn.0.to_be_bytes();
+        let [p0, p1, p2, p3] = self.ppid.0.to_be_bytes();
+        [ty, flags, l0, l1, t0, t1, t2, t3, s0, s1, n0, n1, p0, p1, p2, p3]
+    }
+}
+
+impl EncodeChunk for Data<'_> {
+    fn encoded_len(&self) -> usize {
+        Self::HEADER_LEN + tlv::padded(self.payload.len())
+    }
+
+    fn encode(&self, buf: &mut Vec<u8>) {
+        buf.extend_from_slice(&self.header());
+        buf.extend_from_slice(self.payload);
+        tlv::pad(buf, self.payload.len());
+    }
+}

@@ -1,0 +1,60 @@
+//! HEARTBEAT (4), RFC 9260 section 3.3.5.
+
+use super::{ChunkType, EncodeChunk, RawChunk};
+use crate::{DecodeError, Parameter, ParameterType, Parameters, tlv};
+
+/// Heartbeat Request: asks whether a destination address can be reached.
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |   Type = 4    |  Chunk Flags  |       Heartbeat Length        |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// \                                                               \
+/// /          Heartbeat Information TLV (Variable-Length)          /
+/// \                                                               \
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heartbeat<'a> {
+    /// The value of the Heartbeat Info parameter: only the sender knows what it means.
+    pub info: &'a [u8],
+}
+
+impl<'a> Heartbeat<'a> {
+    pub(super) fn decode(raw: RawChunk<'a>) -> Result<Self, DecodeError> {
+        Ok(Self { info: heartbeat_info(raw)? })
+    }
+}
+
+/// The value of the Heartbeat Info parameter in a HEARTBEAT or HEARTBEAT ACK.
+pub(super) fn heartbeat_info<'a>(raw: RawChunk<'a>) -> Result<&'a [u8], DecodeError> {
+    for parameter in Parameters::from_bytes(raw.value).iter() {
+        if let Parameter::HeartbeatInfo(info) = parameter? {
+            return Ok(info);
+        }
+    }
+    Err(DecodeError::MissingHeartbeatInfo { ty: raw.ty })
+}
+
+/// Appends a HEARTBEAT or HEARTBEAT ACK.
+pub(super) fn encode_as(ty: ChunkType, info: &[u8], buf: &mut Vec<u8>) {
+    buf.extend_from_slice(&super::header(ty, 0, tlv::HEADER_LEN + info.len()));
+    tlv::encode(buf, ParameterType::HEARTBEAT_INFO.0, info);
+}
+
+/// The length of a HEARTBEAT or HEARTBEAT ACK.
+pub(super) const fn encoded_len(info: &[u8]) -> usize {
+    super::HEADER_LEN + tlv::HEADER_LEN + tlv::padded(info.len())
+}
+
+impl EncodeChunk for Heartbeat<'_> {
+    fn encoded_len(&self) -> usize {
+        encoded_len(self.info)
+    }
+
+    fn encode(&self, buf: &mut Vec<u8>) {
+        encode_as(ChunkType::HEARTBEAT, self.info, buf);
+    }
+}

@@ -1,0 +1,52 @@
+//! Chunks of unknown type, RFC 9260 section 3.2.
+
+use super::{ChunkType, EncodeChunk, RawChunk};
+use crate::{UnrecognizedAction, tlv};
+
+/// A chunk of a type that this crate does not know.
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |  Chunk Type   |  Chunk Flags  |         Chunk Length          |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// \                                                               \
+/// /                          Chunk Value                          /
+/// \                                                               \
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownChunk<'a> {
+    /// The chunk's type.
+    pub ty: ChunkType,
+    /// Its flags.
+    pub flags: u8,
+    /// Its value.
+    pub value: &'a [u8],
+    /// The whole chunk as it arrived, without padding, as the error cause Unrecognized Chunk Type
+    /// returns it.
+    pub raw: &'a [u8],
+}
+
+impl<'a> UnknownChunk<'a> {
+    pub(super) const fn decode(raw: RawChunk<'a>) -> Self {
+        Self { ty: raw.ty, flags: raw.flags, value: raw.value, raw: raw.bytes }
+    }
+
+    /// What the type demands of an endpoint that does not know it.
+    #[must_use]
+    pub const fn action(&self) -> UnrecognizedAction {
+        UnrecognizedAction::from_upper_bits(self.ty.0)
+    }
+}
+
+impl EncodeChunk for UnknownChunk<'_> {
+    fn encoded_len(&self) -> usize {
+        super::HEADER_LEN + tlv::padded(self.value.len())
+    }
+
+    fn encode(&self, buf: &mut Vec<u8>) {
+        super::encode_opaque(self.ty, self.flags, self.value, buf);
+    }
+}

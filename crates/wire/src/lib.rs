@@ -1,0 +1,64 @@
+//! SCTP on the wire: packets, chunks, parameters and error causes as bytes and as structs.
+//!
+//! Decoding borrows the packet and allocates nothing; a struct holds exactly what its RFC says.
+//! The crate keeps no state and knows no procedures: whether a chunk is welcome is for the
+//! association to say.
+//!
+//! It covers RFC 9260 with the reserved ECN fields, RFC 3758 (FORWARD TSN) and the error cause for
+//! UDP encapsulation (RFC 6951).
+//!
+//! ```
+//! use anabranch_wire::{
+//!     ChecksumField, ChecksumMode, Chunk, CommonHeader, CookieAck, Packet, PacketWriter,
+//!     Shutdown, Tsn, VerificationTag,
+//! };
+//!
+//! let header = CommonHeader {
+//!     source_port: 5000,
+//!     destination_port: 5001,
+//!     verification_tag: VerificationTag(0xdead_beef),
+//! };
+//! let mut bytes = Vec::new();
+//! let mut writer = PacketWriter::new(&mut bytes, header);
+//! writer.push(&CookieAck);
+//! writer.push(&Shutdown { cumulative_tsn_ack: Tsn(7) });
+//! writer.finish(ChecksumField::Fill);
+//!
+//! let packet = Packet::decode(&bytes, ChecksumMode::Verify)?;
+//! assert_eq!(packet.header, header);
+//! let chunks: Result<Vec<_>, _> = packet.chunks().collect();
+//! assert_eq!(
+//!     chunks?,
+//!     [Chunk::CookieAck, Chunk::Shutdown(Shutdown { cumulative_tsn_ack: Tsn(7) })],
+//! );
+//! # Ok::<(), anabranch_wire::DecodeError>(())
+//! ```
+
+mod cause;
+mod checksum;
+mod chunk;
+mod error;
+mod items;
+mod numbers;
+mod packet;
+mod parameter;
+mod tlv;
+mod unrecognized;
+mod writer;
+
+#[cfg(test)]
+mod test_support;
+
+pub use cause::{CauseCode, ErrorCause, ErrorCauses, ErrorCausesIter};
+pub use chunk::{
+    Abort, Chunk, ChunkType, CookieAck, CookieEcho, Cwr, Data, Ecne, EncodeChunk, ErrorChunk,
+    ForwardTsn, GapAckBlock, Heartbeat, HeartbeatAck, Init, InitAck, Sack, Shutdown, ShutdownAck,
+    ShutdownComplete, SkippedStream, UnknownChunk,
+};
+pub use error::DecodeError;
+pub use items::{Item, Items, ItemsIter};
+pub use numbers::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
+pub use packet::{ChecksumMode, Chunks, CommonHeader, Packet};
+pub use parameter::{Parameter, ParameterType, Parameters, ParametersIter, UnknownParameter};
+pub use unrecognized::UnrecognizedAction;
+pub use writer::{ChecksumField, PacketWriter};

@@ -1,0 +1,210 @@
+//! [`Parameter`]: the optional part of INIT and INIT ACK, and the Heartbeat Info.
+
+mod address;
+mod cookie;
+mod extension;
+mod heartbeat_info;
+mod parameter_type;
+mod unknown;
+mod unrecognized_parameter;
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+pub use parameter_type::ParameterType;
+pub use unknown::UnknownParameter;
+
+use crate::tlv::{self, Tlv};
+use crate::{DecodeError, Items};
+
+/// A parameter of any type.
+///
+/// RFC 9260 section 3.2.1:
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |        Parameter Type         |       Parameter Length        |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// \                                                               \
+/// /                        Parameter Value                        /
+/// \                                                               \
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parameter<'a> {
+    /// Heartbeat Info: what only the sender of a HEARTBEAT understands.
+    HeartbeatInfo(&'a [u8]),
+    /// IPv4 Address of the sender.
+    Ipv4Address(Ipv4Addr),
+    /// IPv6 Address of the sender.
+    Ipv6Address(Ipv6Addr),
+    /// State Cookie: what the sender of an INIT ACK wants returned.
+    StateCookie(&'a [u8]),
+    /// Unrecognized Parameter: a parameter of the INIT, whole, that its receiver did not know.
+    UnrecognizedParameter(&'a [u8]),
+    /// Cookie Preservative: asks for a cookie that lives longer.
+    CookiePreservative {
+        /// Suggested Cookie Life-Span Increment, in milliseconds.
+        increment_ms: u32,
+    },
+    /// Host Name Address: deprecated, and a reason to abort.
+    HostNameAddress(&'a [u8]),
+    /// Supported Address Types: the address parameters that the sender can use.
+    SupportedAddressTypes(Items<'a, ParameterType>),
+    /// Reserved for ECN Capable.
+    EcnCapable,
+    /// Forward-TSN-Supported (RFC 3758).
+    ForwardTsnSupported,
+    /// A parameter of a type that this crate does not know.
+    Unknown(UnknownParameter<'a>),
+}
+
+impl<'a> Parameter<'a> {
+    fn decode(tlv: Tlv<'a>) -> Result<Self, DecodeError> {
+        Ok(match ParameterType(tlv.ty) {
+            ParameterType::HEARTBEAT_INFO => Self::HeartbeatInfo(tlv.value),
+            ParameterType::IPV4_ADDRESS => Self::Ipv4Address(address::decode_ipv4(tlv)?),
+            ParameterType::IPV6_ADDRESS => Self::Ipv6Address(address::decode_ipv6(tlv)?),
+            ParameterType::STATE_COOKIE => Self::StateCookie(tlv.value),
+            ParameterType::UNRECOGNIZED_PARAMETER => Self::UnrecognizedParameter(tlv.value),
+            ParameterType::COOKIE_PRESERVATIVE => {
+                Self::CookiePreservative { increment_ms: cookie::decode_preservative(tlv)? }
+            }
+            ParameterType::HOST_NAME_ADDRESS => Self::HostNameAddress(tlv.value),
+            ParameterType::SUPPORTED_ADDRESS_TYPES => {
+                Self::SupportedAddressTypes(address::decode_supported_types(tlv)?)
+            }
+            ParameterType::ECN_CAPABLE => {
+                extension::decode_flag(tlv)?;
+                Self::EcnCapable
+            }
+            ParameterType::FORWARD_TSN_SUPPORTED => {
+                extension::decode_flag(tlv)?;
+                Self::ForwardTsnSupported
+            }
+            _ => Self::Unknown(UnknownParameter::decode(tlv)),
+        })
+    }
+
+    /// Appends the parameter and its padding.
+    ///
+    /// # Panics
+    ///
+    /// If the parameter is longer than its 16-bit length field can say.
+    pub fn encode(&self, buf: &mut Vec<u8>) {
+        let ty = self.ty().0;
+        match self {
+            Self::HeartbeatInfo(value)
+            | Self::StateCookie(value)
+            | Self::UnrecognizedParameter(value)
+            | Self::HostNameAddress(value) => tlv::encode(buf, ty, value),
+            Self::Ipv4Address(address) => tlv::encode(buf, ty, &address.octets()),
+            Self::Ipv6Address(address) => tlv::encode(buf, ty, &address.octets()),
+            Self::CookiePreservative { increment_ms } => {
+                tlv::encode(buf, ty, &increment_ms.to_be_bytes());
+            }
+            Self::SupportedAddressTypes(types) => address::encode_supported_types(types, buf),
+            Self::EcnCapable | Self::ForwardTsnSupported => tlv::encode(buf, ty, &[]),
+            Self::Unknown(parameter) => tlv::encode(buf, ty, parameter.value),
+        }
+    }
+
+    /// The parameter's type, whose `Display` is its name in the RFC.
+    #[must_use]
+    pub const fn ty(&self) -> ParameterType {
+        match self {
+            Self::HeartbeatInfo(_) => ParameterType::HEARTBEAT_INFO,
+            Self::Ipv4Address(_) => ParameterType::IPV4_ADDRESS,
+            Self::Ipv6Address(_) => ParameterType::IPV6_ADDRESS,
+            Self::StateCookie(_) => ParameterType::STATE_COOKIE,
+            Self::UnrecognizedParameter(_) => ParameterType::UNRECOGNIZED_PARAMETER,
+            Self::CookiePreservative { .. } => ParameterType::COOKIE_PRESERVATIVE,
+            Self::HostNameAddress(_) => ParameterType::HOST_NAME_ADDRESS,
+            Self::SupportedAddressTypes(_) => ParameterType::SUPPORTED_ADDRESS_TYPES,
+            Self::EcnCapable => ParameterType::ECN_CAPABLE,
+            Self::ForwardTsnSupported => ParameterType::FORWARD_TSN_SUPPORTED,
+            Self::Unknown(parameter) => parameter.ty,
+        }
+    }
+}
+
+/// The parameters of a chunk, read one at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Parameters<'a>(&'a [u8]);
+
+impl<'a> Parameters<'a> {
+    /// The parameters in `bytes`, each one padded as [`Parameter::encode`] does; the last one may
+    /// lack its padding.
+    #[must_use]
+    pub fn from_bytes(bytes: &'a [u8]) -> Self {
+        // RFC 9260 section 3.2: "The Chunk Length field does not count any chunk padding.
+        // However, it does include any padding of variable-length parameters other than the last
+        // parameter in the chunk." and "A robust implementation is expected to accept the chunk
+        // whether or not the final padding has been included in the Chunk Length."
+        Self(tlv::trim_final_padding(bytes))
+    }
+
+    /// The parameters in order; nothing follows an error.
+    #[must_use]
+    pub const fn iter(&self) -> ParametersIter<'a> {
+        ParametersIter { rest: self.0 }
+    }
+
+    /// The bytes of the parameters, without the padding of the last one.
+    pub(crate) const fn as_bytes(&self) -> &'a [u8] {
+        self.0
+    }
+}
+
+impl<'a> IntoIterator for Parameters<'a> {
+    type Item = Result<Parameter<'a>, DecodeError>;
+    type IntoIter = ParametersIter<'a>;
+
+    fn into_iter(self) -> ParametersIter<'a> {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for &Parameters<'a> {
+    type Item = Result<Parameter<'a>, DecodeError>;
+    type IntoIter = ParametersIter<'a>;
+
+    fn into_iter(self) -> ParametersIter<'a> {
+        self.iter()
+    }
+}
+
+/// Iterates over [`Parameters`]; ends after the first error.
+#[derive(Debug, Clone)]
+pub struct ParametersIter<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for ParametersIter<'a> {
+    type Item = Result<Parameter<'a>, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let split = tlv::split_first(self.rest).map_err(DecodeError::in_parameter);
+        let parameter = split.and_then(|(tlv, rest)| {
+            self.rest = rest;
+            Parameter::decode(tlv)
+        });
+        if parameter.is_err() {
+            self.rest = &[];
+        }
+        Some(parameter)
+    }
+}
+
+/// The value of a parameter that has `N` bytes and no other length.
+fn fixed_value<const N: usize>(tlv: Tlv<'_>) -> Result<[u8; N], DecodeError> {
+    tlv.value.try_into().map_err(|_| DecodeError::ParameterLengthWrong {
+        ty: ParameterType(tlv.ty),
+        len: tlv.bytes.len(),
+        expected: tlv::HEADER_LEN + N,
+    })
+}

@@ -1,0 +1,69 @@
+//! [`ParameterType`]: the first two bytes of a parameter.
+
+use std::fmt;
+
+use crate::items::sealed;
+
+/// The type of a parameter. Displays as its name in the RFC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ParameterType(pub u16);
+
+impl ParameterType {
+    /// Heartbeat Info.
+    pub const HEARTBEAT_INFO: Self = Self(1);
+    /// IPv4 Address.
+    pub const IPV4_ADDRESS: Self = Self(5);
+    /// IPv6 Address.
+    pub const IPV6_ADDRESS: Self = Self(6);
+    /// State Cookie.
+    pub const STATE_COOKIE: Self = Self(7);
+    /// Unrecognized Parameter.
+    pub const UNRECOGNIZED_PARAMETER: Self = Self(8);
+    /// Cookie Preservative.
+    pub const COOKIE_PRESERVATIVE: Self = Self(9);
+    /// Host Name Address.
+    pub const HOST_NAME_ADDRESS: Self = Self(11);
+    /// Supported Address Types.
+    pub const SUPPORTED_ADDRESS_TYPES: Self = Self(12);
+    /// Reserved for ECN Capable.
+    pub const ECN_CAPABLE: Self = Self(0x8000);
+    /// Forward-TSN-Supported (RFC 3758).
+    pub const FORWARD_TSN_SUPPORTED: Self = Self(0xc000);
+
+    const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::HEARTBEAT_INFO => "Heartbeat Info",
+            Self::IPV4_ADDRESS => "IPv4 Address",
+            Self::IPV6_ADDRESS => "IPv6 Address",
+            Self::STATE_COOKIE => "State Cookie",
+            Self::UNRECOGNIZED_PARAMETER => "Unrecognized Parameter",
+            Self::COOKIE_PRESERVATIVE => "Cookie Preservative",
+            Self::HOST_NAME_ADDRESS => "Host Name Address",
+            Self::SUPPORTED_ADDRESS_TYPES => "Supported Address Types",
+            Self::ECN_CAPABLE => "ECN Capable",
+            Self::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for ParameterType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => write!(f, "type {:#06x}", self.0),
+        }
+    }
+}
+
+impl sealed::Item for ParameterType {
+    type Wire = [u8; 2];
+
+    fn from_wire(wire: [u8; 2]) -> Self {
+        Self(u16::from_be_bytes(wire))
+    }
+
+    fn to_wire(self) -> [u8; 2] {
+        self.0.to_be_bytes()
+    }
+}
