@@ -294,3 +294,6 @@ fn done_at(since: Time, work: u64, rate: Option<Rate>) -> Time {
         Some(bps) => since + std::time::Duration::from_nanos(work.div_ceil(bps)),
     }
 }
+
+#[cfg(test)]
+mod tests;

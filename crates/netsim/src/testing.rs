@@ -1,8 +1,8 @@
 //! Helpers of this crate's own tests.
 
-use anabranch_sansio::FourTuple;
+use anabranch_sansio::{FourTuple, Time};
 
-use crate::Packet;
+use crate::{Element, Packet};
 
 /// An IPv4 packet with `len` bytes of payload (at least 4 to carry the number whole).
 pub(crate) fn packet(number: u32, len: usize) -> Packet {
@@ -10,4 +10,14 @@ pub(crate) fn packet(number: u32, len: usize) -> Packet {
     bytes.resize(len, 0);
     let path = FourTuple::new(([10, 0, 0, 1], 9_899).into(), ([10, 0, 0, 2], 9_899).into());
     Packet { path, ecn: None, bytes }
+}
+
+/// The number of a packet made by [`packet`].
+pub(crate) fn number(packet: &Packet) -> u32 {
+    u32::from_be_bytes(*packet.bytes.first_chunk().unwrap())
+}
+
+/// All that leaves an element at `now`.
+pub(crate) fn drain(element: &mut impl Element, now: Time) -> Vec<Packet> {
+    std::iter::from_fn(|| element.poll_packet(now)).collect()
 }
