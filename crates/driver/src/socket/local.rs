@@ -1,0 +1,227 @@
+//! [`LocalSocket`]: a bound socket in its driver's hands.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::task::{Context, Poll};
+
+use anabranch_sansio::{Ecn, FourTuple, Transmit};
+use quinn_udp::{EcnCodepoint, UdpSocketState};
+use rustix::io::Errno;
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+use super::queue::SendQueue;
+use super::{BoundSocket, ReceiveBuffers};
+use crate::stats::{Counters, SocketStats};
+
+/// The most bytes that one send can carry: 65,535 less the headers of IPv4 and UDP.
+const SEND_BYTES_MAX: usize = 65_507;
+
+/// How one send call describes its contents: datagrams of `segment` bytes, the last at most that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Burst {
+    pub(crate) path: FourTuple,
+    /// The source address to ask for; `None` where the socket has only one.
+    pub(crate) source: Option<IpAddr>,
+    pub(crate) ecn: Option<EcnCodepoint>,
+    pub(crate) segment: usize,
+}
+
+impl Burst {
+    pub(crate) fn datagrams(&self, contents: &[u8]) -> usize {
+        contents.len().div_ceil(self.segment).max(1)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct LocalSocket {
+    io: UdpSocket,
+    state: UdpSocketState,
+    bound: SocketAddr,
+    gso_segments: usize,
+    queue: SendQueue,
+    counters: Counters,
+}
+
+impl LocalSocket {
+    /// Must be called within a tokio runtime.
+    pub(crate) fn new(bound: BoundSocket) -> io::Result<Self> {
+        let (socket, info) = bound.into_parts();
+        let state = UdpSocketState::new((&socket).into())?;
+        Ok(Self {
+            io: UdpSocket::from_std(socket)?,
+            gso_segments: state.max_gso_segments(),
+            state,
+            bound: info.bound,
+            queue: SendQueue::default(),
+            counters: Counters::default(),
+        })
+    }
+
+    pub(crate) fn bound(&self) -> SocketAddr {
+        self.bound
+    }
+
+    pub(crate) fn stats(&self) -> SocketStats {
+        SocketStats {
+            bound: self.bound,
+            gso_segments: self.gso_segments,
+            queued: self.queue.datagrams(),
+            counters: self.counters,
+        }
+    }
+
+    /// Fills `buffers` with what has arrived; pending if that is nothing.
+    pub(crate) fn poll_receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffers: &mut ReceiveBuffers,
+    ) -> Poll<()> {
+        while self.io.poll_recv_ready(cx).is_ready() {
+            let fill = || buffers.fill((&self.io).into(), &self.state);
+            match self.io.try_io(Interest::READABLE, fill) {
+                Ok(()) => {
+                    self.counters.rx.add(&buffers.traffic());
+                    return Poll::Ready(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => {
+                    // The kernel reports each of these once, then goes on.
+                    self.counters.rx_errors += 1;
+                    tracing::debug!(bound = %self.bound, %error, "receive failed");
+                }
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Sends what a machine wrote, in as few system calls as the kernel allows.
+    pub(crate) fn send(&mut self, transmit: Transmit, contents: &[u8]) {
+        let Transmit { path, ecn, segment_size } = transmit;
+        let segment = segment_size.unwrap_or(contents.len()).clamp(1, contents.len().max(1));
+        let source = self.bound.ip().is_unspecified().then(|| path.local.ip());
+        let source = source.filter(|ip| !ip.is_unspecified());
+        let burst = Burst { path, source, ecn: ecn.map(to_codepoint), segment };
+        if contents.is_empty() {
+            return self.send_burst(burst, contents);
+        }
+        let per_call = (SEND_BYTES_MAX / segment).clamp(1, self.gso_segments.max(1));
+        for part in contents.chunks(per_call * segment) {
+            self.send_burst(burst, part);
+        }
+    }
+
+    fn send_burst(&mut self, burst: Burst, contents: &[u8]) {
+        if !self.queue.is_empty() {
+            return self.enqueue(burst, contents);
+        }
+        match self.call(burst, contents) {
+            Ok(()) => self.count_sent(burst, contents),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.enqueue(burst, contents);
+            }
+            Err(error) => self.on_error(burst, contents, &error),
+        }
+    }
+
+    fn call(&self, burst: Burst, contents: &[u8]) -> io::Result<()> {
+        let transmit = quinn_udp::Transmit {
+            destination: burst.path.remote,
+            ecn: burst.ecn,
+            contents,
+            segment_size: Some(burst.segment),
+            src_ip: burst.source,
+        };
+        self.state.try_send((&self.io).into(), &transmit)
+    }
+
+    fn enqueue(&mut self, burst: Burst, contents: &[u8]) {
+        if !self.queue.push(burst, contents) {
+            self.counters.lost.queue_full += burst.datagrams(contents) as u64;
+        }
+    }
+
+    /// Sends what waits, as far as the kernel has room; it wakes the task for the rest.
+    pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) {
+        while let Some((burst, contents)) = self.queue.front() {
+            if self.io.poll_send_ready(cx).is_pending() {
+                return;
+            }
+            // Within `try_io`, so that tokio forgets its readiness if the kernel has no room.
+            let sent = self.io.try_io(Interest::WRITABLE, || self.call(burst, contents));
+            if sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+                continue;
+            }
+            let Some((burst, contents)) = self.queue.pop() else { return };
+            match sent {
+                Ok(()) => self.count_sent(burst, &contents),
+                Err(error) => self.on_error(burst, &contents, &error),
+            }
+            self.queue.recycle(contents);
+        }
+    }
+
+    fn count_sent(&mut self, burst: Burst, contents: &[u8]) {
+        let tx = &mut self.counters.tx;
+        tx.calls += 1;
+        tx.datagrams += burst.datagrams(contents) as u64;
+        tx.bytes += contents.len() as u64;
+        tracing::trace!(
+            path = %burst.path, bytes = contents.len(), segment = burst.segment, "sent"
+        );
+    }
+
+    fn on_error(&mut self, burst: Burst, contents: &[u8], error: &io::Error) {
+        let refused = matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::IO));
+        if !refused {
+            return self.count_lost(burst, contents, error);
+        }
+        // quinn-udp takes EINVAL and EIO for a device without offload, and gives up segmentation
+        // and ECN on the whole socket. But a source address that has just vanished gives EINVAL,
+        // too, and must not slow down the other paths: its conclusion is discarded, and a burst is
+        // tried once more without offload, which tells the two apart.
+        self.forget_refusals();
+        if burst.datagrams(contents) == 1 {
+            return self.count_lost(burst, contents, error);
+        }
+        let before = self.counters.tx.datagrams;
+        for datagram in contents.chunks(burst.segment) {
+            match self.call(burst, datagram) {
+                Ok(()) => self.count_sent(burst, datagram),
+                Err(error) => {
+                    self.forget_refusals();
+                    self.count_lost(burst, datagram, &error);
+                }
+            }
+        }
+        if self.counters.tx.datagrams > before {
+            tracing::info!(bound = %self.bound, "no segmentation offload here: one call a packet");
+            self.gso_segments = 1;
+        }
+    }
+
+    fn forget_refusals(&mut self) {
+        if let Ok(fresh) = UdpSocketState::new((&self.io).into()) {
+            self.state = fresh;
+        }
+    }
+
+    fn count_lost(&mut self, burst: Burst, contents: &[u8], error: &io::Error) {
+        let counter = self.counters.lost.by_error(error);
+        // A person should learn of each kind once; protocols probe with packets that are too large.
+        if *counter == 0 && !quinn_udp::is_msg_size_err(error) {
+            tracing::warn!(path = %burst.path, %error, "cannot send; counted as loss from here on");
+        } else {
+            tracing::trace!(path = %burst.path, bytes = contents.len(), %error, "cannot send");
+        }
+        *counter += burst.datagrams(contents) as u64;
+    }
+}
+
+fn to_codepoint(ecn: Ecn) -> EcnCodepoint {
+    match ecn {
+        Ecn::Ect0 => EcnCodepoint::Ect0,
+        Ecn::Ect1 => EcnCodepoint::Ect1,
+        Ecn::Ce => EcnCodepoint::Ce,
+    }
+}

@@ -1,0 +1,129 @@
+//! Spawning, events, timers, closing, panics.
+
+use std::time::Duration;
+
+use crate::probe::{Arrived, Probe, addr, datagram, echo, probe, soon, until};
+use anabranch_driver::{BindError, Driver, DriverError, SocketSet, SpawnError};
+use anabranch_sansio::{Time, Wakeup};
+
+#[tokio::test]
+async fn a_timer_fires_once_and_never_before_its_time() {
+    let (handle, _) = probe(&[]);
+    handle.with(|machine, now| {
+        for (delay_ms, why) in [(3, "second"), (1, "first")] {
+            machine.wakeups.push(Wakeup { at: now + Duration::from_millis(delay_ms), why });
+        }
+    });
+    for expected in ["first", "second"] {
+        let event = soon(handle.next_event()).await;
+        assert!(matches!(event, Some(Arrived::Timeout { why, .. }) if why == expected));
+    }
+    assert_eq!(handle.with(|machine, _| machine.arrived.len()), 0);
+}
+
+#[tokio::test]
+async fn a_timer_in_the_past_fires_at_once() {
+    let (handle, _) = probe(&[]);
+    handle.with(|machine, _| machine.wakeups.push(Wakeup { at: Time::ZERO, why: "overdue" }));
+    assert!(matches!(soon(handle.next_event()).await, Some(Arrived::Timeout { .. })));
+}
+
+#[tokio::test]
+async fn each_event_goes_to_one_of_the_tasks_that_wait() {
+    let (handle, at) = probe(&["127.0.0.1:0"]);
+    let tasks: Vec<_> = (0..3)
+        .map(|_| {
+            let handle = handle.clone();
+            tokio::spawn(async move { datagram(&handle).await.1 })
+        })
+        .collect();
+    let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    for nth in 0..3_u8 {
+        peer.send_to(&[nth], at[0]).unwrap();
+    }
+    let mut got = Vec::new();
+    for task in tasks {
+        got.extend(soon(task).await.unwrap());
+    }
+    got.sort();
+    assert_eq!(got, [0, 1, 2]);
+}
+
+#[tokio::test]
+async fn closing_sends_the_last_words_and_frees_the_port() {
+    let (server, at) = probe(&["127.0.0.1:0"]);
+    let (client, locals) = probe(&["127.0.0.1:0"]);
+    client.with(|machine, _| machine.send(locals[0], at[0], b"farewell"));
+    client.close();
+    assert_eq!(soon(client.closed()).await, Ok(()));
+    assert_eq!(datagram(&server).await.1, b"farewell");
+    std::net::UdpSocket::bind(locals[0]).expect("the port is free again");
+    assert_eq!(soon(client.next_event()).await, None);
+    assert_eq!(client.bind(addr("127.0.0.1:0")), Err(BindError::Closed));
+    assert_eq!(client.with(|machine, _| machine.outbox.len()), 0, "can still be asked");
+}
+
+#[tokio::test]
+async fn events_that_wait_outlive_the_driver() {
+    let (handle, at) = probe(&["127.0.0.1:0"]);
+    let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    peer.send_to(b"one", at[0]).unwrap();
+    peer.send_to(b"two", at[0]).unwrap();
+    until(|| handle.stats().total.rx.datagrams == 2).await;
+    handle.close();
+    soon(handle.closed()).await.unwrap();
+    assert_eq!(datagram(&handle).await.1, b"one");
+    assert_eq!(datagram(&handle).await.1, b"two");
+    assert_eq!(soon(handle.next_event()).await, None);
+}
+
+#[tokio::test]
+async fn the_last_handle_takes_the_driver_with_it() {
+    let (handle, at) = echo(&["127.0.0.1:0"]);
+    let other = handle.clone();
+    drop(handle);
+    other.with(|machine, _| machine.send(at[0], at[0], b"alive"));
+    assert_eq!(datagram(&other).await.1, b"alive");
+    drop(other);
+    until(|| std::net::UdpSocket::bind(at[0]).is_ok()).await;
+}
+
+#[tokio::test]
+async fn a_panic_of_the_machine_reaches_everyone_as_an_error() {
+    let (handle, at) = probe(&["127.0.0.1:0"]);
+    let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let waiting = tokio::spawn({
+        let handle = handle.clone();
+        async move { handle.next_event().await }
+    });
+    peer.send_to(b"panic", at[0]).unwrap();
+    let expected = DriverError::MachinePanicked { message: "told to".to_owned() };
+    assert_eq!(soon(handle.closed()).await, Err(expected.clone()));
+    assert_eq!(handle.try_with(|_, _| ()), Err(expected));
+    assert_eq!(soon(waiting).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_panic_within_with_ends_the_driver() {
+    let (handle, _) = probe(&["127.0.0.1:0"]);
+    let other = handle.clone();
+    let panicked = tokio::spawn(async move { other.with(|_, _| panic!("told to")) }).await;
+    assert!(panicked.is_err());
+    let error = soon(handle.closed()).await.unwrap_err();
+    assert!(matches!(error, DriverError::MachinePanicked { .. }), "{error}");
+}
+
+#[test]
+fn a_runtime_that_stops_is_reported() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let handle = runtime.block_on(async { probe(&["127.0.0.1:0"]).0 });
+    drop(runtime);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    assert_eq!(runtime.block_on(handle.closed()), Err(DriverError::RuntimeStopped));
+}
+
+#[test]
+fn without_a_runtime_spawning_is_refused_in_words() {
+    let refused = Driver::spawn(Probe::default(), SocketSet::new());
+    assert!(matches!(refused, Err(SpawnError::NoRuntime)));
+}
