@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# Installs what the tests need, then runs all of them and stops at the first step that fails.
+#
+#   ./test.sh                 all steps, in this order
+#   ./test.sh format tests    only these
+#
+# Needs: Debian 12 or later, Rust (rustup), gcc and g++. Debian packages are installed as root or
+# through sudo, npm packages inside web/; nothing else outside target/ is touched.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+readonly STEPS=(install format lints docs tests web fuzz)
+readonly FUZZ_SECONDS=10
+
+# A program the tests call, and the Debian package it comes from.
+readonly PROGRAMS=(
+  tshark:tshark            # reads our captures
+  ffmpeg:ffmpeg            # a second opinion on streams that we send
+  chromium:chromium        # plays the page
+  ip:iproute2              # network namespaces
+  node:nodejs npm:npm      # build and test the page
+)
+
+install() {
+  local entry missing=()
+  for entry in "${PROGRAMS[@]}"; do
+    command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
+  done
+  if [ ${#missing[@]} = 0 ]; then
+    echo "All there."
+    return
+  fi
+  command -v apt-get >/dev/null ||
+    die "missing programs; this script can install them on Debian only: ${missing[*]}"
+  echo "Installing from Debian: ${missing[*]}"
+  as_root apt-get -qq update
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get -qq install --yes --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+format() {
+  cargo fmt --all --check
+}
+
+lints() {
+  cargo clippy --locked --workspace --all-targets -- -D warnings
+}
+
+docs() {
+  RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items
+}
+
+# Unit, integration and documentation tests, the repository's own rules (crates/tidy) among them.
+tests() {
+  cargo test --locked --workspace --no-fail-fast 2>&1 | tee target/test.log
+}
+
+# The page: types, lints and unit tests; then built anew, to equal what is committed.
+web() {
+  npm --prefix web ci --no-fund --no-audit
+  npm --prefix web run check
+  npm --prefix web run build
+  git diff --exit-code --stat -- web/dist || die "web/dist is not what its sources build: commit it"
+  npm --prefix web run e2e
+}
+
+# Each fuzz target for a few seconds, starting from its committed corpus. The flags are those of
+# cargo-fuzz less the address sanitizer: coverage works on stable Rust, and there is no unsafe code.
+fuzz() {
+  local triple
+  triple=$(rustc -vV | sed -n 's/^host: //p')
+  RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Ccodegen-units=1 -Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares" \
+    cargo build --locked --release --target "$triple" --manifest-path fuzz/Cargo.toml \
+    --target-dir target/fuzz
+  find fuzz/fuzz_targets -name '*.rs' -printf '%f\n' | sort |
+    xargs -P "$(nproc)" -I{} "$0" fuzz-one "target/fuzz/$triple/release" {}
+}
+
+# One target, quiet unless it fails.
+fuzz_one() {
+  local target=${2%.rs}
+  local found=target/fuzz/found/$target artifacts=fuzz/artifacts/$target log=target/fuzz/$target.log
+  mkdir -p "$found" "$artifacts"
+  if ! "$1/$target" -max_total_time="$FUZZ_SECONDS" -timeout=5 -rss_limit_mb=2048 \
+    -artifact_prefix="$artifacts/" "$found" "fuzz/corpus/$target" >"$log" 2>&1 </dev/null; then
+    tail -n 40 "$log"
+    echo "$target failed: the input is in $artifacts/"
+    return 1
+  fi
+  echo "$target: $(grep -o 'Done [0-9]* runs' "$log" || tail -n 1 "$log")"
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    die "neither root nor sudo to run: $*"
+  fi
+}
+
+die() {
+  echo "test.sh: $*" >&2
+  exit 1
+}
+
+# In a shell of its own, so that `set -e` holds inside it.
+run_step() {
+  local start=$SECONDS status=0
+  printf '\n== %s\n' "$1"
+  set +e
+  (set -e; "$1")
+  status=$?
+  set -e
+  [ "$status" = 0 ] || die "the step '$1' failed after $((SECONDS - start)) s; again: ./test.sh $1"
+  printf -- '-- %s: %d s\n' "$1" "$((SECONDS - start))"
+}
+
+# The sum over the lines that `cargo test` closes each binary with.
+summary() {
+  awk '/^test result:/ { passed += $4; failed += $6 }
+    END { printf "%d passed, %d failed\n", passed, failed }' target/test.log
+}
+
+main() {
+  if [ "${1:-}" = fuzz-one ]; then
+    fuzz_one "$2" "$3"
+    return
+  fi
+  local step steps=("$@") known=" ${STEPS[*]} "
+  [ ${#steps[@]} -gt 0 ] || steps=("${STEPS[@]}")
+  for step in "${steps[@]}"; do
+    [[ $known == *" $step "* ]] || die "no step '$step'; there are: ${STEPS[*]}"
+  done
+  mkdir -p target
+  for step in "${steps[@]}"; do
+    run_step "$step"
+  done
+  printf '\nAll steps passed in %d s.\n' "$SECONDS"
+  [[ " ${steps[*]} " != *' tests '* ]] || summary
+}
+
+main "$@"
