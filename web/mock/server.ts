@@ -1,0 +1,327 @@
+/** Serves the built page and speaks docs/page-protocol.md over an invented world. */
+
+import { readFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type WebSocket, WebSocketServer } from "ws";
+import { encodeMediaUnit } from "../src/protocol/media-unit";
+import { PRESETS } from "../src/protocol/program";
+import type { PageRequest } from "../src/protocol/requests";
+import type { Clip, ClipUnit } from "./clip";
+import { type Fate, presetTreatments, World } from "./world";
+
+const TOKEN = "mock";
+const DIST = fileURLToPath(new URL("../dist", import.meta.url));
+const TICK_MS = 10;
+const STATS_MS = 200;
+
+const HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+};
+
+/** What a server does that a program may do, too. */
+export interface Options {
+  readonly port?: number;
+  /** No link settings, no treatments, unknowns as null: what `anabranch recv --page` knows. */
+  readonly asReceiver?: boolean;
+}
+
+export class MockServer {
+  readonly world = new World();
+  /** Every request of a page, in order. */
+  readonly requests: PageRequest[] = [];
+  readonly #clip: Clip;
+  readonly #options: Options;
+  readonly #http: Server;
+  readonly #sockets: WebSocketServer;
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #startMs = performance.now();
+  #waiting: {
+    readonly dueMs: number;
+    readonly unit: ClipUnit;
+    readonly loop: number;
+    readonly fate: Fate;
+  }[] = [];
+  #next = 0;
+  #loop = 0;
+  #eventsSent = 0;
+
+  static async start(clip: Clip, options: Options = {}): Promise<MockServer> {
+    const server = new MockServer(clip, options);
+    await new Promise<void>((done) =>
+      server.#http.listen(options.port ?? 0, "127.0.0.1", () => done()),
+    );
+    return server;
+  }
+
+  private constructor(clip: Clip, options: Options) {
+    this.#clip = clip;
+    this.#options = options;
+    this.#http = createServer((request, response) => void serveFile(request, response));
+    this.#sockets = new WebSocketServer({ server: this.#http, path: `/${TOKEN}/socket` });
+    this.#sockets.on("connection", (socket) => this.#greet(socket));
+    this.#timers.push(
+      setInterval(() => this.#tick(), TICK_MS),
+      setInterval(() => this.broadcast(this.#stats()), STATS_MS),
+    );
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}/${TOKEN}/`;
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) {
+      clearInterval(timer);
+    }
+    this.dropPages();
+    await new Promise((done) => this.#http.close(done));
+  }
+
+  /** Cuts the connections to all pages, as a program that dies does. */
+  dropPages(): void {
+    for (const socket of this.#sockets.clients) {
+      socket.terminate();
+    }
+  }
+
+  /** Sends a message, or a text that is none, to all pages. */
+  broadcast(message: object | string): void {
+    const text = typeof message === "string" ? message : JSON.stringify(message);
+    for (const socket of this.#sockets.clients) {
+      socket.send(text);
+    }
+  }
+
+  get nowMs(): number {
+    return performance.now() - this.#startMs + 1000;
+  }
+
+  #greet(socket: WebSocket): void {
+    socket.send(JSON.stringify(this.#hello()));
+    for (const event of this.world.events.slice(-50)) {
+      socket.send(JSON.stringify({ type: "event", ...event }));
+    }
+    socket.send(JSON.stringify(this.#treatments()));
+    socket.on("message", (data) => this.#onRequest(socket, JSON.parse(String(data))));
+  }
+
+  #onRequest(socket: WebSocket, request: PageRequest): void {
+    this.requests.push(request);
+    const { world, nowMs } = this;
+    switch (request.type) {
+      case "set_link": {
+        const { type, path, ...link } = request;
+        if (!world.setLink(path, link, nowMs)) {
+          socket.send(
+            JSON.stringify({
+              type: "error",
+              request: type,
+              text: `Path ${path} does not exist; there are paths 1 and 2.`,
+            }),
+          );
+        }
+        return;
+      }
+      case "set_treatment": {
+        const { type, ...treatment } = request;
+        world.treatments = world.treatments.map((row) =>
+          row.class === treatment.class ? treatment : row,
+        );
+        const preset = PRESETS.find(
+          (name) => JSON.stringify(presetTreatments(name)) === JSON.stringify(world.treatments),
+        );
+        world.preset = preset ?? null;
+        this.broadcast(this.#treatments());
+        return;
+      }
+      case "preset":
+        world.preset = request.preset;
+        world.treatments = presetTreatments(request.preset);
+        this.broadcast(this.#treatments());
+        return;
+      case "set_latency":
+        world.latencyMs = request.latency_ms;
+        return;
+      case "page_stats":
+    }
+  }
+
+  #tick(): void {
+    const now = this.nowMs;
+    this.world.tick(now);
+    this.#sendDueUnits(now);
+    this.#playOutDueUnits(now);
+    for (const event of this.world.events.slice(this.#eventsSent)) {
+      this.broadcast({ type: "event", ...event });
+    }
+    this.#eventsSent = this.world.events.length;
+  }
+
+  #sendDueUnits(now: number): void {
+    for (;;) {
+      const unit = this.#clip.units[this.#next];
+      if (unit === undefined) {
+        this.#next = 0;
+        this.#loop += 1;
+        continue;
+      }
+      const atMs = 1000 + (this.#loop * this.#clip.durationUs + unit.ptsUs) / 1000;
+      if (atMs > now) {
+        return;
+      }
+      this.#next += 1;
+      const fate = this.world.send(unit, atMs);
+      this.#waiting.push({ dueMs: atMs + this.world.latencyMs, unit, loop: this.#loop, fate });
+    }
+  }
+
+  #playOutDueUnits(now: number): void {
+    const due = this.#waiting.filter(({ dueMs }) => dueMs <= now);
+    this.#waiting = this.#waiting.filter(({ dueMs }) => dueMs > now);
+    for (const [index, { dueMs, unit, loop, fate }] of due.entries()) {
+      const next = due[index + 1];
+      const above =
+        next?.unit.track === unit.track && next.unit.layer === unit.layer + 1 ? next : null;
+      if (!fate.arrived) {
+        continue;
+      }
+      const frames = unit.track === "video" ? this.#clip.fps : 50;
+      const bytes = encodeMediaUnit({
+        ...unit,
+        discontinuity: false,
+        last: !above?.fate.arrived,
+        frame: unit.frame + loop * Math.round((this.#clip.durationUs * frames) / 1e6),
+        ptsUs: unit.ptsUs + loop * this.#clip.durationUs,
+        playAtUs: dueMs * 1000,
+        delayMs: fate.delayMs,
+        payload: unit.bytes,
+      });
+      for (const socket of this.#sockets.clients) {
+        socket.send(bytes);
+      }
+    }
+  }
+
+  #hello(): object {
+    const clip = this.#clip;
+    const controls = this.#options.asReceiver
+      ? { links: null, treatments: null, latency_ms: null }
+      : {
+          links: { rate_kbps: [100, 100_000], delay_ms: [0, 1000], loss_percent: [0, 50] },
+          treatments: { priority: [0, 7], lifetime_ms: [10, 10_000], max_retransmissions: [0, 20] },
+          latency_ms: [20, 5000],
+        };
+    return {
+      type: "hello",
+      protocol: 1,
+      program: "anabranch (mock server)",
+      mode: this.#options.asReceiver ? "recv" : "demo",
+      title: clip.title,
+      now_us: Math.round(this.nowMs * 1000),
+      latency_ms: this.world.latencyMs,
+      video: {
+        codec: clip.videoCodec,
+        format: "vp9",
+        width: clip.width,
+        height: clip.height,
+        fps: clip.fps,
+      },
+      audio: {
+        codec: clip.audioCodec,
+        format: "opus",
+        sample_rate: clip.sampleRate,
+        channels: clip.channels,
+      },
+      attribution: {
+        text: clip.attribution,
+        url: clip.url,
+        license: clip.license,
+        license_url: clip.licenseUrl,
+      },
+      paths: this.world
+        .pathStats(this.nowMs)
+        .map(({ id, name, local, remote }) => ({ id, name, local, remote })),
+      layers: [
+        { id: "base", name: "Base picture" },
+        { id: "enhancement", name: "Enhancement" },
+        { id: "audio", name: "Sound" },
+      ],
+      classes: this.#options.asReceiver
+        ? []
+        : [
+            { id: "video_key", name: "Key frames" },
+            { id: "video_base", name: "Base picture" },
+            { id: "video_enhancement", name: "Enhancement" },
+            { id: "audio", name: "Sound" },
+            { id: "control", name: "Control" },
+          ],
+      controls,
+    };
+  }
+
+  #treatments(): object {
+    return { type: "treatments", preset: this.world.preset, treatments: this.world.treatments };
+  }
+
+  #stats(): object {
+    const { world } = this;
+    const sorted = [...world.delaysMs].sort((a, b) => a - b);
+    const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+    const paths = world.pathStats(this.nowMs);
+    return {
+      type: "stats",
+      now_us: Math.round(this.nowMs * 1000),
+      paths: this.#options.asReceiver
+        ? paths.map((path) => ({
+            ...path,
+            cwnd_bytes: null,
+            flight_bytes: null,
+            sent_packets: null,
+            lost_packets: null,
+            sent_bytes: null,
+            link: null,
+          }))
+        : paths,
+      layers: this.#options.asReceiver
+        ? world
+            .layerStats()
+            .map((layer) => ({ ...layer, sent: null, retransmitted: null, abandoned: null }))
+        : world.layerStats(),
+      frames: world.frames,
+      delay_ms:
+        sorted.length === 0 ? null : { now: world.delaysMs.at(-1), p50: at(0.5), p95: at(0.95) },
+      buffer_ms: world.latencyMs - at(0.5),
+      latency_ms: world.latencyMs,
+      advised_latency_ms: 120,
+    };
+  }
+}
+
+async function serveFile(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const path = normalize(request.url ?? "/");
+  const file = path === `/${TOKEN}/` ? "index.html" : path.slice(TOKEN.length + 2);
+  try {
+    const contents = path.startsWith(`/${TOKEN}/`) ? await readFile(join(DIST, file)) : null;
+    response.writeHead(contents === null ? 404 : 200, {
+      ...HEADERS,
+      "content-type": TYPES[extname(file)] ?? "application/octet-stream",
+    });
+    response.end(contents);
+  } catch {
+    response.writeHead(404, HEADERS).end();
+  }
+}

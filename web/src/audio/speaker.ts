@@ -1,0 +1,61 @@
+/** The sound output: silent until the user asks for sound. */
+
+import { nowMs } from "../media/now";
+import type { AudioFormat } from "../protocol/program";
+import type { FromSpeaker, ToSpeaker } from "../worker/messages";
+import workletUrl from "./speaker-worklet.ts?worker&url";
+
+const CLOCK_EVERY_MS = 500;
+
+export interface SpeakerUser {
+  onSkew(skewMs: number | null): void;
+}
+
+/** A browser plays sound only after a key or a click: {@link open} must be called from one. */
+export class Speaker {
+  readonly #context: AudioContext;
+  readonly #node: AudioWorkletNode;
+  readonly #timer: number;
+  /** The end to which decoded sound is sent. */
+  readonly port: MessagePort;
+
+  static async open(format: AudioFormat, user: SpeakerUser): Promise<Speaker> {
+    const context = new AudioContext({
+      sampleRate: format.sample_rate,
+      latencyHint: "interactive",
+    });
+    await context.audioWorklet.addModule(workletUrl);
+    await context.resume();
+    return new Speaker(context, format, user);
+  }
+
+  private constructor(context: AudioContext, format: AudioFormat, user: SpeakerUser) {
+    this.#context = context;
+    this.#node = new AudioWorkletNode(context, "speaker", {
+      numberOfInputs: 0,
+      outputChannelCount: [Math.min(2, Math.max(1, format.channels))],
+    });
+    this.#node.connect(context.destination);
+    this.#node.port.onmessage = ({ data }: MessageEvent<FromSpeaker>) => user.onSkew(data.skewMs);
+    const { port1, port2 } = new MessageChannel();
+    this.#node.port.postMessage(port1, [port1]);
+    this.port = port2;
+    this.#tellClock();
+    this.#timer = window.setInterval(() => this.#tellClock(), CLOCK_EVERY_MS);
+  }
+
+  close(): void {
+    window.clearInterval(this.#timer);
+    void this.#context.close();
+  }
+
+  #tellClock(): void {
+    const { contextTime, performanceTime } = this.#context.getOutputTimestamp();
+    // Before the first sample has come out, a browser reports zeros.
+    const known = contextTime !== undefined && performanceTime !== undefined && contextTime > 0;
+    const message: ToSpeaker = known
+      ? { kind: "clock", contextS: contextTime, epochMs: performance.timeOrigin + performanceTime }
+      : { kind: "clock", contextS: this.#context.currentTime, epochMs: nowMs() };
+    this.#node.port.postMessage(message);
+  }
+}

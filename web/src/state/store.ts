@@ -1,0 +1,205 @@
+/** Everything that the interface shows, as signals. */
+
+import { batch, computed, type Signal, signal } from "@preact/signals";
+import type {
+  Hello,
+  ProgramEvent,
+  ProgramMessage,
+  Severity,
+  Stats,
+  Treatments,
+} from "../protocol/program";
+import type { Connection, ScreenReport } from "../worker/messages";
+import { LayerHistory, type LayerView } from "./layer-history";
+import { PathHistory, type PathView } from "./path-history";
+import { SHOWN_S } from "./timeline";
+
+const EVENTS_MAX = 200;
+const NOTICES_MAX = 3;
+/** Pictures in the strip below the video. */
+export const STRIP_PICTURES = 150;
+
+export interface Notice {
+  readonly id: number;
+  readonly severity: Severity;
+  readonly text: string;
+}
+
+/** A moment worth a line on the graphs. */
+export interface Mark {
+  readonly atS: number;
+  readonly severity: Severity;
+  readonly path: number | null;
+}
+
+const MARKED = new Set([
+  "link_cut",
+  "link_restored",
+  "path_potentially_failed",
+  "path_failed",
+  "path_active",
+  "primary_changed",
+  "path_added",
+  "path_removed",
+  "peer_connected",
+  "peer_lost",
+]);
+
+export class Store {
+  readonly connection: Signal<Connection> = signal({ state: "connecting" });
+  readonly hello = signal<Hello | null>(null);
+  readonly stats = signal<Stats | null>(null);
+  readonly paths = signal<readonly PathView[]>([]);
+  readonly layers = signal<ReadonlyMap<string, LayerView>>(new Map());
+  readonly events = signal<readonly ProgramEvent[]>([]);
+  readonly treatments = signal<Treatments | null>(null);
+  /** The program waits for its peer, or tries it again, at this time (epoch, ms). */
+  readonly peerWait = signal<{ readonly untilMs: number; readonly why: string } | null>(null);
+  /** When the socket is opened again (epoch, ms). */
+  readonly retryAtMs = signal<number | null>(null);
+  readonly screen = signal<ScreenReport | null>(null);
+  /** Layers of the last pictures, oldest first; 0 for one that never came. */
+  readonly strip = signal<readonly number[]>([]);
+  readonly notices = signal<readonly Notice[]>([]);
+  /** Seconds on the program's clock, with each `stats`: the right edge of the graphs. */
+  readonly nowS = signal(0);
+
+  readonly abandoned = computed(() => sumAbandoned(this.stats.value));
+
+  #pathHistories = new Map<number, PathHistory>();
+  #layerHistories = new Map<string, LayerHistory>();
+  #noticeId = 0;
+
+  pathHistory(id: number): PathHistory {
+    return entry(this.#pathHistories, id, () => new PathHistory());
+  }
+
+  layerHistory(id: string): LayerHistory {
+    return entry(this.#layerHistories, id, () => new LayerHistory());
+  }
+
+  /** Marks within the last half minute that concern this path, or with null all. */
+  marks(path: number | null): Mark[] {
+    const fromS = this.nowS.peek() - SHOWN_S;
+    return this.events
+      .peek()
+      .filter((event) => MARKED.has(event.kind) && event.at_us / 1e6 >= fromS)
+      .filter((event) => path === null || event.path === path || event.path === null)
+      .map((event) => ({ atS: event.at_us / 1e6, severity: event.severity, path: event.path }));
+  }
+
+  onMessage(message: ProgramMessage, nowMs: number): void {
+    batch(() => {
+      switch (message.type) {
+        case "hello":
+          this.#restart(message.body);
+          return;
+        case "stats":
+          this.#onStats(message.body);
+          return;
+        case "event":
+          this.#onEvent(message.body);
+          return;
+        case "treatments":
+          this.treatments.value = message.body;
+          return;
+        case "error":
+          this.notify("bad", message.body.text);
+          return;
+        case "reconnecting": {
+          const { in_s, why } = message.body;
+          this.peerWait.value = { untilMs: nowMs + in_s * 1000, why };
+          return;
+        }
+        case "ended":
+          this.connection.value = { state: "ended", text: message.body.text };
+      }
+    });
+  }
+
+  onConnection(connection: Connection, nowMs: number): void {
+    batch(() => {
+      this.connection.value = connection;
+      this.retryAtMs.value = connection.state === "waiting" ? nowMs + connection.retryInMs : null;
+    });
+  }
+
+  onScreen(report: ScreenReport): void {
+    batch(() => {
+      this.screen.value = report;
+      if (report.pictures.length > 0) {
+        this.strip.value = [...this.strip.peek(), ...report.pictures].slice(-STRIP_PICTURES);
+      }
+    });
+  }
+
+  notify(severity: Severity, text: string): void {
+    this.#noticeId += 1;
+    const others = this.notices.peek().filter((notice) => notice.text !== text);
+    this.notices.value = [...others, { id: this.#noticeId, severity, text }].slice(-NOTICES_MAX);
+  }
+
+  dismiss(id: number): void {
+    this.notices.value = this.notices.peek().filter((notice) => notice.id !== id);
+  }
+
+  #restart(hello: Hello): void {
+    this.#pathHistories = new Map();
+    this.#layerHistories = new Map();
+    this.hello.value = hello;
+    this.stats.value = null;
+    this.paths.value = [];
+    this.layers.value = new Map();
+    this.events.value = [];
+    this.treatments.value = null;
+    this.peerWait.value = null;
+    this.strip.value = [];
+    this.nowS.value = hello.now_us / 1e6;
+  }
+
+  #onStats(stats: Stats): void {
+    const nowS = stats.now_us / 1e6;
+    this.stats.value = stats;
+    this.paths.value = stats.paths.map((path) => this.pathHistory(path.id).push(nowS, path));
+    this.layers.value = new Map(
+      stats.layers.map((layer) => [layer.id, this.layerHistory(layer.id).push(nowS, layer)]),
+    );
+    this.nowS.value = nowS;
+  }
+
+  #onEvent(event: ProgramEvent): void {
+    const known = this.events.peek();
+    if (known.some(({ id }) => id === event.id)) {
+      return;
+    }
+    this.events.value = [...known, event].slice(-EVENTS_MAX);
+    if (event.kind === "peer_connected") {
+      this.peerWait.value = null;
+    }
+  }
+}
+
+function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) {
+    return known;
+  }
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+/** Messages abandoned in all layers, for whatever reason; `null`: not known here. */
+function sumAbandoned(stats: Stats | null): number | null {
+  const known = stats?.layers.flatMap(({ abandoned }) => (abandoned === null ? [] : [abandoned]));
+  if (known === undefined || known.length === 0) {
+    return null;
+  }
+  return known
+    .flatMap(({ lifetime, retransmissions, before_sending }) => [
+      lifetime,
+      retransmissions,
+      before_sending,
+    ])
+    .reduce((sum, tally) => sum + tally.messages, 0);
+}

@@ -1,0 +1,60 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { Session } from "../state/session";
+import { SessionContext } from "./context";
+import { EventLog } from "./event-log";
+import { Footer } from "./footer";
+import { Header } from "./header";
+import { Help, openHelp } from "./help";
+import { LayerCards } from "./layer-card";
+import { Notices } from "./notices";
+import { PathCards } from "./path-card";
+import { Player, toggleFullScreen, toggleOverlay } from "./player";
+import { River } from "./river";
+import { listenToShortcuts } from "./shortcuts";
+import { switchTheme } from "./theme";
+import { TreatmentTable } from "./treatment-table";
+
+export function App({ session }: { readonly session: Session }) {
+  const player = useRef<HTMLElement>(null);
+  useEffect(
+    () =>
+      listenToShortcuts({
+        onSound: () => void session.toggleSound(),
+        onOverlay: toggleOverlay,
+        onFullScreen: () => toggleFullScreen(player.current),
+        onTheme: switchTheme,
+        onHelp: openHelp,
+        onCut: (number) => cutPath(session, number),
+      }),
+    [session],
+  );
+  return (
+    <SessionContext.Provider value={session}>
+      <Header />
+      <main>
+        <div class="watch">
+          <Player box={player} />
+          <River />
+          <EventLog />
+        </div>
+        <div class="steer">
+          <PathCards />
+          <LayerCards />
+          <TreatmentTable />
+        </div>
+      </main>
+      <Footer />
+      <Notices />
+      <Help />
+    </SessionContext.Provider>
+  );
+}
+
+/** Cuts the path with this place in the list, from 1, or mends it. */
+function cutPath(session: Session, number: number): void {
+  const { store } = session;
+  const path = store.paths.value[number - 1];
+  if (path?.link && store.hello.value?.controls.links) {
+    session.setLink(path.id, { ...path.link, cut: !path.link.cut });
+  }
+}

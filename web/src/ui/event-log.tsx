@@ -1,0 +1,40 @@
+import type { ProgramEvent } from "../protocol/program";
+import { useSession } from "./context";
+import { clock } from "./format";
+
+/** What happened, in words, the newest first. */
+export function EventLog() {
+  const { store } = useSession();
+  const events = store.events.value;
+  const startUs = store.hello.value?.now_us ?? 0;
+  return (
+    <section class="events card" aria-labelledby="events-title">
+      <h2 id="events-title">What happened</h2>
+      <p class="visually-hidden" aria-live="polite" data-testid="latest-event">
+        {events.at(-1)?.text ?? ""}
+      </p>
+      {/* The list scrolls, so the keyboard must reach it. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region is focusable */}
+      <ol tabIndex={0} aria-labelledby="events-title" data-testid="events">
+        {events.length === 0 && <li class="empty">Nothing yet.</li>}
+        {events.toReversed().map((event) => (
+          <Line key={event.id} event={event} startUs={startUs} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface LineProps {
+  readonly event: ProgramEvent;
+  readonly startUs: number;
+}
+
+function Line({ event, startUs }: LineProps) {
+  return (
+    <li class={event.severity} data-kind={event.kind}>
+      <time>{clock((event.at_us - startUs) / 1e6)}</time>
+      <span>{event.text}</span>
+    </li>
+  );
+}

@@ -1,0 +1,88 @@
+import { useSession } from "./context";
+import { plain } from "./format";
+import { openHelp } from "./help";
+import { HelpIcon, Logo, ThemeIcon } from "./icons";
+import { switchTheme, theme } from "./theme";
+import { useStatus } from "./use-status";
+
+export function Header() {
+  const { store } = useSession();
+  const status = useStatus();
+  const hello = store.hello.value;
+  return (
+    <header>
+      <h1>
+        <Logo />
+        anabranch
+      </h1>
+      <p class="title">{hello?.title ?? ""}</p>
+      <p class={`pill ${status.severity}`} data-testid="status" role="status">
+        {status.short}
+      </p>
+      <Latency />
+      <nav aria-label="Page">
+        <button
+          type="button"
+          class="icon-button"
+          onClick={switchTheme}
+          aria-label={theme.value === "dark" ? "Light colours (T)" : "Dark colours (T)"}
+          title="Dark or light (T)"
+        >
+          <ThemeIcon />
+        </button>
+        <button
+          type="button"
+          class="icon-button"
+          onClick={openHelp}
+          aria-label="Help (?)"
+          title="Help (?)"
+        >
+          <HelpIcon />
+        </button>
+      </nav>
+    </header>
+  );
+}
+
+function Latency() {
+  const session = useSession();
+  const { store } = session;
+  const hello = store.hello.value;
+  if (hello === null) {
+    return null;
+  }
+  const latencyMs = store.stats.value?.latency_ms ?? hello.latency_ms;
+  const advised = store.stats.value?.advised_latency_ms ?? null;
+  const range = hello.controls.latency_ms;
+  return (
+    <div class="latency">
+      <label for="latency">Latency</label>
+      {range === null ? (
+        <output id="latency">{plain(latencyMs)}</output>
+      ) : (
+        <input
+          id="latency"
+          type="number"
+          min={range[0]}
+          max={range[1]}
+          step={10}
+          value={plain(latencyMs)}
+          onChange={({ currentTarget }) => {
+            if (currentTarget.checkValidity() && currentTarget.value !== "") {
+              session.request({ type: "set_latency", latency_ms: currentTarget.valueAsNumber });
+            } else {
+              currentTarget.value = plain(latencyMs);
+            }
+          }}
+          data-testid="latency"
+        />
+      )}{" "}
+      ms
+      {advised !== null && (
+        <span class="advised" title="From the round-trip time and loss measured">
+          advised {plain(Math.round(advised))} ms
+        </span>
+      )}
+    </div>
+  );
+}

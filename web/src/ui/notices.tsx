@@ -1,0 +1,33 @@
+import { useEffect } from "preact/hooks";
+import type { Notice } from "../state/store";
+import { useSession } from "./context";
+
+const SHOWN_MS = 10_000;
+
+/** What the program refused and what the page could not do. */
+export function Notices() {
+  const { store } = useSession();
+  return (
+    <div class="notices" role="alert" data-testid="notices">
+      {store.notices.value.map((notice) => (
+        <Line key={notice.id} notice={notice} dismiss={() => store.dismiss(notice.id)} />
+      ))}
+    </div>
+  );
+}
+
+function Line({ notice, dismiss }: { readonly notice: Notice; readonly dismiss: () => void }) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the time runs from the first showing
+  useEffect(() => {
+    const timer = window.setTimeout(dismiss, SHOWN_MS);
+    return () => window.clearTimeout(timer);
+  }, []);
+  return (
+    <p class={notice.severity}>
+      <span>{notice.text}</span>
+      <button type="button" class="icon-button" onClick={dismiss} aria-label="Dismiss">
+        ×
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,98 @@
+import { signal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useSession } from "./context";
+import { FullScreenIcon, OverlayIcon, SoundIcon } from "./icons";
+import { LayerStrip } from "./layer-strip";
+import { Overlay } from "./overlay";
+import { useStatus } from "./use-status";
+
+const overlayOn = signal(true);
+
+export function toggleOverlay(): void {
+  overlayOn.value = !overlayOn.value;
+}
+
+export function toggleFullScreen(box: HTMLElement | null): void {
+  if (document.fullscreenElement !== null) {
+    void document.exitFullscreen();
+  } else {
+    // A browser may refuse; the page then stays as it is.
+    box?.requestFullscreen().catch(() => undefined);
+  }
+}
+
+export function Player({ box }: { readonly box: RefObject<HTMLElement | null> }) {
+  const session = useSession();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    if (canvas.current !== null) {
+      session.start(canvas.current);
+    }
+  }, [session]);
+  return (
+    <section class="player" aria-label="Video" ref={box}>
+      <div class="picture" style={{ aspectRatio: aspect(session.store.hello.value?.video) }}>
+        <canvas ref={canvas} data-testid="video" />
+        <Banner />
+      </div>
+      {overlayOn.value && <Overlay />}
+      <LayerStrip />
+      <Controls box={box} />
+    </section>
+  );
+}
+
+function Banner() {
+  const { long, severity } = useStatus();
+  return long === null ? null : (
+    <p class={`banner ${severity}`} data-testid="banner">
+      {long}
+    </p>
+  );
+}
+
+function Controls({ box }: { readonly box: RefObject<HTMLElement | null> }) {
+  const session = useSession();
+  const on = session.soundOn.value;
+  const hasSound = (session.store.hello.value?.audio ?? null) !== null;
+  return (
+    <div class="player-controls">
+      <button
+        type="button"
+        class="sound-button"
+        aria-pressed={on}
+        disabled={!hasSound}
+        onClick={() => void session.toggleSound()}
+        title="Sound (M)"
+        data-testid="sound"
+      >
+        <SoundIcon on={on} />
+        {hasSound ? (on ? "Sound on" : "Sound off") : "No sound"}
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        aria-pressed={overlayOn.value}
+        onClick={toggleOverlay}
+        aria-label="Figures over the picture (S)"
+        title="Figures (S)"
+      >
+        <OverlayIcon />
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        onClick={() => toggleFullScreen(box.current)}
+        aria-label="Full screen (F)"
+        title="Full screen (F)"
+      >
+        <FullScreenIcon />
+      </button>
+    </div>
+  );
+}
+
+function aspect(video: { width: number | null; height: number | null } | null | undefined): string {
+  return `${video?.width || 16} / ${video?.height || 9}`;
+}

@@ -1,0 +1,66 @@
+import type { PathView } from "../state/path-history";
+import { useSession } from "./context";
+import { rate, words } from "./format";
+import { pathColour, pathName } from "./path-words";
+
+const WIDTH = 600;
+const BRANCH_HEIGHT = 34;
+const THINNEST = 1.5;
+const THICKEST = 14;
+/** At this rate a branch is as thick as it gets. */
+const FULL_KBPS = 20_000;
+
+/** The paths as branches of one river: as wide as what flows, and broken where a link is cut. */
+export function River() {
+  const { store } = useSession();
+  const paths = store.paths.value;
+  const height = Math.max(2, paths.length) * BRANCH_HEIGHT;
+  return (
+    <section class="river card" aria-label="What flows where">
+      <span class="bank">sender</span>
+      <svg viewBox={`0 0 ${WIDTH} ${height}`} preserveAspectRatio="none" aria-hidden="true">
+        {paths.map((path, index) => (
+          <Branch
+            key={path.id}
+            path={path}
+            place={index + 1}
+            y={(index + 0.5) * (height / paths.length)}
+            middle={height / 2}
+          />
+        ))}
+      </svg>
+      <ul>
+        {paths.map((path, index) => (
+          <li key={path.id} style={{ color: `var(${pathColour(index + 1)})` }}>
+            {pathName(path)}
+            <span class="figure">{path.link?.cut ? "cut" : words(rate(path.deliveredKbps))}</span>
+          </li>
+        ))}
+      </ul>
+      <span class="bank">receiver</span>
+    </section>
+  );
+}
+
+interface BranchProps {
+  readonly path: PathView;
+  readonly place: number;
+  readonly y: number;
+  readonly middle: number;
+}
+
+function Branch({ path, place, y, middle }: BranchProps) {
+  const bend = WIDTH * 0.22;
+  const line = `M0 ${middle}C${bend * 0.6} ${middle} ${bend * 0.5} ${y} ${bend} ${y}H${WIDTH - bend}C${WIDTH - bend * 0.5} ${y} ${WIDTH - bend * 0.6} ${middle} ${WIDTH} ${middle}`;
+  const kbps = path.deliveredKbps ?? 0;
+  const share = Math.min(1, Math.sqrt(kbps / FULL_KBPS));
+  const width = THINNEST + (THICKEST - THINNEST) * share;
+  const cut = path.link?.cut ?? false;
+  const style = { stroke: `var(${pathColour(place)})`, strokeWidth: `${width}px` };
+  return (
+    <g class={cut ? "branch cut" : "branch"}>
+      <path class="bed" d={line} style={style} />
+      {kbps > 1 && !cut && <path class="flow" d={line} style={style} />}
+    </g>
+  );
+}

@@ -1,0 +1,97 @@
+/** Decodes sound and hands it to the sound output. */
+
+import type { Cushion } from "../media/cushion";
+import type { ProgramClock } from "../media/program-clock";
+import type { MediaUnit } from "../protocol/media-unit";
+import type { AudioFormat } from "../protocol/program";
+import type { ToSpeaker } from "./messages";
+
+export class SoundFeed {
+  readonly #clock: ProgramClock;
+  readonly #cushion: Cushion;
+  #decoder: AudioDecoder | null = null;
+  #format: AudioFormat | null = null;
+  #port: MessagePort | null = null;
+  decoded = 0;
+  decodeErrors = 0;
+
+  constructor(clock: ProgramClock, cushion: Cushion) {
+    this.#clock = clock;
+    this.#cushion = cushion;
+  }
+
+  /** Starts anew with sound of this format. */
+  restart(format: AudioFormat | null): void {
+    this.#closeDecoder();
+    this.#format = format;
+    this.decoded = 0;
+    this.decodeErrors = 0;
+    this.#tell({ kind: "clear" });
+  }
+
+  /** Without a port nothing is decoded. */
+  connect(port: MessagePort | null): void {
+    this.#port = port;
+    this.#closeDecoder();
+  }
+
+  push(unit: MediaUnit): void {
+    const decoder = this.#port === null ? null : this.#openDecoder();
+    try {
+      decoder?.decode(
+        new EncodedAudioChunk({ type: "key", timestamp: unit.playAtUs, data: unit.payload }),
+      );
+    } catch {
+      this.#failed();
+    }
+  }
+
+  #openDecoder(): AudioDecoder | null {
+    if (this.#decoder !== null || this.#format === null || typeof AudioDecoder === "undefined") {
+      return this.#decoder;
+    }
+    const decoder = new AudioDecoder({
+      output: (data) => this.#decoded(data),
+      error: () => this.#failed(),
+    });
+    this.#decoder = decoder;
+    const { codec, sample_rate: sampleRate, channels: numberOfChannels } = this.#format;
+    try {
+      decoder.configure({ codec, sampleRate, numberOfChannels });
+    } catch {
+      this.#failed();
+    }
+    return this.#decoder;
+  }
+
+  #decoded(data: AudioData): void {
+    this.decoded += 1;
+    const channels = Array.from({ length: data.numberOfChannels }, (_, planeIndex) => {
+      const samples = new Float32Array(data.numberOfFrames);
+      data.copyTo(samples, { planeIndex, format: "f32-planar" });
+      return samples;
+    });
+    const dueMs = this.#clock.toLocalMs(data.timestamp) + this.#cushion.ms;
+    const { sampleRate } = data;
+    data.close();
+    this.#tell({ kind: "block", dueMs, sampleRate, channels });
+  }
+
+  /** Every audio frame can be decoded by itself: a new decoder goes on with the next one. */
+  #failed(): void {
+    this.decodeErrors += 1;
+    this.#closeDecoder();
+  }
+
+  #closeDecoder(): void {
+    if (this.#decoder !== null && this.#decoder.state !== "closed") {
+      this.#decoder.close();
+    }
+    this.#decoder = null;
+  }
+
+  #tell(message: ToSpeaker): void {
+    const buffers = message.kind === "block" ? message.channels.map(({ buffer }) => buffer) : [];
+    this.#port?.postMessage(message, buffers);
+  }
+}
