@@ -50,13 +50,21 @@ pub enum DropCause {
     Mtu,
 }
 
-impl fmt::Display for DropCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl DropCause {
+    /// The cause in words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
             Self::Loss => "lost on the link",
             Self::Queue => "refused by a full queue",
             Self::Cut => "lost to a cut of the link",
             Self::Mtu => "longer than the link's MTU",
-        })
+        }
+    }
+}
+
+impl fmt::Display for DropCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }

@@ -1,6 +1,7 @@
 //! A deterministic network in virtual time.
 
 mod agenda;
+mod capture;
 mod corrupt;
 mod duplicate;
 mod element;
@@ -15,6 +16,7 @@ mod simulation;
 #[cfg(test)]
 mod testing;
 
+pub use capture::{Capture, CaptureScope};
 pub use corrupt::Corrupt;
 pub use duplicate::Duplicate;
 pub use element::{DropCause, Element};

@@ -23,8 +23,9 @@ use queue::DropTail;
 /// say; more are dropped as by a full queue. 1 Gbit/s times 1 s of full packets is a third of it.
 pub const MAX_PACKETS_HELD: usize = 1 << 18;
 
-/// At most this many dropped packets wait to be polled; the oldest is forgotten first.
-const MAX_DROPPED_KEPT: usize = 1 << 10;
+/// At most this many dropped packets wait to be polled, all that a cut can drop; the oldest is
+/// forgotten first.
+const MAX_DROPPED_KEPT: usize = MAX_PACKETS_HELD + 1;
 
 /// One direction of a wire or radio link.
 ///

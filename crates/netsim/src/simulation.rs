@@ -4,6 +4,7 @@ mod error;
 mod hosts;
 
 use std::collections::VecDeque;
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ pub use error::SimulationError;
 pub use hosts::{HostError, HostId, HostStats};
 
 use crate::agenda::Agenda;
-use crate::{Element, LinkConfig, LinkId, Network, Packet, Sighting};
+use crate::{Capture, CaptureScope, Element, LinkConfig, LinkId, Network, Packet, Sighting};
 use hosts::Hosts;
 
 /// A machine that is woken more often than this without time passing is in a busy loop.
@@ -216,6 +217,21 @@ impl<M: Machine> Simulation<M> {
     /// Loses the next `packets` packets that a host sends.
     pub fn drop_next(&mut self, host: HostId, packets: u32) {
         self.hosts.get_mut(host).to_drop = packets;
+    }
+
+    /// Begins a capture. The comment, in the file's header, should say how to run this again.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn capture<W: Write + Send + 'static>(
+        &mut self,
+        scope: CaptureScope,
+        comment: &str,
+        writer: W,
+    ) -> io::Result<Capture<W>> {
+        let capture = Capture::begin(&self.network, scope, comment, writer)?;
+        self.network.add_observer(capture.share());
+        Ok(capture)
     }
 
     /// Puts a packet into the network as if its source had sent it.

@@ -1,4 +1,5 @@
 //! Machines on simulated networks, by theme.
 
+mod capture;
 mod machines;
 mod simulation;
