@@ -3,11 +3,10 @@
 mod abort;
 mod address;
 mod cause_code;
+mod display;
 mod handshake;
 mod stream;
 mod unrecognized;
-
-use std::fmt;
 
 pub use cause_code::CauseCode;
 
@@ -168,68 +167,6 @@ impl<'a> ErrorCause<'a> {
     }
 }
 
-impl fmt::Display for ErrorCause<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InvalidStreamIdentifier { stream } => {
-                write!(f, "data was sent on stream {stream}, which does not exist")
-            }
-            Self::MissingMandatoryParameter { missing } => {
-                write!(f, "a mandatory parameter is missing:")?;
-                missing.iter().try_for_each(|ty| write!(f, " {ty}"))
-            }
-            Self::StaleCookie { measure_us: 0 } => f.write_str("the cookie had expired"),
-            Self::StaleCookie { measure_us } => {
-                write!(f, "the cookie had expired {measure_us} microseconds before")
-            }
-            Self::OutOfResource => f.write_str("out of resources"),
-            Self::UnresolvableAddress(address) => {
-                write!(f, "an address cannot be used: {}", Opaque(address))
-            }
-            Self::UnrecognizedChunkType(chunk) => {
-                write!(f, "a chunk was not recognized: {}", Opaque(chunk))
-            }
-            Self::InvalidMandatoryParameter => {
-                f.write_str("a mandatory field has a forbidden value")
-            }
-            Self::UnrecognizedParameters(parameters) => {
-                write!(f, "parameters were not recognized: {}", Opaque(parameters))
-            }
-            Self::NoUserData { tsn } => write!(f, "the DATA chunk with TSN {tsn} has no user data"),
-            Self::CookieReceivedWhileShuttingDown => {
-                f.write_str("a cookie arrived while the association shuts down")
-            }
-            Self::RestartWithNewAddresses(addresses) => {
-                write!(f, "a restart brought new addresses: {}", Opaque(addresses))
-            }
-            Self::UserInitiatedAbort(reason) => {
-                write!(f, "the application aborted: {}", Opaque(reason))
-            }
-            Self::ProtocolViolation(information) => {
-                write!(f, "the protocol was violated: {}", Opaque(information))
-            }
-            Self::NewEncapsulationPort { current, new } => {
-                write!(f, "a restart came from UDP port {new} instead of {current}")
-            }
-            Self::Unknown { code, value } => write!(f, "cause {}: {}", code.0, Opaque(value)),
-        }
-    }
-}
-
-/// Bytes without a known form: text where they are text, hexadecimal otherwise.
-struct Opaque<'a>(&'a [u8]);
-
-impl fmt::Display for Opaque<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let printable = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
-        match self.0 {
-            [] => f.write_str("no details"),
-            text if text.iter().all(printable) => write!(f, "\"{}\"", text.escape_ascii()),
-            bytes => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
-        }
-    }
-}
-
 /// The error causes of a chunk, read one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ErrorCauses<'a>(&'a [u8]);
@@ -309,4 +246,33 @@ fn fixed_value<const N: usize>(tlv: Tlv<'_>) -> Result<[u8; N], DecodeError> {
         len: tlv.bytes.len(),
         expected: tlv::HEADER_LEN + N,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assert_cause, hex};
+
+    #[test]
+    fn an_unknown_cause_is_kept_whole() {
+        // Unsupported HMAC Identifier (RFC 4895).
+        let cause = ErrorCause::Unknown { code: CauseCode(0x0105), value: &[0, 3] };
+        assert_cause(&hex("01050006 0003 0000"), cause);
+        assert_eq!(cause.code().to_string(), "code 261");
+        assert_eq!(ErrorCause::OutOfResource.code().to_string(), "Out of Resource");
+    }
+
+    #[test]
+    fn nothing_follows_a_broken_cause() {
+        let code = CauseCode::PROTOCOL_VIOLATION;
+        for (second, error) in [
+            ("000d", DecodeError::CauseHeaderTruncated { len: 2 }),
+            ("000d0003 00040004", DecodeError::CauseLengthBelowHeader { code, len: 3 }),
+            ("000d0009 00040004", DecodeError::CauseBeyondChunk { code, len: 9, available: 8 }),
+        ] {
+            let bytes = hex(&format!("00040004 {second}"));
+            let causes: Vec<_> = ErrorCauses::from_bytes(&bytes).iter().collect();
+            assert_eq!(causes, [Ok(ErrorCause::OutOfResource), Err(error)]);
+        }
+    }
 }

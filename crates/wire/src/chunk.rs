@@ -44,7 +44,7 @@ use crate::{DecodeError, Tsn, tlv};
 pub(crate) const HEADER_LEN: usize = 4;
 
 /// A chunk of any type.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chunk<'a> {
     /// Payload Data.
     Data(Data<'a>),
@@ -273,3 +273,24 @@ fn encode_tsn_only(ty: ChunkType, tsn: Tsn, buf: &mut Vec<u8>) {
 /// RFC 9260 section 3.3.7: "The T bit is set to 0 if the sender filled in the Verification Tag
 /// expected by the peer.  If the Verification Tag is reflected, the T bit MUST be set to 1."
 const TAG_REFLECTED: u8 = 0b0000_0001;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{first_chunk, hex, packet_around};
+
+    #[test]
+    fn a_chunk_is_told_by_its_type() {
+        let packet = packet_around(&hex("0b000004"));
+        let chunk = first_chunk(&packet).unwrap();
+        assert_eq!(chunk.ty(), ChunkType::COOKIE_ACK);
+        assert_eq!(chunk.ty().to_string(), "COOKIE ACK");
+        assert_eq!(ChunkType(130).to_string(), "type 130");
+    }
+
+    #[test]
+    #[should_panic(expected = "65536 bytes do not fit a 16-bit length field")]
+    fn a_chunk_that_no_length_field_can_tell_is_the_callers_mistake() {
+        CookieEcho { cookie: &[0; 65_532] }.encode(&mut Vec::new());
+    }
+}

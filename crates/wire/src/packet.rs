@@ -68,11 +68,9 @@ impl<'a> Packet<'a> {
     ///
     /// If the packet is too short for a chunk, has a port 0, or fails the checksum.
     pub fn decode(bytes: &'a [u8], checksum: ChecksumMode) -> Result<Self, DecodeError> {
-        if bytes.len() < Self::LEN_MIN {
-            return Err(DecodeError::PacketTooShort { len: bytes.len(), min: Self::LEN_MIN });
-        }
-        let Some((header, chunks)) = bytes.split_first_chunk::<{ CommonHeader::LEN }>() else {
-            return Err(DecodeError::PacketTooShort { len: bytes.len(), min: Self::LEN_MIN });
+        let (header, chunks) = match bytes.split_first_chunk::<{ CommonHeader::LEN }>() {
+            Some((header, chunks)) if chunks.len() >= chunk::HEADER_LEN => (header, chunks),
+            _ => return Err(DecodeError::PacketTooShort { len: bytes.len(), min: Self::LEN_MIN }),
         };
         let &[s0, s1, d0, d1, t0, t1, t2, t3, found @ ..] = header;
         if checksum == ChecksumMode::Verify {
@@ -131,5 +129,121 @@ impl<'a> Iterator for Chunks<'a> {
             self.rest = &[];
         }
         Some(chunk)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{hex, packet_around};
+    use crate::{ChunkType, Data, Ppid, Shutdown, Ssn, StreamId, Tsn};
+
+    /// A DATA chunk sent by Linux over UDP, checksum included.
+    const LINUX_DATA: &str = "
+        13ed1b58 0a0b0c0d b452f527
+        0003001f 99ee1f82 00020000 00000035 66726f6d20746865206b65726e656c 00";
+
+    fn chunks_in(packet: &[u8]) -> Vec<Result<Chunk<'_>, DecodeError>> {
+        Packet::decode(packet, ChecksumMode::Ignore).unwrap().chunks().collect()
+    }
+
+    #[test]
+    fn linux_and_we_agree_on_the_checksum() {
+        let bytes = hex(LINUX_DATA);
+        let packet = Packet::decode(&bytes, ChecksumMode::Verify).unwrap();
+        let header = CommonHeader {
+            source_port: 5101,
+            destination_port: 7000,
+            verification_tag: VerificationTag(0x0a0b_0c0d),
+        };
+        assert_eq!(packet.header, header);
+        let data = Data {
+            tsn: Tsn(0x99ee_1f82),
+            stream: StreamId(2),
+            ssn: Ssn(0),
+            ppid: Ppid(53),
+            unordered: false,
+            beginning: true,
+            ending: true,
+            immediate: false,
+            payload: b"from the kernel",
+        };
+        let chunks: Vec<_> = packet.chunks().collect();
+        assert_eq!(chunks, [Ok(Chunk::Data(data))]);
+    }
+
+    #[test]
+    fn every_flipped_bit_fails_the_checksum() {
+        let bytes = hex(LINUX_DATA);
+        for bit in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let error = Packet::decode(&damaged, ChecksumMode::Verify).unwrap_err();
+            assert!(matches!(error, DecodeError::ChecksumMismatch { .. }), "bit {bit}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_checksum_counts_only_where_it_is_verified() {
+        let mut bytes = hex(LINUX_DATA);
+        bytes[8] = 0;
+        let (found, computed) = (0x0052_f527, 0xb452_f527);
+        let error = DecodeError::ChecksumMismatch { found, computed };
+        assert_eq!(Packet::decode(&bytes, ChecksumMode::Verify), Err(error));
+        assert_eq!(error.to_string(), "checksum 0x0052f527; the packet's CRC32c is 0xb452f527");
+        assert!(Packet::decode(&bytes, ChecksumMode::Ignore).is_ok());
+    }
+
+    #[test]
+    fn a_packet_without_a_chunk_is_refused() {
+        for len in 0..16 {
+            assert_eq!(
+                Packet::decode(&hex(LINUX_DATA)[..len], ChecksumMode::Ignore),
+                Err(DecodeError::PacketTooShort { len, min: 16 })
+            );
+        }
+    }
+
+    #[test]
+    fn port_zero_is_refused() {
+        let mut bytes = hex(LINUX_DATA);
+        bytes[..2].fill(0);
+        let decoded = Packet::decode(&bytes, ChecksumMode::Ignore);
+        assert_eq!(decoded, Err(DecodeError::SourcePortZero));
+        let mut bytes = hex(LINUX_DATA);
+        bytes[2..4].fill(0);
+        let decoded = Packet::decode(&bytes, ChecksumMode::Ignore);
+        assert_eq!(decoded, Err(DecodeError::DestinationPortZero));
+    }
+
+    #[test]
+    fn the_padding_of_the_last_chunk_may_be_missing() {
+        let bytes = hex(LINUX_DATA);
+        let (unpadded, _padding) = bytes.split_at(bytes.len() - 1);
+        assert_eq!(chunks_in(unpadded), chunks_in(&bytes));
+    }
+
+    #[test]
+    fn padding_is_ignored_whatever_it_holds() {
+        let packet = packet_around(&hex("0a000005 2affffff 0b000004"));
+        let chunks = chunks_in(&packet);
+        assert_eq!(chunks.len(), 2);
+        assert_eq!(chunks[1], Ok(Chunk::CookieAck));
+    }
+
+    #[test]
+    fn nothing_follows_a_broken_chunk() {
+        let shutdown = Ok(Chunk::Shutdown(Shutdown { cumulative_tsn_ack: Tsn(7) }));
+        let (ty, available) = (ChunkType::COOKIE_ACK, 8);
+        for (second, error) in [
+            ("0b0000 ", DecodeError::ChunkHeaderTruncated { len: 3 }),
+            ("0b000003 0b000004", DecodeError::ChunkLengthBelowHeader { ty, len: 3 }),
+            ("0b000009 0b000004", DecodeError::ChunkBeyondPacket { ty, len: 9, available }),
+            ("0b000008 0b000004", DecodeError::ChunkLengthWrong { ty, len: 8, expected: 4 }),
+        ] {
+            let mut bytes = hex("07000008 00000007");
+            bytes.extend_from_slice(&hex(second));
+            assert_eq!(chunks_in(&packet_around(&bytes)), [shutdown, Err(error)]);
+        }
     }
 }

@@ -208,3 +208,37 @@ fn fixed_value<const N: usize>(tlv: Tlv<'_>) -> Result<[u8; N], DecodeError> {
         expected: tlv::HEADER_LEN + N,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::hex;
+
+    #[test]
+    fn nothing_follows_a_broken_parameter() {
+        let ty = ParameterType::STATE_COOKIE;
+        for (second, error) in [
+            ("0007", DecodeError::ParameterHeaderTruncated { len: 2 }),
+            ("00070003 80000004", DecodeError::ParameterLengthBelowHeader { ty, len: 3 }),
+            ("00070009 80000004", DecodeError::ParameterBeyondChunk { ty, len: 9, available: 8 }),
+        ] {
+            let bytes = hex(&format!("c0000004 {second}"));
+            let parameters: Vec<_> = Parameters::from_bytes(&bytes).iter().collect();
+            assert_eq!(parameters, [Ok(Parameter::ForwardTsnSupported), Err(error)]);
+        }
+    }
+
+    #[test]
+    fn the_final_padding_makes_no_difference() {
+        let padded = hex("80000004 00070005 2a000000");
+        let (unpadded, _padding) = padded.split_at(9);
+        assert_eq!(Parameters::from_bytes(&padded), Parameters::from_bytes(unpadded));
+        assert_eq!(Parameters::from_bytes(&padded).as_bytes(), unpadded);
+    }
+
+    #[test]
+    fn a_parameter_is_told_by_its_type() {
+        assert_eq!(Parameter::EcnCapable.ty().to_string(), "ECN Capable");
+        assert_eq!(ParameterType(0x8008).to_string(), "type 0x8008");
+    }
+}

@@ -35,7 +35,7 @@ pub(crate) fn first_chunk(packet: &[u8]) -> Result<Chunk<'_>, DecodeError> {
 pub(crate) fn assert_chunk(bytes: &[u8], expected: &Chunk<'_>) {
     let packet = packet_around(bytes);
     let chunks: Vec<_> = Packet::decode(&packet, ChecksumMode::Ignore).unwrap().chunks().collect();
-    assert_eq!(chunks, [Ok(expected.clone())]);
+    assert_eq!(chunks, [Ok(*expected)]);
     let mut encoded = Vec::new();
     expected.encode(&mut encoded);
     assert_eq!(encoded, bytes);

@@ -65,3 +65,57 @@ impl<'b> PacketWriter<'b> {
         checksum::set(packet, checksum::compute(packet));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::hex;
+    use crate::{ChecksumMode, Chunk, CookieAck, CookieEcho, Packet, VerificationTag};
+
+    const HEADER: CommonHeader = CommonHeader {
+        source_port: 5101,
+        destination_port: 7000,
+        verification_tag: VerificationTag(0x0a0b_0c0d),
+    };
+
+    #[test]
+    fn writes_what_linux_writes() {
+        let mut bytes = Vec::new();
+        let mut writer = PacketWriter::new(&mut bytes, HEADER);
+        writer.push(&CookieAck);
+        writer.finish(ChecksumField::Fill);
+        assert_eq!(bytes, hex("13ed1b58 0a0b0c0d bebbb02c 0b000004"));
+    }
+
+    #[test]
+    fn several_packets_stand_in_one_buffer() {
+        let mut bytes = vec![0xee; 3];
+        let mut ends = Vec::new();
+        for cookie in [&b"first"[..], b"second"] {
+            let mut writer = PacketWriter::new(&mut bytes, HEADER);
+            assert!(writer.is_empty());
+            writer.push(&CookieEcho { cookie });
+            writer.push(&CookieAck);
+            assert_eq!((writer.len(), writer.chunks(), writer.is_empty()), (28, 2, false));
+            writer.finish(ChecksumField::Fill);
+            ends.push(bytes.len());
+        }
+        assert_eq!(ends, [31, 59]);
+        assert_eq!(bytes[..3], [0xee; 3]);
+        for (range, cookie) in [(3..31, &b"first"[..]), (31..59, b"second")] {
+            let packet = Packet::decode(&bytes[range], ChecksumMode::Verify).unwrap();
+            let chunks: Vec<_> = packet.chunks().collect();
+            let echo = Chunk::CookieEcho(CookieEcho { cookie });
+            assert_eq!(chunks, [Ok(echo), Ok(Chunk::CookieAck)]);
+        }
+    }
+
+    #[test]
+    fn the_checksum_can_stay_zero() {
+        let mut bytes = Vec::new();
+        let mut writer = PacketWriter::new(&mut bytes, HEADER);
+        writer.push(&CookieAck);
+        writer.finish(ChecksumField::Zero);
+        assert_eq!(bytes, hex("13ed1b58 0a0b0c0d 00000000 0b000004"));
+    }
+}

@@ -50,3 +50,40 @@ pub(super) fn encode_new_encapsulation_port(current: u16, new: u16, buf: &mut Ve
     let [n0, n1] = new.to_be_bytes();
     tlv::encode(buf, CauseCode::NEW_ENCAPSULATION_PORT.0, &[c0, c1, n0, n1]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assert_cause, hex};
+    use crate::{ErrorCause, ErrorCauses};
+
+    #[test]
+    fn linux_resolves_no_host_name() {
+        let bytes = hex("00050015 000b0011 686f73742e6578616d706c6500 000000");
+        let parameter = hex("000b0011 686f73742e6578616d706c6500");
+        assert_cause(&bytes, ErrorCause::UnresolvableAddress(&parameter));
+    }
+
+    #[test]
+    fn linux_refuses_a_restart_with_a_new_address() {
+        let parameters = hex("00050008 7f000009");
+        let cause = ErrorCause::RestartWithNewAddresses(&parameters);
+        assert_cause(&hex("000b000c 00050008 7f000009"), cause);
+    }
+
+    #[test]
+    fn linux_refuses_a_restart_from_a_new_port() {
+        // Sent after an INIT from port 9901 on an association with port 9900.
+        let cause = ErrorCause::NewEncapsulationPort { current: 9901, new: 9900 };
+        assert_cause(&hex("000e0008 26ad26ac"), cause);
+    }
+
+    #[test]
+    fn wrong_lengths_are_refused() {
+        let (code, len) = (CauseCode::NEW_ENCAPSULATION_PORT, 6);
+        let bytes = hex("000e0006 26ad0000");
+        let causes: Vec<_> = ErrorCauses::from_bytes(&bytes).iter().collect();
+        let error = DecodeError::CauseLengthWrong { code, len, expected: 8 };
+        assert_eq!(causes, [Err(error)]);
+    }
+}

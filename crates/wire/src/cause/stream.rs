@@ -38,3 +38,34 @@ pub(super) fn encode_invalid_stream(stream: StreamId, buf: &mut Vec<u8>) {
 pub(super) fn decode_no_user_data(tlv: Tlv<'_>) -> Result<Tsn, DecodeError> {
     super::fixed_value(tlv).map(|tsn| Tsn(u32::from_be_bytes(tsn)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assert_cause, hex};
+    use crate::{ErrorCause, ErrorCauses};
+
+    #[test]
+    fn linux_knows_no_stream_77() {
+        let cause = ErrorCause::InvalidStreamIdentifier { stream: StreamId(77) };
+        assert_cause(&hex("00010008 004d0000"), cause);
+    }
+
+    #[test]
+    fn linux_found_no_user_data() {
+        assert_cause(&hex("00090008 000003e8"), ErrorCause::NoUserData { tsn: Tsn(1000) });
+    }
+
+    #[test]
+    fn wrong_lengths_are_refused() {
+        for (bytes, code, len) in [
+            ("00010006 004d0000", CauseCode::INVALID_STREAM_IDENTIFIER, 6),
+            ("0009000c 000003e8 00000000", CauseCode::NO_USER_DATA, 12),
+        ] {
+            let bytes = hex(bytes);
+            let causes: Vec<_> = ErrorCauses::from_bytes(&bytes).iter().collect();
+            let error = DecodeError::CauseLengthWrong { code, len, expected: 8 };
+            assert_eq!(causes, [Err(error)]);
+        }
+    }
+}

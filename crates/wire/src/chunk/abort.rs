@@ -43,3 +43,39 @@ impl EncodeChunk for Abort<'_> {
         super::encode_opaque(ChunkType::ABORT, flags, self.causes.as_bytes(), buf);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assert_chunk, assert_round_trip, hex};
+    use crate::{Chunk, ErrorCause};
+
+    #[test]
+    fn linux_aborts_for_its_application() {
+        let causes = hex("000c0012 656e6f756768206f662074686973 0000");
+        let abort = Abort { tag_reflected: false, causes: ErrorCauses::from_bytes(&causes) };
+        let bytes = hex("06000016 000c0012 656e6f756768206f662074686973 0000");
+        assert_chunk(&bytes, &Chunk::Abort(abort));
+        let causes: Vec<_> = abort.causes.iter().collect();
+        assert_eq!(causes, [Ok(ErrorCause::UserInitiatedAbort(b"enough of this"))]);
+    }
+
+    #[test]
+    fn linux_reflects_the_tag_of_a_stray_packet() {
+        let abort = Abort { tag_reflected: true, causes: ErrorCauses::default() };
+        assert_chunk(&hex("06010004"), &Chunk::Abort(abort));
+    }
+
+    #[test]
+    fn several_causes_survive_a_round_trip() {
+        let mut causes = Vec::new();
+        ErrorCause::ProtocolViolation(b"1").encode(&mut causes);
+        ErrorCause::UserInitiatedAbort(b"22").encode(&mut causes);
+        ErrorCause::ProtocolViolation(b"333").encode(&mut causes);
+        for tag_reflected in [false, true] {
+            let causes = ErrorCauses::from_bytes(&causes);
+            assert_eq!(causes.iter().filter(Result::is_ok).count(), 3);
+            assert_round_trip(&Chunk::Abort(Abort { tag_reflected, causes }));
+        }
+    }
+}

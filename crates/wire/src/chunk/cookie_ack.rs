@@ -30,3 +30,29 @@ impl EncodeChunk for CookieAck {
         buf.extend_from_slice(&super::header(ChunkType::COOKIE_ACK, 0, 0));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, first_chunk, hex, packet_around};
+
+    #[test]
+    fn linux_acknowledges_a_cookie() {
+        assert_chunk(&hex("0b000004"), &Chunk::CookieAck);
+    }
+
+    #[test]
+    fn survives_a_round_trip() {
+        assert_round_trip(&Chunk::CookieAck);
+    }
+
+    #[test]
+    fn another_length_is_refused() {
+        let (ty, len) = (ChunkType::COOKIE_ACK, 5);
+        assert_eq!(
+            first_chunk(&packet_around(&hex("0b000005 00000000"))),
+            Err(DecodeError::ChunkLengthWrong { ty, len, expected: 4 })
+        );
+    }
+}

@@ -36,3 +36,23 @@ impl EncodeChunk for CookieEcho<'_> {
         super::encode_opaque(ChunkType::COOKIE_ECHO, 0, self.cookie, buf);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, hex};
+
+    #[test]
+    fn linux_echoes_a_cookie() {
+        let bytes = hex("0a000017 434f4f4b49452d4f462d46414b452d50454552 00");
+        assert_chunk(&bytes, &Chunk::CookieEcho(CookieEcho { cookie: b"COOKIE-OF-FAKE-PEER" }));
+    }
+
+    #[test]
+    fn survives_a_round_trip() {
+        for cookie in [&b""[..], &[3; 1000]] {
+            assert_round_trip(&Chunk::CookieEcho(CookieEcho { cookie }));
+        }
+    }
+}

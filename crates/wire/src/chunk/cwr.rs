@@ -35,3 +35,30 @@ impl EncodeChunk for Cwr {
         super::encode_tsn_only(ChunkType::CWR, self.lowest_tsn, buf);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, first_chunk, hex, packet_around};
+
+    #[test]
+    fn linux_has_reduced_its_window() {
+        let cwr = Cwr { lowest_tsn: Tsn(0xda86_6afb) };
+        assert_chunk(&hex("0d000008 da866afb"), &Chunk::Cwr(cwr));
+    }
+
+    #[test]
+    fn survives_a_round_trip() {
+        assert_round_trip(&Chunk::Cwr(Cwr { lowest_tsn: Tsn(0) }));
+    }
+
+    #[test]
+    fn another_length_is_refused() {
+        let (ty, len) = (ChunkType::CWR, 4);
+        assert_eq!(
+            first_chunk(&packet_around(&hex("0d000004"))),
+            Err(DecodeError::ChunkLengthWrong { ty, len, expected: 8 })
+        );
+    }
+}

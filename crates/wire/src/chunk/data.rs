@@ -106,3 +106,74 @@ impl EncodeChunk for Data<'_> {
         tlv::pad(buf, self.payload.len());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, first_chunk, hex, packet_around};
+
+    #[test]
+    fn linux_asks_for_an_immediate_sack() {
+        let bytes = hex("000b0019 9e9ceb2b 00010001 00000000 696d6d656469617465 000000");
+        let data = Data {
+            tsn: Tsn(0x9e9c_eb2b),
+            stream: StreamId(1),
+            ssn: Ssn(1),
+            ppid: Ppid(0),
+            unordered: false,
+            beginning: true,
+            ending: true,
+            immediate: true,
+            payload: b"immediate",
+        };
+        assert_chunk(&bytes, &Chunk::Data(data));
+    }
+
+    #[test]
+    fn linux_sends_an_unordered_message() {
+        let bytes = hex("00070019 9e9ceb2a 00010000 00000000 756e6f726465726564 000000");
+        let packet = packet_around(&bytes);
+        let Ok(Chunk::Data(data)) = first_chunk(&packet) else { panic!("not a DATA chunk") };
+        assert!(data.unordered && data.beginning && data.ending && !data.immediate);
+    }
+
+    #[test]
+    fn every_flag_and_every_padding_survives_a_round_trip() {
+        for (flags, payload) in [(1, &b"1"[..]), (2, b"22"), (4, b"333"), (8, b"4444"), (0, b"5")] {
+            assert_round_trip(&Chunk::Data(Data {
+                tsn: Tsn(u32::MAX),
+                stream: StreamId(0x0102),
+                ssn: Ssn(0x0304),
+                ppid: Ppid(0x0506_0708),
+                unordered: flags == 1,
+                beginning: flags == 2,
+                ending: flags == 4,
+                immediate: flags == 8,
+                payload,
+            }));
+        }
+    }
+
+    #[test]
+    fn reserved_flags_are_ignored() {
+        let packet = packet_around(&hex("00f30011 00000001 00000000 00000000 61000000"));
+        let Ok(Chunk::Data(data)) = first_chunk(&packet) else { panic!("not a DATA chunk") };
+        assert_eq!(data.flags(), 0b0011);
+    }
+
+    #[test]
+    fn an_empty_payload_is_no_user_data() {
+        let packet = packet_around(&hex("00030010 000003e8 00000000 00000000"));
+        assert_eq!(first_chunk(&packet), Err(DecodeError::NoUserData { tsn: Tsn(1000) }));
+    }
+
+    #[test]
+    fn missing_fixed_fields_are_refused() {
+        let packet = packet_around(&hex("0003000f 000003e8 00000000 00000000"));
+        assert_eq!(
+            first_chunk(&packet),
+            Err(DecodeError::ChunkTooShort { ty: ChunkType::DATA, len: 15, min: 16 })
+        );
+    }
+}

@@ -35,3 +35,29 @@ impl EncodeChunk for Ecne {
         super::encode_tsn_only(ChunkType::ECNE, self.lowest_tsn, buf);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, first_chunk, hex, packet_around};
+
+    #[test]
+    fn linux_echoes_a_congestion_mark() {
+        assert_chunk(&hex("0c000008 000003ef"), &Chunk::Ecne(Ecne { lowest_tsn: Tsn(1007) }));
+    }
+
+    #[test]
+    fn survives_a_round_trip() {
+        assert_round_trip(&Chunk::Ecne(Ecne { lowest_tsn: Tsn(u32::MAX) }));
+    }
+
+    #[test]
+    fn another_length_is_refused() {
+        let (ty, len) = (ChunkType::ECNE, 7);
+        assert_eq!(
+            first_chunk(&packet_around(&hex("0c000007 00000000"))),
+            Err(DecodeError::ChunkLengthWrong { ty, len, expected: 8 })
+        );
+    }
+}

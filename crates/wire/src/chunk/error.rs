@@ -37,3 +37,30 @@ impl EncodeChunk for ErrorChunk<'_> {
         super::encode_opaque(ChunkType::ERROR, 0, self.causes.as_bytes(), buf);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assert_chunk, assert_round_trip, hex};
+    use crate::{Chunk, ErrorCause, Tsn};
+
+    #[test]
+    fn linux_reports_an_unrecognized_chunk() {
+        let causes = hex("00060010 fe00000b 756e6b6e6f776e 00");
+        let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
+        let bytes = hex("09000014 00060010 fe00000b 756e6b6e6f776e 00");
+        assert_chunk(&bytes, &Chunk::Error(error));
+        // Linux counts the padding of the chunk that it returns.
+        let returned = hex("fe00000b 756e6b6e6f776e 00");
+        let causes: Vec<_> = error.causes.iter().collect();
+        assert_eq!(causes, [Ok(ErrorCause::UnrecognizedChunkType(&returned))]);
+    }
+
+    #[test]
+    fn several_causes_survive_a_round_trip() {
+        let mut causes = Vec::new();
+        ErrorCause::UnrecognizedParameters(b"\xc0\xfe\0\x05!").encode(&mut causes);
+        ErrorCause::NoUserData { tsn: Tsn(4) }.encode(&mut causes);
+        assert_round_trip(&Chunk::Error(ErrorChunk { causes: ErrorCauses::from_bytes(&causes) }));
+    }
+}

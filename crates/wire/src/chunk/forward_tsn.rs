@@ -84,3 +84,45 @@ impl sealed::Item for SkippedStream {
         [s0, s1, n0, n1]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, first_chunk, hex, packet_around};
+
+    #[test]
+    fn linux_abandons_a_message() {
+        let streams = [SkippedStream { stream: StreamId(3), ssn: Ssn(0) }];
+        let forward_tsn = ForwardTsn {
+            new_cumulative_tsn: Tsn(0xac68_0a53),
+            streams: Items::from_slice(&streams),
+        };
+        assert_chunk(&hex("c000000c ac680a53 00030000"), &Chunk::ForwardTsn(forward_tsn));
+    }
+
+    #[test]
+    fn survives_a_round_trip() {
+        let streams: Vec<_> = (0..1_000)
+            .map(|n| SkippedStream { stream: StreamId(n), ssn: Ssn(u16::MAX - n) })
+            .collect();
+        for streams in [&streams[..], &[]] {
+            assert_round_trip(&Chunk::ForwardTsn(ForwardTsn {
+                new_cumulative_tsn: Tsn(u32::MAX),
+                streams: Items::from_slice(streams),
+            }));
+        }
+    }
+
+    #[test]
+    fn a_broken_list_is_refused() {
+        assert_eq!(
+            first_chunk(&packet_around(&hex("c000000a ac680a53 00030000"))),
+            Err(DecodeError::ForwardTsnListLength { len: 10 })
+        );
+        assert_eq!(
+            first_chunk(&packet_around(&hex("c0000004"))),
+            Err(DecodeError::ChunkTooShort { ty: ChunkType::FORWARD_TSN, len: 4, min: 8 })
+        );
+    }
+}

@@ -58,3 +58,50 @@ impl EncodeChunk for Heartbeat<'_> {
         encode_as(ChunkType::HEARTBEAT, self.info, buf);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, first_chunk, hex, packet_around};
+
+    #[test]
+    fn linux_probes_a_path() {
+        let bytes = hex(
+            "0400003c 00010038 02001b637f00000200000000000000000000000000000000000000008095ffff
+             000000007d98bc63c3d991f10000000000000000",
+        );
+        let info = hex("02001b637f00000200000000000000000000000000000000000000008095ffff
+             000000007d98bc63c3d991f10000000000000000");
+        assert_chunk(&bytes, &Chunk::Heartbeat(Heartbeat { info: &info }));
+    }
+
+    #[test]
+    fn every_padding_survives_a_round_trip() {
+        for info in [&b""[..], b"1", b"22", b"333", b"4444"] {
+            assert_round_trip(&Chunk::Heartbeat(Heartbeat { info }));
+        }
+    }
+
+    #[test]
+    fn padding_that_the_length_counts_is_not_part_of_the_info() {
+        let packet = packet_around(&hex("0400000c 00010005 61000000"));
+        assert_eq!(first_chunk(&packet), Ok(Chunk::Heartbeat(Heartbeat { info: b"a" })));
+    }
+
+    #[test]
+    fn a_heartbeat_without_its_parameter_is_refused() {
+        for bytes in ["04000004", "04000008 80000004"] {
+            assert_eq!(
+                first_chunk(&packet_around(&hex(bytes))),
+                Err(DecodeError::MissingHeartbeatInfo { ty: ChunkType::HEARTBEAT })
+            );
+        }
+        let packet = packet_around(&hex("04000009 0001000a 61000000"));
+        let (ty, len, available) = (ParameterType::HEARTBEAT_INFO, 10, 5);
+        assert_eq!(
+            first_chunk(&packet),
+            Err(DecodeError::ParameterBeyondChunk { ty, len, available })
+        );
+    }
+}

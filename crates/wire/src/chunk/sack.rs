@@ -119,3 +119,74 @@ impl sealed::Item for GapAckBlock {
         [s0, s1, e0, e1]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, first_chunk, hex, packet_around};
+
+    #[test]
+    fn linux_reports_gaps_and_a_duplicate() {
+        let bytes = hex("0300001c 000003e8 00019ff9 00020001 00020002 00050005 000003ea");
+        let gaps = [GapAckBlock { start: 2, end: 2 }, GapAckBlock { start: 5, end: 5 }];
+        let sack = Sack {
+            cumulative_tsn_ack: Tsn(1000),
+            a_rwnd: 106_489,
+            gap_ack_blocks: Items::from_slice(&gaps),
+            duplicate_tsns: Items::from_slice(&[Tsn(1002)]),
+        };
+        assert_chunk(&bytes, &Chunk::Sack(sack));
+    }
+
+    #[test]
+    fn the_example_of_the_rfc() {
+        // RFC 9260 section 3.3.4: TSNs 10 to 12, 14, 15 and 17 have arrived.
+        let gaps = [GapAckBlock { start: 2, end: 3 }, GapAckBlock { start: 5, end: 5 }];
+        let sack = Sack {
+            cumulative_tsn_ack: Tsn(12),
+            a_rwnd: 4660,
+            gap_ack_blocks: Items::from_slice(&gaps),
+            duplicate_tsns: Items::default(),
+        };
+        let bytes = hex("03000018 0000000c 00001234 00020000 00020003 00050005");
+        assert_chunk(&bytes, &Chunk::Sack(sack));
+    }
+
+    #[test]
+    fn full_lists_survive_a_round_trip() {
+        let gaps: Vec<_> =
+            (0..8_000).map(|n| GapAckBlock { start: 2 * n, end: 2 * n + 1 }).collect();
+        let duplicates: Vec<_> = (0..8_000).map(Tsn).collect();
+        assert_round_trip(&Chunk::Sack(Sack {
+            cumulative_tsn_ack: Tsn(u32::MAX),
+            a_rwnd: u32::MAX,
+            gap_ack_blocks: Items::from_slice(&gaps),
+            duplicate_tsns: Items::from_slice(&duplicates),
+        }));
+    }
+
+    #[test]
+    fn counts_that_disagree_with_the_length_are_refused() {
+        for (bytes, len, gap_ack_blocks, duplicate_tsns, expected) in [
+            ("03000014 00000001 00000000 00010001 00020002", 20, 1, 1, 24),
+            ("03000014 00000001 00000000 00000000 00020002", 20, 0, 0, 16),
+            ("03000012 00000001 00000000 00000000 00020000", 18, 0, 0, 16),
+            ("03000010 00000001 00000000 ffffffff", 16, 65_535, 65_535, 524_296),
+        ] {
+            assert_eq!(
+                first_chunk(&packet_around(&hex(bytes))),
+                Err(DecodeError::SackListLength { len, gap_ack_blocks, duplicate_tsns, expected })
+            );
+        }
+    }
+
+    #[test]
+    fn missing_fixed_fields_are_refused() {
+        let packet = packet_around(&hex("03000008 00000001"));
+        assert_eq!(
+            first_chunk(&packet),
+            Err(DecodeError::ChunkTooShort { ty: ChunkType::SACK, len: 8, min: 16 })
+        );
+    }
+}

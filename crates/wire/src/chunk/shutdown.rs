@@ -35,3 +35,32 @@ impl EncodeChunk for Shutdown {
         super::encode_tsn_only(ChunkType::SHUTDOWN, self.cumulative_tsn_ack, buf);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, first_chunk, hex, packet_around};
+
+    #[test]
+    fn linux_shuts_down() {
+        let shutdown = Shutdown { cumulative_tsn_ack: Tsn(999) };
+        assert_chunk(&hex("07000008 000003e7"), &Chunk::Shutdown(shutdown));
+    }
+
+    #[test]
+    fn survives_a_round_trip() {
+        assert_round_trip(&Chunk::Shutdown(Shutdown { cumulative_tsn_ack: Tsn(u32::MAX) }));
+    }
+
+    #[test]
+    fn another_length_is_refused() {
+        for (bytes, len) in [("07000004", 4), ("0700000c 000003e7 00000000", 12)] {
+            let ty = ChunkType::SHUTDOWN;
+            assert_eq!(
+                first_chunk(&packet_around(&hex(bytes))),
+                Err(DecodeError::ChunkLengthWrong { ty, len, expected: 8 })
+            );
+        }
+    }
+}

@@ -30,3 +30,29 @@ impl EncodeChunk for ShutdownAck {
         buf.extend_from_slice(&super::header(ChunkType::SHUTDOWN_ACK, 0, 0));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, first_chunk, hex, packet_around};
+
+    #[test]
+    fn linux_acknowledges_a_shutdown() {
+        assert_chunk(&hex("08000004"), &Chunk::ShutdownAck);
+    }
+
+    #[test]
+    fn survives_a_round_trip() {
+        assert_round_trip(&Chunk::ShutdownAck);
+    }
+
+    #[test]
+    fn another_length_is_refused() {
+        let (ty, len) = (ChunkType::SHUTDOWN_ACK, 8);
+        assert_eq!(
+            first_chunk(&packet_around(&hex("08000008 00000000"))),
+            Err(DecodeError::ChunkLengthWrong { ty, len, expected: 4 })
+        );
+    }
+}

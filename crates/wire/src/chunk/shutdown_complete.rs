@@ -34,3 +34,38 @@ impl EncodeChunk for ShutdownComplete {
         buf.extend_from_slice(&super::header(ChunkType::SHUTDOWN_COMPLETE, flags, 0));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, first_chunk, hex, packet_around};
+
+    #[test]
+    fn linux_completes_a_shutdown() {
+        let complete = ShutdownComplete { tag_reflected: false };
+        assert_chunk(&hex("0e000004"), &Chunk::ShutdownComplete(complete));
+    }
+
+    #[test]
+    fn linux_reflects_the_tag_of_a_stray_shutdown_ack() {
+        let complete = ShutdownComplete { tag_reflected: true };
+        assert_chunk(&hex("0e010004"), &Chunk::ShutdownComplete(complete));
+    }
+
+    #[test]
+    fn survives_a_round_trip() {
+        for tag_reflected in [false, true] {
+            assert_round_trip(&Chunk::ShutdownComplete(ShutdownComplete { tag_reflected }));
+        }
+    }
+
+    #[test]
+    fn another_length_is_refused() {
+        let (ty, len) = (ChunkType::SHUTDOWN_COMPLETE, 8);
+        assert_eq!(
+            first_chunk(&packet_around(&hex("0e000008 00000000"))),
+            Err(DecodeError::ChunkLengthWrong { ty, len, expected: 4 })
+        );
+    }
+}

@@ -50,3 +50,30 @@ impl EncodeChunk for UnknownChunk<'_> {
         super::encode_opaque(self.ty, self.flags, self.value, buf);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::test_support::{assert_chunk, assert_round_trip, hex};
+
+    /// A RE-CONFIG chunk (RFC 6525) with an Outgoing SSN Reset Request.
+    const RE_CONFIG: &str = "82000016 000d0012 00000001 00000000 000003e8 0005 0000";
+
+    #[test]
+    fn an_unknown_chunk_is_kept_whole() {
+        let bytes = hex(RE_CONFIG);
+        let (raw, _padding) = bytes.split_at(22);
+        let chunk = UnknownChunk { ty: ChunkType(130), flags: 0, value: &raw[4..], raw };
+        assert_chunk(&bytes, &Chunk::Unknown(chunk));
+        assert_eq!(chunk.action(), UnrecognizedAction { stop: false, report: false });
+    }
+
+    #[test]
+    fn flags_survive_a_round_trip() {
+        let raw = hex("7fa50004");
+        let chunk = UnknownChunk { ty: ChunkType(0x7f), flags: 0xa5, value: &[], raw: &raw };
+        assert_round_trip(&Chunk::Unknown(chunk));
+        assert_eq!(chunk.action(), UnrecognizedAction { stop: true, report: true });
+    }
+}

@@ -76,3 +76,61 @@ pub(super) fn encode_supported_types(types: &Items<'_, ParameterType>, buf: &mut
     types.encode(buf);
     tlv::pad(buf, types.encoded_len());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assert_parameter, hex};
+    use crate::{Parameter, Parameters};
+
+    #[test]
+    fn addresses_that_linux_lists() {
+        let address = Ipv4Addr::new(10, 77, 1, 2);
+        assert_parameter(&hex("00050008 0a4d0102"), Parameter::Ipv4Address(address));
+        let bytes = hex("00060014 fd770001000000000000000000000002");
+        let address = Ipv6Addr::new(0xfd77, 1, 0, 0, 0, 0, 0, 2);
+        assert_parameter(&bytes, Parameter::Ipv6Address(address));
+    }
+
+    #[test]
+    fn address_types_that_linux_supports() {
+        let types = [ParameterType::IPV6_ADDRESS, ParameterType::IPV4_ADDRESS];
+        let supported = Parameter::SupportedAddressTypes(Items::from_slice(&types));
+        assert_parameter(&hex("000c0008 00060005"), supported);
+        let supported = Parameter::SupportedAddressTypes(Items::from_slice(&types[1..]));
+        assert_parameter(&hex("000c0006 0005 0000"), supported);
+    }
+
+    #[test]
+    fn a_host_name_as_linux_returns_it() {
+        let bytes = hex("000b0011 686f73742e6578616d706c6500 000000");
+        assert_parameter(&bytes, Parameter::HostNameAddress(b"host.example\0"));
+    }
+
+    #[test]
+    fn wrong_lengths_are_refused() {
+        for (bytes, error) in [
+            (
+                "00050009 0a4d0102 00000000",
+                DecodeError::ParameterLengthWrong {
+                    ty: ParameterType::IPV4_ADDRESS,
+                    len: 9,
+                    expected: 8,
+                },
+            ),
+            (
+                "00060008 0a4d0102",
+                DecodeError::ParameterLengthWrong {
+                    ty: ParameterType::IPV6_ADDRESS,
+                    len: 8,
+                    expected: 20,
+                },
+            ),
+            ("000c0007 00050000", DecodeError::AddressTypesLengthOdd { len: 7 }),
+        ] {
+            let bytes = hex(bytes);
+            let parameters: Vec<_> = Parameters::from_bytes(&bytes).iter().collect();
+            assert_eq!(parameters, [Err(error)]);
+        }
+    }
+}

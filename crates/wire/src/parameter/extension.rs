@@ -25,3 +25,25 @@ use crate::tlv::Tlv;
 pub(super) fn decode_flag(tlv: Tlv<'_>) -> Result<(), DecodeError> {
     super::fixed_value(tlv).map(|[]| ())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assert_parameter, hex};
+    use crate::{Parameter, ParameterType, Parameters};
+
+    #[test]
+    fn extensions_that_linux_announces() {
+        assert_parameter(&hex("80000004"), Parameter::EcnCapable);
+        assert_parameter(&hex("c0000004"), Parameter::ForwardTsnSupported);
+    }
+
+    #[test]
+    fn wrong_lengths_are_refused() {
+        let (ty, len) = (ParameterType::FORWARD_TSN_SUPPORTED, 8);
+        let bytes = hex("c0000008 00000000");
+        let parameters: Vec<_> = Parameters::from_bytes(&bytes).iter().collect();
+        let error = DecodeError::ParameterLengthWrong { ty, len, expected: 4 };
+        assert_eq!(parameters, [Err(error)]);
+    }
+}

@@ -10,3 +10,15 @@
 //! \                                                               \
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
+
+#[cfg(test)]
+mod tests {
+    use crate::Parameter;
+    use crate::test_support::{assert_parameter, hex};
+
+    #[test]
+    fn linux_returns_the_info_as_it_came() {
+        let bytes = hex("00010013 68656172746265617420696e666f21 00");
+        assert_parameter(&bytes, Parameter::HeartbeatInfo(b"heartbeat info!"));
+    }
+}

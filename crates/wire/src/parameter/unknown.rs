@@ -27,3 +27,33 @@ impl<'a> UnknownParameter<'a> {
         UnrecognizedAction::from_upper_bits(first_byte)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameter;
+    use crate::test_support::{assert_parameter, hex};
+
+    #[test]
+    fn an_unknown_parameter_is_kept_whole() {
+        // Supported Extensions (RFC 5061) as usrsctp lists them: RE-CONFIG, FORWARD TSN, AUTH.
+        let bytes = hex("80080007 82c00f 00");
+        let (raw, _padding) = bytes.split_at(7);
+        let parameter = UnknownParameter { ty: ParameterType(0x8008), value: &raw[4..], raw };
+        assert_parameter(&bytes, Parameter::Unknown(parameter));
+        assert_eq!(parameter.action(), UnrecognizedAction { stop: false, report: false });
+    }
+
+    #[test]
+    fn the_type_says_what_to_do() {
+        for (ty, stop, report) in [
+            (0x0002, true, false),
+            (0x4000, true, true),
+            (0x8008, false, false),
+            (0xc001, false, true),
+        ] {
+            let parameter = UnknownParameter { ty: ParameterType(ty), value: &[], raw: &[] };
+            assert_eq!(parameter.action(), UnrecognizedAction { stop, report });
+        }
+    }
+}
