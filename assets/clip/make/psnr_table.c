@@ -11,16 +11,16 @@
 static const double PSNR_MAX_DB = 100.0; /* of identical pictures */
 static const uint8_t BLACK = 16;
 
-static uint8_t *planes(size_t count, size_t bytes) {
-  uint8_t *memory = malloc(count * bytes);
+static uint8_t* planes(size_t count, size_t bytes) {
+  uint8_t* memory = malloc(count * bytes);
   if (!memory) fail("out of memory");
   return memory;
 }
 
-static uint8_t *read_source(const char *path, size_t pictures, size_t luma_bytes) {
-  FILE *in = fopen(path, "rb");
+static uint8_t* read_source(const char* path, size_t pictures, size_t luma_bytes) {
+  FILE* in = fopen(path, "rb");
   if (!in) fail("cannot open the source");
-  uint8_t *source = planes(pictures, luma_bytes);
+  uint8_t* source = planes(pictures, luma_bytes);
   for (size_t n = 0; n < pictures; n++) {
     read_all(in, source + n * luma_bytes, luma_bytes);
     if (fseek(in, (long)(luma_bytes / 2), SEEK_CUR) != 0) fail("cannot skip chroma");
@@ -30,8 +30,8 @@ static uint8_t *read_source(const char *path, size_t pictures, size_t luma_bytes
 }
 
 /* Picture n of layer l is at (l * pictures + n) * luma_bytes. */
-static uint8_t *decode_all(const struct clip *clip, size_t luma_bytes) {
-  uint8_t *decoded = planes(LAYERS * clip->pictures, luma_bytes);
+static uint8_t* decode_all(const struct clip* clip, size_t luma_bytes) {
+  uint8_t* decoded = planes(LAYERS * clip->pictures, luma_bytes);
   vpx_codec_ctx_t codec;
   open_decoder(&codec);
   for (size_t i = 0; i < LAYERS * clip->pictures; i++) {
@@ -43,7 +43,7 @@ static uint8_t *decode_all(const struct clip *clip, size_t luma_bytes) {
   return decoded;
 }
 
-static uint64_t squared_error(const uint8_t *a, const uint8_t *b, size_t count) {
+static uint64_t squared_error(const uint8_t* a, const uint8_t* b, size_t count) {
   uint64_t sum = 0;
   for (size_t i = 0; i < count; i++) {
     int difference = a[i] - b[i];
@@ -52,30 +52,31 @@ static uint64_t squared_error(const uint8_t *a, const uint8_t *b, size_t count) 
   return sum;
 }
 
-static float psnr(const uint8_t *source, const uint8_t *shown, size_t count) {
+static float psnr(const uint8_t* source, const uint8_t* shown, size_t count) {
   uint64_t error = squared_error(source, shown, count);
   if (error == 0) return (float)PSNR_MAX_DB;
   return (float)(10.0 * log10(255.0 * 255.0 * (double)count / (double)error));
 }
 
-static void write_be(FILE *out, int bytes, uint32_t value) {
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) fputc((int)(value >> shift & 0xff), out);
+static void write_be(FILE* out, int bytes, uint32_t value) {
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
+    fputc((int)(value >> shift & 0xff), out);
 }
 
-static void write_psnr(FILE *out, float value) {
+static void write_psnr(FILE* out, float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   write_be(out, 4, bits);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc != 4) fail("usage: psnr_table SOURCE.yuv LAYERS.ivf OUT.psnr");
   struct clip clip = read_clip(argv[2]);
   size_t count = (size_t)clip.width * (size_t)clip.height, shown_pictures = LAYERS * clip.pictures;
   uint8_t *source = read_source(argv[1], clip.pictures, count), *decoded = decode_all(&clip, count);
-  uint8_t *black = planes(1, count);
+  uint8_t* black = planes(1, count);
   memset(black, BLACK, count);
-  FILE *out = fopen(argv[3], "wb");
+  FILE* out = fopen(argv[3], "wb");
   if (!out) fail("cannot open the output");
 
   write_all(out, "ANAPSNR\1", 8);
@@ -91,7 +92,7 @@ int main(int argc, char **argv) {
     write_psnr(out, psnr(source + n * count, black, count));
   }
   if (fclose(out) != 0) fail("cannot write the output");
-  printf("mean PSNR-Y: base %.3f dB, base and enhancement %.3f dB\n", sum[0] / (double)clip.pictures,
-         sum[1] / (double)clip.pictures);
+  printf("mean PSNR-Y: base %.3f dB, base and enhancement %.3f dB\n",
+         sum[0] / (double)clip.pictures, sum[1] / (double)clip.pictures);
   return 0;
 }

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! `assets/clip/make/make.sh` runs it after the encoders. The IVF file holds the base and the
-//! enhancement of each picture, one after the other; its time stamps count layers. The Ogg file holds
-//! the sound of several rounds, of which the second is taken: its first packet follows the last of
-//! the round before, as it will in a loop.
+//! enhancement of each picture, one after the other; its time stamps count layers. The Ogg file
+//! holds the sound of several rounds, of which the second is taken: its first packet follows the
+//! last of the round before, as it will in a loop.
 
 use std::error::Error;
 use std::fs::{self, File};

@@ -1,9 +1,9 @@
 //! PSNR-Y of what was shown, from an exact table made with a clip.
 //!
-//! Every picture of a clip, decoded to every layer, was compared with every picture of its source, so
-//! that any outcome of a run (full, base alone, any frozen picture, black) has its exact score without a
-//! decoder. The score of a run is the mean of the PSNR of its pictures, one value for each play time, as
-//! papers on layered video report it; it is not the PSNR of the mean error.
+//! Every picture of a clip, decoded to every layer, was compared with every picture of its source,
+//! so that any outcome of a run (full, base alone, any frozen picture, black) has its exact score
+//! without a decoder. The score of a run is the mean of the PSNR of its pictures, one value for
+//! each play time, as papers on layered video report it; it is not the PSNR of the mean error.
 //!
 //! # The format, version 1
 //!
@@ -13,7 +13,10 @@
 //! |---|---|
 //! | 7, 1 | magic `ANAPSNR`, version |
 //! | 2, 2 | n, l |
-//! | 4 × (l n + 1) × n | PSNR-Y in dB, IEEE 754 single precision; a row for each picture of the source: picture 0 … n − 1 of the base, then of each higher layer, in its place; then a black screen (Y = 16) |
+//! | 4 × (l n + 1) × n | PSNR-Y in dB, IEEE 754 single precision: n rows |
+//!
+//! Row i is about picture i of the source. In its columns there is in its place: picture 0 to n − 1 of
+//! the base, then of each higher layer; last a black screen (Y = 16).
 
 use crate::clip::Picture;
 
@@ -119,8 +122,8 @@ impl PsnrTable {
     }
 
     /// PSNR-Y in dB when `shown` is on the screen in place of picture `frame`; none: the screen is
-    /// black. Numbers go on counting from round to round of a looped clip. A layer above the highest
-    /// there is counts as the highest.
+    /// black. Numbers go on counting from round to round of a looped clip. A layer above the
+    /// highest there is counts as the highest.
     #[must_use]
     pub fn psnr(&self, frame: u64, shown: Option<Picture>) -> f64 {
         let columns = self.layers * self.frames + 1;

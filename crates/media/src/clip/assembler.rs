@@ -27,8 +27,8 @@ pub struct Picture {
 pub enum Shown {
     /// A new picture, of this quality: the base, or refined by an enhancement.
     New(Picture),
-    /// The last good picture stays, because the new one did not come or could not be decoded. Before
-    /// the first good one the screen is black.
+    /// The last good picture stays, because the new one did not come or could not be decoded.
+    /// Before the first good one the screen is black.
     Frozen(Option<Picture>),
 }
 
@@ -74,8 +74,9 @@ impl FrameCounts {
 ///   enhancements above it without a gap.
 /// - An enhancement is predicted from its own base alone. Its loss costs that picture's refinement,
 ///   nothing else.
-/// - A base picture is predicted from the base pictures before it, back to a key frame. If one of them is
-///   missing at its play time, none is decoded before the next key frame: the last good picture stays.
+/// - A base picture is predicted from the base pictures before it, back to a key frame. If one of
+///   them is missing at its play time, none is decoded before the next key frame: the last good
+///   picture stays.
 /// - What arrives after its play time is never decoded, only counted.
 ///
 /// ```
@@ -104,7 +105,8 @@ pub struct FrameAssembler {
 }
 
 impl FrameAssembler {
-    /// For pictures of `layers` layers (at most [`CLIP_LAYERS_MAX`]), the first of which to be played is `first`.
+    /// For pictures of `layers` layers (at most [`CLIP_LAYERS_MAX`]), the first of which to be
+    /// played is `first`.
     #[must_use]
     pub fn new(layers: u8, first: u64) -> Self {
         Self {

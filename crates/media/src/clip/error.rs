@@ -11,7 +11,8 @@ pub enum ClipError {
     WrongMagic,
     /// The file is of a version that came after this code.
     #[error(
-        "the clip has format version {version}, this program reads up to {CLIP_VERSION}: use a newer program"
+        "the clip has format version {version}, this program reads up to {CLIP_VERSION}: use a \
+         newer program"
     )]
     TooNew {
         /// The file's version.
@@ -95,8 +96,8 @@ pub enum ClipError {
     },
     /// A unit is not the one that has to come next in its track.
     #[error(
-        "unit {unit} is layer {layer} of frame {frame}, which cannot follow layer {layer_before} of \
-         frame {frame_before} in its track"
+        "unit {unit} is layer {layer} of frame {frame}, which cannot follow layer {layer_before} \
+         of frame {frame_before} in its track"
     )]
     OutOfSequence {
         /// Its place in the file, from 0.
@@ -112,7 +113,8 @@ pub enum ClipError {
     },
     /// A track has to begin with the base layer of frame 0, the video with a key frame.
     #[error(
-        "unit {unit} cannot be the first of its track: that is a key frame or sound, number 0, layer 0"
+        "unit {unit} cannot be the first of its track: that is a key frame or sound, number 0, \
+         layer 0"
     )]
     WrongStart {
         /// Its place in the file, from 0.
@@ -123,7 +125,8 @@ pub enum ClipError {
     NoPicture,
     /// Units have to be interleaved by time.
     #[error(
-        "unit {unit} is presented at {pts_us} µs, before the one that precedes it ({before_us} µs)"
+        "unit {unit} is presented at {pts_us} µs, before the one that precedes it ({before_us} \
+         µs)"
     )]
     TimeGoesBack {
         /// Its place in the file, from 0.

@@ -18,7 +18,10 @@
 //! | 1 | channels of the sound |
 //! | 4 | samples per second of the sound |
 //! | 8 | duration of one round, microseconds |
-//! | text × 7 | video codec, audio codec (both as `WebCodecs` spells them), title, attribution, its URL, licence, its URL |
+//! | text, text | video codec and audio codec, as `WebCodecs` spells them |
+//! | text | title |
+//! | text, text | attribution and its URL |
+//! | text, text | licence and its URL |
 //! | 4 | number of units |
 //!
 //! Units follow, then the file ends.
@@ -34,8 +37,8 @@
 //! | 4 | length of the bytes that follow |
 //! | … | one VP9 frame without a superframe index, or one Opus packet |
 //!
-//! [`ClipError`] names every rule that the units of a clip obey. [`superframe()`] joins the layers of a
-//! picture for a decoder; [`FrameAssembler`] says what a viewer sees of them.
+//! [`ClipError`] names every rule that the units of a clip obey. [`superframe()`] joins the layers
+//! of a picture for a decoder; [`FrameAssembler`] says what a viewer sees of them.
 
 mod assembler;
 mod error;
@@ -77,7 +80,8 @@ pub const VIDEO_TRACK: Track = Track(0);
 /// The track of the sound.
 pub const AUDIO_TRACK: Track = Track(1);
 
-/// A whole clip in memory. It obeys every rule of the format: what breaks one cannot become a `Clip`.
+/// A whole clip in memory. It obeys every rule of the format: what breaks one cannot become a
+/// `Clip`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clip {
     header: ClipHeader,

@@ -3,7 +3,8 @@
 /// The fixed bits of a superframe's marker byte (VP9 bitstream specification, annex B).
 const MARKER: u8 = 0b1100_0000;
 
-/// Joins what came of a picture into what a VP9 decoder takes as one chunk, out of which it gives one picture.
+/// Joins what came of a picture into what a VP9 decoder takes as one chunk, out of which it gives
+/// one picture.
 ///
 /// The base alone goes in as it is. With the enhancement a superframe index follows both frames:
 ///
@@ -16,9 +17,10 @@ const MARKER: u8 = 0b1100_0000;
 /// marker:  1 1 0 | m − 1 (2 bits) | frames − 1 (3 bits: here 001)
 /// ```
 ///
-/// m is the number of bytes, 1 to 4, that the longer of both lengths needs; lengths are little-endian. The marker stands on both
-/// sides so that a decoder finds the index from the end. No ambiguity arises for a base alone: a VP9 frame never
-/// ends in a byte that begins with the bits 110 (the encoder appends a zero byte to one that would).
+/// m is the number of bytes, 1 to 4, that the longer of both lengths needs; lengths are
+/// little-endian. The marker stands on both sides so that a decoder finds the index from the end.
+/// No ambiguity arises for a base alone: a VP9 frame never ends in a byte that begins with the bits
+/// 110 (the encoder appends a zero byte to one that would).
 ///
 /// ```
 /// use anabranch_media::clip::superframe;
