@@ -1,0 +1,193 @@
+//! [`Piece`]: the message that carries media, at most [`MAX_MESSAGE`] bytes.
+//!
+//! A piece holds some of one access unit of one track, and says all of itself: which session,
+//! track, unit and class it belongs to, and where in the source each of its items stood and when it
+//! came. It is therefore useful even if every other piece is lost.
+//!
+//! # On the wire
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |Version| Format|L|N|0 0| Class |            Session            |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |             Track             |     Layer     |     Runs      |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! \  Frame, Index, Sequence, Position, Timestamp: five varints    \
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! \  first run: Count, Step if Count > 1                          \
+//! \  each further run: Gap, Delay, Count, Step if Count > 1       \
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! \  Payload: the items, one after the other                      \
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ```
+//!
+//! - Version: 1. Format: what an item is, see [`Format`].
+//! - L: this piece ends its unit. Set only when that was known in time.
+//! - N: the payload is left out, each item is [`NULL_PACKET`](crate::ts::NULL_PACKET).
+//! - Class, Layer, Track: see [`Class`], [`Layer`], [`Track`].
+//! - Session: a number the sender draws at its start. Another number means another start.
+//! - Frame: number of the unit in its track. Index: number of the piece in its unit.
+//! - Sequence: number of the piece among those of its track and class. A receiver sees from it
+//!   which class it lost.
+//! - Position: number of the first item in the source, from 0, over all tracks.
+//! - Timestamp: when that item came, in microseconds of the sender's clock.
+//! - A run is Count items in a row whose times are Step apart, in 1/256 microsecond, rounded down.
+//! - Gap: positions between the end of one run and the start of the next. Delay: microseconds from
+//!   the last item of one run to the first of the next.
+//!
+//! A varint has seven bits a byte, the lowest first; the top bit says that another byte follows.
+//! Two bytes suffice for most, so that a header takes 20 to 40 bytes.
+
+mod decode;
+mod runs;
+mod varint;
+
+use bytes::Bytes;
+
+use anabranch_sansio::Time;
+
+pub use decode::DecodeError;
+pub use runs::Run;
+pub(crate) use runs::RunBuilder;
+
+use crate::{Class, Layer, Track, ts};
+
+/// The longest message, header included. A browser's data channel takes such a message in one
+/// piece, and one on a slow link does not keep the others waiting for long.
+pub const MAX_MESSAGE: usize = 16 * 1024;
+
+/// The longest header that this crate writes.
+pub const MAX_HEADER: usize = 512;
+
+/// The most items of one piece. Only null packets, which are not sent, come near it.
+pub const MAX_ITEMS: u64 = 4096;
+
+const VERSION: u8 = 1;
+const FIXED_HEADER: usize = 8;
+const FLAG_LAST: u8 = 0x80;
+const FLAG_NULLS: u8 = 0x40;
+const FLAGS_RESERVED: u8 = 0x30;
+
+/// What the items of a piece are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Format {
+    /// MPEG-TS packets of 188 bytes.
+    MpegTs = 0,
+    /// One item, of any length: a part of a [`Unit`](crate::Unit).
+    Unit = 1,
+}
+
+/// What a piece says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// What its items are.
+    pub format: Format,
+    /// The sender's start.
+    pub session: u16,
+    /// The track.
+    pub track: Track,
+    /// The layer.
+    pub layer: Layer,
+    /// The class.
+    pub class: Class,
+    /// Number of the unit in its track.
+    pub frame: u64,
+    /// Number of the piece in its unit.
+    pub index: u64,
+    /// Number of the piece among those of its track and class.
+    pub sequence: u64,
+    /// True: nothing of this unit follows. False: unknown, or something follows.
+    pub last: bool,
+    /// True: the items are null packets, the payload is empty.
+    pub nulls: bool,
+    /// Where the items stood in the source and when they came. Never empty.
+    pub runs: Vec<Run>,
+}
+
+impl Header {
+    /// Most bytes of all but the runs.
+    pub(crate) const FIXED_LEN_MAX: usize = FIXED_HEADER + 3 * varint::MAX_LEN;
+
+    /// When the first item came, on the sender's clock.
+    #[must_use]
+    pub fn first_at(&self) -> Time {
+        self.runs.first().map_or(Time::ZERO, |run| run.time_of(0))
+    }
+
+    /// When the last item came, on the sender's clock: the piece was sent at this time or a little
+    /// later.
+    #[must_use]
+    pub fn last_at(&self) -> Time {
+        self.runs.last().map_or(Time::ZERO, Run::last_at)
+    }
+
+    /// Bytes that it takes on the wire.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        let numbers = [self.frame, self.index, self.sequence].map(varint::len);
+        FIXED_HEADER + numbers.iter().sum::<usize>() + runs::encoded_len_of_all(&self.runs)
+    }
+
+    /// Number of items.
+    #[must_use]
+    pub fn items(&self) -> u64 {
+        self.runs.iter().map(|run| u64::from(run.count)).sum()
+    }
+}
+
+/// A message: a header and the items.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// What the piece says of itself.
+    pub header: Header,
+    /// The items, one after the other.
+    pub payload: Bytes,
+}
+
+impl Piece {
+    /// Reads a message. The payload shares its memory.
+    ///
+    /// # Errors
+    ///
+    /// A message that no sender of this version makes.
+    pub fn decode(message: Bytes) -> Result<Self, DecodeError> {
+        decode::piece(message)
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let header = &self.header;
+        let mut out = Vec::with_capacity(header.encoded_len() + self.payload.len());
+        let mut flags = header.class as u8;
+        flags |= if header.last { FLAG_LAST } else { 0 };
+        flags |= if header.nulls { FLAG_NULLS } else { 0 };
+        out.push(VERSION << 4 | header.format as u8);
+        out.push(flags);
+        out.extend_from_slice(&header.session.to_be_bytes());
+        out.extend_from_slice(&header.track.0.to_be_bytes());
+        out.push(header.layer.0);
+        out.push(u8::try_from(header.runs.len()).unwrap_or(u8::MAX));
+        for value in [header.frame, header.index, header.sequence] {
+            varint::encode(value, &mut out);
+        }
+        runs::encode(&header.runs, &mut out);
+        out.extend_from_slice(&self.payload);
+        out
+    }
+
+    /// Bytes that one item takes.
+    #[must_use]
+    pub fn item_len(&self) -> usize {
+        match self.header.format {
+            Format::MpegTs => ts::PACKET_LEN,
+            Format::Unit => self.payload.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

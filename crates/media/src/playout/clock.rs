@@ -1,0 +1,211 @@
+//! How the sender's times are carried over to the local clock.
+//!
+//! Neither clock is right, and no message says how long it took. But each message gives the
+//! difference `local arrival - time at the sender`: the distance of the clocks plus the time on the
+//! way, and over a while the smallest one has waited nowhere.
+//!
+//! 1. For each path, the smallest difference of the last [`WINDOW`]: a minimum in each of
+//!    [`BUCKETS`] parts of it, so that old ones leave.
+//! 2. The target is the largest of these minima among the paths in use: latency counts from the
+//!    slowest path, so that what takes it has as much time left as the latency promises. A path is
+//!    in use if at least [`MIN_SHARE`] of the window's messages came over it; a path that only
+//!    repeats what others lost is not.
+//! 3. The offset in force moves to the target by `1 / TIME_CONSTANT` of the distance, at most
+//!    [`MAX_SLEW`]. Until the first release it is the target.
+//!
+//! Clocks that drift apart by `d` make the offset lag by `d * TIME_CONSTANT`, and by up to
+//! `d * WINDOW` more when the differences grow: 2.8 ms at 200 ppm, and no jump ever. A path of
+//! another length costs a change of speed by 1 % for a while: no decoder's clock loses its lock.
+
+use std::time::Duration;
+
+use anabranch_sansio::Time;
+
+/// How long a smallest difference is remembered.
+pub const WINDOW: Duration = Duration::from_secs(10);
+
+/// Parts of the window.
+pub const BUCKETS: usize = 10;
+
+/// How fast the offset follows its target.
+pub const TIME_CONSTANT: Duration = Duration::from_secs(4);
+
+/// The most that it moves: 1 % of the time that passes.
+pub const MAX_SLEW: f64 = 0.01;
+
+/// Share of the messages from which on a path counts as in use.
+pub const MIN_SHARE: f64 = 0.05;
+
+/// Paths that are told apart. Above it, the one that was silent for longest is forgotten.
+pub const MAX_PATHS: usize = 16;
+
+/// No path is so much faster than another: a message that seems to be has another clock.
+pub const BREAK: Duration = Duration::from_secs(1);
+
+/// Number of a path, as the transport counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub u32);
+
+/// How much later than on the sender's clock something happens on ours: nanoseconds, negative if
+/// our clock started later.
+type Offset = i64;
+
+/// Carries the sender's times over to the local clock.
+#[derive(Debug, Default)]
+pub struct PlayoutClock {
+    paths: Vec<PathDelay>,
+    /// The first difference; the offset in force counts from it, so that a float holds it exactly.
+    origin: Option<Offset>,
+    slewed: f64,
+    advanced: Time,
+    is_settled: bool,
+}
+
+impl PlayoutClock {
+    /// A time of the sender's, as the local clock shows it where the slowest path ends.
+    #[must_use]
+    pub fn local(&self, sent: Time) -> Time {
+        let offset = self.offset();
+        let magnitude = Duration::from_nanos(offset.unsigned_abs());
+        if offset < 0 { sent.saturating_sub(magnitude) } else { sent + magnitude }
+    }
+
+    /// Local time minus the sender's time, in nanoseconds, one way of the slowest path included.
+    #[must_use]
+    pub fn offset(&self) -> i64 {
+        self.origin.unwrap_or_default().saturating_add(self.slewed as i64)
+    }
+
+    /// How much longer the fastest message of each path took than the fastest of all, over the
+    /// last [`WINDOW`].
+    pub fn path_delays(&self) -> impl Iterator<Item = (PathId, Duration)> {
+        let fastest = self.paths.iter().filter_map(PathDelay::min).min().unwrap_or_default();
+        self.paths.iter().filter_map(move |path| {
+            let above = path.min()?.saturating_sub(fastest);
+            Some((path.id, Duration::from_nanos(above.unsigned_abs())))
+        })
+    }
+
+    /// True if a message can only come from another clock than the ones before.
+    pub(super) fn is_broken_by(&self, now: Time, sent: Time) -> bool {
+        self.origin.is_some() && difference(now, sent) < self.offset() - BREAK.as_nanos() as i64
+    }
+
+    /// A message whose newest part came to the sender at `sent` arrived at `now`.
+    pub(super) fn sample(&mut self, now: Time, path: Option<PathId>, sent: Time) {
+        let difference = difference(now, sent);
+        if let Some(path) = path {
+            self.path(now, path).sample(now, difference);
+        }
+        if self.origin.is_none() {
+            self.origin = Some(difference);
+            self.advanced = now;
+        }
+        self.advance(now);
+    }
+
+    /// Lets the offset follow up to `now`.
+    pub(super) fn advance(&mut self, now: Time) {
+        let elapsed = (now - self.advanced).as_secs_f64();
+        self.advanced = self.advanced.max(now);
+        let Some(target) = self.target(now) else { return };
+        let origin = self.origin.unwrap_or_default();
+        let distance = target.saturating_sub(origin) as f64 - self.slewed;
+        if !self.is_settled {
+            self.slewed += distance;
+            return;
+        }
+        let most = MAX_SLEW * elapsed * 1e9;
+        let step = distance * (elapsed / TIME_CONSTANT.as_secs_f64()).min(1.0);
+        self.slewed += step.clamp(-most, most);
+    }
+
+    /// From now on there are no jumps: something was released.
+    pub(super) const fn settle(&mut self) {
+        self.is_settled = true;
+    }
+
+    fn path(&mut self, now: Time, id: PathId) -> &mut PathDelay {
+        let known = self.paths.iter().position(|path| path.id == id);
+        let index = known.unwrap_or_else(|| {
+            if self.paths.len() >= MAX_PATHS {
+                let silent = self.paths.iter().enumerate().min_by_key(|(_, path)| path.heard);
+                let silent = silent.map_or(0, |(index, _)| index);
+                self.paths.swap_remove(silent);
+            }
+            self.paths.push(PathDelay::new(id, now));
+            self.paths.len() - 1
+        });
+        &mut self.paths[index]
+    }
+
+    fn target(&mut self, now: Time) -> Option<Offset> {
+        self.paths.retain_mut(|path| path.forget_old(now));
+        let total: u64 = self.paths.iter().map(PathDelay::count).sum();
+        let least = (total as f64 * MIN_SHARE).max(1.0);
+        let in_use = self.paths.iter().filter(|path| path.count() as f64 >= least);
+        in_use.filter_map(PathDelay::min).max()
+    }
+}
+
+fn difference(now: Time, sent: Time) -> Offset {
+    i64::try_from(i128::from(now.as_nanos()) - i128::from(sent.as_nanos())).unwrap_or(i64::MIN)
+}
+
+/// The smallest differences of one path.
+#[derive(Debug)]
+struct PathDelay {
+    id: PathId,
+    heard: Time,
+    buckets: [Bucket; BUCKETS],
+}
+
+/// One part of the window.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bucket {
+    /// Number of the part since the start of the run.
+    number: u64,
+    count: u64,
+    min: Offset,
+}
+
+impl PathDelay {
+    const fn new(id: PathId, now: Time) -> Self {
+        Self { id, heard: now, buckets: [Bucket { number: 0, count: 0, min: 0 }; BUCKETS] }
+    }
+
+    fn sample(&mut self, now: Time, difference: Offset) {
+        self.heard = now;
+        let number = bucket_number(now);
+        let Some(bucket) = self.buckets.get_mut(number as usize % BUCKETS) else { return };
+        if bucket.number != number || bucket.count == 0 {
+            *bucket = Bucket { number, count: 0, min: difference };
+        }
+        bucket.count += 1;
+        bucket.min = bucket.min.min(difference);
+    }
+
+    /// Forgets what left the window; false if nothing remains.
+    fn forget_old(&mut self, now: Time) -> bool {
+        let oldest = (bucket_number(now) + 1).saturating_sub(BUCKETS as u64);
+        for bucket in &mut self.buckets {
+            if bucket.number < oldest {
+                bucket.count = 0;
+            }
+        }
+        self.count() > 0
+    }
+
+    fn count(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.count).sum()
+    }
+
+    fn min(&self) -> Option<Offset> {
+        self.buckets.iter().filter(|bucket| bucket.count > 0).map(|bucket| bucket.min).min()
+    }
+}
+
+fn bucket_number(now: Time) -> u64 {
+    let part = WINDOW.as_nanos() as u64 / BUCKETS as u64;
+    now.as_nanos() / part
+}

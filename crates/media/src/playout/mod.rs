@@ -1,0 +1,394 @@
+//! [`Playout`]: pieces in as they come, items out in order and at their time.
+//!
+//! Each item is released when its time at the sender, carried over to the local clock, plus the
+//! latency is reached: what came evenly leaves evenly, whatever the network did in between. How the
+//! time is carried over stands in [`clock`]. What is not there when something after it is due is
+//! given up.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use anabranch_media::playout::{Config, PathId, Playout};
+//! use anabranch_sansio::Time;
+//!
+//! /// Releases what is due; returns when to call again, if nothing arrives before.
+//! fn drain(playout: &mut Playout, now: Time, mut write: impl FnMut(&[u8])) -> Option<Time> {
+//!     while let Some(released) = playout.poll_release(now) {
+//!         write(&released.bytes);
+//!     }
+//!     playout.poll_timeout().map(|wakeup| wakeup.at)
+//! }
+//!
+//! let mut playout = Playout::new(Config::with_latency(Duration::from_millis(200)));
+//! let message = Vec::new(); // from the transport
+//! playout.handle_message(Time::ZERO, Some(PathId(0)), message.into());
+//! assert_eq!(playout.stats().malformed, 1);
+//! assert_eq!(drain(&mut playout, Time::ZERO, |_| ()), None);
+//! ```
+
+pub mod clock;
+mod ledger;
+mod queue;
+
+use std::time::Duration;
+
+use anabranch_sansio::{Time, Wakeup};
+use bytes::Bytes;
+
+use crate::piece::{Header, Piece, Run};
+use crate::{Class, Layer, PerClass, Track};
+pub use clock::PathId;
+use clock::PlayoutClock;
+use ledger::Ledger;
+use queue::{Insertion, Queue, Segment};
+
+/// What comes this little after its time is still released, at once, unless something after it was:
+/// a receiver's own timers are no better.
+pub const LATE_TOLERANCE: Duration = Duration::from_millis(2);
+
+/// Nothing but late pieces for so long: the sender's clock stood still, or the network became that
+/// much slower. The playout starts anew with what comes next.
+pub const RESYNC_AFTER: Duration = Duration::from_secs(3);
+
+/// How a [`Playout`] works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Time from the earliest arrival that an item can have to its release.
+    pub latency: Duration,
+    /// Most bytes that wait; above it the least important go. A second of 100 Mbit/s is 12.5 MB.
+    pub max_bytes: usize,
+}
+
+impl Config {
+    /// Room for five seconds of 100 Mbit/s.
+    pub const MAX_BYTES_DEFAULT: usize = 64 << 20;
+
+    /// The default limits with a latency.
+    #[must_use]
+    pub const fn with_latency(latency: Duration) -> Self {
+        Self { latency, max_bytes: Self::MAX_BYTES_DEFAULT }
+    }
+}
+
+/// What became of the pieces of a session, or of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlayoutStats {
+    /// Pieces that came, by class.
+    pub pieces: PerClass<u64>,
+    /// Of those, pieces that came after their time, in whole or in part.
+    pub late: PerClass<u64>,
+    /// Pieces that did not come though later ones of their track and class did.
+    pub missing: PerClass<u64>,
+    /// Items that went because the memory was full.
+    pub dropped_items: PerClass<u64>,
+    /// Items released.
+    pub released_items: u64,
+    /// Bytes released.
+    pub released_bytes: u64,
+    /// Items given up at the time of the next one, for whatever reason they were not there.
+    pub skipped_items: u64,
+    /// Items that came again.
+    pub duplicate_items: u64,
+    /// Messages that are no pieces.
+    pub malformed: u64,
+    /// Pieces of a session that had already been replaced.
+    pub stray: u64,
+    /// Sessions begun: more than 1 means that the sender started again.
+    pub sessions: u64,
+    /// Times that the clocks had to be compared anew, see [`RESYNC_AFTER`].
+    pub resyncs: u64,
+    /// Bytes that wait now.
+    pub queued_bytes: usize,
+}
+
+/// Items in a row that are due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Released {
+    /// Number of the first item in the source.
+    pub position: u64,
+    /// Number of items.
+    pub items: u64,
+    /// Items that were given up right before the first one.
+    pub skipped: u64,
+    /// When the first item was due, on the local clock.
+    pub due: Time,
+    /// When it came to the sender, on the sender's clock.
+    pub sent: Time,
+    /// The track.
+    pub track: Track,
+    /// The layer.
+    pub layer: Layer,
+    /// The class.
+    pub class: Class,
+    /// Number of the unit in its track.
+    pub frame: u64,
+    /// Number of the piece in its unit.
+    pub index: u64,
+    /// The piece is known to end its unit.
+    pub last: bool,
+    /// The items, one after the other.
+    pub bytes: Bytes,
+}
+
+/// Puts the items of one source in order and releases each at its time.
+#[derive(Debug)]
+pub struct Playout {
+    config: Config,
+    session: Option<u16>,
+    /// The session before: what is left of it must not bring it back.
+    replaced: Option<u16>,
+    clock: PlayoutClock,
+    queue: Queue,
+    /// The position after the last item released; `None` until the first is.
+    cursor: Option<u64>,
+    late_since: Option<Time>,
+    ledger: Ledger,
+    stats: PlayoutStats,
+}
+
+impl Playout {
+    /// A playout that waits for its first piece.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            session: None,
+            replaced: None,
+            clock: PlayoutClock::default(),
+            queue: Queue::new(config.max_bytes),
+            cursor: None,
+            late_since: None,
+            ledger: Ledger::default(),
+            stats: PlayoutStats::default(),
+        }
+    }
+
+    /// Takes a message that arrived at `now` over `path`. `None` for the path when it says nothing
+    /// about how long messages take, because the message is known to have been sent again.
+    ///
+    /// Invalidates the answers of all polls.
+    pub fn handle_message(&mut self, now: Time, path: Option<PathId>, message: Bytes) {
+        match Piece::decode(message) {
+            Ok(piece) => self.handle_piece(now, path, &piece),
+            Err(_) => self.stats.malformed += 1,
+        }
+    }
+
+    /// The same for a piece that was decoded.
+    pub fn handle_piece(&mut self, now: Time, path: Option<PathId>, piece: &Piece) {
+        let header = &piece.header;
+        if self.replaced == Some(header.session) {
+            self.stats.stray += 1;
+            return;
+        }
+        if self.session != Some(header.session) {
+            self.begin_session(header.session);
+        }
+        if self.clock.is_broken_by(now, header.last_at()) {
+            self.resync();
+        }
+        self.clock.sample(now, path, header.last_at());
+        let arrival = self.enqueue(now, piece);
+        if arrival.is_duplicate() {
+            return;
+        }
+        *self.stats.pieces.of_mut(header.class) += 1;
+        self.ledger.on_piece(header);
+        if arrival.late > 0 {
+            *self.stats.late.of_mut(header.class) += 1;
+        }
+        self.watch_lateness(now, arrival.accepted == 0);
+    }
+
+    /// The next items that are due at `now`.
+    ///
+    /// Invalidates [`Playout::poll_timeout`].
+    #[must_use]
+    pub fn poll_release(&mut self, now: Time) -> Option<Released> {
+        self.clock.advance(now);
+        let head = self.queue.first()?;
+        let due = self.due(&head.run, 0);
+        if due > now {
+            return None;
+        }
+        let due_now = (1..head.run.count).take_while(|i| self.due(&head.run, *i) <= now).count();
+        let segment = self.queue.pop_first(1 + due_now as u32)?;
+        self.clock.settle();
+        Some(self.release(segment, due))
+    }
+
+    /// When the next item is due.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Wakeup> {
+        let head = self.queue.first()?;
+        Some(Wakeup { at: self.due(&head.run, 0), why: "the next item is due" })
+    }
+
+    /// True if nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queue.first().is_none()
+    }
+
+    /// What became of all pieces so far.
+    #[must_use]
+    pub fn stats(&self) -> PlayoutStats {
+        PlayoutStats {
+            missing: self.ledger.missing(),
+            queued_bytes: self.queue.bytes(),
+            ..self.stats
+        }
+    }
+
+    /// The latency in force.
+    #[must_use]
+    pub const fn latency(&self) -> Duration {
+        self.config.latency
+    }
+
+    /// How far apart the clocks are and how long the paths take.
+    #[must_use]
+    pub const fn clock(&self) -> &PlayoutClock {
+        &self.clock
+    }
+
+    fn due(&self, run: &Run, i: u32) -> Time {
+        self.clock.local(run.time_of(i)) + self.config.latency
+    }
+
+    fn begin_session(&mut self, session: u16) {
+        self.replaced = self.session.replace(session);
+        self.stats.sessions += 1;
+        self.ledger.begin_session();
+        self.start_anew();
+    }
+
+    fn resync(&mut self) {
+        self.stats.resyncs += 1;
+        self.start_anew();
+    }
+
+    fn start_anew(&mut self) {
+        self.queue.clear(&mut self.stats.dropped_items);
+        self.clock = PlayoutClock::default();
+        self.cursor = None;
+        self.late_since = None;
+    }
+
+    fn enqueue(&mut self, now: Time, piece: &Piece) -> Arrival {
+        let mut arrival = Arrival::default();
+        let mut kept = Vec::with_capacity(piece.header.runs.len());
+        let mut offset = 0;
+        for run in &piece.header.runs {
+            let len = if piece.header.nulls { 0 } else { piece.item_len() * run.count as usize };
+            let late = self.late_items(now, run);
+            arrival.late += u64::from(late);
+            if late < run.count {
+                let skip = if piece.header.nulls { 0 } else { piece.item_len() * late as usize };
+                kept.push((run.without_first(late), offset + skip..offset + len));
+            }
+            offset += len;
+        }
+        for (run, range) in kept {
+            // A part must not keep the memory of the whole.
+            let payload = match arrival.late {
+                0 => piece.payload.slice(range),
+                _ => Bytes::copy_from_slice(piece.payload.get(range).unwrap_or_default()),
+            };
+            let segment = Segment::new(run, &piece.header, payload);
+            let items = u64::from(segment.run.count);
+            match self.queue.insert(segment, &mut self.stats.dropped_items) {
+                Insertion::Accepted => arrival.accepted += items,
+                Insertion::Duplicate => arrival.duplicates += items,
+            }
+        }
+        self.stats.duplicate_items += arrival.duplicates;
+        arrival
+    }
+
+    /// How many of the first items of a run came too late, or after a later one was released.
+    fn late_items(&self, now: Time, run: &Run) -> u32 {
+        let passed = self.cursor.map_or(0, |cursor| cursor.saturating_sub(run.position));
+        let passed = u32::try_from(passed).unwrap_or(u32::MAX).min(run.count);
+        let overdue =
+            (passed..run.count).take_while(|i| self.due(run, *i) + LATE_TOLERANCE < now).count();
+        passed + overdue as u32
+    }
+
+    fn watch_lateness(&mut self, now: Time, is_late: bool) {
+        if !is_late {
+            self.late_since = None;
+            return;
+        }
+        let since = *self.late_since.get_or_insert(now);
+        if now - since >= RESYNC_AFTER {
+            self.resync();
+        }
+    }
+
+    fn release(&mut self, segment: Segment, due: Time) -> Released {
+        let Segment { run, meta, payload } = segment;
+        let skipped = self.cursor.map_or(0, |cursor| run.position.saturating_sub(cursor));
+        self.cursor = Some(run.end());
+        self.stats.skipped_items += skipped;
+        self.stats.released_items += u64::from(run.count);
+        self.stats.released_bytes += payload.len() as u64;
+        Released {
+            position: run.position,
+            items: run.count.into(),
+            skipped,
+            due,
+            sent: run.time_of(0),
+            track: meta.track,
+            layer: meta.layer,
+            class: meta.class,
+            frame: meta.frame,
+            index: meta.index,
+            last: meta.last,
+            bytes: payload,
+        }
+    }
+}
+
+/// What became of the items of one piece as it came.
+#[derive(Debug, Default)]
+struct Arrival {
+    accepted: u64,
+    duplicates: u64,
+    late: u64,
+}
+
+impl Arrival {
+    const fn is_duplicate(&self) -> bool {
+        self.accepted == 0 && self.late == 0 && self.duplicates > 0
+    }
+}
+
+/// What the items of a piece have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Meta {
+    track: Track,
+    layer: Layer,
+    class: Class,
+    frame: u64,
+    index: u64,
+    last: bool,
+    nulls: bool,
+}
+
+impl From<&Header> for Meta {
+    fn from(header: &Header) -> Self {
+        Self {
+            track: header.track,
+            layer: header.layer,
+            class: header.class,
+            frame: header.frame,
+            index: header.index,
+            last: header.last,
+            nulls: header.nulls,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

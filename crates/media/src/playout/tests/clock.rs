@@ -1,0 +1,124 @@
+//! Clocks that drift, paths of different lengths, clocks that break.
+
+use super::super::clock::{MAX_SLEW, TIME_CONSTANT, WINDOW};
+use super::*;
+
+/// Sends an item each 10 ms for `secs`, with jitter on the way; `local` maps true time to the
+/// receiver's clock. Returns (sender's time, release on the true clock) of each release.
+fn play(
+    secs: u64,
+    seed: u64,
+    local: impl Fn(f64) -> f64,
+    path: impl Fn(u64) -> (PathId, f64),
+) -> (Playout, Vec<(f64, f64)>) {
+    let mut rng = Rng::from_u64(seed);
+    let mut playout = playout();
+    let mut arrivals: Vec<(Time, u64, PathId)> = (0..secs * 100)
+        .map(|i| {
+            let (id, delay) = path(i);
+            let jitter = 0.015 * rng.unit() * rng.unit();
+            let arrival = i as f64 * 0.01 + delay + jitter;
+            (Time::from_nanos((local(arrival) * 1e9) as u64), i, id)
+        })
+        .collect();
+    arrivals.sort();
+    let mut released = Vec::new();
+    for (now, i, id) in arrivals {
+        while let Some(wakeup) = playout.poll_timeout().filter(|wakeup| wakeup.at <= now) {
+            for item in drain(&mut playout, wakeup.at) {
+                released.push((item.sent.as_secs_f64(), wakeup.at.as_secs_f64()));
+            }
+        }
+        playout.handle_piece(now, Some(id), &piece(i, 1, ms(10 * i)));
+    }
+    (playout, released)
+}
+
+fn one_path(_: u64) -> (PathId, f64) {
+    (PathId(0), 0.030)
+}
+
+#[test]
+fn drift_of_200_ppm_either_way_is_followed_without_a_jump() {
+    for ppm in [-200.0, 0.0, 200.0] {
+        let rate = 1.0 + ppm * 1e-6;
+        let (playout, released) = play(120, 1, |t| 5.0 + t * rate, one_path);
+        let stats = playout.stats();
+        assert_eq!((stats.late.total(), stats.skipped_items, stats.resyncs), (0, 0, 0));
+        let bound = 0.2e-3 * (TIME_CONSTANT + WINDOW).as_secs_f64() + 1e-3;
+        for (sent, at) in &released {
+            // Where the release would be if both clocks were known.
+            let error = at - (5.0 + (sent + 0.130) * rate);
+            assert!(error.abs() < bound, "{ppm} ppm: {error} s off at {at} s");
+        }
+        for pair in released.windows(2) {
+            let step = pair[1].1 - pair[0].1;
+            assert!((step - 0.01).abs() < 20e-6, "{ppm} ppm: a step of {step} s");
+        }
+        assert!(released.len() > 11_980, "{ppm} ppm: {} released", released.len());
+    }
+}
+
+#[test]
+fn latency_counts_from_the_slowest_path_in_use() {
+    let both = |i: u64| if i.is_multiple_of(2) { (PathId(1), 0.020) } else { (PathId(2), 0.090) };
+    let (playout, released) = play(30, 2, |t| t, both);
+    assert_eq!(playout.stats().late.total(), 0);
+    let (sent, at) = released[2_000];
+    assert!((at - sent - 0.190).abs() < 0.004, "{} s after it was sent", at - sent);
+    let delays: Vec<_> = playout.clock().path_delays().collect();
+    assert_eq!(delays[0], (PathId(1), Duration::ZERO));
+    assert!(delays[1].1.abs_diff(Duration::from_millis(70)) < Duration::from_millis(2));
+}
+
+#[test]
+fn a_path_that_only_repeats_does_not_count() {
+    let rarely =
+        |i: u64| if i.is_multiple_of(50) { (PathId(2), 0.120) } else { (PathId(1), 0.020) };
+    let (_, released) = play(30, 3, |t| t, rarely);
+    let (sent, at) = released[2_000];
+    assert!((at - sent - 0.120).abs() < 0.004, "{} s after it was sent", at - sent);
+}
+
+#[test]
+fn a_switch_to_a_longer_path_changes_the_speed_by_one_percent_at_most() {
+    let switch = |i: u64| if i < 1_000 { (PathId(1), 0.020) } else { (PathId(2), 0.080) };
+    let (playout, released) = play(60, 4, |t| t, switch);
+    assert_eq!(playout.stats().late.total(), 0);
+    for pair in released.windows(2) {
+        let step = pair[1].1 - pair[0].1;
+        assert!((step - 0.01).abs() <= 0.01 * MAX_SLEW * 1.1, "a step of {step} s");
+    }
+    let (sent, at) = *released.last().unwrap();
+    assert!((at - sent - 0.180).abs() < 0.004, "{} s after it was sent", at - sent);
+}
+
+#[test]
+fn a_sender_whose_clock_stood_still_is_followed_again() {
+    let mut playout = playout();
+    for i in 0..100 {
+        playout.handle_piece(ms(20 + 10 * i), PATH, &piece(i, 1, ms(10 * i)));
+        drain(&mut playout, ms(20 + 10 * i));
+    }
+    // Ten seconds pass that the sender's clock does not know of.
+    let mut last = 0;
+    for i in 100..600 {
+        let now = ms(10_020 + 10 * i);
+        playout.handle_piece(now, PATH, &piece(i, 1, ms(10 * i)));
+        last += drain(&mut playout, now).len();
+    }
+    let stats = playout.stats();
+    assert_eq!(stats.resyncs, 1);
+    assert!(last > 150, "{last} items after the clock was found again");
+    assert_eq!(stats.late.total(), 301, "three seconds of them were late");
+}
+
+#[test]
+fn a_receiver_whose_clock_stood_still_starts_anew_at_once() {
+    let mut playout = playout();
+    playout.handle_piece(ms(100_020), PATH, &piece(0, 1, ms(0)));
+    drain(&mut playout, ms(100_120));
+    playout.handle_piece(ms(100_200), PATH, &piece(500, 1, ms(5_000)));
+    assert_eq!(run_until(&mut playout, ms(101_000)), [(500, 1, ms(100_300))]);
+    assert_eq!(playout.stats().resyncs, 1);
+}
