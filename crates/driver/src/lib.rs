@@ -62,6 +62,7 @@
 mod address;
 mod clock;
 mod driver;
+pub mod emulator;
 mod handle;
 mod socket;
 mod stats;

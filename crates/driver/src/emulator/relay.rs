@@ -1,0 +1,190 @@
+//! [`Relay`]: the machine that runs one emulated link.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use anabranch_netsim::{Element, Link, Packet};
+use anabranch_sansio::{Datagram, Ecn, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+
+use super::clients::{Admission, ClientEvent, Clients};
+use super::{Direction, EmulatedLink, Lateness};
+
+/// What leaves in one transmission at most; below what one send call carries.
+const BURST_BYTES_MAX: usize = 60_000;
+
+/// How many buffers are kept to be used again.
+const SPARE_MAX: usize = 1_024;
+
+/// Packets go in as datagrams, through the [`Link`] of their direction, and out as datagrams of
+/// another path, as through a NAT.
+#[derive(Debug)]
+pub(super) struct Relay {
+    listen: SocketAddr,
+    target: SocketAddr,
+    pub(super) up: Link,
+    pub(super) down: Link,
+    pub(super) clients: Clients,
+    /// What came out of the links and is to be sent now. Their bound is its bound.
+    outbox: VecDeque<Packet>,
+    spare: Vec<Vec<u8>>,
+    pub(super) lateness: Lateness,
+    pub(super) refused: u64,
+    pub(super) strangers: u64,
+}
+
+impl Relay {
+    /// `listen` is where the link really listens, its port chosen.
+    pub(super) fn new(link: &EmulatedLink, listen: SocketAddr, rng: &mut Rng) -> Self {
+        Self {
+            listen,
+            target: link.target,
+            up: Link::new(link.up, rng.fork()),
+            down: Link::new(link.down, rng.fork()),
+            clients: Clients::default(),
+            outbox: VecDeque::new(),
+            spare: Vec::new(),
+            lateness: Lateness::default(),
+            refused: 0,
+            strangers: 0,
+        }
+    }
+
+    pub(super) fn link_mut(&mut self, direction: Direction) -> &mut Link {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+
+    /// Gives a client the socket that it waits for.
+    pub(super) fn serve(&mut self, now: Time, who: FourTuple, outside: SocketAddr) {
+        for packet in self.clients.serve(who, outside) {
+            self.up.handle_packet(now, packet);
+        }
+    }
+
+    /// Tells that a client cannot get a socket.
+    pub(super) fn turn_away(&mut self, who: FourTuple) {
+        self.refused += self.clients.turn_away(who) as u64;
+    }
+
+    fn on_request(&mut self, now: Time, datagram: Datagram<'_>) {
+        let packet = self.packet(datagram, datagram.path.reversed());
+        match self.clients.admit(now, datagram.path, packet) {
+            Admission::Pass(packet) => self.up.handle_packet(now, packet),
+            Admission::Waits => {}
+            Admission::Refused => self.refused += 1,
+        }
+    }
+
+    fn on_reply(&mut self, now: Time, who: FourTuple, datagram: Datagram<'_>) {
+        let packet = self.packet(datagram, who);
+        self.down.handle_packet(now, packet);
+    }
+
+    /// A copy of the datagram, as a packet that travels between the client and us.
+    fn packet(&mut self, datagram: Datagram<'_>, path: FourTuple) -> Packet {
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.extend_from_slice(datagram.bytes);
+        Packet { path, ecn: datagram.ecn, bytes }
+    }
+
+    fn listens_at(&self, local: SocketAddr) -> bool {
+        let any = self.listen.ip().is_unspecified() && self.listen.is_ipv4() == local.is_ipv4();
+        local.port() == self.listen.port() && (any || local.ip() == self.listen.ip())
+    }
+
+    /// Takes what has arrived at the target's end. A client that has left is sent nothing.
+    fn collect_up(&mut self, now: Time) {
+        while let Some(mut packet) = due(&mut self.up, now, &mut self.lateness) {
+            match self.clients.outside(packet.path.reversed()) {
+                Some(outside) => {
+                    packet.path = FourTuple::new(outside, self.target);
+                    self.outbox.push_back(packet);
+                }
+                None => self.refused += 1,
+            }
+        }
+    }
+
+    /// Takes what has arrived at the client's end.
+    fn collect_down(&mut self, now: Time) {
+        while let Some(packet) = due(&mut self.down, now, &mut self.lateness) {
+            self.outbox.push_back(packet);
+        }
+    }
+
+    fn recycle(&mut self, mut bytes: Vec<u8>) {
+        if self.spare.len() < SPARE_MAX {
+            bytes.clear();
+            self.spare.push(bytes);
+        }
+    }
+
+    /// The next packet of the outbox if it can follow `segment`-byte datagrams in one burst.
+    fn next_alike(&mut self, path: FourTuple, ecn: Option<Ecn>, segment: usize) -> Option<Packet> {
+        self.outbox.pop_front_if(|next| {
+            next.path == path
+                && next.ecn == ecn
+                && next.bytes.len() <= segment
+                && !next.bytes.is_empty()
+        })
+    }
+}
+
+/// The next packet that is due to leave the link.
+fn due(link: &mut Link, now: Time, lateness: &mut Lateness) -> Option<Packet> {
+    let at = link.poll_timeout().filter(|at| *at <= now)?;
+    let packet = link.poll_packet(now)?;
+    lateness.count(now - at);
+    Some(packet)
+}
+
+impl Machine for Relay {
+    type Event = ClientEvent;
+
+    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        let path = datagram.path;
+        if path.remote == self.target
+            && let Some(who) = self.clients.answered(now, path.local)
+        {
+            return self.on_reply(now, who, datagram);
+        }
+        if self.listens_at(path.local) {
+            return self.on_request(now, datagram);
+        }
+        // Like a NAT, which lets in only what was asked for.
+        self.strangers += 1;
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.collect_up(now);
+        self.collect_down(now);
+    }
+
+    fn poll_transmit(&mut self, _: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let Packet { path, ecn, bytes } = self.outbox.pop_front()?;
+        let segment = bytes.len();
+        let mut last = segment;
+        buf.extend_from_slice(&bytes);
+        self.recycle(bytes);
+        while last == segment && buf.len() + segment <= BURST_BYTES_MAX {
+            let Some(next) = self.next_alike(path, ecn, segment) else { break };
+            last = next.bytes.len();
+            buf.extend_from_slice(&next.bytes);
+            self.recycle(next.bytes);
+        }
+        let segment_size = (buf.len() > segment).then_some(segment);
+        Some(Transmit { path, ecn, segment_size })
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        let up = self.up.poll_timeout().map(|at| Wakeup { at, why: "up link" });
+        let down = self.down.poll_timeout().map(|at| Wakeup { at, why: "down link" });
+        up.into_iter().chain(down).min()
+    }
+
+    fn poll_event(&mut self) -> Option<ClientEvent> {
+        self.clients.events.pop_front()
+    }
+}
