@@ -11,7 +11,8 @@ use anabranch_sansio::Time;
 pub(crate) struct Agenda {
     /// Per member; `None` is never. Padded to a power of two.
     due: Vec<Option<Time>>,
-    /// `winners[1]` is the root, the children of `i` are `2 i` and `2 i + 1`; the leaves are members.
+    /// The root is `winners[1]`, the children of `i` are `2 i` and `2 i + 1`; the leaves are the
+    /// members.
     winners: Vec<usize>,
     len: usize,
 }

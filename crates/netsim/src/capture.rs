@@ -20,9 +20,9 @@ const APPLICATION: &str = concat!("anabranch-netsim ", env!("CARGO_PKG_VERSION")
 pub enum CaptureScope {
     /// Every link that the network has when the capture begins: see [`Links`](Self::Links).
     AllLinks,
-    /// The far ends of these links, one interface each. A packet is recorded when it leaves the link;
-    /// one that the link drops, when that happens, with the reason as the packet's comment. So each
-    /// packet is there once per link.
+    /// The far ends of these links, one interface each. A packet is recorded when it leaves the
+    /// link; one that the link drops, when that happens, with the reason as the packet's comment.
+    /// So each packet is there once per link.
     Links(Vec<LinkId>),
     /// What a host sends and receives, when it does, as a capture on that host would: one interface
     /// for each of its addresses. It does not show what becomes of packets that were sent.
@@ -31,8 +31,8 @@ pub enum CaptureScope {
 
 /// A capture under way: [`Simulation::capture`](crate::Simulation::capture) begins it.
 ///
-/// The file holds IP packets with UDP headers and right checksums at nanosecond resolution; time zero
-/// of the simulation is 1970. Wireshark reads SCTP at UDP port 9899 (RFC 6951) by itself.
+/// The file holds IP packets with UDP headers and right checksums at nanosecond resolution; time
+/// zero of the simulation is 1970. Wireshark reads SCTP at UDP port 9899 (RFC 6951) by itself.
 #[derive(Debug)]
 pub struct Capture<W>(Arc<Mutex<Option<Recorder<W>>>>);
 

@@ -1,17 +1,51 @@
-//! A deterministic network in virtual time.
+//! A deterministic network in virtual time, and the boxes it is made of.
+//!
+//! An [`Element`] is a box that packets go through. A [`Link`] has a rate, a delay, a queue and
+//! losses; [`Duplicate`], [`Reorder`] and [`Corrupt`] make a network hostile. Each stands alone: in
+//! front of real sockets, whoever owns a link does for every packet and whenever its timeout is
+//! due:
+//!
+//! ```
+//! use anabranch_netsim::{Element, Link, Packet};
+//! use anabranch_sansio::Time;
+//!
+//! /// Returns when to call this again, if ever.
+//! fn turn(
+//!     link: &mut Link,
+//!     now: Time,
+//!     arrived: Option<Packet>,
+//!     mut send: impl FnMut(Packet),
+//! ) -> Option<Time> {
+//!     if let Some(packet) = arrived {
+//!         link.handle_packet(now, packet);
+//!     }
+//!     while let Some(packet) = link.poll_packet(now) {
+//!         send(packet);
+//!     }
+//!     link.poll_timeout()
+//! }
+//! ```
+//!
+//! A [`Network`] joins elements by routes, and a [`Simulation`] runs machines on it; [`Pair`] is
+//! the usual one, of two machines over some paths. Everything random comes from one seed: the same
+//! seed and the same version give the same run, to the byte of a [`Capture`]. A [`Scenario`] is a
+//! run as data.
 
 mod agenda;
 mod capture;
 mod corrupt;
 mod duplicate;
 mod element;
+mod hostility;
 mod link;
+mod millis;
 mod network;
 mod observer;
 mod packet;
 mod pair;
 mod probability;
 mod reorder;
+mod scenario;
 mod simulation;
 #[cfg(test)]
 mod testing;
@@ -20,15 +54,17 @@ pub use capture::{Capture, CaptureScope};
 pub use corrupt::Corrupt;
 pub use duplicate::Duplicate;
 pub use element::{DropCause, Element};
+pub use hostility::Hostility;
 pub use link::{
     Drops, Link, LinkConfig, LinkConfigError, LinkStats, Loss, MAX_PACKETS_HELD, Preset, QueueLimit,
 };
 pub use network::{Duplex, DuplexConfig, ElementId, LinkId, Network, RouteError};
 pub use observer::{Observer, Sighting};
 pub use packet::{Packet, Traffic};
-pub use pair::{CLIENT, Pair, PairError, PairPath, SERVER, Side};
+pub use pair::{CLIENT, Pair, PairError, PairPath, PathConfig, SERVER, Side};
 pub use probability::{Probability, ProbabilityError};
 pub use reorder::Reorder;
+pub use scenario::{Action, NamedLink, RunHeader, Scenario, ScenarioError, Stage};
 pub use simulation::{
     HostError, HostId, HostStats, MAX_EVENTS_HELD, MAX_STEPS_PER_INSTANT, MAX_TRANSMITS_AT_ONCE,
     MAX_WAKEUPS_PER_INSTANT, Simulation, SimulationError, Step, Verdict,

@@ -7,6 +7,7 @@ mod queue;
 mod stats;
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use anabranch_sansio::{Rate, Rng, Time};
 
@@ -185,12 +186,18 @@ impl Link {
     }
 
     fn travel(&mut self, now: Time, packet: Packet) {
-        let jitter = self.config.jitter.as_nanos() as u64;
-        let extra = if jitter == 0 { 0 } else { self.jitter.range(0..jitter.saturating_add(1)) };
-        let arrival = now + self.config.delay + std::time::Duration::from_nanos(extra);
+        let arrival = now + self.config.delay + self.draw_jitter();
         self.last_arrival = self.last_arrival.max(arrival);
         self.stats.on_wire.add(&packet);
         self.wire.push_back(Arrival { at: self.last_arrival, packet });
+    }
+
+    fn draw_jitter(&mut self) -> Duration {
+        if self.config.jitter.is_zero() {
+            return Duration::ZERO;
+        }
+        let most = u64::try_from(self.config.jitter.as_nanos()).unwrap_or(u64::MAX);
+        Duration::from_nanos(self.jitter.range(0..most.saturating_add(1)))
     }
 
     fn drop_packet(&mut self, cause: DropCause, packet: Packet) {
@@ -276,7 +283,7 @@ impl Sending {
 
     fn change_rate(&mut self, now: Time, old: Option<Rate>, new: Option<Rate>) {
         let bps = old.map_or(0, Rate::as_bps);
-        let done = u128::from(now.saturating_since(self.since).as_nanos() as u64) * u128::from(bps);
+        let done = now.saturating_since(self.since).as_nanos() * u128::from(bps);
         self.work = self.work.saturating_sub(u64::try_from(done).unwrap_or(u64::MAX));
         self.since = now;
         self.done_at = done_at(now, self.work, new);
@@ -292,7 +299,7 @@ fn done_at(since: Time, work: u64, rate: Option<Rate>) -> Time {
     match rate.map(Rate::as_bps) {
         None => since,
         Some(0) => Time::MAX,
-        Some(bps) => since + std::time::Duration::from_nanos(work.div_ceil(bps)),
+        Some(bps) => since + Duration::from_nanos(work.div_ceil(bps)),
     }
 }
 

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use anabranch_sansio::{Rng, Time};
-use serde::{Deserialize, Serialize};
 
 pub use routes::RouteError;
 
@@ -34,6 +33,7 @@ pub struct Network {
     nodes: Vec<Node>,
     agenda: Agenda,
     routes: Routes,
+    duplexes: Vec<(String, Duplex)>,
     arrived: VecDeque<Packet>,
     unrouted: Traffic,
     rng: Rng,
@@ -66,26 +66,12 @@ pub struct Duplex {
 }
 
 /// The configuration of both directions.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "DuplexData")]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DuplexConfig {
     /// From the first address to the second.
     pub forward: LinkConfig,
-    /// From the second address to the first. As data, it is the same as `forward` if left out.
+    /// From the second address to the first.
     pub backward: LinkConfig,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DuplexData {
-    forward: LinkConfig,
-    backward: Option<LinkConfig>,
-}
-
-impl From<DuplexData> for DuplexConfig {
-    fn from(data: DuplexData) -> Self {
-        Self { forward: data.forward, backward: data.backward.unwrap_or(data.forward) }
-    }
 }
 
 impl From<LinkConfig> for DuplexConfig {
@@ -102,6 +88,7 @@ impl Network {
             nodes: Vec::new(),
             agenda: Agenda::default(),
             routes: Routes::default(),
+            duplexes: Vec::new(),
             arrived: VecDeque::new(),
             unrouted: Traffic::default(),
             rng,
@@ -166,7 +153,15 @@ impl Network {
         let backward = self.add_link(format!("{name} back"), config.backward);
         self.add_route(near, far, [forward.into()])?;
         self.add_route(far, near, [backward.into()])?;
-        Ok(Duplex { forward, backward })
+        let duplex = Duplex { forward, backward };
+        self.duplexes.push((name.to_owned(), duplex));
+        Ok(duplex)
+    }
+
+    /// The links that [`connect`](Self::connect) added under this name; the first of several.
+    #[must_use]
+    pub fn duplex(&self, name: &str) -> Option<Duplex> {
+        self.duplexes.iter().find(|(other, _)| other == name).map(|(_, duplex)| *duplex)
     }
 
     /// A link, to look at.

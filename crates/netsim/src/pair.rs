@@ -6,10 +6,15 @@ use std::time::Duration;
 use anabranch_sansio::{FourTuple, Machine, Rng, Time};
 use thiserror::Error;
 
-use crate::{Duplex, DuplexConfig, HostError, HostId, RouteError, Simulation, SimulationError};
+use crate::{
+    Duplex, DuplexConfig, HostError, HostId, Hostility, RouteError, Simulation, SimulationError,
+};
 
-/// The port of both ends unless told otherwise (RFC 6951 section 4: SCTP over UDP).
+/// The port of both ends of a standard path (RFC 6951 section 4: SCTP over UDP).
 const PORT: u16 = 9_899;
+
+/// Standard paths are told apart by one byte of their addresses.
+const MAX_STANDARD_PATHS: usize = 256;
 
 /// Two machines of one kind that talk over one or several paths: the usual test.
 ///
@@ -54,6 +59,18 @@ pub struct PairPath {
     pub links: Duplex,
 }
 
+/// How one path of a pair is to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathConfig {
+    /// Names its links in captures and scenarios.
+    pub name: String,
+    /// As the client sees it. Several paths may share an address of one side, as two interfaces
+    /// towards one server do.
+    pub addresses: FourTuple,
+    /// Forward is from client to server.
+    pub links: DuplexConfig,
+}
+
 /// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
@@ -78,53 +95,73 @@ pub enum PairError {
     /// A path has addresses of two families.
     #[error(transparent)]
     Route(#[from] RouteError),
+    /// Two paths join the same two addresses, and differ in ports at most.
+    #[error("two paths join {near} and {far}: give one end an address of its own on each path")]
+    RepeatedPath {
+        /// The client's address.
+        near: IpAddr,
+        /// The server's address.
+        far: IpAddr,
+    },
+    /// There is no standard address for so many paths.
+    #[error("path {n} has no standard addresses: give at most {MAX_STANDARD_PATHS} paths")]
+    TooManyPaths {
+        /// The path's number, counted from zero.
+        n: usize,
+    },
 }
 
 impl<M: Machine> Pair<M> {
-    /// A pair with one path per configuration, named `path 0`, `path 1` and so on: path `n` goes from
-    /// 10.n.0.1 to 10.n.0.2, port 9899 on both sides.
+    /// A pair with one path per configuration: see [`PathConfig::nth`].
     ///
     /// `make` is called once per side with the paths as that side sees them and a generator.
     ///
     /// # Panics
-    /// With more than 256 paths.
+    /// With more paths than have standard addresses (256).
     pub fn new(
         seed: u64,
         links: &[DuplexConfig],
         make: impl FnMut(Side, &[FourTuple], Rng) -> M,
     ) -> Self {
-        let paths: Vec<_> =
-            links.iter().enumerate().map(|(n, config)| (standard_path(n), *config)).collect();
-        match Self::with_paths(seed, &paths, make) {
+        let paths = links.iter().enumerate().map(|(n, links)| PathConfig::nth(n, *links));
+        let pair = paths
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(|paths| Self::with_paths(seed, &paths, make));
+        match pair {
             Ok(pair) => pair,
-            Err(error) => panic!("standard paths are distinct: {error}"),
+            Err(error) => panic!("{error}"),
         }
     }
 
-    /// A pair whose paths have these addresses, seen from the client. Several paths may share an
-    /// address of one side, as two interfaces towards one server do.
+    /// A pair with these paths.
     ///
     /// # Errors
-    /// An address is on both sides, or a path mixes IPv4 and IPv6.
+    /// An address is on both sides, a path mixes IPv4 and IPv6, or two paths join the same
+    /// addresses.
     pub fn with_paths(
         seed: u64,
-        paths: &[(FourTuple, DuplexConfig)],
+        paths: &[PathConfig],
         mut make: impl FnMut(Side, &[FourTuple], Rng) -> M,
     ) -> Result<Self, PairError> {
+        for (n, path) in paths.iter().enumerate() {
+            let (near, far) = path.ends();
+            if paths.iter().take(n).any(|earlier| earlier.ends() == (near, far)) {
+                return Err(PairError::RepeatedPath { near, far });
+            }
+        }
         let mut sim = Simulation::new(seed);
         for side in [Side::Client, Side::Server] {
-            let seen: Vec<_> = paths.iter().map(|(path, _)| side.view(*path)).collect();
-            let mut addresses: Vec<IpAddr> = seen.iter().map(|path| path.local.ip()).collect();
+            let seen: Vec<_> = paths.iter().map(|path| side.view(path.addresses)).collect();
+            let mut addresses: Vec<_> = seen.iter().map(|path| path.local.ip()).collect();
             addresses.sort();
             addresses.dedup();
             let machine = make(side, &seen, sim.fork_rng());
             sim.add_host(side.name(), &addresses, machine)?;
         }
         let mut joined = Vec::new();
-        for (n, (addresses, config)) in paths.iter().enumerate() {
-            let ends = (addresses.local.ip(), addresses.remote.ip());
-            let links = sim.network_mut().connect(&format!("path {n}"), ends, *config)?;
-            joined.push(PairPath { addresses: *addresses, links });
+        for path in paths {
+            let links = sim.network_mut().connect(&path.name, path.ends(), path.links)?;
+            joined.push(PairPath { addresses: path.addresses, links });
         }
         Ok(Self { sim, paths: joined })
     }
@@ -210,9 +247,7 @@ impl<M: Machine> Pair<M> {
     /// # Panics
     /// If there is no such path.
     pub fn cut(&mut self, path: usize) {
-        let links = self.paths[path].links;
-        self.sim.cut(links.forward);
-        self.sim.cut(links.backward);
+        self.sim.cut_both(self.paths[path].links);
     }
 
     /// Brings both links of a path up again.
@@ -220,9 +255,7 @@ impl<M: Machine> Pair<M> {
     /// # Panics
     /// If there is no such path.
     pub fn restore(&mut self, path: usize) {
-        let links = self.paths[path].links;
-        self.sim.restore(links.forward);
-        self.sim.restore(links.backward);
+        self.sim.restore_both(self.paths[path].links);
     }
 
     /// Changes both links of a path.
@@ -230,9 +263,41 @@ impl<M: Machine> Pair<M> {
     /// # Panics
     /// If there is no such path.
     pub fn reconfigure(&mut self, path: usize, config: impl Into<DuplexConfig>) {
-        let (links, config) = (self.paths[path].links, config.into());
-        self.sim.reconfigure(links.forward, config.forward);
-        self.sim.reconfigure(links.backward, config.backward);
+        self.sim.reconfigure_both(self.paths[path].links, config);
+    }
+
+    /// Puts boxes in front of both links of a path that repeat, hold back and damage packets. The
+    /// default is harmless and takes such boxes away; what they hold still goes on to the link.
+    ///
+    /// # Panics
+    /// If there is no such path.
+    pub fn harass(&mut self, path: usize, hostility: Hostility) {
+        let PairPath { addresses, links } = self.paths[path];
+        let (near, far) = (addresses.local.ip(), addresses.remote.ip());
+        for (source, destination, link) in [(near, far, links.forward), (far, near, links.backward)]
+        {
+            let chain = hostility.chain(self.sim.network_mut(), link);
+            let added = self.sim.network_mut().add_route(source, destination, chain);
+            assert_eq!(added, Ok(()), "the addresses are joined already and the elements new");
+        }
+    }
+}
+
+impl PathConfig {
+    /// Path `n`, counted from zero, by standard: it is called `path n` and goes from 10.n.0.1 to
+    /// 10.n.0.2, port 9899 on both sides (RFC 6951).
+    ///
+    /// # Errors
+    /// `n` is more than 255.
+    pub fn nth(n: usize, links: DuplexConfig) -> Result<Self, PairError> {
+        let net = u8::try_from(n).map_err(|_| PairError::TooManyPaths { n })?;
+        let (near, far) = ([10, net, 0, 1], [10, net, 0, 2]);
+        let addresses = FourTuple::new((near, PORT).into(), (far, PORT).into());
+        Ok(Self { name: format!("path {n}"), addresses, links })
+    }
+
+    fn ends(&self) -> (IpAddr, IpAddr) {
+        (self.addresses.local.ip(), self.addresses.remote.ip())
     }
 }
 
@@ -252,9 +317,4 @@ impl Side {
             Self::Server => path.reversed(),
         }
     }
-}
-
-fn standard_path(n: usize) -> FourTuple {
-    let net = u8::try_from(n).unwrap_or_else(|_| panic!("path {n}: there are 256 at most"));
-    FourTuple::new(([10, net, 0, 1], PORT).into(), ([10, net, 0, 2], PORT).into())
 }

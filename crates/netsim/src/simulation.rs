@@ -14,7 +14,10 @@ pub use error::SimulationError;
 pub use hosts::{HostError, HostId, HostStats};
 
 use crate::agenda::Agenda;
-use crate::{Capture, CaptureScope, Element, LinkConfig, LinkId, Network, Packet, Sighting};
+use crate::{
+    Capture, CaptureScope, Duplex, DuplexConfig, Element, LinkConfig, LinkId, Network, Packet,
+    Sighting,
+};
 use hosts::Hosts;
 
 /// A machine that is woken more often than this without time passing is in a busy loop.
@@ -22,7 +25,7 @@ pub const MAX_WAKEUPS_PER_INSTANT: u32 = 1_000;
 /// A machine that hands out more transmits than this at once will never end.
 pub const MAX_TRANSMITS_AT_ONCE: u32 = 1 << 16;
 /// More steps than this without time passing are chatter over a network without delay.
-pub const MAX_STEPS_PER_INSTANT: u32 = 1 << 20;
+pub const MAX_STEPS_PER_INSTANT: u32 = 1 << 18;
 /// At most this many events wait to be polled.
 pub const MAX_EVENTS_HELD: usize = 1 << 20;
 
@@ -189,6 +192,25 @@ impl<M: Machine> Simulation<M> {
         self.settle_network();
     }
 
+    /// Changes both directions.
+    pub fn reconfigure_both(&mut self, links: Duplex, config: impl Into<DuplexConfig>) {
+        let config = config.into();
+        self.reconfigure(links.forward, config.forward);
+        self.reconfigure(links.backward, config.backward);
+    }
+
+    /// Takes both directions down.
+    pub fn cut_both(&mut self, links: Duplex) {
+        self.cut(links.forward);
+        self.cut(links.backward);
+    }
+
+    /// Brings both directions up again.
+    pub fn restore_both(&mut self, links: Duplex) {
+        self.restore(links.forward);
+        self.restore(links.backward);
+    }
+
     /// What a host sent and received.
     #[must_use]
     pub fn stats(&self, host: HostId) -> HostStats {
@@ -339,6 +361,12 @@ impl<M: Machine> Simulation<M> {
             return Ok(());
         }
         Err(SimulationError::NotDone { at: self.now, steps: max_steps })
+    }
+
+    /// Moves the clock to `at` without anything happening meanwhile, as if everybody had been
+    /// suspended: all that was due happens late, at `at`.
+    pub fn jump_to(&mut self, at: Time) {
+        self.go_to(at);
     }
 
     fn go_to(&mut self, at: Time) {

@@ -73,7 +73,8 @@ fn write_udp(packet: &Packet, len: u16, pseudo_header: u64, out: &mut Vec<u8>) {
     out[start + 6..start + 8].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// The sum over a UDP pseudo-header. IPv4 and IPv6 lay it out differently, with the same words in it.
+/// The sum over a UDP pseudo-header. IPv4 and IPv6 lay it out differently, with the same words in
+/// it.
 fn checksum_of(addresses: &[&[u8]; 2], udp_len: u16) -> u64 {
     sum(addresses[0]) + sum(addresses[1]) + u64::from(UDP) + u64::from(udp_len)
 }

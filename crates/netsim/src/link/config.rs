@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Loss, Preset};
+use crate::millis;
 
 /// Delays and jitters are at most this long: an hour.
 const MAX_DELAY: Duration = Duration::from_secs(3_600);
@@ -25,8 +26,12 @@ const MAX_RATE: Rate = Rate::mbps(1_000_000);
 /// | `delay_ms` | ms one way |
 /// | `jitter_ms` | ms, drawn uniformly from 0 to this and added to the delay |
 /// | `queue` | `{ packets = 100 }` or `{ bytes = 65536 }` |
-/// | `loss` | `"none"`, `{ uniform = { probability = 0.01 } }`, or `{ gilbert_elliott = { p = 0.01, r = 0.3 } }` with `loss_good = 0` and `loss_bad = 1` unless given |
+/// | `loss` | `"none"` or a model, as below |
 /// | `mtu_bytes` | bytes of an IP packet |
+///
+/// Models of loss are `{ uniform = { probability = 0.01 } }` and
+/// `{ gilbert_elliott = { p = 0.01, r = 0.3 } }`, the latter with `loss_good = 0` and
+/// `loss_bad = 1` unless given.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "LinkData", into = "LinkData")]
 pub struct LinkConfig {
@@ -156,8 +161,8 @@ impl From<LinkConfig> for LinkData {
         Self {
             preset: None,
             rate_mbps: Some(rate),
-            delay_ms: Some(millis(config.delay)),
-            jitter_ms: Some(millis(config.jitter)),
+            delay_ms: Some(millis::from_duration(config.delay)),
+            jitter_ms: Some(millis::from_duration(config.jitter)),
             queue: Some(config.queue),
             loss: Some(config.loss),
             mtu_bytes: Some(config.mtu),
@@ -174,12 +179,71 @@ fn rate_from(data: RateData) -> Result<Option<Rate>, LinkConfigError> {
 }
 
 fn duration_from(field: &'static str, ms: f64) -> Result<Duration, LinkConfigError> {
-    if !(0.0..=millis(MAX_DELAY)).contains(&ms) {
-        return Err(LinkConfigError::Delay { field, ms });
-    }
-    Ok(Duration::from_nanos((ms * 1e6).round() as u64))
+    let delay = millis::to_duration(ms).filter(|delay| *delay <= MAX_DELAY);
+    delay.ok_or(LinkConfigError::Delay { field, ms })
 }
 
-fn millis(span: Duration) -> f64 {
-    span.as_nanos() as f64 / 1e6
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(json: &str) -> Result<LinkConfig, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_config_survives_being_written_down() {
+        let gilbert_elliott = LinkConfig { loss: Loss::bursts(0.1, 7.0), ..LinkConfig::dsl() };
+        let odd = LinkConfig {
+            rate: Some(Rate::bps(1_234_567_891)),
+            delay: Duration::from_nanos(1),
+            ..LinkConfig::default()
+        };
+        let presets = Preset::ALL.map(Preset::config);
+        for config in presets.into_iter().chain([LinkConfig::default(), gilbert_elliott, odd]) {
+            let json = serde_json::to_string(&config).unwrap();
+            assert_eq!(parse(&json), Ok(config), "{json}");
+        }
+    }
+
+    #[test]
+    fn fields_left_out_are_the_default_or_the_preset() {
+        assert_eq!(parse("{}"), Ok(LinkConfig::default()));
+        assert_eq!(
+            parse(r#"{"preset": "wifi", "rate_mbps": "unlimited", "delay_ms": 2.5}"#),
+            Ok(LinkConfig {
+                rate: None,
+                delay: Duration::from_micros(2_500),
+                ..LinkConfig::wifi()
+            })
+        );
+        assert_eq!(
+            parse(r#"{"loss": {"gilbert_elliott": {"p": 0.01, "r": 0.25}}}"#).unwrap().loss,
+            Loss::GilbertElliott {
+                p: crate::Probability::saturating(0.01),
+                r: crate::Probability::saturating(0.25),
+                loss_good: crate::Probability::NEVER,
+                loss_bad: crate::Probability::ALWAYS,
+            }
+        );
+    }
+
+    #[test]
+    fn errors_say_what_would_be_right() {
+        let rejected = [
+            (r#"{"rate_mbps": -1}"#, "give 0 to 1000000 Mbit/s"),
+            (r#"{"rate_mbps": "fast"}"#, "a number of Mbit/s or \"unlimited\""),
+            (r#"{"delay_ms": -3}"#, "delay_ms = -3 is no delay: give 0 to 3600000"),
+            (r#"{"jitter_ms": 1e9}"#, "jitter_ms = 1000000000 is no delay"),
+            (r#"{"delay": 3}"#, "unknown field `delay`, expected one of `preset`, `rate_mbps`"),
+            (r#"{"preset": "wlan"}"#, "expected one of `ethernet`, `wifi`"),
+            (r#"{"loss": {"uniform": {"probability": 2}}}"#, "from 0 to 1, so 2 % is 0.02"),
+            (r#"{"queue": {"seconds": 1}}"#, "expected `packets` or `bytes`"),
+            (r#"{"mtu_bytes": 70000}"#, "u16"),
+        ];
+        for (json, expected) in rejected {
+            let error = parse(json).unwrap_err();
+            assert!(error.contains(expected), "{json}: {error}");
+        }
+    }
 }

@@ -18,8 +18,8 @@ pub enum Loss {
         probability: Probability,
     },
     /// Two states, good and bad, with a loss probability each (Gilbert 1960, Elliott 1963; the
-    /// names follow Hasslinger and Hohlfeld 2008, who write `1 - k` and `1 - h` for the losses). The
-    /// chain starts in the good state and moves once per packet, after the packet.
+    /// names follow Hasslinger and Hohlfeld 2008, who write `1 - k` and `1 - h` for the losses).
+    /// The chain starts in the good state and moves once per packet, after the packet.
     GilbertElliott {
         /// Probability of going from good to bad.
         p: Probability,

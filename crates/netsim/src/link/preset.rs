@@ -57,8 +57,8 @@ impl LinkConfig {
         }
     }
 
-    /// Home Wi-Fi two walls away, and the access line behind it: 30 Mbit/s, 10 ms and up to 2 ms more
-    /// for medium access, a queue of 100 ms, and 0.1 % lost in bursts of 3 where the radio's
+    /// Home Wi-Fi two walls away, and the access line behind it: 30 Mbit/s, 10 ms and up to 2 ms
+    /// more for medium access, a queue of 100 ms, and 0.1 % lost in bursts of 3 where the radio's
     /// retransmissions gave up.
     #[must_use]
     pub fn wifi() -> Self {

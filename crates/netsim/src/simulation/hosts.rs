@@ -86,8 +86,11 @@ impl<M> Hosts<M> {
         addresses: &[IpAddr],
         machine: M,
     ) -> Result<HostId, HostError> {
-        for address in addresses {
+        for (n, address) in addresses.iter().enumerate() {
             self.check_is_free(*address)?;
+            if addresses.iter().take(n).any(|earlier| earlier == address) {
+                return Err(HostError::AddressInUse { address: *address, host: name });
+            }
         }
         let host = HostId(self.hosts.len());
         let stats = HostStats::default();

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anabranch_netsim::{
-    CLIENT, CaptureScope, DuplexConfig, LinkConfig, Loss, Pair, QueueLimit, SERVER, Side,
+    CLIENT, CaptureScope, LinkConfig, Loss, Pair, PathConfig, QueueLimit, SERVER, Side,
 };
 use anabranch_sansio::{FourTuple, Rate};
 
@@ -16,9 +16,10 @@ const MS: Duration = Duration::from_millis(1);
 
 /// Path 0 is IPv4 and loses packets on the way, path 1 is IPv6 and has no room for bursts.
 fn lossy_pair(seed: u64) -> Pair<Chatter> {
-    let path = |local: &str, remote: &str| {
+    let path = |name: &str, (local, remote): (&str, &str), link: LinkConfig| {
         let parse = |address: &str| address.parse::<SocketAddr>().expect("an address");
-        FourTuple::new(parse(local), parse(remote))
+        let addresses = FourTuple::new(parse(local), parse(remote));
+        PathConfig { name: name.into(), addresses, links: link.into() }
     };
     let lossy = LinkConfig { delay: 10 * MS, loss: Loss::uniform(0.2), ..LinkConfig::default() };
     let tight = LinkConfig {
@@ -27,9 +28,9 @@ fn lossy_pair(seed: u64) -> Pair<Chatter> {
         delay: 20 * MS,
         ..LinkConfig::default()
     };
-    let paths: [(FourTuple, DuplexConfig); 2] = [
-        (path("10.0.0.1:5000", "10.0.0.2:6000"), lossy.into()),
-        (path("[fd00::1]:5000", "[fd00::2]:6000"), tight.into()),
+    let paths = [
+        path("path 0", ("10.0.0.1:5000", "10.0.0.2:6000"), lossy),
+        path("path 1", ("[fd00::1]:5000", "[fd00::2]:6000"), tight),
     ];
     Pair::with_paths(seed, &paths, |side, paths, _| match side {
         Side::Client => Chatter::talker(paths, 200, MS),

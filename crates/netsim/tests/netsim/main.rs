@@ -2,4 +2,7 @@
 
 mod capture;
 mod machines;
+mod network;
+mod properties;
+mod scenarios;
 mod simulation;

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anabranch_netsim::{
-    CLIENT, DuplexConfig, LinkConfig, Pair, SERVER, Side, Sighting, SimulationError, Verdict,
+    CLIENT, DuplexConfig, HostError, Hostility, LinkConfig, Pair, PathConfig, Probability, SERVER,
+    Side, Sighting, Simulation, SimulationError, Verdict,
 };
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Time, Transmit, Wakeup};
 
@@ -54,7 +55,8 @@ fn a_cut_path_loses_what_travels_and_the_other_goes_on() {
     pair.run_for(MS * 200).unwrap();
     let heard = numbers(&pair.sim.take_events(SERVER));
     let lost: Vec<_> = (0..100).filter(|number| !heard.contains(number)).collect();
-    // Packets take 10 ms: the cut at 15 ms meets those sent from 6 ms on, and those until 34 ms find it.
+    // Packets take 10 ms: the cut at 15 ms meets those sent from 6 ms on, and those until 34 ms
+    // find it.
     assert_eq!(lost, (6..35).filter(|number| number % 2 == 0).collect::<Vec<_>>());
 }
 
@@ -154,6 +156,93 @@ fn run_until_tells_what_did_not_come() {
     assert_eq!(done, Err(SimulationError::NotDone { steps: 4, at: Time::from_millis(1) }));
     let done = pair.run_until(|_, _| false, 10_000);
     assert_eq!(done, Err(SimulationError::Idle { at: Time::from_millis(22) }));
+}
+
+#[test]
+fn a_hostile_path_repeats_reorders_and_damages_until_it_is_calm_again() {
+    let mut pair = talking_pair(&[delayed(10).into()], 2_000, MS);
+    let hostility = Hostility {
+        duplicate: Probability::saturating(0.1),
+        reorder: Probability::saturating(0.1),
+        hold_max: 5 * MS,
+        corrupt: Probability::saturating(0.05),
+    };
+    pair.harass(0, hostility);
+    pair.run_for(MS * 1_000).unwrap();
+    let hostile = numbers(&pair.sim.take_events(SERVER));
+    assert!(hostile.len() > 1_000, "some of 990 come twice: {}", hostile.len());
+    assert!(!hostile.is_sorted(), "some are held back");
+    pair.harass(0, Hostility::default());
+    pair.run_for(MS * 20).unwrap();
+    pair.sim.take_events(SERVER);
+    pair.run_for(MS * 2_000).unwrap();
+    let calm = numbers(&pair.sim.take_events(SERVER));
+    assert!(calm.iter().copied().eq(1_011..2_000), "{} from {:?}", calm.len(), calm.first());
+    let offered = pair.sim.network().link(pair.paths()[0].links.forward).stats().offered;
+    assert!(offered.packets > 2_050, "what the boxes held went on to the link");
+}
+
+#[test]
+fn after_a_jump_of_the_clock_everything_is_late_and_nothing_lost() {
+    let mut pair = talking_pair(&[delayed(10).into()], 5, MS);
+    pair.run_for(Duration::from_micros(2_500)).unwrap();
+    pair.sim.jump_to(Time::from_millis(100));
+    pair.run_for(MS * 100).unwrap();
+    let at: Vec<_> =
+        pair.sim.take_events(SERVER).iter().map(|heard| heard.at.as_millis()).collect();
+    assert_eq!(at, [100, 100, 100, 110, 110]);
+}
+
+#[test]
+fn paths_that_make_no_pair_are_refused_in_words() {
+    let path = |local: &str, remote: &str| PathConfig {
+        name: local.to_owned(),
+        addresses: FourTuple::new(local.parse().unwrap(), remote.parse().unwrap()),
+        links: LinkConfig::default().into(),
+    };
+    let refused = |paths: &[PathConfig]| {
+        let pair = Pair::with_paths(1, paths, |_, paths, _| Chatter::listener(paths));
+        pair.err().expect("no pair").to_string()
+    };
+    let same = [path("10.0.0.1:1", "10.0.0.2:1"), path("10.0.0.1:2", "10.0.0.2:2")];
+    assert!(refused(&same).contains("two paths join 10.0.0.1 and 10.0.0.2"));
+    let looped = [path("10.0.0.1:1", "10.0.0.1:2")];
+    assert!(refused(&looped).contains("10.0.0.1 belongs to client already"));
+    let mixed = [path("10.0.0.1:1", "[fd00::1]:1")];
+    assert!(refused(&mixed).contains("both must be IPv4, or both IPv6"));
+}
+
+#[test]
+fn two_interfaces_towards_one_server_address_are_two_paths() {
+    let path = |n: u8, ms| PathConfig {
+        name: format!("interface {n}"),
+        addresses: FourTuple::new(([10, n, 0, 1], 1).into(), ([192, 0, 2, 1], 2).into()),
+        links: delayed(ms).into(),
+    };
+    let mut pair = Pair::with_paths(1, &[path(0, 10), path(1, 20)], |side, paths, _| match side {
+        Side::Client => Chatter::talker(paths, 2, MS),
+        Side::Server => Chatter::listener(paths).answering(),
+    })
+    .unwrap();
+    pair.run_for(MS * 100).unwrap();
+    let at: Vec<_> =
+        pair.sim.take_events(CLIENT).iter().map(|heard| heard.at.as_millis()).collect();
+    assert_eq!(at, [20, 41]);
+}
+
+#[test]
+fn an_address_belongs_to_one_host() {
+    let mut sim = Simulation::new(1);
+    let address = "10.0.0.1".parse().unwrap();
+    let twice = sim.add_host("a", &[address, address], Chatter::listener(&[]));
+    assert_eq!(twice, Err(HostError::AddressInUse { address, host: "a".into() }));
+    let host = sim.add_host("a", &[address], Chatter::listener(&[])).unwrap();
+    let again = sim.add_host("b", &[address], Chatter::listener(&[]));
+    assert_eq!(again, Err(HostError::AddressInUse { address, host: "a".into() }));
+    sim.remove_address(address);
+    sim.add_host("b", &[address], Chatter::listener(&[])).unwrap();
+    assert!(sim.add_address(host, address).is_err());
+    sim.run_for(MS).unwrap();
 }
 
 /// Breaks the contract in one way.

@@ -1,0 +1,36 @@
+//! Durations as milliseconds with a fraction, the way people write them.
+
+use std::time::Duration;
+
+const NANOS_PER_MILLI: f64 = 1e6;
+
+/// What is exact to the nanosecond up to 104 days.
+pub(crate) fn from_duration(span: Duration) -> f64 {
+    span.as_nanos() as f64 / NANOS_PER_MILLI
+}
+
+/// `None` for what is negative, not a number or beyond 584 years.
+pub(crate) fn to_duration(ms: f64) -> Option<Duration> {
+    let nanos = (ms * NANOS_PER_MILLI).round();
+    (0.0..u64::MAX as f64).contains(&nanos).then(|| Duration::from_nanos(nanos as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nanoseconds_survive_the_way_there_and_back() {
+        for nanos in [0, 1, 999_999, 1_000_001, 86_400_000_000_001] {
+            let span = Duration::from_nanos(nanos);
+            assert_eq!(to_duration(from_duration(span)), Some(span));
+        }
+    }
+
+    #[test]
+    fn what_is_no_duration_is_none() {
+        for ms in [-1.0, f64::NAN, f64::INFINITY, 1e300] {
+            assert_eq!(to_duration(ms), None);
+        }
+    }
+}

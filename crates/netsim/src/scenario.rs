@@ -1,0 +1,319 @@
+//! [`Scenario`]: links and what happens to them, as data.
+
+mod header;
+
+use std::time::Duration;
+
+use anabranch_sansio::{FourTuple, Machine, Rng, Time};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub use header::RunHeader;
+
+use crate::{
+    Duplex, DuplexConfig, LinkConfig, Pair, PairError, PathConfig, Side, Simulation,
+    SimulationError,
+};
+
+/// Links and what happens to them, as data: all that is needed to run something again.
+///
+/// ```
+/// let scenario = anabranch_netsim::Scenario::from_toml(r#"
+///     seed = 7
+///     steps = [
+///         { run_ms = 10_000 },
+///         { cut = "wifi" },
+///         { run_ms = 2_000 },
+///         { check = "handover under 1.5 s" },
+///         { restore = "wifi" },
+///         { link = { name = "mobile", forward = { preset = "mobile", rate_mbps = 2 } } },
+///         { run_ms = 10_000 },
+///     ]
+///
+///     [[links]]
+///     name = "wifi"
+///     forward = { preset = "wifi", loss = { uniform = { probability = 0.01 } } }
+///
+///     [[links]]
+///     name = "mobile"
+///     forward = { preset = "mobile" }
+///     backward = { preset = "mobile", rate_mbps = 4 }
+/// "#)?;
+/// assert_eq!(scenario.steps.len(), 7);
+/// # Ok::<(), anabranch_netsim::ScenarioError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Decides everything random.
+    pub seed: u64,
+    /// The links at the start. In a pair, each is a path.
+    pub links: Vec<NamedLink>,
+    /// What happens, one after the other.
+    pub steps: Vec<Action>,
+}
+
+/// Both directions of a link under a name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedLink {
+    /// The name that steps call it by.
+    pub name: String,
+    /// From client to server.
+    pub forward: LinkConfig,
+    /// From server to client; the same as `forward` if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backward: Option<LinkConfig>,
+}
+
+/// One step of a scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a scenario has few steps, and people write them")]
+pub enum Action {
+    /// Gives a link a new configuration, in whole: fields left out are the defaults, or those of
+    /// the preset named, and not what they were before.
+    Link(NamedLink),
+    /// Takes a link down, both directions.
+    Cut(String),
+    /// Brings a link up again.
+    Restore(String),
+    /// Lets time pass. As data, `run_ms` in milliseconds.
+    #[serde(rename = "run_ms", with = "duration_ms")]
+    Run(Duration),
+    /// Asks whether all is as expected; who plays the scenario knows what the words mean.
+    Check(String),
+}
+
+/// Who plays a scenario: how time passes, and what checks mean.
+///
+/// A function `(&mut Simulation<M>, &str) -> Result<(), String>` is a stage that only checks.
+pub trait Stage<M: Machine> {
+    /// Lets `span` pass. By default events wait to be polled.
+    ///
+    /// # Errors
+    /// The simulation's.
+    fn run(&mut self, sim: &mut Simulation<M>, span: Duration) -> Result<(), SimulationError> {
+        sim.run_for(span)
+    }
+
+    /// Whether all is as expected.
+    ///
+    /// # Errors
+    /// What is not, in words.
+    fn check(&mut self, sim: &mut Simulation<M>, expectation: &str) -> Result<(), String>;
+}
+
+impl<M, F> Stage<M> for F
+where
+    M: Machine,
+    F: FnMut(&mut Simulation<M>, &str) -> Result<(), String>,
+{
+    fn check(&mut self, sim: &mut Simulation<M>, expectation: &str) -> Result<(), String> {
+        self(sim, expectation)
+    }
+}
+
+/// A scenario that makes no sense, or did not go as expected.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ScenarioError {
+    /// The text is no scenario.
+    #[error("not a scenario: {reason}")]
+    Syntax {
+        /// What the parser says.
+        reason: String,
+    },
+    /// There is no link.
+    #[error("a scenario needs at least one link: give [[links]] with a name and forward")]
+    NoLinks,
+    /// Two links have one name.
+    #[error("two links are called \"{name}\": give each a name of its own")]
+    RepeatedLink {
+        /// The name.
+        name: String,
+    },
+    /// A step names a link that does not exist.
+    #[error("step {step} names the link \"{name}\", which does not exist; there is {known}")]
+    UnknownLink {
+        /// Which step, counted from one.
+        step: usize,
+        /// The name.
+        name: String,
+        /// The links that exist.
+        known: String,
+    },
+    /// The links make no pair.
+    #[error(transparent)]
+    Pair(#[from] PairError),
+    /// The simulation stopped.
+    #[error("step {step}: {error}")]
+    Simulation {
+        /// Which step, counted from one.
+        step: usize,
+        /// Why.
+        error: SimulationError,
+    },
+    /// A check failed.
+    #[error("step {step}, {at}: expected {expectation}, but {reason}")]
+    Check {
+        /// Which step, counted from one.
+        step: usize,
+        /// When.
+        at: Time,
+        /// The step's words.
+        expectation: String,
+        /// What was found instead.
+        reason: String,
+    },
+}
+
+impl Scenario {
+    /// Reads a scenario from TOML.
+    ///
+    /// # Errors
+    /// The text is no scenario, or its steps do not fit its links.
+    pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
+        Self::checked(toml::from_str(text).map_err(|error| error.to_string()))
+    }
+
+    /// Reads a scenario from JSON.
+    ///
+    /// # Errors
+    /// The text is no scenario, or its steps do not fit its links.
+    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        Self::checked(serde_json::from_str(text).map_err(|error| error.to_string()))
+    }
+
+    /// How long it runs.
+    #[must_use]
+    pub fn span(&self) -> Duration {
+        let runs = self.steps.iter().map(|step| match step {
+            Action::Run(span) => *span,
+            Action::Link(_) | Action::Cut(_) | Action::Restore(_) | Action::Check(_) => {
+                Duration::ZERO
+            }
+        });
+        runs.fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    /// A pair whose paths are the links, with the addresses of [`PathConfig::nth`].
+    ///
+    /// # Errors
+    /// There are more links than addresses for them.
+    pub fn pair<M: Machine>(
+        &self,
+        make: impl FnMut(Side, &[FourTuple], Rng) -> M,
+    ) -> Result<Pair<M>, ScenarioError> {
+        let mut paths = Vec::new();
+        for (n, link) in self.links.iter().enumerate() {
+            paths
+                .push(PathConfig { name: link.name.clone(), ..PathConfig::nth(n, link.config())? });
+        }
+        Ok(Pair::with_paths(self.seed, &paths, make)?)
+    }
+
+    /// Plays all steps in a simulation whose network has duplex links of these names.
+    ///
+    /// # Errors
+    /// A link is missing, the simulation stops, or a check fails.
+    pub fn play<M: Machine>(
+        &self,
+        sim: &mut Simulation<M>,
+        mut stage: impl Stage<M>,
+    ) -> Result<(), ScenarioError> {
+        for (step, action) in (1..).zip(&self.steps) {
+            match action {
+                Action::Link(link) => {
+                    let duplex = self.find(sim, step, &link.name)?;
+                    sim.reconfigure_both(duplex, link.config());
+                }
+                Action::Cut(name) => sim.cut_both(self.find(sim, step, name)?),
+                Action::Restore(name) => sim.restore_both(self.find(sim, step, name)?),
+                Action::Run(span) => stage
+                    .run(sim, *span)
+                    .map_err(|error| ScenarioError::Simulation { step, error })?,
+                Action::Check(expectation) => {
+                    let at = sim.now();
+                    stage.check(sim, expectation).map_err(|reason| ScenarioError::Check {
+                        step,
+                        at,
+                        expectation: expectation.clone(),
+                        reason,
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn checked(parsed: Result<Self, String>) -> Result<Self, ScenarioError> {
+        let scenario = parsed.map_err(|reason| ScenarioError::Syntax { reason })?;
+        if scenario.links.is_empty() {
+            return Err(ScenarioError::NoLinks);
+        }
+        for (n, link) in scenario.links.iter().enumerate() {
+            if scenario.links.iter().take(n).any(|earlier| earlier.name == link.name) {
+                return Err(ScenarioError::RepeatedLink { name: link.name.clone() });
+            }
+        }
+        for (step, action) in (1..).zip(&scenario.steps) {
+            let Some(name) = action.link_name() else { continue };
+            if !scenario.links.iter().any(|link| link.name == name) {
+                return Err(scenario.unknown_link(step, name));
+            }
+        }
+        Ok(scenario)
+    }
+
+    fn find<M: Machine>(
+        &self,
+        sim: &Simulation<M>,
+        step: usize,
+        name: &str,
+    ) -> Result<Duplex, ScenarioError> {
+        sim.network().duplex(name).ok_or_else(|| self.unknown_link(step, name))
+    }
+
+    fn unknown_link(&self, step: usize, name: &str) -> ScenarioError {
+        let names: Vec<_> = self.links.iter().map(|link| link.name.as_str()).collect();
+        ScenarioError::UnknownLink { step, name: name.to_owned(), known: names.join(", ") }
+    }
+}
+
+impl NamedLink {
+    /// Both directions.
+    #[must_use]
+    pub fn config(&self) -> DuplexConfig {
+        DuplexConfig { forward: self.forward, backward: self.backward.unwrap_or(self.forward) }
+    }
+}
+
+impl Action {
+    fn link_name(&self) -> Option<&str> {
+        match self {
+            Self::Link(link) => Some(&link.name),
+            Self::Cut(name) | Self::Restore(name) => Some(name),
+            Self::Run(_) | Self::Check(_) => None,
+        }
+    }
+}
+
+/// A duration as milliseconds.
+mod duration_ms {
+    use std::time::Duration;
+
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(crate::millis::from_duration(*span))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let ms = f64::deserialize(from)?;
+        crate::millis::to_duration(ms).ok_or_else(|| {
+            D::Error::custom(format!("run_ms = {ms} is no span: give 0 or more milliseconds"))
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! Scenarios as data.
+
+use std::time::Duration;
+
+use anabranch_netsim::{
+    Action, LinkConfig, Pair, RunHeader, SERVER, Scenario, ScenarioError, Side, Simulation, Stage,
+};
+use anabranch_sansio::{Rate, Time};
+
+use crate::machines::Chatter;
+
+const MS: Duration = Duration::from_millis(1);
+
+const HANDOVER: &str = r#"
+seed = 7
+steps = [
+    { run_ms = 1_000 },
+    { cut = "wifi" },
+    { run_ms = 500.5 },
+    { check = "only mobile" },
+    { restore = "wifi" },
+    { link = { name = "mobile", forward = { delay_ms = 7 } } },
+    { run_ms = 1_000 },
+    { check = "both" },
+]
+
+[[links]]
+name = "wifi"
+forward = { delay_ms = 10 }
+
+[[links]]
+name = "mobile"
+forward = { rate_mbps = 30, delay_ms = 30 }
+backward = { rate_mbps = 4, delay_ms = 40 }
+"#;
+
+fn handover() -> Scenario {
+    Scenario::from_toml(HANDOVER).expect("a good scenario")
+}
+
+fn pair(scenario: &Scenario) -> Pair<Chatter> {
+    let pair = scenario.pair(|side, paths, _| match side {
+        Side::Client => Chatter::talker(paths, 10_000, MS),
+        Side::Server => Chatter::listener(paths),
+    });
+    pair.expect("two paths")
+}
+
+/// How many packets came over each path since the last look.
+fn arrivals(sim: &mut Simulation<Chatter>) -> [usize; 2] {
+    let heard = sim.take_events(SERVER);
+    [0, 1].map(|net| {
+        let address = std::net::IpAddr::from([10, net, 0, 2]);
+        heard.iter().filter(|heard| heard.path.local.ip() == address).count()
+    })
+}
+
+#[test]
+fn links_and_steps_are_read_as_written() {
+    let scenario = handover();
+    let wifi = scenario.links[0].config();
+    assert_eq!(wifi.forward.delay, 10 * MS);
+    assert_eq!(wifi.backward, wifi.forward);
+    assert_eq!(scenario.links[1].config().backward.rate, Some(Rate::mbps(4)));
+    assert_eq!(scenario.steps[2], Action::Run(Duration::from_micros(500_500)));
+    assert_eq!(scenario.span(), Duration::from_micros(2_500_500));
+}
+
+#[test]
+fn steps_happen_in_their_order_and_checks_see_their_effect() {
+    let scenario = handover();
+    let mut pair = pair(&scenario);
+    let mut checks = Vec::new();
+    let check = |sim: &mut Simulation<Chatter>, expectation: &str| {
+        checks.push((expectation.to_owned(), sim.now(), arrivals(sim)));
+        Ok(())
+    };
+    scenario.play(&mut pair.sim, check).expect("all as expected");
+    let [(only_mobile, at, before), (both, end, after)] = checks.as_slice() else {
+        panic!("two checks, not {checks:?}")
+    };
+    assert_eq!((only_mobile.as_str(), both.as_str()), ("only mobile", "both"));
+    assert_eq!(*at, Time::from_micros(1_500_500));
+    assert_eq!(*end, Time::from_micros(2_500_500));
+    // 500 packets a second each; wifi's first second minus its last 10 ms, mobile minus 30 ms.
+    assert_eq!(before[0], 496);
+    assert!((734..738).contains(&before[1]), "{before:?}");
+    assert!(after[0] > 490 && after[1] > 505, "the delay of mobile fell to 7 ms: {after:?}");
+    let mobile = pair.paths()[1].links;
+    let backward = pair.sim.network().link(mobile.backward).config();
+    assert_eq!(*backward, LinkConfig { delay: 7 * MS, ..LinkConfig::default() });
+}
+
+#[test]
+fn a_failed_check_says_where_and_why() {
+    let scenario = handover();
+    let check = |_: &mut Simulation<Chatter>, _: &str| Err("wifi spoke".to_owned());
+    let error = scenario.play(&mut pair(&scenario).sim, check).expect_err("a failed check");
+    assert_eq!(error.to_string(), "step 4, 1.500500 s: expected only mobile, but wifi spoke");
+}
+
+#[test]
+fn a_stage_may_run_time_its_own_way() {
+    struct Polling(usize);
+    impl Stage<Chatter> for &mut Polling {
+        fn run(
+            &mut self,
+            sim: &mut Simulation<Chatter>,
+            span: Duration,
+        ) -> Result<(), anabranch_netsim::SimulationError> {
+            let end = sim.now() + span;
+            sim.run_to_with(end, |_, _, _| self.0 += 1)
+        }
+        fn check(&mut self, sim: &mut Simulation<Chatter>, _: &str) -> Result<(), String> {
+            assert!(sim.poll_event().is_none(), "all events were handed over");
+            Ok(())
+        }
+    }
+    let scenario = handover();
+    let mut stage = Polling(0);
+    scenario.play(&mut pair(&scenario).sim, &mut stage).expect("all as expected");
+    assert!(stage.0 > 2_000);
+}
+
+#[test]
+fn a_log_header_is_one_line_from_which_the_run_can_be_repeated() {
+    let scenario = Scenario {
+        steps: vec![Action::Run(MS * 3_000)],
+        ..Scenario::from_toml(&HANDOVER.replace("delay_ms = 10", "preset = \"satellite\""))
+            .expect("a good scenario")
+    };
+    let run = |scenario: &Scenario| {
+        let mut pair = pair(scenario);
+        let check = |_: &mut Simulation<Chatter>, _: &str| Ok(());
+        scenario.play(&mut pair.sim, check).expect("all as expected");
+        pair.sim.take_events(SERVER)
+    };
+    let line = RunHeader::new(scenario.clone()).to_string();
+    assert!(!line.contains('\n') && line.starts_with(r#"{"version":""#), "{line}");
+    let read = RunHeader::from_json(&line).expect("a good header");
+    assert_eq!(read.scenario, scenario);
+    assert_eq!(run(&read.scenario), run(&scenario));
+    let other = Scenario { seed: 8, ..scenario.clone() };
+    assert_ne!(run(&other), run(&scenario), "loss and jitter differ");
+}
+
+#[test]
+fn json_is_read_too() {
+    let json = serde_json::to_string(&handover()).expect("it can be written");
+    assert_eq!(Scenario::from_json(&json), Ok(handover()));
+}
+
+#[test]
+fn errors_say_what_would_be_right() {
+    let rejected = [
+        (
+            HANDOVER.replace("{ cut = \"wifi\" }", "{ cut = \"wfi\" }"),
+            "step 2 names the link \"wfi\", which does not exist; there is wifi, mobile",
+        ),
+        (
+            HANDOVER.replace("name = \"mobile\"\n", "name = \"wifi\"\n"),
+            "two links are called \"wifi\"",
+        ),
+        (
+            HANDOVER.replace("cut =", "cutt ="),
+            "unknown variant `cutt`, expected one of `link`, `cut`, `restore`, `run_ms`, `check`",
+        ),
+        (
+            HANDOVER.replace("run_ms = 500.5", "run_ms = -1"),
+            "run_ms = -1 is no span: give 0 or more",
+        ),
+        (HANDOVER.replace("delay_ms = 10", "delay_ms = -10"), "delay_ms = -10 is no delay"),
+        (
+            HANDOVER.replace("delay_ms = 10", "latency = 10"),
+            "unknown field `latency`, expected one of `preset`",
+        ),
+        (HANDOVER.replace("seed = 7", ""), "missing field `seed`"),
+        ("seed = 1\nlinks = []\nsteps = []".to_owned(), "at least one link"),
+    ];
+    for (text, expected) in rejected {
+        let error = Scenario::from_toml(&text).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn playing_on_a_network_without_the_links_is_an_error() {
+    let mut pair =
+        Pair::new(1, &[LinkConfig::default().into()], |_, paths, _| Chatter::listener(paths));
+    let check = |_: &mut Simulation<Chatter>, _: &str| Ok(());
+    let error = handover().play(&mut pair.sim, check).expect_err("no wifi");
+    assert!(matches!(error, ScenarioError::UnknownLink { step: 2, name, .. } if name == "wifi"));
+}
