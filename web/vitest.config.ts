@@ -1,5 +1,5 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { include: ["src/**/*.test.ts", "mock/**/*.test.ts"], environment: "node" },
+  test: { include: ['src/**/*.test.ts', 'mock/**/*.test.ts'], environment: 'node' },
 });

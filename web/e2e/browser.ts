@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
 
-const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 const FLAGS = [
   '--no-sandbox',

@@ -1,9 +1,9 @@
 /** Reads the demo clip: the format is described in crates/media/src/clip/mod.rs. */
 
-import { readFileSync } from "node:fs";
+import { readFileSync } from 'node:fs';
 
 export interface ClipUnit {
-  readonly track: "video" | "audio";
+  readonly track: 'video' | 'audio';
   readonly layer: number;
   readonly key: boolean;
   readonly reference: boolean;
@@ -34,7 +34,7 @@ const CLASS = { key: 1, reference: 3, disposable: 5 };
 
 export function readClip(path: string): Clip {
   const reader = new Reader(readFileSync(path));
-  if (reader.ascii(7) !== "ANACLIP" || reader.number(1) !== 1) {
+  if (reader.ascii(7) !== 'ANACLIP' || reader.number(1) !== 1) {
     throw new Error(`${path} is not a clip of version 1`);
   }
   const width = reader.number(2);
@@ -71,7 +71,7 @@ export function readClip(path: string): Clip {
 }
 
 function readUnit(reader: Reader): ClipUnit {
-  const track = reader.number(1) === 0 ? "video" : "audio";
+  const track = reader.number(1) === 0 ? 'video' : 'audio';
   const layer = reader.number(1);
   const kind = reader.number(1);
   const frame = reader.number(4);
@@ -80,7 +80,7 @@ function readUnit(reader: Reader): ClipUnit {
   return {
     track,
     layer,
-    key: kind === CLASS.key || track === "audio",
+    key: kind === CLASS.key || track === 'audio',
     reference: kind === CLASS.key || kind === CLASS.reference,
     disposable: kind === CLASS.disposable,
     frame,
@@ -112,10 +112,10 @@ class Reader {
   }
 
   ascii(length: number): string {
-    return Buffer.from(this.bytes(length)).toString("latin1");
+    return Buffer.from(this.bytes(length)).toString('latin1');
   }
 
   text(): string {
-    return Buffer.from(this.bytes(this.number(2))).toString("utf8");
+    return Buffer.from(this.bytes(this.number(2))).toString('utf8');
   }
 }

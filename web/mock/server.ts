@@ -1,35 +1,35 @@
 /** Serves the built page and speaks docs/page-protocol.md over an invented world. */
 
-import { readFile } from "node:fs/promises";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { extname, join, normalize } from "node:path";
-import { fileURLToPath } from "node:url";
-import { type WebSocket, WebSocketServer } from "ws";
-import { encodeMediaUnit } from "../src/protocol/media-unit";
-import { PRESETS } from "../src/protocol/program";
-import type { PageRequest } from "../src/protocol/requests";
-import type { Clip, ClipUnit } from "./clip";
-import { type Fate, presetTreatments, World } from "./world";
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { encodeMediaUnit } from '../src/protocol/media-unit';
+import { PRESETS } from '../src/protocol/program';
+import type { PageRequest } from '../src/protocol/requests';
+import type { Clip, ClipUnit } from './clip';
+import { type Fate, presetTreatments, World } from './world';
 
-const TOKEN = "mock";
-const DIST = fileURLToPath(new URL("../dist", import.meta.url));
+const TOKEN = 'mock';
+const DIST = fileURLToPath(new URL('../dist', import.meta.url));
 const TICK_MS = 10;
 const STATS_MS = 200;
 
 const HEADERS = {
-  "content-security-policy":
+  'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cache-control": "no-store",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
 };
 
 const TYPES: Readonly<Record<string, string>> = {
-  ".html": "text/html; charset=utf-8",
-  ".js": "text/javascript",
-  ".css": "text/css",
-  ".svg": "image/svg+xml",
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
 };
 
 /** What a server does that a program may do, too. */
@@ -62,7 +62,7 @@ export class MockServer {
   static async start(clip: Clip, options: Options = {}): Promise<MockServer> {
     const server = new MockServer(clip, options);
     await new Promise<void>((done) =>
-      server.#http.listen(options.port ?? 0, "127.0.0.1", () => done()),
+      server.#http.listen(options.port ?? 0, '127.0.0.1', () => done()),
     );
     return server;
   }
@@ -72,7 +72,7 @@ export class MockServer {
     this.#options = options;
     this.#http = createServer((request, response) => void serveFile(request, response));
     this.#sockets = new WebSocketServer({ server: this.#http, path: `/${TOKEN}/socket` });
-    this.#sockets.on("connection", (socket) => this.#greet(socket));
+    this.#sockets.on('connection', (socket) => this.#greet(socket));
     this.#timers.push(
       setInterval(() => this.#tick(), TICK_MS),
       setInterval(() => this.broadcast(this.#stats()), STATS_MS),
@@ -100,7 +100,7 @@ export class MockServer {
 
   /** Sends a message, or a text that is none, to all pages. */
   broadcast(message: object | string): void {
-    const text = typeof message === "string" ? message : JSON.stringify(message);
+    const text = typeof message === 'string' ? message : JSON.stringify(message);
     for (const socket of this.#sockets.clients) {
       socket.send(text);
     }
@@ -113,22 +113,22 @@ export class MockServer {
   #greet(socket: WebSocket): void {
     socket.send(JSON.stringify(this.#hello()));
     for (const event of this.world.events.slice(-50)) {
-      socket.send(JSON.stringify({ type: "event", ...event }));
+      socket.send(JSON.stringify({ type: 'event', ...event }));
     }
     socket.send(JSON.stringify(this.#treatments()));
-    socket.on("message", (data) => this.#onRequest(socket, JSON.parse(String(data))));
+    socket.on('message', (data) => this.#onRequest(socket, JSON.parse(String(data))));
   }
 
   #onRequest(socket: WebSocket, request: PageRequest): void {
     this.requests.push(request);
     const { world, nowMs } = this;
     switch (request.type) {
-      case "set_link": {
+      case 'set_link': {
         const { type, path, ...link } = request;
         if (!world.setLink(path, link, nowMs)) {
           socket.send(
             JSON.stringify({
-              type: "error",
+              type: 'error',
               request: type,
               text: `Path ${path} does not exist; there are paths 1 and 2.`,
             }),
@@ -136,7 +136,7 @@ export class MockServer {
         }
         return;
       }
-      case "set_treatment": {
+      case 'set_treatment': {
         const { type, ...treatment } = request;
         world.treatments = world.treatments.map((row) =>
           row.class === treatment.class ? treatment : row,
@@ -148,15 +148,15 @@ export class MockServer {
         this.broadcast(this.#treatments());
         return;
       }
-      case "preset":
+      case 'preset':
         world.preset = request.preset;
         world.treatments = presetTreatments(request.preset);
         this.broadcast(this.#treatments());
         return;
-      case "set_latency":
+      case 'set_latency':
         world.latencyMs = request.latency_ms;
         return;
-      case "page_stats":
+      case 'page_stats':
     }
   }
 
@@ -166,7 +166,7 @@ export class MockServer {
     this.#sendDueUnits(now);
     this.#playOutDueUnits(now);
     for (const event of this.world.events.slice(this.#eventsSent)) {
-      this.broadcast({ type: "event", ...event });
+      this.broadcast({ type: 'event', ...event });
     }
     this.#eventsSent = this.world.events.length;
   }
@@ -199,7 +199,7 @@ export class MockServer {
       if (!fate.arrived) {
         continue;
       }
-      const frames = unit.track === "video" ? this.#clip.fps : 50;
+      const frames = unit.track === 'video' ? this.#clip.fps : 50;
       const bytes = encodeMediaUnit({
         ...unit,
         discontinuity: false,
@@ -226,23 +226,23 @@ export class MockServer {
           latency_ms: [20, 5000],
         };
     return {
-      type: "hello",
+      type: 'hello',
       protocol: 1,
-      program: "anabranch (mock server)",
-      mode: this.#options.asReceiver ? "recv" : "demo",
+      program: 'anabranch (mock server)',
+      mode: this.#options.asReceiver ? 'recv' : 'demo',
       title: clip.title,
       now_us: Math.round(this.nowMs * 1000),
       latency_ms: this.world.latencyMs,
       video: {
         codec: clip.videoCodec,
-        format: "vp9",
+        format: 'vp9',
         width: clip.width,
         height: clip.height,
         fps: clip.fps,
       },
       audio: {
         codec: clip.audioCodec,
-        format: "opus",
+        format: 'opus',
         sample_rate: clip.sampleRate,
         channels: clip.channels,
       },
@@ -256,25 +256,25 @@ export class MockServer {
         .pathStats(this.nowMs)
         .map(({ id, name, local, remote }) => ({ id, name, local, remote })),
       layers: [
-        { id: "base", name: "Base picture" },
-        { id: "enhancement", name: "Enhancement" },
-        { id: "audio", name: "Sound" },
+        { id: 'base', name: 'Base picture' },
+        { id: 'enhancement', name: 'Enhancement' },
+        { id: 'audio', name: 'Sound' },
       ],
       classes: this.#options.asReceiver
         ? []
         : [
-            { id: "video_key", name: "Key frames" },
-            { id: "video_base", name: "Base picture" },
-            { id: "video_enhancement", name: "Enhancement" },
-            { id: "audio", name: "Sound" },
-            { id: "control", name: "Control" },
+            { id: 'video_key', name: 'Key frames' },
+            { id: 'video_base', name: 'Base picture' },
+            { id: 'video_enhancement', name: 'Enhancement' },
+            { id: 'audio', name: 'Sound' },
+            { id: 'control', name: 'Control' },
           ],
       controls,
     };
   }
 
   #treatments(): object {
-    return { type: "treatments", preset: this.world.preset, treatments: this.world.treatments };
+    return { type: 'treatments', preset: this.world.preset, treatments: this.world.treatments };
   }
 
   #stats(): object {
@@ -283,7 +283,7 @@ export class MockServer {
     const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
     const paths = world.pathStats(this.nowMs);
     return {
-      type: "stats",
+      type: 'stats',
       now_us: Math.round(this.nowMs * 1000),
       paths: this.#options.asReceiver
         ? paths.map((path) => ({
@@ -312,13 +312,13 @@ export class MockServer {
 }
 
 async function serveFile(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const path = normalize(request.url ?? "/");
-  const file = path === `/${TOKEN}/` ? "index.html" : path.slice(TOKEN.length + 2);
+  const path = normalize(request.url ?? '/');
+  const file = path === `/${TOKEN}/` ? 'index.html' : path.slice(TOKEN.length + 2);
   try {
     const contents = path.startsWith(`/${TOKEN}/`) ? await readFile(join(DIST, file)) : null;
     response.writeHead(contents === null ? 404 : 200, {
       ...HEADERS,
-      "content-type": TYPES[extname(file)] ?? "application/octet-stream",
+      'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
     });
     response.end(contents);
   } catch {

@@ -10,8 +10,8 @@ import type {
   Reliability,
   Tally,
   Treatment,
-} from "../src/protocol/program";
-import type { ClipUnit } from "./clip";
+} from '../src/protocol/program';
+import type { ClipUnit } from './clip';
 
 const POTENTIALLY_FAILED_AFTER_MS = 120;
 const INACTIVE_AFTER_MS = 900;
@@ -33,7 +33,7 @@ class Path {
   readonly id: number;
   readonly name: string;
   link: LinkSettings;
-  state: PathState = "active";
+  state: PathState = 'active';
   cutAtMs: number | null = null;
   mendedAtMs: number | null = null;
   sentPackets = 0;
@@ -61,11 +61,11 @@ class Layer {
 }
 
 export const CLASSES = [
-  "video_key",
-  "video_base",
-  "video_enhancement",
-  "audio",
-  "control",
+  'video_key',
+  'video_base',
+  'video_enhancement',
+  'audio',
+  'control',
 ] as const;
 
 /** What happened to one unit. */
@@ -76,14 +76,14 @@ export interface Fate {
 
 export class World {
   readonly paths = [
-    new Path(1, "wifi", { rate_kbps: 20_000, delay_ms: 10, loss_percent: 0.2, cut: false }),
-    new Path(2, "mobile", { rate_kbps: 10_000, delay_ms: 30, loss_percent: 1, cut: false }),
+    new Path(1, 'wifi', { rate_kbps: 20_000, delay_ms: 10, loss_percent: 0.2, cut: false }),
+    new Path(2, 'mobile', { rate_kbps: 10_000, delay_ms: 30, loss_percent: 1, cut: false }),
   ];
   readonly layers = { base: new Layer(), enhancement: new Layer(), audio: new Layer() };
   readonly frames = { shown: 0, late: 0, lost: 0 };
   readonly events: ProgramEvent[] = [];
-  preset: Preset | null = "layered";
-  treatments: Treatment[] = presetTreatments("layered");
+  preset: Preset | null = 'layered';
+  treatments: Treatment[] = presetTreatments('layered');
   latencyMs = 200;
   delaysMs: number[] = [];
   primary = 1;
@@ -109,14 +109,14 @@ export class World {
       // Heartbeats.
       path.sentPackets += this.#random() < 0.05 ? 1 : 0;
     }
-    if (this.paths.find(({ id }) => id === this.primary)?.state !== "active") {
-      const next = this.paths.find(({ state }) => state === "active");
+    if (this.paths.find(({ id }) => id === this.primary)?.state !== 'active') {
+      const next = this.paths.find(({ state }) => state === 'active');
       if (next !== undefined) {
         this.primary = next.id;
         this.event(
           nowMs,
-          "info",
-          "primary_changed",
+          'info',
+          'primary_changed',
           next.id,
           `The primary path is now ${next.name}.`,
         );
@@ -131,12 +131,12 @@ export class World {
     }
     if (link.cut && !path.link.cut) {
       path.cutAtMs = nowMs;
-      this.event(nowMs, "warning", "link_cut", id, `The link of ${path.name} was cut.`);
+      this.event(nowMs, 'warning', 'link_cut', id, `The link of ${path.name} was cut.`);
     }
     if (!link.cut && path.link.cut) {
       path.cutAtMs = null;
       path.mendedAtMs = nowMs;
-      this.event(nowMs, "info", "link_restored", id, `The link of ${path.name} was mended.`);
+      this.event(nowMs, 'info', 'link_restored', id, `The link of ${path.name} was mended.`);
     }
     path.link = link;
     return true;
@@ -144,7 +144,7 @@ export class World {
 
   event(
     nowMs: number,
-    severity: ProgramEvent["severity"],
+    severity: ProgramEvent['severity'],
     kind: string,
     path: number | null,
     text: string,
@@ -200,8 +200,8 @@ export class World {
     path.lostPackets += lost;
     if (lost > 0) {
       if (
-        typeof how !== "string" &&
-        "max_retransmissions" in how &&
+        typeof how !== 'string' &&
+        'max_retransmissions' in how &&
         how.max_retransmissions === 0
       ) {
         add(layer.retransmissions, size);
@@ -227,8 +227,8 @@ export class World {
     if (fate.arrived) {
       add(this.#layerOf(unit).inTime, unit.bytes.length);
     }
-    if (unit.track === "video" && unit.layer === 0) {
-      this.frames[fate.arrived ? "shown" : "lost"] += 1;
+    if (unit.track === 'video' && unit.layer === 0) {
+      this.frames[fate.arrived ? 'shown' : 'lost'] += 1;
       this.delaysMs = [...this.delaysMs.slice(-249), fate.delayMs];
     }
     return fate;
@@ -236,31 +236,31 @@ export class World {
 
   #tickPath(path: Path, nowMs: number): void {
     const cutForMs = path.cutAtMs === null ? 0 : nowMs - path.cutAtMs;
-    if (path.state === "active" && cutForMs > POTENTIALLY_FAILED_AFTER_MS) {
-      path.state = "potentially_failed";
+    if (path.state === 'active' && cutForMs > POTENTIALLY_FAILED_AFTER_MS) {
+      path.state = 'potentially_failed';
       this.event(
         nowMs,
-        "warning",
-        "path_potentially_failed",
+        'warning',
+        'path_potentially_failed',
         path.id,
         `${path.name} may have failed: nothing was acknowledged for ${POTENTIALLY_FAILED_AFTER_MS} ms.`,
       );
-    } else if (path.state === "potentially_failed" && cutForMs > INACTIVE_AFTER_MS) {
-      path.state = "inactive";
-      this.event(nowMs, "bad", "path_failed", path.id, `${path.name} failed.`);
+    } else if (path.state === 'potentially_failed' && cutForMs > INACTIVE_AFTER_MS) {
+      path.state = 'inactive';
+      this.event(nowMs, 'bad', 'path_failed', path.id, `${path.name} failed.`);
     } else if (
-      path.state !== "active" &&
+      path.state !== 'active' &&
       path.mendedAtMs !== null &&
       nowMs - path.mendedAtMs > BACK_AFTER_MS &&
       !path.link.cut
     ) {
-      path.state = "active";
-      this.event(nowMs, "good", "path_active", path.id, `${path.name} is back.`);
+      path.state = 'active';
+      this.event(nowMs, 'good', 'path_active', path.id, `${path.name} is back.`);
     }
   }
 
   #layerOf(unit: ClipUnit): Layer {
-    if (unit.track === "audio") {
+    if (unit.track === 'audio') {
       return this.layers.audio;
     }
     return unit.layer === 0 ? this.layers.base : this.layers.enhancement;
@@ -268,32 +268,32 @@ export class World {
 
   #treatmentOf(unit: ClipUnit): Reliability {
     const kind =
-      unit.track === "audio"
-        ? "audio"
+      unit.track === 'audio'
+        ? 'audio'
         : unit.layer > 0
-          ? "video_enhancement"
+          ? 'video_enhancement'
           : unit.key
-            ? "video_key"
-            : "video_base";
-    return this.treatments.find((row) => row.class === kind)?.reliability ?? "reliable";
+            ? 'video_key'
+            : 'video_base';
+    return this.treatments.find((row) => row.class === kind)?.reliability ?? 'reliable';
   }
 }
 
 export function presetTreatments(preset: Preset): Treatment[] {
   const enhancement: Record<Preset, Reliability> = {
-    reliable: "reliable",
+    reliable: 'reliable',
     layered: { lifetime_ms: 150 },
     live: { max_retransmissions: 0 },
   };
   return CLASSES.map((name, index) => ({
     class: name,
     reliability:
-      name === "video_enhancement"
+      name === 'video_enhancement'
         ? enhancement[preset]
-        : preset === "live"
+        : preset === 'live'
           ? { lifetime_ms: 200 }
-          : "reliable",
-    ordered: preset === "reliable",
+          : 'reliable',
+    ordered: preset === 'reliable',
     priority: index,
     path: null,
   }));

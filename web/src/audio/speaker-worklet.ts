@@ -1,7 +1,7 @@
 /** Runs in the audio thread: plays the sound queue. */
 
-import type { FromSpeaker, ToSpeaker } from "../worker/messages";
-import { SoundQueue } from "./sound-queue";
+import type { FromSpeaker, ToSpeaker } from '../worker/messages';
+import { SoundQueue } from './sound-queue';
 
 const REPORT_EVERY_S = 0.5;
 
@@ -36,16 +36,16 @@ class Speaker extends AudioWorkletProcessor {
 
   #on(message: ToSpeaker): void {
     switch (message.kind) {
-      case "block":
+      case 'block':
         this.#queue.push(message);
         return;
-      case "clear":
+      case 'clear':
         this.#queue.clear();
         return;
-      case "clock":
+      case 'clock':
         this.#zeroMs = message.epochMs - message.contextS * 1000;
     }
   }
 }
 
-registerProcessor("speaker", Speaker);
+registerProcessor('speaker', Speaker);

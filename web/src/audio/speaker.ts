@@ -1,9 +1,9 @@
 /** The sound output: silent until the user asks for sound. */
 
-import { nowMs } from "../media/now";
-import type { AudioFormat } from "../protocol/program";
-import type { FromSpeaker, ToSpeaker } from "../worker/messages";
-import workletUrl from "./speaker-worklet.ts?worker&url";
+import { nowMs } from '../media/now';
+import type { AudioFormat } from '../protocol/program';
+import type { FromSpeaker, ToSpeaker } from '../worker/messages';
+import workletUrl from './speaker-worklet.ts?worker&url';
 
 const CLOCK_EVERY_MS = 500;
 
@@ -22,7 +22,7 @@ export class Speaker {
   static async open(format: AudioFormat, user: SpeakerUser): Promise<Speaker> {
     const context = new AudioContext({
       sampleRate: format.sample_rate,
-      latencyHint: "interactive",
+      latencyHint: 'interactive',
     });
     await context.audioWorklet.addModule(workletUrl);
     await context.resume();
@@ -31,7 +31,7 @@ export class Speaker {
 
   private constructor(context: AudioContext, format: AudioFormat, user: SpeakerUser) {
     this.#context = context;
-    this.#node = new AudioWorkletNode(context, "speaker", {
+    this.#node = new AudioWorkletNode(context, 'speaker', {
       numberOfInputs: 0,
       outputChannelCount: [Math.min(2, Math.max(1, format.channels))],
     });
@@ -54,8 +54,8 @@ export class Speaker {
     // Before the first sample has come out, a browser reports zeros.
     const known = contextTime !== undefined && performanceTime !== undefined && contextTime > 0;
     const message: ToSpeaker = known
-      ? { kind: "clock", contextS: contextTime, epochMs: performance.timeOrigin + performanceTime }
-      : { kind: "clock", contextS: this.#context.currentTime, epochMs: nowMs() };
+      ? { kind: 'clock', contextS: contextTime, epochMs: performance.timeOrigin + performanceTime }
+      : { kind: 'clock', contextS: this.#context.currentTime, epochMs: nowMs() };
     this.#node.port.postMessage(message);
   }
 }

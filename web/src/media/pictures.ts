@@ -1,7 +1,7 @@
 /** Gathers the layers of a picture. */
 
-import type { MediaUnit } from "../protocol/media-unit";
-import { superframe } from "./superframe";
+import type { MediaUnit } from '../protocol/media-unit';
+import { superframe } from './superframe';
 
 /** One picture, ready for the decoder. */
 export interface Picture {

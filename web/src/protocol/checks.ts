@@ -2,7 +2,7 @@
 
 /** Says where in a message something else was expected. */
 export class DecodeError extends Error {
-  override readonly name = "DecodeError";
+  override readonly name = 'DecodeError';
 }
 
 /** Returns the value as `T` or throws a {@link DecodeError} that names the place `at`. */
@@ -16,8 +16,8 @@ type Object<S extends Shape> = { readonly [K in keyof S]: Checked<S[K]> };
 /** An object with at least these fields; unknown ones are dropped. */
 export function object<S extends Shape>(shape: S): Check<Object<S>> {
   return (value, at) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      return fail(at, "an object", value);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return fail(at, 'an object', value);
     }
     const fields = value as Record<string, unknown>;
     const checked: Record<string, unknown> = {};
@@ -47,7 +47,7 @@ export function nullable<T>(check: Check<T>): Check<T | null> {
 export function oneOf<const S extends string>(...allowed: readonly S[]): Check<S> {
   return (value, at) => {
     const found = allowed.find((candidate) => candidate === value);
-    return found ?? fail(at, `one of ${allowed.join(", ")}`, value);
+    return found ?? fail(at, `one of ${allowed.join(', ')}`, value);
   };
 }
 
@@ -67,34 +67,34 @@ export function either<A, B>(first: Check<A>, second: Check<B>): Check<A | B> {
 
 /** Text of at most 4096 characters. */
 export const text: Check<string> = (value, at) =>
-  typeof value === "string" && value.length <= 4096 ? value : fail(at, "a short text", value);
+  typeof value === 'string' && value.length <= 4096 ? value : fail(at, 'a short text', value);
 
 export const flag: Check<boolean> = (value, at) =>
-  typeof value === "boolean" ? value : fail(at, "true or false", value);
+  typeof value === 'boolean' ? value : fail(at, 'true or false', value);
 
 /** A finite number, not negative. */
 export const amount: Check<number> = (value, at) =>
-  typeof value === "number" && Number.isFinite(value) && value >= 0
+  typeof value === 'number' && Number.isFinite(value) && value >= 0
     ? value
-    : fail(at, "a number from 0", value);
+    : fail(at, 'a number from 0', value);
 
 /** A whole number from 0. */
 export const count: Check<number> = (value, at) =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     ? value
-    : fail(at, "a whole number from 0", value);
+    : fail(at, 'a whole number from 0', value);
 
 /** `[smallest, largest]`. */
 export const range: Check<readonly [number, number]> = (value, at) => {
   if (!Array.isArray(value) || value.length !== 2) {
-    return fail(at, "a pair of numbers", value);
+    return fail(at, 'a pair of numbers', value);
   }
   const low = amount(value[0], `${at}[0]`);
   const high = amount(value[1], `${at}[1]`);
-  return low <= high ? [low, high] : fail(at, "smallest before largest", value);
+  return low <= high ? [low, high] : fail(at, 'smallest before largest', value);
 };
 
 function fail(at: string, expected: string, value: unknown): never {
-  const shown = JSON.stringify(value)?.slice(0, 60) ?? "nothing";
+  const shown = JSON.stringify(value)?.slice(0, 60) ?? 'nothing';
   throw new DecodeError(`${at} should be ${expected}, but is ${shown}`);
 }

@@ -1,9 +1,9 @@
 /** One media unit: the binary message of docs/page-protocol.md. */
 
-import { DecodeError } from "./checks";
+import { DecodeError } from './checks';
 
 export interface MediaUnit {
-  readonly track: "video" | "audio";
+  readonly track: 'video' | 'audio';
   readonly layer: number;
   readonly key: boolean;
   readonly reference: boolean;
@@ -23,7 +23,7 @@ export const HEADER_BYTES = 32;
 export const PAYLOAD_BYTES_MAX = 4 * 1024 * 1024;
 
 const FORMAT = 1;
-const TRACKS = ["video", "audio"] as const;
+const TRACKS = ['video', 'audio'] as const;
 const FLAG = { key: 1, reference: 2, disposable: 4, discontinuity: 8, last: 16 };
 const DELAY_UNKNOWN = 0xffff_ffff;
 

@@ -14,7 +14,7 @@ import {
   oneOf,
   range,
   text,
-} from "./checks";
+} from './checks';
 
 export const PROTOCOL_VERSION = 1;
 
@@ -29,13 +29,13 @@ export function decodeProgramMessage(json: string): ProgramMessage | null {
     throw new DecodeError(`a text message of ${json.length} characters is over the limit`);
   }
   const value = parse(json);
-  const { type } = object({ type: text })(value, "message");
+  const { type } = object({ type: text })(value, 'message');
   return Object.hasOwn(messages, type) ? messages[type as keyof typeof messages](value) : null;
 }
 
 const video = object({
   codec: text,
-  format: oneOf("vp9", "annexb"),
+  format: oneOf('vp9', 'annexb'),
   width: nullable(count),
   height: nullable(count),
   fps: nullable(amount),
@@ -43,7 +43,7 @@ const video = object({
 
 const audio = object({
   codec: text,
-  format: oneOf("opus", "adts", "mp3"),
+  format: oneOf('opus', 'adts', 'mp3'),
   sample_rate: count,
   channels: count,
 });
@@ -67,7 +67,7 @@ const controls = object({
 const hello = object({
   protocol: count,
   program: text,
-  mode: oneOf("demo", "recv"),
+  mode: oneOf('demo', 'recv'),
   title: nullable(text),
   now_us: count,
   latency_ms: amount,
@@ -84,7 +84,7 @@ const link = object({ rate_kbps: amount, delay_ms: amount, loss_percent: amount,
 
 const pathStats = object({
   ...pathName,
-  state: oneOf("active", "potentially_failed", "inactive", "unconfirmed"),
+  state: oneOf('active', 'potentially_failed', 'inactive', 'unconfirmed'),
   primary: flag,
   rtt_ms: nullable(amount),
   cwnd_bytes: nullable(count),
@@ -121,16 +121,16 @@ const stats = object({
 const event = object({
   id: count,
   at_us: count,
-  severity: oneOf("info", "good", "warning", "bad"),
+  severity: oneOf('info', 'good', 'warning', 'bad'),
   kind: text,
   path: nullable(count),
   text,
 });
 
-export const PRESETS = ["reliable", "layered", "live"] as const;
+export const PRESETS = ['reliable', 'layered', 'live'] as const;
 
 const reliability = either(
-  oneOf("reliable"),
+  oneOf('reliable'),
   either(object({ lifetime_ms: amount }), object({ max_retransmissions: count })),
 );
 
@@ -152,32 +152,32 @@ const reconnecting = object({ in_s: amount, why: text });
 const ended = object({ text });
 
 const messages = {
-  hello: tagged("hello", hello),
-  stats: tagged("stats", stats),
-  event: tagged("event", event),
-  treatments: tagged("treatments", treatments),
-  error: tagged("error", error),
-  reconnecting: tagged("reconnecting", reconnecting),
-  ended: tagged("ended", ended),
+  hello: tagged('hello', hello),
+  stats: tagged('stats', stats),
+  event: tagged('event', event),
+  treatments: tagged('treatments', treatments),
+  error: tagged('error', error),
+  reconnecting: tagged('reconnecting', reconnecting),
+  ended: tagged('ended', ended),
 };
 
 export type Hello = Checked<typeof hello>;
 export type Stats = Checked<typeof stats>;
 export type PathStats = Checked<typeof pathStats>;
-export type PathState = PathStats["state"];
+export type PathState = PathStats['state'];
 export type LinkSettings = Checked<typeof link>;
-export type LinkRanges = NonNullable<Hello["controls"]["links"]>;
+export type LinkRanges = NonNullable<Hello['controls']['links']>;
 export type LayerStats = Checked<typeof layerStats>;
 export type Tally = Checked<typeof tally>;
 export type ProgramEvent = Checked<typeof event>;
-export type Severity = ProgramEvent["severity"];
+export type Severity = ProgramEvent['severity'];
 export type Reliability = Checked<typeof reliability>;
 export type Treatment = Checked<typeof treatment>;
 export type Treatments = Checked<typeof treatments>;
-export type TreatmentRanges = NonNullable<Hello["controls"]["treatments"]>;
+export type TreatmentRanges = NonNullable<Hello['controls']['treatments']>;
 export type Preset = (typeof PRESETS)[number];
-export type VideoFormat = NonNullable<Hello["video"]>;
-export type AudioFormat = NonNullable<Hello["audio"]>;
+export type VideoFormat = NonNullable<Hello['video']>;
+export type AudioFormat = NonNullable<Hello['audio']>;
 export type ProgramMessage = ReturnType<(typeof messages)[keyof typeof messages]>;
 
 function parse(json: string): unknown {

@@ -1,13 +1,13 @@
 /** What the page asks of the program, or tells it: see docs/page-protocol.md. */
 
-import type { LinkSettings, Preset, Treatment } from "./program";
+import type { LinkSettings, Preset, Treatment } from './program';
 
 export type PageRequest =
-  | ({ readonly type: "set_link"; readonly path: number } & LinkSettings)
-  | ({ readonly type: "set_treatment" } & Treatment)
-  | { readonly type: "preset"; readonly preset: Preset }
-  | { readonly type: "set_latency"; readonly latency_ms: number }
-  | ({ readonly type: "page_stats" } & PageStats);
+  | ({ readonly type: 'set_link'; readonly path: number } & LinkSettings)
+  | ({ readonly type: 'set_treatment' } & Treatment)
+  | { readonly type: 'preset'; readonly preset: Preset }
+  | { readonly type: 'set_latency'; readonly latency_ms: number }
+  | ({ readonly type: 'page_stats' } & PageStats);
 
 /** What was really decoded and displayed since the last `hello`. */
 export interface PageStats {

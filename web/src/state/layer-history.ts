@@ -1,20 +1,21 @@
 /** What the page knows of one layer: the last statistics, rates from them, and the last half minute. */
 
-import type { LayerStats, Tally } from "../protocol/program";
-import { CounterWindow } from "./counter-window";
-import { Timeline } from "./timeline";
+import type { LayerStats, Tally } from '../protocol/program';
+import { CounterWindow } from './counter-window';
+import { Timeline } from './timeline';
 
-const RATE_SPAN_S = 0.8;
+/** A group of pictures, so that its key frame does not show as a peak. */
+const RATE_SPAN_S = 1;
 
 /** What is counted of a layer, in the order of the timeline's columns. */
 export const LAYER_MEASURES = [
-  "sent",
-  "in_time",
-  "late",
-  "retransmitted",
-  "lifetime",
-  "retransmissions",
-  "before_sending",
+  'sent',
+  'in_time',
+  'late',
+  'retransmitted',
+  'lifetime',
+  'retransmissions',
+  'before_sending',
 ] as const;
 
 export type LayerMeasure = (typeof LAYER_MEASURES)[number];
@@ -53,10 +54,10 @@ export class LayerHistory {
 
 function total(layer: LayerStats, measure: LayerMeasure): Tally | null {
   switch (measure) {
-    case "sent":
-    case "in_time":
-    case "late":
-    case "retransmitted":
+    case 'sent':
+    case 'in_time':
+    case 'late':
+    case 'retransmitted':
       return layer[measure];
     default:
       return layer.abandoned?.[measure] ?? null;

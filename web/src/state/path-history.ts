@@ -1,8 +1,8 @@
 /** What the page knows of one path: the last statistics, rates from them, and the last half minute. */
 
-import type { PathStats } from "../protocol/program";
-import { CounterWindow } from "./counter-window";
-import { Timeline } from "./timeline";
+import type { PathStats } from '../protocol/program';
+import { CounterWindow } from './counter-window';
+import { Timeline } from './timeline';
 
 const RATE_SPAN_S = 0.8;
 const LOSS_SPAN_S = 3;

@@ -1,12 +1,12 @@
 /** One visit to the page: its worker, its sound, and what it shows. */
 
-import { signal } from "@preact/signals";
-import { Speaker } from "../audio/speaker";
-import { nowMs } from "../media/now";
-import type { LinkSettings } from "../protocol/program";
-import type { PageRequest } from "../protocol/requests";
-import type { FromWorker, ToWorker } from "../worker/messages";
-import { Store } from "./store";
+import { signal } from '@preact/signals';
+import { Speaker } from '../audio/speaker';
+import { nowMs } from '../media/now';
+import type { LinkSettings } from '../protocol/program';
+import type { PageRequest } from '../protocol/requests';
+import type { FromWorker, ToWorker } from '../worker/messages';
+import { Store } from './store';
 
 export class Session {
   readonly store = new Store();
@@ -16,32 +16,32 @@ export class Session {
   #opening = false;
 
   constructor() {
-    this.#worker = new Worker(new URL("../worker/worker.ts", import.meta.url), {
-      type: "module",
-      name: "player",
+    this.#worker = new Worker(new URL('../worker/worker.ts', import.meta.url), {
+      type: 'module',
+      name: 'player',
     });
     this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#on(data);
     this.#worker.onerror = () =>
       this.store.notify(
-        "bad",
-        "The player of this page failed. Reload the page to start it again.",
+        'bad',
+        'The player of this page failed. Reload the page to start it again.',
       );
   }
 
   /** Connects, and plays on this canvas. A canvas can be handed over once only. */
   start(canvas: HTMLCanvasElement): void {
-    const socketUrl = new URL("socket", document.baseURI);
-    socketUrl.protocol = socketUrl.protocol === "https:" ? "wss:" : "ws:";
+    const socketUrl = new URL('socket', document.baseURI);
+    socketUrl.protocol = socketUrl.protocol === 'https:' ? 'wss:' : 'ws:';
     const offscreen = canvas.transferControlToOffscreen();
-    this.#tell({ kind: "start", socketUrl: socketUrl.href, canvas: offscreen }, [offscreen]);
+    this.#tell({ kind: 'start', socketUrl: socketUrl.href, canvas: offscreen }, [offscreen]);
   }
 
   request(request: PageRequest): void {
-    this.#tell({ kind: "request", request });
+    this.#tell({ kind: 'request', request });
   }
 
   setLink(path: number, link: LinkSettings): void {
-    this.request({ type: "set_link", path, ...link });
+    this.request({ type: 'set_link', path, ...link });
   }
 
   /** Must be called from a key or a click the first time: browsers play no sound otherwise. */
@@ -57,14 +57,14 @@ export class Session {
     this.#opening = true;
     try {
       this.#speaker = await Speaker.open(format, {
-        onSkew: (skewMs) => this.#tell({ kind: "skew", skewMs }),
+        onSkew: (skewMs) => this.#tell({ kind: 'skew', skewMs }),
       });
       this.soundOn.value = true;
-      this.#tell({ kind: "sound", port: this.#speaker.port }, [this.#speaker.port]);
+      this.#tell({ kind: 'sound', port: this.#speaker.port }, [this.#speaker.port]);
     } catch {
       this.store.notify(
-        "warning",
-        "This browser gives no sound output, so the video stays silent.",
+        'warning',
+        'This browser gives no sound output, so the video stays silent.',
       );
     } finally {
       this.#opening = false;
@@ -75,22 +75,22 @@ export class Session {
     this.#speaker?.close();
     this.#speaker = null;
     this.soundOn.value = false;
-    this.#tell({ kind: "sound", port: null });
+    this.#tell({ kind: 'sound', port: null });
   }
 
   #on(message: FromWorker): void {
     switch (message.kind) {
-      case "connection":
+      case 'connection':
         this.store.onConnection(message.connection, nowMs());
         return;
-      case "message":
+      case 'message':
         this.store.onMessage(message.message, nowMs());
         return;
-      case "screen":
+      case 'screen':
         this.store.onScreen(message.report);
         return;
-      case "problem":
-        this.store.notify("warning", message.text);
+      case 'problem':
+        this.store.notify('warning', message.text);
     }
   }
 

@@ -1,6 +1,6 @@
 /** Everything that the interface shows, as signals. */
 
-import { batch, computed, type Signal, signal } from "@preact/signals";
+import { batch, computed, type Signal, signal } from '@preact/signals';
 import type {
   Hello,
   ProgramEvent,
@@ -8,16 +8,16 @@ import type {
   Severity,
   Stats,
   Treatments,
-} from "../protocol/program";
-import type { Connection, ScreenReport } from "../worker/messages";
-import { LayerHistory, type LayerView } from "./layer-history";
-import { PathHistory, type PathView } from "./path-history";
-import { SHOWN_S } from "./timeline";
+} from '../protocol/program';
+import type { Connection, ScreenReport } from '../worker/messages';
+import { LayerHistory, type LayerView } from './layer-history';
+import { PathHistory, type PathView } from './path-history';
+import { SHOWN_S } from './timeline';
 
 const EVENTS_MAX = 200;
 const NOTICES_MAX = 3;
 /** Pictures in the strip below the video. */
-export const STRIP_PICTURES = 150;
+export const STRIP_PICTURES = 300;
 
 export interface Notice {
   readonly id: number;
@@ -33,20 +33,20 @@ export interface Mark {
 }
 
 const MARKED = new Set([
-  "link_cut",
-  "link_restored",
-  "path_potentially_failed",
-  "path_failed",
-  "path_active",
-  "primary_changed",
-  "path_added",
-  "path_removed",
-  "peer_connected",
-  "peer_lost",
+  'link_cut',
+  'link_restored',
+  'path_potentially_failed',
+  'path_failed',
+  'path_active',
+  'primary_changed',
+  'path_added',
+  'path_removed',
+  'peer_connected',
+  'peer_lost',
 ]);
 
 export class Store {
-  readonly connection: Signal<Connection> = signal({ state: "connecting" });
+  readonly connection: Signal<Connection> = signal({ state: 'connecting' });
   readonly hello = signal<Hello | null>(null);
   readonly stats = signal<Stats | null>(null);
   readonly paths = signal<readonly PathView[]>([]);
@@ -91,28 +91,28 @@ export class Store {
   onMessage(message: ProgramMessage, nowMs: number): void {
     batch(() => {
       switch (message.type) {
-        case "hello":
+        case 'hello':
           this.#restart(message.body);
           return;
-        case "stats":
+        case 'stats':
           this.#onStats(message.body);
           return;
-        case "event":
+        case 'event':
           this.#onEvent(message.body);
           return;
-        case "treatments":
+        case 'treatments':
           this.treatments.value = message.body;
           return;
-        case "error":
-          this.notify("bad", message.body.text);
+        case 'error':
+          this.notify('bad', message.body.text);
           return;
-        case "reconnecting": {
+        case 'reconnecting': {
           const { in_s, why } = message.body;
           this.peerWait.value = { untilMs: nowMs + in_s * 1000, why };
           return;
         }
-        case "ended":
-          this.connection.value = { state: "ended", text: message.body.text };
+        case 'ended':
+          this.connection.value = { state: 'ended', text: message.body.text };
       }
     });
   }
@@ -120,7 +120,7 @@ export class Store {
   onConnection(connection: Connection, nowMs: number): void {
     batch(() => {
       this.connection.value = connection;
-      this.retryAtMs.value = connection.state === "waiting" ? nowMs + connection.retryInMs : null;
+      this.retryAtMs.value = connection.state === 'waiting' ? nowMs + connection.retryInMs : null;
     });
   }
 
@@ -173,7 +173,7 @@ export class Store {
       return;
     }
     this.events.value = [...known, event].slice(-EVENTS_MAX);
-    if (event.kind === "peer_connected") {
+    if (event.kind === 'peer_connected') {
       this.peerWait.value = null;
     }
   }

@@ -1,18 +1,18 @@
-import { useEffect, useRef } from "preact/hooks";
-import type { Session } from "../state/session";
-import { SessionContext } from "./context";
-import { EventLog } from "./event-log";
-import { Footer } from "./footer";
-import { Header } from "./header";
-import { Help, openHelp } from "./help";
-import { LayerCards } from "./layer-card";
-import { Notices } from "./notices";
-import { PathCards } from "./path-card";
-import { Player, toggleFullScreen, toggleOverlay } from "./player";
-import { River } from "./river";
-import { listenToShortcuts } from "./shortcuts";
-import { switchTheme } from "./theme";
-import { TreatmentTable } from "./treatment-table";
+import { useEffect, useRef } from 'preact/hooks';
+import type { Session } from '../state/session';
+import { SessionContext } from './context';
+import { EventLog } from './event-log';
+import { Footer } from './footer';
+import { Header } from './header';
+import { Help, openHelp } from './help';
+import { LayerCards } from './layer-card';
+import { Notices } from './notices';
+import { PathCards } from './path-card';
+import { Player, toggleFullScreen, toggleOverlay } from './player';
+import { River } from './river';
+import { listenToShortcuts } from './shortcuts';
+import { switchTheme } from './theme';
+import { TreatmentTable } from './treatment-table';
 
 export function App({ session }: { readonly session: Session }) {
   const player = useRef<HTMLElement>(null);

@@ -1,11 +1,14 @@
 /** A live graph of the last half minute. */
 
-import { effect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
-import type { Mark, Store } from "../state/store";
-import { SHOWN_S, type Timeline } from "../state/timeline";
-import { colour, theme } from "./theme";
+import { effect } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import type { Mark, Store } from '../state/store';
+import { SHOWN_S, type Timeline } from '../state/timeline';
+import { colour, theme } from './theme';
+
+/** A mark must not outshine the lines. */
+const MARK_OPACITY = 0.5;
 
 export interface Line {
   /** Which column of the timeline. */
@@ -34,8 +37,7 @@ export interface ChartProps {
 /** The size of its box decides the size of the graph, so that new data never moves anything. */
 export function Chart(props: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
-  // The graph reads its properties when it is made; what it shows comes from the timeline.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the path and the lines of a graph never change
+  // The graph reads its properties once, when it is made; what it shows comes from the timeline.
   useEffect(() => (box.current === null ? undefined : run(box.current, props)), []);
   return <div class="chart" role="img" aria-label={props.label} ref={box} />;
 }
@@ -72,12 +74,12 @@ function sizeOf(box: HTMLElement): { width: number; height: number } {
 
 function options(box: HTMLElement, props: ChartProps): uPlot.Options {
   const { store, lines, topAtLeast, format } = props;
-  const muted = colour("--muted");
+  const muted = colour('--muted');
   return {
     ...sizeOf(box),
     legend: { show: false },
     cursor: { show: false },
-    padding: [4, 0, 1, 0],
+    padding: [7, 0, 6, 0],
     scales: {
       x: { time: false, range: () => [store.nowS.peek() - SHOWN_S, store.nowS.peek()] },
       y: { range: (_plot, _low, high) => [0, top(high, topAtLeast)] },
@@ -87,12 +89,12 @@ function options(box: HTMLElement, props: ChartProps): uPlot.Options {
       {
         size: 38,
         gap: 3,
-        font: `10px ${colour("--font")}`,
+        font: `10px ${colour('--font')}`,
         stroke: muted,
         ticks: { show: false },
-        grid: { stroke: colour("--grid"), width: 1 },
+        grid: { stroke: colour('--grid'), width: 1 },
         splits: (_plot, _axis, low, high) => [low, (low + high) / 2, high],
-        values: (_plot, splits) => splits.map((value, index) => (index === 1 ? "" : format(value))),
+        values: (_plot, splits) => splits.map((value, index) => (index === 1 ? '' : format(value))),
       },
     ],
     series: [{}, ...lines.map(series)],
@@ -128,11 +130,11 @@ function shadeCuts(plot: uPlot, { timeline, cutColumn }: ChartProps): void {
   }
   const { times, columns } = timeline();
   const cuts = columns[cutColumn] ?? [];
-  plot.ctx.fillStyle = colour("--cut-shade");
+  plot.ctx.fillStyle = colour('--cut-shade');
   for (let at = 1; at < times.length; at++) {
     if (cuts[at] === 1) {
-      const left = plot.valToPos(times[at - 1] ?? 0, "x", true);
-      const right = plot.valToPos(times[at] ?? 0, "x", true);
+      const left = plot.valToPos(times[at - 1] ?? 0, 'x', true);
+      const right = plot.valToPos(times[at] ?? 0, 'x', true);
       const from = Math.max(left, plot.bbox.left);
       plot.ctx.fillRect(from, plot.bbox.top, Math.max(0, right - from), plot.bbox.height);
     }
@@ -142,8 +144,10 @@ function shadeCuts(plot: uPlot, { timeline, cutColumn }: ChartProps): void {
 function drawMarks(plot: uPlot, marks: readonly Mark[]): void {
   const { ctx, bbox } = plot;
   for (const { atS, severity } of marks) {
-    const x = Math.round(plot.valToPos(atS, "x", true));
+    const x = Math.round(plot.valToPos(atS, 'x', true));
+    ctx.globalAlpha = MARK_OPACITY;
     ctx.fillStyle = colour(`--${severity}`);
     ctx.fillRect(x, bbox.top, Math.max(1, devicePixelRatio), bbox.height);
+    ctx.globalAlpha = 1;
   }
 }

@@ -1,7 +1,7 @@
 /** What the user is setting, shown at once while the program has not confirmed it yet. */
 
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 
 const SEND_EVERY_MS = 100;
 /** Long enough for the program's next statistics to carry the new value. */

@@ -1,6 +1,6 @@
-import type { ProgramEvent } from "../protocol/program";
-import { useSession } from "./context";
-import { clock } from "./format";
+import type { ProgramEvent } from '../protocol/program';
+import { useSession } from './context';
+import { clock } from './format';
 
 /** What happened, in words, the newest first. */
 export function EventLog() {
@@ -11,7 +11,7 @@ export function EventLog() {
     <section class="events card" aria-labelledby="events-title">
       <h2 id="events-title">What happened</h2>
       <p class="visually-hidden" aria-live="polite" data-testid="latest-event">
-        {events.at(-1)?.text ?? ""}
+        {events.at(-1)?.text ?? ''}
       </p>
       {/* The list scrolls, so the keyboard must reach it. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region is focusable */}

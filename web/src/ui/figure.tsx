@@ -1,4 +1,4 @@
-import type { Quantity } from "./format";
+import type { Quantity } from './format';
 
 interface Props {
   readonly quantity: Quantity;
@@ -9,7 +9,7 @@ interface Props {
 export function Figure({ quantity, testId }: Props) {
   return (
     <span class="figure" data-testid={testId}>
-      <span class="figure-value">{quantity.value}</span>{" "}
+      <span class="figure-value">{quantity.value}</span>{' '}
       <span class="figure-unit">{quantity.unit}</span>
     </span>
   );

@@ -1,4 +1,4 @@
-import { useSession } from "./context";
+import { useSession } from './context';
 
 export function Footer() {
   const hello = useSession().store.hello.value;
@@ -8,12 +8,12 @@ export function Footer() {
         {hello?.attribution && (
           <>
             <MaybeLink href={hello.attribution.url} text={hello.attribution.text} />
-            {" · "}
+            {' · '}
             <MaybeLink href={hello.attribution.license_url} text={hello.attribution.license} />
           </>
         )}
       </p>
-      <p>{hello?.program ?? ""}</p>
+      <p>{hello?.program ?? ''}</p>
     </footer>
   );
 }

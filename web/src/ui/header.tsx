@@ -1,9 +1,9 @@
-import { useSession } from "./context";
-import { plain } from "./format";
-import { openHelp } from "./help";
-import { HelpIcon, Logo, ThemeIcon } from "./icons";
-import { switchTheme, theme } from "./theme";
-import { useStatus } from "./use-status";
+import { useSession } from './context';
+import { plain } from './format';
+import { openHelp } from './help';
+import { HelpIcon, Logo, ThemeIcon } from './icons';
+import { switchTheme, theme } from './theme';
+import { useStatus } from './use-status';
 
 export function Header() {
   const { store } = useSession();
@@ -15,7 +15,7 @@ export function Header() {
         <Logo />
         anabranch
       </h1>
-      <p class="title">{hello?.title ?? ""}</p>
+      <p class="title">{hello?.title ?? ''}</p>
       <p class={`pill ${status.severity}`} data-testid="status" role="status">
         {status.short}
       </p>
@@ -25,7 +25,7 @@ export function Header() {
           type="button"
           class="icon-button"
           onClick={switchTheme}
-          aria-label={theme.value === "dark" ? "Light colours (T)" : "Dark colours (T)"}
+          aria-label={theme.value === 'dark' ? 'Light colours (T)' : 'Dark colours (T)'}
           title="Dark or light (T)"
         >
           <ThemeIcon />
@@ -68,15 +68,15 @@ function Latency() {
           step={10}
           value={plain(latencyMs)}
           onChange={({ currentTarget }) => {
-            if (currentTarget.checkValidity() && currentTarget.value !== "") {
-              session.request({ type: "set_latency", latency_ms: currentTarget.valueAsNumber });
+            if (currentTarget.checkValidity() && currentTarget.value !== '') {
+              session.request({ type: 'set_latency', latency_ms: currentTarget.valueAsNumber });
             } else {
               currentTarget.value = plain(latencyMs);
             }
           }}
           data-testid="latency"
         />
-      )}{" "}
+      )}{' '}
       ms
       {advised !== null && (
         <span class="advised" title="From the round-trip time and loss measured">

@@ -1,24 +1,24 @@
-import { SHORTCUTS } from "./shortcuts";
+import { SHORTCUTS } from './shortcuts';
 
-const ID = "help";
+const ID = 'help';
 
 const TERMS: readonly (readonly [term: string, means: string])[] = [
   [
-    "Path",
-    "One network between the two ends: a pair of addresses. All paths carry one association.",
+    'Path',
+    'One network between the two ends: a pair of addresses. All paths carry one association.',
   ],
-  ["Primary", "The path that new data takes first."],
-  ["Potentially failed", "Nothing came back on it lately. Data already avoids it."],
-  ["Window", "How much may be under way, unacknowledged, on a path. Flight is how much is."],
+  ['Primary', 'The path that new data takes first.'],
+  ['Potentially failed', 'Nothing came back on it lately. Data already avoids it.'],
+  ['Window', 'How much may be under way, unacknowledged, on a path. Flight is how much is.'],
   [
-    "Latency",
-    "How long after it was sent a picture is played. What cannot come by then is not waited for.",
+    'Latency',
+    'How long after it was sent a picture is played. What cannot come by then is not waited for.',
   ],
-  ["Late", "Came after its time to be played."],
-  ["Abandoned", "Given up by the sender, so that it does not hold up what can still come in time."],
+  ['Late', 'Came after its time to be played.'],
+  ['Abandoned', 'Given up by the sender, so that it does not hold up what can still come in time.'],
   [
-    "Treatment",
-    "What the transport does for one class of media: how hard it tries, in which order, on which path.",
+    'Treatment',
+    'What the transport does for one class of media: how hard it tries, in which order, on which path.',
   ],
 ];
 

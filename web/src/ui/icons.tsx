@@ -1,6 +1,6 @@
 /** Icons, drawn on a grid of 20; decoration only, beside words. */
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren } from 'preact';
 
 function Icon({ children }: { readonly children: ComponentChildren }) {
   return (

@@ -1,18 +1,18 @@
-import { LAYER_MEASURES, type LayerMeasure, type LayerView } from "../state/layer-history";
-import { Chart, type Line } from "./chart";
-import { useSession } from "./context";
-import { Figure } from "./figure";
-import { rate, whole } from "./format";
+import { LAYER_MEASURES, type LayerMeasure, type LayerView } from '../state/layer-history';
+import { Chart, type Line } from './chart';
+import { useSession } from './context';
+import { Figure } from './figure';
+import { axisRate, rate, whole } from './format';
 
 /** How each measure is named and drawn; colour and dash together, so that neither has to tell alone. */
-const STYLE: Readonly<Record<LayerMeasure, { readonly name: string } & Omit<Line, "column">>> = {
-  sent: { name: "Sent", colour: "--muted" },
-  in_time: { name: "In time", colour: "--good", filled: true },
-  late: { name: "Late", colour: "--warning", dash: [1, 3] },
-  retransmitted: { name: "Sent again", colour: "--warning" },
-  lifetime: { name: "Abandoned: lifetime over", colour: "--bad" },
-  retransmissions: { name: "Abandoned: retransmissions used up", colour: "--bad", dash: [6, 3] },
-  before_sending: { name: "Abandoned: before sending", colour: "--bad", dash: [1, 3] },
+const STYLE: Readonly<Record<LayerMeasure, { readonly name: string } & Omit<Line, 'column'>>> = {
+  sent: { name: 'Sent', colour: '--muted' },
+  in_time: { name: 'In time', colour: '--good', filled: true },
+  late: { name: 'Late', colour: '--warning', dash: [1, 3] },
+  retransmitted: { name: 'Sent again', colour: '--warning' },
+  lifetime: { name: 'Abandoned: expired', colour: '--bad' },
+  retransmissions: { name: 'Abandoned: retries used up', colour: '--bad', dash: [6, 3] },
+  before_sending: { name: 'Abandoned: never sent', colour: '--bad', dash: [1, 3] },
 };
 
 const LINES: readonly Line[] = LAYER_MEASURES.map((measure, column) => ({
@@ -65,7 +65,7 @@ function LayerCard({ id, name, view }: CardProps) {
         lines={LINES}
         label={`${name}: sent, in time, late, sent again and abandoned, last 30 seconds`}
         topAtLeast={10}
-        format={(kbps) => (kbps >= 1000 ? `${kbps / 1000} M` : `${kbps} k`)}
+        format={axisRate}
         path={null}
       />
     </article>
@@ -88,7 +88,7 @@ function Row({
           <path
             d="M0 2h18"
             style={{ stroke: `var(${colour})` }}
-            stroke-dasharray={dash?.join(" ")}
+            stroke-dasharray={dash?.join(' ')}
           />
         </svg>
         {name}

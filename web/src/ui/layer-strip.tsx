@@ -1,54 +1,67 @@
-import { effect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import { STRIP_PICTURES, type Store } from "../state/store";
-import { useSession } from "./context";
-import { colour, theme } from "./theme";
+import { effect } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Store } from '../state/store';
+import { useSession } from './context';
+import { colour, theme } from './theme';
+
+/** Of each picture, in CSS pixels: its column and the space after it. */
+const COLUMN = 3;
+const PITCH = 4;
 
 /** The last pictures, one column each: whole, base only, or missing. */
 export function LayerStrip() {
   const { store } = useSession();
   const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => (canvas.current === null ? undefined : draw(canvas.current, store)), [store]);
-  return <canvas class="strip" role="img" aria-label={summary(store.strip.value)} ref={canvas} />;
+  useEffect(() => (canvas.current === null ? undefined : run(canvas.current, store)), [store]);
+  return (
+    <canvas
+      class="strip"
+      role="img"
+      aria-label={summary(store.strip.value)}
+      title="The last pictures: with enhancement, base only (half), missing (red)"
+      ref={canvas}
+    />
+  );
 }
 
-function draw(canvas: HTMLCanvasElement, store: Store): () => void {
-  const context = canvas.getContext("2d");
-  // Four columns of pixels for each picture: three drawn, one between.
-  canvas.width = STRIP_PICTURES * 4;
-  canvas.height = 8;
-  return effect(() => {
-    theme.value;
-    const pictures = store.strip.value;
-    const most = Math.max(1, ...pictures);
-    context?.clearRect(0, 0, canvas.width, canvas.height);
-    pictures.forEach((layers, index) => {
-      const x = canvas.width - 4 * (pictures.length - index);
-      paint(context, x, layers, most, canvas.height);
-    });
+function run(canvas: HTMLCanvasElement, store: Store): () => void {
+  const resized = new ResizeObserver(() => {
+    canvas.width = Math.round(canvas.clientWidth * devicePixelRatio);
+    canvas.height = Math.round(canvas.clientHeight * devicePixelRatio);
+    draw(canvas, store.strip.peek());
   });
+  resized.observe(canvas);
+  const stop = effect(() => {
+    theme.value;
+    draw(canvas, store.strip.value);
+  });
+  return () => {
+    stop();
+    resized.disconnect();
+  };
 }
 
-function paint(
-  context: CanvasRenderingContext2D | null,
-  x: number,
-  layers: number,
-  most: number,
-  height: number,
-): void {
+function draw(canvas: HTMLCanvasElement, pictures: readonly number[]): void {
+  const context = canvas.getContext('2d');
   if (context === null) {
     return;
   }
-  if (layers === 0) {
-    context.fillStyle = colour("--bad");
-    context.fillRect(x, 0, 3, height);
-    return;
-  }
-  const step = height / most;
-  for (let layer = 0; layer < layers; layer++) {
-    context.fillStyle = colour(layer === 0 ? "--base" : "--enhancement");
-    context.fillRect(x, height - (layer + 1) * step, 3, step);
-  }
+  const colours = ['--bad', '--base', '--enhancement'].map(colour);
+  const most = Math.max(1, ...pictures);
+  const { clientWidth: width, clientHeight: height } = canvas;
+  context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  pictures.forEach((layers, index) => {
+    const x = width - PITCH * (pictures.length - index);
+    if (layers === 0) {
+      context.fillStyle = colours[0] ?? '';
+      context.fillRect(x, 0, COLUMN, height);
+    }
+    for (let layer = 0; layer < layers; layer++) {
+      context.fillStyle = colours[layer === 0 ? 1 : 2] ?? '';
+      context.fillRect(x, height - ((layer + 1) * height) / most, COLUMN, height / most);
+    }
+  });
 }
 
 function summary(pictures: readonly number[]): string {

@@ -1,12 +1,12 @@
-import { useMemo } from "preact/hooks";
-import type { LinkSettings } from "../protocol/program";
-import type { PathView } from "../state/path-history";
-import { useSession } from "./context";
-import { useDraft } from "./draft";
-import { plain, rate, words } from "./format";
-import { CutIcon } from "./icons";
-import { pathName } from "./path-words";
-import { logarithmicStops, nearestStop, squaredStops } from "./stops";
+import { useMemo } from 'preact/hooks';
+import type { LinkSettings } from '../protocol/program';
+import type { PathView } from '../state/path-history';
+import { useSession } from './context';
+import { useDraft } from './draft';
+import { plain, rate, words } from './format';
+import { CutIcon } from './icons';
+import { pathName } from './path-words';
+import { logarithmicStops, nearestStop, squaredStops } from './stops';
 
 interface Props {
   readonly path: PathView;
@@ -32,7 +32,8 @@ export function LinkControls({ path, link, place }: Props) {
     return null;
   }
   return (
-    <div class="link" role="group" aria-label={`Emulated link of ${pathName(path)}`}>
+    <fieldset class="link">
+      <legend class="visually-hidden">Emulated link of {pathName(path)}</legend>
       <Slider
         name="Link rate"
         stops={stops.rate}
@@ -68,9 +69,9 @@ export function LinkControls({ path, link, place }: Props) {
         data-testid="cut"
       >
         <CutIcon />
-        {shown.cut ? "Is cut" : "Cut"}
+        {shown.cut ? 'Is cut' : 'Cut'}
       </button>
-    </div>
+    </fieldset>
   );
 }
 

@@ -1,6 +1,6 @@
-import { useEffect } from "preact/hooks";
-import type { Notice } from "../state/store";
-import { useSession } from "./context";
+import { useEffect } from 'preact/hooks';
+import type { Notice } from '../state/store';
+import { useSession } from './context';
 
 const SHOWN_MS = 10_000;
 
@@ -17,7 +17,6 @@ export function Notices() {
 }
 
 function Line({ notice, dismiss }: { readonly notice: Notice; readonly dismiss: () => void }) {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the time runs from the first showing
   useEffect(() => {
     const timer = window.setTimeout(dismiss, SHOWN_MS);
     return () => window.clearTimeout(timer);

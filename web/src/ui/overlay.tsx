@@ -1,6 +1,6 @@
-import { useSession } from "./context";
-import { Figure } from "./figure";
-import { milliseconds, rate, whole } from "./format";
+import { useSession } from './context';
+import { Figure } from './figure';
+import { milliseconds, rate, signedMilliseconds, whole } from './format';
 
 /** What is on the screen, in figures. */
 export function Overlay() {
@@ -16,7 +16,7 @@ export function Overlay() {
       <div>
         <dt>Picture</dt>
         <dd>
-          <Figure quantity={{ value: (screen?.fps ?? 0).toFixed(0), unit: "fps" }} testId="fps" />
+          <Figure quantity={{ value: (screen?.fps ?? 0).toFixed(0), unit: 'fps' }} testId="fps" />
         </dd>
       </div>
       <div>
@@ -35,6 +35,18 @@ export function Overlay() {
         <dt>Delay p95</dt>
         <dd>
           <Figure quantity={milliseconds(stats?.delay_ms?.p95 ?? null)} testId="delay-p95" />
+        </dd>
+      </div>
+      <div>
+        <dt>Longest gap</dt>
+        <dd>
+          <Figure quantity={milliseconds(screen?.longestGapMs ?? null)} testId="longest-gap" />
+        </dd>
+      </div>
+      <div>
+        <dt>Sound offset</dt>
+        <dd>
+          <Figure quantity={signedMilliseconds(screen?.skewMs ?? null)} testId="av-skew" />
         </dd>
       </div>
       <Count name="Shown" value={screen?.displayed ?? 0} testId="page-frames" />
@@ -67,11 +79,11 @@ function Count({ name, value, testId }: CountProps) {
 function layersText(layers: number): string {
   switch (layers) {
     case 0:
-      return "nothing yet";
+      return 'nothing yet';
     case 1:
-      return "base picture";
+      return 'base picture';
     case 2:
-      return "base + enhancement";
+      return 'base + enhancement';
     default:
       return `base + ${layers - 1} enhancements`;
   }

@@ -1,10 +1,10 @@
-import { PATH_COLUMN, type PathView } from "../state/path-history";
-import { Chart, type Line } from "./chart";
-import { useSession } from "./context";
-import { Figure } from "./figure";
-import { bytes, milliseconds, percent, type Quantity, rate, words } from "./format";
-import { LinkControls } from "./link-controls";
-import { pathColour, pathName, STATE } from "./path-words";
+import { PATH_COLUMN, type PathView } from '../state/path-history';
+import { Chart, type Line } from './chart';
+import { useSession } from './context';
+import { Figure } from './figure';
+import { axisNumber, axisRate, bytes, milliseconds, percent, type Quantity, rate } from './format';
+import { LinkControls } from './link-controls';
+import { pathColour, pathName, STATE } from './path-words';
 
 export function PathCards() {
   const { store } = useSession();
@@ -33,7 +33,7 @@ function PathCard({ path, place }: CardProps) {
       data-testid={`path-${path.id}`}
       data-state={path.state}
       data-cut={path.link?.cut ?? false}
-      style={{ "--path": `var(${pathColour(place)})` }}
+      style={{ '--path': `var(${pathColour(place)})` }}
       aria-label={`Path ${name}`}
     >
       <div class="path-head">
@@ -112,12 +112,12 @@ function RateTile({ path, place }: PathProps) {
       path={path}
       title="Rate"
       figures={[
-        { name: "sent", of: rate(path.sentKbps), id: "sent-rate" },
-        { name: "arrived", of: rate(path.deliveredKbps), id: "delivered-rate" },
+        { name: 'sent', of: rate(path.sentKbps), id: 'sent-rate' },
+        { name: 'arrived', of: rate(path.deliveredKbps), id: 'delivered-rate' },
       ]}
       lines={[
-        { column: PATH_COLUMN.linkKbps, colour: "--muted", dash: [2, 3] },
-        { column: PATH_COLUMN.sentKbps, colour: "--muted" },
+        { column: PATH_COLUMN.linkKbps, colour: '--muted', dash: [2, 3] },
+        { column: PATH_COLUMN.sentKbps, colour: '--muted' },
         { column: PATH_COLUMN.deliveredKbps, colour: pathColour(place), filled: true },
       ]}
       topAtLeast={100}
@@ -131,10 +131,10 @@ function RttTile({ path, place }: PathProps) {
     <Tile
       path={path}
       title="Round trip"
-      figures={[{ of: milliseconds(path.rtt_ms), id: "rtt" }]}
+      figures={[{ of: milliseconds(path.rtt_ms), id: 'rtt' }]}
       lines={[{ column: PATH_COLUMN.rttMs, colour: pathColour(place), filled: true }]}
       topAtLeast={20}
-      format={(ms) => `${axisNumber(ms)} ms`}
+      format={(ms) => axisNumber(ms, 'ms')}
     />
   );
 }
@@ -144,10 +144,10 @@ function LossTile({ path }: { readonly path: PathView }) {
     <Tile
       path={path}
       title="Loss"
-      figures={[{ of: percent(path.lossPercent), id: "loss" }]}
-      lines={[{ column: PATH_COLUMN.lossPercent, colour: "--bad", filled: true }]}
+      figures={[{ of: percent(path.lossPercent), id: 'loss' }]}
+      lines={[{ column: PATH_COLUMN.lossPercent, colour: '--bad', filled: true }]}
       topAtLeast={2}
-      format={(share) => `${axisNumber(share)} %`}
+      format={(share) => axisNumber(share, '%')}
     />
   );
 }
@@ -158,23 +158,15 @@ function WindowTile({ path, place }: PathProps) {
       path={path}
       title="Window"
       figures={[
-        { of: bytes(path.cwnd_bytes), id: "cwnd" },
-        { name: "flight", of: bytes(path.flight_bytes), id: "flight" },
+        { of: bytes(path.cwnd_bytes), id: 'cwnd' },
+        { name: 'flight', of: bytes(path.flight_bytes), id: 'flight' },
       ]}
       lines={[
         { column: PATH_COLUMN.cwndBytes, colour: pathColour(place) },
-        { column: PATH_COLUMN.flightBytes, colour: "--muted", filled: true },
+        { column: PATH_COLUMN.flightBytes, colour: '--muted', filled: true },
       ]}
       topAtLeast={10_000}
-      format={(count) => words({ value: axisNumber(count / 1000), unit: "kB" })}
+      format={(count) => axisNumber(count / 1000, 'kB')}
     />
   );
-}
-
-function axisRate(kbps: number): string {
-  return kbps >= 1000 ? `${axisNumber(kbps / 1000)} M` : `${axisNumber(kbps)} k`;
-}
-
-function axisNumber(value: number): string {
-  return String(Number(value.toPrecision(2)));
 }

@@ -1,14 +1,14 @@
 /** How a path is named and coloured. */
 
-import type { PathState, Severity } from "../protocol/program";
+import type { PathState, Severity } from '../protocol/program';
 
 export const STATE: Readonly<
   Record<PathState, { readonly text: string; readonly severity: Severity }>
 > = {
-  active: { text: "Active", severity: "good" },
-  potentially_failed: { text: "Potentially failed", severity: "warning" },
-  inactive: { text: "Inactive", severity: "bad" },
-  unconfirmed: { text: "Unconfirmed", severity: "info" },
+  active: { text: 'Active', severity: 'good' },
+  potentially_failed: { text: 'Potentially failed', severity: 'warning' },
+  inactive: { text: 'Inactive', severity: 'bad' },
+  unconfirmed: { text: 'Unconfirmed', severity: 'info' },
 };
 
 const COLOURS = 4;

@@ -1,11 +1,11 @@
-import { signal } from "@preact/signals";
-import type { RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
-import { useSession } from "./context";
-import { FullScreenIcon, OverlayIcon, SoundIcon } from "./icons";
-import { LayerStrip } from "./layer-strip";
-import { Overlay } from "./overlay";
-import { useStatus } from "./use-status";
+import { signal } from '@preact/signals';
+import type { RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { useSession } from './context';
+import { FullScreenIcon, OverlayIcon, SoundIcon } from './icons';
+import { LayerStrip } from './layer-strip';
+import { Overlay } from './overlay';
+import { useStatus } from './use-status';
 
 const overlayOn = signal(true);
 
@@ -32,7 +32,7 @@ export function Player({ box }: { readonly box: RefObject<HTMLElement | null> })
   }, [session]);
   return (
     <section class="player" aria-label="Video" ref={box}>
-      <div class="picture" style={{ aspectRatio: aspect(session.store.hello.value?.video) }}>
+      <div class="picture" style={{ '--aspect': aspect(session.store.hello.value?.video) }}>
         <canvas ref={canvas} data-testid="video" />
         <Banner />
       </div>
@@ -68,7 +68,7 @@ function Controls({ box }: { readonly box: RefObject<HTMLElement | null> }) {
         data-testid="sound"
       >
         <SoundIcon on={on} />
-        {hasSound ? (on ? "Sound on" : "Sound off") : "No sound"}
+        {hasSound ? (on ? 'Sound on' : 'Sound off') : 'No sound'}
       </button>
       <button
         type="button"

@@ -1,18 +1,18 @@
-import type { Reliability, TreatmentRanges } from "../protocol/program";
-import { useSession } from "./context";
-import { plain } from "./format";
+import type { Reliability, TreatmentRanges } from '../protocol/program';
+import { useSession } from './context';
+import { plain } from './format';
 
 const KINDS = {
-  reliable: "reliable",
-  lifetime_ms: "lifetime",
-  max_retransmissions: "retransmit at most",
+  reliable: 'reliable',
+  lifetime_ms: 'lifetime',
+  max_retransmissions: 'retransmit at most',
 } as const;
 
 type Kind = keyof typeof KINDS;
 
 /** What a kind starts with when it is chosen. */
 const START = { lifetime_ms: 200, max_retransmissions: 1 };
-const UNIT = { lifetime_ms: "ms", max_retransmissions: "times" };
+const UNIT = { lifetime_ms: 'ms', max_retransmissions: 'times' };
 
 interface Props {
   readonly of: string;
@@ -38,7 +38,7 @@ export function ReliabilityField({ of, value, editable, onChange }: Props) {
           </option>
         ))}
       </select>
-      {kind !== "reliable" && (
+      {kind !== 'reliable' && (
         <LimitInput
           of={of}
           kind={kind}
@@ -53,7 +53,7 @@ export function ReliabilityField({ of, value, editable, onChange }: Props) {
 
 interface LimitProps {
   readonly of: string;
-  readonly kind: keyof TreatmentRanges & Exclude<Kind, "reliable">;
+  readonly kind: keyof TreatmentRanges & Exclude<Kind, 'reliable'>;
   readonly limit: number;
   readonly editable: boolean;
   readonly onChange: (limit: number) => void;
@@ -68,7 +68,7 @@ function LimitInput({ of, kind, limit, editable, onChange }: LimitProps) {
         type="number"
         min={low}
         max={high}
-        step={kind === "lifetime_ms" ? 10 : 1}
+        step={kind === 'lifetime_ms' ? 10 : 1}
         value={plain(limit)}
         disabled={!editable}
         aria-label={`${of}: ${KINDS[kind]}, ${UNIT[kind]}`}
@@ -87,21 +87,21 @@ function LimitInput({ of, kind, limit, editable, onChange }: LimitProps) {
 }
 
 function parts(value: Reliability): { readonly kind: Kind; readonly limit: number } {
-  if (value === "reliable") {
-    return { kind: "reliable", limit: 0 };
+  if (value === 'reliable') {
+    return { kind: 'reliable', limit: 0 };
   }
-  return "lifetime_ms" in value
-    ? { kind: "lifetime_ms", limit: value.lifetime_ms }
-    : { kind: "max_retransmissions", limit: value.max_retransmissions };
+  return 'lifetime_ms' in value
+    ? { kind: 'lifetime_ms', limit: value.lifetime_ms }
+    : { kind: 'max_retransmissions', limit: value.max_retransmissions };
 }
 
 function whole(kind: Kind, limit: number | null): Reliability {
   switch (kind) {
-    case "reliable":
-      return "reliable";
-    case "lifetime_ms":
+    case 'reliable':
+      return 'reliable';
+    case 'lifetime_ms':
       return { lifetime_ms: limit ?? START.lifetime_ms };
-    case "max_retransmissions":
+    case 'max_retransmissions':
       return { max_retransmissions: limit ?? START.max_retransmissions };
   }
 }

@@ -1,14 +1,16 @@
-import type { PathView } from "../state/path-history";
-import { useSession } from "./context";
-import { rate, words } from "./format";
-import { pathColour, pathName } from "./path-words";
+import type { PathView } from '../state/path-history';
+import { useSession } from './context';
+import { rate, words } from './format';
+import { pathColour, pathName } from './path-words';
 
 const WIDTH = 600;
 const BRANCH_HEIGHT = 34;
-const THINNEST = 1.5;
+const THINNEST = 2;
 const THICKEST = 14;
 /** At this rate a branch is as thick as it gets. */
 const FULL_KBPS = 20_000;
+/** Heartbeats alone do not make a branch flow. */
+const DRY_KBPS = 5;
 
 /** The paths as branches of one river: as wide as what flows, and broken where a link is cut. */
 export function River() {
@@ -33,7 +35,7 @@ export function River() {
         {paths.map((path, index) => (
           <li key={path.id} style={{ color: `var(${pathColour(index + 1)})` }}>
             {pathName(path)}
-            <span class="figure">{path.link?.cut ? "cut" : words(rate(path.deliveredKbps))}</span>
+            <span class="figure">{path.link?.cut ? 'cut' : words(rate(path.deliveredKbps))}</span>
           </li>
         ))}
       </ul>
@@ -53,14 +55,17 @@ function Branch({ path, place, y, middle }: BranchProps) {
   const bend = WIDTH * 0.22;
   const line = `M0 ${middle}C${bend * 0.6} ${middle} ${bend * 0.5} ${y} ${bend} ${y}H${WIDTH - bend}C${WIDTH - bend * 0.5} ${y} ${WIDTH - bend * 0.6} ${middle} ${WIDTH} ${middle}`;
   const kbps = path.deliveredKbps ?? 0;
-  const share = Math.min(1, Math.sqrt(kbps / FULL_KBPS));
-  const width = THINNEST + (THICKEST - THINNEST) * share;
   const cut = path.link?.cut ?? false;
-  const style = { stroke: `var(${pathColour(place)})`, strokeWidth: `${width}px` };
+  const flows = kbps > DRY_KBPS && !cut;
+  const share = Math.min(1, Math.sqrt(kbps / FULL_KBPS));
+  const width = flows ? THINNEST + (THICKEST - THINNEST) * share : THINNEST;
   return (
-    <g class={cut ? "branch cut" : "branch"}>
-      <path class="bed" d={line} style={style} />
-      {kbps > 1 && !cut && <path class="flow" d={line} style={style} />}
+    <g
+      class={`branch ${cut ? 'cut' : flows ? '' : 'dry'}`}
+      style={{ '--path': `var(${pathColour(place)})` }}
+    >
+      <path class="bed" d={line} style={{ strokeWidth: `${width}px` }} />
+      {flows && <path class="flow" d={line} />}
     </g>
   );
 }

@@ -11,12 +11,12 @@ export interface ShortcutUser {
 
 /** As shown in the help. */
 export const SHORTCUTS: readonly (readonly [key: string, does: string])[] = [
-  ["1 … 9", "cut or mend that path"],
-  ["M", "sound on or off"],
-  ["S", "figures over the picture"],
-  ["F", "full screen"],
-  ["T", "dark or light"],
-  ["?", "this help"],
+  ['1 … 9', 'cut or mend that path'],
+  ['M', 'sound on or off'],
+  ['S', 'figures over the picture'],
+  ['F', 'full screen'],
+  ['T', 'dark or light'],
+  ['?', 'this help'],
 ];
 
 /** Returns the function that stops listening. */
@@ -26,7 +26,7 @@ export function listenToShortcuts(user: ShortcutUser): () => void {
     s: user.onOverlay,
     f: user.onFullScreen,
     t: user.onTheme,
-    "?": user.onHelp,
+    '?': user.onHelp,
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) {
@@ -38,11 +38,11 @@ export function listenToShortcuts(user: ShortcutUser): () => void {
       actions[event.key.toLowerCase()]?.();
     }
   };
-  document.addEventListener("keydown", onKey);
-  return () => document.removeEventListener("keydown", onKey);
+  document.addEventListener('keydown', onKey);
+  return () => document.removeEventListener('keydown', onKey);
 }
 
 /** Keys belong to a field into which they write. */
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches("input[type=number], select, textarea");
+  return target instanceof HTMLElement && target.matches('input[type=number], select, textarea');
 }

@@ -1,9 +1,9 @@
 /** The state of the whole, in a few words. */
 
-import type { Store } from "../state/store";
+import type { Store } from '../state/store';
 
 export interface Status {
-  readonly severity: "info" | "good" | "warning" | "bad";
+  readonly severity: 'info' | 'good' | 'warning' | 'bad';
   readonly short: string;
   /** Said over the picture while there is none, or `null`. */
   readonly long: string | null;
@@ -12,19 +12,19 @@ export interface Status {
 export function statusOf(store: Store, nowMs: number): Status {
   const connection = store.connection.value;
   switch (connection.state) {
-    case "connecting":
-      return { severity: "info", short: "Connecting", long: "Connecting to the program." };
-    case "waiting": {
+    case 'connecting':
+      return { severity: 'info', short: 'Connecting', long: 'Connecting to the program.' };
+    case 'waiting': {
       const inS = secondsUntil(store.retryAtMs.value, nowMs);
       return {
-        severity: "bad",
+        severity: 'bad',
         short: `Trying again in ${inS} s`,
         long: `The program does not answer. Is it still running? Trying again in ${inS} s.`,
       };
     }
-    case "ended":
-      return { severity: "info", short: "Ended", long: connection.text };
-    case "open":
+    case 'ended':
+      return { severity: 'info', short: 'Ended', long: connection.text };
+    case 'open':
       return playing(store, nowMs);
   }
 }
@@ -33,23 +33,23 @@ function playing(store: Store, nowMs: number): Status {
   const wait = store.peerWait.value;
   if (wait !== null) {
     const inS = secondsUntil(wait.untilMs, nowMs);
-    const when = inS > 0 ? `Trying again in ${inS} s.` : "Trying now.";
+    const when = inS > 0 ? `Trying again in ${inS} s.` : 'Trying now.';
     return {
-      severity: "warning",
-      short: inS > 0 ? `Reconnecting in ${inS} s` : "Reconnecting",
+      severity: 'warning',
+      short: inS > 0 ? `Reconnecting in ${inS} s` : 'Reconnecting',
       long: `${wait.why} ${when}`,
     };
   }
   const hello = store.hello.value;
   if (hello === null) {
-    return { severity: "info", short: "Connected", long: "Waiting for the program." };
+    return { severity: 'info', short: 'Connected', long: 'Waiting for the program.' };
   }
   if (hello.video === null) {
-    return { severity: "good", short: "Playing", long: "This stream has sound only." };
+    return { severity: 'good', short: 'Playing', long: 'This stream has sound only.' };
   }
   return (store.screen.value?.layers ?? 0) === 0
-    ? { severity: "info", short: "Waiting", long: "Waiting for the first picture." }
-    : { severity: "good", short: "Playing", long: null };
+    ? { severity: 'info', short: 'Waiting', long: 'Waiting for the first picture.' }
+    : { severity: 'good', short: 'Playing', long: null };
 }
 
 function secondsUntil(atMs: number | null, nowMs: number): number {

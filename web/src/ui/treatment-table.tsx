@@ -1,12 +1,12 @@
-import { PRESETS, type Preset, type Treatment } from "../protocol/program";
-import { useSession } from "./context";
-import { pathName } from "./path-words";
-import { ReliabilityField } from "./reliability-field";
+import { PRESETS, type Preset, type Treatment } from '../protocol/program';
+import { useSession } from './context';
+import { pathName } from './path-words';
+import { ReliabilityField } from './reliability-field';
 
 const PRESET_MEANS: Readonly<Record<Preset, string>> = {
-  reliable: "Everything arrives, however late",
-  layered: "The base is fought for, the enhancement is not",
-  live: "What is late is dropped at once",
+  reliable: 'Everything arrives, however late',
+  layered: 'The base is fought for, the enhancement is not',
+  live: 'What is late is dropped at once',
 };
 
 /** What the transport does for each class of media, changeable while it plays. */
@@ -23,7 +23,8 @@ export function TreatmentTable() {
     <section class="card treatments" aria-labelledby="treatments-title">
       <div class="treatments-head">
         <h2 id="treatments-title">Treatment</h2>
-        <div class="presets" role="group" aria-label="Presets">
+        <fieldset class="presets">
+          <legend class="visually-hidden">Presets</legend>
           {PRESETS.map((preset) => (
             <button
               key={preset}
@@ -31,15 +32,15 @@ export function TreatmentTable() {
               aria-pressed={table.preset === preset}
               disabled={!editable}
               title={PRESET_MEANS[preset]}
-              onClick={() => session.request({ type: "preset", preset })}
+              onClick={() => session.request({ type: 'preset', preset })}
               data-testid={`preset-${preset}`}
             >
               {preset}
             </button>
           ))}
-        </div>
+        </fieldset>
         <p class="preset-means" data-testid="preset">
-          {table.preset === null ? "Your own mix" : PRESET_MEANS[table.preset]}
+          {table.preset === null ? 'Your own mix' : PRESET_MEANS[table.preset]}
         </p>
       </div>
       <div class="table-scroll">
@@ -76,7 +77,7 @@ interface RowProps {
 function Row({ name, treatment, editable }: RowProps) {
   const session = useSession();
   const change = (changes: Partial<Treatment>) =>
-    session.request({ type: "set_treatment", ...treatment, ...changes });
+    session.request({ type: 'set_treatment', ...treatment, ...changes });
   return (
     <tr data-testid={`treatment-${treatment.class}`}>
       <th scope="row">{name}</th>
@@ -150,9 +151,9 @@ function PathSelect({ of, value, editable, onChange }: FieldProps<number | null>
     <select
       aria-label={`${of}: preferred path`}
       disabled={!editable}
-      value={value ?? "any"}
+      value={value ?? 'any'}
       onChange={({ currentTarget }) =>
-        onChange(currentTarget.value === "any" ? null : Number(currentTarget.value))
+        onChange(currentTarget.value === 'any' ? null : Number(currentTarget.value))
       }
     >
       <option value="any">any</option>

@@ -1,8 +1,8 @@
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { nowMs } from "../media/now";
-import { useSession } from "./context";
-import { type Status, statusOf } from "./status";
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { nowMs } from '../media/now';
+import { useSession } from './context';
+import { type Status, statusOf } from './status';
 
 const TICK_MS = 250;
 

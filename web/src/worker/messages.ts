@@ -1,33 +1,33 @@
 /** What passes between the page's main thread, its worker and its sound output. */
 
-import type { SoundBlock } from "../audio/sound-queue";
-import type { ProgramMessage } from "../protocol/program";
-import type { PageRequest } from "../protocol/requests";
+import type { SoundBlock } from '../audio/sound-queue';
+import type { ProgramMessage } from '../protocol/program';
+import type { PageRequest } from '../protocol/requests';
 
 export type ToWorker =
   | {
-      readonly kind: "start";
+      readonly kind: 'start';
       readonly socketUrl: string;
       readonly canvas: OffscreenCanvas;
     }
-  | { readonly kind: "request"; readonly request: PageRequest }
+  | { readonly kind: 'request'; readonly request: PageRequest }
   /** The port of the sound output, or null to stop decoding sound. */
-  | { readonly kind: "sound"; readonly port: MessagePort | null }
-  | { readonly kind: "skew"; readonly skewMs: number | null };
+  | { readonly kind: 'sound'; readonly port: MessagePort | null }
+  | { readonly kind: 'skew'; readonly skewMs: number | null };
 
 export type FromWorker =
-  | { readonly kind: "connection"; readonly connection: Connection }
-  | { readonly kind: "message"; readonly message: ProgramMessage }
-  | { readonly kind: "screen"; readonly report: ScreenReport }
+  | { readonly kind: 'connection'; readonly connection: Connection }
+  | { readonly kind: 'message'; readonly message: ProgramMessage }
+  | { readonly kind: 'screen'; readonly report: ScreenReport }
   /** A whole sentence about something that the page could not do. */
-  | { readonly kind: "problem"; readonly text: string };
+  | { readonly kind: 'problem'; readonly text: string };
 
 /** The state of the socket. */
 export type Connection =
-  | { readonly state: "connecting" }
-  | { readonly state: "open" }
-  | { readonly state: "waiting"; readonly retryInMs: number }
-  | { readonly state: "ended"; readonly text: string };
+  | { readonly state: 'connecting' }
+  | { readonly state: 'open' }
+  | { readonly state: 'waiting'; readonly retryInMs: number }
+  | { readonly state: 'ended'; readonly text: string };
 
 /** What is on the screen, five times a second. */
 export interface ScreenReport {
@@ -47,10 +47,10 @@ export interface ScreenReport {
 }
 
 export type ToSpeaker =
-  | ({ readonly kind: "block" } & SoundBlock)
-  | { readonly kind: "clear" }
+  | ({ readonly kind: 'block' } & SoundBlock)
+  | { readonly kind: 'clear' }
   /** At `contextS` of the audio context, the sample that reaches the ear is that of `epochMs`. */
-  | { readonly kind: "clock"; readonly contextS: number; readonly epochMs: number };
+  | { readonly kind: 'clock'; readonly contextS: number; readonly epochMs: number };
 
 export interface FromSpeaker {
   readonly skewMs: number | null;

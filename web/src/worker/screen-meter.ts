@@ -1,6 +1,6 @@
 /** Counts what is on the screen. */
 
-import type { Picture } from "../media/pictures";
+import type { Picture } from '../media/pictures';
 
 const WINDOW_MS = 1_000;
 /** A gap in the numbers longer than this is a jump of the stream, not so many lost pictures. */

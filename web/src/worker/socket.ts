@@ -1,11 +1,11 @@
 /** The connection to the program. */
 
-import { DecodeError } from "../protocol/checks";
-import { decodeMediaUnit, type MediaUnit } from "../protocol/media-unit";
-import { decodeProgramMessage, PROTOCOL_VERSION, type ProgramMessage } from "../protocol/program";
-import { encodeRequest, type PageRequest } from "../protocol/requests";
-import { Backoff } from "./backoff";
-import type { Connection } from "./messages";
+import { DecodeError } from '../protocol/checks';
+import { decodeMediaUnit, type MediaUnit } from '../protocol/media-unit';
+import { decodeProgramMessage, PROTOCOL_VERSION, type ProgramMessage } from '../protocol/program';
+import { encodeRequest, type PageRequest } from '../protocol/requests';
+import { Backoff } from './backoff';
+import type { Connection } from './messages';
 
 export interface SocketUser {
   onConnection(connection: Connection): void;
@@ -30,11 +30,11 @@ export class ProgramSocket {
   }
 
   open(): void {
-    this.#user.onConnection({ state: "connecting" });
+    this.#user.onConnection({ state: 'connecting' });
     this.#broken = false;
     const socket = new WebSocket(this.#url);
-    socket.binaryType = "arraybuffer";
-    socket.onopen = () => this.#user.onConnection({ state: "open" });
+    socket.binaryType = 'arraybuffer';
+    socket.onopen = () => this.#user.onConnection({ state: 'open' });
     socket.onmessage = ({ data }) => this.#receive(data);
     socket.onclose = () => this.#retry();
     this.#socket = socket;
@@ -51,7 +51,7 @@ export class ProgramSocket {
     try {
       if (data instanceof ArrayBuffer) {
         this.#user.onUnit(decodeMediaUnit(data));
-      } else if (typeof data === "string") {
+      } else if (typeof data === 'string') {
         this.#take(decodeProgramMessage(data));
       }
     } catch (error) {
@@ -66,7 +66,7 @@ export class ProgramSocket {
     if (message === null) {
       return;
     }
-    if (message.type === "hello") {
+    if (message.type === 'hello') {
       this.#backoff.reset();
       if (message.body.protocol !== PROTOCOL_VERSION) {
         this.#end(
@@ -75,7 +75,7 @@ export class ProgramSocket {
         return;
       }
     }
-    if (message.type === "ended") {
+    if (message.type === 'ended') {
       this.#end(message.body.text);
       return;
     }
@@ -84,7 +84,7 @@ export class ProgramSocket {
 
   #end(text: string): void {
     this.#ended = true;
-    this.#user.onConnection({ state: "ended", text });
+    this.#user.onConnection({ state: 'ended', text });
     this.#socket?.close();
   }
 
@@ -94,7 +94,7 @@ export class ProgramSocket {
       return;
     }
     const retryInMs = this.#backoff.next();
-    this.#user.onConnection({ state: "waiting", retryInMs });
+    this.#user.onConnection({ state: 'waiting', retryInMs });
     setTimeout(() => this.open(), retryInMs);
   }
 

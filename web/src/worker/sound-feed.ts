@@ -1,10 +1,10 @@
 /** Decodes sound and hands it to the sound output. */
 
-import type { Cushion } from "../media/cushion";
-import type { ProgramClock } from "../media/program-clock";
-import type { MediaUnit } from "../protocol/media-unit";
-import type { AudioFormat } from "../protocol/program";
-import type { ToSpeaker } from "./messages";
+import type { Cushion } from '../media/cushion';
+import type { ProgramClock } from '../media/program-clock';
+import type { MediaUnit } from '../protocol/media-unit';
+import type { AudioFormat } from '../protocol/program';
+import type { ToSpeaker } from './messages';
 
 export class SoundFeed {
   readonly #clock: ProgramClock;
@@ -26,7 +26,7 @@ export class SoundFeed {
     this.#format = format;
     this.decoded = 0;
     this.decodeErrors = 0;
-    this.#tell({ kind: "clear" });
+    this.#tell({ kind: 'clear' });
   }
 
   /** Without a port nothing is decoded. */
@@ -39,7 +39,7 @@ export class SoundFeed {
     const decoder = this.#port === null ? null : this.#openDecoder();
     try {
       decoder?.decode(
-        new EncodedAudioChunk({ type: "key", timestamp: unit.playAtUs, data: unit.payload }),
+        new EncodedAudioChunk({ type: 'key', timestamp: unit.playAtUs, data: unit.payload }),
       );
     } catch {
       this.#failed();
@@ -47,7 +47,7 @@ export class SoundFeed {
   }
 
   #openDecoder(): AudioDecoder | null {
-    if (this.#decoder !== null || this.#format === null || typeof AudioDecoder === "undefined") {
+    if (this.#decoder !== null || this.#format === null || typeof AudioDecoder === 'undefined') {
       return this.#decoder;
     }
     const decoder = new AudioDecoder({
@@ -68,13 +68,13 @@ export class SoundFeed {
     this.decoded += 1;
     const channels = Array.from({ length: data.numberOfChannels }, (_, planeIndex) => {
       const samples = new Float32Array(data.numberOfFrames);
-      data.copyTo(samples, { planeIndex, format: "f32-planar" });
+      data.copyTo(samples, { planeIndex, format: 'f32-planar' });
       return samples;
     });
     const dueMs = this.#clock.toLocalMs(data.timestamp) + this.#cushion.ms;
     const { sampleRate } = data;
     data.close();
-    this.#tell({ kind: "block", dueMs, sampleRate, channels });
+    this.#tell({ kind: 'block', dueMs, sampleRate, channels });
   }
 
   /** Every audio frame can be decoded by itself: a new decoder goes on with the next one. */
@@ -84,14 +84,14 @@ export class SoundFeed {
   }
 
   #closeDecoder(): void {
-    if (this.#decoder !== null && this.#decoder.state !== "closed") {
+    if (this.#decoder !== null && this.#decoder.state !== 'closed') {
       this.#decoder.close();
     }
     this.#decoder = null;
   }
 
   #tell(message: ToSpeaker): void {
-    const buffers = message.kind === "block" ? message.channels.map(({ buffer }) => buffer) : [];
+    const buffers = message.kind === 'block' ? message.channels.map(({ buffer }) => buffer) : [];
     this.#port?.postMessage(message, buffers);
   }
 }

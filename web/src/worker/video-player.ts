@@ -1,14 +1,14 @@
 /** Decodes pictures and puts each on the canvas at its time. */
 
-import { Cushion } from "../media/cushion";
-import { DisplayQueue, type Waiting } from "../media/display-queue";
-import { GapMeter } from "../media/gap-meter";
-import { nowMs } from "../media/now";
-import { type Picture, PictureAssembler } from "../media/pictures";
-import type { ProgramClock } from "../media/program-clock";
-import type { MediaUnit } from "../protocol/media-unit";
-import type { VideoFormat } from "../protocol/program";
-import { ScreenMeter } from "./screen-meter";
+import { Cushion } from '../media/cushion';
+import { DisplayQueue, type Waiting } from '../media/display-queue';
+import { GapMeter } from '../media/gap-meter';
+import { nowMs } from '../media/now';
+import { type Picture, PictureAssembler } from '../media/pictures';
+import type { ProgramClock } from '../media/program-clock';
+import type { MediaUnit } from '../protocol/media-unit';
+import type { VideoFormat } from '../protocol/program';
+import { ScreenMeter } from './screen-meter';
 
 /** The decoder holds few pictures; what it does not return is forgotten. */
 const DECODING_MAX = 64;
@@ -39,9 +39,9 @@ export class VideoPlayer {
   #displayLateMs = 0;
 
   constructor(canvas: OffscreenCanvas, clock: ProgramClock, problem: (text: string) => void) {
-    const context = canvas.getContext("2d", { alpha: false });
+    const context = canvas.getContext('2d', { alpha: false });
     if (context === null) {
-      throw new Error("the canvas gives no 2d context");
+      throw new Error('the canvas gives no 2d context');
     }
     this.#canvas = canvas;
     this.#context = context;
@@ -83,9 +83,9 @@ export class VideoPlayer {
   }
 
   async #checkSupport(format: VideoFormat): Promise<void> {
-    if (typeof VideoDecoder === "undefined") {
+    if (typeof VideoDecoder === 'undefined') {
       this.#problem(
-        "This browser has no WebCodecs here, so that it cannot play the video. Use a current Chromium, Firefox or Safari, at the address that the program printed.",
+        'This browser has no WebCodecs here, so that it cannot play the video. Use a current Chromium, Firefox or Safari, at the address that the program printed.',
       );
       return;
     }
@@ -115,7 +115,7 @@ export class VideoPlayer {
     try {
       decoder.decode(
         new EncodedVideoChunk({
-          type: picture.key ? "key" : "delta",
+          type: picture.key ? 'key' : 'delta',
           timestamp: this.#tick,
           data: picture.data,
         }),
@@ -126,7 +126,7 @@ export class VideoPlayer {
   }
 
   #openDecoder(): VideoDecoder | null {
-    if (this.#decoder !== null || this.#format === null || typeof VideoDecoder === "undefined") {
+    if (this.#decoder !== null || this.#format === null || typeof VideoDecoder === 'undefined') {
       return this.#decoder;
     }
     const decoder = new VideoDecoder({
@@ -164,7 +164,7 @@ export class VideoPlayer {
   }
 
   #dropDecoder(): void {
-    if (this.#decoder !== null && this.#decoder.state !== "closed") {
+    if (this.#decoder !== null && this.#decoder.state !== 'closed') {
       this.#decoder.close();
     }
     this.#decoder = null;

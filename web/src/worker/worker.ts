@@ -1,13 +1,13 @@
 /** The page's worker: socket, decoders and canvas, so that the main thread only draws the interface. */
 
-import { nowMs } from "../media/now";
-import { ProgramClock } from "../media/program-clock";
-import type { MediaUnit } from "../protocol/media-unit";
-import type { ProgramMessage } from "../protocol/program";
-import type { FromWorker, ToWorker } from "./messages";
-import { ProgramSocket } from "./socket";
-import { SoundFeed } from "./sound-feed";
-import { VideoPlayer } from "./video-player";
+import { nowMs } from '../media/now';
+import { ProgramClock } from '../media/program-clock';
+import type { MediaUnit } from '../protocol/media-unit';
+import type { ProgramMessage } from '../protocol/program';
+import type { FromWorker, ToWorker } from './messages';
+import { ProgramSocket } from './socket';
+import { SoundFeed } from './sound-feed';
+import { VideoPlayer } from './video-player';
 
 const SCREEN_REPORT_MS = 200;
 const PAGE_STATS_MS = 1_000;
@@ -20,49 +20,49 @@ class Player {
   #soundSkewMs: number | null = null;
 
   constructor(socketUrl: string, canvas: OffscreenCanvas) {
-    this.#video = new VideoPlayer(canvas, this.#clock, (text) => tell({ kind: "problem", text }));
+    this.#video = new VideoPlayer(canvas, this.#clock, (text) => tell({ kind: 'problem', text }));
     this.#sound = new SoundFeed(this.#clock, this.#video.cushion);
     this.#socket = new ProgramSocket(socketUrl, {
-      onConnection: (connection) => tell({ kind: "connection", connection }),
+      onConnection: (connection) => tell({ kind: 'connection', connection }),
       onMessage: (message) => this.#onMessage(message),
       onUnit: (unit) => this.#onUnit(unit),
       onBroken: (why) =>
-        tell({ kind: "problem", text: `The program sent something unreadable: ${why}.` }),
+        tell({ kind: 'problem', text: `The program sent something unreadable: ${why}.` }),
     });
     this.#socket.open();
     setInterval(() => this.#reportScreen(), SCREEN_REPORT_MS);
     setInterval(() => this.#reportToProgram(), PAGE_STATS_MS);
   }
 
-  on(message: Exclude<ToWorker, { kind: "start" }>): void {
+  on(message: Exclude<ToWorker, { kind: 'start' }>): void {
     switch (message.kind) {
-      case "request":
+      case 'request':
         this.#socket.send(message.request);
         return;
-      case "sound":
+      case 'sound':
         this.#soundSkewMs = null;
         this.#sound.connect(message.port);
         return;
-      case "skew":
+      case 'skew':
         this.#soundSkewMs = message.skewMs;
     }
   }
 
   #onMessage(message: ProgramMessage): void {
-    if (message.type === "hello") {
+    if (message.type === 'hello') {
       this.#clock.reset();
       this.#clock.observe(message.body.now_us, nowMs());
       this.#video.restart(message.body.video);
       this.#sound.restart(message.body.audio);
     }
-    if (message.type === "stats") {
+    if (message.type === 'stats') {
       this.#clock.observe(message.body.now_us, nowMs());
     }
-    tell({ kind: "message", message });
+    tell({ kind: 'message', message });
   }
 
   #onUnit(unit: MediaUnit): void {
-    if (unit.track === "video") {
+    if (unit.track === 'video') {
       this.#video.push(unit);
     } else {
       this.#sound.push(unit);
@@ -72,7 +72,7 @@ class Player {
   #reportScreen(): void {
     const { meter } = this.#video;
     tell({
-      kind: "screen",
+      kind: 'screen',
       report: {
         displayed: meter.displayed,
         dropped: this.#video.dropped,
@@ -91,7 +91,7 @@ class Player {
   #reportToProgram(): void {
     const { meter } = this.#video;
     this.#socket.send({
-      type: "page_stats",
+      type: 'page_stats',
       decoded: meter.decoded,
       displayed: meter.displayed,
       dropped: this.#video.dropped,
@@ -110,7 +110,7 @@ class Player {
 let player: Player | null = null;
 
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
-  if (data.kind === "start") {
+  if (data.kind === 'start') {
     player = new Player(data.socketUrl, data.canvas);
   } else {
     player?.on(data);

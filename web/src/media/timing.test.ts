@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { Cushion } from './cushion';
+import { DisplayQueue, WAITING_MAX } from './display-queue';
+import { GapMeter } from './gap-meter';
+import { ProgramClock } from './program-clock';
+
+describe("the program's clock", () => {
+  it('is known best from the message that took the least time', () => {
+    const clock = new ProgramClock();
+    clock.observe(1_000_000, 5_030);
+    clock.observe(1_200_000, 5_205);
+    clock.observe(1_400_000, 5_460);
+    expect(clock.toLocalMs(2_000_000)).toBe(6_005);
+  });
+
+  it('forgets after 30 s, so that a drift is followed', () => {
+    const clock = new ProgramClock();
+    clock.observe(0, 1_000);
+    clock.observe(31_000_000, 32_004);
+    expect(clock.toLocalMs(0)).toBe(1_004);
+  });
+});
+
+describe('the cushion', () => {
+  it('grows at once with a late picture and shrinks slowly', () => {
+    const cushion = new Cushion();
+    cushion.observe(5, 0);
+    expect(cushion.ms).toBe(20);
+    cushion.observe(60, 1_000);
+    expect(cushion.ms).toBe(68);
+    cushion.observe(5, 2_000);
+    expect(cushion.ms).toBe(64);
+    cushion.observe(5, 60_000);
+    expect(cushion.ms).toBe(20);
+  });
+
+  it('has a bound', () => {
+    const cushion = new Cushion();
+    cushion.observe(10_000, 0);
+    expect(cushion.ms).toBe(150);
+  });
+});
+
+describe('the display queue', () => {
+  it('gives the newest due picture and drops those before it', () => {
+    const closed: number[] = [];
+    const queue = new DisplayQueue();
+    for (const dueMs of [10, 30, 20, 40]) {
+      queue.push({ dueMs, close: () => closed.push(dueMs) });
+    }
+    expect(queue.takeDue(9)).toBeNull();
+    expect(queue.takeDue(30)?.dueMs).toBe(30);
+    expect(closed).toEqual([10, 20]);
+    expect(queue.dropped).toBe(2);
+    expect(queue.takeDue(39)).toBeNull();
+    expect(queue.takeDue(40)?.dueMs).toBe(40);
+  });
+
+  it('closes the oldest picture when it is full, as on a hidden page', () => {
+    const closed: number[] = [];
+    const queue = new DisplayQueue();
+    for (let dueMs = 0; dueMs <= WAITING_MAX; dueMs++) {
+      queue.push({ dueMs, close: () => closed.push(dueMs) });
+    }
+    expect(closed).toEqual([0]);
+  });
+
+  it('closes all when cleared', () => {
+    let closed = 0;
+    const queue = new DisplayQueue();
+    queue.push({ dueMs: 1, close: () => closed++ });
+    queue.push({ dueMs: 2, close: () => closed++ });
+    queue.clear();
+    expect(closed).toBe(2);
+    expect(queue.takeDue(10)).toBeNull();
+  });
+});
+
+describe('the gap meter', () => {
+  it('knows nothing before the first picture', () => {
+    expect(new GapMeter().longestMs(5_000)).toBeNull();
+  });
+
+  it('tells the longest gap of the last 10 s', () => {
+    const meter = new GapMeter();
+    for (const atMs of [0, 40, 340, 380, 420]) {
+      meter.shown(atMs);
+    }
+    expect(meter.longestMs(430)).toBe(300);
+    meter.shown(10_300);
+    meter.shown(10_345);
+    expect(meter.longestMs(20_310)).toBe(9_965);
+  });
+
+  it('counts a gap that still lasts', () => {
+    const meter = new GapMeter();
+    meter.shown(0);
+    meter.shown(40);
+    expect(meter.longestMs(2_040)).toBe(2_000);
+  });
+});

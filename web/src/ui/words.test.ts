@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { Store } from '../state/store';
+import * as format from './format';
+import { statusOf } from './status';
+import { logarithmicStops, nearestStop, squaredStops } from './stops';
+
+describe('a number', () => {
+  it.each([
+    [0, '0 kbit/s'],
+    [999.4, '999 kbit/s'],
+    [999.5, '1.00 Mbit/s'],
+    [9_994, '9.99 Mbit/s'],
+    [9_996, '10.0 Mbit/s'],
+    [99_960, '100 Mbit/s'],
+  ])('%d kbit/s keeps three digits: %s', (kbps, words) => {
+    expect(format.words(format.rate(kbps))).toBe(words);
+  });
+
+  it.each([
+    [format.milliseconds(9.96), '10.0 ms'],
+    [format.milliseconds(99.96), '100 ms'],
+    [format.signedMilliseconds(-3.21), '−3.2 ms'],
+    [format.signedMilliseconds(3.21), '+3.2 ms'],
+    [format.bytes(48_000), '48.0 kB'],
+    [format.bytes(1_500_000), '1.50 MB'],
+    [format.percent(0.54), '0.5 %'],
+    [format.percent(12.4), '12 %'],
+    [format.percent(null), '– '],
+  ])('%j is %s', (quantity, words) => {
+    expect(format.words(quantity)).toBe(words);
+  });
+
+  it('has thin spaces between its thousands', () => {
+    expect(format.whole(1_234_567)).toBe('1\u2009234\u2009567');
+    expect(format.whole(999)).toBe('999');
+    expect(format.whole(null)).toBe('–');
+  });
+
+  it('is a time with minutes', () => {
+    expect(format.clock(0.9)).toBe('0:00');
+    expect(format.clock(61)).toBe('1:01');
+    expect(format.clock(-5)).toBe('0:00');
+  });
+});
+
+describe('the stops of a slider', () => {
+  const rates = logarithmicStops([100, 100_000]);
+  const losses = squaredStops([0, 50], 0.1);
+
+  it('begin and end with the range and grow', () => {
+    for (const stops of [rates, losses]) {
+      expect(stops.every((stop, index) => index === 0 || stop > (stops[index - 1] ?? 0))).toBe(
+        true,
+      );
+    }
+    expect([rates[0], rates.at(-1)]).toEqual([100, 100_000]);
+    expect([losses[0], losses.at(-1)]).toEqual([0, 50]);
+  });
+
+  it('have at most two digits that count, in whole steps', () => {
+    expect(losses.slice(0, 4)).toEqual([0, 0.1, 0.2, 0.3]);
+    expect(rates.every((rate) => Number(rate.toPrecision(2)) === rate)).toBe(true);
+  });
+
+  it('show the nearest one for a value between two or outside', () => {
+    expect(losses[nearestStop(losses, 0.12)]).toBe(0.1);
+    expect(nearestStop(losses, 0)).toBe(0);
+    expect(nearestStop(losses, 99)).toBe(losses.length - 1);
+    expect(nearestStop(rates, 1)).toBe(0);
+  });
+});
+
+describe('the status', () => {
+  it('counts down to the next attempt', () => {
+    const store = new Store();
+    store.onConnection({ state: 'waiting', retryInMs: 4_000 }, 10_000);
+    expect(statusOf(store, 10_100).short).toBe('Trying again in 4 s');
+    expect(statusOf(store, 13_500).short).toBe('Trying again in 1 s');
+    expect(statusOf(store, 14_500).short).toBe('Trying again in 0 s');
+  });
+
+  it("gives the program's last words when the stream has ended", () => {
+    const store = new Store();
+    store.onConnection({ state: 'ended', text: 'The sender ended the stream.' }, 0);
+    expect(statusOf(store, 0).long).toBe('The sender ended the stream.');
+  });
+
+  it('tells why the peer is being waited for', () => {
+    const store = new Store();
+    store.onConnection({ state: 'open' }, 0);
+    const body = { in_s: 3, why: 'The sender has not answered for 5 s.' };
+    store.onMessage({ type: 'reconnecting', body }, 0);
+    expect(statusOf(store, 500).long).toBe(
+      'The sender has not answered for 5 s. Trying again in 3 s.',
+    );
+    expect(statusOf(store, 5_000).long).toBe('The sender has not answered for 5 s. Trying now.');
+  });
+});
