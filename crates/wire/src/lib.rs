@@ -4,8 +4,8 @@
 //! The crate keeps no state and knows no procedures: whether a chunk is welcome is for the
 //! association to say.
 //!
-//! It covers RFC 9260 with the reserved ECN fields, RFC 3758 (FORWARD TSN) and the error cause for
-//! UDP encapsulation (RFC 6951).
+//! It covers RFC 9260 with its reserved ECN fields, RFC 3758 (FORWARD TSN), and the error cause
+//! that draft-tuexen-tsvwg-sctp-udp-encaps-cons adds to RFC 6951 (UDP encapsulation).
 //!
 //! ```
 //! use anabranch_wire::{

@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn linux_refuses_a_restart_from_a_new_port() {
-        // Sent after an INIT from port 9901 on an association with port 9900.
+        // The association used port 9900, the INIT came from 9901: Linux writes the new port first.
         let cause = ErrorCause::NewEncapsulationPort { current: 9901, new: 9900 };
         assert_cause(&hex("000e0008 26ad26ac"), cause);
     }

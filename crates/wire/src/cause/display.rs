@@ -49,7 +49,10 @@ impl fmt::Display for ErrorCause<'_> {
                 write!(f, "the protocol was violated: {}", Text(information))
             }
             Self::NewEncapsulationPort { current, new } => {
-                write!(f, "a restart came from UDP port {new}, the association uses {current}")
+                write!(
+                    f,
+                    "a restart changed the UDP encapsulation port: current {current}, new {new}"
+                )
             }
             Self::Unknown { code, value } => write!(f, "{code}: {}", Text(value)),
         }
@@ -150,7 +153,7 @@ mod tests {
             ),
             (
                 ErrorCause::NewEncapsulationPort { current: 9900, new: 9901 },
-                "a restart came from UDP port 9901, the association uses 9900",
+                "a restart changed the UDP encapsulation port: current 9900, new 9901",
             ),
             (ErrorCause::Unknown { code: CauseCode(160), value: b"" }, r#"code 160: """#),
         ] {

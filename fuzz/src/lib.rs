@@ -1,0 +1,8 @@
+//! What the fuzz targets check, one module for each crate under test.
+//!
+//! A target runs with `cargo +nightly fuzz run wire_packet`. What it finds is minimized into
+//! `corpus/`, which the crate under test replays in its own tests.
+
+#![forbid(unsafe_code)]
+
+pub mod wire;
