@@ -1,0 +1,188 @@
+//! Heartbeats, error counters and the states of paths (RFC 9260 sections 5.4 and 8, RFC 7829).
+
+use std::time::Duration;
+
+use anabranch_sansio::Time;
+use anabranch_wire::{Heartbeat, HeartbeatAck};
+
+use super::control::Bundling;
+use super::{Association, State};
+use crate::event::{CloseReason, Event, TraceKind};
+use crate::path::{PathId, PathState};
+
+/// The Heartbeat Information that we send: path (1 byte), nonce (8 bytes).
+const INFO_LEN: usize = 9;
+
+impl Association {
+    /// Begins to watch a path: at once if it is not confirmed or not the one that data takes.
+    ///
+    /// RFC 9260 section 5.4: "These probing procedures are started when an association moves to the
+    /// ESTABLISHED state". A confirmed path that is idle is probed as well, because a peer behind
+    /// a NAT learns of it only by a packet.
+    pub(super) fn start_heartbeats(&mut self, now: Time, path: PathId) {
+        let at_once = path != self.paths.current() || !self.paths.at(path).is_confirmed();
+        let delay = if at_once { Duration::ZERO } else { self.idle_period(path) };
+        self.paths.at_mut(path).heartbeat.timer = Some(now + delay);
+    }
+
+    /// RFC 9260 section 8.3: "it is RECOMMENDED that a HEARTBEAT chunk is sent once per RTO of that
+    /// destination address plus the protocol parameter 'HB.interval', with jittering of +/- 50% of
+    /// the RTO value".
+    fn idle_period(&mut self, path: PathId) -> Duration {
+        let rto = self.paths.at(path).rtt.rto();
+        let jitter = rto.mul_f64(0.5 + self.rng.unit());
+        self.config.heartbeat_interval + jitter
+    }
+
+    pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathId) {
+        if !self.sends_heartbeats() {
+            self.paths.at_mut(path).heartbeat.timer = None;
+            return;
+        }
+        if self.paths.at(path).heartbeat.awaits_answer {
+            return self.on_heartbeat_unanswered(now, path);
+        }
+        // RFC 9260 section 8.3: a path is idle "if no new chunk that can be used for updating path
+        // RTT ... and no HEARTBEAT chunk has been sent to it within the current heartbeat period".
+        let interval = self.config.heartbeat_interval;
+        let busy_until = self.paths.at(path).last_data_sent.map(|sent| sent + interval);
+        let is_active = self.paths.at(path).state == PathState::Active;
+        if let Some(until) = busy_until.filter(|until| is_active && *until > now) {
+            self.paths.at_mut(path).heartbeat.timer = Some(until);
+            return;
+        }
+        self.send_heartbeat(now, path);
+    }
+
+    /// RFC 9260 section 8.3: "The sending of HEARTBEAT chunks MAY begin upon reaching the ESTABLISHED
+    /// state and is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk."
+    const fn sends_heartbeats(&self) -> bool {
+        matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
+    }
+
+    fn send_heartbeat(&mut self, now: Time, path: PathId) {
+        let nonce = self.rng.next_u64();
+        let mut info = [path.0; INFO_LEN];
+        info[1..].copy_from_slice(&nonce.to_be_bytes());
+        let rto = self.paths.at(path).rtt.rto();
+        let target = self.paths.at_mut(path);
+        target.heartbeat.on_sent(now, nonce);
+        target.heartbeat.timer = Some(now + rto);
+        target.stats.heartbeats_sent += 1;
+        self.queue_control(path, Bundling::Bundled, &Heartbeat { info: &info });
+    }
+
+    /// A heartbeat was not answered within the RTO.
+    fn on_heartbeat_unanswered(&mut self, now: Time, path: PathId) {
+        // RFC 9260 section 8.1: "Unacknowledged HEARTBEAT chunks observed on paths different from the
+        // path currently used for data transfer SHOULD NOT increment the association error counter".
+        let counts = path == self.paths.current();
+        self.paths.at_mut(path).heartbeat.awaits_answer = false;
+        self.paths.at_mut(path).rtt.back_off();
+        self.on_path_error(now, path, counts);
+        if self.is_closed() {
+            return;
+        }
+        // RFC 7829 section 4.3: heartbeats go to a potentially failed path once per RTO; RFC 9260
+        // section 5.4: "In each RTO, a probe MAY be sent on an active UNCONFIRMED path ... If during
+        // this probing the path becomes inactive, this rate is lowered to the normal HEARTBEAT rate."
+        let errors = self.paths.at(path).error_count;
+        if errors <= self.config.path_max_retrans {
+            return self.send_heartbeat(now, path);
+        }
+        let period = self.idle_period(path);
+        self.paths.at_mut(path).heartbeat.timer = Some(now + period);
+    }
+
+    pub(super) fn on_heartbeat(&mut self, path: PathId, heartbeat: &Heartbeat<'_>) {
+        // RFC 9260 section 8.3: a HEARTBEAT is answered "after entering the COOKIE-ECHOED state
+        // (sender of the INIT chunk) or the ESTABLISHED state (receiver of the INIT chunk), up until
+        // reaching the SHUTDOWN-SENT state ... or the SHUTDOWN-ACK-SENT state".
+        let answers = match self.state {
+            State::CookieEchoed(_)
+            | State::Established
+            | State::ShutdownPending
+            | State::ShutdownReceived => true,
+            State::CookieWait(_)
+            | State::ShutdownSent(_)
+            | State::ShutdownAckSent(_)
+            | State::Closed => false,
+        };
+        if answers {
+            self.queue_control(path, Bundling::Bundled, &HeartbeatAck { info: heartbeat.info });
+        }
+    }
+
+    pub(super) fn on_heartbeat_ack(&mut self, now: Time, ack: &HeartbeatAck<'_>) {
+        let Ok(&[path, ref nonce @ ..]) = <&[u8; INFO_LEN]>::try_from(ack.info) else { return };
+        let path = PathId(path);
+        if self.paths.lookup(path).is_none() {
+            return;
+        }
+        let target = self.paths.at_mut(path);
+        let Some(sent) = target.heartbeat.on_answer(u64::from_be_bytes(*nonce)) else { return };
+        target.stats.heartbeats_acked += 1;
+        target.rtt.on_sample(now - sent);
+        // RFC 9260 section 8.1: "The receiver of the HEARTBEAT ACK chunk MAY choose not to clear the
+        // counter if there is outstanding data on the association."
+        if self.outstanding.is_empty() {
+            self.error_count = 0;
+        }
+        self.on_path_success(now, path);
+        let period = self.idle_period(path);
+        self.paths.at_mut(path).heartbeat.timer = Some(now + period);
+    }
+
+    /// RFC 9260 section 8.2: the path did not answer once more.
+    pub(super) fn on_path_error(&mut self, now: Time, path: PathId, counts_for_peer: bool) {
+        if counts_for_peer {
+            self.error_count += 1;
+        }
+        if self.error_count > self.config.association_max_retrans {
+            return self.close(CloseReason::PeerUnreachable);
+        }
+        let target = self.paths.at_mut(path);
+        // "the endpoint SHOULD continue sending HEARTBEAT chunks on this destination address but
+        // SHOULD stop increasing the counter."
+        target.error_count = (target.error_count + 1).min(self.config.path_max_retrans + 1);
+        let state = match target.error_count {
+            _ if target.state == PathState::Unconfirmed => PathState::Unconfirmed,
+            errors if errors > self.config.path_max_retrans => PathState::Inactive,
+            // RFC 7829 section 4.3: "When the error counter ... exceeds PotentiallyFailed.Max.Retrans
+            // ..., the endpoint MUST mark the destination transport address as Potentially Failed".
+            errors if errors > self.config.potentially_failed_max_retrans => {
+                PathState::PotentiallyFailed
+            }
+            _ => target.state,
+        };
+        self.set_path_state(now, path, state);
+        // What failed while it carried data is probed from now on, not only when it is idle.
+        let rto = self.paths.at(path).rtt.rto();
+        let heartbeat = &mut self.paths.at_mut(path).heartbeat;
+        if state == PathState::PotentiallyFailed && !heartbeat.awaits_answer {
+            heartbeat.timer = Some(heartbeat.timer.map_or(now + rto, |at| at.min(now + rto)));
+        }
+    }
+
+    /// The path answered.
+    pub(super) fn on_path_success(&mut self, now: Time, path: PathId) {
+        self.paths.at_mut(path).error_count = 0;
+        self.set_path_state(now, path, PathState::Active);
+    }
+
+    fn set_path_state(&mut self, now: Time, path: PathId, to: PathState) {
+        let from = std::mem::replace(&mut self.paths.at_mut(path).state, to);
+        if from != to {
+            self.events.push_back(Event::PathStateChanged { path, from, to });
+            self.trace(now, TraceKind::PathState { path, state: to });
+        }
+    }
+
+    /// Moves data to the best path there is.
+    pub(super) fn reselect_path(&mut self) {
+        let from = self.paths.current();
+        if let Some(to) = self.paths.reselect() {
+            self.events.push_back(Event::DataPathChanged { from, to });
+        }
+    }
+}

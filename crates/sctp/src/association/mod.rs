@@ -1,0 +1,372 @@
+//! An association: a thin dispatcher over parts that own their state.
+//!
+//! One file per procedure: [`handshake`] sets the association up, [`transfer`] moves data,
+//! [`liveness`] watches the paths, [`shutdown`] ends it, [`transmit`] writes packets, [`control`]
+//! keeps the control chunks that wait to be written.
+
+mod control;
+mod handshake;
+mod liveness;
+mod report;
+mod shutdown;
+mod transfer;
+mod transmit;
+
+use std::collections::VecDeque;
+
+use anabranch_sansio::{FourTuple, Rng, Time, Transmit, Wakeup};
+use anabranch_wire::{Chunk, Packet, StreamId, VerificationTag};
+
+use crate::config::AssociationConfig;
+use crate::error::SendError;
+use crate::event::{CloseReason, Event, TraceEvent, TraceKind};
+use crate::path::{PathId, PathSet};
+use crate::receive::{IncomingMessage, Receiver};
+use crate::send::{MessageQueue, OutgoingMessage, Outstanding};
+use crate::stats::{AssociationStats, StreamStats};
+
+use control::ControlQueue;
+pub(crate) use handshake::{CookieEchoCase, TieTags, refusal_cause};
+use handshake::{CookieEchoed, CookieWait};
+use shutdown::ShutdownTimer;
+use transfer::Window;
+
+/// The two SCTP ports and the two verification tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) local_port: u16,
+    pub(crate) peer_port: u16,
+    /// What the peer puts into its packets.
+    pub(crate) local_tag: VerificationTag,
+    /// What we put into ours; 0 until the peer announced it.
+    pub(crate) peer_tag: VerificationTag,
+}
+
+/// RFC 9260 section 4, figure 3. A state holds what exists only in it.
+#[derive(Debug)]
+enum State {
+    CookieWait(CookieWait),
+    CookieEchoed(CookieEchoed),
+    Established,
+    ShutdownPending,
+    ShutdownSent(ShutdownTimer),
+    ShutdownReceived,
+    ShutdownAckSent(ShutdownTimer),
+    Closed,
+}
+
+impl State {
+    /// Whether data may be sent (RFC 9260 section 6).
+    const fn may_send_data(&self) -> bool {
+        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived)
+    }
+
+    /// Whether data is taken (RFC 9260 section 6).
+    const fn may_receive_data(&self) -> bool {
+        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownSent(_))
+    }
+
+    /// Whether the user may hand over messages. Before the handshake is done they wait.
+    const fn takes_messages(&self) -> bool {
+        matches!(self, Self::CookieWait(_) | Self::CookieEchoed(_) | Self::Established)
+    }
+}
+
+/// One association with a peer.
+#[derive(Debug)]
+pub struct Association {
+    config: AssociationConfig,
+    identity: Identity,
+    state: State,
+    rng: Rng,
+    /// Our addresses, as far as they are known, to pair with the peer's.
+    locals: Vec<std::net::SocketAddr>,
+    paths: PathSet,
+    queue: MessageQueue,
+    outstanding: Outstanding,
+    /// The peer's receive window.
+    window: Window,
+    /// Exists once the peer announced its initial TSN.
+    receiver: Option<Receiver>,
+    /// When a delayed SACK is due, and where the data came from.
+    sack_timer: Option<Time>,
+    sack_path: PathId,
+    control: ControlQueue,
+    events: VecDeque<Event>,
+    /// Whether [`Event::Readable`] was said and not all was read since.
+    readable_said: bool,
+    /// RFC 9260 section 8.1: consecutive retransmissions to the peer.
+    error_count: u32,
+    stats: AssociationStats,
+    trace: VecDeque<TraceEvent>,
+    /// Scratch space for gap blocks.
+    gap_blocks: Vec<anabranch_wire::GapAckBlock>,
+}
+
+impl Association {
+    /// Hands over a message. Before the handshake is done it waits; the peer gets it after.
+    ///
+    /// # Errors
+    ///
+    /// Says why the message was not taken; it can be handed over again later only after
+    /// [`SendError::BufferFull`].
+    pub fn send(&mut self, now: Time, message: OutgoingMessage) -> Result<(), SendError> {
+        if !self.state.takes_messages() {
+            return Err(SendError::Closing);
+        }
+        self.queue.push(now, message)?;
+        self.open_burst();
+        Ok(())
+    }
+
+    /// Takes the next message that is whole and in order. Reading makes room for more.
+    pub fn receive(&mut self) -> Option<IncomingMessage> {
+        let receiver = self.receiver.as_mut()?;
+        let message = receiver.pop();
+        if !receiver.has_message() {
+            self.readable_said = false;
+        }
+        if message.is_some() && receiver.window_update_is_due() {
+            receiver.tracker.demand_sack();
+        }
+        message
+    }
+
+    /// Sets the priority of a stream for the priority scheduler: 0 is served first, and is the
+    /// default. Returns false if there is no such stream.
+    pub fn set_stream_priority(&mut self, stream: StreamId, priority: u16) -> bool {
+        self.queue.set_priority(stream, priority)
+    }
+
+    /// Makes a path the primary one, which data takes while it is active. Returns false if there is
+    /// no such path.
+    pub fn set_primary(&mut self, path: PathId) -> bool {
+        if self.paths.lookup(path).is_none_or(|path| !path.is_confirmed()) {
+            return false;
+        }
+        self.paths.set_primary(path);
+        self.reselect_path();
+        true
+    }
+
+    /// Opens a further path to the peer; it carries data once a heartbeat was answered on it.
+    /// Returns `None` if there are too many.
+    pub fn open_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
+        self.add_path(now, tuple)
+    }
+
+    /// Whether the handshake is done and the association not yet ended.
+    #[must_use]
+    pub const fn is_established(&self) -> bool {
+        !matches!(self.state, State::CookieWait(_) | State::CookieEchoed(_) | State::Closed)
+    }
+
+    /// Whether the association ended.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed)
+    }
+
+    /// Streams that we may send on: 0 to one less.
+    #[must_use]
+    pub fn outbound_streams(&self) -> u16 {
+        self.queue.stream_count()
+    }
+
+    /// Bytes that wait in the send queue or are in flight.
+    #[must_use]
+    pub fn unacknowledged(&self) -> usize {
+        self.queue.queued() + self.outstanding.bytes_in_flight()
+    }
+
+    /// Whether all that was handed over is delivered or abandoned.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.queue.is_empty() && self.outstanding.is_empty()
+    }
+
+    /// Counters and the state of all paths.
+    #[must_use]
+    pub fn stats(&self) -> AssociationStats {
+        self.report()
+    }
+
+    /// What was sent on one stream.
+    #[must_use]
+    pub fn stream_stats(&self, stream: StreamId) -> Option<StreamStats> {
+        self.queue.stream_stats(stream).copied()
+    }
+
+    /// The next line of the trace, if `AssociationConfig::trace_events_max` is not 0. When nobody
+    /// reads, the oldest lines go.
+    pub fn poll_trace(&mut self) -> Option<TraceEvent> {
+        self.trace.pop_front()
+    }
+
+    pub(crate) const fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    pub(crate) fn path_tuples(&self) -> impl Iterator<Item = FourTuple> + '_ {
+        self.paths.iter().map(|path| path.tuple)
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Whether nothing is left to send or to say.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.is_closed() && self.control.is_empty() && self.events.is_empty()
+    }
+
+    /// Takes a packet that has our verification tag.
+    pub(crate) fn handle_packet(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        len: usize,
+    ) {
+        let Some(path) = self.arrival_path(now, tuple) else { return };
+        let counters = &mut self.paths.at_mut(path).stats;
+        counters.packets_received += 1;
+        counters.bytes_received += len as u64;
+        self.trace(now, TraceKind::PacketReceived { path, len });
+        self.on_sign_of_life(now);
+        self.open_burst();
+        let mut brought_data = false;
+        for chunk in packet.chunks() {
+            match chunk {
+                Ok(chunk) => {
+                    brought_data |= matches!(chunk, Chunk::Data(_) | Chunk::ForwardTsn(_));
+                    if !self.handle_chunk(now, path, &chunk) {
+                        break;
+                    }
+                }
+                Err(error) => self.on_malformed(error),
+            }
+            if self.is_closed() {
+                return;
+            }
+        }
+        if brought_data {
+            self.end_data_packet(now, path);
+        }
+        self.after_input(now);
+    }
+
+    /// Handles one chunk; false ends the packet.
+    fn handle_chunk(&mut self, now: Time, path: PathId, chunk: &Chunk<'_>) -> bool {
+        match chunk {
+            Chunk::Data(data) => self.on_data(now, path, data),
+            Chunk::Sack(sack) => self.on_sack(now, sack),
+            Chunk::ForwardTsn(forward) => self.on_forward_tsn(forward),
+            Chunk::Heartbeat(heartbeat) => self.on_heartbeat(path, heartbeat),
+            Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack),
+            Chunk::InitAck(init_ack) => self.on_init_ack(now, path, init_ack),
+            Chunk::CookieAck => self.on_cookie_ack(now),
+            Chunk::Error(error) => self.on_error(now, error),
+            Chunk::Abort(abort) => self.on_abort(abort),
+            Chunk::Shutdown(shutdown) => self.on_shutdown(now, path, shutdown),
+            Chunk::ShutdownAck => self.on_shutdown_ack(path),
+            Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
+            Chunk::Unknown(unknown) => return self.on_unknown_chunk(path, unknown),
+            // The endpoint handles INIT and COOKIE ECHO before an association sees the packet; ECN
+            // is not negotiated.
+            Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Ecne(_) | Chunk::Cwr(_) => {}
+        }
+        true
+    }
+
+    /// Acts on every timer that is due.
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        self.open_burst();
+        self.on_handshake_timer(now);
+        self.on_shutdown_timer(now);
+        if self.sack_timer.is_some_and(|at| at <= now) {
+            self.sack_timer = None;
+            if let Some(receiver) = self.receiver.as_mut() {
+                receiver.tracker.demand_sack();
+            }
+        }
+        self.expire_messages(now);
+        for path in self.paths.ids() {
+            if self.paths.at(path).t3_rtx.is_some_and(|at| at <= now) {
+                self.on_t3_rtx(now, path);
+            }
+            if self.paths.at(path).heartbeat.timer.is_some_and(|at| at <= now) {
+                self.on_heartbeat_timer(now, path);
+            }
+            if self.is_closed() {
+                return;
+            }
+        }
+        self.after_input(now);
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout) next.
+    pub(crate) fn poll_timeout(&self) -> Option<Wakeup> {
+        if self.is_closed() {
+            return None;
+        }
+        let own = [
+            self.handshake_timer().map(|at| (at, "T1")),
+            self.shutdown_timer(),
+            self.sack_timer.map(|at| (at, "SACK delay")),
+            self.outstanding.next_expiration().map(|at| (at, "message lifetime")),
+            self.paths.earliest_timer(),
+        ];
+        own.into_iter().flatten().min().map(|(at, why)| Wakeup { at, why })
+    }
+
+    /// Writes the next packet, or several of one size, to `buf`.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Time,
+        segments_max: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        self.write_packets(now, segments_max, buf)
+    }
+
+    /// What any input may have brought about.
+    fn after_input(&mut self, now: Time) {
+        self.settle_abandoned(now);
+        self.reselect_path();
+        self.advance_shutdown(now);
+        if self.queue.became_writable() {
+            self.events.push_back(Event::Writable);
+        }
+        let has_message = self.receiver.as_ref().is_some_and(Receiver::has_message);
+        if has_message && !self.readable_said {
+            self.readable_said = true;
+            self.events.push_back(Event::Readable);
+        }
+    }
+
+    /// Ends the association at once. What was received before can no longer be read.
+    fn close(&mut self, reason: CloseReason) {
+        if self.is_closed() {
+            return;
+        }
+        let stats = Box::new(self.report());
+        self.state = State::Closed;
+        self.sack_timer = None;
+        for path in self.paths.iter_mut() {
+            path.t3_rtx = None;
+            path.heartbeat.timer = None;
+        }
+        self.events.push_back(Event::Closed { reason, stats });
+    }
+
+    fn trace(&mut self, at: Time, kind: TraceKind) {
+        if self.config.trace_events_max == 0 {
+            return;
+        }
+        if self.trace.len() >= self.config.trace_events_max {
+            self.trace.pop_front();
+        }
+        self.trace.push_back(TraceEvent { at, kind });
+    }
+}

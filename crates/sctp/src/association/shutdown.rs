@@ -1,0 +1,304 @@
+//! Ending an association (RFC 9260 section 9).
+
+use std::time::Duration;
+
+use anabranch_sansio::Time;
+use anabranch_wire::{
+    Abort, EncodeChunk, ErrorCause, ErrorCauses, Shutdown, ShutdownAck, ShutdownComplete,
+};
+
+use super::control::Bundling;
+use super::{Association, State};
+use crate::event::{CloseReason, Event};
+use crate::path::PathId;
+use crate::sequence::extend;
+
+/// T2-shutdown and T5-shutdown-guard.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ShutdownTimer {
+    t2: Time,
+    rto: Duration,
+    retransmissions: u32,
+    /// RFC 9260 section 9.2: "it SHOULD be set to the RECOMMENDED value of 5 times 'RTO.Max'".
+    t5_guard: Time,
+}
+
+impl Association {
+    /// Ends the association in order: what was handed over is still delivered, then both sides
+    /// close. [`Event::Closed`] follows.
+    pub fn shutdown(&mut self, now: Time) {
+        match self.state {
+            State::Established => {
+                self.state = State::ShutdownPending;
+                self.advance_shutdown(now);
+            }
+            State::CookieWait(_) | State::CookieEchoed(_) => self.close(CloseReason::Aborted),
+            // RFC 9260 section 9.2: "Once an endpoint has reached the SHUTDOWN-RECEIVED state, it
+            // MUST ignore ULP shutdown requests".
+            State::ShutdownPending
+            | State::ShutdownSent(_)
+            | State::ShutdownReceived
+            | State::ShutdownAckSent(_)
+            | State::Closed => {}
+        }
+    }
+
+    /// Ends the association at once; undelivered data is dropped on both sides. The peer is told
+    /// `reason`.
+    pub fn abort(&mut self, reason: &str) {
+        if self.is_closed() {
+            return;
+        }
+        // RFC 9260 section 9.1: "If the association is aborted on request of the upper layer, a
+        // "User-Initiated Abort" error cause SHOULD be present in the ABORT chunk."
+        let mut causes = Vec::new();
+        ErrorCause::UserInitiatedAbort(truncate(reason)).encode(&mut causes);
+        self.send_abort(self.paths.current(), &causes);
+        self.close(CloseReason::Aborted);
+    }
+
+    /// The peer broke a rule that cannot be overlooked.
+    pub(super) fn abort_for(&mut self, cause: &ErrorCause<'_>, what: &str) {
+        let mut causes = Vec::new();
+        cause.encode(&mut causes);
+        self.send_abort(self.paths.current(), &causes);
+        self.close(CloseReason::PeerMisbehaved { what: what.to_owned() });
+    }
+
+    pub(super) fn send_abort(&mut self, path: PathId, causes: &[u8]) {
+        self.control.clear();
+        let tag = self.identity.peer_tag;
+        // Before the peer announced its tag it has nothing to abort.
+        if tag.0 == 0 {
+            return;
+        }
+        let abort = Abort { tag_reflected: false, causes: ErrorCauses::from_bytes(causes) };
+        self.queue_control(path, Bundling::Alone(tag), &abort);
+    }
+
+    /// RFC 9260 section 9.1: "the receiving endpoint MUST remove the association from its record and
+    /// SHOULD report the termination to its upper layer. If a "User-Initiated Abort" error cause is
+    /// present ..., the Upper Layer Abort Reason SHOULD be made available to the upper layer."
+    pub(super) fn on_abort(&mut self, abort: &Abort<'_>) {
+        let words = abort.causes.iter().map(|cause| match cause {
+            Ok(cause) => cause.to_string(),
+            Err(error) => format!("unreadable cause ({error})"),
+        });
+        let causes = words.collect::<Vec<_>>().join("; ");
+        self.control.clear();
+        self.close(CloseReason::AbortedByPeer { causes });
+    }
+
+    /// Goes on with a shutdown when all data is delivered.
+    pub(super) fn advance_shutdown(&mut self, now: Time) {
+        if !self.is_drained() {
+            return;
+        }
+        match self.state {
+            State::ShutdownPending => {
+                self.state = State::ShutdownSent(self.shutdown_timer_from(now));
+                self.send_shutdown();
+            }
+            State::ShutdownReceived => {
+                self.state = State::ShutdownAckSent(self.shutdown_timer_from(now));
+                self.resend_shutdown_ack(self.paths.current());
+            }
+            State::CookieWait(_)
+            | State::CookieEchoed(_)
+            | State::Established
+            | State::ShutdownSent(_)
+            | State::ShutdownAckSent(_)
+            | State::Closed => {}
+        }
+    }
+
+    fn shutdown_timer_from(&self, now: Time) -> ShutdownTimer {
+        let rto = self.paths.at(self.paths.current()).rtt.rto();
+        let t5_guard = now + self.config.rto_max * 5;
+        ShutdownTimer { t2: now + rto, rto, retransmissions: 0, t5_guard }
+    }
+
+    fn send_shutdown(&mut self) {
+        let Some(receiver) = self.receiver.as_mut() else { return };
+        let shutdown = Shutdown { cumulative_tsn_ack: receiver.tracker.cumulative_tsn() };
+        // "To indicate any gaps in TSN, the endpoint MAY also bundle a SACK chunk with the SHUTDOWN
+        // chunk in the same SCTP packet."
+        if receiver.tracker.has_gaps() {
+            receiver.tracker.demand_sack();
+        }
+        self.queue_control(self.paths.current(), Bundling::Bundled, &shutdown);
+    }
+
+    pub(super) fn resend_shutdown_ack(&mut self, path: PathId) {
+        self.queue_control(path, Bundling::Bundled, &ShutdownAck);
+    }
+
+    pub(super) fn answer_data_with_shutdown(&mut self, now: Time) {
+        if let State::ShutdownSent(timer) = &mut self.state {
+            timer.t2 = now + timer.rto;
+            self.send_shutdown();
+        }
+    }
+
+    /// RFC 9260 section 9.2: "The reception of any packet from its peer (i.e., as the peer sends all
+    /// of its queued DATA chunks) SHOULD clear the endpoint's retransmission count and restart the
+    /// T2-shutdown timer".
+    pub(super) fn on_sign_of_life(&mut self, now: Time) {
+        if let State::ShutdownSent(timer) = &mut self.state {
+            timer.retransmissions = 0;
+            timer.t2 = now + timer.rto;
+        }
+    }
+
+    pub(super) fn on_shutdown(&mut self, now: Time, path: PathId, shutdown: &Shutdown) {
+        match self.state {
+            State::Established | State::ShutdownPending | State::ShutdownReceived => {
+                if matches!(self.state, State::Established) {
+                    self.events.push_back(Event::PeerClosing);
+                }
+                self.state = State::ShutdownReceived;
+                self.take_shutdown_ack_point(now, shutdown);
+                self.advance_shutdown(now);
+            }
+            // "If an endpoint is in the SHUTDOWN-SENT state and receives a SHUTDOWN chunk from its
+            // peer, the endpoint SHOULD respond immediately with a SHUTDOWN ACK chunk to its peer and
+            // move into the SHUTDOWN-ACK-SENT state, restarting its T2-shutdown timer."
+            State::ShutdownSent(_) => {
+                self.state = State::ShutdownAckSent(self.shutdown_timer_from(now));
+                self.resend_shutdown_ack(path);
+            }
+            State::ShutdownAckSent(_) => self.resend_shutdown_ack(path),
+            // "If a SHUTDOWN chunk is received in the COOKIE-WAIT or COOKIE ECHOED state, the
+            // SHUTDOWN chunk SHOULD be silently discarded."
+            State::CookieWait(_) | State::CookieEchoed(_) | State::Closed => {}
+        }
+    }
+
+    /// A SHUTDOWN acknowledges as a SACK without gap blocks does.
+    fn take_shutdown_ack_point(&mut self, now: Time, shutdown: &Shutdown) {
+        let point = self.outstanding.cumulative_ack_point();
+        if extend(point, shutdown.cumulative_tsn_ack) <= point {
+            return;
+        }
+        let a_rwnd = u32::try_from(self.window.rwnd + self.outstanding.bytes_in_flight());
+        self.on_sack(
+            now,
+            &anabranch_wire::Sack {
+                cumulative_tsn_ack: shutdown.cumulative_tsn_ack,
+                a_rwnd: a_rwnd.unwrap_or(u32::MAX),
+                gap_ack_blocks: anabranch_wire::Items::default(),
+                duplicate_tsns: anabranch_wire::Items::default(),
+            },
+        );
+    }
+
+    pub(super) fn on_shutdown_ack(&mut self, path: PathId) {
+        match self.state {
+            // "Upon the receipt of the SHUTDOWN ACK chunk, the sender of the SHUTDOWN chunk MUST stop
+            // the T2-shutdown timer, send a SHUTDOWN COMPLETE chunk to its peer, and remove all
+            // record of the association."
+            State::ShutdownSent(_) | State::ShutdownAckSent(_) => {
+                self.control.clear();
+                let complete = ShutdownComplete { tag_reflected: false };
+                let tag = self.identity.peer_tag;
+                self.queue_control(path, Bundling::Alone(tag), &complete);
+                self.close(CloseReason::Shutdown);
+            }
+            // In the handshake it is out of the blue, and the endpoint answers it.
+            State::CookieWait(_)
+            | State::CookieEchoed(_)
+            | State::Established
+            | State::ShutdownPending
+            | State::ShutdownReceived
+            | State::Closed => {}
+        }
+    }
+
+    pub(super) fn on_shutdown_complete(&mut self) {
+        // RFC 9260 section 8.5.1, C: "An endpoint MUST ignore the SHUTDOWN COMPLETE chunk if it is not
+        // in the SHUTDOWN-ACK-SENT state."
+        if matches!(self.state, State::ShutdownAckSent(_)) {
+            self.control.clear();
+            self.close(CloseReason::Shutdown);
+        }
+    }
+
+    /// Whether a SHUTDOWN ACK for this association is out of the blue (RFC 9260 section 8.5.1, E).
+    pub(crate) const fn is_handshaking(&self) -> bool {
+        matches!(self.state, State::CookieWait(_) | State::CookieEchoed(_))
+    }
+
+    /// RFC 9260 section 9.2: an INIT in SHUTDOWN-ACK-SENT means that the SHUTDOWN COMPLETE was lost.
+    /// Returns whether that is so; then the SHUTDOWN ACK goes out again.
+    pub(crate) fn answers_init_with_shutdown_ack(&mut self) -> bool {
+        let is_so = matches!(self.state, State::ShutdownAckSent(_));
+        if is_so {
+            self.resend_shutdown_ack(self.paths.current());
+        }
+        is_so
+    }
+
+    pub(super) fn shutdown_timer(&self) -> Option<(Time, &'static str)> {
+        match &self.state {
+            State::ShutdownSent(timer) | State::ShutdownAckSent(timer) => {
+                Some((timer.t2, "T2-shutdown").min((timer.t5_guard, "T5-shutdown-guard")))
+            }
+            State::CookieWait(_)
+            | State::CookieEchoed(_)
+            | State::Established
+            | State::ShutdownPending
+            | State::ShutdownReceived
+            | State::Closed => None,
+        }
+    }
+
+    pub(super) fn on_shutdown_timer(&mut self, now: Time) {
+        let (State::ShutdownSent(timer) | State::ShutdownAckSent(timer)) = &mut self.state else {
+            return;
+        };
+        if timer.t5_guard <= now {
+            self.send_abort(self.paths.current(), &[]);
+            return self.close(CloseReason::ShutdownTimeout);
+        }
+        if timer.t2 > now {
+            return;
+        }
+        timer.retransmissions += 1;
+        timer.rto = (timer.rto * 2).min(self.config.rto_max);
+        timer.t2 = now + timer.rto;
+        if timer.retransmissions > self.config.association_max_retrans {
+            return self.close(CloseReason::PeerUnreachable);
+        }
+        // The path may be what fails.
+        let current = self.paths.current();
+        self.paths.at_mut(current).rtt.back_off();
+        self.on_path_error(now, current, false);
+        self.reselect_path();
+        if matches!(self.state, State::ShutdownSent(_)) {
+            self.send_shutdown();
+        } else {
+            self.resend_shutdown_ack(self.paths.current());
+        }
+    }
+
+    /// Puts a control chunk into the queue, or counts that it had no room.
+    pub(super) fn queue_control(
+        &mut self,
+        path: PathId,
+        bundling: Bundling,
+        chunk: &impl EncodeChunk,
+    ) {
+        if !self.control.push(path, bundling, chunk) {
+            self.stats.control_dropped += 1;
+        }
+    }
+}
+
+/// As much of a reason as fits into a chunk without being fragmented, cut between characters.
+fn truncate(reason: &str) -> &[u8] {
+    let mut len = reason.len().min(512);
+    while !reason.is_char_boundary(len) {
+        len -= 1;
+    }
+    &reason.as_bytes()[..len]
+}

@@ -1,0 +1,346 @@
+//! Data transfer (RFC 9260 section 6, RFC 3758): what arrives, what is acknowledged, what is lost.
+
+use anabranch_sansio::Time;
+use anabranch_wire::{
+    Data, DecodeError, ErrorCause, ErrorCauses, ErrorChunk, ForwardTsn, Sack, UnknownChunk,
+};
+
+use super::control::Bundling;
+use super::{Association, State};
+use crate::congestion::Ack;
+use crate::event::TraceKind;
+use crate::path::PathId;
+use crate::receive::{DataOutcome, SackTiming};
+use crate::send::{Abandonment, PathAck};
+
+/// Bytes of an unrecognized chunk that are sent back in the error report.
+const REPORT_MAX: usize = 256;
+
+/// The peer's receive window as we know it, and the state of probing it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Window {
+    pub(super) rwnd: usize,
+    /// Whether one chunk may be sent although the window is closed.
+    pub(super) probe_allowed: bool,
+    /// Whether a SACK said that the window is closed since the last timeout.
+    answered: bool,
+    /// FORWARD TSN: the point last told, and when.
+    pub(super) forwarded: Option<(u64, Time)>,
+    /// The path whose first lost chunks may be sent again whatever its window says.
+    pub(super) fast_retransmit: Option<PathId>,
+}
+
+impl Window {
+    /// The window of a fresh association.
+    pub(super) fn announced(a_rwnd: usize) -> Self {
+        Self { rwnd: a_rwnd, ..Self::default() }
+    }
+}
+
+impl Association {
+    pub(super) fn on_data(&mut self, now: Time, path: PathId, data: &Data<'_>) {
+        if !self.state.may_receive_data() {
+            return;
+        }
+        let Some(receiver) = self.receiver.as_mut() else { return };
+        self.stats.chunks_received += 1;
+        if !receiver.is_valid_stream(data.stream.0) {
+            receiver.acknowledge_only(data);
+            return self.report_invalid_stream(path, data);
+        }
+        match receiver.on_data(now, data) {
+            DataOutcome::Handled => {}
+            DataOutcome::MessageTooLarge => {
+                let limit = self.config.message_size_max;
+                let what = format!("it sent a message of more than {limit} bytes");
+                self.abort_for(&ErrorCause::OutOfResource, &what);
+            }
+            DataOutcome::BadFragments => {
+                let what = "the fragments of its messages contradict each other";
+                self.abort_for(&ErrorCause::ProtocolViolation(what.as_bytes()), what);
+            }
+        }
+    }
+
+    /// RFC 9260 section 6.5: "If an endpoint receives a DATA chunk with an invalid stream identifier,
+    /// it SHOULD acknowledge the reception of the DATA chunk following the normal procedure,
+    /// immediately send an ERROR chunk with cause set to "Invalid Stream Identifier" ..., and discard
+    /// the DATA chunk."
+    fn report_invalid_stream(&mut self, path: PathId, data: &Data<'_>) {
+        let mut causes = Vec::new();
+        ErrorCause::InvalidStreamIdentifier { stream: data.stream }.encode(&mut causes);
+        let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
+        self.queue_control(path, Bundling::Bundled, &error);
+    }
+
+    pub(super) fn on_forward_tsn(&mut self, forward: &ForwardTsn<'_>) {
+        if !self.state.may_receive_data() {
+            return;
+        }
+        if let Some(receiver) = self.receiver.as_mut() {
+            receiver.on_forward_tsn(forward);
+        }
+    }
+
+    /// A packet with DATA or FORWARD TSN is done: decides when it is acknowledged.
+    pub(super) fn end_data_packet(&mut self, now: Time, path: PathId) {
+        // RFC 9260 section 9.2: "While in the SHUTDOWN-SENT state, the SHUTDOWN chunk sender MUST
+        // immediately respond to each received packet containing one or more DATA chunks with a
+        // SHUTDOWN chunk and restart the T2-shutdown timer."
+        self.answer_data_with_shutdown(now);
+        let Some(receiver) = self.receiver.as_mut() else { return };
+        receiver.tracker.end_packet();
+        // RFC 9260 section 6.4: "An endpoint SHOULD transmit reply chunks ... to the same destination
+        // transport address from which it received the DATA or control chunk to which it is
+        // replying", and section 5.4 forbids a SACK on an unconfirmed path.
+        let confirmed = self.paths.at(path).is_confirmed();
+        self.sack_path = if confirmed { path } else { self.paths.current() };
+        match receiver.tracker.timing() {
+            SackTiming::Delayed => {
+                self.sack_timer.get_or_insert(now + self.config.sack_delay);
+            }
+            SackTiming::Immediate | SackTiming::None => self.sack_timer = None,
+        }
+    }
+
+    pub(super) fn on_sack(&mut self, now: Time, sack: &Sack<'_>) {
+        if !self.state.may_send_data() {
+            return;
+        }
+        if let Err(error) = self.outstanding.on_sack(now, sack) {
+            let what = error.to_string();
+            return self.abort_for(&ErrorCause::ProtocolViolation(what.as_bytes()), &what);
+        }
+        self.stats.sacks_received += 1;
+        let acks = self.outstanding.take_acks();
+        for ack in &acks {
+            self.on_path_ack(now, ack);
+        }
+        self.outstanding.recycle_acks(acks);
+        // RFC 9260 section 6.2.1, D ii: "Set rwnd equal to the newly received a_rwnd minus the number
+        // of bytes still outstanding after processing the Cumulative TSN Ack and the Gap Ack Blocks."
+        let a_rwnd = sack.a_rwnd as usize;
+        self.window.rwnd = a_rwnd.saturating_sub(self.outstanding.bytes_in_flight());
+        self.window.answered = true;
+    }
+
+    fn on_path_ack(&mut self, now: Time, ack: &PathAck) {
+        let PathAck { path, acked, .. } = *ack;
+        let flight = self.outstanding.flight(path);
+        if acked > 0 {
+            self.error_count = 0;
+            let target = self.paths.at_mut(path);
+            target.stats.bytes_acked += acked as u64;
+            if let Some(rtt) = ack.rtt {
+                target.rtt.on_sample(rtt);
+            }
+            target.congestion.on_ack(&Ack {
+                now,
+                acked,
+                flight_before: ack.flight_before,
+                flight,
+                advanced: ack.advanced,
+                in_recovery: ack.in_recovery,
+                rtt: ack.rtt,
+            });
+            self.on_path_success(now, path);
+            self.trace(now, TraceKind::Acknowledged { path, bytes: acked });
+        }
+        if ack.lost > 0 {
+            self.on_losses(now, ack);
+        }
+        // RFC 9260 section 6.3.2, R2: "Whenever all outstanding data sent to an address have been
+        // acknowledged, turn off the T3-rtx timer of that address."; R3: "Whenever a SACK chunk is
+        // received that acknowledges the DATA chunk with the earliest outstanding TSN for that
+        // address, restart the T3-rtx timer for that address with its current RTO (if there is
+        // still outstanding data on that address)."
+        if ack.advanced || (acked > 0 && flight == 0) {
+            self.paths.at_mut(path).rearm_t3(now, flight > 0);
+        }
+        if acked > 0 || ack.lost > 0 {
+            let window = self.paths.at(path).congestion.window();
+            self.trace(now, TraceKind::Window { path, window, in_flight: flight });
+        }
+    }
+
+    fn on_losses(&mut self, now: Time, ack: &PathAck) {
+        let path = ack.path;
+        self.paths.at_mut(path).stats.chunks_lost += ack.lost as u64;
+        self.trace(now, TraceKind::Lost { path, chunks: ack.lost, timeout: false });
+        if ack.enters_recovery {
+            self.stats.fast_recoveries += 1;
+            self.paths.at_mut(path).congestion.on_loss(now);
+            // RFC 9260 section 7.2.4, step 3: "When a Fast Retransmit is being performed, the sender
+            // SHOULD ignore the value of cwnd and SHOULD NOT delay retransmission for this single
+            // packet."
+            self.window.fast_retransmit = Some(path);
+        }
+    }
+
+    /// RFC 9260 section 6.3.3.
+    pub(super) fn on_t3_rtx(&mut self, now: Time, path: PathId) {
+        self.paths.at_mut(path).t3_rtx = None;
+        if self.outstanding.flight(path) == 0 && !self.outstanding.is_forward_tsn_due() {
+            // The timer ran because the peer's window is closed.
+            self.window.probe_allowed = true;
+            self.paths.at_mut(path).rtt.back_off();
+            return;
+        }
+        let lost = self.outstanding.on_timeout(path);
+        // RFC 3758 section 3.5, A5: "Any time the T3-rtx timer expires, on any destination, the
+        // sender SHOULD try to advance the "Advanced.Peer.Ack.Point"".
+        self.outstanding.advance();
+        self.window.forwarded = None;
+        let target = self.paths.at_mut(path);
+        target.stats.timeouts += 1;
+        target.stats.chunks_lost += lost as u64;
+        target.congestion.on_timeout(now);
+        target.rtt.back_off();
+        self.trace(now, TraceKind::Lost { path, chunks: lost, timeout: true });
+        // RFC 9260 section 6.1, rule A: "If the sender continues to receive SACK chunks from the peer
+        // while doing zero window probing, the unacknowledged window probes SHOULD NOT increment the
+        // error counter for the association or any destination transport address."
+        let probing = self.window.rwnd == 0 && std::mem::take(&mut self.window.answered);
+        if !probing {
+            self.on_path_error(now, path, true);
+        }
+        if self.outstanding.is_forward_tsn_due() && !self.is_closed() {
+            let current = self.paths.current();
+            let target = self.paths.at_mut(current);
+            target.t3_rtx.get_or_insert(now + target.rtt.rto());
+        }
+    }
+
+    /// Gives up every message whose lifetime ended.
+    pub(super) fn expire_messages(&mut self, now: Time) {
+        if self.outstanding.next_expiration().is_none_or(|at| at > now) {
+            return;
+        }
+        for path in self.outstanding.expire(now) {
+            if self.outstanding.enter_recovery(path) {
+                self.stats.fast_recoveries += 1;
+                self.paths.at_mut(path).congestion.on_loss(now);
+            }
+        }
+        self.stop_idle_t3();
+    }
+
+    /// What was abandoned is in flight no more.
+    fn stop_idle_t3(&mut self) {
+        if self.outstanding.is_forward_tsn_due() {
+            return;
+        }
+        for path in self.paths.ids() {
+            if self.outstanding.flight(path) == 0 {
+                self.paths.at_mut(path).t3_rtx = None;
+            }
+        }
+    }
+
+    /// Books abandoned messages, and gives the unsent rest of one a TSN that is abandoned at once,
+    /// so that the peer drops the part it has.
+    pub(super) fn settle_abandoned(&mut self, now: Time) {
+        if self.outstanding.lacks_ending()
+            && let Some(rest) = self.queue.take_unfinished()
+        {
+            self.outstanding.push_abandoned(now, rest);
+        }
+        for (stream, why) in self.outstanding.take_abandoned() {
+            self.queue.count_abandoned(stream, why);
+            let expired = why == Abandonment::Expired;
+            self.trace(now, TraceKind::Abandoned { stream, expired });
+        }
+    }
+
+    /// Whether a FORWARD TSN should go out now: at once when there is news, and once per round trip
+    /// while the peer has not confirmed it (RFC 3758 section 3.5, F2: "waiting a full RTT before
+    /// sending a duplicate FORWARD TSN").
+    pub(super) fn forward_tsn_is_due(&self, now: Time) -> bool {
+        if !self.outstanding.is_forward_tsn_due() || !self.state.may_send_data() {
+            return false;
+        }
+        let round_trip = self.paths.at(self.paths.current()).rtt.srtt();
+        self.window.forwarded.is_none_or(|(point, told)| {
+            let rto = self.paths.at(self.paths.current()).rtt.rto();
+            point < self.outstanding.advanced_peer_ack_point()
+                || now >= told + round_trip.unwrap_or(rto)
+        })
+    }
+
+    /// RFC 9260 section 6.1, rule D: "the protocol parameter 'Max.Burst' SHOULD be used to limit the
+    /// number of packets sent", applied by "if ((flightsize + Max.Burst * PMDCS) < cwnd)
+    /// cwnd = flightsize + Max.Burst * PMDCS" whenever something happens.
+    pub(super) fn open_burst(&mut self) {
+        let Some(burst) = self.config.max_burst else { return };
+        let burst = burst as usize * self.config.packet_size_max();
+        for path in self.paths.ids() {
+            let ceiling = self.outstanding.flight(path).saturating_add(burst);
+            self.paths.at_mut(path).burst_ceiling = ceiling;
+        }
+    }
+
+    /// Whether the congestion window lets a packet with data go out on a path.
+    ///
+    /// RFC 9260 section 6.1, rule B: "the sender SHOULD exceed cwnd by up to (PMDCS - 1) bytes on a
+    /// new data transmission if the flightsize does not currently reach cwnd. The breach of cwnd MUST
+    /// constitute one packet only."
+    pub(super) fn may_send_on(&self, path: PathId) -> bool {
+        let target = self.paths.at(path);
+        let window = target.congestion.window().min(target.burst_ceiling);
+        target.is_confirmed() && self.outstanding.flight(path) < window
+    }
+
+    /// RFC 9260 section 6.1, rule A: "the data sender MUST NOT transmit new data to any destination
+    /// transport address if its peer's rwnd indicates that the peer has no buffer space (i.e., rwnd
+    /// is smaller than the size of the next DATA chunk ...), except for zero window probes."
+    pub(super) const fn window_admits(&self, payload: usize) -> bool {
+        payload <= self.window.rwnd || self.window.probe_allowed
+    }
+
+    /// New data waits for the peer's window, and nothing is in flight that would bring a SACK: the
+    /// window is probed after an RTO (RFC 9260 section 6.1, rule A).
+    pub(super) fn start_window_probe(&mut self, now: Time) {
+        if self.outstanding.bytes_in_flight() > 0 {
+            return;
+        }
+        let current = self.paths.current();
+        let target = self.paths.at_mut(current);
+        target.t3_rtx.get_or_insert(now + target.rtt.rto());
+    }
+
+    pub(super) fn on_error(&mut self, now: Time, error: &ErrorChunk<'_>) {
+        for cause in error.causes.iter() {
+            match cause {
+                Ok(ErrorCause::StaleCookie { measure_us }) => self.on_stale_cookie(now, measure_us),
+                Ok(_) => {}
+                Err(_) => self.stats.malformed += 1,
+            }
+        }
+    }
+
+    /// RFC 9260 section 3.2: the upper bits of an unknown chunk's type say whether it is reported,
+    /// and whether the rest of the packet is used.
+    pub(super) fn on_unknown_chunk(&mut self, path: PathId, unknown: &UnknownChunk<'_>) -> bool {
+        let action = unknown.action();
+        if action.report && !matches!(self.state, State::CookieWait(_)) {
+            let shown = unknown.raw.get(..REPORT_MAX).unwrap_or(unknown.raw);
+            let mut causes = Vec::new();
+            ErrorCause::UnrecognizedChunkType(shown).encode(&mut causes);
+            let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
+            self.queue_control(path, Bundling::Bundled, &error);
+        }
+        !action.stop
+    }
+
+    pub(super) fn on_malformed(&mut self, error: DecodeError) {
+        self.stats.malformed += 1;
+        // RFC 9260 section 6.2: "If an endpoint receives a DATA chunk with no user data (i.e., the
+        // Length field is set to 16), it SHOULD send an ABORT chunk with a "No User Data" error
+        // cause."
+        if let DecodeError::NoUserData { tsn } = error
+            && self.state.may_receive_data()
+        {
+            self.abort_for(&ErrorCause::NoUserData { tsn }, "it sent a DATA chunk without data");
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! Writing packets: control chunks first, then SACK, FORWARD TSN and data (RFC 9260 section 6.10).
+
+use anabranch_sansio::{Time, Transmit};
+use anabranch_wire::{
+    ChecksumField, CommonHeader, ForwardTsn, Items, PacketWriter, Sack, VerificationTag,
+};
+
+use super::control::Bundling;
+use super::{Association, State};
+use crate::event::TraceKind;
+use crate::path::PathId;
+use crate::receive::SackTiming;
+use crate::send::{Retransmission, chunk_size};
+use crate::sequence::tsn;
+
+/// The shortest fragment that fills up a packet: less is not worth a chunk header.
+const FRAGMENT_MIN: usize = 128;
+
+/// The largest UDP payload, which segmentation offload may not exceed in one call.
+const TRANSMIT_MAX: usize = 65_507;
+
+/// DATA chunk header.
+const DATA_HEADER: usize = anabranch_wire::Data::HEADER_LEN;
+
+impl Association {
+    /// Writes a packet, and as many more for the same path as fit behind it with the same length.
+    pub(super) fn write_packets(
+        &mut self,
+        now: Time,
+        segments_max: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let start = buf.len();
+        let size_max = self.config.packet_size_max();
+        let path = self.write_packet(now, None, size_max, buf)?;
+        let segment = buf.len() - start;
+        let mut count = 1;
+        // Behind a short packet only short ones could follow: there is nothing more to send, or
+        // what there is belongs into packets of full size.
+        let is_full = segment > size_max - size_max / 4;
+        while is_full && count < segments_max && buf.len() + segment - start <= TRANSMIT_MAX {
+            let before = buf.len();
+            if self.write_packet(now, Some(path), segment, buf).is_none() {
+                break;
+            }
+            count += 1;
+            if buf.len() - before < segment {
+                break;
+            }
+        }
+        Some(Transmit {
+            path: self.paths.at(path).tuple,
+            ecn: None,
+            segment_size: (count > 1).then_some(segment),
+        })
+    }
+
+    /// Writes one packet of at most `size_max` bytes, for the path `only` if one is named.
+    fn write_packet(
+        &mut self,
+        now: Time,
+        only: Option<PathId>,
+        size_max: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<PathId> {
+        if let Some(path) = self.path_with_control(now) {
+            if only.is_some_and(|only| only != path) {
+                return None;
+            }
+            return self.fill_packet(now, path, size_max, buf).then_some(path);
+        }
+        if !self.state.may_send_data() {
+            return None;
+        }
+        if let Some(path) = only {
+            return self.fill_packet(now, path, size_max, buf).then_some(path);
+        }
+        let current = self.paths.current();
+        let others = self.paths.ids().filter(|path| *path != current);
+        std::iter::once(current)
+            .chain(others)
+            .find(|path| self.may_carry_data(*path) && self.fill_packet(now, *path, size_max, buf))
+    }
+
+    /// The path that something other than data must go out on.
+    fn path_with_control(&self, now: Time) -> Option<PathId> {
+        if let Some(chunk) = self.control.front() {
+            return Some(chunk.path);
+        }
+        if self.is_closed() {
+            return None;
+        }
+        if self.sack_timing() == SackTiming::Immediate {
+            return Some(self.sack_path);
+        }
+        self.forward_tsn_is_due(now).then(|| self.paths.current())
+    }
+
+    fn sack_timing(&self) -> SackTiming {
+        // RFC 9260 section 6: data is acknowledged in the states that take it, and what was received
+        // before in those that follow.
+        let may_sack = !matches!(
+            self.state,
+            State::CookieWait(_)
+                | State::CookieEchoed(_)
+                | State::ShutdownAckSent(_)
+                | State::Closed
+        );
+        let timing = self.receiver.as_ref().map(|receiver| receiver.tracker.timing());
+        timing.filter(|_| may_sack).unwrap_or(SackTiming::None)
+    }
+
+    /// Whether data may go out on a path now, as far as the path is concerned.
+    fn may_carry_data(&self, path: PathId) -> bool {
+        self.may_send_on(path) || self.window.fast_retransmit == Some(path)
+    }
+
+    /// Writes what there is for a path; false, and nothing written, if there is nothing.
+    fn fill_packet(&mut self, now: Time, path: PathId, size_max: usize, buf: &mut Vec<u8>) -> bool {
+        let start = buf.len();
+        let alone = self.control.front().and_then(|chunk| match chunk.bundling {
+            Bundling::Alone(tag) => Some(tag),
+            Bundling::Bundled => None,
+        });
+        let mut writer = PacketWriter::new(buf, self.header(alone));
+        if alone.is_some() {
+            if let Some(chunk) = self.control.pop() {
+                writer.push(&chunk);
+            }
+        } else {
+            self.write_control(path, size_max, &mut writer);
+            self.write_sack(path, size_max, &mut writer);
+            self.write_forward_tsn(now, path, size_max, &mut writer);
+            self.write_data(now, path, size_max, &mut writer);
+        }
+        if writer.is_empty() {
+            buf.truncate(start);
+            return false;
+        }
+        writer.finish(ChecksumField::Fill);
+        self.count_packet(now, path, buf.len() - start);
+        true
+    }
+
+    const fn header(&self, tag: Option<VerificationTag>) -> CommonHeader {
+        CommonHeader {
+            source_port: self.identity.local_port,
+            destination_port: self.identity.peer_port,
+            verification_tag: match tag {
+                Some(tag) => tag,
+                None => self.identity.peer_tag,
+            },
+        }
+    }
+
+    fn count_packet(&mut self, now: Time, path: PathId, len: usize) {
+        let counters = &mut self.paths.at_mut(path).stats;
+        counters.packets_sent += 1;
+        counters.bytes_sent += len as u64;
+        self.trace(now, TraceKind::PacketSent { path, len });
+    }
+
+    fn write_control(&mut self, path: PathId, size_max: usize, writer: &mut PacketWriter<'_>) {
+        while let Some(chunk) = self.control.front() {
+            let size = anabranch_wire::EncodeChunk::encoded_len(chunk);
+            // A chunk that fits no packet still goes out, alone, for IP to fragment.
+            let fits = writer.is_empty() || writer.len() + size <= size_max;
+            if chunk.path != path || chunk.bundling != Bundling::Bundled || !fits {
+                break;
+            }
+            writer.push(chunk);
+            self.control.pop();
+        }
+    }
+
+    /// RFC 9260 section 6.1: "Before an endpoint transmits a DATA chunk, if any received DATA chunks
+    /// have not been acknowledged (e.g., due to delayed ack), the sender SHOULD create a SACK chunk
+    /// and bundle it with the outbound DATA chunk".
+    fn write_sack(&mut self, path: PathId, size_max: usize, writer: &mut PacketWriter<'_>) {
+        let due = match self.sack_timing() {
+            SackTiming::None => false,
+            SackTiming::Immediate => path == self.sack_path,
+            SackTiming::Delayed => path == self.sack_path && self.may_carry_data(path),
+        };
+        let room = size_max.saturating_sub(writer.len() + SACK_FIXED) / 4;
+        let Some(receiver) = self.receiver.as_mut().filter(|_| due && room > 0) else { return };
+        let tracker = &mut receiver.tracker;
+        tracker.gap_ack_blocks(room, &mut self.gap_blocks);
+        let duplicates = tracker.duplicates();
+        let shown = duplicates.len().min(room - self.gap_blocks.len());
+        let window = receiver.window();
+        writer.push(&Sack {
+            cumulative_tsn_ack: receiver.tracker.cumulative_tsn(),
+            a_rwnd: u32::try_from(window).unwrap_or(u32::MAX),
+            gap_ack_blocks: Items::from_slice(&self.gap_blocks),
+            duplicate_tsns: Items::from_slice(&receiver.tracker.duplicates()[..shown]),
+        });
+        receiver.note_advertised(window);
+        receiver.tracker.on_sack_sent();
+        self.sack_timer = None;
+        self.stats.sacks_sent += 1;
+    }
+
+    fn write_forward_tsn(
+        &mut self,
+        now: Time,
+        path: PathId,
+        size_max: usize,
+        writer: &mut PacketWriter<'_>,
+    ) {
+        let room = size_max.saturating_sub(writer.len() + FORWARD_TSN_FIXED) / 4;
+        if !self.forward_tsn_is_due(now) || path != self.paths.current() || room == 0 {
+            return;
+        }
+        let streams = self.outstanding.skipped_streams(room);
+        let point = self.outstanding.advanced_peer_ack_point();
+        let streams = Items::from_slice(&streams);
+        writer.push(&ForwardTsn { new_cumulative_tsn: tsn(point), streams });
+        self.window.forwarded = Some((point, now));
+        self.stats.forward_tsns_sent += 1;
+        // RFC 3758 section 3.5, C5: "If a FORWARD TSN is sent, the sender MUST assure that at least
+        // one T3-rtx timer is running."
+        let target = self.paths.at_mut(path);
+        target.t3_rtx.get_or_insert(now + target.rtt.rto());
+    }
+
+    fn write_data(
+        &mut self,
+        now: Time,
+        path: PathId,
+        size_max: usize,
+        writer: &mut PacketWriter<'_>,
+    ) {
+        if !self.state.may_send_data() {
+            return;
+        }
+        let in_flight = self.outstanding.flight(path);
+        self.paths.at_mut(path).account_idle_time(now, in_flight);
+        if !self.may_carry_data(path) {
+            return;
+        }
+        let before = writer.len();
+        // RFC 9260 section 6.1, rule C: "before sending new DATA chunks, the sender MUST first
+        // transmit any DATA chunks that are marked for retransmission (limited by the current cwnd)."
+        let done = self.write_retransmissions(now, path, size_max, writer);
+        if done && self.may_send_on(path) {
+            self.write_new_data(now, path, size_max, writer);
+        }
+        if self.window.fast_retransmit == Some(path) {
+            self.window.fast_retransmit = None;
+        }
+        if writer.len() > before {
+            let target = self.paths.at_mut(path);
+            target.last_data_sent = Some(now);
+            // RFC 9260 section 6.3.2, R1: "Every time a DATA chunk is sent to any address (including a
+            // retransmission), if the T3-rtx timer of that address is not running, start it".
+            target.t3_rtx.get_or_insert(now + target.rtt.rto());
+        }
+    }
+
+    /// Writes what waits for retransmission on a path; false if some of it did not fit.
+    fn write_retransmissions(
+        &mut self,
+        now: Time,
+        path: PathId,
+        size_max: usize,
+        writer: &mut PacketWriter<'_>,
+    ) -> bool {
+        while self.outstanding.has_retransmissions() {
+            let mut waiting = self.outstanding.retransmissions();
+            let Some(next) = waiting.find(|next| self.retransmission_path(next) == path) else {
+                return true;
+            };
+            drop(waiting);
+            if writer.len() + next.size > size_max {
+                return false;
+            }
+            self.outstanding.retransmit(now, next.sequence, path);
+            self.write_chunk(now, path, next.sequence, true, writer);
+        }
+        true
+    }
+
+    /// RFC 9260 section 6.4.1: what timed out goes to "an active destination transport address that
+    /// is different from the last destination address to which the DATA chunk was sent", if there is
+    /// one. What was fast retransmitted stays on its path: that path is alive.
+    fn retransmission_path(&self, lost: &Retransmission) -> PathId {
+        let alternate = || self.paths.alternate_of(lost.last_path);
+        if lost.timed_out {
+            return alternate().unwrap_or_else(|| self.paths.resolve(lost.preference));
+        }
+        self.paths.resolve(crate::send::PathPreference::Prefer(lost.last_path))
+    }
+
+    fn write_new_data(
+        &mut self,
+        now: Time,
+        path: PathId,
+        size_max: usize,
+        writer: &mut PacketWriter<'_>,
+    ) {
+        let whole_packet = self.config.packet_size_max() - CommonHeader::LEN - DATA_HEADER;
+        loop {
+            self.give_up_unfinished(now);
+            let room = size_max.saturating_sub(writer.len() + DATA_HEADER) & !3;
+            let paths = &self.paths;
+            let next = self.queue.next(now, |preference| paths.resolve(preference) == path);
+            let Some((stream, left)) = next.filter(|_| room > 0) else { return };
+            // A message that fits into one packet is never cut: it would be lost twice as easily.
+            let len = if left <= room { left } else { room };
+            if len < left && (left <= whole_packet || room < FRAGMENT_MIN) {
+                return;
+            }
+            if !self.window_admits(len) {
+                return self.start_window_probe(now);
+            }
+            let Some(fragment) = self.queue.take(stream, len) else { return };
+            self.window.probe_allowed = false;
+            self.window.rwnd = self.window.rwnd.saturating_sub(len);
+            let sequence = self.outstanding.push(now, fragment, path);
+            self.write_chunk(now, path, sequence, false, writer);
+        }
+    }
+
+    /// The rest of a message whose lifetime ended in the middle of sending it.
+    fn give_up_unfinished(&mut self, now: Time) {
+        if self.outstanding.is_partially_reliable()
+            && self.queue.unfinished_is_expired(now)
+            && let Some(rest) = self.queue.take_unfinished()
+        {
+            self.outstanding.push_abandoned(now, rest);
+            self.settle_abandoned(now);
+        }
+    }
+
+    fn write_chunk(
+        &mut self,
+        now: Time,
+        path: PathId,
+        sequence: u64,
+        retransmission: bool,
+        writer: &mut PacketWriter<'_>,
+    ) {
+        // RFC 9260 section 6.1: the I bit asks for a SACK without delay, among other reasons when
+        // "the sending of a DATA chunk fills the congestion or receiver window" or "the sender is in
+        // the SHUTDOWN-PENDING state".
+        let immediate = !self.may_send_on(path)
+            || (matches!(self.state, State::ShutdownPending) && self.queue.is_empty());
+        let Some(mut data) = self.outstanding.data(sequence) else { return };
+        data.immediate = immediate;
+        let (stream, len) = (data.stream, data.payload.len());
+        debug_assert_eq!(anabranch_wire::EncodeChunk::encoded_len(&data), chunk_size(len));
+        writer.push(&data);
+        let counters = &mut self.paths.at_mut(path).stats;
+        counters.chunks_sent += 1;
+        counters.chunks_retransmitted += u64::from(retransmission);
+        self.queue.count_sent(stream, len, retransmission);
+        let tsn = tsn(sequence).0;
+        self.trace(now, TraceKind::DataSent { path, tsn, stream, len, retransmission });
+    }
+}
+
+/// A SACK without gap blocks and duplicates.
+const SACK_FIXED: usize = 16;
+
+/// A FORWARD TSN without streams.
+const FORWARD_TSN_FIXED: usize = 8;

@@ -1,0 +1,155 @@
+//! What a user may choose. Every field names its RFC parameter, unit and default.
+
+use std::time::Duration;
+
+use crate::congestion::CongestionControl;
+use crate::send::SchedulerKind;
+
+/// Bytes that an IPv6 and a UDP header take of the path MTU (40 + 8): the larger of both families,
+/// so that a packet fits every path of a mixed association.
+const IP_AND_UDP_HEADERS: usize = 48;
+
+/// How an [`Endpoint`](crate::Endpoint) treats peers that it did not call.
+#[derive(Debug, Clone)]
+pub struct EndpointConfig {
+    /// What incoming associations get.
+    pub association: AssociationConfig,
+    /// Whether INITs are answered at all. Default: false; a caller needs no listener.
+    pub accept: bool,
+    /// 'Valid.Cookie.Life' (RFC 9260 section 16). Default: 60 s.
+    pub cookie_life: Duration,
+    /// Associations that may exist at once; an INIT beyond is ignored. Default: 1024.
+    pub associations_max: usize,
+    /// Answers to packets that belong to no association (INIT ACK, ABORT, SHUTDOWN COMPLETE) that
+    /// may be sent in a second, so that a flood of forged packets is not reflected. Default: 1000.
+    pub stateless_replies_per_second: u32,
+    /// Datagrams of one size that a single transmission may hold (UDP segmentation offload; the
+    /// kernel's limit is 64). Default: 1.
+    pub segments_max: usize,
+}
+
+impl Default for EndpointConfig {
+    fn default() -> Self {
+        Self {
+            association: AssociationConfig::default(),
+            accept: false,
+            cookie_life: Duration::from_secs(60),
+            associations_max: 1_024,
+            stateless_replies_per_second: 1_000,
+            segments_max: 1,
+        }
+    }
+}
+
+/// How one association behaves. The default is what RFC 9260 section 16 recommends;
+/// [`media`](Self::media) is for deadlines.
+#[derive(Debug, Clone)]
+pub struct AssociationConfig {
+    /// 'RTO.Initial'. Default: 1 s.
+    pub rto_initial: Duration,
+    /// 'RTO.Min'. Default: 1 s. Must be above the peer's [`sack_delay`](Self::sack_delay), or a
+    /// delayed SACK looks like a loss.
+    pub rto_min: Duration,
+    /// 'RTO.Max'. Default: 60 s.
+    pub rto_max: Duration,
+    /// 'Association.Max.Retrans': consecutive unanswered retransmissions after which the peer
+    /// counts as lost. Default: 10.
+    pub association_max_retrans: u32,
+    /// 'Path.Max.Retrans': the same for one path. Default: 5.
+    pub path_max_retrans: u32,
+    /// 'PotentiallyFailed.Max.Retrans' (RFC 7829): errors above which a path carries no data while
+    /// another can. Default: 0, which is the RFC's recommendation: one timeout.
+    pub potentially_failed_max_retrans: u32,
+    /// 'Max.Init.Retransmits'. Default: 8.
+    pub max_init_retransmits: u32,
+    /// 'HB.interval'. Default: 30 s.
+    pub heartbeat_interval: Duration,
+    /// 'SACK.Delay'. Default: 200 ms. RFC 9260 section 6.2 forbids more than 500 ms.
+    pub sack_delay: Duration,
+    /// 'Max.Burst': packets that one arrival may release; `None` leaves it to the congestion
+    /// window. Default: 4.
+    pub max_burst: Option<u32>,
+    /// IP bytes that a packet may have on every path. Default: 1400, which passes through the
+    /// usual tunnels (VPNs, PPPoE, mobile networks) unfragmented.
+    pub path_mtu: usize,
+    /// Streams that we want to send on. Default: 16.
+    pub outbound_streams: u16,
+    /// Streams that we let the peer send on. Default: 64.
+    pub inbound_streams_max: u16,
+    /// Bytes of messages that may wait in the send queue. Default: 1 MiB.
+    pub send_buffer: usize,
+    /// Bytes of received data that may wait for gaps to close or for the user: the a_rwnd of an
+    /// empty association. Default: 1 MiB.
+    pub receive_buffer: usize,
+    /// The longest message that can be sent or received, in bytes; at most half the receive
+    /// buffer. Default: 256 KiB.
+    pub message_size_max: usize,
+    /// Paths that an association may have, those included that a peer announces. Default: 8.
+    pub paths_max: usize,
+    /// Whether partial reliability (RFC 3758) is offered. Default: true.
+    pub partial_reliability: bool,
+    /// The congestion controller of each path. Default: RFC 9260's.
+    pub congestion_control: CongestionControl,
+    /// Which stream sends next. Default: by priority, equal ones in turn.
+    pub scheduler: SchedulerKind,
+    /// Trace events that are kept for [`Association::poll_trace`](crate::Association::poll_trace);
+    /// 0 switches the trace off. Default: 0.
+    pub trace_events_max: usize,
+}
+
+impl Default for AssociationConfig {
+    fn default() -> Self {
+        Self {
+            rto_initial: Duration::from_secs(1),
+            rto_min: Duration::from_secs(1),
+            rto_max: Duration::from_secs(60),
+            association_max_retrans: 10,
+            path_max_retrans: 5,
+            potentially_failed_max_retrans: 0,
+            max_init_retransmits: 8,
+            heartbeat_interval: Duration::from_secs(30),
+            sack_delay: Duration::from_millis(200),
+            max_burst: Some(4),
+            path_mtu: 1_400,
+            outbound_streams: 16,
+            inbound_streams_max: 64,
+            send_buffer: 1 << 20,
+            receive_buffer: 1 << 20,
+            message_size_max: 256 << 10,
+            paths_max: 8,
+            partial_reliability: true,
+            congestion_control: CongestionControl::default(),
+            scheduler: SchedulerKind::default(),
+            trace_events_max: 0,
+        }
+    }
+}
+
+impl AssociationConfig {
+    /// For media with deadlines, between peers that both use it: losses of a whole window are
+    /// found within 0.1 s instead of 1 s, a dead path within one timeout, a path that came back
+    /// within a second.
+    ///
+    /// The SACK delay of 20 ms is a fifth of the smallest RTO, so that a delayed SACK never causes
+    /// a timeout. Bursts are left to the congestion window, because one SACK may acknowledge as
+    /// many packets as one receive call of the kernel hands over.
+    #[must_use]
+    pub fn media() -> Self {
+        Self {
+            rto_initial: Duration::from_millis(500),
+            rto_min: Duration::from_millis(100),
+            rto_max: Duration::from_secs(2),
+            heartbeat_interval: Duration::from_millis(500),
+            sack_delay: Duration::from_millis(20),
+            max_burst: None,
+            send_buffer: 4 << 20,
+            receive_buffer: 4 << 20,
+            ..Self::default()
+        }
+    }
+
+    /// Bytes of SCTP packet that fit into the path MTU behind IP and UDP headers.
+    pub(crate) fn packet_size_max(&self) -> usize {
+        self.path_mtu.max(576).saturating_sub(IP_AND_UDP_HEADERS) & !3
+    }
+}

@@ -1,0 +1,206 @@
+//! The congestion control of RFC 9260 section 7.
+
+use anabranch_sansio::Time;
+
+use super::{Ack, CongestionController, ControllerMetrics};
+
+/// Slow start, congestion avoidance by `partial_bytes_acked`, halving on loss.
+#[derive(Debug)]
+pub struct Rfc9260 {
+    pmdcs: usize,
+    cwnd: usize,
+    ssthresh: usize,
+    partial_bytes_acked: usize,
+}
+
+impl Rfc9260 {
+    /// A controller for a path whose DATA chunks have at most `pmdcs` bytes.
+    #[must_use]
+    pub fn new(pmdcs: usize) -> Self {
+        // RFC 9260 section 7.2.1: "The initial cwnd before data transmission MUST be set to
+        // min(4 * PMDCS, max(2 * PMDCS, 4404)) bytes if the peer address is an IPv4 address and to
+        // min(4 * PMDCS, max(2 * PMDCS, 4344)) bytes if the peer address is an IPv6 address."
+        // The smaller of the two serves both.
+        let cwnd = (4 * pmdcs).min((2 * pmdcs).max(4_344));
+        Self { pmdcs, cwnd, ssthresh: usize::MAX, partial_bytes_acked: 0 }
+    }
+
+    /// RFC 9260 section 7.2.1: "cwnd MUST be increased by, at most, the lesser of 1. the total size
+    /// of the previously outstanding DATA chunk(s) acknowledged and 2. L times the destination's
+    /// PMDCS." L is 1.
+    fn slow_start(&mut self, ack: &Ack) {
+        // "only if the current congestion window is being fully utilized and the data sender is
+        // not in Fast Recovery"
+        let utilized = ack.flight_before + self.pmdcs > self.cwnd;
+        if ack.advanced && utilized && !ack.in_recovery {
+            self.cwnd += ack.acked.min(self.pmdcs);
+        }
+    }
+
+    /// RFC 9260 section 7.2.2, the practical way.
+    fn congestion_avoidance(&mut self, ack: &Ack) {
+        self.partial_bytes_acked += ack.acked;
+        if self.partial_bytes_acked < self.cwnd {
+            return;
+        }
+        // A window of whole packets is in use when not one more packet fits into it.
+        if ack.flight_before + self.pmdcs <= self.cwnd {
+            self.partial_bytes_acked = self.cwnd;
+            return;
+        }
+        // The growth of a window that was just cut would undo the cut.
+        if !ack.in_recovery {
+            self.partial_bytes_acked -= self.cwnd;
+            self.cwnd += self.pmdcs;
+        }
+    }
+
+    /// RFC 9260 section 7.2.3: "ssthresh = max(cwnd / 2, 4 * PMDCS)".
+    fn reduce_threshold(&mut self) {
+        self.ssthresh = (self.cwnd / 2).max(4 * self.pmdcs);
+        self.partial_bytes_acked = 0;
+    }
+}
+
+impl CongestionController for Rfc9260 {
+    fn window(&self) -> usize {
+        self.cwnd
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.cwnd <= self.ssthresh {
+            self.slow_start(ack);
+        } else {
+            self.congestion_avoidance(ack);
+        }
+        // RFC 9260 section 7.2.2: "When all of the data transmitted by the sender has been
+        // acknowledged by the receiver, partial_bytes_acked is initialized to 0."
+        if ack.flight == 0 {
+            self.partial_bytes_acked = 0;
+        }
+    }
+
+    fn on_loss(&mut self, _now: Time) {
+        self.reduce_threshold();
+        self.cwnd = self.ssthresh;
+    }
+
+    fn on_timeout(&mut self, _now: Time) {
+        self.reduce_threshold();
+        self.cwnd = self.pmdcs;
+    }
+
+    /// RFC 9260 section 7.2.1: "While the endpoint does not transmit data on a given transport
+    /// address, the cwnd of the transport address SHOULD be adjusted to max(cwnd / 2, 4 * PMDCS)
+    /// once per RTO. Before the first cwnd adjustment, the ssthresh of the transport address
+    /// SHOULD be set to the cwnd."
+    fn on_idle(&mut self, periods: u32) {
+        let floor = 4 * self.pmdcs;
+        if periods == 0 || self.cwnd <= floor {
+            return;
+        }
+        self.ssthresh = self.cwnd;
+        let halved = self.cwnd.checked_shr(periods).unwrap_or(0);
+        self.cwnd = halved.max(floor);
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        ControllerMetrics {
+            window: self.cwnd,
+            ssthresh: (self.ssthresh != usize::MAX).then_some(self.ssthresh),
+            slow_start: self.cwnd <= self.ssthresh,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PMDCS: usize = 1_000;
+
+    fn ack(acked: usize, flight_before: usize) -> Ack {
+        Ack {
+            now: Time::ZERO,
+            acked,
+            flight_before,
+            flight: flight_before - acked,
+            advanced: true,
+            in_recovery: false,
+            rtt: None,
+        }
+    }
+
+    #[test]
+    fn initial_window_is_four_small_or_three_full_chunks() {
+        assert_eq!(Rfc9260::new(1_000).window(), 4_000);
+        assert_eq!(Rfc9260::new(1_452).window(), 4_344);
+        assert_eq!(Rfc9260::new(3_000).window(), 6_000);
+    }
+
+    #[test]
+    fn slow_start_adds_what_was_acked_up_to_one_chunk() {
+        let mut controller = Rfc9260::new(PMDCS);
+        controller.on_ack(&ack(2_000, 4_000));
+        assert_eq!(controller.window(), 5_000, "at most L = 1 chunk");
+        controller.on_ack(&ack(300, 5_000));
+        assert_eq!(controller.window(), 5_300);
+    }
+
+    #[test]
+    fn slow_start_needs_a_full_window_an_advance_and_no_recovery() {
+        let mut controller = Rfc9260::new(PMDCS);
+        controller.on_ack(&ack(1_000, 2_000));
+        controller.on_ack(&Ack { advanced: false, ..ack(1_000, 4_000) });
+        controller.on_ack(&Ack { in_recovery: true, ..ack(1_000, 4_000) });
+        assert_eq!(controller.window(), 4_000);
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_chunk_per_window() {
+        let mut controller = Rfc9260::new(PMDCS);
+        controller.cwnd = 20_000;
+        controller.on_loss(Time::ZERO);
+        assert_eq!(controller.window(), 10_000);
+        controller.cwnd += 1; // above ssthresh
+        let before = controller.window();
+        for _ in 0..10 {
+            controller.on_ack(&ack(1_000, before));
+        }
+        assert_eq!(controller.window(), before, "10000 of 10001 bytes are acknowledged");
+        controller.on_ack(&ack(1_000, before));
+        assert_eq!(controller.window(), before + PMDCS);
+    }
+
+    #[test]
+    fn congestion_avoidance_does_not_grow_a_window_that_is_not_used() {
+        let mut controller = Rfc9260::new(PMDCS);
+        controller.ssthresh = 8_000;
+        controller.cwnd = 10_000;
+        for _ in 0..50 {
+            controller.on_ack(&ack(1_000, 3_000));
+        }
+        assert_eq!(controller.window(), 10_000);
+    }
+
+    #[test]
+    fn timeout_leaves_one_chunk_and_half_the_window_as_threshold() {
+        let mut controller = Rfc9260::new(PMDCS);
+        controller.cwnd = 20_000;
+        controller.on_timeout(Time::ZERO);
+        assert_eq!(controller.window(), PMDCS);
+        assert_eq!(controller.metrics().ssthresh, Some(10_000));
+        controller.on_timeout(Time::ZERO);
+        assert_eq!(controller.metrics().ssthresh, Some(4_000), "never under four chunks");
+    }
+
+    #[test]
+    fn idling_halves_the_window_per_timeout_down_to_four_chunks() {
+        let mut controller = Rfc9260::new(PMDCS);
+        controller.cwnd = 40_000;
+        controller.on_idle(2);
+        assert_eq!((controller.window(), controller.ssthresh), (10_000, 40_000));
+        controller.on_idle(200);
+        assert_eq!(controller.window(), 4_000);
+    }
+}

@@ -1,0 +1,388 @@
+//! INIT, COOKIE ECHO and packets out of the blue: what an endpoint answers without an association.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use anabranch_sansio::FourTuple;
+use anabranch_wire::{
+    Abort, ChecksumField, Chunk, CommonHeader, CookieEcho, EncodeChunk, ErrorCause, ErrorCauses,
+    ErrorChunk, Init, InitAck, Packet, PacketWriter, Parameter, Parameters, ShutdownComplete, Tsn,
+    VerificationTag,
+};
+
+use super::{AssociationId, Endpoint};
+use crate::association::{Association, CookieEchoCase, TieTags, refusal_cause};
+use crate::handshake::{
+    Announcement, Cookie, CookieError, Refusal, SupportedExtensions, encode_parameters,
+};
+
+/// Milliseconds that a Cookie Preservative may add to a cookie's life.
+const COOKIE_PRESERVATIVE_MAX: u32 = 5_000;
+
+impl Endpoint {
+    /// RFC 9260 section 5.1: answers with INIT ACK and a signed cookie, and keeps no state.
+    pub(super) fn on_init(&mut self, tuple: FourTuple, packet: &Packet<'_>, init: &Init<'_>) {
+        // RFC 9260 section 8.5.1, A: "When an endpoint receives an SCTP packet with the Verification
+        // Tag set to 0, it SHOULD verify that the packet contains only an INIT chunk. Otherwise, the
+        // receiver MUST silently discard the packet."
+        if packet.header.verification_tag.0 != 0 || packet.chunks().count() != 1 {
+            self.stats.malformed += 1;
+            return;
+        }
+        let announcement = match Announcement::read(init) {
+            Ok(announcement) => announcement,
+            Err(Refusal::ZeroTag) => {
+                self.stats.malformed += 1;
+                return;
+            }
+            Err(refusal) => {
+                let mut causes = Vec::new();
+                refusal_cause(&refusal, &mut causes);
+                return self.refuse_init(tuple, packet, init.initiate_tag, &causes);
+            }
+        };
+        match self.association_of_init(tuple, packet, &announcement) {
+            Some(id) => self.on_init_of_known_peer(id, tuple, packet, &announcement),
+            None => self.on_init_of_new_peer(tuple, packet, &announcement),
+        }
+    }
+
+    /// RFC 9260 section 5.1.2, D: "An INIT or INIT ACK chunk MUST be treated as belonging to an
+    /// already established association ... if the use of any of the valid address parameters
+    /// contained within the chunk would identify an existing TCB."
+    fn association_of_init(
+        &self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        announcement: &Announcement,
+    ) -> Option<AssociationId> {
+        let port = tuple.remote.port();
+        let announced = announcement.addresses.iter().map(|ip| SocketAddr::new(*ip, port));
+        std::iter::once(tuple.remote)
+            .chain(announced)
+            .find_map(|remote| self.by_path(FourTuple::new(tuple.local, remote), packet))
+    }
+
+    fn on_init_of_new_peer(
+        &mut self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        announcement: &Announcement,
+    ) {
+        if !self.config.accept {
+            return self.refuse_init(tuple, packet, announcement.tag, &[]);
+        }
+        if self.entries.len() >= self.config.associations_max {
+            let mut causes = Vec::new();
+            ErrorCause::OutOfResource.encode(&mut causes);
+            return self.refuse_init(tuple, packet, announcement.tag, &causes);
+        }
+        let none = TieTags { local: VerificationTag(0), peer: VerificationTag(0) };
+        self.send_init_ack(tuple, packet, announcement, None, none);
+    }
+
+    /// RFC 9260 sections 5.2.1 and 5.2.2.
+    fn on_init_of_known_peer(
+        &mut self,
+        id: AssociationId,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        announcement: &Announcement,
+    ) {
+        let Some(entry) = self.entries.get_mut(&id) else { return };
+        let association = &mut entry.association;
+        if association.answers_init_with_shutdown_ack() {
+            return self.touch(id);
+        }
+        let added = association.new_addresses(&announcement.addresses);
+        let (own, tie_tags) = association.init_collision();
+        if !added.is_empty() {
+            let mut causes = Vec::new();
+            let addresses = encode_addresses(&added);
+            ErrorCause::RestartWithNewAddresses(&addresses).encode(&mut causes);
+            return self.refuse_init(tuple, packet, announcement.tag, &causes);
+        }
+        self.send_init_ack(tuple, packet, announcement, own, tie_tags);
+    }
+
+    fn send_init_ack(
+        &mut self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        announcement: &Announcement,
+        own: Option<(VerificationTag, Tsn)>,
+        tie_tags: TieTags,
+    ) {
+        let fresh = (self.fresh_tag(), Tsn(self.rng.next_u32()));
+        let (local_tag, local_initial_tsn) = own.unwrap_or(fresh);
+        let config = &self.config.association;
+        let offered = SupportedExtensions { forward_tsn: config.partial_reliability };
+        // RFC 9260 section 3.3.2.1.6 (Cookie Preservative): the receiver may ignore the suggestion
+        // or limit it.
+        let extra = announcement.cookie_preservative_ms.unwrap_or(0).min(COOKIE_PRESERVATIVE_MAX);
+        let cookie = Cookie {
+            created: self.now,
+            life: self.config.cookie_life + Duration::from_millis(u64::from(extra)),
+            local_tag,
+            peer_tag: announcement.tag,
+            local_tie_tag: tie_tags.local,
+            peer_tie_tag: tie_tags.peer,
+            local_port: packet.header.destination_port,
+            peer_port: packet.header.source_port,
+            local_initial_tsn,
+            peer_initial_tsn: announcement.initial_tsn,
+            peer_a_rwnd: announcement.a_rwnd,
+            peer_outbound_streams: announcement.outbound_streams,
+            peer_inbound_streams: announcement.inbound_streams,
+            extensions: announcement.extensions,
+            path: tuple,
+            peer_addresses: announcement.addresses.clone(),
+        };
+        let mut parameters = encode_parameters(&self.announced_addresses(tuple), offered);
+        Parameter::StateCookie(&self.cookies.seal(self.now, &cookie)).encode(&mut parameters);
+        if !announcement.unrecognized.is_empty() {
+            Parameter::UnrecognizedParameter(&announcement.unrecognized).encode(&mut parameters);
+        }
+        let init_ack = InitAck {
+            initiate_tag: local_tag,
+            a_rwnd: u32::try_from(config.receive_buffer).unwrap_or(u32::MAX),
+            outbound_streams: config.outbound_streams.max(1),
+            inbound_streams: config.inbound_streams_max.max(1),
+            initial_tsn: local_initial_tsn,
+            parameters: Parameters::from_bytes(&parameters),
+        };
+        self.stats.init_acks_sent += 1;
+        self.reply(tuple, packet, announcement.tag, &init_ack);
+    }
+
+    /// Our addresses that a peer on this path may use: what is on our own machine is of no use to
+    /// others.
+    fn announced_addresses(&self, tuple: FourTuple) -> Vec<IpAddr> {
+        let mut addresses = vec![tuple.local.ip()];
+        for local in &self.locals {
+            let ip = local.ip();
+            let reachable = ip.is_loopback() == tuple.local.ip().is_loopback();
+            if reachable && !ip.is_unspecified() && !addresses.contains(&ip) {
+                addresses.push(ip);
+            }
+        }
+        addresses
+    }
+
+    /// RFC 9260 section 5.1.5, and section 5.2.4 where an association exists already.
+    pub(super) fn on_cookie_echo(
+        &mut self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        echo: &CookieEcho<'_>,
+        len: usize,
+    ) {
+        let Ok(cookie) = self.cookies.open(self.now, echo.cookie) else {
+            self.stats.cookies_forged += 1;
+            return;
+        };
+        // RFC 9260 section 5.1.5, step 3: "Compare the port numbers and the Verification Tag contained
+        // within the State Cookie to the actual port numbers and the Verification Tag within the SCTP
+        // common header of the received packet. If these values do not match, the packet MUST be
+        // silently discarded."
+        let header = packet.header;
+        let ports = (header.destination_port, header.source_port);
+        if ports != (cookie.local_port, cookie.peer_port)
+            || header.verification_tag != cookie.local_tag
+        {
+            self.stats.cookies_forged += 1;
+            return;
+        }
+        let known = self.by_tag(packet).or_else(|| self.by_path(tuple, packet));
+        let known = known.or_else(|| self.by_path(cookie.path, packet));
+        let id = match known {
+            Some(id) => self.use_cookie(id, tuple, packet, &cookie),
+            None => self.accept_cookie(tuple, packet, &cookie),
+        };
+        if let Some(id) = id {
+            self.deliver(id, tuple, packet, len);
+            self.refresh(id);
+        }
+    }
+
+    /// Table 12 of RFC 9260 section 5.2.4. Returns the association if the rest of the packet is for
+    /// it.
+    fn use_cookie(
+        &mut self,
+        id: AssociationId,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        cookie: &Cookie,
+    ) -> Option<AssociationId> {
+        let case = self.association(id)?.cookie_echo_case(cookie);
+        // "If both Verification Tags in the State Cookie match the Verification Tags of the current
+        // association, consider the State Cookie valid ..., even if the lifespan is exceeded."
+        if case != CookieEchoCase::Duplicate {
+            self.check_cookie_age(tuple, packet, cookie)?;
+        }
+        let now = self.now;
+        let association = &mut self.entries.get_mut(&id)?.association;
+        let usable = match case {
+            CookieEchoCase::Restart => association.on_restart(now, cookie, tuple),
+            CookieEchoCase::Collision => {
+                association.on_collision(now, cookie, tuple);
+                true
+            }
+            CookieEchoCase::Duplicate => {
+                association.on_duplicate_cookie(now, tuple);
+                true
+            }
+            CookieEchoCase::Discard => false,
+        };
+        self.touch(id);
+        self.refresh(id);
+        usable.then_some(id)
+    }
+
+    fn accept_cookie(
+        &mut self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        cookie: &Cookie,
+    ) -> Option<AssociationId> {
+        self.check_cookie_age(tuple, packet, cookie)?;
+        if !self.config.accept || self.entries.len() >= self.config.associations_max {
+            let mut causes = Vec::new();
+            ErrorCause::OutOfResource.encode(&mut causes);
+            self.refuse_init(tuple, packet, cookie.peer_tag, &causes);
+            return None;
+        }
+        let config = self.config.association.clone();
+        let mut locals = self.locals.clone();
+        if !locals.contains(&tuple.local) {
+            locals.push(tuple.local);
+        }
+        let rng = self.rng.fork();
+        let association = Association::accept(self.now, config, cookie, tuple, locals, rng);
+        Some(self.insert(association))
+    }
+
+    /// `None` if the cookie may not be used any more; the peer is told where the RFC says so.
+    fn check_cookie_age(
+        &mut self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        cookie: &Cookie,
+    ) -> Option<()> {
+        match self.cookies.check_age(self.now, cookie) {
+            Ok(()) => Some(()),
+            // RFC 9260 section 5.1.5, step 4: "the endpoint MUST transmit an ERROR chunk with a "Stale
+            // Cookie" error cause to the peer endpoint."
+            Err(CookieError::Stale { staleness }) => {
+                self.stats.cookies_stale += 1;
+                let measure_us = u32::try_from(staleness.as_micros()).unwrap_or(u32::MAX);
+                let mut causes = Vec::new();
+                ErrorCause::StaleCookie { measure_us }.encode(&mut causes);
+                let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
+                self.reply(tuple, packet, cookie.peer_tag, &error);
+                None
+            }
+            Err(CookieError::Spent | CookieError::Forged) => {
+                self.stats.cookies_replayed += 1;
+                None
+            }
+        }
+    }
+
+    /// RFC 9260 section 8.4.
+    pub(super) fn on_out_of_the_blue(&mut self, tuple: FourTuple, packet: &Packet<'_>) {
+        self.stats.out_of_the_blue += 1;
+        let tag = packet.header.verification_tag;
+        let mut answer = Answer::Abort;
+        for chunk in packet.chunks() {
+            let Ok(chunk) = chunk else { return };
+            match chunk {
+                // 2), 6), 7): silently discarded.
+                Chunk::Abort(_) | Chunk::ShutdownComplete(_) | Chunk::CookieAck => return,
+                Chunk::Error(error) if has_stale_cookie(&error) => return,
+                // 5) "the receiver SHOULD respond ... with a SHUTDOWN COMPLETE chunk."
+                Chunk::ShutdownAck => answer = Answer::ShutdownComplete,
+                Chunk::Data(_)
+                | Chunk::Init(_)
+                | Chunk::InitAck(_)
+                | Chunk::Sack(_)
+                | Chunk::Heartbeat(_)
+                | Chunk::HeartbeatAck(_)
+                | Chunk::Shutdown(_)
+                | Chunk::Error(_)
+                | Chunk::CookieEcho(_)
+                | Chunk::Ecne(_)
+                | Chunk::Cwr(_)
+                | Chunk::ForwardTsn(_)
+                | Chunk::Unknown(_) => {}
+            }
+        }
+        match answer {
+            Answer::ShutdownComplete => {
+                self.reply(tuple, packet, tag, &ShutdownComplete { tag_reflected: true });
+            }
+            // 8) "The receiver SHOULD respond to the sender of the OOTB packet with an ABORT chunk."
+            Answer::Abort => {
+                let abort = Abort { tag_reflected: true, causes: ErrorCauses::from_bytes(&[]) };
+                self.reply(tuple, packet, tag, &abort);
+            }
+        }
+    }
+
+    /// RFC 9260 section 8.4, 3): "the Verification Tag of the packet containing the ABORT chunk MUST
+    /// be the Initiate Tag of the received INIT chunk, and the T bit of the ABORT chunk has to be set
+    /// to 0".
+    fn refuse_init(
+        &mut self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        tag: VerificationTag,
+        causes: &[u8],
+    ) {
+        self.stats.inits_refused += 1;
+        let abort = Abort { tag_reflected: false, causes: ErrorCauses::from_bytes(causes) };
+        self.reply(tuple, packet, tag, &abort);
+    }
+
+    fn reply(
+        &mut self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        verification_tag: VerificationTag,
+        chunk: &impl EncodeChunk,
+    ) {
+        let header = CommonHeader {
+            source_port: packet.header.destination_port,
+            destination_port: packet.header.source_port,
+            verification_tag,
+        };
+        let mut bytes = Vec::new();
+        let mut writer = PacketWriter::new(&mut bytes, header);
+        writer.push(chunk);
+        writer.finish(ChecksumField::Fill);
+        if !self.replies.push(self.now, tuple, bytes) {
+            self.stats.replies_suppressed += 1;
+        }
+    }
+}
+
+/// How a packet out of the blue is answered.
+enum Answer {
+    Abort,
+    ShutdownComplete,
+}
+
+fn has_stale_cookie(error: &ErrorChunk<'_>) -> bool {
+    error.causes.iter().any(|cause| matches!(cause, Ok(ErrorCause::StaleCookie { .. })))
+}
+
+fn encode_addresses(addresses: &[IpAddr]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for address in addresses {
+        match *address {
+            IpAddr::V4(address) => Parameter::Ipv4Address(address).encode(&mut bytes),
+            IpAddr::V6(address) => Parameter::Ipv6Address(address).encode(&mut bytes),
+        }
+    }
+    bytes
+}

@@ -1,0 +1,188 @@
+//! What an association tells its user.
+
+use std::fmt;
+
+use anabranch_sansio::{FourTuple, Time};
+use anabranch_wire::StreamId;
+
+use crate::path::{PathId, PathState};
+use crate::stats::AssociationStats;
+
+/// Something happened on an association.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The handshake is done.
+    Connected {
+        /// Whether the peer called us.
+        incoming: bool,
+        /// Streams that we may send on.
+        outbound_streams: u16,
+        /// Whether the peer understands partial reliability; if not, every message is reliable.
+        partial_reliability: bool,
+    },
+    /// The peer restarted (RFC 9260 section 5.2.4, action A): what was not acknowledged may be
+    /// lost, and sequence numbers begin anew.
+    Restarted,
+    /// Messages can be read. Said once until all were read.
+    Readable,
+    /// The send queue, after having refused a message, has room again.
+    Writable,
+    /// A path came to be.
+    PathAdded {
+        /// Which.
+        path: PathId,
+        /// Its addresses.
+        tuple: FourTuple,
+    },
+    /// A path's state changed.
+    PathStateChanged {
+        /// Which.
+        path: PathId,
+        /// The state before.
+        from: PathState,
+        /// The state now.
+        to: PathState,
+    },
+    /// Data takes another path from now on.
+    DataPathChanged {
+        /// The path of before.
+        from: PathId,
+        /// The path of now.
+        to: PathId,
+    },
+    /// The peer shuts the association down: what we sent is still delivered, no more is taken.
+    PeerClosing,
+    /// The association ended. The last event.
+    Closed {
+        /// Why.
+        reason: CloseReason,
+        /// The final counters.
+        stats: Box<AssociationStats>,
+    },
+}
+
+/// Why an association ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// Both sides shut it down after all data was delivered.
+    Shutdown,
+    /// We aborted it.
+    Aborted,
+    /// The peer aborted it.
+    AbortedByPeer {
+        /// Its error causes in words.
+        causes: String,
+    },
+    /// The peer did not answer the handshake.
+    HandshakeTimeout,
+    /// The peer stopped answering: 'Association.Max.Retrans' was exceeded.
+    PeerUnreachable,
+    /// The shutdown took too long (T5-shutdown-guard).
+    ShutdownTimeout,
+    /// The peer broke the protocol, and we aborted.
+    PeerMisbehaved {
+        /// What it did.
+        what: String,
+    },
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shutdown => f.write_str("the association was shut down in order"),
+            Self::Aborted => f.write_str("we aborted the association"),
+            Self::AbortedByPeer { causes } if causes.is_empty() => {
+                f.write_str("the peer aborted the association without a reason")
+            }
+            Self::AbortedByPeer { causes } => {
+                write!(f, "the peer aborted the association: {causes}")
+            }
+            Self::HandshakeTimeout => f.write_str("the peer did not answer the handshake"),
+            Self::PeerUnreachable => f.write_str("the peer stopped answering on every path"),
+            Self::ShutdownTimeout => f.write_str("the peer did not finish the shutdown"),
+            Self::PeerMisbehaved { what } => write!(f, "the peer broke the protocol: {what}"),
+        }
+    }
+}
+
+/// A line of an association's trace, for graphs and debugging.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TraceEvent {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub kind: TraceKind,
+}
+
+/// What a [`TraceEvent`] tells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum TraceKind {
+    /// A packet was sent.
+    PacketSent {
+        /// On which path.
+        path: PathId,
+        /// Bytes from the common header on.
+        len: usize,
+    },
+    /// A packet was received.
+    PacketReceived {
+        /// On which path.
+        path: PathId,
+        /// Bytes from the common header on.
+        len: usize,
+    },
+    /// A DATA chunk was sent.
+    DataSent {
+        /// On which path.
+        path: PathId,
+        /// Its TSN.
+        tsn: u32,
+        /// Its stream.
+        stream: StreamId,
+        /// Its payload bytes.
+        len: usize,
+        /// Whether it was sent before.
+        retransmission: bool,
+    },
+    /// A SACK acknowledged data.
+    Acknowledged {
+        /// Sent on which path.
+        path: PathId,
+        /// Bytes of DATA chunks.
+        bytes: usize,
+    },
+    /// DATA chunks were declared lost.
+    Lost {
+        /// Sent on which path.
+        path: PathId,
+        /// How many.
+        chunks: usize,
+        /// By T3-rtx rather than by miss indications.
+        timeout: bool,
+    },
+    /// A message was abandoned.
+    Abandoned {
+        /// Its stream.
+        stream: StreamId,
+        /// Whether its lifetime ended, rather than its retransmissions.
+        expired: bool,
+    },
+    /// The congestion window of a path after it changed.
+    Window {
+        /// Which path.
+        path: PathId,
+        /// cwnd in bytes.
+        window: usize,
+        /// Bytes in flight.
+        in_flight: usize,
+    },
+    /// A path's state changed.
+    PathState {
+        /// Which path.
+        path: PathId,
+        /// The state now.
+        state: PathState,
+    },
+}

@@ -1,0 +1,211 @@
+//! [`Announcement`]: the content of an INIT or INIT ACK.
+
+use std::net::IpAddr;
+
+use anabranch_wire::{
+    DecodeError, Init, Items, Parameter, ParameterType, Parameters, Tsn, VerificationTag,
+};
+use thiserror::Error;
+
+/// Addresses that are taken from one INIT or INIT ACK; the rest is ignored.
+const ADDRESSES_MAX: usize = 16;
+
+/// Bytes of unrecognized parameters that are reported back.
+const REPORT_MAX: usize = 256;
+
+/// Extensions that both ends must know to be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SupportedExtensions {
+    /// RFC 3758.
+    pub(crate) forward_tsn: bool,
+}
+
+/// What a peer announces when an association is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Announcement {
+    pub(crate) tag: VerificationTag,
+    pub(crate) a_rwnd: u32,
+    pub(crate) outbound_streams: u16,
+    pub(crate) inbound_streams: u16,
+    pub(crate) initial_tsn: Tsn,
+    pub(crate) addresses: Vec<IpAddr>,
+    pub(crate) extensions: SupportedExtensions,
+    pub(crate) cookie: Option<Vec<u8>>,
+    pub(crate) cookie_preservative_ms: Option<u32>,
+    /// Whole parameters that we do not know and that want to be reported, padded.
+    pub(crate) unrecognized: Vec<u8>,
+}
+
+/// Why an announcement is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum Refusal {
+    #[error("it has the Initiate Tag 0")]
+    ZeroTag,
+    #[error(
+        "it has {outbound} outbound and {inbound} inbound streams, but each must be at least 1"
+    )]
+    NoStreams { outbound: u16, inbound: u16 },
+    #[error("it has a host name, which RFC 9260 does not allow")]
+    HostName { parameter: Vec<u8> },
+    #[error("a parameter cannot be read: {0}")]
+    Malformed(DecodeError),
+}
+
+impl Announcement {
+    /// Reads an INIT; an INIT ACK has the same fields.
+    pub(crate) fn read(init: &Init<'_>) -> Result<Self, Refusal> {
+        // RFC 9260 section 3.3.2: "If the value of the Initiate Tag in a received INIT chunk is
+        // found to be 0, the receiver MUST silently discard the packet."
+        if init.initiate_tag.0 == 0 {
+            return Err(Refusal::ZeroTag);
+        }
+        // RFC 9260 section 3.3.2: "A receiver receiving a chunk with the OS [MIS] value set to 0
+        // MUST discard the packet, SHOULD send a packet in response containing an ABORT chunk".
+        if init.outbound_streams == 0 || init.inbound_streams == 0 {
+            let (outbound, inbound) = (init.outbound_streams, init.inbound_streams);
+            return Err(Refusal::NoStreams { outbound, inbound });
+        }
+        let mut announcement = Self {
+            tag: init.initiate_tag,
+            a_rwnd: init.a_rwnd,
+            outbound_streams: init.outbound_streams,
+            inbound_streams: init.inbound_streams,
+            initial_tsn: init.initial_tsn,
+            addresses: Vec::new(),
+            extensions: SupportedExtensions::default(),
+            cookie: None,
+            cookie_preservative_ms: None,
+            unrecognized: Vec::new(),
+        };
+        announcement.read_parameters(init.parameters)?;
+        Ok(announcement)
+    }
+
+    fn read_parameters(&mut self, parameters: Parameters<'_>) -> Result<(), Refusal> {
+        for parameter in parameters.iter() {
+            match parameter.map_err(Refusal::Malformed)? {
+                Parameter::Ipv4Address(address) => self.add_address(IpAddr::V4(address)),
+                Parameter::Ipv6Address(address) => self.add_address(IpAddr::V6(address)),
+                Parameter::StateCookie(cookie) => self.cookie = Some(cookie.to_vec()),
+                Parameter::CookiePreservative { increment_ms } => {
+                    self.cookie_preservative_ms = Some(increment_ms);
+                }
+                parameter @ Parameter::HostNameAddress(_) => {
+                    let mut raw = Vec::new();
+                    parameter.encode(&mut raw);
+                    return Err(Refusal::HostName { parameter: raw });
+                }
+                Parameter::ForwardTsnSupported => self.extensions.forward_tsn = true,
+                Parameter::Unknown(unknown) => {
+                    let action = unknown.action();
+                    if action.report && self.unrecognized.len() + unknown.raw.len() <= REPORT_MAX {
+                        self.unrecognized.extend_from_slice(unknown.raw);
+                        let padded = self.unrecognized.len().next_multiple_of(4);
+                        self.unrecognized.resize(padded, 0);
+                    }
+                    if action.stop {
+                        break;
+                    }
+                }
+                Parameter::HeartbeatInfo(_)
+                | Parameter::UnrecognizedParameter(_)
+                | Parameter::SupportedAddressTypes(_)
+                | Parameter::EcnCapable => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn add_address(&mut self, address: IpAddr) {
+        if self.addresses.len() < ADDRESSES_MAX && !self.addresses.contains(&address) {
+            self.addresses.push(address);
+        }
+    }
+}
+
+/// The parameters that we put into an INIT, beside those of [`encode_parameters`].
+pub(crate) fn encode_supported_address_types(bytes: &mut Vec<u8>) {
+    let types = [ParameterType::IPV4_ADDRESS, ParameterType::IPV6_ADDRESS];
+    Parameter::SupportedAddressTypes(Items::from_slice(&types)).encode(bytes);
+}
+
+/// The parameters that we put into INIT and INIT ACK alike.
+///
+/// A single address is not listed: RFC 9260 section 3.3.2: "The INIT chunk can be sent without any
+/// [address] parameters", and then a NAT in between does no harm.
+pub(crate) fn encode_parameters(addresses: &[IpAddr], extensions: SupportedExtensions) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if addresses.len() > 1 {
+        for address in addresses {
+            match *address {
+                IpAddr::V4(address) => Parameter::Ipv4Address(address).encode(&mut bytes),
+                IpAddr::V6(address) => Parameter::Ipv6Address(address).encode(&mut bytes),
+            }
+        }
+    }
+    if extensions.forward_tsn {
+        Parameter::ForwardTsnSupported.encode(&mut bytes);
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn init(parameters: &[u8]) -> Init<'_> {
+        Init {
+            initiate_tag: VerificationTag(1),
+            a_rwnd: 10_000,
+            outbound_streams: 2,
+            inbound_streams: 3,
+            initial_tsn: Tsn(9),
+            parameters: Parameters::from_bytes(parameters),
+        }
+    }
+
+    #[test]
+    fn what_we_announce_can_be_read() {
+        let addresses = ["10.0.0.1".parse().unwrap(), "fd00::1".parse().unwrap()];
+        let extensions = SupportedExtensions { forward_tsn: true };
+        let bytes = encode_parameters(&addresses, extensions);
+        let read = Announcement::read(&init(&bytes)).unwrap();
+        assert_eq!((read.addresses, read.extensions), (addresses.to_vec(), extensions));
+        let single = encode_parameters(&addresses[..1], extensions);
+        assert!(Announcement::read(&init(&single)).unwrap().addresses.is_empty());
+    }
+
+    #[test]
+    fn unknown_parameters_are_skipped_reported_or_end_the_reading_by_their_upper_bits() {
+        // 0xc123: skip and report; 0x8123: skip; 0x4123: stop and report; then an address.
+        let bytes = [
+            0xc1, 0x23, 0, 5, 7, 0, 0, 0, 0x81, 0x23, 0, 4, 0x41, 0x23, 0, 4, 0, 5, 0, 8, 10, 0, 0,
+            1,
+        ];
+        let read = Announcement::read(&init(&bytes)).unwrap();
+        assert_eq!(read.unrecognized, [0xc1, 0x23, 0, 5, 7, 0, 0, 0, 0x41, 0x23, 0, 4]);
+        assert!(read.addresses.is_empty(), "behind a parameter that stops");
+    }
+
+    #[test]
+    fn an_init_that_cannot_work_is_refused_by_the_rule_it_breaks() {
+        let zero_tag = Init { initiate_tag: VerificationTag(0), ..init(&[]) };
+        assert_eq!(Announcement::read(&zero_tag), Err(Refusal::ZeroTag));
+        let no_streams = Init { inbound_streams: 0, ..init(&[]) };
+        let refusal = Refusal::NoStreams { outbound: 2, inbound: 0 };
+        assert_eq!(Announcement::read(&no_streams), Err(refusal));
+        let host_name = [0, 11, 0, 8, b'a', b'.', b'b', 0];
+        let refusal = Announcement::read(&init(&host_name));
+        assert_eq!(refusal, Err(Refusal::HostName { parameter: host_name.to_vec() }));
+    }
+
+    #[test]
+    fn addresses_taken_from_one_peer_are_bounded() {
+        let mut bytes = Vec::new();
+        for last in 0..200_u8 {
+            Parameter::Ipv4Address([10, 0, 0, last].into()).encode(&mut bytes);
+        }
+        let read = Announcement::read(&init(&bytes)).unwrap();
+        assert_eq!(read.addresses.len(), ADDRESSES_MAX);
+    }
+}

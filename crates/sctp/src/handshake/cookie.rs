@@ -1,0 +1,317 @@
+//! The State Cookie (RFC 9260 section 5.1.3): what a listener needs to know of a half-open
+//! association, kept by the caller, signed by the listener.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use anabranch_sansio::{FourTuple, Rng, Time};
+use anabranch_wire::{Tsn, VerificationTag};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use thiserror::Error;
+
+use super::announcement::SupportedExtensions;
+
+type HmacSha256 = Hmac<Sha256>;
+
+/// Bytes of the signature in front of a cookie.
+const SIGNATURE_LEN: usize = 32;
+
+/// How long a signing key is used. RFC 9260 section 5.1.3: "the secret key used to generate the MAC
+/// ... SHOULD be changed reasonably frequently".
+const KEY_LIFE: Duration = Duration::from_secs(3_600);
+
+/// Cookies of ended associations that are remembered until they expire.
+const SPENT_MAX: usize = 4_096;
+
+/// Everything that both sides agreed on, as the listener sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cookie {
+    pub(crate) created: Time,
+    pub(crate) life: Duration,
+    pub(crate) local_tag: VerificationTag,
+    pub(crate) peer_tag: VerificationTag,
+    /// RFC 9260 section 5.2.2: the tags of an association that exists already; 0 if there is none.
+    pub(crate) local_tie_tag: VerificationTag,
+    pub(crate) peer_tie_tag: VerificationTag,
+    pub(crate) local_port: u16,
+    pub(crate) peer_port: u16,
+    pub(crate) local_initial_tsn: Tsn,
+    pub(crate) peer_initial_tsn: Tsn,
+    pub(crate) peer_a_rwnd: u32,
+    /// What the peer announced.
+    pub(crate) peer_outbound_streams: u16,
+    pub(crate) peer_inbound_streams: u16,
+    pub(crate) extensions: SupportedExtensions,
+    /// Where the INIT came from.
+    pub(crate) path: FourTuple,
+    pub(crate) peer_addresses: Vec<IpAddr>,
+}
+
+/// Why a cookie is not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(crate) enum CookieError {
+    #[error("the cookie is not one of ours")]
+    Forged,
+    #[error("the cookie expired {} ms ago", staleness.as_millis())]
+    Stale { staleness: Duration },
+    #[error("the cookie was used before")]
+    Spent,
+}
+
+/// Signs cookies and checks them.
+#[derive(Debug)]
+pub(crate) struct CookieJar {
+    rng: Rng,
+    current: [u8; 32],
+    previous: [u8; 32],
+    rotate_at: Time,
+    spent: VecDeque<(Time, VerificationTag)>,
+}
+
+impl CookieJar {
+    pub(crate) fn new(mut rng: Rng) -> Self {
+        let (mut current, mut previous) = ([0; 32], [0; 32]);
+        rng.fill(&mut current);
+        rng.fill(&mut previous);
+        Self { rng, current, previous, rotate_at: Time::ZERO + KEY_LIFE, spent: VecDeque::new() }
+    }
+
+    /// The signed bytes of a cookie.
+    pub(crate) fn seal(&mut self, now: Time, cookie: &Cookie) -> Vec<u8> {
+        self.rotate(now);
+        let mut bytes = vec![0; SIGNATURE_LEN];
+        cookie.encode(&mut bytes);
+        if let Some(mac) = mac(&self.current, &bytes[SIGNATURE_LEN..]) {
+            bytes[..SIGNATURE_LEN].copy_from_slice(&mac.finalize().into_bytes());
+        }
+        bytes
+    }
+
+    /// Checks a cookie's signature and reads it; its age is [`check_age`](Self::check_age)'s
+    /// matter.
+    pub(crate) fn open(&mut self, now: Time, bytes: &[u8]) -> Result<Cookie, CookieError> {
+        self.rotate(now);
+        let (signature, content) =
+            bytes.split_at_checked(SIGNATURE_LEN).ok_or(CookieError::Forged)?;
+        let signed_by = |key| mac(key, content).is_some_and(|m| m.verify_slice(signature).is_ok());
+        if !signed_by(&self.current) && !signed_by(&self.previous) {
+            return Err(CookieError::Forged);
+        }
+        Cookie::decode(content).ok_or(CookieError::Forged)
+    }
+
+    /// RFC 9260 section 5.1.5, step 4: "If the elapsed time is longer than the lifespan carried in
+    /// the State Cookie, then the packet ... SHOULD be discarded".
+    pub(crate) fn check_age(&self, now: Time, cookie: &Cookie) -> Result<(), CookieError> {
+        let expires = cookie.created + cookie.life;
+        if now > expires {
+            return Err(CookieError::Stale { staleness: now - expires });
+        }
+        if self.spent.iter().any(|(_, tag)| *tag == cookie.local_tag) {
+            return Err(CookieError::Spent);
+        }
+        Ok(())
+    }
+
+    /// The association with this tag ended: its cookie, if it is still fresh, must not raise it
+    /// again.
+    pub(crate) fn spend(&mut self, now: Time, tag: VerificationTag, life: Duration) {
+        while self.spent.front().is_some_and(|(expires, _)| *expires < now) {
+            self.spent.pop_front();
+        }
+        if self.spent.len() == SPENT_MAX {
+            self.spent.pop_front();
+        }
+        self.spent.push_back((now + life, tag));
+    }
+
+    fn rotate(&mut self, now: Time) {
+        while now >= self.rotate_at {
+            self.previous = self.current;
+            self.rng.fill(&mut self.current);
+            self.rotate_at = (self.rotate_at + KEY_LIFE).max(now.saturating_sub(KEY_LIFE));
+        }
+    }
+}
+
+fn mac(key: &[u8; 32], content: &[u8]) -> Option<HmacSha256> {
+    let mut mac = HmacSha256::new_from_slice(key).ok()?;
+    mac.update(content);
+    Some(mac)
+}
+
+impl Cookie {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.created.as_nanos().to_be_bytes());
+        out.extend((self.life.as_millis() as u64).to_be_bytes());
+        for tag in [self.local_tag, self.peer_tag, self.local_tie_tag, self.peer_tie_tag] {
+            out.extend(tag.0.to_be_bytes());
+        }
+        out.extend(self.local_port.to_be_bytes());
+        out.extend(self.peer_port.to_be_bytes());
+        out.extend(self.local_initial_tsn.0.to_be_bytes());
+        out.extend(self.peer_initial_tsn.0.to_be_bytes());
+        out.extend(self.peer_a_rwnd.to_be_bytes());
+        out.extend(self.peer_outbound_streams.to_be_bytes());
+        out.extend(self.peer_inbound_streams.to_be_bytes());
+        out.push(u8::from(self.extensions.forward_tsn));
+        for end in [self.path.local, self.path.remote] {
+            encode_address(end.ip(), out);
+            out.extend(end.port().to_be_bytes());
+        }
+        for address in &self.peer_addresses {
+            encode_address(*address, out);
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        let cookie = Self {
+            created: Time::from_nanos(u64::from_be_bytes(reader.take()?)),
+            life: Duration::from_millis(u64::from_be_bytes(reader.take()?)),
+            local_tag: reader.tag()?,
+            peer_tag: reader.tag()?,
+            local_tie_tag: reader.tag()?,
+            peer_tie_tag: reader.tag()?,
+            local_port: reader.u16()?,
+            peer_port: reader.u16()?,
+            local_initial_tsn: Tsn(u32::from_be_bytes(reader.take()?)),
+            peer_initial_tsn: Tsn(u32::from_be_bytes(reader.take()?)),
+            peer_a_rwnd: u32::from_be_bytes(reader.take()?),
+            peer_outbound_streams: reader.u16()?,
+            peer_inbound_streams: reader.u16()?,
+            extensions: SupportedExtensions { forward_tsn: reader.take::<1>()? != [0] },
+            path: FourTuple::new(reader.socket_address()?, reader.socket_address()?),
+            peer_addresses: std::iter::from_fn(|| reader.address()).collect(),
+        };
+        Some(cookie)
+    }
+}
+
+fn encode_address(address: IpAddr, out: &mut Vec<u8>) {
+    match address {
+        IpAddr::V4(address) => {
+            out.push(4);
+            out.extend(address.octets());
+        }
+        IpAddr::V6(address) => {
+            out.push(6);
+            out.extend(address.octets());
+        }
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    fn tag(&mut self) -> Option<VerificationTag> {
+        self.take().map(u32::from_be_bytes).map(VerificationTag)
+    }
+
+    fn address(&mut self) -> Option<IpAddr> {
+        match self.take::<1>()? {
+            [4] => self.take::<4>().map(IpAddr::from),
+            [6] => self.take::<16>().map(IpAddr::from),
+            _ => None,
+        }
+    }
+
+    fn socket_address(&mut self) -> Option<SocketAddr> {
+        Some(SocketAddr::new(self.address()?, self.u16()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cookie() -> Cookie {
+        Cookie {
+            created: Time::from_secs(5),
+            life: Duration::from_secs(60),
+            local_tag: VerificationTag(1),
+            peer_tag: VerificationTag(2),
+            local_tie_tag: VerificationTag(3),
+            peer_tie_tag: VerificationTag(4),
+            local_port: 5,
+            peer_port: 6,
+            local_initial_tsn: Tsn(7),
+            peer_initial_tsn: Tsn(8),
+            peer_a_rwnd: 9,
+            peer_outbound_streams: 10,
+            peer_inbound_streams: 11,
+            extensions: SupportedExtensions { forward_tsn: true },
+            path: FourTuple::new("10.0.0.1:9".parse().unwrap(), "[fd00::2]:9".parse().unwrap()),
+            peer_addresses: vec!["10.0.0.2".parse().unwrap(), "fd00::2".parse().unwrap()],
+        }
+    }
+
+    fn jar() -> CookieJar {
+        CookieJar::new(Rng::from_u64(1))
+    }
+
+    #[test]
+    fn a_cookie_comes_back_as_it_was_sealed() {
+        let (mut jar, now) = (jar(), Time::from_secs(6));
+        let sealed = jar.seal(now, &cookie());
+        assert_eq!(jar.open(now, &sealed), Ok(cookie()));
+    }
+
+    #[test]
+    fn any_changed_bit_and_any_other_jar_is_a_forgery() {
+        let (mut jar, now) = (jar(), Time::from_secs(6));
+        let sealed = jar.seal(now, &cookie());
+        for bit in 0..sealed.len() * 8 {
+            let mut damaged = sealed.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(jar.open(now, &damaged), Err(CookieError::Forged), "bit {bit}");
+        }
+        for len in 0..sealed.len() {
+            assert_eq!(jar.open(now, &sealed[..len]), Err(CookieError::Forged), "{len} bytes");
+        }
+        let mut other = CookieJar::new(Rng::from_u64(2));
+        assert_eq!(other.open(now, &sealed), Err(CookieError::Forged));
+    }
+
+    #[test]
+    fn a_cookie_expires_to_the_millisecond() {
+        let jar = jar();
+        assert_eq!(jar.check_age(Time::from_secs(65), &cookie()), Ok(()));
+        let staleness = Duration::from_millis(1);
+        let stale = jar.check_age(Time::from_millis(65_001), &cookie());
+        assert_eq!(stale, Err(CookieError::Stale { staleness }));
+    }
+
+    #[test]
+    fn a_cookie_outlives_one_change_of_keys_but_not_two() {
+        let mut jar = jar();
+        let sealed = jar.seal(Time::from_secs(3_599), &cookie());
+        assert!(jar.open(Time::from_secs(3_601), &sealed).is_ok());
+        assert_eq!(jar.open(Time::from_secs(7_300), &sealed), Err(CookieError::Forged));
+    }
+
+    #[test]
+    fn a_spent_cookie_is_refused_while_it_would_be_fresh_and_memory_is_bounded() {
+        let (mut jar, now) = (jar(), Time::from_secs(6));
+        jar.spend(now, VerificationTag(1), Duration::from_secs(60));
+        assert_eq!(jar.check_age(now, &cookie()), Err(CookieError::Spent));
+        for tag in 2..10_000 {
+            jar.spend(now, VerificationTag(tag), Duration::from_secs(60));
+        }
+        assert_eq!(jar.spent.len(), SPENT_MAX);
+        jar.spend(Time::from_secs(100), VerificationTag(1), Duration::from_secs(60));
+        assert_eq!(jar.spent.len(), 1, "expired ones are forgotten");
+    }
+}

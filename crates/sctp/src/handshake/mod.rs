@@ -1,0 +1,10 @@
+//! Parts of the four-way handshake that both ends share: what INIT and INIT ACK announce, and the
+//! State Cookie.
+
+mod announcement;
+mod cookie;
+
+pub(crate) use announcement::{
+    Announcement, Refusal, SupportedExtensions, encode_parameters, encode_supported_address_types,
+};
+pub(crate) use cookie::{Cookie, CookieError, CookieJar};

@@ -1,0 +1,70 @@
+//! SCTP (RFC 9260) as a state machine: multi-homed, partially reliable, without I/O.
+//!
+//! An [`Endpoint`] is an [`anabranch_sansio::Machine`]: it is told the time and handed datagrams,
+//! and asked what to send, when to be woken and what happened. It holds [`Association`]s, found by
+//! [`AssociationId`]. A path of an association is a pair of transport addresses, UDP encapsulation
+//! ports included (RFC 6951), so that two interfaces towards one server address are two paths.
+//!
+//! Spoken here: RFC 9260, partial reliability by FORWARD TSN (RFC 3758) with lifetimes and limited
+//! retransmissions (RFC 7496), potentially failed paths (RFC 7829), UDP encapsulation (RFC 6951),
+//! stream priorities and turns (RFC 8260, schedulers only).
+//!
+//! ```
+//! use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
+//! use anabranch_sctp::{AssociationConfig, Endpoint, EndpointConfig, OutgoingMessage};
+//! use anabranch_wire::StreamId;
+//!
+//! let listening = EndpointConfig { accept: true, ..EndpointConfig::default() };
+//! let mut server = Endpoint::new(listening, Rng::from_u64(1));
+//! let mut client = Endpoint::new(EndpointConfig::default(), Rng::from_u64(2));
+//!
+//! let path = FourTuple::new("10.0.0.1:9899".parse()?, "10.0.0.2:9899".parse()?);
+//! let now = Time::ZERO;
+//! let id = client.connect(now, &[path], (5000, 5001), AssociationConfig::default())?;
+//! let message = OutgoingMessage::new(StreamId(0), "hello".into());
+//! client.association_mut(id).expect("just made").send(now, message)?;
+//!
+//! // Carry datagrams to and fro until both are quiet.
+//! let mut buf = Vec::new();
+//! loop {
+//!     let (from, to) = match client.poll_transmit(now, &mut buf) {
+//!         Some(transmit) => (transmit, &mut server),
+//!         None => match server.poll_transmit(now, &mut buf) {
+//!             Some(transmit) => (transmit, &mut client),
+//!             None => break,
+//!         },
+//!     };
+//!     let path = from.path.reversed();
+//!     to.handle_datagram(now, Datagram { path, ecn: None, bytes: &buf });
+//!     buf.clear();
+//! }
+//! let (id, _) = server.poll_event().expect("connected");
+//! let message = server.association_mut(id).and_then(|association| association.receive());
+//! assert_eq!(message.expect("delivered").payload, "hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod association;
+mod config;
+mod congestion;
+mod endpoint;
+mod error;
+mod event;
+mod handshake;
+mod path;
+mod ranges;
+mod receive;
+mod send;
+mod sequence;
+mod stats;
+
+pub use association::Association;
+pub use config::{AssociationConfig, EndpointConfig};
+pub use congestion::{Ack, CongestionControl, CongestionController, ControllerMetrics, Rfc9260};
+pub use endpoint::{AssociationId, Endpoint};
+pub use error::{ConnectError, SendError};
+pub use event::{CloseReason, Event, TraceEvent, TraceKind};
+pub use path::{PathId, PathState};
+pub use receive::IncomingMessage;
+pub use send::{OutgoingMessage, PathPreference, Reliability, SchedulerKind};
+pub use stats::{AssociationStats, EndpointStats, PathReport, PathStats, StreamStats};

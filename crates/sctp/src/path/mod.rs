@@ -1,0 +1,171 @@
+//! Paths: pairs of transport addresses, each with its own RTT, congestion control and liveness.
+
+mod pairing;
+mod rtt;
+mod set;
+
+use std::fmt;
+use std::time::Duration;
+
+use anabranch_sansio::{FourTuple, Time};
+
+use crate::config::AssociationConfig;
+use crate::congestion::CongestionController;
+use crate::stats::PathStats;
+
+pub(crate) use pairing::pair_addresses;
+pub(crate) use rtt::RttEstimator;
+pub(crate) use set::PathSet;
+
+/// A path of an association: an index that never changes its meaning while the association lives.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub u8);
+
+impl PathId {
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl fmt::Display for PathId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "path {}", self.0)
+    }
+}
+
+impl fmt::Debug for PathId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Whether a path can carry data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PathState {
+    /// Answers.
+    Active,
+    /// RFC 7829: did not answer lately, and carries no data while another path can.
+    PotentiallyFailed,
+    /// Did not answer 'Path.Max.Retrans' times.
+    Inactive,
+    /// RFC 9260 section 5.4: not yet known to belong to the peer; gets heartbeats only.
+    Unconfirmed,
+}
+
+impl fmt::Display for PathState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Active => "active",
+            Self::PotentiallyFailed => "potentially failed",
+            Self::Inactive => "inactive",
+            Self::Unconfirmed => "unconfirmed",
+        })
+    }
+}
+
+/// One path: what is known about it, and its timers.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub(crate) id: PathId,
+    pub(crate) tuple: FourTuple,
+    pub(crate) state: PathState,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) congestion: Box<dyn CongestionController>,
+    /// T3-rtx.
+    pub(crate) t3_rtx: Option<Time>,
+    pub(crate) heartbeat: Heartbeat,
+    /// RFC 9260 section 8.2: consecutive timeouts and unanswered heartbeats.
+    pub(crate) error_count: u32,
+    /// When data was last sent here.
+    pub(crate) last_data_sent: Option<Time>,
+    /// RFC 9260 section 6.1, rule D: flight size up to which this arrival lets us send.
+    pub(crate) burst_ceiling: usize,
+    pub(crate) stats: PathStats,
+}
+
+/// The heartbeat timer of a path and what it waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Heartbeat {
+    /// When to act next.
+    pub(crate) timer: Option<Time>,
+    /// Whether the last heartbeat was not answered yet.
+    pub(crate) awaits_answer: bool,
+    /// The nonces of the last heartbeats and when they were sent, so that an answer that takes
+    /// longer than the timeout still counts.
+    recent: [Option<(u64, Time)>; 4],
+}
+
+impl Heartbeat {
+    /// A heartbeat with this nonce goes out.
+    pub(crate) fn on_sent(&mut self, now: Time, nonce: u64) {
+        self.recent.rotate_right(1);
+        self.recent[0] = Some((nonce, now));
+        self.awaits_answer = true;
+    }
+
+    /// The answer to the heartbeat with this nonce came in: when was it sent? `None` if none of
+    /// the last ones had it.
+    pub(crate) fn on_answer(&mut self, nonce: u64) -> Option<Time> {
+        let sent = self.recent.iter().flatten().find(|(recent, _)| *recent == nonce)?.1;
+        self.recent = [None; 4];
+        self.awaits_answer = false;
+        Some(sent)
+    }
+}
+
+impl Path {
+    pub(crate) fn new(
+        id: PathId,
+        tuple: FourTuple,
+        state: PathState,
+        config: &AssociationConfig,
+        pmdcs: usize,
+    ) -> Self {
+        Self {
+            id,
+            tuple,
+            state,
+            rtt: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
+            congestion: config.congestion_control.build(pmdcs),
+            t3_rtx: None,
+            heartbeat: Heartbeat::default(),
+            error_count: 0,
+            last_data_sent: None,
+            burst_ceiling: usize::MAX,
+            stats: PathStats::default(),
+        }
+    }
+
+    /// Starts congestion control and RTT anew (a restarted peer: RFC 9260 section 5.2.4, action A).
+    pub(crate) fn reset(&mut self, config: &AssociationConfig, pmdcs: usize) {
+        self.rtt = RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max);
+        self.congestion = config.congestion_control.build(pmdcs);
+        self.t3_rtx = None;
+        self.error_count = 0;
+        self.last_data_sent = None;
+    }
+
+    /// Whether data may be sent here at all.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.state != PathState::Unconfirmed
+    }
+
+    /// Restarts or stops T3-rtx.
+    pub(crate) fn rearm_t3(&mut self, now: Time, outstanding: bool) {
+        self.t3_rtx = outstanding.then(|| now + self.rtt.rto());
+    }
+
+    /// The window shrinks while nothing is sent; to be called before sending.
+    pub(crate) fn account_idle_time(&mut self, now: Time, in_flight: usize) {
+        let Some(last) = self.last_data_sent else { return };
+        if in_flight > 0 {
+            return;
+        }
+        let rto = self.rtt.rto().max(Duration::from_millis(1));
+        let periods = (now - last).as_nanos() / rto.as_nanos();
+        if periods > 0 {
+            self.congestion.on_idle(u32::try_from(periods).unwrap_or(u32::MAX));
+            self.last_data_sent = Some(now);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Round-trip time and retransmission timeout (RFC 9260 section 6.3.1).
+
+use std::time::Duration;
+
+/// SRTT, RTTVAR and RTO of one path.
+#[derive(Debug, Clone)]
+pub(crate) struct RttEstimator {
+    min: Duration,
+    max: Duration,
+    /// SRTT and RTTVAR; absent before the first sample.
+    smoothed: Option<(Duration, Duration)>,
+    latest: Option<Duration>,
+    lowest: Option<Duration>,
+    rto: Duration,
+}
+
+impl RttEstimator {
+    /// RFC 9260 section 6.3.1, C1: "Until an RTT measurement has been made for a packet sent to the
+    /// given destination transport address, set RTO to the protocol parameter 'RTO.Initial'."
+    pub(crate) const fn new(initial: Duration, min: Duration, max: Duration) -> Self {
+        Self { min, max, smoothed: None, latest: None, lowest: None, rto: initial }
+    }
+
+    /// Takes a sample (C2, C3, C6, C7). Undoes any back-off.
+    pub(crate) fn on_sample(&mut self, rtt: Duration) {
+        let (srtt, rttvar) = match self.smoothed {
+            None => (rtt, rtt / 2),
+            Some((srtt, rttvar)) => {
+                // RTO.Alpha is 1/8 and RTO.Beta 1/4 (RFC 9260 section 16).
+                let rttvar = rttvar * 3 / 4 + srtt.abs_diff(rtt) / 4;
+                (srtt * 7 / 8 + rtt / 8, rttvar)
+            }
+        };
+        self.smoothed = Some((srtt, rttvar));
+        self.latest = Some(rtt);
+        self.lowest = Some(self.lowest.map_or(rtt, |lowest| lowest.min(rtt)));
+        self.rto = (srtt + 4 * rttvar).max(self.min).min(self.max);
+    }
+
+    /// RFC 9260 section 6.3.3, E2: "set RTO = RTO * 2 ("back off the timer")."
+    pub(crate) fn back_off(&mut self) {
+        self.rto = (self.rto * 2).min(self.max);
+    }
+
+    pub(crate) const fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.smoothed.map(|(srtt, _)| srtt)
+    }
+
+    pub(crate) fn rttvar(&self) -> Option<Duration> {
+        self.smoothed.map(|(_, rttvar)| rttvar)
+    }
+
+    pub(crate) const fn latest(&self) -> Option<Duration> {
+        self.latest
+    }
+
+    pub(crate) const fn lowest(&self) -> Option<Duration> {
+        self.lowest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn millis(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn estimator() -> RttEstimator {
+        RttEstimator::new(millis(1_000), millis(10), millis(60_000))
+    }
+
+    #[test]
+    fn the_first_sample_sets_rto_to_three_times_itself() {
+        let mut rtt = estimator();
+        assert_eq!(rtt.rto(), millis(1_000));
+        rtt.on_sample(millis(100));
+        assert_eq!(rtt.rto(), millis(300));
+    }
+
+    #[test]
+    fn later_samples_are_smoothed_by_an_eighth_and_a_quarter() {
+        let mut rtt = estimator();
+        rtt.on_sample(millis(100));
+        rtt.on_sample(millis(180));
+        assert_eq!(rtt.srtt(), Some(millis(110)));
+        // RTTVAR = 3/4 * 50 + 1/4 * 80
+        assert_eq!(rtt.rttvar(), Some(Duration::from_micros(57_500)));
+        assert_eq!(rtt.rto(), millis(340));
+    }
+
+    #[test]
+    fn rto_stays_between_its_bounds_and_a_sample_ends_the_back_off() {
+        let mut rtt = estimator();
+        rtt.on_sample(Duration::from_micros(50));
+        assert_eq!(rtt.rto(), millis(10));
+        (0..20).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), millis(60_000));
+        rtt.on_sample(Duration::from_micros(50));
+        assert_eq!(rtt.rto(), millis(10));
+    }
+}

@@ -1,0 +1,175 @@
+//! Receiving: TSNs are tracked, fragments put together, messages put in order.
+
+mod delivery;
+mod reassembly;
+mod tracker;
+
+use anabranch_sansio::Time;
+use anabranch_wire::{Data, ForwardTsn, Tsn};
+
+use crate::sequence::{extend, first_sequence};
+
+pub(crate) use delivery::DeliveryQueue;
+pub use delivery::IncomingMessage;
+use reassembly::Reassembly;
+pub(crate) use tracker::{Arrival, SackTiming, TsnTracker};
+
+/// What a peer makes us keep per message or fragment run beside its bytes.
+pub(crate) const RECORD_OVERHEAD: usize = 96;
+
+/// The receiving half of an association.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    pub(crate) tracker: TsnTracker,
+    reassembly: Reassembly,
+    delivery: DeliveryQueue,
+    capacity: usize,
+    message_size_max: usize,
+    /// The a_rwnd of the last SACK.
+    advertised: usize,
+    pub(crate) stats: ReceiverStats,
+}
+
+/// Counters of the receiving half.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ReceiverStats {
+    pub(crate) duplicates: u64,
+    pub(crate) dropped_no_room: u64,
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+    pub(crate) skipped: u64,
+}
+
+/// What became of a DATA chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DataOutcome {
+    /// Kept, a duplicate, or without room: a SACK will tell the peer.
+    Handled,
+    /// Its message is longer than we take.
+    MessageTooLarge,
+    /// Its fragments contradict each other.
+    BadFragments,
+}
+
+impl Receiver {
+    pub(crate) fn new(
+        peer_initial_tsn: Tsn,
+        inbound_streams: u16,
+        capacity: usize,
+        message_size_max: usize,
+    ) -> Self {
+        let first = first_sequence(peer_initial_tsn);
+        Self {
+            tracker: TsnTracker::new(first),
+            reassembly: Reassembly::default(),
+            delivery: DeliveryQueue::new(inbound_streams),
+            capacity,
+            message_size_max: message_size_max.min(capacity / 2),
+            advertised: capacity,
+            stats: ReceiverStats::default(),
+        }
+    }
+
+    /// Takes a DATA chunk of a valid stream.
+    pub(crate) fn on_data(&mut self, now: Time, data: &Data<'_>) -> DataOutcome {
+        let sequence = extend(self.tracker.cumulative(), data.tsn);
+        match self.tracker.classify(sequence) {
+            Arrival::Duplicate => {
+                self.stats.duplicates += 1;
+                self.tracker.note_duplicate(data.tsn);
+                return DataOutcome::Handled;
+            }
+            Arrival::TooFarAhead => {
+                self.stats.dropped_no_room += 1;
+                return DataOutcome::Handled;
+            }
+            Arrival::New { fills_gap } => {
+                // RFC 9260 section 6.2: "When the receiver's advertised window is 0, the receiver
+                // MUST drop any new incoming DATA chunk with a TSN larger than the largest TSN
+                // received so far." What closes a gap may go beyond the window by as much again,
+                // or the gap would never close.
+                let limit = if fills_gap { 2 * self.capacity } else { self.capacity };
+                if self.held() + data.payload.len() > limit {
+                    self.stats.dropped_no_room += 1;
+                    self.tracker.note_refused();
+                    return DataOutcome::Handled;
+                }
+            }
+        }
+        match self.reassembly.insert(sequence, data, self.message_size_max) {
+            Ok(complete) => {
+                self.tracker.record(sequence, data.immediate);
+                if let Some(message) = complete {
+                    self.stats.messages += 1;
+                    self.stats.bytes += message.payload.len() as u64;
+                    self.delivery.push(now, message);
+                }
+                DataOutcome::Handled
+            }
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// Notes a DATA chunk that is acknowledged but not kept.
+    pub(crate) fn acknowledge_only(&mut self, data: &Data<'_>) {
+        let sequence = extend(self.tracker.cumulative(), data.tsn);
+        match self.tracker.classify(sequence) {
+            Arrival::New { .. } => self.tracker.record(sequence, data.immediate),
+            Arrival::Duplicate => self.tracker.note_duplicate(data.tsn),
+            Arrival::TooFarAhead => {}
+        }
+    }
+
+    /// Moves past what the peer abandoned (RFC 3758 section 3.6). Returns false if it is old news.
+    pub(crate) fn on_forward_tsn(&mut self, forward: &ForwardTsn<'_>) -> bool {
+        let point = extend(self.tracker.cumulative(), forward.new_cumulative_tsn);
+        if !self.tracker.advance_to(point) {
+            return false;
+        }
+        // RFC 3758 section 3.6: "The receiver MUST remove any partially reassembled message, which
+        // is still missing one or more TSNs earlier than or equal to the new cumulative TSN point."
+        self.stats.skipped += self.reassembly.discard_through(point);
+        for skipped in forward.streams.iter() {
+            self.delivery.skip(skipped.stream, skipped.ssn);
+        }
+        true
+    }
+
+    /// The next message in order, if there is one.
+    pub(crate) fn pop(&mut self) -> Option<IncomingMessage> {
+        self.delivery.pop()
+    }
+
+    /// Whether a message is ready for the user.
+    pub(crate) fn has_message(&self) -> bool {
+        self.delivery.has_message()
+    }
+
+    /// Bytes that the peer makes us keep, overhead included.
+    pub(crate) fn held(&self) -> usize {
+        self.reassembly.held() + self.delivery.held()
+    }
+
+    /// The a_rwnd to advertise: what is left of the buffer.
+    pub(crate) fn window(&self) -> usize {
+        self.capacity.saturating_sub(self.held())
+    }
+
+    /// Notes the window of a SACK that goes out.
+    pub(crate) const fn note_advertised(&mut self, window: usize) {
+        self.advertised = window;
+    }
+
+    /// Whether the user read so much since the last SACK that the peer should know: the window was
+    /// under a quarter of the buffer and grew by at least as much (RFC 1122 section 4.2.3.3 keeps
+    /// the steps large, against silly windows).
+    pub(crate) fn window_update_is_due(&self) -> bool {
+        let quarter = self.capacity / 4;
+        self.advertised < quarter && self.window() >= self.advertised + quarter
+    }
+
+    /// Whether the stream is one that the peer may use.
+    pub(crate) fn is_valid_stream(&self, stream: u16) -> bool {
+        stream < self.delivery.stream_count()
+    }
+}

@@ -1,0 +1,511 @@
+//! [`Outstanding`]: data that has TSNs and is not yet cumulatively acknowledged.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+
+use anabranch_sansio::Time;
+use anabranch_wire::{Data, Ppid, SkippedStream, Ssn, StreamId, Tsn};
+use bytes::Bytes;
+
+use super::flight::{Flight, Sent};
+use super::message::{Abandonment, Fragment, PathPreference};
+use super::sack::PathAck;
+use crate::path::PathId;
+use crate::ranges::RangeSet;
+use crate::sequence::{first_sequence, tsn};
+
+/// What is known of one chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChunkState {
+    InFlight,
+    /// Acknowledged by a gap block; the cumulative acknowledgement has not reached it.
+    Acked,
+    /// Marked for retransmission.
+    Lost,
+    /// RFC 3758 section 3.5, A2: "treat the data chunk as being finally acked and no longer
+    /// outstanding".
+    Abandoned,
+}
+
+#[derive(Debug)]
+pub(super) struct Chunk {
+    pub(super) payload: Bytes,
+    pub(super) stream: StreamId,
+    pub(super) ssn: Ssn,
+    pub(super) ppid: Ppid,
+    pub(super) unordered: bool,
+    pub(super) beginning: bool,
+    pub(super) ending: bool,
+    pub(super) state: ChunkState,
+    pub(super) path: PathId,
+    /// Of the latest transmission.
+    pub(super) transmission: u64,
+    pub(super) sent_at: Time,
+    pub(super) transmissions: u32,
+    pub(super) misses: u8,
+    pub(super) fast_retransmitted: bool,
+    /// Whether it was T3-rtx that declared it lost.
+    pub(super) timed_out: bool,
+    pub(super) max_retransmissions: Option<u32>,
+    pub(super) preference: PathPreference,
+}
+
+impl Chunk {
+    /// Bytes of the DATA chunk with header and padding.
+    pub(super) fn size(&self) -> usize {
+        chunk_size(self.payload.len())
+    }
+}
+
+/// Bytes that a DATA chunk of this payload takes in a packet.
+pub(crate) fn chunk_size(payload: usize) -> usize {
+    Data::HEADER_LEN + payload.next_multiple_of(4)
+}
+
+/// A retransmission that waits: which chunk, where it should go, how large it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Retransmission {
+    pub(crate) sequence: u64,
+    pub(crate) size: usize,
+    pub(crate) last_path: PathId,
+    pub(crate) timed_out: bool,
+    pub(crate) preference: PathPreference,
+}
+
+/// The send window: every chunk from the cumulative TSN ack point on.
+#[derive(Debug)]
+pub(crate) struct Outstanding {
+    pub(super) chunks: VecDeque<Chunk>,
+    /// The extended TSN of the first chunk: the cumulative TSN ack point plus one.
+    pub(super) first: u64,
+    /// What gap blocks acknowledged.
+    pub(super) acked: RangeSet,
+    pub(super) flights: Vec<Flight>,
+    retransmit: BTreeSet<u64>,
+    expirations: BinaryHeap<Reverse<(Time, u64)>>,
+    pub(super) bytes_in_flight: usize,
+    /// RFC 3758 section 3.5, A1.
+    advanced_peer_ack_point: u64,
+    /// Whether the peer understands FORWARD TSN.
+    partial_reliability: bool,
+    /// Messages given up since the last call of [`take_abandoned`](Self::take_abandoned).
+    abandoned: Vec<(StreamId, Abandonment)>,
+    /// Kept to spare an allocation per SACK.
+    pub(super) acks: Vec<PathAck>,
+    pub(super) lost: Vec<u64>,
+    pub(super) overtaken: Vec<Sent>,
+}
+
+impl Outstanding {
+    pub(crate) fn new(initial_tsn: Tsn, partial_reliability: bool) -> Self {
+        let first = first_sequence(initial_tsn);
+        Self {
+            chunks: VecDeque::new(),
+            first,
+            acked: RangeSet::default(),
+            flights: Vec::new(),
+            retransmit: BTreeSet::new(),
+            expirations: BinaryHeap::new(),
+            bytes_in_flight: 0,
+            advanced_peer_ack_point: first - 1,
+            partial_reliability,
+            abandoned: Vec::new(),
+            acks: Vec::new(),
+            lost: Vec::new(),
+            overtaken: Vec::new(),
+        }
+    }
+
+    /// The TSN of the next new chunk.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.first + self.chunks.len() as u64
+    }
+
+    /// RFC 9260 section 1.3: the cumulative TSN ack point.
+    pub(crate) const fn cumulative_ack_point(&self) -> u64 {
+        self.first - 1
+    }
+
+    /// Whether all data was acknowledged or abandoned, and the peer knows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// Chunks that are not yet cumulatively acknowledged.
+    pub(crate) fn len(&self) -> usize {
+        self.chunks.len()
+    }
+
+    pub(crate) const fn bytes_in_flight(&self) -> usize {
+        self.bytes_in_flight
+    }
+
+    /// Bytes in flight on one path.
+    pub(crate) fn flight(&self, path: PathId) -> usize {
+        self.flights.get(path.index()).map_or(0, |flight| flight.bytes)
+    }
+
+    /// Whether the peer understands FORWARD TSN, so that messages can be abandoned.
+    pub(crate) const fn is_partially_reliable(&self) -> bool {
+        self.partial_reliability
+    }
+
+    /// The handshake told whether the peer understands FORWARD TSN.
+    pub(crate) const fn set_partial_reliability(&mut self, understood: bool) {
+        self.partial_reliability = understood;
+    }
+
+    /// What the last SACK said, to be given back with [`recycle_acks`](Self::recycle_acks).
+    pub(crate) fn take_acks(&mut self) -> Vec<PathAck> {
+        std::mem::take(&mut self.acks)
+    }
+
+    pub(crate) fn recycle_acks(&mut self, acks: Vec<PathAck>) {
+        self.acks = acks;
+    }
+
+    /// Gives a fragment the next TSN and puts it in flight on `path`; returns its extended TSN.
+    pub(crate) fn push(&mut self, now: Time, fragment: Fragment, path: PathId) -> u64 {
+        let sequence = self.next_sequence();
+        let limits_hold = self.partial_reliability;
+        let expires = fragment.expires.filter(|_| limits_hold);
+        self.chunks.push_back(Chunk {
+            payload: fragment.payload,
+            stream: fragment.stream,
+            ssn: fragment.ssn,
+            ppid: fragment.ppid,
+            unordered: fragment.unordered,
+            beginning: fragment.beginning,
+            ending: fragment.ending,
+            state: ChunkState::Lost,
+            path,
+            transmission: 0,
+            sent_at: now,
+            transmissions: 0,
+            misses: 0,
+            fast_retransmitted: false,
+            timed_out: false,
+            max_retransmissions: fragment.max_retransmissions.filter(|_| limits_hold),
+            preference: fragment.preference,
+        });
+        if let Some(expires) = expires {
+            self.expirations.push(Reverse((expires, sequence)));
+        }
+        self.put_in_flight(now, sequence, path);
+        sequence
+    }
+
+    /// Puts a chunk that was marked for retransmission in flight again.
+    pub(crate) fn retransmit(&mut self, now: Time, sequence: u64, path: PathId) {
+        self.retransmit.remove(&sequence);
+        self.put_in_flight(now, sequence, path);
+    }
+
+    fn put_in_flight(&mut self, now: Time, sequence: u64, path: PathId) {
+        while self.flights.len() <= path.index() {
+            self.flights.push(Flight::default());
+        }
+        let Some(chunk) = self.chunks.get_mut((sequence - self.first) as usize) else { return };
+        let flight = &mut self.flights[path.index()];
+        let size = chunk.size();
+        chunk.state = ChunkState::InFlight;
+        chunk.path = path;
+        chunk.sent_at = now;
+        chunk.transmissions += 1;
+        chunk.misses = 0;
+        chunk.transmission = flight.push(sequence, size);
+        self.bytes_in_flight += size;
+        // RFC 9260 section 6.3.1, C4: "a new RTT measurement MUST be made each round trip", and no
+        // more; C5: not with a chunk that was retransmitted.
+        if chunk.transmissions == 1 && flight.rtt_probe.is_none() {
+            flight.rtt_probe = Some(Sent { transmission: chunk.transmission, sequence });
+        }
+    }
+
+    /// The chunk as it goes on the wire.
+    pub(crate) fn data(&self, sequence: u64) -> Option<Data<'_>> {
+        let chunk = self.chunks.get(sequence.checked_sub(self.first)? as usize)?;
+        Some(Data {
+            tsn: tsn(sequence),
+            stream: chunk.stream,
+            ssn: chunk.ssn,
+            ppid: chunk.ppid,
+            unordered: chunk.unordered,
+            beginning: chunk.beginning,
+            ending: chunk.ending,
+            immediate: false,
+            payload: &chunk.payload,
+        })
+    }
+
+    /// The chunks marked for retransmission, lowest TSN first.
+    pub(crate) fn retransmissions(&self) -> impl Iterator<Item = Retransmission> + '_ {
+        self.retransmit.iter().filter_map(|&sequence| {
+            let chunk = self.chunks.get((sequence - self.first) as usize)?;
+            Some(Retransmission {
+                sequence,
+                size: chunk.size(),
+                last_path: chunk.path,
+                timed_out: chunk.timed_out,
+                preference: chunk.preference,
+            })
+        })
+    }
+
+    pub(crate) fn has_retransmissions(&self) -> bool {
+        !self.retransmit.is_empty()
+    }
+
+    /// T3-rtx expired for `path`: everything in flight there is marked for retransmission. Returns
+    /// how many chunks that were.
+    pub(crate) fn on_timeout(&mut self, path: PathId) -> usize {
+        let Some(flight) = self.flights.get_mut(path.index()) else { return 0 };
+        flight.recovery_exit = None;
+        let entries = flight.drain();
+        let mut lost = std::mem::take(&mut self.lost);
+        lost.extend(entries.into_iter().filter(|s| self.is_live(path, *s)).map(|s| s.sequence));
+        let count = lost.len();
+        for &sequence in &lost {
+            if let Some(chunk) = self.chunk_mut(sequence) {
+                chunk.timed_out = true;
+                // A timeout begins anew: what was fast retransmitted before may be again.
+                chunk.fast_retransmitted = false;
+            }
+        }
+        self.mark_lost(&lost);
+        lost.clear();
+        self.lost = lost;
+        count
+    }
+
+    /// Marks chunks in flight for retransmission, or abandons those that may not be sent again.
+    pub(super) fn mark_lost(&mut self, sequences: &[u64]) {
+        for &sequence in sequences {
+            let Some(chunk) = self.chunk_mut(sequence) else { continue };
+            if chunk.state != ChunkState::InFlight {
+                continue;
+            }
+            chunk.state = ChunkState::Lost;
+            chunk.misses = 0;
+            let (size, path) = (chunk.size(), chunk.path);
+            // RFC 7496 section 4.1: the message is abandoned when it would be retransmitted more
+            // often than its limit allows.
+            let exhausted = chunk.max_retransmissions.is_some_and(|max| chunk.transmissions > max);
+            self.leave_flight(path, size);
+            self.retransmit.insert(sequence);
+            self.cancel_rtt_probes(sequence);
+            if exhausted {
+                self.abandon(sequence, Abandonment::Retransmissions);
+            }
+        }
+    }
+
+    /// A chunk that the peer reneged on counts as in flight, with one miss indication.
+    pub(super) fn return_to_flight(&mut self, sequence: u64) {
+        let Some(chunk) = self.chunks.get_mut((sequence - self.first) as usize) else { return };
+        if chunk.state != ChunkState::Acked {
+            return;
+        }
+        chunk.state = ChunkState::InFlight;
+        chunk.misses = 1;
+        let size = chunk.size();
+        chunk.transmission = self.flights[chunk.path.index()].push(sequence, size);
+        self.bytes_in_flight += size;
+    }
+
+    /// A chunk marked for retransmission was acknowledged after all.
+    pub(super) fn forget_retransmission(&mut self, sequence: u64) {
+        self.retransmit.remove(&sequence);
+    }
+
+    /// RFC 9260 section 6.3.1, C5: "RTT measurements SHOULD only be made using a DATA chunk with TSN
+    /// r if no DATA chunk with TSN less than or equal to r was retransmitted since".
+    fn cancel_rtt_probes(&mut self, lost: u64) {
+        for flight in &mut self.flights {
+            flight.rtt_probe = flight.rtt_probe.filter(|probe| probe.sequence < lost);
+        }
+    }
+
+    pub(super) fn leave_flight(&mut self, path: PathId, size: usize) {
+        self.bytes_in_flight = self.bytes_in_flight.saturating_sub(size);
+        let flight = &mut self.flights[path.index()];
+        flight.bytes = flight.bytes.saturating_sub(size);
+    }
+
+    /// Abandons every message whose lifetime ended. Returns the paths on which one of them had
+    /// been reported missing.
+    ///
+    /// RFC 3758 section 3.5, F5: "If the decision to "abandon" a chunk is made, no matter how such a
+    /// decision is made, the appropriate congestion adjustment MUST be made ... if the chunk would
+    /// have been marked for retransmission later". What was reported missing counts as such.
+    pub(crate) fn expire(&mut self, now: Time) -> Vec<PathId> {
+        let mut lossy = Vec::new();
+        while let Some(&Reverse((expires, sequence))) = self.expirations.peek() {
+            if expires > now {
+                break;
+            }
+            self.expirations.pop();
+            let Some(chunk) = self.chunk_mut(sequence) else { continue };
+            if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
+                continue;
+            }
+            if chunk.misses > 0 && !lossy.contains(&chunk.path) {
+                lossy.push(chunk.path);
+            }
+            self.abandon(sequence, Abandonment::Expired);
+        }
+        self.advance();
+        lossy
+    }
+
+    /// When the next lifetime of an outstanding message ends.
+    pub(crate) fn next_expiration(&self) -> Option<Time> {
+        self.expirations.peek().map(|Reverse((expires, _))| *expires)
+    }
+
+    /// Forgets lifetimes of chunks that were delivered, so that they cause no wakeup.
+    pub(super) fn prune_expirations(&mut self) {
+        while let Some(&Reverse((_, sequence))) = self.expirations.peek() {
+            let waits = self.chunk_mut(sequence).is_some_and(|chunk| {
+                matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost)
+            });
+            if waits {
+                break;
+            }
+            self.expirations.pop();
+        }
+    }
+
+    /// Gives up a whole message.
+    ///
+    /// RFC 3758 section 3.5, A3: "When a TSN is "abandoned", if it is part of a fragmented message,
+    /// all other TSN's within that fragmented message MUST be abandoned at the same time."
+    fn abandon(&mut self, sequence: u64, why: Abandonment) {
+        let index = (sequence - self.first) as usize;
+        let start = (0..=index).rev().find(|&i| self.chunks[i].beginning).unwrap_or(0);
+        let mut index = start;
+        let stream = loop {
+            let Some(chunk) = self.chunks.get_mut(index) else {
+                break self.chunks[start].stream;
+            };
+            let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
+            let (ending, stream) = (chunk.ending, chunk.stream);
+            if state != ChunkState::Acked {
+                chunk.state = ChunkState::Abandoned;
+                chunk.payload = Bytes::new();
+            }
+            match state {
+                ChunkState::InFlight => self.leave_flight(path, size),
+                ChunkState::Lost => drop(self.retransmit.remove(&(self.first + index as u64))),
+                ChunkState::Acked | ChunkState::Abandoned => {}
+            }
+            if ending {
+                break stream;
+            }
+            index += 1;
+        };
+        self.abandoned.push((stream, why));
+    }
+
+    /// The messages given up since the last call.
+    pub(crate) fn take_abandoned(&mut self) -> Vec<(StreamId, Abandonment)> {
+        std::mem::take(&mut self.abandoned)
+    }
+
+    /// Whether a message was abandoned whose end has no TSN yet.
+    pub(crate) fn lacks_ending(&self) -> bool {
+        let abandoned = |last: &Chunk| last.state == ChunkState::Abandoned && !last.ending;
+        self.chunks.back().is_some_and(abandoned)
+    }
+
+    /// Gives the rest of a message, which will not be sent, a TSN that is abandoned at once, and
+    /// with it the whole message: a receiver that has the beginning learns by FORWARD TSN that
+    /// nothing follows, even if all of the beginning was acknowledged.
+    pub(crate) fn push_abandoned(&mut self, now: Time, rest: Fragment) {
+        let already = self.lacks_ending();
+        let path = self.chunks.back().map_or(PathId(0), |chunk| chunk.path);
+        let sequence = self.push(now, rest, path);
+        let listed = self.abandoned.len();
+        self.abandon(sequence, Abandonment::Expired);
+        if already {
+            self.abandoned.truncate(listed);
+        }
+        self.advance();
+    }
+
+    /// RFC 3758 section 3.5, C1 and C2: "Try to further advance the "Advanced.Peer.Ack.Point"
+    /// locally, that is, to move "Advanced.Peer.Ack.Point" up as long as the chunk next in the
+    /// out-queue space is marked as "abandoned"". Chunks that a gap block acknowledged do not stop
+    /// it: the peer has them.
+    pub(crate) fn advance(&mut self) {
+        let mut point = self.advanced_peer_ack_point.max(self.cumulative_ack_point());
+        self.advanced_peer_ack_point = point;
+        loop {
+            let next = point + 1;
+            if let Some((_, end)) = self.acked.range_of(next) {
+                point = end;
+                continue;
+            }
+            match self.chunk_mut(next).map(|chunk| chunk.state) {
+                Some(ChunkState::Abandoned) => {
+                    point = next;
+                    self.advanced_peer_ack_point = next;
+                }
+                Some(ChunkState::Acked | ChunkState::InFlight | ChunkState::Lost) | None => break,
+            }
+        }
+    }
+
+    /// Whether a FORWARD TSN has something to say.
+    pub(crate) const fn is_forward_tsn_due(&self) -> bool {
+        self.advanced_peer_ack_point > self.cumulative_ack_point()
+    }
+
+    /// The point up to which the peer shall move.
+    pub(crate) const fn advanced_peer_ack_point(&self) -> u64 {
+        self.advanced_peer_ack_point
+    }
+
+    /// The skipped streams that a FORWARD TSN lists, at most `limit`.
+    ///
+    /// RFC 3758 section 3.5, C4: "only the highest abandoned stream sequence number is reported. If
+    /// the total size of the FORWARD TSN does NOT fit in a single MTU, then the sender of the
+    /// FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit".
+    pub(crate) fn skipped_streams(&mut self, limit: usize) -> Vec<SkippedStream> {
+        let mut skipped: Vec<SkippedStream> = Vec::new();
+        let count = (self.advanced_peer_ack_point + 1).saturating_sub(self.first) as usize;
+        for (index, chunk) in self.chunks.iter().take(count).enumerate() {
+            if chunk.state != ChunkState::Abandoned || chunk.unordered {
+                continue;
+            }
+            if let Some(entry) = skipped.iter_mut().find(|entry| entry.stream == chunk.stream) {
+                entry.ssn = chunk.ssn;
+            } else if skipped.len() < limit {
+                skipped.push(SkippedStream { stream: chunk.stream, ssn: chunk.ssn });
+            } else {
+                self.advanced_peer_ack_point = self.first + index as u64 - 1;
+                break;
+            }
+        }
+        skipped
+    }
+
+    pub(super) fn chunk_mut(&mut self, sequence: u64) -> Option<&mut Chunk> {
+        self.chunks.get_mut(sequence.checked_sub(self.first)? as usize)
+    }
+
+    /// Whether an entry of a flight still stands for a chunk in flight.
+    pub(super) fn is_live(&self, path: PathId, sent: Sent) -> bool {
+        is_live(&self.chunks, self.first, path, sent)
+    }
+}
+
+/// [`Outstanding::is_live`] on borrowed parts, for use while a flight is borrowed too.
+pub(super) fn is_live(chunks: &VecDeque<Chunk>, first: u64, path: PathId, sent: Sent) -> bool {
+    let index = sent.sequence.checked_sub(first).map(|index| index as usize);
+    index.and_then(|index| chunks.get(index)).is_some_and(|chunk| {
+        chunk.state == ChunkState::InFlight
+            && chunk.path == path
+            && chunk.transmission == sent.transmission
+    })
+}

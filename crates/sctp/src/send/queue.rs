@@ -1,0 +1,442 @@
+//! [`MessageQueue`]: messages that have no TSNs yet.
+
+use std::collections::VecDeque;
+
+use anabranch_sansio::Time;
+use anabranch_wire::{Ppid, Ssn, StreamId};
+use bytes::Bytes;
+
+use super::message::{Abandonment, Fragment, OutgoingMessage, PathPreference, Reliability};
+use super::scheduler::{SchedulerKind, StreamScheduler};
+use crate::error::SendError;
+use crate::stats::StreamStats;
+
+/// What one queued message costs beside its bytes, so that a flood of tiny ones is bounded too.
+const MESSAGE_OVERHEAD: usize = 64;
+
+/// The messages of all streams that wait to be sent.
+#[derive(Debug)]
+pub(crate) struct MessageQueue {
+    streams: Vec<OutStream>,
+    scheduler: Box<dyn StreamScheduler>,
+    /// The stream in the middle of a message: without interleaving (RFC 8260) the fragments of a
+    /// message have consecutive TSNs.
+    unfinished: Option<StreamId>,
+    /// Bytes that wait, overhead included.
+    queued: usize,
+    limit: usize,
+    message_size_max: usize,
+    /// Whether the user was refused and waits for room.
+    refused: bool,
+}
+
+#[derive(Debug, Default)]
+struct OutStream {
+    waiting: VecDeque<Waiting>,
+    next_ssn: u16,
+    priority: u16,
+    stats: StreamStats,
+}
+
+/// A message that waits, or what is left of it.
+#[derive(Debug)]
+struct Waiting {
+    payload: Bytes,
+    ppid: Ppid,
+    ordered: bool,
+    begun: bool,
+    expires: Option<Time>,
+    max_retransmissions: Option<u32>,
+    preference: PathPreference,
+}
+
+impl Waiting {
+    fn is_expired(&self, now: Time) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+
+    fn cost(&self) -> usize {
+        self.payload.len() + MESSAGE_OVERHEAD
+    }
+}
+
+impl MessageQueue {
+    pub(crate) fn new(
+        streams: u16,
+        limit: usize,
+        message_size_max: usize,
+        scheduler: SchedulerKind,
+    ) -> Self {
+        let mut queue = Self {
+            streams: Vec::new(),
+            scheduler: scheduler.build(),
+            unfinished: None,
+            queued: 0,
+            limit,
+            message_size_max,
+            refused: false,
+        };
+        queue.streams.resize_with(usize::from(streams.max(1)), OutStream::default);
+        queue
+    }
+
+    /// Keeps only the streams that the peer accepts; returns how many messages that costs.
+    ///
+    /// RFC 9260 section 5.1.1: "If the peer's MIS is less than the endpoint's OS ..., the endpoint
+    /// MUST use MIS outbound streams and MAY report any shortage to the upper layer."
+    pub(crate) fn limit_streams(&mut self, count: u16) -> usize {
+        let mut lost = 0;
+        for index in usize::from(count.max(1))..self.streams.len() {
+            let stream = &mut self.streams[index];
+            lost += stream.waiting.len();
+            self.queued -= stream.waiting.drain(..).map(|message| message.cost()).sum::<usize>();
+            let id = StreamId(index as u16);
+            self.scheduler.deactivate(id, stream.priority);
+        }
+        self.streams.truncate(usize::from(count.max(1)));
+        lost
+    }
+
+    /// Starts the streams' sequence numbers anew, as a restarted peer expects them. A message that
+    /// was begun is lost with the association that knew its beginning.
+    pub(crate) fn restart(&mut self) {
+        if let Some(stream) = self.unfinished.take() {
+            self.drop_head(stream);
+        }
+        for stream in &mut self.streams {
+            stream.next_ssn = 0;
+        }
+    }
+
+    /// Takes a message.
+    pub(crate) fn push(&mut self, now: Time, message: OutgoingMessage) -> Result<(), SendError> {
+        let len = message.payload.len();
+        if len == 0 {
+            return Err(SendError::Empty);
+        }
+        if len > self.message_size_max {
+            return Err(SendError::TooLarge { len, limit: self.message_size_max });
+        }
+        if usize::from(message.stream.0) >= self.streams.len() {
+            let last = (self.streams.len() - 1) as u16;
+            return Err(SendError::InvalidStream { stream: message.stream.0, last });
+        }
+        if self.queued + len > self.limit {
+            self.drop_expired(now);
+        }
+        if self.queued > 0 && self.queued + len > self.limit {
+            self.refused = true;
+            return Err(SendError::BufferFull { queued: self.queued, limit: self.limit });
+        }
+        self.accept(now, message);
+        Ok(())
+    }
+
+    fn accept(&mut self, now: Time, message: OutgoingMessage) {
+        let (expires, max_retransmissions) = match message.reliability {
+            Reliability::Reliable => (None, None),
+            Reliability::Lifetime(lifetime) => (Some(now + lifetime), None),
+            Reliability::MaxRetransmissions(max) => (None, Some(max)),
+        };
+        let waiting = Waiting {
+            payload: message.payload,
+            ppid: message.ppid,
+            ordered: message.ordered,
+            begun: false,
+            expires,
+            max_retransmissions,
+            preference: message.path,
+        };
+        self.queued += waiting.cost();
+        let stream = &mut self.streams[usize::from(message.stream.0)];
+        stream.stats.messages_queued += 1;
+        stream.stats.bytes_queued += waiting.payload.len() as u64;
+        stream.waiting.push_back(waiting);
+        if stream.waiting.len() == 1 {
+            self.scheduler.activate(message.stream, stream.priority);
+        }
+    }
+
+    /// The stream whose message is sent next among those that `eligible` accepts by their path
+    /// preference, with the bytes that are left of it. Messages that expired in the queue are
+    /// dropped on the way.
+    pub(crate) fn next(
+        &mut self,
+        now: Time,
+        mut eligible: impl FnMut(PathPreference) -> bool,
+    ) -> Option<(StreamId, usize)> {
+        if let Some(stream) = self.unfinished {
+            return self
+                .head(stream)
+                .filter(|head| eligible(head.preference))
+                .map(|head| (stream, head.payload.len()));
+        }
+        loop {
+            let streams = &self.streams;
+            let head = |id: StreamId| streams[usize::from(id.0)].waiting.front();
+            let stream = self.scheduler.next(&mut |id| {
+                head(id).is_some_and(|head| head.is_expired(now) || eligible(head.preference))
+            })?;
+            let head = self.head(stream)?;
+            if !head.is_expired(now) {
+                return Some((stream, head.payload.len()));
+            }
+            self.abandon_head(stream);
+        }
+    }
+
+    /// Takes the next piece of at most `room` payload bytes of a stream's first message.
+    pub(crate) fn take(&mut self, stream: StreamId, room: usize) -> Option<Fragment> {
+        let out = &mut self.streams[usize::from(stream.0)];
+        let head = out.waiting.front_mut()?;
+        let payload = head.payload.split_to(room.min(head.payload.len()));
+        let fragment = Fragment {
+            stream,
+            ssn: if head.ordered { Ssn(out.next_ssn) } else { Ssn(0) },
+            ppid: head.ppid,
+            unordered: !head.ordered,
+            beginning: !head.begun,
+            ending: head.payload.is_empty(),
+            expires: head.expires,
+            max_retransmissions: head.max_retransmissions,
+            preference: head.preference,
+            payload,
+        };
+        head.begun = true;
+        self.queued -= fragment.payload.len();
+        if fragment.ending {
+            self.unfinished = None;
+            if head.ordered {
+                out.next_ssn = out.next_ssn.wrapping_add(1);
+            }
+            out.stats.messages_sent += 1;
+            self.drop_head(stream);
+        } else {
+            self.unfinished = Some(stream);
+        }
+        Some(fragment)
+    }
+
+    /// Takes all that is left of the message that was begun.
+    pub(crate) fn take_unfinished(&mut self) -> Option<Fragment> {
+        let stream = self.unfinished?;
+        let rest = self.take(stream, usize::MAX)?;
+        // It was taken, but not sent.
+        self.streams[usize::from(stream.0)].stats.messages_sent -= 1;
+        Some(rest)
+    }
+
+    /// A chunk of a stream went out.
+    pub(crate) fn count_sent(&mut self, id: StreamId, len: usize, retransmission: bool) {
+        let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return };
+        if retransmission {
+            stream.stats.chunks_retransmitted += 1;
+            stream.stats.bytes_retransmitted += len as u64;
+        } else {
+            stream.stats.chunks_sent += 1;
+            stream.stats.bytes_sent += len as u64;
+        }
+    }
+
+    /// Whether the first message of the unfinished stream has outlived its lifetime.
+    pub(crate) fn unfinished_is_expired(&self, now: Time) -> bool {
+        self.unfinished.and_then(|id| self.head(id)).is_some_and(|head| head.is_expired(now))
+    }
+
+    pub(crate) fn set_priority(&mut self, id: StreamId, priority: u16) -> bool {
+        let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return false };
+        if stream.waiting.is_empty() {
+            stream.priority = priority;
+            return true;
+        }
+        self.scheduler.deactivate(id, stream.priority);
+        stream.priority = priority;
+        self.scheduler.activate(id, priority);
+        true
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queued == 0
+    }
+
+    /// Bytes that wait, with what they cost beside.
+    pub(crate) const fn queued(&self) -> usize {
+        self.queued
+    }
+
+    /// True once after a refusal, as soon as half the queue is free.
+    pub(crate) fn became_writable(&mut self) -> bool {
+        let writable = self.refused && self.queued <= self.limit / 2;
+        if writable {
+            self.refused = false;
+        }
+        writable
+    }
+
+    pub(crate) fn stream_stats(&self, id: StreamId) -> Option<&StreamStats> {
+        self.streams.get(usize::from(id.0)).map(|stream| &stream.stats)
+    }
+
+    pub(crate) fn stream_count(&self) -> u16 {
+        self.streams.len() as u16
+    }
+
+    /// Records that a message of the stream was given up after its first fragment was sent.
+    pub(crate) fn count_abandoned(&mut self, id: StreamId, why: Abandonment) {
+        let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return };
+        let stats = &mut stream.stats;
+        match why {
+            Abandonment::Expired => stats.abandoned_expired += 1,
+            Abandonment::Retransmissions => stats.abandoned_retransmissions += 1,
+        }
+    }
+
+    /// Drops every message that expired while it waited, wherever it stands.
+    fn drop_expired(&mut self, now: Time) {
+        for (index, stream) in self.streams.iter_mut().enumerate() {
+            let before = stream.waiting.len();
+            let mut freed = 0;
+            stream.waiting.retain(|message| {
+                let drop = !message.begun && message.is_expired(now);
+                freed += if drop { message.cost() } else { 0 };
+                !drop
+            });
+            stream.stats.abandoned_unsent += (before - stream.waiting.len()) as u64;
+            self.queued -= freed;
+            if before > 0 && stream.waiting.is_empty() {
+                self.scheduler.deactivate(StreamId(index as u16), stream.priority);
+            }
+        }
+    }
+
+    fn abandon_head(&mut self, stream: StreamId) {
+        self.streams[usize::from(stream.0)].stats.abandoned_unsent += 1;
+        self.drop_head(stream);
+    }
+
+    /// Removes the first message of a stream and gives the next stream its turn.
+    fn drop_head(&mut self, stream: StreamId) {
+        let out = &mut self.streams[usize::from(stream.0)];
+        let Some(message) = out.waiting.pop_front() else { return };
+        self.queued -= message.cost();
+        if out.waiting.is_empty() {
+            self.scheduler.deactivate(stream, out.priority);
+        } else {
+            self.scheduler.served(stream, out.priority);
+        }
+    }
+
+    fn head(&self, stream: StreamId) -> Option<&Waiting> {
+        self.streams.get(usize::from(stream.0))?.waiting.front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn queue() -> MessageQueue {
+        MessageQueue::new(4, 10_000, 5_000, SchedulerKind::Priority)
+    }
+
+    fn message(stream: u16, len: usize) -> OutgoingMessage {
+        OutgoingMessage::new(StreamId(stream), Bytes::from(vec![7; len]))
+    }
+
+    fn take_next(queue: &mut MessageQueue, now: Time, room: usize) -> Option<Fragment> {
+        let (stream, _) = queue.next(now, |_| true)?;
+        queue.take(stream, room)
+    }
+
+    #[test]
+    fn a_message_is_cut_into_fragments_that_stay_together() {
+        let mut queue = queue();
+        queue.push(Time::ZERO, message(0, 2_500)).unwrap();
+        queue.push(Time::ZERO, message(1, 10)).unwrap();
+        queue.set_priority(StreamId(1), 0);
+        let pieces: Vec<_> = std::iter::from_fn(|| take_next(&mut queue, Time::ZERO, 1_000))
+            .map(|piece| (piece.stream.0, piece.payload.len(), piece.beginning, piece.ending))
+            .collect();
+        let expected = [
+            (0, 1_000, true, false),
+            (0, 1_000, false, false),
+            (0, 500, false, true),
+            (1, 10, true, true),
+        ];
+        assert_eq!(pieces, expected);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn ordered_messages_count_up_and_unordered_ones_do_not() {
+        let mut queue = queue();
+        for ordered in [true, false, true] {
+            queue.push(Time::ZERO, OutgoingMessage { ordered, ..message(2, 5) }).unwrap();
+        }
+        let ssns: Vec<_> = std::iter::from_fn(|| take_next(&mut queue, Time::ZERO, 100))
+            .map(|piece| (piece.ssn.0, piece.unordered))
+            .collect();
+        assert_eq!(ssns, [(0, false), (0, true), (1, false)]);
+    }
+
+    #[test]
+    fn a_message_that_expired_in_the_queue_is_never_sent_and_takes_no_ssn() {
+        let mut queue = queue();
+        let reliability = Reliability::Lifetime(Duration::from_millis(50));
+        queue.push(Time::ZERO, OutgoingMessage { reliability, ..message(0, 5) }).unwrap();
+        queue.push(Time::ZERO, message(0, 6)).unwrap();
+        let piece = take_next(&mut queue, Time::from_millis(50), 100).unwrap();
+        assert_eq!((piece.ssn, piece.payload.len()), (Ssn(0), 6));
+        assert_eq!(queue.stream_stats(StreamId(0)).unwrap().abandoned_unsent, 1);
+    }
+
+    #[test]
+    fn a_full_queue_refuses_then_says_when_it_is_half_empty() {
+        let mut queue = queue();
+        queue.push(Time::ZERO, message(0, 5_000)).unwrap();
+        queue.push(Time::ZERO, message(0, 4_500)).unwrap();
+        let refusal = queue.push(Time::ZERO, message(0, 900));
+        assert!(matches!(refusal, Err(SendError::BufferFull { limit: 10_000, .. })));
+        assert!(!queue.became_writable());
+        take_next(&mut queue, Time::ZERO, 5_000);
+        assert!(queue.became_writable());
+        assert!(!queue.became_writable(), "said once");
+    }
+
+    #[test]
+    fn a_full_queue_makes_room_by_dropping_what_expired() {
+        let mut queue = queue();
+        let reliability = Reliability::Lifetime(Duration::from_millis(50));
+        queue.push(Time::ZERO, message(1, 1_000)).unwrap();
+        queue.push(Time::ZERO, OutgoingMessage { reliability, ..message(1, 5_000) }).unwrap();
+        queue.push(Time::from_millis(60), message(1, 5_000)).unwrap();
+        assert_eq!(queue.stream_stats(StreamId(1)).unwrap().abandoned_unsent, 1);
+    }
+
+    #[test]
+    fn bad_messages_are_refused_with_the_numbers() {
+        let mut queue = queue();
+        let refused =
+            |queue: &mut MessageQueue, message| queue.push(Time::ZERO, message).unwrap_err();
+        assert_eq!(refused(&mut queue, message(0, 0)), SendError::Empty);
+        let too_large = SendError::TooLarge { len: 5_001, limit: 5_000 };
+        assert_eq!(refused(&mut queue, message(0, 5_001)), too_large);
+        let no_stream = SendError::InvalidStream { stream: 4, last: 3 };
+        assert_eq!(refused(&mut queue, message(4, 1)), no_stream);
+    }
+
+    #[test]
+    fn taking_the_rest_of_a_begun_message_uses_up_its_ssn() {
+        let mut queue = queue();
+        queue.push(Time::ZERO, message(0, 2_000)).unwrap();
+        queue.push(Time::ZERO, message(0, 7)).unwrap();
+        take_next(&mut queue, Time::ZERO, 500);
+        let rest = queue.take_unfinished().unwrap();
+        assert_eq!((rest.ssn, rest.payload.len(), rest.ending), (Ssn(0), 1_500, true));
+        let piece = take_next(&mut queue, Time::ZERO, 500).unwrap();
+        assert_eq!((piece.ssn, piece.payload.len(), piece.beginning), (Ssn(1), 7, true));
+        assert!(queue.is_empty());
+    }
+}

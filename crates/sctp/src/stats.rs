@@ -1,0 +1,177 @@
+//! Statistics as plain structs. Sizes are in bytes, and counters never go down.
+
+use std::time::Duration;
+
+use anabranch_sansio::FourTuple;
+
+use crate::path::{PathId, PathState};
+
+/// What an association did and where it stands.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AssociationStats {
+    /// SACKs sent.
+    pub sacks_sent: u64,
+    /// SACKs received and used.
+    pub sacks_received: u64,
+    /// DATA chunks received, duplicates included.
+    pub chunks_received: u64,
+    /// DATA chunks that had arrived before.
+    pub duplicates_received: u64,
+    /// DATA chunks dropped because the receive buffer was full.
+    pub dropped_no_room: u64,
+    /// Whole messages received.
+    pub messages_received: u64,
+    /// Payload bytes of those.
+    pub bytes_received: u64,
+    /// Times that Fast Recovery began.
+    pub fast_recoveries: u64,
+    /// FORWARD TSN chunks sent.
+    pub forward_tsns_sent: u64,
+    /// Packets or chunks that broke a rule and were dropped.
+    pub malformed: u64,
+    /// Control chunks that a full control queue did not take.
+    pub control_dropped: u64,
+    /// DATA chunks sent and not yet cumulatively acknowledged.
+    pub outstanding_chunks: usize,
+    /// Bytes of DATA chunks in flight on all paths.
+    pub in_flight: usize,
+    /// Bytes that wait in the send queue.
+    pub queued: usize,
+    /// What the peer's receive buffer can still take.
+    pub peer_window: usize,
+    /// Bytes that our receive buffer holds.
+    pub held: usize,
+    /// The counters of all streams, added up.
+    pub streams: StreamStats,
+    /// Each path.
+    pub paths: Vec<PathReport>,
+}
+
+/// What was sent on one stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StreamStats {
+    /// Messages taken from the user.
+    pub messages_queued: u64,
+    /// Payload bytes of those.
+    pub bytes_queued: u64,
+    /// Messages whose last fragment was sent for the first time.
+    pub messages_sent: u64,
+    /// DATA chunks sent for the first time.
+    pub chunks_sent: u64,
+    /// Payload bytes of those.
+    pub bytes_sent: u64,
+    /// DATA chunks sent again.
+    pub chunks_retransmitted: u64,
+    /// Payload bytes of those.
+    pub bytes_retransmitted: u64,
+    /// Messages whose lifetime ended before they were begun.
+    pub abandoned_unsent: u64,
+    /// Messages whose lifetime ended after they were begun.
+    pub abandoned_expired: u64,
+    /// Messages that were retransmitted as often as allowed.
+    pub abandoned_retransmissions: u64,
+}
+
+impl StreamStats {
+    /// All abandoned messages.
+    #[must_use]
+    pub const fn abandoned(&self) -> u64 {
+        self.abandoned_unsent + self.abandoned_expired + self.abandoned_retransmissions
+    }
+
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.messages_queued += other.messages_queued;
+        self.bytes_queued += other.bytes_queued;
+        self.messages_sent += other.messages_sent;
+        self.chunks_sent += other.chunks_sent;
+        self.bytes_sent += other.bytes_sent;
+        self.chunks_retransmitted += other.chunks_retransmitted;
+        self.bytes_retransmitted += other.bytes_retransmitted;
+        self.abandoned_unsent += other.abandoned_unsent;
+        self.abandoned_expired += other.abandoned_expired;
+        self.abandoned_retransmissions += other.abandoned_retransmissions;
+    }
+}
+
+/// Counters of one path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PathStats {
+    /// SCTP packets sent.
+    pub packets_sent: u64,
+    /// Their bytes, from the common header on.
+    pub bytes_sent: u64,
+    /// SCTP packets received.
+    pub packets_received: u64,
+    /// Their bytes.
+    pub bytes_received: u64,
+    /// DATA chunks sent, retransmissions included.
+    pub chunks_sent: u64,
+    /// DATA chunks that were retransmissions.
+    pub chunks_retransmitted: u64,
+    /// DATA chunks declared lost.
+    pub chunks_lost: u64,
+    /// Bytes of DATA chunks acknowledged.
+    pub bytes_acked: u64,
+    /// T3-rtx expirations.
+    pub timeouts: u64,
+    /// Heartbeats sent.
+    pub heartbeats_sent: u64,
+    /// Heartbeats answered.
+    pub heartbeats_acked: u64,
+}
+
+/// A path as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathReport {
+    /// Which path.
+    pub id: PathId,
+    /// Its addresses.
+    pub tuple: FourTuple,
+    /// Whether it can carry data.
+    pub state: PathState,
+    /// Whether it is the primary that was chosen.
+    pub is_primary: bool,
+    /// Whether data takes it at the moment.
+    pub is_current: bool,
+    /// Smoothed round-trip time, after the first sample.
+    pub srtt: Option<Duration>,
+    /// Its variation.
+    pub rttvar: Option<Duration>,
+    /// The last sample.
+    pub latest_rtt: Option<Duration>,
+    /// The smallest sample.
+    pub lowest_rtt: Option<Duration>,
+    /// The retransmission timeout, back-off included.
+    pub rto: Duration,
+    /// The congestion window.
+    pub window: usize,
+    /// The slow-start threshold, once there is one.
+    pub ssthresh: Option<usize>,
+    /// Bytes of DATA chunks in flight.
+    pub in_flight: usize,
+    /// Consecutive errors.
+    pub error_count: u32,
+    /// Counters.
+    pub counters: PathStats,
+}
+
+/// What an endpoint did with packets that belong to no association.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EndpointStats {
+    /// Datagrams that are no SCTP packets, or have a wrong checksum.
+    pub malformed: u64,
+    /// Packets that belong to no association.
+    pub out_of_the_blue: u64,
+    /// INIT chunks answered with INIT ACK.
+    pub init_acks_sent: u64,
+    /// INIT chunks refused with ABORT.
+    pub inits_refused: u64,
+    /// Cookies that were forged, damaged or of another endpoint.
+    pub cookies_forged: u64,
+    /// Cookies that were too old.
+    pub cookies_stale: u64,
+    /// Cookies that came again after their association had ended.
+    pub cookies_replayed: u64,
+    /// Answers withheld because of the limit on their rate.
+    pub replies_suppressed: u64,
+}
