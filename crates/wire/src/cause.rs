@@ -8,6 +8,8 @@ mod handshake;
 mod stream;
 mod unrecognized;
 
+use std::fmt;
+
 pub use cause_code::CauseCode;
 
 use crate::tlv::{self, Tlv};
@@ -168,7 +170,7 @@ impl<'a> ErrorCause<'a> {
 }
 
 /// The error causes of a chunk, read one at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct ErrorCauses<'a>(&'a [u8]);
 
 impl<'a> ErrorCauses<'a> {
@@ -206,6 +208,12 @@ impl<'a> IntoIterator for &ErrorCauses<'a> {
 
     fn into_iter(self) -> ErrorCausesIter<'a> {
         self.iter()
+    }
+}
+
+impl fmt::Debug for ErrorCauses<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 

@@ -271,7 +271,7 @@ fn encode_tsn_only(ty: ChunkType, tsn: Tsn, buf: &mut Vec<u8>) {
 /// The T bit of ABORT and SHUTDOWN COMPLETE.
 ///
 /// RFC 9260 section 3.3.7: "The T bit is set to 0 if the sender filled in the Verification Tag
-/// expected by the peer.  If the Verification Tag is reflected, the T bit MUST be set to 1."
+/// expected by the peer. If the Verification Tag is reflected, the T bit MUST be set to 1."
 const TAG_REFLECTED: u8 = 0b0000_0001;
 
 #[cfg(test)]

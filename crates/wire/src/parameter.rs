@@ -8,6 +8,7 @@ mod parameter_type;
 mod unknown;
 mod unrecognized_parameter;
 
+use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 pub use parameter_type::ParameterType;
@@ -130,7 +131,7 @@ impl<'a> Parameter<'a> {
 }
 
 /// The parameters of a chunk, read one at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parameters<'a>(&'a [u8]);
 
 impl<'a> Parameters<'a> {
@@ -172,6 +173,12 @@ impl<'a> IntoIterator for &Parameters<'a> {
 
     fn into_iter(self) -> ParametersIter<'a> {
         self.iter()
+    }
+}
+
+impl fmt::Debug for Parameters<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 

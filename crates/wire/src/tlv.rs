@@ -100,3 +100,32 @@ pub(crate) fn length_field(len: usize) -> u16 {
     assert!(len <= usize::from(u16::MAX), "{len} bytes do not fit a 16-bit length field");
     len as u16
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_brings_any_length_to_a_multiple_of_4() {
+        let lens: Vec<_> = (0..9).map(padded).collect();
+        assert_eq!(lens, [0, 4, 4, 4, 4, 8, 8, 8, 8]);
+        for len in 0..9 {
+            let mut buf = vec![0xff; len];
+            pad(&mut buf, len);
+            assert_eq!(buf.len(), padded(len));
+            assert!(buf[len..].iter().all(|byte| *byte == 0));
+        }
+    }
+
+    #[test]
+    fn only_the_padding_of_the_last_field_is_trimmed() {
+        let mut bytes = Vec::new();
+        encode(&mut bytes, 1, b"a");
+        encode(&mut bytes, 2, b"bc");
+        assert_eq!(bytes, *b"\0\x01\0\x05a\0\0\0\0\x02\0\x06bc\0\0");
+        assert_eq!(trim_final_padding(&bytes), &bytes[..14]);
+        assert_eq!(trim_final_padding(&bytes[..14]), &bytes[..14]);
+        assert_eq!(trim_final_padding(&bytes[..13]), &bytes[..13], "cannot be split");
+        assert_eq!(trim_final_padding(b""), b"");
+    }
+}
