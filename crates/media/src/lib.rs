@@ -6,8 +6,11 @@
 //! sent is up to a table from class to treatment that is not here; nothing here does I/O, reads a
 //! clock or knows the transport.
 
+pub mod advice;
 pub mod clip;
 pub mod codec;
+pub mod cutter;
+mod distribution;
 pub mod packetizer;
 pub mod piece;
 pub mod playout;
@@ -15,6 +18,7 @@ pub mod psnr;
 pub mod ts;
 mod unit;
 
+pub use distribution::{Distribution, Summary};
 pub use packetizer::Packetizer;
 pub use piece::Piece;
 pub use playout::Playout;

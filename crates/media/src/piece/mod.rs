@@ -111,6 +111,9 @@ impl Header {
     /// Most bytes of all but the runs.
     pub(crate) const FIXED_LEN_MAX: usize = FIXED_HEADER + 3 * varint::MAX_LEN;
 
+    /// Most bytes of a header with one run.
+    pub(crate) const SINGLE_RUN_LEN_MAX: usize = Self::FIXED_LEN_MAX + runs::MAX_RUN_LEN;
+
     /// When the first item came, on the sender's clock.
     #[must_use]
     pub fn first_at(&self) -> Time {

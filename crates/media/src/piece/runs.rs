@@ -51,7 +51,7 @@ impl Run {
 }
 
 /// Most bytes that one run takes in a header.
-const MAX_RUN_LEN: usize = 4 * varint::MAX_LEN;
+pub(super) const MAX_RUN_LEN: usize = 4 * varint::MAX_LEN;
 
 /// Collects the positions and times of a piece's items into as few runs as hold each time to
 /// within a microsecond, which is an order below what any timer of ours resolves.

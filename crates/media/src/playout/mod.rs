@@ -35,7 +35,7 @@ use std::time::Duration;
 use anabranch_sansio::{Time, Wakeup};
 use bytes::Bytes;
 
-use crate::piece::{Header, Piece, Run};
+use crate::piece::{Format, Header, Piece, Run};
 use crate::{Class, Layer, PerClass, Track};
 pub use clock::PathId;
 use clock::PlayoutClock;
@@ -104,6 +104,8 @@ pub struct PlayoutStats {
 /// Items in a row that are due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Released {
+    /// What the items are.
+    pub format: Format,
     /// Number of the first item in the source.
     pub position: u64,
     /// Number of items.
@@ -339,6 +341,7 @@ impl Playout {
             skipped,
             due,
             sent: run.time_of(0),
+            format: meta.format,
             track: meta.track,
             layer: meta.layer,
             class: meta.class,
@@ -367,6 +370,7 @@ impl Arrival {
 /// What the items of a piece have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Meta {
+    format: Format,
     track: Track,
     layer: Layer,
     class: Class,
@@ -379,6 +383,7 @@ struct Meta {
 impl From<&Header> for Meta {
     fn from(header: &Header) -> Self {
         Self {
+            format: header.format,
             track: header.track,
             layer: header.layer,
             class: header.class,

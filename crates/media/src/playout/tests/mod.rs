@@ -7,7 +7,6 @@ mod order;
 use anabranch_sansio::Rng;
 
 use super::*;
-use crate::piece::Format;
 use crate::ts::PACKET_LEN;
 
 const LATENCY: Duration = Duration::from_millis(100);
