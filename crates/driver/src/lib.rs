@@ -66,13 +66,13 @@ pub mod emulator;
 mod handle;
 mod socket;
 mod stats;
+mod task;
 mod timer;
 
 pub use address::{InterfaceAddress, canonical, interface_addresses, local_towards};
 pub use clock::Clock;
-pub use driver::{
-    Driver, RECEIVES_PER_TURN_MAX, SpawnError, TIMEOUTS_PER_TURN_MAX, TRANSMITS_PER_TURN_MAX,
-};
+pub use driver::{Driver, SpawnError};
 pub use handle::{DriverError, Handle};
 pub use socket::{BindConfig, BindError, SEND_QUEUE_BYTES_MAX, SOCKETS_MAX, SocketInfo, SocketSet};
 pub use stats::{Counters, DriverStats, Losses, SocketStats, Traffic};
+pub use task::{RECEIVES_PER_TURN_MAX, TRANSMITS_PER_TURN_MAX};

@@ -17,11 +17,9 @@ pub struct DriverStats {
     pub turns: u64,
     /// How often the machine's timers were run.
     pub timeouts: u64,
-    /// How often the machine still had a due timer after [`TIMEOUTS_PER_TURN_MAX`] runs in a row:
-    /// a busy loop.
-    ///
-    /// [`TIMEOUTS_PER_TURN_MAX`]: crate::TIMEOUTS_PER_TURN_MAX
-    pub timeout_loops: u64,
+    /// How often the machine was found in a busy loop: a timer that is due again and again, with
+    /// nothing sent or received. It is then run once a millisecond.
+    pub busy_loops: u64,
 }
 
 /// The counters of one socket.

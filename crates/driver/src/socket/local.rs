@@ -225,3 +225,74 @@ fn to_codepoint(ecn: Ecn) -> EcnCodepoint {
         Ecn::Ce => EcnCodepoint::Ce,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+    use crate::BindConfig;
+    use crate::socket::SEND_QUEUE_BYTES_MAX;
+
+    fn socket() -> LocalSocket {
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        LocalSocket::new(BoundSocket::bind(&BindConfig::from(any)).unwrap()).unwrap()
+    }
+
+    fn transmit(path: FourTuple) -> Transmit {
+        Transmit { path, ecn: None, segment_size: None }
+    }
+
+    async fn flush(socket: &mut LocalSocket) {
+        poll_fn(|cx| {
+            socket.poll_flush(cx);
+            if socket.queue.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_the_kernel_is_sent_in_order_when_it_has_room() {
+        let (mut from, to) = (socket(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+        let path = FourTuple::new(from.bound(), to.local_addr().unwrap());
+        from.enqueue(Burst { path, source: None, ecn: None, segment: 3 }, b"onetwo");
+        from.send(transmit(path), b"three");
+        assert_eq!(from.stats().queued, 3, "the third is not sent before those that wait");
+        flush(&mut from).await;
+        let mut buf = [0; 8];
+        for expected in ["one", "two", "three"] {
+            let len = to.recv(&mut buf).unwrap();
+            assert_eq!(&buf[..len], expected.as_bytes());
+        }
+        let Counters { tx, lost, .. } = from.stats().counters;
+        assert_eq!((tx.datagrams, tx.bytes, lost.sum()), (3, 11, 0));
+    }
+
+    #[tokio::test]
+    async fn what_exceeds_the_send_queue_is_lost_and_counted() {
+        let (mut from, to) = (socket(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+        let path = FourTuple::new(from.bound(), to.local_addr().unwrap());
+        let burst = Burst { path, source: None, ecn: None, segment: 1_024 };
+        for _ in 0..SEND_QUEUE_BYTES_MAX / 4_096 {
+            from.enqueue(burst, &[0; 4_096]);
+        }
+        from.send(transmit(path), b"one too many");
+        assert_eq!(from.stats().counters.lost.queue_full, 1);
+        flush(&mut from).await;
+        from.send(transmit(path), b"room again");
+        assert_eq!(from.stats().counters.lost.sum(), 1);
+    }
+
+    #[tokio::test]
+    async fn an_error_while_flushing_costs_its_own_datagrams_only() {
+        let (mut from, to) = (socket(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+        let good = FourTuple::new(from.bound(), to.local_addr().unwrap());
+        let bad = FourTuple::new(from.bound(), "255.255.255.255:9".parse().unwrap());
+        for path in [bad, good] {
+            from.enqueue(Burst { path, source: None, ecn: None, segment: 5 }, b"hello");
+        }
+        flush(&mut from).await;
+        let Counters { tx, lost, .. } = from.stats().counters;
+        assert_eq!((tx.datagrams, lost.not_permitted), (1, 1));
+    }
+}

@@ -10,7 +10,7 @@ use anabranch_driver::emulator::{
 use anabranch_netsim::{LinkConfig, QueueLimit};
 use anabranch_sansio::{Ecn, FourTuple, Rate, Transmit};
 
-use crate::probe::{Arrived, Probe, addr, datagram, echo, probe, soon, until};
+use crate::probe::{Arrived, Probe, addr, datagram, echo, is_free, probe, soon, until};
 
 fn config(target: SocketAddr, link: LinkConfig) -> EmulatorConfig {
     let listen = addr(if target.is_ipv4() { "127.0.0.1:0" } else { "[::1]:0" });
@@ -132,7 +132,7 @@ async fn a_dropped_emulator_frees_its_port() {
     let chain = Chain::new("127.0.0.1:0", LinkConfig::default());
     let Chain { emulator, entrance, .. } = chain;
     drop(emulator);
-    until(|| std::net::UdpSocket::bind(entrance).is_ok()).await;
+    is_free(entrance).await;
 }
 
 #[tokio::test]

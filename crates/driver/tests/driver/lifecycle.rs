@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::probe::{Arrived, Probe, addr, datagram, echo, probe, soon, until};
+use crate::probe::{Arrived, Probe, addr, datagram, echo, is_free, probe, soon, until};
 use anabranch_driver::{BindError, Driver, DriverError, SocketSet, SpawnError};
 use anabranch_sansio::{Time, Wakeup};
 
@@ -16,7 +16,7 @@ async fn a_timer_fires_once_and_never_before_its_time() {
     });
     for expected in ["first", "second"] {
         let event = soon(handle.next_event()).await;
-        assert!(matches!(event, Some(Arrived::Timeout { why, .. }) if why == expected));
+        assert_eq!(event, Some(Arrived::Timeout { why: expected }));
     }
     assert_eq!(handle.with(|machine, _| machine.arrived.len()), 0);
 }
@@ -26,6 +26,18 @@ async fn a_timer_in_the_past_fires_at_once() {
     let (handle, _) = probe(&[]);
     handle.with(|machine, _| machine.wakeups.push(Wakeup { at: Time::ZERO, why: "overdue" }));
     assert!(matches!(soon(handle.next_event()).await, Some(Arrived::Timeout { .. })));
+}
+
+#[tokio::test]
+async fn a_timer_that_is_always_due_is_noticed_and_does_not_stop_the_traffic() {
+    let (handle, at) = echo(&["127.0.0.1:0"]);
+    handle.with(|machine, _| {
+        machine.stuck = true;
+        machine.wakeups.push(Wakeup { at: Time::ZERO, why: "stuck" });
+    });
+    until(|| handle.stats().busy_loops > 2).await;
+    handle.with(|machine, _| machine.send(at[0], at[0], b"alive"));
+    assert_eq!(datagram(&handle).await.1, b"alive");
 }
 
 #[tokio::test]
@@ -57,7 +69,7 @@ async fn closing_sends_the_last_words_and_frees_the_port() {
     client.close();
     assert_eq!(soon(client.closed()).await, Ok(()));
     assert_eq!(datagram(&server).await.1, b"farewell");
-    std::net::UdpSocket::bind(locals[0]).expect("the port is free again");
+    is_free(locals[0]).await;
     assert_eq!(soon(client.next_event()).await, None);
     assert_eq!(client.bind(addr("127.0.0.1:0")), Err(BindError::Closed));
     assert_eq!(client.with(|machine, _| machine.outbox.len()), 0, "can still be asked");
@@ -85,7 +97,7 @@ async fn the_last_handle_takes_the_driver_with_it() {
     other.with(|machine, _| machine.send(at[0], at[0], b"alive"));
     assert_eq!(datagram(&other).await.1, b"alive");
     drop(other);
-    until(|| std::net::UdpSocket::bind(at[0]).is_ok()).await;
+    is_free(at[0]).await;
 }
 
 #[tokio::test]

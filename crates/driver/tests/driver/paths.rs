@@ -1,6 +1,6 @@
 //! Which path a datagram is on: several addresses, wildcards, both families.
 
-use crate::probe::{addr, datagram, echo, probe, until};
+use crate::probe::{addr, datagram, echo, is_free, probe, until};
 use anabranch_driver::local_towards;
 use anabranch_sansio::FourTuple;
 use std::net::SocketAddr;
@@ -73,7 +73,7 @@ async fn a_removed_address_is_closed_and_what_is_sent_from_it_is_counted() {
     let (_server, at) = echo(&["127.0.0.1:0"]);
     assert!(client.remove(locals[1]).await);
     assert!(!client.remove(locals[1]).await, "gone already");
-    std::net::UdpSocket::bind(locals[1]).expect("the port is free again");
+    is_free(locals[1]).await;
 
     client.with(|machine, _| {
         machine.send(locals[1], at[0], b"from nowhere");

@@ -17,12 +17,14 @@ pub(crate) struct Probe {
     pub(crate) arrived: VecDeque<Arrived>,
     pub(crate) answers: bool,
     pub(crate) wakeups: Vec<Wakeup>,
+    /// A defect: the timers stay due.
+    pub(crate) stuck: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Arrived {
     Datagram { path: FourTuple, ecn: Option<Ecn>, bytes: Vec<u8> },
-    Timeout { why: &'static str, late_by: Duration },
+    Timeout { why: &'static str },
 }
 
 impl Probe {
@@ -56,14 +58,17 @@ impl Machine for Probe {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        self.wakeups.retain(|wakeup| {
-            if wakeup.at > now {
-                return true;
-            }
-            let late_by = now - wakeup.at;
-            self.arrived.push_back(Arrived::Timeout { why: wakeup.why, late_by });
-            false
-        });
+        if self.stuck {
+            return;
+        }
+        self.wakeups.sort();
+        let due = self.wakeups.partition_point(|wakeup| wakeup.at <= now);
+        if due == 0 {
+            self.arrived.push_back(Arrived::Timeout { why: "nothing was due" });
+        }
+        for Wakeup { why, .. } in self.wakeups.drain(..due) {
+            self.arrived.push_back(Arrived::Timeout { why });
+        }
     }
 
     fn poll_transmit(&mut self, _: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
@@ -113,6 +118,11 @@ pub(crate) async fn until(mut check: impl FnMut() -> bool) {
         }
     })
     .await;
+}
+
+/// Waits until a port can be bound again.
+pub(crate) async fn is_free(bound: SocketAddr) {
+    until(|| std::net::UdpSocket::bind(bound).is_ok()).await;
 }
 
 /// The next datagram that arrived.
