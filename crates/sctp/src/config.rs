@@ -128,7 +128,7 @@ impl Default for AssociationConfig {
 impl AssociationConfig {
     /// For media with deadlines, between peers that both use it: losses of a whole window are
     /// found within 0.1 s instead of 1 s, a dead path within one timeout, a path that came back
-    /// within a second.
+    /// within two seconds; a peer that is silent on two paths counts as lost after about 10 s.
     ///
     /// The SACK delay of 20 ms is a fifth of the smallest RTO, so that a delayed SACK never causes
     /// a timeout. Bursts are left to the congestion window, because one SACK may acknowledge as
@@ -138,7 +138,9 @@ impl AssociationConfig {
         Self {
             rto_initial: Duration::from_millis(500),
             rto_min: Duration::from_millis(100),
-            rto_max: Duration::from_secs(2),
+            rto_max: Duration::from_secs(1),
+            association_max_retrans: 20,
+            path_max_retrans: 3,
             heartbeat_interval: Duration::from_millis(500),
             sack_delay: Duration::from_millis(20),
             max_burst: None,

@@ -132,6 +132,12 @@ impl Association {
         message
     }
 
+    /// Whether a message can be read.
+    #[must_use]
+    pub fn has_message(&self) -> bool {
+        self.receiver.as_ref().is_some_and(Receiver::has_message)
+    }
+
     /// Sets the priority of a stream for the priority scheduler: 0 is served first, and is the
     /// default. Returns false if there is no such stream.
     pub fn set_stream_priority(&mut self, stream: StreamId, priority: u16) -> bool {
@@ -215,9 +221,9 @@ impl Association {
         self.events.pop_front()
     }
 
-    /// Whether nothing is left to send or to say.
+    /// Whether nothing is left to send, to say or to read.
     pub(crate) fn is_finished(&self) -> bool {
-        self.is_closed() && self.control.is_empty() && self.events.is_empty()
+        self.is_closed() && self.control.is_empty() && self.events.is_empty() && !self.has_message()
     }
 
     /// Takes a packet that has our verification tag.
@@ -338,14 +344,13 @@ impl Association {
         if self.queue.became_writable() {
             self.events.push_back(Event::Writable);
         }
-        let has_message = self.receiver.as_ref().is_some_and(Receiver::has_message);
-        if has_message && !self.readable_said {
+        if self.has_message() && !self.readable_said {
             self.readable_said = true;
             self.events.push_back(Event::Readable);
         }
     }
 
-    /// Ends the association at once. What was received before can no longer be read.
+    /// Ends the association at once. What was received before can still be read.
     fn close(&mut self, reason: CloseReason) {
         if self.is_closed() {
             return;

@@ -37,8 +37,12 @@ impl Rfc9260 {
         }
     }
 
-    /// RFC 9260 section 7.2.2, the practical way.
+    /// RFC 9260 section 7.2.2, the practical way. What is acknowledged in Fast Recovery does not
+    /// count: it was sent under the window that proved too large.
     fn congestion_avoidance(&mut self, ack: &Ack) {
+        if ack.in_recovery {
+            return;
+        }
         self.partial_bytes_acked += ack.acked;
         if self.partial_bytes_acked < self.cwnd {
             return;
@@ -48,11 +52,8 @@ impl Rfc9260 {
             self.partial_bytes_acked = self.cwnd;
             return;
         }
-        // The growth of a window that was just cut would undo the cut.
-        if !ack.in_recovery {
-            self.partial_bytes_acked -= self.cwnd;
-            self.cwnd += self.pmdcs;
-        }
+        self.partial_bytes_acked -= self.cwnd;
+        self.cwnd += self.pmdcs;
     }
 
     /// RFC 9260 section 7.2.3: "ssthresh = max(cwnd / 2, 4 * PMDCS)".

@@ -1,0 +1,6 @@
+//! What two endpoints do together, by theme, on virtual time.
+
+mod harness;
+mod multihoming;
+mod throughput;
+mod transfer;

@@ -1,0 +1,71 @@
+//! Paths fail and come back.
+
+use std::time::Duration;
+
+use anabranch_sctp::{AssociationConfig, Event, PathId, PathState};
+
+use crate::harness::{Duo, Side, good_link, numbered};
+
+/// Sends a message every 10 ms for a span; returns the longest time without an arrival.
+fn stream_for(duo: &mut Duo, first: u32, span: Duration) -> Duration {
+    let period = Duration::from_millis(10);
+    let mut longest = Duration::ZERO;
+    let mut last = duo.now();
+    for number in 0..(span.as_millis() / period.as_millis()) as u32 {
+        let before = duo.messages(Side::Server).len();
+        duo.send(Side::Client, numbered(0, first + number, 1_000));
+        duo.run_for(period);
+        if duo.messages(Side::Server).len() > before {
+            longest = longest.max(duo.now() - last);
+            last = duo.now();
+        }
+    }
+    longest.max(duo.now() - last)
+}
+
+#[test]
+fn both_sides_learn_of_both_paths_and_confirm_them() {
+    let mut duo = Duo::connected(1, &[good_link(), good_link()], AssociationConfig::media());
+    duo.run_for(Duration::from_secs(1));
+    for side in [Side::Client, Side::Server] {
+        let states: Vec<_> = duo.stats(side).paths.iter().map(|path| path.state).collect();
+        assert_eq!(states, [PathState::Active, PathState::Active], "{side:?}");
+    }
+}
+
+#[test]
+fn a_cut_primary_costs_a_gap_of_one_timeout_and_no_message() {
+    let mut duo = Duo::connected(2, &[good_link(), good_link()], AssociationConfig::media());
+    stream_for(&mut duo, 0, Duration::from_secs(2));
+    duo.pair.cut(0);
+    let gap = stream_for(&mut duo, 200, Duration::from_secs(3));
+    assert!(gap < Duration::from_millis(200), "a gap of {gap:?}");
+    assert_eq!(duo.path(Side::Client, 0).state, PathState::Inactive);
+    let moved = Event::DataPathChanged { from: PathId(0), to: PathId(1) };
+    assert!(duo.events(Side::Client).contains(&moved));
+    duo.run_for(Duration::from_secs(1));
+    assert_eq!(duo.numbers(Side::Server), (0..500).collect::<Vec<_>>());
+}
+
+#[test]
+fn data_returns_to_the_primary_when_it_is_back() {
+    let mut duo = Duo::connected(3, &[good_link(), good_link()], AssociationConfig::media());
+    duo.pair.cut(0);
+    stream_for(&mut duo, 0, Duration::from_secs(4));
+    duo.pair.restore(0);
+    stream_for(&mut duo, 400, Duration::from_secs(3));
+    assert!(duo.path(Side::Client, 0).is_current);
+    assert_eq!(duo.path(Side::Client, 0).state, PathState::Active);
+}
+
+#[test]
+fn with_all_paths_cut_the_peer_counts_as_lost_after_its_retransmissions() {
+    let mut duo = Duo::connected(4, &[good_link(), good_link()], AssociationConfig::media());
+    duo.send(Side::Client, numbered(0, 0, 100));
+    duo.run_for(Duration::from_secs(1));
+    duo.pair.cut(0);
+    duo.pair.cut(1);
+    duo.send(Side::Client, numbered(0, 1, 100));
+    let reason = duo.run_until_closed(Side::Client);
+    assert_eq!(reason, anabranch_sctp::CloseReason::PeerUnreachable);
+}

@@ -1,0 +1,47 @@
+//! How much of a link data fills.
+
+use std::time::Duration;
+
+use anabranch_sctp::AssociationConfig;
+
+use crate::harness::{Duo, Side, link};
+
+/// Payload bits per second that arrive, of one second's of `seconds` after the start.
+fn goodput_mbps(duo: &mut Duo, seconds: u64) -> f64 {
+    let before = duo.stats(Side::Server).bytes_received;
+    duo.saturate(Side::Client, 10_000, Duration::from_secs(seconds));
+    let received = duo.stats(Side::Server).bytes_received - before;
+    received as f64 * 8.0 / seconds as f64 / 1e6
+}
+
+fn large_buffers() -> AssociationConfig {
+    AssociationConfig {
+        receive_buffer: 4 << 20,
+        send_buffer: 4 << 20,
+        path_mtu: 1_500,
+        ..AssociationConfig::default()
+    }
+}
+
+#[test]
+fn a_clean_link_is_filled() {
+    let mut duo = Duo::connected(1, &[link(50, 10, 0.0)], large_buffers());
+    let goodput = goodput_mbps(&mut duo, 20);
+    assert!(goodput > 45.0, "{goodput:.1} of 50 Mbit/s");
+}
+
+#[test]
+fn random_loss_brings_it_down_to_what_the_law_of_reno_says() {
+    let mut runs = [1, 2, 3, 4, 5].map(|seed| {
+        let mut duo = Duo::connected(seed, &[link(100, 25, 0.001)], large_buffers());
+        goodput_mbps(&mut duo, 60)
+    });
+    runs.sort_by(f64::total_cmp);
+    let goodput = runs[2];
+    // 1.31 MSS / (RTT sqrt p), with an RTT of 50 ms and messages of 1424 bytes.
+    let law = 1.31 * 1_424.0 * 8.0 / (0.050 * 0.001_f64.sqrt()) / 1e6;
+    assert!(
+        (0.8 * law..1.2 * law).contains(&goodput),
+        "{goodput:.2} Mbit/s, law {law:.2}, all {runs:.2?}"
+    );
+}
