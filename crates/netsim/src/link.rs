@@ -55,7 +55,6 @@ pub struct Link {
     queue: DropTail,
     sending: Option<Sending>,
     wire: VecDeque<Arrival>,
-    last_arrival: Time,
     loss: LossModel,
     jitter: Rng,
     stats: LinkStats,
@@ -71,7 +70,6 @@ impl Link {
             queue: DropTail::default(),
             sending: None,
             wire: VecDeque::new(),
-            last_arrival: Time::ZERO,
             loss: LossModel::new(config.loss, rng.fork()),
             jitter: rng,
             stats: LinkStats::default(),
@@ -108,7 +106,7 @@ impl Link {
     pub fn cut(&mut self, now: Time) {
         self.advance(now);
         self.is_up = false;
-        let arrived = self.wire.partition_point(|arrival| arrival.at <= now);
+        let arrived = self.wire.iter().take_while(|arrival| arrival.at <= now).count();
         let travelling = self.wire.split_off(arrived);
         self.stats.on_wire = Traffic::default();
         for arrival in &self.wire {
@@ -123,7 +121,6 @@ impl Link {
         while let Some(packet) = self.queue.pop() {
             self.drop_packet(DropCause::Cut, packet);
         }
-        self.last_arrival = now;
     }
 
     /// Brings the link up again, empty.
@@ -186,10 +183,9 @@ impl Link {
     }
 
     fn travel(&mut self, now: Time, packet: Packet) {
-        let arrival = now + self.config.delay + self.draw_jitter();
-        self.last_arrival = self.last_arrival.max(arrival);
+        let at = now + self.config.delay + self.draw_jitter();
         self.stats.on_wire.add(&packet);
-        self.wire.push_back(Arrival { at: self.last_arrival, packet });
+        self.wire.push_back(Arrival { at, packet });
     }
 
     fn draw_jitter(&mut self) -> Duration {
@@ -257,6 +253,7 @@ impl Element for Link {
 /// A packet on its way over the wire.
 #[derive(Debug)]
 struct Arrival {
+    /// When it arrives, unless one in front of it arrives later.
     at: Time,
     packet: Packet,
 }

@@ -146,4 +146,16 @@ mod tests {
         assert_eq!(out[8], 0xfd);
         assert_eq!(out[40..46], [0x12, 0x34, 0x56, 0x78, 0, 11]);
     }
+
+    #[test]
+    fn a_udp_checksum_of_zero_is_sent_as_all_ones() {
+        let path = FourTuple::new(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
+        let checksum_with = |payload: [u8; 2]| {
+            let mut out = Vec::new();
+            write_ip_packet(&Packet { path, ecn: None, bytes: payload.to_vec() }, &mut out);
+            [out[26], out[27]]
+        };
+        // A payload that equals the checksum without it brings the sum to its maximum.
+        assert_eq!(checksum_with(checksum_with([0, 0])), [0xff, 0xff]);
+    }
 }

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anabranch_netsim::{
-    CLIENT, DuplexConfig, HostError, Hostility, LinkConfig, Pair, PathConfig, Probability, SERVER,
-    Side, Sighting, Simulation, SimulationError, Verdict,
+    CLIENT, DuplexConfig, HostError, Hostility, LinkConfig, MAX_STEPS_PER_INSTANT, Observer,
+    Packet, Pair, PathConfig, Probability, SERVER, Side, Sighting, Simulation, SimulationError,
+    Step, Verdict,
 };
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Time, Transmit, Wakeup};
 
@@ -245,6 +246,52 @@ fn an_address_belongs_to_one_host() {
     sim.run_for(MS).unwrap();
 }
 
+#[test]
+fn a_forged_packet_can_be_injected_and_seen_by_a_shared_observer() {
+    #[derive(Default)]
+    struct Seen(Vec<(Time, Vec<u8>)>);
+    impl Observer for Seen {
+        fn observe(&mut self, now: Time, sighting: Sighting<'_>) {
+            if let Sighting::Received { host: SERVER, packet } = sighting {
+                self.0.push((now, packet.bytes.clone()));
+            }
+        }
+    }
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let mut pair = talking_pair(&[delayed(10).into()], 1, MS);
+    pair.sim.network_mut().add_observer(Arc::clone(&seen));
+    pair.run_for(MS * 5).unwrap();
+    let path = pair.paths()[0].addresses;
+    pair.sim.inject(Packet { path, ecn: None, bytes: vec![0, 0, 0, 99] });
+    pair.run_for(MS * 20).unwrap();
+    assert_eq!(numbers(&pair.sim.take_events(SERVER)), [0, 99]);
+    let seen = &seen.lock().unwrap().0;
+    assert_eq!(seen.len(), 2);
+    assert_eq!(seen[1], (Time::from_millis(15), vec![0, 0, 0, 99]));
+}
+
+#[test]
+fn each_step_is_one_thing_and_says_which() {
+    let mut pair = talking_pair(&[delayed(10).into()], 1, MS);
+    pair.sim.set_filter(|_, _, _| Verdict::Drop);
+    pair.sim.clear_filter();
+    let steps: Vec<_> = std::iter::from_fn(|| {
+        let step = pair.sim.step().unwrap()?;
+        Some((pair.now().as_millis(), step))
+    })
+    .collect();
+    assert_eq!(
+        steps,
+        [
+            (0, Step::Moved),
+            (0, Step::Woken(CLIENT)),
+            (0, Step::Woken(SERVER)),
+            (10, Step::Received(SERVER)),
+            (20, Step::Received(CLIENT)),
+        ]
+    );
+}
+
 /// Breaks the contract in one way.
 struct Broken(Fault);
 
@@ -321,6 +368,16 @@ fn chatter_without_delay_is_an_error() {
     pair.client_mut().say(0);
     let done = pair.sim.run_to_with(Time::from_secs(1), |_, _, _| {});
     assert_eq!(done, Err(SimulationError::Chatter { at: Time::ZERO }));
+}
+
+#[test]
+fn chatter_with_delay_may_go_on() {
+    let delay = Duration::from_micros(1);
+    let links = [LinkConfig { delay, ..LinkConfig::default() }.into()];
+    let mut pair = Pair::new(1, &links, |_, paths, _| Chatter::listener(paths).answering());
+    pair.client_mut().say(0);
+    let end = Time::from_micros(u64::from(MAX_STEPS_PER_INSTANT) + 10);
+    assert_eq!(pair.sim.run_to_with(end, |_, _, _| {}), Ok(()));
 }
 
 #[test]
