@@ -136,6 +136,12 @@ pub enum ClipError {
         /// That of the unit before it.
         before_us: u64,
     },
+    /// A unit is presented for no time at all.
+    #[error("unit {unit} has no duration")]
+    NoDuration {
+        /// Its place in the file, from 0.
+        unit: usize,
+    },
     /// A unit has to end within the round.
     #[error("unit {unit} ends at {end_us} µs, after the clip's round of {round_us} µs")]
     BeyondRound {

@@ -69,6 +69,9 @@ fn check_unit(index: usize, unit: &ClipUnit, header: &ClipHeader) -> Result<(), 
             class: unit.class.index() as u8,
         });
     }
+    if unit.duration_us == 0 {
+        return Err(ClipError::NoDuration { unit: index });
+    }
     let end_us = unit.pts_us.saturating_add(unit.duration_us.into());
     if end_us > header.loop_duration_us {
         let round_us = header.loop_duration_us;

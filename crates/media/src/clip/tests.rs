@@ -202,10 +202,12 @@ fn units_follow_each_other() {
 }
 
 #[test]
-fn units_are_interleaved_by_time_and_end_within_the_round() {
+fn units_are_interleaved_by_time_last_some_and_end_within_the_round() {
     let back = broken(|_, units| units[4].pts_us = 10_000);
     let error = ClipError::TimeGoesBack { unit: 4, pts_us: 10_000, before_us: 20_000 };
     assert_eq!(back, error);
+    let nothing = broken(|_, units| units[7].duration_us = 0);
+    assert_eq!(nothing, ClipError::NoDuration { unit: 7 });
     let beyond = broken(|_, units| units[7].duration_us = 20_001);
     let error = ClipError::BeyondRound { unit: 7, end_us: 80_001, round_us: 80_000 };
     assert_eq!(beyond, error);
