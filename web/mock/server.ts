@@ -16,6 +16,7 @@ const TOKEN = 'mock';
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
 const TICK_MS = 10;
 const STATS_MS = 200;
+const SOUND_FRAMES_PER_S = 50;
 
 const HEADERS = {
   'content-security-policy':
@@ -39,22 +40,28 @@ export interface Options {
   readonly asReceiver?: boolean;
 }
 
+interface Waiting {
+  readonly dueMs: number;
+  readonly unit: ClipUnit;
+  readonly loop: number;
+  readonly fate: Fate;
+}
+
 export class MockServer {
   readonly world = new World();
   /** Every request of a page, in order. */
   readonly requests: PageRequest[] = [];
+  /** Units that are lost whatever the links do. */
+  withhold: (unit: ClipUnit) => boolean = () => false;
+  /** Pictures are replaced by garbage. */
+  spoil = false;
   readonly #clip: Clip;
   readonly #options: Options;
   readonly #http: Server;
   readonly #sockets: WebSocketServer;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #startMs = performance.now();
-  #waiting: {
-    readonly dueMs: number;
-    readonly unit: ClipUnit;
-    readonly loop: number;
-    readonly fate: Fate;
-  }[] = [];
+  #waiting: Waiting[] = [];
   #next = 0;
   #loop = 0;
   #eventsSent = 0;
@@ -111,7 +118,7 @@ export class MockServer {
   }
 
   #greet(socket: WebSocket): void {
-    socket.send(JSON.stringify(this.#hello()));
+    socket.send(JSON.stringify(this.hello()));
     for (const event of this.world.events.slice(-50)) {
       socket.send(JSON.stringify({ type: 'event', ...event }));
     }
@@ -184,39 +191,42 @@ export class MockServer {
         return;
       }
       this.#next += 1;
-      const fate = this.world.send(unit, atMs);
+      const sent = this.world.send(unit, atMs);
+      const fate = { ...sent, arrived: sent.arrived && !this.withhold(unit) };
       this.#waiting.push({ dueMs: atMs + this.world.latencyMs, unit, loop: this.#loop, fate });
     }
   }
 
   #playOutDueUnits(now: number): void {
-    const due = this.#waiting.filter(({ dueMs }) => dueMs <= now);
+    const due = this.#waiting.filter(({ dueMs, fate }) => dueMs <= now && fate.arrived);
     this.#waiting = this.#waiting.filter(({ dueMs }) => dueMs > now);
-    for (const [index, { dueMs, unit, loop, fate }] of due.entries()) {
-      const next = due[index + 1];
-      const above =
-        next?.unit.track === unit.track && next.unit.layer === unit.layer + 1 ? next : null;
-      if (!fate.arrived) {
-        continue;
-      }
-      const frames = unit.track === 'video' ? this.#clip.fps : 50;
-      const bytes = encodeMediaUnit({
-        ...unit,
-        discontinuity: false,
-        last: !above?.fate.arrived,
-        frame: unit.frame + loop * Math.round((this.#clip.durationUs * frames) / 1e6),
-        ptsUs: unit.ptsUs + loop * this.#clip.durationUs,
-        playAtUs: dueMs * 1000,
-        delayMs: fate.delayMs,
-        payload: unit.bytes,
-      });
+    for (const [index, waiting] of due.entries()) {
+      const next = due[index + 1]?.unit;
+      const last = next?.track !== waiting.unit.track || next.layer !== waiting.unit.layer + 1;
+      const bytes = this.#encode(waiting, last);
       for (const socket of this.#sockets.clients) {
         socket.send(bytes);
       }
     }
   }
 
-  #hello(): object {
+  #encode({ dueMs, unit, loop, fate }: Waiting, last: boolean): Uint8Array {
+    const framesPerS = unit.track === 'video' ? this.#clip.fps : SOUND_FRAMES_PER_S;
+    const spoilt = this.spoil && unit.track === 'video';
+    return encodeMediaUnit({
+      ...unit,
+      discontinuity: false,
+      last,
+      frame: unit.frame + loop * Math.round((this.#clip.durationUs * framesPerS) / 1e6),
+      ptsUs: unit.ptsUs + loop * this.#clip.durationUs,
+      playAtUs: dueMs * 1000,
+      delayMs: fate.delayMs,
+      payload: spoilt ? unit.bytes.map((byte) => ~byte) : unit.bytes,
+    });
+  }
+
+  /** The greeting, as a page gets it that comes now. */
+  hello(): object {
     const clip = this.#clip;
     const controls = this.#options.asReceiver
       ? { links: null, treatments: null, latency_ms: null }
@@ -247,7 +257,7 @@ export class MockServer {
         channels: clip.channels,
       },
       attribution: {
-        text: clip.attribution,
+        text: `${clip.title}, ${clip.attribution}`,
         url: clip.url,
         license: clip.license,
         license_url: clip.licenseUrl,

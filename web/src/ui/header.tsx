@@ -2,6 +2,7 @@ import { useSession } from './context';
 import { plain } from './format';
 import { openHelp } from './help';
 import { HelpIcon, Logo, ThemeIcon } from './icons';
+import { NumberField } from './number-field';
 import { switchTheme, theme } from './theme';
 import { useStatus } from './use-status';
 
@@ -56,25 +57,17 @@ function Latency() {
   const range = hello.controls.latency_ms;
   return (
     <div class="latency">
-      <label for="latency">Latency</label>
+      <span class="latency-name">Latency</span>
       {range === null ? (
-        <output id="latency">{plain(latencyMs)}</output>
+        <output>{plain(latencyMs)}</output>
       ) : (
-        <input
-          id="latency"
-          type="number"
-          min={range[0]}
-          max={range[1]}
+        <NumberField
+          label="Latency, ms"
+          value={latencyMs}
+          range={range}
           step={10}
-          value={plain(latencyMs)}
-          onChange={({ currentTarget }) => {
-            if (currentTarget.checkValidity() && currentTarget.value !== '') {
-              session.request({ type: 'set_latency', latency_ms: currentTarget.valueAsNumber });
-            } else {
-              currentTarget.value = plain(latencyMs);
-            }
-          }}
-          data-testid="latency"
+          onChange={(latency_ms) => session.request({ type: 'set_latency', latency_ms })}
+          testId="latency"
         />
       )}{' '}
       ms

@@ -69,7 +69,7 @@ export function LinkControls({ path, link, place }: Props) {
         data-testid="cut"
       >
         <CutIcon />
-        {shown.cut ? 'Is cut' : 'Cut'}
+        <span>{shown.cut ? 'Is cut' : 'Cut'}</span>
       </button>
     </fieldset>
   );

@@ -1,6 +1,6 @@
 import type { Reliability, TreatmentRanges } from '../protocol/program';
 import { useSession } from './context';
-import { plain } from './format';
+import { NumberField } from './number-field';
 
 const KINDS = {
   reliable: 'reliable',
@@ -61,25 +61,16 @@ interface LimitProps {
 
 function LimitInput({ of, kind, limit, editable, onChange }: LimitProps) {
   const { store } = useSession();
-  const [low, high] = store.hello.value?.controls.treatments?.[kind] ?? [limit, limit];
+  const range = store.hello.value?.controls.treatments?.[kind] ?? ([limit, limit] as const);
   return (
     <>
-      <input
-        type="number"
-        min={low}
-        max={high}
+      <NumberField
+        label={`${of}: ${KINDS[kind]}, ${UNIT[kind]}`}
+        value={limit}
+        range={range}
         step={kind === 'lifetime_ms' ? 10 : 1}
-        value={plain(limit)}
         disabled={!editable}
-        aria-label={`${of}: ${KINDS[kind]}, ${UNIT[kind]}`}
-        onChange={({ currentTarget }) => {
-          const chosen = Math.round(currentTarget.valueAsNumber);
-          if (chosen >= low && chosen <= high) {
-            onChange(chosen);
-          } else {
-            currentTarget.value = plain(limit);
-          }
-        }}
+        onChange={onChange}
       />
       <span class="unit">{UNIT[kind]}</span>
     </>

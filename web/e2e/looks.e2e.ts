@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { LAPTOP, PHONE, Visit } from './visit';
+
+describe('the page looks', () => {
+  let visit: Visit;
+  afterEach(() => visit.end());
+
+  it('calm: but for the log nothing moves while it plays and a path is cut', async () => {
+    visit = await Visit.start();
+    await visit.morePictures(10);
+    await visit.page.evaluate(watchForShifts);
+    await visit.get('cut', visit.path(1)).click();
+    await visit.untilText('events', 'wifi failed.');
+    await visit.get('cut', visit.path(1)).click();
+    await visit.untilText('events', 'wifi is back.');
+    const moved = await visit.page.evaluate(() => Object(window).moved as readonly string[]);
+    expect(moved).toEqual([]);
+  });
+
+  it('complete on a laptop: video, paths and events without scrolling', async () => {
+    visit = await Visit.start({}, { viewport: LAPTOP });
+    await visit.morePictures(3);
+    for (const testId of ['video', 'path-1', 'path-2', 'events', 'sound']) {
+      const box = await visit.get(testId).boundingBox();
+      expect(box, testId).not.toBeNull();
+      expect((box?.y ?? 0) + (box?.height ?? 0), testId).toBeLessThanOrEqual(LAPTOP.height);
+    }
+  });
+
+  it.each([320, PHONE.width, 768, 1024, LAPTOP.width, 2560])(
+    'whole at a width of %i: nothing overflows',
+    async (width) => {
+      visit = await Visit.start({}, { viewport: { width, height: 844 } });
+      await visit.get('path-2').waitFor();
+      const inner = await visit.page.evaluate(() => document.documentElement.scrollWidth);
+      expect(inner).toBeLessThanOrEqual(width);
+    },
+  );
+
+  it('as the system says: light, dark, without motion', async () => {
+    visit = await Visit.start({}, { colorScheme: 'light', reducedMotion: 'reduce' });
+    await visit.morePictures(3);
+    expect(await visit.page.locator('html').getAttribute('data-theme')).toBe('light');
+    const moving = await visit.page.evaluate(() => document.getAnimations().length);
+    expect(moving).toBe(0);
+  });
+
+  it('as a receiver that cannot know everything: dashes, and no controls', async () => {
+    visit = await Visit.start({ asReceiver: true });
+    await visit.morePictures(3);
+    expect(await visit.get('cwnd', visit.path(1)).textContent()).toContain('–');
+    for (const testId of ['cut', 'preset']) {
+      expect(await visit.get(testId).count(), testId).toBe(0);
+    }
+    expect(await visit.get('latency').count()).toBe(0);
+    expect(await visit.get('abandoned').textContent()).toBe('–');
+  });
+});
+
+/** Notes in `window.moved` whatever changes its place by itself. */
+function watchForShifts(): void {
+  interface LayoutShift extends PerformanceEntry {
+    readonly sources: readonly {
+      readonly node: Node | null;
+      readonly previousRect: DOMRectReadOnly;
+      readonly currentRect: DOMRectReadOnly;
+    }[];
+  }
+  const moved: string[] = [];
+  Object.assign(window, { moved });
+  new PerformanceObserver((list) => {
+    const sources = list.getEntries().flatMap((entry) => (entry as LayoutShift).sources);
+    for (const { node, previousRect: from, currentRect: to } of sources) {
+      const element = node instanceof Element ? node : (node?.parentElement ?? null);
+      // A pixel is what a number in another font may take; new lines push the log down.
+      const far = Math.abs(to.x - from.x) + Math.abs(to.y - from.y) > 1;
+      if (far && element?.closest('[data-testid=events]') === null) {
+        moved.push(`${element.outerHTML.slice(0, 80)}: ${from.x},${from.y} to ${to.x},${to.y}`);
+      }
+    }
+  }).observe({ type: 'layout-shift' });
+}
