@@ -99,21 +99,39 @@ fn is_intra(slice_type: u32) -> bool {
     matches!(slice_type % 5, 2 | 4)
 }
 
-/// What a NAL unit says of its access unit, if it is a slice or an access unit delimiter that
-/// promises intra slices only.
+/// What a NAL unit says of its access unit, if it is a slice.
 pub(super) fn verdict(unit: &[u8]) -> Option<Verdict> {
     use nal_unit_type as t;
     let header = NalHeader::parse(unit)?;
     let payload = unit.get(header.header_len()..)?;
     let class = match header.nal_unit_type {
         t::IDR_SLICE => Class::KeyFrame,
-        t::SLICE_EXTENSION if header.svc.is_some_and(|svc| svc.idr) => Class::KeyFrame,
-        t::SLICE | t::SLICE_PARTITION_A | t::SLICE_EXTENSION => {
-            slice_class(header.nal_ref_idc, payload)?
-        }
+        t::SLICE | t::SLICE_PARTITION_A => slice_class(header.nal_ref_idc, payload)?,
+        t::SLICE_EXTENSION => return layer_verdict(unit),
         _ => return None,
     };
     Some(Verdict { class, layer: header.layer() })
+}
+
+/// What the header of an enhancement layer's slice says.
+pub(super) fn layer_verdict(unit: &[u8]) -> Option<Verdict> {
+    let header = NalHeader::parse(unit)?;
+    if header.nal_unit_type != nal_unit_type::SLICE_EXTENSION {
+        return None;
+    }
+    let class = match header.svc {
+        Some(SvcExtension { idr: true, .. }) => Class::KeyFrame,
+        _ if header.nal_ref_idc == 0 => Class::Disposable,
+        _ => Class::Reference,
+    };
+    Some(Verdict { class, layer: header.layer() })
+}
+
+/// True if a NAL unit is one that only scalable streams have.
+pub(super) fn is_scalable(unit: &[u8]) -> bool {
+    use nal_unit_type as t;
+    NalHeader::parse(unit)
+        .is_some_and(|header| header.nal_unit_type == t::SUBSET_SPS || header.svc.is_some())
 }
 
 /// A picture of intra slices that others refer to is where broadcast streams without IDR pictures

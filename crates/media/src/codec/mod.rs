@@ -145,13 +145,26 @@ pub struct Classifier {
     probe: Vec<u8>,
     /// H.265: the highest temporal sub-layer, from the sequence parameter set.
     highest_temporal_id: Option<u8>,
+    /// H.264: there are layers in the track.
+    is_scalable: bool,
+    /// The last bytes of the access unit so far, for a start code that is cut.
+    tail: Vec<u8>,
 }
+
+/// Bytes that a start code and the longest NAL unit header take, less one.
+const TAIL_LEN: usize = 6;
 
 impl Classifier {
     /// A classifier of tracks of this codec.
     #[must_use]
     pub const fn new(codec: Codec) -> Self {
-        Self { codec, probe: Vec::new(), highest_temporal_id: None }
+        Self {
+            codec,
+            probe: Vec::new(),
+            highest_temporal_id: None,
+            is_scalable: false,
+            tail: Vec::new(),
+        }
     }
 
     /// The codec it looks for.
@@ -163,6 +176,7 @@ impl Classifier {
     /// An access unit begins.
     pub fn start_unit(&mut self) {
         self.probe.clear();
+        self.tail.clear();
     }
 
     /// Takes the next bytes of the access unit; answers once they say what it is.
@@ -174,7 +188,10 @@ impl Classifier {
         let highest = &mut self.highest_temporal_id;
         let mut units = nal::units(&self.probe);
         match self.codec {
-            Codec::H264 => units.find_map(h264::verdict),
+            Codec::H264 => units.find_map(|unit| {
+                self.is_scalable |= h264::is_scalable(unit);
+                h264::verdict(unit)
+            }),
             Codec::H265 => units.find_map(|unit| h265::verdict(unit, highest)),
             Codec::Mpeg2Video => units.find_map(mpeg_video::mpeg2_verdict),
             Codec::Mpeg4Video => units.find_map(mpeg_video::mpeg4_verdict),
@@ -187,6 +204,18 @@ impl Classifier {
             Codec::Sections => Some(Verdict::base(Class::Tables)),
             Codec::Other { .. } => Some(Verdict::base(Class::Data)),
         }
+    }
+
+    /// Looks for another layer's slice in the next bytes of the access unit, after its first slice
+    /// was found. What follows these bytes is of the layer returned.
+    pub fn next_layer(&mut self, bytes: &[u8]) -> Option<Verdict> {
+        if !self.is_scalable {
+            return None;
+        }
+        self.tail.extend_from_slice(bytes);
+        let verdict = nal::units(&self.tail).filter_map(h264::layer_verdict).last();
+        self.tail.drain(..self.tail.len().saturating_sub(TAIL_LEN));
+        verdict
     }
 
     /// What to take an access unit for whose bytes did not say it in time: the conservative choice.

@@ -52,7 +52,7 @@ pub struct Packetizer {
     position: u64,
     tables: Tables,
     table_changes: u64,
-    tracks: BTreeMap<Pid, TrackState>,
+    tracks: BTreeMap<(Pid, Lane), TrackState>,
     pieces: VecDeque<Piece>,
     notices: VecDeque<Notice>,
     stats: PacketizerStats,
@@ -91,8 +91,9 @@ impl Packetizer {
             self.on_tables_changed();
         }
         let pid = packet.pid();
-        let flow = flow(self.tables.role(pid));
-        let track = self.tracks.entry(pid).or_insert_with(|| TrackState::new(pid, flow));
+        let lane = Lane::of(packet);
+        let flow = flow(lane, self.tables.role(pid));
+        let track = self.tracks.entry((pid, lane)).or_insert_with(|| TrackState::new(pid, flow));
         self.stats.continuity_errors += u64::from(track.is_continuity_error(packet));
         let first_time = track.notice(packet, self.tables.are_complete());
         self.notices.extend(first_time);
@@ -148,8 +149,8 @@ impl Packetizer {
     /// Tracks that the tables now describe otherwise start anew with their next packet.
     fn on_tables_changed(&mut self) {
         self.table_changes = self.tables.changes();
-        for (pid, track) in &mut self.tracks {
-            track.set_flow(flow(self.tables.role(*pid)));
+        for ((pid, lane), track) in &mut self.tracks {
+            track.set_flow(flow(*lane, self.tables.role(*pid)));
         }
     }
 
@@ -162,12 +163,27 @@ impl Packetizer {
     }
 }
 
-const fn flow(role: Role) -> Flow {
-    match role {
-        Role::Tables | Role::Clock => Flow::Tables,
-        Role::Null => Flow::Padding,
-        Role::Unlisted => Flow::Unlisted,
-        Role::Stream(codec) => Flow::Stream(codec),
+/// What of a PID shares pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Lane {
+    /// What belongs to access units and sections.
+    Media,
+    /// Packets without a payload: they carry the clock at a constant rate.
+    Clock,
+}
+
+impl Lane {
+    const fn of(packet: &Packet) -> Self {
+        if packet.has_payload() { Self::Media } else { Self::Clock }
+    }
+}
+
+const fn flow(lane: Lane, role: Role) -> Flow {
+    match (lane, role) {
+        (_, Role::Null) => Flow::Padding,
+        (Lane::Clock, _) | (_, Role::Tables | Role::Clock) => Flow::Tables,
+        (_, Role::Unlisted) => Flow::Unlisted,
+        (_, Role::Stream(codec)) => Flow::Stream(codec),
     }
 }
 

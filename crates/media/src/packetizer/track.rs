@@ -45,7 +45,11 @@ pub(super) struct TrackState {
     classifier: Option<Classifier>,
     /// What the current unit is, once that is known.
     verdict: Option<Verdict>,
+    /// What the unit is from the next packet on, if another layer begins in this one.
+    next_layer: Option<Verdict>,
     random_access: bool,
+    /// Something of the current access unit was taken.
+    is_begun: bool,
     frame: u64,
     index: u64,
     /// Bytes of the current PES packet that are still to come, if its length is known.
@@ -63,7 +67,9 @@ impl TrackState {
             flow,
             classifier: flow.classifier(),
             verdict: flow.verdict(),
+            next_layer: None,
             random_access: false,
+            is_begun: false,
             frame: 0,
             index: 0,
             remaining: None,
@@ -126,9 +132,13 @@ impl TrackState {
         if self.open.as_ref().is_some_and(|open| !open.has_room_for(nulls)) {
             self.flush(false, out);
         }
-        if self.verdict.is_none() && !packet.transport_error() {
-            self.verdict = self.classify(packet);
+        if let Some(layer) = self.next_layer.take() {
+            self.begin_layer(layer, out);
         }
+        if !packet.transport_error() {
+            self.classify(packet);
+        }
+        self.is_begun = true;
         let open = self.open.get_or_insert_with(|| OpenPiece::new(at, nulls));
         open.push(position, at, packet);
         if self.ends_unit(packet.payload().len()) {
@@ -168,10 +178,9 @@ impl TrackState {
 
     fn begin_unit(&mut self, packet: &Packet, out: &mut Output<'_>) {
         self.flush(true, out);
-        if self.index > 0 {
-            self.frame += 1;
-        }
+        self.frame += u64::from(self.is_begun);
         self.index = 0;
+        self.next_layer = None;
         out.stats.units += 1;
         self.random_access = packet.random_access();
         self.remaining = match self.flow {
@@ -184,16 +193,31 @@ impl TrackState {
         }
     }
 
-    fn classify(&mut self, packet: &Packet) -> Option<Verdict> {
+    /// The layers of one picture are units of their own: losing one is not losing the picture.
+    fn begin_layer(&mut self, layer: Verdict, out: &mut Output<'_>) {
+        if Some(layer) == self.verdict {
+            return;
+        }
+        self.flush(true, out);
+        self.index = 0;
+        self.verdict = Some(layer);
+    }
+
+    fn classify(&mut self, packet: &Packet) {
+        let Some(classifier) = &mut self.classifier else { return };
         if packet.is_scrambled() {
-            return Some(Verdict::base(Class::Data));
+            self.verdict = self.verdict.or(Some(Verdict::base(Class::Data)));
+            return;
         }
         let mut media = packet.payload();
         if packet.payload_unit_start() {
             let header_len = PesHeader::parse(media).map_or(0, |pes| pes.header_len);
             media = media.get(header_len..).unwrap_or_default();
         }
-        self.classifier.as_mut()?.feed(media)
+        if self.verdict.is_none() {
+            self.verdict = classifier.feed(media);
+        }
+        self.next_layer = classifier.next_layer(media);
     }
 
     fn fallback(&self) -> Verdict {
