@@ -15,8 +15,8 @@
 //! | 2, 2 | n, l |
 //! | 4 × (l n + 1) × n | PSNR-Y in dB, IEEE 754 single precision: n rows |
 //!
-//! Row i is about picture i of the source. In its columns there is in its place: picture 0 to n − 1 of
-//! the base, then of each higher layer; last a black screen (Y = 16).
+//! Row i is about picture i of the source. In its columns there is in its place: picture 0 to n − 1
+//! of the base, then of each higher layer; last a black screen (Y = 16).
 
 use crate::clip::Picture;
 

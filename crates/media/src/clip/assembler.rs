@@ -43,7 +43,8 @@ impl Shown {
     }
 }
 
-/// What became of the pictures whose play time has come. Each is counted in exactly one field.
+/// What became of the pictures whose play time has come. Each is counted in exactly one of the
+/// first four fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FrameCounts {
     /// Decoded in time, base or refined.
