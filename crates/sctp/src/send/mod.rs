@@ -7,6 +7,8 @@ mod outstanding;
 mod queue;
 mod sack;
 mod scheduler;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use message::Abandonment;
 pub use message::{OutgoingMessage, PathPreference, Reliability};

@@ -58,7 +58,7 @@ impl Chunk {
 }
 
 /// Bytes that a DATA chunk of this payload takes in a packet.
-pub(crate) fn chunk_size(payload: usize) -> usize {
+pub(crate) const fn chunk_size(payload: usize) -> usize {
     Data::HEADER_LEN + payload.next_multiple_of(4)
 }
 
@@ -90,6 +90,8 @@ pub(crate) struct Outstanding {
     partial_reliability: bool,
     /// Messages given up since the last call of [`take_abandoned`](Self::take_abandoned).
     abandoned: Vec<(StreamId, Abandonment)>,
+    /// Whether a message was abandoned whose end has no TSN yet.
+    lacks_ending: bool,
     /// Kept to spare an allocation per SACK.
     pub(super) acks: Vec<PathAck>,
     pub(super) lost: Vec<u64>,
@@ -110,6 +112,7 @@ impl Outstanding {
             advanced_peer_ack_point: first - 1,
             partial_reliability,
             abandoned: Vec::new(),
+            lacks_ending: false,
             acks: Vec::new(),
             lost: Vec::new(),
             overtaken: Vec::new(),
@@ -386,6 +389,7 @@ impl Outstanding {
         let mut index = start;
         let stream = loop {
             let Some(chunk) = self.chunks.get_mut(index) else {
+                self.lacks_ending = true;
                 break self.chunks[start].stream;
             };
             let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
@@ -413,16 +417,15 @@ impl Outstanding {
     }
 
     /// Whether a message was abandoned whose end has no TSN yet.
-    pub(crate) fn lacks_ending(&self) -> bool {
-        let abandoned = |last: &Chunk| last.state == ChunkState::Abandoned && !last.ending;
-        self.chunks.back().is_some_and(abandoned)
+    pub(crate) const fn lacks_ending(&self) -> bool {
+        self.lacks_ending
     }
 
     /// Gives the rest of a message, which will not be sent, a TSN that is abandoned at once, and
     /// with it the whole message: a receiver that has the beginning learns by FORWARD TSN that
     /// nothing follows, even if all of the beginning was acknowledged.
     pub(crate) fn push_abandoned(&mut self, now: Time, rest: Fragment) {
-        let already = self.lacks_ending();
+        let already = std::mem::take(&mut self.lacks_ending);
         let path = self.chunks.back().map_or(PathId(0), |chunk| chunk.path);
         let sequence = self.push(now, rest, path);
         let listed = self.abandoned.len();

@@ -2,5 +2,6 @@
 
 mod harness;
 mod multihoming;
+mod random;
 mod throughput;
 mod transfer;

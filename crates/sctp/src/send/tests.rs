@@ -1,0 +1,310 @@
+//! Outstanding data under SACKs, timeouts and lifetimes.
+
+use std::time::Duration;
+
+use anabranch_sansio::Time;
+use anabranch_wire::{GapAckBlock, Items, Ppid, Sack, SkippedStream, Ssn, StreamId, Tsn};
+use bytes::Bytes;
+
+use super::message::{Abandonment, Fragment, PathPreference};
+use super::outstanding::{Outstanding, chunk_size};
+use super::sack::{PathAck, SackError};
+use crate::path::PathId;
+
+const INITIAL: u32 = 100;
+const SIZE: usize = chunk_size(1_000);
+const PATH: PathId = PathId(0);
+
+fn fragment(stream: u16, ssn: u16) -> Fragment {
+    Fragment {
+        stream: StreamId(stream),
+        ssn: Ssn(ssn),
+        ppid: Ppid(0),
+        payload: Bytes::from(vec![0; 1_000]),
+        unordered: false,
+        beginning: true,
+        ending: true,
+        expires: None,
+        max_retransmissions: None,
+        preference: PathPreference::Any,
+    }
+}
+
+/// `count` messages of one chunk each, in flight on path 0 from TSN 100 on.
+fn outstanding(count: u16) -> Outstanding {
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    (0..count).for_each(|ssn| {
+        outstanding.push(Time::ZERO, fragment(0, ssn), PATH);
+    });
+    outstanding
+}
+
+/// Takes a SACK of the cumulative TSN and gap blocks as absolute TSNs.
+fn sack(outstanding: &mut Outstanding, cumulative: u32, blocks: &[(u32, u32)]) -> Vec<PathAck> {
+    try_sack(outstanding, cumulative, blocks).expect("a SACK that is true");
+    outstanding.take_acks()
+}
+
+fn try_sack(
+    outstanding: &mut Outstanding,
+    cumulative: u32,
+    blocks: &[(u32, u32)],
+) -> Result<(), SackError> {
+    let offset = |tsn: u32| (tsn - cumulative) as u16;
+    let blocks: Vec<_> = blocks
+        .iter()
+        .map(|&(start, end)| GapAckBlock { start: offset(start), end: offset(end) })
+        .collect();
+    let sack = Sack {
+        cumulative_tsn_ack: Tsn(cumulative),
+        a_rwnd: 100_000,
+        gap_ack_blocks: Items::from_slice(&blocks),
+        duplicate_tsns: Items::default(),
+    };
+    outstanding.on_sack(Time::from_millis(50), &sack)
+}
+
+fn marked(outstanding: &Outstanding) -> Vec<u32> {
+    outstanding.retransmissions().map(|lost| lost.sequence as u32).collect()
+}
+
+#[test]
+fn a_cumulative_ack_empties_the_window_and_measures_one_round_trip() {
+    let mut outstanding = outstanding(4);
+    assert_eq!(outstanding.bytes_in_flight(), 4 * SIZE);
+    let acks = sack(&mut outstanding, 103, &[]);
+    assert_eq!((acks[0].acked, acks[0].flight_before), (4 * SIZE, 4 * SIZE));
+    assert_eq!(acks[0].rtt, Some(Duration::from_millis(50)));
+    assert!(acks[0].advanced && outstanding.is_empty());
+}
+
+#[test]
+fn the_third_miss_indication_marks_a_chunk_and_enters_fast_recovery() {
+    let mut outstanding = outstanding(6);
+    for highest in [102, 103] {
+        let acks = sack(&mut outstanding, 100, &[(102, highest)]);
+        assert_eq!((acks[0].lost, marked(&outstanding)), (0, vec![]));
+    }
+    let acks = sack(&mut outstanding, 100, &[(102, 104)]);
+    assert_eq!((acks[0].lost, acks[0].enters_recovery), (1, true));
+    assert_eq!(marked(&outstanding), [101]);
+    assert_eq!(outstanding.bytes_in_flight(), SIZE, "105 alone");
+}
+
+#[test]
+fn a_sack_that_repeats_itself_is_no_further_miss_indication() {
+    let mut outstanding = outstanding(6);
+    for _ in 0..10 {
+        sack(&mut outstanding, 100, &[(102, 103)]);
+    }
+    assert_eq!(marked(&outstanding), [], "HTNA: nothing was newly acknowledged");
+}
+
+#[test]
+fn a_chunk_is_fast_retransmitted_once_and_then_left_to_the_timer() {
+    let mut outstanding = outstanding(10);
+    for highest in 102..=104 {
+        sack(&mut outstanding, 100, &[(102, highest)]);
+    }
+    outstanding.retransmit(Time::from_millis(51), u64::from(INITIAL + 1) | 1 << 32, PATH);
+    for highest in 105..=109 {
+        sack(&mut outstanding, 100, &[(102, highest)]);
+    }
+    assert_eq!(marked(&outstanding), []);
+    assert_eq!(outstanding.on_timeout(PATH), 1);
+    assert_eq!(marked(&outstanding), [101]);
+}
+
+#[test]
+fn in_fast_recovery_further_losses_are_found_and_do_not_enter_it_again() {
+    let mut outstanding = outstanding(12);
+    for highest in 102..=104 {
+        sack(&mut outstanding, 100, &[(102, highest)]);
+    }
+    for highest in 106..=108 {
+        let acks = sack(&mut outstanding, 100, &[(102, 104), (106, highest)]);
+        assert!(!acks[0].enters_recovery && acks[0].in_recovery);
+    }
+    assert_eq!(marked(&outstanding), [101, 105]);
+    let acks = sack(&mut outstanding, 111, &[]);
+    assert!(acks[0].in_recovery, "this SACK still belongs to the recovery");
+    assert!(outstanding.enter_recovery(PATH), "it ended with the exit point");
+}
+
+#[test]
+fn a_chunk_on_another_path_is_not_missing_because_of_this_one() {
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    outstanding.push(Time::ZERO, fragment(0, 0), PathId(1));
+    (1..8).for_each(|ssn| {
+        outstanding.push(Time::ZERO, fragment(0, ssn), PATH);
+    });
+    for highest in 101..=107 {
+        sack(&mut outstanding, 99, &[(101, highest)]);
+    }
+    assert_eq!(marked(&outstanding), [], "nothing sent later on path 1 arrived");
+}
+
+#[test]
+fn losses_are_found_in_order_of_transmission_after_a_timeout() {
+    let mut outstanding = outstanding(4);
+    outstanding.on_timeout(PATH);
+    assert_eq!(marked(&outstanding), [100, 101, 102, 103]);
+    outstanding.push(Time::from_millis(40), fragment(0, 4), PATH);
+    for tsn in 100..=103 {
+        outstanding.retransmit(Time::from_millis(41), u64::from(tsn as u32) | 1 << 32, PATH);
+    }
+    for _ in 0..3 {
+        sack(&mut outstanding, 99, &[(104, 104)]);
+    }
+    assert_eq!(marked(&outstanding), [], "104 was sent before the retransmissions");
+}
+
+#[test]
+fn a_sack_from_before_the_last_one_is_dropped() {
+    let mut outstanding = outstanding(4);
+    sack(&mut outstanding, 102, &[]);
+    assert_eq!(sack(&mut outstanding, 100, &[]), []);
+    assert_eq!(outstanding.bytes_in_flight(), SIZE);
+}
+
+#[test]
+fn a_sack_that_cannot_be_true_changes_nothing() {
+    let mut outstanding = outstanding(4);
+    let unsent = SackError::AcksUnsentTsn { acked: 104, highest: 103 };
+    assert_eq!(try_sack(&mut outstanding, 104, &[]), Err(unsent));
+    assert_eq!(try_sack(&mut outstanding, 100, &[(102, 104)]), Err(unsent));
+    let malformed = SackError::MalformedGapBlock { start: 3, end: 2 };
+    assert_eq!(try_sack(&mut outstanding, 100, &[(103, 102)]), Err(malformed));
+    let malformed = SackError::MalformedGapBlock { start: 1, end: 1 };
+    assert_eq!(try_sack(&mut outstanding, 100, &[(101, 101)]), Err(malformed));
+    assert_eq!(outstanding.bytes_in_flight(), 4 * SIZE);
+}
+
+#[test]
+fn what_the_peer_reneged_on_is_in_flight_again_and_times_out() {
+    let mut outstanding = outstanding(6);
+    sack(&mut outstanding, 100, &[(103, 105)]);
+    assert_eq!(outstanding.bytes_in_flight(), 2 * SIZE);
+    sack(&mut outstanding, 102, &[]);
+    assert_eq!(outstanding.bytes_in_flight(), 3 * SIZE, "103 to 105 are missing for certain");
+    assert_eq!(outstanding.on_timeout(PATH), 3);
+    assert!(
+        outstanding.data(u64::from(103_u32) | 1 << 32).is_some_and(|d| d.payload.len() == 1_000)
+    );
+}
+
+#[test]
+fn a_block_that_is_absent_further_up_proves_nothing() {
+    let mut outstanding = outstanding(10);
+    sack(&mut outstanding, 100, &[(102, 103), (107, 109)]);
+    sack(&mut outstanding, 100, &[(102, 104)]);
+    assert_eq!(outstanding.bytes_in_flight(), 3 * SIZE, "101, 105 and 106");
+}
+
+#[test]
+fn no_round_trip_is_measured_with_what_was_sent_twice() {
+    let mut outstanding = outstanding(2);
+    outstanding.on_timeout(PATH);
+    outstanding.retransmit(Time::from_millis(49), u64::from(INITIAL) | 1 << 32, PATH);
+    assert_eq!(sack(&mut outstanding, 101, &[])[0].rtt, None);
+}
+
+#[test]
+fn an_expired_message_is_skipped_with_its_stream_and_ssn() {
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    for ssn in 0..4 {
+        let expires = Some(Time::from_millis(u64::from(100 + ssn)));
+        outstanding.push(Time::ZERO, Fragment { expires, ..fragment(3, ssn) }, PATH);
+    }
+    outstanding.expire(Time::from_millis(101));
+    assert!(outstanding.is_forward_tsn_due());
+    assert_eq!(outstanding.advanced_peer_ack_point() as u32, 101);
+    let skipped = SkippedStream { stream: StreamId(3), ssn: Ssn(1) };
+    assert_eq!(outstanding.skipped_streams(10), [skipped]);
+    assert_eq!(outstanding.bytes_in_flight(), 2 * SIZE);
+    sack(&mut outstanding, 101, &[]);
+    assert!(!outstanding.is_forward_tsn_due());
+}
+
+#[test]
+fn the_point_passes_what_a_gap_block_acknowledged_between_abandoned_chunks() {
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    for (ssn, lives) in [(0, true), (1, false), (2, true), (3, false)] {
+        let expires = lives.then_some(Time::from_millis(100));
+        outstanding.push(Time::ZERO, Fragment { expires, ..fragment(0, ssn) }, PATH);
+    }
+    sack(&mut outstanding, 99, &[(101, 101)]);
+    outstanding.expire(Time::from_millis(100));
+    assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102, "103 is in flight");
+}
+
+#[test]
+fn skipped_streams_that_do_not_fit_lower_the_point() {
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    for stream in 0..5 {
+        let expires = Some(Time::from_millis(100));
+        outstanding.push(Time::ZERO, Fragment { expires, ..fragment(stream, 7) }, PATH);
+    }
+    outstanding.expire(Time::from_millis(100));
+    assert_eq!(outstanding.skipped_streams(3).len(), 3);
+    assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102);
+}
+
+#[test]
+fn all_fragments_of_a_message_are_abandoned_together() {
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    let expires = Some(Time::from_millis(100));
+    for (beginning, ending) in [(true, false), (false, false), (false, true)] {
+        let piece = Fragment { beginning, ending, expires, ..fragment(0, 0) };
+        outstanding.push(Time::ZERO, piece, PATH);
+    }
+    sack(&mut outstanding, 99, &[(101, 101)]);
+    outstanding.expire(Time::from_millis(100));
+    assert_eq!(outstanding.take_abandoned(), [(StreamId(0), Abandonment::Expired)]);
+    assert_eq!((outstanding.bytes_in_flight(), marked(&outstanding)), (0, vec![]));
+    assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102);
+}
+
+#[test]
+fn a_message_is_abandoned_when_it_would_be_sent_once_too_often() {
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    let max_retransmissions = Some(1);
+    outstanding.push(Time::ZERO, Fragment { max_retransmissions, ..fragment(0, 0) }, PATH);
+    outstanding.on_timeout(PATH);
+    assert_eq!(marked(&outstanding), [100], "the one retransmission");
+    outstanding.retransmit(Time::from_millis(10), u64::from(INITIAL) | 1 << 32, PATH);
+    outstanding.on_timeout(PATH);
+    assert_eq!(marked(&outstanding), []);
+    assert_eq!(outstanding.take_abandoned(), [(StreamId(0), Abandonment::Retransmissions)]);
+}
+
+#[test]
+fn a_peer_without_forward_tsn_gets_everything() {
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), false);
+    let expires = Some(Time::from_millis(100));
+    let limited = Fragment { expires, max_retransmissions: Some(0), ..fragment(0, 0) };
+    outstanding.push(Time::ZERO, limited, PATH);
+    outstanding.expire(Time::from_secs(1));
+    outstanding.on_timeout(PATH);
+    assert_eq!(marked(&outstanding), [100]);
+}
+
+/// The last fragment that was sent had been acknowledged when its message was abandoned: nothing
+/// said that the rest, which had no TSNs yet, must not be sent.
+#[test]
+fn regression_rest_of_an_abandoned_message_was_sent() {
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    let expires = Some(Time::from_millis(100));
+    for beginning in [true, false] {
+        let piece = Fragment { beginning, ending: false, expires, ..fragment(0, 0) };
+        outstanding.push(Time::ZERO, piece, PATH);
+    }
+    sack(&mut outstanding, 99, &[(101, 101)]);
+    outstanding.expire(Time::from_millis(100));
+    assert!(outstanding.lacks_ending());
+    let rest = Fragment { beginning: false, ..fragment(0, 0) };
+    outstanding.push_abandoned(Time::from_millis(100), rest);
+    assert!(!outstanding.lacks_ending());
+    assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102);
+    assert_eq!(outstanding.take_abandoned().len(), 1, "one message, counted once");
+}
