@@ -156,7 +156,8 @@ impl<M: Machine> Pair<M> {
             addresses.sort();
             addresses.dedup();
             let machine = make(side, &seen, sim.fork_rng());
-            sim.add_host(side.name(), &addresses, machine)?;
+            let host = sim.add_host(side.name(), &addresses, machine)?;
+            debug_assert_eq!(host, side.host());
         }
         let mut joined = Vec::new();
         for path in paths {
@@ -308,6 +309,15 @@ impl Side {
         match self {
             Self::Client => "client",
             Self::Server => "server",
+        }
+    }
+
+    /// Its host in the pair's simulation.
+    #[must_use]
+    pub const fn host(self) -> HostId {
+        match self {
+            Self::Client => CLIENT,
+            Self::Server => SERVER,
         }
     }
 
