@@ -1,3 +1,4 @@
+import axe, { type AxeResults } from 'axe-core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LAPTOP, PHONE, Visit } from './visit';
 
@@ -27,15 +28,16 @@ describe('the page looks', () => {
     }
   });
 
-  it.each([320, PHONE.width, 768, 1024, LAPTOP.width, 2560])(
-    'whole at a width of %i: nothing overflows',
-    async (width) => {
-      visit = await Visit.start({}, { viewport: { width, height: 844 } });
-      await visit.get('path-2').waitFor();
+  it('whole at every width: nothing overflows', async () => {
+    visit = await Visit.start();
+    await visit.get('path-2').waitFor();
+    for (const width of [320, PHONE.width, 600, 768, 1024, LAPTOP.width, 2560]) {
+      await visit.page.setViewportSize({ width, height: 844 });
+      await visit.page.waitForTimeout(100);
       const inner = await visit.page.evaluate(() => document.documentElement.scrollWidth);
-      expect(inner).toBeLessThanOrEqual(width);
-    },
-  );
+      expect(inner, `at ${width}`).toBeLessThanOrEqual(width);
+    }
+  });
 
   it('as the system says: light, dark, without motion', async () => {
     visit = await Visit.start({}, { colorScheme: 'light', reducedMotion: 'reduce' });
@@ -43,6 +45,18 @@ describe('the page looks', () => {
     expect(await visit.page.locator('html').getAttribute('data-theme')).toBe('light');
     const moving = await visit.page.evaluate(() => document.getAnimations().length);
     expect(moving).toBe(0);
+  });
+
+  it('readable for everyone, dark and light: no violation of WCAG 2.2 A and AA', async () => {
+    visit = await Visit.start();
+    await visit.morePictures(3);
+    await visit.get('cut', visit.path(1)).click();
+    await visit.untilText('events', 'wifi failed.');
+    expect(await violations(visit)).toEqual([]);
+    await visit.page.keyboard.press('t');
+    expect(await violations(visit)).toEqual([]);
+    await visit.page.keyboard.press('?');
+    expect(await violations(visit)).toEqual([]);
   });
 
   it('as a receiver that cannot know everything: dashes, and no controls', async () => {
@@ -56,6 +70,19 @@ describe('the page looks', () => {
     expect(await visit.get('abandoned').textContent()).toBe('–');
   });
 });
+
+/** The rules that axe finds broken, each with the elements that break it. */
+async function violations({ page }: Visit): Promise<readonly string[]> {
+  // By evaluation, because the page's content policy forbids to add a script.
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const found = await Object(window).axe.run({ runOnly: tags });
+    return (found as AxeResults).violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html }) => `${id}: ${html.slice(0, 120)}`),
+    );
+  });
+}
 
 /** Notes in `window.moved` whatever changes its place by itself. */
 function watchForShifts(): void {

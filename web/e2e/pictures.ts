@@ -18,8 +18,8 @@ const LOOKS = [
 ] as const;
 
 const [folder = '.', clip = defaultClip()] = process.argv.slice(2);
-const server = await MockServer.start(readClip(clip));
 for (const { name, ...look } of LOOKS) {
+  const server = await MockServer.start(readClip(clip));
   const { context, close } = await openBrowser(look);
   const page = await context.newPage();
   await page.goto(server.url);
@@ -27,15 +27,17 @@ for (const { name, ...look } of LOOKS) {
   await page.screenshot({ path: join(folder, `${name}.png`) });
   await page.screenshot({ path: join(folder, `${name}-all.png`), fullPage: true });
   await close();
+  await server.stop();
 }
-await server.stop();
 process.exit(0);
 
-/** Lets something happen that the graphs can show. */
+/** Lets something happen that the graphs can show: a cut that is mended, and one that lasts. */
 async function play(page: Page): Promise<void> {
-  await page.waitForTimeout(6_000);
-  await page.keyboard.press('1');
+  await page.waitForTimeout(9_000);
+  await page.keyboard.press('2');
   await page.waitForTimeout(3_000);
+  await page.keyboard.press('2');
+  await page.waitForTimeout(9_000);
   await page.keyboard.press('1');
-  await page.waitForTimeout(2_500);
+  await page.waitForTimeout(6_000);
 }

@@ -19,7 +19,8 @@ describe('the page plays', () => {
   });
 
   it('and names what it plays and whose it is', async () => {
-    await visit.untilText('attribution', 'Big Buck Bunny');
+    expect(await visit.page.title()).toBe('Big Buck Bunny · anabranch');
+    await visit.untilText('attribution', '2008 Blender Foundation');
     await visit.untilText('attribution', 'CC BY 3.0');
   });
 

@@ -98,6 +98,10 @@ describe('one steers', () => {
     const before = await visit.page.locator('html').getAttribute('data-theme');
     await visit.page.keyboard.press('t');
     expect(await visit.page.locator('html').getAttribute('data-theme')).not.toBe(before);
+    await visit.page.keyboard.press('f');
+    await visit.until(() => visit.page.evaluate(() => document.fullscreenElement !== null));
+    await visit.page.keyboard.press('f');
+    await visit.until(() => visit.page.evaluate(() => document.fullscreenElement === null));
     await visit.page.keyboard.press('?');
     await visit.page.getByRole('dialog', { name: 'Help' }).waitFor();
     await visit.page.keyboard.press('Escape');

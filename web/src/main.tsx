@@ -1,3 +1,4 @@
+import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { Session } from './state/session';
 import './styles/index.css';
@@ -7,4 +8,9 @@ const root = document.getElementById('app');
 if (root === null) {
   throw new Error('the page has no element #app');
 }
-render(<App session={new Session()} />, root);
+const session = new Session();
+effect(() => {
+  const title = session.store.hello.value?.title ?? null;
+  document.title = title === null ? 'anabranch' : `${title} · anabranch`;
+});
+render(<App session={session} />, root);

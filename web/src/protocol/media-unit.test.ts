@@ -25,6 +25,7 @@ describe('a media unit', () => {
     ['no whole header', (bytes: Uint8Array) => bytes.slice(0, 31)],
     ['of format 2', (bytes: Uint8Array) => withByte(bytes, 0, 2)],
     ['track 9', (bytes: Uint8Array) => withByte(bytes, 1, 9)],
+    ['of layer 8', (bytes: Uint8Array) => withByte(bytes, 2, 8)],
     ['announces 3 bytes and carries 2', (bytes: Uint8Array) => bytes.slice(0, -1)],
     ['announces 7 bytes and carries 3', (bytes: Uint8Array) => withByte(bytes, 31, 7)],
   ])('is refused: %s', (words, spoil) => {

@@ -21,6 +21,8 @@ export interface MediaUnit {
 
 export const HEADER_BYTES = 32;
 export const PAYLOAD_BYTES_MAX = 4 * 1024 * 1024;
+/** As many as a VP9 superframe holds. */
+const LAYERS_MAX = 8;
 
 const FORMAT = 1;
 const TRACKS = ['video', 'audio'] as const;
@@ -43,11 +45,17 @@ export function decodeMediaUnit(bytes: ArrayBuffer): MediaUnit {
       `a media unit announces ${length} bytes and carries ${bytes.byteLength - HEADER_BYTES}`,
     );
   }
+  const layer = view.getUint8(2);
+  if (layer >= LAYERS_MAX) {
+    throw new DecodeError(
+      `a media unit of layer ${layer}, above the ${LAYERS_MAX} that a picture has`,
+    );
+  }
   const flags = view.getUint8(3);
   const delayUs = view.getUint32(24);
   return {
     track,
-    layer: view.getUint8(2),
+    layer,
     key: (flags & FLAG.key) !== 0,
     reference: (flags & FLAG.reference) !== 0,
     disposable: (flags & FLAG.disposable) !== 0,
