@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use anabranch_sansio::{Time, Wakeup};
+use serde::Serialize;
 
 pub use notice::Notice;
 
@@ -24,7 +25,7 @@ use track::{Flow, TrackState};
 pub const HOLD: Duration = Duration::from_millis(5);
 
 /// What a [`Packetizer`] did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PacketizerStats {
     /// Packets taken in.
     pub packets: u64,

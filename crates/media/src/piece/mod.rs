@@ -44,9 +44,10 @@ mod decode;
 mod runs;
 mod varint;
 
-use bytes::Bytes;
+use std::time::Duration;
 
 use anabranch_sansio::Time;
+use bytes::Bytes;
 
 pub use decode::DecodeError;
 pub use runs::Run;
@@ -125,6 +126,14 @@ impl Header {
     #[must_use]
     pub fn last_at(&self) -> Time {
         self.runs.last().map_or(Time::ZERO, Run::last_at)
+    }
+
+    /// Until when a copy may leave the sender, on the sender's clock: one that takes the shortest
+    /// time on the way then arrives with its last item just due. The transport should abandon the
+    /// message at this time.
+    #[must_use]
+    pub fn expires_at(&self, latency: Duration) -> Time {
+        self.last_at() + latency
     }
 
     /// Bytes that it takes on the wire.

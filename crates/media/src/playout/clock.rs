@@ -12,10 +12,12 @@
 //!    repeats what others lost is not.
 //! 3. The offset in force moves to the target by `1 / TIME_CONSTANT` of the distance, at most
 //!    [`MAX_SLEW`]. Until the first release it is the target.
+//! 4. A path so long that all it brings is late is waited for, once it was so for [`WAIT_AFTER`]:
+//!    the offset jumps to the target. Losing its share for a minute would be worse.
 //!
 //! Clocks that drift apart by `d` make the offset lag by `d * TIME_CONSTANT`, and by up to
-//! `d * WINDOW` more when the differences grow: 2.8 ms at 200 ppm, and no jump ever. A path of
-//! another length costs a change of speed by 1 % for a while: no decoder's clock loses its lock.
+//! `d * WINDOW` more when the differences grow: 2.8 ms at 200 ppm, without a jump. A path of another
+//! length costs a change of speed by 1 % for a while: no decoder's clock loses its lock.
 
 use std::time::Duration;
 
@@ -39,8 +41,13 @@ pub const MIN_SHARE: f64 = 0.05;
 /// Paths that are told apart. Above it, the one that was silent for longest is forgotten.
 pub const MAX_PATHS: usize = 16;
 
-/// No path is so much faster than another: a message that seems to be has another clock.
+/// Nothing gets so much faster than the fastest before it: a message that seems to be has another
+/// clock, or a queue of seconds dissolved.
 pub const BREAK: Duration = Duration::from_secs(1);
+
+/// How long a path in use must be out of reach before everything waits for it. What an outage held
+/// back is through by then.
+pub const WAIT_AFTER: Duration = Duration::from_secs(3);
 
 /// Number of a path, as the transport counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,17 +58,33 @@ pub struct PathId(pub u32);
 type Offset = i64;
 
 /// Carries the sender's times over to the local clock.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PlayoutClock {
+    latency: Duration,
     paths: Vec<PathDelay>,
     /// The first difference; the offset in force counts from it, so that a float holds it exactly.
     origin: Option<Offset>,
     slewed: f64,
     advanced: Time,
     is_settled: bool,
+    out_of_reach_since: Option<Time>,
+    waits: u64,
 }
 
 impl PlayoutClock {
+    pub(super) const fn new(latency: Duration) -> Self {
+        Self {
+            latency,
+            paths: Vec::new(),
+            origin: None,
+            slewed: 0.0,
+            advanced: Time::ZERO,
+            is_settled: false,
+            out_of_reach_since: None,
+            waits: 0,
+        }
+    }
+
     /// A time of the sender's, as the local clock shows it where the slowest path ends.
     #[must_use]
     pub fn local(&self, sent: Time) -> Time {
@@ -86,9 +109,18 @@ impl PlayoutClock {
         })
     }
 
+    /// Times that everything waited once for a slower path.
+    pub(super) const fn waits(&self) -> u64 {
+        self.waits
+    }
+
     /// True if a message can only come from another clock than the ones before.
     pub(super) fn is_broken_by(&self, now: Time, sent: Time) -> bool {
-        self.origin.is_some() && difference(now, sent) < self.offset() - BREAK.as_nanos() as i64
+        if self.origin.is_none() {
+            return false;
+        }
+        let smallest = self.paths.iter().filter_map(PathDelay::min).fold(self.offset(), i64::min);
+        difference(now, sent) < smallest.saturating_sub(BREAK.as_nanos() as i64)
     }
 
     /// A message whose newest part came to the sender at `sent` arrived at `now`.
@@ -111,7 +143,7 @@ impl PlayoutClock {
         let Some(target) = self.target(now) else { return };
         let origin = self.origin.unwrap_or_default();
         let distance = target.saturating_sub(origin) as f64 - self.slewed;
-        if !self.is_settled {
+        if !self.is_settled || self.is_out_of_reach(now, distance) {
             self.slewed += distance;
             return;
         }
@@ -120,7 +152,22 @@ impl PlayoutClock {
         self.slewed += step.clamp(-most, most);
     }
 
-    /// From now on there are no jumps: something was released.
+    /// True if the target was farther than the latency for long enough.
+    fn is_out_of_reach(&mut self, now: Time, distance: f64) -> bool {
+        if distance <= self.latency.as_secs_f64() * 1e9 {
+            self.out_of_reach_since = None;
+            return false;
+        }
+        let since = *self.out_of_reach_since.get_or_insert(now);
+        let is_lasting = now - since >= WAIT_AFTER;
+        if is_lasting {
+            self.out_of_reach_since = None;
+            self.waits += 1;
+        }
+        is_lasting
+    }
+
+    /// From now on time passes evenly: something was released.
     pub(super) const fn settle(&mut self) {
         self.is_settled = true;
     }

@@ -34,13 +34,14 @@ use std::time::Duration;
 
 use anabranch_sansio::{Time, Wakeup};
 use bytes::Bytes;
+use serde::Serialize;
 
 use crate::piece::{Format, Header, Piece, Run};
 use crate::{Class, Layer, PerClass, Track};
 pub use clock::PathId;
 use clock::PlayoutClock;
 use ledger::Ledger;
-use queue::{Insertion, Queue, Segment};
+use queue::{Queue, Segment};
 
 /// What comes this little after its time is still released, at once, unless something after it was:
 /// a receiver's own timers are no better.
@@ -70,8 +71,8 @@ impl Config {
     }
 }
 
-/// What became of the pieces of a session, or of all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What became of all pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PlayoutStats {
     /// Pieces that came, by class.
     pub pieces: PerClass<u64>,
@@ -97,6 +98,8 @@ pub struct PlayoutStats {
     pub sessions: u64,
     /// Times that the clocks had to be compared anew, see [`RESYNC_AFTER`].
     pub resyncs: u64,
+    /// Times that everything waited once for a path that turned out so slow.
+    pub waits: u64,
     /// Bytes that wait now.
     pub queued_bytes: usize,
 }
@@ -156,7 +159,7 @@ impl Playout {
             config,
             session: None,
             replaced: None,
-            clock: PlayoutClock::default(),
+            clock: PlayoutClock::new(config.latency),
             queue: Queue::new(config.max_bytes),
             cursor: None,
             late_since: None,
@@ -238,6 +241,7 @@ impl Playout {
         PlayoutStats {
             missing: self.ledger.missing(),
             queued_bytes: self.queue.bytes(),
+            waits: self.stats.waits + self.clock.waits(),
             ..self.stats
         }
     }
@@ -272,40 +276,29 @@ impl Playout {
 
     fn start_anew(&mut self) {
         self.queue.clear(&mut self.stats.dropped_items);
-        self.clock = PlayoutClock::default();
+        self.stats.waits += self.clock.waits();
+        self.clock = PlayoutClock::new(self.config.latency);
         self.cursor = None;
         self.late_since = None;
     }
 
     fn enqueue(&mut self, now: Time, piece: &Piece) -> Arrival {
-        let mut arrival = Arrival::default();
-        let mut kept = Vec::with_capacity(piece.header.runs.len());
-        let mut offset = 0;
+        let item_len = if piece.header.nulls { 0 } else { piece.item_len() };
+        let mut late_items = 0;
+        let mut parts = Vec::with_capacity(piece.header.runs.len());
+        let mut start = 0;
         for run in &piece.header.runs {
-            let len = if piece.header.nulls { 0 } else { piece.item_len() * run.count as usize };
             let late = self.late_items(now, run);
-            arrival.late += u64::from(late);
+            late_items += u64::from(late);
+            let end = start + item_len * run.count as usize;
             if late < run.count {
-                let skip = if piece.header.nulls { 0 } else { piece.item_len() * late as usize };
-                kept.push((run.without_first(late), offset + skip..offset + len));
+                parts.push((run.without_first(late), start + item_len * late as usize..end));
             }
-            offset += len;
+            start = end;
         }
-        for (run, range) in kept {
-            // A part must not keep the memory of the whole.
-            let payload = match arrival.late {
-                0 => piece.payload.slice(range),
-                _ => Bytes::copy_from_slice(piece.payload.get(range).unwrap_or_default()),
-            };
-            let segment = Segment::new(run, &piece.header, payload);
-            let items = u64::from(segment.run.count);
-            match self.queue.insert(segment, &mut self.stats.dropped_items) {
-                Insertion::Accepted => arrival.accepted += items,
-                Insertion::Duplicate => arrival.duplicates += items,
-            }
-        }
-        self.stats.duplicate_items += arrival.duplicates;
-        arrival
+        let inserted = self.queue.insert(piece, parts, &mut self.stats.dropped_items);
+        self.stats.duplicate_items += inserted.duplicates;
+        Arrival { late: late_items, accepted: inserted.accepted, duplicates: inserted.duplicates }
     }
 
     /// How many of the first items of a run came too late, or after a later one was released.
@@ -329,7 +322,7 @@ impl Playout {
     }
 
     fn release(&mut self, segment: Segment, due: Time) -> Released {
-        let Segment { run, meta, payload } = segment;
+        let Segment { run, meta, payload, .. } = segment;
         let skipped = self.cursor.map_or(0, |cursor| run.position.saturating_sub(cursor));
         self.cursor = Some(run.end());
         self.stats.skipped_items += skipped;
@@ -354,7 +347,7 @@ impl Playout {
 }
 
 /// What became of the items of one piece as it came.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Arrival {
     accepted: u64,
     duplicates: u64,

@@ -1,11 +1,16 @@
 //! [`Framer`]: finds packets in bytes that come in any portions, with anything in between.
 
+use serde::Serialize;
 use thiserror::Error;
 
 use super::packet::{PACKET_LEN, Packet, SYNC_BYTE};
 use super::sniff::{Found, sniff};
 
-/// Sync bytes in a row, a packet apart, that make us believe in a transport stream.
+/// Sync bytes in a row, a packet apart, that make us believe in a transport stream: one in 2^32
+/// places of anything else has them.
+const SYNC_RUN_FIRST: usize = 5;
+
+/// The same where one is already known to be.
 const SYNC_RUN: usize = 3;
 
 /// Bytes without a transport stream in them after which we say so.
@@ -24,7 +29,7 @@ pub struct NotMpegTs {
 }
 
 /// What a [`Framer`] saw.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct FramerStats {
     /// Packets found.
     pub packets: u64,
@@ -67,7 +72,7 @@ impl Framer {
         self.pending.extend_from_slice(bytes);
         let mut used = 0;
         while let Some(rest) = self.pending.get(used..) {
-            let step = if self.locked { next_packet(rest) } else { hunt(rest) };
+            let step = if self.locked { next_packet(rest) } else { hunt(rest, self.sync_run()) };
             match step {
                 Step::Packet(packet) => {
                     self.stats.packets += 1;
@@ -117,6 +122,10 @@ impl Framer {
         if self.stats.packets == 0 { Err(self.not_mpeg_ts()) } else { Ok(()) }
     }
 
+    const fn sync_run(&self) -> usize {
+        if self.stats.packets == 0 { SYNC_RUN_FIRST } else { SYNC_RUN }
+    }
+
     fn not_mpeg_ts(&self) -> NotMpegTs {
         NotMpegTs { found: sniff(&self.head) }
     }
@@ -136,10 +145,10 @@ fn next_packet(rest: &[u8]) -> Step {
     Packet::new(*first).map_or(Step::Lost, Step::Packet)
 }
 
-/// Looks for [`SYNC_RUN`] sync bytes, each a packet after the one before.
-fn hunt(rest: &[u8]) -> Step {
+/// Looks for `sync_run` sync bytes, each a packet after the one before.
+fn hunt(rest: &[u8], sync_run: usize) -> Step {
     for (at, _) in rest.iter().enumerate().filter(|(_, byte)| **byte == SYNC_BYTE) {
-        let mut run = (0..SYNC_RUN).map(|i| rest.get(at + i * PACKET_LEN));
+        let mut run = (0..sync_run).map(|i| rest.get(at + i * PACKET_LEN));
         if run.clone().all(|byte| byte == Some(&SYNC_BYTE)) {
             return Step::Found { skip: at };
         }
@@ -211,14 +220,14 @@ mod tests {
 
     #[test]
     fn two_packets_are_believed_at_the_end_and_half_a_packet_is_counted() {
-        let bytes = stream(3);
+        let bytes = stream(9);
         let mut framer = Framer::new();
         assert!(frame(&mut framer, &bytes[..2 * PACKET_LEN]).is_empty());
         let mut out = Vec::new();
         framer.finish(|packet| out.extend_from_slice(packet.bytes())).unwrap();
         assert_eq!(out, bytes[..2 * PACKET_LEN]);
         let mut framer = Framer::new();
-        assert_eq!(frame(&mut framer, &bytes[..2 * PACKET_LEN + 94]), bytes[..2 * PACKET_LEN]);
+        assert_eq!(frame(&mut framer, &bytes[..8 * PACKET_LEN + 94]), bytes[..8 * PACKET_LEN]);
         framer.finish(|_| ()).unwrap();
         assert_eq!(framer.stats().skipped_bytes, 94);
     }
@@ -237,11 +246,15 @@ mod tests {
         let mut rng = Rng::from_u64(5);
         let mut framer = Framer::new();
         let mut garbage = vec![0; 4_096];
-        framer.push(&stream(4), |_| ()).unwrap();
+        framer.push(&stream(6), |_| ()).unwrap();
         for _ in 0..200 {
             rng.fill(&mut garbage);
             framer.push(&garbage, |_| ()).unwrap();
-            assert!(framer.pending.len() <= SYNC_RUN * PACKET_LEN, "{}", framer.pending.len());
+            assert!(
+                framer.pending.len() <= SYNC_RUN_FIRST * PACKET_LEN,
+                "{}",
+                framer.pending.len()
+            );
         }
     }
 }

@@ -100,10 +100,10 @@ fn a_sender_whose_clock_stood_still_is_followed_again() {
         playout.handle_piece(ms(20 + 10 * i), PATH, &piece(i, 1, ms(10 * i)));
         drain(&mut playout, ms(20 + 10 * i));
     }
-    // Ten seconds pass that the sender's clock does not know of.
+    // Five seconds pass that the sender's clock does not know of.
     let mut last = 0;
     for i in 100..600 {
-        let now = ms(10_020 + 10 * i);
+        let now = ms(5_020 + 10 * i);
         playout.handle_piece(now, PATH, &piece(i, 1, ms(10 * i)));
         last += drain(&mut playout, now).len();
     }
@@ -121,4 +121,34 @@ fn a_receiver_whose_clock_stood_still_starts_anew_at_once() {
     playout.handle_piece(ms(100_200), PATH, &piece(500, 1, ms(5_000)));
     assert_eq!(run_until(&mut playout, ms(101_000)), [(500, 1, ms(100_300))]);
     assert_eq!(playout.stats().resyncs, 1);
+}
+
+#[test]
+fn a_path_beyond_the_latency_is_waited_for_once_and_is_not_taken_for_another_clock() {
+    let both = |i: u64| if i.is_multiple_of(3) { (PathId(1), 0.020) } else { (PathId(2), 2.5) };
+    let (playout, released) = play(40, 5, |t| t, both);
+    let stats = playout.stats();
+    assert_eq!((stats.waits, stats.resyncs, stats.dropped_items.total()), (1, 0, 0), "{stats:?}");
+    assert!(stats.skipped_items < 500, "{} of the first 5.5 s", stats.skipped_items);
+    let (sent, at) = *released.last().unwrap();
+    assert!((at - sent - 2.6).abs() < 0.01, "{} s after it was sent", at - sent);
+}
+
+#[test]
+fn what_an_outage_held_back_does_not_delay_what_follows() {
+    let mut playout = playout();
+    let mut now = ms(0);
+    let mut feed = |playout: &mut Playout, at: Time, i: u64| {
+        now = now.max(at);
+        run_until(playout, now);
+        playout.handle_piece(now, PATH, &piece(i, 1, ms(10 * i)));
+    };
+    (0..200).for_each(|i| feed(&mut playout, ms(10 * i + 20), i));
+    // Twelve seconds of silence, then what was kept for so long within one second.
+    (200..1_400).for_each(|i| feed(&mut playout, ms(14_020 + (i - 200) * 5 / 6), i));
+    (1_502..2_500).for_each(|i| feed(&mut playout, ms(10 * i + 20), i));
+    let stats = playout.stats();
+    assert_eq!((stats.waits, stats.resyncs), (0, 0));
+    let delay = playout.clock().offset().unsigned_abs();
+    assert!(delay < 60_000_000, "everything is {delay} ns late");
 }
