@@ -2,9 +2,12 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
 use std::task::{Context, Poll};
 
 use anabranch_sansio::{Ecn, FourTuple, Transmit};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::ReceiveTimestampns;
 use quinn_udp::{EcnCodepoint, UdpSocketState};
 use rustix::io::Errno;
 use tokio::io::Interest;
@@ -47,7 +50,7 @@ impl LocalSocket {
     /// Must be called within a tokio runtime.
     pub(crate) fn new(bound: BoundSocket) -> io::Result<Self> {
         let (socket, info) = bound.into_parts();
-        let state = UdpSocketState::new((&socket).into())?;
+        let state = offloads(&socket)?;
         Ok(Self {
             io: UdpSocket::from_std(socket)?,
             gso_segments: state.max_gso_segments(),
@@ -201,7 +204,7 @@ impl LocalSocket {
     }
 
     fn forget_refusals(&mut self) {
-        if let Ok(fresh) = UdpSocketState::new((&self.io).into()) {
+        if let Ok(fresh) = offloads(&self.io) {
             self.state = fresh;
         }
     }
@@ -216,6 +219,15 @@ impl LocalSocket {
         }
         *counter += burst.datagrams(contents) as u64;
     }
+}
+
+/// Switches on what the kernel offers: segmentation, coalescing, ECN, destination addresses.
+fn offloads(socket: &impl AsFd) -> io::Result<UdpSocketState> {
+    let state = UdpSocketState::new(socket.into())?;
+    // quinn-udp 0.6.3 also asks for timestamps, and has no room for them beside all the rest: of a
+    // coalesced buffer, the kernel then drops the last thing it would tell, the ECN codepoint.
+    setsockopt(socket, ReceiveTimestampns, &false)?;
+    Ok(state)
 }
 
 fn to_codepoint(ecn: Ecn) -> EcnCodepoint {

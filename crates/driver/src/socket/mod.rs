@@ -63,3 +63,17 @@ pub(crate) fn admit(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_admitted_once_even_if_the_kernel_would_have_it_twice() {
+        // Two modems may both hand out 192.168.8.100; the kernel binds it on each of them.
+        let addr: SocketAddr = "192.168.8.100:9899".parse().unwrap();
+        assert_eq!(admit([addr].into_iter(), addr), Err(BindError::AlreadyBound { addr }));
+        let other = "192.168.8.100:9900".parse().unwrap();
+        assert_eq!(admit([addr].into_iter(), other), Ok(()));
+    }
+}
