@@ -8,7 +8,34 @@
 //! A link looks like a NAT to both programs: the client sends to the address where the link
 //! listens, and the target sees each client come from a port of its own. All clients of a link
 //! share its rate and queue. ECN marks pass. One link is one machine with its own
-//! [`Driver`](crate::Driver), so links do not disturb each other.
+//! [`Driver`], so links do not disturb each other.
+//!
+//! ```
+//! use anabranch_driver::emulator::{EmulatedLink, Emulator, EmulatorConfig};
+//! use anabranch_netsim::LinkConfig;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let link = EmulatedLink {
+//!     name: "mobile".to_owned(),
+//!     listen: "127.0.0.1:0".parse()?,
+//!     target: "127.0.0.1:9899".parse()?,
+//!     up: LinkConfig::mobile(),
+//!     down: LinkConfig::mobile(),
+//! };
+//! let emulator = Emulator::spawn(EmulatorConfig { links: vec![link], seed: 7 })?;
+//! // Programs now send to this address instead of the target's.
+//! let entrance = emulator.listens_at("mobile")?;
+//! emulator.cut("mobile")?;
+//! assert!(!emulator.stats()[0].is_up);
+//! emulator.restore("mobile")?;
+//! # assert_ne!(entrance.port(), 0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Packets leave some 0.05 ms after their time on a machine with time to spare; what it was in a
+//! run is told by [`EmulatedLinkStats::lateness`].
 
 mod clients;
 mod config;
