@@ -1,0 +1,214 @@
+//! CPU time per gigabyte of payload: our stack beside others, in one run on one machine.
+//!
+//!     cargo run --release -p anabranch-bench -- memory
+//!     cargo run --release -p anabranch-bench -- udp --json
+//!
+//! Both ends are counted, in the kernel too. A figure is the best of several runs, so that what
+//! else the machine does adds little; compare the ratios, not figures of different machines.
+
+mod cpu;
+mod entrants;
+mod memory;
+mod quic;
+mod table;
+mod udp;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anabranch_peers::Config;
+use clap::{Parser, ValueEnum};
+
+use crate::entrants::ENTRANTS;
+use crate::table::Table;
+
+/// CPU time per gigabyte of payload: our stack beside others.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Where the packets go.
+    medium: Medium,
+    /// Sizes of the messages, in KiB.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64])]
+    sizes: Vec<usize>,
+    /// Payload per run, in MB (of a million bytes).
+    #[arg(long, default_value_t = 50)]
+    megabytes: u64,
+    /// Runs of which the best counts.
+    #[arg(long, default_value_t = 3)]
+    runs: u32,
+    /// Packets lost on the way to the receiver, in percent (memory only).
+    #[arg(long, default_value_t = 0.0)]
+    loss: f64,
+    /// Bytes of a packet: of UDP payload.
+    #[arg(long, default_value_t = 1191)]
+    mtu: u16,
+    /// The receive window, in KiB.
+    #[arg(long, default_value_t = 1024)]
+    window: u32,
+    /// Payload handed over before its predecessors arrived, in KiB: what may be in flight. At
+    /// least two messages.
+    #[arg(long, default_value_t = 128)]
+    ahead: u64,
+    /// Only what has this in its name.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// The table as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Medium {
+    /// From one end to the other within a thread: the stack alone.
+    Memory,
+    /// UDP sockets over loopback: the stack and the kernel.
+    Udp,
+}
+
+/// One transfer to measure.
+#[derive(Debug, Clone, Copy)]
+struct Workload {
+    /// Bytes of a message.
+    message: usize,
+    /// How many of them.
+    messages: u64,
+    /// How many are handed over before their predecessors arrived.
+    ahead: u64,
+    /// The probability that a packet towards the receiver is lost.
+    loss: f64,
+    /// What every stack is told.
+    config: Config,
+}
+
+/// What a transfer took.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    cpu: Duration,
+    /// The mean, where packets can be counted.
+    packets_in_flight: Option<f64>,
+}
+
+impl Workload {
+    fn gigabytes(&self) -> f64 {
+        (self.message as u64 * self.messages) as f64 / 1e9
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody is left to tell if standard error is gone too.
+            writeln!(io::stderr(), "{error}").ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> io::Result<()> {
+    let mut table = Table::new(arguments);
+    for &size in &arguments.sizes {
+        let workload = arguments.workload(size);
+        for (name, measure) in contest(arguments.medium, &arguments.only) {
+            let outcomes = (0..arguments.runs).map(|run| measure(&workload, run.into()));
+            let outcomes = outcomes.collect::<io::Result<Vec<_>>>()?;
+            if let Some(best) = outcomes.into_iter().min_by_key(|outcome| outcome.cpu) {
+                table.add(
+                    &name,
+                    size,
+                    best.cpu.as_secs_f64() / workload.gigabytes(),
+                    best.packets_in_flight,
+                );
+            }
+        }
+    }
+    let shown = if arguments.json { table.to_json()? } else { table.to_string() };
+    writeln!(io::stdout(), "{shown}")
+}
+
+/// Runs a workload with a seed.
+type Measure = Box<dyn Fn(&Workload, u64) -> io::Result<Outcome>>;
+
+/// Who takes part on a medium.
+fn contest(medium: Medium, only: &str) -> Vec<(String, Measure)> {
+    let mut contest: Vec<(String, Measure)> = Vec::new();
+    for entrant in ENTRANTS {
+        let measure: Measure = match medium {
+            Medium::Memory => {
+                Box::new(move |workload, seed| memory::measure(entrant, workload, seed))
+            }
+            Medium::Udp => Box::new(move |workload, seed| udp::measure(entrant, workload, seed)),
+        };
+        contest.push((entrant.name.to_owned(), measure));
+    }
+    if let Medium::Udp = medium {
+        let quic = |gso| -> Measure { Box::new(move |workload, _| quic::measure(workload, gso)) };
+        contest.push(("quinn".to_owned(), quic(true)));
+        contest.push(("quinn, no GSO".to_owned(), quic(false)));
+    }
+    contest.retain(|(name, _)| name.contains(only));
+    contest
+}
+
+impl Arguments {
+    fn workload(&self, size_kib: usize) -> Workload {
+        let message = size_kib * 1024;
+        Workload {
+            message,
+            messages: (self.megabytes * 1_000_000).div_ceil(message as u64),
+            ahead: (self.ahead * 1024 / message as u64).max(2),
+            loss: self.loss / 100.0,
+            config: Config {
+                mtu: self.mtu,
+                receive_window: self.window * 1024,
+                ..Config::default()
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(line: &str) -> Arguments {
+        Arguments::parse_from(format!("bench {line} --megabytes 1 --runs 1 --sizes 16").split(' '))
+    }
+
+    #[test]
+    fn everyone_finishes_in_memory_with_and_without_loss() {
+        for line in ["memory", "memory --loss 1"] {
+            let arguments = arguments(line);
+            for (name, measure) in contest(arguments.medium, "") {
+                let outcome = measure(&arguments.workload(16), 1).unwrap();
+                assert!(outcome.cpu > Duration::ZERO, "{name}");
+                assert!(outcome.packets_in_flight > Some(1.0), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn everyone_finishes_over_udp() {
+        let arguments = arguments("udp");
+        for (name, measure) in contest(arguments.medium, "") {
+            let outcome = measure(&arguments.workload(16), 1).unwrap();
+            assert!(outcome.cpu > Duration::ZERO, "{name}");
+        }
+    }
+
+    #[test]
+    fn ratios_are_to_the_first_row_of_a_column() {
+        let mut table = Table::new(&arguments("memory"));
+        table.add("first", 1, 2.0, Some(40.0));
+        table.add("second", 1, 3.0, None);
+        table.add("first", 16, 1.0, None);
+        table.add("second", 16, 4.0, None);
+        let shown = table.to_string();
+        let rows: Vec<Vec<_>> = shown.lines().map(|l| l.split_whitespace().collect()).collect();
+        assert_eq!(rows[3], ["first", "2.00", "(1.00)", "40", "1.00", "(1.00)"]);
+        assert_eq!(rows[4], ["second", "3.00", "(1.50)", "4.00", "(4.00)"]);
+        assert!(table.to_json().unwrap().contains("\"cpu_seconds_per_gb\": 3.0"));
+    }
+}
