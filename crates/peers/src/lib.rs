@@ -1,4 +1,5 @@
-//! SCTP stacks that others wrote, behind one interface: referees in tests, rivals in benchmarks.
+//! SCTP stacks that others wrote, and ours, behind one interface: referees in tests, rivals in
+//! benchmarks.
 //!
 //! A [`Peer`] is one endpoint with one association at a time. It is a
 //! [`Machine`] on virtual time, so a simulator drives it as it drives ours; [`Memory`] joins two
@@ -17,6 +18,7 @@
 //! # Ok::<(), anabranch_peers::SendError>(())
 //! ```
 
+mod anabranch;
 mod clock;
 mod dcsctp;
 mod memory;
@@ -35,6 +37,8 @@ pub use memory::{Counters, Memory};
 /// The stacks, with the version that `Cargo.lock` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stack {
+    /// Ours.
+    Anabranch,
     /// The Rust port of the SCTP that Chromium ships.
     Dcsctp,
     /// The SCTP of str0m.
@@ -45,7 +49,10 @@ pub enum Stack {
 
 impl Stack {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Dcsctp, Self::SctpProto, Self::RtcSctp];
+    pub const ALL: [Self; 4] = [Self::Anabranch, Self::Dcsctp, Self::SctpProto, Self::RtcSctp];
+
+    /// Those that others wrote.
+    pub const FOREIGN: [Self; 3] = [Self::Dcsctp, Self::SctpProto, Self::RtcSctp];
 
     /// An endpoint that waits for an association, until it is told to
     /// [`connect`](Peer::connect).
@@ -55,6 +62,7 @@ impl Stack {
     #[must_use]
     pub fn peer(self, config: &Config, seed: u64) -> Box<dyn Peer> {
         match self {
+            Self::Anabranch => Box::new(anabranch::Peer::new(config, seed)),
             Self::Dcsctp => Box::new(dcsctp::Peer::new(config, seed)),
             Self::SctpProto => sctp_proto::peer(config),
             Self::RtcSctp => rtc_sctp::peer(config),
@@ -65,6 +73,7 @@ impl Stack {
 impl fmt::Display for Stack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Anabranch => "anabranch",
             Self::Dcsctp => "dcsctp",
             Self::SctpProto => "sctp-proto",
             Self::RtcSctp => "rtc-sctp",

@@ -145,8 +145,8 @@ fn for_all_pairs(test: impl Fn(Memory)) {
         for b in Stack::ALL {
             let mut memory = pair(a, b);
             memory.connect();
-            assert_eq!(memory.a.poll_event(), Some(Event::Connected));
-            assert_eq!(memory.b.poll_event(), Some(Event::Connected));
+            assert_eq!(memory.a.poll_event(), Some(Event::Connected), "{a} calls {b}");
+            assert_eq!(memory.b.poll_event(), Some(Event::Connected), "{a} calls {b}");
             test(memory);
         }
     }

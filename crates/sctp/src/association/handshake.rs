@@ -14,10 +14,7 @@ use super::transfer::Window;
 use super::{Association, Identity, State};
 use crate::config::AssociationConfig;
 use crate::event::{CloseReason, Event};
-use crate::handshake::{
-    Announcement, Cookie, Refusal, SupportedExtensions, encode_parameters,
-    encode_supported_address_types,
-};
+use crate::handshake::{Announcement, Cookie, Refusal, SupportedExtensions, encode_parameters};
 use crate::path::{PathId, PathSet, PathState, pair_addresses};
 use crate::receive::Receiver;
 use crate::send::{MessageQueue, Outstanding};
@@ -213,7 +210,6 @@ impl Association {
     fn send_init(&mut self, path: PathId) {
         let State::CookieWait(wait) = &self.state else { return };
         let mut parameters = encode_parameters(&self.own_addresses(), self.own_extensions());
-        encode_supported_address_types(&mut parameters);
         if let Some(increment_ms) = wait.cookie_preservative_ms {
             Parameter::CookiePreservative { increment_ms }.encode(&mut parameters);
         }

@@ -177,7 +177,10 @@ impl Association {
     /// A SHUTDOWN acknowledges as a SACK without gap blocks does.
     fn take_shutdown_ack_point(&mut self, now: Time, shutdown: &Shutdown) {
         let point = self.outstanding.cumulative_ack_point();
-        if extend(point, shutdown.cumulative_tsn_ack) <= point {
+        let acked = extend(point, shutdown.cumulative_tsn_ack);
+        // A value that was never sent says nothing: some stacks fill in a number of their own when
+        // they have received no data.
+        if acked <= point || acked >= self.outstanding.next_sequence() {
             return;
         }
         let a_rwnd = u32::try_from(self.window.rwnd + self.outstanding.bytes_in_flight());

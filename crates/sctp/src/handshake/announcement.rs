@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use anabranch_wire::{
-    DecodeError, Init, Items, Parameter, ParameterType, Parameters, Tsn, VerificationTag,
+    ChunkType, DecodeError, Init, Parameter, ParameterType, Parameters, Tsn, UnknownParameter,
+    VerificationTag,
 };
 use thiserror::Error;
 
@@ -12,6 +13,9 @@ const ADDRESSES_MAX: usize = 16;
 
 /// Bytes of unrecognized parameters that are reported back.
 const REPORT_MAX: usize = 256;
+
+/// RFC 5061 section 4.2.7.
+const SUPPORTED_EXTENSIONS: ParameterType = ParameterType(0x8008);
 
 /// Extensions that both ends must know to be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -96,6 +100,10 @@ impl Announcement {
                     return Err(Refusal::HostName { parameter: raw });
                 }
                 Parameter::ForwardTsnSupported => self.extensions.forward_tsn = true,
+                Parameter::Unknown(unknown) if unknown.ty == SUPPORTED_EXTENSIONS => {
+                    self.extensions.forward_tsn |=
+                        unknown.value.contains(&ChunkType::FORWARD_TSN.0);
+                }
                 Parameter::Unknown(unknown) => {
                     let action = unknown.action();
                     if action.report && self.unrecognized.len() + unknown.raw.len() <= REPORT_MAX {
@@ -123,12 +131,6 @@ impl Announcement {
     }
 }
 
-/// The parameters that we put into an INIT, beside those of [`encode_parameters`].
-pub(crate) fn encode_supported_address_types(bytes: &mut Vec<u8>) {
-    let types = [ParameterType::IPV4_ADDRESS, ParameterType::IPV6_ADDRESS];
-    Parameter::SupportedAddressTypes(Items::from_slice(&types)).encode(bytes);
-}
-
 /// The parameters that we put into INIT and INIT ACK alike.
 ///
 /// A single address is not listed: RFC 9260 section 3.3.2: "The INIT chunk can be sent without any
@@ -145,8 +147,17 @@ pub(crate) fn encode_parameters(addresses: &[IpAddr], extensions: SupportedExten
     }
     if extensions.forward_tsn {
         Parameter::ForwardTsnSupported.encode(&mut bytes);
+        encode_supported_extensions(&mut bytes);
     }
     bytes
+}
+
+/// RFC 5061 section 4.2.7: the Supported Extensions parameter lists the chunk types of extensions.
+/// Some stacks look for FORWARD TSN here only, and not for the parameter of RFC 3758.
+fn encode_supported_extensions(bytes: &mut Vec<u8>) {
+    let value = &[ChunkType::FORWARD_TSN.0];
+    Parameter::Unknown(UnknownParameter { ty: SUPPORTED_EXTENSIONS, value, raw: &[] })
+        .encode(bytes);
 }
 
 #[cfg(test)]

@@ -4,7 +4,5 @@
 mod announcement;
 mod cookie;
 
-pub(crate) use announcement::{
-    Announcement, Refusal, SupportedExtensions, encode_parameters, encode_supported_address_types,
-};
+pub(crate) use announcement::{Announcement, Refusal, SupportedExtensions, encode_parameters};
 pub(crate) use cookie::{Cookie, CookieError, CookieJar};

@@ -258,9 +258,9 @@ impl Duo {
     }
 
     pub(crate) fn close_reason(&self, side: Side) -> Option<CloseReason> {
-        self.events(side).iter().find_map(|event| match event {
-            Event::Closed { reason, .. } => Some(reason.clone()),
-            _ => None,
+        self.events(side).iter().find_map(|event| {
+            let Event::Closed { reason, .. } = event else { return None };
+            Some(reason.clone())
         })
     }
 
