@@ -1,4 +1,7 @@
-/** `npm run pictures FOLDER [CLIP]`: the page on a laptop and a phone, dark and light, as PNG files. */
+/**
+ * `npm run pictures FOLDER [URL]`: the page on a laptop and a phone, dark and light, as PNG files;
+ * of a program that runs at URL, or of the mock server.
+ */
 
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -17,17 +20,18 @@ const LOOKS = [
   { name: 'wide-dark', viewport: { width: 1920, height: 1080 }, colorScheme: 'dark' },
 ] as const;
 
-const [folder = '.', clip = defaultClip()] = process.argv.slice(2);
+const [folder = '.', url] = process.argv.slice(2);
 for (const { name, ...look } of LOOKS) {
-  const server = await MockServer.start(readClip(clip));
+  const server = url === undefined ? await MockServer.start(readClip(defaultClip())) : null;
   const { context, close } = await openBrowser(look);
   const page = await context.newPage();
-  await page.goto(server.url);
+  await page.goto(url ?? server?.url ?? '');
   await play(page);
   await page.screenshot({ path: join(folder, `${name}.png`) });
   await page.screenshot({ path: join(folder, `${name}-all.png`), fullPage: true });
+  await page.keyboard.press('1');
   await close();
-  await server.stop();
+  await server?.stop();
 }
 process.exit(0);
 

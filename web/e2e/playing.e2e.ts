@@ -37,6 +37,24 @@ describe('the page plays', () => {
     await visit.untilText('layers-shown', 'base + enhancement');
   });
 
+  it('the last good picture from a lost base to the next key frame, and then on', async () => {
+    let afterKey = false;
+    let lost = 0;
+    visit.server.withhold = ({ track, layer, key }) => {
+      if (track !== 'video' || layer > 0) {
+        return false;
+      }
+      const first = afterKey && lost === 0;
+      afterKey = key;
+      lost += first ? 1 : 0;
+      return first;
+    };
+    await visit.until(async () => (await visit.figure('longest-gap')) > 500);
+    visit.server.withhold = () => false;
+    await visit.morePictures(10);
+    expect((await visit.lastReport()).decode_errors).toBe(0);
+  });
+
   it('on after the decoder met garbage, from the next key frame', async () => {
     visit.server.spoil = true;
     await visit.request('page_stats', (it) => it.decode_errors > 0);

@@ -36,6 +36,16 @@ export class Visit extends PageView {
     await this.server.stop();
   }
 
+  /** What the page told the program last about itself. */
+  async lastReport(): Promise<RequestOf<'page_stats'>> {
+    const before = this.server.requests.length;
+    await this.until(() =>
+      this.server.requests.slice(before).some(({ type }) => type === 'page_stats'),
+    );
+    const reports = this.server.requests.filter(({ type }) => type === 'page_stats');
+    return reports.at(-1) as RequestOf<'page_stats'>;
+  }
+
   /** Waits for a request that matches, and returns it. */
   async request<T extends PageRequest['type']>(
     type: T,

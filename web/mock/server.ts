@@ -19,8 +19,17 @@ const STATS_MS = 200;
 const SOUND_FRAMES_PER_S = 50;
 
 const HEADERS = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
@@ -62,6 +71,8 @@ export class MockServer {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #startMs = performance.now();
   #waiting: Waiting[] = [];
+  #baseCame = false;
+  #chainBroken = false;
   #next = 0;
   #loop = 0;
   #eventsSent = 0;
@@ -198,10 +209,11 @@ export class MockServer {
   }
 
   #playOutDueUnits(now: number): void {
-    const due = this.#waiting.filter(({ dueMs, fate }) => dueMs <= now && fate.arrived);
+    const due = this.#waiting.filter(({ dueMs }) => dueMs <= now);
     this.#waiting = this.#waiting.filter(({ dueMs }) => dueMs > now);
-    for (const [index, waiting] of due.entries()) {
-      const next = due[index + 1]?.unit;
+    const arrived = due.filter((waiting) => this.#arrives(waiting));
+    for (const [index, waiting] of arrived.entries()) {
+      const next = arrived[index + 1]?.unit;
       const last = next?.track !== waiting.unit.track || next.layer !== waiting.unit.layer + 1;
       const bytes = this.#encode(waiting, last);
       for (const socket of this.#sockets.clients) {
@@ -210,12 +222,21 @@ export class MockServer {
     }
   }
 
+  /** A picture is of use only from its base upwards. */
+  #arrives({ unit, fate }: Waiting): boolean {
+    if (unit.track === 'video' && unit.layer === 0) {
+      this.#baseCame = fate.arrived;
+      this.#chainBroken ||= !fate.arrived;
+    }
+    return fate.arrived && (unit.track === 'audio' || this.#baseCame);
+  }
+
   #encode({ dueMs, unit, loop, fate }: Waiting, last: boolean): Uint8Array {
     const framesPerS = unit.track === 'video' ? this.#clip.fps : SOUND_FRAMES_PER_S;
     const spoilt = this.spoil && unit.track === 'video';
     return encodeMediaUnit({
       ...unit,
-      discontinuity: false,
+      discontinuity: this.#takeBreak(unit),
       last,
       frame: unit.frame + loop * Math.round((this.#clip.durationUs * framesPerS) / 1e6),
       ptsUs: unit.ptsUs + loop * this.#clip.durationUs,
@@ -223,6 +244,13 @@ export class MockServer {
       delayMs: fate.delayMs,
       payload: spoilt ? unit.bytes.map((byte) => ~byte) : unit.bytes,
     });
+  }
+
+  /** Whether a base picture before this one is missing, told once. */
+  #takeBreak(unit: ClipUnit): boolean {
+    const broken = unit.track === 'video' && unit.layer === 0 && this.#chainBroken;
+    this.#chainBroken &&= !broken;
+    return broken;
   }
 
   /** The greeting, as a page gets it that comes now. */

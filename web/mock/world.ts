@@ -1,4 +1,7 @@
-/** An invented sender, receiver and two networks: plausible numbers that answer to the page's requests. */
+/**
+ * An invented sender, receiver and two networks: plausible numbers that answer to the page's
+ * requests.
+ */
 
 import type {
   LayerStats,
@@ -243,7 +246,7 @@ export class World {
         'warning',
         'path_potentially_failed',
         path.id,
-        `${path.name} may have failed: nothing was acknowledged for ${POTENTIALLY_FAILED_AFTER_MS} ms.`,
+        `${path.name} may have failed: nothing was acknowledged.`,
       );
     } else if (path.state === 'potentially_failed' && cutForMs > INACTIVE_AFTER_MS) {
       path.state = 'inactive';

@@ -10,7 +10,10 @@ export interface SoundBlock {
 
 /** About ten seconds of 20 ms blocks. */
 const BLOCKS_MAX = 500;
-/** Beyond this, playing faster or slower would take too long: cut instead. Well under the 80 ms that the eye notices. */
+/**
+ * Beyond this, playing faster or slower would take too long: cut instead. Well under the 80 ms
+ * that the eye notices.
+ */
 const CUT_BEYOND_MS = 40;
 /** Half a per cent of speed is not heard as a change of pitch. */
 const SPEED_CHANGE_MAX = 0.005;
@@ -20,12 +23,15 @@ const GAP_MS = 10;
 const FADE_SAMPLES = 128;
 
 /**
- * Follows the clock that also times the picture: a small error is corrected by playing up to 0.5 % faster or slower,
- * a large one by a jump, faded in.
+ * Follows the clock that also times the picture: a small error is corrected by playing up to 0.5 %
+ * faster or slower, a large one by a jump, faded in.
  */
 export class SoundQueue {
   #blocks: SoundBlock[] = [];
-  /** Position in the first block, in samples; negative before its time, a fraction while the speed is not one. */
+  /**
+   * Position in the first block, in samples; negative before its time, a fraction while the speed
+   * is not one.
+   */
   #position = 0;
   #playing = false;
   #fade = 0;

@@ -1,4 +1,7 @@
-/** The audio worklet's globals, which TypeScript's libraries leave out (Web Audio API, section 1.32). */
+/**
+ * The audio worklet's globals, which TypeScript's libraries leave out (Web Audio API, section
+ * 1.32).
+ */
 
 declare const currentTime: number;
 declare const sampleRate: number;

@@ -7,8 +7,8 @@ const SPARE_MS = 8;
 const SHRINKS_MS_PER_S = 4;
 
 /**
- * How long after its play-out time a picture is shown, so that socket and decoder cannot make it late.
- * Grows at once with what was seen and shrinks slowly.
+ * How long after its play-out time a picture is shown, so that socket and decoder cannot make it
+ * late. Grows at once with what was seen and shrinks slowly.
  */
 export class Cushion {
   #ms = SMALLEST_MS;

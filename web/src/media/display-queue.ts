@@ -6,7 +6,10 @@ export interface Waiting {
   close(): void;
 }
 
-/** More would only starve the decoder of buffers: a hidden page shows nothing, and its pictures pile up. */
+/**
+ * More would only starve the decoder of buffers: a hidden page shows nothing, and its pictures
+ * pile up.
+ */
 export const WAITING_MAX = 12;
 
 export class DisplayQueue<P extends Waiting> {

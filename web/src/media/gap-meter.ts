@@ -16,7 +16,10 @@ export class GapMeter {
     this.#lastMs = nowMs;
   }
 
-  /** The longest gap that ended in the last 10 s, or that still lasts; `null` before the first picture. */
+  /**
+   * The longest gap that ended in the last 10 s, or that still lasts; `null` before the first
+   * picture.
+   */
   longestMs(nowMs: number): number | null {
     if (this.#lastMs === null) {
       return null;

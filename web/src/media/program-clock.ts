@@ -3,8 +3,8 @@
 const WINDOW_MS = 30_000;
 
 /**
- * Every reading gives the difference of the two clocks plus the time that the message took to arrive; the
- * smallest of the last 30 s is the best estimate.
+ * Every reading gives the difference of the two clocks plus the time that the message took to
+ * arrive; the smallest of the last 30 s is the best estimate.
  */
 export class ProgramClock {
   #readings: { readonly localMs: number; readonly differenceMs: number }[] = [];

@@ -4,11 +4,12 @@ const FRAMES_MAX = 8;
 const MARKER = 0b1100_0000;
 
 /**
- * Makes one chunk of the frames that came of a picture, in order of layers. A single frame stays as it is.
+ * Makes one chunk of the frames that came of a picture, in order of layers. A single frame stays
+ * as it is.
  *
- * VP9 bitstream specification, Annex B: the frames are followed by an index: a marker byte
- * `110` | bytes per size − 1 (2 bits) | frames − 1 (3 bits), the size of each frame in little-endian, and the
- * marker again. Quality layers of one picture are told apart by it; without it, the decoder would see the first only.
+ * VP9 bitstream specification, Annex B: the frames are followed by an index: a marker byte `110` |
+ * bytes per size − 1 (2 bits) | frames − 1 (3 bits), the size of each frame in little-endian, and
+ * the marker again. Without it, a decoder takes the whole for one frame.
  */
 export function superframe(frames: readonly Uint8Array[]): Uint8Array {
   const [first] = frames;

@@ -23,7 +23,10 @@ const PATHS_MAX = 16;
 const LAYERS_MAX = 16;
 const CLASSES_MAX = 32;
 
-/** Returns the message, or `null` for a type that this version does not know; throws a {@link DecodeError}. */
+/**
+ * Returns the message, or `null` for a type that this version does not know; throws a {@link
+ * DecodeError}.
+ */
 export function decodeProgramMessage(json: string): ProgramMessage | null {
   if (json.length > TEXT_MESSAGE_LIMIT) {
     throw new DecodeError(`a text message of ${json.length} characters is over the limit`);

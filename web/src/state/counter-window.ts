@@ -16,7 +16,8 @@ export class CounterWindow {
 
   push(atS: number, counters: readonly (number | null)[]): void {
     this.#readings.push({ atS, counters });
-    // The newest reading that is at least a span old stays: it is what the others are compared with.
+    // The newest reading that is at least a span old stays: it is what the others are compared
+    // with.
     while ((this.#readings[1]?.atS ?? atS) <= atS - this.#spanS) {
       this.#readings.shift();
     }

@@ -1,4 +1,7 @@
-/** What the page knows of one layer: the last statistics, rates from them, and the last half minute. */
+/**
+ * What the page knows of one layer: the last statistics, rates from them, and the last half
+ * minute.
+ */
 
 import type { LayerStats, Tally } from '../protocol/program';
 import { CounterWindow } from './counter-window';

@@ -1,4 +1,6 @@
-/** What the page knows of one path: the last statistics, rates from them, and the last half minute. */
+/**
+ * What the page knows of one path: the last statistics, rates from them, and the last half minute.
+ */
 
 import type { PathStats } from '../protocol/program';
 import { CounterWindow } from './counter-window';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { decodeProgramMessage, type ProgramMessage } from '../protocol/program';
+import { decodeProgramMessage } from '../protocol/program';
+import type { LiveMessage } from '../worker/messages';
 import { CounterWindow } from './counter-window';
 import { PATH_COLUMN } from './path-history';
 import { Store } from './store';
@@ -84,7 +85,7 @@ describe('the store', () => {
     const store = started();
     for (let id = 1; id <= 250; id++) {
       const message = fixture('event');
-      store.onMessage({ ...message, body: { ...message.body, id } } as ProgramMessage, 0);
+      store.onMessage({ ...message, body: { ...message.body, id } } as LiveMessage, 0);
     }
     expect(store.events.value).toHaveLength(200);
     expect(store.events.value[0]?.id).toBe(51);
@@ -106,7 +107,7 @@ describe('the store', () => {
     expect(store.peerWait.value?.untilMs).toBe(4_500);
     const event = fixture('event');
     store.onMessage(
-      { ...event, body: { ...event.body, kind: 'peer_connected' } } as ProgramMessage,
+      { ...event, body: { ...event.body, kind: 'peer_connected' } } as LiveMessage,
       0,
     );
     expect(store.peerWait.value).toBeNull();
@@ -130,16 +131,16 @@ function started(): Store {
   return store;
 }
 
-function fixture(name: string): ProgramMessage {
+function fixture(name: string): LiveMessage {
   const json = readFileSync(new URL(`../../fixtures/${name}.json`, import.meta.url), 'utf8');
   const message = decodeProgramMessage(json);
-  if (message === null) {
+  if (message === null || message.type === 'ended') {
     throw new Error(`${name} is unknown`);
   }
   return message;
 }
 
-function stats(atS: number, sentBytes: number, packets: number, lost: number): ProgramMessage {
+function stats(atS: number, sentBytes: number, packets: number, lost: number): LiveMessage {
   const message = fixture('stats');
   if (message.type !== 'stats') {
     throw new Error('no statistics');

@@ -1,15 +1,8 @@
 /** Everything that the interface shows, as signals. */
 
 import { batch, computed, type Signal, signal } from '@preact/signals';
-import type {
-  Hello,
-  ProgramEvent,
-  ProgramMessage,
-  Severity,
-  Stats,
-  Treatments,
-} from '../protocol/program';
-import type { Connection, ScreenReport } from '../worker/messages';
+import type { Hello, ProgramEvent, Severity, Stats, Treatments } from '../protocol/program';
+import type { Connection, LiveMessage, ScreenReport } from '../worker/messages';
 import { LayerHistory, type LayerView } from './layer-history';
 import { PathHistory, type PathView } from './path-history';
 import { SHOWN_S } from './timeline';
@@ -58,7 +51,7 @@ export class Store {
   /** When the socket is opened again (epoch, ms). */
   readonly retryAtMs = signal<number | null>(null);
   readonly screen = signal<ScreenReport | null>(null);
-  /** Layers of the last pictures, oldest first; 0 for one that never came. */
+  /** Layers of the last pictures, oldest first; 0 for a missing one. */
   readonly strip = signal<readonly number[]>([]);
   readonly notices = signal<readonly Notice[]>([]);
   /** Seconds on the program's clock, with each `stats`: the right edge of the graphs. */
@@ -88,7 +81,7 @@ export class Store {
       .map((event) => ({ atS: event.at_us / 1e6, severity: event.severity, path: event.path }));
   }
 
-  onMessage(message: ProgramMessage, nowMs: number): void {
+  onMessage(message: LiveMessage, nowMs: number): void {
     batch(() => {
       switch (message.type) {
         case 'hello':
@@ -109,10 +102,7 @@ export class Store {
         case 'reconnecting': {
           const { in_s, why } = message.body;
           this.peerWait.value = { untilMs: nowMs + in_s * 1000, why };
-          return;
         }
-        case 'ended':
-          this.connection.value = { state: 'ended', text: message.body.text };
       }
     });
   }

@@ -7,7 +7,10 @@ const SEND_EVERY_MS = 100;
 /** Long enough for the program's next statistics to carry the new value. */
 const HELD_MS = 700;
 
-/** Returns the value to show and the function that changes it; at most ten changes a second are sent. */
+/**
+ * Returns the value to show and the function that changes it; at most ten changes a second are
+ * sent.
+ */
 export function useDraft<T>(actual: T, send: (value: T) => void): [T, (value: T) => void] {
   const draft = useSignal<{ readonly value: T } | null>(null);
   const timers = useRef({ send: 0, release: 0, sentAtMs: 0 });

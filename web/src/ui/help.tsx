@@ -18,7 +18,7 @@ const TERMS: readonly (readonly [term: string, means: string])[] = [
   ['Abandoned', 'Given up by the sender, so that it does not hold up what can still come in time.'],
   [
     'Treatment',
-    'What the transport does for one class of media: how hard it tries, in which order, on which path.',
+    'What the transport does for a class of media: how hard it tries, in which order, where.',
   ],
 ];
 

@@ -4,7 +4,10 @@ import { useSession } from './context';
 import { Figure } from './figure';
 import { axisRate, rate, whole } from './format';
 
-/** How each measure is named and drawn; colour and dash together, so that neither has to tell alone. */
+/**
+ * How each measure is named and drawn; colour and dash together, so that neither has to tell
+ * alone.
+ */
 const STYLE: Readonly<Record<LayerMeasure, { readonly name: string } & Omit<Line, 'column'>>> = {
   sent: { name: 'Sent', colour: '--muted' },
   in_time: { name: 'In time', colour: '--good', filled: true },

@@ -67,5 +67,6 @@ function draw(canvas: HTMLCanvasElement, pictures: readonly number[]): void {
 function summary(pictures: readonly number[]): string {
   const missing = pictures.filter((layers) => layers === 0).length;
   const whole = pictures.filter((layers) => layers > 1).length;
-  return `Of the last ${pictures.length} pictures, ${whole} have an enhancement and ${missing} are missing.`;
+  const all = pictures.length;
+  return `Of the last ${all} pictures, ${whole} have an enhancement and ${missing} are missing.`;
 }

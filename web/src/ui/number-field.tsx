@@ -11,7 +11,10 @@ interface Props {
   readonly testId?: string;
 }
 
-/** A number to type: what is typed stays until Enter or the next field, and only a whole number in range is taken. */
+/**
+ * A number to type: what is typed stays until Enter or the next field, and only a whole number in
+ * range is taken.
+ */
 export function NumberField({ label, value, range, step, disabled, onChange, testId }: Props) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {

@@ -52,8 +52,7 @@ interface BranchProps {
 }
 
 function Branch({ path, place, y, middle }: BranchProps) {
-  const bend = WIDTH * 0.22;
-  const line = `M0 ${middle}C${bend * 0.6} ${middle} ${bend * 0.5} ${y} ${bend} ${y}H${WIDTH - bend}C${WIDTH - bend * 0.5} ${y} ${WIDTH - bend * 0.6} ${middle} ${WIDTH} ${middle}`;
+  const line = course(y, middle);
   const kbps = path.deliveredKbps ?? 0;
   const cut = path.link?.cut ?? false;
   const flows = kbps > DRY_KBPS && !cut;
@@ -68,4 +67,16 @@ function Branch({ path, place, y, middle }: BranchProps) {
       {flows && <path class="flow" d={line} />}
     </g>
   );
+}
+
+/** From the middle of one bank to the height of the branch and back to the middle of the other. */
+function course(y: number, middle: number): string {
+  const bend = WIDTH * 0.22;
+  const [early, late] = [bend * 0.5, bend * 0.6];
+  return [
+    `M0 ${middle}`,
+    `C${late} ${middle} ${early} ${y} ${bend} ${y}`,
+    `H${WIDTH - bend}`,
+    `C${WIDTH - early} ${y} ${WIDTH - late} ${middle} ${WIDTH} ${middle}`,
+  ].join('');
 }

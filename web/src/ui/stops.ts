@@ -7,7 +7,9 @@ export function logarithmicStops([low, high]: readonly [number, number]): readon
   return stops(low, high, (part) => twoDigits(low * (high / low) ** part));
 }
 
-/** Fine near the low end, in whole multiples of `quantum`: for delays and losses, which may be 0. */
+/**
+ * Fine near the low end, in whole multiples of `quantum`: for delays and losses, which may be 0.
+ */
 export function squaredStops(
   [low, high]: readonly [number, number],
   quantum: number,

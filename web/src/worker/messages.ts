@@ -17,10 +17,13 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly kind: 'connection'; readonly connection: Connection }
-  | { readonly kind: 'message'; readonly message: ProgramMessage }
+  | { readonly kind: 'message'; readonly message: LiveMessage }
   | { readonly kind: 'screen'; readonly report: ScreenReport }
   /** A whole sentence about something that the page could not do. */
   | { readonly kind: 'problem'; readonly text: string };
+
+/** What the program says while the stream lasts; its last words end the connection. */
+export type LiveMessage = Exclude<ProgramMessage, { readonly type: 'ended' }>;
 
 /** The state of the socket. */
 export type Connection =
@@ -42,7 +45,7 @@ export interface ScreenReport {
   readonly height: number;
   readonly longestGapMs: number | null;
   readonly skewMs: number | null;
-  /** For each picture since the last report, in order: its layers, or 0 for one that never came. */
+  /** For each picture since the last report, in order: its layers, or 0 for one that never came or came in vain. */
   readonly pictures: readonly number[];
 }
 

@@ -17,13 +17,14 @@ export class ScreenMeter {
   #pictures: number[] = [];
   #lastFrame: number | null = null;
 
-  arrived(picture: Picture): void {
+  /** A picture came; `decodable`: not in vain. */
+  arrived(picture: Picture, decodable: boolean): void {
     const lost = this.#lastFrame === null ? 0 : (picture.frame - this.#lastFrame - 1) >>> 0;
     this.#lastFrame = picture.frame;
     if (lost <= LOST_AT_ONCE_MAX) {
       this.#pictures.push(...new Array<number>(lost).fill(0));
     }
-    this.#pictures.push(picture.layers);
+    this.#pictures.push(decodable ? picture.layers : 0);
   }
 
   shown(picture: Picture, nowMs: number, width: number, height: number): void {

@@ -5,11 +5,11 @@ import { decodeMediaUnit, type MediaUnit } from '../protocol/media-unit';
 import { decodeProgramMessage, PROTOCOL_VERSION, type ProgramMessage } from '../protocol/program';
 import { encodeRequest, type PageRequest } from '../protocol/requests';
 import { Backoff } from './backoff';
-import type { Connection } from './messages';
+import type { Connection, LiveMessage } from './messages';
 
 export interface SocketUser {
   onConnection(connection: Connection): void;
-  onMessage(message: ProgramMessage): void;
+  onMessage(message: LiveMessage): void;
   onUnit(unit: MediaUnit): void;
   /** The first message that breaks the protocol on each connection. */
   onBroken(why: string): void;
@@ -40,7 +40,10 @@ export class ProgramSocket {
     this.#socket = socket;
   }
 
-  /** A request made while the socket is not open is dropped: what is shown comes from the program alone. */
+  /**
+   * A request made while the socket is not open is dropped: what is shown comes from the program
+   * alone.
+   */
   send(request: PageRequest): void {
     if (this.#socket?.readyState === WebSocket.OPEN) {
       this.#socket.send(encodeRequest(request));
@@ -68,9 +71,11 @@ export class ProgramSocket {
     }
     if (message.type === 'hello') {
       this.#backoff.reset();
-      if (message.body.protocol !== PROTOCOL_VERSION) {
+      const { protocol } = message.body;
+      if (protocol !== PROTOCOL_VERSION) {
         this.#end(
-          `The program speaks version ${message.body.protocol} of the page protocol, this page version ${PROTOCOL_VERSION}. Reload the page.`,
+          `The program speaks version ${protocol} of the page protocol and this page version ` +
+            `${PROTOCOL_VERSION}. Reload the page.`,
         );
         return;
       }

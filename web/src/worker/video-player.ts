@@ -65,8 +65,7 @@ export class VideoPlayer {
 
   push(unit: MediaUnit): void {
     for (const picture of this.#assembler.push(unit)) {
-      this.meter.arrived(picture);
-      this.#decode(picture);
+      this.meter.arrived(picture, this.#decode(picture));
     }
   }
 
@@ -85,7 +84,8 @@ export class VideoPlayer {
   async #checkSupport(format: VideoFormat): Promise<void> {
     if (typeof VideoDecoder === 'undefined') {
       this.#problem(
-        'This browser has no WebCodecs here, so that it cannot play the video. Use a current Chromium, Firefox or Safari, at the address that the program printed.',
+        'This browser cannot decode video in a page: WebCodecs is missing. ' +
+          'Use a current one, at the address that the program printed.',
       );
       return;
     }
@@ -97,15 +97,16 @@ export class VideoPlayer {
     }
   }
 
-  #decode(picture: Picture): void {
-    if (this.#waitsForKey && !picture.key) {
-      return;
-    }
-    const decoder = this.#openDecoder();
+  /** Whether the decoder took it. */
+  #decode(picture: Picture): boolean {
+    // A VP9 decoder would show a picture whose reference is missing in pieces of others; an H.264
+    // decoder conceals what it lacks.
+    const broken = picture.discontinuity && this.#format?.format === 'vp9';
+    this.#waitsForKey = !picture.key && (this.#waitsForKey || broken);
+    const decoder = this.#waitsForKey ? null : this.#openDecoder();
     if (decoder === null) {
-      return;
+      return false;
     }
-    this.#waitsForKey = false;
     this.#tick += TICK_US;
     this.#decoding.set(this.#tick, picture);
     if (this.#decoding.size > DECODING_MAX) {
@@ -120,8 +121,10 @@ export class VideoPlayer {
           data: picture.data,
         }),
       );
+      return true;
     } catch {
       this.#failed();
+      return false;
     }
   }
 

@@ -13,24 +13,25 @@ describe('the back-off', () => {
 });
 
 describe('the screen meter', () => {
-  it('notes the layers of each picture and the place of those that never came', () => {
+  it('notes the layers of each picture and the place of those that are missing', () => {
     const meter = new ScreenMeter();
     for (const [frame, layers] of [
       [7, 2],
       [8, 1],
       [11, 2],
     ] as const) {
-      meter.arrived(picture(frame, layers));
+      meter.arrived(picture(frame, layers), true);
     }
-    expect(meter.takePictures()).toEqual([2, 1, 0, 0, 2]);
+    meter.arrived(picture(12, 2), false);
+    expect(meter.takePictures()).toEqual([2, 1, 0, 0, 2, 0]);
     expect(meter.takePictures()).toEqual([]);
   });
 
   it('counts across the wrap of the frame numbers, and takes a jump for a jump', () => {
     const meter = new ScreenMeter();
-    meter.arrived(picture(0xffff_ffff, 1));
-    meter.arrived(picture(0, 1));
-    meter.arrived(picture(1_000_000, 1));
+    for (const frame of [0xffff_ffff, 0, 1_000_000]) {
+      meter.arrived(picture(frame, 1), true);
+    }
     expect(meter.takePictures()).toEqual([1, 1, 1]);
   });
 

@@ -1,10 +1,12 @@
-/** The page's worker: socket, decoders and canvas, so that the main thread only draws the interface. */
+/**
+ * The page's worker: socket, decoders and canvas, so that the main thread only draws the
+ * interface.
+ */
 
 import { nowMs } from '../media/now';
 import { ProgramClock } from '../media/program-clock';
 import type { MediaUnit } from '../protocol/media-unit';
-import type { ProgramMessage } from '../protocol/program';
-import type { FromWorker, ToWorker } from './messages';
+import type { FromWorker, LiveMessage, ToWorker } from './messages';
 import { ProgramSocket } from './socket';
 import { SoundFeed } from './sound-feed';
 import { VideoPlayer } from './video-player';
@@ -48,7 +50,7 @@ class Player {
     }
   }
 
-  #onMessage(message: ProgramMessage): void {
+  #onMessage(message: LiveMessage): void {
     if (message.type === 'hello') {
       this.#clock.reset();
       this.#clock.observe(message.body.now_us, nowMs());
