@@ -49,7 +49,7 @@ describe('the page plays', () => {
       lost += first ? 1 : 0;
       return first;
     };
-    await visit.until(async () => (await visit.figure('longest-gap')) > 500);
+    await visit.until(async () => (await visit.figure('longest-gap')) > 400);
     visit.server.withhold = () => false;
     await visit.morePictures(10);
     expect((await visit.lastReport()).decode_errors).toBe(0);
