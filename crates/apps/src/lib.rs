@@ -1,0 +1,4 @@
+//! The services behind the commands: what happens between media and a protocol machine.
+
+pub mod treatment;
+pub mod url;

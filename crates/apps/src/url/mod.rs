@@ -1,0 +1,35 @@
+//! Addresses as people write them.
+//!
+//! A [`SessionUrl`] says with whom to speak and how, in the manner of SRT's:
+//!
+//! ```text
+//! anabranch://HOST:PORT?mode=caller|listener&latency=MS&path=ADDRESS,...&streamid=NAME
+//! ```
+//!
+//! | part | meaning |
+//! |---|---|
+//! | `HOST` | caller: whom to call, a name or an address (IPv6 in brackets). Listener: the address to listen at; empty for all |
+//! | `PORT` | UDP port, 1 to 65535 |
+//! | `mode` | `caller` or `listener`; left out: caller if there is a host, otherwise listener |
+//! | `latency` | milliseconds from the sender's hand to the receiver's, 20 to 60000; 200 if left out. The larger one of both ends holds |
+//! | `path` | local addresses or interfaces, each a path of its own, divided by commas |
+//! | `peer` | caller: further addresses of the one called, `ADDRESS` or `ADDRESS:PORT`, divided by commas |
+//! | `streamid` | names the stream, at most 512 bytes. A listener with one refuses callers with another |
+//! | `program` | sender: the one program of the transport stream to send |
+//!
+//! Values may hold `%XX`. An option that does not exist, or not yet, is refused and never ignored.
+//!
+//! A [`UdpUrl`] is where plain transport stream packets come from or go to, as ffmpeg and OBS
+//! write it: `udp://HOST:PORT`.
+
+mod error;
+mod query;
+mod session;
+mod udp;
+
+pub use error::{Place, UrlError};
+pub use session::{
+    HostPort, LATENCY_DEFAULT, LATENCY_MS_MAX, LATENCY_MS_MIN, LocalPath, Mode, STREAM_ID_MAX,
+    SessionUrl,
+};
+pub use udp::{PKT_SIZE_DEFAULT, UdpUrl};

@@ -1,0 +1,339 @@
+//! [`SessionUrl`]: `anabranch://…`.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::error::{Place, UrlError};
+use super::query::{Parts, host_and_port};
+
+const SCHEME: &str = "anabranch";
+
+/// The latency of an end that does not say.
+pub const LATENCY_DEFAULT: Duration = Duration::from_millis(200);
+
+/// Below this, even a perfect network is too slow for the packets of one frame.
+pub const LATENCY_MS_MIN: u32 = 20;
+
+/// A minute.
+pub const LATENCY_MS_MAX: u32 = 60_000;
+
+/// Bytes of a stream's name, as in SRT.
+pub const STREAM_ID_MAX: usize = 512;
+
+/// Local addresses, and further addresses of the peer.
+const ADDRESSES_MAX: usize = 8;
+
+/// The longest name of a Linux interface.
+const INTERFACE_LEN_MAX: usize = 15;
+
+const KNOWN: &str = "mode, latency, path, peer, streamid, program";
+
+/// Who begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// This end.
+    Caller,
+    /// The other end.
+    Listener,
+}
+
+/// An address of this machine that is to be a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LocalPath {
+    /// By its address.
+    Address(IpAddr),
+    /// By its interface's name.
+    Interface(String),
+}
+
+/// A host, by name or address, and maybe a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPort {
+    /// A name, or an address without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+/// With whom to speak and how: see the module's documentation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionUrl {
+    /// Who begins.
+    pub mode: Mode,
+    /// Whom to call, or where to listen; `None`: everywhere.
+    pub host: Option<String>,
+    /// Its port.
+    pub port: u16,
+    /// The latency that this end wants.
+    pub latency: Duration,
+    /// Local addresses; empty: whatever the routing table says.
+    pub paths: Vec<LocalPath>,
+    /// Further addresses of the one called.
+    pub peers: Vec<HostPort>,
+    /// The stream's name.
+    pub stream_id: Option<String>,
+    /// The one program to send.
+    pub program: Option<u16>,
+}
+
+impl FromStr for SessionUrl {
+    type Err = UrlError;
+
+    fn from_str(url: &str) -> Result<Self, UrlError> {
+        let parts = Parts::of(url, SCHEME)?;
+        let (host, port) = host_and_port(parts.authority, Place::Url)?;
+        let Some(port) = port else {
+            return Err(UrlError::NoPort { place: Place::Url, text: parts.authority.to_owned() });
+        };
+        let mut options = Options::default();
+        for option in parts.options() {
+            let (name, value) = option?;
+            options.take(name, &value)?;
+        }
+        let host = (!host.is_empty()).then(|| host.to_owned());
+        options.finish(host, port)
+    }
+}
+
+/// The options as they come.
+#[derive(Debug, Default)]
+struct Options {
+    mode: Option<Mode>,
+    latency: Option<Duration>,
+    paths: Option<Vec<LocalPath>>,
+    /// Hosts whose port may be missing.
+    peers: Option<Vec<(String, Option<u16>)>>,
+    stream_id: Option<String>,
+    program: Option<u16>,
+}
+
+impl Options {
+    fn take(&mut self, name: &str, value: &str) -> Result<(), UrlError> {
+        match name {
+            "mode" => set(&mut self.mode, name, mode(value)?),
+            "latency" => set(&mut self.latency, name, latency(value)?),
+            "path" => set(&mut self.paths, name, local_paths(value)?),
+            "peer" => set(&mut self.peers, name, peers(value)?),
+            "streamid" => set(&mut self.stream_id, name, stream_id(value)?),
+            "program" => set(&mut self.program, name, program(value)?),
+            _ => Err(unknown(name)),
+        }
+    }
+
+    fn finish(self, host: Option<String>, port: u16) -> Result<SessionUrl, UrlError> {
+        let by_host = if host.is_some() { Mode::Caller } else { Mode::Listener };
+        let mode = self.mode.unwrap_or(by_host);
+        let paths = self.paths.unwrap_or_default();
+        match (mode, &host) {
+            (Mode::Caller, None) => return Err(UrlError::NobodyToCall),
+            (Mode::Listener, _) if self.peers.is_some() => return Err(UrlError::PeerOfListener),
+            (Mode::Listener, Some(_)) if !paths.is_empty() => return Err(UrlError::HostAndPaths),
+            (Mode::Listener, Some(host)) if host.parse::<IpAddr>().is_err() => {
+                return Err(UrlError::ListenAtName { host: host.clone() });
+            }
+            (Mode::Caller | Mode::Listener, _) => {}
+        }
+        let peers = self.peers.unwrap_or_default().into_iter();
+        Ok(SessionUrl {
+            mode,
+            host,
+            port,
+            latency: self.latency.unwrap_or(LATENCY_DEFAULT),
+            paths,
+            peers: peers.map(|(host, own)| HostPort { host, port: own.unwrap_or(port) }).collect(),
+            stream_id: self.stream_id,
+            program: self.program,
+        })
+    }
+}
+
+fn set<T>(field: &mut Option<T>, name: &str, value: T) -> Result<(), UrlError> {
+    match field.replace(value) {
+        Some(_) => Err(UrlError::Repeated { name: name.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+fn unknown(name: &str) -> UrlError {
+    let remedy = match name {
+        "passphrase" | "pbkeylen" | "key" | "psk" => {
+            "nothing is encrypted or authenticated in this version; leave it out only if that is \
+             no harm, or send through a VPN"
+        }
+        "bond" | "group" | "grouptype" => {
+            "data takes one path at a time, and all paths of path= stand by; leave it out"
+        }
+        "fec" | "packetfilter" => "losses are repaired by retransmission only; leave it out",
+        "maxbw" | "inputbw" | "oheadbw" => {
+            "the rate follows the network's congestion control; leave it out"
+        }
+        _ => return UrlError::UnknownOption { name: name.to_owned(), known: KNOWN },
+    };
+    UrlError::NotYet { name: name.to_owned(), remedy }
+}
+
+fn mode(value: &str) -> Result<Mode, UrlError> {
+    match value {
+        "caller" => Ok(Mode::Caller),
+        "listener" => Ok(Mode::Listener),
+        _ => Err(UrlError::Mode { value: value.to_owned() }),
+    }
+}
+
+fn latency(value: &str) -> Result<Duration, UrlError> {
+    let ms = value.parse().ok().filter(|ms| (LATENCY_MS_MIN..=LATENCY_MS_MAX).contains(ms));
+    let ms: u32 = ms.ok_or_else(|| UrlError::Latency { value: value.to_owned() })?;
+    Ok(Duration::from_millis(ms.into()))
+}
+
+fn local_paths(value: &str) -> Result<Vec<LocalPath>, UrlError> {
+    let mut paths = Vec::new();
+    for text in value.split(',') {
+        let path = local_path(text)?;
+        if paths.contains(&path) {
+            return Err(UrlError::RepeatedPath { value: text.to_owned() });
+        }
+        paths.push(path);
+    }
+    bounded("path", paths)
+}
+
+fn local_path(text: &str) -> Result<LocalPath, UrlError> {
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    if let Ok(address) = bare.parse::<IpAddr>()
+        && !address.is_unspecified()
+        && !address.is_multicast()
+    {
+        return Ok(LocalPath::Address(address));
+    }
+    let has_name = text.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let fits = (1..=INTERFACE_LEN_MAX).contains(&text.len());
+    let is_plain = !text.contains(|c: char| c == ':' || c == '/' || c.is_whitespace());
+    if !(has_name && fits && is_plain) {
+        return Err(UrlError::LocalPath { value: text.to_owned() });
+    }
+    Ok(LocalPath::Interface(text.to_owned()))
+}
+
+fn peers(value: &str) -> Result<Vec<(String, Option<u16>)>, UrlError> {
+    let peers = value.split(',').map(|text| {
+        // An IPv6 address alone needs no brackets: no port follows.
+        if text.parse::<IpAddr>().is_ok() {
+            return Ok((text.to_owned(), None));
+        }
+        let (host, port) = host_and_port(text, Place::Peer)?;
+        if host.is_empty() {
+            return Err(UrlError::Host { place: Place::Peer, text: text.to_owned() });
+        }
+        Ok((host.to_owned(), port))
+    });
+    bounded("peer", peers.collect::<Result<_, _>>()?)
+}
+
+fn bounded<T>(name: &'static str, values: Vec<T>) -> Result<Vec<T>, UrlError> {
+    let (count, limit) = (values.len(), ADDRESSES_MAX);
+    if count > limit { Err(UrlError::TooMany { name, count, limit }) } else { Ok(values) }
+}
+
+fn stream_id(value: &str) -> Result<String, UrlError> {
+    let len = value.len();
+    if len > STREAM_ID_MAX { Err(UrlError::StreamIdLength { len }) } else { Ok(value.to_owned()) }
+}
+
+fn program(value: &str) -> Result<u16, UrlError> {
+    let number = value.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| UrlError::Program { value: value.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(url: &str) -> Result<SessionUrl, UrlError> {
+        url.parse()
+    }
+
+    fn words(url: &str) -> String {
+        parse(url).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_listener_needs_a_port_only() {
+        let url = parse("anabranch://:9000").unwrap();
+        assert_eq!((url.mode, url.host, url.port), (Mode::Listener, None, 9000));
+        assert_eq!(url.latency, LATENCY_DEFAULT);
+        let url = parse("anabranch://[::1]:9000?mode=listener&latency=50").unwrap();
+        assert_eq!((url.mode, url.host.as_deref()), (Mode::Listener, Some("::1")));
+        assert_eq!(url.latency, Duration::from_millis(50));
+    }
+
+    #[test]
+    fn a_caller_names_its_paths_and_its_peers() {
+        let url = parse(
+            "anabranch://studio.example:9000?path=192.0.2.5,wwan0,2001:db8::5&\
+             peer=198.51.100.9,[2001:db8::9]:9001,2001:db8::8&streamid=cam%201&program=3",
+        )
+        .unwrap();
+        let address = |text: &str| LocalPath::Address(text.parse().unwrap());
+        assert_eq!(url.mode, Mode::Caller);
+        let interface = LocalPath::Interface("wwan0".to_owned());
+        assert_eq!(url.paths, [address("192.0.2.5"), interface, address("2001:db8::5")]);
+        let peer = |host: &str, port| HostPort { host: host.to_owned(), port };
+        assert_eq!(
+            url.peers,
+            [peer("198.51.100.9", 9000), peer("2001:db8::9", 9001), peer("2001:db8::8", 9000)]
+        );
+        assert_eq!((url.stream_id.as_deref(), url.program), (Some("cam 1"), Some(3)));
+    }
+
+    #[test]
+    fn options_of_later_versions_are_refused_with_what_to_do() {
+        for name in ["passphrase", "bond", "fec", "maxbw"] {
+            let error = words(&format!("anabranch://h:1?{name}=x"));
+            assert!(error.contains("is not supported yet: "), "{error}");
+            assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn senseless_urls_are_refused_with_what_would_be_right() {
+        let expected = [
+            ("srt://h:1", "it must begin with anabranch://"),
+            ("anabranch:h:1", "it must begin with anabranch://"),
+            ("anabranch://h", "has no port: write HOST:PORT"),
+            ("anabranch://h:0", "port \"0\" does not exist: give 1 to 65535"),
+            ("anabranch://h:70000", "give 1 to 65535"),
+            ("anabranch://2001:db8::1:9000", "write IPv6 addresses as [2001:db8::1]:9000"),
+            ("anabranch://[192.0.2.1]:9", "write IPv6 addresses as"),
+            ("anabranch://a b:9", "is not a host"),
+            ("anabranch://h:1/live", "\"/live\" after the port means nothing"),
+            ("anabranch://:1?mode=caller", "needs a host to call"),
+            ("anabranch://h:1?mode=listener", "\"h\" is a name, give an address"),
+            ("anabranch://:1?peer=192.0.2.1", "peer= is for callers"),
+            ("anabranch://192.0.2.1:1?mode=listener&path=192.0.2.1", "leave the host empty"),
+            ("anabranch://h:1?mode=both", "give caller or listener"),
+            ("anabranch://h:1?latency=5", "milliseconds from 20 to 60000"),
+            ("anabranch://h:1?latency=0.2", "milliseconds from 20 to 60000"),
+            ("anabranch://h:1?latency=", "option latency has no value"),
+            ("anabranch://h:1?latency", "option latency has no value"),
+            ("anabranch://h:1?latency=50&latency=60", "option latency= is given twice"),
+            ("anabranch://h:1?lag=50", "there are mode, latency, path"),
+            ("anabranch://h:1?path=10.0.0.1,10.0.0.1", "path=10.0.0.1 is given twice"),
+            ("anabranch://h:1?path=10.0.0.1:99", "neither an address nor an interface"),
+            ("anabranch://h:1?path=0.0.0.0", "neither an address nor an interface"),
+            ("anabranch://h:1?path=a,b,c,d,e,f,g,h,i", "has 9 values: give at most 8"),
+            ("anabranch://h:1?peer=:5", "peer \":5\" is not a host"),
+            ("anabranch://h:1?program=0", "give 1 to 65535"),
+            ("anabranch://h:1?streamid=%zz", "write % as %25"),
+            ("anabranch://h:1?streamid=%ff", "in UTF-8"),
+        ];
+        for (url, part) in expected {
+            let error = words(url);
+            assert!(error.contains(part), "{url}: {error}");
+        }
+        let long = "x".repeat(STREAM_ID_MAX + 1);
+        let error = words(&format!("anabranch://h:1?streamid={long}"));
+        assert_eq!(error, "streamid= has 513 bytes: give at most 512");
+    }
+}
