@@ -12,9 +12,10 @@ use crate::packages::{fuzz_targets, target_roots};
 #[test]
 fn every_rust_file_belongs_to_a_target() {
     let mut reached = BTreeSet::new();
-    for root in target_roots().into_iter().chain(fuzz_targets()) {
-        let folder = root.parent().unwrap().to_owned();
-        follow(&root, &folder, &mut reached);
+    let fuzz_library = root().join("fuzz/src/lib.rs");
+    for main in target_roots().into_iter().chain(fuzz_targets()).chain([fuzz_library]) {
+        let folder = main.parent().unwrap().to_owned();
+        follow(&main, &folder, &mut reached);
     }
     let sources = paths().into_iter().filter(|path| path.ends_with(".rs"));
     let dead = sources.filter(|path| !reached.contains(&root().join(path)));
