@@ -5,4 +5,6 @@
 
 #![forbid(unsafe_code)]
 
+pub mod clip;
+pub mod media;
 pub mod wire;

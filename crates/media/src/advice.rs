@@ -1,10 +1,10 @@
 //! [`advise_latency`]: which latency a measured link needs.
 //!
-//! The model: every packet is lost with probability `p`, whatever happened to others. A loss is seen
-//! when the packets after it are acknowledged, a quarter of the round trip later than need be
+//! The model: every packet is lost with probability `p`, whatever happened to others. A loss is
+//! seen when the packets after it are acknowledged, a quarter of the round trip later than need be
 //! because reordering is waited for (RFC 8985 section 6.2: the window starts at a quarter of the
-//! smallest RTT), and repeated at once; the repetition arrives a round trip after what was lost would
-//! have. Each round thus costs
+//! smallest RTT), and repeated at once; the repetition arrives a round trip after what was lost
+//! would have. Each round thus costs
 //!
 //! ```text
 //! round = RTT + RTT / 4 + 10 ms (spacing of the packets that reveal the loss, timers)
@@ -16,9 +16,9 @@
 //! latency = 5 ms (packetizer) + 4 * RTT variation (queues on the way) + n * round
 //! ```
 //!
-//! with the smallest `n` that leaves at most the loss asked for. Losses in bursts longer than a round
-//! break the model: they need the length of the burst on top. So does a repetition that waits behind
-//! a queue because the link is full.
+//! with the smallest `n` that leaves at most the loss asked for. Losses in bursts longer than a
+//! round break the model: they need the length of the burst on top. So does a repetition that waits
+//! behind a queue because the link is full.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! [`Packetizer`]: transport stream packets in, [`Piece`]s out, no later than [`HOLD`] after.
 //!
-//! Packets of one track and one access unit share pieces, so that a lost piece hits one frame of one
-//! track. A piece leaves when its access unit is known to end, when it is full, or when its first
-//! packet was held for [`HOLD`]: a picture that takes 40 ms to arrive leaves in eight pieces, not
-//! 40 ms late. What a picture is worth is found out from its first packets, see
+//! Packets of one track and one access unit share pieces, so that a lost piece hits one frame of
+//! one track. A piece leaves when its access unit is known to end, when it is full, or when its
+//! first packet was held for [`HOLD`]: a picture that takes 40 ms to arrive leaves in eight pieces,
+//! not 40 ms late. What a picture is worth is found out from its first packets, see
 //! [`Classifier`](crate::codec::Classifier).
 
 mod notice;
@@ -54,6 +54,8 @@ pub struct Packetizer {
     tables: Tables,
     table_changes: u64,
     tracks: BTreeMap<(Pid, Lane), TrackState>,
+    /// Nothing is held until before this.
+    next_due: Time,
     pieces: VecDeque<Piece>,
     notices: VecDeque<Notice>,
     stats: PacketizerStats,
@@ -70,14 +72,15 @@ impl Packetizer {
             tables: Tables::default(),
             table_changes: 0,
             tracks: BTreeMap::new(),
+            next_due: Time::MAX,
             pieces: VecDeque::new(),
             notices: VecDeque::new(),
             stats: PacketizerStats::default(),
         }
     }
 
-    /// Takes the next packet of the source, which came (or, read from a file, is due) at `at`. Times
-    /// must not fall.
+    /// Takes the next packet of the source, which came (or, read from a file, is due) at `at`.
+    /// Times must not fall.
     ///
     /// Invalidates the answers of all polls; drain [`Packetizer::poll_piece`] after it.
     pub fn handle_packet(&mut self, at: Time, packet: &Packet) {
@@ -93,22 +96,29 @@ impl Packetizer {
         }
         let pid = packet.pid();
         let lane = Lane::of(packet);
-        let flow = flow(lane, self.tables.role(pid));
-        let track = self.tracks.entry((pid, lane)).or_insert_with(|| TrackState::new(pid, flow));
+        let track = self
+            .tracks
+            .entry((pid, lane))
+            .or_insert_with(|| TrackState::new(pid, flow(lane, self.tables.role(pid))));
         self.stats.continuity_errors += u64::from(track.is_continuity_error(packet));
         let first_time = track.notice(packet, self.tables.are_complete());
         self.notices.extend(first_time);
         let mut out =
             Output { session: self.session, pieces: &mut self.pieces, stats: &mut self.stats };
         track.handle_packet(position, at, packet, &mut out);
+        self.next_due = track.held_until().map_or(self.next_due, |due| due.min(self.next_due));
     }
 
     /// Lets go of what was held long enough. Harmless at any time.
     ///
     /// Invalidates the answers of all polls.
     pub fn handle_timeout(&mut self, now: Time) {
-        let due = |at: Time| at <= now;
-        self.flush_where(|track| track.held_until().is_some_and(due));
+        if now < self.next_due {
+            return;
+        }
+        self.flush_where(|track| track.held_until().is_some_and(|due| due <= now));
+        let held = self.tracks.values().filter_map(TrackState::held_until);
+        self.next_due = held.min().unwrap_or(Time::MAX);
     }
 
     /// The source has ended: lets go of everything.

@@ -16,8 +16,8 @@
 //!    the offset jumps to the target. Losing its share for a minute would be worse.
 //!
 //! Clocks that drift apart by `d` make the offset lag by `d * TIME_CONSTANT`, and by up to
-//! `d * WINDOW` more when the differences grow: 2.8 ms at 200 ppm, without a jump. A path of another
-//! length costs a change of speed by 1 % for a while: no decoder's clock loses its lock.
+//! `d * WINDOW` more when the differences grow: 2.8 ms at 200 ppm, without a jump. A path of
+//! another length costs a change of speed by 1 % for a while: no decoder's clock loses its lock.
 
 use std::time::Duration;
 
@@ -66,6 +66,7 @@ pub struct PlayoutClock {
     origin: Option<Offset>,
     slewed: f64,
     advanced: Time,
+    target: Option<Offset>,
     is_settled: bool,
     out_of_reach_since: Option<Time>,
     waits: u64,
@@ -79,6 +80,7 @@ impl PlayoutClock {
             origin: None,
             slewed: 0.0,
             advanced: Time::ZERO,
+            target: None,
             is_settled: false,
             out_of_reach_since: None,
             waits: 0,
@@ -133,14 +135,18 @@ impl PlayoutClock {
             self.origin = Some(difference);
             self.advanced = now;
         }
+        self.target = self.slowest_in_use(now);
         self.advance(now);
     }
 
     /// Lets the offset follow up to `now`.
     pub(super) fn advance(&mut self, now: Time) {
         let elapsed = (now - self.advanced).as_secs_f64();
+        if bucket_number(now) > bucket_number(self.advanced) {
+            self.target = self.slowest_in_use(now);
+        }
         self.advanced = self.advanced.max(now);
-        let Some(target) = self.target(now) else { return };
+        let Some(target) = self.target else { return };
         let origin = self.origin.unwrap_or_default();
         let distance = target.saturating_sub(origin) as f64 - self.slewed;
         if !self.is_settled || self.is_out_of_reach(now, distance) {
@@ -186,7 +192,7 @@ impl PlayoutClock {
         &mut self.paths[index]
     }
 
-    fn target(&mut self, now: Time) -> Option<Offset> {
+    fn slowest_in_use(&mut self, now: Time) -> Option<Offset> {
         self.paths.retain_mut(|path| path.forget_old(now));
         let total: u64 = self.paths.iter().map(PathDelay::count).sum();
         let least = (total as f64 * MIN_SHARE).max(1.0);

@@ -69,33 +69,16 @@ impl Framer {
     pub fn push(&mut self, bytes: &[u8], mut sink: impl FnMut(Packet)) -> Result<(), NotMpegTs> {
         let room = HEAD_LEN.saturating_sub(self.head.len());
         self.head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
-        self.pending.extend_from_slice(bytes);
-        let mut used = 0;
-        while let Some(rest) = self.pending.get(used..) {
-            let step = if self.locked { next_packet(rest) } else { hunt(rest, self.sync_run()) };
-            match step {
-                Step::Packet(packet) => {
-                    self.stats.packets += 1;
-                    used += PACKET_LEN;
-                    sink(packet);
-                }
-                Step::Found { skip } => {
-                    self.stats.skipped_bytes += skip as u64;
-                    used += skip;
-                    self.locked = true;
-                }
-                Step::Lost => {
-                    self.stats.sync_losses += 1;
-                    self.locked = false;
-                }
-                Step::More { skip } => {
-                    self.stats.skipped_bytes += skip as u64;
-                    used += skip;
-                    break;
-                }
-            }
+        let mut pending = std::mem::take(&mut self.pending);
+        if pending.is_empty() {
+            let used = self.scan(bytes, &mut sink);
+            pending.extend_from_slice(bytes.get(used..).unwrap_or_default());
+        } else {
+            pending.extend_from_slice(bytes);
+            let used = self.scan(&pending, &mut sink);
+            pending.drain(..used);
         }
-        self.pending.drain(..used);
+        self.pending = pending;
         if self.stats.packets == 0 && self.stats.skipped_bytes >= PROBE_LIMIT {
             return Err(self.not_mpeg_ts());
         }
@@ -109,17 +92,46 @@ impl Framer {
     /// There was no packet at all.
     pub fn finish(&mut self, mut sink: impl FnMut(Packet)) -> Result<(), NotMpegTs> {
         // Too few packets for a run of sync bytes: at the end these few must do.
-        let mut rest = self.pending.as_slice();
-        while let Some((first, after)) = rest.split_first_chunk::<PACKET_LEN>() {
-            let Some(packet) = Packet::new(*first) else { break };
+        let pending = std::mem::take(&mut self.pending);
+        let rest = self.take_packets(&pending, &mut sink);
+        self.stats.skipped_bytes += rest.len() as u64;
+        self.locked = false;
+        if self.stats.packets == 0 { Err(self.not_mpeg_ts()) } else { Ok(()) }
+    }
+
+    /// Gives all packets to `sink`; returns how many bytes need not be seen again.
+    fn scan(&mut self, bytes: &[u8], sink: &mut impl FnMut(Packet)) -> usize {
+        let mut rest = bytes;
+        loop {
+            if self.locked {
+                rest = self.take_packets(rest, sink);
+                if rest.len() < PACKET_LEN {
+                    break;
+                }
+                self.stats.sync_losses += 1;
+            }
+            let (skip, found) = hunt(rest, self.sync_run());
+            self.stats.skipped_bytes += skip as u64;
+            rest = rest.get(skip..).unwrap_or_default();
+            self.locked = found;
+            if !found {
+                break;
+            }
+        }
+        bytes.len() - rest.len()
+    }
+
+    /// Takes packets as long as each begins where the last one ended; returns what follows them.
+    fn take_packets<'a>(&mut self, bytes: &'a [u8], sink: &mut impl FnMut(Packet)) -> &'a [u8] {
+        let mut rest = bytes;
+        while let Some((first, after)) = rest.split_first_chunk::<PACKET_LEN>()
+            && let Some(packet) = Packet::new(*first)
+        {
             self.stats.packets += 1;
             sink(packet);
             rest = after;
         }
-        self.stats.skipped_bytes += rest.len() as u64;
-        self.pending.clear();
-        self.locked = false;
-        if self.stats.packets == 0 { Err(self.not_mpeg_ts()) } else { Ok(()) }
+        rest
     }
 
     const fn sync_run(&self) -> usize {
@@ -131,32 +143,19 @@ impl Framer {
     }
 }
 
-enum Step {
-    Packet(Packet),
-    Found { skip: usize },
-    Lost,
-    More { skip: usize },
-}
-
-fn next_packet(rest: &[u8]) -> Step {
-    let Some((first, _)) = rest.split_first_chunk::<PACKET_LEN>() else {
-        return Step::More { skip: 0 };
-    };
-    Packet::new(*first).map_or(Step::Lost, Step::Packet)
-}
-
-/// Looks for `sync_run` sync bytes, each a packet after the one before.
-fn hunt(rest: &[u8], sync_run: usize) -> Step {
+/// Looks for `sync_run` sync bytes, each a packet after the one before: how many bytes to skip, and
+/// whether they were found there. If not, they may still come there.
+fn hunt(rest: &[u8], sync_run: usize) -> (usize, bool) {
     for (at, _) in rest.iter().enumerate().filter(|(_, byte)| **byte == SYNC_BYTE) {
         let mut run = (0..sync_run).map(|i| rest.get(at + i * PACKET_LEN));
         if run.clone().all(|byte| byte == Some(&SYNC_BYTE)) {
-            return Step::Found { skip: at };
+            return (at, true);
         }
         if run.all(|byte| byte.is_none_or(|byte| *byte == SYNC_BYTE)) {
-            return Step::More { skip: at };
+            return (at, false);
         }
     }
-    Step::More { skip: rest.len() }
+    (rest.len(), false)
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! MPEG transport streams (ISO/IEC 13818-1), as far as their transport needs it.
 //!
-//! A [`Reader`] finds the packets, of all programs or of one; [`Tables`] says what each PID is for; a
-//! [`Pacer`] gives the packets of a file their times, and a [`PcrMeter`] says how well they are kept.
+//! A [`Reader`] finds the packets, of all programs or of one; [`Tables`] says what each PID is for;
+//! a [`Pacer`] gives the packets of a file their times, and a [`PcrMeter`] says how well they are
+//! kept.
 //! The parsers here are ours because the crates that read transport streams demand whole, undamaged
-//! ones, or hide the packets from who must pass every byte on; tests compare them with one of those.
+//! ones, or hide the packets from one who must pass every byte on; tests compare them with one of
+//! those.
 
 mod framer;
 mod pacer;

@@ -21,9 +21,9 @@ const STEP_MAX: Duration = Duration::from_secs(1);
 
 /// Compares each PCR with the time at which its packet passes.
 ///
-/// Measured is the overall jitter of ETSI TR 101 290: the distance of each passing time from where a
-/// second-order loop, which follows slow drift, expects it. Of a stream of several programs, the first
-/// clock that comes is measured.
+/// Measured is the overall jitter of ETSI TR 101 290: the distance of each passing time from where
+/// a second-order loop, which follows slow drift, expects it. Of a stream of several programs, the
+/// first clock that comes is measured.
 #[derive(Debug, Default)]
 pub struct PcrMeter {
     pid: Option<Pid>,

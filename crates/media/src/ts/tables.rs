@@ -108,7 +108,8 @@ impl Tables {
         self.damaged_sections
     }
 
-    /// Grows each time that a table says something new: answers of [`Tables::role`] may differ then.
+    /// Grows each time that a table says something new: answers of [`Tables::role`] may differ
+    /// then.
     #[must_use]
     pub const fn changes(&self) -> u64 {
         self.changes

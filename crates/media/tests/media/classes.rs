@@ -156,27 +156,34 @@ fn layers_of_a_scalable_stream_are_units_of_their_own() {
     assert!(bytes[&Layer(2)] > bytes[&Layer::BASE], "{bytes:?}");
 }
 
+/// Intra, dependency, quality and temporal layer of each slice.
+type Slice = (bool, u8, u8, u8);
+
 #[test]
-fn nal_units_of_a_scalable_stream_agree_with_its_encoder() {
+fn nal_units_of_a_scalable_stream_agree_with_their_encoder() {
     let stream = fixture("svc_layers.264");
-    let mut slices = Vec::new();
+    let mut slices: Vec<Slice> = Vec::new();
+    let mut prefix = None;
     for unit in nal::units(&stream) {
         let header = NalHeader::parse(unit).unwrap();
-        match header.nal_unit_type {
-            t::SLICE | t::IDR_SLICE => slices.push((0, 0)),
-            t::SLICE_EXTENSION => {
-                let svc = header.svc.unwrap();
-                slices.push((svc.dependency_id, svc.quality_id));
+        let svc = match header.nal_unit_type {
+            t::PREFIX => {
+                prefix = header.svc;
+                continue;
             }
-            _ => {}
-        }
+            t::SLICE | t::IDR_SLICE => prefix.unwrap(),
+            t::SLICE_EXTENSION => header.svc.unwrap(),
+            _ => continue,
+        };
+        slices.push((svc.idr, svc.dependency_id, svc.quality_id, svc.temporal_id));
     }
     let table = String::from_utf8(fixture("svc_layers.csv")).unwrap();
     let rows = table.lines().skip(1).map(|line| {
         let fields: Vec<&str> = line.split(',').collect();
-        (fields[3].parse().unwrap(), fields[4].parse().unwrap())
+        let layer = |i: usize| fields[i].parse().unwrap();
+        (fields[2].starts_with('I'), layer(3), layer(4), layer(5))
     });
-    assert_eq!(slices, rows.collect::<Vec<(u8, u8)>>());
+    assert_eq!(slices, rows.collect::<Vec<Slice>>());
 }
 
 #[test]
