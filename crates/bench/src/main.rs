@@ -7,6 +7,7 @@
 //! else the machine does adds little; compare the ratios, not figures of different machines.
 
 mod cpu;
+mod driven;
 mod entrants;
 mod memory;
 mod quic;
@@ -50,6 +51,9 @@ struct Arguments {
     /// least two messages.
     #[arg(long, default_value_t = 128)]
     ahead: u64,
+    /// Packets in flight on our stack, whatever is lost, instead of congestion control.
+    #[arg(long)]
+    flight: Option<u32>,
     /// Only what has this in its name.
     #[arg(long, default_value = "")]
     only: String,
@@ -144,6 +148,7 @@ fn contest(medium: Medium, only: &str) -> Vec<(String, Measure)> {
         contest.push((entrant.name.to_owned(), measure));
     }
     if let Medium::Udp = medium {
+        contest.insert(0, ("anabranch, GSO".to_owned(), Box::new(driven::measure)));
         let quic = |gso| -> Measure { Box::new(move |workload, _| quic::measure(workload, gso)) };
         contest.push(("quinn".to_owned(), quic(true)));
         contest.push(("quinn, no GSO".to_owned(), quic(false)));
@@ -163,6 +168,7 @@ impl Arguments {
             config: Config {
                 mtu: self.mtu,
                 receive_window: self.window * 1024,
+                fixed_window: self.flight.map(|packets| packets * u32::from(self.mtu)),
                 ..Config::default()
             },
         }

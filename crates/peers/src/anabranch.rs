@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::{
-    Association, AssociationConfig, AssociationId, CloseReason, Endpoint, EndpointConfig,
-    OutgoingMessage, Reliability as Policy,
+    Association, AssociationConfig, AssociationId, CloseReason, CongestionControl, Endpoint,
+    EndpointConfig, OutgoingMessage, Reliability as Policy,
 };
 use anabranch_wire::{Ppid, StreamId};
 use bytes::Bytes;
@@ -84,6 +84,11 @@ fn association_config(config: &Config) -> AssociationConfig {
         rto_initial: config.rto_initial,
         rto_min: config.rto_min,
         rto_max: config.rto_max,
+        congestion_control: match config.fixed_window {
+            Some(window) => CongestionControl::Fixed { window: window as usize },
+            None => CongestionControl::default(),
+        },
+        max_burst: if config.fixed_window.is_some() { None } else { Some(4) },
         outbound_streams: 1_024,
         inbound_streams_max: 1_024,
         ..AssociationConfig::default()

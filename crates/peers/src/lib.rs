@@ -136,6 +136,9 @@ pub struct Config {
     pub mtu: u16,
     /// Bytes of received data kept until they are read; announced as a_rwnd. Default: 1 MiB.
     pub receive_window: u32,
+    /// Bytes in flight whatever is lost, instead of congestion control. Default: none. Heeded by
+    /// ours alone.
+    pub fixed_window: Option<u32>,
     /// The largest message in bytes, either way. Default: 256 KiB.
     pub max_message_size: u32,
     /// The retransmission timeout's first value. Default: 1 s (RFC 9260 section 16). rtc-sctp
@@ -154,6 +157,7 @@ impl Default for Config {
             path: FourTuple::new(local, remote),
             port: 5000,
             mtu: 1191,
+            fixed_window: None,
             receive_window: 1024 * 1024,
             max_message_size: 256 * 1024,
             rto_initial: Duration::from_secs(1),

@@ -60,7 +60,9 @@ mod stats;
 
 pub use association::Association;
 pub use config::{AssociationConfig, EndpointConfig};
-pub use congestion::{Ack, CongestionControl, CongestionController, ControllerMetrics, Rfc9260};
+pub use congestion::{
+    Ack, CongestionControl, CongestionController, ControllerMetrics, FixedWindow, Rfc9260,
+};
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{ConnectError, SendError};
 pub use event::{CloseReason, Event, TraceEvent, TraceKind};

@@ -48,7 +48,7 @@ impl Association {
             receiver.acknowledge_only(data);
             return self.report_invalid_stream(path, data);
         }
-        match receiver.on_data(now, data) {
+        match receiver.on_data(now, path, data) {
             DataOutcome::Handled => {}
             DataOutcome::MessageTooLarge => {
                 let limit = self.config.message_size_max;

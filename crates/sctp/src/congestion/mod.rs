@@ -1,5 +1,6 @@
 //! Congestion control: one controller per path, behind a trait.
 
+mod fixed;
 mod rfc9260;
 
 use std::fmt::Debug;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 
+pub use fixed::FixedWindow;
 pub use rfc9260::Rfc9260;
 
 /// Decides how much data may be in flight on one path.
@@ -72,6 +74,11 @@ pub enum CongestionControl {
     /// RFC 9260 section 7: slow start, congestion avoidance, halving on loss.
     #[default]
     Rfc9260,
+    /// A window that losses do not touch: see [`FixedWindow`].
+    Fixed {
+        /// Bytes that may be in flight.
+        window: usize,
+    },
 }
 
 impl CongestionControl {
@@ -80,6 +87,7 @@ impl CongestionControl {
     pub(crate) fn build(self, pmdcs: usize) -> Box<dyn CongestionController> {
         match self {
             Self::Rfc9260 => Box::new(Rfc9260::new(pmdcs)),
+            Self::Fixed { window } => Box::new(FixedWindow::new(window)),
         }
     }
 }

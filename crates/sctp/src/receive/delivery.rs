@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::RECORD_OVERHEAD;
 use super::reassembly::Complete;
+use crate::path::PathId;
 use crate::sequence::extend_ssn;
 
 /// A message from the peer.
@@ -26,6 +27,19 @@ pub struct IncomingMessage {
     pub payload: Bytes,
     /// When its last missing piece arrived.
     pub completed_at: Time,
+    /// On which path that piece arrived.
+    pub path: PathId,
+    /// Whether data sent after that piece arrived before it: it was sent again or overtaken, and
+    /// says nothing about how long its path takes.
+    pub fills_gap: bool,
+}
+
+/// How the last missing piece of a message arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Completion {
+    pub(super) at: Time,
+    pub(super) path: PathId,
+    pub(super) fills_gap: bool,
 }
 
 /// Messages ready for the user, and those that wait for an earlier one of their stream.
@@ -65,7 +79,7 @@ impl DeliveryQueue {
     /// RFC 9260 section 6.6: "Within a stream, an endpoint MUST deliver DATA chunks received with
     /// the U flag set to 0 to the upper layer according to the order of their Stream Sequence
     /// Number."
-    pub(super) fn push(&mut self, now: Time, complete: Complete) {
+    pub(super) fn push(&mut self, completion: Completion, complete: Complete) {
         self.held += complete.payload.len() + RECORD_OVERHEAD;
         let message = IncomingMessage {
             stream: complete.stream,
@@ -73,7 +87,9 @@ impl DeliveryQueue {
             ordered: !complete.unordered,
             ssn: complete.ssn,
             payload: Bytes::from(complete.payload),
-            completed_at: now,
+            completed_at: completion.at,
+            path: completion.path,
+            fills_gap: completion.fills_gap,
         };
         if complete.unordered {
             self.ready.push_back(message);
@@ -137,6 +153,8 @@ impl InStream {
 mod tests {
     use super::*;
 
+    const COMPLETION: Completion = Completion { at: Time::ZERO, path: PathId(0), fills_gap: false };
+
     fn message(stream: u16, ssn: u16, unordered: bool) -> Complete {
         let (stream, ssn) = (StreamId(stream), Ssn(ssn));
         Complete { stream, ssn, ppid: Ppid(0), unordered, payload: vec![0; 10] }
@@ -152,11 +170,11 @@ mod tests {
     fn a_stream_waits_for_its_own_gap_only() {
         let mut queue = DeliveryQueue::new(8);
         for (stream, ssn) in [(1, 1), (2, 0), (1, 2)] {
-            queue.push(Time::ZERO, message(stream, ssn, false));
+            queue.push(COMPLETION, message(stream, ssn, false));
         }
-        queue.push(Time::ZERO, message(1, 0, true));
+        queue.push(COMPLETION, message(1, 0, true));
         assert_eq!(drain(&mut queue), [(2, 0), (1, 0)], "stream 2, and the unordered message");
-        queue.push(Time::ZERO, message(1, 0, false));
+        queue.push(COMPLETION, message(1, 0, false));
         assert_eq!(drain(&mut queue), [(1, 0), (1, 1), (1, 2)]);
         assert_eq!(queue.held(), 0);
     }
@@ -165,12 +183,12 @@ mod tests {
     fn skipping_delivers_what_was_stranded_in_order() {
         let mut queue = DeliveryQueue::new(8);
         for ssn in [1, 3, 4] {
-            queue.push(Time::ZERO, message(1, ssn, false));
+            queue.push(COMPLETION, message(1, ssn, false));
         }
         queue.skip(StreamId(1), Ssn(2));
         assert_eq!(drain(&mut queue), [(1, 1), (1, 3), (1, 4)]);
         queue.skip(StreamId(1), Ssn(0));
-        queue.push(Time::ZERO, message(1, 5, false));
+        queue.push(COMPLETION, message(1, 5, false));
         assert_eq!(drain(&mut queue), [(1, 5)], "an old skip changes nothing");
     }
 
@@ -178,7 +196,7 @@ mod tests {
     fn sequence_numbers_wrap() {
         let mut queue = DeliveryQueue::new(1);
         for step in 0..70_000_u32 {
-            queue.push(Time::ZERO, message(0, step as u16, false));
+            queue.push(COMPLETION, message(0, step as u16, false));
             assert_eq!(drain(&mut queue).len(), 1, "message {step}");
         }
     }
@@ -187,7 +205,7 @@ mod tests {
     fn what_comes_after_its_turn_is_dropped_and_not_held() {
         let mut queue = DeliveryQueue::new(1);
         queue.skip(StreamId(0), Ssn(4));
-        queue.push(Time::ZERO, message(0, 3, false));
+        queue.push(COMPLETION, message(0, 3, false));
         assert_eq!((drain(&mut queue).len(), queue.held()), (0, 0));
     }
 }

@@ -7,8 +7,10 @@ mod tracker;
 use anabranch_sansio::Time;
 use anabranch_wire::{Data, ForwardTsn, Tsn};
 
+use crate::path::PathId;
 use crate::sequence::{extend, first_sequence};
 
+use delivery::Completion;
 pub(crate) use delivery::DeliveryQueue;
 pub use delivery::IncomingMessage;
 use reassembly::Reassembly;
@@ -71,9 +73,9 @@ impl Receiver {
     }
 
     /// Takes a DATA chunk of a valid stream.
-    pub(crate) fn on_data(&mut self, now: Time, data: &Data<'_>) -> DataOutcome {
+    pub(crate) fn on_data(&mut self, now: Time, path: PathId, data: &Data<'_>) -> DataOutcome {
         let sequence = extend(self.tracker.cumulative(), data.tsn);
-        match self.tracker.classify(sequence) {
+        let fills_gap = match self.tracker.classify(sequence) {
             Arrival::Duplicate => {
                 self.stats.duplicates += 1;
                 self.tracker.note_duplicate(data.tsn);
@@ -94,15 +96,16 @@ impl Receiver {
                     self.tracker.note_refused();
                     return DataOutcome::Handled;
                 }
+                fills_gap
             }
-        }
+        };
         match self.reassembly.insert(sequence, data, self.message_size_max) {
             Ok(complete) => {
                 self.tracker.record(sequence, data.immediate);
                 if let Some(message) = complete {
                     self.stats.messages += 1;
                     self.stats.bytes += message.payload.len() as u64;
-                    self.delivery.push(now, message);
+                    self.delivery.push(Completion { at: now, path, fills_gap }, message);
                 }
                 DataOutcome::Handled
             }
@@ -171,5 +174,44 @@ impl Receiver {
     /// Whether the stream is one that the peer may use.
     pub(crate) fn is_valid_stream(&self, stream: u16) -> bool {
         stream < self.delivery.stream_count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_wire::{Ppid, Ssn, StreamId};
+
+    use super::*;
+
+    fn fragment(tsn: u32, ends: (bool, bool)) -> Data<'static> {
+        Data {
+            tsn: Tsn(tsn),
+            stream: StreamId(0),
+            ssn: Ssn(0),
+            ppid: Ppid(0),
+            unordered: true,
+            beginning: ends.0,
+            ending: ends.1,
+            immediate: false,
+            payload: b"media",
+        }
+    }
+
+    #[test]
+    fn a_message_tells_the_path_of_its_last_piece_and_whether_later_data_overtook_it() {
+        let mut receiver = Receiver::new(Tsn(1), 1, 1 << 16, 1 << 10);
+        let arrivals = [
+            (1, (true, true), PathId(0)),
+            (3, (false, true), PathId(0)),
+            (2, (true, false), PathId(1)),
+        ];
+        for (tsn, ends, path) in arrivals {
+            let outcome = receiver.on_data(Time::ZERO, path, &fragment(tsn, ends));
+            assert_eq!(outcome, DataOutcome::Handled);
+        }
+        let told: Vec<_> = std::iter::from_fn(|| receiver.pop())
+            .map(|message| (message.path, message.fills_gap))
+            .collect();
+        assert_eq!(told, [(PathId(0), false), (PathId(1), true)]);
     }
 }

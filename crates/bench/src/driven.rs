@@ -1,0 +1,163 @@
+//! Our stack as its users run it: on tokio, with segmentation offload, each end in a thread of its
+//! own.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use anabranch_driver::{BindConfig, Driver, Handle, SocketSet};
+use anabranch_sansio::{FourTuple, Rng};
+use anabranch_sctp::{
+    AssociationConfig, AssociationId, CongestionControl, Endpoint, EndpointConfig, Event,
+    OutgoingMessage, SendError,
+};
+use anabranch_wire::StreamId;
+use bytes::Bytes;
+use tokio::runtime;
+
+use crate::udp::SOCKET_BUFFER_BYTES;
+use crate::{Outcome, Workload, cpu};
+
+/// Datagrams per system call: the most that fit into 64 KiB at this packet size, at most 64.
+const SEGMENTS_MAX: usize = 64;
+
+/// What IPv6 and UDP headers take; a path's MTU is counted with them.
+const HEADERS: usize = 48;
+
+/// SCTP's own ports.
+const PORTS: (u16, u16) = (5_000, 5_000);
+
+/// Sends the workload from one end to the other; tells the CPU time of both.
+pub(crate) fn measure(workload: &Workload, seed: u64) -> io::Result<Outcome> {
+    let start = cpu::of_process();
+    let (listening, address) = channel();
+    let (done, is_done) = channel();
+    let job = *workload;
+    let receiver = thread::spawn(move || {
+        on_own_runtime(async move { receive(&job, 2 * seed + 1, &listening, &done).await })
+    });
+    let sent = on_own_runtime(async { send(workload, 2 * seed, &address, &is_done).await });
+    let received = receiver.join().map_err(|_| io::Error::other("the receiver panicked"))?;
+    sent.and(received)?;
+    Ok(Outcome { cpu: cpu::of_process() - start, packets_in_flight: None })
+}
+
+fn on_own_runtime(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+}
+
+fn endpoint(workload: &Workload, seed: u64) -> io::Result<(Handle<Endpoint>, SocketAddr)> {
+    let config = EndpointConfig {
+        accept: true,
+        association: association_config(workload),
+        segments_max: SEGMENTS_MAX,
+        ..EndpointConfig::default()
+    };
+    let mut sockets = SocketSet::new();
+    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let buffers = SOCKET_BUFFER_BYTES;
+    let bind = BindConfig { receive_buffer: buffers, send_buffer: buffers, ..local.into() };
+    let local = sockets.bind(bind).map_err(io::Error::other)?;
+    let endpoint = Endpoint::new(config, Rng::from_u64(seed));
+    Ok((Driver::spawn(endpoint, sockets).map_err(io::Error::other)?, local))
+}
+
+fn association_config(workload: &Workload) -> AssociationConfig {
+    let window = workload.config.receive_window as usize;
+    AssociationConfig {
+        path_mtu: usize::from(workload.config.mtu) + HEADERS,
+        receive_buffer: window,
+        send_buffer: (workload.ahead as usize * (workload.message + 64)).max(window / 4),
+        max_burst: None,
+        congestion_control: match workload.config.fixed_window {
+            Some(window) => CongestionControl::Fixed { window: window as usize },
+            None => CongestionControl::default(),
+        },
+        ..AssociationConfig::default()
+    }
+}
+
+async fn send(
+    workload: &Workload,
+    seed: u64,
+    address: &Receiver<SocketAddr>,
+    is_done: &Receiver<()>,
+) -> io::Result<()> {
+    let (handle, local) = endpoint(workload, seed)?;
+    let remote = address.recv().map_err(io::Error::other)?;
+    let path = [FourTuple::new(local, remote)];
+    let config = association_config(workload);
+    let connect = |endpoint: &mut Endpoint, now| endpoint.connect(now, &path, PORTS, config);
+    let id = handle.with(connect).map_err(io::Error::other)?;
+    let payload = Bytes::from(vec![0x5a; workload.message]);
+    let mut left = workload.messages;
+    while left > 0 {
+        left -= handle.with(|endpoint, now| hand_over(endpoint, now, id, &payload, left))?;
+        if left > 0 {
+            until(&handle, |event| matches!(event, Event::Writable)).await?;
+        }
+    }
+    // The driver works on the runtime's thread, which must not block.
+    while is_done.try_recv().is_err() {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    handle.close();
+    Ok(())
+}
+
+/// Hands over messages until one is refused; returns how many were taken.
+fn hand_over(
+    endpoint: &mut Endpoint,
+    now: anabranch_sansio::Time,
+    id: AssociationId,
+    payload: &Bytes,
+    left: u64,
+) -> io::Result<u64> {
+    let association = endpoint.association_mut(id).ok_or(io::ErrorKind::NotConnected)?;
+    for taken in 0..left {
+        match association.send(now, OutgoingMessage::new(StreamId(0), payload.clone())) {
+            Ok(()) => {}
+            Err(SendError::BufferFull { .. }) => return Ok(taken),
+            Err(error) => return Err(io::Error::other(error)),
+        }
+    }
+    Ok(left)
+}
+
+async fn receive(
+    workload: &Workload,
+    seed: u64,
+    listening: &Sender<SocketAddr>,
+    done: &Sender<()>,
+) -> io::Result<()> {
+    let (handle, local) = endpoint(workload, seed)?;
+    listening.send(local).map_err(io::Error::other)?;
+    let mut received = 0;
+    while received < workload.messages {
+        let id = until(&handle, |event| matches!(event, Event::Readable)).await?;
+        received += handle.with(|endpoint, _| {
+            let association = endpoint.association_mut(id);
+            association.map_or(0, |a| std::iter::from_fn(|| a.receive()).count() as u64)
+        });
+    }
+    done.send(()).map_err(io::Error::other)?;
+    handle.close();
+    Ok(())
+}
+
+/// Waits for an event.
+async fn until(
+    handle: &Handle<Endpoint>,
+    is_it: impl Fn(&Event) -> bool,
+) -> io::Result<AssociationId> {
+    while let Some((id, event)) = handle.next_event().await {
+        if is_it(&event) {
+            return Ok(id);
+        }
+        if let Event::Closed { reason, .. } = event {
+            return Err(io::Error::other(reason.to_string()));
+        }
+    }
+    Err(io::ErrorKind::NotConnected.into())
+}
