@@ -58,17 +58,6 @@ describe('the page looks', () => {
     await visit.page.keyboard.press('?');
     expect(await violations(visit)).toEqual([]);
   });
-
-  it('as a receiver that cannot know everything: dashes, and no controls', async () => {
-    visit = await Visit.start({ asReceiver: true });
-    await visit.morePictures(3);
-    expect(await visit.get('cwnd', visit.path(1)).textContent()).toContain('–');
-    for (const testId of ['cut', 'preset']) {
-      expect(await visit.get(testId).count(), testId).toBe(0);
-    }
-    expect(await visit.get('latency').count()).toBe(0);
-    expect(await visit.get('abandoned').textContent()).toBe('–');
-  });
 });
 
 /** The rules that axe finds broken, each with the elements that break it. */

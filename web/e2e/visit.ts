@@ -1,7 +1,7 @@
 /** One visit to the page, served by the mock server. */
 
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { readClip } from '../mock/clip';
+import { type Clip, readClip } from '../mock/clip';
 import { defaultClip } from '../mock/default-clip';
 import { MockServer, type Options } from '../mock/server';
 import type { PageRequest } from '../src/protocol/requests';
@@ -17,8 +17,11 @@ export class Visit extends PageView {
   readonly server: MockServer;
   readonly #browser: TestBrowser;
 
-  static async start(options: Options = {}, look: BrowserContextOptions = {}): Promise<Visit> {
-    const server = await MockServer.start(readClip(defaultClip()), options);
+  static async start(
+    { clip, ...options }: Options & { readonly clip?: Clip } = {},
+    look: BrowserContextOptions = {},
+  ): Promise<Visit> {
+    const server = await MockServer.start(clip ?? readClip(defaultClip()), options);
     const browser = await openBrowser({ viewport: LAPTOP, ...look });
     const visit = new Visit(server, browser, await browser.context.newPage());
     await visit.page.goto(server.url);

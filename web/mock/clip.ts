@@ -10,6 +10,8 @@ export interface ClipUnit {
   readonly disposable: boolean;
   readonly frame: number;
   readonly ptsUs: number;
+  /** When it is to be decoded, which is when it is sent; at most its presentation time. */
+  readonly dtsUs: number;
   readonly bytes: Uint8Array;
 }
 
@@ -21,7 +23,9 @@ export interface Clip {
   readonly sampleRate: number;
   readonly durationUs: number;
   readonly videoCodec: string;
+  readonly videoFormat: 'vp9' | 'annexb';
   readonly audioCodec: string;
+  readonly audioFormat: 'opus' | 'adts';
   readonly title: string;
   readonly attribution: string;
   readonly url: string;
@@ -60,7 +64,9 @@ export function readClip(path: string): Clip {
     sampleRate,
     durationUs,
     videoCodec,
+    videoFormat: 'vp9',
     audioCodec,
+    audioFormat: 'opus',
     title,
     attribution,
     url,
@@ -85,6 +91,7 @@ function readUnit(reader: Reader): ClipUnit {
     disposable: kind === CLASS.disposable,
     frame,
     ptsUs,
+    dtsUs: ptsUs,
     bytes: reader.bytes(reader.number(4)),
   };
 }

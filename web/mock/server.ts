@@ -16,7 +16,6 @@ const TOKEN = 'mock';
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
 const TICK_MS = 10;
 const STATS_MS = 200;
-const SOUND_FRAMES_PER_S = 50;
 
 const HEADERS = {
   'content-security-policy': [
@@ -197,7 +196,7 @@ export class MockServer {
         this.#loop += 1;
         continue;
       }
-      const atMs = 1000 + (this.#loop * this.#clip.durationUs + unit.ptsUs) / 1000;
+      const atMs = 1000 + (this.#loop * this.#clip.durationUs + unit.dtsUs) / 1000;
       if (atMs > now) {
         return;
       }
@@ -232,15 +231,17 @@ export class MockServer {
   }
 
   #encode({ dueMs, unit, loop, fate }: Waiting, last: boolean): Uint8Array {
-    const framesPerS = unit.track === 'video' ? this.#clip.fps : SOUND_FRAMES_PER_S;
+    const round = this.#clip.units.filter(
+      ({ track, layer }) => track === unit.track && layer === 0,
+    );
     const spoilt = this.spoil && unit.track === 'video';
     return encodeMediaUnit({
       ...unit,
       discontinuity: this.#takeBreak(unit),
       last,
-      frame: unit.frame + loop * Math.round((this.#clip.durationUs * framesPerS) / 1e6),
+      frame: unit.frame + loop * round.length,
       ptsUs: unit.ptsUs + loop * this.#clip.durationUs,
-      playAtUs: dueMs * 1000,
+      playAtUs: dueMs * 1000 + unit.ptsUs - unit.dtsUs,
       delayMs: fate.delayMs,
       payload: spoilt ? unit.bytes.map((byte) => ~byte) : unit.bytes,
     });
@@ -273,14 +274,14 @@ export class MockServer {
       latency_ms: this.world.latencyMs,
       video: {
         codec: clip.videoCodec,
-        format: 'vp9',
+        format: clip.videoFormat,
         width: clip.width,
         height: clip.height,
         fps: clip.fps,
       },
       audio: {
         codec: clip.audioCodec,
-        format: 'opus',
+        format: clip.audioFormat,
         sample_rate: clip.sampleRate,
         channels: clip.channels,
       },
@@ -293,11 +294,7 @@ export class MockServer {
       paths: this.world
         .pathStats(this.nowMs)
         .map(({ id, name, local, remote }) => ({ id, name, local, remote })),
-      layers: [
-        { id: 'base', name: 'Base picture' },
-        { id: 'enhancement', name: 'Enhancement' },
-        { id: 'audio', name: 'Sound' },
-      ],
+      layers: this.#layers(),
       classes: this.#options.asReceiver
         ? []
         : [
@@ -309,6 +306,13 @@ export class MockServer {
           ],
       controls,
     };
+  }
+
+  #layers(): object[] {
+    const sound = { id: 'audio', name: 'Sound' };
+    return this.#clip.units.some(({ layer }) => layer > 0)
+      ? [{ id: 'base', name: 'Base picture' }, { id: 'enhancement', name: 'Enhancement' }, sound]
+      : [{ id: 'base', name: 'Picture' }, sound];
   }
 
   #treatments(): object {

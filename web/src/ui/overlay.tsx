@@ -7,11 +7,12 @@ export function Overlay() {
   const { store } = useSession();
   const { value: screen } = store.screen;
   const { value: stats } = store.stats;
+  const layered = store.hello.value?.layers.some(({ id }) => id === 'enhancement') ?? false;
   return (
     <dl class="overlay" data-testid="overlay">
       <div class="wide">
         <dt>On screen</dt>
-        <dd data-testid="layers-shown">{layersText(screen?.layers ?? 0)}</dd>
+        <dd data-testid="layers-shown">{layersText(screen?.layers ?? 0, layered)}</dd>
       </div>
       <div>
         <dt>Picture</dt>
@@ -76,12 +77,12 @@ function Count({ name, value, testId }: CountProps) {
   );
 }
 
-function layersText(layers: number): string {
+function layersText(layers: number, layered: boolean): string {
   switch (layers) {
     case 0:
       return 'nothing yet';
     case 1:
-      return 'base picture';
+      return layered ? 'base picture' : 'whole picture';
     case 2:
       return 'base + enhancement';
     default:

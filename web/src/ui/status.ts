@@ -44,6 +44,9 @@ function playing(store: Store, nowMs: number): Status {
   if (hello === null) {
     return { severity: 'info', short: 'Connected', long: 'Waiting for the program.' };
   }
+  if (hello.video === null && hello.audio === null) {
+    return { severity: 'info', short: 'Waiting', long: 'Waiting for the stream.' };
+  }
   if (hello.video === null) {
     return { severity: 'good', short: 'Playing', long: 'This stream has sound only.' };
   }
