@@ -1,4 +1,5 @@
 //! The services behind the commands: what happens between media and a protocol machine.
 
+pub mod page;
 pub mod treatment;
 pub mod url;

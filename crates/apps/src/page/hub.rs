@@ -1,0 +1,243 @@
+//! [`Hub`]: what all pages see, and the pages that see it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anabranch_driver::Clock;
+use tokio::sync::{Notify, watch};
+
+use super::check::{self, RequestError};
+use super::protocol::{
+    AccessUnit, Event, Hello, NewEvent, ProgramMessage, Request, Stats, Treatments,
+};
+use super::queue::{Farewell, Outgoing, PageQueue};
+use super::{PAGES_MAX, PageId};
+
+/// Events that a page gets which comes later.
+const EVENTS_KEPT: usize = 50;
+
+/// What all pages see, and the pages that see it.
+#[derive(Debug)]
+pub(super) struct Hub {
+    clock: Clock,
+    state: Mutex<State>,
+    /// How many pages there are.
+    pages: watch::Sender<usize>,
+}
+
+#[derive(Debug)]
+struct State {
+    hello: Hello,
+    /// The paths there are, as of the last statistics.
+    paths: Vec<u32>,
+    events: VecDeque<Event>,
+    next_event: u64,
+    treatments: Option<Treatments>,
+    /// The last [`ProgramMessage::Reconnecting`], as long as it is true.
+    reconnecting: Option<String>,
+    ended: Option<String>,
+    members: BTreeMap<PageId, (PageQueue, Arc<Notify>)>,
+    next_page: u64,
+}
+
+impl Hub {
+    pub(super) fn new(clock: Clock, hello: Hello) -> Self {
+        let state = State {
+            paths: path_ids(&hello),
+            hello,
+            events: VecDeque::new(),
+            next_event: 1,
+            treatments: None,
+            reconnecting: None,
+            ended: None,
+            members: BTreeMap::new(),
+            next_page: 1,
+        };
+        Self { clock, state: Mutex::new(state), pages: watch::Sender::new(0) }
+    }
+
+    pub(super) fn set_hello(&self, hello: Hello) {
+        let mut state = self.state();
+        state.paths = path_ids(&hello);
+        state.hello = hello;
+        state.reconnecting = None;
+        let hello = self.hello_text(&state);
+        let treatments = state.treatments_text();
+        state.for_each(|queue| {
+            queue.push_hello(hello.clone());
+            treatments.iter().for_each(|text| queue.push_text(text.clone()));
+        });
+    }
+
+    pub(super) fn update(&self, change: impl FnOnce(&mut Hello)) {
+        change(&mut self.state().hello);
+    }
+
+    pub(super) fn stats(&self, mut stats: Stats) {
+        let mut state = self.state();
+        state.paths = stats.paths.iter().map(|path| path.info.id).collect();
+        stats.now_us = self.now_us();
+        let text = ProgramMessage::Stats(Box::new(stats)).to_json();
+        state.for_each(|queue| queue.push_stats(text.clone()));
+    }
+
+    pub(super) fn event(&self, what: NewEvent) {
+        let mut state = self.state();
+        let event = Event { id: state.next_event, at_us: self.now_us(), what };
+        state.next_event += 1;
+        if state.events.len() == EVENTS_KEPT {
+            state.events.pop_front();
+        }
+        state.events.push_back(event.clone());
+        let text = ProgramMessage::Event(event).to_json();
+        state.for_each(|queue| queue.push_text(text.clone()));
+    }
+
+    pub(super) fn treatments(&self, treatments: Treatments) {
+        let mut state = self.state();
+        state.treatments = Some(treatments);
+        let text = state.treatments_text().unwrap_or_default();
+        state.for_each(|queue| queue.push_text(text.clone()));
+    }
+
+    pub(super) fn reconnecting(&self, in_s: f64, why: String) {
+        let text = ProgramMessage::Reconnecting { in_s, why }.to_json();
+        let mut state = self.state();
+        state.reconnecting = Some(text.clone());
+        state.for_each(|queue| queue.push_text(text.clone()));
+    }
+
+    pub(super) fn reconnected(&self) {
+        self.state().reconnecting = None;
+    }
+
+    pub(super) fn media(&self, unit: &AccessUnit) {
+        self.state().for_each(|queue| queue.push_media(unit));
+    }
+
+    pub(super) fn refuse(&self, page: PageId, request: Option<String>, text: String) {
+        let text = ProgramMessage::Error { request, text }.to_json();
+        self.state().for_one(page, |queue| queue.push_text(text));
+    }
+
+    pub(super) fn end(&self, text: String) {
+        let text = ProgramMessage::Ended { text }.to_json();
+        let mut state = self.state();
+        state.ended = Some(text.clone());
+        state.for_each(|queue| queue.end(text.clone()));
+    }
+
+    pub(super) fn check(&self, request: &Request) -> Result<(), RequestError> {
+        let state = self.state();
+        check::check(request, &state.hello, &state.paths)
+    }
+
+    /// How many pages there are, to be waited for.
+    pub(super) fn pages(&self) -> watch::Receiver<usize> {
+        self.pages.subscribe()
+    }
+
+    /// One more page, if there is room for it.
+    pub(super) fn join(self: &Arc<Self>) -> Option<Member> {
+        let mut state = self.state();
+        if state.members.len() >= PAGES_MAX {
+            return None;
+        }
+        let id = PageId(state.next_page);
+        state.next_page += 1;
+        let mut queue = PageQueue::new(self.hello_text(&state));
+        for event in &state.events {
+            queue.push_text(ProgramMessage::Event(event.clone()).to_json());
+        }
+        let texts = [state.treatments_text(), state.reconnecting.clone()];
+        texts.into_iter().flatten().for_each(|text| queue.push_text(text));
+        if let Some(ended) = &state.ended {
+            queue.end(ended.clone());
+        }
+        let more = Arc::new(Notify::new());
+        state.members.insert(id, (queue, Arc::clone(&more)));
+        self.pages.send_replace(state.members.len());
+        Some(Member { hub: Arc::clone(self), id, more })
+    }
+
+    fn hello_text(&self, state: &State) -> String {
+        let hello = Hello { now_us: self.now_us(), ..state.hello.clone() };
+        ProgramMessage::Hello(Box::new(hello)).to_json()
+    }
+
+    fn now_us(&self) -> u64 {
+        self.clock.now().as_micros()
+    }
+
+    /// Whoever panicked left it whole: every change is a few assignments.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn for_each(&mut self, mut change: impl FnMut(&mut PageQueue)) {
+        for (queue, more) in self.members.values_mut() {
+            change(queue);
+            more.notify_one();
+        }
+    }
+
+    fn for_one(&mut self, page: PageId, change: impl FnOnce(&mut PageQueue)) {
+        if let Some((queue, more)) = self.members.get_mut(&page) {
+            change(queue);
+            more.notify_one();
+        }
+    }
+
+    fn treatments_text(&self) -> Option<String> {
+        let treatments = self.treatments.clone().filter(|_| !self.hello.classes.is_empty())?;
+        Some(ProgramMessage::Treatments(treatments).to_json())
+    }
+}
+
+fn path_ids(hello: &Hello) -> Vec<u32> {
+    hello.paths.iter().map(|path| path.id).collect()
+}
+
+/// A page's place among the others; it leaves when this is dropped.
+#[derive(Debug)]
+pub(super) struct Member {
+    hub: Arc<Hub>,
+    id: PageId,
+    more: Arc<Notify>,
+}
+
+impl Member {
+    pub(super) const fn id(&self) -> PageId {
+        self.id
+    }
+
+    pub(super) fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// What is to be sent next.
+    pub(super) async fn next(&self) -> Outgoing {
+        loop {
+            let next =
+                self.hub.state().members.get_mut(&self.id).and_then(|(queue, _)| queue.pop());
+            match next {
+                Some(next) => return next,
+                None => self.more.notified().await,
+            }
+        }
+    }
+
+    pub(super) fn give_up(&self, why: Farewell) {
+        self.hub.state().for_one(self.id, |queue| queue.give_up(why));
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        let mut state = self.hub.state();
+        state.members.remove(&self.id);
+        self.hub.pages.send_replace(state.members.len());
+    }
+}

@@ -1,0 +1,168 @@
+//! The page that shows what arrives: a web server on this machine, for this machine.
+//!
+//! A [`PageServer`] serves the built page and speaks `docs/page-protocol.md` with every page that
+//! is open. What the program has to say goes to all of them, and to those that come later as far as
+//! they need it; what they ask comes out of one channel, checked against what the program said
+//! that it offers. A page that reads slowly loses media, never the program's memory.
+
+mod assets;
+mod check;
+mod guard;
+mod hub;
+pub mod protocol;
+mod queue;
+mod server;
+mod socket;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anabranch_driver::Clock;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+use hub::Hub;
+use protocol::{AccessUnit, Hello, NewEvent, Request, Stats, Treatments};
+
+/// Pages that may be open at once.
+pub const PAGES_MAX: usize = 16;
+
+/// Requests that wait for the program; a page that asks for more waits itself.
+const REQUESTS_MAX: usize = 64;
+
+/// How long the pages may take for the last words.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Serves the page until it is dropped.
+#[derive(Debug)]
+pub struct PageServer {
+    url: String,
+    hub: Arc<Hub>,
+    stop: watch::Sender<bool>,
+}
+
+/// A request of a page, checked: it names what exists and stays within what was offered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageRequest {
+    /// Who asks.
+    pub page: PageId,
+    /// For what.
+    pub request: Request,
+}
+
+/// One of the open pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageId(u64);
+
+/// Why the page cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PageError {
+    /// The port cannot be had.
+    #[error("cannot serve the page at {addr}: {source}; give another port, or 0 for any")]
+    Bind {
+        /// Where.
+        addr: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system gives no random bytes for the token.
+    #[error("cannot make a token for the page: {0}")]
+    Random(getrandom::Error),
+}
+
+impl PageServer {
+    /// Starts to serve at 127.0.0.1 and `port`, any free one if it is 0. Times are those of
+    /// `clock`. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// The port cannot be had.
+    pub async fn start(
+        port: u16,
+        clock: Clock,
+        hello: Hello,
+    ) -> Result<(Self, mpsc::Receiver<PageRequest>), PageError> {
+        let hub = Arc::new(Hub::new(clock, hello));
+        let (requests, incoming) = mpsc::channel(REQUESTS_MAX);
+        let stop = watch::Sender::new(false);
+        let url = server::start(port, Arc::clone(&hub), requests, stop.subscribe()).await?;
+        Ok((Self { url, hub, stop }, incoming))
+    }
+
+    /// Where the page is: `http://127.0.0.1:PORT/TOKEN/`.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// How many pages are open.
+    #[must_use]
+    pub fn pages(&self) -> usize {
+        *self.hub.pages().borrow()
+    }
+
+    /// Begins anew with this: what the pages got before is void.
+    pub fn hello(&self, hello: Hello) {
+        self.hub.set_hello(hello);
+    }
+
+    /// Changes what pages are told that come later, for what the others learn from statistics.
+    pub fn update(&self, change: impl FnOnce(&mut Hello)) {
+        self.hub.update(change);
+    }
+
+    /// Tells the state of things; to be called about five times a second.
+    pub fn stats(&self, stats: Stats) {
+        self.hub.stats(stats);
+    }
+
+    /// Tells that something happened, now.
+    pub fn event(&self, event: NewEvent) {
+        self.hub.event(event);
+    }
+
+    /// Tells the treatments in force.
+    pub fn treatments(&self, treatments: Treatments) {
+        self.hub.treatments(treatments);
+    }
+
+    /// Tells that the peer is lost, and when it is tried again, until [`hello`](Self::hello) or
+    /// [`reconnected`](Self::reconnected).
+    pub fn reconnecting(&self, after: Duration, why: String) {
+        self.hub.reconnecting(after.as_secs_f64(), why);
+    }
+
+    /// The peer is there again; the pages learn it from an event.
+    pub fn reconnected(&self) {
+        self.hub.reconnected();
+    }
+
+    /// Shows a picture or plays a frame of sound.
+    pub fn media(&self, unit: &AccessUnit) {
+        self.hub.media(unit);
+    }
+
+    /// Answers a request that cannot be met after all.
+    pub fn refuse(&self, request: &PageRequest, text: String) {
+        let kind = check::type_of(&request.request).to_owned();
+        self.hub.refuse(request.page, Some(kind), text);
+    }
+
+    /// Says that the stream is over, why, and ends when the pages know.
+    pub async fn end(self, text: String) {
+        self.hub.end(text);
+        let mut pages = self.hub.pages();
+        // A page that does not listen learns it from its closed socket.
+        let _in_time = timeout(GOODBYE, pages.wait_for(|pages| *pages == 0)).await;
+    }
+}
+
+impl Drop for PageServer {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+    }
+}

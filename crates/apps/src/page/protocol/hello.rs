@@ -1,0 +1,198 @@
+//! [`Hello`]: what there is to see and to control.
+
+use serde::{Deserialize, Serialize};
+
+use super::PROTOCOL_VERSION;
+
+/// What there is to see and to control.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`PROTOCOL_VERSION`].
+    pub protocol: u32,
+    /// The program's name and version.
+    pub program: String,
+    /// Which command serves the page.
+    pub mode: Mode,
+    /// What is played.
+    pub title: Option<String>,
+    /// The program's clock. The server sets it when it sends the message.
+    pub now_us: u64,
+    /// The play-out latency in force.
+    pub latency_ms: f64,
+    /// The picture.
+    pub video: Option<VideoInfo>,
+    /// The sound.
+    pub audio: Option<AudioInfo>,
+    /// Whom to name.
+    pub attribution: Option<Attribution>,
+    /// The paths known now.
+    pub paths: Vec<PathInfo>,
+    /// The rows of the statistics by layer, in the order of display.
+    pub layers: Vec<Named>,
+    /// The rows of the treatment table, in the order of display.
+    pub classes: Vec<Named>,
+    /// What the page may change.
+    pub controls: Controls,
+}
+
+impl Hello {
+    /// Nothing to see yet, and nothing to control.
+    #[must_use]
+    pub fn new(mode: Mode) -> Self {
+        Self {
+            protocol: PROTOCOL_VERSION,
+            program: concat!("anabranch ", env!("CARGO_PKG_VERSION")).to_owned(),
+            mode,
+            title: None,
+            now_us: 0,
+            latency_ms: 0.0,
+            video: None,
+            audio: None,
+            attribution: None,
+            paths: Vec::new(),
+            layers: Vec::new(),
+            classes: Vec::new(),
+            controls: Controls::default(),
+        }
+    }
+}
+
+/// Which command serves the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// `anabranch demo`.
+    Demo,
+    /// `anabranch recv --page`.
+    Recv,
+}
+
+/// The picture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VideoInfo {
+    /// As `WebCodecs` spells it.
+    pub codec: String,
+    /// What the payload of a media unit is.
+    pub format: VideoFormat,
+    /// Pixels.
+    pub width: Option<u32>,
+    /// Pixels.
+    pub height: Option<u32>,
+    /// Pictures per second.
+    pub fps: Option<f64>,
+}
+
+/// What the payload of a video unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VideoFormat {
+    /// A VP9 frame without a superframe index, one per layer.
+    Vp9,
+    /// An H.264 access unit in Annex B form.
+    AnnexB,
+}
+
+/// The sound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AudioInfo {
+    /// As `WebCodecs` spells it.
+    pub codec: String,
+    /// What the payload of a media unit is.
+    pub format: AudioFormat,
+    /// Samples per second.
+    pub sample_rate: u32,
+    /// Channels.
+    pub channels: u32,
+}
+
+/// What the payload of an audio unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AudioFormat {
+    /// An Opus packet.
+    Opus,
+    /// An AAC frame with its ADTS header.
+    Adts,
+    /// An MPEG audio frame.
+    Mp3,
+}
+
+/// Whom to name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attribution {
+    /// The line to show.
+    pub text: String,
+    /// Where the work is found.
+    pub url: Option<String>,
+    /// The licence's name.
+    pub license: String,
+    /// Where the licence's text is found.
+    pub license_url: Option<String>,
+}
+
+/// A path by its number, name and addresses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathInfo {
+    /// The number that requests and statistics name it by.
+    pub id: u32,
+    /// What people call it.
+    pub name: Option<String>,
+    /// This end.
+    pub local: String,
+    /// The other end.
+    pub remote: String,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    /// What messages call it.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+}
+
+/// What the page may change; null: nothing of that kind.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Controls {
+    /// The emulated links.
+    pub links: Option<LinkRanges>,
+    /// The treatment of each class.
+    pub treatments: Option<TreatmentRanges>,
+    /// The play-out latency.
+    pub latency_ms: Option<Range>,
+}
+
+/// The smallest and the largest value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Range(pub f64, pub f64);
+
+impl Range {
+    /// Whether `value` lies within.
+    #[must_use]
+    pub fn contains(self, value: f64) -> bool {
+        (self.0..=self.1).contains(&value)
+    }
+}
+
+/// What an emulated link can be set to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LinkRanges {
+    /// kbit/s.
+    pub rate_kbps: Range,
+    /// One way.
+    pub delay_ms: Range,
+    /// Share of the packets.
+    pub loss_percent: Range,
+}
+
+/// What a treatment can be set to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TreatmentRanges {
+    /// 0 goes first.
+    pub priority: Range,
+    /// From when the media came to the sender.
+    pub lifetime_ms: Range,
+    /// After the first transmission.
+    pub max_retransmissions: Range,
+}
