@@ -49,15 +49,14 @@ impl Codec {
         match stream_type {
             0x01 | 0x02 => Self::Mpeg2Video,
             0x03 | 0x04 => Self::MpegAudio,
-            0x05 | 0x86 => Self::Sections,
+            0x05 | 0x0a..=0x0d | 0x86 => Self::Sections,
             0x06 => of_descriptors(descriptors).unwrap_or(Self::Other { stream_type }),
             0x0f | 0x11 => Self::Aac,
             0x10 => Self::Mpeg4Video,
             0x1b | 0x1f => Self::H264,
-            0x1c => Self::OtherAudio,
+            0x1c | 0x2d | 0x2e | 0x83 => Self::OtherAudio,
             0x24 | 0x25 => Self::H265,
             0x81 | 0x84 | 0x87 => Self::Ac3,
-            0x83 => Self::OtherAudio,
             0x82 | 0x85 | 0x8a => Self::Dts,
             _ => Self::Other { stream_type },
         }

@@ -3,7 +3,8 @@
 //! Packets of one track and one access unit share pieces, so that a lost piece hits one frame of
 //! one track. A piece leaves when its access unit is known to end, when it is full, or when its
 //! first packet was held for [`HOLD`]: a picture that takes 40 ms to arrive leaves in eight pieces,
-//! not 40 ms late. What a picture is worth is found out from its first packets, see
+//! not 40 ms late. An access unit is what one PES packet carries, a section what starts in one
+//! packet. What a picture is worth is found out from its first packets, see
 //! [`Classifier`](crate::codec::Classifier).
 
 mod notice;

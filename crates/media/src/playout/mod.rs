@@ -37,7 +37,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use crate::piece::{Format, Header, Piece, Run};
-use crate::{Class, Layer, PerClass, Track};
+use crate::{Class, Distribution, Layer, PerClass, Track};
 pub use clock::PathId;
 use clock::PlayoutClock;
 use ledger::Ledger;
@@ -148,6 +148,7 @@ pub struct Playout {
     cursor: Option<u64>,
     late_since: Option<Time>,
     ledger: Ledger,
+    spare: Distribution,
     stats: PlayoutStats,
 }
 
@@ -164,6 +165,7 @@ impl Playout {
             cursor: None,
             late_since: None,
             ledger: Ledger::default(),
+            spare: Distribution::new(),
             stats: PlayoutStats::default(),
         }
     }
@@ -199,6 +201,7 @@ impl Playout {
         }
         *self.stats.pieces.of_mut(header.class) += 1;
         self.ledger.on_piece(header);
+        self.spare.record(self.clock.local(header.first_at()) + self.config.latency - now);
         if arrival.late > 0 {
             *self.stats.late.of_mut(header.class) += 1;
         }
@@ -250,6 +253,13 @@ impl Playout {
     #[must_use]
     pub const fn latency(&self) -> Duration {
         self.config.latency
+    }
+
+    /// How long before their time pieces came, zero for late ones. Its lowest values say how much
+    /// less latency would have done.
+    #[must_use]
+    pub const fn spare(&self) -> &Distribution {
+        &self.spare
     }
 
     /// How far apart the clocks are and how long the paths take.

@@ -28,9 +28,11 @@ impl Pid {
     pub const PAT: Self = Self(0x0000);
     /// Null packets.
     pub const NULL: Self = Self(0x1fff);
-    /// The last of those that standards give to tables (ISO/IEC 13818-1 table 2-3, DVB's ETSI
+    /// The last of those that standards give to tables (ISO/IEC 13818-1 table 2-3, ETSI
     /// EN 300 468 table 1).
     const LAST_RESERVED: Self = Self(0x001f);
+    /// The tables of ATSC A/65.
+    const PSIP: Self = Self(0x1ffb);
 
     /// The lower 13 bits of a number.
     #[must_use]
@@ -47,7 +49,7 @@ impl Pid {
     /// True for the PIDs that standards give to tables.
     #[must_use]
     pub fn is_reserved_for_tables(self) -> bool {
-        self <= Self::LAST_RESERVED
+        self <= Self::LAST_RESERVED || self == Self::PSIP
     }
 }
 

@@ -140,6 +140,19 @@ fn losses_are_told_by_class() {
 }
 
 #[test]
+fn the_time_that_was_left_is_told() {
+    let mut playout = playout();
+    for (position, delay) in [(0, 20), (1, 50), (2, 110), (3, 140)] {
+        let sent = ms(10 * position);
+        playout.handle_piece(sent + Duration::from_millis(delay), PATH, &piece(position, 1, sent));
+    }
+    let left = [0.25, 0.5, 0.75, 1.0].map(|share| playout.spare().quantile(share).as_micros());
+    for (is, exact) in left.into_iter().zip([0, 10_000, 70_000, 100_000]) {
+        assert!(is.abs_diff(exact) <= exact / 100, "{is} us instead of {exact}");
+    }
+}
+
+#[test]
 fn a_sender_that_starts_again_is_followed_and_its_old_session_ends() {
     let mut playout = playout();
     playout.handle_piece(ms(5_000), PATH, &piece(900, 1, ms(4_000)));
