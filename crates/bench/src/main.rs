@@ -2,6 +2,7 @@
 //!
 //!     cargo run --release -p anabranch-bench -- memory
 //!     cargo run --release -p anabranch-bench -- udp --json
+//!     cargo run --release -p anabranch-bench -- simulator
 //!
 //! Both ends are counted, in the kernel too. A figure is the best of several runs, so that what
 //! else the machine does adds little; compare the ratios, not figures of different machines.
@@ -11,6 +12,7 @@ mod driven;
 mod entrants;
 mod memory;
 mod quic;
+mod simulator;
 mod table;
 mod udp;
 
@@ -57,6 +59,9 @@ struct Arguments {
     /// Only what has this in its name.
     #[arg(long, default_value = "")]
     only: String,
+    /// Seconds to simulate (simulator only).
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
     /// The table as JSON.
     #[arg(long)]
     json: bool,
@@ -68,6 +73,8 @@ enum Medium {
     Memory,
     /// UDP sockets over loopback: the stack and the kernel.
     Udp,
+    /// None: how fast the simulator runs with our stack on two paths.
+    Simulator,
 }
 
 /// One transfer to measure.
@@ -112,6 +119,10 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> io::Result<()> {
+    if let Medium::Simulator = arguments.medium {
+        let pace = simulator::measure(Duration::from_secs(arguments.seconds))?;
+        return writeln!(io::stdout(), "{pace}");
+    }
     let mut table = Table::new(arguments);
     for &size in &arguments.sizes {
         let workload = arguments.workload(size);
@@ -140,7 +151,7 @@ fn contest(medium: Medium, only: &str) -> Vec<(String, Measure)> {
     let mut contest: Vec<(String, Measure)> = Vec::new();
     for entrant in ENTRANTS {
         let measure: Measure = match medium {
-            Medium::Memory => {
+            Medium::Memory | Medium::Simulator => {
                 Box::new(move |workload, seed| memory::measure(entrant, workload, seed))
             }
             Medium::Udp => Box::new(move |workload, seed| udp::measure(entrant, workload, seed)),
