@@ -70,6 +70,7 @@ export class MockServer {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #startMs = performance.now();
   #waiting: Waiting[] = [];
+  readonly #following = new WeakSet<WebSocket>();
   #baseCame = false;
   #chainBroken = false;
   #next = 0;
@@ -216,9 +217,19 @@ export class MockServer {
       const last = next?.track !== waiting.unit.track || next.layer !== waiting.unit.layer + 1;
       const bytes = this.#encode(waiting, last);
       for (const socket of this.#sockets.clients) {
-        socket.send(bytes);
+        if (this.#follows(socket, waiting.unit)) {
+          socket.send(bytes);
+        }
       }
     }
+  }
+
+  /** A page gets media from a key frame on. */
+  #follows(socket: WebSocket, { track, layer, key }: ClipUnit): boolean {
+    if (track === 'video' && layer === 0 && key) {
+      this.#following.add(socket);
+    }
+    return this.#following.has(socket);
   }
 
   /** A picture is of use only from its base upwards. */

@@ -19,6 +19,10 @@ export class ScreenMeter {
 
   /** A picture came; `decodable`: not in vain. */
   arrived(picture: Picture, decodable: boolean): void {
+    if (this.#lastFrame === null && !decodable) {
+      // Nothing is missing before the first picture.
+      return;
+    }
     const lost = this.#lastFrame === null ? 0 : (picture.frame - this.#lastFrame - 1) >>> 0;
     this.#lastFrame = picture.frame;
     if (lost <= LOST_AT_ONCE_MAX) {

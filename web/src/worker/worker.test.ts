@@ -15,6 +15,7 @@ describe('the back-off', () => {
 describe('the screen meter', () => {
   it('notes the layers of each picture and the place of those that are missing', () => {
     const meter = new ScreenMeter();
+    meter.arrived(picture(6, 1), false);
     for (const [frame, layers] of [
       [7, 2],
       [8, 1],
