@@ -1,4 +1,4 @@
-/** A made-up broadcast, as `anabranch recv --page` hands one to the page: H.264 and AAC from a TS. */
+/** A made-up broadcast, as `anabranch recv --page` hands one to the page: H.264 and AAC. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -45,7 +45,7 @@ export interface ScreenReport {
   readonly height: number;
   readonly longestGapMs: number | null;
   readonly skewMs: number | null;
-  /** For each picture since the last report, in order: its layers, or 0 for one that never came or came in vain. */
+  /** The pictures since the last report, in order: their layers; 0: never came, or in vain. */
   readonly pictures: readonly number[];
 }
 
