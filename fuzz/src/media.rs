@@ -75,7 +75,7 @@ fn drain(packetizer: &mut Packetizer) -> u64 {
 pub fn playout(mut bytes: &[u8]) {
     let max_bytes = 100_000;
     let latency = Duration::from_millis(50);
-    let mut playout = Playout::new(Config { latency, max_bytes });
+    let mut playout = Playout::new(Config { max_bytes, ..Config::with_latency(latency) });
     let (mut now, mut next, mut released) = (Time::ZERO, 0, 0);
     while let Some(([pause, path, length], rest)) = bytes.split_first_chunk::<3>() {
         let (message, rest) = rest.split_at(rest.len().min(usize::from(*length) * 4));

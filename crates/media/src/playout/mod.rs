@@ -28,6 +28,7 @@
 
 pub mod clock;
 mod ledger;
+mod patience;
 mod queue;
 
 use std::time::Duration;
@@ -41,6 +42,7 @@ use crate::{Class, Distribution, Layer, PerClass, Track};
 pub use clock::PathId;
 use clock::PlayoutClock;
 use ledger::Ledger;
+pub use patience::Patience;
 use queue::{Queue, Segment};
 
 /// What comes this little after its time is still released, at once, unless something after it was:
@@ -58,6 +60,8 @@ pub struct Config {
     pub latency: Duration,
     /// Most bytes that wait; above it the least important go. A second of 100 Mbit/s is 12.5 MB.
     pub max_bytes: usize,
+    /// What is done about what is missing.
+    pub patience: Patience,
 }
 
 impl Config {
@@ -67,7 +71,7 @@ impl Config {
     /// The default limits with a latency.
     #[must_use]
     pub const fn with_latency(latency: Duration) -> Self {
-        Self { latency, max_bytes: Self::MAX_BYTES_DEFAULT }
+        Self { latency, max_bytes: Self::MAX_BYTES_DEFAULT, patience: Patience::UntilDue }
     }
 }
 
@@ -146,6 +150,8 @@ pub struct Playout {
     queue: Queue,
     /// The position after the last item released; `None` until the first is.
     cursor: Option<u64>,
+    /// What is missing before this position is not waited for.
+    floor: u64,
     late_since: Option<Time>,
     ledger: Ledger,
     spare: Distribution,
@@ -163,6 +169,7 @@ impl Playout {
             clock: PlayoutClock::new(config.latency),
             queue: Queue::new(config.max_bytes),
             cursor: None,
+            floor: 0,
             late_since: None,
             ledger: Ledger::default(),
             spare: Distribution::new(),
@@ -176,17 +183,17 @@ impl Playout {
     /// Invalidates the answers of all polls.
     pub fn handle_message(&mut self, now: Time, path: Option<PathId>, message: Bytes) {
         match Piece::decode(message) {
-            Ok(piece) => self.handle_piece(now, path, &piece),
+            Ok(piece) => _ = self.handle_piece(now, path, &piece),
             Err(_) => self.stats.malformed += 1,
         }
     }
 
     /// The same for a piece that was decoded.
-    pub fn handle_piece(&mut self, now: Time, path: Option<PathId>, piece: &Piece) {
+    pub fn handle_piece(&mut self, now: Time, path: Option<PathId>, piece: &Piece) -> Timeliness {
         let header = &piece.header;
         if self.replaced == Some(header.session) {
             self.stats.stray += 1;
-            return;
+            return Timeliness::Unused;
         }
         if self.session != Some(header.session) {
             self.begin_session(header.session);
@@ -197,7 +204,7 @@ impl Playout {
         self.clock.sample(now, path, header.last_at());
         let arrival = self.enqueue(now, piece);
         if arrival.is_duplicate() {
-            return;
+            return Timeliness::Unused;
         }
         *self.stats.pieces.of_mut(header.class) += 1;
         self.ledger.on_piece(header);
@@ -206,6 +213,7 @@ impl Playout {
             *self.stats.late.of_mut(header.class) += 1;
         }
         self.watch_lateness(now, arrival.accepted == 0);
+        if arrival.late > 0 { Timeliness::Late } else { Timeliness::InTime }
     }
 
     /// The next items that are due at `now`.
@@ -216,7 +224,7 @@ impl Playout {
         self.clock.advance(now);
         let head = self.queue.first()?;
         let due = self.due(&head.run, 0);
-        if due > now {
+        if due > now || self.is_blocked() {
             return None;
         }
         let due_now = (1..head.run.count).take_while(|i| self.due(&head.run, *i) <= now).count();
@@ -225,10 +233,10 @@ impl Playout {
         Some(self.release(segment, due))
     }
 
-    /// When the next item is due.
+    /// When the next item is due, if it need not wait for another.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Wakeup> {
-        let head = self.queue.first()?;
+        let head = self.queue.first().filter(|_| !self.is_blocked())?;
         Some(Wakeup { at: self.due(&head.run, 0), why: "the next item is due" })
     }
 
@@ -281,15 +289,19 @@ impl Playout {
 
     fn resync(&mut self) {
         self.stats.resyncs += 1;
-        self.start_anew();
+        if self.is_patient() { self.restart_clock() } else { self.start_anew() }
     }
 
     fn start_anew(&mut self) {
         self.queue.clear(&mut self.stats.dropped_items);
-        self.stats.waits += self.clock.waits();
-        self.clock = PlayoutClock::new(self.config.latency);
+        self.restart_clock();
         self.cursor = None;
         self.late_since = None;
+    }
+
+    fn restart_clock(&mut self) {
+        self.stats.waits += self.clock.waits();
+        self.clock = PlayoutClock::new(self.config.latency);
     }
 
     fn enqueue(&mut self, now: Time, piece: &Piece) -> Arrival {
@@ -306,7 +318,9 @@ impl Playout {
             }
             start = end;
         }
+        let dropped_before = self.stats.dropped_items;
         let inserted = self.queue.insert(piece, parts, &mut self.stats.dropped_items);
+        self.lose_patience_if(self.stats.dropped_items != dropped_before);
         self.stats.duplicate_items += inserted.duplicates;
         Arrival { late: late_items, accepted: inserted.accepted, duplicates: inserted.duplicates }
     }
@@ -315,6 +329,9 @@ impl Playout {
     fn late_items(&self, now: Time, run: &Run) -> u32 {
         let passed = self.cursor.map_or(0, |cursor| cursor.saturating_sub(run.position));
         let passed = u32::try_from(passed).unwrap_or(u32::MAX).min(run.count);
+        if self.is_patient() {
+            return passed;
+        }
         let overdue =
             (passed..run.count).take_while(|i| self.due(run, *i) + LATE_TOLERANCE < now).count();
         passed + overdue as u32
@@ -354,6 +371,17 @@ impl Playout {
             bytes: payload,
         }
     }
+}
+
+/// Whether a piece came in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeliness {
+    /// All of it.
+    InTime,
+    /// Some of it came after its time.
+    Late,
+    /// It came before, or belongs to a session that is over.
+    Unused,
 }
 
 /// What became of the items of one piece as it came.

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn memory_stays_within_its_limit_and_the_least_important_goes_first() {
-    let mut playout = Playout::new(Config { latency: LATENCY, max_bytes: 40_000 });
+    let mut playout = Playout::new(Config { max_bytes: 40_000, ..Config::with_latency(LATENCY) });
     for position in 0..1_000 {
         let mut one = piece(position, 1, ms(position / 100));
         one.header.class = if position % 10 == 0 { Class::KeyFrame } else { Class::Disposable };
@@ -22,7 +22,8 @@ fn memory_stays_within_its_limit_and_the_least_important_goes_first() {
 fn any_network_leaves_order_time_and_memory_intact() {
     for seed in 0..150 {
         let mut rng = Rng::from_u64(seed);
-        let mut playout = Playout::new(Config { latency: LATENCY, max_bytes: 60_000 });
+        let mut playout =
+            Playout::new(Config { max_bytes: 60_000, ..Config::with_latency(LATENCY) });
         let (mut position, mut sent) = (0, 0);
         let mut network: Vec<(Time, Piece)> = Vec::new();
         for _ in 0..400 {
@@ -69,7 +70,7 @@ fn check_releases(playout: &mut Playout, now: Time, mut next: u64) -> u64 {
 #[test]
 fn messages_of_random_bytes_are_counted_and_bounded() {
     let mut rng = Rng::from_u64(77);
-    let mut playout = Playout::new(Config { latency: LATENCY, max_bytes: 100_000 });
+    let mut playout = Playout::new(Config { max_bytes: 100_000, ..Config::with_latency(LATENCY) });
     let good = piece(5, 4, ms(30)).encode();
     for i in 0..20_000 {
         let mut message = good.clone();

@@ -3,6 +3,7 @@
 mod clock;
 mod hostile;
 mod order;
+mod patience;
 
 use anabranch_sansio::Rng;
 
