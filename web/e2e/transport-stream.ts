@@ -36,7 +36,7 @@ export function broadcast(): Clip {
       audioFormat: 'adts',
       title: 'A broadcast',
       attribution: 'ffmpeg',
-      url: 'https://ffmpeg.org/',
+      url: '',
       license: 'none needed',
       licenseUrl: '',
       units,
