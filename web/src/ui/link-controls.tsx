@@ -58,20 +58,39 @@ export function LinkControls({ path, link, place }: Props) {
         onInput={(loss_percent) => change({ ...shown, loss_percent })}
         testId="link-loss"
       />
-      <button
-        type="button"
-        role="switch"
-        aria-checked={shown.cut}
-        class="cut"
-        onClick={() => change({ ...shown, cut: !shown.cut })}
-        title={`Cut or mend ${pathName(path)} (${place})`}
-        aria-label={`Cut ${pathName(path)}`}
-        data-testid="cut"
-      >
-        <CutIcon />
-        <span>{shown.cut ? 'Is cut' : 'Cut'}</span>
-      </button>
+      <CutSwitch
+        name={pathName(path)}
+        place={place}
+        cut={shown.cut}
+        onChange={(cut) => change({ ...shown, cut })}
+      />
     </fieldset>
+  );
+}
+
+interface CutProps {
+  /** Of the path. */
+  readonly name: string;
+  readonly place: number;
+  readonly cut: boolean;
+  readonly onChange: (cut: boolean) => void;
+}
+
+function CutSwitch({ name, place, cut, onChange }: CutProps) {
+  return (
+    <button
+      type="button"
+      role="switch"
+      aria-checked={cut}
+      class="cut"
+      onClick={() => onChange(!cut)}
+      title={`Cut or mend ${name} (${place})`}
+      aria-label={`Cut ${name}`}
+      data-testid="cut"
+    >
+      <CutIcon />
+      <span>{cut ? 'Is cut' : 'Cut'}</span>
+    </button>
   );
 }
 

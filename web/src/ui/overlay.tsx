@@ -1,6 +1,7 @@
+import type { ComponentChildren } from 'preact';
 import { useSession } from './context';
 import { Figure } from './figure';
-import { milliseconds, rate, signedMilliseconds, whole } from './format';
+import { milliseconds, type Quantity, rate, signedMilliseconds, whole } from './format';
 
 /** What is on the screen, in figures. */
 export function Overlay() {
@@ -8,53 +9,61 @@ export function Overlay() {
   const { value: screen } = store.screen;
   const { value: stats } = store.stats;
   const layered = store.hello.value?.layers.some(({ id }) => id === 'enhancement') ?? false;
+  const delay = stats?.delay_ms ?? null;
+  const fps = { value: (screen?.fps ?? 0).toFixed(0), unit: 'fps' };
   return (
     <dl class="overlay" data-testid="overlay">
-      <div class="wide">
-        <dt>On screen</dt>
-        <dd data-testid="layers-shown">{layersText(screen?.layers ?? 0, layered)}</dd>
-      </div>
-      <div>
-        <dt>Picture</dt>
-        <dd>
-          <Figure quantity={{ value: (screen?.fps ?? 0).toFixed(0), unit: 'fps' }} testId="fps" />
-        </dd>
-      </div>
-      <div>
-        <dt>Rate</dt>
-        <dd>
-          <Figure quantity={rate(screen?.kbps ?? null)} />
-        </dd>
-      </div>
-      <div>
-        <dt>Delay</dt>
-        <dd>
-          <Figure quantity={milliseconds(stats?.delay_ms?.now ?? null)} testId="delay-now" />
-        </dd>
-      </div>
-      <div>
-        <dt>Delay p95</dt>
-        <dd>
-          <Figure quantity={milliseconds(stats?.delay_ms?.p95 ?? null)} testId="delay-p95" />
-        </dd>
-      </div>
-      <div>
-        <dt>Longest gap</dt>
-        <dd>
-          <Figure quantity={milliseconds(screen?.longestGapMs ?? null)} testId="longest-gap" />
-        </dd>
-      </div>
-      <div>
-        <dt>Sound offset</dt>
-        <dd>
-          <Figure quantity={signedMilliseconds(screen?.skewMs ?? null)} testId="av-skew" />
-        </dd>
-      </div>
+      <Row name="On screen" wide>
+        <span data-testid="layers-shown">{layersText(screen?.layers ?? 0, layered)}</span>
+      </Row>
+      <Measure name="Picture" of={fps} testId="fps" />
+      <Measure name="Rate" of={rate(screen?.kbps ?? null)} testId="screen-rate" />
+      <Measure name="Delay" of={milliseconds(delay?.now ?? null)} testId="delay-now" />
+      <Measure name="Delay p95" of={milliseconds(delay?.p95 ?? null)} testId="delay-p95" />
+      <Measure
+        name="Longest gap"
+        of={milliseconds(screen?.longestGapMs ?? null)}
+        testId="longest-gap"
+      />
+      <Measure
+        name="Sound offset"
+        of={signedMilliseconds(screen?.skewMs ?? null)}
+        testId="av-skew"
+      />
       <Count name="Shown" value={screen?.displayed ?? 0} testId="page-frames" />
       <Count name="Late" value={stats?.frames.late ?? null} testId="frames-late" />
       <Count name="Lost" value={stats?.frames.lost ?? null} testId="frames-lost" />
       <Count name="Abandoned" value={store.abandoned.value} testId="abandoned" />
     </dl>
+  );
+}
+
+interface RowProps {
+  readonly name: string;
+  readonly wide?: boolean;
+  readonly children: ComponentChildren;
+}
+
+function Row({ name, wide, children }: RowProps) {
+  return (
+    <div class={wide ? 'wide' : undefined}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+interface MeasureProps {
+  readonly name: string;
+  readonly of: Quantity;
+  readonly testId: string;
+}
+
+function Measure({ name, of, testId }: MeasureProps) {
+  return (
+    <Row name={name}>
+      <Figure quantity={of} testId={testId} />
+    </Row>
   );
 }
 
@@ -66,14 +75,9 @@ interface CountProps {
 
 function Count({ name, value, testId }: CountProps) {
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <span class="figure-value" data-testid={testId}>
-          {whole(value)}
-        </span>
-      </dd>
-    </div>
+    <Row name={name}>
+      <span data-testid={testId}>{whole(value)}</span>
+    </Row>
   );
 }
 

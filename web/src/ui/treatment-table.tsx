@@ -11,8 +11,7 @@ const PRESET_MEANS: Readonly<Record<Preset, string>> = {
 
 /** What the transport does for each class of media, changeable while it plays. */
 export function TreatmentTable() {
-  const session = useSession();
-  const { store } = session;
+  const { store } = useSession();
   const classes = store.hello.value?.classes ?? [];
   const table = store.treatments.value;
   if (classes.length === 0 || table === null) {
@@ -23,25 +22,7 @@ export function TreatmentTable() {
     <section class="card treatments" aria-labelledby="treatments-title">
       <div class="treatments-head">
         <h2 id="treatments-title">Treatment</h2>
-        <fieldset class="presets">
-          <legend class="visually-hidden">Presets</legend>
-          {PRESETS.map((preset) => (
-            <button
-              key={preset}
-              type="button"
-              aria-pressed={table.preset === preset}
-              disabled={!editable}
-              title={PRESET_MEANS[preset]}
-              onClick={() => session.request({ type: 'preset', preset })}
-              data-testid={`preset-${preset}`}
-            >
-              {preset}
-            </button>
-          ))}
-        </fieldset>
-        <p class="preset-means" data-testid="preset">
-          {table.preset === null ? 'Your own mix' : PRESET_MEANS[table.preset]}
-        </p>
+        <Presets chosen={table.preset} editable={editable} />
       </div>
       <div class="table-scroll">
         <table>
@@ -65,6 +46,38 @@ export function TreatmentTable() {
         </table>
       </div>
     </section>
+  );
+}
+
+interface PresetsProps {
+  readonly chosen: Preset | null;
+  readonly editable: boolean;
+}
+
+function Presets({ chosen, editable }: PresetsProps) {
+  const session = useSession();
+  return (
+    <>
+      <fieldset class="presets">
+        <legend class="visually-hidden">Presets</legend>
+        {PRESETS.map((preset) => (
+          <button
+            key={preset}
+            type="button"
+            aria-pressed={chosen === preset}
+            disabled={!editable}
+            title={PRESET_MEANS[preset]}
+            onClick={() => session.request({ type: 'preset', preset })}
+            data-testid={`preset-${preset}`}
+          >
+            {preset}
+          </button>
+        ))}
+      </fieldset>
+      <p class="preset-means" data-testid="preset">
+        {chosen === null ? 'Your own mix' : PRESET_MEANS[chosen]}
+      </p>
+    </>
   );
 }
 
