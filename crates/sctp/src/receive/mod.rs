@@ -39,7 +39,6 @@ pub(crate) struct ReceiverStats {
     pub(crate) dropped_no_room: u64,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
-    pub(crate) skipped: u64,
 }
 
 /// What became of a DATA chunk.
@@ -131,7 +130,7 @@ impl Receiver {
         }
         // RFC 3758 section 3.6: "The receiver MUST remove any partially reassembled message, which
         // is still missing one or more TSNs earlier than or equal to the new cumulative TSN point."
-        self.stats.skipped += self.reassembly.discard_through(point);
+        self.reassembly.discard_through(point);
         for skipped in forward.streams.iter() {
             self.delivery.skip(skipped.stream, skipped.ssn);
         }

@@ -104,16 +104,29 @@ impl Reassembly {
     }
 
     /// The first TSN of the run that the fragment continues.
-    fn run_before(&self, sequence: u64, data: &Data<'_>) -> Result<Option<u64>, DataOutcome> {
+    fn run_before(&mut self, sequence: u64, data: &Data<'_>) -> Result<Option<u64>, DataOutcome> {
         let Some((&first, run)) = self.runs.range(..sequence).next_back() else { return Ok(None) };
-        if run.next != sequence || (run.has_ending && data.beginning) {
+        if run.next != sequence {
             return Ok(None);
         }
-        // A message that did not end must go on, and one that goes on must not have ended.
-        if run.has_ending || data.beginning || !run.matches(data) {
+        if data.beginning {
+            if !run.has_ending {
+                self.discard(first);
+            }
+            return Ok(None);
+        }
+        if run.has_ending || !run.matches(data) {
             return Err(DataOutcome::BadFragments);
         }
         Ok(Some(first))
+    }
+
+    /// Drops a run that another message's beginning follows: the peer abandoned the rest before it
+    /// gave it a TSN.
+    fn discard(&mut self, first: u64) {
+        if let Some(run) = self.runs.remove(&first) {
+            self.bytes -= run.payload.len();
+        }
     }
 
     fn append(
@@ -138,12 +151,15 @@ impl Reassembly {
         let Some(run) = self.runs.get(&first) else { return Ok(()) };
         let next = run.next;
         let Some(following) = self.runs.get(&next) else { return Ok(()) };
-        if run.has_ending && following.has_beginning {
+        if following.has_beginning {
+            if !run.has_ending {
+                self.discard(first);
+            }
             return Ok(());
         }
         let same = (run.stream, run.ssn, run.unordered)
             == (following.stream, following.ssn, following.unordered);
-        if run.has_ending || following.has_beginning || !same {
+        if run.has_ending || !same {
             return Err(DataOutcome::BadFragments);
         }
         if run.payload.len() + following.payload.len() > message_size_max {
@@ -159,9 +175,7 @@ impl Reassembly {
     }
 
     fn take_complete(&mut self, first: u64) -> Option<Complete> {
-        if !self.runs.get(&first)?.is_complete() {
-            return None;
-        }
+        self.runs.get(&first).filter(|run| run.is_complete())?;
         let run = self.runs.remove(&first)?;
         self.bytes -= run.payload.len();
         self.expected_len = run.payload.len();
@@ -249,10 +263,26 @@ mod tests {
     fn fragments_that_contradict_each_other_are_an_error() {
         let mut reassembly = Reassembly::default();
         reassembly.insert(1, &fragment(1, (true, false), b"a"), LIMIT).unwrap();
-        let begins_again = reassembly.insert(2, &fragment(2, (true, false), b"b"), LIMIT);
-        assert_eq!(begins_again, Err(DataOutcome::BadFragments));
         let other = Data { stream: StreamId(4), ..fragment(2, (false, true), b"b") };
         assert_eq!(reassembly.insert(2, &other, LIMIT), Err(DataOutcome::BadFragments));
+        reassembly.insert(9, &fragment(9, (false, true), b"i"), LIMIT).unwrap();
+        let goes_on = reassembly.insert(10, &fragment(10, (false, true), b"j"), LIMIT);
+        assert_eq!(goes_on, Err(DataOutcome::BadFragments));
+    }
+
+    /// dcSCTP gives the abandoned rest of a message no TSNs: the next message begins right behind
+    /// what was sent, and the association was aborted for that.
+    #[test]
+    fn regression_beginning_behind_an_unfinished_message_was_a_protocol_violation() {
+        for order in [[1, 2], [2, 1]] {
+            let mut reassembly = Reassembly::default();
+            for sequence in order {
+                let data = fragment(sequence, (true, false), b"x");
+                assert_eq!(reassembly.insert(sequence, &data, LIMIT), Ok(None));
+            }
+            assert_eq!(reassembly.runs.keys().copied().collect::<Vec<_>>(), [2]);
+            assert_eq!(reassembly.bytes, 1);
+        }
     }
 
     #[test]

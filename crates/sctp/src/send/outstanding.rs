@@ -394,10 +394,8 @@ impl Outstanding {
             };
             let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
             let (ending, stream) = (chunk.ending, chunk.stream);
-            if state != ChunkState::Acked {
-                chunk.state = ChunkState::Abandoned;
-                chunk.payload = Bytes::new();
-            }
+            chunk.state = ChunkState::Abandoned;
+            chunk.payload = Bytes::new();
             match state {
                 ChunkState::InFlight => self.leave_flight(path, size),
                 ChunkState::Lost => drop(self.retransmit.remove(&(self.first + index as u64))),
@@ -438,24 +436,29 @@ impl Outstanding {
 
     /// RFC 3758 section 3.5, C1 and C2: "Try to further advance the "Advanced.Peer.Ack.Point"
     /// locally, that is, to move "Advanced.Peer.Ack.Point" up as long as the chunk next in the
-    /// out-queue space is marked as "abandoned"". Chunks that a gap block acknowledged do not stop
-    /// it: the peer has them.
+    /// out-queue space is marked as "abandoned"".
+    ///
+    /// What a gap block acknowledged does not stop it, or each loss would cost the receiver a round
+    /// trip. But no ordered message is skipped behind one of its own stream that the peer has: some
+    /// stacks drop all that they hold up to the skipped SSN, complete messages included.
     pub(crate) fn advance(&mut self) {
-        let mut point = self.advanced_peer_ack_point.max(self.cumulative_ack_point());
-        self.advanced_peer_ack_point = point;
-        loop {
-            let next = point + 1;
-            if let Some((_, end)) = self.acked.range_of(next) {
-                point = end;
-                continue;
-            }
-            match self.chunk_mut(next).map(|chunk| chunk.state) {
-                Some(ChunkState::Abandoned) => {
-                    point = next;
-                    self.advanced_peer_ack_point = next;
+        let mut point = self.cumulative_ack_point();
+        self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point);
+        let mut held_at_peer: Vec<StreamId> = Vec::new();
+        while let Some(chunk) = self.chunk_mut(point + 1) {
+            let (stream, ordered) = (chunk.stream, !chunk.unordered);
+            match chunk.state {
+                ChunkState::Abandoned if ordered && held_at_peer.contains(&stream) => break,
+                ChunkState::Abandoned => {
+                    self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point + 1);
                 }
-                Some(ChunkState::Acked | ChunkState::InFlight | ChunkState::Lost) | None => break,
+                ChunkState::Acked if ordered && !held_at_peer.contains(&stream) => {
+                    held_at_peer.push(stream);
+                }
+                ChunkState::Acked => {}
+                ChunkState::InFlight | ChunkState::Lost => break,
             }
+            point += 1;
         }
     }
 

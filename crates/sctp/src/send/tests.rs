@@ -226,16 +226,34 @@ fn an_expired_message_is_skipped_with_its_stream_and_ssn() {
     assert!(!outstanding.is_forward_tsn_due());
 }
 
-#[test]
-fn the_point_passes_what_a_gap_block_acknowledged_between_abandoned_chunks() {
+/// Chunks of one message each; those of the streams in `expiring` live 100 ms.
+fn with_lifetimes(streams: &[u16], expiring: &[usize]) -> Outstanding {
     let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
-    for (ssn, lives) in [(0, true), (1, false), (2, true), (3, false)] {
-        let expires = lives.then_some(Time::from_millis(100));
-        outstanding.push(Time::ZERO, Fragment { expires, ..fragment(0, ssn) }, PATH);
+    for (index, &stream) in streams.iter().enumerate() {
+        let expires = expiring.contains(&index).then_some(Time::from_millis(100));
+        let piece = Fragment { expires, ..fragment(stream, index as u16) };
+        outstanding.push(Time::ZERO, piece, PATH);
     }
+    outstanding
+}
+
+#[test]
+fn the_point_passes_what_a_gap_block_acknowledged_on_other_streams() {
+    let mut outstanding = with_lifetimes(&[0, 1, 0, 0], &[0, 2]);
     sack(&mut outstanding, 99, &[(101, 101)]);
     outstanding.expire(Time::from_millis(100));
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102, "103 is in flight");
+}
+
+/// dcSCTP drops what it holds up to a skipped SSN: messages that it had acknowledged were lost.
+#[test]
+fn regression_forward_tsn_skipped_ssns_behind_messages_that_the_peer_held() {
+    let mut outstanding = with_lifetimes(&[0, 0, 0, 0], &[0, 2]);
+    sack(&mut outstanding, 99, &[(101, 101)]);
+    outstanding.expire(Time::from_millis(100));
+    assert_eq!(outstanding.advanced_peer_ack_point() as u32, 100);
+    sack(&mut outstanding, 101, &[]);
+    assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102, "101 is delivered by now");
 }
 
 #[test]
