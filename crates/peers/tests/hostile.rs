@@ -36,14 +36,17 @@ fn reordering_duplication_and_damage_change_nothing() {
     for_each_call(|_, ends| everything_arrives(ends, 0.02, hostility));
 }
 
-/// dcsctp 0.1.16 is asked for less: as a sender, it abandons some of the messages that it should
-/// deliver reliably, towards itself as well.
+/// dcsctp 0.1.16 takes part as a receiver only. As a sender it fails towards itself as well: it
+/// abandons some of the messages that it should deliver, and names too low an SSN in FORWARD TSN.
 #[test]
 fn what_may_be_abandoned_never_holds_up_what_may_not() {
     for reliability in
         [Reliability::Lifetime(Duration::from_millis(150)), Reliability::Retransmissions(1)]
     {
         for_each_call(|caller, mut ends| {
+            if caller == Stack::Dcsctp {
+                return;
+            }
             connect(&mut ends);
             ends.reconfigure(0, link(0.1));
             let limited = Treatment { reliability, ..Treatment::default() };
@@ -57,7 +60,7 @@ fn what_may_be_abandoned_never_holds_up_what_may_not() {
             let arrived = receive_until(&mut ends, |arrived| arrived.contains(&200));
             assert!(arrived.is_sorted(), "in order");
             let reliable = arrived.iter().filter(|number| is_reliable(**number)).count();
-            assert!(reliable == 51 || caller == Stack::Dcsctp, "{reliable} of 51");
+            assert_eq!(reliable, 51, "all of them");
         });
     }
 }
@@ -75,7 +78,7 @@ fn numbered(number: u32) -> Message {
 fn for_each_call(test: impl Fn(Stack, Ends)) {
     for foreign in Stack::FOREIGN {
         for (caller, called) in [(Stack::Anabranch, foreign), (foreign, Stack::Anabranch)] {
-            eprintln!("{caller} calls {called}");
+            println!("{caller} calls {called}");
             let links: [DuplexConfig; 1] = [link(0.0).into()];
             let ends = Pair::new(7, &links, |side, paths, mut rng| {
                 let config = Config { path: paths[0], ..Config::default() };
