@@ -75,6 +75,7 @@ fn numbered(number: u32) -> Message {
 }
 
 /// Calls `test` with ours calling each foreign stack, and each calling ours.
+#[expect(clippy::print_stdout, reason = "names the pair that failed")]
 fn for_each_call(test: impl Fn(Stack, Ends)) {
     for foreign in Stack::FOREIGN {
         for (caller, called) in [(Stack::Anabranch, foreign), (foreign, Stack::Anabranch)] {
