@@ -9,16 +9,19 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-readonly STEPS=(install format lints docs tests web fuzz)
+readonly STEPS=(install format lints docs tests kernel web fuzz)
 readonly FUZZ_SECONDS=10
+# Where Debian keeps what administrators run, not on everyone's path.
+export PATH=$PATH:/usr/sbin:/sbin
 
 # A program the tests call, and the Debian package it comes from.
 readonly PROGRAMS=(
-  tshark:tshark            # reads our captures
-  ffmpeg:ffmpeg            # a second opinion on streams that we send
-  chromium:chromium        # plays the page
-  ip:iproute2              # network namespaces
-  node:nodejs npm:npm      # build and test the page
+  # Other opinions on packets and streams.
+  tshark:tshark ffmpeg:ffmpeg
+  # A second kernel and networks towards it.
+  linux.uml:user-mode-linux ip:iproute2 python3:python3 ethtool:ethtool modprobe:kmod
+  # The page: built, and shown.
+  node:nodejs npm:npm chromium:chromium
 )
 
 install() {
@@ -26,10 +29,7 @@ install() {
   for entry in "${PROGRAMS[@]}"; do
     command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
   done
-  if [ ${#missing[@]} = 0 ]; then
-    echo "All there."
-    return
-  fi
+  [ ${#missing[@]} -gt 0 ] || return 0
   command -v apt-get >/dev/null ||
     die "missing programs; this script can install them on Debian only: ${missing[*]}"
   echo "Installing from Debian: ${missing[*]}"
@@ -52,11 +52,19 @@ docs() {
 
 # Unit, integration and documentation tests, the repository's own rules (crates/tidy) among them.
 tests() {
+  install
   cargo test --locked --workspace --no-fail-fast 2>&1 | tee target/test.log
+}
+
+# The Linux kernel's SCTP as our peer, in a virtual machine (crates/interop).
+kernel() {
+  install
+  cargo test --locked --package anabranch-interop --test kernel
 }
 
 # The page: types, lints and unit tests; then built anew, to equal what is committed.
 web() {
+  install
   npm --prefix web ci --no-fund --no-audit
   npm --prefix web run check
   npm --prefix web run build
