@@ -187,6 +187,13 @@ impl PerClass<u64> {
     pub fn total(&self) -> u64 {
         self.iter().map(|(_, count)| *count).sum()
     }
+
+    /// Adds another count of each class.
+    pub fn add(&mut self, other: &Self) {
+        for (class, count) in other.iter() {
+            *self.of_mut(class) += count;
+        }
+    }
 }
 
 #[cfg(test)]

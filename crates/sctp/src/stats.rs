@@ -79,7 +79,8 @@ impl StreamStats {
         self.abandoned_unsent + self.abandoned_expired + self.abandoned_retransmissions
     }
 
-    pub(crate) const fn add(&mut self, other: &Self) {
+    /// Adds the counters of another stream, or of the same one in another association.
+    pub const fn add(&mut self, other: &Self) {
         self.messages_queued += other.messages_queued;
         self.bytes_queued += other.bytes_queued;
         self.messages_sent += other.messages_sent;

@@ -30,20 +30,21 @@ pub mod clock;
 mod ledger;
 mod patience;
 mod queue;
+mod stats;
 
 use std::time::Duration;
 
 use anabranch_sansio::{Time, Wakeup};
 use bytes::Bytes;
-use serde::Serialize;
 
 use crate::piece::{Format, Header, Piece, Run};
-use crate::{Class, Distribution, Layer, PerClass, Track};
+use crate::{Class, Distribution, Layer, Track};
 pub use clock::PathId;
 use clock::PlayoutClock;
 use ledger::Ledger;
 pub use patience::Patience;
 use queue::{Queue, Segment};
+pub use stats::PlayoutStats;
 
 /// What comes this little after its time is still released, at once, unless something after it was:
 /// a receiver's own timers are no better.
@@ -73,39 +74,6 @@ impl Config {
     pub const fn with_latency(latency: Duration) -> Self {
         Self { latency, max_bytes: Self::MAX_BYTES_DEFAULT, patience: Patience::UntilDue }
     }
-}
-
-/// What became of all pieces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct PlayoutStats {
-    /// Pieces that came, by class.
-    pub pieces: PerClass<u64>,
-    /// Of those, pieces that came after their time, in whole or in part.
-    pub late: PerClass<u64>,
-    /// Pieces that did not come though later ones of their track and class did.
-    pub missing: PerClass<u64>,
-    /// Items that went because the memory was full.
-    pub dropped_items: PerClass<u64>,
-    /// Items released.
-    pub released_items: u64,
-    /// Bytes released.
-    pub released_bytes: u64,
-    /// Items given up at the time of the next one, for whatever reason they were not there.
-    pub skipped_items: u64,
-    /// Items that came again.
-    pub duplicate_items: u64,
-    /// Messages that are no pieces.
-    pub malformed: u64,
-    /// Pieces of a session that had already been replaced.
-    pub stray: u64,
-    /// Sessions begun: more than 1 means that the sender started again.
-    pub sessions: u64,
-    /// Times that the clocks had to be compared anew, see [`RESYNC_AFTER`].
-    pub resyncs: u64,
-    /// Times that everything waited once for a path that turned out so slow.
-    pub waits: u64,
-    /// Bytes that wait now.
-    pub queued_bytes: usize,
 }
 
 /// Items in a row that are due.
