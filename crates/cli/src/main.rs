@@ -1,0 +1,70 @@
+//! The `anabranch` program: arguments, progress, terminal output; nothing else.
+//!
+//! Exit status: 0 when all went well, 1 with a reason on stderr when it did not, 2 with one line on
+//! stderr when the arguments make no sense.
+
+mod failure;
+mod output;
+mod treatments;
+
+use std::process::ExitCode;
+
+use clap::{ArgAction, Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use crate::failure::Failure;
+
+/// Real-time media over SCTP: several paths, and only what can still arrive in time.
+#[derive(Debug, Parser)]
+#[command(name = "anabranch", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// Logs more to stderr: -v what happens, -vv details, -vvv each packet. RUST_LOG overrides it.
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+}
+
+/// A command is a file of its own with a `clap::Args` struct, which has
+/// `async fn run(self) -> Result<(), Failure>`. To add one: the file, its variant here, and its arm
+/// in [`Command::run`]. The doc comment of the struct is what `--help` says about the command.
+#[derive(Debug, Subcommand)]
+enum Command {
+    Treatments(treatments::Treatments),
+}
+
+impl Command {
+    async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Treatments(command) => command.run().await,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::explain_arguments(&error),
+    };
+    log_to_stderr(arguments.verbose);
+    match run(arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.explain(),
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(Failure::failed)?.block_on(command.run())
+}
+
+fn log_to_stderr(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        2 => "debug",
+        _ => "trace",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}
