@@ -11,6 +11,7 @@ mod guard;
 mod hub;
 pub mod protocol;
 mod queue;
+pub mod screen;
 mod server;
 mod socket;
 #[cfg(test)]

@@ -1,0 +1,271 @@
+//! The demo: a sender and a receiver in one program, two emulated networks between them, and a page
+//! that plays what arrives.
+//!
+//! ```text
+//!            +-- wifi ----+
+//! sender --->|            |---> receiver ---> page
+//!            +-- mobile --+
+//! ```
+//!
+//! Both ends are what `anabranch send` and `anabranch recv` run, one multi-homed SCTP association over
+//! UDP sockets on this machine. The links are the simulator's, in real time.
+
+mod clip;
+mod delay;
+mod handoff;
+mod links;
+mod measure;
+mod narrator;
+mod report;
+mod run;
+mod show;
+mod source;
+mod table;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod treatments;
+
+use std::future::Future;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use anabranch_driver::emulator::EmulatorError;
+use anabranch_driver::{BindError, Clock, Driver, Handle, SocketSet, SpawnError};
+use anabranch_netsim::NamedLink;
+use anabranch_sansio::{FourTuple, Rng};
+use thiserror::Error;
+use tokio::sync::mpsc;
+
+use clip::{ClipLayer, DEMO_CLIP};
+use links::Links;
+
+pub use delay::DelaySummary;
+pub use handoff::Handoff;
+pub use links::{LinkSpec, LinkSpecError, mobile, wifi};
+pub use report::{EventReport, FramesReport, Report};
+pub use timeline::{Cut, LinkChange, Step, Timeline, TimelineError};
+
+use crate::page::protocol::{Controls, Hello, Mode, PathInfo, Stats};
+use crate::page::{PageError, PageRequest, PageServer};
+use crate::session::{
+    CallError, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig, SourceFormat,
+};
+use crate::treatment::TreatmentTable;
+
+/// Pieces that may arrive between two looks at the receiver: a second of 16 Mbit/s in full packets.
+const ARRIVALS_MAX: usize = 2_048;
+
+/// The demo's links may be so many: an association has no more paths.
+pub const LINKS_MAX: usize = 8;
+
+/// What the demo is told.
+#[derive(Debug, Clone)]
+pub struct DemoConfig {
+    /// The links, each a path; the first is the primary.
+    pub links: Vec<NamedLink>,
+    /// What happens to them.
+    pub timeline: Timeline,
+    /// Decides which packets they lose.
+    pub seed: u64,
+    /// From the sender's hand to the screen.
+    pub latency: Duration,
+    /// How media is sent.
+    pub treatments: TreatmentTable,
+    /// How long; without end if none.
+    pub length: Option<Duration>,
+    /// The port of the page, 0 for any; no page if none.
+    pub page_port: Option<u16>,
+}
+
+impl Default for DemoConfig {
+    fn default() -> Self {
+        Self {
+            links: vec![wifi(), mobile()],
+            timeline: Timeline::default(),
+            seed: 1,
+            latency: Duration::from_millis(200),
+            treatments: TreatmentTable::default(),
+            length: None,
+            page_port: None,
+        }
+    }
+}
+
+/// Why the demo cannot start.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DemoError {
+    /// The number of links makes no sense.
+    #[error("the demo runs over {links} links: give 1 to {LINKS_MAX}")]
+    Links {
+        /// How many were given.
+        links: usize,
+    },
+    /// What is to happen to the links makes no sense.
+    #[error(transparent)]
+    Timeline(#[from] TimelineError),
+    /// No socket.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// No driver.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// No links.
+    #[error(transparent)]
+    Emulator(#[from] EmulatorError),
+    /// No call.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// No page.
+    #[error(transparent)]
+    Page(#[from] PageError),
+}
+
+/// What the demo tells while it runs.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// Something happened.
+    Event {
+        /// When, from the start of the media.
+        elapsed: Duration,
+        /// What, in one whole sentence.
+        text: &'a str,
+    },
+    /// Another second has passed.
+    Second(&'a Snapshot<'a>),
+}
+
+/// How things stand.
+#[derive(Debug)]
+pub struct Snapshot<'a> {
+    /// From the start of the media.
+    pub elapsed: Duration,
+    /// What the page is told.
+    pub stats: &'a Stats,
+    /// Mean PSNR-Y of what was on the screen.
+    pub psnr_y_db: Option<f64>,
+    /// Pages that are open.
+    pub pages: usize,
+}
+
+/// The demo, started.
+#[derive(Debug)]
+pub struct Demo {
+    config: DemoConfig,
+    clock: Clock,
+    sender: Handle<Sender>,
+    receiver: Handle<Receiver>,
+    links: Links,
+    paths: Vec<FourTuple>,
+    page: Option<PageServer>,
+    requests: Option<mpsc::Receiver<PageRequest>>,
+}
+
+impl Demo {
+    /// Starts both ends, the links and the page. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// The configuration makes no sense, or the system refuses; then nothing runs.
+    pub async fn start(config: DemoConfig) -> Result<Self, DemoError> {
+        if !(1..=LINKS_MAX).contains(&config.links.len()) {
+            return Err(DemoError::Links { links: config.links.len() });
+        }
+        config.timeline.check(&config.links)?;
+        let clock = Clock::start();
+        // Nobody but this program is spoken to: one seed decides all.
+        let mut rng = Rng::from_u64(config.seed);
+
+        let (receiver, targets) = start_receiver(&config, clock, rng.fork())?;
+        let links = Links::spawn(&config.links, &targets, config.seed)?;
+        let (sender, paths) = start_sender(&config, clock, rng.fork(), &links)?;
+        let mut demo =
+            Self { clock, sender, receiver, links, paths, page: None, requests: None, config };
+        if let Some(port) = demo.config.page_port {
+            let (page, requests) = PageServer::start(port, clock, demo.hello()).await?;
+            page.treatments(treatments::to_page(&demo.config.treatments, demo.config.latency));
+            demo.page = Some(page);
+            demo.requests = Some(requests);
+        }
+        demo.sender.with(|sender, now| sender.connect(now, &demo.paths))?;
+        Ok(demo)
+    }
+
+    /// Where the page is, if there is one.
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
+        self.page.as_ref().map(PageServer::url)
+    }
+
+    /// Runs until its length is over or `stop` is done, and tells of it as it goes.
+    pub async fn run(self, stop: impl Future<Output = ()>, tell: impl FnMut(News<'_>)) -> Report {
+        run::run(self, stop, tell).await
+    }
+
+    fn hello(&self) -> Hello {
+        let names = self.links.names().iter().zip(&self.paths);
+        let paths = (1..).zip(names).map(|(id, (name, path))| PathInfo {
+            id,
+            name: Some(name.clone()),
+            local: path.local.to_string(),
+            remote: path.remote.to_string(),
+        });
+        Hello {
+            title: Some(DEMO_CLIP.header().title.clone()),
+            latency_ms: delay::millis(self.config.latency),
+            video: Some(clip::video_info()),
+            audio: Some(clip::audio_info()),
+            attribution: Some(clip::attribution()),
+            paths: paths.collect(),
+            layers: ClipLayer::ALL.into_iter().map(ClipLayer::named).collect(),
+            classes: treatments::class_names(),
+            controls: Controls {
+                links: Some(links::RANGES),
+                treatments: Some(treatments::RANGES),
+                latency_ms: None,
+            },
+            ..Hello::new(Mode::Demo)
+        }
+    }
+}
+
+/// A listening receiver with one address for each link, and those addresses.
+fn start_receiver(
+    config: &DemoConfig,
+    clock: Clock,
+    rng: Rng,
+) -> Result<(Handle<Receiver>, Vec<SocketAddr>), DemoError> {
+    let (sockets, addresses) = bind(config.links.len())?;
+    let session = SessionConfig::new(true, config.latency);
+    let receiver = ReceiverConfig { arrivals_max: ARRIVALS_MAX, ..ReceiverConfig::new(session) };
+    let mut receiver = Receiver::new(receiver, rng);
+    receiver.set_local_addresses(addresses.clone());
+    Ok((Driver::spawn_with_clock(receiver, sockets, clock)?, addresses))
+}
+
+/// A sender with one address for each link, and its path through each.
+fn start_sender(
+    config: &DemoConfig,
+    clock: Clock,
+    rng: Rng,
+    links: &Links,
+) -> Result<(Handle<Sender>, Vec<FourTuple>), DemoError> {
+    let (sockets, addresses) = bind(config.links.len())?;
+    let paths = addresses.iter().zip(links.listen_addresses());
+    let paths = paths.map(|(local, remote)| FourTuple::new(*local, remote)).collect();
+    let sender = SenderConfig {
+        format: SourceFormat::Clip(DEMO_CLIP.header().clone()),
+        treatments: config.treatments,
+        ..SenderConfig::mpeg_ts(SessionConfig::new(false, config.latency))
+    };
+    let sender = Sender::new(sender, rng);
+    Ok((Driver::spawn_with_clock(sender, sockets, clock)?, paths))
+}
+
+/// As many sockets on this machine, at any free ports.
+fn bind(count: usize) -> Result<(SocketSet, Vec<SocketAddr>), BindError> {
+    let mut sockets = SocketSet::new();
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let addresses = (0..count).map(|_| sockets.bind(any)).collect::<Result<_, _>>()?;
+    Ok((sockets, addresses))
+}

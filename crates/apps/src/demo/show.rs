@@ -1,0 +1,144 @@
+//! [`Show`]: the receiver's side of the demo, and what it is worth to a viewer.
+
+use std::time::Duration;
+
+use anabranch_media::Layer;
+use anabranch_media::clip::{ClipHeader, Picture, Shown, VIDEO_TRACK};
+use anabranch_media::playout::LATE_TOLERANCE;
+use anabranch_media::psnr::{PsnrScore, PsnrTable};
+use anabranch_sansio::Time;
+
+use super::delay::DelayMeter;
+use super::handoff::GapMeter;
+use super::report::FramesReport;
+use crate::page::protocol::AccessUnit;
+use crate::page::screen::{ClipScreen, Played};
+use crate::session::{Arrival, Receiver};
+
+/// After its play time, a picture of which something is missing is waited for so long: as long as
+/// the playout takes what is late, and a wakeup.
+const PLAY_GRACE: Duration = LATE_TOLERANCE.saturating_add(Duration::from_millis(2));
+
+/// Plays what the receiver hands on, and measures it.
+#[derive(Debug)]
+pub(super) struct Show {
+    screen: ClipScreen,
+    scores: &'static PsnrTable,
+    /// The highest layer there is.
+    full: Layer,
+    score: PsnrScore,
+    full_score: PsnrScore,
+    pub(super) gaps: GapMeter,
+    pub(super) delays: DelayMeter,
+    newest_arrival: Option<Time>,
+    last_played: Option<Time>,
+}
+
+impl Show {
+    pub(super) fn new(header: &ClipHeader, scores: &'static PsnrTable) -> Self {
+        Self {
+            screen: ClipScreen::new(header),
+            scores,
+            full: Layer(header.video.layers.saturating_sub(1)),
+            score: PsnrScore::default(),
+            full_score: PsnrScore::default(),
+            gaps: GapMeter::default(),
+            delays: DelayMeter::default(),
+            newest_arrival: None,
+            last_played: None,
+        }
+    }
+
+    /// Takes what has come, and plays what is due; `last` is when the last picture came to the
+    /// sender. Returns what is to be seen and heard.
+    pub(super) fn take(
+        &mut self,
+        receiver: &mut Receiver,
+        now: Time,
+        last: Option<Time>,
+    ) -> Vec<AccessUnit> {
+        let mut units = Vec::new();
+        while let Some(arrival) = receiver.poll_arrival() {
+            self.on_arrival(&arrival);
+        }
+        while let Some(released) = receiver.poll_release(now) {
+            units.extend(self.screen.on_released(&released).map(|sound| not_before(sound, now)));
+        }
+        while let Some(due) =
+            self.next_due(receiver, last).filter(|due| self.is_ready(receiver, *due, now))
+        {
+            let Some(played) = self.screen.play(due) else { break };
+            self.measure(&played, now);
+            units.extend(played.unit.map(|picture| not_before(picture, now)));
+        }
+        units
+    }
+
+    /// When [`take`](Self::take) must be called again for a picture of which something is missing.
+    pub(super) fn next_at(&self, receiver: &Receiver, last: Option<Time>) -> Option<Time> {
+        if waits(receiver) {
+            return None;
+        }
+        Some(self.next_due(receiver, last)? + PLAY_GRACE)
+    }
+
+    /// Pictures by what became of them.
+    pub(super) fn frames(&self) -> FramesReport {
+        self.screen.counts().into()
+    }
+
+    /// The mean PSNR-Y of what was on the screen, and what it would be had everything come.
+    pub(super) fn psnr_y_db(&self) -> (Option<f64>, Option<f64>) {
+        (self.score.mean_db(), self.full_score.mean_db())
+    }
+
+    /// How much media waits for its time.
+    pub(super) fn buffered(&self) -> Option<Duration> {
+        Some(self.newest_arrival? - self.last_played?)
+    }
+
+    fn on_arrival(&mut self, arrival: &Arrival) {
+        self.newest_arrival = self.newest_arrival.max(Some(arrival.sent));
+        let Some(complete) = self.screen.on_arrival(arrival) else { return };
+        // Both ends run in this program, on one clock.
+        if complete.track == VIDEO_TRACK && complete.in_time {
+            self.delays.on_layer(complete.frame, complete.at - complete.sent);
+        }
+    }
+
+    /// When the next picture is to be played.
+    fn next_due(&self, receiver: &Receiver, last: Option<Time>) -> Option<Time> {
+        let sent = self.screen.next_sent().filter(|sent| Some(*sent) <= last)?;
+        Some(receiver.playout().clock().local(sent) + receiver.latency())
+    }
+
+    fn is_ready(&self, receiver: &Receiver, due: Time, now: Time) -> bool {
+        if waits(receiver) {
+            return self.screen.next_is_settled();
+        }
+        due <= now && (self.screen.next_is_settled() || due + PLAY_GRACE <= now)
+    }
+
+    fn measure(&mut self, played: &Played, now: Time) {
+        let frame = played.frame;
+        self.last_played = self.screen.next_sent();
+        self.score.add(self.scores, frame, played.shown.picture());
+        self.full_score.add(self.scores, frame, Some(Picture { frame, layer: self.full }));
+        let is_new = matches!(played.shown, Shown::New(_));
+        self.delays.on_played(now, frame, is_new);
+        if is_new {
+            self.gaps.on_shown(now);
+        }
+    }
+}
+
+/// Nothing is given up: what is late is waited for.
+fn waits(receiver: &Receiver) -> bool {
+    receiver.source().is_some_and(|source| source.complete)
+}
+
+/// What was waited for is shown when it is there: pages drop what is too late.
+fn not_before(unit: AccessUnit, now: Time) -> AccessUnit {
+    let is_late = unit.play_at + PLAY_GRACE < now;
+    AccessUnit { play_at: if is_late { now } else { unit.play_at }, ..unit }
+}
