@@ -155,12 +155,14 @@ mod tests {
         for preset in [Preset::Layered, Preset::Live] {
             let table = preset.table();
             let order = MediaClass::ALL.into_iter().skip(1).filter(|c| *c != MediaClass::Audio);
-            let percent: Vec<_> = order
-                .map(|class| match table.treatment(class).reliability {
-                    Reliability::LatencyPercent(percent) => percent,
-                    other => panic!("{class}: {other}"),
-                })
-                .collect();
+            let percent = order.map(|class| {
+                let reliability = table.treatment(class).reliability;
+                let Reliability::LatencyPercent(percent) = reliability else {
+                    panic!("{class}: {reliability}");
+                };
+                percent
+            });
+            let percent: Vec<_> = percent.collect();
             assert!(percent.is_sorted_by(|a, b| a >= b), "{preset}: {percent:?}");
         }
     }

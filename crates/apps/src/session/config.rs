@@ -1,0 +1,117 @@
+//! What a session is told.
+
+use std::time::Duration;
+
+use anabranch_sctp::{AssociationConfig, EndpointConfig};
+
+use super::SourceFormat;
+use crate::treatment::TreatmentTable;
+
+/// SCTP's own port at both ends. Peers are told apart by the UDP ports around it.
+pub const SCTP_PORT: u16 = 9_899;
+
+/// How long a peer may take to say who it is, and to answer when we did.
+pub const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often the ends tell each other what they measured. A peer that was silent for so long makes
+/// room for another one that calls.
+pub const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Callers that may be connected without having been heard yet. More are not answered.
+pub const NEWCOMERS_MAX: usize = 16;
+
+/// Bytes of media that may wait for room in the transport's own queue: at 20 Mbit/s three seconds.
+pub const BACKLOG_DEFAULT: usize = 8 << 20;
+
+/// Unanswered handshake packets after which a call has failed: 5.5 s, after which the caller says so
+/// and tries again.
+const INIT_RETRANSMITS_MAX: u32 = 3;
+
+/// Unanswered packets after which the peer is lost: some 9 s of silence on all paths.
+const RETRANSMISSIONS_MAX: u32 = 8;
+
+/// Datagrams that one transmission may hold; the kernel takes up to 64.
+const SEGMENTS_MAX: usize = 32;
+
+/// What both ends of a session choose.
+#[derive(Debug, Clone)]
+pub struct SessionConfig {
+    /// Whether callers are served.
+    pub listen: bool,
+    /// Time from the sender's hand to the receiver's that this end wants; the larger one of both
+    /// holds.
+    pub latency: Duration,
+    /// The stream's name. A listener with one refuses callers with another.
+    pub stream_id: Option<String>,
+    /// How the transport behaves.
+    pub association: AssociationConfig,
+}
+
+impl SessionConfig {
+    /// A session for media, without a name.
+    #[must_use]
+    pub fn new(listen: bool, latency: Duration) -> Self {
+        let association = AssociationConfig {
+            max_init_retransmits: INIT_RETRANSMITS_MAX,
+            association_max_retrans: RETRANSMISSIONS_MAX,
+            message_size_max: 64 << 10,
+            ..AssociationConfig::media()
+        };
+        Self { listen, latency, stream_id: None, association }
+    }
+
+    pub(super) fn endpoint(&self) -> EndpointConfig {
+        EndpointConfig {
+            association: self.association.clone(),
+            accept: self.listen,
+            // The peer, those who come, and as many who go.
+            associations_max: 1 + 2 * NEWCOMERS_MAX,
+            segments_max: SEGMENTS_MAX,
+            ..EndpointConfig::default()
+        }
+    }
+}
+
+/// What a sender is told.
+#[derive(Debug, Clone)]
+pub struct SenderConfig {
+    /// The session.
+    pub session: SessionConfig,
+    /// What is sent.
+    pub format: SourceFormat,
+    /// How.
+    pub treatments: TreatmentTable,
+    /// Bytes of media that may wait, beside the transport's own queue.
+    pub backlog: usize,
+}
+
+impl SenderConfig {
+    /// A transport stream with the default treatments.
+    #[must_use]
+    pub fn mpeg_ts(session: SessionConfig) -> Self {
+        let treatments = TreatmentTable::default();
+        Self { session, format: SourceFormat::MpegTs, treatments, backlog: BACKLOG_DEFAULT }
+    }
+}
+
+/// What a receiver is told.
+#[derive(Debug, Clone)]
+pub struct ReceiverConfig {
+    /// The session.
+    pub session: SessionConfig,
+    /// Bytes of media that may wait for their time.
+    pub playout_bytes_max: usize,
+    /// How many [`Arrival`](super::Arrival)s are kept for
+    /// [`Receiver::poll_arrival`](super::Receiver::poll_arrival); 0: none. When nobody reads, the
+    /// oldest go.
+    pub arrivals_max: usize,
+}
+
+impl ReceiverConfig {
+    /// With the default limits.
+    #[must_use]
+    pub const fn new(session: SessionConfig) -> Self {
+        let playout_bytes_max = anabranch_media::playout::Config::MAX_BYTES_DEFAULT;
+        Self { session, playout_bytes_max, arrivals_max: 0 }
+    }
+}

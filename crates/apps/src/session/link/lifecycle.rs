@@ -1,0 +1,133 @@
+//! Associations come to be and end.
+
+use anabranch_sansio::Time;
+use anabranch_sctp::{Association, AssociationId, AssociationStats, CloseReason};
+
+use super::super::message::printable;
+use super::super::{Disconnect, Event, GREETING_TIMEOUT, NEWCOMERS_MAX};
+use super::{Input, Link, Newcomer, Phase};
+use crate::treatment::MediaClass;
+
+impl Link {
+    pub(super) fn on_event(&mut self, now: Time, id: AssociationId, event: anabranch_sctp::Event) {
+        use anabranch_sctp::Event as Transport;
+        match event {
+            Transport::Connected { incoming, outbound_streams, partial_reliability } => {
+                self.on_connected(now, id, incoming, outbound_streams, partial_reliability);
+            }
+            Transport::Restarted => self.on_restarted(now, id),
+            Transport::Closed { reason, stats } => self.on_closed(now, id, reason, stats),
+            Transport::PathAdded { path, tuple } if self.is_peer(id) => {
+                self.tell(Event::PathAdded { path, tuple });
+            }
+            Transport::PathStateChanged { path, from, to } if self.is_peer(id) => {
+                self.tell(Event::PathStateChanged { path, from, to });
+            }
+            Transport::DataPathChanged { from, to } if self.is_peer(id) => {
+                self.tell(Event::DataPathChanged { from, to });
+            }
+            Transport::PathAdded { .. }
+            | Transport::PathStateChanged { .. }
+            | Transport::DataPathChanged { .. }
+            | Transport::Readable
+            | Transport::Writable
+            | Transport::PeerClosing => {}
+        }
+    }
+
+    fn on_connected(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        incoming: bool,
+        outbound_streams: u16,
+        partial_reliability: bool,
+    ) {
+        if outbound_streams < MediaClass::STREAMS {
+            let needed = MediaClass::STREAMS;
+            return self.abort(id, &format!("{outbound_streams} streams are too few: {needed}"));
+        }
+        let until = now + GREETING_TIMEOUT;
+        match self.peer.as_mut().filter(|peer| peer.id == id) {
+            Some(peer) => {
+                peer.phase = Phase::Calling { answer_until: Some(until) };
+                peer.partial_reliability = partial_reliability;
+            }
+            None if incoming && self.newcomers.len() < NEWCOMERS_MAX => {
+                self.newcomers.insert(id, Newcomer { until, partial_reliability });
+            }
+            None => self.abort(id, "too many callers at once: try again later"),
+        }
+    }
+
+    /// The peer began anew on the same addresses: as if it had been lost and called again.
+    fn on_restarted(&mut self, now: Time, id: AssociationId) {
+        if self.is_peer(id) {
+            let stats = self.association().map(Association::stats).unwrap_or_default();
+            let reason = "the peer restarted".to_owned();
+            self.disconnect(Disconnect::Lost { reason }, Box::new(stats));
+        }
+        if !self.config.listen {
+            return self.abort(id, "we do not take calls");
+        }
+        let partial_reliability = self.config.association.partial_reliability;
+        let until = now + GREETING_TIMEOUT;
+        self.newcomers.insert(id, Newcomer { until, partial_reliability });
+    }
+
+    fn on_closed(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        reason: CloseReason,
+        stats: Box<AssociationStats>,
+    ) {
+        self.newcomers.remove(&id);
+        self.parting.remove(&id);
+        if !self.is_peer(id) {
+            return;
+        }
+        // The last chance to read what came before the end.
+        while self.receive(id).map(|message| self.on_message(now, id, message)).is_some() {}
+        let Some(peer) = &mut self.peer else { return };
+        let how = match (reason, peer.objection.take()) {
+            (CloseReason::Shutdown, _) if peer.has_ended => Disconnect::Ended,
+            (CloseReason::Aborted, Some(objection)) => {
+                Disconnect::Lost { reason: format!("we ended the session: {objection}") }
+            }
+            (reason, _) => Disconnect::Lost { reason: words_of(&reason) },
+        };
+        self.disconnect(how, stats);
+    }
+
+    pub(super) fn disconnect(&mut self, how: Disconnect, stats: Box<AssociationStats>) {
+        let streams = Box::new(self.streams());
+        self.peer = None;
+        self.next_tick = None;
+        self.inputs.push_back(Input::Disconnected { how: how.clone(), stats, streams });
+        self.tell(Event::Disconnected(how));
+    }
+}
+
+/// How the transport puts the reason that a peer gave for leaving.
+const LEFT: &str = "the application aborted: ";
+
+/// Why the transport ended, for people.
+fn words_of(reason: &CloseReason) -> String {
+    if *reason == CloseReason::Shutdown {
+        return "the peer closed the session before the stream ended".to_owned();
+    }
+    if *reason == CloseReason::HandshakeTimeout {
+        return "nobody answers there: is the other end running, and its port reachable by UDP?"
+            .to_owned();
+    }
+    if let CloseReason::AbortedByPeer { causes } = reason
+        && let Some(words) = causes.strip_prefix(LEFT)
+    {
+        return format!("the peer left: {}", printable(words.trim_matches('"')));
+    }
+    if *reason == (CloseReason::AbortedByPeer { causes: String::new() }) {
+        return "the other end no longer knows this session: it was restarted".to_owned();
+    }
+    printable(&reason.to_string())
+}

@@ -1,0 +1,385 @@
+//! [`Link`]: one peer at a time over an SCTP endpoint, and how one becomes the peer.
+//!
+//! ```text
+//! caller                              listener
+//!   | -- hello (with COOKIE ECHO) ----->  |   a newcomer until its hello is read
+//!   | <-------- accept or refuse -------- |
+//!   | ==== media, reports, measures ====  |
+//! ```
+
+mod greeting;
+mod lifecycle;
+mod timers;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+
+use anabranch_sansio::{Datagram, FourTuple, Machine as _, Rng, Time, Transmit, Wakeup};
+use anabranch_sctp::{
+    Association, AssociationId, AssociationStats, Endpoint, IncomingMessage, OutgoingMessage,
+    SendError, StreamStats,
+};
+use bytes::Bytes;
+
+use super::message::{Message, PPID_CONTROL};
+use super::{
+    Agreement, CONTROL_LEN_MAX, CallError, Disconnect, Event, GREETING_TIMEOUT, REPORT_INTERVAL,
+    Role, SCTP_PORT, SessionConfig, Source,
+};
+use crate::treatment::MediaClass;
+
+/// Events that wait for the user. When nobody asks, those about paths are dropped, see
+/// [`Link::tell`].
+const EVENTS_MAX: usize = 1_024;
+
+/// Control messages that wait for room in the transport.
+const OUTBOX_MAX: usize = 64;
+
+/// What the link hands to the sender or receiver around it.
+#[derive(Debug)]
+pub(super) enum Input {
+    /// The session begins.
+    Connected(Box<Agreement>),
+    /// The peer said something that concerns the media.
+    Control(Box<Message>),
+    /// Media.
+    Media(IncomingMessage),
+    /// The session is over.
+    Disconnected { how: Disconnect, stats: Box<AssociationStats>, streams: Box<Streams> },
+    /// A second has passed.
+    Tick,
+}
+
+/// What was sent on each of our streams.
+pub(super) type Streams = [StreamStats; MediaClass::ALL.len()];
+
+/// One peer at a time over an SCTP endpoint.
+#[derive(Debug)]
+pub(super) struct Link {
+    config: SessionConfig,
+    role: Role,
+    endpoint: Endpoint,
+    peer: Option<Peer>,
+    /// Callers whose hello has not come, and until when it must.
+    newcomers: BTreeMap<AssociationId, Newcomer>,
+    /// Associations that are being shut down, and when that has taken too long.
+    parting: BTreeMap<AssociationId, Time>,
+    inputs: VecDeque<Input>,
+    events: VecDeque<Event>,
+    next_tick: Option<Time>,
+}
+
+/// The one that we talk to.
+#[derive(Debug)]
+struct Peer {
+    id: AssociationId,
+    phase: Phase,
+    /// Control messages that the transport had no room for.
+    outbox: VecDeque<Bytes>,
+    /// Packets received until the last tick.
+    packets: u64,
+    /// Whether nothing came between the last two ticks.
+    is_silent: bool,
+    /// Whether the sender's last words were said or heard.
+    has_ended: bool,
+    partial_reliability: bool,
+    /// Why we end the session, if we do.
+    objection: Option<String>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// We called, and said hello.
+    Calling {
+        /// Known once the transport is connected.
+        answer_until: Option<Time>,
+    },
+    /// Media may flow.
+    Active,
+}
+
+/// One who called, of whom nothing is known yet.
+#[derive(Debug)]
+struct Newcomer {
+    until: Time,
+    partial_reliability: bool,
+}
+
+impl Link {
+    pub(super) fn new(config: SessionConfig, role: Role, rng: Rng) -> Self {
+        let endpoint = Endpoint::new(config.endpoint(), rng);
+        Self {
+            config,
+            role,
+            endpoint,
+            peer: None,
+            newcomers: BTreeMap::new(),
+            parting: BTreeMap::new(),
+            inputs: VecDeque::new(),
+            events: VecDeque::new(),
+            next_tick: None,
+        }
+    }
+
+    pub(super) fn set_local_addresses(&mut self, locals: Vec<SocketAddr>) {
+        self.endpoint.set_local_addresses(locals);
+    }
+
+    /// Calls the peer at the other end of `paths`. The hello goes along with the handshake.
+    pub(super) fn connect(
+        &mut self,
+        now: Time,
+        paths: &[FourTuple],
+        source: Option<Source>,
+    ) -> Result<(), CallError> {
+        if self.peer.is_some() {
+            return Err(CallError::Connected);
+        }
+        let config = self.config.association.clone();
+        let id = self.endpoint.connect(now, paths, (SCTP_PORT, SCTP_PORT), config)?;
+        self.peer = Some(Peer::new(id, Phase::Calling { answer_until: None }, false));
+        let hello = Message::Hello(self.greeting(source));
+        self.send_control(now, &hello);
+        Ok(())
+    }
+
+    /// Takes the next thing that concerns the media.
+    pub(super) fn poll_input(&mut self) -> Option<Input> {
+        self.inputs.pop_front()
+    }
+
+    /// Whether media may flow.
+    pub(super) fn is_active(&self) -> bool {
+        self.peer.as_ref().is_some_and(|peer| matches!(peer.phase, Phase::Active))
+    }
+
+    /// Whether there is a peer, or one was called.
+    pub(super) const fn has_peer(&self) -> bool {
+        self.peer.is_some()
+    }
+
+    /// The association with the peer.
+    pub(super) fn association(&self) -> Option<&Association> {
+        self.endpoint.association(self.peer.as_ref()?.id)
+    }
+
+    /// The association with the peer, to act on.
+    pub(super) fn association_mut(&mut self) -> Option<&mut Association> {
+        self.endpoint.association_mut(self.peer.as_ref()?.id)
+    }
+
+    /// What was sent to the peer on each stream.
+    pub(super) fn streams(&self) -> Streams {
+        let association = self.association();
+        MediaClass::ALL.map(|class| {
+            let stats = association.and_then(|it| it.stream_stats(class.stream()));
+            stats.unwrap_or_default()
+        })
+    }
+
+    /// Counters of packets that belong to nobody.
+    pub(super) const fn endpoint_stats(&self) -> anabranch_sctp::EndpointStats {
+        self.endpoint.stats()
+    }
+
+    /// Tells the peer something; it waits if the transport has no room.
+    pub(super) fn send_control(&mut self, now: Time, message: &Message) {
+        let bytes = message.encode();
+        debug_assert!(bytes.len() <= CONTROL_LEN_MAX, "{} bytes", bytes.len());
+        if let Some(peer) = &mut self.peer
+            && peer.outbox.len() < OUTBOX_MAX
+        {
+            peer.outbox.push_back(bytes);
+        }
+        self.flush_control(now);
+    }
+
+    /// Hands control messages that wait to the transport.
+    pub(super) fn flush_control(&mut self, now: Time) {
+        let Some(peer) = &mut self.peer else { return };
+        if peer.outbox.is_empty() {
+            return;
+        }
+        let Some(association) = self.endpoint.association_mut(peer.id) else { return };
+        while let Some(payload) = peer.outbox.front() {
+            let message = OutgoingMessage {
+                ppid: PPID_CONTROL,
+                ..OutgoingMessage::new(MediaClass::Control.stream(), payload.clone())
+            };
+            match association.send(now, message) {
+                Err(SendError::BufferFull { .. }) => return,
+                // Whatever else stands against it: the peer is gone, and its event follows.
+                Ok(()) | Err(_) => peer.outbox.pop_front(),
+            };
+        }
+    }
+
+    /// Says the sender's last words and shuts the association down behind what was handed over.
+    pub(super) fn finish(&mut self, now: Time, items: u64) {
+        self.send_control(now, &Message::End { items });
+        if let Some(peer) = &mut self.peer {
+            peer.has_ended = true;
+        }
+        self.shut_down_when_said(now);
+    }
+
+    /// Ends the session at once and tells the peer why.
+    pub(super) fn leave(&mut self, now: Time, reason: &str) {
+        if let Some(id) = self.peer.as_ref().map(|peer| peer.id) {
+            self.abort(id, reason);
+        }
+        self.pump(now);
+    }
+
+    /// Reads the next message of the peer; false if there is none.
+    pub(super) fn read_next(&mut self, now: Time) -> bool {
+        let Some(id) = self.peer.as_ref().map(|peer| peer.id) else { return false };
+        let Some(message) = self.receive(id) else { return false };
+        self.on_message(now, id, message);
+        // An abort or a refusal ends here what it began.
+        self.pump_events(now);
+        true
+    }
+
+    pub(super) fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        self.endpoint.handle_datagram(now, datagram);
+        self.pump(now);
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Time) {
+        self.endpoint.handle_timeout(now);
+        self.pump(now);
+        self.on_timers(now);
+    }
+
+    pub(super) fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        self.endpoint.poll_transmit(now, buf)
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Wakeup> {
+        let own = self.next_timer().map(|(at, why)| Wakeup { at, why });
+        self.endpoint.poll_timeout().into_iter().chain(own).min()
+    }
+
+    pub(super) fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Keeps an event for the user. Ends are rare, and that something can be done is said once until
+    /// it was done: these are kept however many wait.
+    pub(super) fn tell(&mut self, event: Event) {
+        let is_rare = matches!(event, Event::Disconnected(_) | Event::MediaDue | Event::Writable);
+        if self.events.len() < EVENTS_MAX || is_rare {
+            self.events.push_back(event);
+        }
+    }
+
+    /// Takes what the endpoint has to say, and what callers say first.
+    fn pump(&mut self, now: Time) {
+        self.pump_events(now);
+        self.read_newcomers(now);
+        self.shut_down_when_said(now);
+        self.pump_events(now);
+    }
+
+    fn pump_events(&mut self, now: Time) {
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            self.on_event(now, id, event);
+        }
+    }
+
+    /// Takes a message of the peer's.
+    fn on_message(&mut self, now: Time, id: AssociationId, message: IncomingMessage) {
+        if message.stream != MediaClass::Control.stream() {
+            self.inputs.push_back(Input::Media(message));
+            return;
+        }
+        let decoded = match Message::decode(&message.payload) {
+            Ok(decoded) => decoded,
+            Err(error) => return self.abort(id, &error.to_string()),
+        };
+        match decoded {
+            Message::Accept(greeting) => self.on_accept(now, id, greeting),
+            Message::Refuse(refusal) => self.on_refuse(now, id, refusal),
+            Message::Hello(_) => self.abort(id, "a second hello makes no sense"),
+            Message::Unknown => {}
+            Message::End { .. } if self.role == Role::Receiver => {
+                if let Some(peer) = &mut self.peer {
+                    peer.has_ended = true;
+                }
+                self.inputs.push_back(Input::Control(Box::new(decoded)));
+            }
+            Message::Source(_)
+            | Message::End { .. }
+            | Message::Report(_)
+            | Message::Measures(_) => {
+                self.inputs.push_back(Input::Control(Box::new(decoded)));
+            }
+        }
+    }
+
+    fn activate(&mut self, now: Time, id: AssociationId, partial_reliability: bool) {
+        let mut peer = match self.peer.take() {
+            Some(peer) if peer.id == id => peer,
+            _ => Peer::new(id, Phase::Active, partial_reliability),
+        };
+        peer.phase = Phase::Active;
+        self.peer = Some(peer);
+        self.next_tick = Some(now + REPORT_INTERVAL);
+    }
+
+    fn receive(&mut self, id: AssociationId) -> Option<IncomingMessage> {
+        self.endpoint.association_mut(id)?.receive()
+    }
+
+    fn is_peer(&self, id: AssociationId) -> bool {
+        self.peer.as_ref().is_some_and(|peer| peer.id == id)
+    }
+
+    /// Ends an association at once; its close event follows.
+    fn abort(&mut self, id: AssociationId, reason: &str) {
+        tracing::debug!(%id, reason, "association aborted");
+        if let Some(peer) = self.peer.as_mut().filter(|peer| peer.id == id) {
+            peer.objection = Some(reason.to_owned());
+        }
+        if let Some(association) = self.endpoint.association_mut(id) {
+            association.abort(reason);
+        }
+    }
+
+    /// Ends an association in order, within the time that a greeting may take.
+    fn part(&mut self, now: Time, id: AssociationId) {
+        if let Some(association) = self.endpoint.association_mut(id) {
+            association.shutdown(now);
+            self.parting.insert(id, now + GREETING_TIMEOUT);
+        }
+    }
+
+    /// The sender said all that it had to say: the association follows.
+    fn shut_down_when_said(&mut self, now: Time) {
+        let Some(peer) = &self.peer else { return };
+        if self.role != Role::Sender || !peer.has_ended || !peer.outbox.is_empty() {
+            return;
+        }
+        let id = peer.id;
+        if let Some(association) = self.endpoint.association_mut(id) {
+            association.shutdown(now);
+        }
+    }
+}
+
+impl Peer {
+    fn new(id: AssociationId, phase: Phase, partial_reliability: bool) -> Self {
+        let outbox = VecDeque::new();
+        Self {
+            id,
+            phase,
+            outbox,
+            packets: 0,
+            is_silent: false,
+            has_ended: false,
+            partial_reliability,
+            objection: None,
+        }
+    }
+}

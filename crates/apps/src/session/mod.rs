@@ -1,0 +1,36 @@
+//! The session: who sends what to whom, over one SCTP association.
+//!
+//! [`Sender`] and [`Receiver`] are [`Machine`](anabranch_sansio::Machine)s around an SCTP endpoint:
+//! they run on sockets and in the simulator alike. Either may listen or call. Whoever listens serves
+//! one peer at a time and refuses others in words. `docs/session-protocol.md` describes what passes
+//! between them.
+//!
+//! The one who drives a machine decides when to [`connect`](Sender::connect) again; the machine
+//! keeps media numbered and timed across associations, so that a receiver goes on where the sender
+//! was lost.
+
+mod backlog;
+mod config;
+mod event;
+mod link;
+mod measures;
+mod message;
+mod receiver;
+mod refusal;
+mod sender;
+mod source;
+
+pub use config::{
+    BACKLOG_DEFAULT, GREETING_TIMEOUT, NEWCOMERS_MAX, REPORT_INTERVAL, ReceiverConfig, SCTP_PORT,
+    SenderConfig, SessionConfig,
+};
+pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
+pub use measures::{Advice, LinkMeasure, Measures, Report, advise};
+pub use message::{CONTROL_LEN_MAX, MessageError, PROTOCOL_VERSION};
+pub use receiver::{ClassArrivals, Receiver, ReceiverStats};
+pub use refusal::{Refusal, RefusalCode};
+pub use sender::{ClassStats, Sender, SenderStats};
+pub use source::{Role, Source, SourceFormat};
+
+#[cfg(test)]
+mod tests;

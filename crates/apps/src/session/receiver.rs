@@ -1,0 +1,442 @@
+//! [`Receiver`]: a session in, media out.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anabranch_media::Piece;
+use anabranch_media::playout::{
+    Config, PathId, Patience, Playout, PlayoutStats, Released, Timeliness,
+};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sctp::{Association, AssociationStats, EndpointStats, IncomingMessage};
+
+use super::link::{Input, Link};
+use super::message::Message;
+use super::{
+    Advice, Agreement, Arrival, CallError, Event, Measures, ReceiverConfig, Report, Role, Source,
+    advise,
+};
+use crate::treatment::MediaClass;
+
+/// Media that came before the sender said what it is; more is dropped and counted as malformed.
+const EARLY_MESSAGES_MAX: usize = 1_024;
+
+/// The shortest time between two wakeups for media that is due: what is due within it leaves
+/// together, so that a stream of any rate costs at most a thousand wakeups a second.
+const RELEASE_INTERVAL: Duration = Duration::from_millis(1);
+
+/// Receives from one sender at a time, and hands its media on in order and at its time.
+#[derive(Debug)]
+pub struct Receiver {
+    link: Link,
+    playout: Playout,
+    playout_bytes_max: usize,
+    /// What playouts with another latency did before.
+    before: PlayoutStats,
+    /// Media of a session that another one replaced: due at once.
+    leftover: VecDeque<Released>,
+    source: Option<Source>,
+    /// How many items the sender said there were.
+    items: Option<u64>,
+    /// Media that overtook the sender's first words.
+    early: VecDeque<IncomingMessage>,
+    due_was_said: bool,
+    last_release: Option<Time>,
+    classes: [ClassArrivals; MediaClass::ALL.len()],
+    arrivals: VecDeque<Arrival>,
+    arrivals_max: usize,
+    /// The sender's last measurements.
+    measures: Measures,
+    last: Option<AssociationStats>,
+    malformed: u64,
+}
+
+/// What came of one class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClassArrivals {
+    /// Messages that came in time.
+    pub in_time: u64,
+    /// Their bytes.
+    pub in_time_bytes: u64,
+    /// Messages that came late, in whole or in part.
+    pub late: u64,
+    /// Their bytes.
+    pub late_bytes: u64,
+}
+
+/// What a receiver did and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReceiverStats {
+    /// Media by class; in the order of [`MediaClass::ALL`].
+    pub classes: [ClassArrivals; MediaClass::ALL.len()],
+    /// The playout.
+    pub playout: PlayoutStats,
+    /// The association with the sender, or the last one.
+    pub association: Option<AssociationStats>,
+    /// What the sender measured last.
+    pub measures: Measures,
+    /// Messages that are no media, or came before the sender said what it sends.
+    pub malformed: u64,
+    /// Packets that belong to no association.
+    pub endpoint: EndpointStats,
+}
+
+impl ReceiverStats {
+    /// What came of a class.
+    #[must_use]
+    pub const fn class(&self, class: MediaClass) -> &ClassArrivals {
+        &self.classes[class.index()]
+    }
+
+    /// The latency to advise, from what the sender measured.
+    #[must_use]
+    pub fn advice(&self) -> Option<Advice> {
+        advise(&self.measures)
+    }
+}
+
+impl Receiver {
+    /// A receiver without a sender. The generator must be unpredictable on real networks.
+    #[must_use]
+    pub fn new(config: ReceiverConfig, rng: Rng) -> Self {
+        let ReceiverConfig { session, playout_bytes_max, arrivals_max } = config;
+        let playout = playout(session.latency, playout_bytes_max);
+        Self {
+            link: Link::new(session, Role::Receiver, rng),
+            playout,
+            playout_bytes_max,
+            before: PlayoutStats::default(),
+            leftover: VecDeque::new(),
+            source: None,
+            items: None,
+            early: VecDeque::new(),
+            due_was_said: false,
+            last_release: None,
+            classes: [ClassArrivals::default(); MediaClass::ALL.len()],
+            arrivals: VecDeque::new(),
+            arrivals_max,
+            measures: Measures::default(),
+            last: None,
+            malformed: 0,
+        }
+    }
+
+    /// Tells a listener which of its addresses callers may use beside the one they called.
+    pub fn set_local_addresses(&mut self, locals: Vec<SocketAddr>) {
+        self.link.set_local_addresses(locals);
+    }
+
+    /// Calls the sender at the other end of `paths`, the first of which is the primary.
+    ///
+    /// # Errors
+    /// There is a peer already, or the transport refuses.
+    pub fn connect(&mut self, now: Time, paths: &[FourTuple]) -> Result<(), CallError> {
+        self.link.connect(now, paths, None)
+    }
+
+    /// The next items that are due at `now`.
+    ///
+    /// Invalidates the answers of all polls.
+    #[must_use]
+    pub fn poll_release(&mut self, now: Time) -> Option<Released> {
+        if let Some(released) = self.leftover.pop_front() {
+            return Some(released);
+        }
+        let released = self.playout.poll_release(now);
+        if released.is_none() {
+            self.due_was_said = false;
+            self.last_release = Some(now);
+            self.turn(now);
+        }
+        released
+    }
+
+    /// The next arrival, if [`ReceiverConfig::arrivals_max`] is not 0.
+    pub fn poll_arrival(&mut self) -> Option<Arrival> {
+        self.arrivals.pop_front()
+    }
+
+    /// Ends the session at once. The sender is told why.
+    pub fn leave(&mut self, now: Time, reason: &str) {
+        self.link.leave(now, reason);
+        self.turn(now);
+    }
+
+    /// Whether a sender is there and media may come.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.link.is_active()
+    }
+
+    /// Whether a sender is there or was called.
+    #[must_use]
+    pub const fn has_peer(&self) -> bool {
+        self.link.has_peer()
+    }
+
+    /// Whether all media that came was handed on.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.leftover.is_empty() && self.playout.is_empty()
+    }
+
+    /// What the sender said of its media, once there was one.
+    #[must_use]
+    pub const fn source(&self) -> Option<&Source> {
+        self.source.as_ref()
+    }
+
+    /// How many items the source had, once the sender ended it.
+    #[must_use]
+    pub const fn items(&self) -> Option<u64> {
+        self.items
+    }
+
+    /// The latency in force.
+    #[must_use]
+    pub const fn latency(&self) -> Duration {
+        self.playout.latency()
+    }
+
+    /// How times of the sender are carried over to this end's clock.
+    #[must_use]
+    pub const fn playout(&self) -> &Playout {
+        &self.playout
+    }
+
+    /// Counters. Those of media never go down, whoever the sender is.
+    #[must_use]
+    pub fn stats(&self) -> ReceiverStats {
+        let present = self.link.association().map(Association::stats);
+        ReceiverStats {
+            classes: self.classes,
+            playout: sum(&self.before, &self.playout.stats()),
+            association: present.or_else(|| self.last.clone()),
+            measures: self.measures.clone(),
+            malformed: self.malformed,
+            endpoint: self.link.endpoint_stats(),
+        }
+    }
+
+    /// Does what any input may have made possible.
+    fn turn(&mut self, now: Time) {
+        loop {
+            while let Some(input) = self.link.poll_input() {
+                self.on_input(now, input);
+            }
+            if !self.has_room() || !self.link.read_next(now) {
+                break;
+            }
+        }
+        self.link.flush_control(now);
+    }
+
+    /// Where nothing is given up, a sender that is faster than the media's own time is held back by
+    /// the transport's window, unless what comes may be what all the rest waits for.
+    fn has_room(&self) -> bool {
+        let is_complete = self.source.as_ref().is_some_and(|source| source.complete);
+        !is_complete
+            || self.playout.is_blocked()
+            || self.playout.stats().queued_bytes < self.playout_bytes_max / 2
+    }
+
+    fn on_input(&mut self, now: Time, input: Input) {
+        match input {
+            Input::Connected(agreement) => self.on_connected(now, &agreement),
+            Input::Control(message) => self.on_control(now, *message),
+            Input::Media(message) if self.source.is_none() => self.keep_early(message),
+            Input::Media(message) => self.on_media(now, &message),
+            Input::Tick => self.send_report(now),
+            Input::Disconnected { stats, .. } => {
+                self.last = Some(*stats);
+                self.early.clear();
+                // What is missing will not come: what did come is played out in its time.
+                self.playout.set_patience(Patience::UntilDue);
+            }
+        }
+    }
+
+    fn on_control(&mut self, now: Time, message: Message) {
+        match message {
+            Message::Source(source) => {
+                self.link.tell(Event::SourceChanged(source.clone()));
+                self.begin(now, source);
+            }
+            Message::End { items } => self.items = Some(items),
+            Message::Measures(measures) => self.measures = measures,
+            Message::Hello(_)
+            | Message::Accept(_)
+            | Message::Refuse(_)
+            | Message::Report(_)
+            | Message::Unknown => {}
+        }
+    }
+
+    fn on_connected(&mut self, now: Time, agreement: &Agreement) {
+        self.items = None;
+        if agreement.latency != self.playout.latency() {
+            self.flush_playout();
+            self.before = sum(&self.before, &self.playout.stats());
+            self.playout = playout(agreement.latency, self.playout_bytes_max);
+        }
+        if agreement.incoming {
+            self.link.accept(now, None);
+        }
+        if let Some(source) = agreement.source.clone() {
+            self.begin(now, source);
+        }
+    }
+
+    /// The sender begins, or goes on, as it says.
+    fn begin(&mut self, now: Time, source: Source) {
+        if self.source.as_ref().is_some_and(|before| before.session != source.session) {
+            self.flush_playout();
+        }
+        self.playout.begin(source.session, source.position);
+        self.playout.set_patience(match source.complete {
+            true => Patience::UntilComplete,
+            false => Patience::UntilDue,
+        });
+        self.source = Some(source);
+        for message in std::mem::take(&mut self.early) {
+            self.on_media(now, &message);
+        }
+    }
+
+    /// Hands on what is left of a session that another one replaces.
+    fn flush_playout(&mut self) {
+        while let Some(released) = self.playout.poll_rest() {
+            self.leftover.push_back(released);
+        }
+    }
+
+    fn keep_early(&mut self, message: IncomingMessage) {
+        if self.early.len() < EARLY_MESSAGES_MAX {
+            self.early.push_back(message);
+        } else {
+            self.malformed += 1;
+        }
+    }
+
+    fn on_media(&mut self, now: Time, message: &IncomingMessage) {
+        let len = message.payload.len();
+        let Ok(piece) = Piece::decode(message.payload.clone()) else {
+            self.malformed += 1;
+            return;
+        };
+        // Neither a repetition nor a message that waited for others tells how long its path takes.
+        let tells_delay = !message.fills_gap && message.completed_at == now;
+        let path = tells_delay.then(|| PathId(message.path.0.into()));
+        let timeliness = self.playout.handle_piece(now, path, &piece);
+        let header = &piece.header;
+        let class = MediaClass::of(header.class, header.layer);
+        self.classes[class.index()].count(timeliness, len);
+        self.keep_arrival(Arrival {
+            at: message.completed_at,
+            sent: header.last_at(),
+            path: message.path,
+            track: header.track,
+            layer: header.layer,
+            class: header.class,
+            frame: header.frame,
+            index: header.index,
+            last: header.last,
+            len,
+            timeliness,
+        });
+    }
+
+    fn keep_arrival(&mut self, arrival: Arrival) {
+        if self.arrivals_max == 0 {
+            return;
+        }
+        if self.arrivals.len() >= self.arrivals_max {
+            self.arrivals.pop_front();
+        }
+        self.arrivals.push_back(arrival);
+    }
+
+    fn send_report(&mut self, now: Time) {
+        let playout = self.stats().playout;
+        let report = Report {
+            pieces: playout.pieces.total(),
+            late: playout.late.total(),
+            missing: playout.missing.total(),
+            skipped_items: playout.skipped_items,
+            released_bytes: playout.released_bytes,
+            buffered_bytes: playout.queued_bytes as u64,
+        };
+        self.link.send_control(now, &Message::Report(report));
+    }
+
+    /// When the user must be told that media is due.
+    fn next_release(&self) -> Option<Wakeup> {
+        if self.due_was_said {
+            return None;
+        }
+        if !self.leftover.is_empty() {
+            return Some(Wakeup { at: Time::ZERO, why: "media of an earlier session" });
+        }
+        let due = self.playout.poll_timeout()?;
+        let earliest = self.last_release.map_or(Time::ZERO, |last| last + RELEASE_INTERVAL);
+        Some(Wakeup { at: due.at.max(earliest), ..due })
+    }
+}
+
+impl ClassArrivals {
+    const fn count(&mut self, timeliness: Timeliness, len: usize) {
+        match timeliness {
+            Timeliness::InTime => {
+                self.in_time += 1;
+                self.in_time_bytes += len as u64;
+            }
+            Timeliness::Late => {
+                self.late += 1;
+                self.late_bytes += len as u64;
+            }
+            Timeliness::Unused => {}
+        }
+    }
+}
+
+fn playout(latency: Duration, max_bytes: usize) -> Playout {
+    Playout::new(Config { max_bytes, ..Config::with_latency(latency) })
+}
+
+/// The counters of two playouts, one after the other.
+fn sum(before: &PlayoutStats, present: &PlayoutStats) -> PlayoutStats {
+    let mut sum = *present;
+    sum.add(before);
+    sum
+}
+
+impl Machine for Receiver {
+    type Event = Event;
+
+    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        self.link.handle_datagram(now, datagram);
+        self.turn(now);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.link.handle_timeout(now);
+        self.turn(now);
+        if self.next_release().is_some_and(|wakeup| wakeup.at <= now) {
+            self.due_was_said = true;
+            self.link.tell(Event::MediaDue);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        self.link.poll_transmit(now, buf)
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        self.link.poll_timeout().into_iter().chain(self.next_release()).min()
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.link.poll_event()
+    }
+}

@@ -1,0 +1,461 @@
+//! [`Sender`]: media in, a session out.
+
+mod stats;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anabranch_media::packetizer::{Notice, PacketizerStats};
+use anabranch_media::{Packetizer, Piece, Unit, cutter::UnitCutter, ts};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sctp::{
+    Association, AssociationStats, OutgoingMessage, PathId, PathPreference, SendError,
+};
+
+use super::backlog::{Backlog, Waiting};
+use super::link::{Input, Link, Streams};
+use super::message::{Message, PPID_MEDIA};
+use super::{
+    CallError, Disconnect, Event, Measures, PushError, Report, Role, SenderConfig, Source,
+    SourceFormat,
+};
+use crate::treatment::{MediaClass, Treatment, TreatmentError, TreatmentTable};
+use stats::Totals;
+pub use stats::{ClassStats, SenderStats};
+
+/// Sends one source to one receiver at a time.
+///
+/// Media is numbered and timed whether or not a receiver is there; what nobody can get is counted as
+/// unsent. A receiver that comes, or comes back, goes on with what is pushed then.
+#[derive(Debug)]
+pub struct Sender {
+    link: Link,
+    cutter: Cutter,
+    format: SourceFormat,
+    session: u16,
+    treatments: TreatmentTable,
+    /// The agreed one.
+    latency: Duration,
+    backlog: Backlog,
+    /// Whether the user was told to wait.
+    was_full: bool,
+    finishing: Finishing,
+    totals: Totals,
+    /// The receiver's last report.
+    report: Option<Report>,
+}
+
+/// Cuts media into pieces.
+#[derive(Debug)]
+enum Cutter {
+    Packets(Box<Packetizer>),
+    Units { cutter: UnitCutter, items: u64 },
+}
+
+/// How far the end is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finishing {
+    No,
+    /// The media has ended; what waits in the backlog must leave first.
+    Flushing,
+    /// The last words were said.
+    Said,
+}
+
+impl Sender {
+    /// A sender without a receiver. The generator must be unpredictable on real networks.
+    #[must_use]
+    pub fn new(config: SenderConfig, mut rng: Rng) -> Self {
+        let SenderConfig { session: config, format, treatments, backlog } = config;
+        let session = rng.next_u32() as u16;
+        let cutter = match &format {
+            SourceFormat::MpegTs => Cutter::Packets(Box::new(Packetizer::new(session))),
+            SourceFormat::Clip(_) => Cutter::Units { cutter: UnitCutter::new(session), items: 0 },
+        };
+        let latency = config.latency;
+        Self {
+            link: Link::new(config, Role::Sender, rng),
+            cutter,
+            format,
+            session,
+            treatments,
+            latency,
+            backlog: Backlog::new(backlog),
+            was_full: false,
+            finishing: Finishing::No,
+            totals: Totals::default(),
+            report: None,
+        }
+    }
+
+    /// Tells a listener which of its addresses callers may use beside the one they called.
+    pub fn set_local_addresses(&mut self, locals: Vec<SocketAddr>) {
+        self.link.set_local_addresses(locals);
+    }
+
+    /// Calls the receiver at the other end of `paths`, the first of which is the primary.
+    ///
+    /// # Errors
+    /// There is a peer already, or the transport refuses.
+    pub fn connect(&mut self, now: Time, paths: &[FourTuple]) -> Result<(), CallError> {
+        let source = self.source();
+        self.link.connect(now, paths, Some(source))
+    }
+
+    /// Takes the next packet of a transport stream, which came (or, read from a file, is due) at
+    /// `at`. These times must not fall.
+    ///
+    /// # Errors
+    /// The session sends something else, or has ended.
+    pub fn push_packet(
+        &mut self,
+        now: Time,
+        at: Time,
+        packet: &ts::Packet,
+    ) -> Result<(), PushError> {
+        self.check_open()?;
+        let Cutter::Packets(packetizer) = &mut self.cutter else {
+            return Err(PushError::WrongFormat { announced: "units of a clip" });
+        };
+        packetizer.handle_packet(at, packet);
+        self.send_pieces(now);
+        Ok(())
+    }
+
+    /// Takes the next unit, to be shown in the order of pushing.
+    ///
+    /// # Errors
+    /// The session sends something else, or has ended.
+    pub fn push_unit(&mut self, now: Time, unit: &Unit) -> Result<(), PushError> {
+        self.check_open()?;
+        let Cutter::Units { cutter, items } = &mut self.cutter else {
+            return Err(PushError::WrongFormat { announced: "a transport stream" });
+        };
+        let pieces: Vec<Piece> = cutter.cut(unit).collect();
+        *items += pieces.len() as u64;
+        for piece in &pieces {
+            self.offer(now, piece);
+        }
+        Ok(())
+    }
+
+    /// Whether there is room for media of a source that can wait. After a no, an
+    /// [`Event::Writable`] follows.
+    pub fn has_room(&mut self) -> bool {
+        self.was_full |= !self.backlog.is_empty();
+        !self.was_full
+    }
+
+    /// The media has ended: what was pushed is delivered or given up, then the session ends.
+    /// [`Event::Disconnected`] follows if there is a receiver.
+    pub fn finish(&mut self, now: Time) {
+        if self.finishing != Finishing::No {
+            return;
+        }
+        if let Cutter::Packets(packetizer) = &mut self.cutter {
+            packetizer.finish();
+        }
+        self.send_pieces(now);
+        self.finishing = Finishing::Flushing;
+        self.turn(now);
+    }
+
+    /// Ends the session at once; what is under way is lost. The receiver is told why.
+    pub fn leave(&mut self, now: Time, reason: &str) {
+        self.link.leave(now, reason);
+        self.turn(now);
+    }
+
+    /// Whether a receiver is there and media flows.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.link.is_active()
+    }
+
+    /// Whether a receiver is there or was called.
+    #[must_use]
+    pub const fn has_peer(&self) -> bool {
+        self.link.has_peer()
+    }
+
+    /// The latency in force: the agreed one, once there was a receiver.
+    #[must_use]
+    pub const fn latency(&self) -> Duration {
+        self.latency
+    }
+
+    /// How media is treated.
+    #[must_use]
+    pub const fn treatments(&self) -> &TreatmentTable {
+        &self.treatments
+    }
+
+    /// Changes the treatment of what is pushed from now on.
+    ///
+    /// # Errors
+    /// It makes no sense; nothing changed then.
+    pub fn set_treatment(
+        &mut self,
+        now: Time,
+        class: MediaClass,
+        treatment: Treatment,
+    ) -> Result<(), TreatmentError> {
+        let mut table = self.treatments;
+        table.set(class, treatment)?;
+        self.set_treatments(now, table);
+        Ok(())
+    }
+
+    /// Changes the treatment of all that is pushed from now on.
+    pub fn set_treatments(&mut self, now: Time, table: TreatmentTable) {
+        let was_complete = self.treatments.is_complete();
+        self.treatments = table;
+        self.apply_priorities();
+        if was_complete != table.is_complete() {
+            self.announce_source(now);
+        }
+    }
+
+    /// Makes a path the primary one. False if it cannot be.
+    pub fn set_primary(&mut self, path: PathId) -> bool {
+        self.link.association_mut().is_some_and(|association| association.set_primary(path))
+    }
+
+    /// Opens a further path to the receiver. `None` if there is no receiver or no room for it.
+    pub fn open_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
+        self.link.association_mut()?.open_path(now, tuple)
+    }
+
+    /// What a user should know about the source, once per track.
+    pub fn poll_notice(&mut self) -> Option<Notice> {
+        match &mut self.cutter {
+            Cutter::Packets(packetizer) => packetizer.poll_notice(),
+            Cutter::Units { .. } => None,
+        }
+    }
+
+    /// Counters. Those of media never go down, whoever the receiver is.
+    #[must_use]
+    pub fn stats(&self) -> SenderStats {
+        let streams = self.link.streams();
+        let class =
+            |class: MediaClass| self.totals.class(class, &streams[class.index()], &self.backlog);
+        let present = self.link.association().map(Association::stats);
+        SenderStats {
+            classes: MediaClass::ALL.map(class),
+            association: present.or_else(|| self.totals.last.clone()),
+            packetizer: match &self.cutter {
+                Cutter::Packets(packetizer) => packetizer.stats(),
+                Cutter::Units { .. } => PacketizerStats::default(),
+            },
+            backlog_bytes: self.backlog.bytes(),
+            report: self.report,
+            endpoint: self.link.endpoint_stats(),
+        }
+    }
+
+    /// What is announced of the media.
+    fn source(&self) -> Source {
+        Source {
+            session: self.session,
+            position: self.cutter.position(),
+            complete: self.treatments.is_complete(),
+            format: self.format.clone(),
+        }
+    }
+
+    const fn check_open(&self) -> Result<(), PushError> {
+        match self.finishing {
+            Finishing::No => Ok(()),
+            Finishing::Flushing | Finishing::Said => Err(PushError::Finished),
+        }
+    }
+
+    fn send_pieces(&mut self, now: Time) {
+        while let Some(piece) = self.cutter.poll_piece() {
+            self.offer(now, &piece);
+        }
+    }
+
+    /// Hands a piece to the transport, or to the backlog.
+    fn offer(&mut self, now: Time, piece: &Piece) {
+        let class = MediaClass::of(piece.header.class, piece.header.layer);
+        if !self.link.is_active() {
+            self.totals.count_unsent(class);
+            return;
+        }
+        let message = Waiting { payload: piece.encode().into(), since: piece.header.first_at() };
+        if !self.backlog.is_empty() {
+            return self.backlog.push(class, message);
+        }
+        if let Err(refused) = self.hand_over(now, class, message) {
+            self.backlog.push(class, refused);
+        }
+    }
+
+    /// Gives a message to the transport; back it comes if there is no room.
+    fn hand_over(&mut self, now: Time, class: MediaClass, message: Waiting) -> Result<(), Waiting> {
+        let treatment = self.treatments.treatment(class);
+        let Some(association) = self.link.association_mut() else { return Err(message) };
+        let outgoing = OutgoingMessage {
+            stream: class.stream(),
+            ppid: PPID_MEDIA,
+            payload: message.payload.clone(),
+            ordered: treatment.ordered,
+            reliability: treatment.reliability.resolve(self.latency, now - message.since),
+            path: treatment
+                .path
+                .map_or(PathPreference::Any, |path| PathPreference::Prefer(PathId(path))),
+        };
+        match association.send(now, outgoing) {
+            Ok(()) => Ok(()),
+            Err(SendError::BufferFull { .. }) => Err(message),
+            Err(error) => {
+                // The association is closing: its end is told by an event.
+                tracing::debug!(%error, %class, "media not taken");
+                self.totals.count_unsent(class);
+                Ok(())
+            }
+        }
+    }
+
+    /// Does what any input may have made possible.
+    fn turn(&mut self, now: Time) {
+        while self.link.read_next(now) {}
+        while let Some(input) = self.link.poll_input() {
+            self.on_input(now, input);
+        }
+        self.link.flush_control(now);
+        self.feed(now);
+        if self.finishing == Finishing::Flushing && self.backlog.is_empty() {
+            self.finishing = Finishing::Said;
+            self.link.finish(now, self.cutter.position());
+        }
+    }
+
+    /// Moves media from the backlog to the transport.
+    fn feed(&mut self, now: Time) {
+        while let Some((class, message)) = self.backlog.pop() {
+            if let Err(refused) = self.hand_over(now, class, message) {
+                self.backlog.put_back(class, refused);
+                return;
+            }
+        }
+        if std::mem::take(&mut self.was_full) {
+            self.link.tell(Event::Writable);
+        }
+    }
+
+    fn on_input(&mut self, now: Time, input: Input) {
+        match input {
+            Input::Connected(agreement) => {
+                self.latency = agreement.latency;
+                self.apply_priorities();
+                if agreement.incoming {
+                    self.link.accept(now, Some(self.source()));
+                } else {
+                    // What was pushed since the hello is not sent.
+                    self.announce_source(now);
+                }
+            }
+            Input::Control(message) => {
+                if let Message::Report(report) = *message {
+                    self.report = Some(report);
+                }
+            }
+            Input::Media(_) => {}
+            Input::Tick => {
+                if let Some(association) = self.link.association() {
+                    let measures = Measures::of(&association.stats());
+                    self.link.send_control(now, &Message::Measures(measures));
+                }
+            }
+            Input::Disconnected { how, stats, streams } => {
+                self.on_disconnected(&how, *stats, &streams);
+            }
+        }
+    }
+
+    fn on_disconnected(&mut self, how: &Disconnect, stats: AssociationStats, streams: &Streams) {
+        tracing::info!(%how, "disconnected");
+        self.backlog.clear();
+        self.totals.on_association_end(stats, streams);
+        if std::mem::take(&mut self.was_full) {
+            self.link.tell(Event::Writable);
+        }
+    }
+
+    fn announce_source(&mut self, now: Time) {
+        if self.link.is_active() {
+            let source = self.source();
+            self.link.send_control(now, &Message::Source(source));
+        }
+    }
+
+    fn apply_priorities(&mut self) {
+        let table = self.treatments;
+        let Some(association) = self.link.association_mut() else { return };
+        for (class, treatment) in table.iter() {
+            association.set_stream_priority(class.stream(), treatment.priority.into());
+        }
+    }
+}
+
+impl Cutter {
+    /// Items taken so far: the number of the next one.
+    fn position(&self) -> u64 {
+        match self {
+            Self::Packets(packetizer) => packetizer.stats().packets,
+            Self::Units { items, .. } => *items,
+        }
+    }
+
+    fn poll_piece(&mut self) -> Option<Piece> {
+        match self {
+            Self::Packets(packetizer) => packetizer.poll_piece(),
+            Self::Units { .. } => None,
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        match self {
+            Self::Packets(packetizer) => packetizer.poll_timeout(),
+            Self::Units { .. } => None,
+        }
+    }
+}
+
+impl Machine for Sender {
+    type Event = Event;
+
+    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        self.link.handle_datagram(now, datagram);
+        self.turn(now);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if let Cutter::Packets(packetizer) = &mut self.cutter {
+            packetizer.handle_timeout(now);
+        }
+        self.send_pieces(now);
+        self.link.handle_timeout(now);
+        self.turn(now);
+    }
+
+    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let transmit = self.link.poll_transmit(now, buf)?;
+        // What was sent made room.
+        if !self.backlog.is_empty() {
+            self.feed(now);
+        }
+        Some(transmit)
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        self.link.poll_timeout().into_iter().chain(self.cutter.poll_timeout()).min()
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.link.poll_event()
+    }
+}

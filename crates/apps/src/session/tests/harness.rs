@@ -1,0 +1,315 @@
+//! A sender and a receiver with some paths between them, and a transport stream to send.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anabranch_media::ts::{Pacer, Packet, Reader};
+use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, Side, Verdict};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time, Transmit, Wakeup};
+
+use crate::session::{Event, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig};
+use crate::treatment::Preset;
+
+/// Two seconds of H.264 and AAC.
+pub(super) const STREAM: &[u8] = include_bytes!("../../../../media/tests/fixtures/h264_aac.ts");
+
+/// One machine for either end, so that one simulation runs both.
+#[derive(Debug)]
+pub(super) enum Party {
+    Sender(Box<Sender>),
+    Receiver(Box<Receiver>),
+}
+
+macro_rules! delegate {
+    ($self:ident, $party:ident => $call:expr) => {
+        match $self {
+            Party::Sender($party) => $call,
+            Party::Receiver($party) => $call,
+        }
+    };
+}
+
+impl Party {
+    pub(super) fn sender(&self) -> &Sender {
+        match self {
+            Self::Sender(sender) => sender,
+            Self::Receiver(_) => panic!("a receiver"),
+        }
+    }
+
+    pub(super) fn sender_mut(&mut self) -> &mut Sender {
+        match self {
+            Self::Sender(sender) => sender,
+            Self::Receiver(_) => panic!("a receiver"),
+        }
+    }
+
+    pub(super) fn receiver(&self) -> &Receiver {
+        match self {
+            Self::Receiver(receiver) => receiver,
+            Self::Sender(_) => panic!("a sender"),
+        }
+    }
+
+    pub(super) fn receiver_mut(&mut self) -> &mut Receiver {
+        match self {
+            Self::Receiver(receiver) => receiver,
+            Self::Sender(_) => panic!("a sender"),
+        }
+    }
+
+    fn connect(&mut self, now: Time, paths: &[FourTuple]) {
+        delegate!(self, party => party.connect(now, paths)).expect("a call");
+    }
+}
+
+impl Machine for Party {
+    type Event = Event;
+
+    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        delegate!(self, party => party.handle_datagram(now, datagram));
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        delegate!(self, party => party.handle_timeout(now));
+    }
+
+    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        delegate!(self, party => party.poll_transmit(now, buf))
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        delegate!(self, party => party.poll_timeout())
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        delegate!(self, party => party.poll_event())
+    }
+}
+
+/// How a studio is set up.
+pub(super) struct Setup {
+    pub(super) seed: u64,
+    pub(super) links: Vec<DuplexConfig>,
+    pub(super) preset: Preset,
+    /// Which end calls.
+    pub(super) caller: Caller,
+    pub(super) sender: SessionConfig,
+    pub(super) receiver: SessionConfig,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Caller {
+    Sender,
+    Receiver,
+}
+
+impl Setup {
+    /// The sender calls, both want the same latency.
+    pub(super) fn new(links: &[LinkConfig], preset: Preset, latency_ms: u64) -> Self {
+        let latency = Duration::from_millis(latency_ms);
+        Self {
+            seed: 1,
+            links: links.iter().map(|link| (*link).into()).collect(),
+            preset,
+            caller: Caller::Sender,
+            sender: SessionConfig::new(false, latency),
+            receiver: SessionConfig::new(true, latency),
+        }
+    }
+
+    pub(super) fn build(self) -> Studio {
+        let Self { seed, links, preset, caller, mut sender, mut receiver } = self;
+        sender.listen = caller == Caller::Receiver;
+        receiver.listen = caller == Caller::Sender;
+        let sender = SenderConfig { treatments: preset.table(), ..SenderConfig::mpeg_ts(sender) };
+        let receiver = ReceiverConfig { arrivals_max: 1 << 16, ..ReceiverConfig::new(receiver) };
+        let mut paths = Vec::new();
+        let pair = Pair::new(seed, &links, |side, seen, rng| match side {
+            Side::Client => {
+                paths = seen.to_vec();
+                Party::Sender(Box::new(Sender::new(sender.clone(), rng)))
+            }
+            Side::Server => Party::Receiver(Box::new(Receiver::new(receiver.clone(), rng))),
+        });
+        Studio { pair, paths, caller, out: Vec::new(), schedule: schedule(), next: 0, start: None }
+    }
+}
+
+/// Both ends, and the stream on its way.
+pub(super) struct Studio {
+    pub(super) pair: Pair<Party>,
+    /// As the sender sees them.
+    pub(super) paths: Vec<FourTuple>,
+    caller: Caller,
+    /// What the receiver handed on.
+    pub(super) out: Vec<u8>,
+    schedule: Vec<(Duration, Packet)>,
+    next: usize,
+    start: Option<Time>,
+}
+
+impl Studio {
+    pub(super) fn sender(&self) -> &Sender {
+        self.pair.client().sender()
+    }
+
+    pub(super) fn receiver(&self) -> &Receiver {
+        self.pair.server().receiver()
+    }
+
+    /// Begins the call.
+    pub(super) fn call(&mut self) {
+        let paths = self.paths.clone();
+        match self.caller {
+            Caller::Sender => self.act_sender(|sender, now| {
+                sender.connect(now, &paths).expect("a call");
+            }),
+            Caller::Receiver => {
+                let paths: Vec<_> = paths.iter().map(|path| path.reversed()).collect();
+                self.pair.act_server(|party, now| party.connect(now, &paths)).expect("quiet");
+            }
+        }
+    }
+
+    /// Calls and waits until media may flow.
+    pub(super) fn connect(&mut self) {
+        self.call();
+        self.run_until(Duration::from_secs(10), |studio| {
+            studio.sender().is_connected() && studio.receiver().is_connected()
+        });
+    }
+
+    pub(super) fn act_sender<T>(&mut self, act: impl FnOnce(&mut Sender, Time) -> T) -> T {
+        self.pair.act_client(|party, now| act(party.sender_mut(), now)).expect("quiet")
+    }
+
+    /// The sender's process dies and comes back: nobody tells the receiver.
+    pub(super) fn replace_sender(&mut self, seed: u64) {
+        let config = SenderConfig::mpeg_ts(SessionConfig::new(false, Duration::from_millis(200)));
+        let fresh = Sender::new(config, Rng::from_u64(seed));
+        *self.pair.client_mut() = Party::Sender(Box::new(fresh));
+        self.next = 0;
+        self.start = None;
+    }
+
+    /// The sender calls from other ports from now on, and nobody is at the old ones.
+    pub(super) fn lose_packets_to_old_ports(&mut self) {
+        let old: Vec<SocketAddr> = self.paths.iter().map(|path| path.local).collect();
+        self.pair.sim.set_filter(move |_, _, packet| match old.contains(&packet.path.remote) {
+            true => Verdict::Drop,
+            false => Verdict::Pass,
+        });
+        for path in &mut self.paths {
+            path.local.set_port(path.local.port() + 1);
+        }
+    }
+
+    /// A datagram reaches the receiver out of nowhere.
+    pub(super) fn inject(&mut self, bytes: &[u8]) {
+        let path = self.paths[0].reversed();
+        self.act_receiver(|receiver, now| {
+            receiver.handle_datagram(now, Datagram { path, ecn: None, bytes });
+        });
+    }
+
+    pub(super) fn act_receiver<T>(&mut self, act: impl FnOnce(&mut Receiver, Time) -> T) -> T {
+        self.pair.act_server(|party, now| act(party.receiver_mut(), now)).expect("quiet")
+    }
+
+    /// Lets a millisecond pass: pushes what is due once the stream was started, takes what is
+    /// released.
+    pub(super) fn step(&mut self) {
+        self.pair.run_for(Duration::from_millis(1)).expect("a network at peace");
+        if let Some(start) = self.start {
+            let now = self.pair.now();
+            let due = self.schedule[self.next..].iter();
+            let due: Vec<_> = due.take_while(|(at, _)| start + *at <= now).cloned().collect();
+            self.next += due.len();
+            self.act_sender(|sender, now| {
+                for (at, packet) in due {
+                    sender.push_packet(now, start + at, &packet).expect("open");
+                }
+            });
+        }
+        let released = self.act_receiver(|receiver, now| {
+            std::iter::from_fn(|| receiver.poll_release(now)).collect::<Vec<_>>()
+        });
+        for items in released {
+            self.out.extend_from_slice(&items.bytes);
+        }
+    }
+
+    pub(super) fn run_for(&mut self, span: Duration) {
+        let end = self.pair.now() + span;
+        while self.pair.now() < end {
+            self.step();
+        }
+    }
+
+    /// Runs until `is_done`.
+    pub(super) fn run_until(&mut self, at_most: Duration, is_done: impl Fn(&Self) -> bool) {
+        let end = self.pair.now() + at_most;
+        while !is_done(self) {
+            assert!(self.pair.now() < end, "not done after {at_most:?}");
+            self.step();
+        }
+    }
+
+    /// Sends the stream in its own time from now on.
+    pub(super) fn start_stream(&mut self) {
+        self.start = Some(self.pair.now());
+    }
+
+    pub(super) fn stream_is_pushed(&self) -> bool {
+        self.next == self.schedule.len()
+    }
+
+    /// Ends the stream and waits until both ends know and all was handed on.
+    pub(super) fn finish(&mut self) {
+        self.act_sender(Sender::finish);
+        self.run_until(Duration::from_secs(120), |studio| {
+            !studio.sender().has_peer() && !studio.receiver().has_peer()
+        });
+        self.run_until(Duration::from_secs(10), |studio| studio.receiver().is_drained());
+    }
+
+    /// Connects, sends all of the stream and ends.
+    pub(super) fn transfer(&mut self) {
+        self.connect();
+        self.start_stream();
+        self.run_until(Duration::from_secs(60), Self::stream_is_pushed);
+        self.finish();
+    }
+
+    pub(super) fn events(&mut self, side: Side) -> Vec<Event> {
+        let host = match side {
+            Side::Client => anabranch_netsim::CLIENT,
+            Side::Server => anabranch_netsim::SERVER,
+        };
+        self.pair.sim.take_events(host)
+    }
+}
+
+/// When each packet of the stream is due.
+fn schedule() -> Vec<(Duration, Packet)> {
+    let mut reader = Reader::new();
+    reader.push(STREAM).expect("a transport stream");
+    reader.finish().expect("a transport stream");
+    let mut pacer = Pacer::by_clock();
+    while let Some(packet) = reader.poll_packet() {
+        pacer.push(packet).expect("a clock");
+    }
+    pacer.finish().expect("a clock");
+    std::iter::from_fn(|| pacer.poll_packet()).collect()
+}
+
+/// A link with this rate, delay and loss.
+pub(super) fn link(mbps: u64, delay_ms: u64, loss: f64) -> LinkConfig {
+    LinkConfig {
+        rate: Some(Rate::mbps(mbps)),
+        delay: Duration::from_millis(delay_ms),
+        loss: if loss > 0.0 { Loss::uniform(loss) } else { Loss::None },
+        ..LinkConfig::default()
+    }
+}

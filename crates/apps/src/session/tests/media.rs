@@ -1,0 +1,169 @@
+//! Media arrives: complete where it must, in time where it can.
+
+use std::time::Duration;
+
+use anabranch_netsim::{LinkConfig, QueueLimit, Side};
+use anabranch_sansio::Rate;
+use anabranch_sctp::PathState;
+
+use super::harness::{Caller, STREAM, Setup, Studio, link};
+use crate::session::{Disconnect, Event, SourceFormat};
+use crate::treatment::{MediaClass, Preset, Reliability, Treatment};
+
+#[test]
+fn a_stream_over_two_lossy_paths_is_bit_identical_when_reliable() {
+    for caller in [Caller::Sender, Caller::Receiver] {
+        let links = [link(10, 20, 0.05), link(5, 40, 0.05)];
+        let mut studio = Setup { caller, ..Setup::new(&links, Preset::Reliable, 60) }.build();
+        studio.transfer();
+        assert!(studio.out == STREAM, "{caller:?}: {} of {}", studio.out.len(), STREAM.len());
+        let stats = studio.receiver().stats();
+        assert_eq!((stats.playout.skipped_items, stats.playout.late.total()), (0, 0));
+        assert_eq!(studio.receiver().items(), Some(STREAM.len() as u64 / 188));
+        assert_ne!(retransmitted(&studio), 0, "the paths lost nothing");
+        for side in [Side::Client, Side::Server] {
+            let last = studio.events(side).pop();
+            assert_eq!(last, Some(Event::Disconnected(Disconnect::Ended)), "{side:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_over_a_perfect_path_is_bit_identical_with_every_preset() {
+    for preset in Preset::ALL {
+        let mut studio = Setup::new(&[link(20, 15, 0.0)], preset, 100).build();
+        studio.transfer();
+        assert!(studio.out == STREAM, "{preset}: {} of {}", studio.out.len(), STREAM.len());
+        assert_eq!(studio.receiver().stats().playout.late.total(), 0, "{preset}");
+    }
+}
+
+#[test]
+fn live_media_never_blocks_and_what_is_missing_is_counted() {
+    let mut studio = Setup::new(&[link(10, 25, 0.10)], Preset::Live, 120).build();
+    studio.connect();
+    studio.start_stream();
+    let mut longest_pause = Duration::ZERO;
+    let (mut last, mut had) = (studio.pair.now() + Duration::from_millis(200), 0);
+    while !studio.stream_is_pushed() {
+        studio.step();
+        if studio.out.len() > had {
+            had = studio.out.len();
+            longest_pause = longest_pause.max(studio.pair.now() - last);
+            last = studio.pair.now();
+        }
+    }
+    studio.finish();
+    assert!(longest_pause < Duration::from_millis(120), "a pause of {longest_pause:?}");
+    let (sent, stats) = (studio.sender().stats(), studio.receiver().stats());
+    let abandoned: u64 = sent.classes.iter().map(|class| class.stream.abandoned()).sum();
+    assert!(abandoned > 0, "nothing had to be given up");
+    let packets = STREAM.len() as u64 / 188;
+    let playout = stats.playout;
+    let at_the_end = packets - playout.released_items - playout.skipped_items;
+    assert!(playout.skipped_items > 0 && at_the_end < 50, "{at_the_end} at the end");
+    assert!(playout.released_items * 100 > packets * 90, "{} arrived", playout.released_items);
+    assert_eq!(studio.out.len() as u64, playout.released_items * 188);
+}
+
+#[test]
+fn cutting_the_primary_path_moves_data_to_the_other_one() {
+    let links = [link(10, 10, 0.0), link(10, 30, 0.0)];
+    let mut studio = Setup::new(&links, Preset::Layered, 400).build();
+    studio.connect();
+    studio.run_for(Duration::from_millis(500));
+    studio.start_stream();
+    studio.run_for(Duration::from_millis(1_000));
+    studio.pair.cut(0);
+    studio.run_until(Duration::from_secs(60), Studio::stream_is_pushed);
+    studio.finish();
+    assert!(studio.out == STREAM, "{} of {}", studio.out.len(), STREAM.len());
+    let events = studio.events(Side::Client);
+    let failed = |event: &Event| {
+        matches!(event, Event::PathStateChanged { path, to: PathState::PotentiallyFailed, .. }
+            if path.0 == 0)
+    };
+    assert!(events.iter().any(failed), "{events:?}");
+    let moved = |event: &Event| matches!(event, Event::DataPathChanged { from, to } if (from.0, to.0) == (0, 1));
+    assert!(events.iter().any(moved), "{events:?}");
+}
+
+#[test]
+fn each_class_has_its_stream_and_is_counted_alone() {
+    let mut studio = Setup::new(&[link(20, 15, 0.0)], Preset::Layered, 100).build();
+    studio.transfer();
+    let (sent, got) = (studio.sender().stats(), studio.receiver().stats());
+    for class in [MediaClass::Tables, MediaClass::KeyFrame, MediaClass::Audio] {
+        let messages = sent.class(class).stream.messages_sent;
+        assert!(messages > 0, "{class}");
+        assert_eq!(got.class(class).in_time, messages, "{class}");
+        assert_eq!(got.class(class).in_time_bytes, sent.class(class).stream.bytes_sent, "{class}");
+    }
+}
+
+#[test]
+fn treatments_change_while_media_flows() {
+    let mut studio = Setup::new(&[link(20, 15, 0.0)], Preset::Layered, 100).build();
+    studio.connect();
+    studio.start_stream();
+    studio.run_for(Duration::from_millis(700));
+    let never = Treatment::new(Reliability::LifetimeMs(1), 7);
+    studio.act_sender(|sender, now| {
+        sender.set_treatment(now, MediaClass::Audio, never).expect("a treatment");
+    });
+    studio.run_for(Duration::from_millis(700));
+    let abandoned = studio.sender().stats().class(MediaClass::Audio).stream.abandoned();
+    assert!(abandoned > 0, "sound lives for 1 ms on a path of 15 ms");
+    studio.act_sender(|sender, now| sender.set_treatments(now, Preset::Reliable.table()));
+    studio.run_for(Duration::from_millis(200));
+    let source = studio.receiver().source().expect("a source").clone();
+    assert!(source.complete, "the receiver may wait from now on");
+    assert_eq!(source.format, SourceFormat::MpegTs);
+}
+
+#[test]
+fn the_larger_latency_of_both_ends_holds() {
+    let mut setup = Setup::new(&[link(20, 15, 0.0)], Preset::Layered, 100);
+    setup.receiver.latency = Duration::from_millis(300);
+    let mut studio = setup.build();
+    studio.connect();
+    let agreed = Duration::from_millis(300);
+    assert_eq!((studio.sender().latency(), studio.receiver().latency()), (agreed, agreed));
+}
+
+#[test]
+fn more_than_the_path_carries_costs_the_least_important_first() {
+    let mut studio = Setup::new(&[link(1, 15, 0.0)], Preset::Layered, 200).build();
+    // 0.3 of the 0.4 Mbit/s that the stream has, and a queue of 50 ms.
+    let rate = Rate::kbps(300);
+    let queue = QueueLimit::lasting(Duration::from_millis(50), rate);
+    studio.pair.reconfigure(0, LinkConfig { rate: Some(rate), queue, ..link(1, 15, 0.0) });
+    studio.transfer();
+    let sent = studio.sender().stats();
+    let share = |class| {
+        let stream = sent.class(class).stream;
+        stream.abandoned() as f64 / stream.messages_queued.max(1) as f64
+    };
+    let (important, least) = (share(MediaClass::Tables), share(MediaClass::Disposable));
+    assert!(least > 2.0 * important, "tables {important:.3}, disposable {least:.3}");
+}
+
+#[test]
+fn the_ends_tell_each_other_what_they_measured() {
+    let mut studio = Setup::new(&[link(10, 25, 0.02)], Preset::Layered, 200).build();
+    studio.connect();
+    studio.start_stream();
+    studio.run_for(Duration::from_millis(2_500));
+    let report = studio.sender().stats().report.expect("a report");
+    assert!(report.pieces > 100 && report.released_bytes > 10_000, "{report:?}");
+    let stats = studio.receiver().stats();
+    let advice = stats.advice().expect("enough was measured");
+    let rtt = Duration::from_micros(advice.link.rtt_us);
+    assert!((50..80).contains(&rtt.as_millis()), "{rtt:?}");
+    assert!(advice.latency > rtt && advice.latency < 5 * rtt, "{advice:?}");
+}
+
+fn retransmitted(studio: &Studio) -> u64 {
+    let stats = studio.sender().stats();
+    stats.classes.iter().map(|class| class.stream.chunks_retransmitted).sum()
+}

@@ -1,0 +1,5 @@
+//! Sessions over simulated networks, in virtual time.
+
+mod harness;
+mod media;
+mod peers;
