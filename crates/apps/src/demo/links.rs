@@ -1,7 +1,6 @@
 //! The emulated links of the demo, and what people set them to.
 
 use std::net::SocketAddr;
-use std::str::FromStr;
 use std::time::Duration;
 
 use anabranch_driver::emulator::{
@@ -10,7 +9,6 @@ use anabranch_driver::emulator::{
 };
 use anabranch_netsim::{LinkConfig, Loss, NamedLink, QueueLimit};
 use anabranch_sansio::Rate;
-use thiserror::Error;
 
 use super::timeline::LinkChange;
 use crate::page::protocol::{LinkRanges, LinkSettings, Range};
@@ -35,13 +33,13 @@ const MTU: u16 = 1_500;
 /// Home Wi-Fi some walls away: round trips of 20 ms.
 #[must_use]
 pub fn wifi() -> NamedLink {
-    named("wifi", Rate::mbps(20), Duration::from_millis(10), 0.005)
+    named("wifi", Rate::mbps(20), Duration::from_millis(10), 0.001)
 }
 
 /// LTE with fair reception: round trips of 50 ms.
 #[must_use]
 pub fn mobile() -> NamedLink {
-    named("mobile", Rate::mbps(12), Duration::from_millis(25), 0.002)
+    named("mobile", Rate::mbps(12), Duration::from_millis(25), 0.0005)
 }
 
 fn named(name: &str, rate: Rate, delay: Duration, loss: f64) -> NamedLink {
@@ -60,39 +58,17 @@ fn queue_of(rate: Rate) -> QueueLimit {
     QueueLimit::Bytes(rate.bytes_in(QUEUE).max(QUEUE_BYTES_MIN))
 }
 
-/// Changes to a link as people write them: `rate=20,delay=10,loss=0.5,jitter=2`, in Mbit/s, ms, percent
-/// and ms. What is left out stays.
+/// Changes to a link; what is left out stays.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LinkSpec {
-    rate: Option<Rate>,
-    delay: Option<Duration>,
-    jitter: Option<Duration>,
-    loss: Option<f64>,
-}
-
-/// What describes no link.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum LinkSpecError {
-    /// Not one of the settings.
-    #[error(
-        "\"{text}\" sets nothing: give rate= (Mbit/s), delay= (ms), jitter= (ms) or loss= \
-         (percent), divided by commas"
-    )]
-    Setting {
-        /// What was given.
-        text: String,
-    },
-    /// Not a number that makes sense.
-    #[error("{name}={value} makes no sense: give a number from {} to {}", .range.0, .range.1)]
-    Value {
-        /// The setting.
-        name: &'static str,
-        /// What was given.
-        value: String,
-        /// What would be right.
-        range: (u32, u32),
-    },
+    /// How fast it sends. Its queue then holds what it sends in 100 ms.
+    pub rate: Option<Rate>,
+    /// One way.
+    pub delay: Option<Duration>,
+    /// Up to this much is added to the delay.
+    pub jitter: Option<Duration>,
+    /// The share of packets lost, 0 to 1, each by itself.
+    pub loss: Option<f64>,
 }
 
 impl LinkSpec {
@@ -110,35 +86,6 @@ impl LinkSpec {
         let backward = link.backward.map(change);
         NamedLink { forward: change(link.forward), backward, ..link }
     }
-}
-
-impl FromStr for LinkSpec {
-    type Err = LinkSpecError;
-
-    fn from_str(text: &str) -> Result<Self, LinkSpecError> {
-        let mut spec = Self::default();
-        for setting in text.split(',') {
-            let unknown = || LinkSpecError::Setting { text: setting.to_owned() };
-            let (name, value) = setting.split_once('=').ok_or_else(unknown)?;
-            match name {
-                "rate" => {
-                    let mbps = number("rate", value, (0, 10_000))?;
-                    spec.rate = Some(Rate::bps((mbps * 1e6).round() as u64));
-                }
-                "delay" => spec.delay = Some(millis(number("delay", value, (0, 10_000))?)),
-                "jitter" => spec.jitter = Some(millis(number("jitter", value, (0, 10_000))?)),
-                "loss" => spec.loss = Some(number("loss", value, (0, 100))? / 100.0),
-                _ => return Err(unknown()),
-            }
-        }
-        Ok(spec)
-    }
-}
-
-fn number(name: &'static str, value: &str, range: (u32, u32)) -> Result<f64, LinkSpecError> {
-    let within = f64::from(range.0)..=f64::from(range.1);
-    let number = value.parse().ok().filter(|number| within.contains(number));
-    number.ok_or_else(|| LinkSpecError::Value { name, value: value.to_owned(), range })
 }
 
 fn millis(ms: f64) -> Duration {
@@ -248,26 +195,15 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_read_and_the_rest_stays() {
-        let spec: LinkSpec = "rate=2.5,loss=1".parse().unwrap();
+    fn what_is_left_out_stays() {
+        let spec =
+            LinkSpec { rate: Some(Rate::kbps(2_500)), loss: Some(0.01), ..LinkSpec::default() };
         let link = spec.apply(wifi());
         assert_eq!(link.forward.rate, Some(Rate::kbps(2_500)));
         assert_eq!(link.forward.loss, Loss::uniform(0.01));
         assert_eq!(link.forward.delay, wifi().forward.delay);
         assert_eq!(link.forward.queue, QueueLimit::Bytes(QUEUE_BYTES_MIN));
-        let spec: LinkSpec = "delay=40,jitter=5".parse().unwrap();
-        assert_eq!(spec.apply(wifi()).forward.jitter, Duration::from_millis(5));
-    }
-
-    #[test]
-    fn senseless_settings_are_refused_with_what_would_be_right() {
-        let refused = |text: &str| text.parse::<LinkSpec>().unwrap_err().to_string();
-        assert!(refused("fast").starts_with("\"fast\" sets nothing: give rate= (Mbit/s)"));
-        assert!(refused("rate=2,speed=3").starts_with("\"speed=3\" sets nothing"));
-        assert_eq!(refused("loss=101"), "loss=101 makes no sense: give a number from 0 to 100");
-        assert!(refused("delay=x").contains("delay=x"));
-        assert!(refused("rate=-1").contains("rate=-1"));
-        assert!(refused("rate=NaN").contains("rate=NaN"));
+        assert_eq!(LinkSpec::default().apply(mobile()), mobile());
     }
 
     #[tokio::test]
@@ -275,7 +211,7 @@ mod tests {
         let links = links();
         let before = links.stats();
         let mut wanted = settings_of(&before[0]);
-        assert_eq!((wanted.rate_kbps, wanted.delay_ms, wanted.loss_percent), (20_000.0, 10.0, 0.5));
+        assert_eq!((wanted.rate_kbps, wanted.delay_ms, wanted.loss_percent), (20_000.0, 10.0, 0.1));
         assert_eq!(changes_to(&before[0], &wanted), []);
 
         wanted.delay_ms = 35.0;

@@ -49,7 +49,7 @@ impl Narrator {
             PathState::PotentiallyFailed => (
                 Severity::Warning,
                 EventKind::PathPotentiallyFailed,
-                format!("{name} does not answer; data avoids it."),
+                format!("{name} does not answer."),
             ),
             PathState::Inactive => {
                 (Severity::Bad, EventKind::PathFailed, format!("{name} failed."))
@@ -70,9 +70,9 @@ impl Narrator {
     /// Data takes another path.
     pub(super) fn data_path(&self, from: PathId, to: PathId) -> NewEvent {
         let failed = self.states.get(&from).copied().is_some_and(has_failed);
-        let (from, name) = (self.name(from), self.name(to));
+        let name = self.name(to);
         let text = if failed {
-            format!("{from} failed, data now goes over {name}.")
+            format!("Data now goes over {name}.")
         } else {
             format!("Data goes over {name} again.")
         };
@@ -212,8 +212,8 @@ mod tests {
         let expected = [
             "mobile answers and can be used.",
             "The link of wifi was cut.",
-            "wifi does not answer; data avoids it.",
-            "wifi failed, data now goes over mobile.",
+            "wifi does not answer.",
+            "Data now goes over mobile.",
             "wifi failed.",
             "The link of wifi was mended.",
             "wifi is back.",
@@ -255,7 +255,7 @@ mod tests {
         let told = narrator.gathered(Time::from_millis(2_000), &links.stats(), &[]);
         assert_eq!(
             told[0].text,
-            "The link of wifi now has 20 Mbit/s, a delay of 10 ms and 0.5 % loss."
+            "The link of wifi now has 20 Mbit/s, a delay of 10 ms and 0.1 % loss."
         );
         assert_eq!(narrator.gathered(Time::from_millis(3_000), &links.stats(), &[]), []);
     }

@@ -41,6 +41,15 @@ pub struct Report {
     pub events: Vec<EventReport>,
 }
 
+impl Report {
+    /// As JSON, indented.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Numbers, texts and lists: nothing that JSON cannot hold.
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}
+
 /// Pictures whose time has come: `shown + late + lost` are all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FramesReport {
