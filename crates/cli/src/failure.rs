@@ -48,16 +48,14 @@ impl From<io::Error> for Failure {
 /// Says on one line of stderr what is wrong with the arguments; help that was asked for goes to
 /// stdout.
 pub(crate) fn explain_arguments(error: &clap::Error) -> ExitCode {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match error.print() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        },
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            explain("no command given: see anabranch --help", EXIT_USAGE.into())
-        }
-        _ => explain(&one_line(&error.render().to_string()), EXIT_USAGE.into()),
+    let kind = error.kind();
+    if matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return error.print().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
+    if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return explain("no command given: see anabranch --help", EXIT_USAGE.into());
+    }
+    explain(&one_line(&error.render().to_string()), EXIT_USAGE.into())
 }
 
 fn explain(reason: &str, status: ExitCode) -> ExitCode {

@@ -3,10 +3,15 @@
 //! Exit status: 0 when all went well, 1 with a reason on stderr when it did not, 2 with one line on
 //! stderr when the arguments make no sense.
 
+mod demo;
+mod emulate;
 mod failure;
 mod output;
+mod signal;
 mod treatments;
+mod values;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::{ArgAction, Parser, Subcommand};
@@ -30,12 +35,16 @@ struct Arguments {
 /// in [`Command::run`]. The doc comment of the struct is what `--help` says about the command.
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Demo),
+    Emulate(emulate::Emulate),
     Treatments(treatments::Treatments),
 }
 
 impl Command {
     async fn run(self) -> Result<(), Failure> {
         match self {
+            Self::Demo(command) => command.run().await,
+            Self::Emulate(command) => command.run().await,
             Self::Treatments(command) => command.run().await,
         }
     }
@@ -66,5 +75,7 @@ fn log_to_stderr(verbose: u8) {
         _ => "trace",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let stderr = std::io::stderr;
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(stderr);
+    subscriber.with_ansi(stderr().is_terminal()).init();
 }

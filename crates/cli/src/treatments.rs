@@ -1,6 +1,6 @@
 //! `anabranch treatments`: how each class of media is sent.
 
-use anabranch_apps::treatment::Preset;
+use anabranch_apps::treatment::{MediaClass, Preset};
 use clap::Args;
 
 use crate::failure::Failure;
@@ -17,8 +17,9 @@ pub(crate) struct Treatments {
 impl Treatments {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let presets = self.preset.map_or_else(|| Preset::ALL.to_vec(), |preset| vec![preset]);
-        let tables: Vec<_> = presets.into_iter().map(describe).collect();
-        output::print(&tables.join("\n"))
+        let mut parts: Vec<_> = presets.into_iter().map(describe).collect();
+        parts.push(classes());
+        output::print(&parts.join("\n"))
     }
 }
 
@@ -26,4 +27,10 @@ impl Treatments {
 fn describe(preset: Preset) -> String {
     let is_default = if preset == Preset::default() { " (the default)" } else { "" };
     format!("{preset}{is_default}: {}\n\n{}", preset.purpose(), preset.table())
+}
+
+/// What each class holds.
+fn classes() -> String {
+    let line = |class: MediaClass| format!("{class:<12} {}\n", class.meaning());
+    MediaClass::ALL.into_iter().map(line).collect()
 }

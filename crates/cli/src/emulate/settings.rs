@@ -1,0 +1,238 @@
+//! [`Settings`]: what one direction of a link is told, as flags or as `key=value`.
+
+use std::time::Duration;
+
+use anabranch_netsim::{LinkConfig, Loss, Preset, QueueLimit};
+use anabranch_sansio::Rate;
+use clap::Args;
+use thiserror::Error;
+
+use crate::values::{self, Queue, Speed, ValueError};
+
+/// What may wait unless told otherwise, as in a home router of today.
+const QUEUE: Duration = Duration::from_millis(100);
+/// Even a slow link can hold some packets.
+const QUEUE_BYTES_MIN: u64 = 64 << 10;
+
+/// The keys of [`Settings::set`].
+pub(super) const KEYS: &str = "preset, rate, delay, jitter, loss, burst, queue, mtu";
+
+/// What one direction of a link is told. What is left out is the preset's, or else that of a
+/// perfect link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Args)]
+pub(super) struct Settings {
+    /// A kind of link, which the flags below change: ethernet, wifi, mobile, dsl or satellite.
+    #[arg(long, requires = "listen", value_parser = values::preset)]
+    preset: Option<Preset>,
+    /// Bits per second of IP packets, such as 500k, 10M, unlimited.
+    #[arg(long, requires = "listen", value_parser = values::speed)]
+    rate: Option<Speed>,
+    /// How long a packet travels one way, such as 20ms.
+    #[arg(long, requires = "listen", value_parser = values::time, value_name = "TIME")]
+    delay: Option<Duration>,
+    /// Up to this much more delay, drawn for each packet; the order stays.
+    #[arg(long, requires = "listen", value_parser = values::time, value_name = "TIME")]
+    jitter: Option<Duration>,
+    /// Share of packets lost, such as 1%.
+    #[arg(long, requires = "listen", value_parser = values::loss, value_name = "PERCENT")]
+    loss: Option<f64>,
+    /// Losses come in bursts of this many packets on average, instead of one by one.
+    #[arg(long, requires = "listen", value_parser = values::burst, value_name = "N")]
+    burst: Option<f64>,
+    /// What may wait to be sent: 100ms (at the rate), 64K (bytes) or 50p (packets). Unless given,
+    /// 100ms and at least 64K where a rate is given.
+    #[arg(long, requires = "listen", value_parser = values::queue)]
+    queue: Option<Queue>,
+    /// The longest IP packet; longer ones are dropped.
+    #[arg(long, requires = "listen", value_parser = values::mtu, value_name = "BYTES")]
+    mtu: Option<u16>,
+}
+
+/// Settings that make no sense.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub(super) enum SettingsError {
+    #[error("there is no key {key}: the keys are name, listen, target, {KEYS}, the last {count} \
+             also with up. or down. in front", count = KEYS.split(',').count())]
+    UnknownKey { key: String },
+    #[error("{key} is given twice: give it once")]
+    Repeated { key: String },
+    #[error("{key}: {error}")]
+    Value { key: String, error: ValueError },
+    #[error("a burst of {length} without loss: give a loss, too, such as 1%")]
+    BurstWithoutLoss { length: f64 },
+    #[error(
+        "a loss of {percent}% cannot come in bursts of {length}: give a burst of at least \
+             {least:.1}, or less loss"
+    )]
+    BurstTooShort { percent: f64, length: f64, least: f64 },
+    #[error("a queue of {span:?} needs a rate: give one, or a queue in bytes or packets")]
+    QueueWithoutRate { span: Duration },
+}
+
+impl Settings {
+    /// Sets what a key names.
+    pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), SettingsError> {
+        match key {
+            "preset" => put(&mut self.preset, key, values::preset(value)),
+            "rate" => put(&mut self.rate, key, values::speed(value)),
+            "delay" => put(&mut self.delay, key, values::time(value)),
+            "jitter" => put(&mut self.jitter, key, values::time(value)),
+            "loss" => put(&mut self.loss, key, values::loss(value)),
+            "burst" => put(&mut self.burst, key, values::burst(value)),
+            "queue" => put(&mut self.queue, key, values::queue(value)),
+            "mtu" => put(&mut self.mtu, key, values::mtu(value)),
+            _ => Err(SettingsError::UnknownKey { key: key.to_owned() }),
+        }
+    }
+
+    /// These, and for what they leave out `others`.
+    pub(super) fn or(self, others: Self) -> Self {
+        Self {
+            preset: self.preset.or(others.preset),
+            rate: self.rate.or(others.rate),
+            delay: self.delay.or(others.delay),
+            jitter: self.jitter.or(others.jitter),
+            loss: self.loss.or(others.loss),
+            burst: self.burst.or(others.burst),
+            queue: self.queue.or(others.queue),
+            mtu: self.mtu.or(others.mtu),
+        }
+    }
+
+    /// The link that they describe.
+    pub(super) fn config(&self) -> Result<LinkConfig, SettingsError> {
+        let base = self.preset.map_or_else(LinkConfig::default, Preset::config);
+        let rate = match self.rate {
+            None => base.rate,
+            Some(Speed::Limited(rate)) => Some(rate),
+            Some(Speed::Unlimited) => None,
+        };
+        Ok(LinkConfig {
+            rate,
+            delay: self.delay.unwrap_or(base.delay),
+            jitter: self.jitter.unwrap_or(base.jitter),
+            queue: self.queue_limit(rate, base.queue)?,
+            loss: self.loss_model(base.loss)?,
+            mtu: self.mtu.unwrap_or(base.mtu),
+        })
+    }
+
+    fn queue_limit(
+        &self,
+        rate: Option<Rate>,
+        base: QueueLimit,
+    ) -> Result<QueueLimit, SettingsError> {
+        match (self.queue, rate) {
+            (Some(Queue::Bytes(bytes)), _) => Ok(QueueLimit::Bytes(bytes)),
+            (Some(Queue::Packets(packets)), _) => Ok(QueueLimit::Packets(packets)),
+            (Some(Queue::Span(span)), Some(rate)) => Ok(QueueLimit::lasting(span, rate)),
+            (Some(Queue::Span(span)), None) => Err(SettingsError::QueueWithoutRate { span }),
+            (None, Some(rate)) if self.rate.is_some() => {
+                Ok(QueueLimit::Bytes(rate.bytes_in(QUEUE).max(QUEUE_BYTES_MIN)))
+            }
+            (None, _) => Ok(base),
+        }
+    }
+
+    fn loss_model(&self, base: Loss) -> Result<Loss, SettingsError> {
+        let Some(length) = self.burst else {
+            return Ok(self.loss.map_or(base, uniform));
+        };
+        let share = self.loss.unwrap_or_else(|| base.mean());
+        if share == 0.0 {
+            return Err(SettingsError::BurstWithoutLoss { length });
+        }
+        // A burst and the gap after it, of one packet at least, lose length / (length + 1).
+        let least = share / (1.0 - share);
+        if length < least {
+            let percent = share * 100.0;
+            return Err(SettingsError::BurstTooShort { percent, length, least });
+        }
+        Ok(Loss::bursts(share, length))
+    }
+}
+
+fn uniform(share: f64) -> Loss {
+    if share == 0.0 { Loss::None } else { Loss::uniform(share) }
+}
+
+fn put<T>(
+    slot: &mut Option<T>,
+    key: &str,
+    value: Result<T, ValueError>,
+) -> Result<(), SettingsError> {
+    let value = value.map_err(|error| SettingsError::Value { key: key.to_owned(), error })?;
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(SettingsError::Repeated { key: key.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(pairs: &[(&str, &str)]) -> Result<LinkConfig, SettingsError> {
+        let mut settings = Settings::default();
+        for (key, value) in pairs {
+            settings.set(key, value)?;
+        }
+        settings.config()
+    }
+
+    #[test]
+    fn nothing_said_is_a_perfect_link_or_the_preset() {
+        assert_eq!(config(&[]), Ok(LinkConfig::default()));
+        assert_eq!(config(&[("preset", "dsl")]), Ok(LinkConfig::dsl()));
+        let slower = LinkConfig { delay: Duration::from_millis(5), ..LinkConfig::wifi() };
+        assert_eq!(config(&[("delay", "5ms"), ("preset", "wifi")]), Ok(slower));
+    }
+
+    #[test]
+    fn every_key_that_is_named_can_be_set() {
+        let values = ["wifi", "1M", "1ms", "1ms", "1%", "2", "9p", "1400"];
+        let pairs: Vec<_> = KEYS.split(", ").zip(values).collect();
+        let expected = LinkConfig {
+            rate: Some(Rate::mbps(1)),
+            delay: Duration::from_millis(1),
+            jitter: Duration::from_millis(1),
+            queue: QueueLimit::Packets(9),
+            loss: Loss::bursts(0.01, 2.0),
+            mtu: 1_400,
+        };
+        assert_eq!(config(&pairs), Ok(expected));
+    }
+
+    #[test]
+    fn a_queue_lasts_as_long_as_told_and_100_ms_otherwise() {
+        let queue = |pairs: &[_]| config(pairs).unwrap().queue;
+        assert_eq!(queue(&[("rate", "8M"), ("queue", "50ms")]), QueueLimit::Bytes(50_000));
+        assert_eq!(queue(&[("rate", "8M")]), QueueLimit::Bytes(100_000));
+        assert_eq!(queue(&[("rate", "8k")]), QueueLimit::Bytes(QUEUE_BYTES_MIN));
+        let span = Duration::from_millis(50);
+        assert_eq!(config(&[("queue", "50ms")]), Err(SettingsError::QueueWithoutRate { span }));
+    }
+
+    #[test]
+    fn a_burst_needs_a_loss_that_it_can_make() {
+        let loss = |pairs: &[_]| config(pairs).map(|config| config.loss);
+        assert_eq!(loss(&[("loss", "0%"), ("preset", "wifi")]), Ok(Loss::None));
+        assert_eq!(loss(&[("loss", "1%")]), Ok(Loss::uniform(0.01)));
+        assert_eq!(
+            loss(&[("burst", "4"), ("preset", "mobile")]),
+            Ok(Loss::bursts(LinkConfig::mobile().loss.mean(), 4.0))
+        );
+        assert_eq!(loss(&[("burst", "4")]), Err(SettingsError::BurstWithoutLoss { length: 4.0 }));
+        let short = SettingsError::BurstTooShort { percent: 75.0, length: 2.0, least: 3.0 };
+        assert_eq!(loss(&[("burst", "2"), ("loss", "75%")]), Err(short));
+        assert!(loss(&[("burst", "3"), ("loss", "75%")]).is_ok());
+    }
+
+    #[test]
+    fn keys_are_given_once() {
+        let repeated = SettingsError::Repeated { key: "rate".to_owned() };
+        assert_eq!(config(&[("rate", "1M"), ("rate", "2M")]), Err(repeated));
+        let unknown = config(&[("latency", "1ms")]).unwrap_err().to_string();
+        assert!(unknown.contains("preset, rate, delay"), "{unknown}");
+    }
+}

@@ -1,0 +1,227 @@
+//! The program as its users meet it: arguments in, text and an exit status out.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::{SocketAddr, UdpSocket};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::Duration;
+
+/// Long enough for any machine: a test that waits for it has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn treatments_prints_one_line_per_class_and_fits_a_terminal() {
+    let output = run(&["treatments"]);
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    for preset in ["reliable", "layered", "live"] {
+        let is_heading = |line: &str| line.starts_with(preset) && line.contains(": ");
+        assert!(text.lines().any(is_heading), "{preset}: {text}");
+    }
+    let audio: Vec<_> = text.lines().filter(|line| line.starts_with("audio ")).collect();
+    assert_eq!(audio.len(), 4, "one per table and one that says what it is: {text}");
+    assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
+}
+
+#[test]
+fn treatments_prints_one_preset_alone() {
+    let output = run(&["treatments", "--preset", "live"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("75 % of latency") && !text.contains("layered"), "{text}");
+}
+
+#[test]
+fn wrong_arguments_are_one_line_and_status_2() {
+    let wrong: [(&[&str], &str); 8] = [
+        (&[], "no command given"),
+        (&["branch"], "'branch'"),
+        (&["treatments", "--preset", "best"], "give reliable, layered or live"),
+        (&["emulate"], "no link: give --listen and --target"),
+        (&["emulate", "--listen", "127.0.0.1:0", "--rate", "1M"], "--target <ADDR:PORT>"),
+        (&alone("--rate", "10"), "\"10\" is no rate: write 500k, 10M"),
+        (&alone("--queue", "50ms"), "needs a rate"),
+        (&["emulate", "--link", "name=a,lsten=127.0.0.1:1"], "there is no key lsten"),
+    ];
+    for (arguments, expected) in wrong {
+        assert_refused(&run(arguments), 2, expected);
+    }
+}
+
+#[test]
+fn a_port_in_use_is_said_in_words() {
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    let output = run(&["emulate", "--listen", &listen, "--target", "127.0.0.1:9"]);
+    assert_refused(&output, 1, "is in use at 127.0.0.1: choose another one");
+}
+
+#[test]
+fn a_scenario_that_cannot_be_read_is_said_in_words() {
+    let link = "name=wifi,listen=127.0.0.1:0,target=127.0.0.1:9";
+    let output = run(&["emulate", "--scenario", "/nowhere.toml", "--link", link]);
+    assert_refused(&output, 1, "/nowhere.toml: No such file");
+}
+
+#[test]
+fn an_echo_crosses_an_emulated_link_and_the_closing_table_counts_it() {
+    let echo = Echo::start();
+    let target = echo.addr.to_string();
+    let mut emulate = Emulate::start(&["--listen", "127.0.0.1:0", "--target", &target]);
+    let entrance = emulate.entrances(1)[0];
+    assert_eq!(ask(entrance, b"ping"), b"ping");
+    let table = emulate.interrupt();
+    assert!(counts(&table, "up").starts_with(&[1, 1, 0, 0]), "{table}");
+    assert!(counts(&table, "down").starts_with(&[1, 1, 0, 0]), "{table}");
+}
+
+#[test]
+fn each_of_several_links_has_its_own_setting() {
+    let echo = Echo::start();
+    let good = format!("name=good,listen=127.0.0.1:0,target={}", echo.addr);
+    let bad = format!("name=bad,listen=127.0.0.1:0,target={},up.loss=100%", echo.addr);
+    let mut emulate = Emulate::start(&["--link", &bad, "--link", &good]);
+    let entrances = emulate.entrances(2);
+    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    client.send_to(b"lost", entrances[0]).unwrap();
+    assert_eq!(ask(entrances[1], b"through"), b"through");
+    let table = emulate.interrupt();
+    assert!(table.contains("bad          up"), "{table}");
+    assert!(table.contains("good         up            1          1        0"), "{table}");
+}
+
+#[test]
+fn a_scenario_cuts_and_restores_its_links() {
+    let echo = Echo::start();
+    let scenario = std::env::temp_dir().join(format!("anabranch-{}.toml", std::process::id()));
+    let text = "seed = 7\nsteps = [{ cut = 'wifi' }, { run_ms = 1 }, { restore = 'wifi' }]\n\
+                [[links]]\nname = 'wifi'\nforward = {}\n";
+    std::fs::write(&scenario, text).unwrap();
+    let link = format!("name=wifi,listen=127.0.0.1:0,target={}", echo.addr);
+    let file = scenario.to_str().unwrap();
+    let mut emulate = Emulate::start(&["--scenario", file, "--link", &link]);
+    let entrance = emulate.entrances(1)[0];
+    for expected in ["seed 7", ": wifi is cut", ": wifi is back", ": the scenario is over"] {
+        emulate.line_with(expected);
+    }
+    std::fs::remove_file(&scenario).unwrap();
+    assert_eq!(ask(entrance, b"again"), b"again");
+    emulate.interrupt();
+}
+
+/// The arguments of a link that would work but for one flag.
+fn alone<'a>(flag: &'a str, value: &'a str) -> [&'a str; 7] {
+    ["emulate", "--listen", "127.0.0.1:0", "--target", "127.0.0.1:9", flag, value]
+}
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+    command.args(arguments).env_remove("RUST_LOG");
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    program(arguments).output().unwrap()
+}
+
+fn assert_refused(output: &Output, status: i32, expected: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains(expected), "{said}");
+}
+
+/// Sends a question and waits for the answer.
+fn ask(entrance: SocketAddr, question: &[u8]) -> Vec<u8> {
+    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
+    client.send_to(question, entrance).unwrap();
+    let mut answer = vec![0; 2_048];
+    let (len, from) = client.recv_from(&mut answer).unwrap();
+    assert_eq!(from, entrance);
+    answer.truncate(len);
+    answer
+}
+
+/// The numbers of the first row of a closing table that is about this way.
+fn counts(table: &str, way: &str) -> Vec<u64> {
+    let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let row = rows.find(|row| row.get(1) == Some(&way)).unwrap();
+    row[2..].iter().map(|number| number.parse().unwrap()).collect()
+}
+
+/// Sends back what comes, until the test ends.
+struct Echo {
+    addr: SocketAddr,
+}
+
+impl Echo {
+    fn start() -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let addr = socket.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let mut buf = [0; 2_048];
+            while let Ok((len, from)) = socket.recv_from(&mut buf) {
+                socket.send_to(&buf[..len], from).unwrap();
+            }
+        });
+        Self { addr }
+    }
+}
+
+/// A running `anabranch emulate`.
+struct Emulate {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Emulate {
+    fn start(arguments: &[&str]) -> Self {
+        let arguments: Vec<_> = ["emulate"].iter().chain(arguments).copied().collect();
+        let mut child =
+            program(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Self { child, stdout }
+    }
+
+    /// Waits until the links listen; returns where.
+    fn entrances(&mut self, links: usize) -> Vec<SocketAddr> {
+        let mut found = Vec::new();
+        while found.len() < links {
+            let line = self.line_with("listening on ");
+            found.push(line.split_whitespace().nth(2).unwrap().parse().unwrap());
+        }
+        found
+    }
+
+    fn line_with(&mut self, expected: &str) -> String {
+        loop {
+            let mut line = String::new();
+            let len = self.stdout.read_line(&mut line).unwrap();
+            assert!(len > 0, "ended without \"{expected}\"");
+            if line.contains(expected) {
+                return line;
+            }
+        }
+    }
+
+    /// Ends it as Ctrl-C does; returns what it says in the end.
+    fn interrupt(&mut self) -> String {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        let mut complaints = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut complaints).unwrap();
+        assert_eq!(complaints, "");
+        assert!(self.child.wait().unwrap().success());
+        rest
+    }
+}
+
+impl Drop for Emulate {
+    fn drop(&mut self) {
+        // Fails if it has ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
