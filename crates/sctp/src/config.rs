@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use crate::congestion::CongestionControl;
+use crate::handshake::A_RWND_MIN;
 use crate::send::SchedulerKind;
 
 /// Bytes that an IPv6 and a UDP header take of the path MTU (40 + 8): the larger of both families,
 /// so that a packet fits every path of a mixed association.
 const IP_AND_UDP_HEADERS: usize = 48;
+
+/// RFC 9260 section 6.2: the bound on 'SACK.Delay'.
+const SACK_DELAY_MAX: Duration = Duration::from_millis(500);
 
 /// How an [`Endpoint`](crate::Endpoint) treats peers that it did not call.
 #[derive(Debug, Clone)]
@@ -18,7 +22,7 @@ pub struct EndpointConfig {
     pub accept: bool,
     /// 'Valid.Cookie.Life' (RFC 9260 section 16). Default: 60 s.
     pub cookie_life: Duration,
-    /// Associations that may exist at once; an INIT beyond is ignored. Default: 1024.
+    /// Associations that may exist at once; an INIT beyond is refused. Default: 1024.
     pub associations_max: usize,
     /// Answers to packets that belong to no association (INIT ACK, ABORT, SHUTDOWN COMPLETE) that
     /// may be sent in a second, so that a flood of forged packets is not reflected. Default: 1000.
@@ -64,7 +68,7 @@ pub struct AssociationConfig {
     pub max_init_retransmits: u32,
     /// 'HB.interval'. Default: 30 s.
     pub heartbeat_interval: Duration,
-    /// 'SACK.Delay'. Default: 200 ms. RFC 9260 section 6.2 forbids more than 500 ms.
+    /// 'SACK.Delay'. Default: 200 ms; more than 500 ms counts as that (RFC 9260 section 6.2).
     pub sack_delay: Duration,
     /// 'Max.Burst': packets that one arrival may release; `None` leaves it to the congestion
     /// window. Default: 4.
@@ -79,7 +83,7 @@ pub struct AssociationConfig {
     /// Bytes of messages that may wait in the send queue. Default: 1 MiB.
     pub send_buffer: usize,
     /// Bytes of received data that may wait for gaps to close or for the user: the a_rwnd of an
-    /// empty association. Default: 1 MiB.
+    /// empty association. At least 1500 (RFC 9260 section 3.3.2). Default: 1 MiB.
     pub receive_buffer: usize,
     /// The longest message that can be sent or received, in bytes; at most half the receive
     /// buffer. Default: 256 KiB.
@@ -148,6 +152,19 @@ impl AssociationConfig {
             receive_buffer: 4 << 20,
             ..Self::default()
         }
+    }
+
+    /// The delay of a delayed SACK.
+    ///
+    /// RFC 9260 section 6.2: "An implementation MUST NOT allow the maximum delay (protocol parameter
+    /// 'SACK.Delay') to be configured to be more than 500 ms."
+    pub(crate) fn sack_delay(&self) -> Duration {
+        self.sack_delay.min(SACK_DELAY_MAX)
+    }
+
+    /// The a_rwnd of an empty association.
+    pub(crate) fn a_rwnd(&self) -> u32 {
+        u32::try_from(self.receive_buffer).unwrap_or(u32::MAX).max(A_RWND_MIN)
     }
 
     /// Bytes of SCTP packet that fit into the path MTU behind IP and UDP headers.

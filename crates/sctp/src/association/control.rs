@@ -61,6 +61,14 @@ impl ControlQueue {
         true
     }
 
+    /// Puts a chunk in front of all others, those last in the queue making room for it.
+    pub(super) fn push_first(&mut self, path: PathId, chunk: &impl EncodeChunk) {
+        self.waiting.truncate(WAITING_MAX - 1);
+        let mut bytes = Vec::with_capacity(chunk.encoded_len());
+        chunk.encode(&mut bytes);
+        self.waiting.push_front(ControlChunk { path, bundling: Bundling::Bundled, bytes });
+    }
+
     pub(super) fn front(&self) -> Option<&ControlChunk> {
         self.waiting.front()
     }

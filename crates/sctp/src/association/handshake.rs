@@ -1,12 +1,12 @@
 //! Setting an association up (RFC 9260 section 5).
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_sansio::{FourTuple, Rng, Time};
 use anabranch_wire::{
-    CookieAck, CookieEcho, ErrorCause, ErrorCauses, ErrorChunk, Init, InitAck, Parameter,
-    Parameters, Tsn, VerificationTag,
+    Abort, CookieAck, CookieEcho, ErrorCause, ErrorCauses, ErrorChunk, Heartbeat, Init, InitAck,
+    Parameter, Parameters, Tsn, VerificationTag,
 };
 
 use super::control::{Bundling, ControlQueue};
@@ -14,21 +14,23 @@ use super::transfer::Window;
 use super::{Association, Identity, State};
 use crate::config::AssociationConfig;
 use crate::event::{CloseReason, Event};
-use crate::handshake::{Announcement, Cookie, Refusal, SupportedExtensions, encode_parameters};
-use crate::path::{PathId, PathSet, PathState, pair_addresses};
+use crate::handshake::{
+    Announcement, Cookie, Refusal, SupportedExtensions, TieTags, encode_parameters,
+};
+use crate::path::{PathId, PathSet, PathState};
 use crate::receive::Receiver;
 use crate::send::{MessageQueue, Outstanding};
 use crate::stats::AssociationStats;
 
-/// How much longer than the measured round trip a cookie shall live after one was stale (RFC 9260
-/// section 5.2.6: "SHOULD add no more than 1 second beyond the measured RTT").
+/// How much longer than the measured round trip a cookie shall live after one was stale.
 const COOKIE_LIFE_EXTRA: Duration = Duration::from_secs(1);
 
 /// We sent INIT and wait for INIT ACK.
 #[derive(Debug)]
 pub(super) struct CookieWait {
     t1_init: T1,
-    initial_tsn: Tsn,
+    pub(super) initial_tsn: Tsn,
+    stale_cookies: u32,
     cookie_preservative_ms: Option<u32>,
 }
 
@@ -36,7 +38,8 @@ pub(super) struct CookieWait {
 #[derive(Debug)]
 pub(super) struct CookieEchoed {
     t1_cookie: T1,
-    initial_tsn: Tsn,
+    pub(super) initial_tsn: Tsn,
+    stale_cookies: u32,
     cookie: Vec<u8>,
     sent_at: Time,
     /// Unrecognized parameters of the INIT ACK, to be reported.
@@ -49,42 +52,28 @@ struct T1 {
     at: Time,
     rto: Duration,
     retransmissions: u32,
+    /// Where the chunk went last.
+    path: PathId,
 }
 
 impl T1 {
-    fn start(now: Time, config: &AssociationConfig) -> Self {
-        Self { at: now + config.rto_initial, rto: config.rto_initial, retransmissions: 0 }
+    fn start(now: Time, path: PathId, config: &AssociationConfig) -> Self {
+        let rto = config.rto_initial;
+        Self { at: now + rto, rto, retransmissions: 0, path }
     }
 
     /// RFC 9260 section 4: "If the T1-init timer expires, the endpoint MUST retransmit the INIT
-    /// chunk and restart the T1-init timer without changing state. This MUST be repeated up to
-    /// 'Max.Init.Retransmits' times." False when that is exhausted.
-    fn restart(&mut self, now: Time, config: &AssociationConfig) -> bool {
+    /// chunk and restart the T1-init timer. The endpoint stays in the COOKIE-WAIT state. This MUST
+    /// be repeated up to 'Max.Init.Retransmits' times." False when that is exhausted.
+    fn restart(&mut self, now: Time, paths: usize, config: &AssociationConfig) -> bool {
         self.retransmissions += 1;
         self.rto = (self.rto * 2).min(config.rto_max);
         self.at = now + self.rto;
+        // RFC 9260 section 5.1: "Retransmissions of INIT chunks and COOKIE ECHO chunks SHOULD use all
+        // addresses of the peer similar to retransmissions of DATA chunks."
+        self.path = PathId(((self.path.index() + 1) % paths) as u8);
         self.retransmissions <= config.max_init_retransmits
     }
-}
-
-/// The tags of an association, as a cookie repeats them (RFC 9260 section 5.2.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TieTags {
-    pub(crate) local: VerificationTag,
-    pub(crate) peer: VerificationTag,
-}
-
-/// RFC 9260 section 5.2.4, table 12.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CookieEchoCase {
-    /// A: the peer restarted.
-    Restart,
-    /// B: both sides called each other.
-    Collision,
-    /// C, and what the table does not show: discard.
-    Discard,
-    /// D: our COOKIE ACK was lost, or a collision that was solved already.
-    Duplicate,
 }
 
 impl Association {
@@ -114,9 +103,13 @@ impl Association {
             let config = &association.config;
             association.paths.add(tuple, PathState::Active, config);
         }
-        let t1_init = T1::start(now, &association.config);
-        association.state =
-            State::CookieWait(CookieWait { t1_init, initial_tsn, cookie_preservative_ms: None });
+        let t1_init = T1::start(now, PathId(0), &association.config);
+        association.state = State::CookieWait(CookieWait {
+            t1_init,
+            initial_tsn,
+            stale_cookies: 0,
+            cookie_preservative_ms: None,
+        });
         association.send_init(PathId(0));
         association
     }
@@ -136,19 +129,22 @@ impl Association {
             local_tag: cookie.local_tag,
             peer_tag: cookie.peer_tag,
         };
+        // RFC 9260 section 5.4, rule 2: "For the receiver of the COOKIE ECHO chunk, the only CONFIRMED
+        // address is the address to which the packet containing the INIT ACK chunk was sent."
         let mut association = Self::new(
             config,
             identity,
-            tuple,
+            cookie.path,
             locals,
             cookie.local_initial_tsn,
             cookie.extensions,
             rng,
         );
         association.take_cookie(cookie);
+        let path = association.arrival_path(now, tuple).unwrap_or(PathId(0));
         association.add_announced_paths(&cookie.peer_addresses);
         association.establish(now, true);
-        association.send_cookie_ack(PathId(0));
+        association.send_cookie_ack(now, path);
         association
     }
 
@@ -159,7 +155,7 @@ impl Association {
         locals: Vec<SocketAddr>,
         initial_tsn: Tsn,
         extensions: SupportedExtensions,
-        rng: Rng,
+        mut rng: Rng,
     ) -> Self {
         let pmdcs = config.packet_size_max() - anabranch_wire::CommonHeader::LEN;
         let queue = MessageQueue::new(
@@ -172,6 +168,7 @@ impl Association {
         Self {
             identity,
             state: State::Closed,
+            tie_tags: TieTags::random(&mut rng),
             rng,
             locals,
             paths: PathSet::new(first, PathState::Active, &config, pmdcs),
@@ -197,16 +194,6 @@ impl Association {
         SupportedExtensions { forward_tsn: self.config.partial_reliability }
     }
 
-    fn own_addresses(&self) -> Vec<IpAddr> {
-        let mut addresses: Vec<IpAddr> = Vec::new();
-        for local in &self.locals {
-            if !local.ip().is_unspecified() && !addresses.contains(&local.ip()) {
-                addresses.push(local.ip());
-            }
-        }
-        addresses
-    }
-
     fn send_init(&mut self, path: PathId) {
         let State::CookieWait(wait) = &self.state else { return };
         let mut parameters = encode_parameters(&self.own_addresses(), self.own_extensions());
@@ -215,7 +202,7 @@ impl Association {
         }
         let init = Init {
             initiate_tag: self.identity.local_tag,
-            a_rwnd: u32::try_from(self.config.receive_buffer).unwrap_or(u32::MAX),
+            a_rwnd: self.config.a_rwnd(),
             outbound_streams: self.config.outbound_streams.max(1),
             inbound_streams: self.config.inbound_streams_max.max(1),
             initial_tsn: wait.initial_tsn,
@@ -230,7 +217,8 @@ impl Association {
         // other than the COOKIE-WAIT or CLOSED state, the endpoint SHOULD discard the INIT ACK
         // chunk."
         let State::CookieWait(wait) = &self.state else { return };
-        let initial_tsn = wait.initial_tsn;
+        let (initial_tsn, stale_cookies) = (wait.initial_tsn, wait.stale_cookies);
+        let asked = wait.t1_init.path;
         let announcement = match Announcement::read(&as_init(init_ack)) {
             Ok(announcement) => announcement,
             Err(refusal) => return self.refuse_init_ack(path, init_ack.initiate_tag, &refusal),
@@ -245,9 +233,13 @@ impl Association {
         self.identity.peer_tag = announcement.tag;
         self.take_announcement(&announcement);
         self.add_announced_paths(&announcement.addresses);
+        // An answer from elsewhere proves nothing about that path yet (RFC 9260 section 5.4).
+        let path = if self.paths.at(path).is_confirmed() { path } else { asked };
+        self.on_path_success(now, path);
         self.state = State::CookieEchoed(CookieEchoed {
-            t1_cookie: T1::start(now, &self.config),
+            t1_cookie: T1::start(now, path, &self.config),
             initial_tsn,
+            stale_cookies,
             cookie,
             sent_at: now,
             unrecognized: announcement.unrecognized,
@@ -255,17 +247,18 @@ impl Association {
         self.send_cookie_echo(now, path);
     }
 
-    /// RFC 9260 section 3.3.3: "If the value of the Initiate Tag in a received INIT ACK chunk is
-    /// found to be 0, the receiver MUST destroy the association discarding its TCB. The receiver MAY
-    /// send an ABORT chunk for debugging purpose."
+    /// RFC 9260 section 3.3.3: "If an endpoint in the COOKIE-WAIT state receives an INIT ACK chunk with
+    /// the Initiate Tag set to 0, it MUST destroy the TCB and SHOULD send an ABORT chunk with the T
+    /// bit set."
     fn refuse_init_ack(&mut self, path: PathId, tag: VerificationTag, refusal: &Refusal) {
         let what = format!("its INIT ACK cannot be used: {refusal}");
         let mut causes = Vec::new();
         refusal_cause(refusal, &mut causes);
-        if tag.0 != 0 {
-            self.identity.peer_tag = tag;
-            self.send_abort(path, &causes);
-        }
+        let tag_reflected = tag.0 == 0;
+        let tag = if tag_reflected { self.identity.local_tag } else { tag };
+        let abort = Abort { tag_reflected, causes: ErrorCauses::from_bytes(&causes) };
+        self.control.clear();
+        self.queue_control(self.reply_path(path), Bundling::Alone(tag), &abort);
         self.close(CloseReason::PeerMisbehaved { what });
     }
 
@@ -283,45 +276,54 @@ impl Association {
         self.stats.control_dropped += u64::from(!taken);
     }
 
-    pub(super) fn on_cookie_ack(&mut self, now: Time) {
+    pub(super) fn on_cookie_ack(&mut self, now: Time, path: PathId) {
         // RFC 9260 section 5.2.5: "At any state other than COOKIE-ECHOED, an endpoint SHOULD
         // silently discard a received COOKIE ACK chunk."
-        if matches!(self.state, State::CookieEchoed(_)) {
-            self.establish(now, false);
+        if !matches!(self.state, State::CookieEchoed(_)) {
+            return;
         }
+        if self.paths.at(path).is_confirmed() {
+            self.on_path_success(now, path);
+        }
+        self.establish(now, false);
     }
 
     /// Enters ESTABLISHED and begins to watch the paths.
-    fn establish(&mut self, now: Time, incoming: bool) {
+    pub(super) fn establish(&mut self, now: Time, incoming: bool) {
         self.state = State::Established;
         self.error_count = 0;
         let partial_reliability = self.outstanding.is_partially_reliable();
         let outbound_streams = self.queue.stream_count();
         self.events.push_back(Event::Connected { incoming, outbound_streams, partial_reliability });
+        self.reselect_path();
         for path in self.paths.ids() {
             self.start_heartbeats(now, path);
         }
     }
 
-    /// RFC 9260 section 5.2.6: a stale cookie is followed by a new INIT that asks for a longer life.
-    pub(super) fn on_stale_cookie(&mut self, now: Time, measure_us: u32) {
+    /// A stale cookie is followed by a new INIT that asks for a longer life.
+    ///
+    /// RFC 9260 section 5.2.6: "When calculating the time extension, an implementation SHOULD use the
+    /// RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and SHOULD
+    /// add no more than 1 second beyond the measured RTT".
+    pub(super) fn on_stale_cookie(&mut self, now: Time) {
         let State::CookieEchoed(echoed) = &self.state else { return };
-        let round_trip = now - echoed.sent_at;
-        let staleness = Duration::from_micros(u64::from(measure_us));
-        let increment = round_trip + staleness.min(round_trip) + COOKIE_LIFE_EXTRA;
-        let retransmissions = echoed.t1_cookie.retransmissions + 1;
-        if retransmissions > self.config.max_init_retransmits {
+        let increment = now - echoed.sent_at + COOKIE_LIFE_EXTRA;
+        let path = echoed.t1_cookie.path;
+        let stale_cookies = echoed.stale_cookies + 1;
+        if stale_cookies > self.config.max_init_retransmits {
             return self.close(CloseReason::HandshakeTimeout);
         }
-        let mut t1_init = T1::start(now, &self.config);
-        t1_init.retransmissions = retransmissions;
+        let t1_init = T1::start(now, path, &self.config);
         self.state = State::CookieWait(CookieWait {
             t1_init,
             initial_tsn: echoed.initial_tsn,
+            stale_cookies,
             cookie_preservative_ms: u32::try_from(increment.as_millis()).ok(),
         });
+        self.identity.peer_tag = VerificationTag(0);
         self.control.clear();
-        self.send_init(self.paths.primary());
+        self.send_init(path);
     }
 
     pub(super) fn handshake_timer(&self) -> Option<Time> {
@@ -341,10 +343,12 @@ impl Association {
         if self.handshake_timer().is_none_or(|at| at > now) {
             return;
         }
-        let (again, retransmissions) = match &mut self.state {
+        let paths = self.paths.confirmed_prefix();
+        let (again, failed, path) = match &mut self.state {
             State::CookieWait(CookieWait { t1_init: t1, .. })
             | State::CookieEchoed(CookieEchoed { t1_cookie: t1, .. }) => {
-                (t1.restart(now, &self.config), t1.retransmissions)
+                let failed = t1.path;
+                (t1.restart(now, paths, &self.config), failed, t1.path)
             }
             State::Established
             | State::ShutdownPending
@@ -356,8 +360,8 @@ impl Association {
         if !again {
             return self.close(CloseReason::HandshakeTimeout);
         }
-        // A path may be dead from the start: each attempt takes the next one.
-        let path = PathId((retransmissions as usize % self.paths.confirmed_prefix()) as u8);
+        // A path may be dead from the start: data shall not have to find that out again.
+        self.on_path_error(now, failed, false);
         if matches!(self.state, State::CookieWait(_)) {
             self.send_init(path);
         } else {
@@ -365,118 +369,18 @@ impl Association {
         }
     }
 
-    /// The answer to an INIT that belongs to this association: our INIT ACK's fields and the tie
-    /// tags for its cookie.
-    ///
-    /// RFC 9260 section 5.2.1: "Upon receipt of an INIT chunk in the COOKIE-WAIT state, an endpoint
-    /// MUST respond with an INIT ACK chunk using the same parameters it sent in its original INIT
-    /// chunk (including its Initiate Tag, unchanged)"; section 5.2.2: in later states "the INIT ACK
-    /// chunk MUST contain a new Initiate Tag".
-    pub(crate) fn init_collision(&self) -> (Option<(VerificationTag, Tsn)>, TieTags) {
-        let none = TieTags { local: VerificationTag(0), peer: VerificationTag(0) };
-        let tie_tags = TieTags { local: self.identity.local_tag, peer: self.identity.peer_tag };
-        match &self.state {
-            State::CookieWait(wait) => (Some((self.identity.local_tag, wait.initial_tsn)), none),
-            State::CookieEchoed(echoed) => {
-                (Some((self.identity.local_tag, echoed.initial_tsn)), tie_tags)
-            }
-            State::Established
-            | State::ShutdownPending
-            | State::ShutdownSent(_)
-            | State::ShutdownReceived
-            | State::ShutdownAckSent(_)
-            | State::Closed => (None, tie_tags),
+    /// RFC 9260 section 5.1: "the COOKIE ACK chunk MUST be the first chunk in the packet"; section 5.4:
+    /// "A COOKIE ACK chunk MAY be sent to an UNCONFIRMED address, but it MUST be bundled with a
+    /// HEARTBEAT chunk including a nonce."
+    pub(super) fn send_cookie_ack(&mut self, now: Time, path: PathId) {
+        if !self.paths.at(path).is_confirmed() {
+            let info = self.begin_heartbeat(now, path);
+            self.control.push_first(path, &Heartbeat { info: &info });
         }
+        self.control.push_first(path, &CookieAck);
     }
 
-    /// The addresses of an INIT that this association does not have (RFC 9260 section 5.2.2: "the
-    /// endpoint MUST check to see if the unexpected INIT chunk adds new addresses").
-    pub(crate) fn new_addresses(&self, announced: &[IpAddr]) -> Vec<IpAddr> {
-        if matches!(self.state, State::CookieWait(_)) {
-            return Vec::new();
-        }
-        let known = |address: &IpAddr| self.paths.iter().any(|p| p.tuple.remote.ip() == *address);
-        announced.iter().copied().filter(|address| !known(address)).collect()
-    }
-
-    /// Which row of table 12 a cookie for this association falls into.
-    pub(crate) fn cookie_echo_case(&self, cookie: &Cookie) -> CookieEchoCase {
-        let local_matches = cookie.local_tag == self.identity.local_tag;
-        let peer_matches = cookie.peer_tag == self.identity.peer_tag;
-        let tie_tags = TieTags { local: cookie.local_tie_tag, peer: cookie.peer_tie_tag };
-        let own = TieTags { local: self.identity.local_tag, peer: self.identity.peer_tag };
-        match (local_matches, peer_matches) {
-            (true, true) => CookieEchoCase::Duplicate,
-            (true, false) => CookieEchoCase::Collision,
-            (false, false) if tie_tags == own => CookieEchoCase::Restart,
-            (false, _) => CookieEchoCase::Discard,
-        }
-    }
-
-    /// Case D: enters ESTABLISHED if need be, and acknowledges.
-    pub(crate) fn on_duplicate_cookie(&mut self, now: Time, tuple: FourTuple) {
-        let Some(path) = self.arrival_path(now, tuple) else { return };
-        if matches!(self.state, State::CookieEchoed(_)) {
-            self.control.clear();
-            self.establish(now, false);
-        }
-        self.send_cookie_ack(path);
-    }
-
-    /// Case B: takes the peer's tag and numbers from the cookie.
-    pub(crate) fn on_collision(&mut self, now: Time, cookie: &Cookie, tuple: FourTuple) {
-        let handshaking = matches!(self.state, State::CookieWait(_) | State::CookieEchoed(_));
-        let Some(path) = self.arrival_path(now, tuple) else { return };
-        self.identity.peer_tag = cookie.peer_tag;
-        if handshaking {
-            self.take_cookie(cookie);
-            self.add_announced_paths(&cookie.peer_addresses);
-            self.control.clear();
-            self.establish(now, false);
-        }
-        self.send_cookie_ack(path);
-    }
-
-    /// Case A: the peer restarted. Returns false in SHUTDOWN-ACK-SENT, where no new association is
-    /// set up.
-    pub(crate) fn on_restart(&mut self, now: Time, cookie: &Cookie, tuple: FourTuple) -> bool {
-        let Some(path) = self.arrival_path(now, tuple) else { return false };
-        if matches!(self.state, State::ShutdownAckSent(_)) {
-            self.resend_shutdown_ack(path);
-            let mut causes = Vec::new();
-            ErrorCause::CookieReceivedWhileShuttingDown.encode(&mut causes);
-            let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
-            self.queue_control(path, Bundling::Bundled, &error);
-            return false;
-        }
-        self.identity.local_tag = cookie.local_tag;
-        self.identity.peer_tag = cookie.peer_tag;
-        let partial = cookie.extensions.forward_tsn && self.config.partial_reliability;
-        self.outstanding = Outstanding::new(cookie.local_initial_tsn, partial);
-        self.queue.restart();
-        self.control.clear();
-        self.sack_timer = None;
-        self.readable_said = false;
-        let pmdcs = self.config.packet_size_max() - anabranch_wire::CommonHeader::LEN;
-        for path in self.paths.iter_mut() {
-            path.reset(&self.config, pmdcs);
-        }
-        self.take_cookie(cookie);
-        self.state = State::Established;
-        self.error_count = 0;
-        self.events.push_back(Event::Restarted);
-        for path in self.paths.ids() {
-            self.start_heartbeats(now, path);
-        }
-        self.send_cookie_ack(path);
-        true
-    }
-
-    fn send_cookie_ack(&mut self, path: PathId) {
-        self.queue_control(path, Bundling::Bundled, &CookieAck);
-    }
-
-    fn take_cookie(&mut self, cookie: &Cookie) {
+    pub(super) fn take_cookie(&mut self, cookie: &Cookie) {
         self.take_peer_limits(
             cookie.peer_initial_tsn,
             cookie.peer_a_rwnd,
@@ -505,49 +409,21 @@ impl Association {
         extensions: SupportedExtensions,
     ) {
         let inbound = peer_outbound.min(self.config.inbound_streams_max.max(1));
-        self.receiver = Some(Receiver::new(
+        let mut receiver = Receiver::new(
             initial_tsn,
             inbound,
-            self.config.receive_buffer,
+            self.config.a_rwnd() as usize,
             self.config.message_size_max,
-        ));
+        );
+        if let Some(before) = self.receiver.take() {
+            receiver.inherit(before);
+        }
+        self.receiver = Some(receiver);
         self.window = Window::announced(a_rwnd as usize);
         let lost = self.queue.limit_streams(peer_inbound);
         self.stats.streams.abandoned_unsent += lost as u64;
         let partial = extensions.forward_tsn && self.config.partial_reliability;
         self.outstanding.set_partial_reliability(partial);
-    }
-
-    /// Adds the paths that the peer's addresses make with ours (RFC 9260 section 5.1.2, C).
-    fn add_announced_paths(&mut self, addresses: &[IpAddr]) {
-        let known: Vec<FourTuple> = self.paths.iter().map(|path| path.tuple).collect();
-        for tuple in pair_addresses(&known, &self.locals, addresses) {
-            if let Some(path) = self.paths.add(tuple, PathState::Unconfirmed, &self.config) {
-                self.events.push_back(Event::PathAdded { path, tuple });
-            }
-        }
-    }
-
-    /// The path that a packet came over, made known if it is new.
-    ///
-    /// The packet had our verification tag, which only the peer knows. RFC 6951 section 4: the
-    /// peer's encapsulation port is learned from its packets; a NAT may give it another one, and two
-    /// interfaces of a peer may share an address behind it.
-    pub(super) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
-        self.paths.find(tuple).or_else(|| self.add_path(now, tuple))
-    }
-
-    /// Adds a path that gets heartbeats until one was answered.
-    pub(super) fn add_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
-        let known = self.paths.len();
-        let path = self.paths.add(tuple, PathState::Unconfirmed, &self.config)?;
-        if self.paths.len() > known {
-            self.events.push_back(Event::PathAdded { path, tuple });
-            if self.is_established() {
-                self.start_heartbeats(now, path);
-            }
-        }
-        Some(path)
     }
 }
 
@@ -569,7 +445,7 @@ pub(crate) fn refusal_cause(refusal: &Refusal, causes: &mut Vec<u8>) {
         Refusal::HostName { parameter } => {
             ErrorCause::UnresolvableAddress(parameter).encode(causes);
         }
-        Refusal::ZeroTag | Refusal::NoStreams { .. } => {
+        Refusal::ZeroTag | Refusal::NoStreams { .. } | Refusal::SmallWindow { .. } => {
             ErrorCause::InvalidMandatoryParameter.encode(causes);
         }
         Refusal::Malformed(error) => {

@@ -61,6 +61,12 @@ impl Association {
     }
 
     fn send_heartbeat(&mut self, now: Time, path: PathId) {
+        let info = self.begin_heartbeat(now, path);
+        self.queue_control(path, Bundling::Bundled, &Heartbeat { info: &info });
+    }
+
+    /// Makes the information of a heartbeat that goes out now, and awaits its answer.
+    pub(super) fn begin_heartbeat(&mut self, now: Time, path: PathId) -> [u8; INFO_LEN] {
         let nonce = self.rng.next_u64();
         let mut info = [path.0; INFO_LEN];
         info[1..].copy_from_slice(&nonce.to_be_bytes());
@@ -69,7 +75,7 @@ impl Association {
         target.heartbeat.on_sent(now, nonce);
         target.heartbeat.timer = Some(now + rto);
         target.stats.heartbeats_sent += 1;
-        self.queue_control(path, Bundling::Bundled, &Heartbeat { info: &info });
+        info
     }
 
     /// A heartbeat was not answered within the RTO.

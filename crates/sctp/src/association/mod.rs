@@ -1,9 +1,12 @@
 //! An association: a thin dispatcher over parts that own their state.
 //!
-//! One file per procedure: [`handshake`] sets the association up, [`transfer`] moves data,
-//! [`liveness`] watches the paths, [`shutdown`] ends it, [`transmit`] writes packets, [`control`]
-//! keeps the control chunks that wait to be written.
+//! One file per procedure: [`handshake`] sets the association up, [`collision`] answers a peer that
+//! calls although there is one, [`addressing`] collects paths, [`transfer`] moves data, [`liveness`]
+//! watches the paths, [`shutdown`] ends it, [`transmit`] writes packets, [`control`] keeps the
+//! control chunks that wait to be written.
 
+mod addressing;
+mod collision;
 mod control;
 mod handshake;
 mod liveness;
@@ -20,13 +23,15 @@ use anabranch_wire::{Chunk, Packet, StreamId, VerificationTag};
 use crate::config::AssociationConfig;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event, TraceEvent, TraceKind};
+use crate::handshake::TieTags;
 use crate::path::{PathId, PathSet};
 use crate::receive::{IncomingMessage, Receiver};
 use crate::send::{MessageQueue, OutgoingMessage, Outstanding};
 use crate::stats::{AssociationStats, StreamStats};
 
+pub(crate) use collision::{CookieEchoCase, InitAnswer};
 use control::ControlQueue;
-pub(crate) use handshake::{CookieEchoCase, TieTags, refusal_cause};
+pub(crate) use handshake::refusal_cause;
 use handshake::{CookieEchoed, CookieWait};
 use shutdown::ShutdownTimer;
 use transfer::Window;
@@ -77,6 +82,7 @@ impl State {
 pub struct Association {
     config: AssociationConfig,
     identity: Identity,
+    tie_tags: TieTags,
     state: State,
     rng: Rng,
     /// Our addresses, as far as they are known, to pair with the peer's.
@@ -213,6 +219,11 @@ impl Association {
         self.identity
     }
 
+    /// Whether packets on this path are known to come from the peer.
+    pub(crate) fn has_confirmed_path(&self, tuple: FourTuple) -> bool {
+        self.paths.find(tuple).is_some_and(|path| self.paths.at(path).is_confirmed())
+    }
+
     pub(crate) fn path_tuples(&self) -> impl Iterator<Item = FourTuple> + '_ {
         self.paths.iter().map(|path| path.tuple)
     }
@@ -262,6 +273,20 @@ impl Association {
         self.after_input(now);
     }
 
+    /// Takes the first chunk of a packet that has the peer's verification tag and the T bit.
+    pub(crate) fn handle_reflected(&mut self, chunk: &Chunk<'_>) {
+        if let Chunk::Abort(abort) = chunk {
+            self.on_abort(abort);
+        } else {
+            self.on_shutdown_complete();
+        }
+    }
+
+    /// A packet came from the peer's address without our verification tag.
+    pub(crate) const fn note_wrong_tag(&mut self) {
+        self.stats.malformed += 1;
+    }
+
     /// Handles one chunk; false ends the packet.
     fn handle_chunk(&mut self, now: Time, path: PathId, chunk: &Chunk<'_>) -> bool {
         match chunk {
@@ -271,8 +296,11 @@ impl Association {
             Chunk::Heartbeat(heartbeat) => self.on_heartbeat(path, heartbeat),
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack),
             Chunk::InitAck(init_ack) => self.on_init_ack(now, path, init_ack),
-            Chunk::CookieAck => self.on_cookie_ack(now),
+            Chunk::CookieAck => self.on_cookie_ack(now, path),
             Chunk::Error(error) => self.on_error(now, error),
+            // With our tag, the T bit says that it is somebody else's (RFC 9260 section 8.5.1, B).
+            Chunk::Abort(abort) if abort.tag_reflected => {}
+            Chunk::ShutdownComplete(complete) if complete.tag_reflected => {}
             Chunk::Abort(abort) => self.on_abort(abort),
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, path, shutdown),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),

@@ -32,7 +32,9 @@ impl Association {
                 self.state = State::ShutdownPending;
                 self.advance_shutdown(now);
             }
-            State::CookieWait(_) | State::CookieEchoed(_) => self.close(CloseReason::Aborted),
+            State::CookieWait(_) | State::CookieEchoed(_) => {
+                self.abort("shut down before the association was set up");
+            }
             // RFC 9260 section 9.2: "Once an endpoint has reached the SHUTDOWN-RECEIVED state, it
             // MUST ignore ULP shutdown requests".
             State::ShutdownPending
@@ -50,7 +52,8 @@ impl Association {
             return;
         }
         // RFC 9260 section 9.1: "If the association is aborted on request of the upper layer, a
-        // "User-Initiated Abort" error cause SHOULD be present in the ABORT chunk."
+        // "User-Initiated Abort" error cause (see Section 3.3.10.12) SHOULD be present in the ABORT
+        // chunk."
         let mut causes = Vec::new();
         ErrorCause::UserInitiatedAbort(truncate(reason)).encode(&mut causes);
         self.send_abort(self.paths.current(), &causes);
@@ -130,7 +133,7 @@ impl Association {
     }
 
     pub(super) fn resend_shutdown_ack(&mut self, path: PathId) {
-        self.queue_control(path, Bundling::Bundled, &ShutdownAck);
+        self.queue_control(self.reply_path(path), Bundling::Bundled, &ShutdownAck);
     }
 
     pub(super) fn answer_data_with_shutdown(&mut self, now: Time) {
@@ -204,7 +207,7 @@ impl Association {
                 self.control.clear();
                 let complete = ShutdownComplete { tag_reflected: false };
                 let tag = self.identity.peer_tag;
-                self.queue_control(path, Bundling::Alone(tag), &complete);
+                self.queue_control(self.reply_path(path), Bundling::Alone(tag), &complete);
                 self.close(CloseReason::Shutdown);
             }
             // In the handshake it is out of the blue, and the endpoint answers it.

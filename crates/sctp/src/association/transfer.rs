@@ -70,7 +70,7 @@ impl Association {
         let mut causes = Vec::new();
         ErrorCause::InvalidStreamIdentifier { stream: data.stream }.encode(&mut causes);
         let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
-        self.queue_control(path, Bundling::Bundled, &error);
+        self.queue_control(self.reply_path(path), Bundling::Bundled, &error);
     }
 
     pub(super) fn on_forward_tsn(&mut self, forward: &ForwardTsn<'_>) {
@@ -88,16 +88,16 @@ impl Association {
         // immediately respond to each received packet containing one or more DATA chunks with a
         // SHUTDOWN chunk and restart the T2-shutdown timer."
         self.answer_data_with_shutdown(now);
+        let reply_path = self.reply_path(path);
         let Some(receiver) = self.receiver.as_mut() else { return };
         receiver.tracker.end_packet();
-        // RFC 9260 section 6.4: "An endpoint SHOULD transmit reply chunks ... to the same destination
-        // transport address from which it received the DATA or control chunk to which it is
-        // replying", and section 5.4 forbids a SACK on an unconfirmed path.
-        let confirmed = self.paths.at(path).is_confirmed();
-        self.sack_path = if confirmed { path } else { self.paths.current() };
+        // RFC 9260 section 6.7: "When its peer is multi-homed, the SCTP endpoint SHOULD always try to
+        // send the SACK chunk to the same destination address from which the last DATA chunk was
+        // received."
+        self.sack_path = reply_path;
         match receiver.tracker.timing() {
             SackTiming::Delayed => {
-                self.sack_timer.get_or_insert(now + self.config.sack_delay);
+                self.sack_timer.get_or_insert(now + self.config.sack_delay());
             }
             SackTiming::Immediate | SackTiming::None => self.sack_timer = None,
         }
@@ -311,7 +311,7 @@ impl Association {
     pub(super) fn on_error(&mut self, now: Time, error: &ErrorChunk<'_>) {
         for cause in error.causes.iter() {
             match cause {
-                Ok(ErrorCause::StaleCookie { measure_us }) => self.on_stale_cookie(now, measure_us),
+                Ok(ErrorCause::StaleCookie { .. }) => self.on_stale_cookie(now),
                 Ok(_) => {}
                 Err(_) => self.stats.malformed += 1,
             }
@@ -327,7 +327,7 @@ impl Association {
             let mut causes = Vec::new();
             ErrorCause::UnrecognizedChunkType(shown).encode(&mut causes);
             let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
-            self.queue_control(path, Bundling::Bundled, &error);
+            self.queue_control(self.reply_path(path), Bundling::Bundled, &error);
         }
         !action.stop
     }

@@ -10,14 +10,14 @@ use anabranch_wire::{
     VerificationTag,
 };
 
-use super::{AssociationId, Endpoint};
-use crate::association::{Association, CookieEchoCase, TieTags, refusal_cause};
+use super::{AssociationId, Endpoint, ports_of};
+use crate::association::{Association, CookieEchoCase, InitAnswer, refusal_cause};
 use crate::handshake::{
-    Announcement, Cookie, CookieError, Refusal, SupportedExtensions, encode_parameters,
+    Announcement, Cookie, CookieError, Refusal, SupportedExtensions, TieTags, encode_parameters,
 };
 
-/// Milliseconds that a Cookie Preservative may add to a cookie's life.
-const COOKIE_PRESERVATIVE_MAX: u32 = 5_000;
+/// What a Cookie Preservative may add to a cookie's life.
+pub(super) const COOKIE_PRESERVATIVE_MAX: Duration = Duration::from_secs(5);
 
 impl Endpoint {
     /// RFC 9260 section 5.1: answers with INIT ACK and a signed cookie, and keeps no state.
@@ -48,8 +48,9 @@ impl Endpoint {
     }
 
     /// RFC 9260 section 5.1.2, D: "An INIT or INIT ACK chunk MUST be treated as belonging to an
-    /// already established association ... if the use of any of the valid address parameters
-    /// contained within the chunk would identify an existing TCB."
+    /// already established association (or one in the process of being established) if the use of
+    /// any of the valid address parameters contained within the chunk would identify an existing
+    /// TCB."
     fn association_of_init(
         &self,
         tuple: FourTuple,
@@ -58,9 +59,8 @@ impl Endpoint {
     ) -> Option<AssociationId> {
         let port = tuple.remote.port();
         let announced = announcement.addresses.iter().map(|ip| SocketAddr::new(*ip, port));
-        std::iter::once(tuple.remote)
-            .chain(announced)
-            .find_map(|remote| self.by_path(FourTuple::new(tuple.local, remote), packet))
+        let mut remotes = std::iter::once(tuple.remote).chain(announced);
+        remotes.find_map(|remote| self.by_remote(remote, ports_of(packet)))
     }
 
     fn on_init_of_new_peer(
@@ -77,8 +77,13 @@ impl Endpoint {
             ErrorCause::OutOfResource.encode(&mut causes);
             return self.refuse_init(tuple, packet, announcement.tag, &causes);
         }
-        let none = TieTags { local: VerificationTag(0), peer: VerificationTag(0) };
-        self.send_init_ack(tuple, packet, announcement, None, none);
+        let answer = InitAnswer {
+            own: None,
+            tie_tags: TieTags::NONE,
+            config: self.config.association.clone(),
+            addresses: self.announced_addresses(tuple),
+        };
+        self.send_init_ack(tuple, packet, announcement, &answer);
     }
 
     /// RFC 9260 sections 5.2.1 and 5.2.2.
@@ -94,15 +99,16 @@ impl Endpoint {
         if association.answers_init_with_shutdown_ack() {
             return self.touch(id);
         }
-        let added = association.new_addresses(&announcement.addresses);
-        let (own, tie_tags) = association.init_collision();
+        let added = association.new_addresses(tuple.remote.ip(), &announcement.addresses);
         if !added.is_empty() {
             let mut causes = Vec::new();
             let addresses = encode_addresses(&added);
             ErrorCause::RestartWithNewAddresses(&addresses).encode(&mut causes);
             return self.refuse_init(tuple, packet, announcement.tag, &causes);
         }
-        self.send_init_ack(tuple, packet, announcement, own, tie_tags);
+        let answer = association.answer_to_init();
+        let reply_to = association.init_ack_path(tuple, &announcement.addresses);
+        self.send_init_ack(reply_to, packet, announcement, &answer);
     }
 
     fn send_init_ack(
@@ -110,23 +116,18 @@ impl Endpoint {
         tuple: FourTuple,
         packet: &Packet<'_>,
         announcement: &Announcement,
-        own: Option<(VerificationTag, Tsn)>,
-        tie_tags: TieTags,
+        answer: &InitAnswer,
     ) {
+        let config = &answer.config;
         let fresh = (self.fresh_tag(), Tsn(self.rng.next_u32()));
-        let (local_tag, local_initial_tsn) = own.unwrap_or(fresh);
-        let config = &self.config.association;
+        let (local_tag, local_initial_tsn) = answer.own.unwrap_or(fresh);
         let offered = SupportedExtensions { forward_tsn: config.partial_reliability };
-        // RFC 9260 section 3.3.2.1.6 (Cookie Preservative): the receiver may ignore the suggestion
-        // or limit it.
-        let extra = announcement.cookie_preservative_ms.unwrap_or(0).min(COOKIE_PRESERVATIVE_MAX);
         let cookie = Cookie {
             created: self.now,
-            life: self.config.cookie_life + Duration::from_millis(u64::from(extra)),
+            life: self.cookie_life(announcement),
             local_tag,
             peer_tag: announcement.tag,
-            local_tie_tag: tie_tags.local,
-            peer_tie_tag: tie_tags.peer,
+            tie_tags: answer.tie_tags,
             local_port: packet.header.destination_port,
             peer_port: packet.header.source_port,
             local_initial_tsn,
@@ -138,21 +139,33 @@ impl Endpoint {
             path: tuple,
             peer_addresses: announcement.addresses.clone(),
         };
-        let mut parameters = encode_parameters(&self.announced_addresses(tuple), offered);
+        let mut parameters = encode_parameters(&answer.addresses, offered);
         Parameter::StateCookie(&self.cookies.seal(self.now, &cookie)).encode(&mut parameters);
-        if !announcement.unrecognized.is_empty() {
-            Parameter::UnrecognizedParameter(&announcement.unrecognized).encode(&mut parameters);
+        for unrecognized in Parameters::from_bytes(&announcement.unrecognized).iter() {
+            if let Ok(Parameter::Unknown(unknown)) = unrecognized {
+                Parameter::UnrecognizedParameter(unknown.raw).encode(&mut parameters);
+            }
         }
         let init_ack = InitAck {
             initiate_tag: local_tag,
-            a_rwnd: u32::try_from(config.receive_buffer).unwrap_or(u32::MAX),
-            outbound_streams: config.outbound_streams.max(1),
+            a_rwnd: config.a_rwnd(),
+            // RFC 9260 section 3.3.3: "the value MUST NOT be greater than the MIS value sent in the
+            // INIT chunk."
+            outbound_streams: config.outbound_streams.clamp(1, announcement.inbound_streams),
             inbound_streams: config.inbound_streams_max.max(1),
             initial_tsn: local_initial_tsn,
             parameters: Parameters::from_bytes(&parameters),
         };
-        self.stats.init_acks_sent += 1;
-        self.reply(tuple, packet, announcement.tag, &init_ack);
+        if self.reply(tuple, packet, announcement.tag, &init_ack) {
+            self.stats.init_acks_sent += 1;
+        }
+    }
+
+    /// How long a cookie may be used. RFC 9260 section 3.3.2.1.3, Cookie Preservative: "The receiver
+    /// MAY choose to ignore the suggested cookie life span increase for its own security reasons."
+    fn cookie_life(&self, announcement: &Announcement) -> Duration {
+        let asked = announcement.cookie_preservative_ms.unwrap_or(0);
+        self.config.cookie_life + Duration::from_millis(asked.into()).min(COOKIE_PRESERVATIVE_MAX)
     }
 
     /// Our addresses that a peer on this path may use: what is on our own machine is of no use to
@@ -182,19 +195,20 @@ impl Endpoint {
             return;
         };
         // RFC 9260 section 5.1.5, step 3: "Compare the port numbers and the Verification Tag contained
-        // within the State Cookie to the actual port numbers and the Verification Tag within the SCTP
+        // within the COOKIE ECHO chunk to the actual port numbers and the Verification Tag within the SCTP
         // common header of the received packet. If these values do not match, the packet MUST be
         // silently discarded."
-        let header = packet.header;
-        let ports = (header.destination_port, header.source_port);
+        let ports = ports_of(packet);
         if ports != (cookie.local_port, cookie.peer_port)
-            || header.verification_tag != cookie.local_tag
+            || packet.header.verification_tag != cookie.local_tag
         {
             self.stats.cookies_forged += 1;
             return;
         }
-        let known = self.by_tag(packet).or_else(|| self.by_path(tuple, packet));
-        let known = known.or_else(|| self.by_path(cookie.path, packet));
+        let known = self.by_tag(packet).or_else(|| {
+            let remotes = [cookie.path.remote, tuple.remote];
+            remotes.into_iter().find_map(|remote| self.by_remote(remote, ports))
+        });
         let id = match known {
             Some(id) => self.use_cookie(id, tuple, packet, &cookie),
             None => self.accept_cookie(tuple, packet, &cookie),
@@ -292,6 +306,11 @@ impl Endpoint {
     /// RFC 9260 section 8.4.
     pub(super) fn on_out_of_the_blue(&mut self, tuple: FourTuple, packet: &Packet<'_>) {
         self.stats.out_of_the_blue += 1;
+        // 1) "If the OOTB packet is to or from a non-unicast address, a receiver SHOULD silently
+        // discard the packet."
+        if [tuple.local, tuple.remote].into_iter().any(|end| !is_unicast(end.ip())) {
+            return;
+        }
         let tag = packet.header.verification_tag;
         let mut answer = Answer::Abort;
         for chunk in packet.chunks() {
@@ -344,13 +363,14 @@ impl Endpoint {
         self.reply(tuple, packet, tag, &abort);
     }
 
+    /// Answers a packet without an association; false if the limit on such answers forbids it.
     fn reply(
         &mut self,
         tuple: FourTuple,
         packet: &Packet<'_>,
         verification_tag: VerificationTag,
         chunk: &impl EncodeChunk,
-    ) {
+    ) -> bool {
         let header = CommonHeader {
             source_port: packet.header.destination_port,
             destination_port: packet.header.source_port,
@@ -360,9 +380,9 @@ impl Endpoint {
         let mut writer = PacketWriter::new(&mut bytes, header);
         writer.push(chunk);
         writer.finish(ChecksumField::Fill);
-        if !self.replies.push(self.now, tuple, bytes) {
-            self.stats.replies_suppressed += 1;
-        }
+        let sent = self.replies.push(self.now, tuple, bytes);
+        self.stats.replies_suppressed += u64::from(!sent);
+        sent
     }
 }
 
@@ -370,6 +390,11 @@ impl Endpoint {
 enum Answer {
     Abort,
     ShutdownComplete,
+}
+
+fn is_unicast(address: IpAddr) -> bool {
+    let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
+    !address.is_multicast() && !address.is_unspecified() && !is_broadcast
 }
 
 fn has_stale_cookie(error: &ErrorChunk<'_>) -> bool {

@@ -29,12 +29,31 @@ impl fmt::Display for AssociationId {
     }
 }
 
-/// What identifies an association to packets that do not have our tag: addresses and SCTP ports.
+/// What identifies an association to packets that do not have our tag: SCTP ports and addresses, in
+/// an order that keeps the paths to one remote address together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct PathKey {
-    tuple: FourTuple,
-    local_port: u16,
-    peer_port: u16,
+    ports: Ports,
+    remote: SocketAddr,
+    local: SocketAddr,
+}
+
+/// Our SCTP port and the peer's.
+type Ports = (u16, u16);
+
+impl PathKey {
+    const fn new(tuple: FourTuple, ports: Ports) -> Self {
+        Self { ports, remote: tuple.remote, local: tuple.local }
+    }
+
+    const fn tuple(&self) -> FourTuple {
+        FourTuple::new(self.local, self.remote)
+    }
+}
+
+/// The SCTP ports of a packet that came in.
+const fn ports_of(packet: &Packet<'_>) -> Ports {
+    (packet.header.destination_port, packet.header.source_port)
 }
 
 /// An SCTP endpoint: a [`Machine`] whose datagrams are the payload of UDP (RFC 6951).
@@ -123,7 +142,7 @@ impl Endpoint {
         if self.entries.len() >= self.config.associations_max {
             return Err(ConnectError::TooManyAssociations { limit: self.config.associations_max });
         }
-        if self.by_path.contains_key(&PathKey { tuple: first, local_port, peer_port }) {
+        if self.by_path(first, (local_port, peer_port)).is_some() {
             return Err(ConnectError::Exists);
         }
         let identity = Identity {
@@ -215,20 +234,6 @@ impl Endpoint {
         if entry.association.is_finished() {
             return self.remove(id);
         }
-        let identity = entry.association.identity();
-        if entry.tag != identity.local_tag {
-            self.by_tag.remove(&entry.tag);
-            self.cookies.spend(self.now, entry.tag, self.config.cookie_life);
-            entry.tag = identity.local_tag;
-            self.by_tag.insert(entry.tag, id);
-        }
-        // Paths are only ever added.
-        for tuple in entry.association.path_tuples().skip(entry.keys.len()) {
-            let (local_port, peer_port) = (identity.local_port, identity.peer_port);
-            let key = PathKey { tuple, local_port, peer_port };
-            entry.keys.push(key);
-            self.by_path.entry(key).or_insert(id);
-        }
         let timer = entry.association.poll_timeout().map(|wakeup| wakeup.at);
         if timer != entry.timer {
             if let Some(at) = std::mem::replace(&mut entry.timer, timer) {
@@ -236,17 +241,59 @@ impl Endpoint {
             }
             self.timers.extend(timer.map(|at| (at, id)));
         }
+        if entry.association.is_closed() {
+            // It is still there to be read; to the network it is gone.
+            return self.unlink(id);
+        }
+        if entry.tag != entry.association.identity().local_tag {
+            self.unlink(id);
+        }
+        self.link(id);
+    }
+
+    /// Makes an association known by its tag and its paths.
+    fn link(&mut self, id: AssociationId) {
+        let Some(entry) = self.entries.get_mut(&id) else { return };
+        let identity = entry.association.identity();
+        let ports = (identity.local_port, identity.peer_port);
+        entry.tag = identity.local_tag;
+        self.by_tag.insert(entry.tag, id);
+        if entry.association.path_tuples().eq(entry.keys.iter().map(PathKey::tuple)) {
+            return;
+        }
+        let keys: Vec<_> =
+            entry.association.path_tuples().map(|tuple| PathKey::new(tuple, ports)).collect();
+        let gone = std::mem::replace(&mut entry.keys, keys.clone());
+        self.forget_keys(id, &gone);
+        for key in keys {
+            if self.by_path(key.tuple(), ports).is_none() {
+                self.by_path.insert(key, id);
+            }
+        }
+    }
+
+    /// Makes an association unknown to packets, and its cookie useless.
+    fn unlink(&mut self, id: AssociationId) {
+        let Some(entry) = self.entries.get_mut(&id) else { return };
+        let (tag, keys) = (entry.tag, std::mem::take(&mut entry.keys));
+        if self.by_tag.remove(&tag).is_some() {
+            let life = self.config.cookie_life + incoming::COOKIE_PRESERVATIVE_MAX;
+            self.cookies.spend(self.now, tag, life);
+        }
+        self.forget_keys(id, &keys);
+    }
+
+    fn forget_keys(&mut self, id: AssociationId, keys: &[PathKey]) {
+        for key in keys {
+            if self.by_path.get(key) == Some(&id) {
+                self.by_path.remove(key);
+            }
+        }
     }
 
     fn remove(&mut self, id: AssociationId) {
+        self.unlink(id);
         let Some(entry) = self.entries.remove(&id) else { return };
-        self.by_tag.remove(&entry.tag);
-        self.cookies.spend(self.now, entry.tag, self.config.cookie_life);
-        for key in entry.keys {
-            if self.by_path.get(&key) == Some(&id) {
-                self.by_path.remove(&key);
-            }
-        }
         if let Some(at) = entry.timer {
             self.timers.remove(&(at, id));
         }
@@ -260,19 +307,20 @@ impl Endpoint {
         (ports == (packet.header.source_port, packet.header.destination_port)).then_some(id)
     }
 
-    /// The association that a packet without our tag belongs to.
-    fn by_path(&self, tuple: FourTuple, packet: &Packet<'_>) -> Option<AssociationId> {
-        let (local_port, peer_port) = (packet.header.destination_port, packet.header.source_port);
-        self.by_path.get(&PathKey { tuple, local_port, peer_port }).copied()
+    /// The association that has a path, known to be its peer's: what a peer only announced could
+    /// keep others from calling (RFC 5062 calls that address camping).
+    fn by_path(&self, tuple: FourTuple, ports: Ports) -> Option<AssociationId> {
+        let id = *self.by_path.get(&PathKey::new(tuple, ports))?;
+        self.entries.get(&id)?.association.has_confirmed_path(tuple).then_some(id)
     }
 
-    /// The association whose peer reflects its own tag at us: RFC 9260 section 8.5.1, B and C: "if it
-    /// is set to its Peer's Tag and the T bit is set in the Chunk Flags".
-    fn by_reflected_tag(&self, tuple: FourTuple, packet: &Packet<'_>) -> Option<AssociationId> {
-        let id = self.by_path(tuple, packet)?;
-        let identity = self.entries.get(&id)?.association.identity();
-        let matches = identity.peer_tag == packet.header.verification_tag;
-        (matches && identity.peer_tag.0 != 0).then_some(id)
+    /// The association whose peer has this address.
+    fn by_remote(&self, remote: SocketAddr, ports: Ports) -> Option<AssociationId> {
+        let lowest = SocketAddr::from(([0, 0, 0, 0], 0));
+        let from = PathKey { ports, remote, local: lowest };
+        let paths = self.by_path.range(from..).map(|(key, _)| key);
+        let mut known = paths.take_while(|key| (key.ports, key.remote) == (ports, remote));
+        known.find_map(|key| self.by_path(key.tuple(), ports))
     }
 
     fn deliver(&mut self, id: AssociationId, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
@@ -285,19 +333,19 @@ impl Endpoint {
 
     fn handle_packet(&mut self, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
         let Some(Ok(first)) = packet.chunks().next() else {
-            self.stats.malformed += 1;
-            return;
+            return match self.by_tag(packet) {
+                Some(id) => self.deliver(id, tuple, packet, len),
+                None => self.stats.malformed += 1,
+            };
         };
-        let id = match &first {
-            Chunk::Init(init) => return self.on_init(tuple, packet, init),
-            Chunk::CookieEcho(echo) => return self.on_cookie_echo(tuple, packet, echo, len),
-            Chunk::Abort(abort) if abort.tag_reflected => self.by_reflected_tag(tuple, packet),
+        match &first {
+            Chunk::Init(init) => self.on_init(tuple, packet, init),
+            Chunk::CookieEcho(echo) => self.on_cookie_echo(tuple, packet, echo, len),
+            Chunk::Abort(abort) if abort.tag_reflected => self.on_reflected(tuple, packet, &first),
             Chunk::ShutdownComplete(complete) if complete.tag_reflected => {
-                self.by_reflected_tag(tuple, packet)
+                self.on_reflected(tuple, packet, &first);
             }
-            Chunk::ShutdownAck => self.by_tag(packet).filter(|id| {
-                self.association(*id).is_some_and(|association| !association.is_handshaking())
-            }),
+            Chunk::ShutdownAck => self.on_shutdown_ack(tuple, packet, len),
             Chunk::Data(_)
             | Chunk::InitAck(_)
             | Chunk::Sack(_)
@@ -311,12 +359,48 @@ impl Endpoint {
             | Chunk::Cwr(_)
             | Chunk::ShutdownComplete(_)
             | Chunk::ForwardTsn(_)
-            | Chunk::Unknown(_) => self.by_tag(packet),
-        };
-        match id {
+            | Chunk::Unknown(_) => self.on_tagged(tuple, packet, len),
+        }
+    }
+
+    /// RFC 9260 section 8.5: "If the received Verification Tag value does not match the receiver's own
+    /// tag value, the receiver MUST silently discard the packet and MUST NOT process it any
+    /// further".
+    fn on_tagged(&mut self, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
+        if let Some(id) = self.by_tag(packet) {
+            return self.deliver(id, tuple, packet, len);
+        }
+        let wronged = self.by_path(tuple, ports_of(packet));
+        match wronged.and_then(|id| self.entries.get_mut(&id)) {
+            Some(entry) => entry.association.note_wrong_tag(),
+            None => self.on_out_of_the_blue(tuple, packet),
+        }
+    }
+
+    /// RFC 9260 section 8.5.1, E: "If the receiver is in COOKIE-ECHOED or COOKIE-WAIT state, the
+    /// procedures in Section 8.4 SHOULD be followed; in other words, it is treated as an OOTB
+    /// packet."
+    fn on_shutdown_ack(&mut self, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
+        let is_set_up =
+            |id: &AssociationId| self.association(*id).is_some_and(|a| a.is_established());
+        match self.by_tag(packet).filter(is_set_up) {
             Some(id) => self.deliver(id, tuple, packet, len),
             None => self.on_out_of_the_blue(tuple, packet),
         }
+    }
+
+    /// An ABORT or SHUTDOWN COMPLETE with the T bit: RFC 9260 section 8.5.1, B and C, accept it if the
+    /// Verification Tag "is set to its Peer's Tag and the T bit is set in the Chunk Flags".
+    fn on_reflected(&mut self, tuple: FourTuple, packet: &Packet<'_>, chunk: &Chunk<'_>) {
+        let tag = packet.header.verification_tag;
+        let known = self.by_path(tuple, ports_of(packet));
+        let entry = known.and_then(|id| Some((id, self.entries.get_mut(&id)?)));
+        let meant = entry.filter(|(_, entry)| entry.association.identity().peer_tag == tag);
+        let Some((id, entry)) = meant.filter(|_| tag.0 != 0) else {
+            return self.on_out_of_the_blue(tuple, packet);
+        };
+        entry.association.handle_reflected(chunk);
+        self.touch(id);
     }
 }
 

@@ -14,6 +14,9 @@ const ADDRESSES_MAX: usize = 16;
 /// Bytes of unrecognized parameters that are reported back.
 const REPORT_MAX: usize = 256;
 
+/// RFC 9260 section 3.3.2: "The Advertised Receiver Window Credit MUST NOT be smaller than 1500."
+pub(crate) const A_RWND_MIN: u32 = 1_500;
+
 /// RFC 5061 section 4.2.7.
 const SUPPORTED_EXTENSIONS: ParameterType = ParameterType(0x8008);
 
@@ -36,7 +39,8 @@ pub(crate) struct Announcement {
     pub(crate) extensions: SupportedExtensions,
     pub(crate) cookie: Option<Vec<u8>>,
     pub(crate) cookie_preservative_ms: Option<u32>,
-    /// Whole parameters that we do not know and that want to be reported, padded.
+    /// Whole parameters that we do not know and that want to be reported, with padding between
+    /// them.
     pub(crate) unrecognized: Vec<u8>,
 }
 
@@ -49,6 +53,8 @@ pub(crate) enum Refusal {
         "it has {outbound} outbound and {inbound} inbound streams, but each must be at least 1"
     )]
     NoStreams { outbound: u16, inbound: u16 },
+    #[error("it has a window of {a_rwnd} bytes, but RFC 9260 asks for at least {A_RWND_MIN}")]
+    SmallWindow { a_rwnd: u32 },
     #[error("it has a host name, which RFC 9260 does not allow")]
     HostName { parameter: Vec<u8> },
     #[error("a parameter cannot be read: {0}")]
@@ -63,11 +69,18 @@ impl Announcement {
         if init.initiate_tag.0 == 0 {
             return Err(Refusal::ZeroTag);
         }
-        // RFC 9260 section 3.3.2: "A receiver receiving a chunk with the OS [MIS] value set to 0
-        // MUST discard the packet, SHOULD send a packet in response containing an ABORT chunk".
+        // RFC 9260 section 3.3.2: "A receiver of an INIT chunk with the OS value set to 0 MUST
+        // discard the packet, SHOULD send a packet in response containing an ABORT chunk"; the same
+        // holds for MIS.
         if init.outbound_streams == 0 || init.inbound_streams == 0 {
             let (outbound, inbound) = (init.outbound_streams, init.inbound_streams);
             return Err(Refusal::NoStreams { outbound, inbound });
+        }
+        // RFC 9260 section 3.3.2: "A receiver of an INIT chunk with the a_rwnd value set to a value
+        // smaller than 1500 MUST discard the packet, SHOULD send a packet in response containing an
+        // ABORT chunk".
+        if init.a_rwnd < A_RWND_MIN {
+            return Err(Refusal::SmallWindow { a_rwnd: init.a_rwnd });
         }
         let mut announcement = Self {
             tag: init.initiate_tag,
@@ -106,10 +119,8 @@ impl Announcement {
                 }
                 Parameter::Unknown(unknown) => {
                     let action = unknown.action();
-                    if action.report && self.unrecognized.len() + unknown.raw.len() <= REPORT_MAX {
-                        self.unrecognized.extend_from_slice(unknown.raw);
-                        let padded = self.unrecognized.len().next_multiple_of(4);
-                        self.unrecognized.resize(padded, 0);
+                    if action.report {
+                        self.note_unrecognized(&unknown);
                     }
                     if action.stop {
                         break;
@@ -124,6 +135,14 @@ impl Announcement {
         Ok(())
     }
 
+    fn note_unrecognized(&mut self, unknown: &UnknownParameter<'_>) {
+        let start = self.unrecognized.len().next_multiple_of(4);
+        if start + unknown.raw.len() <= REPORT_MAX {
+            self.unrecognized.resize(start, 0);
+            self.unrecognized.extend_from_slice(unknown.raw);
+        }
+    }
+
     fn add_address(&mut self, address: IpAddr) {
         if self.addresses.len() < ADDRESSES_MAX && !self.addresses.contains(&address) {
             self.addresses.push(address);
@@ -133,8 +152,8 @@ impl Announcement {
 
 /// The parameters that we put into INIT and INIT ACK alike.
 ///
-/// A single address is not listed: RFC 9260 section 3.3.2: "The INIT chunk can be sent without any
-/// [address] parameters", and then a NAT in between does no harm.
+/// A single address is not listed: without any, RFC 9260 section 5.1.2 has the peer take "the source
+/// IP address from which the chunk arrives", and then a NAT in between does no harm.
 pub(crate) fn encode_parameters(addresses: &[IpAddr], extensions: SupportedExtensions) -> Vec<u8> {
     let mut bytes = Vec::new();
     if addresses.len() > 1 {
@@ -202,6 +221,9 @@ mod tests {
     fn an_init_that_cannot_work_is_refused_by_the_rule_it_breaks() {
         let zero_tag = Init { initiate_tag: VerificationTag(0), ..init(&[]) };
         assert_eq!(Announcement::read(&zero_tag), Err(Refusal::ZeroTag));
+        let small_window = Init { a_rwnd: 1_499, ..init(&[]) };
+        let refusal = Refusal::SmallWindow { a_rwnd: 1_499 };
+        assert_eq!(Announcement::read(&small_window), Err(refusal));
         let no_streams = Init { inbound_streams: 0, ..init(&[]) };
         let refusal = Refusal::NoStreams { outbound: 2, inbound: 0 };
         assert_eq!(Announcement::read(&no_streams), Err(refusal));

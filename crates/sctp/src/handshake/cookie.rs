@@ -18,12 +18,32 @@ type HmacSha256 = Hmac<Sha256>;
 /// Bytes of the signature in front of a cookie.
 const SIGNATURE_LEN: usize = 32;
 
-/// How long a signing key is used. RFC 9260 section 5.1.3: "the secret key used to generate the MAC
-/// ... SHOULD be changed reasonably frequently".
+/// How long a signing key is used. RFC 9260 section 5.1.3: "The secret key SHOULD be changed reasonably
+/// frequently (e.g., hourly)".
 const KEY_LIFE: Duration = Duration::from_secs(3_600);
 
 /// Cookies of ended associations that are remembered until they expire.
 const SPENT_MAX: usize = 4_096;
+
+/// What a cookie repeats of an association that exists already (RFC 9260 section 5.2.2).
+///
+/// Numbers of their own, not the verification tags: who asks for a cookie shall not learn those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TieTags {
+    pub(crate) local: u32,
+    pub(crate) peer: u32,
+}
+
+impl TieTags {
+    /// There is no association.
+    pub(crate) const NONE: Self = Self { local: 0, peer: 0 };
+
+    /// RFC 9260 section 5.2.2: "Only when a TCB exists and the association is not in a COOKIE-WAIT or
+    /// SHUTDOWN-ACK-SENT state are the Tie-Tags populated with a random value other than 0."
+    pub(crate) fn random(rng: &mut Rng) -> Self {
+        Self { local: rng.next_u32().max(1), peer: rng.next_u32().max(1) }
+    }
+}
 
 /// Everything that both sides agreed on, as the listener sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +52,7 @@ pub(crate) struct Cookie {
     pub(crate) life: Duration,
     pub(crate) local_tag: VerificationTag,
     pub(crate) peer_tag: VerificationTag,
-    /// RFC 9260 section 5.2.2: the tags of an association that exists already; 0 if there is none.
-    pub(crate) local_tie_tag: VerificationTag,
-    pub(crate) peer_tie_tag: VerificationTag,
+    pub(crate) tie_tags: TieTags,
     pub(crate) local_port: u16,
     pub(crate) peer_port: u16,
     pub(crate) local_initial_tsn: Tsn,
@@ -44,7 +62,7 @@ pub(crate) struct Cookie {
     pub(crate) peer_outbound_streams: u16,
     pub(crate) peer_inbound_streams: u16,
     pub(crate) extensions: SupportedExtensions,
-    /// Where the INIT came from.
+    /// Where the INIT ACK went.
     pub(crate) path: FourTuple,
     pub(crate) peer_addresses: Vec<IpAddr>,
 }
@@ -146,8 +164,9 @@ impl Cookie {
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend(self.created.as_nanos().to_be_bytes());
         out.extend((self.life.as_millis() as u64).to_be_bytes());
-        for tag in [self.local_tag, self.peer_tag, self.local_tie_tag, self.peer_tie_tag] {
-            out.extend(tag.0.to_be_bytes());
+        let TieTags { local, peer } = self.tie_tags;
+        for tag in [self.local_tag.0, self.peer_tag.0, local, peer] {
+            out.extend(tag.to_be_bytes());
         }
         out.extend(self.local_port.to_be_bytes());
         out.extend(self.peer_port.to_be_bytes());
@@ -173,13 +192,12 @@ impl Cookie {
             life: Duration::from_millis(u64::from_be_bytes(reader.take()?)),
             local_tag: reader.tag()?,
             peer_tag: reader.tag()?,
-            local_tie_tag: reader.tag()?,
-            peer_tie_tag: reader.tag()?,
+            tie_tags: TieTags { local: reader.u32()?, peer: reader.u32()? },
             local_port: reader.u16()?,
             peer_port: reader.u16()?,
-            local_initial_tsn: Tsn(u32::from_be_bytes(reader.take()?)),
-            peer_initial_tsn: Tsn(u32::from_be_bytes(reader.take()?)),
-            peer_a_rwnd: u32::from_be_bytes(reader.take()?),
+            local_initial_tsn: Tsn(reader.u32()?),
+            peer_initial_tsn: Tsn(reader.u32()?),
+            peer_a_rwnd: reader.u32()?,
             peer_outbound_streams: reader.u16()?,
             peer_inbound_streams: reader.u16()?,
             extensions: SupportedExtensions { forward_tsn: reader.take::<1>()? != [0] },
@@ -216,8 +234,12 @@ impl Reader<'_> {
         self.take().map(u16::from_be_bytes)
     }
 
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_be_bytes)
+    }
+
     fn tag(&mut self) -> Option<VerificationTag> {
-        self.take().map(u32::from_be_bytes).map(VerificationTag)
+        self.u32().map(VerificationTag)
     }
 
     fn address(&mut self) -> Option<IpAddr> {
@@ -243,8 +265,7 @@ mod tests {
             life: Duration::from_secs(60),
             local_tag: VerificationTag(1),
             peer_tag: VerificationTag(2),
-            local_tie_tag: VerificationTag(3),
-            peer_tie_tag: VerificationTag(4),
+            tie_tags: TieTags { local: 3, peer: 4 },
             local_port: 5,
             peer_port: 6,
             local_initial_tsn: Tsn(7),

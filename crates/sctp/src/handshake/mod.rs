@@ -4,5 +4,7 @@
 mod announcement;
 mod cookie;
 
-pub(crate) use announcement::{Announcement, Refusal, SupportedExtensions, encode_parameters};
-pub(crate) use cookie::{Cookie, CookieError, CookieJar};
+pub(crate) use announcement::{
+    A_RWND_MIN, Announcement, Refusal, SupportedExtensions, encode_parameters,
+};
+pub(crate) use cookie::{Cookie, CookieError, CookieJar, TieTags};

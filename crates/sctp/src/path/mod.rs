@@ -141,6 +141,7 @@ impl Path {
         self.rtt = RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max);
         self.congestion = config.congestion_control.build(pmdcs);
         self.t3_rtx = None;
+        self.heartbeat = Heartbeat::default();
         self.error_count = 0;
         self.last_data_sent = None;
     }

@@ -76,10 +76,6 @@ impl PathSet {
         self.paths.iter().take_while(|path| path.is_confirmed()).count().max(1)
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.paths.len()
-    }
-
     pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
         (0..self.paths.len()).filter_map(|index| u8::try_from(index).ok().map(PathId))
     }

@@ -70,6 +70,14 @@ impl DeliveryQueue {
         Self { ready: VecDeque::new(), streams: BTreeMap::new(), stream_count, held: 0 }
     }
 
+    /// Keeps the messages of `before` that wait for nothing but the user.
+    pub(super) fn inherit(&mut self, before: Self) {
+        for message in before.ready {
+            self.held += message.payload.len() + RECORD_OVERHEAD;
+            self.ready.push_back(message);
+        }
+    }
+
     pub(crate) const fn stream_count(&self) -> u16 {
         self.stream_count
     }

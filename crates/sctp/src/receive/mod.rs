@@ -53,6 +53,7 @@ pub(crate) enum DataOutcome {
 }
 
 impl Receiver {
+    /// A receiver of TSNs from the peer's first one on.
     pub(crate) fn new(
         peer_initial_tsn: Tsn,
         inbound_streams: u16,
@@ -69,6 +70,12 @@ impl Receiver {
             advertised: capacity,
             stats: ReceiverStats::default(),
         }
+    }
+
+    /// Keeps what can be read already, and the counters, from before the peer restarted.
+    pub(crate) fn inherit(&mut self, before: Self) {
+        self.delivery.inherit(before.delivery);
+        self.stats = before.stats;
     }
 
     /// Takes a DATA chunk of a valid stream.

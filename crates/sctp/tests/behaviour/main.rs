@@ -1,7 +1,12 @@
 //! What two endpoints do together, by theme, on virtual time.
 
+mod collision_restart;
+mod cookies;
+mod handshake;
 mod harness;
 mod multihoming;
+mod packets;
 mod random;
+mod raw_peer;
 mod throughput;
 mod transfer;

@@ -1,0 +1,67 @@
+//! Which paths an association has: those that the user gave, that the peer announced, and that its
+//! packets came over.
+
+use std::net::IpAddr;
+
+use anabranch_sansio::{FourTuple, Time};
+
+use super::Association;
+use crate::event::Event;
+use crate::path::{PathId, PathState, pair_addresses};
+
+impl Association {
+    /// Our addresses, as far as they are known.
+    pub(super) fn own_addresses(&self) -> Vec<IpAddr> {
+        let mut addresses: Vec<IpAddr> = Vec::new();
+        for local in &self.locals {
+            if !local.ip().is_unspecified() && !addresses.contains(&local.ip()) {
+                addresses.push(local.ip());
+            }
+        }
+        addresses
+    }
+
+    /// Adds the paths that the peer's addresses make with ours (RFC 9260 section 5.1.2, C).
+    pub(super) fn add_announced_paths(&mut self, addresses: &[IpAddr]) {
+        let known: Vec<FourTuple> = self.paths.iter().map(|path| path.tuple).collect();
+        for tuple in pair_addresses(&known, &self.locals, addresses) {
+            if let Some(path) = self.paths.add(tuple, PathState::Unconfirmed, &self.config) {
+                self.events.push_back(Event::PathAdded { path, tuple });
+            }
+        }
+    }
+
+    /// The path that a packet came over, made known if it is new.
+    ///
+    /// The packet had our verification tag, which only the peer knows. RFC 6951 section 5.4: "After
+    /// finding the SCTP association (which includes checking the verification tag), the UDP source
+    /// port MUST be stored as the encapsulation port for the destination address the SCTP packet is
+    /// received from". Here the port is part of the path, so that a new one makes a new path: a NAT
+    /// may change it, and two interfaces of a peer may share an address behind one.
+    pub(super) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
+        self.paths.find(tuple).or_else(|| self.add_path(now, tuple))
+    }
+
+    /// Adds a path that gets heartbeats until one was answered.
+    pub(super) fn add_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
+        if let Some(known) = self.paths.find(tuple) {
+            return Some(known);
+        }
+        let path = self.paths.add(tuple, PathState::Unconfirmed, &self.config)?;
+        self.events.push_back(Event::PathAdded { path, tuple });
+        if self.is_established() {
+            self.start_heartbeats(now, path);
+        }
+        Some(path)
+    }
+
+    /// Where the answer to a chunk that came over `path` goes.
+    ///
+    /// RFC 9260 section 6.4: "An endpoint SHOULD transmit reply chunks (e.g., INIT ACK, COOKIE ACK,
+    /// and HEARTBEAT ACK) in response to control chunks to the same destination transport address
+    /// from which it received the control chunk to which it is replying."; section 5.4: "An endpoint
+    /// MUST NOT send any chunks to an UNCONFIRMED address", save a few.
+    pub(super) fn reply_path(&self, path: PathId) -> PathId {
+        if self.paths.at(path).is_confirmed() { path } else { self.paths.current() }
+    }
+}

@@ -1,0 +1,176 @@
+//! INIT and COOKIE ECHO chunks when an association exists already (RFC 9260 section 5.2): both
+//! sides call each other, a chunk comes again, or the peer restarted.
+
+use std::net::{IpAddr, SocketAddr};
+
+use anabranch_sansio::{FourTuple, Time};
+use anabranch_wire::{ErrorCause, ErrorCauses, ErrorChunk, Tsn, VerificationTag};
+
+use super::control::Bundling;
+use super::{Association, State};
+use crate::config::AssociationConfig;
+use crate::event::Event;
+use crate::handshake::{Cookie, TieTags};
+use crate::path::PathId;
+use crate::send::Outstanding;
+
+/// RFC 9260 section 5.2.4, table 12.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CookieEchoCase {
+    /// A: the peer restarted.
+    Restart,
+    /// B: both sides called each other.
+    Collision,
+    /// C, and what the table does not show: discard.
+    Discard,
+    /// D: our COOKIE ACK was lost, or a collision that was solved already.
+    Duplicate,
+}
+
+/// How an INIT is answered: what of the INIT ACK and its cookie does not come from the INIT.
+#[derive(Debug)]
+pub(crate) struct InitAnswer {
+    /// Our tag and first TSN, if they are fixed already.
+    pub(crate) own: Option<(VerificationTag, Tsn)>,
+    pub(crate) tie_tags: TieTags,
+    pub(crate) config: AssociationConfig,
+    pub(crate) addresses: Vec<IpAddr>,
+}
+
+impl Association {
+    /// The answer to an INIT that belongs to this association.
+    ///
+    /// RFC 9260 section 5.2.1: "Upon receipt of an INIT chunk in the COOKIE-WAIT state, an endpoint
+    /// MUST respond with an INIT ACK chunk using the same parameters it sent in its original INIT
+    /// chunk (including its Initiate Tag, unchanged)."; section 5.2.2: in later states "the INIT ACK
+    /// chunk MUST contain a new Initiate Tag".
+    pub(crate) fn answer_to_init(&self) -> InitAnswer {
+        let local_tag = self.identity.local_tag;
+        let (own, tie_tags) = match &self.state {
+            State::CookieWait(wait) => (Some((local_tag, wait.initial_tsn)), TieTags::NONE),
+            State::CookieEchoed(echoed) => (Some((local_tag, echoed.initial_tsn)), self.tie_tags),
+            State::Established
+            | State::ShutdownPending
+            | State::ShutdownSent(_)
+            | State::ShutdownReceived
+            | State::ShutdownAckSent(_)
+            | State::Closed => (None, self.tie_tags),
+        };
+        InitAnswer { own, tie_tags, config: self.config.clone(), addresses: self.own_addresses() }
+    }
+
+    /// The addresses of an INIT, the one that it came from included, that this association does not
+    /// have (RFC 9260 section 5.2.2: "the endpoint MUST check to see if the unexpected INIT chunk
+    /// adds new addresses to the association").
+    ///
+    /// Without its source, anybody who knows one of the peer's addresses could take the peer's
+    /// place.
+    pub(crate) fn new_addresses(&self, source: IpAddr, announced: &[IpAddr]) -> Vec<IpAddr> {
+        if matches!(self.state, State::CookieWait(_)) {
+            return Vec::new();
+        }
+        let known = |address: &IpAddr| self.paths.iter().any(|p| p.tuple.remote.ip() == *address);
+        let mut new: Vec<IpAddr> = announced.iter().copied().filter(|a| !known(a)).collect();
+        if !known(&source) && !new.contains(&source) {
+            new.push(source);
+        }
+        new
+    }
+
+    /// Where the INIT ACK goes.
+    ///
+    /// RFC 9260 section 5.2.1: "The packet containing the INIT ACK chunk MUST only be sent to an
+    /// address passed by the upper layer in the request to initialize the association." and "MUST
+    /// only be sent to an address reported in the incoming INIT chunk."
+    pub(crate) fn init_ack_path(&self, arrival: FourTuple, announced: &[IpAddr]) -> FourTuple {
+        let reported = |remote: SocketAddr| announced.contains(&remote.ip());
+        let known = || self.paths.iter().find(|path| reported(path.tuple.remote));
+        match self.paths.find(arrival) {
+            None if self.is_handshaking() => known().map_or(arrival, |path| path.tuple),
+            _ => arrival,
+        }
+    }
+
+    /// Which row of table 12 a cookie for this association falls into.
+    pub(crate) fn cookie_echo_case(&self, cookie: &Cookie) -> CookieEchoCase {
+        let local_matches = cookie.local_tag == self.identity.local_tag;
+        let peer_matches = cookie.peer_tag == self.identity.peer_tag;
+        match (local_matches, peer_matches) {
+            (true, true) => CookieEchoCase::Duplicate,
+            (true, false) => CookieEchoCase::Collision,
+            (false, false) if cookie.tie_tags == self.tie_tags => CookieEchoCase::Restart,
+            (false, _) => CookieEchoCase::Discard,
+        }
+    }
+
+    /// Case D: enters ESTABLISHED if need be, and acknowledges.
+    pub(crate) fn on_duplicate_cookie(&mut self, now: Time, tuple: FourTuple) {
+        let Some(path) = self.arrival_path(now, tuple) else { return };
+        if matches!(self.state, State::CookieEchoed(_)) {
+            self.control.clear();
+            self.establish(now, false);
+        }
+        self.send_cookie_ack(now, path);
+    }
+
+    /// Case B: takes the peer's tag and numbers from the cookie.
+    pub(crate) fn on_collision(&mut self, now: Time, cookie: &Cookie, tuple: FourTuple) {
+        let Some(path) = self.arrival_path(now, tuple) else { return };
+        self.identity.peer_tag = cookie.peer_tag;
+        if self.is_handshaking() {
+            self.take_cookie(cookie);
+            self.add_announced_paths(&cookie.peer_addresses);
+            self.control.clear();
+            self.establish(now, false);
+        }
+        self.send_cookie_ack(now, path);
+    }
+
+    /// Case A: the peer restarted. Returns false in SHUTDOWN-ACK-SENT, where no new association is
+    /// set up.
+    pub(crate) fn on_restart(&mut self, now: Time, cookie: &Cookie, tuple: FourTuple) -> bool {
+        let Some(path) = self.arrival_path(now, tuple) else { return false };
+        if matches!(self.state, State::ShutdownAckSent(_)) {
+            self.refuse_restart(path);
+            return false;
+        }
+        self.forget_for_restart(cookie);
+        self.state = State::Established;
+        self.events.push_back(Event::Restarted);
+        for path in self.paths.ids() {
+            self.start_heartbeats(now, path);
+        }
+        self.send_cookie_ack(now, path);
+        true
+    }
+
+    /// RFC 9260 section 5.2.4, A: in SHUTDOWN-ACK-SENT the endpoint "MUST NOT set up a new association
+    /// but instead resend the SHUTDOWN ACK chunk and send an ERROR chunk with a "Cookie Received
+    /// While Shutting Down" error cause to its peer."
+    fn refuse_restart(&mut self, path: PathId) {
+        self.resend_shutdown_ack(path);
+        let mut causes = Vec::new();
+        ErrorCause::CookieReceivedWhileShuttingDown.encode(&mut causes);
+        let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
+        self.queue_control(self.reply_path(path), Bundling::Bundled, &error);
+    }
+
+    /// Begins anew with the numbers of the cookie. What was received whole can still be read.
+    fn forget_for_restart(&mut self, cookie: &Cookie) {
+        self.identity.local_tag = cookie.local_tag;
+        self.identity.peer_tag = cookie.peer_tag;
+        self.tie_tags = TieTags::random(&mut self.rng);
+        let partial = cookie.extensions.forward_tsn && self.config.partial_reliability;
+        self.outstanding = Outstanding::new(cookie.local_initial_tsn, partial);
+        self.queue.restart();
+        self.control.clear();
+        self.sack_timer = None;
+        self.readable_said = false;
+        self.error_count = 0;
+        let pmdcs = self.config.packet_size_max() - anabranch_wire::CommonHeader::LEN;
+        for path in self.paths.iter_mut() {
+            path.reset(&self.config, pmdcs);
+        }
+        self.take_cookie(cookie);
+    }
+}
