@@ -21,12 +21,12 @@ use crate::failure::Failure;
 
 /// Real-time media over SCTP: several paths, and only what can still arrive in time.
 #[derive(Debug, Parser)]
-#[command(name = "anabranch", version, max_term_width = 100)]
+#[command(name = "anabranch", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
     /// Logs more to stderr: -v what happens, -vv details, -vvv each packet. RUST_LOG overrides it.
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = 100)]
     verbose: u8,
 }
 
