@@ -79,7 +79,8 @@ mod tests {
     #[test]
     fn what_clap_says_in_paragraphs_becomes_one_line() {
         let said = "error: the following arguments were not provided:\n  --target <ADDR>\n\n  \
-                    tip: a tip\n\nUsage: anabranch emulate\n\nFor more information, try '--help'.\n";
+                    tip: a tip\n\nUsage: anabranch emulate\n\nFor more information, \
+                    try '--help'.\n";
         let line = "the following arguments were not provided: --target <ADDR> tip: a tip";
         assert_eq!(one_line(said), line);
     }

@@ -1,4 +1,4 @@
-//! [`LinkArgument`]: one `--link`, such as `name=wifi,listen=0.0.0.0:7000,target=host:9000,rate=10M`.
+//! [`LinkArgument`]: one `--link`, such as `name=wifi,listen=0.0.0.0:7000,target=host:9000`.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
