@@ -136,7 +136,8 @@ impl AssociationConfig {
     ///
     /// The SACK delay of 20 ms is a fifth of the smallest RTO, so that a delayed SACK never causes
     /// a timeout. Bursts are left to the congestion window, because one SACK may acknowledge as
-    /// many packets as one receive call of the kernel hands over.
+    /// many packets as one receive call of the kernel hands over. The initial window is QUIC's, so
+    /// that a path that takes over repeats a key frame in time.
     #[must_use]
     pub fn media() -> Self {
         Self {
@@ -148,6 +149,7 @@ impl AssociationConfig {
             heartbeat_interval: Duration::from_millis(500),
             sack_delay: Duration::from_millis(20),
             max_burst: None,
+            congestion_control: CongestionControl::LargeInitialWindow,
             send_buffer: 4 << 20,
             receive_buffer: 4 << 20,
             ..Self::default()

@@ -74,6 +74,9 @@ pub enum CongestionControl {
     /// RFC 9260 section 7: slow start, congestion avoidance, halving on loss.
     #[default]
     Rfc9260,
+    /// The same, beginning with ten packets instead of four, as QUIC and today's TCP: a path that
+    /// takes over from one that failed carries a key frame in two round trips instead of three.
+    LargeInitialWindow,
     /// A window that losses do not touch: see [`FixedWindow`].
     Fixed {
         /// Bytes that may be in flight.
@@ -87,6 +90,7 @@ impl CongestionControl {
     pub(crate) fn build(self, pmdcs: usize) -> Box<dyn CongestionController> {
         match self {
             Self::Rfc9260 => Box::new(Rfc9260::new(pmdcs)),
+            Self::LargeInitialWindow => Box::new(Rfc9260::with_large_initial_window(pmdcs)),
             Self::Fixed { window } => Box::new(FixedWindow::new(window)),
         }
     }

@@ -8,6 +8,8 @@ use super::{Ack, CongestionController, ControllerMetrics};
 #[derive(Debug)]
 pub struct Rfc9260 {
     pmdcs: usize,
+    /// What cwnd begins with, and what idling leaves of it.
+    initial: usize,
     cwnd: usize,
     ssthresh: usize,
     partial_bytes_acked: usize,
@@ -21,8 +23,20 @@ impl Rfc9260 {
         // min(4 * PMDCS, max(2 * PMDCS, 4404)) bytes if the peer address is an IPv4 address and to
         // min(4 * PMDCS, max(2 * PMDCS, 4344)) bytes if the peer address is an IPv6 address."
         // The smaller of the two serves both.
-        let cwnd = (4 * pmdcs).min((2 * pmdcs).max(4_344));
-        Self { pmdcs, cwnd, ssthresh: usize::MAX, partial_bytes_acked: 0 }
+        Self::beginning_with(pmdcs, (4 * pmdcs).min((2 * pmdcs).max(4_344)))
+    }
+
+    /// As [`new`](Self::new), with the initial window of QUIC.
+    #[must_use]
+    pub fn with_large_initial_window(pmdcs: usize) -> Self {
+        // RFC 9002 section 7.2: "Endpoints SHOULD use an initial congestion window of ten times the
+        // maximum datagram size (max_datagram_size), while limiting the window to the larger of
+        // 14,720 bytes or twice the maximum datagram size."
+        Self::beginning_with(pmdcs, (10 * pmdcs).min((2 * pmdcs).max(14_720)))
+    }
+
+    const fn beginning_with(pmdcs: usize, initial: usize) -> Self {
+        Self { pmdcs, initial, cwnd: initial, ssthresh: usize::MAX, partial_bytes_acked: 0 }
     }
 
     /// RFC 9260 section 7.2.1: "cwnd MUST be increased by, at most, the lesser of 1. the total size
@@ -94,9 +108,9 @@ impl CongestionController for Rfc9260 {
     /// RFC 9260 section 7.2.1: "While the endpoint does not transmit data on a given transport
     /// address, the cwnd of the transport address SHOULD be adjusted to max(cwnd / 2, 4 * PMDCS)
     /// once per RTO. Before the first cwnd adjustment, the ssthresh of the transport address
-    /// SHOULD be set to the cwnd."
+    /// SHOULD be set to the cwnd." A larger initial window is a larger floor.
     fn on_idle(&mut self, periods: u32) {
-        let floor = 4 * self.pmdcs;
+        let floor = self.initial.max(4 * self.pmdcs);
         if periods == 0 || self.cwnd <= floor {
             return;
         }
@@ -137,6 +151,18 @@ mod tests {
         assert_eq!(Rfc9260::new(1_000).window(), 4_000);
         assert_eq!(Rfc9260::new(1_452).window(), 4_344);
         assert_eq!(Rfc9260::new(3_000).window(), 6_000);
+    }
+
+    #[test]
+    fn a_large_initial_window_is_ten_chunks_and_what_idling_leaves() {
+        let mut controller = Rfc9260::with_large_initial_window(PMDCS);
+        assert_eq!(controller.window(), 10_000);
+        assert_eq!(Rfc9260::with_large_initial_window(1_500).window(), 14_720);
+        controller.cwnd = 40_000;
+        controller.on_idle(9);
+        assert_eq!(controller.window(), 10_000);
+        controller.on_timeout(Time::ZERO);
+        assert_eq!(controller.window(), PMDCS);
     }
 
     #[test]

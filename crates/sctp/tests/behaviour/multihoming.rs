@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_sctp::{AssociationConfig, Event, PathId, PathState};
 
-use crate::harness::{Duo, Side, good_link, numbered};
+use crate::harness::{Duo, Side, good_link, link, numbered};
 
 /// Sends a message every 10 ms for a span; returns the longest time without an arrival.
 fn stream_for(duo: &mut Duo, first: u32, span: Duration) -> Duration {
@@ -45,6 +45,19 @@ fn a_cut_primary_costs_a_gap_of_one_timeout_and_no_message() {
     assert!(duo.events(Side::Client).contains(&moved));
     duo.run_for(Duration::from_secs(1));
     assert_eq!(duo.numbers(Side::Server), (0..500).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_key_frame_lost_with_the_primary_comes_over_the_other_path_within_200_ms() {
+    let links = [link(20, 10, 0.0), link(12, 25, 0.0)];
+    let mut duo = Duo::connected(5, &links, AssociationConfig::media());
+    stream_for(&mut duo, 0, Duration::from_secs(2));
+    let sent = duo.now();
+    duo.send(Side::Client, numbered(0, 200, 15_000));
+    duo.pair.cut(0);
+    duo.run_until(Duration::from_secs(1), |duo| duo.numbers(Side::Server).contains(&200));
+    let took = duo.now() - sent;
+    assert!(took < Duration::from_millis(200), "it took {took:?}");
 }
 
 #[test]
