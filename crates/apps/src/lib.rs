@@ -1,7 +1,11 @@
 //! The services behind the commands: what happens between media and a protocol machine.
 
 pub mod demo;
+pub mod net;
 pub mod page;
+pub mod recv;
+pub mod send;
+pub mod service;
 pub mod session;
 pub mod treatment;
 pub mod url;

@@ -11,7 +11,7 @@ use super::session::{LATENCY_MS_MAX, LATENCY_MS_MIN, STREAM_ID_MAX};
 #[non_exhaustive]
 pub enum UrlError {
     /// It begins otherwise.
-    #[error("\"{url}\" is not an {scheme} URL: it must begin with {scheme}://")]
+    #[error("\"{url}\" is no {scheme} URL: it must begin with {scheme}://")]
     Scheme {
         /// What was given.
         url: String,

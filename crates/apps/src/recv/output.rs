@@ -1,0 +1,304 @@
+//! [`Output`]: where media goes, and [`Sink`]: where it is going.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anabranch_driver::canonical;
+use anabranch_media::playout::Released;
+use socket2::{Domain, Protocol, Socket, Type};
+use thiserror::Error;
+use tokio::fs::File;
+use tokio::io::{AsyncWriteExt as _, BufWriter, Stdout};
+use tokio::net::UdpSocket;
+
+use super::clip::ClipWriter;
+use crate::session::SourceFormat;
+use crate::url::{UdpUrl, UrlError};
+
+/// Bytes gathered before a file is written to.
+const BUFFER_LEN: usize = 256 << 10;
+
+/// Where media goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// A file, created when the first media comes; one that exists is replaced then.
+    File(PathBuf),
+    /// Standard output: `-`.
+    Stdout,
+    /// UDP datagrams, with the spacing that the packets had at the sender.
+    Udp(UdpUrl),
+}
+
+impl FromStr for Output {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        if text == "-" {
+            return Ok(Self::Stdout);
+        }
+        if UdpUrl::is_meant_by(text) {
+            return Ok(Self::Udp(text.parse()?));
+        }
+        if text.contains("://") {
+            return Err(UrlError::Scheme { url: text.to_owned(), scheme: "udp" });
+        }
+        Ok(Self::File(text.into()))
+    }
+}
+
+/// Why media cannot be written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// There is no place for the file.
+    #[error("cannot write {}: there is no directory {}", .path.display(), .parent.display())]
+    NoDirectory {
+        /// The file.
+        path: PathBuf,
+        /// Where it would be.
+        parent: PathBuf,
+    },
+    /// It is a directory.
+    #[error("cannot write {}: it is a directory, give a file in it", .path.display())]
+    IsDirectory {
+        /// What was given.
+        path: PathBuf,
+    },
+    /// The URL leads nowhere.
+    #[error("cannot send to udp://{host}: {message}")]
+    Udp {
+        /// Its host and port.
+        host: String,
+        /// The system's words, and what would be right.
+        message: String,
+    },
+    /// Writing failed.
+    #[error("cannot write {name}: {message}")]
+    Failed {
+        /// The output.
+        name: String,
+        /// The system's words.
+        message: String,
+    },
+    /// The sender's media has no form there.
+    #[error(
+        "the sender sends the units of a clip, which have no place in {name}: give a file, or \
+         --page"
+    )]
+    NoForm {
+        /// The output.
+        name: String,
+    },
+}
+
+impl OutputError {
+    /// Whether another argument would be right.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        match self {
+            Self::NoDirectory { .. } | Self::IsDirectory { .. } | Self::Udp { .. } => true,
+            Self::Failed { .. } | Self::NoForm { .. } => false,
+        }
+    }
+}
+
+/// An output that is being written to.
+#[derive(Debug)]
+pub(super) struct Sink {
+    name: String,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Nothing came yet.
+    NotYet(PathBuf),
+    File(BufWriter<File>),
+    Stdout(Stdout),
+    Udp(UdpSink),
+    Clip(Box<ClipWriter>),
+}
+
+impl Sink {
+    /// Checks all that can be known before media comes; writes nothing.
+    pub(super) async fn open(output: &Output) -> Result<Self, OutputError> {
+        let (name, kind) = match output {
+            Output::File(path) => {
+                check_place(path)?;
+                (path.display().to_string(), Kind::NotYet(path.clone()))
+            }
+            Output::Stdout => ("standard output".to_owned(), Kind::Stdout(tokio::io::stdout())),
+            Output::Udp(url) => {
+                let sink = UdpSink::open(url).await?;
+                (format!("udp://{}", host_of(url)), Kind::Udp(sink))
+            }
+        };
+        Ok(Self { name, kind })
+    }
+
+    /// The sender said what it sends.
+    pub(super) async fn begin(&mut self, format: &SourceFormat) -> Result<(), OutputError> {
+        match (format, &mut self.kind) {
+            (SourceFormat::Clip(header), Kind::NotYet(path)) => {
+                let writer = ClipWriter::new(path.clone(), header.clone());
+                self.kind = Kind::Clip(Box::new(writer));
+                Ok(())
+            }
+            // The same clip again: a sender that came back.
+            (SourceFormat::Clip(_), Kind::Clip(_)) | (SourceFormat::MpegTs, _) => Ok(()),
+            (SourceFormat::Clip(_), Kind::File(_) | Kind::Stdout(_) | Kind::Udp(_)) => {
+                Err(OutputError::NoForm { name: self.name.clone() })
+            }
+        }
+    }
+
+    pub(super) async fn write(&mut self, released: &Released) -> Result<(), OutputError> {
+        if let Kind::NotYet(path) = &self.kind {
+            let file = File::create(path).await;
+            let file = file.map_err(|error| failed(&self.name, &error))?;
+            self.kind = Kind::File(BufWriter::with_capacity(BUFFER_LEN, file));
+        }
+        let bytes = &released.bytes;
+        let written = match &mut self.kind {
+            Kind::NotYet(_) => Ok(()),
+            Kind::File(file) => file.write_all(bytes).await,
+            Kind::Stdout(stdout) => stdout.write_all(bytes).await,
+            Kind::Udp(udp) => udp.write(bytes).await,
+            Kind::Clip(clip) => {
+                clip.take(released);
+                Ok(())
+            }
+        };
+        written.map_err(|error| failed(&self.name, &error))
+    }
+
+    /// Nothing more is due now: what was gathered leaves where others wait for it.
+    pub(super) async fn flush(&mut self) -> Result<(), OutputError> {
+        let flushed = match &mut self.kind {
+            Kind::NotYet(_) | Kind::File(_) | Kind::Clip(_) => Ok(()),
+            Kind::Stdout(stdout) => stdout.flush().await,
+            Kind::Udp(udp) => udp.flush().await,
+        };
+        flushed.map_err(|error| failed(&self.name, &error))
+    }
+
+    /// Writes what was gathered. Returns what people should know about it.
+    pub(super) async fn finish(&mut self) -> Result<Option<String>, OutputError> {
+        match &mut self.kind {
+            Kind::NotYet(path) => {
+                let text = format!("no media came: {} was not written", path.display());
+                return Ok(Some(text));
+            }
+            Kind::File(file) => {
+                file.flush().await.map_err(|error| failed(&self.name, &error))?;
+            }
+            Kind::Clip(clip) => {
+                let written = clip.finish().await.map_err(|error| failed(&self.name, &error));
+                return written.map(Some);
+            }
+            Kind::Stdout(_) | Kind::Udp(_) => self.flush().await?,
+        }
+        Ok(None)
+    }
+}
+
+fn check_place(path: &Path) -> Result<(), OutputError> {
+    if path.is_dir() {
+        return Err(OutputError::IsDirectory { path: path.to_owned() });
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match parent {
+        Some(parent) if !parent.is_dir() => {
+            Err(OutputError::NoDirectory { path: path.to_owned(), parent: parent.to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn failed(name: &str, error: &io::Error) -> OutputError {
+    OutputError::Failed { name: name.to_owned(), message: error.to_string() }
+}
+
+fn host_of(url: &UdpUrl) -> String {
+    match &url.host {
+        Some(host) if host.contains(':') => format!("[{host}]:{}", url.port),
+        Some(host) => format!("{host}:{}", url.port),
+        None => format!(":{}", url.port),
+    }
+}
+
+/// Packets into datagrams of `pkt_size` bytes, or less where the next packet is not due yet.
+#[derive(Debug)]
+struct UdpSink {
+    socket: UdpSocket,
+    pkt_size: usize,
+    gathered: Vec<u8>,
+}
+
+impl UdpSink {
+    async fn open(url: &UdpUrl) -> Result<Self, OutputError> {
+        let refused = |message: String| OutputError::Udp { host: host_of(url), message };
+        let Some(host) = &url.host else {
+            return Err(refused("give the host to send to, as in udp://127.0.0.1:1234".to_owned()));
+        };
+        let target = target(host, url).await.map_err(refused)?;
+        let socket = socket_towards(target, url).map_err(|error| refused(error.to_string()))?;
+        Ok(Self { socket, pkt_size: url.pkt_size, gathered: Vec::new() })
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.gathered.extend_from_slice(bytes);
+        while self.gathered.len() >= self.pkt_size {
+            let rest = self.gathered.split_off(self.pkt_size);
+            let datagram = std::mem::replace(&mut self.gathered, rest);
+            self.send(&datagram).await?;
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
+        let datagram = std::mem::take(&mut self.gathered);
+        if datagram.is_empty() { Ok(()) } else { self.send(&datagram).await }
+    }
+
+    async fn send(&self, datagram: &[u8]) -> io::Result<()> {
+        match self.socket.send(datagram).await {
+            // Nobody listens at the moment: as with any UDP, the packets are gone.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+            sent => sent.map(|_| ()),
+        }
+    }
+}
+
+async fn target(host: &str, url: &UdpUrl) -> Result<SocketAddr, String> {
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, url.port));
+    }
+    let found = tokio::net::lookup_host((host, url.port)).await;
+    let mut found = found.map_err(|error| format!("{error}: check the name"))?;
+    found.next().map(canonical).ok_or_else(|| "the name has no address".to_owned())
+}
+
+fn socket_towards(target: SocketAddr, url: &UdpUrl) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::for_address(target), Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_nonblocking(true)?;
+    let any = match target {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let local = SocketAddr::new(url.local_addr.unwrap_or(any), 0);
+    socket.bind(&local.into())?;
+    if let (true, Some(ttl)) = (target.ip().is_multicast(), url.ttl) {
+        match target {
+            SocketAddr::V4(_) => socket.set_multicast_ttl_v4(ttl.into())?,
+            SocketAddr::V6(_) => socket.set_multicast_hops_v6(ttl.into())?,
+        }
+    }
+    if let (SocketAddr::V4(_), Some(IpAddr::V4(local))) = (target, url.local_addr) {
+        socket.set_multicast_if_v4(&local)?;
+    }
+    socket.connect(&target.into())?;
+    UdpSocket::from_std(socket.into())
+}

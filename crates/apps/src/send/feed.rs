@@ -1,0 +1,386 @@
+//! [`Feed`]: an input that is being read, in batches, with the time of each packet.
+
+use std::fs::File;
+use std::io::{self, Read, Seek as _};
+use std::path::Path;
+use std::time::Duration;
+
+use anabranch_driver::Clock;
+use anabranch_media::clip::{Clip, ClipUnit};
+use anabranch_media::ts::{Pacer, Packet, Reader};
+use anabranch_sansio::Time;
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use super::input::{Input, InputError, InputOptions, Pace};
+use super::udp;
+use crate::session::SourceFormat;
+
+/// Batches that are read ahead.
+const BATCHES_MAX: usize = 64;
+
+/// Packets or units of one batch.
+pub(super) const BATCH_ITEMS_MAX: usize = 256;
+
+/// Bytes read at once.
+const READ_LEN: usize = 64 << 10;
+
+/// The largest clip that is read: it is held in memory.
+const CLIP_BYTES_MAX: u64 = 1 << 30;
+
+const CLIP_MAGIC: &[u8] = b"ANACLIP";
+
+/// What the times of a feed's items mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// Counted from the start of the media: the sender keeps them.
+    Media,
+    /// When they came, on the clock.
+    Arrival,
+    /// Nothing: they leave as fast as the network takes them.
+    None,
+}
+
+/// A packet or a unit.
+#[derive(Debug)]
+pub(super) enum Media {
+    Packet(Packet),
+    Unit(ClipUnit),
+}
+
+/// Media and its time.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) at: Time,
+    pub(super) media: Media,
+}
+
+type Batch = Result<Vec<Item>, InputError>;
+
+/// An input that is being read.
+#[derive(Debug)]
+pub(super) struct Feed {
+    pub(super) format: SourceFormat,
+    pub(super) timing: Timing,
+    /// Whether it can be made to wait: a file or a pipe.
+    pub(super) can_wait: bool,
+    batches: mpsc::Receiver<Batch>,
+    first: Option<Batch>,
+}
+
+impl Feed {
+    /// Opens an input. A file is looked into, so that what is wrong with it is known before
+    /// anything else begins.
+    pub(super) async fn open(
+        input: &Input,
+        options: InputOptions,
+        clock: Clock,
+    ) -> Result<Self, InputError> {
+        match input {
+            Input::File(path) => Self::open_file(path, options, clock).await,
+            Input::Stdin => Self::open_stdin(options, clock),
+            Input::Udp(url) => {
+                refuse_file_options("udp://", options)?;
+                if options.pace != Pace::Auto {
+                    let what = "packets from UDP are sent as they come: leave the pace out";
+                    return Err(InputError::Option { name: "udp://".to_owned(), what });
+                }
+                let batches = udp::spawn(url, options.program, clock)?;
+                Ok(Self::mpeg_ts(Timing::Arrival, false, batches))
+            }
+        }
+    }
+
+    /// The next items, or `None` at the end.
+    pub(super) async fn next(&mut self) -> Option<Batch> {
+        match self.first.take() {
+            Some(first) => Some(first),
+            None => self.batches.recv().await,
+        }
+    }
+
+    async fn open_file(
+        path: &Path,
+        options: InputOptions,
+        clock: Clock,
+    ) -> Result<Self, InputError> {
+        let name = path.display().to_string();
+        let mut file = File::open(path).map_err(|error| InputError::open(&name, &error))?;
+        let metadata = file.metadata().map_err(|error| InputError::open(&name, &error))?;
+        if metadata.is_dir() {
+            return Err(InputError::Directory { name });
+        }
+        let is_pipe = !metadata.is_file();
+        if is_pipe {
+            refuse_file_options(&name, options)?;
+        } else if is_clip(&mut file).map_err(|error| InputError::open(&name, &error))? {
+            return Self::open_clip(name, file, metadata.len(), options);
+        }
+        let timing = timing(options.pace, is_pipe);
+        let batches = spawn_reader(file, name, options, timing, clock);
+        let mut feed = Self::mpeg_ts(timing, true, batches);
+        if !is_pipe {
+            feed.first = match feed.batches.recv().await {
+                Some(Err(error)) => return Err(error),
+                first => first,
+            };
+        }
+        Ok(feed)
+    }
+
+    fn open_stdin(options: InputOptions, clock: Clock) -> Result<Self, InputError> {
+        let name = "standard input".to_owned();
+        refuse_file_options(&name, options)?;
+        // A file that a shell opened for us is a file all the same.
+        let is_file = stdin_is_file();
+        let timing = timing(options.pace, !is_file);
+        let batches = spawn_reader(Pipe(io::stdin()), name, options, timing, clock);
+        Ok(Self::mpeg_ts(timing, true, batches))
+    }
+
+    fn open_clip(
+        name: String,
+        mut file: File,
+        len: u64,
+        options: InputOptions,
+    ) -> Result<Self, InputError> {
+        let refused = |what| Err(InputError::Option { name: name.clone(), what });
+        if len > CLIP_BYTES_MAX {
+            return refused("a clip of more than 1 GiB is not read: convert it to MPEG-TS");
+        }
+        if options.program.is_some() {
+            return refused("program= is for transport streams, and this is a clip: leave it out");
+        }
+        if matches!(options.pace, Pace::Bitrate(_)) {
+            return refused("a clip has times of its own: leave the bit rate out");
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|error| InputError::open(&name, &error))?;
+        let clip = Clip::decode(&Bytes::from(bytes))
+            .map_err(|source| InputError::Clip { name: name.clone(), source })?;
+        let format = SourceFormat::Clip(clip.header().clone());
+        let timing = timing(options.pace, false);
+        let batches = spawn_clip(clip, options.looped);
+        Ok(Self { format, timing, can_wait: true, batches, first: None })
+    }
+
+    const fn mpeg_ts(timing: Timing, can_wait: bool, batches: mpsc::Receiver<Batch>) -> Self {
+        Self { format: SourceFormat::MpegTs, timing, can_wait, batches, first: None }
+    }
+}
+
+const fn timing(pace: Pace, is_pipe: bool) -> Timing {
+    match pace {
+        Pace::Auto if is_pipe => Timing::Arrival,
+        Pace::Auto | Pace::Clock | Pace::Bitrate(_) => Timing::Media,
+        Pace::Fast => Timing::None,
+    }
+}
+
+fn refuse_file_options(name: &str, options: InputOptions) -> Result<(), InputError> {
+    if options.looped {
+        let what = "only a file can begin again: leave --loop out";
+        return Err(InputError::Option { name: name.to_owned(), what });
+    }
+    Ok(())
+}
+
+/// What can be read, and maybe read again.
+trait Readable: Read + Send + 'static {
+    fn begin_again(&mut self) -> io::Result<()>;
+}
+
+impl Readable for File {
+    fn begin_again(&mut self) -> io::Result<()> {
+        self.rewind()
+    }
+}
+
+struct Pipe(io::Stdin);
+
+impl Read for Pipe {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.lock().read(buf)
+    }
+}
+
+impl Readable for Pipe {
+    fn begin_again(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+fn stdin_is_file() -> bool {
+    use std::os::fd::AsFd as _;
+    let descriptor = io::stdin().as_fd().try_clone_to_owned();
+    descriptor.and_then(|fd| File::from(fd).metadata()).is_ok_and(|metadata| metadata.is_file())
+}
+
+fn is_clip(file: &mut File) -> io::Result<bool> {
+    let mut head = Vec::new();
+    file.by_ref().take(CLIP_MAGIC.len() as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    Ok(head == CLIP_MAGIC)
+}
+
+/// Reads on a thread of its own: reading a pipe blocks, and must not keep the program from ending.
+fn spawn_reader(
+    source: impl Readable,
+    name: String,
+    options: InputOptions,
+    timing: Timing,
+    clock: Clock,
+) -> mpsc::Receiver<Batch> {
+    let (sender, batches) = mpsc::channel(BATCHES_MAX);
+    std::thread::spawn(move || {
+        let cutter = PacketCutter::new(name, options, timing, clock);
+        let read = cutter.and_then(|cutter| read_all(source, options.looped, cutter, &sender));
+        if let Err(error) = read {
+            // If nobody listens any more, the service has ended.
+            _ = sender.blocking_send(Err(error));
+        }
+    });
+    batches
+}
+
+fn read_all(
+    mut source: impl Readable,
+    looped: bool,
+    mut cutter: PacketCutter,
+    sender: &mpsc::Sender<Batch>,
+) -> Result<(), InputError> {
+    let mut buf = vec![0; READ_LEN];
+    let mut bytes_of_round = 0;
+    loop {
+        let len = match source.read(&mut buf) {
+            Ok(len) => len,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(InputError::broken(&cutter.name, &error)),
+        };
+        // A file that is empty now would be read for ever.
+        if len == 0 && looped && bytes_of_round > 0 {
+            source.begin_again().map_err(|error| InputError::broken(&cutter.name, &error))?;
+            bytes_of_round = 0;
+            continue;
+        }
+        bytes_of_round += len;
+        let cut = if len == 0 {
+            cutter.finish()
+        } else {
+            cutter.push(buf.get(..len).unwrap_or_default())
+        };
+        while let Some(batch) = cutter.take_batch() {
+            if sender.blocking_send(Ok(batch)).is_err() {
+                return Ok(());
+            }
+        }
+        cut?;
+        if len == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Bytes in, packets with times out.
+pub(super) struct PacketCutter {
+    name: String,
+    reader: Reader,
+    times: Times,
+    items: Vec<Item>,
+}
+
+enum Times {
+    Pacer(Box<Pacer>),
+    Clock(Clock),
+    None,
+}
+
+impl PacketCutter {
+    pub(super) fn new(
+        name: String,
+        options: InputOptions,
+        timing: Timing,
+        clock: Clock,
+    ) -> Result<Self, InputError> {
+        let reader = options.program.map_or_else(Reader::new, Reader::of_program);
+        let times = match (timing, options.pace) {
+            (Timing::Media, Pace::Bitrate(rate)) => {
+                let failed = |source| InputError::Pace { name: name.clone(), source };
+                Times::Pacer(Box::new(Pacer::by_bitrate(rate).map_err(failed)?))
+            }
+            (Timing::Media, _) => Times::Pacer(Box::new(Pacer::by_clock())),
+            (Timing::Arrival, _) => Times::Clock(clock),
+            (Timing::None, _) => Times::None,
+        };
+        Ok(Self { name, reader, times, items: Vec::new() })
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), InputError> {
+        let read = self.reader.push(bytes);
+        self.take_packets()?;
+        read.map_err(|source| InputError::Read { name: self.name.clone(), source })
+    }
+
+    fn finish(&mut self) -> Result<(), InputError> {
+        let read = self.reader.finish();
+        self.take_packets()?;
+        read.map_err(|source| InputError::Read { name: self.name.clone(), source })?;
+        if let Times::Pacer(pacer) = &mut self.times {
+            let paced = pacer.finish();
+            paced.map_err(|source| InputError::Pace { name: self.name.clone(), source })?;
+            self.take_paced();
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_batch(&mut self) -> Option<Vec<Item>> {
+        if self.items.is_empty() {
+            return None;
+        }
+        let rest = self.items.split_off(self.items.len().min(BATCH_ITEMS_MAX));
+        Some(std::mem::replace(&mut self.items, rest))
+    }
+
+    fn take_packets(&mut self) -> Result<(), InputError> {
+        let now = match &self.times {
+            Times::Clock(clock) => clock.now(),
+            Times::Pacer(_) | Times::None => Time::ZERO,
+        };
+        while let Some(packet) = self.reader.poll_packet() {
+            if let Times::Pacer(pacer) = &mut self.times {
+                let pushed = pacer.push(packet);
+                pushed.map_err(|source| InputError::Pace { name: self.name.clone(), source })?;
+            } else {
+                self.items.push(Item { at: now, media: Media::Packet(packet) });
+            }
+        }
+        self.take_paced();
+        Ok(())
+    }
+
+    fn take_paced(&mut self) {
+        let Times::Pacer(pacer) = &mut self.times else { return };
+        while let Some((due, packet)) = pacer.poll_packet() {
+            self.items.push(Item { at: Time::ZERO + due, media: Media::Packet(packet) });
+        }
+    }
+}
+
+fn spawn_clip(clip: Clip, looped: bool) -> mpsc::Receiver<Batch> {
+    let (sender, batches) = mpsc::channel(BATCHES_MAX);
+    std::thread::spawn(move || {
+        let rounds = if looped { usize::MAX } else { clip.units().len() };
+        let mut units = clip.looped().take(rounds);
+        loop {
+            let item = |unit: ClipUnit| Item {
+                at: Time::ZERO + Duration::from_micros(unit.pts_us),
+                media: Media::Unit(unit),
+            };
+            let batch: Vec<Item> = units.by_ref().take(BATCH_ITEMS_MAX).map(item).collect();
+            if batch.is_empty() || sender.blocking_send(Ok(batch)).is_err() {
+                return;
+            }
+        }
+    });
+    batches
+}

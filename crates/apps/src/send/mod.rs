@@ -1,0 +1,10 @@
+//! The service behind `anabranch send`: a file, a pipe or a UDP stream into a session.
+
+mod feed;
+mod input;
+mod run;
+mod udp;
+
+pub use feed::Timing;
+pub use input::{Input, InputError, InputOptions, Pace};
+pub use run::{SendOptions, send};

@@ -1,0 +1,139 @@
+//! Transport stream packets from UDP, as ffmpeg and OBS send them.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use anabranch_driver::{Clock, interface_addresses};
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
+
+use super::feed::{Item, PacketCutter, Timing};
+use super::input::{InputError, InputOptions};
+use crate::url::UdpUrl;
+
+/// Bytes of kernel buffer to ask for: at 100 Mbit/s 300 ms.
+const KERNEL_BUFFER: usize = 4 << 20;
+
+/// The longest datagram there is.
+const DATAGRAM_MAX: usize = 1 << 16;
+
+/// Batches that wait. A datagram is a batch: at 100 Mbit/s 100 ms.
+const BATCHES_MAX: usize = 1_024;
+
+/// Receives until the service ends.
+pub(super) fn spawn(
+    url: &UdpUrl,
+    program: Option<u16>,
+    clock: Clock,
+) -> Result<mpsc::Receiver<Result<Vec<Item>, InputError>>, InputError> {
+    let ip = listening_address(url)?;
+    let failed =
+        |error: io::Error| InputError::UdpBind { ip, port: url.port, message: words(&error, ip) };
+    let socket = bind(ip, url).and_then(UdpSocket::from_std).map_err(failed)?;
+    let name = format!("udp://{}", SocketAddr::new(ip, url.port));
+    let options = InputOptions { program, ..InputOptions::default() };
+    let cutter = PacketCutter::new(name.clone(), options, Timing::Arrival, clock)?;
+    let (sender, batches) = mpsc::channel(BATCHES_MAX);
+    tokio::spawn(receive(socket, name, cutter, sender));
+    Ok(batches)
+}
+
+async fn receive(
+    socket: UdpSocket,
+    name: String,
+    mut cutter: PacketCutter,
+    sender: mpsc::Sender<Result<Vec<Item>, InputError>>,
+) {
+    let mut buf = vec![0; DATAGRAM_MAX];
+    loop {
+        let received = tokio::select! {
+            received = socket.recv(&mut buf) => received,
+            () = sender.closed() => return,
+        };
+        let pushed = match received {
+            Ok(len) => cutter.push(buf.get(..len).unwrap_or_default()),
+            Err(error) => Err(InputError::broken(&name, &error)),
+        };
+        while let Some(batch) = cutter.take_batch() {
+            if sender.send(Ok(batch)).await.is_err() {
+                return;
+            }
+        }
+        if let Err(error) = pushed {
+            // If nobody listens any more, the service has ended.
+            _ = sender.send(Err(error)).await;
+            return;
+        }
+    }
+}
+
+fn listening_address(url: &UdpUrl) -> Result<IpAddr, InputError> {
+    let any = match url.local_addr {
+        Some(IpAddr::V6(_)) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        Some(IpAddr::V4(_)) | None => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    };
+    let Some(host) = &url.host else { return Ok(url.local_addr.unwrap_or(any)) };
+    if host == "localhost" {
+        return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    host.parse().map_err(|_| InputError::UdpHost { host: host.clone() })
+}
+
+fn bind(ip: IpAddr, url: &UdpUrl) -> io::Result<std::net::UdpSocket> {
+    let addr = SocketAddr::new(ip, url.port);
+    let socket = Socket::new(Domain::for_address(addr), Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_nonblocking(true)?;
+    // A refusal is no error: the kernel's default is smaller, not wrong.
+    _ = socket.set_recv_buffer_size(KERNEL_BUFFER);
+    if ip.is_multicast() {
+        // Several programs may listen to one group.
+        socket.set_reuse_address(true)?;
+    }
+    socket.bind(&addr.into())?;
+    match (ip, url.local_addr) {
+        (IpAddr::V4(group), local) if group.is_multicast() => {
+            let interface = match local {
+                Some(IpAddr::V4(local)) => local,
+                Some(IpAddr::V6(_)) => return Err(other_family()),
+                None => Ipv4Addr::UNSPECIFIED,
+            };
+            socket.join_multicast_v4(&group, &interface)?;
+        }
+        (IpAddr::V6(group), local) if group.is_multicast() => {
+            socket.join_multicast_v6(&group, local.map_or(Ok(0), interface_index)?)?;
+        }
+        (IpAddr::V4(_) | IpAddr::V6(_), _) => {}
+    }
+    Ok(socket.into())
+}
+
+fn other_family() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "localaddr= is of the other family")
+}
+
+/// The number that the kernel gives the interface with an address; IPv6 groups are joined by it.
+fn interface_index(local: IpAddr) -> io::Result<u32> {
+    let all = interface_addresses()?;
+    let found = all.iter().find(|held| held.ip == local);
+    let interface = found
+        .map(|held| held.interface.clone())
+        .ok_or_else(|| io::Error::new(io::ErrorKind::AddrNotAvailable, "localaddr= is not ours"))?;
+    let path = format!("/sys/class/net/{interface}/ifindex");
+    let index = std::fs::read_to_string(path)?;
+    index.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+fn words(error: &io::Error, ip: IpAddr) -> String {
+    let kind = error.kind();
+    if kind == io::ErrorKind::AddrInUse {
+        return "another program has the port; choose another one".to_owned();
+    }
+    if kind == io::ErrorKind::AddrNotAvailable {
+        return format!("{ip} is not an address of this machine; leave it out to listen at all");
+    }
+    if kind == io::ErrorKind::PermissionDenied {
+        return "no permission; choose a port from 1024 up".to_owned();
+    }
+    error.to_string()
+}

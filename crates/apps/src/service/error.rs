@@ -1,0 +1,67 @@
+//! [`ServiceError`]: why a service did not do what it was asked to.
+
+use thiserror::Error;
+
+use anabranch_driver::{DriverError, SpawnError};
+
+use crate::net::NetError;
+use crate::recv::OutputError;
+use crate::send::InputError;
+use crate::session::{CallError, Refusal};
+
+/// Why a service did not do what it was asked to.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// The media cannot be read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The media cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The addresses cannot be used.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// Options that do not go together.
+    #[error("{0}")]
+    Senseless(&'static str),
+    /// The peer does not serve us.
+    #[error("the other end refuses: {0}")]
+    Refused(Refusal),
+    /// The peer is gone, and was not to be waited for any longer.
+    #[error("{reason}")]
+    Lost {
+        /// Why, in words.
+        reason: String,
+    },
+    /// The input ended, and nobody had been there to get it.
+    #[error("the input ended before a receiver was there")]
+    NobodyCame,
+    /// The call cannot be made.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The system refuses.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// A defect.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+}
+
+impl ServiceError {
+    /// Whether an argument, a file or a URL was wrong, so that nothing was begun.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        match self {
+            Self::Input(error) => error.is_usage(),
+            Self::Output(error) => error.is_usage(),
+            Self::Net(_) | Self::Senseless(_) => true,
+            Self::Refused(_)
+            | Self::Lost { .. }
+            | Self::NobodyCame
+            | Self::Call(_)
+            | Self::Spawn(_)
+            | Self::Driver(_) => false,
+        }
+    }
+}

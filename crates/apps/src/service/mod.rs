@@ -1,0 +1,19 @@
+//! What the services have in common: how they are stopped, what they tell, how they try again.
+
+mod error;
+mod line;
+mod retry;
+mod snapshot;
+mod stop;
+mod words;
+
+pub use error::ServiceError;
+pub use line::{Observer, Severity, Update};
+pub use retry::{RETRY_DELAY_MAX, Retries, Retry, Wait};
+pub(crate) use snapshot::Before;
+pub use snapshot::{
+    ArrivedSnapshot, AssociationSnapshot, ClassSnapshot, PathSnapshot, PlayoutSnapshot,
+    SentSnapshot, Snapshot, State, StrangersSnapshot,
+};
+pub use stop::{Stop, StopHandle};
+pub(crate) use words::words_of;
