@@ -76,9 +76,9 @@ impl ClipLayer {
     /// As part of a sentence.
     pub(super) const fn noun(self) -> &'static str {
         match self {
-            Self::Base => "the base picture",
-            Self::Enhancement => "the enhancement",
-            Self::Sound => "the sound",
+            Self::Base => "base picture",
+            Self::Enhancement => "enhancement",
+            Self::Sound => "sound",
         }
     }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use anabranch_driver::DriverError;
 use anabranch_driver::emulator::{
     Direction, EmulatedLink, EmulatedLinkStats, Emulator, EmulatorConfig, EmulatorError,
     UnknownLink,
@@ -131,6 +132,16 @@ impl Links {
     /// Counters and settings, in the order of the paths.
     pub(super) fn stats(&self) -> Vec<EmulatedLinkStats> {
         self.emulator.stats()
+    }
+
+    /// Ends them.
+    pub(super) fn close(&self) {
+        self.emulator.close();
+    }
+
+    /// Waits for their end.
+    pub(super) async fn closed(&self) -> Result<(), DriverError> {
+        self.emulator.closed().await
     }
 
     /// Lets something happen to a link.

@@ -202,6 +202,17 @@ impl Demo {
         run::run(self, stop, tell).await
     }
 
+    /// Ends both ends and the links.
+    async fn close(self) {
+        self.sender.close();
+        self.receiver.close();
+        self.links.close();
+        let ends = [self.sender.closed().await, self.receiver.closed().await];
+        for error in ends.into_iter().chain([self.links.closed().await]).filter_map(Result::err) {
+            tracing::warn!(%error, "the demo did not end in order");
+        }
+    }
+
     fn hello(&self) -> Hello {
         let names = self.links.names().iter().zip(&self.paths);
         let paths = (1..).zip(names).map(|(id, (name, path))| PathInfo {

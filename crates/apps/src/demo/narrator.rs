@@ -13,8 +13,11 @@ use super::links::settings_of;
 use super::timeline::LinkChange;
 use crate::page::protocol::{AbandonedTally, EventKind, NewEvent, Severity};
 
-/// What happens often is told once in so much time, gathered.
+/// How often it is looked whether something was abandoned, or a slider rests.
 const GATHER: Duration = Duration::from_secs(1);
+
+/// While more and more is abandoned, it is told so often.
+const ABANDONED_AGAIN: Duration = Duration::from_secs(5);
 
 /// Finds the words for what happens.
 #[derive(Debug)]
@@ -24,11 +27,19 @@ pub(super) struct Narrator {
     /// Links that were set anew since the last word about it.
     changed: BTreeMap<String, Time>,
     gathered_at: Time,
-    abandoned: BTreeMap<ClipLayer, [u64; 3]>,
+    /// The counters at the last look.
+    abandoned: BTreeMap<ClipLayer, Abandoned>,
+    /// What was abandoned and not told yet, and since when.
+    untold: BTreeMap<ClipLayer, Abandoned>,
+    untold_since: Option<Time>,
+    abandoned_told_at: Option<Time>,
 }
 
-/// Why messages are given up, in the order of their counters.
-const REASONS: [&str; 3] = ["lifetime", "retransmissions", "before sending"];
+/// Messages given up, in the order of [`REASONS`].
+type Abandoned = [u64; 3];
+
+/// Why messages are given up, as the page names it.
+const REASONS: [&str; 3] = ["expired", "retries used up", "never sent"];
 
 impl Narrator {
     pub(super) fn new(links: &[NamedLink]) -> Self {
@@ -38,6 +49,9 @@ impl Narrator {
             changed: BTreeMap::new(),
             gathered_at: Time::ZERO,
             abandoned: BTreeMap::new(),
+            untold: BTreeMap::new(),
+            untold_since: None,
+            abandoned_told_at: None,
         }
     }
 
@@ -105,13 +119,15 @@ impl Narrator {
         links: &[EmulatedLinkStats],
         abandoned: &[(ClipLayer, AbandonedTally)],
     ) -> Vec<NewEvent> {
-        if now - self.gathered_at < GATHER {
+        let before = self.gathered_at;
+        if now - before < GATHER {
             return Vec::new();
         }
         self.gathered_at = now;
-        let mut events: Vec<_> =
-            links.iter().filter_map(|link| self.link_settled(now, link)).collect();
-        events.extend(self.newly_abandoned(abandoned));
+        self.count_abandoned(before, abandoned);
+        let settled = links.iter().filter_map(|link| self.link_settled(now, link));
+        let mut events: Vec<_> = settled.collect();
+        events.extend(self.tell_abandoned(now));
         events
     }
 
@@ -130,27 +146,40 @@ impl Narrator {
         Some(event(Severity::Info, EventKind::LinkChanged, self.path_of(&link.name), text))
     }
 
-    fn newly_abandoned(&mut self, now: &[(ClipLayer, AbandonedTally)]) -> Option<NewEvent> {
-        let mut total = 0;
-        let mut parts = Vec::new();
-        for (layer, tally) in now {
-            let counts = [tally.lifetime, tally.retransmissions, tally.before_sending];
-            let counts = counts.map(|tally| tally.messages);
-            let before = self.abandoned.insert(*layer, counts).unwrap_or_default();
-            for ((count, before), reason) in counts.into_iter().zip(before).zip(REASONS) {
-                let new = count.saturating_sub(before);
-                if new > 0 {
-                    total += new;
-                    parts.push(format!("{new} of {} ({reason})", layer.noun()));
-                }
+    fn count_abandoned(&mut self, before: Time, counters: &[(ClipLayer, AbandonedTally)]) {
+        for (layer, tally) in counters {
+            let now = [tally.lifetime, tally.retransmissions, tally.before_sending];
+            let now = now.map(|tally| tally.messages);
+            let then = self.abandoned.insert(*layer, now).unwrap_or_default();
+            if now == then {
+                continue;
+            }
+            self.untold_since.get_or_insert(before);
+            let untold = self.untold.entry(*layer).or_default();
+            for ((untold, now), then) in untold.iter_mut().zip(now).zip(then) {
+                *untold += now.saturating_sub(then);
             }
         }
-        let plural = if total == 1 { "message" } else { "messages" };
-        (total > 0).then(|| {
-            let text =
-                format!("{total} {plural} abandoned in the last second: {}.", parts.join(", "));
-            event(Severity::Warning, EventKind::Abandoned, None, text)
-        })
+    }
+
+    fn tell_abandoned(&mut self, now: Time) -> Option<NewEvent> {
+        if self.abandoned_told_at.is_some_and(|told| now - told < ABANDONED_AGAIN) {
+            return None;
+        }
+        let since = self.untold_since.take()?;
+        self.abandoned_told_at = Some(now);
+        let untold = std::mem::take(&mut self.untold);
+        let total: u64 = untold.values().flatten().sum();
+        let messages = if total == 1 { "message" } else { "messages" };
+        let span = match (now - since).as_secs_f64().round() as u64 {
+            0 | 1 => "second".to_owned(),
+            seconds => format!("{seconds} seconds"),
+        };
+        let layers: Vec<_> =
+            untold.iter().map(|(layer, counts)| describe(*layer, counts)).collect();
+        let text =
+            format!("{total} {messages} abandoned in the last {span}: {}.", layers.join(", "));
+        Some(event(Severity::Warning, EventKind::Abandoned, None, text))
     }
 
     fn name(&self, path: PathId) -> String {
@@ -162,6 +191,13 @@ impl Narrator {
         let index = self.names.iter().position(|name| name == link)?;
         u8::try_from(index).ok().map(PathId)
     }
+}
+
+/// `enhancement (29 expired, 28 never sent)`.
+fn describe(layer: ClipLayer, counts: &Abandoned) -> String {
+    let reasons = counts.iter().zip(REASONS).filter(|(count, _)| **count > 0);
+    let reasons: Vec<_> = reasons.map(|(count, reason)| format!("{count} {reason}")).collect();
+    format!("{} ({})", layer.noun(), reasons.join(", "))
 }
 
 /// Pages count paths from 1.
@@ -223,25 +259,30 @@ mod tests {
     }
 
     #[test]
-    fn what_was_abandoned_is_told_once_a_second_by_layer_and_reason() {
+    fn what_was_abandoned_is_told_at_once_and_then_every_five_seconds() {
         let mut narrator = narrator();
         let tally = |messages| Tally { messages, bytes: 0 };
-        let counters = |lifetime, before| {
+        let mut look = |second: u64, lifetime, before| {
             let before_sending = tally(before);
             let abandoned =
                 AbandonedTally { lifetime: tally(lifetime), before_sending, ..Default::default() };
-            [(ClipLayer::Enhancement, abandoned), (ClipLayer::Base, AbandonedTally::default())]
+            let layers =
+                [(ClipLayer::Enhancement, abandoned), (ClipLayer::Base, AbandonedTally::default())];
+            let events = narrator.gathered(Time::from_millis(second * 1_000), &[], &layers);
+            events.into_iter().map(|event| event.text).collect::<Vec<_>>()
         };
-        let at = |ms| Time::from_millis(ms);
-        assert_eq!(narrator.gathered(at(1_000), &[], &counters(0, 0)), []);
-        assert_eq!(narrator.gathered(at(1_500), &[], &counters(9, 0)), []);
-        let [told] = &narrator.gathered(at(2_000), &[], &counters(11, 1))[..] else { panic!() };
-        assert_eq!(
-            told.text,
-            "12 messages abandoned in the last second: 11 of the enhancement (lifetime), 1 of the \
-             enhancement (before sending)."
-        );
-        assert_eq!(narrator.gathered(at(3_000), &[], &counters(11, 1)), []);
+        let none = Vec::<String>::new();
+        assert_eq!(look(60, 0, 0), none);
+        let first =
+            "12 messages abandoned in the last second: enhancement (11 expired, 1 never sent).";
+        assert_eq!(look(61, 11, 1), [first]);
+        assert_eq!(look(62, 13, 1), none);
+        assert_eq!(look(65, 14, 1), none);
+        let more = "4 messages abandoned in the last 5 seconds: enhancement (4 expired).";
+        assert_eq!(look(66, 15, 1), [more]);
+        assert_eq!(look(99, 15, 1), none);
+        let one = "1 message abandoned in the last second: enhancement (1 never sent).";
+        assert_eq!(look(100, 15, 2), [one]);
     }
 
     #[tokio::test]

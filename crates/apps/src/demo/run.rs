@@ -404,6 +404,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
         if let Some(page) = self.demo.page.take() {
             page.end("The demo has ended.".to_owned()).await;
         }
+        self.demo.close().await;
     }
 
     fn last_picture(&self) -> Option<Time> {

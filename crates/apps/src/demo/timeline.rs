@@ -10,8 +10,9 @@ use thiserror::Error;
 /// Cuts of a run that measures handoffs.
 const HANDOFFS: u32 = 20;
 
-/// Before the first cut, and between two: the path is back and carries data again.
-const HANDOFF_PERIOD: Duration = Duration::from_secs(6);
+/// Before the first cut, and between two: the path is back and carries data again. No multiple of
+/// the 480 ms between key frames, so that cuts hit all parts of a group of pictures.
+const HANDOFF_PERIOD: Duration = Duration::from_millis(6_100);
 
 /// How long each lasts: the path is given up for good.
 const HANDOFF_OUTAGE: Duration = Duration::from_secs(2);
@@ -98,7 +99,7 @@ pub enum TimelineError {
 }
 
 impl Timeline {
-    /// Cuts `link` twenty times, for two seconds every six.
+    /// Cuts `link` twenty times, for two seconds every six or so.
     #[must_use]
     pub fn handoffs(link: &str) -> Self {
         let cuts = (1..=HANDOFFS).map(|nth| {
@@ -312,6 +313,6 @@ mod tests {
         assert_eq!(timeline.steps.len(), 40);
         let times: Vec<_> = timeline.steps.iter().map(|step| step.at).collect();
         assert!(times.is_sorted());
-        assert_eq!(timeline.end(), Duration::from_secs(126));
+        assert_eq!(timeline.end(), Duration::from_millis(128_100));
     }
 }
