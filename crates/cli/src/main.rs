@@ -7,7 +7,10 @@ mod demo;
 mod emulate;
 mod failure;
 mod output;
+mod recv;
+mod send;
 mod signal;
+mod transfer;
 mod treatments;
 mod values;
 
@@ -37,6 +40,8 @@ struct Arguments {
 enum Command {
     Demo(demo::Demo),
     Emulate(emulate::Emulate),
+    Recv(recv::Recv),
+    Send(send::Send),
     Treatments(treatments::Treatments),
 }
 
@@ -45,6 +50,8 @@ impl Command {
         match self {
             Self::Demo(command) => command.run().await,
             Self::Emulate(command) => command.run().await,
+            Self::Recv(command) => command.run().await,
+            Self::Send(command) => command.run().await,
             Self::Treatments(command) => command.run().await,
         }
     }

@@ -180,11 +180,7 @@ impl Run<'_, '_> {
         if event == Event::MediaDue {
             return self.hand_on().await;
         }
-        let stats = self.handle.with(|receiver, _| receiver.stats());
-        let paths = stats.association.map(|association| association.paths).unwrap_or_default();
-        if let Some((severity, text)) = words_of(&event, Role::Receiver, &paths) {
-            self.say(severity, &text);
-        }
+        self.say_event(&event);
         match event {
             Event::Connected(agreement) => {
                 self.retry.on_success();
@@ -202,6 +198,15 @@ impl Run<'_, '_> {
             | Event::DataPathChanged { .. }
             | Event::Writable
             | Event::MediaDue => Ok(()),
+        }
+    }
+
+    fn say_event(&mut self, event: &Event) {
+        let (is_connected, stats) =
+            self.handle.with(|receiver, _| (receiver.is_connected(), receiver.stats()));
+        let paths = stats.association.map(|association| association.paths).unwrap_or_default();
+        if let Some((severity, text)) = words_of(event, Role::Receiver, is_connected, &paths) {
+            self.say(severity, &text);
         }
     }
 
@@ -286,8 +291,8 @@ impl Run<'_, '_> {
             self.say(Severity::Warning, &text);
             return Ok(());
         }
-        self.say(Severity::Warning, &reason);
         if self.retry.on_failure(reason.clone()) {
+            self.say(Severity::Warning, &reason);
             self.announce_wait();
         } else {
             self.end(Err(ServiceError::Lost { reason }));

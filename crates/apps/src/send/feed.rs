@@ -55,7 +55,16 @@ pub(super) struct Item {
     pub(super) media: Media,
 }
 
-type Batch = Result<Vec<Item>, InputError>;
+/// What reading brought.
+#[derive(Debug)]
+pub(super) enum Reading {
+    /// Media.
+    Items(Vec<Item>),
+    /// Something that people should know.
+    Note(String),
+}
+
+pub(super) type Batch = Result<Reading, InputError>;
 
 /// An input that is being read.
 #[derive(Debug)]
@@ -270,12 +279,14 @@ fn read_all(
             cutter.push(buf.get(..len).unwrap_or_default())
         };
         while let Some(batch) = cutter.take_batch() {
-            if sender.blocking_send(Ok(batch)).is_err() {
+            if sender.blocking_send(Ok(Reading::Items(batch))).is_err() {
                 return Ok(());
             }
         }
         cut?;
         if len == 0 {
+            // If nobody listens any more, the service has ended.
+            _ = cutter.note().map(|note| sender.blocking_send(Ok(Reading::Note(note))));
             return Ok(());
         }
     }
@@ -341,6 +352,17 @@ impl PacketCutter {
         Some(std::mem::replace(&mut self.items, rest))
     }
 
+    /// What is to be said of all that was read.
+    fn note(&self) -> Option<String> {
+        let skipped = self.reader.stats().skipped_bytes;
+        (skipped > 0).then(|| {
+            let name = &self.name;
+            format!(
+                "{skipped} bytes of {name} belong to no packet and were left out: it is damaged"
+            )
+        })
+    }
+
     fn take_packets(&mut self) -> Result<(), InputError> {
         let now = match &self.times {
             Times::Clock(clock) => clock.now(),
@@ -377,7 +399,7 @@ fn spawn_clip(clip: Clip, looped: bool) -> mpsc::Receiver<Batch> {
                 media: Media::Unit(unit),
             };
             let batch: Vec<Item> = units.by_ref().take(BATCH_ITEMS_MAX).map(item).collect();
-            if batch.is_empty() || sender.blocking_send(Ok(batch)).is_err() {
+            if batch.is_empty() || sender.blocking_send(Ok(Reading::Items(batch))).is_err() {
                 return;
             }
         }

@@ -9,8 +9,8 @@ use anabranch_media::Unit;
 use anabranch_sansio::Time;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
-use super::feed::{Feed, Item, Media, Timing};
-use super::input::{Input, InputError, InputOptions, Pace};
+use super::feed::{Batch, Feed, Item, Media, Reading, Timing};
+use super::input::{Input, InputOptions, Pace};
 use crate::net::{Network, Plan, unpredictable_rng};
 use crate::service::{
     Before, Observer, Retries, Retry, ServiceError, Severity, Snapshot, Stop, Update, Wait,
@@ -212,12 +212,10 @@ impl Run<'_, '_> {
         self.pending.is_empty() && !self.feed_has_ended && self.farewell.is_none() && may_go_on
     }
 
-    fn on_batch(
-        &mut self,
-        batch: Option<Result<Vec<Item>, InputError>>,
-    ) -> Result<(), ServiceError> {
+    fn on_batch(&mut self, batch: Option<Batch>) -> Result<(), ServiceError> {
         match batch {
-            Some(Ok(items)) => self.pending.extend(items),
+            Some(Ok(Reading::Items(items))) => self.pending.extend(items),
+            Some(Ok(Reading::Note(text))) => self.say(Severity::Warning, &text),
             Some(Err(error)) => return Err(error.into()),
             None if !self.was_connected => return Err(ServiceError::NobodyCame),
             None => {
@@ -246,11 +244,7 @@ impl Run<'_, '_> {
     }
 
     fn on_event(&mut self, event: Event) -> Result<ControlFlow<()>, ServiceError> {
-        let stats = self.handle.with(|sender, _| sender.stats());
-        let paths = stats.association.map(|association| association.paths).unwrap_or_default();
-        if let Some((severity, text)) = words_of(&event, Role::Sender, &paths) {
-            self.say(severity, &text);
-        }
+        self.say_event(&event);
         match event {
             Event::Connected(_) => {
                 self.was_connected = true;
@@ -282,6 +276,15 @@ impl Run<'_, '_> {
         Ok(ControlFlow::Continue(()))
     }
 
+    fn say_event(&mut self, event: &Event) {
+        let (is_connected, stats) =
+            self.handle.with(|sender, _| (sender.is_connected(), sender.stats()));
+        let paths = stats.association.map(|association| association.paths).unwrap_or_default();
+        if let Some((severity, text)) = words_of(event, Role::Sender, is_connected, &paths) {
+            self.say(severity, &text);
+        }
+    }
+
     /// The receiver could not be reached, or is lost.
     fn on_failure(&mut self, reason: String) -> Result<(), ServiceError> {
         if !self.plan.calls() {
@@ -292,10 +295,10 @@ impl Run<'_, '_> {
             self.say(Severity::Warning, &text);
             return Ok(());
         }
-        self.say(Severity::Warning, &reason);
         if !self.retry.on_failure(reason.clone()) {
             return Err(ServiceError::Lost { reason });
         }
+        self.say(Severity::Warning, &reason);
         if let Some((seconds, reason)) = self.retry.announcement() {
             (self.observer)(Update::Countdown { seconds, reason });
         }

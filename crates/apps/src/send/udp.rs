@@ -8,7 +8,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
-use super::feed::{Item, PacketCutter, Timing};
+use super::feed::{Batch, PacketCutter, Reading, Timing};
 use super::input::{InputError, InputOptions};
 use crate::url::UdpUrl;
 
@@ -26,7 +26,7 @@ pub(super) fn spawn(
     url: &UdpUrl,
     program: Option<u16>,
     clock: Clock,
-) -> Result<mpsc::Receiver<Result<Vec<Item>, InputError>>, InputError> {
+) -> Result<mpsc::Receiver<Batch>, InputError> {
     let ip = listening_address(url)?;
     let failed =
         |error: io::Error| InputError::UdpBind { ip, port: url.port, message: words(&error, ip) };
@@ -43,7 +43,7 @@ async fn receive(
     socket: UdpSocket,
     name: String,
     mut cutter: PacketCutter,
-    sender: mpsc::Sender<Result<Vec<Item>, InputError>>,
+    sender: mpsc::Sender<Batch>,
 ) {
     let mut buf = vec![0; DATAGRAM_MAX];
     loop {
@@ -56,7 +56,7 @@ async fn receive(
             Err(error) => Err(InputError::broken(&name, &error)),
         };
         while let Some(batch) = cutter.take_batch() {
-            if sender.send(Ok(batch)).await.is_err() {
+            if sender.send(Ok(Reading::Items(batch))).await.is_err() {
                 return;
             }
         }

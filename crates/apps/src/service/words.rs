@@ -5,10 +5,12 @@ use anabranch_sctp::{PathId, PathReport, PathState};
 use super::Severity;
 use crate::session::{Event, Role};
 
-/// What people should read about an event, if anything.
+/// What people should read about an event, if anything. Before media flows, the paths' states tell
+/// nothing that the call's end does not.
 pub(crate) fn words_of(
     event: &Event,
     role: Role,
+    is_connected: bool,
     paths: &[PathReport],
 ) -> Option<(Severity, String)> {
     let name = |id: &PathId| {
@@ -32,6 +34,13 @@ pub(crate) fn words_of(
         }
         Event::TurnedAway { remote, refusal } => {
             (Severity::Warning, format!("{remote} was refused: {refusal}"))
+        }
+        Event::PathAdded { .. }
+        | Event::PathStateChanged { .. }
+        | Event::DataPathChanged { .. }
+            if !is_connected =>
+        {
+            return None;
         }
         Event::PathAdded { path, tuple } => (Severity::Info, format!("{path} is new: {tuple}")),
         Event::PathStateChanged { path, from, to } => {

@@ -1,0 +1,95 @@
+//! `anabranch send`: a file, a pipe or a UDP stream to a receiver.
+
+use std::path::Path;
+
+use anabranch_apps::send::{Input, InputOptions, Pace, SendOptions, send};
+use anabranch_apps::treatment::{Preset, TreatmentTable};
+use anabranch_apps::url::SessionUrl;
+use anabranch_sansio::Rate;
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::transfer::{Telling, failure, stop_when_interrupted};
+use crate::values::{self, Speed};
+
+/// Sends media to a receiver, over all the paths given.
+///
+/// A transport stream (MPEG-TS) from a file, a pipe or UDP, or a clip of anabranch's own. Files are
+/// sent in real time. Ends when all is delivered or given up.
+///
+/// anabranch send in.ts 'anabranch://host:9000?latency=200&path=192.0.2.5,198.51.100.7'
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Send {
+    /// A file, - for stdin, or udp://HOST:PORT as ffmpeg and OBS send to; udp://:PORT for any
+    /// address.
+    input: Input,
+    /// anabranch://HOST:PORT to call a receiver, anabranch://:PORT to be called. Options:
+    /// latency, path, peer, streamid, program, mode.
+    url: SessionUrl,
+    /// How media is treated: reliable, layered (without this option), live, or a TOML file with
+    /// a table for each class; see anabranch treatments.
+    #[arg(long, value_name = "PRESET|FILE")]
+    treatment: Option<String>,
+    /// As fast as the network takes it, which needs the treatment reliable.
+    #[arg(long, conflicts_with_all = ["paced", "bitrate"])]
+    fast: bool,
+    /// Gives packets from stdin the times of their own clock (PCR), as those of a file have; else
+    /// they leave as they come.
+    #[arg(long, conflicts_with = "bitrate")]
+    paced: bool,
+    /// Sends at this rate, for streams without a clock: 500k, 5M.
+    #[arg(long, value_name = "RATE", value_parser = bitrate)]
+    bitrate: Option<Rate>,
+    /// Begins the file again when it ends.
+    #[arg(long = "loop")]
+    looped: bool,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+impl Send {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let treatments = self.treatments()?;
+        let pace = match (self.fast, self.paced, self.bitrate) {
+            (true, _, _) => Pace::Fast,
+            (_, true, _) => Pace::Clock,
+            (_, _, Some(rate)) => Pace::Bitrate(rate),
+            (false, false, None) => Pace::Auto,
+        };
+        let options = SendOptions {
+            input: self.input,
+            input_options: InputOptions { program: None, looped: self.looped, pace },
+            url: self.url,
+            treatments,
+            retries: self.telling.retries(),
+        };
+        let mut log = self.telling.log()?;
+        let sent = send(options, stop_when_interrupted(), &mut |update| log.tell(update)).await;
+        sent.map(|_| ()).map_err(failure)
+    }
+
+    fn treatments(&self) -> Result<TreatmentTable, Failure> {
+        let Some(treatment) = &self.treatment else {
+            let preset = if self.fast { Preset::Reliable } else { Preset::default() };
+            return Ok(preset.table());
+        };
+        let unknown = match treatment.parse::<Preset>() {
+            Ok(preset) => return Ok(preset.table()),
+            Err(unknown) => unknown,
+        };
+        if !Path::new(treatment).exists() {
+            return Err(Failure::usage(format!("{unknown}, or a TOML file")));
+        }
+        let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("{treatment}: {error}"));
+        let text = std::fs::read_to_string(treatment).map_err(|error| wrong(&error))?;
+        TreatmentTable::from_toml(&text).map_err(|error| wrong(&error))
+    }
+}
+
+fn bitrate(text: &str) -> Result<Rate, String> {
+    match values::speed(text).map_err(|error| error.to_string())? {
+        Speed::Limited(rate) => Ok(rate),
+        Speed::Unlimited => Err("a bit rate must be a number: 500k, 5M".to_owned()),
+    }
+}

@@ -1,0 +1,58 @@
+//! How a transfer stands, in one line.
+
+use anabranch_apps::service::{PathSnapshot, Snapshot, State};
+use anabranch_sansio::Rate;
+
+/// The line that is overwritten on a terminal.
+pub(super) fn status(snapshot: &Snapshot) -> String {
+    let seconds = snapshot.at_ms / 1_000;
+    let clock = format!("{}:{:02}", seconds / 60, seconds % 60);
+    let state = match snapshot.state {
+        State::Waiting => "waiting",
+        State::Calling => "calling",
+        State::Connected => return connected(snapshot, &clock),
+    };
+    format!("{clock}  {state}")
+}
+
+fn connected(snapshot: &Snapshot, clock: &str) -> String {
+    let rate = Rate::bps(snapshot.media_bps);
+    let media = match &snapshot.playout {
+        Some(playout) => {
+            let counters = &playout.counters;
+            let (late, lost) = (counters.late.total(), counters.skipped_items);
+            let buffer = counters.queued_bytes / 1_000;
+            format!("{late} late  {lost} lost  buffer {buffer} kB")
+        }
+        None => {
+            let given_up: u64 = snapshot.classes.iter().map(given_up).sum();
+            let queue = snapshot.association.as_ref().map_or(0, |it| it.queued_bytes);
+            format!("{given_up} given up  queue {} kB", queue / 1_000)
+        }
+    };
+    let association = snapshot.association.as_ref();
+    let paths: Vec<String> = association.into_iter().flat_map(|it| &it.paths).map(path).collect();
+    format!("{clock}  {rate}  {media}  {}", paths.join("  "))
+}
+
+/// Messages of a class that were given up or dropped.
+pub(super) fn given_up(class: &anabranch_apps::service::ClassSnapshot) -> u64 {
+    class.sent.as_ref().map_or(0, |sent| {
+        sent.abandoned_unsent
+            + sent.abandoned_expired
+            + sent.abandoned_retransmissions
+            + sent.dropped
+    })
+}
+
+fn path(path: &PathSnapshot) -> String {
+    let mark = if path.current { "*" } else { "" };
+    let rtt = path.rtt_ms.map_or_else(|| "-".to_owned(), |rtt| format!("{rtt:.0}"));
+    let loss = path.loss.map_or_else(String::new, |loss| format!(" {:.1} %", 100.0 * loss));
+    let state = if path.state == "active" { String::new() } else { words(path.state) };
+    format!("[{}{mark} {rtt} ms{loss}{state}]", path.id)
+}
+
+fn words(state: &str) -> String {
+    format!(" {}", state.replace('_', " "))
+}
