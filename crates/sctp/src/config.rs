@@ -173,4 +173,9 @@ impl AssociationConfig {
     pub(crate) fn packet_size_max(&self) -> usize {
         self.path_mtu.max(576).saturating_sub(IP_AND_UDP_HEADERS) & !3
     }
+
+    /// PMDCS: bytes of the longest DATA chunk that fits into a packet, chunk header included.
+    pub(crate) fn pmdcs(&self) -> usize {
+        self.packet_size_max() - anabranch_wire::CommonHeader::LEN
+    }
 }

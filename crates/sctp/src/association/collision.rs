@@ -167,7 +167,7 @@ impl Association {
         self.sack_timer = None;
         self.readable_said = false;
         self.error_count = 0;
-        let pmdcs = self.config.packet_size_max() - anabranch_wire::CommonHeader::LEN;
+        let pmdcs = self.config.pmdcs();
         for path in self.paths.iter_mut() {
             path.reset(&self.config, pmdcs);
         }

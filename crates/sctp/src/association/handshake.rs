@@ -157,7 +157,7 @@ impl Association {
         extensions: SupportedExtensions,
         mut rng: Rng,
     ) -> Self {
-        let pmdcs = config.packet_size_max() - anabranch_wire::CommonHeader::LEN;
+        let pmdcs = config.pmdcs();
         let queue = MessageQueue::new(
             config.outbound_streams,
             config.send_buffer,

@@ -80,6 +80,12 @@ impl Association {
 
     /// A heartbeat was not answered within the RTO.
     fn on_heartbeat_unanswered(&mut self, now: Time, path: PathId) {
+        // RFC 7829 section 3.2, rule 6: "the timeout of a HEARTBEAT chunk MAY be ignored if data is
+        // outstanding towards the destination address": T3-rtx counts and backs off there.
+        let carries_data = path == self.paths.current() && !self.outstanding.is_empty();
+        if carries_data || self.outstanding.flight(path) > 0 {
+            return self.send_heartbeat(now, path);
+        }
         // RFC 9260 section 8.1: "Unacknowledged HEARTBEAT chunks observed on paths different from the
         // path currently used for data transfer SHOULD NOT increment the association error counter".
         let counts = path == self.paths.current();

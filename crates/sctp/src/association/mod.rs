@@ -251,7 +251,6 @@ impl Association {
         counters.bytes_received += len as u64;
         self.trace(now, TraceKind::PacketReceived { path, len });
         self.on_sign_of_life(now);
-        self.open_burst();
         let mut brought_data = false;
         for chunk in packet.chunks() {
             match chunk {
@@ -292,7 +291,7 @@ impl Association {
         match chunk {
             Chunk::Data(data) => self.on_data(now, path, data),
             Chunk::Sack(sack) => self.on_sack(now, sack),
-            Chunk::ForwardTsn(forward) => self.on_forward_tsn(forward),
+            Chunk::ForwardTsn(forward) => self.on_forward_tsn(path, forward),
             Chunk::Heartbeat(heartbeat) => self.on_heartbeat(path, heartbeat),
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack),
             Chunk::InitAck(init_ack) => self.on_init_ack(now, path, init_ack),
@@ -315,7 +314,6 @@ impl Association {
 
     /// Acts on every timer that is due.
     pub(crate) fn handle_timeout(&mut self, now: Time) {
-        self.open_burst();
         self.on_handshake_timer(now);
         self.on_shutdown_timer(now);
         if self.sack_timer.is_some_and(|at| at <= now) {
@@ -361,21 +359,33 @@ impl Association {
         segments_max: usize,
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        self.write_packets(now, segments_max, buf)
+        let transmit = self.write_packets(now, segments_max, buf);
+        self.tell_when_writable();
+        transmit
     }
 
     /// What any input may have brought about.
     fn after_input(&mut self, now: Time) {
         self.settle_abandoned(now);
         self.reselect_path();
+        self.open_burst();
         self.advance_shutdown(now);
-        if self.queue.became_writable() {
-            self.events.push_back(Event::Writable);
-        }
+        self.tell_when_writable();
         if self.has_message() && !self.readable_said {
             self.readable_said = true;
             self.events.push_back(Event::Readable);
         }
+    }
+
+    fn tell_when_writable(&mut self) {
+        if self.queue.became_writable() {
+            self.events.push_back(Event::Writable);
+        }
+    }
+
+    /// Whether there is something to say.
+    pub(crate) fn has_event(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// Ends the association at once. What was received before can still be read.

@@ -2,7 +2,8 @@
 
 use anabranch_sansio::Time;
 use anabranch_wire::{
-    Data, DecodeError, ErrorCause, ErrorCauses, ErrorChunk, ForwardTsn, Sack, UnknownChunk,
+    Data, DecodeError, EncodeChunk, ErrorCause, ErrorCauses, ErrorChunk, ForwardTsn, Sack,
+    UnknownChunk,
 };
 
 use super::control::Bundling;
@@ -21,8 +22,10 @@ const REPORT_MAX: usize = 256;
 pub(super) struct Window {
     pub(super) rwnd: usize,
     /// Whether one chunk may be sent although the window is closed.
-    pub(super) probe_allowed: bool,
-    /// Whether a SACK said that the window is closed since the last timeout.
+    probe_allowed: bool,
+    /// The chunk that was sent although the window was closed.
+    probe: Option<u64>,
+    /// Whether a SACK came since the last probe or timeout.
     answered: bool,
     /// FORWARD TSN: the point last told, and when.
     pub(super) forwarded: Option<(u64, Time)>,
@@ -34,6 +37,44 @@ impl Window {
     /// The window of a fresh association.
     pub(super) fn announced(a_rwnd: usize) -> Self {
         Self { rwnd: a_rwnd, ..Self::default() }
+    }
+
+    /// RFC 9260 section 6.1, rule A: "the data sender MUST NOT transmit new data to any destination
+    /// transport address if its peer's rwnd indicates that the peer has no buffer space (i.e., rwnd
+    /// is smaller than the size of the next DATA chunk; see Section 6.2.1), except for zero window
+    /// probes."
+    pub(super) const fn admits(&self, payload: usize) -> bool {
+        payload <= self.rwnd || self.probe_allowed
+    }
+
+    /// New data was sent.
+    pub(super) fn on_sent(&mut self, sequence: u64, payload: usize) {
+        if payload > self.rwnd {
+            self.probe = Some(sequence);
+        }
+        self.probe_allowed = false;
+        self.rwnd = self.rwnd.saturating_sub(payload);
+    }
+
+    /// A SACK told the window, and how much of it is taken.
+    fn on_sack(&mut self, a_rwnd: usize, in_flight: usize) {
+        // RFC 9260 section 6.2.1, D ii: "Set rwnd equal to the newly received a_rwnd minus the number
+        // of bytes still outstanding after processing the Cumulative TSN Ack and the Gap Ack Blocks."
+        self.rwnd = a_rwnd.saturating_sub(in_flight);
+        self.probe_allowed = false;
+        self.answered = true;
+    }
+
+    /// Whether the timeout that is being handled is one of a zero window probe that the peer
+    /// answered.
+    ///
+    /// RFC 9260 section 6.1, rule A: "If the sender continues to receive SACK chunks from the peer
+    /// while doing zero window probing, the unacknowledged window probes SHOULD NOT increment the
+    /// error counter for the association or any destination transport address."; "Zero window
+    /// probing does not affect the calculation of cwnd."
+    fn take_answered_probe(&mut self) -> bool {
+        let answered = std::mem::take(&mut self.answered);
+        self.rwnd == 0 && self.probe.is_some() && answered
     }
 }
 
@@ -73,7 +114,15 @@ impl Association {
         self.queue_control(self.reply_path(path), Bundling::Bundled, &error);
     }
 
-    pub(super) fn on_forward_tsn(&mut self, forward: &ForwardTsn<'_>) {
+    /// RFC 3758 section 3.3.1: an endpoint that did not announce its support "MUST instead act as if
+    /// it does NOT support the FORWARD TSN chunk, returning an ERROR to the peer upon receipt of any
+    /// FORWARD TSN."
+    pub(super) fn on_forward_tsn(&mut self, path: PathId, forward: &ForwardTsn<'_>) {
+        if !self.config.partial_reliability {
+            let mut raw = Vec::new();
+            forward.encode(&mut raw);
+            return self.report_unrecognized(path, &raw);
+        }
         if !self.state.may_receive_data() {
             return;
         }
@@ -107,9 +156,13 @@ impl Association {
         if !self.state.may_send_data() {
             return;
         }
-        if let Err(error) = self.outstanding.on_sack(now, sack) {
-            let what = error.to_string();
-            return self.abort_for(&ErrorCause::ProtocolViolation(what.as_bytes()), &what);
+        match self.outstanding.on_sack(now, sack) {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => {
+                let what = error.to_string();
+                return self.abort_for(&ErrorCause::ProtocolViolation(what.as_bytes()), &what);
+            }
         }
         self.stats.sacks_received += 1;
         let acks = self.outstanding.take_acks();
@@ -117,11 +170,24 @@ impl Association {
             self.on_path_ack(now, ack);
         }
         self.outstanding.recycle_acks(acks);
-        // RFC 9260 section 6.2.1, D ii: "Set rwnd equal to the newly received a_rwnd minus the number
-        // of bytes still outstanding after processing the Cumulative TSN Ack and the Gap Ack Blocks."
         let a_rwnd = sack.a_rwnd as usize;
-        self.window.rwnd = a_rwnd.saturating_sub(self.outstanding.bytes_in_flight());
-        self.window.answered = true;
+        self.end_window_probe(a_rwnd);
+        self.window.on_sack(a_rwnd, self.outstanding.bytes_in_flight());
+        self.settle_t3(now);
+    }
+
+    /// A probe that the peer had no room for goes out again as soon as there is room, and not only
+    /// when its timer, which backs off, expires.
+    fn end_window_probe(&mut self, a_rwnd: usize) {
+        let Some(probe) = self.window.probe else { return };
+        let waits = self.outstanding.in_flight_len(probe);
+        if waits.is_some_and(|len| len > a_rwnd) {
+            return;
+        }
+        self.window.probe = None;
+        if waits.is_some() {
+            self.outstanding.retract(probe);
+        }
     }
 
     fn on_path_ack(&mut self, now: Time, ack: &PathAck) {
@@ -143,22 +209,24 @@ impl Association {
                 in_recovery: ack.in_recovery,
                 rtt: ack.rtt,
             });
-            self.on_path_success(now, path);
+            // RFC 7829 section 3.2, rule 9: acknowledgements for chunks that went to several
+            // destinations "SHOULD NOT clear the error count".
+            if ack.proves_path {
+                self.on_path_success(now, path);
+            }
             self.trace(now, TraceKind::Acknowledged { path, bytes: acked });
         }
         if ack.lost > 0 {
             self.on_losses(now, ack);
         }
-        // RFC 9260 section 6.3.2, R2: "Whenever all outstanding data sent to an address have been
-        // acknowledged, turn off the T3-rtx timer of that address."; R3: "Whenever a SACK chunk is
-        // received that acknowledges the DATA chunk with the earliest outstanding TSN for that
-        // address, restart the T3-rtx timer for that address with its current RTO (if there is
-        // still outstanding data on that address)."
-        if ack.advanced || (acked > 0 && flight == 0) {
-            self.paths.at_mut(path).rearm_t3(now, flight > 0);
+        // RFC 9260 section 6.3.2, R3: "Whenever a SACK chunk is received that acknowledges the DATA
+        // chunk with the earliest outstanding TSN for that address, restart the T3-rtx timer for
+        // that address with its current RTO (if there is still outstanding data on that address)."
+        if ack.advanced {
+            self.paths.at_mut(path).t3_rtx = None;
         }
         if acked > 0 || ack.lost > 0 {
-            let window = self.paths.at(path).congestion.window();
+            let window = self.paths.at(path).congestion.metrics().window;
             self.trace(now, TraceKind::Window { path, window, in_flight: flight });
         }
     }
@@ -181,11 +249,9 @@ impl Association {
     pub(super) fn on_t3_rtx(&mut self, now: Time, path: PathId) {
         self.paths.at_mut(path).t3_rtx = None;
         if self.outstanding.flight(path) == 0 && !self.outstanding.is_forward_tsn_due() {
-            // The timer ran because the peer's window is closed.
-            self.window.probe_allowed = true;
-            self.paths.at_mut(path).rtt.back_off();
-            return;
+            return self.allow_window_probe(path);
         }
+        let probing = self.window.take_answered_probe();
         let lost = self.outstanding.on_timeout(path);
         // RFC 3758 section 3.5, A5: "Any time the T3-rtx timer expires, on any destination, the
         // sender SHOULD try to advance the "Advanced.Peer.Ack.Point"".
@@ -194,21 +260,26 @@ impl Association {
         let target = self.paths.at_mut(path);
         target.stats.timeouts += 1;
         target.stats.chunks_lost += lost as u64;
-        target.congestion.on_timeout(now);
         target.rtt.back_off();
         self.trace(now, TraceKind::Lost { path, chunks: lost, timeout: true });
-        // RFC 9260 section 6.1, rule A: "If the sender continues to receive SACK chunks from the peer
-        // while doing zero window probing, the unacknowledged window probes SHOULD NOT increment the
-        // error counter for the association or any destination transport address."
-        let probing = self.window.rwnd == 0 && std::mem::take(&mut self.window.answered);
         if !probing {
+            self.paths.at_mut(path).congestion.on_timeout(now);
             self.on_path_error(now, path, true);
         }
-        if self.outstanding.is_forward_tsn_due() && !self.is_closed() {
-            let current = self.paths.current();
-            let target = self.paths.at_mut(current);
-            target.t3_rtx.get_or_insert(now + target.rtt.rto());
+    }
+
+    /// The timer ran because the peer's window is closed.
+    ///
+    /// RFC 9260 section 6.1, rule A: "The sender SHOULD send the first zero window probe after 1 RTO
+    /// when it detects that the receiver has closed its window and SHOULD increase the probe
+    /// interval exponentially afterwards."
+    fn allow_window_probe(&mut self, path: PathId) {
+        if self.queue.is_empty() {
+            return;
         }
+        self.window.probe_allowed = true;
+        self.window.answered = false;
+        self.paths.at_mut(path).rtt.back_off();
     }
 
     /// Gives up every message whose lifetime ended.
@@ -222,18 +293,23 @@ impl Association {
                 self.paths.at_mut(path).congestion.on_loss(now);
             }
         }
-        self.stop_idle_t3();
+        self.settle_t3(now);
     }
 
-    /// What was abandoned is in flight no more.
-    fn stop_idle_t3(&mut self) {
-        if self.outstanding.is_forward_tsn_due() {
-            return;
-        }
+    /// T3-rtx runs where something is in flight, and nowhere else: what is new shall have all of its
+    /// RTO.
+    ///
+    /// RFC 9260 section 6.3.2, R2: "Whenever all outstanding data sent to an address have been
+    /// acknowledged, turn off the T3-rtx timer of that address."; RFC 3758 section 3.5, C5: "If a
+    /// FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running."
+    pub(super) fn settle_t3(&mut self, now: Time) {
+        let forwards = self.outstanding.is_forward_tsn_due();
         for path in self.paths.ids() {
-            if self.outstanding.flight(path) == 0 {
-                self.paths.at_mut(path).t3_rtx = None;
-            }
+            let tells = forwards && path == self.paths.current();
+            let awaits = tells || self.outstanding.flight(path) > 0;
+            let target = self.paths.at_mut(path);
+            let expires = now + target.rtt.rto();
+            target.t3_rtx = awaits.then(|| target.t3_rtx.unwrap_or(expires));
         }
     }
 
@@ -268,11 +344,11 @@ impl Association {
     }
 
     /// RFC 9260 section 6.1, rule D: "the protocol parameter 'Max.Burst' SHOULD be used to limit the
-    /// number of packets sent", applied by "if ((flightsize + Max.Burst * PMDCS) < cwnd)
-    /// cwnd = flightsize + Max.Burst * PMDCS" whenever something happens.
+    /// number of packets sent", applied by "if ((flightsize + Max.Burst * PMDCS) < cwnd) cwnd =
+    /// flightsize + Max.Burst * PMDCS" after all that happens.
     pub(super) fn open_burst(&mut self) {
         let Some(burst) = self.config.max_burst else { return };
-        let burst = burst as usize * self.config.packet_size_max();
+        let burst = burst as usize * self.config.pmdcs();
         for path in self.paths.ids() {
             let ceiling = self.outstanding.flight(path).saturating_add(burst);
             self.paths.at_mut(path).burst_ceiling = ceiling;
@@ -288,13 +364,6 @@ impl Association {
         let target = self.paths.at(path);
         let window = target.congestion.window().min(target.burst_ceiling);
         target.is_confirmed() && self.outstanding.flight(path) < window
-    }
-
-    /// RFC 9260 section 6.1, rule A: "the data sender MUST NOT transmit new data to any destination
-    /// transport address if its peer's rwnd indicates that the peer has no buffer space (i.e., rwnd
-    /// is smaller than the size of the next DATA chunk ...), except for zero window probes."
-    pub(super) const fn window_admits(&self, payload: usize) -> bool {
-        payload <= self.window.rwnd || self.window.probe_allowed
     }
 
     /// New data waits for the peer's window, and nothing is in flight that would bring a SACK: the
@@ -322,14 +391,21 @@ impl Association {
     /// and whether the rest of the packet is used.
     pub(super) fn on_unknown_chunk(&mut self, path: PathId, unknown: &UnknownChunk<'_>) -> bool {
         let action = unknown.action();
-        if action.report && !matches!(self.state, State::CookieWait(_)) {
-            let shown = unknown.raw.get(..REPORT_MAX).unwrap_or(unknown.raw);
-            let mut causes = Vec::new();
-            ErrorCause::UnrecognizedChunkType(shown).encode(&mut causes);
-            let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
-            self.queue_control(self.reply_path(path), Bundling::Bundled, &error);
+        if action.report {
+            self.report_unrecognized(path, unknown.raw);
         }
         !action.stop
+    }
+
+    fn report_unrecognized(&mut self, path: PathId, raw: &[u8]) {
+        if matches!(self.state, State::CookieWait(_) | State::Closed) {
+            return;
+        }
+        let shown = raw.get(..REPORT_MAX).unwrap_or(raw);
+        let mut causes = Vec::new();
+        ErrorCause::UnrecognizedChunkType(shown).encode(&mut causes);
+        let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
+        self.queue_control(self.reply_path(path), Bundling::Bundled, &error);
     }
 
     pub(super) fn on_malformed(&mut self, error: DecodeError) {

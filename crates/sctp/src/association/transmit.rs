@@ -22,6 +22,20 @@ const TRANSMIT_MAX: usize = 65_507;
 /// DATA chunk header.
 const DATA_HEADER: usize = anabranch_wire::Data::HEADER_LEN;
 
+/// A SACK in a packet that may not go out.
+#[derive(Debug, Clone, Copy)]
+struct WrittenSack {
+    /// The a_rwnd that it tells.
+    window: usize,
+    /// Whether it goes out even alone.
+    is_due: bool,
+}
+
+/// Chunks that may be outstanding at once. A SACK cannot report more, and within them no SSN comes
+/// twice (RFC 9260 section 6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1
+/// ordered user messages in the current send window.").
+const OUTSTANDING_MAX: usize = 0xffff;
+
 impl Association {
     /// Writes a packet, and as many more for the same path as fit behind it with the same length.
     pub(super) fn write_packets(
@@ -30,6 +44,10 @@ impl Association {
         segments_max: usize,
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
+        // RFC 3758 section 4.1, TR4: "Before transmitting or retransmitting a message for which a TSN
+        // is already assigned, the SCTP sender MUST evaluate the lifetime of the message."
+        self.expire_messages(now);
+        self.settle_abandoned(now);
         let start = buf.len();
         let size_max = self.config.packet_size_max();
         let path = self.write_packet(now, None, size_max, buf)?;
@@ -123,21 +141,27 @@ impl Association {
             Bundling::Bundled => None,
         });
         let mut writer = PacketWriter::new(buf, self.header(alone));
+        let mut sack = None;
         if alone.is_some() {
             if let Some(chunk) = self.control.pop() {
                 writer.push(&chunk);
             }
         } else {
             self.write_control(path, size_max, &mut writer);
-            self.write_sack(path, size_max, &mut writer);
+            sack = self.write_sack(path, size_max, &mut writer);
             self.write_forward_tsn(now, path, size_max, &mut writer);
             self.write_data(now, path, size_max, &mut writer);
         }
-        if writer.is_empty() {
+        // A SACK whose delay is not over goes with other chunks only.
+        let waits = sack.is_some_and(|sack| !sack.is_due) && writer.chunks() == 1;
+        if writer.is_empty() || waits {
             buf.truncate(start);
             return false;
         }
         writer.finish(ChecksumField::Fill);
+        if let Some(sack) = sack {
+            self.on_sack_sent(sack);
+        }
         self.count_packet(now, path, buf.len() - start);
         true
     }
@@ -176,14 +200,18 @@ impl Association {
     /// RFC 9260 section 6.1: "Before an endpoint transmits a DATA chunk, if any received DATA chunks
     /// have not been acknowledged (e.g., due to delayed ack), the sender SHOULD create a SACK chunk
     /// and bundle it with the outbound DATA chunk".
-    fn write_sack(&mut self, path: PathId, size_max: usize, writer: &mut PacketWriter<'_>) {
-        let due = match self.sack_timing() {
-            SackTiming::None => false,
-            SackTiming::Immediate => path == self.sack_path,
-            SackTiming::Delayed => path == self.sack_path && self.may_carry_data(path),
-        };
+    fn write_sack(
+        &mut self,
+        path: PathId,
+        size_max: usize,
+        writer: &mut PacketWriter<'_>,
+    ) -> Option<WrittenSack> {
+        let timing = self.sack_timing();
+        if timing == SackTiming::None || path != self.sack_path {
+            return None;
+        }
         let room = size_max.saturating_sub(writer.len() + SACK_FIXED) / 4;
-        let Some(receiver) = self.receiver.as_mut().filter(|_| due && room > 0) else { return };
+        let receiver = self.receiver.as_mut().filter(|_| room > 0)?;
         let tracker = &mut receiver.tracker;
         tracker.gap_ack_blocks(room, &mut self.gap_blocks);
         let duplicates = tracker.duplicates();
@@ -195,7 +223,12 @@ impl Association {
             gap_ack_blocks: Items::from_slice(&self.gap_blocks),
             duplicate_tsns: Items::from_slice(&receiver.tracker.duplicates()[..shown]),
         });
-        receiver.note_advertised(window);
+        Some(WrittenSack { window, is_due: timing == SackTiming::Immediate })
+    }
+
+    fn on_sack_sent(&mut self, sack: WrittenSack) {
+        let Some(receiver) = self.receiver.as_mut() else { return };
+        receiver.note_advertised(sack.window);
         receiver.tracker.on_sack_sent();
         self.sack_timer = None;
         self.stats.sacks_sent += 1;
@@ -231,12 +264,7 @@ impl Association {
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) {
-        if !self.state.may_send_data() {
-            return;
-        }
-        let in_flight = self.outstanding.flight(path);
-        self.paths.at_mut(path).account_idle_time(now, in_flight);
-        if !self.may_carry_data(path) {
+        if !self.state.may_send_data() || !self.may_carry_data(path) {
             return;
         }
         let before = writer.len();
@@ -251,7 +279,6 @@ impl Association {
         }
         if writer.len() > before {
             let target = self.paths.at_mut(path);
-            target.last_data_sent = Some(now);
             // RFC 9260 section 6.3.2, R1: "Every time a DATA chunk is sent to any address (including a
             // retransmission), if the T3-rtx timer of that address is not running, start it".
             target.t3_rtx.get_or_insert(now + target.rtt.rto());
@@ -275,15 +302,24 @@ impl Association {
             if writer.len() + next.size > size_max {
                 return false;
             }
+            self.begin_sending(now, path);
+            // RFC 9260 section 6.1: "If the timer for that address is already running, the sender MUST
+            // restart the timer if the earliest (i.e., lowest TSN) outstanding DATA chunk sent to
+            // that address is being retransmitted."
+            if self.outstanding.is_earliest_on(path, next.sequence) {
+                self.paths.at_mut(path).t3_rtx = None;
+            }
             self.outstanding.retransmit(now, next.sequence, path);
             self.write_chunk(now, path, next.sequence, true, writer);
         }
         true
     }
 
-    /// RFC 9260 section 6.4.1: what timed out goes to "an active destination transport address that
-    /// is different from the last destination address to which the DATA chunk was sent", if there is
-    /// one. What was fast retransmitted stays on its path: that path is alive.
+    /// RFC 9260 section 6.4: "when its peer is multi-homed, an endpoint SHOULD try to retransmit a
+    /// chunk that timed out to an active destination transport address that is different from the
+    /// last destination address to which the chunk was sent."; "an endpoint SHOULD send fast
+    /// retransmissions to the same destination transport address to which the original data was
+    /// sent."
     fn retransmission_path(&self, lost: &Retransmission) -> PathId {
         let alternate = || self.paths.alternate_of(lost.last_path);
         if lost.timed_out {
@@ -299,9 +335,12 @@ impl Association {
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) {
-        let whole_packet = self.config.packet_size_max() - CommonHeader::LEN - DATA_HEADER;
+        let whole_packet = self.config.pmdcs() - DATA_HEADER;
         loop {
             self.give_up_unfinished(now);
+            if self.outstanding.len() >= OUTSTANDING_MAX {
+                return;
+            }
             let room = size_max.saturating_sub(writer.len() + DATA_HEADER) & !3;
             let paths = &self.paths;
             let next = self.queue.next(now, |preference| paths.resolve(preference) == path);
@@ -311,15 +350,23 @@ impl Association {
             if len < left && (left <= whole_packet || room < FRAGMENT_MIN) {
                 return;
             }
-            if !self.window_admits(len) {
+            if !self.window.admits(len) {
                 return self.start_window_probe(now);
             }
             let Some(fragment) = self.queue.take(stream, len) else { return };
-            self.window.probe_allowed = false;
-            self.window.rwnd = self.window.rwnd.saturating_sub(len);
+            self.begin_sending(now, path);
             let sequence = self.outstanding.push(now, fragment, path);
+            self.window.on_sent(sequence, len);
             self.write_chunk(now, path, sequence, false, writer);
         }
+    }
+
+    /// A chunk of data goes out on a path; the time that it was idle counts for its window.
+    fn begin_sending(&mut self, now: Time, path: PathId) {
+        let in_flight = self.outstanding.flight(path);
+        let target = self.paths.at_mut(path);
+        target.account_idle_time(now, in_flight);
+        target.last_data_sent = Some(now);
     }
 
     /// The rest of a message whose lifetime ended in the middle of sending it.
@@ -341,11 +388,7 @@ impl Association {
         retransmission: bool,
         writer: &mut PacketWriter<'_>,
     ) {
-        // RFC 9260 section 6.1: the I bit asks for a SACK without delay, among other reasons when
-        // "the sending of a DATA chunk fills the congestion or receiver window" or "the sender is in
-        // the SHUTDOWN-PENDING state".
-        let immediate = !self.may_send_on(path)
-            || (matches!(self.state, State::ShutdownPending) && self.queue.is_empty());
+        let immediate = self.wants_sack_at_once(path);
         let Some(mut data) = self.outstanding.data(sequence) else { return };
         data.immediate = immediate;
         let (stream, len) = (data.stream, data.payload.len());
@@ -357,6 +400,21 @@ impl Association {
         self.queue.count_sent(stream, len, retransmission);
         let tsn = tsn(sequence).0;
         self.trace(now, TraceKind::DataSent { path, tsn, stream, len, retransmission });
+    }
+}
+
+impl Association {
+    /// Whether the I bit asks for a SACK without delay. RFC 9260 section 6.1 names as reasons that
+    /// "The sender is in the SHUTDOWN-PENDING state." and that "The sending of a DATA chunk fills the
+    /// congestion or receiver window." The latter is one only where a SACK would else be late or
+    /// make the window grow slower: with several packets in flight every second one gets a SACK.
+    fn wants_sack_at_once(&self, path: PathId) -> bool {
+        if matches!(self.state, State::ShutdownPending) && self.queue.is_empty() {
+            return true;
+        }
+        let is_alone = self.outstanding.flight(path) <= self.config.packet_size_max();
+        let grows = self.paths.at(path).congestion.metrics().slow_start;
+        !self.may_send_on(path) && (is_alone || grows)
     }
 }
 

@@ -16,7 +16,8 @@ pub use rfc9260::Rfc9260;
 /// All sizes are in bytes and count DATA chunks with header and padding (RFC 9260 section 7.2:
 /// "the length of the DATA chunk, including the padding, SHOULD be used").
 pub trait CongestionController: Debug + Send {
-    /// The congestion window, cwnd.
+    /// The bytes that must be in flight for no further packet to go out: as a rule the congestion
+    /// window, cwnd.
     fn window(&self) -> usize;
 
     /// Data was acknowledged. Called before any loss that the same SACK reveals.

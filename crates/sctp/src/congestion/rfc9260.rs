@@ -13,6 +13,8 @@ pub struct Rfc9260 {
     cwnd: usize,
     ssthresh: usize,
     partial_bytes_acked: usize,
+    /// T3-rtx expired, and nothing was acknowledged since.
+    timed_out: bool,
 }
 
 impl Rfc9260 {
@@ -36,7 +38,14 @@ impl Rfc9260 {
     }
 
     const fn beginning_with(pmdcs: usize, initial: usize) -> Self {
-        Self { pmdcs, initial, cwnd: initial, ssthresh: usize::MAX, partial_bytes_acked: 0 }
+        Self {
+            pmdcs,
+            initial,
+            cwnd: initial,
+            ssthresh: usize::MAX,
+            partial_bytes_acked: 0,
+            timed_out: false,
+        }
     }
 
     /// RFC 9260 section 7.2.1: "cwnd MUST be increased by, at most, the lesser of 1. the total size
@@ -78,11 +87,14 @@ impl Rfc9260 {
 }
 
 impl CongestionController for Rfc9260 {
+    /// RFC 9260 section 7.2.1: "The initial cwnd after a retransmission timeout MUST be no more than
+    /// PMDCS, and only one packet is allowed to be in flight until successful acknowledgement."
     fn window(&self) -> usize {
-        self.cwnd
+        if self.timed_out { 1 } else { self.cwnd }
     }
 
     fn on_ack(&mut self, ack: &Ack) {
+        self.timed_out &= ack.acked == 0;
         if self.cwnd <= self.ssthresh {
             self.slow_start(ack);
         } else {
@@ -103,6 +115,7 @@ impl CongestionController for Rfc9260 {
     fn on_timeout(&mut self, _now: Time) {
         self.reduce_threshold();
         self.cwnd = self.pmdcs;
+        self.timed_out = true;
     }
 
     /// RFC 9260 section 7.2.1: "While the endpoint does not transmit data on a given transport
@@ -162,7 +175,7 @@ mod tests {
         controller.on_idle(9);
         assert_eq!(controller.window(), 10_000);
         controller.on_timeout(Time::ZERO);
-        assert_eq!(controller.window(), PMDCS);
+        assert_eq!(controller.metrics().window, PMDCS);
     }
 
     #[test]
@@ -215,8 +228,11 @@ mod tests {
         let mut controller = Rfc9260::new(PMDCS);
         controller.cwnd = 20_000;
         controller.on_timeout(Time::ZERO);
-        assert_eq!(controller.window(), PMDCS);
+        assert_eq!(controller.window(), 1, "one packet, whatever its size");
+        assert_eq!(controller.metrics().window, PMDCS);
         assert_eq!(controller.metrics().ssthresh, Some(10_000));
+        controller.on_ack(&ack(500, 500));
+        assert_eq!(controller.window(), PMDCS + 500);
         controller.on_timeout(Time::ZERO);
         assert_eq!(controller.metrics().ssthresh, Some(4_000), "never under four chunks");
     }

@@ -446,6 +446,9 @@ impl Machine for Endpoint {
                     return Some(transmit);
                 }
                 entry.in_transmit = false;
+                if entry.association.has_event() && !std::mem::replace(&mut entry.in_report, true) {
+                    self.to_report.push_back(id);
+                }
             }
             self.to_transmit.pop_front();
             self.refresh(id);

@@ -125,7 +125,7 @@ impl Path {
             id,
             tuple,
             state,
-            rtt: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
+            rtt: RttEstimator::new(config),
             congestion: config.congestion_control.build(pmdcs),
             t3_rtx: None,
             heartbeat: Heartbeat::default(),
@@ -138,7 +138,7 @@ impl Path {
 
     /// Starts congestion control and RTT anew (a restarted peer: RFC 9260 section 5.2.4, action A).
     pub(crate) fn reset(&mut self, config: &AssociationConfig, pmdcs: usize) {
-        self.rtt = RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max);
+        self.rtt = RttEstimator::new(config);
         self.congestion = config.congestion_control.build(pmdcs);
         self.t3_rtx = None;
         self.heartbeat = Heartbeat::default();
@@ -151,22 +151,13 @@ impl Path {
         self.state != PathState::Unconfirmed
     }
 
-    /// Restarts or stops T3-rtx.
-    pub(crate) fn rearm_t3(&mut self, now: Time, outstanding: bool) {
-        self.t3_rtx = outstanding.then(|| now + self.rtt.rto());
-    }
-
     /// The window shrinks while nothing is sent; to be called before sending.
     pub(crate) fn account_idle_time(&mut self, now: Time, in_flight: usize) {
-        let Some(last) = self.last_data_sent else { return };
-        if in_flight > 0 {
-            return;
-        }
+        let Some(last) = self.last_data_sent.filter(|_| in_flight == 0) else { return };
         let rto = self.rtt.rto().max(Duration::from_millis(1));
         let periods = (now - last).as_nanos() / rto.as_nanos();
         if periods > 0 {
             self.congestion.on_idle(u32::try_from(periods).unwrap_or(u32::MAX));
-            self.last_data_sent = Some(now);
         }
     }
 }

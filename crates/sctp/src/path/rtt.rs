@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use crate::config::AssociationConfig;
+
 /// SRTT, RTTVAR and RTO of one path.
 #[derive(Debug, Clone)]
 pub(crate) struct RttEstimator {
     min: Duration,
     max: Duration,
+    /// How long the peer may delay a SACK.
+    sack_delay: Duration,
     /// SRTT and RTTVAR; absent before the first sample.
     smoothed: Option<(Duration, Duration)>,
     latest: Option<Duration>,
@@ -17,11 +21,23 @@ pub(crate) struct RttEstimator {
 impl RttEstimator {
     /// RFC 9260 section 6.3.1, C1: "Until an RTT measurement has been made for a packet sent to the
     /// given destination transport address, set RTO to the protocol parameter 'RTO.Initial'."
-    pub(crate) const fn new(initial: Duration, min: Duration, max: Duration) -> Self {
-        Self { min, max, smoothed: None, latest: None, lowest: None, rto: initial }
+    pub(crate) fn new(config: &AssociationConfig) -> Self {
+        Self {
+            min: config.rto_min,
+            max: config.rto_max,
+            sack_delay: config.sack_delay(),
+            smoothed: None,
+            latest: None,
+            lowest: None,
+            rto: config.rto_initial,
+        }
     }
 
     /// Takes a sample (C2, C3, C6, C7). Undoes any back-off.
+    ///
+    /// While data flows, SACKs come at once and the variation goes towards nothing; the next SACK
+    /// may be delayed all the same. RFC 9002 section 6.2.1 adds that delay; here it is what the
+    /// variation counts at least.
     pub(crate) fn on_sample(&mut self, rtt: Duration) {
         let (srtt, rttvar) = match self.smoothed {
             None => (rtt, rtt / 2),
@@ -34,7 +50,7 @@ impl RttEstimator {
         self.smoothed = Some((srtt, rttvar));
         self.latest = Some(rtt);
         self.lowest = Some(self.lowest.map_or(rtt, |lowest| lowest.min(rtt)));
-        self.rto = (srtt + 4 * rttvar).max(self.min).min(self.max);
+        self.rto = (srtt + (4 * rttvar).max(self.sack_delay)).max(self.min).min(self.max);
     }
 
     /// RFC 9260 section 6.3.3, E2: "set RTO = RTO * 2 ("back off the timer")."
@@ -72,7 +88,20 @@ mod tests {
     }
 
     fn estimator() -> RttEstimator {
-        RttEstimator::new(millis(1_000), millis(10), millis(60_000))
+        RttEstimator::new(&AssociationConfig {
+            rto_initial: millis(1_000),
+            rto_min: millis(10),
+            rto_max: millis(60_000),
+            sack_delay: millis(5),
+            ..AssociationConfig::default()
+        })
+    }
+
+    #[test]
+    fn a_steady_path_leaves_room_for_a_delayed_sack() {
+        let mut rtt = estimator();
+        (0..200).for_each(|_| rtt.on_sample(millis(300)));
+        assert_eq!(rtt.rto(), millis(305));
     }
 
     #[test]

@@ -169,12 +169,14 @@ impl Receiver {
         self.advertised = window;
     }
 
-    /// Whether the user read so much since the last SACK that the peer should know: the window was
-    /// under a quarter of the buffer and grew by at least as much (RFC 1122 section 4.2.3.3 keeps
-    /// the steps large, against silly windows).
+    /// Whether the user read so much since the last SACK that the peer should know.
+    ///
+    /// RFC 9260 section 6.2: "The receiver MUST avoid sending a large number of window updates -- in
+    /// particular, large bursts of them.  One way to achieve this is to send a window update only if
+    /// the window can be increased by at least a quarter of the receive buffer size of the
+    /// association."
     pub(crate) fn window_update_is_due(&self) -> bool {
-        let quarter = self.capacity / 4;
-        self.advertised < quarter && self.window() >= self.advertised + quarter
+        self.window() >= self.advertised + self.capacity / 4
     }
 
     /// Whether the stream is one that the peer may use.

@@ -52,7 +52,9 @@ impl TsnTracker {
             duplicates: Vec::new(),
             timing: SackTiming::None,
             packets: 0,
-            urgent: false,
+            // RFC 9260 section 5.1: "After the reception of the first DATA chunk in an association,
+            // the endpoint MUST immediately respond with a SACK chunk to acknowledge the DATA chunk."
+            urgent: true,
         }
     }
 
@@ -74,9 +76,9 @@ impl TsnTracker {
 
     /// Notes a TSN that was kept.
     pub(crate) fn record(&mut self, sequence: u64, immediate: bool) {
-        // RFC 9260 section 6.7: "Upon the reception of a new DATA chunk, an endpoint SHALL examine
-        // the continuity of the TSNs received. If the endpoint detects a gap in the received DATA
-        // chunk sequence, it SHOULD send a SACK chunk with Gap Ack Blocks immediately."
+        // RFC 9260 section 6.7: "If the endpoint detects a gap in the received DATA chunk sequence, it
+        // SHOULD send a SACK chunk with Gap Ack Blocks immediately. The data receiver continues
+        // sending a SACK chunk after receipt of each SCTP packet that does not fill the gap."
         let had_gap = !self.beyond.is_empty();
         if sequence == self.cumulative + 1 {
             self.cumulative = sequence;
@@ -104,7 +106,7 @@ impl TsnTracker {
     /// A packet with DATA or FORWARD TSN was handled: decides when it is acknowledged.
     ///
     /// RFC 9260 section 6.2: "an acknowledgement SHOULD be generated for at least every second
-    /// packet (not every second DATA chunk) received, and SHOULD be generated within 200 ms of the
+    /// packet (not every second DATA chunk) received and SHOULD be generated within 200 ms of the
     /// arrival of any unacknowledged DATA chunk."
     pub(crate) fn end_packet(&mut self) {
         self.packets += 1;
@@ -205,9 +207,15 @@ mod tests {
     }
 
     #[test]
-    fn the_second_packet_is_acknowledged_at_once_and_the_first_with_delay() {
-        assert_eq!(tracker(&[1]).timing(), SackTiming::Delayed);
-        assert_eq!(tracker(&[1, 2]).timing(), SackTiming::Immediate);
+    fn every_second_packet_is_acknowledged_at_once_and_so_is_the_very_first() {
+        let mut tracker = tracker(&[1]);
+        assert_eq!(tracker.timing(), SackTiming::Immediate);
+        tracker.on_sack_sent();
+        for (sequence, timing) in [(2, SackTiming::Delayed), (3, SackTiming::Immediate)] {
+            tracker.record(sequence, false);
+            tracker.end_packet();
+            assert_eq!(tracker.timing(), timing);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::path::PathId;
 
-/// How hard to try to deliver one message (RFC 7496 names the policies).
+/// How hard to try to deliver one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reliability {
     /// Until it is delivered or the association ends.
@@ -17,7 +17,8 @@ pub enum Reliability {
     /// RFC 3758 section 4.1, "timed reliability": not longer than this after it was handed over,
     /// whether it was sent by then or not. What is in flight then is given up too.
     Lifetime(Duration),
-    /// RFC 7496 section 4.1, "Limited Retransmissions": at most this often after the first time.
+    /// RFC 7496 section 3.1, "Limited Retransmissions Policy": each piece at most this often after
+    /// the first time.
     MaxRetransmissions(u32),
 }
 

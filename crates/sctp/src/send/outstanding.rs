@@ -46,6 +46,8 @@ pub(super) struct Chunk {
     pub(super) fast_retransmitted: bool,
     /// Whether it was T3-rtx that declared it lost.
     pub(super) timed_out: bool,
+    /// Whether it was sent on more than one path, so that an acknowledgement proves none of them.
+    pub(super) rerouted: bool,
     pub(super) max_retransmissions: Option<u32>,
     pub(super) preference: PathPreference,
 }
@@ -188,6 +190,7 @@ impl Outstanding {
             misses: 0,
             fast_retransmitted: false,
             timed_out: false,
+            rerouted: false,
             max_retransmissions: fragment.max_retransmissions.filter(|_| limits_hold),
             preference: fragment.preference,
         });
@@ -212,6 +215,7 @@ impl Outstanding {
         let flight = &mut self.flights[path.index()];
         let size = chunk.size();
         chunk.state = ChunkState::InFlight;
+        chunk.rerouted |= chunk.path != path;
         chunk.path = path;
         chunk.sent_at = now;
         chunk.transmissions += 1;
@@ -255,6 +259,42 @@ impl Outstanding {
         })
     }
 
+    /// Whether no chunk in flight on `path` has a lower TSN than `sequence`.
+    pub(crate) fn is_earliest_on(&self, path: PathId, sequence: u64) -> bool {
+        let mut earlier = self.first;
+        while earlier < sequence {
+            if let Some((_, end)) = self.acked.range_of(earlier) {
+                earlier = end + 1;
+                continue;
+            }
+            let chunk = self.chunks.get((earlier - self.first) as usize);
+            if chunk.is_some_and(|c| c.state == ChunkState::InFlight && c.path == path) {
+                return false;
+            }
+            earlier += 1;
+        }
+        true
+    }
+
+    /// Payload bytes of a chunk that is in flight.
+    pub(crate) fn in_flight_len(&self, sequence: u64) -> Option<usize> {
+        let chunk = self.chunks.get(sequence.checked_sub(self.first)? as usize)?;
+        (chunk.state == ChunkState::InFlight).then_some(chunk.payload.len())
+    }
+
+    /// Takes back what the peer had no room for: it is sent again, and does not count as lost.
+    pub(crate) fn retract(&mut self, sequence: u64) {
+        let Some(chunk) = self.chunk_mut(sequence) else { return };
+        if chunk.state != ChunkState::InFlight {
+            return;
+        }
+        chunk.state = ChunkState::Lost;
+        let (size, path) = (chunk.size(), chunk.path);
+        self.leave_flight(path, size);
+        self.retransmit.insert(sequence);
+        self.cancel_rtt_probes(sequence);
+    }
+
     pub(crate) fn has_retransmissions(&self) -> bool {
         !self.retransmit.is_empty()
     }
@@ -291,8 +331,9 @@ impl Outstanding {
             chunk.state = ChunkState::Lost;
             chunk.misses = 0;
             let (size, path) = (chunk.size(), chunk.path);
-            // RFC 7496 section 4.1: the message is abandoned when it would be retransmitted more
-            // often than its limit allows.
+            // RFC 7496 section 3.1: "The sender MUST abandon a user message if the number of
+            // retransmissions of any of the DATA chunks of the user message would exceed the
+            // provided limit."
             let exhausted = chunk.max_retransmissions.is_some_and(|max| chunk.transmissions > max);
             self.leave_flight(path, size);
             self.retransmit.insert(sequence);
@@ -327,6 +368,12 @@ impl Outstanding {
         for flight in &mut self.flights {
             flight.rtt_probe = flight.rtt_probe.filter(|probe| probe.sequence < lost);
         }
+    }
+
+    /// What is abandoned will never be acknowledged: another chunk shall be measured.
+    fn forget_rtt_probe(&mut self, path: PathId, sequence: u64) {
+        let flight = &mut self.flights[path.index()];
+        flight.rtt_probe = flight.rtt_probe.filter(|probe| probe.sequence != sequence);
     }
 
     pub(super) fn leave_flight(&mut self, path: PathId, size: usize) {
@@ -397,7 +444,10 @@ impl Outstanding {
             chunk.state = ChunkState::Abandoned;
             chunk.payload = Bytes::new();
             match state {
-                ChunkState::InFlight => self.leave_flight(path, size),
+                ChunkState::InFlight => {
+                    self.leave_flight(path, size);
+                    self.forget_rtt_probe(path, self.first + index as u64);
+                }
                 ChunkState::Lost => drop(self.retransmit.remove(&(self.first + index as u64))),
                 ChunkState::Acked | ChunkState::Abandoned => {}
             }

@@ -40,6 +40,8 @@ pub(crate) struct PathAck {
     pub(crate) enters_recovery: bool,
     /// The oldest transmission in flight before the SACK.
     oldest_before: Option<Sent>,
+    /// Whether something was acknowledged that was sent on this path only.
+    pub(crate) proves_path: bool,
     /// The highest transmission newly acknowledged, plus one: HTNA of this path.
     acked_below: u64,
 }
@@ -51,13 +53,15 @@ impl Outstanding {
     /// Losses are looked for per path: a chunk counts as missing only when one sent later on the
     /// same path was newly acknowledged (split fast retransmit, Iyengar 2006, section IV-A). With
     /// one path in use this is the HTNA rule of RFC 9260 section 7.2.4.
-    pub(crate) fn on_sack(&mut self, now: Time, sack: &Sack<'_>) -> Result<(), SackError> {
+    ///
+    /// Returns false if the SACK is older than the last one, and says nothing.
+    pub(crate) fn on_sack(&mut self, now: Time, sack: &Sack<'_>) -> Result<bool, SackError> {
         let cumulative = extend(self.cumulative_ack_point(), sack.cumulative_tsn_ack);
         self.acks.clear();
         // RFC 9260 section 6.2.1, D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack
         // Point, then drop the SACK chunk."
         if cumulative < self.cumulative_ack_point() {
-            return Ok(());
+            return Ok(false);
         }
         self.check(cumulative, sack)?;
         self.begin_acks();
@@ -70,7 +74,7 @@ impl Outstanding {
         self.find_losses(cumulative, advanced);
         self.advance();
         self.prune_expirations();
-        Ok(())
+        Ok(true)
     }
 
     /// A SACK that claims what was never sent changes nothing.
@@ -106,6 +110,7 @@ impl Outstanding {
                 lost: 0,
                 enters_recovery: false,
                 oldest_before: flight.oldest(|sent| is_live(chunks, first, path, sent)),
+                proves_path: false,
                 acked_below: 0,
             });
         }
@@ -138,6 +143,7 @@ impl Outstanding {
         chunk.state = ChunkState::Acked;
         let sent = Sent { transmission: chunk.transmission, sequence };
         let (transmissions, sent_at) = (chunk.transmissions, chunk.sent_at);
+        let rerouted = chunk.rerouted;
         if state == ChunkState::InFlight {
             self.leave_flight(path, size);
         } else {
@@ -147,6 +153,7 @@ impl Outstanding {
         let flight = &mut self.flights[path.index()];
         ack.acked += size;
         ack.advanced |= ack.oldest_before == Some(sent);
+        ack.proves_path |= !rerouted;
         // Which transmission of a retransmitted chunk arrived is unknown: only chunks sent once
         // tell about what was sent before them.
         if transmissions == 1 {

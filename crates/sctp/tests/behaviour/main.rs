@@ -8,5 +8,8 @@ mod multihoming;
 mod packets;
 mod random;
 mod raw_peer;
+mod retransmission;
+mod sack_timing;
 mod throughput;
 mod transfer;
+mod window;

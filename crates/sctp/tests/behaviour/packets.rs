@@ -84,8 +84,7 @@ impl Wiretap {
         Self(seen)
     }
 
-    /// Takes all packets of a side that hold such a chunk, and forgets those that it has seen
-    /// before.
+    /// All packets of a side that hold such a chunk.
     pub(crate) fn of(&self, side: Side, ty: ChunkType) -> Vec<Sent> {
         let is_meant = |(from, sent): &&(Side, Sent)| *from == side && sent.has(ty);
         self.seen().iter().filter(is_meant).map(|(_, sent)| sent.clone()).collect()

@@ -5,11 +5,11 @@ use std::time::Duration;
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
 use anabranch_sctp::{
     Association, AssociationConfig, AssociationId, AssociationStats, CloseReason, Endpoint,
-    EndpointConfig, Event, IncomingMessage,
+    EndpointConfig, Event, IncomingMessage, OutgoingMessage,
 };
 use anabranch_wire::{
-    Abort, Chunk, ChunkType, CookieEcho, Data, ErrorCause, ErrorCauses, Init, InitAck, Items,
-    Parameter, Parameters, Ppid, Sack, Ssn, StreamId, Tsn, VerificationTag,
+    Abort, Chunk, ChunkType, CookieEcho, Data, ErrorCause, ErrorCauses, GapAckBlock, Init, InitAck,
+    Items, Parameter, Parameters, Ppid, Sack, Ssn, StreamId, Tsn, VerificationTag,
 };
 
 use crate::harness::PORTS;
@@ -110,26 +110,40 @@ impl RawPeer {
 
     /// Has called a listening endpoint; partial reliability is agreed on.
     pub(crate) fn connected(association: AssociationConfig) -> Self {
+        Self::connected_with_window(association, 100_000)
+    }
+
+    /// The same, with a receive window of our own choice.
+    pub(crate) fn connected_with_window(association: AssociationConfig, a_rwnd: u32) -> Self {
         let mut peer = Self::facing_listener(association);
         let mut parameters = Vec::new();
         Parameter::ForwardTsnSupported.encode(&mut parameters);
-        peer.call(&parameters);
+        peer.call_with(Init { a_rwnd, ..init(TAG, &parameters) });
         assert_eq!(peer.take_types(), [[ChunkType::COOKIE_ACK]]);
         peer
     }
 
     /// Sends INIT with these parameters, and echoes the cookie.
     pub(crate) fn call(&mut self, parameters: &[u8]) {
-        let cookie = self.fetch_cookie(TAG, parameters);
+        self.call_with(init(TAG, parameters));
+    }
+
+    /// Sends this INIT, and echoes the cookie.
+    pub(crate) fn call_with(&mut self, init: Init<'_>) {
+        let cookie = self.fetch_cookie_with(init);
         self.deliver(&[Chunk::CookieEcho(CookieEcho { cookie: &cookie })]);
     }
 
     /// Sends INIT and returns the cookie of the INIT ACK; its tag is used from then on.
     pub(crate) fn fetch_cookie(&mut self, tag: VerificationTag, parameters: &[u8]) -> Vec<u8> {
-        self.deliver_as(self.path, VerificationTag(0), &[Chunk::Init(init(tag, parameters))]);
+        self.fetch_cookie_with(init(tag, parameters))
+    }
+
+    fn fetch_cookie_with(&mut self, init: Init<'_>) -> Vec<u8> {
+        self.deliver_as(self.path, VerificationTag(0), &[Chunk::Init(init)]);
         let sent = self.take();
         let [reply] = &sent[..] else { panic!("one answer to INIT, not {sent:?}") };
-        assert_eq!(reply.tag(), tag);
+        assert_eq!(reply.tag(), init.initiate_tag);
         let [Chunk::InitAck(init_ack)] = reply.chunks()[..] else {
             panic!("an INIT ACK, not {:?}", reply.chunks())
         };
@@ -203,6 +217,42 @@ impl RawPeer {
             self.drain();
         }
         panic!("the endpoint does not come to rest");
+    }
+
+    /// Hands a message to the association.
+    pub(crate) fn send(&mut self, message: OutgoingMessage) {
+        self.act(|association, now| association.send(now, message)).expect("taken");
+    }
+
+    /// Acknowledges all that was sent up to the `count`-th chunk, with blocks of chunk numbers
+    /// counted from one, as TSNs are.
+    pub(crate) fn acknowledge(&mut self, count: u32, blocks: &[(u32, u32)], a_rwnd: u32) {
+        let offset = |number: u32| (number - count) as u16;
+        let blocks: Vec<_> = blocks
+            .iter()
+            .map(|&(start, end)| GapAckBlock { start: offset(start), end: offset(end) })
+            .collect();
+        self.deliver(&[Chunk::Sack(Sack {
+            cumulative_tsn_ack: self.tsn_of(count),
+            a_rwnd,
+            gap_ack_blocks: Items::from_slice(&blocks),
+            duplicate_tsns: Items::default(),
+        })]);
+    }
+
+    /// The TSN of the endpoint's `count`-th chunk.
+    pub(crate) fn tsn_of(&self, count: u32) -> Tsn {
+        Tsn(self.their_first_tsn.0.wrapping_add(count).wrapping_sub(1))
+    }
+
+    /// The numbers of the chunks that the endpoint sent since the last call, packet by packet,
+    /// counted from one.
+    pub(crate) fn take_numbers(&mut self) -> Vec<Vec<u32>> {
+        let first = self.their_first_tsn.0;
+        let number = |data: &Data<'_>| data.tsn.0.wrapping_sub(first).wrapping_add(1);
+        let sent = self.take();
+        let packets = sent.iter().map(|sent| sent.data().iter().map(number).collect());
+        packets.filter(|numbers: &Vec<u32>| !numbers.is_empty()).collect()
     }
 
     /// Acts on the association, and sends what comes of it.
