@@ -158,8 +158,8 @@ impl AssociationConfig {
 
     /// The delay of a delayed SACK.
     ///
-    /// RFC 9260 section 6.2: "An implementation MUST NOT allow the maximum delay (protocol parameter
-    /// 'SACK.Delay') to be configured to be more than 500 ms."
+    /// RFC 9260 section 6.2: "An implementation MUST NOT allow the maximum delay (protocol
+    /// parameter 'SACK.Delay') to be configured to be more than 500 ms."
     pub(crate) fn sack_delay(&self) -> Duration {
         self.sack_delay.min(SACK_DELAY_MAX)
     }

@@ -7,8 +7,8 @@
 //!            +-- mobile --+
 //! ```
 //!
-//! Both ends are what `anabranch send` and `anabranch recv` run, one multi-homed SCTP association over
-//! UDP sockets on this machine. The links are the simulator's, in real time.
+//! Both ends are what `anabranch send` and `anabranch recv` run, one multi-homed SCTP association
+//! over UDP sockets on this machine. The links are the simulator's, in real time.
 
 mod clip;
 mod delay;

@@ -1,8 +1,8 @@
 //! [`PageQueue`]: what waits for one page to take it.
 //!
 //! A page that reads slowly, or not at all because it is hidden, loses media, never the program's
-//! memory: pictures are dropped until a key frame fits again, statistics are replaced by newer ones,
-//! and a page that does not even take its few texts is given up.
+//! memory: pictures are dropped until a key frame fits again, statistics are replaced by newer
+//! ones, and a page that does not even take its few texts is given up.
 
 use std::collections::VecDeque;
 

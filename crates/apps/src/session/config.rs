@@ -23,8 +23,8 @@ pub const NEWCOMERS_MAX: usize = 16;
 /// Bytes of media that may wait for room in the transport's own queue: at 20 Mbit/s three seconds.
 pub const BACKLOG_DEFAULT: usize = 8 << 20;
 
-/// Unanswered handshake packets after which a call has failed: 5.5 s, after which the caller says so
-/// and tries again.
+/// Unanswered handshake packets after which a call has failed: 5.5 s, after which the caller says
+/// so and tries again.
 const INIT_RETRANSMITS_MAX: u32 = 3;
 
 /// Unanswered packets after which the peer is lost: some 9 s of silence on all paths.

@@ -25,8 +25,8 @@ pub use stats::{ClassStats, SenderStats};
 
 /// Sends one source to one receiver at a time.
 ///
-/// Media is numbered and timed whether or not a receiver is there; what nobody can get is counted as
-/// unsent. A receiver that comes, or comes back, goes on with what is pushed then.
+/// Media is numbered and timed whether or not a receiver is there; what nobody can get is counted
+/// as unsent. A receiver that comes, or comes back, goes on with what is pushed then.
 #[derive(Debug)]
 pub struct Sender {
     link: Link,

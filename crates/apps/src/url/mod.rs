@@ -8,13 +8,17 @@
 //!
 //! | part | meaning |
 //! |---|---|
-//! | `HOST` | caller: whom to call, a name or an address (IPv6 in brackets). Listener: the address to listen at; empty for all |
+//! | `HOST` | caller: whom to call, a name or an address (IPv6 in brackets). Listener: the address
+//! to listen at; empty for all |
 //! | `PORT` | UDP port, 1 to 65535 |
 //! | `mode` | `caller` or `listener`; left out: caller if there is a host, otherwise listener |
-//! | `latency` | milliseconds from the sender's hand to the receiver's, 20 to 60000; 200 if left out. The larger one of both ends holds |
+//! | `latency` | milliseconds from the sender's hand to the receiver's, 20 to 60000; 200 if left
+//! out. The larger one of both ends holds |
 //! | `path` | local addresses or interfaces, each a path of its own, divided by commas |
-//! | `peer` | caller: further addresses of the one called, `ADDRESS` or `ADDRESS:PORT`, divided by commas |
-//! | `streamid` | names the stream, at most 512 bytes. A listener with one refuses callers with another |
+//! | `peer` | caller: further addresses of the one called, `ADDRESS` or `ADDRESS:PORT`, divided by
+//! commas |
+//! | `streamid` | names the stream, at most 512 bytes. A listener with one refuses callers with
+//! another |
 //! | `program` | sender: the one program of the transport stream to send |
 //!
 //! Values may hold `%XX`. An option that does not exist, or not yet, is refused and never ignored.

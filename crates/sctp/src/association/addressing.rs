@@ -59,8 +59,8 @@ impl Association {
     ///
     /// RFC 9260 section 6.4: "An endpoint SHOULD transmit reply chunks (e.g., INIT ACK, COOKIE ACK,
     /// and HEARTBEAT ACK) in response to control chunks to the same destination transport address
-    /// from which it received the control chunk to which it is replying."; section 5.4: "An endpoint
-    /// MUST NOT send any chunks to an UNCONFIRMED address", save a few.
+    /// from which it received the control chunk to which it is replying."; section 5.4: "An
+    /// endpoint MUST NOT send any chunks to an UNCONFIRMED address", save a few.
     pub(super) fn reply_path(&self, path: PathId) -> PathId {
         if self.paths.at(path).is_confirmed() { path } else { self.paths.current() }
     }

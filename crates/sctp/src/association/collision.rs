@@ -42,8 +42,8 @@ impl Association {
     ///
     /// RFC 9260 section 5.2.1: "Upon receipt of an INIT chunk in the COOKIE-WAIT state, an endpoint
     /// MUST respond with an INIT ACK chunk using the same parameters it sent in its original INIT
-    /// chunk (including its Initiate Tag, unchanged)."; section 5.2.2: in later states "the INIT ACK
-    /// chunk MUST contain a new Initiate Tag".
+    /// chunk (including its Initiate Tag, unchanged)."; section 5.2.2: in later states "the INIT
+    /// ACK chunk MUST contain a new Initiate Tag".
     pub(crate) fn answer_to_init(&self) -> InitAnswer {
         let local_tag = self.identity.local_tag;
         let (own, tie_tags) = match &self.state {
@@ -144,9 +144,9 @@ impl Association {
         true
     }
 
-    /// RFC 9260 section 5.2.4, A: in SHUTDOWN-ACK-SENT the endpoint "MUST NOT set up a new association
-    /// but instead resend the SHUTDOWN ACK chunk and send an ERROR chunk with a "Cookie Received
-    /// While Shutting Down" error cause to its peer."
+    /// RFC 9260 section 5.2.4, A: in SHUTDOWN-ACK-SENT the endpoint "MUST NOT set up a new
+    /// association but instead resend the SHUTDOWN ACK chunk and send an ERROR chunk with a "Cookie
+    /// Received While Shutting Down" error cause to its peer."
     fn refuse_restart(&mut self, path: PathId) {
         self.resend_shutdown_ack(path);
         let mut causes = Vec::new();

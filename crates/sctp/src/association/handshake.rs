@@ -69,8 +69,8 @@ impl T1 {
         self.retransmissions += 1;
         self.rto = (self.rto * 2).min(config.rto_max);
         self.at = now + self.rto;
-        // RFC 9260 section 5.1: "Retransmissions of INIT chunks and COOKIE ECHO chunks SHOULD use all
-        // addresses of the peer similar to retransmissions of DATA chunks."
+        // RFC 9260 section 5.1: "Retransmissions of INIT chunks and COOKIE ECHO chunks SHOULD use
+        // all addresses of the peer similar to retransmissions of DATA chunks."
         self.path = PathId(((self.path.index() + 1) % paths) as u8);
         self.retransmissions <= config.max_init_retransmits
     }
@@ -87,9 +87,9 @@ impl Association {
     ) -> Self {
         let initial_tsn = Tsn(rng.next_u32());
         let locals = paths.iter().map(|tuple| tuple.local).collect();
-        // RFC 9260 section 5.4, rule 1: "Any addresses passed to the sender of the INIT chunk by its
-        // upper layer in the request to initialize an association are automatically considered to
-        // be CONFIRMED."
+        // RFC 9260 section 5.4, rule 1: "Any addresses passed to the sender of the INIT chunk by
+        // its upper layer in the request to initialize an association are automatically considered
+        // to be CONFIRMED."
         let mut association = Self::new(
             config,
             identity,
@@ -129,8 +129,9 @@ impl Association {
             local_tag: cookie.local_tag,
             peer_tag: cookie.peer_tag,
         };
-        // RFC 9260 section 5.4, rule 2: "For the receiver of the COOKIE ECHO chunk, the only CONFIRMED
-        // address is the address to which the packet containing the INIT ACK chunk was sent."
+        // RFC 9260 section 5.4, rule 2: "For the receiver of the COOKIE ECHO chunk, the only
+        // CONFIRMED address is the address to which the packet containing the INIT ACK chunk was
+        // sent."
         let mut association = Self::new(
             config,
             identity,
@@ -247,9 +248,9 @@ impl Association {
         self.send_cookie_echo(now, path);
     }
 
-    /// RFC 9260 section 3.3.3: "If an endpoint in the COOKIE-WAIT state receives an INIT ACK chunk with
-    /// the Initiate Tag set to 0, it MUST destroy the TCB and SHOULD send an ABORT chunk with the T
-    /// bit set."
+    /// RFC 9260 section 3.3.3: "If an endpoint in the COOKIE-WAIT state receives an INIT ACK chunk
+    /// with the Initiate Tag set to 0, it MUST destroy the TCB and SHOULD send an ABORT chunk with
+    /// the T bit set."
     fn refuse_init_ack(&mut self, path: PathId, tag: VerificationTag, refusal: &Refusal) {
         let what = format!("its INIT ACK cannot be used: {refusal}");
         let mut causes = Vec::new();
@@ -303,9 +304,9 @@ impl Association {
 
     /// A stale cookie is followed by a new INIT that asks for a longer life.
     ///
-    /// RFC 9260 section 5.2.6: "When calculating the time extension, an implementation SHOULD use the
-    /// RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and SHOULD
-    /// add no more than 1 second beyond the measured RTT".
+    /// RFC 9260 section 5.2.6: "When calculating the time extension, an implementation SHOULD use
+    /// the RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and
+    /// SHOULD add no more than 1 second beyond the measured RTT".
     pub(super) fn on_stale_cookie(&mut self, now: Time) {
         let State::CookieEchoed(echoed) = &self.state else { return };
         let increment = now - echoed.sent_at + COOKIE_LIFE_EXTRA;
@@ -369,9 +370,9 @@ impl Association {
         }
     }
 
-    /// RFC 9260 section 5.1: "the COOKIE ACK chunk MUST be the first chunk in the packet"; section 5.4:
-    /// "A COOKIE ACK chunk MAY be sent to an UNCONFIRMED address, but it MUST be bundled with a
-    /// HEARTBEAT chunk including a nonce."
+    /// RFC 9260 section 5.1: "the COOKIE ACK chunk MUST be the first chunk in the packet"; section
+    /// 5.4: "A COOKIE ACK chunk MAY be sent to an UNCONFIRMED address, but it MUST be bundled with
+    /// a HEARTBEAT chunk including a nonce."
     pub(super) fn send_cookie_ack(&mut self, now: Time, path: PathId) {
         if !self.paths.at(path).is_confirmed() {
             let info = self.begin_heartbeat(now, path);

@@ -54,8 +54,9 @@ impl Association {
         self.send_heartbeat(now, path);
     }
 
-    /// RFC 9260 section 8.3: "The sending of HEARTBEAT chunks MAY begin upon reaching the ESTABLISHED
-    /// state and is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk."
+    /// RFC 9260 section 8.3: "The sending of HEARTBEAT chunks MAY begin upon reaching the
+    /// ESTABLISHED state and is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK
+    /// chunk."
     const fn sends_heartbeats(&self) -> bool {
         matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
@@ -86,8 +87,9 @@ impl Association {
         if carries_data || self.outstanding.flight(path) > 0 {
             return self.send_heartbeat(now, path);
         }
-        // RFC 9260 section 8.1: "Unacknowledged HEARTBEAT chunks observed on paths different from the
-        // path currently used for data transfer SHOULD NOT increment the association error counter".
+        // RFC 9260 section 8.1: "Unacknowledged HEARTBEAT chunks observed on paths different from
+        // the path currently used for data transfer SHOULD NOT increment the association error
+        // counter".
         let counts = path == self.paths.current();
         self.paths.at_mut(path).heartbeat.awaits_answer = false;
         self.paths.at_mut(path).rtt.back_off();
@@ -96,8 +98,9 @@ impl Association {
             return;
         }
         // RFC 7829 section 4.3: heartbeats go to a potentially failed path once per RTO; RFC 9260
-        // section 5.4: "In each RTO, a probe MAY be sent on an active UNCONFIRMED path ... If during
-        // this probing the path becomes inactive, this rate is lowered to the normal HEARTBEAT rate."
+        // section 5.4: "In each RTO, a probe MAY be sent on an active UNCONFIRMED path ... If
+        // during this probing the path becomes inactive, this rate is lowered to the normal
+        // HEARTBEAT rate."
         let errors = self.paths.at(path).error_count;
         if errors <= self.config.path_max_retrans {
             return self.send_heartbeat(now, path);
@@ -108,8 +111,8 @@ impl Association {
 
     pub(super) fn on_heartbeat(&mut self, path: PathId, heartbeat: &Heartbeat<'_>) {
         // RFC 9260 section 8.3: a HEARTBEAT is answered "after entering the COOKIE-ECHOED state
-        // (sender of the INIT chunk) or the ESTABLISHED state (receiver of the INIT chunk), up until
-        // reaching the SHUTDOWN-SENT state ... or the SHUTDOWN-ACK-SENT state".
+        // (sender of the INIT chunk) or the ESTABLISHED state (receiver of the INIT chunk), up
+        // until reaching the SHUTDOWN-SENT state ... or the SHUTDOWN-ACK-SENT state".
         let answers = match self.state {
             State::CookieEchoed(_)
             | State::Established
@@ -135,8 +138,8 @@ impl Association {
         let Some(sent) = target.heartbeat.on_answer(u64::from_be_bytes(*nonce)) else { return };
         target.stats.heartbeats_acked += 1;
         target.rtt.on_sample(now - sent);
-        // RFC 9260 section 8.1: "The receiver of the HEARTBEAT ACK chunk MAY choose not to clear the
-        // counter if there is outstanding data on the association."
+        // RFC 9260 section 8.1: "The receiver of the HEARTBEAT ACK chunk MAY choose not to clear
+        // the counter if there is outstanding data on the association."
         if self.outstanding.is_empty() {
             self.error_count = 0;
         }
@@ -160,8 +163,9 @@ impl Association {
         let state = match target.error_count {
             _ if target.state == PathState::Unconfirmed => PathState::Unconfirmed,
             errors if errors > self.config.path_max_retrans => PathState::Inactive,
-            // RFC 7829 section 4.3: "When the error counter ... exceeds PotentiallyFailed.Max.Retrans
-            // ..., the endpoint MUST mark the destination transport address as Potentially Failed".
+            // RFC 7829 section 4.3: "When the error counter ... exceeds
+            // PotentiallyFailed.Max.Retrans ..., the endpoint MUST mark the destination transport
+            // address as Potentially Failed".
             errors if errors > self.config.potentially_failed_max_retrans => {
                 PathState::PotentiallyFailed
             }

@@ -1,9 +1,9 @@
 //! An association: a thin dispatcher over parts that own their state.
 //!
 //! One file per procedure: [`handshake`] sets the association up, [`collision`] answers a peer that
-//! calls although there is one, [`addressing`] collects paths, [`transfer`] moves data, [`liveness`]
-//! watches the paths, [`shutdown`] ends it, [`transmit`] writes packets, [`control`] keeps the
-//! control chunks that wait to be written.
+//! calls although there is one, [`addressing`] collects paths, [`transfer`] moves data,
+//! [`liveness`] watches the paths, [`shutdown`] ends it, [`transmit`] writes packets, [`control`]
+//! keeps the control chunks that wait to be written.
 
 mod addressing;
 mod collision;

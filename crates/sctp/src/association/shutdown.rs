@@ -79,9 +79,10 @@ impl Association {
         self.queue_control(path, Bundling::Alone(tag), &abort);
     }
 
-    /// RFC 9260 section 9.1: "the receiving endpoint MUST remove the association from its record and
-    /// SHOULD report the termination to its upper layer. If a "User-Initiated Abort" error cause is
-    /// present ..., the Upper Layer Abort Reason SHOULD be made available to the upper layer."
+    /// RFC 9260 section 9.1: "the receiving endpoint MUST remove the association from its record
+    /// and SHOULD report the termination to its upper layer. If a "User-Initiated Abort" error
+    /// cause is present ..., the Upper Layer Abort Reason SHOULD be made available to the upper
+    /// layer."
     pub(super) fn on_abort(&mut self, abort: &Abort<'_>) {
         let words = abort.causes.iter().map(|cause| match cause {
             Ok(cause) => cause.to_string(),
@@ -143,9 +144,9 @@ impl Association {
         }
     }
 
-    /// RFC 9260 section 9.2: "The reception of any packet from its peer (i.e., as the peer sends all
-    /// of its queued DATA chunks) SHOULD clear the endpoint's retransmission count and restart the
-    /// T2-shutdown timer".
+    /// RFC 9260 section 9.2: "The reception of any packet from its peer (i.e., as the peer sends
+    /// all of its queued DATA chunks) SHOULD clear the endpoint's retransmission count and restart
+    /// the T2-shutdown timer".
     pub(super) fn on_sign_of_life(&mut self, now: Time) {
         if let State::ShutdownSent(timer) = &mut self.state {
             timer.retransmissions = 0;
@@ -164,8 +165,8 @@ impl Association {
                 self.advance_shutdown(now);
             }
             // "If an endpoint is in the SHUTDOWN-SENT state and receives a SHUTDOWN chunk from its
-            // peer, the endpoint SHOULD respond immediately with a SHUTDOWN ACK chunk to its peer and
-            // move into the SHUTDOWN-ACK-SENT state, restarting its T2-shutdown timer."
+            // peer, the endpoint SHOULD respond immediately with a SHUTDOWN ACK chunk to its peer
+            // and move into the SHUTDOWN-ACK-SENT state, restarting its T2-shutdown timer."
             State::ShutdownSent(_) => {
                 self.state = State::ShutdownAckSent(self.shutdown_timer_from(now));
                 self.resend_shutdown_ack(path);
@@ -200,9 +201,9 @@ impl Association {
 
     pub(super) fn on_shutdown_ack(&mut self, path: PathId) {
         match self.state {
-            // "Upon the receipt of the SHUTDOWN ACK chunk, the sender of the SHUTDOWN chunk MUST stop
-            // the T2-shutdown timer, send a SHUTDOWN COMPLETE chunk to its peer, and remove all
-            // record of the association."
+            // "Upon the receipt of the SHUTDOWN ACK chunk, the sender of the SHUTDOWN chunk MUST
+            // stop the T2-shutdown timer, send a SHUTDOWN COMPLETE chunk to its peer, and remove
+            // all record of the association."
             State::ShutdownSent(_) | State::ShutdownAckSent(_) => {
                 self.control.clear();
                 let complete = ShutdownComplete { tag_reflected: false };
@@ -221,8 +222,8 @@ impl Association {
     }
 
     pub(super) fn on_shutdown_complete(&mut self) {
-        // RFC 9260 section 8.5.1, C: "An endpoint MUST ignore the SHUTDOWN COMPLETE chunk if it is not
-        // in the SHUTDOWN-ACK-SENT state."
+        // RFC 9260 section 8.5.1, C: "An endpoint MUST ignore the SHUTDOWN COMPLETE chunk if it is
+        // not in the SHUTDOWN-ACK-SENT state."
         if matches!(self.state, State::ShutdownAckSent(_)) {
             self.control.clear();
             self.close(CloseReason::Shutdown);
@@ -234,8 +235,8 @@ impl Association {
         matches!(self.state, State::CookieWait(_) | State::CookieEchoed(_))
     }
 
-    /// RFC 9260 section 9.2: an INIT in SHUTDOWN-ACK-SENT means that the SHUTDOWN COMPLETE was lost.
-    /// Returns whether that is so; then the SHUTDOWN ACK goes out again.
+    /// RFC 9260 section 9.2: an INIT in SHUTDOWN-ACK-SENT means that the SHUTDOWN COMPLETE was
+    /// lost. Returns whether that is so; then the SHUTDOWN ACK goes out again.
     pub(crate) fn answers_init_with_shutdown_ack(&mut self) -> bool {
         let is_so = matches!(self.state, State::ShutdownAckSent(_));
         if is_so {

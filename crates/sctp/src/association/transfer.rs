@@ -58,8 +58,9 @@ impl Window {
 
     /// A SACK told the window, and how much of it is taken.
     fn on_sack(&mut self, a_rwnd: usize, in_flight: usize) {
-        // RFC 9260 section 6.2.1, D ii: "Set rwnd equal to the newly received a_rwnd minus the number
-        // of bytes still outstanding after processing the Cumulative TSN Ack and the Gap Ack Blocks."
+        // RFC 9260 section 6.2.1, D ii: "Set rwnd equal to the newly received a_rwnd minus the
+        // number of bytes still outstanding after processing the Cumulative TSN Ack and the Gap Ack
+        // Blocks."
         self.rwnd = a_rwnd.saturating_sub(in_flight);
         self.probe_allowed = false;
         self.answered = true;
@@ -103,10 +104,10 @@ impl Association {
         }
     }
 
-    /// RFC 9260 section 6.5: "If an endpoint receives a DATA chunk with an invalid stream identifier,
-    /// it SHOULD acknowledge the reception of the DATA chunk following the normal procedure,
-    /// immediately send an ERROR chunk with cause set to "Invalid Stream Identifier" ..., and discard
-    /// the DATA chunk."
+    /// RFC 9260 section 6.5: "If an endpoint receives a DATA chunk with an invalid stream
+    /// identifier, it SHOULD acknowledge the reception of the DATA chunk following the normal
+    /// procedure, immediately send an ERROR chunk with cause set to "Invalid Stream Identifier"
+    /// ..., and discard the DATA chunk."
     fn report_invalid_stream(&mut self, path: PathId, data: &Data<'_>) {
         let mut causes = Vec::new();
         ErrorCause::InvalidStreamIdentifier { stream: data.stream }.encode(&mut causes);
@@ -114,9 +115,9 @@ impl Association {
         self.queue_control(self.reply_path(path), Bundling::Bundled, &error);
     }
 
-    /// RFC 3758 section 3.3.1: an endpoint that did not announce its support "MUST instead act as if
-    /// it does NOT support the FORWARD TSN chunk, returning an ERROR to the peer upon receipt of any
-    /// FORWARD TSN."
+    /// RFC 3758 section 3.3.1: an endpoint that did not announce its support "MUST instead act as
+    /// if it does NOT support the FORWARD TSN chunk, returning an ERROR to the peer upon receipt of
+    /// any FORWARD TSN."
     pub(super) fn on_forward_tsn(&mut self, path: PathId, forward: &ForwardTsn<'_>) {
         if !self.config.partial_reliability {
             let mut raw = Vec::new();
@@ -140,8 +141,8 @@ impl Association {
         let reply_path = self.reply_path(path);
         let Some(receiver) = self.receiver.as_mut() else { return };
         receiver.tracker.end_packet();
-        // RFC 9260 section 6.7: "When its peer is multi-homed, the SCTP endpoint SHOULD always try to
-        // send the SACK chunk to the same destination address from which the last DATA chunk was
+        // RFC 9260 section 6.7: "When its peer is multi-homed, the SCTP endpoint SHOULD always try
+        // to send the SACK chunk to the same destination address from which the last DATA chunk was
         // received."
         self.sack_path = reply_path;
         match receiver.tracker.timing() {
@@ -238,9 +239,9 @@ impl Association {
         if ack.enters_recovery {
             self.stats.fast_recoveries += 1;
             self.paths.at_mut(path).congestion.on_loss(now);
-            // RFC 9260 section 7.2.4, step 3: "When a Fast Retransmit is being performed, the sender
-            // SHOULD ignore the value of cwnd and SHOULD NOT delay retransmission for this single
-            // packet."
+            // RFC 9260 section 7.2.4, step 3: "When a Fast Retransmit is being performed, the
+            // sender SHOULD ignore the value of cwnd and SHOULD NOT delay retransmission for this
+            // single packet."
             self.window.fast_retransmit = Some(path);
         }
     }
@@ -270,8 +271,8 @@ impl Association {
 
     /// The timer ran because the peer's window is closed.
     ///
-    /// RFC 9260 section 6.1, rule A: "The sender SHOULD send the first zero window probe after 1 RTO
-    /// when it detects that the receiver has closed its window and SHOULD increase the probe
+    /// RFC 9260 section 6.1, rule A: "The sender SHOULD send the first zero window probe after 1
+    /// RTO when it detects that the receiver has closed its window and SHOULD increase the probe
     /// interval exponentially afterwards."
     fn allow_window_probe(&mut self, path: PathId) {
         if self.queue.is_empty() {
@@ -296,8 +297,8 @@ impl Association {
         self.settle_t3(now);
     }
 
-    /// T3-rtx runs where something is in flight, and nowhere else: what is new shall have all of its
-    /// RTO.
+    /// T3-rtx runs where something is in flight, and nowhere else: what is new shall have all of
+    /// its RTO.
     ///
     /// RFC 9260 section 6.3.2, R2: "Whenever all outstanding data sent to an address have been
     /// acknowledged, turn off the T3-rtx timer of that address."; RFC 3758 section 3.5, C5: "If a
@@ -343,8 +344,8 @@ impl Association {
         })
     }
 
-    /// RFC 9260 section 6.1, rule D: "the protocol parameter 'Max.Burst' SHOULD be used to limit the
-    /// number of packets sent", applied by "if ((flightsize + Max.Burst * PMDCS) < cwnd) cwnd =
+    /// RFC 9260 section 6.1, rule D: "the protocol parameter 'Max.Burst' SHOULD be used to limit
+    /// the number of packets sent", applied by "if ((flightsize + Max.Burst * PMDCS) < cwnd) cwnd =
     /// flightsize + Max.Burst * PMDCS" after all that happens.
     pub(super) fn open_burst(&mut self) {
         let Some(burst) = self.config.max_burst else { return };
@@ -358,8 +359,8 @@ impl Association {
     /// Whether the congestion window lets a packet with data go out on a path.
     ///
     /// RFC 9260 section 6.1, rule B: "the sender SHOULD exceed cwnd by up to (PMDCS - 1) bytes on a
-    /// new data transmission if the flightsize does not currently reach cwnd. The breach of cwnd MUST
-    /// constitute one packet only."
+    /// new data transmission if the flightsize does not currently reach cwnd. The breach of cwnd
+    /// MUST constitute one packet only."
     pub(super) fn may_send_on(&self, path: PathId) -> bool {
         let target = self.paths.at(path);
         let window = target.congestion.window().min(target.burst_ceiling);

@@ -44,8 +44,8 @@ impl Association {
         segments_max: usize,
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        // RFC 3758 section 4.1, TR4: "Before transmitting or retransmitting a message for which a TSN
-        // is already assigned, the SCTP sender MUST evaluate the lifetime of the message."
+        // RFC 3758 section 4.1, TR4: "Before transmitting or retransmitting a message for which a
+        // TSN is already assigned, the SCTP sender MUST evaluate the lifetime of the message."
         self.expire_messages(now);
         self.settle_abandoned(now);
         let start = buf.len();
@@ -115,8 +115,8 @@ impl Association {
     }
 
     fn sack_timing(&self) -> SackTiming {
-        // RFC 9260 section 6: data is acknowledged in the states that take it, and what was received
-        // before in those that follow.
+        // RFC 9260 section 6: data is acknowledged in the states that take it, and what was
+        // received before in those that follow.
         let may_sack = !matches!(
             self.state,
             State::CookieWait(_)
@@ -197,9 +197,9 @@ impl Association {
         }
     }
 
-    /// RFC 9260 section 6.1: "Before an endpoint transmits a DATA chunk, if any received DATA chunks
-    /// have not been acknowledged (e.g., due to delayed ack), the sender SHOULD create a SACK chunk
-    /// and bundle it with the outbound DATA chunk".
+    /// RFC 9260 section 6.1: "Before an endpoint transmits a DATA chunk, if any received DATA
+    /// chunks have not been acknowledged (e.g., due to delayed ack), the sender SHOULD create a
+    /// SACK chunk and bundle it with the outbound DATA chunk".
     fn write_sack(
         &mut self,
         path: PathId,
@@ -269,7 +269,8 @@ impl Association {
         }
         let before = writer.len();
         // RFC 9260 section 6.1, rule C: "before sending new DATA chunks, the sender MUST first
-        // transmit any DATA chunks that are marked for retransmission (limited by the current cwnd)."
+        // transmit any DATA chunks that are marked for retransmission (limited by the current
+        // cwnd)."
         let done = self.write_retransmissions(now, path, size_max, writer);
         if done && self.may_send_on(path) {
             self.write_new_data(now, path, size_max, writer);
@@ -279,8 +280,9 @@ impl Association {
         }
         if writer.len() > before {
             let target = self.paths.at_mut(path);
-            // RFC 9260 section 6.3.2, R1: "Every time a DATA chunk is sent to any address (including a
-            // retransmission), if the T3-rtx timer of that address is not running, start it".
+            // RFC 9260 section 6.3.2, R1: "Every time a DATA chunk is sent to any address
+            // (including a retransmission), if the T3-rtx timer of that address is not running,
+            // start it".
             target.t3_rtx.get_or_insert(now + target.rtt.rto());
         }
     }
@@ -303,9 +305,9 @@ impl Association {
                 return false;
             }
             self.begin_sending(now, path);
-            // RFC 9260 section 6.1: "If the timer for that address is already running, the sender MUST
-            // restart the timer if the earliest (i.e., lowest TSN) outstanding DATA chunk sent to
-            // that address is being retransmitted."
+            // RFC 9260 section 6.1: "If the timer for that address is already running, the sender
+            // MUST restart the timer if the earliest (i.e., lowest TSN) outstanding DATA chunk sent
+            // to that address is being retransmitted."
             if self.outstanding.is_earliest_on(path, next.sequence) {
                 self.paths.at_mut(path).t3_rtx = None;
             }
@@ -405,9 +407,9 @@ impl Association {
 
 impl Association {
     /// Whether the I bit asks for a SACK without delay. RFC 9260 section 6.1 names as reasons that
-    /// "The sender is in the SHUTDOWN-PENDING state." and that "The sending of a DATA chunk fills the
-    /// congestion or receiver window." The latter is one only where a SACK would else be late or
-    /// make the window grow slower: with several packets in flight every second one gets a SACK.
+    /// "The sender is in the SHUTDOWN-PENDING state." and that "The sending of a DATA chunk fills
+    /// the congestion or receiver window." The latter is one only where a SACK would else be late
+    /// or make the window grow slower: with several packets in flight every second one gets a SACK.
     fn wants_sack_at_once(&self, path: PathId) -> bool {
         if matches!(self.state, State::ShutdownPending) && self.queue.is_empty() {
             return true;

@@ -87,8 +87,9 @@ impl Rfc9260 {
 }
 
 impl CongestionController for Rfc9260 {
-    /// RFC 9260 section 7.2.1: "The initial cwnd after a retransmission timeout MUST be no more than
-    /// PMDCS, and only one packet is allowed to be in flight until successful acknowledgement."
+    /// RFC 9260 section 7.2.1: "The initial cwnd after a retransmission timeout MUST be no more
+    /// than PMDCS, and only one packet is allowed to be in flight until successful
+    /// acknowledgement."
     fn window(&self) -> usize {
         if self.timed_out { 1 } else { self.cwnd }
     }

@@ -22,9 +22,9 @@ pub(super) const COOKIE_PRESERVATIVE_MAX: Duration = Duration::from_secs(5);
 impl Endpoint {
     /// RFC 9260 section 5.1: answers with INIT ACK and a signed cookie, and keeps no state.
     pub(super) fn on_init(&mut self, tuple: FourTuple, packet: &Packet<'_>, init: &Init<'_>) {
-        // RFC 9260 section 8.5.1, A: "When an endpoint receives an SCTP packet with the Verification
-        // Tag set to 0, it SHOULD verify that the packet contains only an INIT chunk. Otherwise, the
-        // receiver MUST silently discard the packet."
+        // RFC 9260 section 8.5.1, A: "When an endpoint receives an SCTP packet with the
+        // Verification Tag set to 0, it SHOULD verify that the packet contains only an INIT chunk.
+        // Otherwise, the receiver MUST silently discard the packet."
         if packet.header.verification_tag.0 != 0 || packet.chunks().count() != 1 {
             self.stats.malformed += 1;
             return;
@@ -161,8 +161,9 @@ impl Endpoint {
         }
     }
 
-    /// How long a cookie may be used. RFC 9260 section 3.3.2.1.3, Cookie Preservative: "The receiver
-    /// MAY choose to ignore the suggested cookie life span increase for its own security reasons."
+    /// How long a cookie may be used. RFC 9260 section 3.3.2.1.3, Cookie Preservative: "The
+    /// receiver MAY choose to ignore the suggested cookie life span increase for its own security
+    /// reasons."
     fn cookie_life(&self, announcement: &Announcement) -> Duration {
         let asked = announcement.cookie_preservative_ms.unwrap_or(0);
         self.config.cookie_life + Duration::from_millis(asked.into()).min(COOKIE_PRESERVATIVE_MAX)
@@ -194,10 +195,10 @@ impl Endpoint {
             self.stats.cookies_forged += 1;
             return;
         };
-        // RFC 9260 section 5.1.5, step 3: "Compare the port numbers and the Verification Tag contained
-        // within the COOKIE ECHO chunk to the actual port numbers and the Verification Tag within the SCTP
-        // common header of the received packet. If these values do not match, the packet MUST be
-        // silently discarded."
+        // RFC 9260 section 5.1.5, step 3: "Compare the port numbers and the Verification Tag
+        // contained within the COOKIE ECHO chunk to the actual port numbers and the Verification
+        // Tag within the SCTP common header of the received packet. If these values do not match,
+        // the packet MUST be silently discarded."
         let ports = ports_of(packet);
         if ports != (cookie.local_port, cookie.peer_port)
             || packet.header.verification_tag != cookie.local_tag
@@ -285,8 +286,8 @@ impl Endpoint {
     ) -> Option<()> {
         match self.cookies.check_age(self.now, cookie) {
             Ok(()) => Some(()),
-            // RFC 9260 section 5.1.5, step 4: "the endpoint MUST transmit an ERROR chunk with a "Stale
-            // Cookie" error cause to the peer endpoint."
+            // RFC 9260 section 5.1.5, step 4: "the endpoint MUST transmit an ERROR chunk with a
+            // "Stale Cookie" error cause to the peer endpoint."
             Err(CookieError::Stale { staleness }) => {
                 self.stats.cookies_stale += 1;
                 let measure_us = u32::try_from(staleness.as_micros()).unwrap_or(u32::MAX);
@@ -340,7 +341,8 @@ impl Endpoint {
             Answer::ShutdownComplete => {
                 self.reply(tuple, packet, tag, &ShutdownComplete { tag_reflected: true });
             }
-            // 8) "The receiver SHOULD respond to the sender of the OOTB packet with an ABORT chunk."
+            // 8) "The receiver SHOULD respond to the sender of the OOTB packet with an ABORT
+            // chunk."
             Answer::Abort => {
                 let abort = Abort { tag_reflected: true, causes: ErrorCauses::from_bytes(&[]) };
                 self.reply(tuple, packet, tag, &abort);
@@ -348,9 +350,9 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9260 section 8.4, 3): "the Verification Tag of the packet containing the ABORT chunk MUST
-    /// be the Initiate Tag of the received INIT chunk, and the T bit of the ABORT chunk has to be set
-    /// to 0".
+    /// RFC 9260 section 8.4, 3): "the Verification Tag of the packet containing the ABORT chunk
+    /// MUST be the Initiate Tag of the received INIT chunk, and the T bit of the ABORT chunk has to
+    /// be set to 0".
     fn refuse_init(
         &mut self,
         tuple: FourTuple,

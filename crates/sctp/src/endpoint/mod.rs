@@ -187,7 +187,8 @@ impl Endpoint {
         self.stats
     }
 
-    /// RFC 9260 section 5.3.1: "Initiate Tag values SHOULD be selected from the range of 1 to 2^32 -
+    /// RFC 9260 section 5.3.1: "Initiate Tag values SHOULD be selected from the range of 1 to 2^32
+    /// -
     /// 1."
     fn fresh_tag(&mut self) -> VerificationTag {
         loop {
@@ -363,8 +364,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9260 section 8.5: "If the received Verification Tag value does not match the receiver's own
-    /// tag value, the receiver MUST silently discard the packet and MUST NOT process it any
+    /// RFC 9260 section 8.5: "If the received Verification Tag value does not match the receiver's
+    /// own tag value, the receiver MUST silently discard the packet and MUST NOT process it any
     /// further".
     fn on_tagged(&mut self, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
         if let Some(id) = self.by_tag(packet) {
@@ -389,8 +390,8 @@ impl Endpoint {
         }
     }
 
-    /// An ABORT or SHUTDOWN COMPLETE with the T bit: RFC 9260 section 8.5.1, B and C, accept it if the
-    /// Verification Tag "is set to its Peer's Tag and the T bit is set in the Chunk Flags".
+    /// An ABORT or SHUTDOWN COMPLETE with the T bit: RFC 9260 section 8.5.1, B and C, accept it if
+    /// the Verification Tag "is set to its Peer's Tag and the T bit is set in the Chunk Flags".
     fn on_reflected(&mut self, tuple: FourTuple, packet: &Packet<'_>, chunk: &Chunk<'_>) {
         let tag = packet.header.verification_tag;
         let known = self.by_path(tuple, ports_of(packet));

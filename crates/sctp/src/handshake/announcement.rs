@@ -152,8 +152,8 @@ impl Announcement {
 
 /// The parameters that we put into INIT and INIT ACK alike.
 ///
-/// A single address is not listed: without any, RFC 9260 section 5.1.2 has the peer take "the source
-/// IP address from which the chunk arrives", and then a NAT in between does no harm.
+/// A single address is not listed: without any, RFC 9260 section 5.1.2 has the peer take "the
+/// source IP address from which the chunk arrives", and then a NAT in between does no harm.
 pub(crate) fn encode_parameters(addresses: &[IpAddr], extensions: SupportedExtensions) -> Vec<u8> {
     let mut bytes = Vec::new();
     if addresses.len() > 1 {

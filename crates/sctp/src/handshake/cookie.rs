@@ -18,8 +18,8 @@ type HmacSha256 = Hmac<Sha256>;
 /// Bytes of the signature in front of a cookie.
 const SIGNATURE_LEN: usize = 32;
 
-/// How long a signing key is used. RFC 9260 section 5.1.3: "The secret key SHOULD be changed reasonably
-/// frequently (e.g., hourly)".
+/// How long a signing key is used. RFC 9260 section 5.1.3: "The secret key SHOULD be changed
+/// reasonably frequently (e.g., hourly)".
 const KEY_LIFE: Duration = Duration::from_secs(3_600);
 
 /// Cookies of ended associations that are remembered until they expire.
@@ -38,8 +38,8 @@ impl TieTags {
     /// There is no association.
     pub(crate) const NONE: Self = Self { local: 0, peer: 0 };
 
-    /// RFC 9260 section 5.2.2: "Only when a TCB exists and the association is not in a COOKIE-WAIT or
-    /// SHUTDOWN-ACK-SENT state are the Tie-Tags populated with a random value other than 0."
+    /// RFC 9260 section 5.2.2: "Only when a TCB exists and the association is not in a COOKIE-WAIT
+    /// or SHUTDOWN-ACK-SENT state are the Tie-Tags populated with a random value other than 0."
     pub(crate) fn random(rng: &mut Rng) -> Self {
         Self { local: rng.next_u32().max(1), peer: rng.next_u32().max(1) }
     }

@@ -171,9 +171,9 @@ impl Receiver {
 
     /// Whether the user read so much since the last SACK that the peer should know.
     ///
-    /// RFC 9260 section 6.2: "The receiver MUST avoid sending a large number of window updates -- in
-    /// particular, large bursts of them.  One way to achieve this is to send a window update only if
-    /// the window can be increased by at least a quarter of the receive buffer size of the
+    /// RFC 9260 section 6.2: "The receiver MUST avoid sending a large number of window updates --
+    /// in particular, large bursts of them.  One way to achieve this is to send a window update
+    /// only if the window can be increased by at least a quarter of the receive buffer size of the
     /// association."
     pub(crate) fn window_update_is_due(&self) -> bool {
         self.window() >= self.advertised + self.capacity / 4

@@ -53,7 +53,8 @@ impl TsnTracker {
             timing: SackTiming::None,
             packets: 0,
             // RFC 9260 section 5.1: "After the reception of the first DATA chunk in an association,
-            // the endpoint MUST immediately respond with a SACK chunk to acknowledge the DATA chunk."
+            // the endpoint MUST immediately respond with a SACK chunk to acknowledge the DATA
+            // chunk."
             urgent: true,
         }
     }
@@ -76,8 +77,8 @@ impl TsnTracker {
 
     /// Notes a TSN that was kept.
     pub(crate) fn record(&mut self, sequence: u64, immediate: bool) {
-        // RFC 9260 section 6.7: "If the endpoint detects a gap in the received DATA chunk sequence, it
-        // SHOULD send a SACK chunk with Gap Ack Blocks immediately. The data receiver continues
+        // RFC 9260 section 6.7: "If the endpoint detects a gap in the received DATA chunk sequence,
+        // it SHOULD send a SACK chunk with Gap Ack Blocks immediately. The data receiver continues
         // sending a SACK chunk after receipt of each SCTP packet that does not fill the gap."
         let had_gap = !self.beyond.is_empty();
         if sequence == self.cumulative + 1 {

@@ -362,8 +362,8 @@ impl Outstanding {
         self.retransmit.remove(&sequence);
     }
 
-    /// RFC 9260 section 6.3.1, C5: "RTT measurements SHOULD only be made using a DATA chunk with TSN
-    /// r if no DATA chunk with TSN less than or equal to r was retransmitted since".
+    /// RFC 9260 section 6.3.1, C5: "RTT measurements SHOULD only be made using a DATA chunk with
+    /// TSN r if no DATA chunk with TSN less than or equal to r was retransmitted since".
     fn cancel_rtt_probes(&mut self, lost: u64) {
         for flight in &mut self.flights {
             flight.rtt_probe = flight.rtt_probe.filter(|probe| probe.sequence < lost);
@@ -385,9 +385,9 @@ impl Outstanding {
     /// Abandons every message whose lifetime ended. Returns the paths on which one of them had
     /// been reported missing.
     ///
-    /// RFC 3758 section 3.5, F5: "If the decision to "abandon" a chunk is made, no matter how such a
-    /// decision is made, the appropriate congestion adjustment MUST be made ... if the chunk would
-    /// have been marked for retransmission later". What was reported missing counts as such.
+    /// RFC 3758 section 3.5, F5: "If the decision to "abandon" a chunk is made, no matter how such
+    /// a decision is made, the appropriate congestion adjustment MUST be made ... if the chunk
+    /// would have been marked for retransmission later". What was reported missing counts as such.
     pub(crate) fn expire(&mut self, now: Time) -> Vec<PathId> {
         let mut lossy = Vec::new();
         while let Some(&Reverse((expires, sequence))) = self.expirations.peek() {

@@ -167,12 +167,12 @@ impl Outstanding {
     }
 
     /// RFC 9260 section 6.2.1, D iii: "If the SACK chunk is missing a TSN that was previously
-    /// acknowledged via a Gap Ack Block (e.g., the data receiver reneged on the data), then consider
-    /// the corresponding DATA that might be possibly missing".
+    /// acknowledged via a Gap Ack Block (e.g., the data receiver reneged on the data), then
+    /// consider the corresponding DATA that might be possibly missing".
     ///
-    /// The peer reneged for certain when the first TSN that it says it lacks is one it had reported.
-    /// A block that is absent further up proves nothing: a peer may report fewer blocks than it has
-    /// (dcSCTP stops at 20).
+    /// The peer reneged for certain when the first TSN that it says it lacks is one it had
+    /// reported. A block that is absent further up proves nothing: a peer may report fewer blocks
+    /// than it has (dcSCTP stops at 20).
     fn take_back_reneged(&mut self) {
         let Some(last) = self.acked.take_first_if_at(self.first) else { return };
         for sequence in self.first..=last {

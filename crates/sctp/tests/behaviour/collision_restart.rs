@@ -1,4 +1,5 @@
-//! Both sides call each other, chunks of the handshake come again, or a peer restarts: the tables of
+//! Both sides call each other, chunks of the handshake come again, or a peer restarts: the tables
+//! of
 //! RFC 9260 section 5.2.
 
 use std::time::Duration;
@@ -316,8 +317,8 @@ fn an_init_that_adds_an_address_is_refused_and_names_it() {
     assert!(peer.is_established());
 }
 
-/// Whoever knew an address of the peer could send INIT from an address of its own, got a cookie that
-/// restarts the association, and took the peer's place.
+/// Whoever knew an address of the peer could send INIT from an address of its own, got a cookie
+/// that restarts the association, and took the peer's place.
 #[test]
 fn regression_an_association_was_handed_to_a_stranger_that_names_the_peers_address() {
     let mut peer = RawPeer::connected(default());

@@ -1,4 +1,5 @@
-//! Timeouts, back-off, fast retransmit, and which path a retransmission takes (RFC 9260 sections 6.3,
+//! Timeouts, back-off, fast retransmit, and which path a retransmission takes (RFC 9260 sections
+//! 6.3,
 //! 6.4 and 7.2).
 
 use std::time::Duration;
@@ -24,8 +25,8 @@ fn default() -> AssociationConfig {
     AssociationConfig::default()
 }
 
-/// A sender with `count` messages of a packet each, all of them sent. The first one was acknowledged
-/// after 100 ms, so that the RTO is known: one second, the minimum.
+/// A sender with `count` messages of a packet each, all of them sent. The first one was
+/// acknowledged after 100 ms, so that the RTO is known: one second, the minimum.
 fn sending(count: u32) -> RawPeer {
     sending_with(AssociationConfig { max_burst: None, ..default() }, count)
 }

@@ -265,8 +265,8 @@ impl Link {
         self.events.pop_front()
     }
 
-    /// Keeps an event for the user. Ends are rare, and that something can be done is said once until
-    /// it was done: these are kept however many wait.
+    /// Keeps an event for the user. Ends are rare, and that something can be done is said once
+    /// until it was done: these are kept however many wait.
     pub(super) fn tell(&mut self, event: Event) {
         let is_rare = matches!(event, Event::Disconnected(_) | Event::MediaDue | Event::Writable);
         if self.events.len() < EVENTS_MAX || is_rare {
