@@ -27,6 +27,8 @@ export interface ChartProps {
   readonly label: string;
   /** The top of the scale is at least this, so that a flat line near 0 does not fill the graph. */
   readonly topAtLeast: number;
+  /** And at most this: there is no more than 100 %. */
+  readonly topAtMost?: number;
   readonly format: (value: number) => string;
   /** Events of this path are marked; null: of all. */
   readonly path: number | null;
@@ -73,7 +75,7 @@ function sizeOf(box: HTMLElement): { width: number; height: number } {
 }
 
 function options(box: HTMLElement, props: ChartProps): uPlot.Options {
-  const { store, lines, topAtLeast, format } = props;
+  const { store, lines, topAtLeast, topAtMost, format } = props;
   const muted = colour('--muted');
   return {
     ...sizeOf(box),
@@ -82,7 +84,7 @@ function options(box: HTMLElement, props: ChartProps): uPlot.Options {
     padding: [7, 0, 6, 0],
     scales: {
       x: { time: false, range: () => [store.nowS.peek() - SHOWN_S, store.nowS.peek()] },
-      y: { range: (_plot, _low, high) => [0, top(high, topAtLeast)] },
+      y: { range: (_plot, _low, high) => [0, top(high, topAtLeast, topAtMost)] },
     },
     axes: [
       { show: false },
@@ -116,12 +118,12 @@ function series({ colour: property, dash, filled }: Line): uPlot.Series {
   };
 }
 
-/** The next of 1, 2, 5, 10, 20 … that has room above the highest value. */
-function top(high: number | null, atLeast: number): number {
+/** The next of 1, 2, 3, 5, 10, 20 … that has room above the highest value. */
+function top(high: number | null, atLeast: number, atMost = Number.POSITIVE_INFINITY): number {
   const wanted = Math.max(atLeast, (high ?? 0) * 1.05);
   const power = 10 ** Math.floor(Math.log10(wanted));
   const factor = [1, 2, 3, 5, 10].find((step) => step * power >= wanted) ?? 10;
-  return factor * power;
+  return Math.min(atMost, factor * power);
 }
 
 function shadeCuts(plot: uPlot, { timeline, cutColumn }: ChartProps): void {

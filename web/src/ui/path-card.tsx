@@ -71,10 +71,11 @@ interface TileProps {
   }[];
   readonly lines: readonly Line[];
   readonly topAtLeast: number;
+  readonly topAtMost?: number;
   readonly format: (value: number) => string;
 }
 
-function Tile({ path, title, figures, lines, topAtLeast, format }: TileProps) {
+function Tile({ path, title, figures, lines, format, ...scale }: TileProps) {
   const { store } = useSession();
   return (
     <div class="tile">
@@ -92,7 +93,7 @@ function Tile({ path, title, figures, lines, topAtLeast, format }: TileProps) {
         timeline={() => store.pathHistory(path.id).timeline}
         lines={lines}
         label={`${title} of ${pathName(path)}, last 30 seconds`}
-        topAtLeast={topAtLeast}
+        {...scale}
         format={format}
         path={path.id}
         cutColumn={PATH_COLUMN.cut}
@@ -147,6 +148,7 @@ function LossTile({ path }: { readonly path: PathView }) {
       figures={[{ of: percent(path.lossPercent), id: 'loss' }]}
       lines={[{ column: PATH_COLUMN.lossPercent, colour: '--bad', filled: true }]}
       topAtLeast={2}
+      topAtMost={100}
       format={(share) => axisNumber(share, '%')}
     />
   );
