@@ -95,20 +95,9 @@ impl Wiretap {
         self.of(side, ty).iter().map(|sent| sent.at.as_millis()).collect()
     }
 
-    /// All packets of a side.
-    pub(crate) fn all_of(&self, side: Side) -> Vec<Sent> {
-        let seen = self.seen();
-        seen.iter().filter(|(from, _)| *from == side).map(|(_, sent)| sent.clone()).collect()
-    }
-
     /// Who sent which chunks, packet by packet.
     pub(crate) fn exchange(&self) -> Vec<(Side, Vec<ChunkType>)> {
         self.seen().iter().map(|(side, sent)| (*side, sent.types())).collect()
-    }
-
-    /// Forgets what was seen so far.
-    pub(crate) fn clear(&self) {
-        self.0.lock().expect("no other test panicked with it").clear();
     }
 
     fn seen(&self) -> MutexGuard<'_, Vec<(Side, Sent)>> {
