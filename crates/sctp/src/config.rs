@@ -51,8 +51,8 @@ impl Default for EndpointConfig {
 pub struct AssociationConfig {
     /// 'RTO.Initial'. Default: 1 s.
     pub rto_initial: Duration,
-    /// 'RTO.Min'. Default: 1 s. Must be above the peer's [`sack_delay`](Self::sack_delay), or a
-    /// delayed SACK looks like a loss.
+    /// 'RTO.Min'. Default: 1 s. Must be above the peer's
+    /// [`sack_delay`](field@Self::sack_delay), or a delayed SACK looks like a loss.
     pub rto_min: Duration,
     /// 'RTO.Max'. Default: 60 s.
     pub rto_max: Duration,

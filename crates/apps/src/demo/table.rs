@@ -56,8 +56,8 @@ impl Report {
     fn write_layers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "\nlayer        messages sent   in time      late   repeated   given up: expired, unsent, \
-             repeated"
+            "\nlayer        messages sent   in time      late   repeated   \
+             given up: expired, unsent, repeated"
         )?;
         for layer in &self.layers {
             write_layer(layer, f)?;

@@ -162,8 +162,8 @@ mod tests {
         );
         assert_eq!(
             at(1, &first),
-            "    1.0 s  50 shown, 0 late, 1 lost  31 ms (p95 61)  38.91 dB  wifi* 6.4 Mbit/s 21 ms  \
-             mobile is being tried"
+            "    1.0 s  50 shown, 0 late, 1 lost  31 ms (p95 61)  38.91 dB  \
+             wifi* 6.4 Mbit/s 21 ms  mobile is being tried"
         );
         let second = stats(
             path("wifi", 800_000, PathState::Inactive, false),

@@ -84,7 +84,10 @@ fn cutting_the_primary_path_moves_data_to_the_other_one() {
             if path.0 == 0)
     };
     assert!(events.iter().any(failed), "{events:?}");
-    let moved = |event: &Event| matches!(event, Event::DataPathChanged { from, to } if (from.0, to.0) == (0, 1));
+    let moved = |event: &Event| {
+        let Event::DataPathChanged { from, to } = event else { return false };
+        (from.0, to.0) == (0, 1)
+    };
     assert!(events.iter().any(moved), "{events:?}");
 }
 
