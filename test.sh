@@ -64,7 +64,8 @@ kernel() {
   cargo test --locked --package anabranch-interop --test kernel
 }
 
-# The page: types, lints and unit tests; then built anew, to equal what is committed.
+# The page: types, lints and unit tests; then built anew, to equal what is committed; then in a browser,
+# served by a mock and by the program.
 web() {
   install
   npm --prefix web ci --no-fund --no-audit
@@ -72,6 +73,8 @@ web() {
   npm --prefix web run build
   git diff --exit-code --stat -- web/dist || die "web/dist is not what its sources build: commit it"
   npm --prefix web run e2e
+  cargo build --locked --package anabranch
+  npm --prefix web run e2e:program
 }
 
 # Each fuzz target for a few seconds, starting from its committed corpus. The flags are those of
