@@ -184,6 +184,13 @@ impl Sink {
         flushed.map_err(|error| failed(&self.name, &error))
     }
 
+    /// A second has passed: what was gathered is written, for those who read along, and so that a
+    /// crash costs no more.
+    pub(super) async fn write_gathered(&mut self) -> Result<(), OutputError> {
+        let Kind::File(file) = &mut self.kind else { return Ok(()) };
+        file.flush().await.map_err(|error| failed(&self.name, &error))
+    }
+
     /// Writes what was gathered. Returns what people should know about it.
     pub(super) async fn finish(&mut self) -> Result<Option<String>, OutputError> {
         match &mut self.kind {

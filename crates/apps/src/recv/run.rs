@@ -155,7 +155,7 @@ impl Run<'_, '_> {
                     None => return self.closed_early().await,
                 },
                 wait = self.retry.wait() => self.on_wait(wait)?,
-                _ = ticks.tick() => self.on_tick(),
+                _ = ticks.tick() => self.on_tick().await?,
                 () = sleep_until(handle.clock().instant(deadline).into()),
                     if self.ending.is_some() => {}
                 () = stop.asked(), if self.ending.is_none() => self.on_stop(),
@@ -322,9 +322,13 @@ impl Run<'_, '_> {
         }
     }
 
-    fn on_tick(&mut self) {
+    async fn on_tick(&mut self) -> Result<(), ServiceError> {
         let snapshot = self.snapshot();
         (self.observer)(Update::Stats { snapshot: &snapshot, last: false });
+        if let Some(sink) = &mut self.sink {
+            sink.write_gathered().await?;
+        }
+        Ok(())
     }
 
     /// The user wants the end: the sender is told, what came is kept.

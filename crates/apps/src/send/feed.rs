@@ -160,15 +160,15 @@ impl Feed {
         if options.program.is_some() {
             return refused("program= is for transport streams, and this is a clip: leave it out");
         }
-        if matches!(options.pace, Pace::Bitrate(_)) {
-            return refused("a clip has times of its own: leave the bit rate out");
+        if matches!(options.pace, Pace::Bitrate(_) | Pace::Fast) {
+            return refused("a clip is sent in its own time: leave --fast and --bitrate out");
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| InputError::open(&name, &error))?;
         let clip = Clip::decode(&Bytes::from(bytes))
             .map_err(|source| InputError::Clip { name: name.clone(), source })?;
         let format = SourceFormat::Clip(clip.header().clone());
-        let timing = timing(options.pace, false);
+        let timing = Timing::Media;
         let batches = spawn_clip(clip, options.looped);
         Ok(Self { format, timing, can_wait: true, batches, first: None })
     }

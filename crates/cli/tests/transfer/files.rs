@@ -1,0 +1,192 @@
+//! Files arrive as they are.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use anabranch_media::clip::{Clip, ClipUnit};
+use anabranch_media::ts::Reader;
+
+use crate::harness::{
+    CLIP, Place, Running, STREAM, TWO_PROGRAMS, assert_same, free_port, program, run, urls,
+};
+
+#[test]
+fn a_file_over_two_paths_in_real_time_is_bit_identical() {
+    let place = Place::new("two-paths");
+    let (out, stats) = (place.file("out.ts"), place.file("stats.json"));
+    let (listener, caller) = urls("&latency=300", "&latency=200&path=127.0.0.1,127.0.0.2");
+    let receiver = Running::start(&["recv", &listener, &out]);
+    let sender = Running::start(&["send", STREAM, &caller, "--stats", &stats]);
+    let said = sender.assert_success();
+    assert!(said.contains("latency 300 ms"), "the larger one of both: {said}");
+    assert!(said.contains("advised latency: "), "{said}");
+    let said = receiver.assert_success();
+    assert!(said.contains("handed on: 543 packets, 0 missing: nothing is missing"), "{said}");
+    assert!(said.contains("PCR jitter: "), "{said}");
+    assert_same(&out, STREAM);
+    let paths = last_paths(&stats);
+    let locals: Vec<_> = paths.iter().map(|path| path["local"].as_str().unwrap()).collect();
+    assert!(locals[0].starts_with("127.0.0.1:") && locals[1].starts_with("127.0.0.2:"));
+    assert!(paths.iter().all(|path| path["state"] == "active"), "{paths:?}");
+}
+
+#[test]
+fn one_association_has_paths_of_both_families() {
+    let place = Place::new("families");
+    let (out, stats) = (place.file("out.ts"), place.file("stats.json"));
+    let port = free_port();
+    let listener = format!("anabranch://:{port}");
+    let caller = format!("anabranch://127.0.0.1:{port}?path=127.0.0.1,::1&peer=[::1]:{port}");
+    let receiver = Running::start(&["recv", &listener, &out]);
+    let sender = Running::start(&["send", STREAM, &caller, "--stats", &stats]);
+    sender.assert_success();
+    receiver.assert_success();
+    assert_same(&out, STREAM);
+    let paths = last_paths(&stats);
+    assert!(paths[0]["remote"].as_str().unwrap().starts_with("127.0.0.1:"), "{paths:?}");
+    assert!(paths[1]["remote"].as_str().unwrap().starts_with("[::1]:"), "{paths:?}");
+    assert!(paths.iter().all(|path| path["state"] == "active"), "{paths:?}");
+}
+
+fn last_paths(stats: &str) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(stats).unwrap();
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(last["last"], true);
+    last["association"]["paths"].as_array().unwrap().clone()
+}
+
+#[test]
+fn the_receiver_may_call_and_the_sender_listen() {
+    let place = Place::new("roles");
+    let out = place.file("out.ts");
+    let (listener, caller) = urls("", "");
+    let sender = Running::start(&["send", "--fast", STREAM, &listener]);
+    let receiver = Running::start(&["recv", &caller, &out]);
+    receiver.assert_success();
+    sender.assert_success();
+    assert_same(&out, STREAM);
+}
+
+#[test]
+fn a_clip_arrives_as_a_clip() {
+    let place = Place::new("clip");
+    let (short, out) = (place.file("in.anaclip"), place.file("out.anaclip"));
+    std::fs::write(&short, one_second_of(CLIP)).unwrap();
+    let (listener, caller) = urls("", "");
+    let receiver = Running::start(&["recv", &listener, &out]);
+    let sender = Running::start(&["send", "--treatment", "reliable", &short, &caller]);
+    sender.assert_success();
+    let said = receiver.assert_success();
+    assert!(said.contains("out.anaclip has "), "{said}");
+    assert_same(&out, &short);
+}
+
+fn one_second_of(clip: &str) -> Vec<u8> {
+    let clip = Clip::decode(&std::fs::read(clip).unwrap().into()).unwrap();
+    let mut header = clip.header().clone();
+    header.loop_duration_us = 1_000_000;
+    let ends_in_time =
+        |unit: &&ClipUnit| unit.pts_us + u64::from(unit.duration_us) <= header.loop_duration_us;
+    let units = clip.units().iter().filter(ends_in_time).cloned().collect();
+    Clip::new(header, units).unwrap().encode()
+}
+
+#[test]
+fn one_program_of_several_is_sent_alone() {
+    let place = Place::new("program");
+    let out = place.file("out.ts");
+    let (listener, caller) = urls("", "&program=2");
+    let receiver = Running::start(&["recv", &listener, &out]);
+    let sender = Running::start(&["send", "--fast", TWO_PROGRAMS, &caller]);
+    sender.assert_success();
+    receiver.assert_success();
+    let mut reader = Reader::of_program(2);
+    reader.push(&std::fs::read(TWO_PROGRAMS).unwrap()).unwrap();
+    reader.finish().unwrap();
+    let packets = std::iter::from_fn(|| reader.poll_packet());
+    let expected: Vec<u8> = packets.flat_map(|packet| *packet.bytes()).collect();
+    assert!(std::fs::read(&out).unwrap() == expected);
+}
+
+#[test]
+fn a_damaged_file_is_sent_as_far_as_it_goes_and_said_to_be_damaged() {
+    let place = Place::new("damaged");
+    let (damaged, out) = (place.file("in.ts"), place.file("out.ts"));
+    let bytes = std::fs::read(STREAM).unwrap();
+    std::fs::write(&damaged, &bytes[..188 * 200 + 100]).unwrap();
+    let (listener, caller) = urls("", "");
+    let receiver = Running::start(&["recv", &listener, &out]);
+    let sender = Running::start(&["send", "--fast", &damaged, &caller]);
+    let said = sender.assert_success();
+    assert!(said.contains("100 bytes of "), "{said}");
+    receiver.assert_success();
+    assert!(std::fs::read(&out).unwrap() == bytes[..188 * 200]);
+}
+
+#[test]
+fn stdin_goes_to_stdout() {
+    let (listener, caller) = urls("", "");
+    let mut recv = program(&["recv", &listener, "-"]);
+    let mut receiver = Running::spawn(recv.stdout(Stdio::piped()));
+    let mut send = program(&["send", "--treatment", "reliable", "-", &caller]);
+    let mut sender = Running::spawn(send.stdin(Stdio::piped()));
+    let mut stdin = sender.child.stdin.take().unwrap();
+    let feeding = std::thread::spawn(move || {
+        std::io::copy(&mut std::fs::File::open(TWO_PROGRAMS).unwrap(), &mut stdin).unwrap();
+    });
+    let mut arrived = Vec::new();
+    receiver.child.stdout.take().unwrap().read_to_end(&mut arrived).unwrap();
+    feeding.join().unwrap();
+    sender.assert_success();
+    receiver.assert_success();
+    assert!(arrived == std::fs::read(TWO_PROGRAMS).unwrap(), "{} bytes", arrived.len());
+}
+
+#[test]
+fn a_receiver_that_keeps_waiting_appends_the_next_sender() {
+    let place = Place::new("keep");
+    let out = place.file("out.ts");
+    let (listener, caller) = urls("", "");
+    let mut receiver = Running::start(&["recv", "--keep", &listener, &out]);
+    for _ in 0..2 {
+        let (status, said) = run(&["send", "--fast", STREAM, &caller]);
+        assert_eq!(status, Some(0), "{said}");
+        receiver.line_with("waiting for the next one");
+    }
+    receiver.interrupt();
+    receiver.assert_success();
+    let stream = std::fs::read(STREAM).unwrap();
+    assert!(std::fs::read(&out).unwrap() == [&stream[..], &stream[..]].concat());
+}
+
+#[test]
+fn measures_are_lines_of_json_whose_fields_are_described() {
+    let place = Place::new("stats");
+    let (listener, caller) = urls("", "");
+    let (sent, received) = (place.file("sent.json"), place.file("received.json"));
+    let receiver = Running::start(&["recv", "--stats", &received, &listener, &place.file("o.ts")]);
+    let (status, said) = run(&["send", "--fast", "--quiet", "--stats", &sent, STREAM, &caller]);
+    assert_eq!((status, said.as_str()), (Some(0), ""), "quiet");
+    receiver.assert_success();
+    let document = include_str!("../../../../docs/stats.md");
+    for file in [sent, received] {
+        let text = std::fs::read_to_string(file).unwrap();
+        let lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(lines.iter().any(|line| line["type"] == "event"));
+        assert_eq!(lines.last().unwrap()["last"], true);
+        for line in &lines {
+            assert_described(line, document);
+        }
+    }
+}
+
+/// Every key stands in the document, in backquotes.
+fn assert_described(value: &serde_json::Value, document: &str) {
+    let map = value.as_object().into_iter().flatten();
+    for key in map.clone().map(|(key, _)| key) {
+        assert!(document.contains(&format!("`{key}`")), "{key} is not described");
+    }
+    let inner = map.map(|(_, inner)| inner).chain(value.as_array().into_iter().flatten());
+    inner.for_each(|value| assert_described(value, document));
+}

@@ -1,0 +1,143 @@
+//! Running programs, files of their own, ports that are free.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+
+/// Two seconds of H.264 and AAC.
+pub(crate) const STREAM: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../media/tests/fixtures/h264_aac.ts");
+
+/// Two programs at a constant bit rate, null packets included.
+pub(crate) const TWO_PROGRAMS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../media/tests/fixtures/two_programs_cbr.ts");
+
+/// The demo's clip.
+pub(crate) const CLIP: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/clip/big-buck-bunny.anaclip");
+
+/// A directory that goes with its test.
+pub(crate) struct Place(PathBuf);
+
+impl Place {
+    pub(crate) fn new(test: &str) -> Self {
+        let place = std::env::temp_dir().join(format!("anabranch-{}-{test}", std::process::id()));
+        std::fs::create_dir_all(&place).unwrap();
+        Self(place)
+    }
+
+    pub(crate) fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // What cannot be removed is the system's to clean.
+        let _left = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A UDP port that is free at all addresses of this machine.
+pub(crate) fn free_port() -> u16 {
+    loop {
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        let port = socket.local_addr().unwrap().port();
+        let v6 = UdpSocket::bind(("::", port));
+        // A machine without IPv6 has it free there, too.
+        if v6.is_ok() || UdpSocket::bind("[::]:0").is_err() || port_is_shared(&socket) {
+            return port;
+        }
+    }
+}
+
+/// Whether the wildcard of IPv6 covers that of IPv4, as Linux has it unless told otherwise.
+fn port_is_shared(v4: &UdpSocket) -> bool {
+    UdpSocket::bind(("::1", v4.local_addr().unwrap().port())).is_ok()
+}
+
+pub(crate) fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+    command.args(arguments).env_remove("RUST_LOG").stdin(Stdio::null());
+    command
+}
+
+/// Runs to the end: status and stderr.
+pub(crate) fn run(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = program(arguments).output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// A running `anabranch`.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    stderr: BufReader<ChildStderr>,
+}
+
+impl Running {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::spawn(&mut program(arguments))
+    }
+
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Self { child, stderr }
+    }
+
+    /// Waits for a line on stderr.
+    pub(crate) fn line_with(&mut self, expected: &str) -> String {
+        let mut said = String::new();
+        loop {
+            let mut line = String::new();
+            let len = self.stderr.read_line(&mut line).unwrap();
+            assert!(len > 0, "ended without \"{expected}\": {said}");
+            if line.contains(expected) {
+                return line;
+            }
+            said += &line;
+        }
+    }
+
+    /// Asks it to end as Ctrl-C does.
+    pub(crate) fn interrupt(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    }
+
+    /// Waits for its end: status and what else it said.
+    pub(crate) fn end(mut self) -> (ExitStatus, String) {
+        let mut rest = String::new();
+        self.stderr.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap(), rest)
+    }
+
+    pub(crate) fn assert_success(self) -> String {
+        let (status, rest) = self.end();
+        assert!(status.success(), "{status}: {rest}");
+        rest
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Fails if it has ended, which is what is wanted.
+        let _ended = self.child.kill();
+        let _ended = self.child.wait();
+    }
+}
+
+pub(crate) fn assert_same(a: impl AsRef<Path>, b: impl AsRef<Path>) {
+    let (a, b) = (std::fs::read(a).unwrap(), std::fs::read(b).unwrap());
+    assert!(a == b, "{} bytes are not the same as {}", a.len(), b.len());
+}
+
+/// A listener's URL and a caller's, with these options.
+pub(crate) fn urls(listener: &str, caller: &str) -> (String, String) {
+    let port = free_port();
+    (
+        format!("anabranch://:{port}?mode=listener{listener}"),
+        format!("anabranch://127.0.0.1:{port}?mode=caller{caller}"),
+    )
+}

@@ -1,0 +1,8 @@
+//! `anabranch send` and `recv` as their users meet them: two programs, real sockets.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod arguments;
+mod files;
+mod harness;
+mod live;
+mod peers;
