@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-readonly STEPS=(install format lints docs tests kernel web fuzz)
+readonly STEPS=(install format lints docs tests web fuzz)
 readonly FUZZ_SECONDS=10
 # Where Debian keeps what administrators run, not on everyone's path.
 export PATH=$PATH:/usr/sbin:/sbin
@@ -18,8 +18,6 @@ export PATH=$PATH:/usr/sbin:/sbin
 readonly PROGRAMS=(
   # Other opinions on packets and streams.
   tshark:tshark ffmpeg:ffmpeg
-  # A second kernel and networks towards it.
-  linux.uml:user-mode-linux ip:iproute2 python3:python3 ethtool:ethtool modprobe:kmod
   # The page: built, and shown.
   node:nodejs npm:npm chromium:chromium
 )
@@ -44,8 +42,6 @@ format() {
 
 lints() {
   cargo clippy --locked --workspace --all-targets -- -D warnings
-  # Not among "all": it is a test only when asked for by name.
-  cargo clippy --locked --package anabranch-interop --test kernel -- -D warnings
 }
 
 docs() {
@@ -56,12 +52,6 @@ docs() {
 tests() {
   install
   cargo test --locked --workspace --no-fail-fast 2>&1 | tee target/test.log
-}
-
-# The Linux kernel's SCTP as our peer, in a virtual machine (crates/interop).
-kernel() {
-  install
-  cargo test --locked --package anabranch-interop --test kernel
 }
 
 # The page: types, lints and unit tests; then built anew, to equal what is committed; then in a browser,
