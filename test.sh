@@ -54,8 +54,8 @@ tests() {
   cargo test --locked --workspace --no-fail-fast 2>&1 | tee target/test.log
 }
 
-# The page: types, lints and unit tests; then built anew, to equal what is committed; then in a browser,
-# served by a mock and by the program.
+# The page: types, lints and unit tests; then built anew, to equal what is committed; then in a
+# browser, served by a mock and by the program.
 web() {
   install
   npm --prefix web ci --no-fund --no-audit
