@@ -1,5 +1,6 @@
 //! What two endpoints do together, by theme, on virtual time.
 
+mod capture;
 mod collision_restart;
 mod cookies;
 mod handshake;

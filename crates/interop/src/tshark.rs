@@ -1,0 +1,170 @@
+//! [`examine`]: what tshark says about a capture of SCTP over UDP.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+/// What is asked of each packet.
+const FIELDS: [&str; 6] = [
+    "frame.number",
+    "sctp.checksum.status",
+    "sctp.chunk_type",
+    "_ws.malformed",
+    "_ws.expert.severity",
+    "_ws.expert.message",
+];
+
+/// `sctp.checksum.status` of a right checksum.
+const GOOD: &str = "1";
+
+/// Wireshark's PI_WARN: from here on a remark is a fault. Below are retransmissions and the like.
+const WARNING: u32 = 0x0060_0000;
+
+/// The one warning that is no fault: Wireshark counts no further in one SACK.
+const LONG_SACK: &str = "More than 100 TSNs were gap-acknowledged in this SACK.";
+
+/// What tshark found in a capture.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Examination {
+    /// Packets in the capture.
+    pub packets: usize,
+    /// How often each chunk type occurs.
+    pub chunks: BTreeMap<u8, usize>,
+    /// What is wrong, packet by packet.
+    pub faults: Vec<Fault>,
+}
+
+/// What is wrong with a packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The packet's number in the capture, from 1 on.
+    pub packet: usize,
+    /// What tshark says about it.
+    pub what: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "packet {}: {}", self.packet, self.what)
+    }
+}
+
+/// Why tshark did not examine a capture.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TsharkError {
+    /// It cannot be started.
+    #[error("tshark cannot be started ({0}): ./test.sh installs it")]
+    Missing(io::Error),
+    /// It cannot read the file.
+    #[error("tshark cannot read the capture: {0}")]
+    Unreadable(String),
+    /// It prints something else than it was asked for.
+    #[error("tshark prints a line that was not asked for: {0:?}")]
+    Output(String),
+}
+
+/// Reads a capture in which every packet is to be SCTP over UDP (RFC 6951), whole and with a right
+/// checksum.
+///
+/// # Errors
+///
+/// tshark is missing, or does not read the file.
+pub fn examine(capture: &Path) -> Result<Examination, TsharkError> {
+    let mut command = Command::new("tshark");
+    command.args([OsStr::new("-r"), capture.as_os_str()]);
+    command.args(["-o", "sctp.checksum:CRC 32c", "-T", "fields", "-E", "separator=|"]);
+    for field in FIELDS {
+        command.args(["-e", field]);
+    }
+    let output = command.output().map_err(TsharkError::Missing)?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(TsharkError::Unreadable(said));
+    }
+    let mut examination = Examination::default();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let read = examination.read(line);
+        read.ok_or_else(|| TsharkError::Output(line.to_owned()))?;
+    }
+    Ok(examination)
+}
+
+impl Examination {
+    /// Takes in what tshark prints about one packet; `None` if that cannot be understood.
+    fn read(&mut self, line: &str) -> Option<()> {
+        let fields: Vec<&str> = line.splitn(FIELDS.len(), '|').collect();
+        let [number, checksum, chunks, malformed, severities, remarks] = fields[..] else {
+            return None;
+        };
+        let packet = number.parse().ok()?;
+        self.packets += 1;
+        for chunk in list(chunks) {
+            *self.chunks.entry(chunk.parse().ok()?).or_default() += 1;
+        }
+        let severities: Option<Vec<u32>> = list(severities).map(|text| text.parse().ok()).collect();
+        let mut fault = |what: &str| self.faults.push(Fault { packet, what: what.to_owned() });
+        match checksum {
+            "" => fault("it is not SCTP"),
+            GOOD => {}
+            _ => fault("its checksum is wrong"),
+        }
+        if !malformed.is_empty() {
+            fault("it is malformed");
+        }
+        if severities?.iter().any(|severity| *severity >= WARNING) && remarks != LONG_SACK {
+            fault(remarks);
+        }
+        Some(())
+    }
+}
+
+/// The values of a field that may occur several times in a packet.
+fn list(field: &str) -> impl Iterator<Item = &str> {
+    field.split(',').filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(line: &str) -> Vec<String> {
+        let mut examination = Examination::default();
+        examination.read(line).unwrap();
+        examination.faults.iter().map(Fault::to_string).collect()
+    }
+
+    #[test]
+    fn a_good_packet_is_counted_with_its_chunks() {
+        let mut examination = Examination::default();
+        examination.read("1|1|3,0,0|||").unwrap();
+        examination.read("2|1|0||4194304|Retransmitted TSN").unwrap();
+        examination.read(&format!("3|1|3||6291456|{LONG_SACK}")).unwrap();
+        assert_eq!(examination.packets, 3);
+        assert_eq!(examination.chunks, BTreeMap::from([(0, 3), (3, 2)]));
+        assert_eq!(examination.faults, []);
+    }
+
+    #[test]
+    fn every_fault_is_told() {
+        assert_eq!(faults("7|||||"), ["packet 7: it is not SCTP"]);
+        let bad = faults("8|0|0||8388608|Bad SCTP checksum.");
+        assert_eq!(bad, ["packet 8: its checksum is wrong", "packet 8: Bad SCTP checksum."]);
+        let short = faults("9|1|0|SCTP|8388608|Malformed Packet (Exception occurred)");
+        assert_eq!(
+            short,
+            ["packet 9: it is malformed", "packet 9: Malformed Packet (Exception occurred)"]
+        );
+    }
+
+    #[test]
+    fn what_is_no_answer_is_not_taken_for_one() {
+        let mut examination = Examination::default();
+        assert_eq!(examination.read("Running as user \"root\""), None);
+        assert_eq!(examination.read("1|1|x|||"), None);
+        assert_eq!(examination.read("1|1|0||high|"), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! The Linux kernel's SCTP as our peer, over UDP encapsulation on real sockets.
+//!
+//! A [second kernel](vm) runs beside this one; every test makes an association between one of its
+//! sockets and our endpoint, one test at a time. What they sent each other is captured, and in the
+//! end tshark has to find no fault with it.
+//!
+//! `/dev/net/tun`, some Debian packages, and root's rights or a user namespace are needed, so nothing
+//! runs unless asked for, as `./test.sh kernel` does, which brings the packages.
+
+mod capture;
+mod control;
+mod host;
+mod kernel;
+mod lifecycle;
+mod multihoming;
+mod network;
+mod pair;
+mod partial;
+mod transfer;
+mod vm;
+
+use std::any::type_name;
+use std::env;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use libtest_mimic::{Arguments, Trial};
+
+use capture::Capture;
+use vm::{BootError, Vm};
+
+/// Far longer than any test takes: one that waits this long has failed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Has to be in the environment for any test to run.
+const WANTED: &str = "ANABRANCH_KERNEL_TESTS";
+
+fn main() -> ExitCode {
+    if env::var_os(WANTED).is_none() {
+        println!("left out without {WANTED}=1: ./test.sh kernel runs these tests");
+        return ExitCode::SUCCESS;
+    }
+    let mut arguments = Arguments::from_args();
+    // The tests share the networks, which they cut and restore.
+    arguments.test_threads = Some(1);
+    if arguments.list {
+        return libtest_mimic::run(&arguments, trials(None)).exit_code();
+    }
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode, BootError> {
+    let vm = Vm::boot()?;
+    let capture = Capture::begin()?;
+    let conclusion = libtest_mimic::run(arguments, trials(Some(capture)));
+    drop(vm);
+    Ok(conclusion.exit_code())
+}
+
+fn trials(capture: Option<Capture>) -> Vec<Trial> {
+    let mut trials = transfer::trials();
+    trials.extend(partial::trials());
+    trials.extend(multihoming::trials());
+    trials.extend(lifecycle::trials());
+    let capture = Mutex::new(capture);
+    trials.push(Trial::test("tshark_finds_no_fault_with_what_was_sent", move || {
+        let capture = capture.lock().ok().and_then(|mut capture| capture.take());
+        capture.ok_or("there is no capture")?.judge();
+        Ok(())
+    }));
+    trials
+}
+
+/// A test by the name of its function, which runs on a runtime of its own.
+fn trial<F, T>(test: T) -> Trial
+where
+    F: Future<Output = ()>,
+    T: Fn() -> F + Send + 'static,
+{
+    let name = type_name::<T>().split_once("::").map_or("", |(_, path)| path);
+    Trial::test(name, move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let limited = async { tokio::time::timeout(PATIENCE, test()).await };
+        Ok(runtime.block_on(limited).map_err(|_| format!("not done after {PATIENCE:?}"))?)
+    })
+}
