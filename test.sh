@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-readonly STEPS=(install format lints docs tests web fuzz)
+readonly STEPS=(install format lints docs tests kernel web fuzz)
 readonly FUZZ_SECONDS=10
 # Where Debian keeps what administrators run, not on everyone's path.
 export PATH=$PATH:/usr/sbin:/sbin
@@ -22,9 +22,18 @@ readonly PROGRAMS=(
   node:nodejs npm:npm chromium:chromium
 )
 
+# The same for the step `kernel`: a second kernel, and what goes on in it.
+readonly KERNEL_PROGRAMS=(
+  linux.uml:user-mode-linux modprobe:kmod ip:iproute2 ethtool:ethtool /usr/bin/python3:python3
+)
+
 install() {
+  install_missing "${PROGRAMS[@]}"
+}
+
+install_missing() {
   local entry missing=()
-  for entry in "${PROGRAMS[@]}"; do
+  for entry in "$@"; do
     command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
@@ -52,6 +61,30 @@ docs() {
 tests() {
   install
   cargo test --locked --workspace --no-fail-fast 2>&1 | tee target/test.log
+}
+
+# The Linux kernel's SCTP as our peer: a second kernel as a process (crates/interop).
+kernel() {
+  local lacking
+  lacking=$(kernel_lacks)
+  if [ -n "$lacking" ]; then
+    echo "LEFT OUT: the step 'kernel' needs $lacking."
+    return
+  fi
+  install
+  install_missing "${KERNEL_PROGRAMS[@]}"
+  ANABRANCH_KERNEL_TESTS=1 cargo test --locked --package anabranch-interop --test kernel
+}
+
+# What keeps the step `kernel` from running here, if anything.
+kernel_lacks() {
+  if [ "$(uname -m)" != x86_64 ]; then
+    echo 'an x86-64 machine, for which Debian has user-mode Linux'
+  elif [ ! -w /dev/net/tun ]; then
+    echo '/dev/net/tun'
+  elif ! unshare --net true 2>/dev/null && ! unshare --user --net true 2>/dev/null; then
+    echo 'root or user namespaces'
+  fi
 }
 
 # The page: types, lints and unit tests; then built anew, to equal what is committed; then in a
@@ -146,6 +179,10 @@ main() {
   done
   printf '\nAll steps passed in %d s.\n' "$SECONDS"
   [[ " ${steps[*]} " != *' tests '* ]] || summary
+  local lacking
+  lacking=$(kernel_lacks)
+  [[ " ${steps[*]} " != *' kernel '* || -z $lacking ]] ||
+    echo "LEFT OUT: the step 'kernel', for lack of $lacking."
 }
 
 main "$@"

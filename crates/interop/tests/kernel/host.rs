@@ -14,6 +14,8 @@ use anabranch_sctp::{
 
 /// RFC 6951: both ends send from and to this UDP port.
 const ENCAPSULATION_PORT: u16 = 9_899;
+/// Packets of one size leave in one call, as applications have it.
+const SEGMENTS_MAX: usize = 64;
 /// How often a state is looked at that no event tells of.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -21,6 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(crate) struct Host {
     handle: Handle<Endpoint>,
+    config: AssociationConfig,
     association: Option<AssociationId>,
     messages: VecDeque<IncomingMessage>,
     closed: Option<(CloseReason, Box<AssociationStats>)>,
@@ -29,6 +32,15 @@ pub(crate) struct Host {
 impl Host {
     /// Answers calls at these addresses if `accept`.
     pub(crate) fn at(addresses: &[&str], accept: bool) -> Self {
+        Self::configured(addresses, accept, watchful())
+    }
+
+    /// As [`at`](Self::at); all associations get this configuration.
+    pub(crate) fn configured(
+        addresses: &[&str],
+        accept: bool,
+        association: AssociationConfig,
+    ) -> Self {
         // Each host is another one to the kernel, also if it takes the place of one that vanished.
         static SEED: AtomicU64 = AtomicU64::new(1);
         let rng = Rng::from_u64(SEED.fetch_add(1, Ordering::Relaxed));
@@ -37,11 +49,22 @@ impl Host {
         for local in &locals {
             sockets.bind(*local).expect("the networks are up and the port free");
         }
-        let config = EndpointConfig { accept, association: config(), ..EndpointConfig::default() };
+        let config = EndpointConfig {
+            accept,
+            association: association.clone(),
+            segments_max: SEGMENTS_MAX,
+            ..EndpointConfig::default()
+        };
         let mut endpoint = Endpoint::new(config, rng);
         endpoint.set_local_addresses(locals);
         let handle = Driver::spawn(endpoint, sockets).expect("within a runtime");
-        Self { handle, association: None, messages: VecDeque::new(), closed: None }
+        Self {
+            handle,
+            config: association,
+            association: None,
+            messages: VecDeque::new(),
+            closed: None,
+        }
     }
 
     /// Calls the kernel; each of our addresses makes a path with the one of the kernel's that is at
@@ -52,7 +75,8 @@ impl Host {
             .zip(kernels)
             .map(|(local, remote)| FourTuple::new(encapsulated(local), encapsulated(remote)))
             .collect();
-        let connect = |endpoint: &mut Endpoint, now| endpoint.connect(now, &paths, ports, config());
+        let config = self.config.clone();
+        let connect = |endpoint: &mut Endpoint, now| endpoint.connect(now, &paths, ports, config);
         self.association = Some(self.handle.with(connect).expect("nothing stands against it"));
     }
 
@@ -156,7 +180,7 @@ impl Host {
 
 /// The defaults are the RFC's. Only the paths are watched more closely, as the second kernel's side
 /// does, so that tests of failing paths take seconds.
-fn config() -> AssociationConfig {
+fn watchful() -> AssociationConfig {
     AssociationConfig {
         heartbeat_interval: Duration::from_secs(1),
         rto_max: Duration::from_secs(4),

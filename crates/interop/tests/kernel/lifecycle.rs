@@ -149,7 +149,7 @@ async fn the_kernel_notices_that_we_restarted() {
 
 /// A message each way.
 async fn talk(pair: &mut Pair) {
-    let word = message(0, 0, 5_000);
-    let (at_kernel, at_us) = pair.exchange(&[word.clone()], &[word.clone()]).await;
-    assert_eq!((at_kernel, at_us), (vec![word.clone()], vec![word]));
+    let word = [message(0, 0, 5_000)];
+    let (at_kernel, at_us) = pair.exchange(&word, &word).await;
+    assert_eq!((at_kernel.as_slice(), at_us.as_slice()), (&word[..], &word[..]));
 }

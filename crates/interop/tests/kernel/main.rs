@@ -21,6 +21,7 @@ mod vm;
 
 use std::any::type_name;
 use std::env;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -38,7 +39,7 @@ const WANTED: &str = "ANABRANCH_KERNEL_TESTS";
 
 fn main() -> ExitCode {
     if env::var_os(WANTED).is_none() {
-        println!("left out without {WANTED}=1: ./test.sh kernel runs these tests");
+        say(format_args!("left out without {WANTED}=1: ./test.sh kernel runs these tests"));
         return ExitCode::SUCCESS;
     }
     let mut arguments = Arguments::from_args();
@@ -47,10 +48,15 @@ fn main() -> ExitCode {
     if arguments.list {
         return libtest_mimic::run(&arguments, trials(None)).exit_code();
     }
-    match run(&arguments) {
-        Ok(code) => code,
-        Err(error) => panic!("{error}"),
-    }
+    run(&arguments).unwrap_or_else(|error| {
+        say(format_args!("cannot run: {error}"));
+        ExitCode::FAILURE
+    })
+}
+
+fn say(what: std::fmt::Arguments<'_>) {
+    // Nobody listens if it fails.
+    let _unheard = writeln!(io::stdout(), "{what}");
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode, BootError> {

@@ -1,10 +1,13 @@
 //! Messages arrive: all of them, whole, on their stream and in its order.
 
-use anabranch_sctp::{PathReport, PathState};
+use anabranch_sctp::{AssociationConfig, PathReport, PathState};
 use libtest_mimic::Trial;
 
-use crate::kernel::Message;
-use crate::pair::{Addresses, Caller, IPV6, MIXED, ONE_PATH, Pair, TWO_PATHS, message};
+use crate::host::Host;
+use crate::kernel::{KernelSocket, Message};
+use crate::network::Network;
+use crate::pair::{Addresses, Caller, IPV6, MIXED, ONE_PATH, Pair, TWO_PATHS};
+use crate::pair::{fresh_ports, message};
 use crate::trial;
 
 /// Bytes of most messages here: several packets each.
@@ -17,6 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial(a_megabyte_goes_each_way_over_ipv6),
         trial(a_megabyte_goes_each_way_with_a_path_of_each_family),
         trial(a_megabyte_goes_each_way_over_a_network_that_loses),
+        trial(a_megabyte_goes_each_way_when_our_timers_are_those_for_media),
         trial(messages_of_every_size_arrive_whole),
         trial(each_stream_keeps_its_own_order),
         trial(unordered_messages_arrive_and_are_marked),
@@ -57,6 +61,29 @@ async fn a_megabyte_goes_each_way_over_a_network_that_loses() {
     assert!(at_us == from_kernel, "we got every byte in order");
     let stats = pair.host.stats();
     assert!(stats.streams.chunks_retransmitted > 0, "some of ours was lost: {stats:#?}");
+}
+
+/// They are faster than the kernel's delayed SACKs, which then look like losses.
+async fn a_megabyte_goes_each_way_when_our_timers_are_those_for_media() {
+    let network = Network::undisturbed().await;
+    let ports = fresh_ports();
+    let Addresses { ours, kernels } = TWO_PATHS;
+    let kernel = KernelSocket::listening(ports.1, kernels).await;
+    let mut host = Host::configured(ours, false, AssociationConfig::media());
+    host.call(ours, kernels, ports);
+    host.connected().await;
+    let mut pair = Pair { host, kernel, network, ports };
+    pair.kernel.notified("association", "up").await;
+    let (from_us, from_kernel) = megabytes();
+    let (at_kernel, at_us) = pair.exchange(&from_us, &from_kernel).await;
+    assert!(at_kernel == from_us, "the kernel got every byte in order");
+    assert!(at_us == from_kernel, "we got every byte in order");
+    let word = [message(0, 0, 100)];
+    for _ in 0..20 {
+        let (at_kernel, _) = pair.exchange(&word, &[]).await;
+        assert_eq!(at_kernel, word, "one small message at a time, each SACK delayed");
+    }
+    pair.confirmed().await;
 }
 
 async fn messages_of_every_size_arrive_whole() {
