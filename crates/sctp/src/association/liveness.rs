@@ -13,6 +13,9 @@ use crate::path::{PathId, PathState};
 /// The Heartbeat Information that we send: path (1 byte), nonce (8 bytes).
 const INFO_LEN: usize = 9;
 
+/// How far a path's error counter counts above 'Path.Max.Retrans'.
+const ERRORS_ABOVE_MAX: u32 = 50;
+
 impl Association {
     /// Begins to watch a path: at once if it is not confirmed or not the one that data takes.
     ///
@@ -97,10 +100,10 @@ impl Association {
         if self.is_closed() {
             return;
         }
-        // RFC 7829 section 4.3: heartbeats go to a potentially failed path once per RTO; RFC 9260
-        // section 5.4: "In each RTO, a probe MAY be sent on an active UNCONFIRMED path ... If
-        // during this probing the path becomes inactive, this rate is lowered to the normal
-        // HEARTBEAT rate."
+        // RFC 7829 section 3.2, rule 5: "HEARTBEAT chunks are sent to destination addresses in PF
+        // state once per RTO."; RFC 9260 section 5.4: "In each RTO, a probe MAY be sent on an
+        // active UNCONFIRMED path ... If during this probing the path becomes inactive, this rate
+        // is lowered to the normal HEARTBEAT rate."
         let errors = self.paths.at(path).error_count;
         if errors <= self.config.path_max_retrans {
             return self.send_heartbeat(now, path);
@@ -157,15 +160,17 @@ impl Association {
             return self.close(CloseReason::PeerUnreachable);
         }
         let target = self.paths.at_mut(path);
-        // "the endpoint SHOULD continue sending HEARTBEAT chunks on this destination address but
-        // SHOULD stop increasing the counter."
-        target.error_count = (target.error_count + 1).min(self.config.path_max_retrans + 1);
+        // RFC 7829 section 4.1, rule 3: "SCTP will need to allow for incrementing of the
+        // destination address error counters up to some reasonable limit above PMR+1", so that the
+        // best of several inactive paths can be told.
+        let limit = self.config.path_max_retrans.saturating_add(ERRORS_ABOVE_MAX);
+        target.error_count = (target.error_count + 1).min(limit);
         let state = match target.error_count {
             _ if target.state == PathState::Unconfirmed => PathState::Unconfirmed,
             errors if errors > self.config.path_max_retrans => PathState::Inactive,
-            // RFC 7829 section 4.3: "When the error counter ... exceeds
-            // PotentiallyFailed.Max.Retrans ..., the endpoint MUST mark the destination transport
-            // address as Potentially Failed".
+            // RFC 7829 section 3.2, rule 2: "When the value in the destination address error
+            // counter exceeds PFMR, the endpoint MUST mark the destination address as in the PF
+            // state."
             errors if errors > self.config.potentially_failed_max_retrans => {
                 PathState::PotentiallyFailed
             }

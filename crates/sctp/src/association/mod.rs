@@ -255,7 +255,7 @@ impl Association {
         for chunk in packet.chunks() {
             match chunk {
                 Ok(chunk) => {
-                    brought_data |= matches!(chunk, Chunk::Data(_) | Chunk::ForwardTsn(_));
+                    brought_data |= self.is_data(&chunk);
                     if !self.handle_chunk(now, path, &chunk) {
                         break;
                     }
@@ -270,6 +270,14 @@ impl Association {
             self.end_data_packet(now, path);
         }
         self.after_input(now);
+    }
+
+    /// Whether a chunk is to be acknowledged. RFC 3758 section 3.6: "Any time a FORWARD TSN chunk
+    /// arrives, for the purposes of sending a SACK, the receiver MUST follow the same rules as if a
+    /// DATA chunk had been received".
+    const fn is_data(&self, chunk: &Chunk<'_>) -> bool {
+        let forwards = self.config.partial_reliability && matches!(chunk, Chunk::ForwardTsn(_));
+        forwards || matches!(chunk, Chunk::Data(_))
     }
 
     /// Takes the first chunk of a packet that has the peer's verification tag and the T bit.

@@ -194,13 +194,11 @@ impl Association {
     fn on_path_ack(&mut self, now: Time, ack: &PathAck) {
         let PathAck { path, acked, .. } = *ack;
         let flight = self.outstanding.flight(path);
-        if acked > 0 {
-            self.error_count = 0;
-            let target = self.paths.at_mut(path);
-            target.stats.bytes_acked += acked as u64;
-            if let Some(rtt) = ack.rtt {
-                target.rtt.on_sample(rtt);
-            }
+        let target = self.paths.at_mut(path);
+        if let Some(rtt) = ack.rtt {
+            target.rtt.on_sample(rtt);
+        }
+        if ack.answered {
             target.congestion.on_ack(&Ack {
                 now,
                 acked,
@@ -210,6 +208,10 @@ impl Association {
                 in_recovery: ack.in_recovery,
                 rtt: ack.rtt,
             });
+        }
+        if acked > 0 {
+            self.error_count = 0;
+            self.paths.at_mut(path).stats.bytes_acked += acked as u64;
             // RFC 7829 section 3.2, rule 9: acknowledgements for chunks that went to several
             // destinations "SHOULD NOT clear the error count".
             if ack.proves_path {
@@ -288,7 +290,8 @@ impl Association {
         if self.outstanding.next_expiration().is_none_or(|at| at > now) {
             return;
         }
-        for path in self.outstanding.expire(now) {
+        let paths = &self.paths;
+        for path in self.outstanding.expire(now, |path| paths.at(path).rtt.patience()) {
             if self.outstanding.enter_recovery(path) {
                 self.stats.fast_recoveries += 1;
                 self.paths.at_mut(path).congestion.on_loss(now);

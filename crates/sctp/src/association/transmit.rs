@@ -1,5 +1,7 @@
 //! Writing packets: control chunks first, then SACK, FORWARD TSN and data (RFC 9260 section 6.10).
 
+use std::time::Duration;
+
 use anabranch_sansio::{Time, Transmit};
 use anabranch_wire::{
     ChecksumField, CommonHeader, ForwardTsn, Items, PacketWriter, Sack, VerificationTag,
@@ -344,8 +346,14 @@ impl Association {
                 return;
             }
             let room = size_max.saturating_sub(writer.len() + DATA_HEADER) & !3;
-            let paths = &self.paths;
-            let next = self.queue.next(now, |preference| paths.resolve(preference) == path);
+            let (paths, outstanding) = (&self.paths, &self.outstanding);
+            let time_to_send = |len| {
+                let can_abandon = outstanding.is_partially_reliable();
+                let time = paths.at(path).time_to_send(len, outstanding.flight(path));
+                if can_abandon { time } else { Duration::ZERO }
+            };
+            let eligible = |preference| paths.resolve(preference) == path;
+            let next = self.queue.next(now, eligible, time_to_send);
             let Some((stream, left)) = next.filter(|_| room > 0) else { return };
             // A message that fits into one packet is never cut: it would be lost twice as easily.
             let len = if left <= room { left } else { room };

@@ -20,7 +20,8 @@ pub trait CongestionController: Debug + Send {
     /// window, cwnd.
     fn window(&self) -> usize;
 
-    /// Data was acknowledged. Called before any loss that the same SACK reveals.
+    /// Data was acknowledged, or abandoned data answered for, which counts no bytes (RFC 3758
+    /// section 3.5, A2). Called before any loss that the same SACK reveals.
     fn on_ack(&mut self, ack: &Ack);
 
     /// Losses were found from SACKs, the first ones of a Fast Recovery.

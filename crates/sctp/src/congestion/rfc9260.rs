@@ -95,7 +95,7 @@ impl CongestionController for Rfc9260 {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        self.timed_out &= ack.acked == 0;
+        self.timed_out = false;
         if self.cwnd <= self.ssthresh {
             self.slow_start(ack);
         } else {

@@ -188,8 +188,7 @@ impl Endpoint {
     }
 
     /// RFC 9260 section 5.3.1: "Initiate Tag values SHOULD be selected from the range of 1 to 2^32
-    /// -
-    /// 1."
+    /// - 1."
     fn fresh_tag(&mut self) -> VerificationTag {
         loop {
             let tag = VerificationTag(self.rng.next_u32());

@@ -151,6 +151,17 @@ impl Path {
         self.state != PathState::Unconfirmed
     }
 
+    /// How long `len` bytes take to be sent, as far as the window lets foresee: what does not fit
+    /// into it now waits for round trips, each of which frees the window once, or doubles it in
+    /// slow start.
+    pub(crate) fn time_to_send(&self, len: usize, in_flight: usize) -> Duration {
+        let metrics = self.congestion.metrics();
+        let rest = len.saturating_sub(metrics.window.saturating_sub(in_flight));
+        let windows = rest as f64 / metrics.window.max(1) as f64;
+        let rounds = if metrics.slow_start { (1.0 + windows).log2() } else { windows };
+        self.rtt.srtt().map_or(Duration::ZERO, |srtt| srtt.mul_f64(rounds))
+    }
+
     /// The window shrinks while nothing is sent; to be called before sending.
     pub(crate) fn account_idle_time(&mut self, now: Time, in_flight: usize) {
         let Some(last) = self.last_data_sent.filter(|_| in_flight == 0) else { return };

@@ -50,7 +50,14 @@ impl RttEstimator {
         self.smoothed = Some((srtt, rttvar));
         self.latest = Some(rtt);
         self.lowest = Some(self.lowest.map_or(rtt, |lowest| lowest.min(rtt)));
-        self.rto = (srtt + (4 * rttvar).max(self.sack_delay)).max(self.min).min(self.max);
+        self.rto = self.patience().max(self.min).min(self.max);
+    }
+
+    /// How long an acknowledgement usually takes at most: the RTO without bounds and back-off. Zero
+    /// before the first sample.
+    pub(crate) fn patience(&self) -> Duration {
+        self.smoothed
+            .map_or(Duration::ZERO, |(srtt, rttvar)| srtt + (4 * rttvar).max(self.sack_delay))
     }
 
     /// RFC 9260 section 6.3.3, E2: "set RTO = RTO * 2 ("back off the timer")."

@@ -105,8 +105,8 @@ impl PathSet {
     ///
     /// RFC 9260 section 8.2: "When the primary path is marked inactive ..., the sender MAY
     /// automatically transmit new packets to an alternate destination address if one exists and is
-    /// active." RFC 7829 section 4.3 extends this to potentially failed paths: of those, the one
-    /// with the fewest errors serves while no path is active.
+    /// active." RFC 7829 section 3.2, rule 4, extends this to potentially failed paths: of those,
+    /// the one with the fewest errors serves while no path is active.
     pub(crate) fn reselect(&mut self) -> Option<PathId> {
         let rank = |path: &Path| {
             let errors = if path.state == PathState::Active { 0 } else { path.error_count };
@@ -133,8 +133,9 @@ impl PathSet {
 
     /// An active path other than `id`, for what was lost there.
     ///
-    /// RFC 9260 section 6.4.1: "the endpoint SHOULD try to pick the most divergent
-    /// source-destination pair from the original": the one that shares the fewest addresses.
+    /// RFC 9260 section 6.4.1: "When retransmitting timed-out data, the endpoint SHOULD attempt to
+    /// pick the most divergent source- destination pair from the original source-destination pair":
+    /// the one that shares the fewest addresses.
     pub(crate) fn alternate_of(&self, id: PathId) -> Option<PathId> {
         let lost = self.at(id).tuple;
         let shared = |path: &Path| {

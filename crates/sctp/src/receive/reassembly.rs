@@ -63,8 +63,9 @@ impl Run {
 
 /// Runs of fragments by their first TSN.
 ///
-/// RFC 9260 section 6.9: "the TSNs of the DATA chunks [of one message] are in strict sequence", so
-/// a message is complete when one run has both its ends. A run never crosses a message's edge.
+/// RFC 9260 section 6.9: "The transmitter MUST then assign, in sequence, a separate TSN to each of
+/// the DATA chunks in the series." So a message is complete when one run has both its ends. A run
+/// never crosses a message's edge.
 #[derive(Debug, Default)]
 pub(super) struct Reassembly {
     runs: BTreeMap<u64, Run>,
@@ -86,6 +87,7 @@ impl Reassembly {
             if data.payload.len() > message_size_max {
                 return Err(DataOutcome::MessageTooLarge);
             }
+            self.make_way(sequence)?;
             return Ok(Some(Run::new(sequence, data, 0).complete()));
         }
         let first = match self.run_before(sequence, data)? {
@@ -101,6 +103,19 @@ impl Reassembly {
         self.bytes += data.payload.len();
         self.join_following(first, message_size_max)?;
         Ok(self.take_complete(first))
+    }
+
+    /// A whole message ends the one before it, and cannot stand within one that goes on behind it.
+    fn make_way(&mut self, sequence: u64) -> Result<(), DataOutcome> {
+        if self.runs.get(&(sequence + 1)).is_some_and(|run| !run.has_beginning) {
+            return Err(DataOutcome::BadFragments);
+        }
+        let before = self.runs.range(..sequence).next_back();
+        let unfinished = before.filter(|(_, run)| run.next == sequence && !run.has_ending);
+        if let Some((&first, _)) = unfinished {
+            self.discard(first);
+        }
+        Ok(())
     }
 
     /// The first TSN of the run that the fragment continues.
@@ -283,6 +298,17 @@ mod tests {
             assert_eq!(reassembly.runs.keys().copied().collect::<Vec<_>>(), [2]);
             assert_eq!(reassembly.bytes, 1);
         }
+    }
+
+    #[test]
+    fn a_whole_message_ends_an_unfinished_one_before_it_but_none_behind_it() {
+        let mut reassembly = Reassembly::default();
+        reassembly.insert(1, &fragment(1, (true, false), b"a"), LIMIT).unwrap();
+        reassembly.insert(5, &fragment(5, (false, true), b"e"), LIMIT).unwrap();
+        assert!(reassembly.insert(2, &fragment(2, (true, true), b"b"), LIMIT).is_ok());
+        assert_eq!(reassembly.runs.keys().copied().collect::<Vec<_>>(), [5]);
+        let inside = reassembly.insert(4, &fragment(4, (true, true), b"d"), LIMIT);
+        assert_eq!(inside, Err(DataOutcome::BadFragments));
     }
 
     #[test]

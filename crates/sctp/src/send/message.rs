@@ -14,8 +14,9 @@ pub enum Reliability {
     /// Until it is delivered or the association ends.
     #[default]
     Reliable,
-    /// RFC 3758 section 4.1, "timed reliability": not longer than this after it was handed over,
-    /// whether it was sent by then or not. What is in flight then is given up too.
+    /// RFC 3758 section 4.1, "timed reliability": nothing of it is sent later than this after it
+    /// was handed over. What is in flight then is given up if no acknowledgement comes. A message
+    /// that could only be sent in part by then is not begun.
     Lifetime(Duration),
     /// RFC 7496 section 3.1, "Limited Retransmissions Policy": each piece at most this often after
     /// the first time.

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::time::Duration;
 
 use anabranch_sansio::Time;
 use anabranch_wire::{Data, Ppid, SkippedStream, Ssn, StreamId, Tsn};
@@ -13,6 +14,9 @@ use super::sack::PathAck;
 use crate::path::PathId;
 use crate::ranges::RangeSet;
 use crate::sequence::{first_sequence, tsn};
+
+/// RFC 3758 section 3.5, F3.
+const FORWARD_TSN_DELAY_MAX: Duration = Duration::from_millis(200);
 
 /// What is known of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +53,8 @@ pub(super) struct Chunk {
     /// Whether it was sent on more than one path, so that an acknowledgement proves none of them.
     pub(super) rerouted: bool,
     pub(super) max_retransmissions: Option<u32>,
+    /// Whether the lifetime of its message is over: it is not sent again.
+    pub(super) expired: bool,
     pub(super) preference: PathPreference,
 }
 
@@ -192,6 +198,7 @@ impl Outstanding {
             timed_out: false,
             rerouted: false,
             max_retransmissions: fragment.max_retransmissions.filter(|_| limits_hold),
+            expired: false,
             preference: fragment.preference,
         });
         if let Some(expires) = expires {
@@ -335,10 +342,13 @@ impl Outstanding {
             // retransmissions of any of the DATA chunks of the user message would exceed the
             // provided limit."
             let exhausted = chunk.max_retransmissions.is_some_and(|max| chunk.transmissions > max);
+            let expired = chunk.expired;
             self.leave_flight(path, size);
             self.retransmit.insert(sequence);
             self.cancel_rtt_probes(sequence);
-            if exhausted {
+            if expired {
+                self.abandon(sequence, Abandonment::Expired);
+            } else if exhausted {
                 self.abandon(sequence, Abandonment::Retransmissions);
             }
         }
@@ -382,13 +392,22 @@ impl Outstanding {
         flight.bytes = flight.bytes.saturating_sub(size);
     }
 
-    /// Abandons every message whose lifetime ended. Returns the paths on which one of them had
-    /// been reported missing.
+    /// Gives up every message whose lifetime ended. Returns the paths on which one of them had been
+    /// reported missing.
     ///
-    /// RFC 3758 section 3.5, F5: "If the decision to "abandon" a chunk is made, no matter how such
-    /// a decision is made, the appropriate congestion adjustment MUST be made ... if the chunk
+    /// What is in flight and may still be acknowledged gets the `patience` of its path before it is
+    /// abandoned: it goes on to count for congestion control, which would not learn else how a
+    /// message fared whose life is about as long as a round trip. RFC 3758 section 3.5, F3, allows
+    /// that: "Any delay applied to the sending of FORWARD TSN chunk SHOULD NOT exceed 200ms".
+    ///
+    /// F5: "If the decision to "abandon" a chunk is made, no matter how such a decision is made,
+    /// the appropriate congestion adjustment MUST be made as specified in RFC 2960 if the chunk
     /// would have been marked for retransmission later". What was reported missing counts as such.
-    pub(crate) fn expire(&mut self, now: Time) -> Vec<PathId> {
+    pub(crate) fn expire(
+        &mut self,
+        now: Time,
+        patience: impl Fn(PathId) -> Duration,
+    ) -> Vec<PathId> {
         let mut lossy = Vec::new();
         while let Some(&Reverse((expires, sequence))) = self.expirations.peek() {
             if expires > now {
@@ -397,6 +416,13 @@ impl Outstanding {
             self.expirations.pop();
             let Some(chunk) = self.chunk_mut(sequence) else { continue };
             if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
+                continue;
+            }
+            let patient = chunk.sent_at + patience(chunk.path).min(FORWARD_TSN_DELAY_MAX);
+            let is_late = !chunk.expired && patient > now;
+            chunk.expired = true;
+            if chunk.state == ChunkState::InFlight && chunk.misses == 0 && is_late {
+                self.expirations.push(Reverse((patient, sequence)));
                 continue;
             }
             if chunk.misses > 0 && !lossy.contains(&chunk.path) {

@@ -1,6 +1,7 @@
 //! [`MessageQueue`]: messages that have no TSNs yet.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use anabranch_sansio::Time;
 use anabranch_wire::{Ppid, Ssn, StreamId};
@@ -158,12 +159,13 @@ impl MessageQueue {
     }
 
     /// The stream whose message is sent next among those that `eligible` accepts by their path
-    /// preference, with the bytes that are left of it. Messages that expired in the queue are
-    /// dropped on the way.
+    /// preference, with the bytes that are left of it. Messages that expired in the queue, or would
+    /// expire in the middle of being sent, are dropped on the way.
     pub(crate) fn next(
         &mut self,
         now: Time,
         mut eligible: impl FnMut(PathPreference) -> bool,
+        time_to_send: impl Fn(usize) -> Duration,
     ) -> Option<(StreamId, usize)> {
         if let Some(stream) = self.unfinished {
             return self
@@ -178,8 +180,10 @@ impl MessageQueue {
                 head(id).is_some_and(|head| head.is_expired(now) || eligible(head.preference))
             })?;
             let head = self.head(stream)?;
-            if !head.is_expired(now) {
-                return Some((stream, head.payload.len()));
+            let len = head.payload.len();
+            let is_hopeless = head.expires.is_some_and(|at| at <= now + time_to_send(len));
+            if !is_hopeless {
+                return Some((stream, len));
             }
             self.abandon_head(stream);
         }
@@ -333,8 +337,6 @@ impl MessageQueue {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn queue() -> MessageQueue {
@@ -346,7 +348,7 @@ mod tests {
     }
 
     fn take_next(queue: &mut MessageQueue, now: Time, room: usize) -> Option<Fragment> {
-        let (stream, _) = queue.next(now, |_| true)?;
+        let (stream, _) = queue.next(now, |_| true, |_| Duration::ZERO)?;
         queue.take(stream, room)
     }
 

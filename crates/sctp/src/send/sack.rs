@@ -40,6 +40,8 @@ pub(crate) struct PathAck {
     pub(crate) enters_recovery: bool,
     /// The oldest transmission in flight before the SACK.
     oldest_before: Option<Sent>,
+    /// Whether the peer answered anything that was sent on this path, and be it abandoned since.
+    pub(crate) answered: bool,
     /// Whether something was acknowledged that was sent on this path only.
     pub(crate) proves_path: bool,
     /// The highest transmission newly acknowledged, plus one: HTNA of this path.
@@ -110,6 +112,7 @@ impl Outstanding {
                 lost: 0,
                 enters_recovery: false,
                 oldest_before: flight.oldest(|sent| is_live(chunks, first, path, sent)),
+                answered: false,
                 proves_path: false,
                 acked_below: 0,
             });
@@ -136,6 +139,8 @@ impl Outstanding {
     fn acknowledge(&mut self, now: Time, sequence: u64) {
         let Some(chunk) = self.chunk_mut(sequence) else { return };
         let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
+        self.acks[path.index()].answered |= state != ChunkState::Acked;
+        let Some(chunk) = self.chunk_mut(sequence) else { return };
         if !matches!(state, ChunkState::InFlight | ChunkState::Lost) {
             return;
         }

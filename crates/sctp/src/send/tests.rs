@@ -217,7 +217,7 @@ fn an_expired_message_is_skipped_with_its_stream_and_ssn() {
         let expires = Some(Time::from_millis(u64::from(100 + ssn)));
         outstanding.push(Time::ZERO, Fragment { expires, ..fragment(3, ssn) }, PATH);
     }
-    outstanding.expire(Time::from_millis(101));
+    outstanding.expire(Time::from_millis(101), |_| Duration::ZERO);
     assert!(outstanding.is_forward_tsn_due());
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 101);
     let skipped = SkippedStream { stream: StreamId(3), ssn: Ssn(1) };
@@ -242,7 +242,7 @@ fn with_lifetimes(streams: &[u16], expiring: &[usize]) -> Outstanding {
 fn the_point_passes_what_a_gap_block_acknowledged_on_other_streams() {
     let mut outstanding = with_lifetimes(&[0, 1, 0, 0], &[0, 2]);
     sack(&mut outstanding, 99, &[(101, 101)]);
-    outstanding.expire(Time::from_millis(100));
+    outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102, "103 is in flight");
 }
 
@@ -251,7 +251,7 @@ fn the_point_passes_what_a_gap_block_acknowledged_on_other_streams() {
 fn regression_forward_tsn_skipped_ssns_behind_messages_that_the_peer_held() {
     let mut outstanding = with_lifetimes(&[0, 0, 0, 0], &[0, 2]);
     sack(&mut outstanding, 99, &[(101, 101)]);
-    outstanding.expire(Time::from_millis(100));
+    outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 100);
     sack(&mut outstanding, 101, &[]);
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102, "101 is delivered by now");
@@ -264,7 +264,7 @@ fn skipped_streams_that_do_not_fit_lower_the_point() {
         let expires = Some(Time::from_millis(100));
         outstanding.push(Time::ZERO, Fragment { expires, ..fragment(stream, 7) }, PATH);
     }
-    outstanding.expire(Time::from_millis(100));
+    outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
     assert_eq!(outstanding.skipped_streams(3).len(), 3);
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102);
 }
@@ -278,7 +278,7 @@ fn all_fragments_of_a_message_are_abandoned_together() {
         outstanding.push(Time::ZERO, piece, PATH);
     }
     sack(&mut outstanding, 99, &[(101, 101)]);
-    outstanding.expire(Time::from_millis(100));
+    outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
     assert_eq!(outstanding.take_abandoned(), [(StreamId(0), Abandonment::Expired)]);
     assert_eq!((outstanding.bytes_in_flight(), marked(&outstanding)), (0, vec![]));
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102);
@@ -303,7 +303,7 @@ fn a_peer_without_forward_tsn_gets_everything() {
     let expires = Some(Time::from_millis(100));
     let limited = Fragment { expires, max_retransmissions: Some(0), ..fragment(0, 0) };
     outstanding.push(Time::ZERO, limited, PATH);
-    outstanding.expire(Time::from_secs(1));
+    outstanding.expire(Time::from_secs(1), |_| Duration::ZERO);
     outstanding.on_timeout(PATH);
     assert_eq!(marked(&outstanding), [100]);
 }
@@ -319,7 +319,7 @@ fn regression_rest_of_an_abandoned_message_was_sent() {
         outstanding.push(Time::ZERO, piece, PATH);
     }
     sack(&mut outstanding, 99, &[(101, 101)]);
-    outstanding.expire(Time::from_millis(100));
+    outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
     assert!(outstanding.lacks_ending());
     let rest = Fragment { beginning: false, ..fragment(0, 0) };
     outstanding.push_abandoned(Time::from_millis(100), rest);

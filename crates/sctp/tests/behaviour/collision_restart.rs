@@ -1,6 +1,5 @@
 //! Both sides call each other, chunks of the handshake come again, or a peer restarts: the tables
-//! of
-//! RFC 9260 section 5.2.
+//! of RFC 9260 section 5.2.
 
 use std::time::Duration;
 

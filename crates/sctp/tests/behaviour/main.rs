@@ -1,16 +1,21 @@
 //! What two endpoints do together, by theme, on virtual time.
 
+mod bad_peer;
 mod capture;
 mod collision_restart;
 mod cookies;
 mod handshake;
 mod harness;
+mod heartbeat;
 mod multihoming;
 mod packets;
 mod random;
 mod raw_peer;
+mod reliability;
 mod retransmission;
 mod sack_timing;
+mod shutdown;
+mod streams;
 mod throughput;
 mod transfer;
 mod window;

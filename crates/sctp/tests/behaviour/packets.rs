@@ -67,6 +67,35 @@ pub(crate) fn packet(
     bytes
 }
 
+/// Writes a packet around bytes that need not be chunks.
+pub(crate) fn packet_of_bytes(
+    (source, destination): (u16, u16),
+    tag: VerificationTag,
+    chunks: &[u8],
+) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bytes.extend(source.to_be_bytes());
+    bytes.extend(destination.to_be_bytes());
+    bytes.extend(tag.0.to_be_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(chunks);
+    let checksum = crc32c(&bytes).to_le_bytes();
+    bytes[8..12].copy_from_slice(&checksum);
+    bytes
+}
+
+/// CRC32c bit by bit (RFC 9260 appendix A).
+fn crc32c(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 };
+        }
+    }
+    !crc
+}
+
 /// Sees every packet that either side of a pair sends, also those that get lost.
 pub(crate) struct Wiretap(Arc<Mutex<Vec<(Side, Sent)>>>);
 
@@ -98,6 +127,11 @@ impl Wiretap {
     /// Who sent which chunks, packet by packet.
     pub(crate) fn exchange(&self) -> Vec<(Side, Vec<ChunkType>)> {
         self.seen().iter().map(|(side, sent)| (*side, sent.types())).collect()
+    }
+
+    /// Forgets what was seen so far.
+    pub(crate) fn clear(&self) {
+        self.seen().clear();
     }
 
     fn seen(&self) -> MutexGuard<'_, Vec<(Side, Sent)>> {

@@ -12,7 +12,7 @@ use anabranch_wire::{
     Items, Parameter, Parameters, Ppid, Sack, Ssn, StreamId, Tsn, VerificationTag,
 };
 
-use crate::harness::PORTS;
+use crate::harness::{PORTS, numbered};
 use crate::packets::{Sent, packet};
 
 /// Our tag and first TSN.
@@ -222,6 +222,12 @@ impl RawPeer {
     /// Hands a message to the association.
     pub(crate) fn send(&mut self, message: OutgoingMessage) {
         self.act(|association, now| association.send(now, message)).expect("taken");
+    }
+
+    /// Hands a message to the association if it takes any.
+    pub(crate) fn send_if_possible(&mut self) {
+        let message = numbered(0, 0, 700);
+        self.act(|association, now| association.send(now, message)).ok();
     }
 
     /// Acknowledges all that was sent up to the `count`-th chunk, with blocks of chunk numbers

@@ -1,6 +1,5 @@
 //! Timeouts, back-off, fast retransmit, and which path a retransmission takes (RFC 9260 sections
-//! 6.3,
-//! 6.4 and 7.2).
+//! 6.3, 6.4 and 7.2).
 
 use std::time::Duration;
 
