@@ -7,7 +7,7 @@ use anabranch_sansio::{FourTuple, Time};
 
 use super::Association;
 use crate::event::Event;
-use crate::path::{PathId, PathState, pair_addresses};
+use crate::path::{Origin, PathId, PathState, pair_addresses};
 
 impl Association {
     /// Our addresses, as far as they are known.
@@ -25,33 +25,46 @@ impl Association {
     pub(super) fn add_announced_paths(&mut self, addresses: &[IpAddr]) {
         let known: Vec<FourTuple> = self.paths.iter().map(|path| path.tuple).collect();
         for tuple in pair_addresses(&known, &self.locals, addresses) {
-            if let Some(path) = self.paths.add(tuple, PathState::Unconfirmed, &self.config) {
-                self.events.push_back(Event::PathAdded { path, tuple });
-            }
+            self.insert_path(tuple, Origin::Peer);
         }
     }
 
-    /// The path that a packet came over, made known if it is new.
+    /// The path that a packet came over, made known if it is new; when there are too many, the one
+    /// that data takes.
     ///
     /// The packet had our verification tag, which only the peer knows. RFC 6951 section 5.4: "After
     /// finding the SCTP association (which includes checking the verification tag), the UDP source
     /// port MUST be stored as the encapsulation port for the destination address the SCTP packet is
     /// received from". Here the port is part of the path, so that a new one makes a new path: a NAT
     /// may change it, and two interfaces of a peer may share an address behind one.
-    pub(super) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
-        self.paths.find(tuple).or_else(|| self.add_path(now, tuple))
+    pub(super) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> PathId {
+        let path = self.paths.find(tuple).or_else(|| self.add_path(now, tuple, Origin::Peer));
+        path.unwrap_or_else(|| self.paths.current())
     }
 
-    /// Adds a path that gets heartbeats until one was answered.
-    pub(super) fn add_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
+    /// Adds a path that gets heartbeats until one was answered, or finds it.
+    pub(super) fn add_path(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        origin: Origin,
+    ) -> Option<PathId> {
         if let Some(known) = self.paths.find(tuple) {
             return Some(known);
         }
-        let path = self.paths.add(tuple, PathState::Unconfirmed, &self.config)?;
-        self.events.push_back(Event::PathAdded { path, tuple });
+        let path = self.insert_path(tuple, origin)?;
+        self.settle_t3(now);
         if self.is_established() {
             self.start_heartbeats(now, path);
         }
+        Some(path)
+    }
+
+    fn insert_path(&mut self, tuple: FourTuple, origin: Origin) -> Option<PathId> {
+        let path = self.paths.add((tuple, origin), PathState::Unconfirmed, &self.config)?;
+        // It may take the place of one that failed.
+        self.outstanding.forget_path(path);
+        self.events.push_back(Event::PathAdded { path, tuple });
         Some(path)
     }
 

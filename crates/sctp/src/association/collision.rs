@@ -105,7 +105,7 @@ impl Association {
 
     /// Case D: enters ESTABLISHED if need be, and acknowledges.
     pub(crate) fn on_duplicate_cookie(&mut self, now: Time, tuple: FourTuple) {
-        let Some(path) = self.arrival_path(now, tuple) else { return };
+        let path = self.arrival_path(now, tuple);
         if matches!(self.state, State::CookieEchoed(_)) {
             self.control.clear();
             self.establish(now, false);
@@ -115,7 +115,7 @@ impl Association {
 
     /// Case B: takes the peer's tag and numbers from the cookie.
     pub(crate) fn on_collision(&mut self, now: Time, cookie: &Cookie, tuple: FourTuple) {
-        let Some(path) = self.arrival_path(now, tuple) else { return };
+        let path = self.arrival_path(now, tuple);
         self.identity.peer_tag = cookie.peer_tag;
         if self.is_handshaking() {
             self.take_cookie(cookie);
@@ -129,7 +129,7 @@ impl Association {
     /// Case A: the peer restarted. Returns false in SHUTDOWN-ACK-SENT, where no new association is
     /// set up.
     pub(crate) fn on_restart(&mut self, now: Time, cookie: &Cookie, tuple: FourTuple) -> bool {
-        let Some(path) = self.arrival_path(now, tuple) else { return false };
+        let path = self.arrival_path(now, tuple);
         if matches!(self.state, State::ShutdownAckSent(_)) {
             self.refuse_restart(path);
             return false;
@@ -167,9 +167,8 @@ impl Association {
         self.sack_timer = None;
         self.readable_said = false;
         self.error_count = 0;
-        let pmdcs = self.config.pmdcs();
         for path in self.paths.iter_mut() {
-            path.reset(&self.config, pmdcs);
+            path.reset(&self.config);
         }
         self.take_cookie(cookie);
     }

@@ -17,7 +17,7 @@ use crate::event::{CloseReason, Event};
 use crate::handshake::{
     Announcement, Cookie, Refusal, SupportedExtensions, TieTags, encode_parameters,
 };
-use crate::path::{PathId, PathSet, PathState};
+use crate::path::{Origin, PathId, PathSet, PathState};
 use crate::receive::Receiver;
 use crate::send::{MessageQueue, Outstanding};
 use crate::stats::AssociationStats;
@@ -93,15 +93,17 @@ impl Association {
         let mut association = Self::new(
             config,
             identity,
-            paths[0],
+            (paths[0], Origin::User),
             locals,
             initial_tsn,
             SupportedExtensions { forward_tsn: true },
             rng,
         );
         for &tuple in &paths[1..] {
-            let config = &association.config;
-            association.paths.add(tuple, PathState::Active, config);
+            if association.paths.find(tuple).is_none() {
+                let path = (tuple, Origin::User);
+                association.paths.add(path, PathState::Active, &association.config);
+            }
         }
         let t1_init = T1::start(now, PathId(0), &association.config);
         association.state = State::CookieWait(CookieWait {
@@ -135,14 +137,14 @@ impl Association {
         let mut association = Self::new(
             config,
             identity,
-            cookie.path,
+            (cookie.path, Origin::Peer),
             locals,
             cookie.local_initial_tsn,
             cookie.extensions,
             rng,
         );
         association.take_cookie(cookie);
-        let path = association.arrival_path(now, tuple).unwrap_or(PathId(0));
+        let path = association.arrival_path(now, tuple);
         association.add_announced_paths(&cookie.peer_addresses);
         association.establish(now, true);
         association.send_cookie_ack(now, path);
@@ -152,13 +154,12 @@ impl Association {
     fn new(
         config: AssociationConfig,
         identity: Identity,
-        first: FourTuple,
+        first: (FourTuple, Origin),
         locals: Vec<SocketAddr>,
         initial_tsn: Tsn,
         extensions: SupportedExtensions,
         mut rng: Rng,
     ) -> Self {
-        let pmdcs = config.pmdcs();
         let queue = MessageQueue::new(
             config.outbound_streams,
             config.send_buffer,
@@ -172,7 +173,7 @@ impl Association {
             tie_tags: TieTags::random(&mut rng),
             rng,
             locals,
-            paths: PathSet::new(first, PathState::Active, &config, pmdcs),
+            paths: PathSet::new(first, PathState::Active, &config),
             queue,
             outstanding: Outstanding::new(initial_tsn, partial_reliability),
             window: Window::default(),

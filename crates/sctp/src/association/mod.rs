@@ -24,7 +24,7 @@ use crate::config::AssociationConfig;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event, TraceEvent, TraceKind};
 use crate::handshake::TieTags;
-use crate::path::{PathId, PathSet};
+use crate::path::{Origin, PathId, PathSet};
 use crate::receive::{IncomingMessage, Receiver};
 use crate::send::{MessageQueue, OutgoingMessage, Outstanding};
 use crate::stats::{AssociationStats, StreamStats};
@@ -164,7 +164,7 @@ impl Association {
     /// Opens a further path to the peer; it carries data once a heartbeat was answered on it.
     /// Returns `None` if there are too many.
     pub fn open_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
-        self.add_path(now, tuple)
+        self.add_path(now, tuple, Origin::User)
     }
 
     /// Whether the handshake is done and the association not yet ended.
@@ -245,7 +245,7 @@ impl Association {
         packet: &Packet<'_>,
         len: usize,
     ) {
-        let Some(path) = self.arrival_path(now, tuple) else { return };
+        let path = self.arrival_path(now, tuple);
         let counters = &mut self.paths.at_mut(path).stats;
         counters.packets_received += 1;
         counters.bytes_received += len as u64;

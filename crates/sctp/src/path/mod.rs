@@ -17,7 +17,9 @@ pub(crate) use pairing::pair_addresses;
 pub(crate) use rtt::RttEstimator;
 pub(crate) use set::PathSet;
 
-/// A path of an association: an index that never changes its meaning while the association lives.
+/// A path of an association: an index that keeps its meaning while the association lives, except
+/// that a path which the peer brought and which no longer answers may make way for another one,
+/// when there are too many; [`Event::PathAdded`](crate::Event::PathAdded) tells so.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub u8);
 
@@ -63,11 +65,21 @@ impl fmt::Display for PathState {
     }
 }
 
+/// Who wants a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The user gave it: it stays.
+    User,
+    /// The peer announced it, or used it.
+    Peer,
+}
+
 /// One path: what is known about it, and its timers.
 #[derive(Debug)]
 pub(crate) struct Path {
     pub(crate) id: PathId,
     pub(crate) tuple: FourTuple,
+    pub(crate) origin: Origin,
     pub(crate) state: PathState,
     pub(crate) rtt: RttEstimator,
     pub(crate) congestion: Box<dyn CongestionController>,
@@ -116,17 +128,17 @@ impl Heartbeat {
 impl Path {
     pub(crate) fn new(
         id: PathId,
-        tuple: FourTuple,
+        (tuple, origin): (FourTuple, Origin),
         state: PathState,
         config: &AssociationConfig,
-        pmdcs: usize,
     ) -> Self {
         Self {
             id,
             tuple,
+            origin,
             state,
             rtt: RttEstimator::new(config),
-            congestion: config.congestion_control.build(pmdcs),
+            congestion: config.congestion_control.build(config.pmdcs()),
             t3_rtx: None,
             heartbeat: Heartbeat::default(),
             error_count: 0,
@@ -137,9 +149,9 @@ impl Path {
     }
 
     /// Starts congestion control and RTT anew (a restarted peer: RFC 9260 section 5.2.4, action A).
-    pub(crate) fn reset(&mut self, config: &AssociationConfig, pmdcs: usize) {
+    pub(crate) fn reset(&mut self, config: &AssociationConfig) {
         self.rtt = RttEstimator::new(config);
-        self.congestion = config.congestion_control.build(pmdcs);
+        self.congestion = config.congestion_control.build(config.pmdcs());
         self.t3_rtx = None;
         self.heartbeat = Heartbeat::default();
         self.error_count = 0;

@@ -2,7 +2,7 @@
 
 use anabranch_sansio::{FourTuple, Time};
 
-use super::{Path, PathId, PathState};
+use super::{Origin, Path, PathId, PathState};
 use crate::config::AssociationConfig;
 use crate::send::PathPreference;
 
@@ -13,44 +13,54 @@ pub(crate) struct PathSet {
     primary: PathId,
     /// The path that data takes unless a message prefers another; kept to notice changes.
     current: PathId,
-    pmdcs: usize,
     limit: usize,
 }
 
 impl PathSet {
     /// A set of one path, which becomes the primary.
     pub(crate) fn new(
-        first: FourTuple,
+        first: (FourTuple, Origin),
         state: PathState,
         config: &AssociationConfig,
-        pmdcs: usize,
     ) -> Self {
         let id = PathId(0);
         Self {
-            paths: vec![Path::new(id, first, state, config, pmdcs)],
+            paths: vec![Path::new(id, first, state, config)],
             primary: id,
             current: id,
-            pmdcs,
             limit: config.paths_max.clamp(1, usize::from(u8::MAX)),
         }
     }
 
-    /// Adds a path, or finds it; `None` when there are too many.
+    /// Adds a path that is not known; `None` when there are too many.
     pub(crate) fn add(
         &mut self,
-        tuple: FourTuple,
+        path: (FourTuple, Origin),
         state: PathState,
         config: &AssociationConfig,
     ) -> Option<PathId> {
-        if let Some(path) = self.find(tuple) {
-            return Some(path);
+        let id = if self.paths.len() < self.limit {
+            PathId(u8::try_from(self.paths.len()).ok()?)
+        } else {
+            self.replaceable(config.path_max_retrans)?
+        };
+        let path = Path::new(id, path, state, config);
+        match self.paths.get_mut(id.index()) {
+            Some(failed) => *failed = path,
+            None => self.paths.push(path),
         }
-        if self.paths.len() >= self.limit {
-            return None;
-        }
-        let id = PathId(u8::try_from(self.paths.len()).ok()?);
-        self.paths.push(Path::new(id, tuple, state, config, self.pmdcs));
         Some(id)
+    }
+
+    /// The path that can make way for a new one: the peer brought it, and it has not answered for
+    /// the longest time.
+    fn replaceable(&self, max_retrans: u32) -> Option<PathId> {
+        let is_needed = |path: &Path| {
+            path.origin == Origin::User || path.id == self.primary || path.id == self.current
+        };
+        let failed = self.paths.iter().filter(|path| path.error_count > max_retrans);
+        let best = failed.filter(|path| !is_needed(path)).max_by_key(|path| path.error_count);
+        best.map(|path| path.id)
     }
 
     pub(crate) fn find(&self, tuple: FourTuple) -> Option<PathId> {
@@ -174,8 +184,8 @@ mod tests {
         let config = AssociationConfig::default();
         let first = FourTuple::new(addr("10.0.1.1:9"), addr("10.0.1.2:9"));
         let second = FourTuple::new(addr("10.0.2.1:9"), addr("10.0.2.2:9"));
-        let mut set = PathSet::new(first, PathState::Active, &config, 1_000);
-        set.add(second, PathState::Active, &config);
+        let mut set = PathSet::new((first, Origin::User), PathState::Active, &config);
+        set.add((second, Origin::User), PathState::Active, &config);
         set
     }
 
@@ -211,13 +221,21 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_paths_is_limited() {
-        let config = AssociationConfig { paths_max: 2, ..AssociationConfig::default() };
-        let tuple =
-            |port| FourTuple::new(addr("10.0.1.1:9"), SocketAddr::new(ip("10.0.1.2"), port));
-        let mut set = PathSet::new(tuple(1), PathState::Active, &config, 1_000);
-        assert_eq!(set.add(tuple(2), PathState::Unconfirmed, &config), Some(PathId(1)));
-        assert_eq!(set.add(tuple(2), PathState::Unconfirmed, &config), Some(PathId(1)));
-        assert_eq!(set.add(tuple(3), PathState::Unconfirmed, &config), None);
+    fn the_number_of_paths_is_limited_and_one_that_failed_makes_way() {
+        let config = AssociationConfig { paths_max: 3, ..AssociationConfig::default() };
+        let tuple = |port, origin| {
+            (FourTuple::new(addr("10.0.1.1:9"), SocketAddr::new(ip("10.0.1.2"), port)), origin)
+        };
+        let mut set = PathSet::new(tuple(1, Origin::User), PathState::Active, &config);
+        let add = |set: &mut PathSet, port, origin| {
+            set.add(tuple(port, origin), PathState::Unconfirmed, &config)
+        };
+        assert_eq!(add(&mut set, 2, Origin::User), Some(PathId(1)));
+        assert_eq!(add(&mut set, 3, Origin::Peer), Some(PathId(2)));
+        assert_eq!(add(&mut set, 4, Origin::Peer), None, "3 may answer yet");
+        set.iter_mut().for_each(|path| path.error_count = config.path_max_retrans + 1);
+        assert_eq!(add(&mut set, 4, Origin::Peer), Some(PathId(2)), "not one of the user's");
+        assert_eq!(set.at(PathId(2)).tuple.remote.port(), 4);
+        assert_eq!(set.at(PathId(2)).error_count, 0);
     }
 }

@@ -156,6 +156,15 @@ impl Outstanding {
         self.flights.get(path.index()).map_or(0, |flight| flight.bytes)
     }
 
+    /// Another path takes the number of one that failed. Data that was in flight there stays so on
+    /// the new one, whose timer will find it lost.
+    pub(crate) fn forget_path(&mut self, path: PathId) {
+        if let Some(flight) = self.flights.get_mut(path.index()) {
+            flight.rtt_probe = None;
+            flight.recovery_exit = None;
+        }
+    }
+
     /// Whether the peer understands FORWARD TSN, so that messages can be abandoned.
     pub(crate) const fn is_partially_reliable(&self) -> bool {
         self.partial_reliability

@@ -119,6 +119,12 @@ impl Wiretap {
         self.seen().iter().filter(is_meant).map(|(_, sent)| sent.clone()).collect()
     }
 
+    /// All packets of a side.
+    pub(crate) fn of_all(&self, side: Side) -> Vec<Sent> {
+        let seen = self.seen();
+        seen.iter().filter(|(from, _)| *from == side).map(|(_, sent)| sent.clone()).collect()
+    }
+
     /// When a side sent such chunks, in milliseconds.
     pub(crate) fn times(&self, side: Side, ty: ChunkType) -> Vec<u64> {
         self.of(side, ty).iter().map(|sent| sent.at.as_millis()).collect()

@@ -200,8 +200,13 @@ impl RawPeer {
     }
 
     pub(crate) fn deliver_bytes(&mut self, path: FourTuple, bytes: &[u8]) {
-        self.endpoint.handle_datagram(self.now, Datagram { path, ecn: None, bytes });
+        self.handle_bytes(path, bytes);
         self.drain();
+    }
+
+    /// Hands bytes over without asking for what is to be sent.
+    pub(crate) fn handle_bytes(&mut self, path: FourTuple, bytes: &[u8]) {
+        self.endpoint.handle_datagram(self.now, Datagram { path, ecn: None, bytes });
     }
 
     /// Lets time pass; timers fire when they are due.
