@@ -94,6 +94,10 @@ pub struct AssociationConfig {
     pub partial_reliability: bool,
     /// The congestion controller of each path. Default: RFC 9260's.
     pub congestion_control: CongestionControl,
+    /// Whether data of a controller that has only a window is spread over the round trip (RFC 9002
+    /// section 7.7): a burst of a whole window overflows short queues. Controllers that follow a
+    /// model of the path are always paced. Default: false.
+    pub pacing: bool,
     /// Which stream sends next. Default: by priority, equal ones in turn.
     pub scheduler: SchedulerKind,
     /// Trace events that are kept for [`Association::poll_trace`](crate::Association::poll_trace);
@@ -123,6 +127,7 @@ impl Default for AssociationConfig {
             paths_max: 8,
             partial_reliability: true,
             congestion_control: CongestionControl::default(),
+            pacing: false,
             scheduler: SchedulerKind::default(),
             trace_events_max: 0,
         }

@@ -61,7 +61,8 @@ mod stats;
 pub use association::Association;
 pub use config::{AssociationConfig, EndpointConfig};
 pub use congestion::{
-    Ack, CongestionControl, CongestionController, ControllerMetrics, FixedWindow, Rfc9260,
+    Ack, CongestionControl, CongestionController, ControllerMetrics, FixedWindow, LostChunk,
+    RateSample, Rfc9260, SentData,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{ConnectError, SendError};

@@ -332,6 +332,7 @@ impl Association {
         }
         self.expire_messages(now);
         for path in self.paths.ids() {
+            self.paths.at_mut(path).pacer.on_time(now);
             if self.paths.at(path).t3_rtx.is_some_and(|at| at <= now) {
                 self.on_t3_rtx(now, path);
             }
@@ -356,6 +357,7 @@ impl Association {
             self.sack_timer.map(|at| (at, "SACK delay")),
             self.outstanding.next_expiration().map(|at| (at, "message lifetime")),
             self.paths.earliest_timer(),
+            self.pacing_timer().map(|at| (at, "pacing")),
         ];
         own.into_iter().flatten().min().map(|(at, why)| Wakeup { at, why })
     }
@@ -368,12 +370,16 @@ impl Association {
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let transmit = self.write_packets(now, segments_max, buf);
+        if transmit.is_none() {
+            self.note_app_limits();
+        }
         self.tell_when_writable();
         transmit
     }
 
     /// What any input may have brought about.
     fn after_input(&mut self, now: Time) {
+        self.report_lost_chunks(now);
         self.settle_abandoned(now);
         self.reselect_path();
         self.open_burst();

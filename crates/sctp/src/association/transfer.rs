@@ -207,6 +207,8 @@ impl Association {
                 advanced: ack.advanced,
                 in_recovery: ack.in_recovery,
                 rtt: ack.rtt,
+                delivered: ack.delivered,
+                sample: ack.sample,
             });
         }
         if acked > 0 {
@@ -246,6 +248,15 @@ impl Association {
             // single packet."
             self.window.fast_retransmit = Some(path);
         }
+    }
+
+    /// Tells the controllers of each chunk that was declared lost.
+    pub(super) fn report_lost_chunks(&mut self, now: Time) {
+        let lost = self.outstanding.take_lost_chunks();
+        for (path, chunk) in &lost {
+            self.paths.at_mut(*path).congestion.on_chunk_lost(now, chunk);
+        }
+        self.outstanding.recycle_lost_chunks(lost);
     }
 
     /// RFC 9260 section 6.3.3.

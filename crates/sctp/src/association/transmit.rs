@@ -97,9 +97,9 @@ impl Association {
         }
         let current = self.paths.current();
         let others = self.paths.ids().filter(|path| *path != current);
-        std::iter::once(current)
-            .chain(others)
-            .find(|path| self.may_carry_data(*path) && self.fill_packet(now, *path, size_max, buf))
+        std::iter::once(current).chain(others).find(|path| {
+            self.may_carry_data(now, *path) && self.fill_packet(now, *path, size_max, buf)
+        })
     }
 
     /// The path that something other than data must go out on.
@@ -131,8 +131,9 @@ impl Association {
     }
 
     /// Whether data may go out on a path now, as far as the path is concerned.
-    fn may_carry_data(&self, path: PathId) -> bool {
-        self.may_send_on(path) || self.window.fast_retransmit == Some(path)
+    fn may_carry_data(&self, now: Time, path: PathId) -> bool {
+        let is_released = self.paths.at(path).pacer.is_open(now) && self.may_send_on(path);
+        is_released || self.window.fast_retransmit == Some(path)
     }
 
     /// Writes what there is for a path; false, and nothing written, if there is nothing.
@@ -266,7 +267,7 @@ impl Association {
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) {
-        if !self.state.may_send_data() || !self.may_carry_data(path) {
+        if !self.state.may_send_data() || !self.may_carry_data(now, path) {
             return;
         }
         let before = writer.len();
@@ -306,7 +307,7 @@ impl Association {
             if writer.len() + next.size > size_max {
                 return false;
             }
-            self.begin_sending(now, path);
+            self.begin_sending(now, path, next.size);
             // RFC 9260 section 6.1: "If the timer for that address is already running, the sender
             // MUST restart the timer if the earliest (i.e., lowest TSN) outstanding DATA chunk sent
             // to that address is being retransmitted."
@@ -364,7 +365,7 @@ impl Association {
                 return self.start_window_probe(now);
             }
             let Some(fragment) = self.queue.take(stream, len) else { return };
-            self.begin_sending(now, path);
+            self.begin_sending(now, path, chunk_size(len));
             let sequence = self.outstanding.push(now, fragment, path);
             self.window.on_sent(sequence, len);
             self.write_chunk(now, path, sequence, false, writer);
@@ -372,11 +373,34 @@ impl Association {
     }
 
     /// A chunk of data goes out on a path; the time that it was idle counts for its window.
-    fn begin_sending(&mut self, now: Time, path: PathId) {
-        let in_flight = self.outstanding.flight(path);
+    fn begin_sending(&mut self, now: Time, path: PathId, size: usize) {
+        let sent = self.outstanding.sent_data(now, path, size);
         let target = self.paths.at_mut(path);
-        target.account_idle_time(now, in_flight);
-        target.last_data_sent = Some(now);
+        target.account_idle_time(now, sent.flight);
+        target.on_data_sent(&sent, self.config.pmdcs());
+    }
+
+    /// Nothing goes out now: where the window would take more than there is, the application is the
+    /// limit.
+    pub(super) fn note_app_limits(&mut self) {
+        if !self.queue.is_empty() || self.outstanding.has_retransmissions() {
+            return;
+        }
+        for path in self.paths.ids() {
+            if self.may_send_on(path) {
+                self.outstanding.mark_app_limited(path);
+            }
+        }
+    }
+
+    /// When the next path that holds data back for its pace lets it out.
+    pub(super) fn pacing_timer(&self) -> Option<Time> {
+        let waits = !self.queue.is_empty() || self.outstanding.has_retransmissions();
+        if !waits || !self.state.may_send_data() {
+            return None;
+        }
+        let holding = self.paths.iter().filter(|path| self.may_send_on(path.id));
+        holding.filter_map(|path| path.pacer.opens_at()).min()
     }
 
     /// The rest of a message whose lifetime ended in the middle of sending it.

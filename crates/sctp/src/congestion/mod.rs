@@ -6,12 +6,18 @@ mod rfc9260;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use anabranch_sansio::Time;
+use anabranch_sansio::{Rate, Time};
 
 pub use fixed::FixedWindow;
 pub use rfc9260::Rfc9260;
 
-/// Decides how much data may be in flight on one path.
+/// Decides how much data may be in flight on one path, and how fast it goes out.
+///
+/// One event after the other: [`on_sent`](Self::on_sent) for each chunk of data,
+/// [`on_ack`](Self::on_ack) for each SACK that says something about the path, then
+/// [`on_loss`](Self::on_loss) or [`on_timeout`](Self::on_timeout) once per episode, and
+/// [`on_chunk_lost`](Self::on_chunk_lost) for each chunk that was declared lost. Window-based
+/// controllers go by the episodes, model-based ones by samples and single chunks.
 ///
 /// All sizes are in bytes and count DATA chunks with header and padding (RFC 9260 section 7.2:
 /// "the length of the DATA chunk, including the padding, SHOULD be used").
@@ -19,6 +25,14 @@ pub trait CongestionController: Debug + Send {
     /// The bytes that must be in flight for no further packet to go out: as a rule the congestion
     /// window, cwnd.
     fn window(&self) -> usize;
+
+    /// How fast data may go out; `None` leaves it to the window.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// A chunk of data goes out.
+    fn on_sent(&mut self, _sent: &SentData) {}
 
     /// Data was acknowledged, or abandoned data answered for, which counts no bytes (RFC 3758
     /// section 3.5, A2). Called before any loss that the same SACK reveals.
@@ -29,6 +43,12 @@ pub trait CongestionController: Debug + Send {
 
     /// T3-rtx expired.
     fn on_timeout(&mut self, now: Time);
+
+    /// One chunk was declared lost, by SACKs or by a timer.
+    fn on_chunk_lost(&mut self, _now: Time, _lost: &LostChunk) {}
+
+    /// The last loss or timeout was none: what was taken for lost has arrived.
+    fn undo_loss(&mut self, _now: Time) {}
 
     /// Nothing was sent for `periods` retransmission timeouts in a row; called before sending
     /// begins again.
@@ -54,8 +74,79 @@ pub struct Ack {
     pub advanced: bool,
     /// Whether the path is in Fast Recovery.
     pub in_recovery: bool,
-    /// The round-trip time, if this SACK gave a sample.
+    /// The round-trip time, if this SACK gave a sample for the retransmission timeout.
     pub rtt: Option<Duration>,
+    /// Bytes acknowledged on the path so far.
+    pub delivered: u64,
+    /// How fast the path delivers, if this SACK acknowledged something new.
+    pub sample: Option<RateSample>,
+}
+
+/// A chunk of data that goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SentData {
+    /// When.
+    pub now: Time,
+    /// Its bytes.
+    pub bytes: usize,
+    /// Bytes in flight on the path before it.
+    pub flight: usize,
+    /// Whether the application had nothing more to send at some time since all that was delivered
+    /// by now went out.
+    pub is_app_limited: bool,
+}
+
+/// A chunk that was declared lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostChunk {
+    /// Its bytes.
+    pub size: usize,
+    /// Bytes in flight on the path right after it was sent, itself included.
+    pub in_flight: usize,
+    /// Bytes declared lost on the path since it was sent, itself included.
+    pub lost_since_sent: u64,
+    /// Bytes acknowledged on the path so far.
+    pub delivered: u64,
+    /// Whether the application limited what was in flight when it was sent.
+    pub is_app_limited: bool,
+}
+
+/// How fast a path delivered between two acknowledgements about a round trip apart: the rate sample
+/// RS of draft-ietf-ccwg-bbr, taken from the newest chunk that a SACK acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered in the interval.
+    pub delivered: u64,
+    /// Bytes delivered before the chunk was sent.
+    pub prior_delivered: u64,
+    /// How long it took to send what was delivered.
+    pub send_elapsed: Duration,
+    /// How long it took to acknowledge what was delivered.
+    pub ack_elapsed: Duration,
+    /// Whether the interval is long enough to give a rate: not shorter than the lowest round trip.
+    pub is_reliable: bool,
+    /// Whether the application limited what was in flight when the chunk was sent.
+    pub is_app_limited: bool,
+    /// Bytes in flight right after the chunk was sent, itself included.
+    pub in_flight: usize,
+    /// Bytes declared lost since the chunk was sent.
+    pub lost: u64,
+    /// The chunk's round-trip time, unless it was sent more than once.
+    pub rtt: Option<Duration>,
+}
+
+impl RateSample {
+    /// The longer of both times: neither a burst of data nor one of SACKs makes a path look fast.
+    #[must_use]
+    pub fn interval(&self) -> Duration {
+        self.send_elapsed.max(self.ack_elapsed)
+    }
+
+    /// The delivery rate, where the interval gives one.
+    #[must_use]
+    pub fn rate(&self) -> Option<Rate> {
+        self.is_reliable.then(|| Rate::of(self.delivered, self.interval()))
+    }
 }
 
 /// A controller's inner state, for people to look at.

@@ -157,6 +157,8 @@ mod tests {
             advanced: true,
             in_recovery: false,
             rtt: None,
+            delivered: acked as u64,
+            sample: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Paths: pairs of transport addresses, each with its own RTT, congestion control and liveness.
 
+mod pacer;
 mod pairing;
 mod rtt;
 mod set;
@@ -7,12 +8,13 @@ mod set;
 use std::fmt;
 use std::time::Duration;
 
-use anabranch_sansio::{FourTuple, Time};
+use anabranch_sansio::{FourTuple, Rate, Time};
 
 use crate::config::AssociationConfig;
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, SentData};
 use crate::stats::PathStats;
 
+use pacer::Pacer;
 pub(crate) use pairing::pair_addresses;
 pub(crate) use rtt::RttEstimator;
 pub(crate) use set::PathSet;
@@ -83,6 +85,10 @@ pub(crate) struct Path {
     pub(crate) state: PathState,
     pub(crate) rtt: RttEstimator,
     pub(crate) congestion: Box<dyn CongestionController>,
+    /// Releases data at the controller's rate.
+    pub(crate) pacer: Pacer,
+    /// Whether a controller without a rate is paced by its window.
+    paces_window: bool,
     /// T3-rtx.
     pub(crate) t3_rtx: Option<Time>,
     pub(crate) heartbeat: Heartbeat,
@@ -139,6 +145,8 @@ impl Path {
             state,
             rtt: RttEstimator::new(config),
             congestion: config.congestion_control.build(config.pmdcs()),
+            pacer: Pacer::default(),
+            paces_window: config.pacing,
             t3_rtx: None,
             heartbeat: Heartbeat::default(),
             error_count: 0,
@@ -152,6 +160,7 @@ impl Path {
     pub(crate) fn reset(&mut self, config: &AssociationConfig) {
         self.rtt = RttEstimator::new(config);
         self.congestion = config.congestion_control.build(config.pmdcs());
+        self.pacer = Pacer::default();
         self.t3_rtx = None;
         self.heartbeat = Heartbeat::default();
         self.error_count = 0;
@@ -172,6 +181,31 @@ impl Path {
         let windows = rest as f64 / metrics.window.max(1) as f64;
         let rounds = if metrics.slow_start { (1.0 + windows).log2() } else { windows };
         self.rtt.srtt().map_or(Duration::ZERO, |srtt| srtt.mul_f64(rounds))
+    }
+
+    /// Data goes out in packets of at most `packet` bytes: tells the controller and the pacer.
+    pub(crate) fn on_data_sent(&mut self, sent: &SentData, packet: usize) {
+        self.last_data_sent = Some(sent.now);
+        self.congestion.on_sent(sent);
+        if let Some(rate) = self.pacing_rate() {
+            self.pacer.on_sent(sent.now, sent.bytes, packet, rate);
+        }
+    }
+
+    /// How fast data may go out, if that is limited.
+    ///
+    /// RFC 9002 section 7.7 paces a window by "rate = N * congestion_window / smoothed_rtt": "Using
+    /// a value for "N" that is small, but at least 1 (for example, 1.25) ensures that variations in
+    /// RTT do not result in underutilization of the congestion window." While the window doubles
+    /// each round trip, so does the rate.
+    fn pacing_rate(&self) -> Option<Rate> {
+        if let Some(rate) = self.congestion.pacing_rate() {
+            return Some(rate);
+        }
+        let srtt = self.rtt.srtt().filter(|_| self.paces_window)?;
+        let metrics = self.congestion.metrics();
+        let percent = if metrics.slow_start { 200 } else { 125 };
+        Some(Rate::of(metrics.window as u64 * percent / 100, srtt))
     }
 
     /// The window shrinks while nothing is sent; to be called before sending.

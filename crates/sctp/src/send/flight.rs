@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::delivery_rate::DeliveryRate;
+
 /// A chunk on its way: the number of its transmission on the path, and its extended TSN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sent {
@@ -29,6 +31,8 @@ pub(crate) struct Flight {
     pub(crate) recovery_exit: Option<u64>,
     /// The transmission whose round trip is being measured.
     pub(crate) rtt_probe: Option<Sent>,
+    /// How fast the path delivers.
+    pub(super) rate: DeliveryRate,
 }
 
 impl Flight {

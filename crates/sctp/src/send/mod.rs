@@ -1,6 +1,7 @@
 //! Sending: messages wait in a queue, a scheduler picks streams, outstanding data is tracked until
 //! it is acknowledged or abandoned.
 
+mod delivery_rate;
 mod flight;
 mod message;
 mod outstanding;

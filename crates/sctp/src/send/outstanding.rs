@@ -8,9 +8,11 @@ use anabranch_sansio::Time;
 use anabranch_wire::{Data, Ppid, SkippedStream, Ssn, StreamId, Tsn};
 use bytes::Bytes;
 
+use super::delivery_rate::Snapshot;
 use super::flight::{Flight, Sent};
 use super::message::{Abandonment, Fragment, PathPreference};
 use super::sack::PathAck;
+use crate::congestion::{LostChunk, SentData};
 use crate::path::PathId;
 use crate::ranges::RangeSet;
 use crate::sequence::{first_sequence, tsn};
@@ -45,6 +47,8 @@ pub(super) struct Chunk {
     /// Of the latest transmission.
     pub(super) transmission: u64,
     pub(super) sent_at: Time,
+    /// What its path had delivered when it was last sent.
+    pub(super) snapshot: Snapshot,
     pub(super) transmissions: u32,
     pub(super) misses: u8,
     pub(super) fast_retransmitted: bool,
@@ -104,6 +108,8 @@ pub(crate) struct Outstanding {
     pub(super) acks: Vec<PathAck>,
     pub(super) lost: Vec<u64>,
     pub(super) overtaken: Vec<Sent>,
+    /// What congestion control was not told yet.
+    lost_chunks: Vec<(PathId, LostChunk)>,
 }
 
 impl Outstanding {
@@ -124,6 +130,7 @@ impl Outstanding {
             acks: Vec::new(),
             lost: Vec::new(),
             overtaken: Vec::new(),
+            lost_chunks: Vec::new(),
         }
     }
 
@@ -184,6 +191,32 @@ impl Outstanding {
         self.acks = acks;
     }
 
+    /// What was declared lost since the last call, to be given back with
+    /// [`recycle_lost_chunks`](Self::recycle_lost_chunks).
+    pub(crate) fn take_lost_chunks(&mut self) -> Vec<(PathId, LostChunk)> {
+        std::mem::take(&mut self.lost_chunks)
+    }
+
+    pub(crate) fn recycle_lost_chunks(&mut self, mut chunks: Vec<(PathId, LostChunk)>) {
+        chunks.clear();
+        self.lost_chunks = chunks;
+    }
+
+    /// What a path's controller is told of data that is about to go out there.
+    pub(crate) fn sent_data(&self, now: Time, path: PathId, bytes: usize) -> SentData {
+        let flight = self.flights.get(path.index());
+        flight.map_or(SentData { now, bytes, flight: 0, is_app_limited: false }, |flight| {
+            flight.rate.sent_data(now, bytes, flight.bytes)
+        })
+    }
+
+    /// There is nothing more to send on a path whose window is open.
+    pub(crate) fn mark_app_limited(&mut self, path: PathId) {
+        if let Some(flight) = self.flights.get_mut(path.index()) {
+            flight.rate.mark_app_limited(flight.bytes);
+        }
+    }
+
     /// Gives a fragment the next TSN and puts it in flight on `path`; returns its extended TSN.
     pub(crate) fn push(&mut self, now: Time, fragment: Fragment, path: PathId) -> u64 {
         let sequence = self.next_sequence();
@@ -201,6 +234,7 @@ impl Outstanding {
             path,
             transmission: 0,
             sent_at: now,
+            snapshot: Snapshot::default(),
             transmissions: 0,
             misses: 0,
             fast_retransmitted: false,
@@ -236,6 +270,7 @@ impl Outstanding {
         chunk.sent_at = now;
         chunk.transmissions += 1;
         chunk.misses = 0;
+        chunk.snapshot = flight.rate.on_sent(now, flight.bytes, size);
         chunk.transmission = flight.push(sequence, size);
         self.bytes_in_flight += size;
         // RFC 9260 section 6.3.1, C4: "a new RTT measurement MUST be made each round trip", and no
@@ -346,13 +381,15 @@ impl Outstanding {
             }
             chunk.state = ChunkState::Lost;
             chunk.misses = 0;
-            let (size, path) = (chunk.size(), chunk.path);
+            let (size, path, snapshot) = (chunk.size(), chunk.path, chunk.snapshot);
             // RFC 7496 section 3.1: "The sender MUST abandon a user message if the number of
             // retransmissions of any of the DATA chunks of the user message would exceed the
             // provided limit."
             let exhausted = chunk.max_retransmissions.is_some_and(|max| chunk.transmissions > max);
             let expired = chunk.expired;
             self.leave_flight(path, size);
+            let lost = self.flights[path.index()].rate.on_lost(size, &snapshot);
+            self.lost_chunks.push((path, lost));
             self.retransmit.insert(sequence);
             self.cancel_rtt_probes(sequence);
             if expired {

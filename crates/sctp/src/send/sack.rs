@@ -6,8 +6,10 @@ use anabranch_sansio::Time;
 use anabranch_wire::{GapAckBlock, Sack};
 use thiserror::Error;
 
+use super::delivery_rate::Newest;
 use super::flight::Sent;
 use super::outstanding::{ChunkState, Outstanding, is_live};
+use crate::congestion::RateSample;
 use crate::path::PathId;
 use crate::sequence::{extend, tsn};
 
@@ -46,6 +48,10 @@ pub(crate) struct PathAck {
     pub(crate) proves_path: bool,
     /// The highest transmission newly acknowledged, plus one: HTNA of this path.
     acked_below: u64,
+    /// Bytes acknowledged on the path so far.
+    pub(crate) delivered: u64,
+    pub(crate) sample: Option<RateSample>,
+    newest: Option<Newest>,
 }
 
 impl Outstanding {
@@ -72,6 +78,7 @@ impl Outstanding {
         for block in sack.gap_ack_blocks.iter() {
             self.acknowledge_block(now, cumulative, block);
         }
+        self.sample_rates(now);
         self.take_back_reneged();
         self.find_losses(cumulative, advanced);
         self.advance();
@@ -115,6 +122,9 @@ impl Outstanding {
                 answered: false,
                 proves_path: false,
                 acked_below: 0,
+                delivered: 0,
+                sample: None,
+                newest: None,
             });
         }
     }
@@ -148,7 +158,7 @@ impl Outstanding {
         chunk.state = ChunkState::Acked;
         let sent = Sent { transmission: chunk.transmission, sequence };
         let (transmissions, sent_at) = (chunk.transmissions, chunk.sent_at);
-        let rerouted = chunk.rerouted;
+        let (rerouted, snapshot) = (chunk.rerouted, chunk.snapshot);
         if state == ChunkState::InFlight {
             self.leave_flight(path, size);
         } else {
@@ -157,17 +167,28 @@ impl Outstanding {
         let ack = &mut self.acks[path.index()];
         let flight = &mut self.flights[path.index()];
         ack.acked += size;
+        let sent_once = transmissions == 1;
+        let newest = (sent.transmission, sent_at, sent_once, snapshot);
+        flight.rate.on_acked(now, size, newest, &mut ack.newest);
         ack.advanced |= ack.oldest_before == Some(sent);
         ack.proves_path |= !rerouted;
         // Which transmission of a retransmitted chunk arrived is unknown: only chunks sent once
         // tell about what was sent before them.
-        if transmissions == 1 {
+        if sent_once {
             ack.acked_below = ack.acked_below.max(sent.transmission + 1);
             flight.acked_below = flight.acked_below.max(sent.transmission + 1);
         }
         if flight.rtt_probe == Some(sent) {
             flight.rtt_probe = None;
             ack.rtt = Some(now - sent_at);
+        }
+    }
+
+    /// Each path's delivery rate, as this SACK shows it.
+    fn sample_rates(&mut self, now: Time) {
+        for (ack, flight) in self.acks.iter_mut().zip(&mut self.flights) {
+            ack.sample = flight.rate.sample(now, ack.newest);
+            ack.delivered = flight.rate.delivered();
         }
     }
 

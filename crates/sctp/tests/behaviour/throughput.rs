@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use anabranch_sctp::AssociationConfig;
+use anabranch_netsim::{LinkConfig, QueueLimit};
+use anabranch_sctp::{AssociationConfig, CongestionControl};
 
-use crate::harness::{Duo, Side, link};
+use crate::harness::{Duo, Side, link, numbered};
 
 /// Payload bits per second that arrive, of one second's of `seconds` after the start.
 fn goodput_mbps(duo: &mut Duo, seconds: u64) -> f64 {
@@ -44,4 +45,24 @@ fn random_loss_brings_it_down_to_what_the_law_of_reno_says() {
         (0.8 * law..1.2 * law).contains(&goodput),
         "{goodput:.2} Mbit/s, law {law:.2}, all {runs:.2?}"
     );
+}
+
+#[test]
+fn a_paced_window_brings_bursts_through_a_queue_of_ten_packets() {
+    let lost = |pacing| {
+        let queue = QueueLimit::Packets(10);
+        let links = [LinkConfig { queue, ..link(50, 10, 0.0) }];
+        let congestion_control = CongestionControl::Fixed { window: 80_000 };
+        let config =
+            AssociationConfig { pacing, congestion_control, max_burst: None, ..large_buffers() };
+        let mut duo = Duo::connected(1, &links, config);
+        duo.send(Side::Client, numbered(0, 0, 100));
+        for number in 1..20 {
+            duo.run_for(Duration::from_millis(200));
+            duo.send(Side::Client, numbered(0, number, 60_000));
+        }
+        duo.path(Side::Client, 0).counters.chunks_lost
+    };
+    assert_eq!(lost(true), 0);
+    assert!(lost(false) > 200, "most of 42 packets that come at once find no room");
 }

@@ -1,0 +1,121 @@
+//! [`Pacer`]: spreads what the window allows over the round trip.
+
+use std::time::Duration;
+
+use anabranch_sansio::{Rate, Time};
+
+/// How long a quantum lasts: the time that one system call with segmentation offload may fill.
+const QUANTUM: Duration = Duration::from_millis(1);
+
+/// A quantum is at most as long as a transmission with segmentation offload can be.
+const QUANTUM_BYTES_MAX: usize = 64 << 10;
+
+/// How much a wakeup that comes late is made up for: twice the resolution of usual timers, and two
+/// quanta at most.
+const LATENESS_MAX: Duration = Duration::from_millis(2);
+
+/// Lets data out in quanta, at the rate of the path's congestion controller.
+#[derive(Debug, Default)]
+pub(crate) struct Pacer {
+    /// When all that was sent has gone out at the rate.
+    drained: Time,
+    /// Whether a quantum is used up, so that nothing goes out before `drained`.
+    is_closed: bool,
+}
+
+impl Pacer {
+    /// Whether data may go out now.
+    pub(crate) fn is_open(&self, now: Time) -> bool {
+        !self.is_closed || now >= self.drained
+    }
+
+    /// When data may go out again, if a quantum is used up.
+    pub(crate) fn opens_at(&self) -> Option<Time> {
+        self.is_closed.then_some(self.drained)
+    }
+
+    /// Time has passed: [`opens_at`](Self::opens_at) never tells what is over.
+    pub(crate) fn on_time(&mut self, now: Time) {
+        self.is_closed &= now < self.drained;
+    }
+
+    /// `bytes` of data go out. Two packets of `packet` bytes make the smallest quantum, so that the
+    /// peer acknowledges each without delay.
+    pub(crate) fn on_sent(&mut self, now: Time, bytes: usize, packet: usize, rate: Rate) {
+        self.on_time(now);
+        let quantum = (rate.bytes_in(QUANTUM) as usize).min(QUANTUM_BYTES_MAX).max(2 * packet);
+        let quantum = rate.time_for(quantum as u64);
+        let lateness = LATENESS_MAX.min(2 * quantum);
+        let start = self.drained.max(now.saturating_sub(lateness));
+        self.drained = start + rate.time_for(bytes as u64);
+        // A packet that fits no more goes out with the next quantum, and not alone.
+        let left = (now + quantum) - self.drained;
+        self.is_closed = left < rate.time_for(packet as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1,000 bytes take a millisecond.
+    const RATE: Rate = Rate::mbps(8);
+
+    /// Sends packets until the pacer closes; returns how many.
+    fn send_all(pacer: &mut Pacer, now: Time, rate: Rate) -> u32 {
+        let mut packets = 0;
+        while pacer.is_open(now) && packets < 1_000 {
+            pacer.on_sent(now, 1_000, 1_000, rate);
+            packets += 1;
+        }
+        packets
+    }
+
+    #[test]
+    fn a_slow_path_gets_two_packets_at_a_time_at_the_rate() {
+        let mut pacer = Pacer::default();
+        let (mut now, mut sent) = (Time::from_secs(1), 0);
+        send_all(&mut pacer, now, RATE);
+        while now < Time::from_secs(2) {
+            now = pacer.opens_at().unwrap();
+            let packets = send_all(&mut pacer, now, RATE);
+            assert_eq!(packets, 2, "at {now}");
+            sent += packets;
+        }
+        assert!((998..=1_002).contains(&sent), "{sent} packets in a second");
+    }
+
+    #[test]
+    fn a_fast_path_gets_a_millisecond_at_once_and_64_kib_at_most() {
+        let mut pacer = Pacer::default();
+        send_all(&mut pacer, Time::from_secs(1), Rate::mbps(160));
+        let open = pacer.opens_at().unwrap();
+        assert_eq!(send_all(&mut pacer, open, Rate::mbps(160)), 20);
+        let mut pacer = Pacer::default();
+        send_all(&mut pacer, Time::from_secs(1), Rate::mbps(8_000));
+        let open = pacer.opens_at().unwrap();
+        assert_eq!(send_all(&mut pacer, open, Rate::mbps(8_000)), 65);
+    }
+
+    #[test]
+    fn a_late_wakeup_is_made_up_for_and_a_pause_is_not() {
+        let late = |by: Duration| {
+            let mut pacer = Pacer::default();
+            send_all(&mut pacer, Time::from_secs(1), Rate::mbps(80));
+            let open = pacer.opens_at().unwrap() + by;
+            send_all(&mut pacer, open, Rate::mbps(80))
+        };
+        assert_eq!(late(Duration::ZERO), 10);
+        assert_eq!(late(Duration::from_millis(1)), 20);
+        assert_eq!(late(Duration::from_secs(1)), 30, "two milliseconds and a quantum");
+    }
+
+    #[test]
+    fn what_is_over_is_not_told() {
+        let mut pacer = Pacer::default();
+        send_all(&mut pacer, Time::from_secs(1), RATE);
+        let open = pacer.opens_at().unwrap();
+        pacer.on_time(open);
+        assert_eq!(pacer.opens_at(), None);
+    }
+}

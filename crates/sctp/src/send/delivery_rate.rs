@@ -1,0 +1,226 @@
+//! [`DeliveryRate`]: how fast a path delivers (draft-ietf-ccwg-bbr, section "Delivery Rate
+//! Samples").
+
+use std::time::Duration;
+
+use anabranch_sansio::Time;
+
+use crate::congestion::{LostChunk, RateSample, SentData};
+
+/// What a chunk remembers of the moment it was sent, so that its acknowledgement gives a sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Snapshot {
+    delivered: u64,
+    delivered_at: Time,
+    first_sent_at: Time,
+    lost: u64,
+    in_flight: usize,
+    is_app_limited: bool,
+}
+
+/// The newest chunk that a SACK acknowledged on a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Newest {
+    transmission: u64,
+    sent_at: Time,
+    /// Whether it was sent only once, so that its round trip is certain.
+    sent_once: bool,
+    snapshot: Snapshot,
+}
+
+/// The delivery-rate sampling of one path.
+#[derive(Debug, Default)]
+pub(super) struct DeliveryRate {
+    /// Bytes acknowledged so far.
+    delivered: u64,
+    /// Bytes declared lost so far.
+    lost: u64,
+    delivered_at: Time,
+    first_sent_at: Time,
+    /// What `delivered` must exceed for the path to be no longer limited by the application.
+    app_limited_until: Option<u64>,
+    lowest_rtt: Option<Duration>,
+}
+
+impl DeliveryRate {
+    pub(super) const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    pub(super) const fn is_app_limited(&self) -> bool {
+        self.app_limited_until.is_some()
+    }
+
+    /// A chunk of `size` bytes goes out while `flight` bytes are in flight.
+    pub(super) fn on_sent(&mut self, now: Time, flight: usize, size: usize) -> Snapshot {
+        if flight == 0 {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        Snapshot {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            lost: self.lost,
+            in_flight: flight + size,
+            is_app_limited: self.is_app_limited(),
+        }
+    }
+
+    /// A chunk was acknowledged; `newest` is the one of this SACK that was sent last.
+    pub(super) fn on_acked(
+        &mut self,
+        now: Time,
+        size: usize,
+        sent: (u64, Time, bool, Snapshot),
+        newest: &mut Option<Newest>,
+    ) {
+        self.delivered += size as u64;
+        self.delivered_at = now;
+        let (transmission, sent_at, sent_once, snapshot) = sent;
+        if newest.is_none_or(|newest| newest.transmission < transmission) {
+            self.first_sent_at = sent_at;
+            *newest = Some(Newest { transmission, sent_at, sent_once, snapshot });
+        }
+    }
+
+    /// A chunk was declared lost.
+    pub(super) const fn on_lost(&mut self, size: usize, snapshot: &Snapshot) -> LostChunk {
+        self.lost += size as u64;
+        LostChunk {
+            size,
+            in_flight: snapshot.in_flight,
+            lost_since_sent: self.lost - snapshot.lost,
+            delivered: self.delivered,
+            is_app_limited: snapshot.is_app_limited,
+        }
+    }
+
+    /// All of a SACK is processed: the sample that its newest chunk gives.
+    pub(super) fn sample(&mut self, now: Time, newest: Option<Newest>) -> Option<RateSample> {
+        if self.app_limited_until.is_some_and(|until| self.delivered > until) {
+            self.app_limited_until = None;
+        }
+        let Newest { sent_at, sent_once, snapshot, .. } = newest?;
+        let rtt = sent_once.then(|| now - sent_at);
+        if let Some(rtt) = rtt {
+            self.lowest_rtt = Some(self.lowest_rtt.map_or(rtt, |lowest| lowest.min(rtt)));
+        }
+        let send_elapsed = sent_at - snapshot.first_sent_at;
+        let ack_elapsed = now - snapshot.delivered_at;
+        let interval = send_elapsed.max(ack_elapsed);
+        // "Normally we expect interval >= MinRTT. Note that rate may still be overestimated when a
+        // spuriously retransmitted skb was first (s)acked because "interval" is under-estimated".
+        let is_reliable = !interval.is_zero() && Some(interval) >= self.lowest_rtt;
+        Some(RateSample {
+            delivered: self.delivered - snapshot.delivered,
+            prior_delivered: snapshot.delivered,
+            send_elapsed,
+            ack_elapsed,
+            is_reliable,
+            is_app_limited: snapshot.is_app_limited,
+            in_flight: snapshot.in_flight,
+            lost: self.lost - snapshot.lost,
+            rtt,
+        })
+    }
+
+    /// Nothing is left to send although more might be: what goes out until all of `flight` is
+    /// delivered tells about the application, not about the path.
+    pub(super) fn mark_app_limited(&mut self, flight: usize) {
+        self.app_limited_until = Some((self.delivered + flight as u64).max(1));
+    }
+
+    /// What a controller is told of data that went out.
+    pub(super) const fn sent_data(&self, now: Time, bytes: usize, flight: usize) -> SentData {
+        SentData { now, bytes, flight, is_app_limited: self.is_app_limited() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_sansio::Rate;
+
+    use super::*;
+
+    const fn at(millis: u64) -> Time {
+        Time::from_millis(millis)
+    }
+
+    fn ack(
+        rate: &mut DeliveryRate,
+        now: Time,
+        chunks: &[(u64, Time, Snapshot)],
+    ) -> Option<RateSample> {
+        let mut newest = None;
+        for &(transmission, sent_at, snapshot) in chunks {
+            rate.on_acked(now, 1_000, (transmission, sent_at, true, snapshot), &mut newest);
+        }
+        rate.sample(now, newest)
+    }
+
+    #[test]
+    fn the_longer_of_sending_and_acknowledging_gives_the_rate() {
+        let mut rate = DeliveryRate::default();
+        // Ten chunks in one burst; SACKs come back at one chunk a millisecond.
+        let sent: Vec<_> =
+            (0..10).map(|n| (n, at(0), rate.on_sent(at(0), n as usize * 1_000, 1_000))).collect();
+        for (n, chunk) in sent.iter().enumerate() {
+            let sample = ack(&mut rate, at(50 + n as u64), &[*chunk]).unwrap();
+            assert_eq!(sample.delivered, 1_000 * (n as u64 + 1));
+            assert_eq!(sample.interval(), Duration::from_millis(50 + n as u64));
+        }
+        // The next chunk was sent when the first was acknowledged: its interval begins there.
+        let second = rate.on_sent(at(60), 0, 1_000);
+        let third = rate.on_sent(at(61), 1_000, 1_000);
+        ack(&mut rate, at(110), &[(10, at(60), second)]);
+        let sample = ack(&mut rate, at(111), &[(11, at(61), third)]).unwrap();
+        assert_eq!(sample.rate(), Some(Rate::of(2_000, Duration::from_millis(51))));
+    }
+
+    #[test]
+    fn the_newest_chunk_of_a_sack_is_the_one_that_counts() {
+        let mut rate = DeliveryRate::default();
+        let first = (0, at(0), rate.on_sent(at(0), 0, 1_000));
+        let second = (1, at(5), rate.on_sent(at(5), 1_000, 1_000));
+        let sample = ack(&mut rate, at(55), &[second, first]).unwrap();
+        assert_eq!(sample.in_flight, 2_000);
+        assert_eq!(sample.rtt, Some(Duration::from_millis(50)));
+        assert_eq!(sample.send_elapsed, Duration::from_millis(5));
+    }
+
+    #[test]
+    fn an_interval_below_the_lowest_round_trip_gives_no_rate() {
+        let mut rate = DeliveryRate::default();
+        let first = (0, at(0), rate.on_sent(at(0), 0, 1_000));
+        ack(&mut rate, at(50), &[first]).unwrap();
+        let again = rate.on_sent(at(60), 0, 1_000);
+        let mut newest = None;
+        // A chunk sent twice: it is the first transmission that is acknowledged.
+        rate.on_acked(at(62), 1_000, (1, at(60), false, again), &mut newest);
+        let sample = rate.sample(at(62), newest).unwrap();
+        assert_eq!((sample.rate(), sample.rtt), (None, None));
+    }
+
+    #[test]
+    fn samples_are_app_limited_until_the_bubble_is_delivered() {
+        let mut rate = DeliveryRate::default();
+        let first = (0, at(0), rate.on_sent(at(0), 0, 1_000));
+        rate.mark_app_limited(1_000);
+        let second = (1, at(10), rate.on_sent(at(10), 1_000, 1_000));
+        assert!(!ack(&mut rate, at(50), &[first]).unwrap().is_app_limited);
+        assert!(rate.is_app_limited(), "1000 bytes are delivered, and must be exceeded");
+        assert!(ack(&mut rate, at(60), &[second]).unwrap().is_app_limited);
+        assert!(!rate.is_app_limited());
+    }
+
+    #[test]
+    fn a_lost_chunk_tells_what_was_lost_since_it_was_sent() {
+        let mut rate = DeliveryRate::default();
+        let first = rate.on_sent(at(0), 0, 1_000);
+        let second = rate.on_sent(at(0), 1_000, 1_000);
+        rate.on_lost(1_000, &first);
+        let lost = rate.on_lost(1_000, &second);
+        assert_eq!((lost.lost_since_sent, lost.in_flight), (2_000, 2_000));
+    }
+}
