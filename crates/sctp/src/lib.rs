@@ -61,7 +61,7 @@ mod stats;
 pub use association::Association;
 pub use config::{AssociationConfig, EndpointConfig};
 pub use congestion::{
-    Ack, CongestionControl, CongestionController, ControllerMetrics, FixedWindow, LostChunk,
+    Ack, CongestionControl, CongestionController, ControllerMetrics, Cubic, FixedWindow, LostChunk,
     RateSample, Rfc9260, SentData,
 };
 pub use endpoint::{AssociationId, Endpoint};

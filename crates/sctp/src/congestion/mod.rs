@@ -1,13 +1,18 @@
 //! Congestion control: one controller per path, behind a trait.
 
+mod cubic;
 mod fixed;
+mod hystart;
 mod rfc9260;
+#[cfg(test)]
+mod testing;
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 
+pub use cubic::Cubic;
 pub use fixed::FixedWindow;
 pub use rfc9260::Rfc9260;
 
@@ -170,6 +175,11 @@ pub enum CongestionControl {
     /// The same, beginning with ten packets instead of four, as QUIC and today's TCP: a path that
     /// takes over from one that failed carries a key frame in two round trips instead of three.
     LargeInitialWindow,
+    /// RFC 9438, as most TCPs of today: keeps long fat paths fuller than RFC 9260's controller and
+    /// is as fair; collapses under random loss nearly as that does. Best with
+    /// [`pacing`](field@crate::AssociationConfig::pacing): its end of slow start goes by the delay
+    /// of queues, which bursts hide. See [`Cubic`].
+    Cubic,
     /// A window that losses do not touch: see [`FixedWindow`].
     Fixed {
         /// Bytes that may be in flight.
@@ -184,7 +194,16 @@ impl CongestionControl {
         match self {
             Self::Rfc9260 => Box::new(Rfc9260::new(pmdcs)),
             Self::LargeInitialWindow => Box::new(Rfc9260::with_large_initial_window(pmdcs)),
+            Self::Cubic => Box::new(Cubic::new(pmdcs)),
             Self::Fixed { window } => Box::new(FixedWindow::new(window)),
         }
     }
+}
+
+/// The initial window of QUIC, for data chunks of at most `pmdcs` bytes.
+fn large_initial_window(pmdcs: usize) -> usize {
+    // RFC 9002 section 7.2: "Endpoints SHOULD use an initial congestion window of ten times the
+    // maximum datagram size (max_datagram_size), while limiting the window to the larger of 14,720
+    // bytes or twice the maximum datagram size."
+    (10 * pmdcs).min((2 * pmdcs).max(14_720))
 }

@@ -2,7 +2,7 @@
 
 use anabranch_sansio::Time;
 
-use super::{Ack, CongestionController, ControllerMetrics};
+use super::{Ack, CongestionController, ControllerMetrics, large_initial_window};
 
 /// Slow start, congestion avoidance by `partial_bytes_acked`, halving on loss.
 #[derive(Debug)]
@@ -31,10 +31,7 @@ impl Rfc9260 {
     /// As [`new`](Self::new), with the initial window of QUIC.
     #[must_use]
     pub fn with_large_initial_window(pmdcs: usize) -> Self {
-        // RFC 9002 section 7.2: "Endpoints SHOULD use an initial congestion window of ten times the
-        // maximum datagram size (max_datagram_size), while limiting the window to the larger of
-        // 14,720 bytes or twice the maximum datagram size."
-        Self::beginning_with(pmdcs, (10 * pmdcs).min((2 * pmdcs).max(14_720)))
+        Self::beginning_with(pmdcs, large_initial_window(pmdcs))
     }
 
     const fn beginning_with(pmdcs: usize, initial: usize) -> Self {
@@ -144,22 +141,13 @@ impl CongestionController for Rfc9260 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing;
     use super::*;
 
     const PMDCS: usize = 1_000;
 
     fn ack(acked: usize, flight_before: usize) -> Ack {
-        Ack {
-            now: Time::ZERO,
-            acked,
-            flight_before,
-            flight: flight_before - acked,
-            advanced: true,
-            in_recovery: false,
-            rtt: None,
-            delivered: acked as u64,
-            sample: None,
-        }
+        testing::ack(Time::ZERO, acked, flight_before)
     }
 
     #[test]

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anabranch_netsim::{Hostility, Probability};
 use anabranch_sansio::{Rng, Time};
 use anabranch_sctp::{
-    AssociationConfig, CloseReason, IncomingMessage, OutgoingMessage, PathId, PathPreference,
-    Reliability, SchedulerKind,
+    AssociationConfig, CloseReason, CongestionControl, IncomingMessage, OutgoingMessage, PathId,
+    PathPreference, Reliability, SchedulerKind,
 };
 use anabranch_wire::StreamId;
 
@@ -323,8 +323,16 @@ fn random_config(rng: &mut Rng) -> AssociationConfig {
             SchedulerKind::Priority
         },
         path_mtu: 600 + rng.range(0..900) as usize,
+        congestion_control: random_controller(rng).unwrap_or(preset.congestion_control),
+        pacing: rng.chance(0.3),
         ..preset
     }
+}
+
+/// `None` leaves it to the preset.
+fn random_controller(rng: &mut Rng) -> Option<CongestionControl> {
+    let controllers = [None, Some(CongestionControl::Cubic)];
+    controllers[rng.range(0..controllers.len() as u64) as usize]
 }
 
 const fn other(side: Side) -> Side {

@@ -32,6 +32,19 @@ fn a_clean_link_is_filled() {
 }
 
 #[test]
+fn cubic_fills_a_clean_link_with_a_long_round_trip() {
+    let config = AssociationConfig {
+        congestion_control: CongestionControl::Cubic,
+        pacing: true,
+        max_burst: None,
+        ..large_buffers()
+    };
+    let mut duo = Duo::connected(1, &[link(50, 50, 0.0)], config);
+    let goodput = goodput_mbps(&mut duo, 20);
+    assert!(goodput > 45.0, "{goodput:.1} of 50 Mbit/s");
+}
+
+#[test]
 fn random_loss_brings_it_down_to_what_the_law_of_reno_says() {
     let mut runs = [1, 2, 3, 4, 5].map(|seed| {
         let mut duo = Duo::connected(seed, &[link(100, 25, 0.001)], large_buffers());
