@@ -101,7 +101,7 @@ pub struct Released {
     pub frame: u64,
     /// Number of the piece in its unit.
     pub index: u64,
-    /// The piece is known to end its unit.
+    /// The items are known to end their unit.
     pub last: bool,
     /// The items, one after the other.
     pub bytes: Bytes,
@@ -335,7 +335,7 @@ impl Playout {
             class: meta.class,
             frame: meta.frame,
             index: meta.index,
-            last: meta.last,
+            last: meta.unit_end == Some(run.end()),
             bytes: payload,
         }
     }
@@ -375,7 +375,8 @@ struct Meta {
     class: Class,
     frame: u64,
     index: u64,
-    last: bool,
+    /// The position after the piece, if it is known to end its unit.
+    unit_end: Option<u64>,
     nulls: bool,
 }
 
@@ -388,7 +389,7 @@ impl From<&Header> for Meta {
             class: header.class,
             frame: header.frame,
             index: header.index,
-            last: header.last,
+            unit_end: header.runs.last().filter(|_| header.last).map(Run::end),
             nulls: header.nulls,
         }
     }

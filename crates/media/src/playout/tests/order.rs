@@ -164,3 +164,17 @@ fn a_sender_that_starts_again_is_followed_and_its_old_session_ends() {
     let stats = playout.stats();
     assert_eq!((stats.sessions, stats.stray, stats.dropped_items.reference), (2, 1, 1));
 }
+
+#[test]
+fn a_unit_ends_with_the_last_items_of_its_last_piece() {
+    let mut playout = playout();
+    let mut last = piece(0, 1, ms(0));
+    last.header.last = true;
+    last.header.runs.push(Run { position: 2, count: 2, at_us: 0, step: 0 });
+    last.payload = [0; 3 * PACKET_LEN].to_vec().into();
+    playout.handle_piece(ms(10), PATH, &last);
+    playout.handle_piece(ms(10), PATH, &piece(1, 1, ms(0)));
+    let ends: Vec<_> =
+        drain(&mut playout, ms(500)).iter().map(|it| (it.position, it.last)).collect();
+    assert_eq!(ends, [(0, false), (1, false), (2, true)]);
+}
