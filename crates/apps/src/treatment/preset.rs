@@ -62,12 +62,12 @@ impl Preset {
             MediaClass::Enhancement => (75, 50, 6),
             MediaClass::Padding => (50, 25, 7),
         };
-        let reliability = match self {
-            Self::Reliable => Reliability::Reliable,
-            Self::Layered => Reliability::LatencyPercent(layered_percent),
-            Self::Live => Reliability::LatencyPercent(live_percent),
-        };
-        Treatment::new(reliability, priority)
+        match self {
+            // The receiver waits for the last of it: what overtakes would fill its memory meanwhile.
+            Self::Reliable => Treatment::new(Reliability::Reliable, 1),
+            Self::Layered => Treatment::new(Reliability::LatencyPercent(layered_percent), priority),
+            Self::Live => Treatment::new(Reliability::LatencyPercent(live_percent), priority),
+        }
     }
 }
 

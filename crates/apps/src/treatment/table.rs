@@ -118,6 +118,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn nothing_overtakes_what_is_waited_for_in_any_case() {
+        let table = Preset::Reliable.table();
+        let media = table.iter().filter(|(class, _)| *class != MediaClass::Control);
+        assert!(media.map(|(_, treatment)| treatment.priority).all(|priority| priority == 1));
+        assert_eq!(table.treatment(MediaClass::Control).priority, 0);
+    }
+
+    #[test]
     fn every_preset_survives_being_written_down() {
         for preset in Preset::ALL {
             let table = preset.table();

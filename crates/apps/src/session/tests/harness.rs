@@ -172,12 +172,20 @@ impl Studio {
         }
     }
 
-    /// Calls and waits until media may flow.
+    /// Calls, again and again if need be, and waits until media may flow.
     pub(super) fn connect(&mut self) {
-        self.call();
-        self.run_until(Duration::from_secs(10), |studio| {
-            studio.sender().is_connected() && studio.receiver().is_connected()
-        });
+        let end = self.pair.now() + Duration::from_secs(60);
+        while !(self.sender().is_connected() && self.receiver().is_connected()) {
+            assert!(self.pair.now() < end, "no connection");
+            let is_calling = match self.caller {
+                Caller::Sender => self.sender().has_peer(),
+                Caller::Receiver => self.receiver().has_peer(),
+            };
+            if !is_calling {
+                self.call();
+            }
+            self.step();
+        }
     }
 
     pub(super) fn act_sender<T>(&mut self, act: impl FnOnce(&mut Sender, Time) -> T) -> T {

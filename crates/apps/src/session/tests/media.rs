@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::{LinkConfig, QueueLimit, Side};
+use anabranch_netsim::{Hostility, LinkConfig, Probability, QueueLimit, Side};
 use anabranch_sansio::Rate;
 use anabranch_sctp::PathState;
 
@@ -24,6 +24,24 @@ fn a_stream_over_two_lossy_paths_is_bit_identical_when_reliable() {
         for side in [Side::Client, Side::Server] {
             let last = studio.events(side).pop();
             assert_eq!(last, Some(Event::Disconnected(Disconnect::Ended)), "{side:?}");
+        }
+    }
+}
+
+#[test]
+fn a_hostile_network_changes_no_bit_of_what_is_reliable() {
+    let some = Probability::new(0.03).expect("a probability");
+    let hold_max = Duration::from_millis(30);
+    let hostility = Hostility { duplicate: some, reorder: some, hold_max, corrupt: some };
+    for seed in 0..20 {
+        for caller in [Caller::Sender, Caller::Receiver] {
+            let links = [link(10, 20, 0.1), link(10, 45, 0.1)];
+            let setup = Setup::new(&links, Preset::Reliable, 60);
+            let mut studio = Setup { seed, caller, ..setup }.build();
+            studio.pair.harass(0, hostility);
+            studio.pair.harass(1, hostility);
+            studio.transfer();
+            assert!(studio.out == STREAM, "seed {seed}, {caller:?}: {}", studio.out.len());
         }
     }
 }
