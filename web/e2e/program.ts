@@ -57,13 +57,18 @@ export class Program {
   }
 
   /** Presses Ctrl-C, and returns the exit status. */
-  async interrupt(): Promise<number | null> {
+  interrupt(): Promise<number | null> {
+    const ended = this.ended();
+    this.#process.kill('SIGINT');
+    return ended;
+  }
+
+  /** Waits for the program's end, and returns the exit status. */
+  async ended(): Promise<number | null> {
     const { exitCode } = this.#process;
     if (exitCode !== null) {
       return exitCode;
     }
-    const ended = new Promise<number | null>((done) => this.#process.once('exit', done));
-    this.#process.kill('SIGINT');
-    return ended;
+    return new Promise((done) => this.#process.once('exit', done));
   }
 }

@@ -296,6 +296,7 @@ export class MockServer {
         sample_rate: clip.sampleRate,
         channels: clip.channels,
       },
+      not_played: [],
       attribution: {
         text: `${clip.title}, ${clip.attribution}`,
         url: clip.url,

@@ -1,10 +1,14 @@
 //! `anabranch recv`: media from a sender into a file, a pipe or UDP.
 
-use anabranch_apps::recv::{Output, RecvOptions, recv};
+use std::io::{self, Write as _};
+
+use anabranch_apps::page::PageTap;
+use anabranch_apps::recv::{Output, RecvOptions, Tap, recv};
 use anabranch_apps::url::SessionUrl;
 use clap::Args;
 
 use crate::failure::Failure;
+use crate::output;
 use crate::transfer::{Telling, failure, stop_when_interrupted};
 
 /// Receives media from a sender.
@@ -19,8 +23,15 @@ pub(crate) struct Recv {
     /// anabranch://:PORT to be called, anabranch://HOST:PORT to call a sender. Options: latency,
     /// path, peer, streamid, mode.
     url: SessionUrl,
-    /// A file, - for stdout, or udp://HOST:PORT.
-    output: Output,
+    /// A file, - for stdout, or udp://HOST:PORT. May be left out with --page.
+    #[arg(required_unless_present = "page")]
+    output: Option<Output>,
+    /// Shows what comes on a page of this machine, whose address is printed on a line of its own.
+    #[arg(long)]
+    page: bool,
+    /// Serves the page at this port.
+    #[arg(long, value_name = "PORT", default_value_t = 0, requires = "page")]
+    page_port: u16,
     /// Waits for the next sender when one has ended.
     #[arg(long)]
     keep: bool,
@@ -30,19 +41,42 @@ pub(crate) struct Recv {
 
 impl Recv {
     pub(crate) async fn run(self) -> Result<(), Failure> {
-        if self.output == Output::Stdout && self.telling.stats_go_to_stdout() {
+        let media_to_stdout = self.output == Some(Output::Stdout);
+        if media_to_stdout && self.telling.stats_go_to_stdout() {
             let reason = "media and measures cannot both go to stdout: give --stats a file";
             return Err(Failure::usage(reason));
         }
+        let mut log = self.telling.log()?;
+        let mut tap: Option<Box<dyn Tap>> = None;
+        let mut page = None;
+        if self.page {
+            let (watcher, served) =
+                PageTap::start(self.page_port).await.map_err(Failure::failed)?;
+            let is_taken = media_to_stdout || self.telling.stats_go_to_stdout();
+            announce(served.url(), is_taken)?;
+            tap = Some(Box::new(watcher));
+            page = Some(served);
+        }
         let options = RecvOptions {
             url: self.url,
-            output: Some(self.output),
+            output: self.output,
             keep: self.keep,
             retries: self.telling.retries(),
-            tap: None,
+            tap,
         };
-        let mut log = self.telling.log()?;
         let received = recv(options, stop_when_interrupted(), &mut |update| log.tell(update)).await;
+        if let Some(page) = page {
+            page.told().await;
+        }
         received.map(|_| ()).map_err(failure)
     }
+}
+
+/// Prints where the page is; on stderr if stdout is for something else.
+fn announce(url: &str, stdout_is_taken: bool) -> Result<(), Failure> {
+    let line = format!("{url}\n");
+    if stdout_is_taken {
+        return Ok(io::stderr().lock().write_all(line.as_bytes())?);
+    }
+    output::print(&line)
 }

@@ -22,6 +22,7 @@ const TEXT_MESSAGE_LIMIT = 256 * 1024;
 const PATHS_MAX = 16;
 const LAYERS_MAX = 16;
 const CLASSES_MAX = 32;
+const NOT_PLAYED_MAX = 16;
 
 /**
  * Returns the message, or `null` for a type that this version does not know; throws a {@link
@@ -76,6 +77,7 @@ const hello = object({
   latency_ms: amount,
   video: nullable(video),
   audio: nullable(audio),
+  not_played: array(text, NOT_PLAYED_MAX),
   attribution: nullable(attribution),
   paths: array(object(pathName), PATHS_MAX),
   layers: array(named, LAYERS_MAX),

@@ -57,7 +57,7 @@ function LayerCard({ id, name, view }: CardProps) {
           </tr>
         </thead>
         <tbody>
-          {LAYER_MEASURES.map((measure) => (
+          {LAYER_MEASURES.filter((measure) => isMeasured(view, measure)).map((measure) => (
             <Row key={measure} measure={measure} view={view} />
           ))}
         </tbody>
@@ -73,6 +73,11 @@ function LayerCard({ id, name, view }: CardProps) {
       />
     </article>
   );
+}
+
+/** A receiver does not know what its peer sends and abandons. */
+function isMeasured(view: LayerView | null, measure: LayerMeasure): boolean {
+  return view === null || view[measure].total !== null;
 }
 
 function Row({

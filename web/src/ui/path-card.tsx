@@ -53,8 +53,9 @@ function PathCard({ path, place }: CardProps) {
       <div class="tiles">
         <RateTile path={path} place={place} />
         <RttTile path={path} place={place} />
-        <LossTile path={path} />
-        <WindowTile path={path} place={place} />
+        {/* A receiver knows neither of its peer. */}
+        {path.lost_packets !== null && <LossTile path={path} />}
+        {path.cwnd_bytes !== null && <WindowTile path={path} place={place} />}
       </div>
       {path.link !== null && <LinkControls path={path} link={path.link} place={place} />}
     </article>
@@ -113,7 +114,9 @@ function RateTile({ path, place }: PathProps) {
       path={path}
       title="Rate"
       figures={[
-        { name: 'sent', of: rate(path.sentKbps), id: 'sent-rate' },
+        ...(path.sent_bytes === null
+          ? []
+          : [{ name: 'sent', of: rate(path.sentKbps), id: 'sent-rate' }]),
         { name: 'arrived', of: rate(path.deliveredKbps), id: 'delivered-rate' },
       ]}
       lines={[

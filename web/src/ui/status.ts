@@ -1,5 +1,6 @@
 /** The state of the whole, in a few words. */
 
+import type { Hello } from '../protocol/program';
 import type { Store } from '../state/store';
 
 export interface Status {
@@ -44,15 +45,30 @@ function playing(store: Store, nowMs: number): Status {
   if (hello === null) {
     return { severity: 'info', short: 'Connected', long: 'Waiting for the program.' };
   }
-  if (hello.video === null && hello.audio === null) {
-    return { severity: 'info', short: 'Waiting', long: 'Waiting for the stream.' };
-  }
   if (hello.video === null) {
-    return { severity: 'good', short: 'Playing', long: 'This stream has sound only.' };
+    return withoutPicture(hello);
   }
   return (store.screen.value?.layers ?? 0) === 0
     ? { severity: 'info', short: 'Waiting', long: 'Waiting for the first picture.' }
     : { severity: 'good', short: 'Playing', long: null };
+}
+
+function withoutPicture({ audio, not_played }: Hello): Status {
+  const unplayed = inWords(not_played);
+  if (audio !== null) {
+    return { severity: 'good', short: 'Playing', long: unplayed ?? 'This stream has sound only.' };
+  }
+  return unplayed === null
+    ? { severity: 'info', short: 'Waiting', long: 'Waiting for the stream.' }
+    : { severity: 'warning', short: 'Not played', long: unplayed };
+}
+
+/** What of a stream the page does not play, as a sentence; `null`: nothing. */
+function inWords(codecs: readonly string[]): string | null {
+  return codecs.length === 0
+    ? null
+    : `This stream has ${codecs.join(' and ')}, which the page does not play. ` +
+        'It plays H.264 and AAC.';
 }
 
 function secondsUntil(atMs: number | null, nowMs: number): number {

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { Hello } from '../protocol/program';
 import { Store } from '../state/store';
 import * as format from './format';
 import { statusOf } from './status';
@@ -95,4 +97,23 @@ describe('the status', () => {
     );
     expect(statusOf(store, 5_000).long).toBe('The sender has not answered for 5 s. Trying now.');
   });
+
+  it('names what the page does not play', () => {
+    const store = new Store();
+    store.onConnection({ state: 'open' }, 0);
+    const body = { ...hello(), video: null, not_played: ['MPEG-2 video', 'AC-3'] };
+    store.onMessage({ type: 'hello', body: { ...body, audio: null } }, 0);
+    const silent = statusOf(store, 0);
+    expect(silent.short).toBe('Not played');
+    expect(silent.long).toBe(
+      'This stream has MPEG-2 video and AC-3, which the page does not play. It plays H.264 and AAC.',
+    );
+    store.onMessage({ type: 'hello', body: { ...body, not_played: ['H.265'] } }, 0);
+    expect(statusOf(store, 0).short).toBe('Playing');
+    expect(statusOf(store, 0).long).toContain('This stream has H.265');
+  });
 });
+
+function hello(): Hello {
+  return JSON.parse(readFileSync(new URL('../../fixtures/hello.json', import.meta.url), 'utf8'));
+}

@@ -6,7 +6,7 @@ use anabranch_media::clip::Clip;
 use anabranch_media::psnr::PsnrTable;
 use bytes::Bytes;
 
-use crate::page::protocol::{Attribution, AudioFormat, AudioInfo, Named, VideoFormat, VideoInfo};
+use crate::page::protocol::Named;
 
 const CLIP: &[u8] = include_bytes!("../../../../assets/clip/big-buck-bunny.anaclip");
 const SCORES: &[u8] = include_bytes!("../../../../assets/clip/big-buck-bunny.psnr");
@@ -19,40 +19,6 @@ pub(super) static DEMO_CLIP: LazyLock<Clip> = LazyLock::new(|| {
 /// What each of its pictures scores in place of each other.
 pub(super) static DEMO_SCORES: LazyLock<PsnrTable> =
     LazyLock::new(|| PsnrTable::decode(SCORES).expect("the committed table obeys its format"));
-
-/// What a decoder of the picture must know.
-pub(super) fn video_info() -> VideoInfo {
-    let video = &DEMO_CLIP.header().video;
-    VideoInfo {
-        codec: video.codec.clone(),
-        format: VideoFormat::Vp9,
-        width: Some(video.width.into()),
-        height: Some(video.height.into()),
-        fps: Some(video.fps()),
-    }
-}
-
-/// What a decoder of the sound must know.
-pub(super) fn audio_info() -> AudioInfo {
-    let audio = &DEMO_CLIP.header().audio;
-    AudioInfo {
-        codec: audio.codec.clone(),
-        format: AudioFormat::Opus,
-        sample_rate: audio.sample_rate,
-        channels: audio.channels.into(),
-    }
-}
-
-/// Whom to name when it is shown.
-pub(super) fn attribution() -> Attribution {
-    let header = DEMO_CLIP.header();
-    Attribution {
-        text: format!("{}, {}", header.title, header.attribution.text),
-        url: Some(header.attribution.url.clone()),
-        license: header.attribution.license.clone(),
-        license_url: Some(header.attribution.license_url.clone()),
-    }
-}
 
 /// What the statistics tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -221,12 +221,8 @@ impl Demo {
             local: path.local.to_string(),
             remote: path.remote.to_string(),
         });
-        Hello {
-            title: Some(DEMO_CLIP.header().title.clone()),
+        let mut hello = Hello {
             latency_ms: delay::millis(self.config.latency),
-            video: Some(clip::video_info()),
-            audio: Some(clip::audio_info()),
-            attribution: Some(clip::attribution()),
             paths: paths.collect(),
             layers: ClipLayer::ALL.into_iter().map(ClipLayer::named).collect(),
             classes: treatments::class_names(),
@@ -236,7 +232,9 @@ impl Demo {
                 latency_ms: None,
             },
             ..Hello::new(Mode::Demo)
-        }
+        };
+        hello.describe_clip(DEMO_CLIP.header());
+        hello
     }
 }
 

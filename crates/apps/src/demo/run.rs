@@ -402,7 +402,8 @@ impl<F: FnMut(News<'_>)> Stage<F> {
         // A receiver that all links are cut to cannot say goodbye.
         let _in_time = timeout(GOODBYE, ended).await;
         if let Some(page) = self.demo.page.take() {
-            page.end("The demo has ended.".to_owned()).await;
+            page.say_goodbye("The demo has ended.".to_owned());
+            page.told().await;
         }
         self.demo.close().await;
     }

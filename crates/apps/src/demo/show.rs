@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use anabranch_media::Layer;
 use anabranch_media::clip::{ClipHeader, Picture, Shown, VIDEO_TRACK};
-use anabranch_media::playout::LATE_TOLERANCE;
 use anabranch_media::psnr::{PsnrScore, PsnrTable};
 use anabranch_sansio::Time;
 
@@ -12,12 +11,8 @@ use super::delay::DelayMeter;
 use super::handoff::GapMeter;
 use super::report::FramesReport;
 use crate::page::protocol::AccessUnit;
-use crate::page::screen::{ClipScreen, Played};
+use crate::page::screen::{ClipScreen, Played, not_before};
 use crate::session::{Arrival, Receiver};
-
-/// After its play time, a picture of which something is missing is waited for so long: as long as
-/// the playout takes what is late, and a wakeup.
-const PLAY_GRACE: Duration = LATE_TOLERANCE.saturating_add(Duration::from_millis(2));
 
 /// Plays what the receiver hands on, and measures it.
 #[derive(Debug)]
@@ -64,10 +59,7 @@ impl Show {
         while let Some(released) = receiver.poll_release(now) {
             units.extend(self.screen.on_released(&released).map(|sound| not_before(sound, now)));
         }
-        while let Some(due) =
-            self.next_due(receiver, last).filter(|due| self.is_ready(receiver, *due, now))
-        {
-            let Some(played) = self.screen.play(due) else { break };
+        while let Some(played) = self.screen.play_due(receiver, now, last) {
             self.measure(&played, now);
             units.extend(played.unit.map(|picture| not_before(picture, now)));
         }
@@ -76,10 +68,7 @@ impl Show {
 
     /// When [`take`](Self::take) must be called again for a picture of which something is missing.
     pub(super) fn next_at(&self, receiver: &Receiver, last: Option<Time>) -> Option<Time> {
-        if waits(receiver) {
-            return None;
-        }
-        Some(self.next_due(receiver, last)? + PLAY_GRACE)
+        last.and_then(|last| self.screen.next_at(receiver, Some(last)))
     }
 
     /// Pictures by what became of them.
@@ -106,19 +95,6 @@ impl Show {
         }
     }
 
-    /// When the next picture is to be played.
-    fn next_due(&self, receiver: &Receiver, last: Option<Time>) -> Option<Time> {
-        let sent = self.screen.next_sent().filter(|sent| Some(*sent) <= last)?;
-        Some(receiver.playout().clock().local(sent) + receiver.latency())
-    }
-
-    fn is_ready(&self, receiver: &Receiver, due: Time, now: Time) -> bool {
-        if waits(receiver) {
-            return self.screen.next_is_settled();
-        }
-        due <= now && (self.screen.next_is_settled() || due + PLAY_GRACE <= now)
-    }
-
     fn measure(&mut self, played: &Played, now: Time) {
         let frame = played.frame;
         self.last_played = self.screen.next_sent();
@@ -130,15 +106,4 @@ impl Show {
             self.gaps.on_shown(now);
         }
     }
-}
-
-/// Nothing is given up: what is late is waited for.
-fn waits(receiver: &Receiver) -> bool {
-    receiver.source().is_some_and(|source| source.complete)
-}
-
-/// What was waited for is shown when it is there: pages drop what is too late.
-fn not_before(unit: AccessUnit, now: Time) -> AccessUnit {
-    let is_late = unit.play_at + PLAY_GRACE < now;
-    AccessUnit { play_at: if is_late { now } else { unit.play_at }, ..unit }
 }

@@ -19,7 +19,6 @@ const EVENTS_KEPT: usize = 50;
 /// What all pages see, and the pages that see it.
 #[derive(Debug)]
 pub(super) struct Hub {
-    clock: Clock,
     state: Mutex<State>,
     /// How many pages there are.
     pages: watch::Sender<usize>,
@@ -27,6 +26,7 @@ pub(super) struct Hub {
 
 #[derive(Debug)]
 struct State {
+    clock: Clock,
     hello: Hello,
     /// The paths there are, as of the last statistics.
     paths: Vec<u32>,
@@ -43,6 +43,7 @@ struct State {
 impl Hub {
     pub(super) fn new(clock: Clock, hello: Hello) -> Self {
         let state = State {
+            clock,
             paths: path_ids(&hello),
             hello,
             events: VecDeque::new(),
@@ -53,7 +54,11 @@ impl Hub {
             members: BTreeMap::new(),
             next_page: 1,
         };
-        Self { clock, state: Mutex::new(state), pages: watch::Sender::new(0) }
+        Self { state: Mutex::new(state), pages: watch::Sender::new(0) }
+    }
+
+    pub(super) fn set_clock(&self, clock: Clock) {
+        self.state().clock = clock;
     }
 
     pub(super) fn set_hello(&self, hello: Hello) {
@@ -61,10 +66,12 @@ impl Hub {
         state.paths = path_ids(&hello);
         state.hello = hello;
         state.reconnecting = None;
-        let hello = self.hello_text(&state);
+        let hello = state.hello_text();
+        let events = state.event_texts();
         let treatments = state.treatments_text();
         state.for_each(|queue| {
             queue.push_hello(hello.clone());
+            events.iter().for_each(|text| queue.push_text(text.clone()));
             treatments.iter().for_each(|text| queue.push_text(text.clone()));
         });
     }
@@ -76,14 +83,14 @@ impl Hub {
     pub(super) fn stats(&self, mut stats: Stats) {
         let mut state = self.state();
         state.paths = stats.paths.iter().map(|path| path.info.id).collect();
-        stats.now_us = self.now_us();
+        stats.now_us = state.now_us();
         let text = ProgramMessage::Stats(Box::new(stats)).to_json();
         state.for_each(|queue| queue.push_stats(text.clone()));
     }
 
     pub(super) fn event(&self, what: NewEvent) {
         let mut state = self.state();
-        let event = Event { id: state.next_event, at_us: self.now_us(), what };
+        let event = Event { id: state.next_event, at_us: state.now_us(), what };
         state.next_event += 1;
         if state.events.len() == EVENTS_KEPT {
             state.events.pop_front();
@@ -145,10 +152,8 @@ impl Hub {
         }
         let id = PageId(state.next_page);
         state.next_page += 1;
-        let mut queue = PageQueue::new(self.hello_text(&state));
-        for event in &state.events {
-            queue.push_text(ProgramMessage::Event(event.clone()).to_json());
-        }
+        let mut queue = PageQueue::new(state.hello_text());
+        state.event_texts().into_iter().for_each(|text| queue.push_text(text));
         let texts = [state.treatments_text(), state.reconnecting.clone()];
         texts.into_iter().flatten().for_each(|text| queue.push_text(text));
         if let Some(ended) = &state.ended {
@@ -158,15 +163,6 @@ impl Hub {
         state.members.insert(id, (queue, Arc::clone(&more)));
         self.pages.send_replace(state.members.len());
         Some(Member { hub: Arc::clone(self), id, more })
-    }
-
-    fn hello_text(&self, state: &State) -> String {
-        let hello = Hello { now_us: self.now_us(), ..state.hello.clone() };
-        ProgramMessage::Hello(Box::new(hello)).to_json()
-    }
-
-    fn now_us(&self) -> u64 {
-        self.clock.now().as_micros()
     }
 
     /// Whoever panicked left it whole: every change is a few assignments.
@@ -188,6 +184,19 @@ impl State {
             change(queue);
             more.notify_one();
         }
+    }
+
+    fn hello_text(&self) -> String {
+        let hello = Hello { now_us: self.now_us(), ..self.hello.clone() };
+        ProgramMessage::Hello(Box::new(hello)).to_json()
+    }
+
+    fn now_us(&self) -> u64 {
+        self.clock.now().as_micros()
+    }
+
+    fn event_texts(&self) -> Vec<String> {
+        self.events.iter().map(|event| ProgramMessage::Event(event.clone()).to_json()).collect()
     }
 
     fn treatments_text(&self) -> Option<String> {

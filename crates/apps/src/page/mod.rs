@@ -6,6 +6,7 @@
 //! that it offers. A page that reads slowly loses media, never the program's memory.
 
 mod assets;
+pub mod broadcast;
 mod check;
 mod guard;
 mod hub;
@@ -14,6 +15,7 @@ mod queue;
 pub mod screen;
 mod server;
 mod socket;
+mod tap;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +30,7 @@ use tokio::time::timeout;
 
 use hub::Hub;
 use protocol::{AccessUnit, Hello, NewEvent, Request, Stats, Treatments};
+pub use tap::{PageTap, ServedPage};
 
 /// Pages that may be open at once.
 pub const PAGES_MAX: usize = 16;
@@ -106,6 +109,11 @@ impl PageServer {
         *self.hub.pages().borrow()
     }
 
+    /// Tells times of another clock from now on, which no page has heard of yet.
+    pub(crate) fn set_clock(&self, clock: Clock) {
+        self.hub.set_clock(clock);
+    }
+
     /// Begins anew with this: what the pages got before is void.
     pub fn hello(&self, hello: Hello) {
         self.hub.set_hello(hello);
@@ -153,9 +161,13 @@ impl PageServer {
         self.hub.refuse(request.page, Some(kind), text);
     }
 
-    /// Says that the stream is over, why, and ends when the pages know.
-    pub async fn end(self, text: String) {
+    /// Says that the stream is over, and why: the last words.
+    pub fn say_goodbye(&self, text: String) {
         self.hub.end(text);
+    }
+
+    /// Waits until the pages know.
+    pub async fn told(&self) {
         let mut pages = self.hub.pages();
         // A page that does not listen learns it from its closed socket.
         let _in_time = timeout(GOODBYE, pages.wait_for(|pages| *pages == 0)).await;

@@ -7,12 +7,16 @@ use anabranch_media::clip::{
     AUDIO_TRACK, ClipHeader, FrameAssembler, FrameCounts, Shown, VIDEO_TRACK,
 };
 use anabranch_media::cutter::UnitJoiner;
-use anabranch_media::playout::{Released, Timeliness};
+use anabranch_media::playout::{LATE_TOLERANCE, Released, Timeliness};
 use anabranch_media::{Layer, Track, Unit};
 use anabranch_sansio::Time;
 
 use super::protocol::{AccessUnit, LayerUnit, MediaTrack};
-use crate::session::Arrival;
+use crate::session::{Arrival, Receiver};
+
+/// After its play time, a picture of which something is missing is waited for so long: as long as
+/// the playout takes what is late, and a wakeup.
+const PLAY_GRACE: Duration = LATE_TOLERANCE.saturating_add(Duration::from_millis(2));
 
 /// Units of which some pieces came. Above it the oldest is forgotten: it is lost long since.
 const OPEN_UNITS_MAX: usize = 4_096;
@@ -137,6 +141,28 @@ impl ClipScreen {
         None
     }
 
+    /// The next picture, if its play time has come; `last` is when the last one came to the sender,
+    /// if that is known.
+    pub fn play_due(
+        &mut self,
+        receiver: &Receiver,
+        now: Time,
+        last: Option<Time>,
+    ) -> Option<Played> {
+        let due = self.next_due(receiver, last)?;
+        self.is_ready(receiver, due, now).then(|| self.play(due))?
+    }
+
+    /// When [`play_due`](Self::play_due) must be asked again for a picture of which something is
+    /// missing.
+    #[must_use]
+    pub fn next_at(&self, receiver: &Receiver, last: Option<Time>) -> Option<Time> {
+        if waits(receiver) {
+            return None;
+        }
+        Some(self.next_due(receiver, last)? + PLAY_GRACE)
+    }
+
     /// When the next picture came to the sender, or should have, on the sender's clock. None before
     /// the first.
     #[must_use]
@@ -148,10 +174,27 @@ impl ClipScreen {
         Some(sent + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }
 
+    /// Pictures by what became of them.
+    #[must_use]
+    pub fn counts(&self) -> FrameCounts {
+        self.pictures.as_ref().map(|pictures| pictures.assembler.counts()).unwrap_or_default()
+    }
+
+    fn next_due(&self, receiver: &Receiver, last: Option<Time>) -> Option<Time> {
+        let sent = self.next_sent().filter(|sent| last.is_none_or(|last| *sent <= last))?;
+        Some(receiver.playout().clock().local(sent) + receiver.latency())
+    }
+
+    fn is_ready(&self, receiver: &Receiver, due: Time, now: Time) -> bool {
+        if waits(receiver) {
+            return self.next_is_settled();
+        }
+        due <= now && (self.next_is_settled() || due + PLAY_GRACE <= now)
+    }
+
     /// Whether nothing more of the next picture can be released: it is whole, or something of a
     /// later one was released.
-    #[must_use]
-    pub fn next_is_settled(&self) -> bool {
+    fn next_is_settled(&self) -> bool {
         let Some(pictures) = &self.pictures else { return false };
         let next = pictures.assembler.next_frame();
         let layers = pictures.waiting.get(&next).map_or(0, Vec::len);
@@ -160,15 +203,9 @@ impl ClipScreen {
     }
 
     /// The play time of the next picture, `due`, has come. None before the first.
-    pub fn play(&mut self, due: Time) -> Option<Played> {
+    fn play(&mut self, due: Time) -> Option<Played> {
         let sent = self.next_sent()?;
         Some(self.pictures.as_mut()?.play(sent, due))
-    }
-
-    /// Pictures by what became of them.
-    #[must_use]
-    pub fn counts(&self) -> FrameCounts {
-        self.pictures.as_ref().map(|pictures| pictures.assembler.counts()).unwrap_or_default()
     }
 
     fn forget_oldest(&mut self) {
@@ -227,6 +264,18 @@ impl Pictures {
         };
         Played { frame, shown, unit: Some(unit) }
     }
+}
+
+/// Nothing is given up: what is late is waited for.
+fn waits(receiver: &Receiver) -> bool {
+    receiver.source().is_some_and(|source| source.complete)
+}
+
+/// What was waited for is shown when it is there: pages drop what is too late.
+#[must_use]
+pub fn not_before(unit: AccessUnit, now: Time) -> AccessUnit {
+    let is_late = unit.play_at + PLAY_GRACE < now;
+    AccessUnit { play_at: if is_late { now } else { unit.play_at }, ..unit }
 }
 
 fn sound(unit: Unit, due: Time) -> AccessUnit {

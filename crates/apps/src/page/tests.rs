@@ -71,6 +71,11 @@ async fn next_of(socket: &mut Socket, kind: &str) -> serde_json::Value {
     json
 }
 
+async fn end(server: PageServer, text: &str) {
+    server.say_goodbye(text.to_owned());
+    server.told().await;
+}
+
 fn picture(frame: u32, class: Class, len: usize) -> AccessUnit {
     AccessUnit {
         track: MediaTrack::Video,
@@ -190,6 +195,18 @@ async fn a_page_gets_hello_then_what_happened_then_what_happens() {
 }
 
 #[tokio::test]
+async fn after_another_hello_a_page_still_knows_what_happened() {
+    let (server, _requests) = start().await;
+    let mut page = open(&server).await;
+    next_of(&mut page, "hello").await;
+    server.event(event("Connected."));
+    next_of(&mut page, "event").await;
+    server.hello(demo_hello());
+    next_of(&mut page, "hello").await;
+    assert_eq!(next_of(&mut page, "event").await["text"], "Connected.");
+}
+
+#[tokio::test]
 async fn requests_arrive_checked_and_refusals_go_to_who_asked() {
     let (server, mut requests) = start().await;
     let (mut one, mut other) = (open(&server).await, open(&server).await);
@@ -253,7 +270,7 @@ async fn a_page_that_reads_nothing_for_a_while_loses_pictures_and_disturbs_no_ot
         assert_eq!(unit[4..8], frame.to_be_bytes());
     }
     next_of(&mut idle, "hello").await;
-    let told = tokio::spawn(server.end("over".into()));
+    let told = tokio::spawn(end(server, "over"));
     let mut pictures = 0;
     while let Message::Binary(_) = next(&mut idle).await {
         pictures += 1;
@@ -286,7 +303,7 @@ async fn the_end_is_told_and_the_socket_closed_in_order() {
     let (server, _requests) = start().await;
     let mut page = open(&server).await;
     next_of(&mut page, "hello").await;
-    let told = tokio::spawn(server.end("The sender ended the stream.".into()));
+    let told = tokio::spawn(end(server, "The sender ended the stream."));
     assert_eq!(next_of(&mut page, "ended").await["text"], "The sender ended the stream.");
     let Message::Close(Some(frame)) = next(&mut page).await else { panic!("not closed") };
     assert_eq!(frame.code, CloseCode::Normal);

@@ -73,4 +73,6 @@ pub enum EventKind {
     PeerConnected,
     /// The peer is gone.
     PeerLost,
+    /// None: it does not show on a graph.
+    Note,
 }

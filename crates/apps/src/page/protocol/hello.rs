@@ -1,5 +1,6 @@
 //! [`Hello`]: what there is to see and to control.
 
+use anabranch_media::clip::ClipHeader;
 use serde::{Deserialize, Serialize};
 
 use super::PROTOCOL_VERSION;
@@ -23,6 +24,8 @@ pub struct Hello {
     pub video: Option<VideoInfo>,
     /// The sound.
     pub audio: Option<AudioInfo>,
+    /// Names of what else the stream has, and no page plays.
+    pub not_played: Vec<String>,
     /// Whom to name.
     pub attribution: Option<Attribution>,
     /// The paths known now.
@@ -48,12 +51,38 @@ impl Hello {
             latency_ms: 0.0,
             video: None,
             audio: None,
+            not_played: Vec::new(),
             attribution: None,
             paths: Vec::new(),
             layers: Vec::new(),
             classes: Vec::new(),
             controls: Controls::default(),
         }
+    }
+
+    /// Says what a decoder of a clip must know, and whom to name.
+    pub fn describe_clip(&mut self, header: &ClipHeader) {
+        let ClipHeader { title, video, audio, attribution, .. } = header;
+        self.title = Some(title.clone());
+        self.video = Some(VideoInfo {
+            codec: video.codec.clone(),
+            format: VideoFormat::Vp9,
+            width: Some(video.width.into()),
+            height: Some(video.height.into()),
+            fps: Some(video.fps()),
+        });
+        self.audio = Some(AudioInfo {
+            codec: audio.codec.clone(),
+            format: AudioFormat::Opus,
+            sample_rate: audio.sample_rate,
+            channels: audio.channels.into(),
+        });
+        self.attribution = Some(Attribution {
+            text: format!("{title}, {}", attribution.text),
+            url: Some(attribution.url.clone()),
+            license: attribution.license.clone(),
+            license_url: Some(attribution.license_url.clone()),
+        });
     }
 }
 

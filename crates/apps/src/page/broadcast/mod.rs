@@ -1,0 +1,263 @@
+//! [`BroadcastScreen`]: what a viewer sees and hears of a transport stream that arrives.
+//!
+//! Browsers decode H.264 and AAC everywhere. The first track of each kind is shown; a picture or a
+//! frame of sound of which something is missing is left out.
+
+mod adts;
+mod avc;
+mod elementary;
+#[cfg(test)]
+mod tests;
+mod timing;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use anabranch_media::codec::Codec;
+use anabranch_media::playout::{Released, Timeliness};
+use anabranch_media::ts::{PACKET_LEN, Packet, Pid, Role, Tables};
+use anabranch_media::{Class, Track};
+use anabranch_sansio::Time;
+use bytes::Bytes;
+
+use super::protocol::{
+    AccessUnit, AudioInfo, FrameCounts, LayerUnit, MediaTrack, VideoFormat, VideoInfo,
+};
+use crate::session::Arrival;
+use avc::ParameterSets;
+use elementary::{Elementary, PesUnit};
+use timing::PresentationClock;
+
+/// Pictures whose loss is remembered, in case that they come late.
+const LOST_KEPT: usize = 1_024;
+
+/// A gap of more pictures is another stream, not so many lost ones.
+const GAP_MAX: u64 = 250;
+
+/// So long a picture without sound, or what no page plays, is taken for all that there is.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// So long sound waits for a picture that is there: its decoder's parameters come with a key frame.
+const KEY_FRAME_PATIENCE: Duration = Duration::from_secs(12);
+
+/// More codecs than a program has are not named.
+const NOT_PLAYED_MAX: usize = 16;
+
+/// Turns packets of a transport stream into pictures and sound.
+#[derive(Debug, Default)]
+pub struct BroadcastScreen {
+    tables: Tables,
+    picture: Option<Elementary>,
+    sound: Option<Elementary>,
+    /// Codecs that no page plays.
+    not_played: Vec<Codec>,
+    /// When the first packet of a track was due, and the last one.
+    span: Option<(Time, Time)>,
+    parameter_sets: ParameterSets,
+    audio: Option<adts::Format>,
+    clock: PresentationClock,
+    counts: FrameCounts,
+    lost: BTreeSet<u64>,
+    last_picture: Option<u64>,
+    /// A picture that the next one may refer to was left out.
+    is_broken: bool,
+    sounds: u32,
+    ready: VecDeque<AccessUnit>,
+}
+
+/// What is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Formats {
+    /// The picture.
+    pub video: Option<VideoInfo>,
+    /// The sound.
+    pub audio: Option<AudioInfo>,
+}
+
+impl BroadcastScreen {
+    /// Waits for the first tables.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The time of some packets has come.
+    pub fn on_released(&mut self, released: &Released) {
+        for bytes in released.bytes.as_chunks::<PACKET_LEN>().0 {
+            if let Some(packet) = Packet::new(*bytes) {
+                self.on_packet(&packet, released);
+            }
+        }
+        if released.last {
+            self.on_end(released.track);
+        }
+    }
+
+    /// A piece arrived. A picture that comes after its time counts as late, not as lost.
+    pub fn on_arrival(&mut self, arrival: &Arrival) {
+        let is_picture = self.picture.as_ref().is_some_and(|it| track(it.pid()) == arrival.track);
+        let is_late = is_picture && arrival.timeliness == Timeliness::Late;
+        if is_late && self.lost.remove(&arrival.frame) {
+            self.counts.lost -= 1;
+            self.counts.late += 1;
+        }
+    }
+
+    /// The next picture or frame of sound, in decoding order.
+    pub fn poll_unit(&mut self) -> Option<AccessUnit> {
+        self.ready.pop_front()
+    }
+
+    /// What is shown, once there is little hope for more: each change makes the page begin anew.
+    #[must_use]
+    pub fn formats(&self) -> Option<Formats> {
+        let codec = self.parameter_sets.codec();
+        let patience = match (&codec, self.audio) {
+            (Some(_), Some(_)) => Duration::ZERO,
+            (None, Some(_)) if self.picture.is_some() => KEY_FRAME_PATIENCE,
+            (Some(_), None) | (None, Some(_)) => PATIENCE,
+            (None, None) if self.picture.is_some() || self.sound.is_some() => return None,
+            (None, None) => PATIENCE,
+        };
+        let (first, last) = self.span?;
+        let is_known = last - first >= patience;
+        let video = codec.map(|codec| VideoInfo {
+            codec,
+            format: VideoFormat::AnnexB,
+            width: None,
+            height: None,
+            fps: None,
+        });
+        is_known.then(|| Formats { video, audio: self.audio.map(adts::Format::info) })
+    }
+
+    /// Codecs of pictures and sound that no page plays, in the order in which they came.
+    #[must_use]
+    pub fn not_played(&self) -> &[Codec] {
+        &self.not_played
+    }
+
+    /// Pictures by what became of them.
+    #[must_use]
+    pub const fn counts(&self) -> FrameCounts {
+        self.counts
+    }
+
+    fn on_packet(&mut self, packet: &Packet, from: &Released) {
+        self.tables.handle_packet(packet);
+        let pid = packet.pid();
+        if let Role::Stream(codec) = self.tables.role(pid) {
+            self.take_up(pid, codec);
+            let first = self.span.map_or(from.due, |(first, _)| first);
+            self.span = Some((first, from.due.max(first)));
+        }
+        if let Some(picture) = self.picture.as_mut().filter(|it| it.pid() == pid) {
+            let ended = picture.push(packet, from);
+            ended.into_iter().flatten().for_each(|unit| self.on_picture(unit));
+        } else if let Some(sound) = self.sound.as_mut().filter(|it| it.pid() == pid) {
+            let ended = sound.push(packet, from);
+            ended.into_iter().flatten().for_each(|unit| self.on_sound(&unit));
+        }
+    }
+
+    /// Shows a track if it is the first of its kind, and one that browsers decode.
+    fn take_up(&mut self, pid: Pid, codec: Codec) {
+        if codec == Codec::H264 {
+            self.picture.get_or_insert_with(|| Elementary::new(pid));
+        } else if codec == Codec::Aac {
+            self.sound.get_or_insert_with(|| Elementary::new(pid));
+        } else if (codec.is_video() || codec.is_audio())
+            && !self.not_played.contains(&codec)
+            && self.not_played.len() < NOT_PLAYED_MAX
+        {
+            self.not_played.push(codec);
+        }
+    }
+
+    /// A unit of a track has ended.
+    fn on_end(&mut self, ended: Track) {
+        if let Some(picture) = self.picture.as_mut().filter(|it| track(it.pid()) == ended) {
+            let unit = picture.finish();
+            unit.into_iter().for_each(|unit| self.on_picture(unit));
+        } else if let Some(sound) = self.sound.as_mut().filter(|it| track(it.pid()) == ended) {
+            let unit = sound.finish();
+            unit.into_iter().for_each(|unit| self.on_sound(&unit));
+        }
+    }
+
+    fn on_picture(&mut self, unit: PesUnit) {
+        let is_key = self.parameter_sets.look_at(&unit.data);
+        if self.parameter_sets.codec().is_none() {
+            return;
+        }
+        self.count_missing(unit.frame);
+        if !unit.is_whole {
+            return self.lose(unit.frame);
+        }
+        self.counts.shown += 1;
+        let class = match (is_key, unit.class) {
+            (true, _) => Class::KeyFrame,
+            (false, Class::Disposable) => Class::Disposable,
+            (false, _) => Class::Reference,
+        };
+        let data = if is_key { self.parameter_sets.in_front_of(unit.data) } else { unit.data };
+        let (pts_us, play_at) = match unit.pts {
+            Some(pts) => self.clock.place(pts, unit.due),
+            None => (0, unit.due),
+        };
+        self.ready.push_back(AccessUnit {
+            track: MediaTrack::Video,
+            frame: unit.frame as u32,
+            pts_us,
+            play_at,
+            discontinuity: std::mem::take(&mut self.is_broken),
+            layers: vec![LayerUnit { class, delay: None, bytes: data.into() }],
+        });
+    }
+
+    /// Pictures between the last one and this one never came.
+    fn count_missing(&mut self, frame: u64) {
+        let Some(last) = self.last_picture.replace(frame) else { return };
+        let missing = frame.saturating_sub(last.saturating_add(1));
+        if missing <= GAP_MAX {
+            (last.saturating_add(1)..frame).for_each(|frame| self.lose(frame));
+        }
+    }
+
+    fn lose(&mut self, frame: u64) {
+        self.is_broken = true;
+        self.counts.lost += 1;
+        self.lost.insert(frame);
+        if self.lost.len() > LOST_KEPT {
+            self.lost.pop_first();
+        }
+    }
+
+    /// A PES packet may hold several frames.
+    fn on_sound(&mut self, unit: &PesUnit) {
+        let Some(pts) = unit.pts.filter(|_| unit.is_whole) else { return };
+        for ((format, frame), nth) in adts::frames(&unit.data).zip(0..) {
+            self.audio = Some(format);
+            let ticks = nth * u64::from(adts::SAMPLES) * 90_000 / u64::from(format.sample_rate);
+            let (pts_us, play_at) = self.clock.place(pts.wrapping_add(ticks), unit.due);
+            self.ready.push_back(AccessUnit {
+                track: MediaTrack::Audio,
+                frame: self.sounds,
+                pts_us,
+                play_at,
+                discontinuity: false,
+                layers: vec![LayerUnit {
+                    class: Class::Audio,
+                    delay: None,
+                    bytes: Bytes::copy_from_slice(frame),
+                }],
+            });
+            self.sounds = self.sounds.wrapping_add(1);
+        }
+    }
+}
+
+/// The session numbers the tracks of a transport stream by their PIDs.
+fn track(pid: Pid) -> Track {
+    Track(pid.as_u16())
+}
