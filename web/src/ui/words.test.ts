@@ -106,7 +106,8 @@ describe('the status', () => {
     const silent = statusOf(store, 0);
     expect(silent.short).toBe('Not played');
     expect(silent.long).toBe(
-      'This stream has MPEG-2 video and AC-3, which the page does not play. It plays H.264 and AAC.',
+      'This stream has MPEG-2 video and AC-3, which the page does not play. ' +
+        'It plays H.264 and AAC.',
     );
     store.onMessage({ type: 'hello', body: { ...body, not_played: ['H.265'] } }, 0);
     expect(statusOf(store, 0).short).toBe('Playing');

@@ -63,7 +63,7 @@ impl Preset {
             MediaClass::Padding => (50, 25, 7),
         };
         match self {
-            // The receiver waits for the last of it: what overtakes would fill its memory meanwhile.
+            // The receiver waits for the last of it: what overtakes only fills its memory.
             Self::Reliable => Treatment::new(Reliability::Reliable, 1),
             Self::Layered => Treatment::new(Reliability::LatencyPercent(layered_percent), priority),
             Self::Live => Treatment::new(Reliability::LatencyPercent(live_percent), priority),

@@ -4,7 +4,7 @@
 //! sockets and our endpoint, one test at a time. What they sent each other is captured, and in the
 //! end tshark has to find no fault with it.
 //!
-//! `/dev/net/tun`, some Debian packages, and root's rights or a user namespace are needed, so nothing
+//! `/dev/net/tun`, some Debian packages, and root or a user namespace are needed, so nothing
 //! runs unless asked for, as `./test.sh kernel` does, which brings the packages.
 
 mod capture;

@@ -50,7 +50,7 @@ impl Network {
 
     pub(crate) async fn restore(&mut self, path: usize) {
         let nic = INTERFACES[path];
-        // Deleting what is not there fails, and taking an interface down removes its IPv6 addresses.
+        // Deleting what is not there fails; taking an interface down removes its IPv6 addresses.
         self.run(&format!(
             "tc qdisc delete dev {nic} root; tc qdisc delete dev {nic} clsact
             ip link set {nic} up"

@@ -143,7 +143,7 @@ fn make_networks() -> Result<(), BootError> {
     Err(BootError::Networks(String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
-/// The second kernel asks for packets that are to be segmented, and then drops those that are longer
+/// The second kernel asks for packets that are to be segmented, then drops those that are longer
 /// than its buffers.
 fn segment_before_networks() -> io::Result<()> {
     for number in 0..NETWORKS.len() {

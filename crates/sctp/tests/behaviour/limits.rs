@@ -17,7 +17,7 @@ fn default() -> AssociationConfig {
     AssociationConfig::default()
 }
 
-/// Delivers chunks without letting the endpoint send meanwhile, as when one call of the kernel hands
+/// Delivers chunks without letting the endpoint send meanwhile, as when a call of the kernel hands
 /// over many packets.
 fn deliver_all_at_once(peer: &mut RawPeer, count: usize, chunk: Chunk<'_>) {
     let bytes = packet(peer.ports, peer.tag, &[chunk]);

@@ -88,8 +88,8 @@ impl Elementary {
         before
     }
 
-    /// ISO/IEC 13818-1 section 2.4.3.3: a packet may be sent twice, with the same counter. A counter
-    /// that skips shows that packets are missing.
+    /// ISO/IEC 13818-1 section 2.4.3.3: a packet may be sent twice, with the same counter. One that
+    /// skips shows that packets are missing.
     fn is_repeated(&mut self, packet: &Packet) -> bool {
         let counter = packet.continuity_counter();
         let before = self.last_counter.replace(counter);

@@ -1,9 +1,9 @@
 //! [`PresentationClock`]: when a unit is to be seen or heard.
 //!
-//! A transport stream says when to show what it carries on a clock of its own (PTS), and the playout
-//! when the bytes are due on ours. All tracks share one distance between the two: the smallest with
-//! which everything of the last [`WINDOW`] was complete by its time. Encoders put more or less time
-//! between sending and showing; what of it is not needed here is not waited for.
+//! A transport stream says when to show what it carries on a clock of its own (PTS), and the
+//! playout when the bytes are due on ours. All tracks share one distance between the two: the
+//! smallest with which everything of the last [`WINDOW`] was complete by its time. Encoders put
+//! more or less time between sending and showing; what of it is not needed here is not waited for.
 
 use std::time::Duration;
 
