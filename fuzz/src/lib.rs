@@ -7,4 +7,5 @@
 
 pub mod clip;
 pub mod media;
+pub mod sctp;
 pub mod wire;

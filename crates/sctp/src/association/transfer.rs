@@ -1,5 +1,7 @@
 //! Data transfer (RFC 9260 section 6, RFC 3758): what arrives, what is acknowledged, what is lost.
 
+use std::time::Duration;
+
 use anabranch_sansio::Time;
 use anabranch_wire::{
     Data, DecodeError, EncodeChunk, ErrorCause, ErrorCauses, ErrorChunk, ForwardTsn, Sack,
@@ -13,6 +15,10 @@ use crate::event::TraceKind;
 use crate::path::PathId;
 use crate::receive::{DataOutcome, SackTiming};
 use crate::send::{Abandonment, PathAck};
+
+/// The least time between two FORWARD TSNs that say the same: a round trip may seem to take no time
+/// at all where clocks are coarse.
+const FORWARD_TSN_PAUSE_MIN: Duration = Duration::from_millis(1);
 
 /// Bytes of an unrecognized chunk that are sent back in the error report.
 const REPORT_MAX: usize = 256;
@@ -350,11 +356,10 @@ impl Association {
         if !self.outstanding.is_forward_tsn_due() || !self.state.may_send_data() {
             return false;
         }
-        let round_trip = self.paths.at(self.paths.current()).rtt.srtt();
+        let rtt = &self.paths.at(self.paths.current()).rtt;
+        let round_trip = rtt.srtt().unwrap_or(rtt.rto()).max(FORWARD_TSN_PAUSE_MIN);
         self.window.forwarded.is_none_or(|(point, told)| {
-            let rto = self.paths.at(self.paths.current()).rtt.rto();
-            point < self.outstanding.advanced_peer_ack_point()
-                || now >= told + round_trip.unwrap_or(rto)
+            point < self.outstanding.advanced_peer_ack_point() || now >= told + round_trip
         })
     }
 

@@ -122,10 +122,11 @@ impl MessageQueue {
             let last = (self.streams.len() - 1) as u16;
             return Err(SendError::InvalidStream { stream: message.stream.0, last });
         }
-        if self.queued + len > self.limit {
+        let cost = len + MESSAGE_OVERHEAD;
+        if self.queued + cost > self.limit {
             self.drop_expired(now);
         }
-        if self.queued > 0 && self.queued + len > self.limit {
+        if self.queued > 0 && self.queued + cost > self.limit {
             self.refused = true;
             return Err(SendError::BufferFull { queued: self.queued, limit: self.limit });
         }

@@ -280,6 +280,7 @@ impl RawPeer {
         while let Some(transmit) = self.endpoint.poll_transmit(self.now, &mut bytes) {
             let bytes = std::mem::take(&mut bytes);
             assert_eq!(transmit.segment_size, None, "nobody asked for bursts");
+            assert!(self.sent.len() < 100_000, "the endpoint does not come to rest");
             self.sent.push(Sent { at: self.now, path: transmit.path, bytes });
         }
         while let Some(event) = self.endpoint.poll_event() {

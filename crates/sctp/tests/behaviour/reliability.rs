@@ -252,6 +252,20 @@ fn regression_nothing_repeated_a_lost_forward_tsn() {
 
 /// A chunk whose round trip was being measured was given up: nothing was measured on that path any
 /// more.
+/// At a round trip time of zero, a full round trip was over at once, each time.
+#[test]
+fn regression_one_forward_tsn_followed_another_without_end() {
+    let mut peer = RawPeer::connected(default());
+    peer.send(numbered(0, 1, FULL));
+    peer.acknowledge(1, &[], 100_000);
+    assert_eq!(peer.stats().paths[0].srtt, Some(Duration::ZERO));
+    peer.send(living(8 * MILLISECOND, numbered(0, 2, FULL)));
+    peer.take();
+    peer.run_for(2 * SECOND);
+    let told = forward_tsns(&peer.take()).len();
+    assert!((1..=2).contains(&told), "{told} times: at once, and when T3-rtx expired");
+}
+
 #[test]
 fn regression_round_trips_were_not_measured_after_a_measured_chunk_was_abandoned() {
     let mut peer = RawPeer::connected(default());

@@ -1,0 +1,354 @@
+//! Checks of `anabranch-sctp`: whatever a peer sends and when, an endpoint comes to rest, keeps to
+//! its limits and sends only what can be read.
+
+use std::time::Duration;
+
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
+use anabranch_sctp::{
+    Association, AssociationConfig, Endpoint, EndpointConfig, OutgoingMessage, PathId, Reliability,
+};
+use anabranch_wire::{
+    ChecksumField, ChecksumMode, Chunk, ChunkType, CommonHeader, CookieAck, CookieEcho,
+    EncodeChunk, Init, InitAck, Packet, PacketWriter, Parameter, Parameters, StreamId, Tsn,
+    VerificationTag,
+};
+
+/// Plays `bytes` as a script against an endpoint: what its peer sends, what its user does, and how
+/// time passes. The first byte says who calls and whether there is an association from the start.
+pub fn peer(bytes: &[u8]) {
+    let mut script = Script(bytes);
+    let start = script.byte();
+    let mut play = Play::new(start & 1 == 0);
+    if start & 2 == 0 {
+        play.shake_hands();
+    }
+    while !script.0.is_empty() {
+        play.step(&mut script);
+        play.settle();
+        play.check();
+    }
+}
+
+const PORTS: (u16, u16) = (5_000, 5_001);
+const OUR_TAG: VerificationTag = VerificationTag(0x0bad_cafe);
+const OUR_TSN: u32 = 1_000;
+
+/// Packets and timers that one step of the script may cause: windows and buffers are far smaller.
+const EVENTS_MAX: u32 = 20_000;
+
+const CHUNK_TYPES: [ChunkType; 14] = [
+    ChunkType::DATA,
+    ChunkType::SACK,
+    ChunkType::FORWARD_TSN,
+    ChunkType::HEARTBEAT,
+    ChunkType::HEARTBEAT_ACK,
+    ChunkType::ABORT,
+    ChunkType::SHUTDOWN,
+    ChunkType::SHUTDOWN_ACK,
+    ChunkType::ERROR,
+    ChunkType::COOKIE_ECHO,
+    ChunkType::COOKIE_ACK,
+    ChunkType::SHUTDOWN_COMPLETE,
+    ChunkType::INIT,
+    ChunkType::INIT_ACK,
+];
+
+/// What is left of the input; where it ends, zeros follow.
+struct Script<'a>(&'a [u8]);
+
+impl<'a> Script<'a> {
+    fn byte(&mut self) -> u8 {
+        let Some((&first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        first
+    }
+
+    fn bytes(&mut self, len: usize) -> &'a [u8] {
+        let (bytes, rest) = self.0.split_at(len.min(self.0.len()));
+        self.0 = rest;
+        bytes
+    }
+}
+
+/// The endpoint, and what its peer knows.
+struct Play {
+    endpoint: Endpoint,
+    now: Time,
+    /// The tag that the endpoint wants, once it told.
+    tag: VerificationTag,
+    /// The endpoint's first TSN.
+    their_tsn: u32,
+    /// The last State Cookie that it gave out.
+    cookie: Vec<u8>,
+    /// What comes in the next packet.
+    chunks: Vec<u8>,
+}
+
+/// Chunks as bytes, right or wrong.
+struct Raw<'a>(&'a [u8]);
+
+impl EncodeChunk for Raw<'_> {
+    fn encoded_len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn encode(&self, buf: &mut Vec<u8>) {
+        buf.extend_from_slice(self.0);
+    }
+}
+
+impl Play {
+    fn new(is_listener: bool) -> Self {
+        let association = config();
+        let config = EndpointConfig {
+            accept: is_listener,
+            association: association.clone(),
+            associations_max: 4,
+            ..EndpointConfig::default()
+        };
+        let mut endpoint = Endpoint::new(config, Rng::from_u64(1));
+        if !is_listener {
+            let paths = [0, 1].map(tuple);
+            let called = endpoint.connect(Time::ZERO, &paths, (PORTS.1, PORTS.0), association);
+            called.expect("nothing stands against it");
+        }
+        let mut play = Self {
+            endpoint,
+            now: Time::ZERO,
+            tag: VerificationTag(0),
+            their_tsn: 0,
+            cookie: Vec::new(),
+            chunks: Vec::new(),
+        };
+        play.settle();
+        play
+    }
+
+    /// Completes the handshake that the endpoint began, or calls it.
+    fn shake_hands(&mut self) {
+        let mut parameters = Vec::new();
+        Parameter::ForwardTsnSupported.encode(&mut parameters);
+        if self.endpoint.associations().next().is_some() {
+            Parameter::StateCookie(b"cookie").encode(&mut parameters);
+            let init = init(&parameters);
+            let init_ack = InitAck {
+                initiate_tag: init.initiate_tag,
+                a_rwnd: init.a_rwnd,
+                outbound_streams: init.outbound_streams,
+                inbound_streams: init.inbound_streams,
+                initial_tsn: init.initial_tsn,
+                parameters: init.parameters,
+            };
+            self.deliver(0, self.tag, &init_ack);
+            self.settle();
+            self.deliver(0, self.tag, &CookieAck);
+        } else {
+            self.deliver(0, VerificationTag(0), &init(&parameters));
+            self.settle();
+            self.echo_cookie();
+        }
+        self.settle();
+        let established = self.endpoint.associations().next();
+        let established = established.and_then(|id| self.endpoint.association(id));
+        assert!(established.is_some_and(Association::is_established));
+    }
+
+    fn step(&mut self, script: &mut Script<'_>) {
+        match script.byte() % 16 {
+            0..6 => self.push_chunk(script),
+            6..9 => self.flush(script),
+            9 => {
+                let at = usize::from(script.byte());
+                if let Some(byte) = self.cookie.get_mut(at) {
+                    *byte ^= script.byte();
+                }
+                self.echo_cookie();
+            }
+            10 => self.deliver_bytes(script),
+            11 => {
+                let span = Duration::from_millis(1 << (script.byte() % 17));
+                self.pass(span);
+            }
+            _ => self.act(script),
+        }
+    }
+
+    /// Adds a chunk of any type; its TSN, if it has one, counts from those in use.
+    fn push_chunk(&mut self, script: &mut Script<'_>) {
+        let choice = script.byte();
+        let ty = CHUNK_TYPES.get(usize::from(choice)).map_or(choice, |ty| ty.0);
+        let flags = script.byte();
+        let len = usize::from(script.byte());
+        let mut value = script.bytes(len).to_vec();
+        let base = match ChunkType(ty) {
+            ChunkType::DATA | ChunkType::FORWARD_TSN => OUR_TSN,
+            ChunkType::SACK | ChunkType::SHUTDOWN => self.their_tsn,
+            _ => 0,
+        };
+        if let Some(tsn) = value.first_chunk_mut() {
+            *tsn = base.wrapping_add_signed(i32::from_be_bytes(*tsn) >> 16).to_be_bytes();
+        }
+        let [len0, len1] = (4 + value.len() as u16).to_be_bytes();
+        self.chunks.extend([ty, flags, len0, len1]);
+        self.chunks.extend(value);
+        self.chunks.resize(self.chunks.len().next_multiple_of(4), 0);
+    }
+
+    /// Sends the packet, with a tag that mostly is right.
+    fn flush(&mut self, script: &mut Script<'_>) {
+        let from = script.byte();
+        let tag = match from >> 4 {
+            0 => VerificationTag(0),
+            1 => OUR_TAG,
+            _ => self.tag,
+        };
+        let chunks = std::mem::take(&mut self.chunks);
+        self.deliver(from & 3, tag, &Raw(&chunks));
+    }
+
+    fn echo_cookie(&mut self) {
+        let cookie = self.cookie.clone();
+        self.deliver(0, self.tag, &CookieEcho { cookie: &cookie });
+    }
+
+    /// Sends bytes that need not be a packet.
+    fn deliver_bytes(&mut self, script: &mut Script<'_>) {
+        let path = tuple(script.byte() & 3);
+        let len = usize::from(script.byte());
+        let bytes = script.bytes(len);
+        self.endpoint.handle_datagram(self.now, Datagram { path, ecn: None, bytes });
+    }
+
+    /// What the endpoint's user may do.
+    fn act(&mut self, script: &mut Script<'_>) {
+        let Some(id) = self.endpoint.associations().next() else { return };
+        let Some(association) = self.endpoint.association_mut(id) else { return };
+        let (what, size) = (script.byte(), script.byte());
+        match what % 8 {
+            0..4 => {
+                let payload = vec![size; usize::from(size) << (what >> 5)].into();
+                let message = OutgoingMessage {
+                    ordered: what & 8 == 0,
+                    reliability: reliability(script.byte()),
+                    ..OutgoingMessage::new(StreamId(u16::from(what >> 4)), payload)
+                };
+                // A full queue and a message of no bytes are refused, which is an answer.
+                let _taken = association.send(self.now, message);
+            }
+            4 => {
+                association.set_primary(PathId(size % 4));
+            }
+            5 => while association.receive().is_some() {},
+            6 => association.shutdown(self.now),
+            _ => association.abort("the user's wish"),
+        }
+    }
+
+    /// Lets time pass; timers fire when they are due.
+    fn pass(&mut self, span: Duration) {
+        let end = self.now + span;
+        for _ in 0..EVENTS_MAX {
+            let Some(wakeup) = self.endpoint.poll_timeout().filter(|wakeup| wakeup.at <= end)
+            else {
+                self.now = end;
+                return;
+            };
+            self.now = self.now.max(wakeup.at);
+            self.endpoint.handle_timeout(self.now);
+            self.settle();
+        }
+        panic!("timers fire without end");
+    }
+
+    fn deliver(&mut self, path: u8, verification_tag: VerificationTag, chunks: &impl EncodeChunk) {
+        let (source_port, destination_port) = PORTS;
+        let header = CommonHeader { source_port, destination_port, verification_tag };
+        let mut bytes = Vec::new();
+        let mut writer = PacketWriter::new(&mut bytes, header);
+        writer.push(chunks);
+        writer.finish(ChecksumField::Fill);
+        let datagram = Datagram { path: tuple(path), ecn: None, bytes: &bytes };
+        self.endpoint.handle_datagram(self.now, datagram);
+    }
+
+    /// Takes all that the endpoint sends, and reads it as its peer would.
+    fn settle(&mut self) {
+        let mut bytes = Vec::new();
+        for _ in 0..EVENTS_MAX {
+            bytes.clear();
+            while self.endpoint.poll_event().is_some() {}
+            if self.endpoint.poll_transmit(self.now, &mut bytes).is_none() {
+                return;
+            }
+            assert!(bytes.len() <= config().path_mtu, "{} bytes", bytes.len());
+            let packet = Packet::decode(&bytes, ChecksumMode::Verify).expect("what is sent");
+            for chunk in packet.chunks() {
+                self.learn(&chunk.expect("what is sent can be read"));
+            }
+        }
+        panic!("the endpoint sends without end");
+    }
+
+    fn learn(&mut self, chunk: &Chunk<'_>) {
+        if let Chunk::Init(init) = chunk {
+            (self.tag, self.their_tsn) = (init.initiate_tag, init.initial_tsn.0);
+        }
+        if let Chunk::InitAck(init_ack) = chunk {
+            (self.tag, self.their_tsn) = (init_ack.initiate_tag, init_ack.initial_tsn.0);
+            let cookie = init_ack.parameters.iter().find_map(|parameter| {
+                let Ok(Parameter::StateCookie(cookie)) = parameter else { return None };
+                Some(cookie.to_vec())
+            });
+            self.cookie = cookie.expect("an INIT ACK has a cookie");
+        }
+    }
+
+    /// What holds at any time.
+    fn check(&self) {
+        let limits = config();
+        for id in self.endpoint.associations() {
+            let Some(association) = self.endpoint.association(id) else { continue };
+            let stats = association.stats();
+            assert!(stats.held <= limits.receive_buffer + limits.message_size_max);
+            assert!(stats.queued <= limits.send_buffer);
+            assert!(stats.paths.len() <= limits.paths_max);
+        }
+    }
+}
+
+/// Small limits, so that a script can reach them.
+fn config() -> AssociationConfig {
+    AssociationConfig {
+        send_buffer: 32 << 10,
+        receive_buffer: 8 << 10,
+        message_size_max: 4 << 10,
+        paths_max: 4,
+        ..AssociationConfig::media()
+    }
+}
+
+fn reliability(choice: u8) -> Reliability {
+    match choice % 4 {
+        0 => Reliability::Lifetime(Duration::from_millis(u64::from(choice))),
+        1 => Reliability::MaxRetransmissions(u32::from(choice >> 4)),
+        _ => Reliability::Reliable,
+    }
+}
+
+/// Paths as the endpoint sees them.
+fn tuple(path: u8) -> FourTuple {
+    let address = |host: u8| ([10, 0, path, host], 9_899).into();
+    FourTuple::new(address(2), address(1))
+}
+
+/// What our INIT or INIT ACK says.
+fn init(parameters: &[u8]) -> Init<'_> {
+    Init {
+        initiate_tag: OUR_TAG,
+        a_rwnd: 20_000,
+        outbound_streams: 16,
+        inbound_streams: 16,
+        initial_tsn: Tsn(OUR_TSN),
+        parameters: Parameters::from_bytes(parameters),
+    }
+}
