@@ -1,8 +1,9 @@
-//! CPU time per gigabyte of payload: our stack beside others, in one run on one machine.
+//! What our stack costs, beside others, in one run on one machine: CPU time per gigabyte of payload.
 //!
 //!     cargo run --release -p anabranch-bench -- memory
 //!     cargo run --release -p anabranch-bench -- udp --json
 //!     cargo run --release -p anabranch-bench -- simulator
+//!     cargo run --release -p anabranch-bench -- idle
 //!
 //! Both ends are counted, in the kernel too. A figure is the best of several runs, so that what
 //! else the machine does adds little; compare the ratios, not figures of different machines.
@@ -10,6 +11,7 @@
 mod cpu;
 mod driven;
 mod entrants;
+mod idle;
 mod memory;
 mod quic;
 mod simulator;
@@ -75,6 +77,8 @@ enum Medium {
     Udp,
     /// None: how fast the simulator runs with our stack on two paths.
     Simulator,
+    /// Nowhere: the memory that an association holds while it rests.
+    Idle,
 }
 
 /// One transfer to measure.
@@ -119,10 +123,18 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> io::Result<()> {
-    if let Medium::Simulator = arguments.medium {
-        let pace = simulator::measure(Duration::from_secs(arguments.seconds))?;
-        return writeln!(io::stdout(), "{pace}");
+    match arguments.medium {
+        Medium::Memory | Medium::Udp => compete(arguments),
+        Medium::Simulator => {
+            let pace = simulator::measure(Duration::from_secs(arguments.seconds))?;
+            writeln!(io::stdout(), "{pace}")
+        }
+        Medium::Idle => writeln!(io::stdout(), "{}", idle::measure()?),
     }
+}
+
+/// Our stack beside others.
+fn compete(arguments: &Arguments) -> io::Result<()> {
     let mut table = Table::new(arguments);
     for &size in &arguments.sizes {
         let workload = arguments.workload(size);
@@ -150,11 +162,10 @@ type Measure = Box<dyn Fn(&Workload, u64) -> io::Result<Outcome>>;
 fn contest(medium: Medium, only: &str) -> Vec<(String, Measure)> {
     let mut contest: Vec<(String, Measure)> = Vec::new();
     for entrant in ENTRANTS {
-        let measure: Measure = match medium {
-            Medium::Memory | Medium::Simulator => {
-                Box::new(move |workload, seed| memory::measure(entrant, workload, seed))
-            }
-            Medium::Udp => Box::new(move |workload, seed| udp::measure(entrant, workload, seed)),
+        let measure: Measure = if let Medium::Udp = medium {
+            Box::new(move |workload, seed| udp::measure(entrant, workload, seed))
+        } else {
+            Box::new(move |workload, seed| memory::measure(entrant, workload, seed))
         };
         contest.push((entrant.name.to_owned(), measure));
     }
@@ -213,6 +224,11 @@ mod tests {
             let outcome = measure(&arguments.workload(16), 1).unwrap();
             assert!(outcome.cpu > Duration::ZERO, "{name}");
         }
+    }
+
+    #[test]
+    fn idle_associations_can_be_counted() {
+        assert!(idle::measure().unwrap().to_string().contains("mean of 4000"));
     }
 
     #[test]
