@@ -1,4 +1,4 @@
-//! What our stack costs, beside others, in one run on one machine: CPU time per gigabyte of payload.
+//! What our stack costs beside others, in one run on one machine: CPU time per gigabyte, and memory.
 //!
 //!     cargo run --release -p anabranch-bench -- memory
 //!     cargo run --release -p anabranch-bench -- udp --json
