@@ -1,4 +1,4 @@
-//! What our stack costs beside others, in one run on one machine: CPU time per gigabyte, and memory.
+//! What our stack costs beside others, in one run on one machine: CPU time per GB, and memory.
 //!
 //!     cargo run --release -p anabranch-bench -- memory
 //!     cargo run --release -p anabranch-bench -- udp --json
@@ -28,7 +28,7 @@ use clap::{Parser, ValueEnum};
 use crate::entrants::ENTRANTS;
 use crate::table::Table;
 
-/// CPU time per gigabyte of payload: our stack beside others.
+/// What our stack costs beside others: CPU time per gigabyte of payload, and memory.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Where the packets go.
