@@ -4,6 +4,7 @@
 //!     cargo run --release -p anabranch-bench -- udp --json
 //!     cargo run --release -p anabranch-bench -- simulator
 //!     cargo run --release -p anabranch-bench -- idle
+//!     cargo run --release -p anabranch-bench -- goodput
 //!
 //! Both ends are counted, in the kernel too. A figure is the best of several runs, so that what
 //! else the machine does adds little; compare the ratios, not figures of different machines.
@@ -11,6 +12,7 @@
 mod cpu;
 mod driven;
 mod entrants;
+mod goodput;
 mod idle;
 mod memory;
 mod quic;
@@ -61,9 +63,12 @@ struct Arguments {
     /// Only what has this in its name.
     #[arg(long, default_value = "")]
     only: String,
-    /// Seconds to simulate (simulator only).
+    /// Seconds to simulate (simulator and goodput).
     #[arg(long, default_value_t = 60)]
     seconds: u64,
+    /// Runs of which the median counts (goodput only).
+    #[arg(long, default_value_t = 5)]
+    seeds: u64,
     /// The table as JSON.
     #[arg(long)]
     json: bool,
@@ -79,6 +84,8 @@ enum Medium {
     Simulator,
     /// Nowhere: the memory that an association holds while it rests.
     Idle,
+    /// None: what each congestion controller makes of simulated links.
+    Goodput,
 }
 
 /// One transfer to measure.
@@ -128,6 +135,11 @@ fn run(arguments: &Arguments) -> io::Result<()> {
         Medium::Simulator => {
             let pace = simulator::measure(Duration::from_secs(arguments.seconds))?;
             writeln!(io::stdout(), "{pace}")
+        }
+        Medium::Goodput => {
+            let Arguments { seconds, seeds, ref only, .. } = *arguments;
+            let plan = goodput::Plan { seconds, seeds, only };
+            goodput::measure(plan, |row| writeln!(io::stdout(), "{row}"))
         }
         Medium::Idle => writeln!(io::stdout(), "{}", idle::measure()?),
     }

@@ -61,8 +61,8 @@ mod stats;
 pub use association::Association;
 pub use config::{AssociationConfig, EndpointConfig};
 pub use congestion::{
-    Ack, CongestionControl, CongestionController, ControllerMetrics, Cubic, FixedWindow, LostChunk,
-    RateSample, Rfc9260, SentData,
+    Ack, Bbr, CongestionControl, CongestionController, ControllerMetrics, Cubic, FixedWindow,
+    LostChunk, Media, RateSample, Rfc9260, SentData,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{ConnectError, SendError};

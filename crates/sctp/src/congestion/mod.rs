@@ -1,8 +1,12 @@
 //! Congestion control: one controller per path, behind a trait.
 
+mod bbr;
 mod cubic;
 mod fixed;
 mod hystart;
+mod media;
+#[cfg(test)]
+mod pipe;
 mod rfc9260;
 #[cfg(test)]
 mod testing;
@@ -12,8 +16,10 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 
+pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use fixed::FixedWindow;
+pub use media::Media;
 pub use rfc9260::Rfc9260;
 
 /// Decides how much data may be in flight on one path, and how fast it goes out.
@@ -180,6 +186,12 @@ pub enum CongestionControl {
     /// [`pacing`](field@crate::AssociationConfig::pacing): its end of slow start goes by the delay
     /// of queues, which bursts hide. See [`Cubic`].
     Cubic,
+    /// The third version of BBR, as draft-ietf-ccwg-bbr has it: follows the path's rate and round
+    /// trip instead of single losses, and holds against about 2 % of them. See [`Bbr`].
+    Bbr,
+    /// BBR's model, for links that lose packets without being full: losses count as congestion only
+    /// where rate or delay speak for it. See [`Media`].
+    Media,
     /// A window that losses do not touch: see [`FixedWindow`].
     Fixed {
         /// Bytes that may be in flight.
@@ -195,6 +207,8 @@ impl CongestionControl {
             Self::Rfc9260 => Box::new(Rfc9260::new(pmdcs)),
             Self::LargeInitialWindow => Box::new(Rfc9260::with_large_initial_window(pmdcs)),
             Self::Cubic => Box::new(Cubic::new(pmdcs)),
+            Self::Bbr => Box::new(Bbr::new(pmdcs)),
+            Self::Media => Box::new(Media::new(pmdcs)),
             Self::Fixed { window } => Box::new(FixedWindow::new(window)),
         }
     }

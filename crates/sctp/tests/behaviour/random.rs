@@ -331,7 +331,12 @@ fn random_config(rng: &mut Rng) -> AssociationConfig {
 
 /// `None` leaves it to the preset.
 fn random_controller(rng: &mut Rng) -> Option<CongestionControl> {
-    let controllers = [None, Some(CongestionControl::Cubic)];
+    let controllers = [
+        None,
+        Some(CongestionControl::Cubic),
+        Some(CongestionControl::Bbr),
+        Some(CongestionControl::Media),
+    ];
     controllers[rng.range(0..controllers.len() as u64) as usize]
 }
 

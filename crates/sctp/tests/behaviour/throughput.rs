@@ -45,6 +45,31 @@ fn cubic_fills_a_clean_link_with_a_long_round_trip() {
 }
 
 #[test]
+fn bbr_and_the_media_controller_fill_a_link_without_filling_its_queue() {
+    for congestion_control in [CongestionControl::Bbr, CongestionControl::Media] {
+        let config = AssociationConfig { congestion_control, ..AssociationConfig::media() };
+        let mut duo = Duo::connected(1, &[link(50, 25, 0.0)], config);
+        duo.saturate(Side::Client, 10_000, Duration::from_secs(2));
+        let goodput = goodput_mbps(&mut duo, 10);
+        assert!(goodput > 44.0, "{goodput:.1} of 50 Mbit/s under {congestion_control:?}");
+        let srtt = duo.path(Side::Client, 0).srtt.expect("measured");
+        assert!(srtt < Duration::from_millis(75), "{srtt:?} of 50 ms and 100 ms of queue");
+    }
+}
+
+#[test]
+fn random_loss_costs_the_media_controller_little_and_bbr_much_above_two_percent() {
+    let goodput = |congestion_control| {
+        let config = AssociationConfig { congestion_control, ..AssociationConfig::media() };
+        let mut duo = Duo::connected(1, &[link(20, 25, 0.05)], config);
+        duo.saturate(Side::Client, 10_000, Duration::from_secs(2));
+        goodput_mbps(&mut duo, 10)
+    };
+    let (media, bbr) = (goodput(CongestionControl::Media), goodput(CongestionControl::Bbr));
+    assert!(media > 1.3 * bbr, "{media:.1} and {bbr:.1} of 20 Mbit/s at 5 %");
+}
+
+#[test]
 fn random_loss_brings_it_down_to_what_the_law_of_reno_says() {
     let mut runs = [1, 2, 3, 4, 5].map(|seed| {
         let mut duo = Duo::connected(seed, &[link(100, 25, 0.001)], large_buffers());

@@ -1,0 +1,46 @@
+//! Two flows that share a bottleneck.
+
+use std::io;
+use std::time::Duration;
+
+use anabranch_netsim::Loss;
+use anabranch_sctp::CongestionControl;
+
+use super::world::World;
+use super::{Plan, Row, bottleneck, median};
+
+/// The link, in Mbit/s.
+const LINK_MBPS: u64 = 50;
+
+/// Two flows, by name and controller.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shared([(&'static str, CongestionControl); 2]);
+
+/// The rows of the table.
+pub(super) fn rows() -> [Shared; 3] {
+    let media = ("media", CongestionControl::Media);
+    let cubic = ("CUBIC", CongestionControl::Cubic);
+    let bbr = ("BBR", CongestionControl::Bbr);
+    [Shared([media, cubic]), Shared([bbr, cubic]), Shared([media, media])]
+}
+
+impl Shared {
+    pub(super) fn name(&self) -> String {
+        let [(first, _), (second, _)] = self.0;
+        format!("{first} and {second} on one link")
+    }
+
+    pub(super) fn measure(&self, plan: Plan<'_>) -> io::Result<Row> {
+        let share = |flow| {
+            median(plan.seeds, |seed| {
+                let controllers = self.0.map(|(_, control)| control);
+                let mut world = World::new(seed, bottleneck(LINK_MBPS, Loss::None), &controllers)?;
+                let span = Duration::from_secs(plan.seconds);
+                world.saturate(span)?;
+                Ok(100.0 * world.goodput_mbps(flow, span) / LINK_MBPS as f64)
+            })
+        };
+        let figures = vec![("% the first", share(0)?), ("% the second", share(1)?)];
+        Ok(Row { name: self.name(), figures })
+    }
+}

@@ -1,0 +1,294 @@
+//! The default for media: BBR's model, which tells random loss from congestion.
+
+use std::time::Duration;
+
+use anabranch_sansio::{Rate, Time};
+
+use super::bbr::{Bbr, Parameters, State};
+use super::{Ack, CongestionController, ControllerMetrics, LostChunk, RateSample, SentData};
+
+/// How much longer than the lowest round trip one may be without a queue: radio links and delayed
+/// SACKs take that much, and a queue that a loss-based flow fills holds several times more.
+const INFLATION: (f64, Duration) = (0.25, Duration::from_millis(5));
+
+/// A round trip this much above the lowest one renews it: the queue is empty although the window
+/// was not cut, so that a picture need not wait for ProbeRTT.
+const MIN_RTT_TOLERANCE: f64 = 17.0 / 16.0;
+
+/// The weight of a round trip's losses in the estimate of the background.
+const BACKGROUND_WEIGHT: f64 = 1.0 / 8.0;
+
+/// The share lost in a round trip that opens the circuit breaker, and the one that closes it.
+const BREAKER: (f64, f64) = (0.2, 0.1);
+
+/// Round trips in a row with that much loss.
+const BREAKER_ROUNDS: u32 = 3;
+
+/// BBR for links that lose packets without being full.
+///
+/// BBR's draft cuts its rate when more than 2 % of a round trip's data is lost, wherever that
+/// happened: a radio link at 5 % carries a fraction of what it could. Here a loss counts as
+/// congestion only where rate or delay speak for it:
+///
+/// - While the round trip is near its lowest and no more is sent than the path delivers, there is
+///   no queue that could overflow. Losses are then the path's *background*: they are averaged, and
+///   the model never hears of them.
+/// - While the round trip is longer, or bandwidth is probed by sending more than the path delivers,
+///   the model hears of what exceeds the background by more than chance would have it. From there
+///   on it does as the draft says; a loss-based flow on the same bottleneck, which keeps its queue
+///   long, gets its share.
+/// - A circuit breaker: when a fifth of the data is lost in each of three round trips, every loss
+///   counts until fewer than a tenth are. No link is worth that much repetition, and no estimate is
+///   to be trusted then.
+///
+/// The round trip is that of the path without queues for longer than in the draft: it is renewed
+/// whenever the queue empties by itself, instead of by cutting the window twice in ten seconds.
+///
+/// Known limits: goodput falls with the square of the share delivered, because what was delivered
+/// is the rate that is sent; beyond 20 % of random loss it falls further. A queue shorter than the
+/// threshold of the round trip (5 ms, or a quarter of it) is seen by its losses only while
+/// bandwidth is probed. Where the delay varies by more than that without a queue, losses count as
+/// in BBR.
+#[derive(Debug)]
+pub struct Media {
+    model: Bbr,
+    judge: Judge,
+}
+
+impl Media {
+    /// A controller for a path whose DATA chunks have at most `pmdcs` bytes.
+    #[must_use]
+    pub fn new(pmdcs: usize) -> Self {
+        let parameters = Parameters { min_rtt_tolerance: MIN_RTT_TOLERANCE };
+        Self { model: Bbr::with_parameters(pmdcs, parameters), judge: Judge::new(pmdcs) }
+    }
+}
+
+/// Decides which losses the model hears of.
+#[derive(Debug)]
+struct Judge {
+    smss: usize,
+    /// The share of data that is lost without congestion.
+    background: f64,
+    /// Whether the last round trip was longer than one without a queue.
+    is_inflated: bool,
+    /// What was sent while bandwidth was probed is judged until this is delivered.
+    probed_until: u64,
+    /// What must be delivered for the round trip to end.
+    round_end: u64,
+    round_begin: u64,
+    lost_in_round: u64,
+    /// Whether rate and delay spoke for congestion at some time of the round trip.
+    is_suspicious_round: bool,
+    heavy_rounds: u32,
+    is_open: bool,
+}
+
+impl Judge {
+    const fn new(smss: usize) -> Self {
+        Self {
+            smss,
+            background: 0.0,
+            is_inflated: false,
+            probed_until: 0,
+            round_end: 0,
+            round_begin: 0,
+            lost_in_round: 0,
+            is_suspicious_round: false,
+            heavy_rounds: 0,
+            is_open: false,
+        }
+    }
+
+    /// A SACK came while the model was in `state` and knew this lowest round trip.
+    fn on_ack(&mut self, ack: &Ack, sample: &RateSample, state: State, lowest: Option<Duration>) {
+        if let (Some(rtt), Some(lowest)) = (sample.rtt, lowest) {
+            let (share, least) = INFLATION;
+            self.is_inflated = rtt > lowest + lowest.mul_f64(share).max(least);
+        }
+        if state == State::Up {
+            self.probed_until = ack.delivered + ack.flight as u64;
+        }
+        self.is_suspicious_round |= self.is_suspicious(ack.delivered);
+        if sample.prior_delivered >= self.round_end {
+            self.end_round(ack);
+        }
+    }
+
+    /// Whether rate or delay speak for congestion.
+    const fn is_suspicious(&self, delivered: u64) -> bool {
+        self.is_inflated || delivered < self.probed_until
+    }
+
+    fn end_round(&mut self, ack: &Ack) {
+        let delivered = ack.delivered - self.round_begin;
+        let share = self.lost_in_round as f64 / (self.lost_in_round + delivered).max(1) as f64;
+        if !self.is_suspicious_round && !self.is_open {
+            self.background += (share - self.background) * BACKGROUND_WEIGHT;
+        }
+        self.heavy_rounds = if share > BREAKER.0 { self.heavy_rounds + 1 } else { 0 };
+        self.is_open = match self.is_open {
+            false => self.heavy_rounds >= BREAKER_ROUNDS,
+            true => share > BREAKER.1,
+        };
+        self.round_begin = ack.delivered;
+        self.round_end = ack.delivered;
+        self.lost_in_round = 0;
+        self.is_suspicious_round = false;
+    }
+
+    /// What the model hears of `lost` bytes out of a flight.
+    fn congestive(&self, lost: u64, in_flight: usize, delivered: u64) -> u64 {
+        if self.is_open {
+            return lost;
+        }
+        if !self.is_suspicious(delivered) {
+            return 0;
+        }
+        lost.saturating_sub(self.expected(in_flight))
+    }
+
+    /// What the background takes of a flight, with two standard deviations of it.
+    fn expected(&self, in_flight: usize) -> u64 {
+        let mean = self.background * in_flight as f64;
+        (mean + 2.0 * (mean * self.smss as f64).sqrt()) as u64
+    }
+}
+
+impl CongestionController for Media {
+    fn window(&self) -> usize {
+        self.model.window()
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.model.pacing_rate()
+    }
+
+    fn on_sent(&mut self, sent: &SentData) {
+        self.model.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        let mut ack = *ack;
+        if let Some(mut sample) = ack.sample {
+            self.judge.on_ack(&ack, &sample, self.model.state(), self.model.lowest_rtt());
+            sample.lost = self.judge.congestive(sample.lost, sample.in_flight, ack.delivered);
+            ack.sample = Some(sample);
+        }
+        self.model.on_ack(&ack);
+    }
+
+    fn on_loss(&mut self, now: Time) {
+        self.model.on_loss(now);
+    }
+
+    /// Nothing came back for a whole timeout: that is no background.
+    fn on_timeout(&mut self, now: Time) {
+        self.model.on_timeout(now);
+    }
+
+    fn on_chunk_lost(&mut self, now: Time, lost: &LostChunk) {
+        let judge = &mut self.judge;
+        judge.lost_in_round += lost.size as u64;
+        let congestive = judge.congestive(lost.lost_since_sent, lost.in_flight, lost.delivered);
+        if congestive > 0 {
+            self.model.on_chunk_lost(now, &LostChunk { lost_since_sent: congestive, ..*lost });
+        }
+    }
+
+    fn undo_loss(&mut self, now: Time) {
+        self.model.undo_loss(now);
+    }
+
+    fn on_idle(&mut self, periods: u32) {
+        self.model.on_idle(periods);
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        self.model.metrics()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pipe::{Pipe, SMSS};
+    use super::*;
+
+    const fn secs(secs: u64) -> Duration {
+        Duration::from_secs(secs)
+    }
+
+    /// Four chunks a millisecond, 50 ms, after ten seconds with this loss.
+    fn pipe(loss_every: u64) -> Pipe<Media> {
+        let mut pipe = Pipe::new(Media::new(SMSS), 4.0, 50);
+        pipe.loss_every = loss_every;
+        pipe.run_for(secs(10));
+        pipe
+    }
+
+    /// The share of the link that is delivered in ten seconds.
+    fn share<C: CongestionController>(pipe: &mut Pipe<C>) -> f64 {
+        let before = pipe.delivered;
+        pipe.run_for(secs(10));
+        (pipe.delivered - before) as f64 / 10.0 / pipe.rate
+    }
+
+    #[test]
+    fn loss_that_delay_does_not_explain_costs_no_more_than_itself() {
+        for (loss_every, least) in [(100, 0.95), (20, 0.86), (10, 0.77)] {
+            let media = share(&mut pipe(loss_every));
+            assert!(media > least, "{media} with every {loss_every}th chunk lost");
+        }
+        let mut bbr = Pipe::new(Bbr::new(SMSS), 4.0, 50);
+        bbr.loss_every = 20;
+        bbr.run_for(secs(10));
+        assert!(share(&mut bbr) < 0.8, "what the draft makes of 5 %");
+    }
+
+    #[test]
+    fn the_background_is_learnt_where_the_queue_is_empty() {
+        let background = pipe(20).controller.judge.background;
+        assert!((0.04..0.06).contains(&background), "{background}");
+    }
+
+    #[test]
+    fn with_a_long_queue_what_exceeds_the_background_counts() {
+        let mut judge = Judge::new(SMSS);
+        judge.background = 0.05;
+        let flight = 200 * SMSS;
+        assert_eq!(judge.congestive(60_000, flight, 0), 0, "no queue");
+        judge.is_inflated = true;
+        assert_eq!(judge.congestive(15_000, flight, 0), 0, "5 % of 200, and two deviations");
+        // 10 chunks, and 2 * sqrt(10)
+        assert_eq!(judge.congestive(60_000, flight, 0), 60_000 - 16_324);
+    }
+
+    #[test]
+    fn what_was_sent_while_probing_counts_without_a_queue_too() {
+        let mut judge = Judge::new(SMSS);
+        judge.probed_until = 5_000;
+        assert_eq!(judge.congestive(1_000, 10_000, 4_999), 1_000);
+        assert_eq!(judge.congestive(1_000, 10_000, 5_000), 0);
+    }
+
+    #[test]
+    fn three_round_trips_of_heavy_loss_open_the_breaker_and_a_light_one_closes_it() {
+        let mut pipe = pipe(0);
+        pipe.loss_every = 4;
+        pipe.run_for(Duration::from_millis(100));
+        assert!(!pipe.controller.judge.is_open);
+        pipe.run_until(secs(2), |pipe| pipe.controller.judge.is_open);
+        pipe.run_for(secs(1));
+        let pace = pipe.controller.pacing_rate().unwrap().as_bps() as f64 / 8.0;
+        assert!(pace < 0.7 * pipe.rate, "{pace} of {}", pipe.rate);
+        pipe.loss_every = 0;
+        pipe.run_until(secs(2), |pipe| !pipe.controller.judge.is_open);
+    }
+
+    #[test]
+    fn a_timeout_is_never_background() {
+        let mut pipe = pipe(0);
+        pipe.controller.on_timeout(pipe.now);
+        assert_eq!(pipe.controller.window(), 1);
+    }
+}
