@@ -31,8 +31,8 @@ pub enum CaptureScope {
 
 /// A capture under way: [`Simulation::capture`](crate::Simulation::capture) begins it.
 ///
-/// The file holds IP packets with UDP headers and right checksums at nanosecond resolution; time
-/// zero of the simulation is 1970. Wireshark reads SCTP at UDP port 9899 (RFC 6951) by itself.
+/// The file holds IP packets with right checksums at nanosecond resolution; time zero of the
+/// simulation is 1970. Wireshark reads SCTP at UDP port 9899 (RFC 6951) by itself.
 #[derive(Debug)]
 pub struct Capture<W>(Arc<Mutex<Option<Recorder<W>>>>);
 

@@ -60,7 +60,7 @@ pub use link::{
 };
 pub use network::{Duplex, DuplexConfig, ElementId, LinkId, Network, RouteError};
 pub use observer::{Observer, Sighting};
-pub use packet::{Packet, Traffic};
+pub use packet::{Carrier, Packet, Traffic};
 pub use pair::{CLIENT, Pair, PairError, PairPath, PathConfig, SERVER, Side};
 pub use probability::{Probability, ProbabilityError};
 pub use reorder::Reorder;

@@ -35,12 +35,13 @@ const MAX_DROPPED_KEPT: usize = MAX_PACKETS_HELD + 1;
 /// overtake each other, whatever is changed while they travel.
 ///
 /// ```
-/// use anabranch_netsim::{Element, Link, LinkConfig, Packet};
+/// use anabranch_netsim::{Carrier, Element, Link, LinkConfig, Packet};
 /// use anabranch_sansio::{FourTuple, Rng, Time};
 ///
 /// let mut link = Link::new(LinkConfig::mobile(), Rng::from_u64(7));
 /// let path = FourTuple::new("10.0.0.1:9899".parse()?, "10.0.0.2:9899".parse()?);
-/// link.handle_packet(Time::ZERO, Packet { path, ecn: None, bytes: vec![0; 1_200] });
+/// let (carrier, bytes) = (Carrier::Udp, vec![0; 1_200]);
+/// link.handle_packet(Time::ZERO, Packet { path, ecn: None, carrier, bytes });
 /// while let Some(at) = link.poll_timeout() {
 ///     if let Some(packet) = link.poll_packet(at) {
 ///         println!("{at}: {} bytes on {}", packet.bytes.len(), packet.path);

@@ -1,21 +1,34 @@
-//! [`Packet`]: a UDP datagram under way, and [`Traffic`]: how many of them.
+//! [`Packet`]: an IP packet under way, and [`Traffic`]: how many of them.
 
 use anabranch_sansio::{Ecn, FourTuple};
 use serde::Serialize;
 
-/// An IPv4 header without options (20 bytes) and a UDP header (8 bytes).
-const IPV4_UDP_OVERHEAD: usize = 20 + 8;
-/// An IPv6 header without extensions (40 bytes) and a UDP header (8 bytes).
-const IPV6_UDP_OVERHEAD: usize = 40 + 8;
+/// An IPv4 header without options.
+const IPV4_HEADER_LEN: usize = 20;
+/// An IPv6 header without extensions.
+const IPV6_HEADER_LEN: usize = 40;
+const UDP_HEADER_LEN: usize = 8;
 
-/// A UDP datagram under way.
+/// What stands between the IP header and the bytes that a machine sends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Carrier {
+    /// A UDP header.
+    #[default]
+    Udp,
+    /// Nothing: the bytes are an SCTP packet (IP protocol 132).
+    Sctp,
+}
+
+/// A datagram under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// The path, seen from the sending end: `local` is the source, `remote` the destination.
     pub path: FourTuple,
     /// The ECN codepoint of the IP header, if it is not zero.
     pub ecn: Option<Ecn>,
-    /// The UDP payload.
+    /// What carries it.
+    pub carrier: Carrier,
+    /// What the machine sent.
     pub bytes: Vec<u8>,
 }
 
@@ -23,9 +36,13 @@ impl Packet {
     /// Length of the IP packet: headers and payload. Links count these bytes.
     #[must_use]
     pub fn ip_len(&self) -> usize {
-        let overhead =
-            if self.path.remote.is_ipv4() { IPV4_UDP_OVERHEAD } else { IPV6_UDP_OVERHEAD };
-        overhead + self.bytes.len()
+        let is_ipv4 = self.path.remote.is_ipv4();
+        let ip = if is_ipv4 { IPV4_HEADER_LEN } else { IPV6_HEADER_LEN };
+        let carrier = match self.carrier {
+            Carrier::Udp => UDP_HEADER_LEN,
+            Carrier::Sctp => 0,
+        };
+        ip + carrier + self.bytes.len()
     }
 }
 
@@ -63,13 +80,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_family_decides_the_overhead() {
-        let packet = |local: &str, remote: &str| Packet {
+    fn address_family_and_carrier_decide_the_overhead() {
+        let packet = |local: &str, remote: &str, carrier| Packet {
             path: FourTuple::new(local.parse().unwrap(), remote.parse().unwrap()),
             ecn: None,
+            carrier,
             bytes: vec![0; 1_200],
         };
-        assert_eq!(packet("10.0.0.1:1", "10.0.0.2:2").ip_len(), 1_228);
-        assert_eq!(packet("[fd00::1]:1", "[fd00::2]:2").ip_len(), 1_248);
+        assert_eq!(packet("10.0.0.1:1", "10.0.0.2:2", Carrier::Udp).ip_len(), 1_228);
+        assert_eq!(packet("10.0.0.1:1", "10.0.0.2:2", Carrier::Sctp).ip_len(), 1_220);
+        assert_eq!(packet("[fd00::1]:1", "[fd00::2]:2", Carrier::Udp).ip_len(), 1_248);
     }
 }

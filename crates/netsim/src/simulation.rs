@@ -15,8 +15,8 @@ pub use hosts::{HostError, HostId, HostStats};
 
 use crate::agenda::Agenda;
 use crate::{
-    Capture, CaptureScope, Duplex, DuplexConfig, Element, LinkConfig, LinkId, Network, Packet,
-    Sighting,
+    Capture, CaptureScope, Carrier, Duplex, DuplexConfig, Element, LinkConfig, LinkId, Network,
+    Packet, Sighting,
 };
 use hosts::Hosts;
 
@@ -43,6 +43,7 @@ pub struct Simulation<M: Machine> {
     now: Time,
     rng: Rng,
     network: Network,
+    carrier: Carrier,
     hosts: Hosts<M>,
     agenda: Agenda,
     events: VecDeque<(HostId, M::Event)>,
@@ -85,6 +86,7 @@ impl<M: Machine> Simulation<M> {
             now: Time::ZERO,
             rng,
             network,
+            carrier: Carrier::default(),
             hosts: Hosts::default(),
             agenda,
             events: VecDeque::new(),
@@ -126,6 +128,11 @@ impl<M: Machine> Simulation<M> {
     /// Takes an address away from whichever host has it. Packets from and to it are then dropped.
     pub fn remove_address(&mut self, address: IpAddr) {
         self.hosts.remove_address(address);
+    }
+
+    /// What carries all that is sent from now on. Usually it is UDP.
+    pub fn set_carrier(&mut self, carrier: Carrier) {
+        self.carrier = carrier;
     }
 
     /// The time of the last event, or the end of the last run if that is later.
@@ -453,7 +460,8 @@ impl<M: Machine> Simulation<M> {
     fn send(&mut self, host: HostId, transmit: Transmit, bytes: &[u8]) {
         let mut buffer = self.network.buffer();
         buffer.extend_from_slice(bytes);
-        let mut packet = Packet { path: transmit.path, ecn: transmit.ecn, bytes: buffer };
+        let Transmit { path, ecn, .. } = transmit;
+        let mut packet = Packet { path, ecn, carrier: self.carrier, bytes: buffer };
         let sender = self.hosts.get_mut(host);
         sender.stats.sent.add(&packet);
         self.network.tell(self.now, Sighting::Sent { host, packet: &packet });

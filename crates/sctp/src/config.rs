@@ -6,9 +6,8 @@ use crate::congestion::CongestionControl;
 use crate::handshake::A_RWND_MIN;
 use crate::send::SchedulerKind;
 
-/// Bytes that an IPv6 and a UDP header take of the path MTU (40 + 8): the larger of both families,
-/// so that a packet fits every path of a mixed association.
-const IP_AND_UDP_HEADERS: usize = 48;
+/// More than any stack of headers takes; leaves room for data at the smallest path MTU.
+const HEADER_OVERHEAD_MAX: usize = 256;
 
 /// RFC 9260 section 6.2: the bound on 'SACK.Delay'.
 const SACK_DELAY_MAX: Duration = Duration::from_millis(500);
@@ -76,6 +75,9 @@ pub struct AssociationConfig {
     /// IP bytes that a packet may have on every path. Default: 1400, which passes through the
     /// usual tunnels (VPNs, PPPoE, mobile networks) unfragmented.
     pub path_mtu: usize,
+    /// Bytes that headers in front of an SCTP packet take of the path MTU. Default: 48, for IPv6 and
+    /// UDP, so that a packet fits every path of a mixed association. At most 256.
+    pub header_overhead: usize,
     /// Streams that we want to send on. Default: 16.
     pub outbound_streams: u16,
     /// Streams that we let the peer send on. Default: 64.
@@ -119,6 +121,7 @@ impl Default for AssociationConfig {
             sack_delay: Duration::from_millis(200),
             max_burst: Some(4),
             path_mtu: 1_400,
+            header_overhead: 40 + 8,
             outbound_streams: 16,
             inbound_streams_max: 64,
             send_buffer: 1 << 20,
@@ -174,9 +177,9 @@ impl AssociationConfig {
         u32::try_from(self.receive_buffer).unwrap_or(u32::MAX).max(A_RWND_MIN)
     }
 
-    /// Bytes of SCTP packet that fit into the path MTU behind IP and UDP headers.
+    /// Bytes of SCTP packet that fit into the path MTU behind all headers.
     pub(crate) fn packet_size_max(&self) -> usize {
-        self.path_mtu.max(576).saturating_sub(IP_AND_UDP_HEADERS) & !3
+        self.path_mtu.max(576).saturating_sub(self.header_overhead.min(HEADER_OVERHEAD_MAX)) & !3
     }
 
     /// PMDCS: bytes of the longest DATA chunk that fits into a packet, chunk header included.

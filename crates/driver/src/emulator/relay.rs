@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use anabranch_netsim::{Element, Link, Packet};
+use anabranch_netsim::{Carrier, Element, Link, Packet};
 use anabranch_sansio::{Datagram, Ecn, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 
 use super::clients::{Admission, ClientEvent, Clients};
@@ -86,7 +86,7 @@ impl Relay {
     fn packet(&mut self, datagram: Datagram<'_>, path: FourTuple) -> Packet {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.extend_from_slice(datagram.bytes);
-        Packet { path, ecn: datagram.ecn, bytes }
+        Packet { path, ecn: datagram.ecn, carrier: Carrier::Udp, bytes }
     }
 
     fn listens_at(&self, local: SocketAddr) -> bool {
@@ -163,7 +163,7 @@ impl Machine for Relay {
     }
 
     fn poll_transmit(&mut self, _: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let Packet { path, ecn, bytes } = self.outbox.pop_front()?;
+        let Packet { path, ecn, bytes, .. } = self.outbox.pop_front()?;
         let segment = bytes.len();
         let mut last = segment;
         buf.extend_from_slice(&bytes);

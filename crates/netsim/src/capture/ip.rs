@@ -1,37 +1,54 @@
-//! IP and UDP headers around a payload, as a capture shows them.
+//! The headers around what a machine sent, as a capture shows them.
 
 use std::net::IpAddr;
 
 use anabranch_sansio::Ecn;
 
-use crate::Packet;
+use crate::{Carrier, Packet};
 
-/// Protocol number of UDP.
+/// Protocol numbers.
 const UDP: u8 = 17;
+const SCTP: u8 = 132;
 /// Time to live, or hop limit: what most systems begin with.
 const HOPS: u8 = 64;
+const IPV6_HEADER_LEN: usize = 40;
 const UDP_HEADER_LEN: usize = 8;
 
 /// Appends the IP packet to `out`.
 pub(super) fn write_ip_packet(packet: &Packet, out: &mut Vec<u8>) {
     let ecn = packet.ecn.map_or(0, |ecn: Ecn| ecn as u8);
-    let udp_len = saturating_u16(UDP_HEADER_LEN + packet.bytes.len());
     let addresses = (packet.path.local.ip(), packet.path.remote.ip());
     match addresses {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             write_ipv4_header(packet, ecn, source.octets(), destination.octets(), out);
-            let pseudo = checksum_of(&[&source.octets(), &destination.octets()], udp_len);
-            write_udp(packet, udp_len, pseudo, out);
+            write_payload(packet, &[&source.octets(), &destination.octets()], out);
         }
         _ => {
             let (source, destination) = (octets_v6(addresses.0), octets_v6(addresses.1));
             out.extend([0x60 | ecn >> 4, ecn << 4, 0, 0]);
-            out.extend(udp_len.to_be_bytes());
-            out.extend([UDP, HOPS]);
+            out.extend(saturating_u16(packet.ip_len() - IPV6_HEADER_LEN).to_be_bytes());
+            out.extend([protocol(packet.carrier), HOPS]);
             out.extend(source);
             out.extend(destination);
-            write_udp(packet, udp_len, checksum_of(&[&source, &destination], udp_len), out);
+            write_payload(packet, &[&source, &destination], out);
         }
+    }
+}
+
+const fn protocol(carrier: Carrier) -> u8 {
+    match carrier {
+        Carrier::Udp => UDP,
+        Carrier::Sctp => SCTP,
+    }
+}
+
+fn write_payload(packet: &Packet, addresses: &[&[u8]; 2], out: &mut Vec<u8>) {
+    match packet.carrier {
+        Carrier::Udp => {
+            let len = saturating_u16(UDP_HEADER_LEN + packet.bytes.len());
+            write_udp(packet, len, checksum_of(addresses, len), out);
+        }
+        Carrier::Sctp => out.extend(&packet.bytes),
     }
 }
 
@@ -51,7 +68,7 @@ fn write_ipv4_header(
     // any value."
     out.extend([0, 0]);
     out.extend(DO_NOT_FRAGMENT);
-    out.extend([HOPS, UDP, 0, 0]);
+    out.extend([HOPS, protocol(packet.carrier), 0, 0]);
     out.extend(source);
     out.extend(destination);
     let checksum = fold(sum(&out[start..]));
@@ -111,6 +128,20 @@ mod tests {
 
     use super::*;
 
+    fn udp(path: FourTuple, ecn: Option<Ecn>, bytes: Vec<u8>) -> Packet {
+        Packet { path, ecn, carrier: Carrier::Udp, bytes }
+    }
+
+    #[test]
+    fn sctp_follows_the_ip_header_at_once() {
+        let path = FourTuple::new(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
+        let packet = Packet { carrier: Carrier::Sctp, ..udp(path, None, vec![0xab; 3]) };
+        let mut out = Vec::new();
+        write_ip_packet(&packet, &mut out);
+        assert_eq!(out.len(), packet.ip_len());
+        assert_eq!((out[3], out[9], &out[20..]), (23, 132, &[0xab; 3][..]));
+    }
+
     #[test]
     fn the_checksum_is_that_of_rfc_1071() {
         // RFC 1071 section 3 sums these bytes to 0xddf2.
@@ -122,7 +153,7 @@ mod tests {
     #[test]
     fn an_ipv4_packet_carries_ecn_and_addresses() {
         let path = FourTuple::new(([10, 0, 0, 1], 0x1234).into(), ([10, 0, 0, 2], 0x5678).into());
-        let packet = Packet { path, ecn: Some(Ecn::Ce), bytes: vec![0xab; 3] };
+        let packet = udp(path, Some(Ecn::Ce), vec![0xab; 3]);
         let mut out = Vec::new();
         write_ip_packet(&packet, &mut out);
         assert_eq!(out.len(), packet.ip_len());
@@ -138,7 +169,7 @@ mod tests {
     fn an_ipv6_packet_carries_ecn_and_addresses() {
         let ends = ("[fd00::1]:4660".parse(), "[fd00::2]:22136".parse());
         let path = FourTuple::new(ends.0.unwrap(), ends.1.unwrap());
-        let packet = Packet { path, ecn: Some(Ecn::Ect0), bytes: vec![0xab; 3] };
+        let packet = udp(path, Some(Ecn::Ect0), vec![0xab; 3]);
         let mut out = Vec::new();
         write_ip_packet(&packet, &mut out);
         assert_eq!(out.len(), packet.ip_len());
@@ -152,7 +183,7 @@ mod tests {
         let path = FourTuple::new(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
         let checksum_with = |payload: [u8; 2]| {
             let mut out = Vec::new();
-            write_ip_packet(&Packet { path, ecn: None, bytes: payload.to_vec() }, &mut out);
+            write_ip_packet(&udp(path, None, payload.to_vec()), &mut out);
             [out[26], out[27]]
         };
         // A payload that equals the checksum without it brings the sum to its maximum.

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use anabranch_netsim::{Element, LinkConfig, Network, Packet, QueueLimit, RouteError};
+use anabranch_netsim::{Carrier, Element, LinkConfig, Network, Packet, QueueLimit, RouteError};
 use anabranch_sansio::{FourTuple, Rate, Rng, Time};
 
 const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 168, 1, 2));
@@ -23,7 +23,7 @@ fn delay(ms: u32) -> LinkConfig {
 
 fn packet(source: IpAddr, destination: IpAddr) -> Packet {
     let path = FourTuple::new((source, 1_000).into(), (destination, 2_000).into());
-    Packet { path, ecn: None, bytes: vec![0; 97] }
+    Packet { path, ecn: None, carrier: Carrier::Udp, bytes: vec![0; 97] }
 }
 
 fn run(network: &mut Network) -> Vec<(u64, Packet)> {

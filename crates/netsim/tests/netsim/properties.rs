@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use anabranch_netsim::{Element, Link, LinkConfig, LinkStats, Loss, Packet, QueueLimit};
+use anabranch_netsim::{Carrier, Element, Link, LinkConfig, LinkStats, Loss, Packet, QueueLimit};
 use anabranch_sansio::{FourTuple, Rate, Rng, Time};
 
 const SEEDS: u64 = 300;
@@ -208,5 +208,5 @@ fn packet(number: u32, len: usize) -> Packet {
     let mut bytes = number.to_be_bytes().to_vec();
     bytes.resize(len, 0);
     let path = FourTuple::new(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
-    Packet { path, ecn: None, bytes }
+    Packet { path, ecn: None, carrier: Carrier::Udp, bytes }
 }

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anabranch_netsim::{
-    CLIENT, DuplexConfig, HostError, Hostility, LinkConfig, MAX_STEPS_PER_INSTANT, Observer,
-    Packet, Pair, PathConfig, Probability, SERVER, Side, Sighting, Simulation, SimulationError,
-    Step, Verdict,
+    CLIENT, Carrier, DuplexConfig, HostError, Hostility, LinkConfig, MAX_STEPS_PER_INSTANT,
+    Observer, Packet, Pair, PathConfig, Probability, SERVER, Side, Sighting, Simulation,
+    SimulationError, Step, Verdict,
 };
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Time, Transmit, Wakeup};
 
@@ -262,7 +262,8 @@ fn a_forged_packet_can_be_injected_and_seen_by_a_shared_observer() {
     pair.sim.network_mut().add_observer(Arc::clone(&seen));
     pair.run_for(MS * 5).unwrap();
     let path = pair.paths()[0].addresses;
-    pair.sim.inject(Packet { path, ecn: None, bytes: vec![0, 0, 0, 99] });
+    let (carrier, bytes) = (Carrier::Udp, vec![0, 0, 0, 99]);
+    pair.sim.inject(Packet { path, ecn: None, carrier, bytes });
     pair.run_for(MS * 20).unwrap();
     assert_eq!(numbers(&pair.sim.take_events(SERVER)), [0, 99]);
     let seen = &seen.lock().unwrap().0;
