@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, CongestionController, QueueBound};
 use crate::handshake::A_RWND_MIN;
 use crate::send::SchedulerKind;
 
@@ -100,6 +100,10 @@ pub struct AssociationConfig {
     /// section 7.7): a burst of a whole window overflows short queues. Controllers that follow a
     /// model of the path are always paced. Default: false.
     pub pacing: bool,
+    /// How long packets may wait in the network before the congestion window shrinks: see
+    /// [`QueueBound`](crate::QueueBound). `None`: only losses tell that it is too large. Default:
+    /// `None`.
+    pub queuing_delay_max: Option<Duration>,
     /// Which stream sends next. Default: by priority, equal ones in turn.
     pub scheduler: SchedulerKind,
     /// Trace events that are kept for [`Association::poll_trace`](crate::Association::poll_trace);
@@ -131,6 +135,7 @@ impl Default for AssociationConfig {
             partial_reliability: true,
             congestion_control: CongestionControl::default(),
             pacing: false,
+            queuing_delay_max: None,
             scheduler: SchedulerKind::default(),
             trace_events_max: 0,
         }
@@ -180,6 +185,15 @@ impl AssociationConfig {
     /// Bytes of SCTP packet that fit into the path MTU behind all headers.
     pub(crate) fn packet_size_max(&self) -> usize {
         self.path_mtu.max(576).saturating_sub(self.header_overhead.min(HEADER_OVERHEAD_MAX)) & !3
+    }
+
+    /// A congestion controller for a fresh path.
+    pub(crate) fn controller(&self) -> Box<dyn CongestionController> {
+        let controller = self.congestion_control.build(self.pmdcs());
+        match self.queuing_delay_max {
+            Some(bound) => Box::new(QueueBound::new(controller, bound, self.pmdcs())),
+            None => controller,
+        }
     }
 
     /// PMDCS: bytes of the longest DATA chunk that fits into a packet, chunk header included.

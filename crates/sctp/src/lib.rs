@@ -62,7 +62,7 @@ pub use association::Association;
 pub use config::{AssociationConfig, EndpointConfig};
 pub use congestion::{
     Ack, Bbr, CongestionControl, CongestionController, ControllerMetrics, Cubic, FixedWindow,
-    LostChunk, Media, RateSample, Rfc9260, SentData,
+    LostChunk, Media, QueueBound, RateSample, Rfc9260, SentData,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{ConnectError, SendError};

@@ -30,6 +30,14 @@ const INIT_RETRANSMITS_MAX: u32 = 3;
 /// Unanswered packets after which the peer is lost: some 9 s of silence on all paths.
 const RETRANSMISSIONS_MAX: u32 = 8;
 
+/// The share of the latency that media may wait in the network: what is lost has to be noticed and
+/// to come again within the rest.
+const QUEUING_SHARE: u32 = 4;
+
+/// A queuing delay that is no reason to send less: delayed SACKs and the jitter of Wi-Fi are as
+/// long.
+const QUEUING_DELAY_MIN: Duration = Duration::from_millis(40);
+
 /// Datagrams that one transmission may hold; the kernel takes up to 64.
 const SEGMENTS_MAX: usize = 32;
 
@@ -55,6 +63,7 @@ impl SessionConfig {
             max_init_retransmits: INIT_RETRANSMITS_MAX,
             association_max_retrans: RETRANSMISSIONS_MAX,
             message_size_max: 64 << 10,
+            queuing_delay_max: Some((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN)),
             ..AssociationConfig::media()
         };
         Self { listen, latency, stream_id: None, association }

@@ -7,6 +7,7 @@ mod hystart;
 mod media;
 #[cfg(test)]
 mod pipe;
+mod queue_bound;
 mod rfc9260;
 #[cfg(test)]
 mod testing;
@@ -20,6 +21,7 @@ pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use fixed::FixedWindow;
 pub use media::Media;
+pub use queue_bound::QueueBound;
 pub use rfc9260::Rfc9260;
 
 /// Decides how much data may be in flight on one path, and how fast it goes out.

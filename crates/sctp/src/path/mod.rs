@@ -144,7 +144,7 @@ impl Path {
             origin,
             state,
             rtt: RttEstimator::new(config),
-            congestion: config.congestion_control.build(config.pmdcs()),
+            congestion: config.controller(),
             pacer: Pacer::default(),
             paces_window: config.pacing,
             t3_rtx: None,
@@ -159,7 +159,7 @@ impl Path {
     /// Starts congestion control and RTT anew (a restarted peer: RFC 9260 section 5.2.4, action A).
     pub(crate) fn reset(&mut self, config: &AssociationConfig) {
         self.rtt = RttEstimator::new(config);
-        self.congestion = config.congestion_control.build(config.pmdcs());
+        self.congestion = config.controller();
         self.pacer = Pacer::default();
         self.t3_rtx = None;
         self.heartbeat = Heartbeat::default();

@@ -154,19 +154,29 @@ fn the_larger_latency_of_both_ends_holds() {
 
 #[test]
 fn more_than_the_path_carries_costs_the_least_important_first() {
-    let mut studio = Setup::new(&[link(1, 15, 0.0)], Preset::Layered, 200).build();
-    // 0.3 of the 0.4 Mbit/s that the stream has, and a queue of 50 ms.
-    let rate = Rate::kbps(300);
-    let queue = QueueLimit::lasting(Duration::from_millis(50), rate);
-    studio.pair.reconfigure(0, LinkConfig { rate: Some(rate), queue, ..link(1, 15, 0.0) });
-    studio.transfer();
-    let sent = studio.sender().stats();
-    let share = |class| {
-        let stream = sent.class(class).stream;
-        stream.abandoned() as f64 / stream.messages_queued.max(1) as f64
-    };
-    let (important, least) = (share(MediaClass::Tables), share(MediaClass::Disposable));
-    assert!(least > important, "tables {important:.3}, disposable {least:.3}");
+    // Queues that are as long as the latency, and longer, must not make everything late.
+    for queue_ms in [100, 200, 500] {
+        let mut studio = Setup::new(&[link(1, 15, 0.0)], Preset::Layered, 200).build();
+        // Of the 0.4 Mbit/s that the stream has.
+        let rate = Rate::kbps(300);
+        let queue = QueueLimit::lasting(Duration::from_millis(queue_ms), rate);
+        studio.pair.reconfigure(0, LinkConfig { rate: Some(rate), queue, ..link(1, 15, 0.0) });
+        studio.transfer();
+        let least = given_up(&studio, MediaClass::Disposable);
+        assert!(least > 0.2, "{queue_ms} ms: {least:.3} of what has to make room");
+        for class in [MediaClass::Tables, MediaClass::KeyFrame, MediaClass::Audio] {
+            let important = given_up(&studio, class);
+            assert!(important < 0.05, "{queue_ms} ms: {important:.3} of {class}");
+        }
+        let reference = given_up(&studio, MediaClass::Reference);
+        assert!(least > 2.0 * reference, "{queue_ms} ms: reference {reference:.3}, {least:.3}");
+    }
+}
+
+/// The share of a class's messages that was abandoned.
+fn given_up(studio: &Studio, class: MediaClass) -> f64 {
+    let stream = studio.sender().stats().class(class).stream;
+    stream.abandoned() as f64 / stream.messages_queued as f64
 }
 
 #[test]

@@ -1,0 +1,282 @@
+//! [`QueueBound`]: a window that keeps the queues in the network short.
+
+use std::time::Duration;
+
+use anabranch_sansio::{Rate, Time};
+
+use super::{Ack, CongestionController, ControllerMetrics, LostChunk, SentData};
+
+/// How long a lowest round-trip time is believed in, half of it at least.
+const BASE_LIFE: Duration = Duration::from_secs(20);
+
+/// Packets that may be in flight however long they wait: one to be on its way, one to be answered.
+const PACKETS_MIN: usize = 2;
+
+/// Another controller, and a ceiling on its window while packets wait in the network for longer
+/// than they should.
+///
+/// A controller that goes by losses fills the queue in front of the bottleneck before it learns of
+/// any. What waits there is served in turn, whatever its priority and its lifetime; what waits at
+/// the sender can be overtaken and given up. So a delay beyond the bound lowers the ceiling to what
+/// would have stayed within it, once per round trip, and a shorter one lifts it again.
+///
+/// The queuing delay is that of RFC 6817 (LEDBAT): a round-trip time less the lowest one lately.
+/// Two things keep that base true: while the ceiling holds, the queue is drained once per half of
+/// [`BASE_LIFE`]; and what is still measured at the smallest window is no queue of ours, but a
+/// longer way or the queue of others, and becomes the base.
+#[derive(Debug)]
+pub struct QueueBound {
+    inner: Box<dyn CongestionController>,
+    bound: Duration,
+    pmdcs: usize,
+    base: Base,
+    ceiling: Option<usize>,
+    /// Until then, samples tell of what was sent under the ceiling before.
+    settled_at: Time,
+    /// Bytes acknowledged since the ceiling was last lifted.
+    partial_bytes_acked: usize,
+}
+
+impl QueueBound {
+    /// Bounds the queuing delay of what `inner` sends.
+    #[must_use]
+    pub fn new(inner: Box<dyn CongestionController>, bound: Duration, pmdcs: usize) -> Self {
+        Self {
+            inner,
+            bound,
+            pmdcs,
+            base: Base::default(),
+            ceiling: None,
+            settled_at: Time::ZERO,
+            partial_bytes_acked: 0,
+        }
+    }
+
+    fn on_rtt(&mut self, ack: &Ack, rtt: Duration) {
+        if self.base.on_sample(ack.now, rtt) && self.ceiling.is_some() {
+            return self.lower(ack, rtt, Duration::ZERO);
+        }
+        if rtt.saturating_sub(self.base.lowest()) <= self.bound || ack.now < self.settled_at {
+            return;
+        }
+        if ack.flight_before <= self.floor() {
+            self.base = Base::of(ack.now, rtt);
+        } else {
+            self.lower(ack, rtt, self.bound);
+        }
+    }
+
+    /// Lets in flight what would have waited for `queuing` only.
+    fn lower(&mut self, ack: &Ack, rtt: Duration, queuing: Duration) {
+        let share = (self.base.lowest() + queuing).as_secs_f64() / rtt.as_secs_f64();
+        let fitting = (ack.flight_before as f64 * share.min(1.0)) as usize;
+        self.ceiling = Some(fitting.max(self.floor()));
+        self.settled_at = ack.now + rtt;
+        self.partial_bytes_acked = 0;
+    }
+
+    /// Lifts a ceiling that is in the way: as in slow start while the queue is short, and by a
+    /// packet per window when it is not.
+    fn lift(&mut self, ack: &Ack) {
+        let Some(ceiling) = self.ceiling else { return };
+        if ack.flight_before + self.pmdcs <= ceiling || ack.now < self.settled_at {
+            return;
+        }
+        self.partial_bytes_acked += ack.acked;
+        let latest = self.base.latest.saturating_sub(self.base.lowest());
+        let lifted = if latest < self.bound / 2 {
+            std::mem::take(&mut self.partial_bytes_acked)
+        } else if self.partial_bytes_acked >= ceiling {
+            self.partial_bytes_acked -= ceiling;
+            self.pmdcs
+        } else {
+            0
+        };
+        let ceiling = ceiling + lifted;
+        self.ceiling = (ceiling < self.inner.metrics().window).then_some(ceiling);
+    }
+
+    const fn floor(&self) -> usize {
+        PACKETS_MIN * self.pmdcs
+    }
+}
+
+impl CongestionController for QueueBound {
+    fn window(&self) -> usize {
+        self.ceiling.map_or(self.inner.window(), |ceiling| ceiling.min(self.inner.window()))
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.inner.pacing_rate()
+    }
+
+    fn on_sent(&mut self, sent: &SentData) {
+        self.inner.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.inner.on_ack(ack);
+        if let Some(rtt) = ack.rtt {
+            self.on_rtt(ack, rtt);
+        }
+        self.lift(ack);
+    }
+
+    fn on_loss(&mut self, now: Time) {
+        self.inner.on_loss(now);
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.inner.on_timeout(now);
+    }
+
+    fn on_chunk_lost(&mut self, now: Time, lost: &LostChunk) {
+        self.inner.on_chunk_lost(now, lost);
+    }
+
+    fn undo_loss(&mut self, now: Time) {
+        self.inner.undo_loss(now);
+    }
+
+    fn on_idle(&mut self, periods: u32) {
+        self.inner.on_idle(periods);
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let inner = self.inner.metrics();
+        let Some(ceiling) = self.ceiling.filter(|ceiling| *ceiling < inner.window) else {
+            return inner;
+        };
+        ControllerMetrics { window: ceiling, slow_start: false, ..inner }
+    }
+}
+
+/// The lowest round-trip time of the current half of [`BASE_LIFE`] and of the one before.
+#[derive(Debug, Default)]
+struct Base {
+    halves: Option<(Duration, Duration)>,
+    began: Time,
+    latest: Duration,
+}
+
+impl Base {
+    fn of(now: Time, rtt: Duration) -> Self {
+        Self { halves: Some((rtt, rtt)), began: now, latest: rtt }
+    }
+
+    /// Takes a sample; true if a new half began.
+    fn on_sample(&mut self, now: Time, rtt: Duration) -> bool {
+        self.latest = rtt;
+        let Some((current, before)) = self.halves else {
+            *self = Self::of(now, rtt);
+            return false;
+        };
+        let is_over = now >= self.began + BASE_LIFE / 2;
+        if is_over {
+            self.began = now;
+        }
+        self.halves = Some(if is_over { (rtt, current) } else { (current.min(rtt), before) });
+        is_over
+    }
+
+    fn lowest(&self) -> Duration {
+        self.halves.map_or(Duration::ZERO, |(current, before)| current.min(before))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{FixedWindow, Rfc9260, testing};
+    use super::*;
+
+    const PMDCS: usize = 1_000;
+    const WINDOW: usize = 40_000;
+
+    /// A window of 40 packets over a link that sends a packet in 10 ms and answers after 50 ms
+    /// more, and what it measures of it.
+    struct Link {
+        controller: QueueBound,
+        now: Time,
+        /// Delay of the way, milliseconds.
+        way: u64,
+    }
+
+    impl Link {
+        fn new() -> Self {
+            let inner = Box::new(FixedWindow::new(WINDOW));
+            let bound = Duration::from_millis(50);
+            Self { controller: QueueBound::new(inner, bound, PMDCS), now: Time::ZERO, way: 50 }
+        }
+
+        /// Fills the window for some round trips, each packet with its sample; returns the longest
+        /// queuing delay of the last one.
+        fn fill(&mut self, round_trips: usize) -> Duration {
+            (0..round_trips).map(|_| self.round_trip(usize::MAX)).last().unwrap()
+        }
+
+        fn round_trip(&mut self, demand: usize) -> Duration {
+            let flight = self.controller.window().min(demand);
+            let sending = Duration::from_millis((flight / 100) as u64);
+            let rtt = sending.max(Duration::from_millis(self.way + 10));
+            let packets = (flight / PMDCS).max(1);
+            for _ in 0..packets {
+                self.now += rtt / packets as u32;
+                let ack = testing::ack(self.now, PMDCS, flight);
+                self.controller.on_ack(&Ack { rtt: Some(rtt), ..ack });
+            }
+            rtt - Duration::from_millis(self.way + 10)
+        }
+    }
+
+    #[test]
+    fn a_queue_beyond_the_bound_lowers_the_window_to_what_fits() {
+        let mut link = Link::new();
+        link.round_trip(PMDCS);
+        assert_eq!(link.controller.window(), WINDOW);
+        assert_eq!(link.fill(1), Duration::from_millis(340));
+        link.fill(2);
+        for round_trip in 3..2_000 {
+            let queuing = link.fill(1);
+            assert!(queuing <= Duration::from_millis(80), "{round_trip}: {queuing:?}");
+        }
+        assert!(link.now > Time::from_secs(100), "the base has lived many times");
+        let window = link.controller.metrics().window;
+        assert!((6_000..13_000).contains(&window), "still in use: {window}");
+    }
+
+    #[test]
+    fn a_short_queue_lets_the_other_controller_decide() {
+        let mut link = Link::new();
+        link.round_trip(PMDCS);
+        link.way = 140;
+        link.round_trip(5 * PMDCS);
+        assert!(link.controller.window() < WINDOW, "a spike of 80 ms");
+        link.way = 50;
+        let before = link.controller.window();
+        // The demand stays below the bound, and is what the ceiling is measured by.
+        for _ in 0..10 {
+            link.round_trip(5 * PMDCS);
+        }
+        assert!(link.controller.window() > before);
+        assert!(link.controller.window() >= 5 * PMDCS, "never in the way for long");
+    }
+
+    #[test]
+    fn a_way_that_became_longer_is_no_queue() {
+        let mut link = Link::new();
+        link.round_trip(PMDCS);
+        link.way = 250;
+        link.fill(20);
+        assert!(link.controller.window() > 5 * PMDCS, "{}", link.controller.window());
+        let base = link.controller.base.lowest();
+        assert!(base >= Duration::from_millis(250), "{base:?}");
+    }
+
+    #[test]
+    fn losses_are_the_other_controllers_matter() {
+        let inner = Box::new(Rfc9260::new(PMDCS));
+        let mut controller = QueueBound::new(inner, Duration::from_millis(50), PMDCS);
+        controller.on_timeout(Time::ZERO);
+        assert_eq!((controller.window(), controller.metrics().window), (1, PMDCS));
+    }
+}
