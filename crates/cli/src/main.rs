@@ -6,6 +6,7 @@
 mod demo;
 mod emulate;
 mod failure;
+mod link;
 mod output;
 mod recv;
 mod send;
@@ -38,7 +39,7 @@ struct Arguments {
 /// in [`Command::run`]. The doc comment of the struct is what `--help` says about the command.
 #[derive(Debug, Subcommand)]
 enum Command {
-    Demo(demo::Demo),
+    Demo(Box<demo::Demo>),
     Emulate(emulate::Emulate),
     Recv(recv::Recv),
     Send(send::Send),

@@ -11,12 +11,13 @@ use crate::failure::Failure;
 use crate::output;
 use crate::transfer::{Telling, failure, stop_when_interrupted};
 
-/// Receives media from a sender.
+/// Receives media from a sender
 ///
 /// Writes it in order and, to pipes and UDP, with the spacing it had at the sender. Ends when the
 /// sender does; what came is kept in any case.
 ///
-/// anabranch recv 'anabranch://:9000?mode=listener&latency=200' out.ts
+/// Example:
+///   anabranch recv 'anabranch://:9000?mode=listener&latency=200' out.ts
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Recv {

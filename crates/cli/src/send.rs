@@ -12,12 +12,13 @@ use crate::failure::Failure;
 use crate::transfer::{Telling, failure, stop_when_interrupted};
 use crate::values::{self, Speed};
 
-/// Sends media to a receiver, over all the paths given.
+/// Sends media to a receiver, over all the paths given
 ///
 /// A transport stream (MPEG-TS) from a file, a pipe or UDP, or a clip of anabranch's own. Files are
 /// sent in real time. Ends when all is delivered or given up.
 ///
-/// anabranch send in.ts 'anabranch://host:9000?latency=200&path=192.0.2.5,198.51.100.7'
+/// Example:
+///   anabranch send in.ts 'anabranch://host:9000?latency=200&path=192.0.2.5,198.51.100.7'
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Send {
@@ -29,7 +30,7 @@ pub(crate) struct Send {
     url: SessionUrl,
     /// How media is treated: reliable, layered (without this option), live, or a TOML file with
     /// a table for each class; see anabranch treatments.
-    #[arg(long, value_name = "PRESET|FILE")]
+    #[arg(long, value_name = "PRESET|FILE", alias = "treatments")]
     treatment: Option<String>,
     /// As fast as the network takes it, which needs the treatment reliable.
     #[arg(long, conflicts_with_all = ["paced", "bitrate"])]

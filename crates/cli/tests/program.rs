@@ -60,6 +60,11 @@ fn a_scenario_that_cannot_be_read_is_said_in_words() {
     let link = "name=wifi,listen=127.0.0.1:0,target=127.0.0.1:9";
     let output = run(&["emulate", "--scenario", "/nowhere.toml", "--link", link]);
     assert_refused(&output, 1, "/nowhere.toml: No such file");
+    let file = std::env::temp_dir().join(format!("anabranch-{}-bad.toml", std::process::id()));
+    std::fs::write(&file, "seed = 1\nstepps = []\n").unwrap();
+    let output = run(&["emulate", "--scenario", file.to_str().unwrap(), "--link", link]);
+    std::fs::remove_file(&file).unwrap();
+    assert_refused(&output, 1, "not a scenario: line 2: unknown field `stepps`");
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl Scenario {
     /// # Errors
     /// The text is no scenario, or its steps do not fit its links.
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
-        Self::checked(toml::from_str(text).map_err(|error| error.to_string()))
+        Self::checked(toml::from_str(text).map_err(|error| in_one_line(text, &error)))
     }
 
     /// Reads a scenario from JSON.
@@ -316,4 +316,10 @@ mod duration_ms {
             D::Error::custom(format!("run_ms = {ms} is no span: give 0 or more milliseconds"))
         })
     }
+}
+
+/// What is wrong and where, without the excerpt that the parser would show.
+fn in_one_line(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
 }

@@ -61,26 +61,22 @@ fn queue_of(rate: Rate) -> QueueLimit {
 
 /// Changes to a link; what is left out stays.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct LinkSpec {
+struct LinkSpec {
     /// How fast it sends. Its queue then holds what it sends in 100 ms.
-    pub rate: Option<Rate>,
+    rate: Option<Rate>,
     /// One way.
-    pub delay: Option<Duration>,
-    /// Up to this much is added to the delay.
-    pub jitter: Option<Duration>,
+    delay: Option<Duration>,
     /// The share of packets lost, 0 to 1, each by itself.
-    pub loss: Option<f64>,
+    loss: Option<f64>,
 }
 
 impl LinkSpec {
     /// The link with these changes, in both directions.
-    #[must_use]
-    pub fn apply(self, link: NamedLink) -> NamedLink {
+    fn apply(self, link: NamedLink) -> NamedLink {
         let change = |config: LinkConfig| LinkConfig {
             rate: self.rate.or(config.rate),
             queue: self.rate.map_or(config.queue, queue_of),
             delay: self.delay.unwrap_or(config.delay),
-            jitter: self.jitter.unwrap_or(config.jitter),
             loss: self.loss.map_or(config.loss, Loss::uniform),
             ..config
         };
@@ -182,7 +178,6 @@ pub(super) fn changes_to(link: &EmulatedLinkStats, wanted: &LinkSettings) -> Vec
             rate: (now.rate_kbps != wanted.rate_kbps)
                 .then(|| Rate::bps((wanted.rate_kbps * 1e3).round() as u64)),
             delay: (now.delay_ms != wanted.delay_ms).then(|| millis(wanted.delay_ms)),
-            jitter: None,
             loss: (now.loss_percent != wanted.loss_percent).then(|| wanted.loss_percent / 100.0),
         };
         let name = link.name.clone();

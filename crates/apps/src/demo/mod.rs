@@ -42,7 +42,7 @@ use links::Links;
 
 pub use delay::DelaySummary;
 pub use handoff::Handoff;
-pub use links::{LinkSpec, mobile, wifi};
+pub use links::{mobile, wifi};
 pub use report::{EventReport, FramesReport, Report};
 pub use timeline::{Cut, LinkChange, Step, Timeline, TimelineError};
 

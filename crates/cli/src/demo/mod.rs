@@ -1,17 +1,17 @@
 //! `anabranch demo`: a real video over two emulated networks.
 
 mod json;
-mod link;
 mod progress;
 
 use std::time::Duration;
 
-use anabranch_apps::demo::{self, Cut, DemoConfig, DemoError, LinkSpec, News, Timeline};
+use anabranch_apps::demo::{self, Cut, DemoConfig, DemoError, News, Timeline};
 use anabranch_apps::treatment::Preset;
 use anabranch_netsim::Scenario;
 use clap::Args;
 
 use crate::failure::Failure;
+use crate::link::LinkSettings;
 use crate::signal::interrupted;
 use json::JsonFile;
 use progress::Progress;
@@ -48,14 +48,15 @@ pub(crate) struct Demo {
           value_parser = clap::value_parser!(u32).range(20..=5_000))]
     latency: u32,
     /// How media is sent: reliable, layered or live; see anabranch treatments.
-    #[arg(long, value_name = "PRESET", default_value_t)]
+    #[arg(long, value_name = "PRESET", alias = "treatment", default_value_t)]
     treatments: Preset,
-    /// Changes wifi, which has rate=20M,delay=10ms,jitter=0,loss=0.1%.
-    #[arg(long, value_name = "SETTINGS", value_parser = link::settings)]
-    wifi: Option<LinkSpec>,
-    /// Changes mobile, which has rate=12M,delay=25ms,jitter=0,loss=0.05%.
-    #[arg(long, value_name = "SETTINGS", value_parser = link::settings)]
-    mobile: Option<LinkSpec>,
+    /// Changes wifi, which has rate=20M,delay=10ms,jitter=0,loss=0.1%,queue=100ms. The keys are
+    /// the flags of anabranch emulate, with up. (media) or down. in front for one direction only.
+    #[arg(long, value_name = "KEY=VALUE,…")]
+    wifi: Option<LinkSettings>,
+    /// Changes mobile, which has rate=12M,delay=25ms,jitter=0,loss=0.05%,queue=100ms.
+    #[arg(long, value_name = "KEY=VALUE,…")]
+    mobile: Option<LinkSettings>,
     /// Cuts a network for a while: wifi@5s..8s. May be given several times.
     #[arg(long, value_name = "LINK@FROM..TO")]
     cut: Vec<Cut>,
@@ -121,8 +122,8 @@ impl Demo {
         let links: Vec<_> = settings
             .into_iter()
             .zip(default.links.clone())
-            .map(|(spec, link)| spec.apply(link))
-            .collect();
+            .map(|(settings, link)| settings.change(link).map_err(Failure::usage))
+            .collect::<Result<_, _>>()?;
         match self.script.as_deref() {
             None => Ok((links, Timeline::default(), default.seed)),
             Some(HANDOFFS) => Ok((links, Timeline::handoffs("wifi"), default.seed)),
@@ -202,7 +203,7 @@ mod tests {
         for (arguments, words) in [
             (&["--seconds", "0"][..], "give seconds, from 0.1"),
             (&["--latency", "5"], "20..=5000"),
-            (&["--wifi", "speed=1M"], "the keys are rate, delay, jitter, loss"),
+            (&["--wifi", "speed=1M"], "the keys are preset, rate, delay"),
             (&["--cut", "wifi"], "as in wifi@5s..8s"),
             (&["--treatments", "best"], "give reliable, layered or live"),
             (&["--script", "/nowhere.toml"], "cannot read the script /nowhere.toml"),

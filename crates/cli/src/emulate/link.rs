@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use anabranch_driver::emulator::EmulatedLink;
-use anabranch_netsim::NamedLink;
+use anabranch_netsim::{LinkConfig, NamedLink};
 use thiserror::Error;
 
-use super::settings::{Settings, SettingsError};
+use crate::link::{KEYS, LinkSettings, Settings, SettingsError, key_and_value};
 use crate::values;
 
 /// One link, as given.
@@ -16,20 +16,21 @@ pub(super) struct LinkArgument {
     pub(super) name: String,
     listen: SocketAddr,
     target: SocketAddr,
-    both: Settings,
-    up: Settings,
-    down: Settings,
+    settings: LinkSettings,
 }
 
 /// A link that makes no sense.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub(super) enum LinkError {
-    #[error("\"{part}\" says nothing: write key=value, with commas between")]
-    NoValue { part: String },
+    #[error(
+        "there is no key {key}: the keys are name, listen, target, {KEYS}, the last {count} also \
+         with up. or down. in front", count = KEYS.split(',').count()
+    )]
+    UnknownKey { key: String },
     #[error("{key} is missing: give {key}={example}")]
     Missing { key: &'static str, example: &'static str },
     #[error(transparent)]
-    Settings(#[from] SettingsError),
+    Settings(SettingsError),
     #[error("link {name} is set by the scenario: leave out all but name, listen and target")]
     SetTwice { name: String },
 }
@@ -37,22 +38,21 @@ pub(super) enum LinkError {
 impl LinkArgument {
     /// The link that the flags outside of `--link` describe.
     pub(super) fn alone(listen: SocketAddr, target: SocketAddr, both: Settings) -> Self {
-        let (up, down) = (Settings::default(), Settings::default());
-        Self { name: "link".to_owned(), listen, target, both, up, down }
+        Self { name: "link".to_owned(), listen, target, settings: LinkSettings::alike(both) }
     }
 
-    /// The link as it is set here.
+    /// The link as it is set here; a perfect one but for that.
     pub(super) fn link(self) -> Result<EmulatedLink, LinkError> {
-        let up = self.up.or(self.both).config()?;
-        let down = self.down.or(self.both).config()?;
-        let Self { name, listen, target, .. } = self;
+        let Self { name, listen, target, settings } = self;
+        let perfect = LinkConfig::default();
+        let (up, down) = settings.directions(perfect, perfect)?;
         Ok(EmulatedLink { name, listen, target, up, down })
     }
 
     /// The link as a scenario sets it.
     pub(super) fn link_as(self, link: &NamedLink) -> Result<EmulatedLink, LinkError> {
-        let Self { name, listen, target, both, up, down } = self;
-        if [both, up, down].iter().any(|settings| *settings != Settings::default()) {
+        let Self { name, listen, target, settings } = self;
+        if settings != LinkSettings::default() {
             return Err(LinkError::SetTwice { name });
         }
         let config = link.config();
@@ -65,20 +65,17 @@ impl FromStr for LinkArgument {
 
     fn from_str(text: &str) -> Result<Self, LinkError> {
         let (mut name, mut listen, mut target) = (None, None, None);
-        let [mut both, mut up, mut down] = [Settings::default(); 3];
+        let mut settings = LinkSettings::default();
         for part in text.split(',') {
-            let no_value = || LinkError::NoValue { part: part.to_owned() };
-            let (key, value) = part.split_once('=').ok_or_else(no_value)?;
+            let (key, value) = key_and_value(part)?;
             match key {
-                "name" if value.is_empty() => return Err(no_value()),
+                "name" if value.is_empty() => {
+                    return Err(SettingsError::NoValue { part: part.to_owned() }.into());
+                }
                 "name" => once(&mut name, key, value.to_owned())?,
                 "listen" => once(&mut listen, key, address(key, value)?)?,
                 "target" => once(&mut target, key, address(key, value)?)?,
-                _ => match key.split_once('.') {
-                    Some(("up", key)) => up.set(key, value)?,
-                    Some(("down", key)) => down.set(key, value)?,
-                    Some(_) | None => both.set(key, value)?,
-                },
+                _ => settings.set(key, value)?,
             }
         }
         let missing = |key, example| LinkError::Missing { key, example };
@@ -86,10 +83,18 @@ impl FromStr for LinkArgument {
             name: name.ok_or_else(|| missing("name", "wifi"))?,
             listen: listen.ok_or_else(|| missing("listen", "127.0.0.1:7000"))?,
             target: target.ok_or_else(|| missing("target", "127.0.0.1:9000"))?,
-            both,
-            up,
-            down,
+            settings,
         })
+    }
+}
+
+impl From<SettingsError> for LinkError {
+    fn from(error: SettingsError) -> Self {
+        // More keys are known here than those of the settings.
+        if let SettingsError::UnknownKey { key } = error {
+            return Self::UnknownKey { key };
+        }
+        Self::Settings(error)
     }
 }
 
@@ -107,8 +112,6 @@ fn once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), SettingsErro
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use anabranch_netsim::LinkConfig;
 
     use super::*;
 
@@ -134,7 +137,7 @@ mod tests {
     fn what_makes_no_sense_is_refused_in_words() {
         let refused = [
             (",rate", "\"rate\" says nothing"),
-            (",speed=1M", "there is no key speed"),
+            (",speed=1M", "there is no key speed: the keys are name, listen, target, preset"),
             (",left.rate=1M", "there is no key left.rate"),
             (",rate=1M,rate=2M", "rate is given twice"),
             (",name=mobile", "name is given twice"),

@@ -4,7 +4,6 @@ mod link;
 mod report;
 mod scenario;
 mod screen;
-mod settings;
 
 use std::fs;
 use std::net::SocketAddr;
@@ -16,20 +15,21 @@ use anabranch_netsim::{Action, Scenario};
 use clap::Args;
 
 use crate::failure::Failure;
+use crate::link::Settings;
 use crate::output;
 use crate::signal;
 use crate::values;
 use link::LinkArgument;
 use scenario::Player;
 use screen::Screen;
-use settings::Settings;
 
-/// Puts emulated links between any two UDP programs.
+/// Puts emulated links between any two UDP programs
 ///
 /// Programs send to where a link listens instead of to its target. The target sees each of them
 /// come from a port of its own, as behind a NAT. Runs until Ctrl-C.
 ///
-/// anabranch emulate --listen 127.0.0.1:7000 --target 127.0.0.1:9000 --rate 10M --delay 20ms
+/// Example:
+///   anabranch emulate --listen 127.0.0.1:7000 --target 127.0.0.1:9000 --rate 10M --delay 20ms
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Emulate {

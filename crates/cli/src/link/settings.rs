@@ -15,12 +15,11 @@ const QUEUE: Duration = Duration::from_millis(100);
 const QUEUE_BYTES_MIN: u64 = 64 << 10;
 
 /// The keys of [`Settings::set`].
-pub(super) const KEYS: &str = "preset, rate, delay, jitter, loss, burst, queue, mtu";
+pub(crate) const KEYS: &str = "preset, rate, delay, jitter, loss, burst, queue, mtu";
 
-/// What one direction of a link is told. What is left out is the preset's, or else that of a
-/// perfect link.
+/// What one direction of a link is told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Args)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     /// A kind of link, which the flags below change: ethernet, wifi, mobile, dsl or satellite.
     #[arg(long, requires = "listen", value_parser = values::preset)]
     preset: Option<Preset>,
@@ -50,9 +49,10 @@ pub(super) struct Settings {
 
 /// Settings that make no sense.
 #[derive(Debug, Clone, PartialEq, Error)]
-pub(super) enum SettingsError {
-    #[error("there is no key {key}: the keys are name, listen, target, {KEYS}, the last {count} \
-             also with up. or down. in front", count = KEYS.split(',').count())]
+pub(crate) enum SettingsError {
+    #[error("\"{part}\" says nothing: write key=value, with commas between")]
+    NoValue { part: String },
+    #[error("there is no key {key}: the keys are {KEYS}, each also with up. or down. in front")]
     UnknownKey { key: String },
     #[error("{key} is given twice: give it once")]
     Repeated { key: String },
@@ -71,7 +71,7 @@ pub(super) enum SettingsError {
 
 impl Settings {
     /// Sets what a key names.
-    pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), SettingsError> {
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<(), SettingsError> {
         match key {
             "preset" => put(&mut self.preset, key, values::preset(value)),
             "rate" => put(&mut self.rate, key, values::speed(value)),
@@ -86,7 +86,7 @@ impl Settings {
     }
 
     /// These, and for what they leave out `others`.
-    pub(super) fn or(self, others: Self) -> Self {
+    pub(crate) fn or(self, others: Self) -> Self {
         Self {
             preset: self.preset.or(others.preset),
             rate: self.rate.or(others.rate),
@@ -99,9 +99,10 @@ impl Settings {
         }
     }
 
-    /// The link that they describe.
-    pub(super) fn config(&self) -> Result<LinkConfig, SettingsError> {
-        let base = self.preset.map_or_else(LinkConfig::default, Preset::config);
+    /// A direction with these settings; what they leave out is the preset's if they name one, or
+    /// else stays as it is.
+    pub(crate) fn change(&self, config: LinkConfig) -> Result<LinkConfig, SettingsError> {
+        let base = self.preset.map_or(config, Preset::config);
         let rate = match self.rate {
             None => base.rate,
             Some(Speed::Limited(rate)) => Some(rate),
@@ -177,7 +178,7 @@ mod tests {
         for (key, value) in pairs {
             settings.set(key, value)?;
         }
-        settings.config()
+        settings.change(LinkConfig::default())
     }
 
     #[test]

@@ -10,6 +10,9 @@ use super::status::given_up;
 /// The closing words; empty if nothing was ever sent or received.
 pub(super) fn summary(snapshot: &Snapshot) -> String {
     let Some(association) = &snapshot.association else { return String::new() };
+    if snapshot.media_bytes == 0 {
+        return String::new();
+    }
     let mut text = match snapshot.role {
         Role::Sender => sender_table(snapshot),
         Role::Receiver => receiver_table(snapshot),

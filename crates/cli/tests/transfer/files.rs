@@ -124,6 +124,50 @@ fn a_damaged_file_is_sent_as_far_as_it_goes_and_said_to_be_damaged() {
 }
 
 #[test]
+fn a_codec_that_cannot_be_looked_into_is_sent_whole_and_said() {
+    let place = Place::new("codec");
+    let (unknown, out) = (place.file("in.ts"), place.file("out.ts"));
+    std::fs::write(&unknown, with_unknown_video(STREAM)).unwrap();
+    let (listener, caller) = urls("", "");
+    let receiver = Running::start(&["recv", &listener, &out]);
+    let sender = Running::start(&["send", "--fast", &unknown, &caller]);
+    let said = sender.assert_success();
+    let notice = "is stream type 0x33, which we cannot tell apart: it is sent whole as data";
+    assert!(said.contains(notice), "{said}");
+    let classes: Vec<_> = said.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(classes.contains(&"data") && classes.contains(&"audio"), "{said}");
+    assert!(!classes.contains(&"key-frame") && !classes.contains(&"reference"), "{said}");
+    receiver.assert_success();
+    assert_same(&out, &unknown);
+}
+
+/// The stream with H.266 where its tables say H.264.
+fn with_unknown_video(stream: &str) -> Vec<u8> {
+    let mut bytes = std::fs::read(stream).unwrap();
+    for packet in bytes.chunks_exact_mut(188) {
+        // The entry of H.264 on PID 0x100, without descriptors, and the CRC behind the section.
+        let Some(at) = packet.windows(5).position(|entry| entry == [0x1b, 0xe1, 0, 0xf0, 0]) else {
+            continue;
+        };
+        packet[at] = 0x33;
+        let start = 5 + usize::from(packet[4]);
+        let len = 3 + (usize::from(packet[start + 1] & 0x0f) << 8) + usize::from(packet[start + 2]);
+        let (section, crc) = packet[start..start + len].split_at_mut(len - 4);
+        crc.copy_from_slice(&crc_of_section(section).to_be_bytes());
+    }
+    bytes
+}
+
+/// ISO/IEC 13818-1 annex A.
+fn crc_of_section(section: &[u8]) -> u32 {
+    section.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ (u32::from(*byte) << 24), |crc, _| {
+            (crc << 1) ^ (if crc >> 31 == 1 { 0x04c1_1db7 } else { 0 })
+        })
+    })
+}
+
+#[test]
 fn stdin_goes_to_stdout() {
     let (listener, caller) = urls("", "");
     let mut recv = program(&["recv", &listener, "-"]);

@@ -1,9 +1,10 @@
 //! Live media: UDP in, UDP out.
 
 use std::net::UdpSocket;
+use std::process::Command;
 use std::time::Duration;
 
-use crate::harness::{Place, Running, TWO_PROGRAMS, free_port, urls};
+use crate::harness::{Place, Running, STREAM, TWO_PROGRAMS, free_port, urls};
 
 /// Long enough for any machine: a test that waits for it has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -44,6 +45,37 @@ fn udp_in_is_udp_out() {
     sender.interrupt();
     sender.assert_success();
     receiver.assert_success();
+}
+
+#[test]
+fn what_ffmpeg_sends_as_live_media_arrives_frame_by_frame() {
+    let place = Place::new("ffmpeg");
+    let out = place.file("out.ts");
+    let entrance = free_port();
+    let (listener, caller) = urls("", "");
+    let receiver = Running::start(&["recv", &listener, &out]);
+    let from = format!("udp://127.0.0.1:{entrance}");
+    let mut sender = Running::start(&["send", "--treatment", "reliable", &from, &caller]);
+    sender.line_with("connected: ");
+    let to = format!("udp://127.0.0.1:{entrance}?pkt_size={DATAGRAM}");
+    ffmpeg(&["-re", "-i", STREAM, "-c", "copy", "-f", "mpegts", &to]);
+    sender.line_with("is H.264");
+    sender.interrupt();
+    sender.assert_success();
+    receiver.assert_success();
+    assert_eq!(frames(&out), frames(STREAM));
+}
+
+/// A hash of all coded frames, by track.
+fn frames(file: &str) -> String {
+    ffmpeg(&["-i", file, "-c", "copy", "-f", "streamhash", "-hash", "md5", "-"])
+}
+
+fn ffmpeg(arguments: &[&str]) -> String {
+    let quiet = ["-nostdin", "-loglevel", "error"];
+    let output = Command::new("ffmpeg").args(quiet).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]

@@ -5,4 +5,6 @@ mod arguments;
 mod files;
 mod harness;
 mod live;
+mod paths;
 mod peers;
+mod terminal;

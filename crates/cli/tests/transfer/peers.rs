@@ -68,6 +68,34 @@ fn a_sender_that_is_stopped_ends_in_order() {
 }
 
 #[test]
+fn a_sender_whose_receiver_left_says_why_and_serves_the_next_one() {
+    let place = Place::new("next");
+    let (first, second) = (place.file("1.ts"), place.file("2.ts"));
+    let (listener, caller) = urls("", "");
+    let mut receiver = Running::start(&["recv", &listener, &first]);
+    let mut sender = Running::start(&["send", "--loop", STREAM, &caller]);
+    receiver.line_with("connected: ");
+    wait_for(&first);
+    receiver.interrupt();
+    receiver.assert_success();
+    sender.line_with("the receiver was stopped");
+    sender.line_with("trying again in 1 s");
+    let mut receiver = Running::start(&["recv", &listener, &second]);
+    receiver.line_with("connected: ");
+    wait_for(&second);
+    sender.interrupt();
+    sender.assert_success();
+    assert!(receiver.assert_success().contains(" 0 missing: "));
+}
+
+/// Waits until media has come.
+fn wait_for(file: &str) {
+    while !std::path::Path::new(file).exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
 fn nobody_at_the_other_end_is_a_reason_in_words() {
     let (_, caller) = urls("", "");
     let (status, said) = run(&["send", "--retries", "0", STREAM, &caller]);

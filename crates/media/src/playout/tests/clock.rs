@@ -39,10 +39,11 @@ fn one_path(_: u64) -> (PathId, f64) {
 }
 
 #[test]
-fn drift_of_200_ppm_either_way_is_followed_without_a_jump() {
-    for ppm in [-200.0, 0.0, 200.0] {
+fn drift_either_way_is_followed_without_a_jump() {
+    // After ten minutes, 100 ppm are 60 ms: more than half of the latency.
+    for (ppm, secs) in [(-200.0, 120), (0.0, 120), (200.0, 120), (-100.0, 600), (100.0, 600)] {
         let rate = 1.0 + ppm * 1e-6;
-        let (playout, released) = play(120, 1, |t| 5.0 + t * rate, one_path);
+        let (playout, released) = play(secs, 1, |t| 5.0 + t * rate, one_path);
         let stats = playout.stats();
         assert_eq!((stats.late.total(), stats.skipped_items, stats.resyncs), (0, 0, 0));
         let bound = 0.2e-3 * (TIME_CONSTANT + WINDOW).as_secs_f64() + 1e-3;
@@ -55,7 +56,8 @@ fn drift_of_200_ppm_either_way_is_followed_without_a_jump() {
             let step = pair[1].1 - pair[0].1;
             assert!((step - 0.01).abs() < 20e-6, "{ppm} ppm: a step of {step} s");
         }
-        assert!(released.len() > 11_980, "{ppm} ppm: {} released", released.len());
+        let all = secs as usize * 100;
+        assert!(released.len() > all - 20, "{ppm} ppm: {} of {all} released", released.len());
     }
 }
 

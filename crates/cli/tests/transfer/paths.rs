@@ -1,0 +1,52 @@
+//! Paths that die and come back, over real sockets and emulated links.
+
+use crate::harness::{Place, Running, STREAM, free_port, program};
+
+/// `anabranch emulate` with two links, the first of which is cut for a while.
+struct Networks {
+    _emulate: Running,
+    entrances: [u16; 2],
+}
+
+impl Networks {
+    fn start(place: &Place, target: u16) -> Self {
+        let scenario = place.file("scenario.toml");
+        let steps = "seed = 1\nsteps = [{ run_ms = 2000 }, { cut = 'a' }, { run_ms = 1500 }, \
+                     { restore = 'a' }]\n";
+        let link = |name| format!("[[links]]\nname = '{name}'\nforward = {{ delay_ms = 5 }}\n");
+        std::fs::write(&scenario, [steps, &link("a"), &link("b")].concat()).unwrap();
+        let entrances = [free_port(), free_port()];
+        let links = ["a", "b"].iter().zip(entrances).map(|(name, entrance)| {
+            format!("name={name},listen=127.0.0.1:{entrance},target=127.0.0.1:{target}")
+        });
+        let links: Vec<_> = links.collect();
+        let mut emulate = program(&["emulate", "--scenario", &scenario]);
+        let emulate =
+            links.iter().fold(&mut emulate, |emulate, link| emulate.args(["--link", link]));
+        Self { _emulate: Running::spawn(emulate.stdout(std::process::Stdio::null())), entrances }
+    }
+}
+
+#[test]
+fn a_path_that_dies_and_comes_back_costs_nothing_and_is_told() {
+    let place = Place::new("cut");
+    let port = free_port();
+    let networks = Networks::start(&place, port);
+    let [first, second] = networks.entrances;
+    let listener = format!("anabranch://:{port}?latency=2000");
+    let caller = format!(
+        "anabranch://127.0.0.1:{first}?latency=2000&path=127.0.0.1,127.0.0.2\
+         &peer=127.0.0.1:{second}"
+    );
+    let receiver = Running::start(&["recv", &listener, &place.file("out.ts")]);
+    let mut sender =
+        Running::start(&["send", "--loop", "--treatment", "reliable", STREAM, &caller]);
+    sender.line_with("path 0 (");
+    for told in [" does not answer", "media takes path 1 (", "path 0 ("] {
+        sender.line_with(told);
+    }
+    sender.interrupt();
+    sender.assert_success();
+    let said = receiver.assert_success();
+    assert!(said.contains(" 0 missing: nothing is missing"), "{said}");
+}
