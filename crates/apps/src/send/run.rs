@@ -249,6 +249,10 @@ impl Run<'_, '_> {
             Event::Connected(_) => {
                 self.was_connected = true;
                 self.retry.on_success();
+                if self.feed.can_wait {
+                    // The media stood still while nobody was there, and goes on from now.
+                    self.start = None;
+                }
                 if self.feed_has_ended {
                     self.finish_if_connected();
                 }

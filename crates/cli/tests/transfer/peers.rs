@@ -85,7 +85,8 @@ fn a_sender_whose_receiver_left_says_why_and_serves_the_next_one() {
     wait_for(&second);
     sender.interrupt();
     sender.assert_success();
-    assert!(receiver.assert_success().contains(" 0 missing: "));
+    let said = receiver.assert_success();
+    assert!(said.contains(" 0 missing: "), "{said}");
 }
 
 /// Waits until media has come.
