@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::congestion::{CongestionControl, CongestionController, QueueBound};
 use crate::handshake::A_RWND_MIN;
+use crate::path::{PathSchedulerKind, RetransmissionPolicy};
 use crate::send::SchedulerKind;
 
 /// More than any stack of headers takes; leaves room for data at the smallest path MTU.
@@ -75,8 +76,8 @@ pub struct AssociationConfig {
     /// IP bytes that a packet may have on every path. Default: 1400, which passes through the
     /// usual tunnels (VPNs, PPPoE, mobile networks) unfragmented.
     pub path_mtu: usize,
-    /// Bytes that headers in front of an SCTP packet take of the path MTU. Default: 48, for IPv6 and
-    /// UDP, so that a packet fits every path of a mixed association. At most 256.
+    /// Bytes that headers in front of an SCTP packet take of the path MTU. Default: 48, for IPv6
+    /// and UDP, so that a packet fits every path of a mixed association. At most 256.
     pub header_overhead: usize,
     /// Streams that we want to send on. Default: 16.
     pub outbound_streams: u16,
@@ -106,6 +107,15 @@ pub struct AssociationConfig {
     pub queuing_delay_max: Option<Duration>,
     /// Which stream sends next. Default: by priority, equal ones in turn.
     pub scheduler: SchedulerKind,
+    /// Which paths new data takes. Default: the primary one, another while it fails.
+    pub path_scheduler: PathSchedulerKind,
+    /// Which path lost data takes. Default: as RFC 9260 has it.
+    pub retransmission_policy: RetransmissionPolicy,
+    /// Whether each path that carries data at the same time as others may fill only its share of
+    /// the peer's receive buffer, so that a slow one never leaves nothing for a fast one (Adhari
+    /// 2011, "Evaluation of Concurrent Multipath Transfer over Dissimilar Paths"). Our own send
+    /// buffer holds only what was not sent yet, and needs no splitting. Default: true.
+    pub buffer_splitting: bool,
     /// Trace events that are kept for [`Association::poll_trace`](crate::Association::poll_trace);
     /// 0 switches the trace off. Default: 0.
     pub trace_events_max: usize,
@@ -137,6 +147,9 @@ impl Default for AssociationConfig {
             pacing: false,
             queuing_delay_max: None,
             scheduler: SchedulerKind::default(),
+            path_scheduler: PathSchedulerKind::default(),
+            retransmission_policy: RetransmissionPolicy::default(),
+            buffer_splitting: true,
             trace_events_max: 0,
         }
     }

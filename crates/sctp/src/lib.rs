@@ -67,7 +67,7 @@ pub use congestion::{
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{ConnectError, SendError};
 pub use event::{CloseReason, Event, TraceEvent, TraceKind};
-pub use path::{PathId, PathState};
+pub use path::{PathId, PathSchedulerKind, PathState, RetransmissionPolicy};
 pub use receive::IncomingMessage;
 pub use send::{OutgoingMessage, PathPreference, Reliability, SchedulerKind};
 pub use stats::{AssociationStats, EndpointStats, PathReport, PathStats, StreamStats};

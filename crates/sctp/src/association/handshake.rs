@@ -187,6 +187,7 @@ impl Association {
             stats: AssociationStats::default(),
             trace: std::collections::VecDeque::new(),
             gap_blocks: Vec::new(),
+            outlooks: Vec::new(),
             config,
         }
     }

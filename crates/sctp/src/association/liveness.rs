@@ -17,13 +17,16 @@ const INFO_LEN: usize = 9;
 const ERRORS_ABOVE_MAX: u32 = 50;
 
 impl Association {
-    /// Begins to watch a path: at once if it is not confirmed or not the one that data takes.
+    /// Begins to watch a path: at once if it is not confirmed, not the one that data takes, or one
+    /// of several whose round trips are compared.
     ///
     /// RFC 9260 section 5.4: "These probing procedures are started when an association moves to the
     /// ESTABLISHED state". A confirmed path that is idle is probed as well, because a peer behind
     /// a NAT learns of it only by a packet.
     pub(super) fn start_heartbeats(&mut self, now: Time, path: PathId) {
-        let at_once = path != self.paths.current() || !self.paths.at(path).is_confirmed();
+        let is_compared = self.config.path_scheduler.is_concurrent();
+        let is_confirmed = self.paths.at(path).is_confirmed();
+        let at_once = is_compared || path != self.paths.current() || !is_confirmed;
         let delay = if at_once { Duration::ZERO } else { self.idle_period(path) };
         self.paths.at_mut(path).heartbeat.timer = Some(now + delay);
     }

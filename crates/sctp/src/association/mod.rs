@@ -2,8 +2,8 @@
 //!
 //! One file per procedure: [`handshake`] sets the association up, [`collision`] answers a peer that
 //! calls although there is one, [`addressing`] collects paths, [`transfer`] moves data,
-//! [`liveness`] watches the paths, [`shutdown`] ends it, [`transmit`] writes packets, [`control`]
-//! keeps the control chunks that wait to be written.
+//! [`scheduling`] spreads it over the paths, [`liveness`] watches them, [`shutdown`] ends it,
+//! [`transmit`] writes packets, [`control`] keeps the control chunks that wait to be written.
 
 mod addressing;
 mod collision;
@@ -11,6 +11,7 @@ mod control;
 mod handshake;
 mod liveness;
 mod report;
+mod scheduling;
 mod shutdown;
 mod transfer;
 mod transmit;
@@ -24,7 +25,7 @@ use crate::config::AssociationConfig;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event, TraceEvent, TraceKind};
 use crate::handshake::TieTags;
-use crate::path::{Origin, PathId, PathSet};
+use crate::path::{Origin, Outlook, PathId, PathSet};
 use crate::receive::{IncomingMessage, Receiver};
 use crate::send::{MessageQueue, OutgoingMessage, Outstanding};
 use crate::stats::{AssociationStats, StreamStats};
@@ -107,6 +108,8 @@ pub struct Association {
     trace: VecDeque<TraceEvent>,
     /// Scratch space for gap blocks.
     gap_blocks: Vec<anabranch_wire::GapAckBlock>,
+    /// Scratch space for what path schedulers look at.
+    outlooks: Vec<Outlook>,
 }
 
 impl Association {

@@ -1,7 +1,5 @@
 //! Writing packets: control chunks first, then SACK, FORWARD TSN and data (RFC 9260 section 6.10).
 
-use std::time::Duration;
-
 use anabranch_sansio::{Time, Transmit};
 use anabranch_wire::{
     ChecksumField, CommonHeader, ForwardTsn, Items, PacketWriter, Sack, VerificationTag,
@@ -10,9 +8,9 @@ use anabranch_wire::{
 use super::control::Bundling;
 use super::{Association, State};
 use crate::event::TraceKind;
-use crate::path::PathId;
+use crate::path::{Outlook, PathId};
 use crate::receive::SackTiming;
-use crate::send::{Retransmission, chunk_size};
+use crate::send::chunk_size;
 use crate::sequence::tsn;
 
 /// The shortest fragment that fills up a packet: less is not worth a chunk header.
@@ -274,10 +272,12 @@ impl Association {
         // RFC 9260 section 6.1, rule C: "before sending new DATA chunks, the sender MUST first
         // transmit any DATA chunks that are marked for retransmission (limited by the current
         // cwnd)."
-        let done = self.write_retransmissions(now, path, size_max, writer);
+        let outlooks = self.take_outlooks(now);
+        let done = self.write_retransmissions(now, path, &outlooks, size_max, writer);
         if done && self.may_send_on(path) {
-            self.write_new_data(now, path, size_max, writer);
+            self.write_new_data(now, path, &outlooks, size_max, writer);
         }
+        self.outlooks = outlooks;
         if self.window.fast_retransmit == Some(path) {
             self.window.fast_retransmit = None;
         }
@@ -295,14 +295,14 @@ impl Association {
         &mut self,
         now: Time,
         path: PathId,
+        outlooks: &[Outlook],
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) -> bool {
         while self.outstanding.has_retransmissions() {
             let mut waiting = self.outstanding.retransmissions();
-            let Some(next) = waiting.find(|next| self.retransmission_path(next) == path) else {
-                return true;
-            };
+            let next = waiting.find(|next| self.retransmission_path(next, outlooks) == Some(path));
+            let Some(next) = next else { return true };
             drop(waiting);
             if writer.len() + next.size > size_max {
                 return false;
@@ -320,23 +320,11 @@ impl Association {
         true
     }
 
-    /// RFC 9260 section 6.4: "when its peer is multi-homed, an endpoint SHOULD try to retransmit a
-    /// chunk that timed out to an active destination transport address that is different from the
-    /// last destination address to which the chunk was sent."; "an endpoint SHOULD send fast
-    /// retransmissions to the same destination transport address to which the original data was
-    /// sent."
-    fn retransmission_path(&self, lost: &Retransmission) -> PathId {
-        let alternate = || self.paths.alternate_of(lost.last_path);
-        if lost.timed_out {
-            return alternate().unwrap_or_else(|| self.paths.resolve(lost.preference));
-        }
-        self.paths.resolve(crate::send::PathPreference::Prefer(lost.last_path))
-    }
-
     fn write_new_data(
         &mut self,
         now: Time,
         path: PathId,
+        outlooks: &[Outlook],
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) {
@@ -347,14 +335,7 @@ impl Association {
                 return;
             }
             let room = size_max.saturating_sub(writer.len() + DATA_HEADER) & !3;
-            let (paths, outstanding) = (&self.paths, &self.outstanding);
-            let time_to_send = |len| {
-                let can_abandon = outstanding.is_partially_reliable();
-                let time = paths.at(path).time_to_send(len, outstanding.flight(path));
-                if can_abandon { time } else { Duration::ZERO }
-            };
-            let eligible = |preference| paths.resolve(preference) == path;
-            let next = self.queue.next(now, eligible, time_to_send);
+            let next = self.next_message(now, path, outlooks);
             let Some((stream, left)) = next.filter(|_| room > 0) else { return };
             // A message that fits into one packet is never cut: it would be lost twice as easily.
             let len = if left <= room { left } else { room };

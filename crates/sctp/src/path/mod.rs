@@ -2,7 +2,9 @@
 
 mod pacer;
 mod pairing;
+mod retransmission;
 mod rtt;
+mod scheduler;
 mod set;
 
 use std::fmt;
@@ -16,7 +18,11 @@ use crate::stats::PathStats;
 
 use pacer::Pacer;
 pub(crate) use pairing::pair_addresses;
+pub(crate) use retransmission::Lost;
+pub use retransmission::RetransmissionPolicy;
 pub(crate) use rtt::RttEstimator;
+pub use scheduler::PathSchedulerKind;
+pub(crate) use scheduler::{Demand, Outlook};
 pub(crate) use set::PathSet;
 
 /// A path of an association: an index that keeps its meaning while the association lives, except
@@ -181,6 +187,34 @@ impl Path {
         let windows = rest as f64 / metrics.window.max(1) as f64;
         let rounds = if metrics.slow_start { (1.0 + windows).log2() } else { windows };
         self.rtt.srtt().map_or(Duration::ZERO, |srtt| srtt.mul_f64(rounds))
+    }
+
+    /// When the next packet of `packet` bytes would arrive here, and how well the path does. It has
+    /// at most `share` bytes of the peer's buffer for itself.
+    pub(crate) fn outlook(&self, now: Time, flight: (usize, usize), packet: usize) -> Outlook {
+        let (in_flight, share) = flight;
+        let metrics = self.congestion.metrics();
+        let srtt = self.rtt.srtt().unwrap_or_default();
+        let window_rate = || Rate::of(metrics.window as u64, srtt);
+        let rate = self.congestion.pacing_rate().unwrap_or_else(window_rate);
+        let excess = (in_flight + packet).saturating_sub(metrics.window.min(share));
+        // How long a full path that was never measured takes is not known: it holds up no other.
+        let is_measurable = in_flight > 0 && rate != Rate::ZERO;
+        let for_room = if is_measurable { rate.time_for(excess as u64) } else { Duration::ZERO };
+        let for_pace = self.pacer.opens_at().map_or(Duration::ZERO, |at| at - now);
+        Outlook {
+            id: self.id,
+            is_current: false,
+            is_open: false,
+            srtt,
+            arrival: for_room.max(for_pace).saturating_add(srtt / 2),
+            rate,
+            slow_start: metrics.slow_start,
+            usage: in_flight as f64 / metrics.window.max(1) as f64,
+            window: metrics.window,
+            ssthresh: metrics.ssthresh.unwrap_or(usize::MAX),
+            loss_rate: self.stats.chunks_lost as f64 / self.stats.chunks_sent.max(1) as f64,
+        }
     }
 
     /// Data goes out in packets of at most `packet` bytes: tells the controller and the pacer.

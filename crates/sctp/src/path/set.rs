@@ -130,15 +130,20 @@ impl PathSet {
         Some(best)
     }
 
-    /// The path for a message that prefers one: preferences hold while the path is active.
-    pub(crate) fn resolve(&self, preference: PathPreference) -> PathId {
-        match preference {
-            PathPreference::Any => self.current,
-            PathPreference::Prefer(id) => match self.lookup(id) {
-                Some(path) if path.state == PathState::Active => id,
-                _ => self.current,
-            },
-        }
+    /// The path that a message prefers: preferences hold while the path is active.
+    pub(crate) fn preferred(&self, preference: PathPreference) -> Option<PathId> {
+        let PathPreference::Prefer(id) = preference else { return None };
+        self.lookup(id).filter(|path| path.state == PathState::Active).map(|path| path.id)
+    }
+
+    /// The paths that can carry data: those that are active, or if there is none, the one that is
+    /// next best.
+    pub(crate) fn carriers(&self) -> impl Iterator<Item = &Path> {
+        let is_active = |path: &Path| path.state == PathState::Active;
+        let any = self.paths.iter().any(is_active);
+        let can_carry =
+            move |path: &&Path| if any { is_active(path) } else { path.id == self.current };
+        self.paths.iter().filter(can_carry)
     }
 
     /// An active path other than `id`, for what was lost there.
@@ -214,10 +219,22 @@ mod tests {
     #[test]
     fn a_preference_holds_only_while_its_path_is_active() {
         let mut set = two_paths();
-        assert_eq!(set.resolve(PathPreference::Prefer(PathId(1))), PathId(1));
+        let prefer = |id| PathPreference::Prefer(PathId(id));
+        assert_eq!(set.preferred(prefer(1)), Some(PathId(1)));
         set.at_mut(PathId(1)).state = PathState::Inactive;
-        assert_eq!(set.resolve(PathPreference::Prefer(PathId(1))), PathId(0));
-        assert_eq!(set.resolve(PathPreference::Prefer(PathId(77))), PathId(0));
+        assert_eq!(set.preferred(prefer(1)), None);
+        assert_eq!(set.preferred(prefer(77)), None);
+    }
+
+    #[test]
+    fn active_paths_carry_data_and_without_any_the_next_best_one() {
+        let mut set = two_paths();
+        let carriers = |set: &PathSet| set.carriers().map(|path| path.id.0).collect::<Vec<_>>();
+        assert_eq!(carriers(&set), [0, 1]);
+        set.at_mut(PathId(0)).state = PathState::PotentiallyFailed;
+        assert_eq!(carriers(&set), [1]);
+        set.at_mut(PathId(1)).state = PathState::Inactive;
+        assert_eq!(carriers(&set), [0]);
     }
 
     #[test]

@@ -14,6 +14,6 @@ mod tests;
 pub(crate) use message::Abandonment;
 pub use message::{OutgoingMessage, PathPreference, Reliability};
 pub(crate) use outstanding::{Outstanding, Retransmission, chunk_size};
-pub(crate) use queue::MessageQueue;
+pub(crate) use queue::{Head, MessageQueue};
 pub(crate) use sack::PathAck;
 pub use scheduler::SchedulerKind;

@@ -36,7 +36,26 @@ struct OutStream {
     waiting: VecDeque<Waiting>,
     next_ssn: u16,
     priority: u16,
+    /// Payload bytes of `waiting`.
+    queued: usize,
     stats: StreamStats,
+}
+
+/// The first message of a stream, which looks for a path.
+#[derive(Clone, Copy)]
+pub(crate) struct Head<'a> {
+    pub(crate) preference: PathPreference,
+    pub(crate) expires: Option<Time>,
+    priority: u16,
+    streams: &'a [OutStream],
+}
+
+impl Head<'_> {
+    /// Payload bytes that wait and are as urgent as this message, itself included.
+    pub(crate) fn backlog(&self) -> usize {
+        let urgent = self.streams.iter().filter(|stream| stream.priority <= self.priority);
+        urgent.map(|stream| stream.queued).sum()
+    }
 }
 
 /// A message that waits, or what is left of it.
@@ -153,36 +172,35 @@ impl MessageQueue {
         let stream = &mut self.streams[usize::from(message.stream.0)];
         stream.stats.messages_queued += 1;
         stream.stats.bytes_queued += waiting.payload.len() as u64;
+        stream.queued += waiting.payload.len();
         stream.waiting.push_back(waiting);
         if stream.waiting.len() == 1 {
             self.scheduler.activate(message.stream, stream.priority);
         }
     }
 
-    /// The stream whose message is sent next among those that `eligible` accepts by their path
-    /// preference, with the bytes that are left of it. Messages that expired in the queue, or would
-    /// expire in the middle of being sent, are dropped on the way.
+    /// The stream whose message is sent next among those that `eligible` accepts, with the bytes
+    /// that are left of it. Messages that expired in the queue, or would expire in the middle of
+    /// being sent, are dropped on the way.
     pub(crate) fn next(
         &mut self,
         now: Time,
-        mut eligible: impl FnMut(PathPreference) -> bool,
-        time_to_send: impl Fn(usize) -> Duration,
+        mut eligible: impl FnMut(&Head<'_>) -> bool,
+        time_to_send: impl Fn(&Head<'_>, usize) -> Duration,
     ) -> Option<(StreamId, usize)> {
         if let Some(stream) = self.unfinished {
-            return self
-                .head(stream)
-                .filter(|head| eligible(head.preference))
-                .map(|head| (stream, head.payload.len()));
+            let left = self.first_waiting(stream)?.payload.len();
+            return self.head(stream).filter(|head| eligible(head)).map(|_| (stream, left));
         }
         loop {
-            let streams = &self.streams;
-            let head = |id: StreamId| streams[usize::from(id.0)].waiting.front();
+            let is_expired = |head: &Head<'_>| head.expires.is_some_and(|at| at <= now);
             let stream = self.scheduler.next(&mut |id| {
-                head(id).is_some_and(|head| head.is_expired(now) || eligible(head.preference))
+                self.head(id).is_some_and(|head| is_expired(&head) || eligible(&head))
             })?;
-            let head = self.head(stream)?;
-            let len = head.payload.len();
-            let is_hopeless = head.expires.is_some_and(|at| at <= now + time_to_send(len));
+            let first = self.first_waiting(stream)?;
+            let len = first.payload.len();
+            let time = self.head(stream).map_or(Duration::ZERO, |head| time_to_send(&head, len));
+            let is_hopeless = first.expires.is_some_and(|at| at <= now + time);
             if !is_hopeless {
                 return Some((stream, len));
             }
@@ -208,6 +226,7 @@ impl MessageQueue {
             payload,
         };
         head.begun = true;
+        out.queued -= fragment.payload.len();
         self.queued -= fragment.payload.len();
         if fragment.ending {
             self.unfinished = None;
@@ -245,7 +264,8 @@ impl MessageQueue {
 
     /// Whether the first message of the unfinished stream has outlived its lifetime.
     pub(crate) fn unfinished_is_expired(&self, now: Time) -> bool {
-        self.unfinished.and_then(|id| self.head(id)).is_some_and(|head| head.is_expired(now))
+        let unfinished = self.unfinished.and_then(|id| self.first_waiting(id));
+        unfinished.is_some_and(|message| message.is_expired(now))
     }
 
     pub(crate) fn set_priority(&mut self, id: StreamId, priority: u16) -> bool {
@@ -306,7 +326,9 @@ impl MessageQueue {
                 freed += if drop { message.cost() } else { 0 };
                 !drop
             });
-            stream.stats.abandoned_unsent += (before - stream.waiting.len()) as u64;
+            let dropped = before - stream.waiting.len();
+            stream.stats.abandoned_unsent += dropped as u64;
+            stream.queued -= freed - dropped * MESSAGE_OVERHEAD;
             self.queued -= freed;
             if before > 0 && stream.waiting.is_empty() {
                 self.scheduler.deactivate(StreamId(index as u16), stream.priority);
@@ -323,6 +345,7 @@ impl MessageQueue {
     fn drop_head(&mut self, stream: StreamId) {
         let out = &mut self.streams[usize::from(stream.0)];
         let Some(message) = out.waiting.pop_front() else { return };
+        out.queued -= message.payload.len();
         self.queued -= message.cost();
         if out.waiting.is_empty() {
             self.scheduler.deactivate(stream, out.priority);
@@ -331,8 +354,18 @@ impl MessageQueue {
         }
     }
 
-    fn head(&self, stream: StreamId) -> Option<&Waiting> {
+    fn first_waiting(&self, stream: StreamId) -> Option<&Waiting> {
         self.streams.get(usize::from(stream.0))?.waiting.front()
+    }
+
+    fn head(&self, stream: StreamId) -> Option<Head<'_>> {
+        let out = self.streams.get(usize::from(stream.0))?;
+        out.waiting.front().map(|message| Head {
+            preference: message.preference,
+            expires: message.expires,
+            priority: out.priority,
+            streams: &self.streams,
+        })
     }
 }
 
@@ -349,7 +382,7 @@ mod tests {
     }
 
     fn take_next(queue: &mut MessageQueue, now: Time, room: usize) -> Option<Fragment> {
-        let (stream, _) = queue.next(now, |_| true, |_| Duration::ZERO)?;
+        let (stream, _) = queue.next(now, |_| true, |_, _| Duration::ZERO)?;
         queue.take(stream, room)
     }
 
@@ -382,6 +415,21 @@ mod tests {
             .map(|piece| (piece.ssn.0, piece.unordered))
             .collect();
         assert_eq!(ssns, [(0, false), (0, true), (1, false)]);
+    }
+
+    #[test]
+    fn the_backlog_of_a_message_is_what_waits_and_is_as_urgent() {
+        let mut queue = queue();
+        for (stream, priority, len) in [(0, 2, 1_000), (1, 1, 200), (2, 0, 30), (3, 1, 4)] {
+            queue.set_priority(StreamId(stream), priority);
+            queue.push(Time::ZERO, message(stream, len)).unwrap();
+        }
+        let backlogs = |queue: &MessageQueue| {
+            [0, 1, 2].map(|stream| queue.head(StreamId(stream)).unwrap().backlog())
+        };
+        assert_eq!(backlogs(&queue), [1_234, 234, 30]);
+        take_next(&mut queue, Time::ZERO, 20);
+        assert_eq!(backlogs(&queue), [1_214, 214, 10]);
     }
 
     #[test]

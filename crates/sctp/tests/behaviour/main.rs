@@ -3,6 +3,7 @@
 mod bad_peer;
 mod capture;
 mod collision_restart;
+mod concurrent;
 mod cookies;
 mod encapsulation;
 mod handshake;

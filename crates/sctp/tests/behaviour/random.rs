@@ -10,7 +10,7 @@ use anabranch_netsim::{Hostility, Probability};
 use anabranch_sansio::{Rng, Time};
 use anabranch_sctp::{
     AssociationConfig, CloseReason, CongestionControl, IncomingMessage, OutgoingMessage, PathId,
-    PathPreference, Reliability, SchedulerKind,
+    PathPreference, PathSchedulerKind, Reliability, RetransmissionPolicy, SchedulerKind,
 };
 use anabranch_wire::StreamId;
 
@@ -325,8 +325,32 @@ fn random_config(rng: &mut Rng) -> AssociationConfig {
         path_mtu: 600 + rng.range(0..900) as usize,
         congestion_control: random_controller(rng).unwrap_or(preset.congestion_control),
         pacing: rng.chance(0.3),
+        path_scheduler: one_of(rng, &PATH_SCHEDULERS),
+        retransmission_policy: one_of(rng, &RETRANSMISSION_POLICIES),
+        buffer_splitting: rng.chance(0.5),
         ..preset
     }
+}
+
+const PATH_SCHEDULERS: [PathSchedulerKind; 4] = [
+    PathSchedulerKind::Primary,
+    PathSchedulerKind::AsWindowAllows,
+    PathSchedulerKind::LowestRtt,
+    PathSchedulerKind::EarliestDelivery,
+];
+
+const RETRANSMISSION_POLICIES: [RetransmissionPolicy; 7] = [
+    RetransmissionPolicy::Rfc9260,
+    RetransmissionPolicy::Same,
+    RetransmissionPolicy::Asap,
+    RetransmissionPolicy::Cwnd,
+    RetransmissionPolicy::Ssthresh,
+    RetransmissionPolicy::LossRate,
+    RetransmissionPolicy::Earliest,
+];
+
+fn one_of<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
+    choices[rng.range(0..choices.len() as u64) as usize]
 }
 
 /// `None` leaves it to the preset.

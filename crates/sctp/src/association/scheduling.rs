@@ -1,0 +1,108 @@
+//! Which data takes which path.
+
+use std::time::Duration;
+
+use anabranch_sansio::{Rate, Time};
+use anabranch_wire::StreamId;
+
+use super::Association;
+use crate::path::{Demand, Lost, Outlook, PathId};
+use crate::send::{Head, Retransmission};
+
+impl Association {
+    /// How the paths that can carry data stand, in the scratch space, which the caller gives back.
+    pub(super) fn take_outlooks(&mut self, now: Time) -> Vec<Outlook> {
+        let mut outlooks = std::mem::take(&mut self.outlooks);
+        outlooks.clear();
+        let packet = self.config.pmdcs();
+        let share = self.buffer_share();
+        outlooks.extend(self.paths.carriers().map(|path| {
+            let in_flight = self.outstanding.flight(path.id);
+            let has_room = in_flight == 0 || in_flight < share;
+            Outlook {
+                is_current: path.id == self.paths.current(),
+                is_open: has_room && self.may_send_on(path.id) && path.pacer.is_open(now),
+                ..path.outlook(now, (in_flight, share), packet)
+            }
+        }));
+        outlooks
+    }
+
+    /// Bytes of the peer's receive buffer that one path may fill (Adhari 2011, section IV).
+    fn buffer_share(&self) -> usize {
+        if !self.config.path_scheduler.is_concurrent() || !self.config.buffer_splitting {
+            return usize::MAX;
+        }
+        let buffer = self.window.rwnd + self.outstanding.bytes_in_flight();
+        buffer / self.paths.carriers().count().max(1)
+    }
+
+    /// The stream whose message takes `path` next, with the bytes that are left of the message.
+    pub(super) fn next_message(
+        &mut self,
+        now: Time,
+        path: PathId,
+        outlooks: &[Outlook],
+    ) -> Option<(StreamId, usize)> {
+        let kind = self.config.path_scheduler;
+        let peer_window = self.window.rwnd;
+        let (paths, outstanding) = (&self.paths, &self.outstanding);
+        let eligible = |head: &Head<'_>| {
+            if let Some(preferred) = paths.preferred(head.preference) {
+                return preferred == path;
+            }
+            let backlog = || head.backlog();
+            let demand = Demand { now, expires: head.expires, peer_window, backlog: &backlog };
+            kind.scheduler().choose(&demand, outlooks) == Some(path)
+        };
+        let time_on = |path, len| paths.at(path).time_to_send(len, outstanding.flight(path));
+        let time_to_send = |head: &Head<'_>, len| {
+            let takes_one = paths.preferred(head.preference).is_some() || !kind.is_concurrent();
+            match takes_one {
+                _ if !outstanding.is_partially_reliable() => Duration::ZERO,
+                true => time_on(path, len),
+                false => time_on_all(outlooks, len, time_on),
+            }
+        };
+        self.queue.next(now, eligible, time_to_send)
+    }
+
+    /// Where a lost chunk goes, as far as it need not wait.
+    ///
+    /// RFC 9260 section 6.4: "when its peer is multi-homed, an endpoint SHOULD try to retransmit a
+    /// chunk that timed out to an active destination transport address that is different from the
+    /// last destination address to which the chunk was sent."; "an endpoint SHOULD send fast
+    /// retransmissions to the same destination transport address to which the original data was
+    /// sent."
+    pub(super) fn retransmission_path(
+        &self,
+        lost: &Retransmission,
+        outlooks: &[Outlook],
+    ) -> Option<PathId> {
+        let policy = self.config.retransmission_policy;
+        let from = Lost { path: lost.last_path, timed_out: lost.timed_out };
+        let chosen = policy.choose(from, outlooks);
+        if chosen.is_some() || policy.waits() {
+            return chosen;
+        }
+        let alternate = || self.paths.alternate_of(lost.last_path).filter(|_| lost.timed_out);
+        let preferred = || self.paths.preferred(lost.preference).filter(|_| lost.timed_out);
+        Some(alternate().or_else(preferred).unwrap_or_else(|| self.paths.current()))
+    }
+}
+
+/// How long `len` bytes take when all paths send their share of them: as long as the quickest one
+/// takes for its own, since what the others lag behind goes over to it.
+fn time_on_all(
+    outlooks: &[Outlook],
+    len: usize,
+    time_on: impl Fn(PathId, usize) -> Duration,
+) -> Duration {
+    let total: u64 = outlooks.iter().map(|path| path.rate.as_bps()).fold(0, u64::saturating_add);
+    let share = |rate: Rate| match total {
+        0 => len,
+        _ => (len as f64 * rate.as_bps() as f64 / total as f64).ceil() as usize,
+    };
+    let times = outlooks.iter().map(|path| time_on(path.id, share(path.rate)));
+    times.min().unwrap_or_default()
+}
