@@ -81,7 +81,7 @@ pub(crate) struct Row {
 
 impl Display for Row {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<36}", self.name)?;
+        write!(f, "{:<42}", self.name)?;
         for (what, figure) in &self.figures {
             write!(f, "{figure:>9.3} {what}")?;
         }
@@ -112,11 +112,12 @@ fn saturated(
     // Between two losses the law's window takes its time.
     let seconds = if loss_percent == 0.01 { 10 * plan.seconds } else { plan.seconds };
     let link = bottleneck(LINK_MBPS, Loss::uniform(loss_percent / 100.0));
-    let goodput = median(plan.seeds, |seed| {
+    let runs = (1..=plan.seeds).map(|seed| {
         let mut world = world::World::new(seed, link, &[control])?;
         world.saturate(Duration::from_secs(seconds))?;
         Ok(world.goodput_mbps(0, Duration::from_secs(seconds)))
-    })?;
+    });
+    let goodput = median(runs.collect::<io::Result<Vec<_>>>()?);
     let mut figures = vec![("% of the link", 100.0 * goodput / LINK_MBPS as f64)];
     if control == CongestionControl::Rfc9260 && loss_percent > 0.0 {
         figures.push(("of its law", goodput / law_mbps(loss_percent / 100.0)));
@@ -131,10 +132,10 @@ fn law_mbps(loss: f64) -> f64 {
 }
 
 /// The median of a figure over the seeds.
-fn median(seeds: u64, mut run: impl FnMut(u64) -> io::Result<f64>) -> io::Result<f64> {
-    let mut figures = (1..=seeds).map(&mut run).collect::<io::Result<Vec<_>>>()?;
+fn median(figures: impl IntoIterator<Item = f64>) -> f64 {
+    let mut figures: Vec<_> = figures.into_iter().collect();
     figures.sort_by(f64::total_cmp);
-    Ok(figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN))
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

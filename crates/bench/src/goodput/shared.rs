@@ -31,16 +31,19 @@ impl Shared {
     }
 
     pub(super) fn measure(&self, plan: Plan<'_>) -> io::Result<Row> {
-        let share = |flow| {
-            median(plan.seeds, |seed| {
-                let controllers = self.0.map(|(_, control)| control);
-                let mut world = World::new(seed, bottleneck(LINK_MBPS, Loss::None), &controllers)?;
-                let span = Duration::from_secs(plan.seconds);
-                world.saturate(span)?;
-                Ok(100.0 * world.goodput_mbps(flow, span) / LINK_MBPS as f64)
-            })
-        };
-        let figures = vec![("% the first", share(0)?), ("% the second", share(1)?)];
+        let runs = (1..=plan.seeds).map(|seed| self.run(seed, plan.seconds));
+        let runs = runs.collect::<io::Result<Vec<_>>>()?;
+        let share = |flow: usize| median(runs.iter().map(|run| run[flow]));
+        let figures = vec![("% the first", share(0)), ("% the second", share(1))];
         Ok(Row { name: self.name(), figures })
+    }
+
+    /// How much of the link each flow gets.
+    fn run(&self, seed: u64, seconds: u64) -> io::Result<[f64; 2]> {
+        let controllers = self.0.map(|(_, control)| control);
+        let mut world = World::new(seed, bottleneck(LINK_MBPS, Loss::None), &controllers)?;
+        let span = Duration::from_secs(seconds);
+        world.saturate(span)?;
+        Ok([0, 1].map(|flow| 100.0 * world.goodput_mbps(flow, span) / LINK_MBPS as f64))
     }
 }

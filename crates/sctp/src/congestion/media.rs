@@ -148,10 +148,11 @@ impl Judge {
         lost.saturating_sub(self.expected(in_flight))
     }
 
-    /// What the background takes of a flight, with two standard deviations of it.
+    /// What the background takes of a flight, with four standard deviations of it: a false alarm
+    /// costs a cycle of seconds, an overflowing queue loses many times more.
     fn expected(&self, in_flight: usize) -> u64 {
         let mean = self.background * in_flight as f64;
-        (mean + 2.0 * (mean * self.smss as f64).sqrt()) as u64
+        (mean + 4.0 * (mean * self.smss as f64).sqrt()) as u64
     }
 }
 
@@ -258,9 +259,13 @@ mod tests {
         let flight = 200 * SMSS;
         assert_eq!(judge.congestive(60_000, flight, 0), 0, "no queue");
         judge.is_inflated = true;
-        assert_eq!(judge.congestive(15_000, flight, 0), 0, "5 % of 200, and two deviations");
-        // 10 chunks, and 2 * sqrt(10)
-        assert_eq!(judge.congestive(60_000, flight, 0), 60_000 - 16_324);
+        assert_eq!(
+            judge.congestive(15_000, flight, 0),
+            0,
+            "5 % of 200, and less than four deviations"
+        );
+        // 10 chunks, and 4 * sqrt(10)
+        assert_eq!(judge.congestive(60_000, flight, 0), 60_000 - 22_649);
     }
 
     #[test]
