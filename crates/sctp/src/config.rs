@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::congestion::{CongestionControl, CongestionController, QueueBound};
 use crate::handshake::A_RWND_MIN;
 use crate::path::{PathSchedulerKind, RetransmissionPolicy};
-use crate::send::SchedulerKind;
+use crate::send::{LossDetection, SchedulerKind};
 
 /// More than any stack of headers takes; leaves room for data at the smallest path MTU.
 const HEADER_OVERHEAD_MAX: usize = 256;
@@ -105,6 +105,8 @@ pub struct AssociationConfig {
     /// [`QueueBound`](crate::QueueBound). `None`: only losses tell that it is too large. Default:
     /// `None`.
     pub queuing_delay_max: Option<Duration>,
+    /// How losses are found. Default: as RFC 9260 has it.
+    pub loss_detection: LossDetection,
     /// Which stream sends next. Default: by priority, equal ones in turn.
     pub scheduler: SchedulerKind,
     /// Which paths new data takes. Default: the primary one, another while it fails.
@@ -146,6 +148,7 @@ impl Default for AssociationConfig {
             congestion_control: CongestionControl::default(),
             pacing: false,
             queuing_delay_max: None,
+            loss_detection: LossDetection::default(),
             scheduler: SchedulerKind::default(),
             path_scheduler: PathSchedulerKind::default(),
             retransmission_policy: RetransmissionPolicy::default(),
@@ -176,6 +179,7 @@ impl AssociationConfig {
             sack_delay: Duration::from_millis(20),
             max_burst: None,
             congestion_control: CongestionControl::LargeInitialWindow,
+            loss_detection: LossDetection::InTime,
             send_buffer: 4 << 20,
             receive_buffer: 4 << 20,
             ..Self::default()

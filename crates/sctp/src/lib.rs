@@ -69,5 +69,5 @@ pub use error::{ConnectError, SendError};
 pub use event::{CloseReason, Event, TraceEvent, TraceKind};
 pub use path::{PathId, PathSchedulerKind, PathState, RetransmissionPolicy};
 pub use receive::IncomingMessage;
-pub use send::{OutgoingMessage, PathPreference, Reliability, SchedulerKind};
+pub use send::{LossDetection, OutgoingMessage, PathPreference, Reliability, SchedulerKind};
 pub use stats::{AssociationStats, EndpointStats, PathReport, PathStats, StreamStats};

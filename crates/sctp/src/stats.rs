@@ -111,6 +111,12 @@ pub struct PathStats {
     pub chunks_retransmitted: u64,
     /// DATA chunks declared lost.
     pub chunks_lost: u64,
+    /// DATA chunks declared lost and sent again that had arrived after all.
+    pub spurious_retransmissions: u64,
+    /// Reductions of the congestion window taken back, because what they were based on had arrived.
+    pub reductions_undone: u64,
+    /// Probes of a silent path (RFC 8985 section 7).
+    pub probes_sent: u64,
     /// Bytes of DATA chunks acknowledged.
     pub bytes_acked: u64,
     /// T3-rtx expirations.

@@ -53,7 +53,7 @@ impl Association {
             return Some(known);
         }
         let path = self.insert_path(tuple, origin)?;
-        self.settle_t3(now);
+        self.settle_timers(now);
         if self.is_established() {
             self.start_heartbeats(now, path);
         }

@@ -161,7 +161,8 @@ impl Association {
         self.identity.peer_tag = cookie.peer_tag;
         self.tie_tags = TieTags::random(&mut self.rng);
         let partial = cookie.extensions.forward_tsn && self.config.partial_reliability;
-        self.outstanding = Outstanding::new(cookie.local_initial_tsn, partial);
+        self.outstanding =
+            Outstanding::new(cookie.local_initial_tsn, partial, self.config.loss_detection);
         self.queue.restart();
         self.control.clear();
         self.sack_timer = None;

@@ -175,7 +175,7 @@ impl Association {
             locals,
             paths: PathSet::new(first, PathState::Active, &config),
             queue,
-            outstanding: Outstanding::new(initial_tsn, partial_reliability),
+            outstanding: Outstanding::new(initial_tsn, partial_reliability, config.loss_detection),
             window: Window::default(),
             receiver: None,
             sack_timer: None,

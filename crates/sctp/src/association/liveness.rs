@@ -67,7 +67,7 @@ impl Association {
         matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
 
-    fn send_heartbeat(&mut self, now: Time, path: PathId) {
+    pub(super) fn send_heartbeat(&mut self, now: Time, path: PathId) {
         let info = self.begin_heartbeat(now, path);
         self.queue_control(path, Bundling::Bundled, &Heartbeat { info: &info });
     }
@@ -87,6 +87,9 @@ impl Association {
 
     /// A heartbeat was not answered within the RTO.
     fn on_heartbeat_unanswered(&mut self, now: Time, path: PathId) {
+        if self.on_probe_unanswered(now, path) {
+            return;
+        }
         // RFC 7829 section 3.2, rule 6: "the timeout of a HEARTBEAT chunk MAY be ignored if data is
         // outstanding towards the destination address": T3-rtx counts and backs off there.
         let carries_data = path == self.paths.current() && !self.outstanding.is_empty();
@@ -144,6 +147,12 @@ impl Association {
         let Some(sent) = target.heartbeat.on_answer(u64::from_be_bytes(*nonce)) else { return };
         target.stats.heartbeats_acked += 1;
         target.rtt.on_sample(now - sent);
+        if self.outstanding.is_probed_by_heartbeat(path) {
+            // The silent path lives: what is in flight there has all of its RTO again.
+            target.t3_rtx = None;
+        }
+        self.outstanding.on_heartbeat_answered(now, path);
+        self.settle_timers(now);
         // RFC 9260 section 8.1: "The receiver of the HEARTBEAT ACK chunk MAY choose not to clear
         // the counter if there is outstanding data on the association."
         if self.outstanding.is_empty() {

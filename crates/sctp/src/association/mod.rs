@@ -2,14 +2,16 @@
 //!
 //! One file per procedure: [`handshake`] sets the association up, [`collision`] answers a peer that
 //! calls although there is one, [`addressing`] collects paths, [`transfer`] moves data,
-//! [`scheduling`] spreads it over the paths, [`liveness`] watches them, [`shutdown`] ends it,
-//! [`transmit`] writes packets, [`control`] keeps the control chunks that wait to be written.
+//! [`scheduling`] spreads it over the paths, [`recovery`] answers its losses, [`liveness`] watches
+//! the paths, [`shutdown`] ends it, [`transmit`] writes packets, [`control`] keeps the control
+//! chunks that wait to be written.
 
 mod addressing;
 mod collision;
 mod control;
 mod handshake;
 mod liveness;
+mod recovery;
 mod report;
 mod scheduling;
 mod shutdown;
@@ -336,6 +338,9 @@ impl Association {
         self.expire_messages(now);
         for path in self.paths.ids() {
             self.paths.at_mut(path).pacer.on_time(now);
+            if self.paths.at(path).loss_timer.is_some_and(|(at, _)| at <= now) {
+                self.on_loss_timer(now, path);
+            }
             if self.paths.at(path).t3_rtx.is_some_and(|at| at <= now) {
                 self.on_t3_rtx(now, path);
             }
@@ -415,6 +420,7 @@ impl Association {
         self.sack_timer = None;
         for path in self.paths.iter_mut() {
             path.t3_rtx = None;
+            path.loss_timer = None;
             path.heartbeat.timer = None;
         }
         self.events.push_back(Event::Closed { reason, stats });

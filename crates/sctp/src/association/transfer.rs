@@ -37,6 +37,8 @@ pub(super) struct Window {
     pub(super) forwarded: Option<(u64, Time)>,
     /// The path whose first lost chunks may be sent again whatever its window says.
     pub(super) fast_retransmit: Option<PathId>,
+    /// The path that one packet with data goes to as a probe, whatever its window says.
+    pub(super) loss_probe: Option<PathId>,
 }
 
 impl Window {
@@ -62,6 +64,17 @@ impl Window {
         self.rwnd = self.rwnd.saturating_sub(payload);
     }
 
+    /// One chunk may be sent although the window is closed.
+    pub(super) const fn allow_probe(&mut self) {
+        self.probe_allowed = true;
+        self.answered = false;
+    }
+
+    /// Whether a chunk is under way that was sent although the window was closed.
+    pub(super) const fn is_probed(&self) -> bool {
+        self.probe.is_some()
+    }
+
     /// A SACK told the window, and how much of it is taken.
     fn on_sack(&mut self, a_rwnd: usize, in_flight: usize) {
         // RFC 9260 section 6.2.1, D ii: "Set rwnd equal to the newly received a_rwnd minus the
@@ -79,7 +92,7 @@ impl Window {
     /// while doing zero window probing, the unacknowledged window probes SHOULD NOT increment the
     /// error counter for the association or any destination transport address."; "Zero window
     /// probing does not affect the calculation of cwnd."
-    fn take_answered_probe(&mut self) -> bool {
+    pub(super) fn take_answered_probe(&mut self) -> bool {
         let answered = std::mem::take(&mut self.answered);
         self.rwnd == 0 && self.probe.is_some() && answered
     }
@@ -163,7 +176,8 @@ impl Association {
         if !self.state.may_send_data() {
             return;
         }
-        match self.outstanding.on_sack(now, sack) {
+        let paths = &self.paths;
+        match self.outstanding.on_sack(now, sack, |path| paths.at(path).rtt.srtt()) {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
@@ -180,7 +194,7 @@ impl Association {
         let a_rwnd = sack.a_rwnd as usize;
         self.end_window_probe(a_rwnd);
         self.window.on_sack(a_rwnd, self.outstanding.bytes_in_flight());
-        self.settle_t3(now);
+        self.settle_timers(now);
     }
 
     /// A probe that the peer had no room for goes out again as soon as there is room, and not only
@@ -198,7 +212,8 @@ impl Association {
     }
 
     fn on_path_ack(&mut self, now: Time, ack: &PathAck) {
-        let PathAck { path, acked, .. } = *ack;
+        let PathAck { path, acked, losses, .. } = *ack;
+        self.on_spurious(now, ack);
         let flight = self.outstanding.flight(path);
         let target = self.paths.at_mut(path);
         if let Some(rtt) = ack.rtt {
@@ -227,32 +242,16 @@ impl Association {
             }
             self.trace(now, TraceKind::Acknowledged { path, bytes: acked });
         }
-        if ack.lost > 0 {
-            self.on_losses(now, ack);
-        }
+        self.on_losses(now, path, losses);
         // RFC 9260 section 6.3.2, R3: "Whenever a SACK chunk is received that acknowledges the DATA
         // chunk with the earliest outstanding TSN for that address, restart the T3-rtx timer for
         // that address with its current RTO (if there is still outstanding data on that address)."
         if ack.advanced {
             self.paths.at_mut(path).t3_rtx = None;
         }
-        if acked > 0 || ack.lost > 0 {
+        if acked > 0 || losses.chunks > 0 {
             let window = self.paths.at(path).congestion.metrics().window;
             self.trace(now, TraceKind::Window { path, window, in_flight: flight });
-        }
-    }
-
-    fn on_losses(&mut self, now: Time, ack: &PathAck) {
-        let path = ack.path;
-        self.paths.at_mut(path).stats.chunks_lost += ack.lost as u64;
-        self.trace(now, TraceKind::Lost { path, chunks: ack.lost, timeout: false });
-        if ack.enters_recovery {
-            self.stats.fast_recoveries += 1;
-            self.paths.at_mut(path).congestion.on_loss(now);
-            // RFC 9260 section 7.2.4, step 3: "When a Fast Retransmit is being performed, the
-            // sender SHOULD ignore the value of cwnd and SHOULD NOT delay retransmission for this
-            // single packet."
-            self.window.fast_retransmit = Some(path);
         }
     }
 
@@ -265,43 +264,6 @@ impl Association {
         self.outstanding.recycle_lost_chunks(lost);
     }
 
-    /// RFC 9260 section 6.3.3.
-    pub(super) fn on_t3_rtx(&mut self, now: Time, path: PathId) {
-        self.paths.at_mut(path).t3_rtx = None;
-        if self.outstanding.flight(path) == 0 && !self.outstanding.is_forward_tsn_due() {
-            return self.allow_window_probe(path);
-        }
-        let probing = self.window.take_answered_probe();
-        let lost = self.outstanding.on_timeout(path);
-        // RFC 3758 section 3.5, A5: "Any time the T3-rtx timer expires, on any destination, the
-        // sender SHOULD try to advance the "Advanced.Peer.Ack.Point"".
-        self.outstanding.advance();
-        self.window.forwarded = None;
-        let target = self.paths.at_mut(path);
-        target.stats.timeouts += 1;
-        target.stats.chunks_lost += lost as u64;
-        target.rtt.back_off();
-        self.trace(now, TraceKind::Lost { path, chunks: lost, timeout: true });
-        if !probing {
-            self.paths.at_mut(path).congestion.on_timeout(now);
-            self.on_path_error(now, path, true);
-        }
-    }
-
-    /// The timer ran because the peer's window is closed.
-    ///
-    /// RFC 9260 section 6.1, rule A: "The sender SHOULD send the first zero window probe after 1
-    /// RTO when it detects that the receiver has closed its window and SHOULD increase the probe
-    /// interval exponentially afterwards."
-    fn allow_window_probe(&mut self, path: PathId) {
-        if self.queue.is_empty() {
-            return;
-        }
-        self.window.probe_allowed = true;
-        self.window.answered = false;
-        self.paths.at_mut(path).rtt.back_off();
-    }
-
     /// Gives up every message whose lifetime ended.
     pub(super) fn expire_messages(&mut self, now: Time) {
         if self.outstanding.next_expiration().is_none_or(|at| at > now) {
@@ -309,29 +271,10 @@ impl Association {
         }
         let paths = &self.paths;
         for path in self.outstanding.expire(now, |path| paths.at(path).rtt.patience()) {
-            if self.outstanding.enter_recovery(path) {
-                self.stats.fast_recoveries += 1;
-                self.paths.at_mut(path).congestion.on_loss(now);
-            }
+            self.stats.fast_recoveries += 1;
+            self.paths.at_mut(path).congestion.on_loss(now);
         }
-        self.settle_t3(now);
-    }
-
-    /// T3-rtx runs where something is in flight, and nowhere else: what is new shall have all of
-    /// its RTO.
-    ///
-    /// RFC 9260 section 6.3.2, R2: "Whenever all outstanding data sent to an address have been
-    /// acknowledged, turn off the T3-rtx timer of that address."; RFC 3758 section 3.5, C5: "If a
-    /// FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running."
-    pub(super) fn settle_t3(&mut self, now: Time) {
-        let forwards = self.outstanding.is_forward_tsn_due();
-        for path in self.paths.ids() {
-            let tells = forwards && path == self.paths.current();
-            let awaits = tells || self.outstanding.flight(path) > 0;
-            let target = self.paths.at_mut(path);
-            let expires = now + target.rtt.rto();
-            target.t3_rtx = awaits.then(|| target.t3_rtx.unwrap_or(expires));
-        }
+        self.settle_timers(now);
     }
 
     /// Books abandoned messages, and gives the unsent rest of one a TSN that is abandoned at once,

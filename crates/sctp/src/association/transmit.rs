@@ -131,7 +131,8 @@ impl Association {
     /// Whether data may go out on a path now, as far as the path is concerned.
     fn may_carry_data(&self, now: Time, path: PathId) -> bool {
         let is_released = self.paths.at(path).pacer.is_open(now) && self.may_send_on(path);
-        is_released || self.window.fast_retransmit == Some(path)
+        let urgent = [self.window.fast_retransmit, self.window.loss_probe];
+        is_released || urgent.contains(&Some(path))
     }
 
     /// Writes what there is for a path; false, and nothing written, if there is nothing.
@@ -274,10 +275,14 @@ impl Association {
         // cwnd)."
         let outlooks = self.take_outlooks(now);
         let done = self.write_retransmissions(now, path, &outlooks, size_max, writer);
-        if done && self.may_send_on(path) {
+        let probes = self.window.loss_probe == Some(path);
+        if done && (probes || self.may_send_on(path)) {
             self.write_new_data(now, path, &outlooks, size_max, writer);
         }
         self.outlooks = outlooks;
+        if probes {
+            self.end_probe(now, path, writer.len() > before, size_max, writer);
+        }
         if self.window.fast_retransmit == Some(path) {
             self.window.fast_retransmit = None;
         }
@@ -287,6 +292,7 @@ impl Association {
             // (including a retransmission), if the T3-rtx timer of that address is not running,
             // start it".
             target.t3_rtx.get_or_insert(now + target.rtt.rto());
+            self.settle_loss_timer(path);
         }
     }
 
@@ -354,7 +360,7 @@ impl Association {
     }
 
     /// A chunk of data goes out on a path; the time that it was idle counts for its window.
-    fn begin_sending(&mut self, now: Time, path: PathId, size: usize) {
+    pub(super) fn begin_sending(&mut self, now: Time, path: PathId, size: usize) {
         let sent = self.outstanding.sent_data(now, path, size);
         let target = self.paths.at_mut(path);
         target.account_idle_time(now, sent.flight);
@@ -395,7 +401,7 @@ impl Association {
         }
     }
 
-    fn write_chunk(
+    pub(super) fn write_chunk(
         &mut self,
         now: Time,
         path: PathId,
@@ -424,7 +430,9 @@ impl Association {
     /// the congestion or receiver window." The latter is one only where a SACK would else be late
     /// or make the window grow slower: with several packets in flight every second one gets a SACK.
     fn wants_sack_at_once(&self, path: PathId) -> bool {
-        if matches!(self.state, State::ShutdownPending) && self.queue.is_empty() {
+        let drains = matches!(self.state, State::ShutdownPending) && self.queue.is_empty();
+        // A loss probe asks whether the path lives (RFC 8985 section 7.3).
+        if drains || self.window.loss_probe == Some(path) {
             return true;
         }
         let is_alone = self.outstanding.flight(path) <= self.config.packet_size_max();

@@ -15,6 +15,8 @@ pub struct Rfc9260 {
     partial_bytes_acked: usize,
     /// T3-rtx expired, and nothing was acknowledged since.
     timed_out: bool,
+    /// cwnd and ssthresh before the last reduction.
+    before: Option<(usize, usize)>,
 }
 
 impl Rfc9260 {
@@ -42,6 +44,7 @@ impl Rfc9260 {
             ssthresh: usize::MAX,
             partial_bytes_acked: 0,
             timed_out: false,
+            before: None,
         }
     }
 
@@ -78,6 +81,10 @@ impl Rfc9260 {
 
     /// RFC 9260 section 7.2.3: "ssthresh = max(cwnd / 2, 4 * PMDCS)".
     fn reduce_threshold(&mut self) {
+        // Timeouts in a row are one reduction.
+        if !self.timed_out {
+            self.before = Some((self.cwnd, self.ssthresh));
+        }
         self.ssthresh = (self.cwnd / 2).max(4 * self.pmdcs);
         self.partial_bytes_acked = 0;
     }
@@ -114,6 +121,14 @@ impl CongestionController for Rfc9260 {
         self.reduce_threshold();
         self.cwnd = self.pmdcs;
         self.timed_out = true;
+    }
+
+    /// RFC 4015 section 3.2 goes back to the flight and the ssthresh of before the timeout.
+    fn undo_loss(&mut self, _now: Time) {
+        let Some((cwnd, ssthresh)) = self.before.take() else { return };
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+        self.timed_out = false;
     }
 
     /// RFC 9260 section 7.2.1: "While the endpoint does not transmit data on a given transport
@@ -226,6 +241,21 @@ mod tests {
         assert_eq!(controller.window(), PMDCS + 500);
         controller.on_timeout(Time::ZERO);
         assert_eq!(controller.metrics().ssthresh, Some(4_000), "never under four chunks");
+    }
+
+    #[test]
+    fn a_reduction_without_reason_is_taken_back_once() {
+        let mut controller = Rfc9260::new(PMDCS);
+        controller.cwnd = 20_000;
+        controller.on_timeout(Time::ZERO);
+        controller.on_timeout(Time::ZERO);
+        controller.undo_loss(Time::ZERO);
+        assert_eq!((controller.window(), controller.metrics().ssthresh), (20_000, None));
+        controller.on_loss(Time::ZERO);
+        controller.on_loss(Time::ZERO);
+        controller.undo_loss(Time::ZERO);
+        controller.undo_loss(Time::ZERO);
+        assert_eq!(controller.window(), 10_000, "the first loss was one");
     }
 
     #[test]

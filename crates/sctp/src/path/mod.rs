@@ -97,6 +97,8 @@ pub(crate) struct Path {
     paces_window: bool,
     /// T3-rtx.
     pub(crate) t3_rtx: Option<Time>,
+    /// The reordering timer or the probe timeout, of which one runs at most.
+    pub(crate) loss_timer: Option<(Time, LossTimer)>,
     pub(crate) heartbeat: Heartbeat,
     /// RFC 9260 section 8.2: consecutive timeouts and unanswered heartbeats.
     pub(crate) error_count: u32,
@@ -105,6 +107,24 @@ pub(crate) struct Path {
     /// RFC 9260 section 6.1, rule D: flight size up to which this arrival lets us send.
     pub(crate) burst_ceiling: usize,
     pub(crate) stats: PathStats,
+}
+
+/// What a timer of loss detection in time is for (RFC 8985 section 5.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LossTimer {
+    /// The RACK reordering timer.
+    Reordering,
+    /// The TLP PTO.
+    Probe,
+}
+
+impl LossTimer {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Reordering => "reordering",
+            Self::Probe => "loss probe",
+        }
+    }
 }
 
 /// The heartbeat timer of a path and what it waits for.
@@ -154,6 +174,7 @@ impl Path {
             pacer: Pacer::default(),
             paces_window: config.pacing,
             t3_rtx: None,
+            loss_timer: None,
             heartbeat: Heartbeat::default(),
             error_count: 0,
             last_data_sent: None,
@@ -168,6 +189,7 @@ impl Path {
         self.congestion = config.controller();
         self.pacer = Pacer::default();
         self.t3_rtx = None;
+        self.loss_timer = None;
         self.heartbeat = Heartbeat::default();
         self.error_count = 0;
         self.last_data_sent = None;

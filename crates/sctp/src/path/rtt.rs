@@ -65,6 +65,13 @@ impl RttEstimator {
         self.rto = (self.rto * 2).min(self.max);
     }
 
+    /// The timeout had no reason: the RTO is as before it.
+    pub(crate) fn undo_back_off(&mut self) {
+        if self.smoothed.is_some() {
+            self.rto = self.patience().max(self.min).min(self.max);
+        }
+    }
+
     pub(crate) const fn rto(&self) -> Duration {
         self.rto
     }

@@ -167,7 +167,8 @@ impl PathSet {
         let t3 = self.paths.iter().filter_map(|path| Some((path.t3_rtx?, "T3-rtx")));
         let heartbeats =
             self.paths.iter().filter_map(|path| Some((path.heartbeat.timer?, "heartbeat")));
-        t3.chain(heartbeats).min()
+        let loss = self.paths.iter().filter_map(|path| path.loss_timer);
+        t3.chain(heartbeats).chain(loss.map(|(at, timer)| (at, timer.name()))).min()
     }
 }
 

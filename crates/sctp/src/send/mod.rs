@@ -1,16 +1,24 @@
 //! Sending: messages wait in a queue, a scheduler picks streams, outstanding data is tracked until
 //! it is acknowledged or abandoned.
 
+mod abandonment;
 mod delivery_rate;
 mod flight;
+mod in_time;
+mod loss_detection;
 mod message;
+mod miss_indications;
 mod outstanding;
 mod queue;
+mod rack;
 mod sack;
 mod scheduler;
+mod spurious;
 #[cfg(test)]
 mod tests;
 
+pub use loss_detection::LossDetection;
+pub(crate) use loss_detection::Losses;
 pub(crate) use message::Abandonment;
 pub use message::{OutgoingMessage, PathPreference, Reliability};
 pub(crate) use outstanding::{Outstanding, Retransmission, chunk_size};

@@ -2,23 +2,21 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
-use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Data, Ppid, SkippedStream, Ssn, StreamId, Tsn};
+use anabranch_wire::{Data, Ppid, Ssn, StreamId, Tsn};
 use bytes::Bytes;
 
 use super::delivery_rate::Snapshot;
 use super::flight::{Flight, Sent};
+use super::loss_detection::{Detector, LossDetection, Losses};
 use super::message::{Abandonment, Fragment, PathPreference};
 use super::sack::PathAck;
+use super::spurious::{Remembered, Verdict};
 use crate::congestion::{LostChunk, SentData};
 use crate::path::PathId;
 use crate::ranges::RangeSet;
 use crate::sequence::{first_sequence, tsn};
-
-/// RFC 3758 section 3.5, F3.
-const FORWARD_TSN_DELAY_MAX: Duration = Duration::from_millis(200);
 
 /// What is known of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +54,10 @@ pub(super) struct Chunk {
     pub(super) timed_out: bool,
     /// Whether it was sent on more than one path, so that an acknowledgement proves none of them.
     pub(super) rerouted: bool,
+    /// Where it was declared lost last.
+    pub(super) verdict: Option<Verdict>,
+    /// Whether the peer reported a duplicate of it before its acknowledgement came.
+    pub(super) arrived: bool,
     pub(super) max_retransmissions: Option<u32>,
     /// Whether the lifetime of its message is over: it is not sent again.
     pub(super) expired: bool,
@@ -66,6 +68,17 @@ impl Chunk {
     /// Bytes of the DATA chunk with header and padding.
     pub(super) fn size(&self) -> usize {
         chunk_size(self.payload.len())
+    }
+
+    /// RFC 7496 section 3.1: "The sender MUST abandon a user message if the number of
+    /// retransmissions of any of the DATA chunks of the user message would exceed the provided
+    /// limit."
+    fn is_exhausted(&self) -> bool {
+        self.max_retransmissions.is_some_and(|max| self.transmissions > max)
+    }
+
+    pub(super) fn may_be_sent_again(&self) -> bool {
+        !self.expired && !self.is_exhausted()
     }
 }
 
@@ -93,17 +106,19 @@ pub(crate) struct Outstanding {
     /// What gap blocks acknowledged.
     pub(super) acked: RangeSet,
     pub(super) flights: Vec<Flight>,
-    retransmit: BTreeSet<u64>,
-    expirations: BinaryHeap<Reverse<(Time, u64)>>,
+    pub(super) detection: LossDetection,
+    pub(super) retransmit: BTreeSet<u64>,
+    pub(super) remembered: Remembered,
+    pub(super) expirations: BinaryHeap<Reverse<(Time, u64)>>,
     pub(super) bytes_in_flight: usize,
     /// RFC 3758 section 3.5, A1.
-    advanced_peer_ack_point: u64,
+    pub(super) advanced_peer_ack_point: u64,
     /// Whether the peer understands FORWARD TSN.
     partial_reliability: bool,
     /// Messages given up since the last call of [`take_abandoned`](Self::take_abandoned).
-    abandoned: Vec<(StreamId, Abandonment)>,
+    pub(super) abandoned: Vec<(StreamId, Abandonment)>,
     /// Whether a message was abandoned whose end has no TSN yet.
-    lacks_ending: bool,
+    pub(super) lacks_ending: bool,
     /// Kept to spare an allocation per SACK.
     pub(super) acks: Vec<PathAck>,
     pub(super) lost: Vec<u64>,
@@ -113,14 +128,20 @@ pub(crate) struct Outstanding {
 }
 
 impl Outstanding {
-    pub(crate) fn new(initial_tsn: Tsn, partial_reliability: bool) -> Self {
+    pub(crate) fn new(
+        initial_tsn: Tsn,
+        partial_reliability: bool,
+        detection: LossDetection,
+    ) -> Self {
         let first = first_sequence(initial_tsn);
         Self {
             chunks: VecDeque::new(),
             first,
             acked: RangeSet::default(),
             flights: Vec::new(),
+            detection,
             retransmit: BTreeSet::new(),
+            remembered: Remembered::default(),
             expirations: BinaryHeap::new(),
             bytes_in_flight: 0,
             advanced_peer_ack_point: first - 1,
@@ -167,8 +188,7 @@ impl Outstanding {
     /// the new one, whose timer will find it lost.
     pub(crate) fn forget_path(&mut self, path: PathId) {
         if let Some(flight) = self.flights.get_mut(path.index()) {
-            flight.rtt_probe = None;
-            flight.recovery_exit = None;
+            flight.forget_path();
         }
     }
 
@@ -240,6 +260,8 @@ impl Outstanding {
             fast_retransmitted: false,
             timed_out: false,
             rerouted: false,
+            verdict: None,
+            arrived: false,
             max_retransmissions: fragment.max_retransmissions.filter(|_| limits_hold),
             expired: false,
             preference: fragment.preference,
@@ -257,9 +279,9 @@ impl Outstanding {
         self.put_in_flight(now, sequence, path);
     }
 
-    fn put_in_flight(&mut self, now: Time, sequence: u64, path: PathId) {
+    pub(super) fn put_in_flight(&mut self, now: Time, sequence: u64, path: PathId) {
         while self.flights.len() <= path.index() {
-            self.flights.push(Flight::default());
+            self.flights.push(Flight::new(self.detection));
         }
         let Some(chunk) = self.chunks.get_mut((sequence - self.first) as usize) else { return };
         let flight = &mut self.flights[path.index()];
@@ -282,7 +304,7 @@ impl Outstanding {
 
     /// The chunk as it goes on the wire.
     pub(crate) fn data(&self, sequence: u64) -> Option<Data<'_>> {
-        let chunk = self.chunks.get(sequence.checked_sub(self.first)? as usize)?;
+        let chunk = self.chunk(sequence)?;
         Some(Data {
             tsn: tsn(sequence),
             stream: chunk.stream,
@@ -329,7 +351,7 @@ impl Outstanding {
 
     /// Payload bytes of a chunk that is in flight.
     pub(crate) fn in_flight_len(&self, sequence: u64) -> Option<usize> {
-        let chunk = self.chunks.get(sequence.checked_sub(self.first)? as usize)?;
+        let chunk = self.chunk(sequence)?;
         (chunk.state == ChunkState::InFlight).then_some(chunk.payload.len())
     }
 
@@ -350,15 +372,15 @@ impl Outstanding {
         !self.retransmit.is_empty()
     }
 
-    /// T3-rtx expired for `path`: everything in flight there is marked for retransmission. Returns
-    /// how many chunks that were.
-    pub(crate) fn on_timeout(&mut self, path: PathId) -> usize {
-        let Some(flight) = self.flights.get_mut(path.index()) else { return 0 };
-        flight.recovery_exit = None;
+    /// T3-rtx expired for `path`: everything in flight there is marked for retransmission.
+    pub(crate) fn on_timeout(&mut self, path: PathId) -> Losses {
+        let Some(flight) = self.flights.get_mut(path.index()) else { return Losses::default() };
         let entries = flight.drain();
+        let next = flight.next_transmission;
+        flight.detector.on_timeout(next);
         let mut lost = std::mem::take(&mut self.lost);
         lost.extend(entries.into_iter().filter(|s| self.is_live(path, *s)).map(|s| s.sequence));
-        let count = lost.len();
+        let losses = Losses { chunks: lost.len(), enters_recovery: true };
         for &sequence in &lost {
             if let Some(chunk) = self.chunk_mut(sequence) {
                 chunk.timed_out = true;
@@ -369,7 +391,7 @@ impl Outstanding {
         self.mark_lost(&lost);
         lost.clear();
         self.lost = lost;
-        count
+        losses
     }
 
     /// Marks chunks in flight for retransmission, or abandons those that may not be sent again.
@@ -382,11 +404,7 @@ impl Outstanding {
             chunk.state = ChunkState::Lost;
             chunk.misses = 0;
             let (size, path, snapshot) = (chunk.size(), chunk.path, chunk.snapshot);
-            // RFC 7496 section 3.1: "The sender MUST abandon a user message if the number of
-            // retransmissions of any of the DATA chunks of the user message would exceed the
-            // provided limit."
-            let exhausted = chunk.max_retransmissions.is_some_and(|max| chunk.transmissions > max);
-            let expired = chunk.expired;
+            let (exhausted, expired) = (chunk.is_exhausted(), chunk.expired);
             self.leave_flight(path, size);
             let lost = self.flights[path.index()].rate.on_lost(size, &snapshot);
             self.lost_chunks.push((path, lost));
@@ -396,6 +414,11 @@ impl Outstanding {
                 self.abandon(sequence, Abandonment::Expired);
             } else if exhausted {
                 self.abandon(sequence, Abandonment::Retransmissions);
+            } else {
+                let verdict = self.pass_verdict(path);
+                if let Some(chunk) = self.chunk_mut(sequence) {
+                    chunk.verdict = Some(verdict);
+                }
             }
         }
     }
@@ -420,14 +443,21 @@ impl Outstanding {
 
     /// RFC 9260 section 6.3.1, C5: "RTT measurements SHOULD only be made using a DATA chunk with
     /// TSN r if no DATA chunk with TSN less than or equal to r was retransmitted since".
-    fn cancel_rtt_probes(&mut self, lost: u64) {
+    ///
+    /// A receiver that acknowledges gaps at once tells of each TSN by itself; detection in time
+    /// relies on that, and goes on measuring in the midst of losses.
+    pub(super) fn cancel_rtt_probes(&mut self, lost: u64) {
         for flight in &mut self.flights {
-            flight.rtt_probe = flight.rtt_probe.filter(|probe| probe.sequence < lost);
+            let is_left = |probe: &Sent| match flight.detector {
+                Detector::Rfc9260(_) => probe.sequence < lost,
+                Detector::InTime(_) => probe.sequence != lost,
+            };
+            flight.rtt_probe = flight.rtt_probe.filter(is_left);
         }
     }
 
     /// What is abandoned will never be acknowledged: another chunk shall be measured.
-    fn forget_rtt_probe(&mut self, path: PathId, sequence: u64) {
+    pub(super) fn forget_rtt_probe(&mut self, path: PathId, sequence: u64) {
         let flight = &mut self.flights[path.index()];
         flight.rtt_probe = flight.rtt_probe.filter(|probe| probe.sequence != sequence);
     }
@@ -438,184 +468,8 @@ impl Outstanding {
         flight.bytes = flight.bytes.saturating_sub(size);
     }
 
-    /// Gives up every message whose lifetime ended. Returns the paths on which one of them had been
-    /// reported missing.
-    ///
-    /// What is in flight and may still be acknowledged gets the `patience` of its path before it is
-    /// abandoned: it goes on to count for congestion control, which would not learn else how a
-    /// message fared whose life is about as long as a round trip. RFC 3758 section 3.5, F3, allows
-    /// that: "Any delay applied to the sending of FORWARD TSN chunk SHOULD NOT exceed 200ms".
-    ///
-    /// F5: "If the decision to "abandon" a chunk is made, no matter how such a decision is made,
-    /// the appropriate congestion adjustment MUST be made as specified in RFC 2960 if the chunk
-    /// would have been marked for retransmission later". What was reported missing counts as such.
-    pub(crate) fn expire(
-        &mut self,
-        now: Time,
-        patience: impl Fn(PathId) -> Duration,
-    ) -> Vec<PathId> {
-        let mut lossy = Vec::new();
-        while let Some(&Reverse((expires, sequence))) = self.expirations.peek() {
-            if expires > now {
-                break;
-            }
-            self.expirations.pop();
-            let Some(chunk) = self.chunk_mut(sequence) else { continue };
-            if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
-                continue;
-            }
-            let patient = chunk.sent_at + patience(chunk.path).min(FORWARD_TSN_DELAY_MAX);
-            let is_late = !chunk.expired && patient > now;
-            chunk.expired = true;
-            if chunk.state == ChunkState::InFlight && chunk.misses == 0 && is_late {
-                self.expirations.push(Reverse((patient, sequence)));
-                continue;
-            }
-            if chunk.misses > 0 && !lossy.contains(&chunk.path) {
-                lossy.push(chunk.path);
-            }
-            self.abandon(sequence, Abandonment::Expired);
-        }
-        self.advance();
-        lossy
-    }
-
-    /// When the next lifetime of an outstanding message ends.
-    pub(crate) fn next_expiration(&self) -> Option<Time> {
-        self.expirations.peek().map(|Reverse((expires, _))| *expires)
-    }
-
-    /// Forgets lifetimes of chunks that were delivered, so that they cause no wakeup.
-    pub(super) fn prune_expirations(&mut self) {
-        while let Some(&Reverse((_, sequence))) = self.expirations.peek() {
-            let waits = self.chunk_mut(sequence).is_some_and(|chunk| {
-                matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost)
-            });
-            if waits {
-                break;
-            }
-            self.expirations.pop();
-        }
-    }
-
-    /// Gives up a whole message.
-    ///
-    /// RFC 3758 section 3.5, A3: "When a TSN is "abandoned", if it is part of a fragmented message,
-    /// all other TSN's within that fragmented message MUST be abandoned at the same time."
-    fn abandon(&mut self, sequence: u64, why: Abandonment) {
-        let index = (sequence - self.first) as usize;
-        let start = (0..=index).rev().find(|&i| self.chunks[i].beginning).unwrap_or(0);
-        let mut index = start;
-        let stream = loop {
-            let Some(chunk) = self.chunks.get_mut(index) else {
-                self.lacks_ending = true;
-                break self.chunks[start].stream;
-            };
-            let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
-            let (ending, stream) = (chunk.ending, chunk.stream);
-            chunk.state = ChunkState::Abandoned;
-            chunk.payload = Bytes::new();
-            match state {
-                ChunkState::InFlight => {
-                    self.leave_flight(path, size);
-                    self.forget_rtt_probe(path, self.first + index as u64);
-                }
-                ChunkState::Lost => drop(self.retransmit.remove(&(self.first + index as u64))),
-                ChunkState::Acked | ChunkState::Abandoned => {}
-            }
-            if ending {
-                break stream;
-            }
-            index += 1;
-        };
-        self.abandoned.push((stream, why));
-    }
-
-    /// The messages given up since the last call.
-    pub(crate) fn take_abandoned(&mut self) -> Vec<(StreamId, Abandonment)> {
-        std::mem::take(&mut self.abandoned)
-    }
-
-    /// Whether a message was abandoned whose end has no TSN yet.
-    pub(crate) const fn lacks_ending(&self) -> bool {
-        self.lacks_ending
-    }
-
-    /// Gives the rest of a message, which will not be sent, a TSN that is abandoned at once, and
-    /// with it the whole message: a receiver that has the beginning learns by FORWARD TSN that
-    /// nothing follows, even if all of the beginning was acknowledged.
-    pub(crate) fn push_abandoned(&mut self, now: Time, rest: Fragment) {
-        let already = std::mem::take(&mut self.lacks_ending);
-        let path = self.chunks.back().map_or(PathId(0), |chunk| chunk.path);
-        let sequence = self.push(now, rest, path);
-        let listed = self.abandoned.len();
-        self.abandon(sequence, Abandonment::Expired);
-        if already {
-            self.abandoned.truncate(listed);
-        }
-        self.advance();
-    }
-
-    /// RFC 3758 section 3.5, C1 and C2: "Try to further advance the "Advanced.Peer.Ack.Point"
-    /// locally, that is, to move "Advanced.Peer.Ack.Point" up as long as the chunk next in the
-    /// out-queue space is marked as "abandoned"".
-    ///
-    /// What a gap block acknowledged does not stop it, or each loss would cost the receiver a round
-    /// trip. But no ordered message is skipped behind one of its own stream that the peer has: some
-    /// stacks drop all that they hold up to the skipped SSN, complete messages included.
-    pub(crate) fn advance(&mut self) {
-        let mut point = self.cumulative_ack_point();
-        self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point);
-        let mut held_at_peer: Vec<StreamId> = Vec::new();
-        while let Some(chunk) = self.chunk_mut(point + 1) {
-            let (stream, ordered) = (chunk.stream, !chunk.unordered);
-            match chunk.state {
-                ChunkState::Abandoned if ordered && held_at_peer.contains(&stream) => break,
-                ChunkState::Abandoned => {
-                    self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point + 1);
-                }
-                ChunkState::Acked if ordered && !held_at_peer.contains(&stream) => {
-                    held_at_peer.push(stream);
-                }
-                ChunkState::Acked => {}
-                ChunkState::InFlight | ChunkState::Lost => break,
-            }
-            point += 1;
-        }
-    }
-
-    /// Whether a FORWARD TSN has something to say.
-    pub(crate) const fn is_forward_tsn_due(&self) -> bool {
-        self.advanced_peer_ack_point > self.cumulative_ack_point()
-    }
-
-    /// The point up to which the peer shall move.
-    pub(crate) const fn advanced_peer_ack_point(&self) -> u64 {
-        self.advanced_peer_ack_point
-    }
-
-    /// The skipped streams that a FORWARD TSN lists, at most `limit`.
-    ///
-    /// RFC 3758 section 3.5, C4: "only the highest abandoned stream sequence number is reported. If
-    /// the total size of the FORWARD TSN does NOT fit in a single MTU, then the sender of the
-    /// FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit".
-    pub(crate) fn skipped_streams(&mut self, limit: usize) -> Vec<SkippedStream> {
-        let mut skipped: Vec<SkippedStream> = Vec::new();
-        let count = (self.advanced_peer_ack_point + 1).saturating_sub(self.first) as usize;
-        for (index, chunk) in self.chunks.iter().take(count).enumerate() {
-            if chunk.state != ChunkState::Abandoned || chunk.unordered {
-                continue;
-            }
-            if let Some(entry) = skipped.iter_mut().find(|entry| entry.stream == chunk.stream) {
-                entry.ssn = chunk.ssn;
-            } else if skipped.len() < limit {
-                skipped.push(SkippedStream { stream: chunk.stream, ssn: chunk.ssn });
-            } else {
-                self.advanced_peer_ack_point = self.first + index as u64 - 1;
-                break;
-            }
-        }
-        skipped
+    pub(super) fn chunk(&self, sequence: u64) -> Option<&Chunk> {
+        self.chunks.get(sequence.checked_sub(self.first)? as usize)
     }
 
     pub(super) fn chunk_mut(&mut self, sequence: u64) -> Option<&mut Chunk> {

@@ -8,13 +8,13 @@ use thiserror::Error;
 
 use super::delivery_rate::Newest;
 use super::flight::Sent;
+use super::loss_detection::{Detector, Losses};
 use super::outstanding::{ChunkState, Outstanding, is_live};
+use super::rack::Delivery;
+use super::spurious::Undone;
 use crate::congestion::RateSample;
 use crate::path::PathId;
 use crate::sequence::{extend, tsn};
-
-/// RFC 9260 section 7.2.4: "wait for two further miss indications ... for a total of three".
-const MISS_INDICATIONS: u8 = 3;
 
 /// A SACK that cannot be true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -36,10 +36,11 @@ pub(crate) struct PathAck {
     pub(crate) advanced: bool,
     pub(crate) in_recovery: bool,
     pub(crate) rtt: Option<Duration>,
-    /// Chunks now marked for retransmission.
-    pub(crate) lost: usize,
-    /// Whether Fast Recovery begins.
-    pub(crate) enters_recovery: bool,
+    pub(crate) losses: Losses,
+    /// Retransmissions that turned out to have had no reason.
+    pub(crate) spurious: u64,
+    /// Whether the last reduction of the window turned out to have had none.
+    pub(crate) undone: Option<Undone>,
     /// The oldest transmission in flight before the SACK.
     oldest_before: Option<Sent>,
     /// Whether the peer answered anything that was sent on this path, and be it abandoned since.
@@ -63,7 +64,12 @@ impl Outstanding {
     /// one path in use this is the HTNA rule of RFC 9260 section 7.2.4.
     ///
     /// Returns false if the SACK is older than the last one, and says nothing.
-    pub(crate) fn on_sack(&mut self, now: Time, sack: &Sack<'_>) -> Result<bool, SackError> {
+    pub(crate) fn on_sack(
+        &mut self,
+        now: Time,
+        sack: &Sack<'_>,
+        srtt: impl Fn(PathId) -> Option<Duration>,
+    ) -> Result<bool, SackError> {
         let cumulative = extend(self.cumulative_ack_point(), sack.cumulative_tsn_ack);
         self.acks.clear();
         // RFC 9260 section 6.2.1, D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack
@@ -72,7 +78,8 @@ impl Outstanding {
             return Ok(false);
         }
         self.check(cumulative, sack)?;
-        self.begin_acks();
+        self.begin_acks(cumulative);
+        self.take_duplicates(sack);
         let advanced = cumulative > self.cumulative_ack_point();
         self.acknowledge_through(now, cumulative);
         for block in sack.gap_ack_blocks.iter() {
@@ -80,7 +87,10 @@ impl Outstanding {
         }
         self.sample_rates(now);
         self.take_back_reneged();
-        self.find_losses(cumulative, advanced);
+        for index in 0..self.flights.len() {
+            let path = PathId(index as u8);
+            self.find_losses(now, path, (cumulative, advanced), srtt(path));
+        }
         self.advance();
         self.prune_expirations();
         Ok(true)
@@ -105,19 +115,24 @@ impl Outstanding {
         Ok(())
     }
 
-    fn begin_acks(&mut self) {
+    fn begin_acks(&mut self, cumulative: u64) {
         let (chunks, first) = (&self.chunks, self.first);
         for (index, flight) in self.flights.iter_mut().enumerate() {
             let path = PathId(index as u8);
+            if let Some(in_time) = flight.detector.in_time_mut() {
+                in_time.rack.begin_sack();
+                in_time.rack.on_cumulative(cumulative);
+            }
             self.acks.push(PathAck {
                 path,
                 acked: 0,
                 flight_before: flight.bytes,
                 advanced: false,
-                in_recovery: flight.recovery_exit.is_some(),
+                in_recovery: flight.detector.in_recovery(),
                 rtt: None,
-                lost: 0,
-                enters_recovery: false,
+                losses: Losses::default(),
+                spurious: 0,
+                undone: None,
                 oldest_before: flight.oldest(|sent| is_live(chunks, first, path, sent)),
                 answered: false,
                 proves_path: false,
@@ -131,7 +146,7 @@ impl Outstanding {
 
     fn acknowledge_through(&mut self, now: Time, cumulative: u64) {
         while self.first <= cumulative {
-            self.acknowledge(now, self.first);
+            self.acknowledge(now, self.first, false);
             self.chunks.pop_front();
             self.first += 1;
         }
@@ -141,24 +156,32 @@ impl Outstanding {
     fn acknowledge_block(&mut self, now: Time, cumulative: u64, block: GapAckBlock) {
         let range = cumulative + u64::from(block.start)..=cumulative + u64::from(block.end);
         let mut acked = std::mem::take(&mut self.acked);
-        acked.insert(range, |sequence| self.acknowledge(now, sequence));
+        acked.insert(range, |sequence| self.acknowledge(now, sequence, true));
         self.acked = acked;
     }
 
-    /// One chunk is acknowledged, if it was not before.
-    fn acknowledge(&mut self, now: Time, sequence: u64) {
+    /// One chunk is acknowledged, if it was not before. A gap block tells that even an abandoned one
+    /// arrived; the cumulative TSN may pass it by without.
+    fn acknowledge(&mut self, now: Time, sequence: u64, by_block: bool) {
         let Some(chunk) = self.chunk_mut(sequence) else { return };
         let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
+        let (sent_at, rerouted, snapshot) = (chunk.sent_at, chunk.rerouted, chunk.snapshot);
+        let sent = Sent { transmission: chunk.transmission, sequence };
+        let retransmitted = chunk.transmissions > 1;
+        let counts = matches!(state, ChunkState::InFlight | ChunkState::Lost);
+        if counts {
+            // The payload stays: the peer may renege on it.
+            chunk.state = ChunkState::Acked;
+        }
+        let transmission = sent.transmission;
+        let delivery = Delivery { now, sent_at, transmission, sequence, retransmitted };
         self.acks[path.index()].answered |= state != ChunkState::Acked;
-        let Some(chunk) = self.chunk_mut(sequence) else { return };
-        if !matches!(state, ChunkState::InFlight | ChunkState::Lost) {
+        if counts || (by_block && state == ChunkState::Abandoned) {
+            self.note_delivery(path, &delivery);
+        }
+        if !counts {
             return;
         }
-        // The payload stays: the peer may renege on it.
-        chunk.state = ChunkState::Acked;
-        let sent = Sent { transmission: chunk.transmission, sequence };
-        let (transmissions, sent_at) = (chunk.transmissions, chunk.sent_at);
-        let (rerouted, snapshot) = (chunk.rerouted, chunk.snapshot);
         if state == ChunkState::InFlight {
             self.leave_flight(path, size);
         } else {
@@ -167,20 +190,28 @@ impl Outstanding {
         let ack = &mut self.acks[path.index()];
         let flight = &mut self.flights[path.index()];
         ack.acked += size;
-        let sent_once = transmissions == 1;
-        let newest = (sent.transmission, sent_at, sent_once, snapshot);
+        let newest = (transmission, sent_at, !retransmitted, snapshot);
         flight.rate.on_acked(now, size, newest, &mut ack.newest);
         ack.advanced |= ack.oldest_before == Some(sent);
         ack.proves_path |= !rerouted;
-        // Which transmission of a retransmitted chunk arrived is unknown: only chunks sent once
-        // tell about what was sent before them.
-        if sent_once {
-            ack.acked_below = ack.acked_below.max(sent.transmission + 1);
-            flight.acked_below = flight.acked_below.max(sent.transmission + 1);
-        }
         if flight.rtt_probe == Some(sent) {
             flight.rtt_probe = None;
             ack.rtt = Some(now - sent_at);
+        }
+        self.review_verdict(now, sequence, state);
+    }
+
+    /// Notes which transmission of a path arrived.
+    fn note_delivery(&mut self, path: PathId, delivery: &Delivery) {
+        let ack = &mut self.acks[path.index()];
+        match &mut self.flights[path.index()].detector {
+            // Which transmission of a retransmitted chunk arrived is unknown: only chunks sent once
+            // tell about what was sent before them.
+            Detector::Rfc9260(_) if delivery.retransmitted => {}
+            Detector::Rfc9260(_) => {
+                ack.acked_below = ack.acked_below.max(delivery.transmission + 1);
+            }
+            Detector::InTime(in_time) => in_time.on_delivered(delivery),
         }
     }
 
@@ -206,66 +237,20 @@ impl Outstanding {
         }
     }
 
-    fn find_losses(&mut self, cumulative: u64, advanced: bool) {
-        for index in 0..self.flights.len() {
-            let path = PathId(index as u8);
-            // RFC 9260 section 6.2.1, D iv: "If the Cumulative TSN Ack matches or exceeds the Fast
-            // Recovery exit point (Section 7.2.4), Fast Recovery is exited."
-            let flight = &mut self.flights[index];
-            let was_in_recovery = flight.recovery_exit.is_some();
-            flight.recovery_exit = flight.recovery_exit.filter(|exit| cumulative < *exit);
-            // RFC 9260 section 7.2.4: "If an endpoint is in Fast Recovery and a SACK chunks arrives
-            // that advances the Cumulative TSN Ack Point, the miss indications are incremented for
-            // all TSNs reported missing in the SACK chunk."
-            let all_missing = was_in_recovery && advanced;
-            let below = if all_missing { flight.acked_below } else { self.acks[index].acked_below };
-            if below > 0 {
-                self.count_misses(path, below);
-            }
-        }
-    }
-
-    /// Counts a miss for each chunk of `path` sent before the transmission `below`, and marks those
-    /// with the third one.
-    fn count_misses(&mut self, path: PathId, below: u64) {
-        let mut lost = std::mem::take(&mut self.lost);
-        let mut overtaken = std::mem::take(&mut self.overtaken);
-        let (chunks, first) = (&self.chunks, self.first);
-        let flight = &mut self.flights[path.index()];
-        flight.review(below, |sent| is_live(chunks, first, path, sent), |s| overtaken.push(s));
-        for sent in overtaken.drain(..) {
-            let Some(chunk) = self.chunk_mut(sent.sequence) else { continue };
-            chunk.misses = chunk.misses.saturating_add(1);
-            if chunk.misses >= MISS_INDICATIONS && !chunk.fast_retransmitted {
-                // "Mark the DATA chunk(s) as being fast retransmitted and thus ineligible for a
-                // subsequent Fast Retransmit."
-                chunk.fast_retransmitted = true;
-                chunk.timed_out = false;
-                lost.push(sent.sequence);
-            }
-        }
-        self.overtaken = overtaken;
-        self.mark_lost(&lost);
-        let highest = self.next_sequence() - 1;
-        let (ack, flight) = (&mut self.acks[path.index()], &mut self.flights[path.index()]);
-        ack.lost = lost.len();
-        // "If not in Fast Recovery, enter Fast Recovery and mark the highest outstanding TSN as the
-        // Fast Recovery exit point."
-        if !lost.is_empty() && flight.recovery_exit.is_none() {
-            flight.recovery_exit = Some(highest);
-            ack.enters_recovery = true;
-        }
-        lost.clear();
-        self.lost = lost;
-    }
-
-    /// Something sent on `path` was lost although no SACK's miss indications said so: enters Fast
-    /// Recovery. Returns false if the path was in it already.
-    pub(crate) fn enter_recovery(&mut self, path: PathId) -> bool {
-        let highest = self.next_sequence() - 1;
-        let Some(flight) = self.flights.get_mut(path.index()) else { return false };
-        let enters = flight.recovery_exit.is_none();
-        flight.recovery_exit.get_or_insert(highest);
-        enters
+    fn find_losses(
+        &mut self,
+        now: Time,
+        path: PathId,
+        (cumulative, advanced): (u64, bool),
+        srtt: Option<Duration>,
+    ) {
+        let acked_below = self.acks[path.index()].acked_below;
+        let found = match self.flights[path.index()].detector {
+            Detector::Rfc9260(_) => self.find_missing(path, cumulative, advanced, acked_below),
+            Detector::InTime(_) => self.detect_losses(now, path, srtt),
+        };
+        let losses = &mut self.acks[path.index()].losses;
+        losses.chunks += found.chunks;
+        losses.enters_recovery |= found.enters_recovery;
     }
 }

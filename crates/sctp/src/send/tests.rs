@@ -6,6 +6,7 @@ use anabranch_sansio::Time;
 use anabranch_wire::{GapAckBlock, Items, Ppid, Sack, SkippedStream, Ssn, StreamId, Tsn};
 use bytes::Bytes;
 
+use super::loss_detection::LossDetection;
 use super::message::{Abandonment, Fragment, PathPreference};
 use super::outstanding::{Outstanding, chunk_size};
 use super::sack::{PathAck, SackError};
@@ -32,7 +33,7 @@ fn fragment(stream: u16, ssn: u16) -> Fragment {
 
 /// `count` messages of one chunk each, in flight on path 0 from TSN 100 on.
 fn outstanding(count: u16) -> Outstanding {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
     (0..count).for_each(|ssn| {
         outstanding.push(Time::ZERO, fragment(0, ssn), PATH);
     });
@@ -61,7 +62,7 @@ fn try_sack(
         gap_ack_blocks: Items::from_slice(&blocks),
         duplicate_tsns: Items::default(),
     };
-    outstanding.on_sack(Time::from_millis(50), &sack)
+    outstanding.on_sack(Time::from_millis(50), &sack, |_| None)
 }
 
 fn marked(outstanding: &Outstanding) -> Vec<u32> {
@@ -83,10 +84,10 @@ fn the_third_miss_indication_marks_a_chunk_and_enters_fast_recovery() {
     let mut outstanding = outstanding(6);
     for highest in [102, 103] {
         let acks = sack(&mut outstanding, 100, &[(102, highest)]);
-        assert_eq!((acks[0].lost, marked(&outstanding)), (0, vec![]));
+        assert_eq!((acks[0].losses.chunks, marked(&outstanding)), (0, vec![]));
     }
     let acks = sack(&mut outstanding, 100, &[(102, 104)]);
-    assert_eq!((acks[0].lost, acks[0].enters_recovery), (1, true));
+    assert_eq!((acks[0].losses.chunks, acks[0].losses.enters_recovery), (1, true));
     assert_eq!(marked(&outstanding), [101]);
     assert_eq!(outstanding.bytes_in_flight(), SIZE, "105 alone");
 }
@@ -111,7 +112,7 @@ fn a_chunk_is_fast_retransmitted_once_and_then_left_to_the_timer() {
         sack(&mut outstanding, 100, &[(102, highest)]);
     }
     assert_eq!(marked(&outstanding), []);
-    assert_eq!(outstanding.on_timeout(PATH), 1);
+    assert_eq!(outstanding.on_timeout(PATH).chunks, 1);
     assert_eq!(marked(&outstanding), [101]);
 }
 
@@ -123,17 +124,17 @@ fn in_fast_recovery_further_losses_are_found_and_do_not_enter_it_again() {
     }
     for highest in 106..=108 {
         let acks = sack(&mut outstanding, 100, &[(102, 104), (106, highest)]);
-        assert!(!acks[0].enters_recovery && acks[0].in_recovery);
+        assert!(!acks[0].losses.enters_recovery && acks[0].in_recovery);
     }
     assert_eq!(marked(&outstanding), [101, 105]);
     let acks = sack(&mut outstanding, 111, &[]);
     assert!(acks[0].in_recovery, "this SACK still belongs to the recovery");
-    assert!(outstanding.enter_recovery(PATH), "it ended with the exit point");
+    assert!(outstanding.enter_fast_recovery(PATH), "it ended with the exit point");
 }
 
 #[test]
 fn a_chunk_on_another_path_is_not_missing_because_of_this_one() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
     outstanding.push(Time::ZERO, fragment(0, 0), PathId(1));
     (1..8).for_each(|ssn| {
         outstanding.push(Time::ZERO, fragment(0, ssn), PATH);
@@ -188,7 +189,7 @@ fn what_the_peer_reneged_on_is_in_flight_again_and_times_out() {
     assert_eq!(outstanding.bytes_in_flight(), 2 * SIZE);
     sack(&mut outstanding, 102, &[]);
     assert_eq!(outstanding.bytes_in_flight(), 3 * SIZE, "103 to 105 are missing for certain");
-    assert_eq!(outstanding.on_timeout(PATH), 3);
+    assert_eq!(outstanding.on_timeout(PATH).chunks, 3);
     assert!(
         outstanding.data(u64::from(103_u32) | 1 << 32).is_some_and(|d| d.payload.len() == 1_000)
     );
@@ -212,7 +213,7 @@ fn no_round_trip_is_measured_with_what_was_sent_twice() {
 
 #[test]
 fn an_expired_message_is_skipped_with_its_stream_and_ssn() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
     for ssn in 0..4 {
         let expires = Some(Time::from_millis(u64::from(100 + ssn)));
         outstanding.push(Time::ZERO, Fragment { expires, ..fragment(3, ssn) }, PATH);
@@ -229,7 +230,7 @@ fn an_expired_message_is_skipped_with_its_stream_and_ssn() {
 
 /// Chunks of one message each; those of the streams in `expiring` live 100 ms.
 fn with_lifetimes(streams: &[u16], expiring: &[usize]) -> Outstanding {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
     for (index, &stream) in streams.iter().enumerate() {
         let expires = expiring.contains(&index).then_some(Time::from_millis(100));
         let piece = Fragment { expires, ..fragment(stream, index as u16) };
@@ -259,7 +260,7 @@ fn regression_forward_tsn_skipped_ssns_behind_messages_that_the_peer_held() {
 
 #[test]
 fn skipped_streams_that_do_not_fit_lower_the_point() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
     for stream in 0..5 {
         let expires = Some(Time::from_millis(100));
         outstanding.push(Time::ZERO, Fragment { expires, ..fragment(stream, 7) }, PATH);
@@ -271,7 +272,7 @@ fn skipped_streams_that_do_not_fit_lower_the_point() {
 
 #[test]
 fn all_fragments_of_a_message_are_abandoned_together() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
     let expires = Some(Time::from_millis(100));
     for (beginning, ending) in [(true, false), (false, false), (false, true)] {
         let piece = Fragment { beginning, ending, expires, ..fragment(0, 0) };
@@ -286,7 +287,7 @@ fn all_fragments_of_a_message_are_abandoned_together() {
 
 #[test]
 fn a_message_is_abandoned_when_it_would_be_sent_once_too_often() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
     let max_retransmissions = Some(1);
     outstanding.push(Time::ZERO, Fragment { max_retransmissions, ..fragment(0, 0) }, PATH);
     outstanding.on_timeout(PATH);
@@ -299,7 +300,7 @@ fn a_message_is_abandoned_when_it_would_be_sent_once_too_often() {
 
 #[test]
 fn a_peer_without_forward_tsn_gets_everything() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), false);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), false, LossDetection::Rfc9260);
     let expires = Some(Time::from_millis(100));
     let limited = Fragment { expires, max_retransmissions: Some(0), ..fragment(0, 0) };
     outstanding.push(Time::ZERO, limited, PATH);
@@ -312,7 +313,7 @@ fn a_peer_without_forward_tsn_gets_everything() {
 /// said that the rest, which had no TSNs yet, must not be sent.
 #[test]
 fn regression_rest_of_an_abandoned_message_was_sent() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
     let expires = Some(Time::from_millis(100));
     for beginning in [true, false] {
         let piece = Fragment { beginning, ending: false, expires, ..fragment(0, 0) };

@@ -1,0 +1,240 @@
+//! Losses and what follows from them: T3-rtx (RFC 9260 section 6.3), and the timers of loss
+//! detection in time (RFC 8985 sections 6.2 and 7).
+
+use std::time::Duration;
+
+use anabranch_sansio::Time;
+use anabranch_wire::PacketWriter;
+
+use super::Association;
+use crate::event::TraceKind;
+use crate::path::{LossTimer, Path, PathId};
+use crate::send::{LossDetection, Losses, PathAck};
+
+/// The shortest time after which a silent path is probed: below it, what the peer's machine does
+/// beside would look like a loss (RFC 9002 section 6.1.2 has 1 ms for a timer's granularity).
+const PROBE_TIMEOUT_MIN: Duration = Duration::from_millis(10);
+
+impl Association {
+    /// What was found lost from a SACK or by the reordering timer is sent again.
+    pub(super) fn on_losses(&mut self, now: Time, path: PathId, losses: Losses) {
+        self.book_losses(now, path, losses);
+        // RFC 9260 section 7.2.4, step 3: "When a Fast Retransmit is being performed, the sender
+        // SHOULD ignore the value of cwnd and SHOULD NOT delay retransmission for this single
+        // packet."
+        if losses.enters_recovery {
+            self.window.fast_retransmit = Some(path);
+        }
+    }
+
+    fn book_losses(&mut self, now: Time, path: PathId, losses: Losses) {
+        if losses.chunks > 0 {
+            self.paths.at_mut(path).stats.chunks_lost += losses.chunks as u64;
+            self.trace(now, TraceKind::Lost { path, chunks: losses.chunks, timeout: false });
+        }
+        if losses.enters_recovery {
+            self.stats.fast_recoveries += 1;
+            self.paths.at_mut(path).congestion.on_loss(now);
+        }
+    }
+
+    /// What a SACK says of retransmissions that had no reason.
+    pub(super) fn on_spurious(&mut self, now: Time, ack: &PathAck) {
+        let target = self.paths.at_mut(ack.path);
+        target.stats.spurious_retransmissions += ack.spurious;
+        let Some(undone) = ack.undone else { return };
+        target.stats.reductions_undone += 1;
+        target.congestion.undo_loss(now);
+        if undone.timeout {
+            target.rtt.undo_back_off();
+        }
+    }
+
+    /// RFC 9260 section 6.3.3.
+    pub(super) fn on_t3_rtx(&mut self, now: Time, path: PathId) {
+        self.paths.at_mut(path).t3_rtx = None;
+        if self.outstanding.flight(path) == 0 && !self.outstanding.is_forward_tsn_due() {
+            return self.allow_window_probe(path);
+        }
+        self.time_out(now, path);
+    }
+
+    /// Nothing was answered on a path for so long that all in flight there counts as lost.
+    fn time_out(&mut self, now: Time, path: PathId) {
+        let probing = self.window.take_answered_probe();
+        let losses = self.give_up_flight(now, path);
+        // RFC 3758 section 3.5, A5: "Any time the T3-rtx timer expires, on any destination, the
+        // sender SHOULD try to advance the "Advanced.Peer.Ack.Point"".
+        self.outstanding.advance();
+        self.window.forwarded = None;
+        let target = self.paths.at_mut(path);
+        target.stats.timeouts += 1;
+        target.stats.chunks_lost += losses.chunks as u64;
+        target.rtt.back_off();
+        self.trace(now, TraceKind::Lost { path, chunks: losses.chunks, timeout: true });
+        if !probing {
+            self.paths.at_mut(path).congestion.on_timeout(now);
+            self.on_path_error(now, path, true);
+        }
+        self.settle_timers(now);
+    }
+
+    /// With another path to take over, all that is in flight is sent again there at once; what was
+    /// sent a moment ago stays in flight where there is none (RFC 8985 section 6.3).
+    fn give_up_flight(&mut self, now: Time, path: PathId) -> Losses {
+        let has_alternate = self.paths.alternate_of(path).is_some();
+        match self.config.loss_detection {
+            LossDetection::InTime if !has_alternate => {
+                let srtt = self.paths.at(path).rtt.srtt();
+                let age = self.outstanding.overdue_age(path, srtt);
+                self.outstanding.give_up_overdue(now, path, age, true)
+            }
+            LossDetection::InTime | LossDetection::Rfc9260 => self.outstanding.on_timeout(path),
+        }
+    }
+
+    /// The timer ran because the peer's window is closed.
+    ///
+    /// RFC 9260 section 6.1, rule A: "The sender SHOULD send the first zero window probe after 1
+    /// RTO when it detects that the receiver has closed its window and SHOULD increase the probe
+    /// interval exponentially afterwards."
+    fn allow_window_probe(&mut self, path: PathId) {
+        if self.queue.is_empty() {
+            return;
+        }
+        self.window.allow_probe();
+        self.paths.at_mut(path).rtt.back_off();
+    }
+
+    /// The reordering timer or the probe timeout of a path expired.
+    pub(super) fn on_loss_timer(&mut self, now: Time, path: PathId) {
+        let Some((_, timer)) = self.paths.at_mut(path).loss_timer.take() else { return };
+        match timer {
+            LossTimer::Reordering => {
+                let srtt = self.paths.at(path).rtt.srtt();
+                let losses = self.outstanding.detect_losses(now, path, srtt);
+                self.on_losses(now, path, losses);
+            }
+            LossTimer::Probe => self.on_probe_timeout(now, path),
+        }
+        self.settle_timers(now);
+    }
+
+    /// RFC 8985 section 7.3: "If both conditions are met, then the sender SHOULD transmit a
+    /// previously unsent data segment, if one exists and the receive window allows".
+    ///
+    /// With another path to take over, what is overdue goes there without delay, and the silent one
+    /// is asked by a HEARTBEAT, whose answer nothing else can be taken for.
+    fn on_probe_timeout(&mut self, now: Time, path: PathId) {
+        self.paths.at_mut(path).stats.probes_sent += 1;
+        self.outstanding.begin_probe(path);
+        if self.paths.alternate_of(path).is_some() {
+            let patience = self.paths.at(path).rtt.patience();
+            let losses = self.outstanding.give_up_overdue(now, path, patience, false);
+            self.book_losses(now, path, losses);
+            self.outstanding.probe_by_heartbeat(path);
+            self.send_heartbeat(now, path);
+            self.paths.at_mut(path).heartbeat.timer = Some(now + patience);
+        } else {
+            self.window.loss_probe = Some(path);
+        }
+        // "After attempting to send a loss probe, regardless of whether a loss probe was sent, the
+        // sender MUST re-arm the RTO timer, not the PTO timer, if the FlightSize is not zero."
+        let target = self.paths.at_mut(path);
+        target.t3_rtx = Some(now + target.rtt.rto());
+    }
+
+    /// The HEARTBEAT that probed a silent path was not answered either: as good as a timeout.
+    /// Returns false if the last HEARTBEAT was not such a probe.
+    pub(super) fn on_probe_unanswered(&mut self, now: Time, path: PathId) -> bool {
+        if !self.outstanding.is_probed_by_heartbeat(path) {
+            return false;
+        }
+        self.paths.at_mut(path).heartbeat.awaits_answer = false;
+        self.time_out(now, path);
+        true
+    }
+
+    /// The packet that probes a path is written; if there was nothing to send, with the chunk that
+    /// was sent last.
+    pub(super) fn end_probe(
+        &mut self,
+        now: Time,
+        path: PathId,
+        brings_data: bool,
+        size_max: usize,
+        writer: &mut PacketWriter<'_>,
+    ) {
+        let candidate = self.outstanding.probe_candidate(path).filter(|_| !brings_data);
+        let fitting = candidate.filter(|(_, size)| writer.len() + size <= size_max);
+        if let Some((sequence, size)) = fitting {
+            self.begin_sending(now, path, size);
+            self.outstanding.send_again(now, sequence, path);
+            self.write_chunk(now, path, sequence, true, writer);
+        }
+        if brings_data || fitting.is_some() {
+            self.outstanding.on_probe_sent(path);
+        }
+        self.window.loss_probe = None;
+    }
+
+    /// T3-rtx runs where something is in flight, and nowhere else: what is new shall have all of
+    /// its RTO.
+    ///
+    /// RFC 9260 section 6.3.2, R2: "Whenever all outstanding data sent to an address have been
+    /// acknowledged, turn off the T3-rtx timer of that address."; RFC 3758 section 3.5, C5: "If a
+    /// FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running."
+    pub(super) fn settle_timers(&mut self, now: Time) {
+        let forwards = self.outstanding.is_forward_tsn_due();
+        for path in self.paths.ids() {
+            let tells = forwards && path == self.paths.current();
+            let awaits = tells || self.outstanding.flight(path) > 0;
+            let target = self.paths.at_mut(path);
+            let expires = now + target.rtt.rto();
+            target.t3_rtx = awaits.then(|| target.t3_rtx.unwrap_or(expires));
+            self.settle_loss_timer(path);
+        }
+    }
+
+    /// Sets the reordering timer or the probe timeout of a path (RFC 8985 section 8).
+    pub(super) fn settle_loss_timer(&mut self, path: PathId) {
+        if self.config.loss_detection != LossDetection::InTime {
+            return;
+        }
+        let timer = match self.outstanding.reordering_due(path) {
+            Some(due) => Some((due, LossTimer::Reordering)),
+            None => self.probe_at(path).map(|at| (at, LossTimer::Probe)),
+        };
+        self.paths.at_mut(path).loss_timer = timer;
+    }
+
+    /// When a silent path is probed. RFC 8985 section 8 has a timer of its own for the probes of a
+    /// closed window: here T3-rtx.
+    fn probe_at(&mut self, path: PathId) -> Option<Time> {
+        if self.outstanding.flight(path) == 0 || self.window.is_probed() {
+            return None;
+        }
+        let since = self.outstanding.silent_since(path)?;
+        let in_flight = self.outstanding.flight(path);
+        let target = self.paths.at(path);
+        let timeout = probe_timeout(target)?;
+        let answered_by = since + timeout + self.config.sack_delay();
+        let several = in_flight > self.config.packet_size_max();
+        let at = match target.last_data_sent.filter(|_| several) {
+            Some(last) => answered_by.min(last.max(since) + timeout),
+            None => answered_by,
+        };
+        // RFC 8985 section 7.2: "if the time at which an RTO would fire ... is sooner than the
+        // computed time for the PTO, then the sender schedules a TLP to be sent at that RTO time."
+        Some(target.t3_rtx.map_or(at, |t3_rtx| at.min(t3_rtx)))
+    }
+}
+
+/// RFC 8985 section 7.2: "the default PTO interval is 2*SRTT", which a SACK's delay may be added to
+/// when one packet is in flight: with more, every second one is answered at once. RFC 9002 section
+/// 6.2.1 counts with the variation of the RTT, which can be more than another SRTT.
+fn probe_timeout(path: &Path) -> Option<Duration> {
+    let srtt = path.rtt.srtt()?;
+    let variation = 4 * path.rtt.rttvar().unwrap_or_default();
+    Some((srtt + srtt.max(variation)).max(PROBE_TIMEOUT_MIN))
+}

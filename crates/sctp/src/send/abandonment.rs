@@ -1,0 +1,214 @@
+//! Partial reliability (RFC 3758, RFC 7496): messages that are given up, and what FORWARD TSN says of
+//! them.
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use anabranch_sansio::Time;
+use anabranch_wire::{SkippedStream, StreamId};
+use bytes::Bytes;
+
+use super::flight::Sent;
+use super::loss_detection::Detector;
+use super::message::{Abandonment, Fragment};
+use super::outstanding::{ChunkState, Outstanding};
+use crate::path::PathId;
+
+/// RFC 3758 section 3.5, F3.
+const FORWARD_TSN_DELAY_MAX: Duration = Duration::from_millis(200);
+
+impl Outstanding {
+    /// Gives up every message whose lifetime ended. Returns the paths on which one of them had been
+    /// reported missing, and Fast Recovery begins.
+    ///
+    /// What is in flight and may still be acknowledged gets the `patience` of its path before it is
+    /// abandoned: it goes on to count for congestion control, which would not learn else how a
+    /// message fared whose life is about as long as a round trip. RFC 3758 section 3.5, F3, allows
+    /// that: "Any delay applied to the sending of FORWARD TSN chunk SHOULD NOT exceed 200ms".
+    ///
+    /// F5: "If the decision to "abandon" a chunk is made, no matter how such a decision is made,
+    /// the appropriate congestion adjustment MUST be made as specified in RFC 2960 if the chunk
+    /// would have been marked for retransmission later". What was reported missing counts as such.
+    pub(crate) fn expire(
+        &mut self,
+        now: Time,
+        patience: impl Fn(PathId) -> Duration,
+    ) -> Vec<PathId> {
+        let mut lossy = Vec::new();
+        while let Some(&Reverse((expires, sequence))) = self.expirations.peek() {
+            if expires > now {
+                break;
+            }
+            self.expirations.pop();
+            let Some(chunk) = self.chunk_mut(sequence) else { continue };
+            if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
+                continue;
+            }
+            let patient = chunk.sent_at + patience(chunk.path).min(FORWARD_TSN_DELAY_MAX);
+            let is_late = !chunk.expired && patient > now;
+            chunk.expired = true;
+            let (path, in_flight) = (chunk.path, chunk.state == ChunkState::InFlight);
+            let sent = Sent { transmission: chunk.transmission, sequence };
+            let misses = chunk.misses;
+            let is_missing =
+                in_flight && self.flights[path.index()].detector.is_overtaken(misses, sent);
+            if in_flight && !is_missing && is_late {
+                self.expirations.push(Reverse((patient, sequence)));
+                continue;
+            }
+            if is_missing && self.enter_recovery(path, sent.transmission) {
+                lossy.push(path);
+            }
+            self.abandon(sequence, Abandonment::Expired);
+        }
+        self.advance();
+        lossy
+    }
+
+    /// A transmission was lost although no SACK said so: enters Fast Recovery. Returns false if the
+    /// path was in it already.
+    fn enter_recovery(&mut self, path: PathId, transmission: u64) -> bool {
+        match self.flights[path.index()].detector {
+            Detector::Rfc9260(_) => self.enter_fast_recovery(path),
+            Detector::InTime(_) => self.reduce(path, transmission, false),
+        }
+    }
+
+    /// When the next lifetime of an outstanding message ends.
+    pub(crate) fn next_expiration(&self) -> Option<Time> {
+        self.expirations.peek().map(|Reverse((expires, _))| *expires)
+    }
+
+    /// Forgets lifetimes of chunks that were delivered, so that they cause no wakeup.
+    pub(super) fn prune_expirations(&mut self) {
+        while let Some(&Reverse((_, sequence))) = self.expirations.peek() {
+            let waits = self.chunk_mut(sequence).is_some_and(|chunk| {
+                matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost)
+            });
+            if waits {
+                break;
+            }
+            self.expirations.pop();
+        }
+    }
+
+    /// Gives up a whole message.
+    ///
+    /// RFC 3758 section 3.5, A3: "When a TSN is "abandoned", if it is part of a fragmented message,
+    /// all other TSN's within that fragmented message MUST be abandoned at the same time."
+    pub(super) fn abandon(&mut self, sequence: u64, why: Abandonment) {
+        let index = (sequence - self.first) as usize;
+        let start = (0..=index).rev().find(|&i| self.chunks[i].beginning).unwrap_or(0);
+        let mut index = start;
+        let stream = loop {
+            let Some(chunk) = self.chunks.get_mut(index) else {
+                self.lacks_ending = true;
+                break self.chunks[start].stream;
+            };
+            let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
+            let (ending, stream) = (chunk.ending, chunk.stream);
+            chunk.state = ChunkState::Abandoned;
+            chunk.payload = Bytes::new();
+            match state {
+                ChunkState::InFlight => {
+                    self.leave_flight(path, size);
+                    self.forget_rtt_probe(path, self.first + index as u64);
+                }
+                ChunkState::Lost => drop(self.retransmit.remove(&(self.first + index as u64))),
+                ChunkState::Acked | ChunkState::Abandoned => {}
+            }
+            if ending {
+                break stream;
+            }
+            index += 1;
+        };
+        self.abandoned.push((stream, why));
+    }
+
+    /// The messages given up since the last call.
+    pub(crate) fn take_abandoned(&mut self) -> Vec<(StreamId, Abandonment)> {
+        std::mem::take(&mut self.abandoned)
+    }
+
+    /// Whether a message was abandoned whose end has no TSN yet.
+    pub(crate) const fn lacks_ending(&self) -> bool {
+        self.lacks_ending
+    }
+
+    /// Gives the rest of a message, which will not be sent, a TSN that is abandoned at once, and
+    /// with it the whole message: a receiver that has the beginning learns by FORWARD TSN that
+    /// nothing follows, even if all of the beginning was acknowledged.
+    pub(crate) fn push_abandoned(&mut self, now: Time, rest: Fragment) {
+        let already = std::mem::take(&mut self.lacks_ending);
+        let path = self.chunks.back().map_or(PathId(0), |chunk| chunk.path);
+        let sequence = self.push(now, rest, path);
+        let listed = self.abandoned.len();
+        self.abandon(sequence, Abandonment::Expired);
+        if already {
+            self.abandoned.truncate(listed);
+        }
+        self.advance();
+    }
+
+    /// RFC 3758 section 3.5, C1 and C2: "Try to further advance the "Advanced.Peer.Ack.Point"
+    /// locally, that is, to move "Advanced.Peer.Ack.Point" up as long as the chunk next in the
+    /// out-queue space is marked as "abandoned"".
+    ///
+    /// What a gap block acknowledged does not stop it, or each loss would cost the receiver a round
+    /// trip. But no ordered message is skipped behind one of its own stream that the peer has: some
+    /// stacks drop all that they hold up to the skipped SSN, complete messages included.
+    pub(crate) fn advance(&mut self) {
+        let mut point = self.cumulative_ack_point();
+        self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point);
+        let mut held_at_peer: Vec<StreamId> = Vec::new();
+        while let Some(chunk) = self.chunk_mut(point + 1) {
+            let (stream, ordered) = (chunk.stream, !chunk.unordered);
+            match chunk.state {
+                ChunkState::Abandoned if ordered && held_at_peer.contains(&stream) => break,
+                ChunkState::Abandoned => {
+                    self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point + 1);
+                }
+                ChunkState::Acked if ordered && !held_at_peer.contains(&stream) => {
+                    held_at_peer.push(stream);
+                }
+                ChunkState::Acked => {}
+                ChunkState::InFlight | ChunkState::Lost => break,
+            }
+            point += 1;
+        }
+    }
+
+    /// Whether a FORWARD TSN has something to say.
+    pub(crate) const fn is_forward_tsn_due(&self) -> bool {
+        self.advanced_peer_ack_point > self.cumulative_ack_point()
+    }
+
+    /// The point up to which the peer shall move.
+    pub(crate) const fn advanced_peer_ack_point(&self) -> u64 {
+        self.advanced_peer_ack_point
+    }
+
+    /// The skipped streams that a FORWARD TSN lists, at most `limit`.
+    ///
+    /// RFC 3758 section 3.5, C4: "only the highest abandoned stream sequence number is reported. If
+    /// the total size of the FORWARD TSN does NOT fit in a single MTU, then the sender of the
+    /// FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit".
+    pub(crate) fn skipped_streams(&mut self, limit: usize) -> Vec<SkippedStream> {
+        let mut skipped: Vec<SkippedStream> = Vec::new();
+        let count = (self.advanced_peer_ack_point + 1).saturating_sub(self.first) as usize;
+        for (index, chunk) in self.chunks.iter().take(count).enumerate() {
+            if chunk.state != ChunkState::Abandoned || chunk.unordered {
+                continue;
+            }
+            if let Some(entry) = skipped.iter_mut().find(|entry| entry.stream == chunk.stream) {
+                entry.ssn = chunk.ssn;
+            } else if skipped.len() < limit {
+                skipped.push(SkippedStream { stream: chunk.stream, ssn: chunk.ssn });
+            } else {
+                self.advanced_peer_ack_point = self.first + index as u64 - 1;
+                break;
+            }
+        }
+        skipped
+    }
+}
