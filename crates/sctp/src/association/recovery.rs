@@ -208,7 +208,11 @@ impl Association {
         self.paths.at_mut(path).loss_timer = timer;
     }
 
-    /// When a silent path is probed. RFC 8985 section 8 has a timer of its own for the probes of a
+    /// When a silent path is probed: after a timeout without any answer; and a timeout after the
+    /// last packet was sent, if there was no answer for half of that time (RFC 9002 section 6.2.1
+    /// counts from the last packet too, where RFC 8985 section 7.2 begins anew with each answer).
+    ///
+    /// RFC 8985 section 8 has a timer of its own for the probes of a
     /// closed window: here T3-rtx.
     fn probe_at(&mut self, path: PathId) -> Option<Time> {
         if self.outstanding.flight(path) == 0 || self.window.is_probed() {
@@ -218,21 +222,20 @@ impl Association {
         let in_flight = self.outstanding.flight(path);
         let target = self.paths.at(path);
         let timeout = probe_timeout(target)?;
-        let answered_by = since + timeout + self.config.sack_delay();
-        let several = in_flight > self.config.packet_size_max();
-        let at = match target.last_data_sent.filter(|_| several) {
-            Some(last) => answered_by.min(last.max(since) + timeout),
-            None => answered_by,
-        };
+        // The SACK of a single packet may be delayed; of several, every second gets one at once.
+        let is_single = in_flight <= self.config.packet_size_max();
+        let delay = if is_single { self.config.sack_delay() } else { Duration::ZERO };
+        let last = target.last_data_sent.unwrap_or(since);
+        let in_pause = (last + timeout).max(since + timeout / 2) + delay;
+        let at = in_pause.min(since + timeout + self.config.sack_delay());
         // RFC 8985 section 7.2: "if the time at which an RTO would fire ... is sooner than the
         // computed time for the PTO, then the sender schedules a TLP to be sent at that RTO time."
         Some(target.t3_rtx.map_or(at, |t3_rtx| at.min(t3_rtx)))
     }
 }
 
-/// RFC 8985 section 7.2: "the default PTO interval is 2*SRTT", which a SACK's delay may be added to
-/// when one packet is in flight: with more, every second one is answered at once. RFC 9002 section
-/// 6.2.1 counts with the variation of the RTT, which can be more than another SRTT.
+/// RFC 8985 section 7.2: "the default PTO interval is 2*SRTT". RFC 9002 section 6.2.1 counts with
+/// the variation of the RTT, which can be more than another SRTT.
 fn probe_timeout(path: &Path) -> Option<Duration> {
     let srtt = path.rtt.srtt()?;
     let variation = 4 * path.rtt.rttvar().unwrap_or_default();

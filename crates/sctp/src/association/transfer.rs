@@ -14,7 +14,7 @@ use crate::congestion::Ack;
 use crate::event::TraceKind;
 use crate::path::PathId;
 use crate::receive::{DataOutcome, SackTiming};
-use crate::send::{Abandonment, PathAck};
+use crate::send::{Abandonment, LossDetection, PathAck};
 
 /// The least time between two FORWARD TSNs that say the same: a round trip may seem to take no time
 /// at all where clocks are coarse.
@@ -246,7 +246,10 @@ impl Association {
         // RFC 9260 section 6.3.2, R3: "Whenever a SACK chunk is received that acknowledges the DATA
         // chunk with the earliest outstanding TSN for that address, restart the T3-rtx timer for
         // that address with its current RTO (if there is still outstanding data on that address)."
-        if ack.advanced {
+        // RFC 8985 section 8: "When arming a RACK reordering timer or TLP PTO timer, the sender
+        // SHOULD cancel any other pending timers": there, any answer tells that the path lives.
+        let in_time = self.config.loss_detection == LossDetection::InTime;
+        if ack.advanced || (in_time && acked > 0) {
             self.paths.at_mut(path).t3_rtx = None;
         }
         if acked > 0 || losses.chunks > 0 {

@@ -1,5 +1,5 @@
-//! Partial reliability (RFC 3758, RFC 7496): messages that are given up, and what FORWARD TSN says of
-//! them.
+//! Partial reliability (RFC 3758, RFC 7496): messages that are given up, and what FORWARD TSN says
+//! of them.
 
 use std::cmp::Reverse;
 use std::time::Duration;

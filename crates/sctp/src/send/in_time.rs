@@ -168,8 +168,8 @@ impl Outstanding {
     /// The peer is silent on `path`, or its T3-rtx expired: what was sent `age` ago is lost, and
     /// the oldest chunk in any case.
     ///
-    /// RFC 8985 section 6.3: "Upon RTO timer expiration, RACK marks the first outstanding segment as
-    /// lost ...; for all the other segments, RACK only marks the segment as lost if the time
+    /// RFC 8985 section 6.3: "Upon RTO timer expiration, RACK marks the first outstanding segment
+    /// as lost ...; for all the other segments, RACK only marks the segment as lost if the time
     /// elapsed since the segment was transmitted is at least the sum of the recent RTT and the
     /// reordering window."
     pub(crate) fn give_up_overdue(

@@ -160,8 +160,8 @@ impl Outstanding {
         self.acked = acked;
     }
 
-    /// One chunk is acknowledged, if it was not before. A gap block tells that even an abandoned one
-    /// arrived; the cumulative TSN may pass it by without.
+    /// One chunk is acknowledged, if it was not before. A gap block tells that even an abandoned
+    /// one arrived; the cumulative TSN may pass it by without.
     fn acknowledge(&mut self, now: Time, sequence: u64, by_block: bool) {
         let Some(chunk) = self.chunk_mut(sequence) else { return };
         let (state, size, path) = (chunk.state, chunk.size(), chunk.path);

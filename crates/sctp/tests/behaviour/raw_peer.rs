@@ -19,6 +19,9 @@ use crate::packets::{Sent, packet};
 pub(crate) const TAG: VerificationTag = VerificationTag(0x0bad_cafe);
 pub(crate) const FIRST_TSN: u32 = 1_000;
 
+/// The receive window of most peers.
+pub(crate) const WINDOW: u32 = 100_000;
+
 /// Our tag after a restart.
 pub(crate) const RESTART_TAG: VerificationTag = VerificationTag(0x0bad_0bad);
 
@@ -238,6 +241,18 @@ impl RawPeer {
     /// Acknowledges all that was sent up to the `count`-th chunk, with blocks of chunk numbers
     /// counted from one, as TSNs are.
     pub(crate) fn acknowledge(&mut self, count: u32, blocks: &[(u32, u32)], a_rwnd: u32) {
+        self.acknowledge_with(count, blocks, &[], a_rwnd);
+    }
+
+    /// The same, with duplicates, as chunk numbers too.
+    pub(crate) fn acknowledge_with(
+        &mut self,
+        count: u32,
+        blocks: &[(u32, u32)],
+        duplicates: &[u32],
+        a_rwnd: u32,
+    ) {
+        let duplicates: Vec<_> = duplicates.iter().map(|number| self.tsn_of(*number)).collect();
         let offset = |number: u32| (number - count) as u16;
         let blocks: Vec<_> = blocks
             .iter()
@@ -247,8 +262,22 @@ impl RawPeer {
             cumulative_tsn_ack: self.tsn_of(count),
             a_rwnd,
             gap_ack_blocks: Items::from_slice(&blocks),
-            duplicate_tsns: Items::default(),
+            duplicate_tsns: Items::from_slice(&duplicates),
         })]);
+    }
+
+    /// A peer that the endpoint knows to be `rtt` away, all its chunks acknowledged and counted
+    /// anew.
+    pub(crate) fn at_distance(association: AssociationConfig, rtt: Duration) -> Self {
+        let mut peer = Self::connected(association);
+        for number in 1..=20 {
+            peer.send(numbered(0, 0, 100));
+            peer.run_for(rtt);
+            peer.acknowledge(number, &[], WINDOW);
+        }
+        peer.their_first_tsn = peer.tsn_of(21);
+        peer.take();
+        peer
     }
 
     /// The TSN of the endpoint's `count`-th chunk.
