@@ -66,6 +66,12 @@ pub struct AssociationConfig {
     pub potentially_failed_max_retrans: u32,
     /// 'Max.Init.Retransmits'. Default: 8.
     pub max_init_retransmits: u32,
+    /// What T1-init begins with, and T1-cookie if no round trip was measured. Default: 1 s, which is
+    /// 'RTO.Initial'.
+    pub t1_initial: Duration,
+    /// Resends of an INIT or COOKIE ECHO before T1 backs off: on a path that loses much, a lost
+    /// handshake says little about congestion. Default: 0.
+    pub t1_steady: u32,
     /// 'HB.interval'. Default: 30 s.
     pub heartbeat_interval: Duration,
     /// 'SACK.Delay'. Default: 200 ms; more than 500 ms counts as that (RFC 9260 section 6.2).
@@ -133,6 +139,8 @@ impl Default for AssociationConfig {
             path_max_retrans: 5,
             potentially_failed_max_retrans: 0,
             max_init_retransmits: 8,
+            t1_initial: Duration::from_secs(1),
+            t1_steady: 0,
             heartbeat_interval: Duration::from_secs(30),
             sack_delay: Duration::from_millis(200),
             max_burst: Some(4),
@@ -163,6 +171,9 @@ impl AssociationConfig {
     /// found within 0.1 s instead of 1 s, a dead path within one timeout, a path that came back
     /// within two seconds; a peer that is silent on two paths counts as lost after about 10 s.
     ///
+    /// A handshake of two exchanges, each of which a path that loses 10 % of its packets spoils one
+    /// time in five, takes at most two resends of 125 ms nearly always, and is given up after 9 s.
+    ///
     /// The SACK delay of 20 ms is a fifth of the smallest RTO, so that a delayed SACK never causes
     /// a timeout. Bursts are left to the congestion window, because one SACK may acknowledge as
     /// many packets as one receive call of the kernel hands over. The initial window is QUIC's, so
@@ -170,11 +181,14 @@ impl AssociationConfig {
     #[must_use]
     pub fn media() -> Self {
         Self {
-            rto_initial: Duration::from_millis(500),
+            rto_initial: Duration::from_millis(250),
             rto_min: Duration::from_millis(100),
             rto_max: Duration::from_secs(1),
             association_max_retrans: 20,
             path_max_retrans: 3,
+            max_init_retransmits: 12,
+            t1_initial: Duration::from_millis(125),
+            t1_steady: 2,
             heartbeat_interval: Duration::from_millis(500),
             sack_delay: Duration::from_millis(20),
             max_burst: None,

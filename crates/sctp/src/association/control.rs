@@ -15,6 +15,8 @@ const WAITING_MAX: usize = 64;
 pub(super) enum Bundling {
     /// With others, and with data behind it.
     Bundled,
+    /// The same, and with data even before the handshake is done: COOKIE ECHO.
+    WithData,
     /// In a packet of its own with this verification tag.
     Alone(VerificationTag),
 }

@@ -29,6 +29,7 @@ const COOKIE_LIFE_EXTRA: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct CookieWait {
     t1_init: T1,
+    sent_at: Time,
     pub(super) initial_tsn: Tsn,
     stale_cookies: u32,
     cookie_preservative_ms: Option<u32>,
@@ -57,8 +58,7 @@ struct T1 {
 }
 
 impl T1 {
-    fn start(now: Time, path: PathId, config: &AssociationConfig) -> Self {
-        let rto = config.rto_initial;
+    fn start(now: Time, path: PathId, rto: Duration) -> Self {
         Self { at: now + rto, rto, retransmissions: 0, path }
     }
 
@@ -67,7 +67,9 @@ impl T1 {
     /// be repeated up to 'Max.Init.Retransmits' times." False when that is exhausted.
     fn restart(&mut self, now: Time, paths: usize, config: &AssociationConfig) -> bool {
         self.retransmissions += 1;
-        self.rto = (self.rto * 2).min(config.rto_max);
+        if self.retransmissions > config.t1_steady {
+            self.rto = (self.rto * 2).min(config.rto_max);
+        }
         self.at = now + self.rto;
         // RFC 9260 section 5.1: "Retransmissions of INIT chunks and COOKIE ECHO chunks SHOULD use
         // all addresses of the peer similar to retransmissions of DATA chunks."
@@ -105,9 +107,10 @@ impl Association {
                 association.paths.add(path, PathState::Active, &association.config);
             }
         }
-        let t1_init = T1::start(now, PathId(0), &association.config);
+        let t1_init = T1::start(now, PathId(0), association.config.t1_initial);
         association.state = State::CookieWait(CookieWait {
             t1_init,
+            sent_at: now,
             initial_tsn,
             stale_cookies: 0,
             cookie_preservative_ms: None,
@@ -221,7 +224,8 @@ impl Association {
         // chunk."
         let State::CookieWait(wait) = &self.state else { return };
         let (initial_tsn, stale_cookies) = (wait.initial_tsn, wait.stale_cookies);
-        let asked = wait.t1_init.path;
+        let T1 { path: asked, retransmissions, .. } = wait.t1_init;
+        let round_trip = now - wait.sent_at;
         let announcement = match Announcement::read(&as_init(init_ack)) {
             Ok(announcement) => announcement,
             Err(refusal) => return self.refuse_init_ack(path, init_ack.initiate_tag, &refusal),
@@ -239,8 +243,13 @@ impl Association {
         // An answer from elsewhere proves nothing about that path yet (RFC 9260 section 5.4).
         let path = if self.paths.at(path).is_confirmed() { path } else { asked };
         self.on_path_success(now, path);
+        if retransmissions == 0 && path == asked {
+            self.paths.at_mut(path).rtt.on_sample(round_trip);
+        }
+        let rtt = &self.paths.at(path).rtt;
+        let rto = rtt.srtt().map_or(self.config.t1_initial, |_| rtt.rto());
         self.state = State::CookieEchoed(CookieEchoed {
-            t1_cookie: T1::start(now, path, &self.config),
+            t1_cookie: T1::start(now, path, rto),
             initial_tsn,
             stale_cookies,
             cookie,
@@ -265,11 +274,14 @@ impl Association {
         self.close(CloseReason::PeerMisbehaved { what });
     }
 
+    /// RFC 9260 section 5.1, C: "The COOKIE ECHO chunk MAY be bundled with any pending outbound DATA
+    /// chunks, but it MUST be the first chunk in the packet, and until the COOKIE ACK chunk is
+    /// returned, the sender MUST NOT send any other packets to the peer."
     fn send_cookie_echo(&mut self, now: Time, path: PathId) {
         let State::CookieEchoed(echoed) = &mut self.state else { return };
         echoed.sent_at = now;
         let echo = CookieEcho { cookie: &echoed.cookie };
-        let mut taken = self.control.push(path, Bundling::Bundled, &echo);
+        let mut taken = self.control.push(path, Bundling::WithData, &echo);
         if !echoed.unrecognized.is_empty() {
             let mut causes = Vec::new();
             ErrorCause::UnrecognizedParameters(&echoed.unrecognized).encode(&mut causes);
@@ -282,11 +294,14 @@ impl Association {
     pub(super) fn on_cookie_ack(&mut self, now: Time, path: PathId) {
         // RFC 9260 section 5.2.5: "At any state other than COOKIE-ECHOED, an endpoint SHOULD
         // silently discard a received COOKIE ACK chunk."
-        if !matches!(self.state, State::CookieEchoed(_)) {
-            return;
-        }
+        let State::CookieEchoed(echoed) = &self.state else { return };
+        let T1 { path: asked, retransmissions, .. } = echoed.t1_cookie;
+        let round_trip = now - echoed.sent_at;
         if self.paths.at(path).is_confirmed() {
             self.on_path_success(now, path);
+        }
+        if retransmissions == 0 && path == asked {
+            self.paths.at_mut(path).rtt.on_sample(round_trip);
         }
         self.establish(now, false);
     }
@@ -299,8 +314,16 @@ impl Association {
         let outbound_streams = self.queue.stream_count();
         self.events.push_back(Event::Connected { incoming, outbound_streams, partial_reliability });
         self.reselect_path();
+        self.settle_timers(now);
         for path in self.paths.ids() {
             self.start_heartbeats(now, path);
+        }
+    }
+
+    /// What went with a COOKIE ECHO goes with the next one again.
+    fn take_back_data(&mut self) {
+        for path in self.paths.ids() {
+            self.outstanding.on_timeout(path);
         }
     }
 
@@ -317,15 +340,17 @@ impl Association {
         if stale_cookies > self.config.max_init_retransmits {
             return self.close(CloseReason::HandshakeTimeout);
         }
-        let t1_init = T1::start(now, path, &self.config);
+        let t1_init = T1::start(now, path, self.config.t1_initial);
         self.state = State::CookieWait(CookieWait {
             t1_init,
+            sent_at: now,
             initial_tsn: echoed.initial_tsn,
             stale_cookies,
             cookie_preservative_ms: u32::try_from(increment.as_millis()).ok(),
         });
         self.identity.peer_tag = VerificationTag(0);
         self.control.clear();
+        self.take_back_data();
         self.send_init(path);
     }
 
@@ -368,6 +393,7 @@ impl Association {
         if matches!(self.state, State::CookieWait(_)) {
             self.send_init(path);
         } else {
+            self.take_back_data();
             self.send_cookie_echo(now, path);
         }
     }

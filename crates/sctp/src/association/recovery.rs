@@ -185,6 +185,9 @@ impl Association {
     /// acknowledged, turn off the T3-rtx timer of that address."; RFC 3758 section 3.5, C5: "If a
     /// FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running."
     pub(super) fn settle_timers(&mut self, now: Time) {
+        if self.is_handshaking() {
+            return;
+        }
         let forwards = self.outstanding.is_forward_tsn_due();
         for path in self.paths.ids() {
             let tells = forwards && path == self.paths.current();

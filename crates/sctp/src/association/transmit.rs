@@ -140,8 +140,9 @@ impl Association {
         let start = buf.len();
         let alone = self.control.front().and_then(|chunk| match chunk.bundling {
             Bundling::Alone(tag) => Some(tag),
-            Bundling::Bundled => None,
+            Bundling::Bundled | Bundling::WithData => None,
         });
+        let echoes = self.control.front().is_some_and(|c| c.bundling == Bundling::WithData);
         let mut writer = PacketWriter::new(buf, self.header(alone));
         let mut sack = None;
         if alone.is_some() {
@@ -152,7 +153,9 @@ impl Association {
             self.write_control(path, size_max, &mut writer);
             sack = self.write_sack(path, size_max, &mut writer);
             self.write_forward_tsn(now, path, size_max, &mut writer);
-            self.write_data(now, path, size_max, &mut writer);
+            if echoes || self.state.may_send_data() {
+                self.write_data(now, path, size_max, &mut writer);
+            }
         }
         // A SACK whose delay is not over goes with other chunks only.
         let waits = sack.is_some_and(|sack| !sack.is_due) && writer.chunks() == 1;
@@ -191,7 +194,8 @@ impl Association {
             let size = anabranch_wire::EncodeChunk::encoded_len(chunk);
             // A chunk that fits no packet still goes out, alone, for IP to fragment.
             let fits = writer.is_empty() || writer.len() + size <= size_max;
-            if chunk.path != path || chunk.bundling != Bundling::Bundled || !fits {
+            let is_alone = matches!(chunk.bundling, Bundling::Alone(_));
+            if chunk.path != path || is_alone || !fits {
                 break;
             }
             writer.push(chunk);
@@ -266,7 +270,7 @@ impl Association {
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) {
-        if !self.state.may_send_data() || !self.may_carry_data(now, path) {
+        if !self.may_carry_data(now, path) {
             return;
         }
         let before = writer.len();
@@ -286,7 +290,8 @@ impl Association {
         if self.window.fast_retransmit == Some(path) {
             self.window.fast_retransmit = None;
         }
-        if writer.len() > before {
+        // What goes with a COOKIE ECHO is T1-cookie's matter.
+        if writer.len() > before && !self.is_handshaking() {
             let target = self.paths.at_mut(path);
             // RFC 9260 section 6.3.2, R1: "Every time a DATA chunk is sent to any address
             // (including a retransmission), if the T3-rtx timer of that address is not running,

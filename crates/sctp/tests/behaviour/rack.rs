@@ -168,6 +168,42 @@ fn a_retransmission_lost_as_well_costs_a_second_round_trip_where_rfc_9260_needs_
     assert!(duo.path(Side::Client, 0).counters.timeouts > 0);
 }
 
+/// The share of messages that arrive within 200 ms: 10 Mbit/s of them, a packet each, over 20 Mbit/s
+/// with an RTT of 50 ms.
+fn share_in_time(detection: LossDetection, loss: f64, seconds: u32) -> f64 {
+    let lifetime = Duration::from_millis(200);
+    let config = AssociationConfig {
+        loss_detection: detection,
+        congestion_control: CongestionControl::Fixed { window: 1 << 20 },
+        ..AssociationConfig::media()
+    };
+    let mut duo = Duo::connected(1, &[link(20, 25, loss)], config);
+    let start = duo.now();
+    let period = Duration::from_micros(1_053);
+    let count = seconds * 950;
+    for number in 0..count {
+        let message = anabranch_sctp::OutgoingMessage {
+            ordered: false,
+            reliability: anabranch_sctp::Reliability::Lifetime(lifetime),
+            ..numbered(0, number, 1_316)
+        };
+        duo.send(Side::Client, message);
+        duo.run_for(period);
+    }
+    duo.run_for(Duration::from_secs(1));
+    let in_time = duo.messages(Side::Server).iter().filter(|message| {
+        let sent = start + crate::harness::number_of(message) * period;
+        message.completed_at <= sent + lifetime
+    });
+    in_time.count() as f64 / f64::from(count)
+}
+
+#[test]
+fn at_ten_percent_loss_nearly_all_arrives_within_four_round_trips() {
+    let share = share_in_time(LossDetection::InTime, 0.1, 20);
+    assert!(share >= 0.9998, "{share}");
+}
+
 fn worst_delay_of_one_lost_twice(detection: LossDetection) -> (Duration, Duo) {
     let config = AssociationConfig {
         loss_detection: detection,

@@ -9,8 +9,9 @@ use std::time::Duration;
 use anabranch_netsim::{Hostility, Probability};
 use anabranch_sansio::{Rng, Time};
 use anabranch_sctp::{
-    AssociationConfig, CloseReason, CongestionControl, IncomingMessage, OutgoingMessage, PathId,
-    PathPreference, PathSchedulerKind, Reliability, RetransmissionPolicy, SchedulerKind,
+    AssociationConfig, CloseReason, CongestionControl, IncomingMessage, LossDetection,
+    OutgoingMessage, PathId, PathPreference, PathSchedulerKind, Reliability, RetransmissionPolicy,
+    SchedulerKind,
 };
 use anabranch_wire::StreamId;
 
@@ -317,6 +318,11 @@ fn random_config(rng: &mut Rng) -> AssociationConfig {
         send_buffer: BUFFER,
         message_size_max: MESSAGE_MAX,
         partial_reliability: rng.chance(0.9),
+        loss_detection: if rng.chance(0.5) {
+            LossDetection::InTime
+        } else {
+            LossDetection::Rfc9260
+        },
         scheduler: if rng.chance(0.5) {
             SchedulerKind::RoundRobin
         } else {
