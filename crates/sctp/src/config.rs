@@ -66,8 +66,8 @@ pub struct AssociationConfig {
     pub potentially_failed_max_retrans: u32,
     /// 'Max.Init.Retransmits'. Default: 8.
     pub max_init_retransmits: u32,
-    /// What T1-init begins with, and T1-cookie if no round trip was measured. Default: 1 s, which is
-    /// 'RTO.Initial'.
+    /// What T1-init begins with, and T1-cookie if no round trip was measured. Default: 1 s, which
+    /// is 'RTO.Initial'.
     pub t1_initial: Duration,
     /// Resends of an INIT or COOKIE ECHO before T1 backs off: on a path that loses much, a lost
     /// handshake says little about congestion. Default: 0.

@@ -274,8 +274,8 @@ impl Association {
         self.close(CloseReason::PeerMisbehaved { what });
     }
 
-    /// RFC 9260 section 5.1, C: "The COOKIE ECHO chunk MAY be bundled with any pending outbound DATA
-    /// chunks, but it MUST be the first chunk in the packet, and until the COOKIE ACK chunk is
+    /// RFC 9260 section 5.1, C: "The COOKIE ECHO chunk MAY be bundled with any pending outbound
+    /// DATA chunks, but it MUST be the first chunk in the packet, and until the COOKIE ACK chunk is
     /// returned, the sender MUST NOT send any other packets to the peer."
     fn send_cookie_echo(&mut self, now: Time, path: PathId) {
         let State::CookieEchoed(echoed) = &mut self.state else { return };

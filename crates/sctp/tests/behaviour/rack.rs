@@ -16,7 +16,9 @@ const RTT: Duration = Duration::from_millis(80);
 const FULL: usize = 1_324;
 
 fn in_time() -> AssociationConfig {
-    AssociationConfig { max_burst: None, ..AssociationConfig::media() }
+    // A controller that answers every loss shows what it was told.
+    let congestion_control = CongestionControl::LargeInitialWindow;
+    AssociationConfig { congestion_control, ..AssociationConfig::media() }
 }
 
 /// A sender with `count` packets that went out one round trip ago.
@@ -118,8 +120,8 @@ fn the_answer_to_a_retransmission_that_comes_too_soon_tells_nothing_of_what_was_
     assert!(peer.take_numbers().is_empty(), "the original of 1 arrived, and 5 is on its way");
 }
 
-/// Sends a packet a millisecond over 20 Mbit/s with an RTT of 50 ms; the 200th and some after it are
-/// lost. Returns how late the latest came, beyond the one-way delay.
+/// Sends a packet a millisecond over 20 Mbit/s with an RTT of 50 ms, of which some are lost.
+/// Returns how late the latest came, beyond the one-way delay.
 fn worst_delay(detection: LossDetection, lost: std::ops::Range<u32>) -> (Duration, Duo) {
     let config = AssociationConfig {
         loss_detection: detection,
@@ -168,8 +170,8 @@ fn a_retransmission_lost_as_well_costs_a_second_round_trip_where_rfc_9260_needs_
     assert!(duo.path(Side::Client, 0).counters.timeouts > 0);
 }
 
-/// The share of messages that arrive within 200 ms: 10 Mbit/s of them, a packet each, over 20 Mbit/s
-/// with an RTT of 50 ms.
+/// The share of messages that arrive within 200 ms: 10 Mbit/s of them, a packet each, over
+/// 20 Mbit/s with an RTT of 50 ms.
 fn share_in_time(detection: LossDetection, loss: f64, seconds: u32) -> f64 {
     let lifetime = Duration::from_millis(200);
     let config = AssociationConfig {

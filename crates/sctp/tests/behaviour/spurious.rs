@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_sctp::{AssociationConfig, LossDetection};
+use anabranch_sctp::{AssociationConfig, CongestionControl, LossDetection};
 
 use crate::harness::{Duo, Side, good_link, link, numbered};
 use crate::raw_peer::{RawPeer, WINDOW};
@@ -12,7 +12,9 @@ const RTT: Duration = Duration::from_millis(40);
 const FULL: usize = 1_324;
 
 fn in_time() -> AssociationConfig {
-    AssociationConfig { max_burst: None, ..AssociationConfig::media() }
+    // A controller that answers every loss shows what it was told.
+    let congestion_control = CongestionControl::LargeInitialWindow;
+    AssociationConfig { congestion_control, ..AssociationConfig::media() }
 }
 
 /// A sender with eight packets that were sent a round trip ago, the first of which is declared lost

@@ -18,7 +18,9 @@ const SACK_DELAY: Duration = Duration::from_millis(20);
 const FULL: usize = 1_324;
 
 fn media() -> AssociationConfig {
-    AssociationConfig::media()
+    // A controller that answers every loss shows what it was told.
+    let congestion_control = CongestionControl::LargeInitialWindow;
+    AssociationConfig { congestion_control, ..AssociationConfig::media() }
 }
 
 #[test]
