@@ -325,6 +325,7 @@ impl Association {
         for path in self.paths.ids() {
             self.outstanding.on_timeout(path);
         }
+        self.outstanding.advance();
     }
 
     /// A stale cookie is followed by a new INIT that asks for a longer life.

@@ -76,6 +76,10 @@ impl Association {
             self.paths.at_mut(path).congestion.on_timeout(now);
             self.on_path_error(now, path, true);
         }
+        // The window after a timeout is one packet, and what was sent a moment ago fills it.
+        if self.outstanding.flight(path) > 0 {
+            self.window.fast_retransmit = Some(path);
+        }
         self.settle_timers(now);
     }
 
@@ -117,6 +121,8 @@ impl Association {
             }
             LossTimer::Probe => self.on_probe_timeout(now, path),
         }
+        // What may not be sent again was abandoned.
+        self.outstanding.advance();
         self.settle_timers(now);
     }
 

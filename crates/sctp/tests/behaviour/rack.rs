@@ -99,6 +99,23 @@ fn a_lost_retransmission_is_found_without_a_timeout_and_is_a_second_sign_of_cong
     assert_eq!((stats.fast_recoveries, stats.paths[0].counters.timeouts), (2, 0));
 }
 
+/// The peer waited for it for ever: no SACK and no timeout followed that told it.
+#[test]
+fn regression_what_the_reordering_timer_gave_up_was_not_told() {
+    let mut peer = RawPeer::at_distance(in_time(), RTT);
+    let once = anabranch_sctp::OutgoingMessage {
+        reliability: anabranch_sctp::Reliability::MaxRetransmissions(0),
+        ..numbered(0, 0, FULL)
+    };
+    peer.send(once);
+    peer.send(numbered(0, 1, FULL));
+    peer.run_for(RTT);
+    peer.acknowledge(0, &[(2, 2)], WINDOW);
+    peer.take();
+    peer.run_for(RTT / 4);
+    assert_eq!(peer.take_types(), [[ChunkType::FORWARD_TSN]]);
+}
+
 #[test]
 fn losses_of_one_window_are_one_sign_of_congestion() {
     let mut peer = sending(8);

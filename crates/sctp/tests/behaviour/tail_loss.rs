@@ -88,6 +88,21 @@ fn a_probe_that_is_not_answered_is_followed_by_the_timeout_and_no_further_probe(
 }
 
 #[test]
+fn a_timeout_leaves_in_flight_what_was_sent_a_moment_ago_and_sends_the_oldest_again() {
+    let mut peer = RawPeer::at_distance(media(), RTT);
+    peer.send(numbered(0, 0, FULL));
+    peer.run_for(2 * RTT + SACK_DELAY);
+    assert_eq!(peer.take_numbers(), [[1], [1]], "the chunk and the probe");
+    peer.run_for(90 * MILLISECOND);
+    peer.send(numbered(0, 1, FULL));
+    peer.take();
+    peer.run_for(10 * MILLISECOND);
+    assert_eq!(peer.stats().paths[0].counters.timeouts, 1);
+    assert_eq!(peer.take_numbers(), [[1]]);
+    assert_eq!(peer.stats().in_flight, 2 * (FULL + 16));
+}
+
+#[test]
 fn answers_put_the_probe_off() {
     let mut peer = RawPeer::at_distance(media(), RTT);
     for number in 1..=100 {
