@@ -19,7 +19,7 @@ use crate::handshake::{
 };
 use crate::path::{Origin, PathId, PathSet, PathState};
 use crate::receive::Receiver;
-use crate::send::{MessageQueue, Outstanding};
+use crate::send::{LossDetection, MessageQueue, Outstanding};
 use crate::stats::AssociationStats;
 
 /// How much longer than the measured round trip a cookie shall live after one was stale.
@@ -244,7 +244,7 @@ impl Association {
         let path = if self.paths.at(path).is_confirmed() { path } else { asked };
         self.on_path_success(now, path);
         if retransmissions == 0 && path == asked {
-            self.paths.at_mut(path).rtt.on_sample(round_trip);
+            self.measure_handshake(path, round_trip);
         }
         let rtt = &self.paths.at(path).rtt;
         let rto = rtt.srtt().map_or(self.config.t1_initial, |_| rtt.rto());
@@ -257,6 +257,14 @@ impl Association {
             unrecognized: announcement.unrecognized,
         });
         self.send_cookie_echo(now, path);
+    }
+
+    /// RFC 9260 measures DATA and HEARTBEAT chunks only. Detection in time needs a round trip
+    /// sooner: without one, the first tail that is lost waits for 'RTO.Initial'.
+    fn measure_handshake(&mut self, path: PathId, round_trip: Duration) {
+        if self.config.loss_detection == LossDetection::InTime {
+            self.paths.at_mut(path).rtt.on_sample(round_trip);
+        }
     }
 
     /// RFC 9260 section 3.3.3: "If an endpoint in the COOKIE-WAIT state receives an INIT ACK chunk
@@ -301,7 +309,7 @@ impl Association {
             self.on_path_success(now, path);
         }
         if retransmissions == 0 && path == asked {
-            self.paths.at_mut(path).rtt.on_sample(round_trip);
+            self.measure_handshake(path, round_trip);
         }
         self.establish(now, false);
     }

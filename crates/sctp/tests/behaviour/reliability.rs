@@ -126,7 +126,7 @@ fn regression_short_lived_messages_starved_each_other_for_good() {
         arrived.push(duo.messages(Side::Server).len() - before);
     }
     // The link carries 40 of 100.
-    assert!(arrived.iter().skip(1).all(|count| *count >= 15), "{arrived:?} of 100 each second");
+    assert!(arrived.iter().skip(1).all(|count| *count >= 20), "{arrived:?} of 100 each second");
 }
 
 #[test]
@@ -228,9 +228,8 @@ fn a_lost_forward_tsn_is_repeated_until_the_peer_has_it() {
         .iter()
         .map(|sent| (sent.at - start).as_millis())
         .collect();
-    // The first one waits for an acknowledgement that may be late by a SACK's delay; the data's
-    // timer runs from the start: 1 s, then twice that, and so on.
-    assert_eq!(times, [200, 1_000, 3_000, 7_000]);
+    // The data's timer runs from the start: 1 s, then twice that, and so on.
+    assert_eq!(times, [50, 1_000, 3_000, 7_000]);
     assert!(duo.association(Side::Client).is_some_and(anabranch_sctp::Association::is_drained));
 }
 
