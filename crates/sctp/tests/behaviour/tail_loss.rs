@@ -210,6 +210,24 @@ fn with_another_path_the_overdue_goes_there_and_a_heartbeat_asks_the_silent_one(
     assert!(duo.path(Side::Client, 0).is_current);
 }
 
+#[test]
+fn a_silent_path_that_does_not_answer_its_heartbeat_failed_long_before_a_timeout() {
+    let mut duo = Duo::connected(1, &[good_link(), good_link()], media());
+    for number in 0..50 {
+        duo.send(Side::Client, numbered(0, number, 1_000));
+        duo.run_for(10 * MILLISECOND);
+    }
+    duo.run_for(Duration::from_secs(1));
+    duo.pair.cut(0);
+    duo.send(Side::Client, numbered(0, 50, 1_000));
+    // The probe goes out after two round trips, the verdict falls after the usual time for a SACK;
+    // an RTO instead would make it 170 ms.
+    duo.run_for(140 * MILLISECOND);
+    assert_eq!(duo.path(Side::Client, 0).state, PathState::PotentiallyFailed);
+    assert!(duo.path(Side::Client, 1).is_current);
+    assert_eq!(duo.messages(Side::Server).len(), 51);
+}
+
 /// A message every 5 ms over two paths with an RTT of 20 ms, until the first is cut after `phase`.
 /// Returns the longest time without an arrival, and the longest that a message took.
 fn cut_primary(phase: Duration, len: usize) -> (Duration, Duration) {
