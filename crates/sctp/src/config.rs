@@ -108,7 +108,7 @@ pub struct AssociationConfig {
     /// model of the path are always paced. Default: false.
     pub pacing: bool,
     /// How long packets may wait in the network before the congestion window shrinks: see
-    /// [`QueueBound`](crate::QueueBound). `None`: only losses tell that it is too large. Default:
+    /// [`QueueBound`]. `None`: only losses tell that it is too large. Default:
     /// `None`.
     pub queuing_delay_max: Option<Duration>,
     /// How losses are found. Default: as RFC 9260 has it.

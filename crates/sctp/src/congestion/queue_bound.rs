@@ -22,7 +22,7 @@ const PACKETS_MIN: usize = 2;
 ///
 /// The queuing delay is that of RFC 6817 (LEDBAT): a round-trip time less the lowest one lately.
 /// Two things keep that base true: while the ceiling holds, the queue is drained once per half of
-/// [`BASE_LIFE`]; and what is still measured at the smallest window is no queue of ours, but a
+/// `BASE_LIFE`; and what is still measured at the smallest window is no queue of ours, but a
 /// longer way or the queue of others, and becomes the base.
 #[derive(Debug)]
 pub struct QueueBound {
