@@ -175,9 +175,9 @@ impl AssociationConfig {
     /// time in five, takes at most two resends of 125 ms nearly always, and is given up after 9 s.
     ///
     /// The SACK delay of 20 ms is a fifth of the smallest RTO, so that a delayed SACK never causes
-    /// a timeout. Bursts are left to the congestion window, because one SACK may acknowledge as
-    /// many packets as one receive call of the kernel hands over. The initial window is QUIC's, so
-    /// that a path that takes over repeats a key frame in time.
+    /// a timeout. Bursts are left to the pacing of [`Media`](crate::Media), which paths that lose
+    /// packets without being full do not slow down. The initial window is QUIC's, so that a path
+    /// that takes over repeats a key frame in time.
     #[must_use]
     pub fn media() -> Self {
         Self {
@@ -192,7 +192,7 @@ impl AssociationConfig {
             heartbeat_interval: Duration::from_millis(500),
             sack_delay: Duration::from_millis(20),
             max_burst: None,
-            congestion_control: CongestionControl::LargeInitialWindow,
+            congestion_control: CongestionControl::Media,
             loss_detection: LossDetection::InTime,
             send_buffer: 4 << 20,
             receive_buffer: 4 << 20,
