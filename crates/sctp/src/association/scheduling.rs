@@ -16,7 +16,10 @@ impl Association {
         outlooks.clear();
         let packet = self.config.pmdcs();
         let share = self.buffer_share();
-        outlooks.extend(self.paths.carriers().map(|path| {
+        let any_answers = self.paths.carriers().any(|path| !self.is_suspect(path.id));
+        let carriers = self.paths.carriers();
+        let sound = carriers.filter(|path| !(any_answers && self.is_suspect(path.id)));
+        outlooks.extend(sound.map(|path| {
             let in_flight = self.outstanding.flight(path.id);
             let has_room = in_flight == 0 || in_flight < share;
             Outlook {
@@ -26,6 +29,12 @@ impl Association {
             }
         }));
         outlooks
+    }
+
+    /// Whether a path fell silent, so that it is asked whether it lives: what goes there until the
+    /// answer comes would be late if there is none. With one path at a time RFC 9260 rules.
+    fn is_suspect(&self, path: PathId) -> bool {
+        self.config.path_scheduler.is_concurrent() && self.outstanding.is_probed_by_heartbeat(path)
     }
 
     /// Bytes of the peer's receive buffer that one path may fill (Adhari 2011, section IV).

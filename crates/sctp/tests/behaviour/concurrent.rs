@@ -1,15 +1,16 @@
 //! Several paths carry data at the same time.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use anabranch_netsim::{LinkConfig, QueueLimit};
 use anabranch_sansio::Rate;
 use anabranch_sctp::{
-    AssociationConfig, CongestionControl, OutgoingMessage, PathId, PathPreference,
-    PathSchedulerKind, RetransmissionPolicy,
+    AssociationConfig, CongestionControl, LossDetection, OutgoingMessage, PathId, PathPreference,
+    PathSchedulerKind, PathState, Reliability, RetransmissionPolicy,
 };
 
-use crate::harness::{Duo, Side, numbered};
+use crate::harness::{Duo, Side, link, numbered};
 
 /// A link by rate and round-trip time with a drop-tail queue of one bandwidth-delay product.
 fn bdp_link(mbps: u64, rtt_ms: u64) -> LinkConfig {
@@ -34,6 +35,15 @@ fn concurrent(path_scheduler: PathSchedulerKind) -> AssociationConfig {
     }
 }
 
+/// With what keeps paths full in practice.
+fn filling(path_scheduler: PathSchedulerKind) -> AssociationConfig {
+    AssociationConfig {
+        congestion_control: CongestionControl::Media,
+        loss_detection: LossDetection::InTime,
+        ..concurrent(path_scheduler)
+    }
+}
+
 /// Payload in Mbit/s that arrives while the sender always has more, after two seconds of start.
 fn goodput_mbps(links: &[LinkConfig], config: AssociationConfig, seconds: u64) -> f64 {
     let mut duo = Duo::connected(1, links, config);
@@ -53,15 +63,15 @@ const CONCURRENT: [PathSchedulerKind; 3] = [
 #[test]
 fn two_equal_paths_are_both_filled() {
     for kind in CONCURRENT {
-        let goodput = goodput_mbps(&[bdp_link(50, 50), bdp_link(50, 50)], concurrent(kind), 4);
-        assert!(goodput > 93.0, "{kind:?}: {goodput:.1} of 100 Mbit/s");
+        let goodput = goodput_mbps(&[bdp_link(50, 50), bdp_link(50, 50)], filling(kind), 4);
+        assert!(goodput > 94.0, "{kind:?}: {goodput:.1} of 100 Mbit/s");
     }
 }
 
 #[test]
 fn a_slow_path_with_a_long_round_trip_adds_what_it_carries() {
     for kind in CONCURRENT {
-        let goodput = goodput_mbps(&[bdp_link(50, 20), bdp_link(10, 200)], concurrent(kind), 6);
+        let goodput = goodput_mbps(&[bdp_link(50, 20), bdp_link(10, 200)], filling(kind), 6);
         assert!(goodput > 56.0, "{kind:?}: {goodput:.1} of 60 Mbit/s");
     }
 }
@@ -178,4 +188,73 @@ fn what_is_lost_on_a_slow_path_goes_over_the_one_where_it_arrives_first() {
     let same = repaired_after(RetransmissionPolicy::Same);
     assert!(earliest < Duration::from_millis(220), "after {earliest:?}");
     assert!(same > Duration::from_millis(290), "after {same:?}");
+}
+
+/// 10 Mbit/s of media in messages that live 200 ms, a frame every 20 ms; returns the longest time
+/// without an arrival.
+fn stream_media(duo: &mut Duo, numbers: Range<u32>) -> Duration {
+    let (mut longest, mut last) = (Duration::ZERO, duo.now());
+    let reliability = Reliability::Lifetime(Duration::from_millis(200));
+    for number in numbers {
+        duo.send(Side::Client, OutgoingMessage { reliability, ..numbered(0, number, 25_000) });
+        let end = duo.now() + Duration::from_millis(20);
+        while duo.now() < end {
+            let before = duo.messages(Side::Server).len();
+            duo.run_until(end - duo.now(), |duo| duo.messages(Side::Server).len() > before);
+            if duo.messages(Side::Server).len() > before {
+                longest = longest.max(duo.now() - last);
+                last = duo.now();
+            }
+        }
+    }
+    longest
+}
+
+fn balanced_media() -> AssociationConfig {
+    AssociationConfig {
+        path_scheduler: PathSchedulerKind::EarliestDelivery,
+        retransmission_policy: RetransmissionPolicy::Earliest,
+        ..AssociationConfig::media()
+    }
+}
+
+#[test]
+fn media_survives_the_death_of_a_path_without_a_loss_and_uses_it_again_when_it_is_back() {
+    for dies in [0, 1] {
+        let mut duo = Duo::connected(1, &[link(15, 10, 0.0), link(15, 10, 0.0)], balanced_media());
+        duo.run_for(Duration::from_secs(1));
+        stream_media(&mut duo, 0..100);
+        let used = [0, 1].map(|path| duo.path(Side::Client, path).counters.chunks_sent);
+        assert!(used.iter().all(|chunks| *chunks > 100), "both carry data: {used:?}");
+        duo.pair.cut(dies);
+        let gap = stream_media(&mut duo, 100..200);
+        duo.run_for(Duration::from_secs(1));
+        assert_eq!(duo.numbers(Side::Server), (0..200).collect::<Vec<_>>(), "path {dies}");
+        assert!(gap < Duration::from_millis(130), "path {dies}: a gap of {gap:?}");
+        duo.pair.restore(dies);
+        stream_media(&mut duo, 200..300);
+        // More at once than the other path takes.
+        let before = duo.path(Side::Client, dies).counters.chunks_sent;
+        (300..310).for_each(|number| duo.send(Side::Client, numbered(0, number, 25_000)));
+        assert!(duo.path(Side::Client, dies).counters.chunks_sent > before, "after two seconds");
+        duo.run_for(Duration::from_secs(1));
+        assert_eq!(duo.numbers(Side::Server), (0..310).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_path_that_fell_silent_gets_no_new_data_before_it_answers() {
+    let mut duo = Duo::connected(1, &[link(15, 10, 0.0), link(15, 10, 0.0)], balanced_media());
+    duo.run_for(Duration::from_secs(1));
+    stream_media(&mut duo, 0..50);
+    duo.pair.cut(1);
+    let probes = |duo: &Duo| duo.path(Side::Client, 1).counters.probes_sent;
+    let before = probes(&duo);
+    let path = PathPreference::Prefer(PathId(1));
+    duo.send(Side::Client, OutgoingMessage { path, ..numbered(0, 50, 1_000) });
+    duo.run_until(Duration::from_secs(1), |duo| probes(duo) > before);
+    let silent = duo.path(Side::Client, 1);
+    assert_eq!(silent.state, PathState::Active, "the answer may still come");
+    (51..90).for_each(|number| duo.send(Side::Client, numbered(0, number, 25_000)));
+    assert_eq!(duo.path(Side::Client, 1).counters.chunks_sent, silent.counters.chunks_sent);
 }
