@@ -84,7 +84,8 @@ pub async fn recv(
         None => None,
     };
     let (sockets, plan) = Network::open(&url).await?.into_parts();
-    let mut session = SessionConfig::new(url.mode == Mode::Listener, url.latency);
+    let listens = url.mode == Mode::Listener;
+    let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
     session.stream_id = url.stream_id;
     let arrivals_max = if tap.is_some() { ARRIVALS_MAX } else { 0 };
     let config = ReceiverConfig { arrivals_max, ..ReceiverConfig::new(session) };

@@ -67,7 +67,8 @@ pub async fn send(
     let clock = Clock::start();
     let feed = Feed::open(&input, input_options, clock).await?;
     let (sockets, plan) = Network::open(&url).await?.into_parts();
-    let mut session = SessionConfig::new(url.mode == Mode::Listener, url.latency);
+    let listens = url.mode == Mode::Listener;
+    let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
     session.stream_id = url.stream_id;
     let config =
         SenderConfig { format: feed.format.clone(), treatments, ..SenderConfig::mpeg_ts(session) };

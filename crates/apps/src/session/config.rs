@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_sctp::{AssociationConfig, EndpointConfig};
+use anabranch_sctp::{AssociationConfig, EndpointConfig, PathSchedulerKind, RetransmissionPolicy};
 
 use super::SourceFormat;
 use crate::treatment::TreatmentTable;
@@ -41,6 +41,16 @@ const QUEUING_DELAY_MIN: Duration = Duration::from_millis(40);
 /// Datagrams that one transmission may hold; the kernel takes up to 64.
 const SEGMENTS_MAX: usize = 32;
 
+/// How one end sends over several paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Bond {
+    /// Over all of them at once, each message where it arrives first.
+    Balance,
+    /// Over one, while the others stand by.
+    #[default]
+    Backup,
+}
+
 /// What both ends of a session choose.
 #[derive(Debug, Clone)]
 pub struct SessionConfig {
@@ -67,6 +77,18 @@ impl SessionConfig {
             ..AssociationConfig::media()
         };
         Self { listen, latency, stream_id: None, association }
+    }
+
+    /// The same with another way to use several paths.
+    #[must_use]
+    pub fn with_bond(mut self, bond: Bond) -> Self {
+        let (path_scheduler, retransmission_policy) = match bond {
+            Bond::Balance => (PathSchedulerKind::EarliestDelivery, RetransmissionPolicy::Earliest),
+            Bond::Backup => (PathSchedulerKind::Primary, RetransmissionPolicy::Rfc9260),
+        };
+        self.association.path_scheduler = path_scheduler;
+        self.association.retransmission_policy = retransmission_policy;
+        self
     }
 
     pub(super) fn endpoint(&self) -> EndpointConfig {

@@ -21,8 +21,8 @@ mod sender;
 mod source;
 
 pub use config::{
-    BACKLOG_DEFAULT, GREETING_TIMEOUT, NEWCOMERS_MAX, REPORT_INTERVAL, ReceiverConfig, SCTP_PORT,
-    SenderConfig, SessionConfig,
+    BACKLOG_DEFAULT, Bond, GREETING_TIMEOUT, NEWCOMERS_MAX, REPORT_INTERVAL, ReceiverConfig,
+    SCTP_PORT, SenderConfig, SessionConfig,
 };
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};

@@ -110,6 +110,12 @@ pub enum UrlError {
         /// What was given.
         value: String,
     },
+    /// No such way to use several paths.
+    #[error("bond={value} does not exist: give balance or backup")]
+    Bond {
+        /// What was given.
+        value: String,
+    },
     /// Neither an address nor the name of an interface.
     #[error("path={value} is neither an address nor an interface: write path=192.0.2.5,eth1")]
     LocalPath {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::error::{Place, UrlError};
 use super::query::{Parts, host_and_port};
+use crate::session::Bond;
 
 const SCHEME: &str = "anabranch";
 
@@ -27,7 +28,7 @@ const ADDRESSES_MAX: usize = 8;
 /// The longest name of a Linux interface.
 const INTERFACE_LEN_MAX: usize = 15;
 
-const KNOWN: &str = "mode, latency, path, peer, streamid, program";
+const KNOWN: &str = "mode, latency, path, peer, bond, streamid, program";
 
 /// Who begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,8 @@ pub struct SessionUrl {
     pub paths: Vec<LocalPath>,
     /// Further addresses of the one called.
     pub peers: Vec<HostPort>,
+    /// How this end uses several paths.
+    pub bond: Bond,
     /// The stream's name.
     pub stream_id: Option<String>,
     /// The one program to send.
@@ -104,6 +107,7 @@ struct Options {
     paths: Option<Vec<LocalPath>>,
     /// Hosts whose port may be missing.
     peers: Option<Vec<(String, Option<u16>)>>,
+    bond: Option<Bond>,
     stream_id: Option<String>,
     program: Option<u16>,
 }
@@ -115,6 +119,7 @@ impl Options {
             "latency" => set(&mut self.latency, name, latency(value)?),
             "path" => set(&mut self.paths, name, local_paths(value)?),
             "peer" => set(&mut self.peers, name, peers(value)?),
+            "bond" => set(&mut self.bond, name, bond(value)?),
             "streamid" => set(&mut self.stream_id, name, stream_id(value)?),
             "program" => set(&mut self.program, name, program(value)?),
             _ => Err(unknown(name)),
@@ -142,6 +147,7 @@ impl Options {
             latency: self.latency.unwrap_or(LATENCY_DEFAULT),
             paths,
             peers: peers.map(|(host, own)| HostPort { host, port: own.unwrap_or(port) }).collect(),
+            bond: self.bond.unwrap_or_default(),
             stream_id: self.stream_id,
             program: self.program,
         })
@@ -161,9 +167,7 @@ fn unknown(name: &str) -> UrlError {
             "nothing is encrypted or authenticated in this version; leave it out only if that is \
              no harm, or send through a VPN"
         }
-        "bond" | "group" | "grouptype" => {
-            "data takes one path at a time, and all paths of path= stand by; leave it out"
-        }
+        "group" | "grouptype" => "write bond=balance or bond=backup",
         "fec" | "packetfilter" => "losses are repaired by retransmission only; leave it out",
         "maxbw" | "inputbw" | "oheadbw" => {
             "the rate follows the network's congestion control; leave it out"
@@ -236,6 +240,14 @@ fn bounded<T>(name: &'static str, values: Vec<T>) -> Result<Vec<T>, UrlError> {
     if count > limit { Err(UrlError::TooMany { name, count, limit }) } else { Ok(values) }
 }
 
+fn bond(value: &str) -> Result<Bond, UrlError> {
+    match value {
+        "balance" => Ok(Bond::Balance),
+        "backup" => Ok(Bond::Backup),
+        _ => Err(UrlError::Bond { value: value.to_owned() }),
+    }
+}
+
 fn stream_id(value: &str) -> Result<String, UrlError> {
     let len = value.len();
     if len > STREAM_ID_MAX { Err(UrlError::StreamIdLength { len }) } else { Ok(value.to_owned()) }
@@ -272,7 +284,8 @@ mod tests {
     fn a_caller_names_its_paths_and_its_peers() {
         let url = parse(
             "anabranch://studio.example:9000?path=192.0.2.5,wwan0,2001:db8::5&\
-             peer=198.51.100.9,[2001:db8::9]:9001,2001:db8::8&streamid=cam%201&program=3",
+             peer=198.51.100.9,[2001:db8::9]:9001,2001:db8::8&bond=balance&streamid=cam%201&\
+             program=3",
         )
         .unwrap();
         let address = |text: &str| LocalPath::Address(text.parse().unwrap());
@@ -284,12 +297,13 @@ mod tests {
             url.peers,
             [peer("198.51.100.9", 9000), peer("2001:db8::9", 9001), peer("2001:db8::8", 9000)]
         );
+        assert_eq!(url.bond, Bond::Balance);
         assert_eq!((url.stream_id.as_deref(), url.program), (Some("cam 1"), Some(3)));
     }
 
     #[test]
     fn options_of_later_versions_are_refused_with_what_to_do() {
-        for name in ["passphrase", "bond", "fec", "maxbw"] {
+        for name in ["passphrase", "group", "fec", "maxbw"] {
             let error = words(&format!("anabranch://h:1?{name}=x"));
             assert!(error.contains("is not supported yet: "), "{error}");
             assert!(error.contains(name), "{error}");
@@ -324,6 +338,7 @@ mod tests {
             ("anabranch://h:1?path=0.0.0.0", "neither an address nor an interface"),
             ("anabranch://h:1?path=a,b,c,d,e,f,g,h,i", "has 9 values: give at most 8"),
             ("anabranch://h:1?peer=:5", "peer \":5\" is not a host"),
+            ("anabranch://h:1?bond=dup", "give balance or backup"),
             ("anabranch://h:1?program=0", "give 1 to 65535"),
             ("anabranch://h:1?streamid=%zz", "write % as %25"),
             ("anabranch://h:1?streamid=%ff", "in UTF-8"),

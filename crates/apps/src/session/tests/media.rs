@@ -7,7 +7,7 @@ use anabranch_sansio::Rate;
 use anabranch_sctp::PathState;
 
 use super::harness::{Caller, STREAM, Setup, Studio, link};
-use crate::session::{Disconnect, Event, SourceFormat};
+use crate::session::{Bond, Disconnect, Event, SourceFormat};
 use crate::treatment::{MediaClass, Preset, Reliability, Treatment};
 
 #[test]
@@ -107,6 +107,40 @@ fn cutting_the_primary_path_moves_data_to_the_other_one() {
         (from.0, to.0) == (0, 1)
     };
     assert!(events.iter().any(moved), "{events:?}");
+}
+
+/// Neither link alone carries the stream's peaks in time.
+#[test]
+fn balance_carries_over_two_links_what_one_alone_could_not() {
+    let delivered = |bond| {
+        let rate = Some(Rate::kbps(300));
+        let links = [10, 30].map(|delay_ms| LinkConfig { rate, ..link(1, delay_ms, 0.0) });
+        let mut setup = Setup::new(&links, Preset::Layered, 400);
+        setup.sender = setup.sender.with_bond(bond);
+        let mut studio = setup.build();
+        studio.transfer();
+        studio.out.len()
+    };
+    let (balance, backup) = (delivered(Bond::Balance), delivered(Bond::Backup));
+    assert!(balance == STREAM.len() && backup < balance, "{balance}, {backup} over one alone");
+}
+
+#[test]
+fn a_path_that_dies_under_balance_costs_nothing() {
+    for dies in [0, 1] {
+        let links = [link(10, 10, 0.0), link(10, 10, 0.0)];
+        let mut setup = Setup::new(&links, Preset::Layered, 200);
+        setup.sender = setup.sender.with_bond(Bond::Balance);
+        let mut studio = setup.build();
+        studio.connect();
+        studio.run_for(Duration::from_millis(500));
+        studio.start_stream();
+        studio.run_for(Duration::from_millis(1_000));
+        studio.pair.cut(dies);
+        studio.run_until(Duration::from_secs(60), Studio::stream_is_pushed);
+        studio.finish();
+        assert!(studio.out == STREAM, "path {dies}: {} of {}", studio.out.len(), STREAM.len());
+    }
 }
 
 #[test]
