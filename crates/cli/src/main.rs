@@ -6,6 +6,7 @@
 mod demo;
 mod emulate;
 mod failure;
+mod lab;
 mod link;
 mod output;
 mod recv;
@@ -41,6 +42,7 @@ struct Arguments {
 enum Command {
     Demo(Box<demo::Demo>),
     Emulate(emulate::Emulate),
+    Lab(lab::Lab),
     Recv(recv::Recv),
     Send(send::Send),
     Treatments(treatments::Treatments),
@@ -51,6 +53,7 @@ impl Command {
         match self {
             Self::Demo(command) => command.run().await,
             Self::Emulate(command) => command.run().await,
+            Self::Lab(command) => command.run().await,
             Self::Recv(command) => command.run().await,
             Self::Send(command) => command.run().await,
             Self::Treatments(command) => command.run().await,

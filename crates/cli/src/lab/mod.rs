@@ -1,0 +1,27 @@
+//! `anabranch lab`: the papers' experiments.
+
+mod ortiz2013;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+
+/// Runs a paper's experiment with the real stack in the simulator.
+#[derive(Debug, Args)]
+pub(crate) struct Lab {
+    #[command(subcommand)]
+    experiment: Experiment,
+}
+
+#[derive(Debug, Subcommand)]
+enum Experiment {
+    Ortiz2013(ortiz2013::Ortiz2013),
+}
+
+impl Lab {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        match self.experiment {
+            Experiment::Ortiz2013(experiment) => experiment.run(),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The papers' experiments: every packet made and read by the code that runs on real sockets, in
+//! the simulator's time.
+//!
+//! An experiment is a module with its network, its source, its strategies and its tables. A cell
+//! of a table is one strategy on one network with one seed, and the same seed gives the same
+//! result to the last digit.
+
+pub mod ortiz2013;
+pub mod svc;

@@ -1,0 +1,151 @@
+//! [`Cell`]: one strategy on one network with one seed.
+
+use std::fmt;
+use std::time::Duration;
+
+use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, QueueLimit, SimulationError};
+use anabranch_sansio::{Rate, Time};
+use thiserror::Error;
+
+use super::measure::Outcome;
+use super::strategy::Strategy;
+use super::{rtp, sctp};
+use crate::svc::{Trace, VideoPacket, packets};
+
+/// The links' rates in Mbit/s.
+pub const RATES_MBPS: [u32; 3] = [30, 45, 60];
+/// The links' packet error rates.
+pub const LOSSES: [f64; 4] = [0.0, 1e-4, 1e-3, 1e-2];
+
+/// The paper's clock: 25 frames/s.
+const FRAME_TIME: Duration = Duration::from_millis(40);
+const DELAY: Duration = Duration::from_millis(5);
+const QUEUE: QueueLimit = QueueLimit::Packets(50);
+
+/// The video begins when connections stand.
+pub(super) const START: Time = Time::from_millis(1_000);
+/// When the first link and the second one begin to lose packets, from the beginning of the video.
+const LOSS_FROM: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(40)];
+/// What is not there by then will not come.
+pub(super) const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A cell of the tables.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cell {
+    /// How the video is sent.
+    pub strategy: Strategy,
+    /// Rate of both links in Mbit/s.
+    pub mbps: u32,
+    /// Probability that a packet is lost, once losses have begun.
+    pub loss: f64,
+    /// Decides all that is random.
+    pub seed: u64,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { strategy, mbps, loss, seed } = self;
+        write!(f, "{strategy}, {mbps} Mbit/s, loss {loss}, seed {seed}")
+    }
+}
+
+/// A cell that could not be run.
+#[derive(Debug, Error)]
+#[error("{cell}: {cause}")]
+pub struct CellError {
+    /// Which.
+    pub cell: Box<Cell>,
+    /// Why.
+    #[source]
+    pub cause: SimulationError,
+}
+
+/// Which video is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The real pictures at the rates of the paper's video, which exceed the links for some time.
+    Congested,
+    /// The real pictures at their own rates, which no link is too slow for.
+    Plain,
+}
+
+/// The video, ready to be sent.
+#[derive(Debug)]
+pub struct Video {
+    pub(super) trace: Trace,
+    pub(super) packets: Vec<VideoPacket>,
+}
+
+impl Video {
+    /// Reads it and cuts it into packets.
+    #[must_use]
+    pub fn new(source: Source) -> Self {
+        let plain = Trace::jsvm_720p25();
+        let trace = match source {
+            Source::Congested => plain.with_congestion(FRAME_TIME),
+            Source::Plain => plain,
+        };
+        Self { packets: packets(&trace, FRAME_TIME), trace }
+    }
+
+    /// Only its beginning.
+    #[must_use]
+    pub fn cut_after(mut self, frames: usize) -> Self {
+        self.trace.frames.truncate(frames);
+        self.packets = packets(&self.trace, FRAME_TIME);
+        self
+    }
+}
+
+/// All cells of the tables, with the seeds 1 to `seeds`.
+#[must_use]
+pub fn cells(strategies: &[Strategy], seeds: u64) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for &loss in &LOSSES {
+        for &strategy in strategies {
+            for &mbps in &RATES_MBPS {
+                cells.extend((1..=seeds).map(|seed| Cell { strategy, mbps, loss, seed }));
+            }
+        }
+    }
+    cells
+}
+
+impl Cell {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// A machine misbehaved: it did not stop sending or did not come to rest.
+    pub fn run(&self, video: &Video) -> Result<Outcome, CellError> {
+        let arrivals = match self.strategy {
+            Strategy::Sctp(_) | Strategy::SctpMulti(_) => sctp::run(self, video),
+            Strategy::Rtp | Strategy::RtpMulti => rtp::run(self, video),
+        };
+        match arrivals {
+            Ok(arrivals) => Ok(Outcome::of(video, START, &arrivals)),
+            Err(cause) => Err(CellError { cell: Box::new(*self), cause }),
+        }
+    }
+
+    /// Both links before they lose anything.
+    pub(super) fn links(&self) -> [DuplexConfig; 2] {
+        [self.link(0.0), self.link(0.0)]
+    }
+
+    /// When which link changes, and how it is then.
+    pub(super) fn changes(&self) -> [(Time, usize, DuplexConfig); 2] {
+        [0, 1].map(|path| (START + LOSS_FROM[path], path, self.link(self.loss)))
+    }
+
+    /// Losses hit the direction of the video alone.
+    fn link(&self, loss: f64) -> DuplexConfig {
+        let backward = LinkConfig {
+            rate: Some(Rate::mbps(self.mbps.into())),
+            delay: DELAY,
+            queue: QUEUE,
+            mtu: 1_500,
+            ..LinkConfig::default()
+        };
+        DuplexConfig { forward: LinkConfig { loss: Loss::uniform(loss), ..backward }, backward }
+    }
+}

@@ -1,0 +1,19 @@
+//! Ortiz, Graciá and others, 2013: layered video over SCTP with several streams and paths.
+//!
+//! Two hosts with two independent links, all alike: 30, 45 or 60 Mbit/s, 5 ms, a drop-tail queue of
+//! 50 packets. From 20 s on the first link loses packets towards the receiver, from 40 s on the
+//! second one too. The video goes out at its own pace, whatever the network does.
+
+mod cell;
+mod measure;
+mod paper;
+mod rtp;
+mod sctp;
+mod strategy;
+mod table;
+
+pub use cell::{Cell, CellError, LOSSES, RATES_MBPS, Source, Video, cells};
+pub use measure::Outcome;
+pub use paper::published;
+pub use strategy::{Strategy, Treatment};
+pub use table::{Estimate, Row, csv, rows, tables};

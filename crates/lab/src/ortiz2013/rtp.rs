@@ -1,0 +1,135 @@
+//! The strategies that send with RTP (RFC 3550) over UDP.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use anabranch_netsim::{Pair, SimulationError};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Time, Transmit, Wakeup};
+use rtp_types::{RtpPacket, RtpPacketBuilder};
+
+use super::cell::{Cell, START, Video};
+use super::measure::Arrivals;
+use super::strategy::Strategy;
+use crate::svc::{Layer, PAYLOAD_MAX, VideoPacket};
+
+/// The first dynamic payload type (RFC 3551 section 6).
+const PAYLOAD_TYPE: u8 = 96;
+/// Ticks of the timestamp in a second (RFC 6190 section 7.1).
+const CLOCK_RATE: f64 = 90_000.0;
+const SSRC: u32 = 0x5356_4300;
+/// A packet is under way no longer than this: queue and propagation.
+const UNDER_WAY_MAX: Duration = Duration::from_secs(1);
+
+static PAYLOAD: [u8; PAYLOAD_MAX as usize] = [0x5a; PAYLOAD_MAX as usize];
+
+pub(super) fn run(cell: &Cell, video: &Video) -> Result<Arrivals, SimulationError> {
+    let mut pair = Pair::new(cell.seed, &cell.links(), |_, _, _| Host::default());
+    let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
+    let mut changes = cell.changes().into_iter().peekable();
+    for (id, packet) in video.packets.iter().enumerate() {
+        let at = packet.sent_at(START);
+        while let Some((when, path, links)) = changes.next_if(|(when, ..)| *when <= at) {
+            pair.sim.run_to(when)?;
+            pair.reconfigure(path, links);
+        }
+        pair.sim.run_to(at)?;
+        let path = paths[link_of(cell.strategy, packet.layer)];
+        let bytes = rtp_packet(id, packet);
+        pair.act_client(|host, _| host.to_send.push_back((path, bytes)))?;
+    }
+    pair.run_for(UNDER_WAY_MAX)?;
+    Ok(arrivals(video.packets.len(), &pair.server().received))
+}
+
+fn link_of(strategy: Strategy, layer: Layer) -> usize {
+    usize::from(strategy == Strategy::RtpMulti && layer == Layer::Enhancement)
+}
+
+fn rtp_packet(id: usize, packet: &VideoPacket) -> Vec<u8> {
+    RtpPacketBuilder::<&[u8], &[u8]>::new()
+        .payload_type(PAYLOAD_TYPE)
+        .sequence_number(id as u16)
+        .timestamp((packet.frame as f64 / 25.0 * CLOCK_RATE) as u32)
+        .ssrc(SSRC)
+        .payload(&PAYLOAD[..packet.len as usize])
+        .write_vec()
+        .expect("all fields are in their ranges")
+}
+
+/// Numbers the packets by their sequence numbers, which wrap (RFC 3550 appendix A.1). Both links
+/// deliver in order, and differ by less than half a cycle.
+fn arrivals(count: usize, received: &[(Time, u16)]) -> Arrivals {
+    let mut arrivals = vec![None; count];
+    let mut newest: usize = 0;
+    for &(at, sequence) in received {
+        let ahead = sequence.wrapping_sub(newest as u16) as i16;
+        let Some(id) = newest.checked_add_signed(ahead.into()) else { continue };
+        newest = newest.max(id);
+        if let Some(arrival) = arrivals.get_mut(id) {
+            *arrival = Some(at);
+        }
+    }
+    arrivals
+}
+
+/// Sends what it is given at once, and notes what comes.
+#[derive(Debug, Default)]
+struct Host {
+    to_send: VecDeque<(FourTuple, Vec<u8>)>,
+    /// When which sequence number arrived.
+    received: Vec<(Time, u16)>,
+}
+
+impl Machine for Host {
+    type Event = ();
+
+    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        if let Ok(packet) = RtpPacket::parse(datagram.bytes)
+            && packet.ssrc() == SSRC
+        {
+            self.received.push((now, packet.sequence_number()));
+        }
+    }
+
+    fn handle_timeout(&mut self, _now: Time) {}
+
+    fn poll_transmit(&mut self, _now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let (path, bytes) = self.to_send.pop_front()?;
+        buf.extend_from_slice(&bytes);
+        Some(Transmit { path, ecn: None, segment_size: None })
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        None
+    }
+
+    fn poll_event(&mut self) -> Option<()> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_numbers_are_followed_around_their_wrap() {
+        let at = Time::from_millis(1);
+        let received: Vec<_> = (0..140_000_u32).map(|id| (at, id as u16)).collect();
+        let numbered = received.iter().copied().enumerate();
+        let kept: Vec<_> =
+            numbered.filter(|(id, _)| id % 7 != 3).map(|(_, packet)| packet).collect();
+        let arrivals = arrivals(140_000, &kept);
+        assert!((0..140_000).all(|id| arrivals[id].is_some() == (id % 7 != 3)));
+    }
+
+    #[test]
+    fn a_full_packet_has_1460_bytes() {
+        let packet =
+            VideoPacket { at: Duration::ZERO, frame: 3, layer: Layer::Base, len: PAYLOAD_MAX };
+        let bytes = rtp_packet(70_000, &packet);
+        assert_eq!(bytes.len(), 1_460);
+        let parsed = RtpPacket::parse(&bytes).unwrap();
+        assert_eq!((parsed.sequence_number(), parsed.timestamp()), (4_464, 10_800));
+    }
+}

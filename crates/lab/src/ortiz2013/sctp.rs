@@ -1,0 +1,154 @@
+//! The strategies that send with SCTP, straight on IP as the paper did.
+
+use std::time::Duration;
+
+use anabranch_netsim::{CLIENT, Carrier, HostId, Pair, SERVER, Side, Simulation, SimulationError};
+use anabranch_sansio::FourTuple;
+use anabranch_sctp::{
+    AssociationConfig, AssociationId, CongestionControl, Endpoint, EndpointConfig, Event,
+    OutgoingMessage, SendError,
+};
+use anabranch_wire::{Ppid, StreamId};
+use bytes::Bytes;
+
+use super::cell::{Cell, PATIENCE, START, Video};
+use super::measure::Arrivals;
+use super::strategy::Strategy;
+use crate::svc::{Layer, PAYLOAD_MAX, VideoPacket};
+
+/// SCTP's own ports.
+const PORTS: (u16, u16) = (5_000, 5_001);
+
+static PAYLOAD: [u8; PAYLOAD_MAX as usize] = [0x5a; PAYLOAD_MAX as usize];
+
+pub(super) fn run(cell: &Cell, video: &Video) -> Result<Arrivals, SimulationError> {
+    let mut session = Session::connect(cell)?;
+    session.arrivals = vec![None; video.packets.len()];
+    let mut changes = cell.changes().into_iter().peekable();
+    for (id, packet) in video.packets.iter().enumerate() {
+        let at = packet.sent_at(START);
+        while let Some((when, path, links)) = changes.next_if(|(when, ..)| *when <= at) {
+            session.run_to(when)?;
+            session.pair.reconfigure(path, links);
+        }
+        session.run_to(at)?;
+        session.send(message(cell.strategy, id, packet))?;
+    }
+    session.drain()?;
+    Ok(session.arrivals)
+}
+
+/// What ns-2's agents do by default, which the paper left as it was: a receive window of 65,536
+/// bytes, bursts of at most four packets, SACKs delayed by 200 ms, an RTO of 3 s at first and from 1
+/// to 60 s, heartbeats every 30 s. A path fails at the second error in a row, a retransmission takes
+/// the other path.
+fn config() -> AssociationConfig {
+    AssociationConfig {
+        rto_initial: Duration::from_secs(3),
+        path_max_retrans: 1,
+        association_max_retrans: 100,
+        path_mtu: 1_500,
+        header_overhead: 20,
+        receive_buffer: 65_536,
+        message_size_max: PAYLOAD_MAX as usize,
+        // The encoder does not wait for the network.
+        send_buffer: usize::MAX >> 1,
+        congestion_control: CongestionControl::Rfc9260,
+        ..AssociationConfig::default()
+    }
+}
+
+/// The packet's number travels as the payload protocol identifier, which SCTP does not read.
+fn message(strategy: Strategy, id: usize, packet: &VideoPacket) -> OutgoingMessage {
+    let (treatment, stream) = match (strategy, packet.layer) {
+        (Strategy::SctpMulti(treatment), Layer::Enhancement) => (treatment, 1),
+        (Strategy::SctpMulti(treatment) | Strategy::Sctp(treatment), _) => (treatment, 0),
+        (Strategy::RtpMulti | Strategy::Rtp, _) => unreachable!("RTP has no association"),
+    };
+    OutgoingMessage {
+        ppid: Ppid(id as u32),
+        reliability: treatment.reliability(packet.layer),
+        ..OutgoingMessage::new(
+            StreamId(stream),
+            Bytes::from_static(&PAYLOAD).slice(..packet.len as usize),
+        )
+    }
+}
+
+/// The two hosts with their association.
+struct Session {
+    pair: Pair<Endpoint>,
+    id: AssociationId,
+    arrivals: Arrivals,
+}
+
+impl Session {
+    fn connect(cell: &Cell) -> Result<Self, SimulationError> {
+        let mut pair = Pair::new(cell.seed, &cell.links(), |side, paths, rng| {
+            let accept = side == Side::Server;
+            let config =
+                EndpointConfig { accept, association: config(), ..EndpointConfig::default() };
+            let mut endpoint = Endpoint::new(config, rng);
+            endpoint.set_local_addresses(paths.iter().map(|path| path.local).collect());
+            endpoint
+        });
+        pair.sim.set_carrier(Carrier::Sctp);
+        let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
+        let connect = |endpoint: &mut Endpoint, now| endpoint.connect(now, &paths, PORTS, config());
+        let id = pair.act_client(connect)?.expect("a fresh endpoint takes two paths");
+        let mut session = Self { pair, id, arrivals: Vec::new() };
+        session.run_to(START)?;
+        Ok(session)
+    }
+
+    fn send(&mut self, message: OutgoingMessage) -> Result<(), SimulationError> {
+        let id = self.id;
+        let sent = self.pair.act_client(|endpoint, now| {
+            endpoint.association_mut(id).map(|association| association.send(now, message))
+        })?;
+        // An association that was given up takes nothing any more: its packets do not arrive.
+        debug_assert!(!matches!(sent, Some(Err(SendError::BufferFull { .. }))), "{sent:?}");
+        Ok(())
+    }
+
+    /// Waits for what is still under way.
+    fn drain(&mut self) -> Result<(), SimulationError> {
+        let end = self.pair.now() + PATIENCE;
+        while self.pair.now() < end && !self.is_drained() {
+            self.run_to(self.pair.now() + Duration::from_millis(100))?;
+        }
+        Ok(())
+    }
+
+    fn is_drained(&self) -> bool {
+        self.pair.client().association(self.id).is_none_or(|association| association.is_drained())
+    }
+
+    fn run_to(&mut self, end: anabranch_sansio::Time) -> Result<(), SimulationError> {
+        let arrivals = &mut self.arrivals;
+        let mut failed = Ok(());
+        self.pair.sim.run_to_with(end, |sim, host, (id, event)| {
+            if (host, event) == (SERVER, Event::Readable) {
+                failed = read(sim, host, id, arrivals);
+            }
+        })?;
+        failed
+    }
+}
+
+fn read(
+    sim: &mut Simulation<Endpoint>,
+    host: HostId,
+    id: AssociationId,
+    arrivals: &mut Arrivals,
+) -> Result<(), SimulationError> {
+    debug_assert_ne!(host, CLIENT, "the client sends only");
+    sim.act(host, |endpoint, now| {
+        let Some(association) = endpoint.association_mut(id) else { return };
+        while let Some(message) = association.receive() {
+            if let Some(arrival) = arrivals.get_mut(message.ppid.0 as usize) {
+                *arrival = Some(now);
+            }
+        }
+    })
+}

@@ -1,0 +1,190 @@
+//! Tables of cells: means over the seeds beside the paper's values, and one line for each cell.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::cell::{Cell, LOSSES, RATES_MBPS};
+use super::measure::Outcome;
+use super::paper::published;
+use super::strategy::Strategy;
+
+/// A mean with its 95 % confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half the interval's width; zero for a single value.
+    pub half_width: f64,
+}
+
+impl Estimate {
+    /// Of these values, as many as there are seeds.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count.max(1.0);
+        let Some(t) = values.len().checked_sub(2).map(student_t) else {
+            return Self { mean, half_width: 0.0 };
+        };
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Self { mean, half_width: t * (squares / (count - 1.0) / count).sqrt() }
+    }
+}
+
+/// The 97.5 % quantile of Student's t distribution, by degrees of freedom less one.
+fn student_t(index: usize) -> f64 {
+    const QUANTILES: [f64; 29] = [
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+        2.052, 2.048, 2.045,
+    ];
+    QUANTILES.get(index).copied().unwrap_or(1.96)
+}
+
+/// A strategy at a rate and a loss, over all seeds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// Rate of the links in Mbit/s.
+    pub mbps: u32,
+    /// Their loss.
+    pub loss: f64,
+    /// The mean one-way delay in seconds.
+    pub delay_s: Estimate,
+    /// The mean PSNR-Y in dB.
+    pub psnr_y_db: Estimate,
+}
+
+/// Takes the seeds of each cell together. `results` are in the order of
+/// [`cells`](super::cells): all seeds of a cell beside each other.
+#[must_use]
+pub fn rows(results: &[(Cell, Outcome)]) -> Vec<Row> {
+    let same = |a: &(Cell, Outcome), b: &(Cell, Outcome)| Cell { seed: b.0.seed, ..a.0 } == b.0;
+    let groups = results.chunk_by(same).filter_map(|group| {
+        let (cell, _) = group.first()?;
+        let over = |value: fn(&Outcome) -> f64| {
+            Estimate::of(&group.iter().map(|(_, outcome)| value(outcome)).collect::<Vec<_>>())
+        };
+        Some(Row {
+            strategy: cell.strategy,
+            mbps: cell.mbps,
+            loss: cell.loss,
+            delay_s: over(|outcome| outcome.delay_s),
+            psnr_y_db: over(|outcome| outcome.psnr_y_db),
+        })
+    });
+    groups.collect()
+}
+
+/// The paper's tables 2 to 5 with our values beside its own.
+#[must_use]
+pub fn tables(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for (number, loss) in (2..).zip(LOSSES) {
+        let of_table: Vec<_> =
+            rows.iter().filter(|row| row.loss.total_cmp(&loss).is_eq()).collect();
+        if !of_table.is_empty() {
+            table(number, loss, &of_table, &mut text);
+        }
+    }
+    text
+}
+
+fn table(number: u32, loss: f64, rows: &[&Row], text: &mut String) {
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "Table {number}: packet error rate {loss}, delay in s / PSNR-Y in dB");
+    let _ = write!(text, "{:24}", "");
+    for mbps in RATES_MBPS {
+        let _ = write!(text, "{:>34}", format!("{mbps} Mbit/s    "));
+    }
+    let _ = write!(text, "\n{:24}", "");
+    for _ in RATES_MBPS {
+        let _ = write!(text, "{:>18}{:>16}", "ours", "paper");
+    }
+    text.push('\n');
+    for of_strategy in rows.chunk_by(|a, b| a.strategy == b.strategy) {
+        let Some(first) = of_strategy.first() else { continue };
+        let _ = write!(text, "{:24}", first.strategy);
+        for mbps in RATES_MBPS {
+            let row = of_strategy.iter().find(|row| row.mbps == mbps);
+            let ours = row.map(|row| (row.delay_s.mean, row.psnr_y_db.mean));
+            let _ = write!(text, "{:>18}", pair(ours));
+            let _ = write!(text, "{:>16}", pair(published(first.strategy, mbps, loss)));
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+}
+
+fn pair(value: Option<(f64, f64)>) -> String {
+    value.map_or_else(String::new, |(delay, psnr)| format!("{delay:.4} / {psnr:.2}"))
+}
+
+/// A line for each cell, with a header.
+///
+/// # Errors
+/// Never, as memory takes all that is written.
+pub fn csv(results: &[(Cell, Outcome)]) -> Result<Vec<u8>, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for (cell, outcome) in results {
+        writer.serialize((Place::from(cell), outcome))?;
+    }
+    writer.into_inner().map_err(|error| error.into_error().into())
+}
+
+/// The first columns of a line.
+#[derive(Debug, Serialize)]
+struct Place {
+    strategy: String,
+    mbps: u32,
+    loss: f64,
+    seed: u64,
+}
+
+impl From<&Cell> for Place {
+    fn from(cell: &Cell) -> Self {
+        let Cell { strategy, mbps, loss, seed } = *cell;
+        Self { strategy: strategy.to_string(), mbps, loss, seed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_is_students() {
+        let estimate = Estimate::of(&[1.0, 2.0, 3.0, 4.0]);
+        assert!((estimate.mean - 2.5).abs() < 1e-12);
+        assert!((estimate.half_width - 3.182 * (5.0_f64 / 3.0 / 4.0).sqrt()).abs() < 1e-9);
+        assert_eq!(Estimate::of(&[7.0]), Estimate { mean: 7.0, half_width: 0.0 });
+    }
+
+    #[test]
+    fn seeds_are_taken_together_and_stand_beside_the_papers_values() {
+        let outcome = |delay_s| Outcome {
+            packets: 10,
+            arrived: 9,
+            delay_s,
+            delay_by_second_s: delay_s,
+            psnr_y_db: 30.0,
+            frames_full: 1,
+            frames_base: 0,
+            frames_repeated: 1,
+        };
+        let cell = |seed| Cell { strategy: Strategy::Rtp, mbps: 30, loss: 1e-2, seed };
+        let results = [(cell(1), outcome(0.01)), (cell(2), outcome(0.03))];
+        let rows = rows(&results);
+        assert_eq!(rows.len(), 1);
+        assert!((rows[0].delay_s.mean - 0.02).abs() < 1e-12);
+        let text = tables(&rows);
+        assert!(text.contains("Table 5: packet error rate 0.01"), "{text}");
+        assert!(text.contains("0.0200 / 30.00") && text.contains("0.0094 / 24.77"), "{text}");
+        let text = String::from_utf8(csv(&results).unwrap()).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[0].starts_with("strategy,mbps,loss,seed,packets,arrived,delay_s,"));
+        assert_eq!(lines[2], "RTP,30,0.01,2,10,9,0.03,0.03,30.0,1,0,1");
+    }
+}
