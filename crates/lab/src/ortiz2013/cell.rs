@@ -118,7 +118,9 @@ impl Cell {
     /// A machine misbehaved: it did not stop sending or did not come to rest.
     pub fn run(&self, video: &Video) -> Result<Outcome, CellError> {
         let arrivals = match self.strategy {
-            Strategy::Sctp(_) | Strategy::SctpMulti(_) => sctp::run(self, video),
+            Strategy::CmtMulti(_) | Strategy::SctpMulti(_) | Strategy::Sctp(_) => {
+                sctp::run(self, video)
+            }
             Strategy::Rtp | Strategy::RtpMulti => rtp::run(self, video),
         };
         match arrivals {

@@ -17,6 +17,7 @@ pub fn published(strategy: Strategy, mbps: u32, loss: f64) -> Option<Value> {
     let column = RATES_MBPS.iter().position(|rate| *rate == mbps)?;
     let table = LOSSES.iter().position(|known| known.total_cmp(&loss).is_eq())?;
     let name = match strategy {
+        Strategy::CmtMulti(treatment) => format!("CMTMulti{}", name_of(treatment)),
         Strategy::SctpMulti(treatment) => format!("SCTPMulti{}", name_of(treatment)),
         Strategy::Sctp(treatment) => format!("SCTP{}", name_of(treatment)),
         Strategy::RtpMulti => "RTPMulti".to_owned(),
@@ -39,6 +40,9 @@ const FULL: f64 = 34.4653;
 /// Tables 2 to 5: packet error rates of 0, 1e-4, 1e-3 and 1e-2.
 const TABLES: [&[PaperRow]; 4] = [
     &[
+        ("CMTMultiReliable", [(0.0057, FULL), (0.0056, FULL), (0.0055, FULL)]),
+        ("CMTMultiUnreliable", [(0.0057, FULL), (0.0056, FULL), (0.0055, FULL)]),
+        ("CMTMultiMixed", [(0.0057, FULL), (0.0056, FULL), (0.0055, FULL)]),
         ("SCTPMultiReliable", [(1.6108, FULL), (0.0172, FULL), (0.0061, FULL)]),
         ("SCTPMultiUnreliable", [(1.6108, FULL), (0.0172, FULL), (0.0061, FULL)]),
         ("SCTPMultiMixed", [(1.6108, FULL), (0.0172, FULL), (0.0061, FULL)]),
@@ -48,6 +52,9 @@ const TABLES: [&[PaperRow]; 4] = [
         ("RTP", [(0.0094, 29.8153), (0.0059, 33.6131), (0.0052, FULL)]),
     ],
     &[
+        ("CMTMultiReliable", [(0.0057, FULL), (0.0056, FULL), (0.0055, FULL)]),
+        ("CMTMultiUnreliable", [(0.0057, FULL), (0.0056, FULL), (0.0055, FULL)]),
+        ("CMTMultiMixed", [(0.0057, FULL), (0.0056, FULL), (0.0055, FULL)]),
         ("SCTPMultiReliable", [(1.6146, FULL), (0.0174, FULL), (0.0062, FULL)]),
         ("SCTPMultiUnreliable", [(1.6146, FULL), (0.0174, FULL), (0.0062, FULL)]),
         ("SCTPMultiMixed", [(1.6146, FULL), (0.0174, FULL), (0.0062, FULL)]),
@@ -57,6 +64,9 @@ const TABLES: [&[PaperRow]; 4] = [
         ("RTP", [(0.0094, 29.7677), (0.0059, 33.5600), (0.0052, 34.4159)]),
     ],
     &[
+        ("CMTMultiReliable", [(0.0244, FULL), (0.0101, FULL), (0.0057, FULL)]),
+        ("CMTMultiUnreliable", [(0.0300, 34.4596), (0.0101, FULL), (0.0057, FULL)]),
+        ("CMTMultiMixed", [(0.0300, 34.4596), (0.0101, FULL), (0.0057, FULL)]),
         ("SCTPMultiReliable", [(1.9877, FULL), (0.0458, FULL), (0.0556, FULL)]),
         ("SCTPMultiUnreliable", [(1.9877, FULL), (0.0458, FULL), (0.0556, FULL)]),
         ("SCTPMultiMixed", [(1.9877, FULL), (0.0458, FULL), (0.0556, FULL)]),
@@ -66,6 +76,9 @@ const TABLES: [&[PaperRow]; 4] = [
         ("RTP", [(0.0094, 29.2786), (0.0059, 33.0309), (0.0052, 33.8717)]),
     ],
     &[
+        ("CMTMultiReliable", [(1.3272, FULL), (0.0644, FULL), (0.6181, FULL)]),
+        ("CMTMultiUnreliable", [(0.4039, 34.4372), (0.7470, 34.4417), (0.4098, 34.4367)]),
+        ("CMTMultiMixed", [(1.7904, 34.2869), (0.7470, 34.4417), (0.4026, 34.4427)]),
         ("SCTPMultiReliable", [(41.1406, FULL), (20.3130, FULL), (3.5188, FULL)]),
         ("SCTPMultiUnreliable", [(17.2343, 33.9208), (12.4975, 34.1825), (13.0626, 34.1603)]),
         ("SCTPMultiMixed", [(17.2308, 33.9577), (12.4961, 34.1896), (13.0586, 34.1666)]),

@@ -6,7 +6,7 @@ use anabranch_netsim::{CLIENT, Carrier, HostId, Pair, SERVER, Side, Simulation, 
 use anabranch_sansio::FourTuple;
 use anabranch_sctp::{
     AssociationConfig, AssociationId, CongestionControl, Endpoint, EndpointConfig, Event,
-    OutgoingMessage, SendError,
+    OutgoingMessage, PathSchedulerKind, RetransmissionPolicy, SendError,
 };
 use anabranch_wire::{Ppid, StreamId};
 use bytes::Bytes;
@@ -42,7 +42,18 @@ pub(super) fn run(cell: &Cell, video: &Video) -> Result<Arrivals, SimulationErro
 /// bytes, bursts of at most four packets, SACKs delayed by 200 ms, an RTO of 3 s at first and from 1
 /// to 60 s, heartbeats every 30 s. A path fails at the second error in a row, a retransmission takes
 /// the other path.
-fn config() -> AssociationConfig {
+///
+/// CMT sends as each link's window allows, and again what was lost on the link with the largest
+/// slow-start threshold (RTX-SSTHRESH), which is one of the paper's two choices.
+fn config(strategy: Strategy) -> AssociationConfig {
+    let (path_scheduler, retransmission_policy) = match strategy {
+        Strategy::CmtMulti(_) => {
+            (PathSchedulerKind::AsWindowAllows, RetransmissionPolicy::Ssthresh)
+        }
+        Strategy::SctpMulti(_) | Strategy::Sctp(_) | Strategy::RtpMulti | Strategy::Rtp => {
+            (PathSchedulerKind::Primary, RetransmissionPolicy::Rfc9260)
+        }
+    };
     AssociationConfig {
         rto_initial: Duration::from_secs(3),
         path_max_retrans: 1,
@@ -54,6 +65,8 @@ fn config() -> AssociationConfig {
         // The encoder does not wait for the network.
         send_buffer: usize::MAX >> 1,
         congestion_control: CongestionControl::Rfc9260,
+        path_scheduler,
+        retransmission_policy,
         ..AssociationConfig::default()
     }
 }
@@ -61,8 +74,11 @@ fn config() -> AssociationConfig {
 /// The packet's number travels as the payload protocol identifier, which SCTP does not read.
 fn message(strategy: Strategy, id: usize, packet: &VideoPacket) -> OutgoingMessage {
     let (treatment, stream) = match (strategy, packet.layer) {
-        (Strategy::SctpMulti(treatment), Layer::Enhancement) => (treatment, 1),
-        (Strategy::SctpMulti(treatment) | Strategy::Sctp(treatment), _) => (treatment, 0),
+        (Strategy::CmtMulti(treatment) | Strategy::SctpMulti(treatment), Layer::Enhancement) => {
+            (treatment, 1)
+        }
+        (Strategy::CmtMulti(treatment) | Strategy::SctpMulti(treatment), Layer::Base)
+        | (Strategy::Sctp(treatment), _) => (treatment, 0),
         (Strategy::RtpMulti | Strategy::Rtp, _) => unreachable!("RTP has no association"),
     };
     OutgoingMessage {
@@ -84,17 +100,18 @@ struct Session {
 
 impl Session {
     fn connect(cell: &Cell) -> Result<Self, SimulationError> {
+        let config = config(cell.strategy);
         let mut pair = Pair::new(cell.seed, &cell.links(), |side, paths, rng| {
             let accept = side == Side::Server;
-            let config =
-                EndpointConfig { accept, association: config(), ..EndpointConfig::default() };
+            let association = config.clone();
+            let config = EndpointConfig { accept, association, ..EndpointConfig::default() };
             let mut endpoint = Endpoint::new(config, rng);
             endpoint.set_local_addresses(paths.iter().map(|path| path.local).collect());
             endpoint
         });
         pair.sim.set_carrier(Carrier::Sctp);
         let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
-        let connect = |endpoint: &mut Endpoint, now| endpoint.connect(now, &paths, PORTS, config());
+        let connect = |endpoint: &mut Endpoint, now| endpoint.connect(now, &paths, PORTS, config);
         let id = pair.act_client(connect)?.expect("a fresh endpoint takes two paths");
         let mut session = Self { pair, id, arrivals: Vec::new() };
         session.run_to(START)?;

@@ -10,6 +10,8 @@ use crate::svc::Layer;
 /// One way to send a video of two layers, by the paper's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strategy {
+    /// SCTP on both links at once (CMT-SCTP), a stream for each layer.
+    CmtMulti(Treatment),
     /// SCTP with failover, a stream for each layer.
     SctpMulti(Treatment),
     /// SCTP with failover, one stream.
@@ -34,7 +36,12 @@ pub enum Treatment {
 
 impl Strategy {
     /// All of them, in the order of the paper's tables.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 15] = [
+        Self::CmtMulti(Treatment::Reliable),
+        Self::CmtMulti(Treatment::Unreliable(0)),
+        Self::CmtMulti(Treatment::Unreliable(1)),
+        Self::CmtMulti(Treatment::Mixed(0)),
+        Self::CmtMulti(Treatment::Mixed(1)),
         Self::SctpMulti(Treatment::Reliable),
         Self::SctpMulti(Treatment::Unreliable(0)),
         Self::SctpMulti(Treatment::Unreliable(1)),
@@ -74,6 +81,7 @@ impl fmt::Display for Treatment {
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
+            Self::CmtMulti(treatment) => format!("CMTMulti{treatment}"),
             Self::SctpMulti(treatment) => format!("SCTPMulti{treatment}"),
             Self::Sctp(treatment) => format!("SCTP{treatment}"),
             Self::RtpMulti => "RTPMulti".to_owned(),
