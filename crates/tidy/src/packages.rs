@@ -39,6 +39,8 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("rand_chacha", "rand"),
     ("rand_core", "rand"),
     ("syn", "rust-embed and tracing"),
+    ("thiserror", "rtp-types"),
+    ("thiserror-impl", "thiserror"),
 ];
 
 /// Crates without a clock, I/O or hash maps: their linter holds the seam.

@@ -39,9 +39,8 @@ pub(super) fn run(cell: &Cell, video: &Video) -> Result<Arrivals, SimulationErro
 }
 
 /// What ns-2's agents do by default, which the paper left as it was: a receive window of 65,536
-/// bytes, bursts of at most four packets, SACKs delayed by 200 ms, an RTO of 3 s at first and from 1
-/// to 60 s, heartbeats every 30 s. A path fails at the second error in a row, a retransmission takes
-/// the other path.
+/// bytes, bursts of at most four packets, SACKs delayed by 200 ms, an RTO of 3 s at first and of 1
+/// to 60 s later, heartbeats every 30 s. A path fails at the second error in a row.
 ///
 /// CMT sends as each link's window allows, and again what was lost on the link with the largest
 /// slow-start threshold (RTX-SSTHRESH), which is one of the paper's two choices.
