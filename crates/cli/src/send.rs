@@ -26,7 +26,7 @@ pub(crate) struct Send {
     /// address.
     input: Input,
     /// anabranch://HOST:PORT to call a receiver, anabranch://:PORT to be called. Options:
-    /// latency, path, peer, streamid, program, mode.
+    /// latency, path, peer, bond, streamid, program, mode.
     url: SessionUrl,
     /// How media is treated: reliable, layered (without this option), live, or a TOML file with
     /// a table for each class; see anabranch treatments.

@@ -136,7 +136,11 @@ impl Association {
         self.outstanding.begin_probe(path);
         if self.paths.alternate_of(path).is_some() {
             let patience = self.paths.at(path).rtt.patience();
-            let losses = self.outstanding.give_up_overdue(now, path, patience, false);
+            // Where data takes several paths, what was sent last does not wait to be overdue too:
+            // it holds up all that the others bring.
+            let concurrent = self.config.path_scheduler.is_concurrent();
+            let age = if concurrent { Duration::ZERO } else { patience };
+            let losses = self.outstanding.give_up_overdue(now, path, age, false);
             self.book_losses(now, path, losses);
             self.outstanding.probe_by_heartbeat(path);
             self.send_heartbeat(now, path);

@@ -258,3 +258,16 @@ fn a_path_that_fell_silent_gets_no_new_data_before_it_answers() {
     (51..90).for_each(|number| duo.send(Side::Client, numbered(0, number, 25_000)));
     assert_eq!(duo.path(Side::Client, 1).counters.chunks_sent, silent.counters.chunks_sent);
 }
+
+#[test]
+fn all_that_went_to_a_dead_path_is_sent_again_at_once() {
+    let mut duo = Duo::connected(1, &[link(15, 10, 0.0), link(15, 10, 0.0)], balanced_media());
+    duo.run_for(Duration::from_secs(1));
+    stream_media(&mut duo, 0..100);
+    let start = duo.now();
+    duo.pair.cut(1);
+    stream_media(&mut duo, 100..104);
+    duo.run_until(Duration::from_secs(1), |duo| duo.numbers(Side::Server).contains(&103));
+    let took = duo.now() - start;
+    assert!(took < Duration::from_millis(125), "a second timeout was waited for: {took:?}");
+}
