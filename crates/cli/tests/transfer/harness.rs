@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Two seconds of H.264 and AAC.
 pub(crate) const STREAM: &str =
@@ -39,14 +40,16 @@ impl Drop for Place {
     }
 }
 
-/// A UDP port that is free at all addresses of this machine.
+/// A UDP port that is free at all addresses of this machine, and given to one test only. It is below
+/// those that systems give to sockets without a choice, or one of those might take it first.
 pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(20_000);
     loop {
-        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
-        let port = socket.local_addr().unwrap().port();
+        let port = NEXT.fetch_add(1, Ordering::Relaxed);
+        let Ok(v4) = UdpSocket::bind(("0.0.0.0", port)) else { continue };
         let v6 = UdpSocket::bind(("::", port));
         // A machine without IPv6 has it free there, too.
-        if v6.is_ok() || UdpSocket::bind("[::]:0").is_err() || port_is_shared(&socket) {
+        if v6.is_ok() || UdpSocket::bind("[::]:0").is_err() || port_is_shared(&v4) {
             return port;
         }
     }
