@@ -5,6 +5,9 @@ use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
 
 /// Two seconds of H.264 and AAC.
 pub(crate) const STREAM: &str =
@@ -72,10 +75,15 @@ pub(crate) fn run(arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
+/// No test needs a program for so long: it is stopped then, so that the test fails and says why.
+const LIFETIME: Duration = Duration::from_secs(180);
+
 /// A running `anabranch`.
 pub(crate) struct Running {
     pub(crate) child: Child,
     stderr: BufReader<ChildStderr>,
+    /// Dropped when the test is done with it.
+    _needed: Sender<()>,
 }
 
 impl Running {
@@ -86,7 +94,14 @@ impl Running {
     pub(crate) fn spawn(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        Self { child, stderr }
+        let (needed, done) = mpsc::channel();
+        let pid = child.id();
+        thread::spawn(move || {
+            if done.recv_timeout(LIFETIME) == Err(RecvTimeoutError::Timeout) {
+                signal(pid, "-KILL");
+            }
+        });
+        Self { child, stderr, _needed: needed }
     }
 
     /// Waits for a line on stderr.
@@ -105,8 +120,7 @@ impl Running {
 
     /// Asks it to end as Ctrl-C does.
     pub(crate) fn interrupt(&self) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        signal(self.child.id(), "-INT");
     }
 
     /// Waits for its end: status and what else it said.
@@ -121,6 +135,11 @@ impl Running {
         assert!(status.success(), "{status}: {rest}");
         rest
     }
+}
+
+fn signal(pid: u32, signal: &str) {
+    let status = Command::new("kill").args([signal, &pid.to_string()]).status();
+    assert!(status.unwrap().success());
 }
 
 impl Drop for Running {
