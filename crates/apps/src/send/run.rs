@@ -250,10 +250,6 @@ impl Run<'_, '_> {
             Event::Connected(_) => {
                 self.was_connected = true;
                 self.retry.on_success();
-                if self.feed.can_wait {
-                    // The media stood still while nobody was there, and goes on from now.
-                    self.start = None;
-                }
                 if self.feed_has_ended {
                     self.finish_if_connected();
                 }
@@ -267,6 +263,10 @@ impl Run<'_, '_> {
             Event::Disconnected(Disconnect::Lost { reason }) => {
                 if self.farewell.is_some() {
                     return Ok(ControlFlow::Break(()));
+                }
+                if self.feed.can_wait {
+                    // The media stands still until somebody is there, and goes on from then.
+                    self.start = None;
                 }
                 self.on_failure(reason)?;
             }

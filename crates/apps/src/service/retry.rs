@@ -78,7 +78,7 @@ impl Retry {
             self.waiting = None;
             return Wait::Over;
         }
-        let seconds = left.as_millis().div_ceil(1_000) as u64;
+        let seconds = begun_seconds(left);
         let reason = waiting.reason.clone();
         tokio::time::sleep(left - Duration::from_secs(seconds - 1).min(left)).await;
         if seconds == 1 { self.finish_wait() } else { Wait::Left(seconds - 1, reason) }
@@ -94,13 +94,24 @@ impl Retry {
     pub fn announcement(&self) -> Option<(u64, &str)> {
         let waiting = self.waiting.as_ref()?;
         let left = waiting.until.saturating_duration_since(Instant::now());
-        Some((left.as_millis().div_ceil(1_000) as u64, &waiting.reason))
+        Some((begun_seconds(left), &waiting.reason))
     }
+}
+
+/// Seconds, counting one that has only begun.
+fn begun_seconds(left: Duration) -> u64 {
+    left.as_secs() + u64::from(left.subsec_nanos() > 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn regression_less_than_a_millisecond_counted_as_no_second() {
+        let nanos = [1, 999_999, 1_000_000_000, 1_000_000_001];
+        assert_eq!(nanos.map(|ns| begun_seconds(Duration::from_nanos(ns))), [1, 1, 1, 2]);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn waits_grow_to_a_bound_and_count_down_by_seconds() {

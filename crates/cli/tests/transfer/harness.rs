@@ -43,8 +43,8 @@ impl Drop for Place {
     }
 }
 
-/// A UDP port that is free at all addresses of this machine, and given to one test only. It is below
-/// those that systems give to sockets without a choice, or one of those might take it first.
+/// A UDP port that is free at all addresses of this machine, and given to one test only. It is
+/// below those that systems give to sockets without a choice, or one of those might take it first.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(20_000);
     loop {
