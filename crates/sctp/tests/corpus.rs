@@ -1,28 +1,17 @@
 //! Replays the fuzzing corpus.
 
-use std::path::Path;
-use std::{fs, io, panic};
+use std::io;
 
 #[path = "../../../fuzz/src/sctp.rs"]
 #[expect(unreachable_pub, reason = "the fuzz crate exports this module to its targets")]
 mod checks;
+#[path = "../../../fuzz/src/replay.rs"]
+#[expect(unreachable_pub, reason = "the tests of several crates share it")]
+mod replay;
+
+use replay::replay;
 
 #[test]
 fn scripts_of_the_corpus_pass_the_fuzz_target() -> io::Result<()> {
     replay("sctp_peer", checks::peer)
-}
-
-/// Checks all files of a target's corpus; a failure names its file.
-fn replay(target: &str, check: fn(&[u8])) -> io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let mut files = 0;
-    for entry in fs::read_dir(&folder)? {
-        let path = entry?.path();
-        let bytes = fs::read(&path)?;
-        let passed = panic::catch_unwind(|| check(&bytes)).is_ok();
-        assert!(passed, "{} fails", path.display());
-        files += 1;
-    }
-    assert!(files > 0, "{} is empty", folder.display());
-    Ok(())
 }

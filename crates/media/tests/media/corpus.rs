@@ -1,32 +1,27 @@
 //! Replays the fuzzing corpus of pieces, streams and playout.
 
-use std::path::Path;
+use std::io;
 
 #[expect(unreachable_pub, reason = "the fuzz targets reach it as a module of their crate")]
 #[path = "../../../../fuzz/src/media.rs"]
 mod checks;
+#[path = "../../../../fuzz/src/replay.rs"]
+#[expect(unreachable_pub, reason = "the tests of several crates share it")]
+mod replay;
+
+use replay::replay;
 
 #[test]
-fn pieces_of_the_corpus_pass_the_fuzz_target() {
-    replay("media_piece", checks::piece);
+fn pieces_of_the_corpus_pass_the_fuzz_target() -> io::Result<()> {
+    replay("media_piece", checks::piece)
 }
 
 #[test]
-fn streams_of_the_corpus_pass_the_fuzz_target() {
-    replay("media_transport_stream", checks::transport_stream);
+fn streams_of_the_corpus_pass_the_fuzz_target() -> io::Result<()> {
+    replay("media_transport_stream", checks::transport_stream)
 }
 
 #[test]
-fn arrivals_of_the_corpus_pass_the_fuzz_target() {
-    replay("media_playout", checks::playout);
-}
-
-#[track_caller]
-fn replay(target: &str, check: impl Fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap()).collect();
-    assert!(!files.is_empty(), "{} is empty", folder.display());
-    for file in files {
-        check(&std::fs::read(file.path()).unwrap());
-    }
+fn arrivals_of_the_corpus_pass_the_fuzz_target() -> io::Result<()> {
+    replay("media_playout", checks::playout)
 }
