@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::congestion::{CongestionControl, CongestionController, QueueBound};
 use crate::handshake::A_RWND_MIN;
 use crate::path::{PathSchedulerKind, RetransmissionPolicy};
 use crate::send::{LossDetection, SchedulerKind};
+use anabranch_congestion::{CongestionControl, CongestionController, QueueBound};
 
 /// More than any stack of headers takes; leaves room for data at the smallest path MTU.
 const HEADER_OVERHEAD_MAX: usize = 256;

@@ -46,7 +46,6 @@
 
 mod association;
 mod config;
-mod congestion;
 mod endpoint;
 mod error;
 mod event;
@@ -58,12 +57,12 @@ mod send;
 mod sequence;
 mod stats;
 
-pub use association::Association;
-pub use config::{AssociationConfig, EndpointConfig};
-pub use congestion::{
+pub use anabranch_congestion::{
     Ack, Bbr, CongestionControl, CongestionController, ControllerMetrics, Cubic, FixedWindow,
     LostChunk, Media, QueueBound, RateSample, Rfc9260, SentData,
 };
+pub use association::Association;
+pub use config::{AssociationConfig, EndpointConfig};
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{ConnectError, SendError};
 pub use event::{CloseReason, Event, TraceEvent, TraceKind};

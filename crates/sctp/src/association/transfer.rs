@@ -10,11 +10,11 @@ use anabranch_wire::{
 
 use super::control::Bundling;
 use super::{Association, State};
-use crate::congestion::Ack;
 use crate::event::TraceKind;
 use crate::path::PathId;
 use crate::receive::{DataOutcome, SackTiming};
 use crate::send::{Abandonment, LossDetection, PathAck};
+use anabranch_congestion::Ack;
 
 /// The least time between two FORWARD TSNs that say the same: a round trip may seem to take no time
 /// at all where clocks are coarse.

@@ -13,8 +13,8 @@ use std::time::Duration;
 use anabranch_sansio::{FourTuple, Rate, Time};
 
 use crate::config::AssociationConfig;
-use crate::congestion::{CongestionController, SentData};
 use crate::stats::PathStats;
+use anabranch_congestion::{CongestionController, SentData};
 
 use pacer::Pacer;
 pub(crate) use pairing::pair_addresses;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 
-use crate::congestion::{LostChunk, RateSample, SentData};
+use anabranch_congestion::{LostChunk, RateSample, SentData};
 
 /// What a chunk remembers of the moment it was sent, so that its acknowledgement gives a sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

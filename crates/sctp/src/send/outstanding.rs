@@ -13,10 +13,10 @@ use super::loss_detection::{Detector, LossDetection, Losses};
 use super::message::{Abandonment, Fragment, PathPreference};
 use super::sack::PathAck;
 use super::spurious::{Remembered, Verdict};
-use crate::congestion::{LostChunk, SentData};
 use crate::path::PathId;
 use crate::ranges::RangeSet;
 use crate::sequence::{first_sequence, tsn};
+use anabranch_congestion::{LostChunk, SentData};
 
 /// What is known of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

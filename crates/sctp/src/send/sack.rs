@@ -12,9 +12,9 @@ use super::loss_detection::{Detector, Losses};
 use super::outstanding::{ChunkState, Outstanding, is_live};
 use super::rack::Delivery;
 use super::spurious::Undone;
-use crate::congestion::RateSample;
 use crate::path::PathId;
 use crate::sequence::{extend, tsn};
+use anabranch_congestion::RateSample;
 
 /// A SACK that cannot be true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 
-use super::{Ack, CongestionController, ControllerMetrics, LostChunk, SentData};
+use crate::{Ack, CongestionController, ControllerMetrics, LostChunk, SentData};
 
 /// How long a lowest round-trip time is believed in, half of it at least.
 const BASE_LIFE: Duration = Duration::from_secs(20);
@@ -186,8 +186,8 @@ impl Base {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FixedWindow, Rfc9260, testing};
     use super::*;
+    use crate::{FixedWindow, Rfc9260, testing};
 
     const PMDCS: usize = 1_000;
     const WINDOW: usize = 40_000;

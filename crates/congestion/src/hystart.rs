@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Ack;
+use crate::Ack;
 
 /// RFC 9406 section 4.3: MIN_RTT_THRESH and MAX_RTT_THRESH.
 const RTT_THRESH: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(16));
@@ -23,7 +23,7 @@ const CSS_ROUNDS: u32 = 5;
 /// window grows at a quarter of the pace (Conservative Slow Start, CSS) until that proves to be a
 /// false alarm, or has lasted long enough to end slow start.
 #[derive(Debug, Default)]
-pub(super) struct HyStart {
+pub(crate) struct HyStart {
     round_end: u64,
     /// Whether the first round has begun.
     is_counting: bool,
@@ -42,7 +42,7 @@ struct Conservative {
 impl HyStart {
     /// What the window of slow start may grow by instead of `growth`; `None` when slow start is
     /// over.
-    pub(super) fn admit(&mut self, ack: &Ack, growth: usize) -> Option<usize> {
+    pub(crate) fn admit(&mut self, ack: &Ack, growth: usize) -> Option<usize> {
         let Some(sample) = ack.sample else { return Some(growth) };
         if sample.prior_delivered >= self.round_end || !self.is_counting {
             self.begin_round(ack);
@@ -91,8 +91,8 @@ impl HyStart {
 mod tests {
     use anabranch_sansio::Time;
 
-    use super::super::testing::ack_with_rtt;
     use super::*;
+    use crate::testing::ack_with_rtt;
 
     /// One round of ten SACKs with this round-trip time; returns what the window may grow by.
     fn round(hystart: &mut HyStart, number: u64, rtt_ms: u64) -> Option<usize> {

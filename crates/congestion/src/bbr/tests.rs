@@ -1,7 +1,7 @@
 //! Each state on a simulated bottleneck.
 
-use super::super::pipe::{Pipe, SMSS};
 use super::*;
+use crate::pipe::{Pipe, SMSS};
 
 /// Four chunks a millisecond, 50 ms: a product of 200 chunks.
 fn pipe() -> Pipe<Bbr> {

@@ -5,27 +5,27 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 
-use super::{Ack, CongestionController, LostChunk, RateSample, SentData};
+use crate::{Ack, CongestionController, LostChunk, RateSample, SentData};
 
 /// Bytes of every chunk.
-pub(super) const SMSS: usize = 1_000;
+pub(crate) const SMSS: usize = 1_000;
 
 /// Bytes that go out at once at most.
 const MAX_BURST: f64 = 100_000.0;
 
 /// A controller that always has data, in front of a link with an unlimited queue.
-pub(super) struct Pipe<C> {
-    pub(super) controller: C,
-    pub(super) now: Time,
+pub(crate) struct Pipe<C> {
+    pub(crate) controller: C,
+    pub(crate) now: Time,
     /// Bytes per second.
-    pub(super) rate: f64,
-    pub(super) rtt: Duration,
+    pub(crate) rate: f64,
+    pub(crate) rtt: Duration,
     /// Every how many chunks one is lost; 0 for none.
-    pub(super) loss_every: u64,
+    pub(crate) loss_every: u64,
     /// What the application sends at most, in bytes per second.
-    pub(super) app_rate: f64,
-    pub(super) flight: usize,
-    pub(super) delivered: u64,
+    pub(crate) app_rate: f64,
+    pub(crate) flight: usize,
+    pub(crate) delivered: u64,
     lost: u64,
     sent: u64,
     delivered_at: Time,
@@ -50,7 +50,7 @@ struct Packet {
 
 impl<C: CongestionController> Pipe<C> {
     /// A link of so many chunks per millisecond and this round trip.
-    pub(super) fn new(controller: C, chunks_per_ms: f64, rtt_ms: u64) -> Self {
+    pub(crate) fn new(controller: C, chunks_per_ms: f64, rtt_ms: u64) -> Self {
         Self {
             controller,
             now: Time::from_secs(1),
@@ -71,12 +71,12 @@ impl<C: CongestionController> Pipe<C> {
     }
 
     /// The bandwidth-delay product in bytes.
-    pub(super) fn bdp(&self) -> f64 {
+    pub(crate) fn bdp(&self) -> f64 {
         self.rate * self.rtt.as_secs_f64()
     }
 
     /// Runs until `is_done`; panics after `limit`.
-    pub(super) fn run_until(&mut self, limit: Duration, is_done: impl Fn(&Self) -> bool) {
+    pub(crate) fn run_until(&mut self, limit: Duration, is_done: impl Fn(&Self) -> bool) {
         let end = self.now + limit;
         while !is_done(self) {
             assert!(self.now < end, "not done after {limit:?}: {:?}", self.controller);
@@ -84,7 +84,7 @@ impl<C: CongestionController> Pipe<C> {
         }
     }
 
-    pub(super) fn run_for(&mut self, span: Duration) {
+    pub(crate) fn run_for(&mut self, span: Duration) {
         let end = self.now + span;
         while self.now < end {
             self.tick();

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 
-use super::bbr::{Bbr, Parameters, State};
-use super::{Ack, CongestionController, ControllerMetrics, LostChunk, RateSample, SentData};
+use crate::bbr::{Bbr, Parameters, State};
+use crate::{Ack, CongestionController, ControllerMetrics, LostChunk, RateSample, SentData};
 
 /// How much longer than the lowest round trip one may be without a queue: radio links and delayed
 /// SACKs take that much, and a queue that a loss-based flow fills holds several times more.
@@ -212,8 +212,8 @@ impl CongestionController for Media {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pipe::{Pipe, SMSS};
     use super::*;
+    use crate::pipe::{Pipe, SMSS};
 
     const fn secs(secs: u64) -> Duration {
         Duration::from_secs(secs)

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 
-use super::{Ack, RateSample};
+use crate::{Ack, RateSample};
 
 /// A SACK of `acked` bytes out of `flight_before`, which says nothing of time.
-pub(super) fn ack(now: Time, acked: usize, flight_before: usize) -> Ack {
+pub(crate) fn ack(now: Time, acked: usize, flight_before: usize) -> Ack {
     Ack {
         now,
         acked,
@@ -22,7 +22,7 @@ pub(super) fn ack(now: Time, acked: usize, flight_before: usize) -> Ack {
 }
 
 /// A SACK of 1,000 bytes, with which `delivered` are, out of a steady flight, after `rtt`.
-pub(super) fn ack_with_rtt(now: Time, delivered: u64, flight: usize, rtt: Duration) -> Ack {
+pub(crate) fn ack_with_rtt(now: Time, delivered: u64, flight: usize, rtt: Duration) -> Ack {
     let sample = RateSample {
         delivered: flight as u64,
         prior_delivered: delivered.saturating_sub(flight as u64),

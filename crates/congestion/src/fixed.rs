@@ -2,7 +2,7 @@
 
 use anabranch_sansio::Time;
 
-use super::{Ack, CongestionController, ControllerMetrics};
+use crate::{Ack, CongestionController, ControllerMetrics};
 
 /// A window that losses do not touch: for links of known capacity that nobody shares, and for
 /// measurements of everything but congestion control.

@@ -2,7 +2,7 @@
 
 use anabranch_sansio::Time;
 
-use super::{Ack, CongestionController, ControllerMetrics, large_initial_window};
+use crate::{Ack, CongestionController, ControllerMetrics, large_initial_window};
 
 /// Slow start, congestion avoidance by `partial_bytes_acked`, halving on loss.
 #[derive(Debug)]
@@ -156,8 +156,8 @@ impl CongestionController for Rfc9260 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing;
     use super::*;
+    use crate::testing;
 
     const PMDCS: usize = 1_000;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 
-use super::hystart::HyStart;
-use super::{Ack, CongestionController, ControllerMetrics, large_initial_window};
+use crate::hystart::HyStart;
+use crate::{Ack, CongestionController, ControllerMetrics, large_initial_window};
 
 /// RFC 9438 section 4.2: C, in chunks per second cubed.
 const C: f64 = 0.4;
@@ -236,8 +236,8 @@ impl CongestionController for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing;
     use super::*;
+    use crate::testing;
 
     const PMDCS: usize = 1_000;
 

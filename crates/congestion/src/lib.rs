@@ -1,4 +1,8 @@
-//! Congestion control: one controller per path, behind a trait.
+//! Congestion control: one [controller](CongestionController) per path, behind a trait.
+//!
+//! A controller is told what was sent, acknowledged and lost, and says how much may be in flight.
+//! Whose packets these are it does not know: SCTP's and TCP's alike. Where an RFC on SCTP has a
+//! rule of its own, the controller's documentation says so.
 
 mod bbr;
 mod cubic;
@@ -185,8 +189,7 @@ pub enum CongestionControl {
     LargeInitialWindow,
     /// RFC 9438, as most TCPs of today: keeps long fat paths fuller than RFC 9260's controller and
     /// is as fair; collapses under random loss nearly as that does. Best with
-    /// [`pacing`](field@crate::AssociationConfig::pacing): its end of slow start goes by the delay
-    /// of queues, which bursts hide. See [`Cubic`].
+    /// pacing: its end of slow start goes by the delay of queues, which bursts hide. See [`Cubic`].
     Cubic,
     /// The third version of BBR, as draft-ietf-ccwg-bbr has it: follows the path's rate and round
     /// trip instead of single losses, and holds against about 2 % of them. See [`Bbr`].
@@ -204,7 +207,8 @@ pub enum CongestionControl {
 impl CongestionControl {
     /// A controller for a fresh path. `pmdcs` is the path's maximum DATA chunk size in bytes,
     /// chunk header included.
-    pub(crate) fn build(self, pmdcs: usize) -> Box<dyn CongestionController> {
+    #[must_use]
+    pub fn build(self, pmdcs: usize) -> Box<dyn CongestionController> {
         match self {
             Self::Rfc9260 => Box::new(Rfc9260::new(pmdcs)),
             Self::LargeInitialWindow => Box::new(Rfc9260::with_large_initial_window(pmdcs)),
