@@ -115,6 +115,7 @@ fn loss(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    use anabranch_lab::ortiz2013::RtpStrategy;
     use clap::Parser;
 
     use super::*;
@@ -139,7 +140,7 @@ mod tests {
     fn choices_leave_what_was_asked_for() {
         let cells = cells("--strategy RTP,RTPMulti --mbps 45 --loss 0.001 --seeds 2");
         let seen: Vec<_> = cells.iter().map(|cell| (cell.strategy, cell.seed)).collect();
-        let (rtp, multi) = (Strategy::Rtp, Strategy::RtpMulti);
+        let [rtp, multi] = [RtpStrategy::Single, RtpStrategy::Multi].map(Strategy::Rtp);
         assert_eq!(seen, [(rtp, 1), (rtp, 2), (multi, 1), (multi, 2)]);
     }
 

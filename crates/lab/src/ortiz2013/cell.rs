@@ -118,10 +118,8 @@ impl Cell {
     /// A machine misbehaved: it did not stop sending or did not come to rest.
     pub fn run(&self, video: &Video) -> Result<Outcome, CellError> {
         let arrivals = match self.strategy {
-            Strategy::CmtMulti(_) | Strategy::SctpMulti(_) | Strategy::Sctp(_) => {
-                sctp::run(self, video)
-            }
-            Strategy::Rtp | Strategy::RtpMulti => rtp::run(self, video),
+            Strategy::Sctp(strategy) => sctp::run(self, strategy, video),
+            Strategy::Rtp(strategy) => rtp::run(self, strategy, video),
         };
         match arrivals {
             Ok(arrivals) => Ok(Outcome::of(video, START, &arrivals)),

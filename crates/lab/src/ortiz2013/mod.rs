@@ -15,5 +15,5 @@ mod table;
 pub use cell::{Cell, CellError, LOSSES, RATES_MBPS, Source, Video, cells};
 pub use measure::Outcome;
 pub use paper::published;
-pub use strategy::{Strategy, Treatment};
+pub use strategy::{RtpStrategy, SctpStrategy, Strategy, Treatment};
 pub use table::{Estimate, Row, csv, rows, tables};

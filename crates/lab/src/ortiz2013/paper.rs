@@ -1,7 +1,7 @@
 //! The paper's tables 2 to 5.
 
 use super::cell::{LOSSES, RATES_MBPS};
-use super::strategy::{Strategy, Treatment};
+use super::strategy::{SctpStrategy, Strategy, Treatment};
 
 /// Mean delay in seconds and PSNR-Y in dB.
 type Value = (f64, f64);
@@ -17,11 +17,14 @@ pub fn published(strategy: Strategy, mbps: u32, loss: f64) -> Option<Value> {
     let column = RATES_MBPS.iter().position(|rate| *rate == mbps)?;
     let table = LOSSES.iter().position(|known| known.total_cmp(&loss).is_eq())?;
     let name = match strategy {
-        Strategy::CmtMulti(treatment) => format!("CMTMulti{}", name_of(treatment)),
-        Strategy::SctpMulti(treatment) => format!("SCTPMulti{}", name_of(treatment)),
-        Strategy::Sctp(treatment) => format!("SCTP{}", name_of(treatment)),
-        Strategy::RtpMulti => "RTPMulti".to_owned(),
-        Strategy::Rtp => "RTP".to_owned(),
+        Strategy::Sctp(SctpStrategy::CmtMulti(treatment)) => {
+            format!("CMTMulti{}", name_of(treatment))
+        }
+        Strategy::Sctp(SctpStrategy::Multi(treatment)) => {
+            format!("SCTPMulti{}", name_of(treatment))
+        }
+        Strategy::Sctp(SctpStrategy::Single(treatment)) => format!("SCTP{}", name_of(treatment)),
+        Strategy::Rtp(_) => strategy.to_string(),
     };
     let (_, values) = TABLES[table].iter().find(|(row, _)| *row == name)?;
     values.get(column).copied()
@@ -91,6 +94,7 @@ const TABLES: [&[PaperRow]; 4] = [
 
 #[cfg(test)]
 mod tests {
+    use super::super::strategy::RtpStrategy;
     use super::*;
 
     #[test]
@@ -102,8 +106,9 @@ mod tests {
                 }
             }
         }
-        let slow = published(Strategy::Sctp(Treatment::Unreliable(1)), 30, 1e-2);
+        let slow =
+            published(Strategy::Sctp(SctpStrategy::Single(Treatment::Unreliable(1))), 30, 1e-2);
         assert_eq!(slow, Some((18.2282, 33.9311)));
-        assert_eq!(published(Strategy::Rtp, 31, 0.0), None);
+        assert_eq!(published(Strategy::Rtp(RtpStrategy::Single), 31, 0.0), None);
     }
 }

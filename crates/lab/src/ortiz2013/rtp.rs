@@ -9,7 +9,7 @@ use rtp_types::{RtpPacket, RtpPacketBuilder};
 
 use super::cell::{Cell, START, Video};
 use super::measure::Arrivals;
-use super::strategy::Strategy;
+use super::strategy::RtpStrategy;
 use crate::svc::{Layer, PAYLOAD_MAX, VideoPacket};
 
 /// The first dynamic payload type (RFC 3551 section 6).
@@ -22,7 +22,11 @@ const UNDER_WAY_MAX: Duration = Duration::from_secs(1);
 
 static PAYLOAD: [u8; PAYLOAD_MAX as usize] = [0x5a; PAYLOAD_MAX as usize];
 
-pub(super) fn run(cell: &Cell, video: &Video) -> Result<Arrivals, SimulationError> {
+pub(super) fn run(
+    cell: &Cell,
+    strategy: RtpStrategy,
+    video: &Video,
+) -> Result<Arrivals, SimulationError> {
     let mut pair = Pair::new(cell.seed, &cell.links(), |_, _, _| Host::default());
     let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
     let mut changes = cell.changes().into_iter().peekable();
@@ -33,7 +37,7 @@ pub(super) fn run(cell: &Cell, video: &Video) -> Result<Arrivals, SimulationErro
             pair.reconfigure(path, links);
         }
         pair.sim.run_to(at)?;
-        let path = paths[link_of(cell.strategy, packet.layer)];
+        let path = paths[link_of(strategy, packet.layer)];
         let bytes = rtp_packet(id, packet);
         pair.act_client(|host, _| host.to_send.push_back((path, bytes)))?;
     }
@@ -41,8 +45,11 @@ pub(super) fn run(cell: &Cell, video: &Video) -> Result<Arrivals, SimulationErro
     Ok(arrivals(video.packets.len(), &pair.server().received))
 }
 
-fn link_of(strategy: Strategy, layer: Layer) -> usize {
-    usize::from(strategy == Strategy::RtpMulti && layer == Layer::Enhancement)
+fn link_of(strategy: RtpStrategy, layer: Layer) -> usize {
+    match (strategy, layer) {
+        (RtpStrategy::Single, _) | (RtpStrategy::Multi, Layer::Base) => 0,
+        (RtpStrategy::Multi, Layer::Enhancement) => 1,
+    }
 }
 
 fn rtp_packet(id: usize, packet: &VideoPacket) -> Vec<u8> {

@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use super::cell::{Cell, PATIENCE, START, Video};
 use super::measure::Arrivals;
-use super::strategy::Strategy;
+use super::strategy::SctpStrategy;
 use crate::svc::{Layer, PAYLOAD_MAX, VideoPacket};
 
 /// SCTP's own ports.
@@ -21,8 +21,12 @@ const PORTS: (u16, u16) = (5_000, 5_001);
 
 static PAYLOAD: [u8; PAYLOAD_MAX as usize] = [0x5a; PAYLOAD_MAX as usize];
 
-pub(super) fn run(cell: &Cell, video: &Video) -> Result<Arrivals, SimulationError> {
-    let mut session = Session::connect(cell)?;
+pub(super) fn run(
+    cell: &Cell,
+    strategy: SctpStrategy,
+    video: &Video,
+) -> Result<Arrivals, SimulationError> {
+    let mut session = Session::connect(cell, config(strategy))?;
     session.arrivals = vec![None; video.packets.len()];
     let mut changes = cell.changes().into_iter().peekable();
     for (id, packet) in video.packets.iter().enumerate() {
@@ -32,7 +36,7 @@ pub(super) fn run(cell: &Cell, video: &Video) -> Result<Arrivals, SimulationErro
             session.pair.reconfigure(path, links);
         }
         session.run_to(at)?;
-        session.send(message(cell.strategy, id, packet))?;
+        session.send(message(strategy, id, packet))?;
     }
     session.drain()?;
     Ok(session.arrivals)
@@ -44,12 +48,12 @@ pub(super) fn run(cell: &Cell, video: &Video) -> Result<Arrivals, SimulationErro
 ///
 /// CMT sends as each link's window allows, and again what was lost on the link with the largest
 /// slow-start threshold (RTX-SSTHRESH), which is one of the paper's two choices.
-fn config(strategy: Strategy) -> AssociationConfig {
+fn config(strategy: SctpStrategy) -> AssociationConfig {
     let (path_scheduler, retransmission_policy) = match strategy {
-        Strategy::CmtMulti(_) => {
+        SctpStrategy::CmtMulti(_) => {
             (PathSchedulerKind::AsWindowAllows, RetransmissionPolicy::Ssthresh)
         }
-        Strategy::SctpMulti(_) | Strategy::Sctp(_) | Strategy::RtpMulti | Strategy::Rtp => {
+        SctpStrategy::Multi(_) | SctpStrategy::Single(_) => {
             (PathSchedulerKind::Primary, RetransmissionPolicy::Rfc9260)
         }
     };
@@ -71,18 +75,14 @@ fn config(strategy: Strategy) -> AssociationConfig {
 }
 
 /// The packet's number travels as the payload protocol identifier, which SCTP does not read.
-fn message(strategy: Strategy, id: usize, packet: &VideoPacket) -> OutgoingMessage {
-    let (treatment, stream) = match (strategy, packet.layer) {
-        (Strategy::CmtMulti(treatment) | Strategy::SctpMulti(treatment), Layer::Enhancement) => {
-            (treatment, 1)
-        }
-        (Strategy::CmtMulti(treatment) | Strategy::SctpMulti(treatment), Layer::Base)
-        | (Strategy::Sctp(treatment), _) => (treatment, 0),
-        (Strategy::RtpMulti | Strategy::Rtp, _) => unreachable!("RTP has no association"),
+fn message(strategy: SctpStrategy, id: usize, packet: &VideoPacket) -> OutgoingMessage {
+    let stream = match (strategy, packet.layer) {
+        (SctpStrategy::Single(_), _) | (_, Layer::Base) => 0,
+        (SctpStrategy::CmtMulti(_) | SctpStrategy::Multi(_), Layer::Enhancement) => 1,
     };
     OutgoingMessage {
         ppid: Ppid(id as u32),
-        reliability: treatment.reliability(packet.layer),
+        reliability: strategy.treatment().reliability(packet.layer),
         ..OutgoingMessage::new(
             StreamId(stream),
             Bytes::from_static(&PAYLOAD).slice(..packet.len as usize),
@@ -98,8 +98,7 @@ struct Session {
 }
 
 impl Session {
-    fn connect(cell: &Cell) -> Result<Self, SimulationError> {
-        let config = config(cell.strategy);
+    fn connect(cell: &Cell, config: AssociationConfig) -> Result<Self, SimulationError> {
         let mut pair = Pair::new(cell.seed, &cell.links(), |side, paths, rng| {
             let accept = side == Side::Server;
             let association = config.clone();

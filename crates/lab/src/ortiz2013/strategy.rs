@@ -10,16 +10,30 @@ use crate::svc::Layer;
 /// One way to send a video of two layers, by the paper's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strategy {
-    /// SCTP on both links at once (CMT-SCTP), a stream for each layer.
+    /// One association over both links.
+    Sctp(SctpStrategy),
+    /// RTP over UDP.
+    Rtp(RtpStrategy),
+}
+
+/// How an association uses its streams and links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SctpStrategy {
+    /// Both links at once (CMT-SCTP), a stream for each layer.
     CmtMulti(Treatment),
-    /// SCTP with failover, a stream for each layer.
-    SctpMulti(Treatment),
-    /// SCTP with failover, one stream.
-    Sctp(Treatment),
-    /// RTP, a link for each layer.
-    RtpMulti,
-    /// RTP on the first link.
-    Rtp,
+    /// The first link, the second one for what was lost; a stream for each layer.
+    Multi(Treatment),
+    /// The same with one stream.
+    Single(Treatment),
+}
+
+/// Which links RTP uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RtpStrategy {
+    /// The first one for the base layer, the second one for the enhancement.
+    Multi,
+    /// The first one for both layers.
+    Single,
 }
 
 /// How hard SCTP tries to deliver.
@@ -37,22 +51,31 @@ pub enum Treatment {
 impl Strategy {
     /// All of them, in the order of the paper's tables.
     pub const ALL: [Self; 15] = [
-        Self::CmtMulti(Treatment::Reliable),
-        Self::CmtMulti(Treatment::Unreliable(0)),
-        Self::CmtMulti(Treatment::Unreliable(1)),
-        Self::CmtMulti(Treatment::Mixed(0)),
-        Self::CmtMulti(Treatment::Mixed(1)),
-        Self::SctpMulti(Treatment::Reliable),
-        Self::SctpMulti(Treatment::Unreliable(0)),
-        Self::SctpMulti(Treatment::Unreliable(1)),
-        Self::SctpMulti(Treatment::Mixed(0)),
-        Self::SctpMulti(Treatment::Mixed(1)),
-        Self::Sctp(Treatment::Reliable),
-        Self::Sctp(Treatment::Unreliable(0)),
-        Self::Sctp(Treatment::Unreliable(1)),
-        Self::RtpMulti,
-        Self::Rtp,
+        Self::Sctp(SctpStrategy::CmtMulti(Treatment::Reliable)),
+        Self::Sctp(SctpStrategy::CmtMulti(Treatment::Unreliable(0))),
+        Self::Sctp(SctpStrategy::CmtMulti(Treatment::Unreliable(1))),
+        Self::Sctp(SctpStrategy::CmtMulti(Treatment::Mixed(0))),
+        Self::Sctp(SctpStrategy::CmtMulti(Treatment::Mixed(1))),
+        Self::Sctp(SctpStrategy::Multi(Treatment::Reliable)),
+        Self::Sctp(SctpStrategy::Multi(Treatment::Unreliable(0))),
+        Self::Sctp(SctpStrategy::Multi(Treatment::Unreliable(1))),
+        Self::Sctp(SctpStrategy::Multi(Treatment::Mixed(0))),
+        Self::Sctp(SctpStrategy::Multi(Treatment::Mixed(1))),
+        Self::Sctp(SctpStrategy::Single(Treatment::Reliable)),
+        Self::Sctp(SctpStrategy::Single(Treatment::Unreliable(0))),
+        Self::Sctp(SctpStrategy::Single(Treatment::Unreliable(1))),
+        Self::Rtp(RtpStrategy::Multi),
+        Self::Rtp(RtpStrategy::Single),
     ];
+}
+
+impl SctpStrategy {
+    /// How hard it tries to deliver.
+    #[must_use]
+    pub const fn treatment(self) -> Treatment {
+        let (Self::CmtMulti(treatment) | Self::Multi(treatment) | Self::Single(treatment)) = self;
+        treatment
+    }
 }
 
 impl Treatment {
@@ -81,11 +104,11 @@ impl fmt::Display for Treatment {
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
-            Self::CmtMulti(treatment) => format!("CMTMulti{treatment}"),
-            Self::SctpMulti(treatment) => format!("SCTPMulti{treatment}"),
-            Self::Sctp(treatment) => format!("SCTP{treatment}"),
-            Self::RtpMulti => "RTPMulti".to_owned(),
-            Self::Rtp => "RTP".to_owned(),
+            Self::Sctp(SctpStrategy::CmtMulti(treatment)) => format!("CMTMulti{treatment}"),
+            Self::Sctp(SctpStrategy::Multi(treatment)) => format!("SCTPMulti{treatment}"),
+            Self::Sctp(SctpStrategy::Single(treatment)) => format!("SCTP{treatment}"),
+            Self::Rtp(RtpStrategy::Multi) => "RTPMulti".to_owned(),
+            Self::Rtp(RtpStrategy::Single) => "RTP".to_owned(),
         };
         f.pad(&name)
     }

@@ -152,6 +152,7 @@ impl From<&Cell> for Place {
 
 #[cfg(test)]
 mod tests {
+    use super::super::strategy::RtpStrategy;
     use super::*;
 
     #[test]
@@ -174,7 +175,12 @@ mod tests {
             frames_base: 0,
             frames_repeated: 1,
         };
-        let cell = |seed| Cell { strategy: Strategy::Rtp, mbps: 30, loss: 1e-2, seed };
+        let cell = |seed| Cell {
+            strategy: Strategy::Rtp(RtpStrategy::Single),
+            mbps: 30,
+            loss: 1e-2,
+            seed,
+        };
         let results = [(cell(1), outcome(0.01)), (cell(2), outcome(0.03))];
         let rows = rows(&results);
         assert_eq!(rows.len(), 1);
