@@ -10,10 +10,14 @@ use crate::path::{Demand, Lost, Outlook, PathId};
 use crate::send::{Head, Retransmission};
 
 impl Association {
-    /// How the paths that can carry data stand, in the scratch space, which the caller gives back.
+    /// How the paths that can carry data stand, as far as there is a choice to make, in the scratch
+    /// space, which the caller gives back.
     pub(super) fn take_outlooks(&mut self, now: Time) -> Vec<Outlook> {
         let mut outlooks = std::mem::take(&mut self.outlooks);
         outlooks.clear();
+        if !self.config.path_scheduler.is_concurrent() && !self.outstanding.has_retransmissions() {
+            return outlooks;
+        }
         let packet = self.config.pmdcs();
         let share = self.buffer_share();
         let any_answers = self.paths.carriers().any(|path| !self.is_suspect(path.id));
@@ -23,7 +27,6 @@ impl Association {
             let in_flight = self.outstanding.flight(path.id);
             let has_room = in_flight == 0 || in_flight < share;
             Outlook {
-                is_current: path.id == self.paths.current(),
                 is_open: has_room && self.may_send_on(path.id) && path.pacer.is_open(now),
                 ..path.outlook(now, (in_flight, share), packet)
             }
@@ -60,9 +63,10 @@ impl Association {
             if let Some(preferred) = paths.preferred(head.preference) {
                 return preferred == path;
             }
+            let Some(scheduler) = kind.scheduler() else { return paths.current() == path };
             let backlog = || head.backlog();
             let demand = Demand { now, expires: head.expires, peer_window, backlog: &backlog };
-            kind.scheduler().choose(&demand, outlooks) == Some(path)
+            scheduler.choose(&demand, outlooks) == Some(path)
         };
         let time_on = |path, len| paths.at(path).time_to_send(len, outstanding.flight(path));
         let time_to_send = |head: &Head<'_>, len| {

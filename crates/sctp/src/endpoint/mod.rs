@@ -86,7 +86,10 @@ struct Entry {
     association: Association,
     tag: VerificationTag,
     keys: Vec<PathKey>,
-    timer: Option<Time>,
+    /// The earliest of its timers, when the tables were last brought up to date.
+    wakeup: Option<Wakeup>,
+    /// Whether the tables may be behind it.
+    is_stale: bool,
     in_transmit: bool,
     in_report: bool,
 }
@@ -207,7 +210,8 @@ impl Endpoint {
             association,
             tag,
             keys: Vec::new(),
-            timer: None,
+            wakeup: None,
+            is_stale: false,
             in_transmit: false,
             in_report: false,
         };
@@ -220,6 +224,7 @@ impl Endpoint {
     /// Notes that an association may have something to send or to say.
     fn touch(&mut self, id: AssociationId) {
         let Some(entry) = self.entries.get_mut(&id) else { return };
+        entry.is_stale = true;
         if !std::mem::replace(&mut entry.in_transmit, true) {
             self.to_transmit.push_back(id);
         }
@@ -234,9 +239,14 @@ impl Endpoint {
         if entry.association.is_finished() {
             return self.remove(id);
         }
-        let timer = entry.association.poll_timeout().map(|wakeup| wakeup.at);
-        if timer != entry.timer {
-            if let Some(at) = std::mem::replace(&mut entry.timer, timer) {
+        if !std::mem::take(&mut entry.is_stale) {
+            return;
+        }
+        let wakeup = entry.association.poll_timeout();
+        let before = std::mem::replace(&mut entry.wakeup, wakeup).map(|wakeup| wakeup.at);
+        let timer = wakeup.map(|wakeup| wakeup.at);
+        if timer != before {
+            if let Some(at) = before {
                 self.timers.remove(&(at, id));
             }
             self.timers.extend(timer.map(|at| (at, id)));
@@ -256,8 +266,10 @@ impl Endpoint {
         let Some(entry) = self.entries.get_mut(&id) else { return };
         let identity = entry.association.identity();
         let ports = (identity.local_port, identity.peer_port);
-        entry.tag = identity.local_tag;
-        self.by_tag.insert(entry.tag, id);
+        if entry.tag != identity.local_tag {
+            entry.tag = identity.local_tag;
+            self.by_tag.insert(entry.tag, id);
+        }
         if entry.association.path_tuples().eq(entry.keys.iter().map(PathKey::tuple)) {
             return;
         }
@@ -294,8 +306,8 @@ impl Endpoint {
     fn remove(&mut self, id: AssociationId) {
         self.unlink(id);
         let Some(entry) = self.entries.remove(&id) else { return };
-        if let Some(at) = entry.timer {
-            self.timers.remove(&(at, id));
+        if let Some(wakeup) = entry.wakeup {
+            self.timers.remove(&(wakeup.at, id));
         }
     }
 
@@ -441,6 +453,7 @@ impl Machine for Endpoint {
         }
         while let Some(&id) = self.to_transmit.front() {
             if let Some(entry) = self.entries.get_mut(&id) {
+                entry.is_stale = true;
                 let segments_max = self.config.segments_max;
                 if let Some(transmit) = entry.association.poll_transmit(now, segments_max, buf) {
                     return Some(transmit);
@@ -458,7 +471,7 @@ impl Machine for Endpoint {
 
     fn poll_timeout(&self) -> Option<Wakeup> {
         let &(_, id) = self.timers.first()?;
-        self.entries.get(&id)?.association.poll_timeout()
+        self.entries.get(&id)?.wakeup
     }
 
     fn poll_event(&mut self) -> Option<Self::Event> {

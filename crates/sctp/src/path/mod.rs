@@ -200,6 +200,18 @@ impl Path {
         self.state != PathState::Unconfirmed
     }
 
+    /// The earliest of the path's timers, with its name.
+    pub(crate) fn earliest_timer(&self) -> Option<(Time, &'static str)> {
+        let t3_rtx = self.t3_rtx.map(|at| (at, "T3-rtx"));
+        let heartbeat = self.heartbeat.timer.map(|at| (at, "heartbeat"));
+        let loss = self.loss_timer.map(|(at, timer)| (at, timer.name()));
+        let earlier = |a: Option<(Time, _)>, b: Option<(Time, _)>| match (a, b) {
+            (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
+            (a, b) => a.or(b),
+        };
+        earlier(earlier(t3_rtx, heartbeat), loss)
+    }
+
     /// How long `len` bytes take to be sent, as far as the window lets foresee: what does not fit
     /// into it now waits for round trips, each of which frees the window once, or doubles it in
     /// slow start.
@@ -226,7 +238,6 @@ impl Path {
         let for_pace = self.pacer.opens_at().map_or(Duration::ZERO, |at| at - now);
         Outlook {
             id: self.id,
-            is_current: false,
             is_open: false,
             srtt,
             arrival: for_room.max(for_pace).saturating_add(srtt / 2),

@@ -30,8 +30,6 @@ pub(crate) struct Demand<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outlook {
     pub(crate) id: PathId,
-    /// Whether data takes this path when it takes one at a time.
-    pub(crate) is_current: bool,
     /// Whether a packet may go out now: there is room in the window and in the path's share of the
     /// peer's buffer, and the pace allows it.
     pub(crate) is_open: bool,
@@ -76,28 +74,17 @@ pub enum PathSchedulerKind {
 impl PathSchedulerKind {
     /// Whether several paths carry new data at once.
     pub(crate) const fn is_concurrent(self) -> bool {
-        match self {
-            Self::Primary => false,
-            Self::AsWindowAllows | Self::LowestRtt | Self::EarliestDelivery => true,
-        }
+        self.scheduler().is_some()
     }
 
-    pub(crate) const fn scheduler(self) -> &'static dyn PathScheduler {
+    /// What chooses among several paths; `None` where data takes one at a time.
+    pub(crate) const fn scheduler(self) -> Option<&'static dyn PathScheduler> {
         match self {
-            Self::Primary => &Primary,
-            Self::AsWindowAllows => &AsWindowAllows,
-            Self::LowestRtt => &LowestRtt,
-            Self::EarliestDelivery => &EarliestDelivery,
+            Self::Primary => None,
+            Self::AsWindowAllows => Some(&AsWindowAllows),
+            Self::LowestRtt => Some(&LowestRtt),
+            Self::EarliestDelivery => Some(&EarliestDelivery),
         }
-    }
-}
-
-#[derive(Debug)]
-struct Primary;
-
-impl PathScheduler for Primary {
-    fn choose(&self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId> {
-        outlooks.iter().find(|path| path.is_current).map(|path| path.id)
     }
 }
 
@@ -173,7 +160,6 @@ pub(super) mod testing {
     pub(in super::super) fn outlook(id: u8, srtt_ms: u64) -> Outlook {
         Outlook {
             id: PathId(id),
-            is_current: id == 0,
             is_open: true,
             srtt: Duration::from_millis(srtt_ms),
             arrival: Duration::from_millis(srtt_ms / 2),
@@ -215,13 +201,7 @@ mod tests {
         let now = Time::from_secs(1);
         let expires = lifetime.map(|lifetime| now + lifetime);
         let demand = Demand { now, expires, peer_window, backlog: &|| waiting };
-        kind.scheduler().choose(&demand, outlooks).map(|path| path.0)
-    }
-
-    #[test]
-    fn primary_stays_on_the_current_path_whatever_room_others_have() {
-        let outlooks = [full(outlook(0, 200), 50), outlook(1, 20)];
-        assert_eq!(choose(PathSchedulerKind::Primary, &outlooks), Some(0));
+        kind.scheduler().unwrap().choose(&demand, outlooks).map(|path| path.0)
     }
 
     #[test]

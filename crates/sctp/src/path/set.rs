@@ -164,11 +164,7 @@ impl PathSet {
 
     /// The earliest path timer, with the path and the timer's name.
     pub(crate) fn earliest_timer(&self) -> Option<(Time, &'static str)> {
-        let t3 = self.paths.iter().filter_map(|path| Some((path.t3_rtx?, "T3-rtx")));
-        let heartbeats =
-            self.paths.iter().filter_map(|path| Some((path.heartbeat.timer?, "heartbeat")));
-        let loss = self.paths.iter().filter_map(|path| path.loss_timer);
-        t3.chain(heartbeats).chain(loss.map(|(at, timer)| (at, timer.name()))).min()
+        self.paths.iter().filter_map(Path::earliest_timer).min_by_key(|timer| timer.0)
     }
 }
 
