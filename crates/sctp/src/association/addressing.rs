@@ -27,6 +27,7 @@ impl Association {
         for tuple in pair_addresses(&known, &self.locals, addresses) {
             self.insert_path(tuple, Origin::Peer);
         }
+        self.announced = addresses.to_vec();
     }
 
     /// The path that a packet came over, made known if it is new; when there are too many, the one

@@ -64,12 +64,16 @@ impl Association {
     /// adds new addresses to the association").
     ///
     /// Without its source, anybody who knows one of the peer's addresses could take the peer's
-    /// place.
+    /// place. What the peer announced is not new, though no address of ours may lead there: an INIT
+    /// that was late is no restart.
     pub(crate) fn new_addresses(&self, source: IpAddr, announced: &[IpAddr]) -> Vec<IpAddr> {
         if matches!(self.state, State::CookieWait(_)) {
             return Vec::new();
         }
-        let known = |address: &IpAddr| self.paths.iter().any(|p| p.tuple.remote.ip() == *address);
+        let known = |address: &IpAddr| {
+            let is_reached = self.paths.iter().any(|p| p.tuple.remote.ip() == *address);
+            is_reached || self.announced.contains(address)
+        };
         let mut new: Vec<IpAddr> = announced.iter().copied().filter(|a| !known(a)).collect();
         if !known(&source) && !new.contains(&source) {
             new.push(source);

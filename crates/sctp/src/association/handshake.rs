@@ -176,6 +176,7 @@ impl Association {
             tie_tags: TieTags::random(&mut rng),
             rng,
             locals,
+            announced: Vec::new(),
             paths: PathSet::new(first, PathState::Active, &config),
             queue,
             outstanding: Outstanding::new(initial_tsn, partial_reliability, config.loss_detection),

@@ -90,6 +90,8 @@ pub struct Association {
     rng: Rng,
     /// Our addresses, as far as they are known, to pair with the peer's.
     locals: Vec<std::net::SocketAddr>,
+    /// What the peer announced, whether we can reach it or not.
+    announced: Vec<std::net::IpAddr>,
     paths: PathSet,
     queue: MessageQueue,
     outstanding: Outstanding,

@@ -333,6 +333,23 @@ fn regression_an_association_was_handed_to_a_stranger_that_names_the_peers_addre
     assert_eq!(causes_of(&sent[0].chunks()[0]), [cause]);
 }
 
+/// A caller of two families lost its association when its INIT over IPv6, which its network had
+/// held up, came after the handshake over IPv4: the listener had no address of its own to pair with
+/// the one announced, and forgot it.
+#[test]
+fn regression_an_init_that_was_late_was_taken_for_a_restart_from_a_new_address() {
+    let mut peer = RawPeer::facing_listener(default());
+    let mut parameters = Vec::new();
+    Parameter::Ipv4Address([10, 0, 0, 1].into()).encode(&mut parameters);
+    Parameter::Ipv6Address("fd00::1".parse().unwrap()).encode(&mut parameters);
+    peer.call(&parameters);
+    peer.take();
+    let late = tuple("[fd00::2]:9899", "[fd00::1]:9899");
+    peer.deliver_as(late, VerificationTag(0), &[Chunk::Init(init(TAG, &parameters))]);
+    assert_eq!(peer.take_types(), [[ChunkType::INIT_ACK]]);
+    assert!(peer.is_established());
+}
+
 /// A peer that announced somebody else's address kept that one from calling.
 #[test]
 fn regression_an_announced_address_kept_its_owner_from_calling() {
