@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-readonly STEPS=(install format lints docs tests kernel web fuzz)
+readonly STEPS=(install format lints docs tests namespaces kernel web fuzz)
 readonly FUZZ_SECONDS=10
 # Where Debian keeps what administrators run, not on everyone's path.
 export PATH=$PATH:/usr/sbin:/sbin
@@ -21,6 +21,9 @@ readonly PROGRAMS=(
   # The page: built, and shown.
   node:nodejs npm:npm chromium:chromium
 )
+
+# The same for the step `namespaces`: links between hosts of this machine.
+readonly NAMESPACE_PROGRAMS=(ip:iproute2 nsenter:util-linux unshare:util-linux)
 
 # The same for the step `kernel`: a second kernel, and what goes on in it.
 readonly KERNEL_PROGRAMS=(
@@ -63,6 +66,25 @@ tests() {
   cargo test --locked --workspace --no-fail-fast 2>&1 | tee target/test.log
 }
 
+# `send` and `recv` on two hosts whose links go down: network namespaces of this machine.
+namespaces() {
+  local lacking
+  lacking=$(namespaces_lack)
+  if [ -n "$lacking" ]; then
+    echo "LEFT OUT: the step 'namespaces' needs $lacking."
+    return
+  fi
+  install_missing "${NAMESPACE_PROGRAMS[@]}"
+  ANABRANCH_NAMESPACE_TESTS=1 cargo test --locked --package anabranch --test namespaces
+}
+
+# What keeps the step `namespaces` from running here, if anything.
+namespaces_lack() {
+  if ! unshare --net true 2>/dev/null && ! unshare --user --net true 2>/dev/null; then
+    echo 'root or user namespaces'
+  fi
+}
+
 # The Linux kernel's SCTP as our peer: a second kernel as a process (crates/interop).
 kernel() {
   local lacking
@@ -82,8 +104,8 @@ kernel_lacks() {
     echo 'an x86-64 machine, for which Debian has user-mode Linux'
   elif [ ! -w /dev/net/tun ]; then
     echo '/dev/net/tun'
-  elif ! unshare --net true 2>/dev/null && ! unshare --user --net true 2>/dev/null; then
-    echo 'root or user namespaces'
+  else
+    namespaces_lack
   fi
 }
 
@@ -179,10 +201,16 @@ main() {
   done
   printf '\nAll steps passed in %d s.\n' "$SECONDS"
   [[ " ${steps[*]} " != *' tests '* ]] || summary
-  local lacking
-  lacking=$(kernel_lacks)
-  [[ " ${steps[*]} " != *' kernel '* || -z $lacking ]] ||
-    echo "LEFT OUT: the step 'kernel', for lack of $lacking."
+  tell_left_out namespaces "$(namespaces_lack)" "${steps[@]}"
+  tell_left_out kernel "$(kernel_lacks)" "${steps[@]}"
+}
+
+# Says at the very end, where nobody overlooks it, that a step of these was left out for a lack.
+tell_left_out() {
+  local step=$1 lacking=$2
+  shift 2
+  [[ " $* " != *" $step "* || -z $lacking ]] ||
+    echo "LEFT OUT: the step '$step', for lack of $lacking."
 }
 
 main "$@"

@@ -1,0 +1,103 @@
+//! [`Host`]: a network namespace that lives as long as its test.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// A network namespace, held by a process that sleeps in it.
+pub(crate) struct Host {
+    holder: Child,
+}
+
+/// A wire between two hosts: an interface of this name at each, with an address.
+pub(crate) struct Wire<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) addresses: [&'a str; 2],
+}
+
+/// Two hosts with these wires between them.
+pub(crate) fn two_hosts(wires: &[Wire<'_>]) -> [Host; 2] {
+    let first = Host::new(unshare());
+    let second = Host::new(first.inside("unshare", &["--net"]));
+    let hosts = [first, second];
+    for wire in wires {
+        let [first, second] = &hosts;
+        let peer = second.holder.id().to_string();
+        let name = wire.name;
+        first.ip(&["link", "add", name, "type", "veth", "peer", "name", name, "netns", &peer]);
+        for (host, address) in hosts.iter().zip(wire.addresses) {
+            let is_v6 = address.contains(':');
+            let nodad: &[_] = if is_v6 { &["nodad"] } else { &[] };
+            host.ip(&[&["address", "add", address, "dev", name], nodad].concat());
+            host.set_link(name, "up");
+        }
+    }
+    hosts
+}
+
+impl Host {
+    /// `unshare` makes the namespace and goes on as the command behind it.
+    fn new(mut unshare: Command) -> Self {
+        let holder = unshare.args(["sh", "-c", "echo here && exec sleep infinity"]);
+        let mut holder = holder.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        let stdout = holder.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut said).unwrap();
+        assert_eq!(
+            said, "here\n",
+            "no network namespace: is this root, or are user namespaces on?"
+        );
+        let host = Self { holder };
+        host.set_link("lo", "up");
+        host
+    }
+
+    /// A command that will run on this host.
+    pub(crate) fn command(&self, program: &Command) -> Command {
+        let mut inside = self.inside(program.get_program().to_str().unwrap(), &[]);
+        inside.args(program.get_args()).env_remove("RUST_LOG").stdin(Stdio::null());
+        inside
+    }
+
+    /// Takes an interface `up` or `down`.
+    pub(crate) fn set_link(&self, name: &str, state: &str) {
+        self.ip(&["link", "set", name, state]);
+    }
+
+    fn ip(&self, arguments: &[&str]) {
+        let status = self.inside("/usr/sbin/ip", arguments).status().unwrap();
+        assert!(status.success(), "ip {arguments:?}: {status}");
+    }
+
+    fn inside(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["--target", &self.holder.id().to_string(), "--net"]);
+        if !is_root() {
+            command.args(["--user", "--preserve-credentials"]);
+        }
+        command.arg("--").arg(program).args(arguments);
+        command
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // The namespace, its interfaces and the wires go with the last process in it.
+        let _ended = self.holder.kill();
+        let _ended = self.holder.wait();
+    }
+}
+
+/// Root gets a network namespace; others together with a user namespace in which they are root.
+fn unshare() -> Command {
+    let mut unshare = Command::new("unshare");
+    unshare.arg("--net");
+    if !is_root() {
+        unshare.args(["--user", "--map-root-user"]);
+    }
+    unshare
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("--user").output().unwrap();
+    output.stdout == b"0\n"
+}

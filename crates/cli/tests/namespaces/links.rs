@@ -1,0 +1,65 @@
+//! A link that goes down while media crosses it.
+
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+
+use crate::harness::{Place, Running, STREAM, assert_same, program};
+use crate::hosts::{Host, Wire, two_hosts};
+use crate::trial;
+
+/// As much of the stream has been written when the link goes down.
+const MIDDLE: u64 = 20_000;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial(an_ipv4_link_taken_down_at_the_sender_costs_nothing),
+        trial(an_ipv6_link_taken_down_at_the_receiver_costs_nothing),
+    ]
+}
+
+/// An IPv4 and an IPv6 network from the sender, the first, to the receiver.
+fn hosts() -> [Host; 2] {
+    two_hosts(&[
+        Wire { name: "four", addresses: ["10.78.1.1/24", "10.78.1.2/24"] },
+        Wire { name: "six", addresses: ["fd78:2::1/64", "fd78:2::2/64"] },
+    ])
+}
+
+fn an_ipv4_link_taken_down_at_the_sender_costs_nothing() {
+    let hosts = hosts();
+    let caller = "anabranch://10.78.1.2:9000?path=10.78.1.1,fd78:2::1&peer=[fd78:2::2]:9000";
+    transfer_while(&hosts, caller, || hosts[0].set_link("four", "down"));
+}
+
+fn an_ipv6_link_taken_down_at_the_receiver_costs_nothing() {
+    let hosts = hosts();
+    let caller = "anabranch://[fd78:2::2]:9000?path=fd78:2::1,10.78.1.1&peer=10.78.1.2:9000";
+    transfer_while(&hosts, caller, || hosts[1].set_link("six", "down"));
+}
+
+/// Sends a stream over the first path of a caller until something befalls it.
+fn transfer_while([near, far]: &[Host; 2], caller: &str, befalls: impl FnOnce()) {
+    let place = Place::new(&caller.replace(|char: char| !char.is_ascii_alphanumeric(), "-"));
+    let out = place.file("out.ts");
+    let caller = format!("{caller}&latency=1000");
+    let recv = program(&["recv", "anabranch://:9000?latency=1000", &out]);
+    let receiver = Running::spawn(&mut far.command(&recv));
+    let send = ["send", "--treatment", "reliable", "--bitrate", "200k", STREAM, &caller];
+    let mut sender = Running::spawn(&mut near.command(&program(&send)));
+    sender.line_with("connected: ");
+    wait_for(&out, MIDDLE);
+    befalls();
+    sender.line_with("media takes path 1 (");
+    sender.assert_success();
+    let said = receiver.assert_success();
+    assert!(said.contains(" 0 missing: nothing is missing"), "{said}");
+    assert_same(&out, STREAM);
+}
+
+/// Waits until a file has so many bytes.
+fn wait_for(file: &str, bytes: u64) {
+    while std::fs::metadata(file).map_or(0, |metadata| metadata.len()) < bytes {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
