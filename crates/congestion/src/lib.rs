@@ -184,6 +184,9 @@ pub enum CongestionControl {
     /// RFC 9260 section 7: slow start, congestion avoidance, halving on loss.
     #[default]
     Rfc9260,
+    /// The same, beginning with two packets instead of four, as RFC 2960 had it and ns-2's SCTP
+    /// has: for comparisons with what was measured there.
+    SmallInitialWindow,
     /// The same, beginning with ten packets instead of four, as QUIC and today's TCP: a path that
     /// takes over from one that failed carries a key frame in two round trips instead of three.
     LargeInitialWindow,
@@ -211,6 +214,7 @@ impl CongestionControl {
     pub fn build(self, pmdcs: usize) -> Box<dyn CongestionController> {
         match self {
             Self::Rfc9260 => Box::new(Rfc9260::new(pmdcs)),
+            Self::SmallInitialWindow => Box::new(Rfc9260::with_small_initial_window(pmdcs)),
             Self::LargeInitialWindow => Box::new(Rfc9260::with_large_initial_window(pmdcs)),
             Self::Cubic => Box::new(Cubic::new(pmdcs)),
             Self::Bbr => Box::new(Bbr::new(pmdcs)),

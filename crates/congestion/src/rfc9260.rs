@@ -30,6 +30,12 @@ impl Rfc9260 {
         Self::beginning_with(pmdcs, (4 * pmdcs).min((2 * pmdcs).max(4_344)))
     }
 
+    /// As [`new`](Self::new), with the initial window of RFC 2960 section 7.2.1: twice the MTU.
+    #[must_use]
+    pub const fn with_small_initial_window(pmdcs: usize) -> Self {
+        Self::beginning_with(pmdcs, 2 * pmdcs)
+    }
+
     /// As [`new`](Self::new), with the initial window of QUIC.
     #[must_use]
     pub fn with_large_initial_window(pmdcs: usize) -> Self {
@@ -170,6 +176,11 @@ mod tests {
         assert_eq!(Rfc9260::new(1_000).window(), 4_000);
         assert_eq!(Rfc9260::new(1_452).window(), 4_344);
         assert_eq!(Rfc9260::new(3_000).window(), 6_000);
+    }
+
+    #[test]
+    fn a_small_initial_window_is_two_chunks() {
+        assert_eq!(Rfc9260::with_small_initial_window(PMDCS).window(), 2 * PMDCS);
     }
 
     #[test]

@@ -6,18 +6,21 @@ use anabranch_netsim::{CLIENT, Carrier, HostId, Pair, SERVER, Side, Simulation, 
 use anabranch_sansio::FourTuple;
 use anabranch_sctp::{
     AssociationConfig, AssociationId, CongestionControl, Endpoint, EndpointConfig, Event,
-    OutgoingMessage, PathSchedulerKind, RetransmissionPolicy, SendError,
+    OutgoingMessage, PathSchedulerKind, RetransmissionPolicy, SchedulerKind, SendError,
 };
 use anabranch_wire::{Ppid, StreamId};
 use bytes::Bytes;
 
 use super::cell::{Cell, PATIENCE, START, Video};
 use super::measure::Arrivals;
-use super::strategy::SctpStrategy;
+use super::strategy::{LATENCY, SctpStrategy};
 use crate::svc::{Layer, PAYLOAD_MAX, VideoPacket};
 
 /// SCTP's own ports.
 const PORTS: (u16, u16) = (5_000, 5_001);
+/// The streams of the two layers.
+const BASE: StreamId = StreamId(0);
+const ENHANCEMENT: StreamId = StreamId(1);
 
 static PAYLOAD: [u8; PAYLOAD_MAX as usize] = [0x5a; PAYLOAD_MAX as usize];
 
@@ -42,51 +45,81 @@ pub(super) fn run(
     Ok(session.arrivals)
 }
 
-/// What ns-2's agents do by default, which the paper left as it was: a receive window of 65,536
-/// bytes, bursts of at most four packets, SACKs delayed by 200 ms, an RTO of 3 s at first and of 1
-/// to 60 s later, heartbeats every 30 s. A path fails at the second error in a row.
-///
-/// CMT sends as each link's window allows, and again what was lost on the link with the largest
-/// slow-start threshold (RTX-SSTHRESH), which is one of the paper's two choices.
 fn config(strategy: SctpStrategy) -> AssociationConfig {
-    let (path_scheduler, retransmission_policy) = match strategy {
-        SctpStrategy::CmtMulti(_) => {
-            (PathSchedulerKind::AsWindowAllows, RetransmissionPolicy::Ssthresh)
-        }
-        SctpStrategy::Multi(_) | SctpStrategy::Single(_) => {
-            (PathSchedulerKind::Primary, RetransmissionPolicy::Rfc9260)
-        }
-    };
+    match strategy {
+        // Each link as its window allows; what was lost goes out on the link with the largest
+        // slow-start threshold (RTX-SSTHRESH), which is one of the paper's two choices.
+        SctpStrategy::CmtMulti(_) => AssociationConfig {
+            path_scheduler: PathSchedulerKind::AsWindowAllows,
+            retransmission_policy: RetransmissionPolicy::Ssthresh,
+            ..ns2()
+        },
+        SctpStrategy::Multi(_) | SctpStrategy::Single(_) => AssociationConfig {
+            path_scheduler: PathSchedulerKind::Primary,
+            retransmission_policy: RetransmissionPolicy::Alternate,
+            ..ns2()
+        },
+        SctpStrategy::Anabranch => anabranch(),
+    }
+}
+
+/// What ns-2's agents do by default, which the paper left as it was: a receive window of 65,536
+/// bytes, an initial window of two packets, bursts of at most four, SACKs delayed by 200 ms, an RTO
+/// of 3 s at first and of 1 to 60 s later, heartbeats every 30 s; neither potentially failed paths
+/// (RFC 7829) nor a receive buffer that paths share. A path fails at the second error in a row.
+fn ns2() -> AssociationConfig {
+    const ERRORS_MAX: u32 = 1;
     AssociationConfig {
         rto_initial: Duration::from_secs(3),
-        path_max_retrans: 1,
+        rto_min: Duration::from_secs(1),
+        rto_max: Duration::from_secs(60),
+        path_max_retrans: ERRORS_MAX,
+        potentially_failed_max_retrans: ERRORS_MAX,
         association_max_retrans: 100,
+        heartbeat_interval: Duration::from_secs(30),
+        sack_delay: Duration::from_millis(200),
+        max_burst: Some(4),
+        receive_buffer: 65_536,
+        congestion_control: CongestionControl::SmallInitialWindow,
+        buffer_splitting: false,
+        scheduler: SchedulerKind::RoundRobin,
+        ..on_these_links(AssociationConfig::default())
+    }
+}
+
+/// As our own sessions are by default on several paths, at a latency of 200 ms.
+fn anabranch() -> AssociationConfig {
+    AssociationConfig {
+        path_scheduler: PathSchedulerKind::EarliestDelivery,
+        retransmission_policy: RetransmissionPolicy::Earliest,
+        queuing_delay_max: Some(LATENCY / 4),
+        ..on_these_links(AssociationConfig::media())
+    }
+}
+
+/// Full packets, and an encoder that does not wait for the network.
+fn on_these_links(config: AssociationConfig) -> AssociationConfig {
+    AssociationConfig {
         path_mtu: 1_500,
         header_overhead: 20,
-        receive_buffer: 65_536,
         message_size_max: PAYLOAD_MAX as usize,
-        // The encoder does not wait for the network.
         send_buffer: usize::MAX >> 1,
-        congestion_control: CongestionControl::Rfc9260,
-        path_scheduler,
-        retransmission_policy,
-        ..AssociationConfig::default()
+        ..config
     }
 }
 
 /// The packet's number travels as the payload protocol identifier, which SCTP does not read.
 fn message(strategy: SctpStrategy, id: usize, packet: &VideoPacket) -> OutgoingMessage {
     let stream = match (strategy, packet.layer) {
-        (SctpStrategy::Single(_), _) | (_, Layer::Base) => 0,
-        (SctpStrategy::CmtMulti(_) | SctpStrategy::Multi(_), Layer::Enhancement) => 1,
+        (SctpStrategy::Single(_), _) | (_, Layer::Base) => BASE,
+        (_, Layer::Enhancement) => ENHANCEMENT,
     };
     OutgoingMessage {
         ppid: Ppid(id as u32),
-        reliability: strategy.treatment().reliability(packet.layer),
-        ..OutgoingMessage::new(
-            StreamId(stream),
-            Bytes::from_static(&PAYLOAD).slice(..packet.len as usize),
-        )
+        // The viewer puts ours in order, as one of RTP does.
+        ordered: strategy != SctpStrategy::Anabranch,
+        reliability: strategy.reliability(packet.layer),
+        ..OutgoingMessage::new(stream, Bytes::from_static(&PAYLOAD).slice(..packet.len as usize))
     }
 }
 
@@ -111,6 +144,10 @@ impl Session {
         let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
         let connect = |endpoint: &mut Endpoint, now| endpoint.connect(now, &paths, PORTS, config);
         let id = pair.act_client(connect)?.expect("a fresh endpoint takes two paths");
+        pair.act_client(|endpoint, _| {
+            let association = endpoint.association_mut(id);
+            association.map(|association| association.set_stream_priority(ENHANCEMENT, 1))
+        })?;
         let mut session = Self { pair, id, arrivals: Vec::new() };
         session.run_to(START)?;
         Ok(session)

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use anabranch_sctp::Reliability;
 
@@ -25,6 +26,10 @@ pub enum SctpStrategy {
     Multi(Treatment),
     /// The same with one stream.
     Single(Treatment),
+    /// Ours, with all that this transport does for media: both links by the time of arrival,
+    /// losses found in time, each packet delivered as it comes, and less time and a lower rank for
+    /// the enhancement.
+    Anabranch,
 }
 
 /// Which links RTP uses.
@@ -35,6 +40,11 @@ pub enum RtpStrategy {
     /// The first one for both layers.
     Single,
 }
+
+/// What a viewer of ours waits for the base layer at most.
+pub(super) const LATENCY: Duration = Duration::from_millis(200);
+/// Three quarters of it, as our senders have it for enhancements.
+const ENHANCEMENT_LIFETIME: Duration = Duration::from_millis(150);
 
 /// How hard SCTP tries to deliver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +60,7 @@ pub enum Treatment {
 
 impl Strategy {
     /// All of them, in the order of the paper's tables.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Sctp(SctpStrategy::CmtMulti(Treatment::Reliable)),
         Self::Sctp(SctpStrategy::CmtMulti(Treatment::Unreliable(0))),
         Self::Sctp(SctpStrategy::CmtMulti(Treatment::Unreliable(1))),
@@ -66,15 +76,25 @@ impl Strategy {
         Self::Sctp(SctpStrategy::Single(Treatment::Unreliable(1))),
         Self::Rtp(RtpStrategy::Multi),
         Self::Rtp(RtpStrategy::Single),
+        Self::OURS,
     ];
+
+    /// The one that is not the paper's.
+    pub const OURS: Self = Self::Sctp(SctpStrategy::Anabranch);
 }
 
 impl SctpStrategy {
-    /// How hard it tries to deliver.
+    /// How hard it tries to deliver a packet of a layer.
     #[must_use]
-    pub const fn treatment(self) -> Treatment {
-        let (Self::CmtMulti(treatment) | Self::Multi(treatment) | Self::Single(treatment)) = self;
-        treatment
+    pub const fn reliability(self, layer: Layer) -> Reliability {
+        match (self, layer) {
+            (
+                Self::CmtMulti(treatment) | Self::Multi(treatment) | Self::Single(treatment),
+                layer,
+            ) => treatment.reliability(layer),
+            (Self::Anabranch, Layer::Base) => Reliability::Lifetime(LATENCY),
+            (Self::Anabranch, Layer::Enhancement) => Reliability::Lifetime(ENHANCEMENT_LIFETIME),
+        }
     }
 }
 
@@ -107,6 +127,7 @@ impl fmt::Display for Strategy {
             Self::Sctp(SctpStrategy::CmtMulti(treatment)) => format!("CMTMulti{treatment}"),
             Self::Sctp(SctpStrategy::Multi(treatment)) => format!("SCTPMulti{treatment}"),
             Self::Sctp(SctpStrategy::Single(treatment)) => format!("SCTP{treatment}"),
+            Self::Sctp(SctpStrategy::Anabranch) => "Anabranch".to_owned(),
             Self::Rtp(RtpStrategy::Multi) => "RTPMulti".to_owned(),
             Self::Rtp(RtpStrategy::Single) => "RTP".to_owned(),
         };

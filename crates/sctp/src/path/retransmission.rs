@@ -2,14 +2,18 @@
 
 use super::{Outlook, PathId};
 
-/// Where lost data is sent again when there are several paths: as RFC 9260 has it, as one of the
-/// five policies of Iyengar 2006 (section V), or by the clock.
+/// Where lost data is sent again when there are several paths: as RFC 9260 has it, always on
+/// another one, as one of the five policies of Iyengar 2006 (section V), or by the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum RetransmissionPolicy {
     /// RFC 9260 section 6.4: on another path after a timeout, on the same one otherwise.
     #[default]
     Rfc9260,
+    /// On another path than before, however the loss was found: RFC 4960's advice taken for every
+    /// retransmission, as ns-2's SCTP takes it (AllRtxAlt of Caro 2006, "Retransmission Policies
+    /// with Transport Layer Multihoming").
+    Alternate,
     /// RTX-SAME: where it was lost, until that path fails.
     Same,
     /// RTX-ASAP: on any path that has room now, the least used one first.
@@ -45,6 +49,12 @@ impl RetransmissionPolicy {
         let best = match self {
             Self::Rfc9260 if lost.timed_out => return None,
             Self::Rfc9260 | Self::Same => return same(),
+            // The path with fewer losses, if there are several others.
+            Self::Alternate => {
+                let others = outlooks.iter().filter(|path| path.id != lost.path);
+                let best = others.min_by(|a, b| a.loss_rate.total_cmp(&b.loss_rate));
+                return best.map(|path| path.id).or_else(same);
+            }
             Self::Asap => {
                 let open = outlooks.iter().filter(|path| path.is_open);
                 open.min_by(|a, b| a.usage.total_cmp(&b.usage))
@@ -93,6 +103,14 @@ mod tests {
             Some(PathId(0)),
             "there is no other"
         );
+    }
+
+    #[test]
+    fn alternate_leaves_the_path_where_the_data_was_lost_if_there_is_another() {
+        let policy = RetransmissionPolicy::Alternate;
+        assert_eq!(choose(policy, &[outlook(0, 20), outlook(1, 200)]), Some(1));
+        assert_eq!(choose(policy, &[outlook(0, 20)]), Some(0));
+        assert_eq!(choose(policy, &[outlook(1, 20)]), Some(1));
     }
 
     #[test]
