@@ -31,6 +31,28 @@ fn treatments_prints_one_preset_alone() {
 }
 
 #[test]
+fn the_lab_gives_the_same_bytes_for_any_number_of_jobs_and_again_for_one_cell() {
+    let folder = |name: &str| {
+        std::env::temp_dir().join(format!("anabranch-{}-lab-{name}", std::process::id()))
+    };
+    let lab = |name: &str, arguments: &[&str]| {
+        let out = folder(name);
+        let common = ["lab", "ortiz2013", "--frames", "10", "--strategy", "RTP,SCTPMultiMixed1"];
+        let output = run(&[&common, arguments, &["--out", out.to_str().unwrap()]].concat());
+        assert!(output.status.success(), "{output:?}");
+        let files = ["cells.csv", "seconds.csv"].map(|file| std::fs::read(out.join(file)).unwrap());
+        std::fs::remove_dir_all(&out).unwrap();
+        (output.stdout, files)
+    };
+    let one = lab("one", &["--jobs", "1", "--seeds", "2"]);
+    assert_eq!(lab("three", &["--jobs", "3", "--seeds", "2"]), one);
+    let cell = String::from_utf8(lab("cell", &["--cell", "45,0.001,2"]).1[0].clone()).unwrap();
+    let all = String::from_utf8(one.1[0].clone()).unwrap();
+    assert_eq!(cell.lines().count(), 3, "{cell}");
+    assert!(cell.lines().all(|line| all.contains(&format!("{line}\n"))), "{cell}{all}");
+}
+
+#[test]
 fn wrong_arguments_are_one_line_and_status_2() {
     let wrong: [(&[&str], &str); 8] = [
         (&[], "no command given"),

@@ -1,12 +1,14 @@
 //! `anabranch lab ortiz2013`: layered video over SCTP with several streams and paths.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::BufWriter;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::thread::available_parallelism;
 
 use anabranch_lab::ortiz2013::{
-    self as experiment, Cell, CellError, LOSSES, Outcome, RATES_MBPS, Source, Strategy, Video,
+    self as experiment, Cell, CellError, LOSSES, Measured, RATES_MBPS, Source, Strategy, Video,
 };
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,15 +17,16 @@ use rayon::prelude::*;
 use crate::failure::Failure;
 use crate::output;
 
-/// Layered video over SCTP and RTP on two links (Ortiz and others, 2013): tables 2 to 5 beside the
-/// paper's.
+/// Layered video over SCTP, RTP and TCP on two links (Ortiz and others, 2013): tables 2 to 5 beside
+/// the paper's, its figures, and a report.
 #[derive(Debug, Args)]
 pub(crate) struct Ortiz2013 {
     /// Runs each cell with the seeds 1 to N.
     #[arg(long, value_name = "N", default_value_t = 10,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     seeds: u64,
-    /// Writes cells.csv, a line for each cell, into this folder.
+    /// Writes into this folder: cells.csv, a line for each cell; seconds.csv, a line for each
+    /// second of each cell.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Only these strategies, by the names in the tables.
@@ -35,9 +38,18 @@ pub(crate) struct Ortiz2013 {
     /// Only links with this packet error rate: 0, 0.0001, 0.001 or 0.01.
     #[arg(long, value_parser = loss)]
     loss: Option<f64>,
+    /// Only this rate, loss and seed: what any run of them gives, again to the last digit.
+    #[arg(long, value_name = "MBPS,LOSS,SEED", conflicts_with_all = ["seeds", "mbps", "loss"])]
+    cell: Option<Place>,
+    /// Writes all packets of the cell too, each as it leaves its link, as STRATEGY.pcapng.
+    #[arg(long, requires = "cell", requires = "out")]
+    capture: bool,
     /// The rates of the video.
     #[arg(long, value_enum, default_value_t = Rates::Congested)]
     source: Rates,
+    /// Only the first N frames of the video: losses begin after 500.
+    #[arg(long, value_name = "N")]
+    frames: Option<NonZeroUsize>,
     /// Cells that run at once. The results are the same for any number.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -51,24 +63,58 @@ enum Rates {
     Plain,
 }
 
+/// A cell of every strategy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Place {
+    mbps: u32,
+    loss: f64,
+    seed: u64,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let [mbps, loss_text, seed] = text.split(',').collect::<Vec<_>>()[..] else {
+            return Err("write rate, loss and seed with commas, as in 30,0.01,1".to_owned());
+        };
+        let seed = seed.parse().map_err(|_| format!("'{seed}' is no seed: give a whole number"))?;
+        Ok(Self { mbps: rate(mbps)?, loss: loss(loss_text)?, seed })
+    }
+}
+
 impl Ortiz2013 {
     pub(crate) fn run(self) -> Result<(), Failure> {
         if let Some(out) = &self.out {
             fs::create_dir_all(out).map_err(|error| cannot_write(out, &error))?;
         }
+        let video = self.video();
+        let results = self.run_cells(&video)?;
+        output::print(&experiment::tables(&experiment::rows(&results)))?;
+        let Some(out) = &self.out else { return Ok(()) };
+        for (name, table) in [
+            ("cells.csv", experiment::cells_csv(&results)),
+            ("seconds.csv", experiment::seconds_csv(&results)),
+        ] {
+            let path = out.join(name);
+            let table = table.map_err(Failure::failed)?;
+            fs::write(&path, table).map_err(|error| cannot_write(&path, &error))?;
+        }
+        Ok(())
+    }
+
+    fn video(&self) -> Video {
         let video = Video::new(match self.source {
             Rates::Congested => Source::Congested,
             Rates::Plain => Source::Plain,
         });
-        let results = self.run_cells(&video)?;
-        output::print(&experiment::tables(&experiment::rows(&results)))?;
-        let Some(out) = &self.out else { return Ok(()) };
-        let path = out.join("cells.csv");
-        let table = experiment::csv(&results).map_err(Failure::failed)?;
-        fs::write(&path, table).map_err(|error| cannot_write(&path, &error))
+        match self.frames {
+            Some(frames) => video.cut_after(frames.get()),
+            None => video,
+        }
     }
 
-    fn run_cells(&self, video: &Video) -> Result<Vec<(Cell, Outcome)>, Failure> {
+    fn run_cells(&self, video: &Video) -> Result<Vec<(Cell, Measured)>, Failure> {
         let cells = self.cells();
         let jobs = self.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
@@ -79,19 +125,36 @@ impl Ortiz2013 {
                 .map_err(Failure::failed)?,
         );
         let run = |cell: &Cell| {
-            let outcome = cell.run(video)?;
+            let measured = self.run_cell(cell, video)?;
             progress.inc(1);
-            Ok((*cell, outcome))
+            Ok((*cell, measured))
         };
-        let results: Result<_, CellError> = pool.install(|| cells.par_iter().map(run).collect());
+        let results: Result<_, Failure> = pool.install(|| cells.par_iter().map(run).collect());
         progress.finish_and_clear();
-        results.map_err(Failure::failed)
+        results
+    }
+
+    fn run_cell(&self, cell: &Cell, video: &Video) -> Result<Measured, Failure> {
+        let measured: Result<_, CellError> = match &self.out {
+            Some(out) if self.capture => {
+                let path = out.join(format!("{}.pcapng", cell.strategy));
+                let file = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
+                cell.run_captured(video, BufWriter::new(file))
+            }
+            _ => cell.run(video),
+        };
+        measured.map_err(Failure::failed)
     }
 
     fn cells(&self) -> Vec<Cell> {
-        let all = Strategy::ALL.to_vec();
-        let strategies = if self.strategy.is_empty() { &all } else { &self.strategy };
-        let mut cells = experiment::cells(strategies, self.seeds);
+        let is_chosen =
+            |strategy: &Strategy| self.strategy.is_empty() || self.strategy.contains(strategy);
+        let strategies: Vec<_> = Strategy::ALL.into_iter().filter(is_chosen).collect();
+        if let Some(Place { mbps, loss, seed }) = self.cell {
+            let cell = |strategy: &Strategy| Cell { strategy: *strategy, mbps, loss, seed };
+            return strategies.iter().map(cell).collect();
+        }
+        let mut cells = experiment::cells(&strategies, self.seeds);
         cells.retain(|cell| self.mbps.is_none_or(|mbps| mbps == cell.mbps));
         cells.retain(|cell| self.loss.is_none_or(|loss| loss.total_cmp(&cell.loss).is_eq()));
         cells
@@ -138,10 +201,17 @@ mod tests {
 
     #[test]
     fn choices_leave_what_was_asked_for() {
-        let cells = cells("--strategy RTP,RTPMulti --mbps 45 --loss 0.001 --seeds 2");
+        let cells = cells("--strategy RTP,RTPMulti,RTP --mbps 45 --loss 0.001 --seeds 2");
         let seen: Vec<_> = cells.iter().map(|cell| (cell.strategy, cell.seed)).collect();
         let [rtp, multi] = [RtpStrategy::Single, RtpStrategy::Multi].map(Strategy::Rtp);
-        assert_eq!(seen, [(rtp, 1), (rtp, 2), (multi, 1), (multi, 2)]);
+        assert_eq!(seen, [(multi, 1), (multi, 2), (rtp, 1), (rtp, 2)], "in the tables' order");
+    }
+
+    #[test]
+    fn one_cell_is_chosen_by_rate_loss_and_seed() {
+        let cells = cells("--cell 30,0.01,7 --strategy RTP");
+        let strategy = Strategy::Rtp(RtpStrategy::Single);
+        assert_eq!(cells, [Cell { strategy, mbps: 30, loss: 0.01, seed: 7 }]);
     }
 
     #[test]
@@ -150,6 +220,10 @@ mod tests {
             ("--mbps 31", "the tables have [30, 45, 60]"),
             ("--loss 0.02", "the tables have [0.0, 0.0001, 0.001, 0.01]"),
             ("--strategy UDP", "there is no strategy 'UDP'"),
+            ("--cell 30,0.01", "write rate, loss and seed with commas, as in 30,0.01,1"),
+            ("--cell 30,0.01,x", "'x' is no seed: give a whole number"),
+            ("--cell 30,0.01,1 --seeds 3", "cannot be used with '--seeds <N>'"),
+            ("--capture --out somewhere", "--cell <MBPS,LOSS,SEED>"),
         ] {
             let parsed = Line::try_parse_from(format!("lab {line}").split_whitespace());
             let error = parsed.unwrap_err().to_string();

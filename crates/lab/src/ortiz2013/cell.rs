@@ -1,14 +1,17 @@
 //! [`Cell`]: one strategy on one network with one seed.
 
 use std::fmt;
+use std::io::{self, Write};
+use std::ops::Range;
 use std::time::Duration;
 
 use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, QueueLimit, SimulationError};
 use anabranch_sansio::{Rate, Time};
 use thiserror::Error;
 
-use super::measure::Outcome;
+use super::measure::Measured;
 use super::strategy::Strategy;
+use super::watch::{CaptureWriter, Watch};
 use super::{rtp, sctp};
 use crate::svc::{Trace, VideoPacket, packets};
 
@@ -17,7 +20,8 @@ pub const RATES_MBPS: [u32; 3] = [30, 45, 60];
 /// The links' packet error rates.
 pub const LOSSES: [f64; 4] = [0.0, 1e-4, 1e-3, 1e-2];
 
-/// The paper's clock: 25 frames/s.
+/// The paper's clock.
+const FRAMES_PER_SECOND: usize = 25;
 const FRAME_TIME: Duration = Duration::from_millis(40);
 const DELAY: Duration = Duration::from_millis(5);
 const QUEUE: QueueLimit = QueueLimit::Packets(50);
@@ -51,13 +55,26 @@ impl fmt::Display for Cell {
 
 /// A cell that could not be run.
 #[derive(Debug, Error)]
-#[error("{cell}: {cause}")]
-pub struct CellError {
-    /// Which.
-    pub cell: Box<Cell>,
-    /// Why.
-    #[source]
-    pub cause: SimulationError,
+#[non_exhaustive]
+pub enum CellError {
+    /// A machine misbehaved.
+    #[error("{cell}: {cause}")]
+    Simulation {
+        /// Which.
+        cell: Box<Cell>,
+        /// How.
+        #[source]
+        cause: SimulationError,
+    },
+    /// The capture cannot be written.
+    #[error("{cell}: the capture cannot be written: {cause}")]
+    Capture {
+        /// Which.
+        cell: Box<Cell>,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
 }
 
 /// Which video is sent.
@@ -88,6 +105,18 @@ impl Video {
         Self { packets: packets(&trace, FRAME_TIME), trace }
     }
 
+    /// Seconds that it takes, begun ones included.
+    pub(super) fn seconds(&self) -> usize {
+        self.trace.frames.len().div_ceil(FRAMES_PER_SECOND)
+    }
+
+    /// The frames of a second.
+    pub(super) fn frames_in(&self, second: usize) -> Range<usize> {
+        let frames = self.trace.frames.len();
+        let at = |second: usize| (second * FRAMES_PER_SECOND).min(frames);
+        at(second)..at(second + 1)
+    }
+
     /// Only its beginning.
     #[must_use]
     pub fn cut_after(mut self, frames: usize) -> Self {
@@ -116,15 +145,36 @@ impl Cell {
     ///
     /// # Errors
     /// A machine misbehaved: it did not stop sending or did not come to rest.
-    pub fn run(&self, video: &Video) -> Result<Outcome, CellError> {
-        let arrivals = match self.strategy {
-            Strategy::Sctp(strategy) => sctp::run(self, strategy, video),
-            Strategy::Rtp(strategy) => rtp::run(self, strategy, video),
+    pub fn run(&self, video: &Video) -> Result<Measured, CellError> {
+        self.measure(video, None)
+    }
+
+    /// Runs it and writes all packets, as they leave the links, as a pcapng file.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), or the writer's.
+    pub fn run_captured(
+        &self,
+        video: &Video,
+        capture: impl Write + Send + 'static,
+    ) -> Result<Measured, CellError> {
+        self.measure(video, Some(Box::new(capture)))
+    }
+
+    fn measure(
+        &self,
+        video: &Video,
+        capture: Option<CaptureWriter>,
+    ) -> Result<Measured, CellError> {
+        let cell = || Box::new(*self);
+        let mut watch = Watch::new(capture);
+        let delivery = match self.strategy {
+            Strategy::Sctp(strategy) => sctp::run(self, strategy, video, &mut watch),
+            Strategy::Rtp(strategy) => rtp::run(self, strategy, video, &mut watch),
         };
-        match arrivals {
-            Ok(arrivals) => Ok(Outcome::of(video, START, &arrivals)),
-            Err(cause) => Err(CellError { cell: Box::new(*self), cause }),
-        }
+        let delivery = delivery.map_err(|cause| CellError::Simulation { cell: cell(), cause })?;
+        let links = watch.end().map_err(|cause| CellError::Capture { cell: cell(), cause })?;
+        Ok(Measured::of(video, START, &delivery, &links))
     }
 
     /// Both links before they lose anything.

@@ -1,15 +1,35 @@
-//! [`Outcome`]: what a cell measures.
+//! [`Measured`]: what a cell measures, in all and second by second.
 
 use anabranch_sansio::Time;
 use serde::Serialize;
 
 use super::cell::Video;
+use super::watch::{LinkSecond, LinkSeconds};
 use crate::svc::{Pictures, VideoPacket};
 
 /// When each packet of the video arrived, by its number.
 pub(super) type Arrivals = Vec<Option<Time>>;
 
+/// What a transport made of the video.
+#[derive(Debug, Default)]
+pub(super) struct Delivery {
+    pub(super) arrivals: Arrivals,
+    /// Packets that were sent again.
+    pub(super) retransmissions: u64,
+    /// Retransmission timers that expired.
+    pub(super) timeouts: u64,
+}
+
 /// What came of one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// In all.
+    pub outcome: Outcome,
+    /// Second by second, from the beginning of the video to the last packet.
+    pub seconds: Vec<Second>,
+}
+
+/// What came of one cell in all.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Outcome {
     /// Packets that the encoder handed over.
@@ -28,27 +48,104 @@ pub struct Outcome {
     pub frames_base: usize,
     /// Frames that could not be decoded.
     pub frames_repeated: usize,
+    /// Packets that the links lost, towards the receiver.
+    pub lost_on_links: u64,
+    /// Packets that their queues had no room for.
+    pub refused_by_queues: u64,
+    /// Packets of video that were sent again.
+    pub retransmissions: u64,
+    /// Retransmission timers that expired.
+    pub timeouts: u64,
+    /// How long it took from the beginning of the video until the network was at rest, in seconds.
+    pub duration_s: usize,
 }
 
-impl Outcome {
-    pub(super) fn of(video: &Video, start: Time, arrivals: &Arrivals) -> Self {
+/// One second of a cell: what the paper's figures show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Second {
+    /// From the beginning of the video.
+    pub second: usize,
+    /// What the first interface sent on its link, in Mbit/s of IP packets.
+    pub eth0_mbps: f64,
+    /// Packets of the first interface that the link lost or its queue had no room for.
+    pub eth0_discards: u32,
+    /// As `eth0_mbps`, of the second interface.
+    pub eth1_mbps: f64,
+    /// As `eth0_discards`, of the second interface.
+    pub eth1_discards: u32,
+    /// Mean one-way delay of what was handed over in this second and arrived, in seconds.
+    pub delay_s: Option<f64>,
+    /// What was handed over in this second and never arrived, in Mbit/s of video.
+    pub loss_mbps: f64,
+    /// Mean PSNR-Y of the frames of this second, in dB.
+    pub psnr_y_db: Option<f64>,
+}
+
+impl Measured {
+    pub(super) fn of(video: &Video, start: Time, delivery: &Delivery, links: &LinkSeconds) -> Self {
+        let arrivals = &delivery.arrivals;
         let pictures = Pictures::score(&video.trace, &video.packets, |id| arrivals[id].is_some());
-        let delays: Vec<_> = video
-            .packets
-            .iter()
-            .zip(arrivals)
-            .filter_map(|(packet, arrival)| Some((packet, delay(packet, start, (*arrival)?))))
-            .collect();
-        Self {
+        let seconds = seconds(video, start, arrivals, &pictures, links);
+        let delays = video.packets.iter().zip(arrivals);
+        let delays = delays.filter_map(|(packet, arrival)| Some(delay(packet, start, (*arrival)?)));
+        let all = || links.iter().flatten();
+        let outcome = Outcome {
             packets: video.packets.len(),
-            arrived: delays.len(),
-            delay_s: mean(delays.iter().map(|(_, delay)| *delay)),
-            delay_by_second_s: mean(by_second(&delays).into_iter()),
-            psnr_y_db: pictures.psnr_y,
+            arrived: arrivals.iter().flatten().count(),
+            delay_s: mean(delays).unwrap_or_default(),
+            delay_by_second_s: mean(seconds.iter().filter_map(|it| it.delay_s)).unwrap_or_default(),
+            psnr_y_db: pictures.psnr_y(),
             frames_full: pictures.full,
             frames_base: pictures.base,
             frames_repeated: pictures.repeated,
+            lost_on_links: all().map(|second| u64::from(second.lost)).sum(),
+            refused_by_queues: all().map(|second| u64::from(second.refused)).sum(),
+            retransmissions: delivery.retransmissions,
+            timeouts: delivery.timeouts,
+            duration_s: seconds.len(),
+        };
+        Self { outcome, seconds }
+    }
+}
+
+fn seconds(
+    video: &Video,
+    start: Time,
+    arrivals: &Arrivals,
+    pictures: &Pictures,
+    [eth0, eth1]: &LinkSeconds,
+) -> Vec<Second> {
+    let of_video = video.seconds();
+    let count = of_video.max(eth0.len()).max(eth1.len());
+    let mut seconds: Vec<_> = (0..count).map(|second| of_links(second, eth0, eth1)).collect();
+    let sent = video.packets.iter().zip(arrivals);
+    let mut delays = vec![Vec::new(); of_video];
+    for (packet, arrival) in sent {
+        let second = packet.at.as_secs() as usize;
+        match arrival {
+            Some(at) => delays[second].push(delay(packet, start, *at)),
+            None => seconds[second].loss_mbps += f64::from(packet.len) * 8.0 / 1e6,
         }
+    }
+    for (second, delays) in seconds.iter_mut().zip(delays) {
+        second.delay_s = mean(delays.into_iter());
+        let frames = video.frames_in(second.second);
+        second.psnr_y_db = mean(pictures.frames[frames].iter().copied());
+    }
+    seconds
+}
+
+fn of_links(second: usize, eth0: &[LinkSecond], eth1: &[LinkSecond]) -> Second {
+    let at = |link: &[LinkSecond]| link.get(second).copied().unwrap_or_default();
+    let (eth0, eth1) = (at(eth0), at(eth1));
+    let mbps = |link: LinkSecond| link.bytes as f64 * 8.0 / 1e6;
+    Second {
+        second,
+        eth0_mbps: mbps(eth0),
+        eth0_discards: eth0.lost + eth0.refused,
+        eth1_mbps: mbps(eth1),
+        eth1_discards: eth1.lost + eth1.refused,
+        ..Second::default()
     }
 }
 
@@ -56,13 +153,8 @@ fn delay(packet: &VideoPacket, start: Time, arrival: Time) -> f64 {
     arrival.saturating_since(packet.sent_at(start)).as_secs_f64()
 }
 
-fn by_second(delays: &[(&VideoPacket, f64)]) -> Vec<f64> {
-    let seconds = delays.chunk_by(|a, b| a.0.at.as_secs() == b.0.at.as_secs());
-    seconds.map(|second| mean(second.iter().map(|(_, delay)| *delay))).collect()
-}
-
-/// Zero where there is nothing.
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
-    sum / f64::from(count.max(1))
+/// `None` where there is nothing.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
 }

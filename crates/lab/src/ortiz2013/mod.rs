@@ -11,9 +11,10 @@ mod rtp;
 mod sctp;
 mod strategy;
 mod table;
+mod watch;
 
 pub use cell::{Cell, CellError, LOSSES, RATES_MBPS, Source, Video, cells};
-pub use measure::Outcome;
+pub use measure::{Measured, Outcome, Second};
 pub use paper::published;
 pub use strategy::{RtpStrategy, SctpStrategy, Strategy, Treatment};
-pub use table::{Estimate, Row, csv, rows, tables};
+pub use table::{Estimate, Row, cells_csv, rows, seconds_csv, tables};

@@ -3,19 +3,22 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use anabranch_netsim::{Pair, SimulationError};
+use anabranch_netsim::{Pair, PathConfig, SimulationError};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Time, Transmit, Wakeup};
 use rtp_types::{RtpPacket, RtpPacketBuilder};
 
 use super::cell::{Cell, START, Video};
-use super::measure::Arrivals;
+use super::measure::{Arrivals, Delivery};
 use super::strategy::RtpStrategy;
+use super::watch::Watch;
 use crate::svc::{Layer, PAYLOAD_MAX, VideoPacket};
 
 /// The first dynamic payload type (RFC 3551 section 6).
 const PAYLOAD_TYPE: u8 = 96;
 /// Ticks of the timestamp in a second (RFC 6190 section 7.1).
 const CLOCK_RATE: f64 = 90_000.0;
+/// RTP's own (RFC 3551 section 8).
+const PORT: u16 = 5_004;
 const SSRC: u32 = 0x5356_4300;
 /// A packet is under way no longer than this: queue and propagation.
 const UNDER_WAY_MAX: Duration = Duration::from_secs(1);
@@ -26,8 +29,10 @@ pub(super) fn run(
     cell: &Cell,
     strategy: RtpStrategy,
     video: &Video,
-) -> Result<Arrivals, SimulationError> {
-    let mut pair = Pair::new(cell.seed, &cell.links(), |_, _, _| Host::default());
+    watch: &mut Watch,
+) -> Result<Delivery, SimulationError> {
+    let mut pair = pair(cell);
+    watch.begin(cell, &mut pair);
     let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
     let mut changes = cell.changes().into_iter().peekable();
     for (id, packet) in video.packets.iter().enumerate() {
@@ -42,7 +47,23 @@ pub(super) fn run(
         pair.act_client(|host, _| host.to_send.push_back((path, bytes)))?;
     }
     pair.run_for(UNDER_WAY_MAX)?;
-    Ok(arrivals(video.packets.len(), &pair.server().received))
+    let arrivals = arrivals(video.packets.len(), &pair.server().received);
+    Ok(Delivery { arrivals, ..Delivery::default() })
+}
+
+fn pair(cell: &Cell) -> Pair<Host> {
+    let standard = cell.links().into_iter().enumerate().map(|(n, links)| PathConfig::nth(n, links));
+    let paths = standard.map(|path| {
+        path.map(|mut path| {
+            path.addresses.local.set_port(PORT);
+            path.addresses.remote.set_port(PORT);
+            path
+        })
+    });
+    let paths: Result<Vec<_>, _> = paths.collect();
+    paths
+        .and_then(|paths| Pair::with_paths(cell.seed, &paths, |_, _, _| Host::default()))
+        .expect("two standard paths make a pair")
 }
 
 fn link_of(strategy: RtpStrategy, layer: Layer) -> usize {

@@ -5,19 +5,22 @@ use std::time::Duration;
 use anabranch_netsim::{CLIENT, Carrier, HostId, Pair, SERVER, Side, Simulation, SimulationError};
 use anabranch_sansio::FourTuple;
 use anabranch_sctp::{
-    AssociationConfig, AssociationId, CongestionControl, Endpoint, EndpointConfig, Event,
-    OutgoingMessage, PathSchedulerKind, RetransmissionPolicy, SchedulerKind, SendError,
+    Association, AssociationConfig, AssociationId, CongestionControl, Endpoint, EndpointConfig,
+    Event, OutgoingMessage, PathSchedulerKind, RetransmissionPolicy, SchedulerKind, SendError,
 };
 use anabranch_wire::{Ppid, StreamId};
 use bytes::Bytes;
 
 use super::cell::{Cell, PATIENCE, START, Video};
-use super::measure::Arrivals;
+use super::measure::{Arrivals, Delivery};
 use super::strategy::{LATENCY, SctpStrategy};
+use super::watch::Watch;
 use crate::svc::{Layer, PAYLOAD_MAX, VideoPacket};
 
 /// SCTP's own ports.
 const PORTS: (u16, u16) = (5_000, 5_001);
+/// Of the video's first packet.
+const FIRST_PPID: u32 = 1 << 31;
 /// The streams of the two layers.
 const BASE: StreamId = StreamId(0);
 const ENHANCEMENT: StreamId = StreamId(1);
@@ -28,8 +31,9 @@ pub(super) fn run(
     cell: &Cell,
     strategy: SctpStrategy,
     video: &Video,
-) -> Result<Arrivals, SimulationError> {
-    let mut session = Session::connect(cell, config(strategy))?;
+    watch: &mut Watch,
+) -> Result<Delivery, SimulationError> {
+    let mut session = Session::connect(cell, config(strategy), watch)?;
     session.arrivals = vec![None; video.packets.len()];
     let mut changes = cell.changes().into_iter().peekable();
     for (id, packet) in video.packets.iter().enumerate() {
@@ -42,7 +46,7 @@ pub(super) fn run(
         session.send(message(strategy, id, packet))?;
     }
     session.drain()?;
-    Ok(session.arrivals)
+    Ok(session.into_delivery())
 }
 
 fn config(strategy: SctpStrategy) -> AssociationConfig {
@@ -109,13 +113,14 @@ fn on_these_links(config: AssociationConfig) -> AssociationConfig {
 }
 
 /// The packet's number travels as the payload protocol identifier, which SCTP does not read.
+/// Numbers that are registered for other protocols are left out: what shows captures goes by them.
 fn message(strategy: SctpStrategy, id: usize, packet: &VideoPacket) -> OutgoingMessage {
     let stream = match (strategy, packet.layer) {
         (SctpStrategy::Single(_), _) | (_, Layer::Base) => BASE,
         (_, Layer::Enhancement) => ENHANCEMENT,
     };
     OutgoingMessage {
-        ppid: Ppid(id as u32),
+        ppid: Ppid(FIRST_PPID + id as u32),
         // The viewer puts ours in order, as one of RTP does.
         ordered: strategy != SctpStrategy::Anabranch,
         reliability: strategy.reliability(packet.layer),
@@ -131,7 +136,11 @@ struct Session {
 }
 
 impl Session {
-    fn connect(cell: &Cell, config: AssociationConfig) -> Result<Self, SimulationError> {
+    fn connect(
+        cell: &Cell,
+        config: AssociationConfig,
+        watch: &mut Watch,
+    ) -> Result<Self, SimulationError> {
         let mut pair = Pair::new(cell.seed, &cell.links(), |side, paths, rng| {
             let accept = side == Side::Server;
             let association = config.clone();
@@ -141,6 +150,7 @@ impl Session {
             endpoint
         });
         pair.sim.set_carrier(Carrier::Sctp);
+        watch.begin(cell, &mut pair);
         let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
         let connect = |endpoint: &mut Endpoint, now| endpoint.connect(now, &paths, PORTS, config);
         let id = pair.act_client(connect)?.expect("a fresh endpoint takes two paths");
@@ -176,6 +186,17 @@ impl Session {
         self.pair.client().association(self.id).is_none_or(|association| association.is_drained())
     }
 
+    fn into_delivery(self) -> Delivery {
+        let association = self.pair.client().association(self.id);
+        let stats = association.map(Association::stats).unwrap_or_default();
+        let paths = stats.paths.iter();
+        Delivery {
+            arrivals: self.arrivals,
+            retransmissions: stats.streams.chunks_retransmitted,
+            timeouts: paths.map(|path| path.counters.timeouts).sum(),
+        }
+    }
+
     fn run_to(&mut self, end: anabranch_sansio::Time) -> Result<(), SimulationError> {
         let arrivals = &mut self.arrivals;
         let mut failed = Ok(());
@@ -198,7 +219,9 @@ fn read(
     sim.act(host, |endpoint, now| {
         let Some(association) = endpoint.association_mut(id) else { return };
         while let Some(message) = association.receive() {
-            if let Some(arrival) = arrivals.get_mut(message.ppid.0 as usize) {
+            if let Some(arrival) =
+                arrivals.get_mut(message.ppid.0.wrapping_sub(FIRST_PPID) as usize)
+            {
                 *arrival = Some(now);
             }
         }

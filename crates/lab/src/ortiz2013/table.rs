@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::cell::{Cell, LOSSES, RATES_MBPS};
-use super::measure::Outcome;
+use super::measure::{Measured, Outcome};
 use super::paper::published;
 use super::strategy::Strategy;
 
@@ -60,12 +60,14 @@ pub struct Row {
 /// Takes the seeds of each cell together. `results` are in the order of
 /// [`cells`](super::cells): all seeds of a cell beside each other.
 #[must_use]
-pub fn rows(results: &[(Cell, Outcome)]) -> Vec<Row> {
-    let same = |a: &(Cell, Outcome), b: &(Cell, Outcome)| Cell { seed: b.0.seed, ..a.0 } == b.0;
+pub fn rows(results: &[(Cell, Measured)]) -> Vec<Row> {
+    let same = |a: &(Cell, Measured), b: &(Cell, Measured)| Cell { seed: b.0.seed, ..a.0 } == b.0;
     let groups = results.chunk_by(same).filter_map(|group| {
         let (cell, _) = group.first()?;
         let over = |value: fn(&Outcome) -> f64| {
-            Estimate::of(&group.iter().map(|(_, outcome)| value(outcome)).collect::<Vec<_>>())
+            Estimate::of(
+                &group.iter().map(|(_, measured)| value(&measured.outcome)).collect::<Vec<_>>(),
+            )
         };
         Some(Row {
             strategy: cell.strategy,
@@ -126,10 +128,24 @@ fn pair(value: Option<(f64, f64)>) -> String {
 ///
 /// # Errors
 /// Never, as memory takes all that is written.
-pub fn csv(results: &[(Cell, Outcome)]) -> Result<Vec<u8>, csv::Error> {
+pub fn cells_csv(results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for (cell, outcome) in results {
-        writer.serialize((Place::from(cell), outcome))?;
+    for (cell, measured) in results {
+        writer.serialize((Place::from(cell), &measured.outcome))?;
+    }
+    writer.into_inner().map_err(|error| error.into_error().into())
+}
+
+/// A line for each second of each cell, with a header.
+///
+/// # Errors
+/// Never, as memory takes all that is written.
+pub fn seconds_csv(results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for (cell, measured) in results {
+        for second in &measured.seconds {
+            writer.serialize((Place::from(cell), second))?;
+        }
     }
     writer.into_inner().map_err(|error| error.into_error().into())
 }
@@ -152,6 +168,7 @@ impl From<&Cell> for Place {
 
 #[cfg(test)]
 mod tests {
+    use super::super::measure::Second;
     use super::super::strategy::RtpStrategy;
     use super::*;
 
@@ -163,34 +180,57 @@ mod tests {
         assert_eq!(Estimate::of(&[7.0]), Estimate { mean: 7.0, half_width: 0.0 });
     }
 
+    fn measured(delay_s: f64) -> Measured {
+        let seconds = [0, 1].map(|second| Second {
+            second,
+            delay_s: (second == 0).then_some(delay_s),
+            ..Second::default()
+        });
+        Measured {
+            outcome: Outcome {
+                packets: 10,
+                arrived: 9,
+                delay_s,
+                delay_by_second_s: delay_s,
+                psnr_y_db: 30.0,
+                frames_full: 1,
+                frames_base: 0,
+                frames_repeated: 1,
+                lost_on_links: 1,
+                refused_by_queues: 0,
+                retransmissions: 0,
+                timeouts: 0,
+                duration_s: 2,
+            },
+            seconds: seconds.to_vec(),
+        }
+    }
+
+    fn two_seeds() -> [(Cell, Measured); 2] {
+        let strategy = Strategy::Rtp(RtpStrategy::Single);
+        let cell = |seed| Cell { strategy, mbps: 30, loss: 1e-2, seed };
+        [(cell(1), measured(0.01)), (cell(2), measured(0.03))]
+    }
+
     #[test]
     fn seeds_are_taken_together_and_stand_beside_the_papers_values() {
-        let outcome = |delay_s| Outcome {
-            packets: 10,
-            arrived: 9,
-            delay_s,
-            delay_by_second_s: delay_s,
-            psnr_y_db: 30.0,
-            frames_full: 1,
-            frames_base: 0,
-            frames_repeated: 1,
-        };
-        let cell = |seed| Cell {
-            strategy: Strategy::Rtp(RtpStrategy::Single),
-            mbps: 30,
-            loss: 1e-2,
-            seed,
-        };
-        let results = [(cell(1), outcome(0.01)), (cell(2), outcome(0.03))];
-        let rows = rows(&results);
+        let rows = rows(&two_seeds());
         assert_eq!(rows.len(), 1);
         assert!((rows[0].delay_s.mean - 0.02).abs() < 1e-12);
         let text = tables(&rows);
         assert!(text.contains("Table 5: packet error rate 0.01"), "{text}");
         assert!(text.contains("0.0200 / 30.00") && text.contains("0.0094 / 24.77"), "{text}");
-        let text = String::from_utf8(csv(&results).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn every_cell_is_a_line_and_every_second_of_it_another() {
+        let text = String::from_utf8(cells_csv(&two_seeds()).unwrap()).unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[0].starts_with("strategy,mbps,loss,seed,packets,arrived,delay_s,"));
-        assert_eq!(lines[2], "RTP,30,0.01,2,10,9,0.03,0.03,30.0,1,0,1");
+        assert_eq!(lines[2], "RTP,30,0.01,2,10,9,0.03,0.03,30.0,1,0,1,1,0,0,0,2");
+        let text = String::from_utf8(seconds_csv(&two_seeds()).unwrap()).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[0].starts_with("strategy,mbps,loss,seed,second,eth0_mbps,eth0_discards,"));
+        assert_eq!(lines[4], "RTP,30,0.01,2,1,0.0,0,0.0,0,,0.0,", "nothing came in this second");
     }
 }

@@ -8,7 +8,7 @@ const SAMPLES: f64 = 1280.0 * 720.0;
 const PEAK: f64 = 255.0;
 
 /// What became of the frames of a video.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pictures {
     /// Frames shown with both layers.
     pub full: usize,
@@ -16,8 +16,8 @@ pub struct Pictures {
     pub base: usize,
     /// Frames that could not be decoded; the last one stays.
     pub repeated: usize,
-    /// The mean over all frames of each one's PSNR-Y, in dB.
-    pub psnr_y: f64,
+    /// Each frame's PSNR-Y in dB.
+    pub frames: Vec<f64>,
 }
 
 /// PSNR-Y in dB of a picture with this sum of squared errors.
@@ -34,6 +34,12 @@ struct Screen {
 }
 
 impl Pictures {
+    /// The mean over all frames of each one's PSNR-Y, in dB; not a number without frames.
+    #[must_use]
+    pub fn psnr_y(&self) -> f64 {
+        self.frames.iter().sum::<f64>() / self.frames.len() as f64
+    }
+
     /// Scores a video of which these packets arrived, however late.
     ///
     /// A frame is decoded when all its packets are there, or all of the base layer and none of the
@@ -64,7 +70,6 @@ impl Pictures {
             }
             pictures.show(trace, number, frame, decoded, screen);
         }
-        pictures.psnr_y /= trace.frames.len() as f64;
         pictures
     }
 
@@ -90,7 +95,7 @@ impl Pictures {
                 screen.map_or(frame.black_error, |screen| repeated(trace, number, screen))
             }
         };
-        self.psnr_y += psnr_y(error);
+        self.frames.push(psnr_y(error));
     }
 }
 
@@ -151,14 +156,14 @@ mod tests {
     fn a_whole_video_has_the_encoders_own_psnr() {
         let pictures = score_without(|_| false);
         assert_eq!((pictures.full, pictures.base, pictures.repeated), (2_116, 0, 0));
-        assert!((pictures.psnr_y - 34.563).abs() < 0.0005, "{}", pictures.psnr_y);
+        assert!((pictures.psnr_y() - 34.563).abs() < 0.0005, "{}", pictures.psnr_y());
     }
 
     #[test]
     fn without_the_enhancement_the_base_is_shown() {
         let pictures = score_without(|packet| packet.layer == Layer::Enhancement);
         assert_eq!((pictures.full, pictures.base), (0, 2_116));
-        assert!((pictures.psnr_y - 28.17).abs() < 0.0005, "{}", pictures.psnr_y);
+        assert!((pictures.psnr_y() - 28.17).abs() < 0.0005, "{}", pictures.psnr_y());
     }
 
     #[test]
@@ -168,10 +173,10 @@ mod tests {
             let hole = packets.iter().position(|p| p.frame == 10 && p.layer == layer).unwrap();
             let pictures = Pictures::score(&trace, &packets, |id| id != hole);
             assert_eq!((pictures.full, pictures.repeated), (2_115, 1));
-            let whole = score_without(|_| false).psnr_y;
+            let whole = score_without(|_| false).psnr_y();
             let frame = &trace.frames[10];
             let loss = psnr_y(frame.full_error) - psnr_y(frame.repeat_errors[0].1);
-            assert!((whole - pictures.psnr_y - loss / 2_116.0).abs() < 1e-9);
+            assert!((whole - pictures.psnr_y() - loss / 2_116.0).abs() < 1e-9);
         }
     }
 
@@ -188,11 +193,11 @@ mod tests {
     fn before_the_first_picture_and_across_segments_the_screen_counts_as_black() {
         let (trace, _) = video();
         let black = |frame: usize| psnr_y(trace.frames[frame].black_error);
-        let whole = score_without(|_| false).psnr_y * 2_116.0;
+        let whole = score_without(|_| false).psnr_y() * 2_116.0;
         for lost in [0, 529] {
             let pictures = score_without(|packet| packet.frame == lost);
             let expected = whole - psnr_y(trace.frames[lost].full_error) + black(lost);
-            assert!((pictures.psnr_y * 2_116.0 - expected).abs() < 1e-6);
+            assert!((pictures.psnr_y() * 2_116.0 - expected).abs() < 1e-6);
         }
     }
 
@@ -203,9 +208,9 @@ mod tests {
             packet.frame == 21 || packet.frame == 20 && is_enhancement
         });
         assert_eq!((pictures.base, pictures.repeated), (1, 1));
-        let sharp = score_without(|packet| packet.frame == 21).psnr_y;
-        let only_20 = score_without(|p| p.frame == 20 && p.layer == Layer::Enhancement).psnr_y;
-        let whole = score_without(|_| false).psnr_y;
-        assert!(whole - pictures.psnr_y > (whole - sharp) + (whole - only_20));
+        let sharp = score_without(|packet| packet.frame == 21).psnr_y();
+        let only_20 = score_without(|p| p.frame == 20 && p.layer == Layer::Enhancement).psnr_y();
+        let whole = score_without(|_| false).psnr_y();
+        assert!(whole - pictures.psnr_y() > (whole - sharp) + (whole - only_20));
     }
 }

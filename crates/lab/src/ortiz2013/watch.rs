@@ -1,0 +1,113 @@
+//! [`Watch`]: what goes by on the links of a cell.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anabranch_netsim::{
+    Capture, CaptureScope, DropCause, ElementId, Observer, Packet, Pair, Sighting,
+};
+use anabranch_sansio::{Machine, Time};
+
+use super::cell::{Cell, START};
+
+/// Where a capture goes.
+pub(super) type CaptureWriter = Box<dyn Write + Send>;
+
+/// Seconds that are counted; what comes later adds to the last one. No cell takes longer: its video
+/// is under two minutes, and patience ends after five.
+const SECONDS_MAX: usize = 600;
+
+/// What one link did in one second, towards the receiver.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct LinkSecond {
+    /// IP bytes that it carried, those of lost packets included.
+    pub(super) bytes: u64,
+    /// Packets that were lost on the way.
+    pub(super) lost: u32,
+    /// Packets that its queue had no room for.
+    pub(super) refused: u32,
+}
+
+/// Each link, second by second from the beginning of the video.
+pub(super) type LinkSeconds = [Vec<LinkSecond>; 2];
+
+/// Counts what goes by on both links, and records it where a capture is wanted.
+pub(super) struct Watch {
+    links: Arc<Mutex<LinkSeconds>>,
+    writer: Option<CaptureWriter>,
+    capture: Option<io::Result<Capture<CaptureWriter>>>,
+}
+
+impl Watch {
+    pub(super) fn new(writer: Option<CaptureWriter>) -> Self {
+        Self { links: Arc::default(), writer, capture: None }
+    }
+
+    /// Begins, before the first packet is sent.
+    pub(super) fn begin<M: Machine>(&mut self, cell: &Cell, pair: &mut Pair<M>) {
+        if let Some(writer) = self.writer.take() {
+            let comment = cell.to_string();
+            self.capture = Some(pair.sim.capture(CaptureScope::AllLinks, &comment, writer));
+        }
+        let forward = pair.paths().iter().map(|path| path.links.forward.into()).collect();
+        let counter = Counter { forward, links: Arc::clone(&self.links) };
+        pair.sim.network_mut().add_observer(counter);
+    }
+
+    /// Ends the capture, if there is one, and tells what was counted.
+    pub(super) fn end(self) -> io::Result<LinkSeconds> {
+        if let Some(capture) = self.capture {
+            capture?.finish()?.flush()?;
+        }
+        Ok(self.links.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("links", &self.links).finish_non_exhaustive()
+    }
+}
+
+struct Counter {
+    forward: Vec<ElementId>,
+    links: Arc<Mutex<LinkSeconds>>,
+}
+
+impl Counter {
+    fn count(&self, now: Time, element: ElementId, add: impl FnOnce(&mut LinkSecond)) {
+        let Some(link) = self.forward.iter().position(|forward| *forward == element) else {
+            return;
+        };
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(seconds) = links.get_mut(link) else { return };
+        let second = now.saturating_since(START).as_secs() as usize;
+        let second = second.min(SECONDS_MAX - 1);
+        if seconds.len() <= second {
+            seconds.resize(second + 1, LinkSecond::default());
+        }
+        add(&mut seconds[second]);
+    }
+}
+
+impl Observer for Counter {
+    fn observe(&mut self, now: Time, sighting: Sighting<'_>) {
+        let bytes = |packet: &Packet| packet.ip_len() as u64;
+        match sighting {
+            Sighting::Passed { element, packet } => {
+                self.count(now, element, |second| second.bytes += bytes(packet));
+            }
+            Sighting::Dropped { element, cause: DropCause::Loss, packet } => {
+                self.count(now, element, |second| {
+                    second.bytes += bytes(packet);
+                    second.lost += 1;
+                });
+            }
+            Sighting::Dropped { element, .. } => {
+                self.count(now, element, |second| second.refused += 1);
+            }
+            Sighting::Sent { .. } | Sighting::Received { .. } | Sighting::Unrouted { .. } => {}
+        }
+    }
+}
