@@ -48,6 +48,8 @@ pub enum DropCause {
     Cut,
     /// It was longer than the link's MTU.
     Mtu,
+    /// A NAT had no mapping for it, or filtered it.
+    Nat,
 }
 
 impl DropCause {
@@ -59,6 +61,7 @@ impl DropCause {
             Self::Queue => "refused by a full queue",
             Self::Cut => "lost to a cut of the link",
             Self::Mtu => "longer than the link's MTU",
+            Self::Nat => "not let through by a NAT",
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A deterministic network in virtual time, and the boxes it is made of.
 //!
 //! An [`Element`] is a box that packets go through. A [`Link`] has a rate, a delay, a queue and
-//! losses; [`Duplicate`], [`Reorder`] and [`Corrupt`] make a network hostile. Each stands alone: in
+//! losses; a [`Nat`] rewrites addresses; [`Duplicate`], [`Reorder`] and [`Corrupt`] make a network
+//! hostile. Each stands alone: in
 //! front of real sockets, whoever owns a link does for every packet and whenever its timeout is
 //! due:
 //!
@@ -39,6 +40,7 @@ mod element;
 mod hostility;
 mod link;
 mod millis;
+mod nat;
 mod network;
 mod observer;
 mod packet;
@@ -58,13 +60,14 @@ pub use hostility::Hostility;
 pub use link::{
     Drops, Link, LinkConfig, LinkConfigError, LinkStats, Loss, MAX_PACKETS_HELD, Preset, QueueLimit,
 };
-pub use network::{Duplex, DuplexConfig, ElementId, LinkId, Network, RouteError};
+pub use nat::{Filtering, Nat, NatConfig};
+pub use network::{Duplex, DuplexConfig, ElementId, LinkId, NatId, Network, RouteError};
 pub use observer::{Observer, Sighting};
 pub use packet::{Carrier, Packet, Traffic};
 pub use pair::{CLIENT, Pair, PairError, PairPath, PathConfig, SERVER, Side};
 pub use probability::{Probability, ProbabilityError};
 pub use reorder::Reorder;
-pub use scenario::{Action, NamedLink, RunHeader, Scenario, ScenarioError, Stage};
+pub use scenario::{Action, NamedLink, NamedNat, RunHeader, Scenario, ScenarioError, Stage};
 pub use simulation::{
     HostError, HostId, HostStats, MAX_EVENTS_HELD, MAX_STEPS_PER_INSTANT, MAX_TRANSMITS_AT_ONCE,
     MAX_WAKEUPS_PER_INSTANT, Simulation, SimulationError, Step, Verdict,

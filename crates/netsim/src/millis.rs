@@ -15,6 +15,24 @@ pub(crate) fn to_duration(ms: f64) -> Option<Duration> {
     (0.0..u64::MAX as f64).contains(&nanos).then(|| Duration::from_nanos(nanos as u64))
 }
 
+/// A duration in data, as milliseconds.
+pub(crate) mod duration {
+    use std::time::Duration;
+
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(super::from_duration(*span))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let ms = f64::deserialize(from)?;
+        super::to_duration(ms)
+            .ok_or_else(|| D::Error::custom(format!("{ms} ms is no span: give 0 or more")))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,6 @@
 //! [`Network`]: elements and the routes through them.
 
+mod nats;
 mod routes;
 
 use std::collections::VecDeque;
@@ -7,11 +8,13 @@ use std::net::IpAddr;
 
 use anabranch_sansio::{Rng, Time};
 
+pub use nats::NatId;
 pub use routes::RouteError;
 
 use crate::agenda::Agenda;
 use crate::observer::Observers;
-use crate::{Element, Link, LinkConfig, Observer, Packet, Sighting, Traffic};
+use crate::{Element, Link, LinkConfig, Nat, Observer, Packet, Sighting, Traffic};
+use nats::NatPlace;
 use routes::Routes;
 
 /// Buffers of packets that are gone; at most this many are kept for new ones.
@@ -26,7 +29,7 @@ const MAX_BUFFERS_KEPT: usize = 4_096;
 ///
 /// When a packet leaves an element, its route is looked up again: it goes on to the next element of
 /// the chain. If the element is not in that chain, because it rewrote an address, the packet begins
-/// the chain of its new route. This is where a NAT has its place: as an element that rewrites.
+/// the chain of its new route: that is how a [`Nat`] has its place.
 ///
 /// The network is an element itself: what comes out of it has arrived.
 pub struct Network {
@@ -34,6 +37,7 @@ pub struct Network {
     agenda: Agenda,
     routes: Routes,
     duplexes: Vec<(String, Duplex)>,
+    nats: Vec<NatPlace>,
     arrived: VecDeque<Packet>,
     unrouted: Traffic,
     rng: Rng,
@@ -89,6 +93,7 @@ impl Network {
             agenda: Agenda::default(),
             routes: Routes::default(),
             duplexes: Vec::new(),
+            nats: Vec::new(),
             arrived: VecDeque::new(),
             unrouted: Traffic::default(),
             rng,
@@ -172,7 +177,9 @@ impl Network {
     pub fn link(&self, id: LinkId) -> &Link {
         match &self.nodes[id.0].element {
             AnyElement::Link(link) => link,
-            AnyElement::Other(_) => panic!("{} is not a link of this network", id.0),
+            AnyElement::Nat(_) | AnyElement::Other(_) => {
+                panic!("{} is not a link of this network", id.0)
+            }
         }
     }
 
@@ -180,7 +187,7 @@ impl Network {
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &str, &Link)> {
         self.nodes.iter().enumerate().filter_map(|(index, node)| match &node.element {
             AnyElement::Link(link) => Some((LinkId(index), node.name.as_str(), &**link)),
-            AnyElement::Other(_) => None,
+            AnyElement::Nat(_) | AnyElement::Other(_) => None,
         })
     }
 
@@ -248,7 +255,9 @@ impl Network {
     fn change_link(&mut self, now: Time, id: LinkId, change: impl FnOnce(&mut Link)) {
         match &mut self.nodes[id.0].element {
             AnyElement::Link(link) => change(link),
-            AnyElement::Other(_) => panic!("{} is not a link of this network", id.0),
+            AnyElement::Nat(_) | AnyElement::Other(_) => {
+                panic!("{} is not a link of this network", id.0)
+            }
         }
         self.settle(now, ElementId(id.0));
     }
@@ -312,6 +321,7 @@ struct Node {
 
 enum AnyElement {
     Link(Box<Link>),
+    Nat(Box<Nat>),
     Other(Box<dyn Element + Send>),
 }
 
@@ -319,6 +329,7 @@ impl AnyElement {
     fn as_dyn(&self) -> &dyn Element {
         match self {
             Self::Link(link) => &**link,
+            Self::Nat(nat) => &**nat,
             Self::Other(other) => &**other,
         }
     }
@@ -326,6 +337,7 @@ impl AnyElement {
     fn as_dyn_mut(&mut self) -> &mut dyn Element {
         match self {
             Self::Link(link) => &mut **link,
+            Self::Nat(nat) => &mut **nat,
             Self::Other(other) => &mut **other,
         }
     }

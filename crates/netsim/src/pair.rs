@@ -7,7 +7,8 @@ use anabranch_sansio::{FourTuple, Machine, Rng, Time};
 use thiserror::Error;
 
 use crate::{
-    Duplex, DuplexConfig, HostError, HostId, Hostility, RouteError, Simulation, SimulationError,
+    Duplex, DuplexConfig, HostError, HostId, Hostility, NatConfig, NatId, RouteError, Simulation,
+    SimulationError,
 };
 
 /// The port of both ends of a standard path (RFC 6951 section 4: SCTP over UDP).
@@ -267,6 +268,24 @@ impl<M: Machine> Pair<M> {
         self.sim.reconfigure_both(self.paths[path].links, config);
     }
 
+    /// Puts a NAT in front of the client on a path, named as the path's links. Its public address
+    /// is of those set aside for measurements (RFC 2544, RFC 5180): 198.18.n.1 or 2001:2::n:1 for
+    /// path n.
+    ///
+    /// # Panics
+    /// If there is no such path.
+    pub fn add_nat(&mut self, path: usize, config: NatConfig) -> NatId {
+        let PairPath { addresses, links } = self.paths[path];
+        let ends = (addresses.local.ip(), addresses.remote.ip());
+        let network = self.sim.network_mut();
+        let name = network.name(links.forward).to_owned();
+        let public = public_address(path, ends.0.is_ipv4());
+        match network.add_nat(&name, ends, links, public, config) {
+            Ok(nat) => nat,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
     /// Puts boxes in front of both links of a path that repeat, hold back and damage packets. The
     /// default is harmless and takes such boxes away; what they hold still goes on to the link.
     ///
@@ -281,6 +300,15 @@ impl<M: Machine> Pair<M> {
             let added = self.sim.network_mut().add_route(source, destination, chain);
             assert_eq!(added, Ok(()), "the addresses are joined already and the elements new");
         }
+    }
+}
+
+fn public_address(path: usize, is_ipv4: bool) -> IpAddr {
+    let net = (path % MAX_STANDARD_PATHS) as u8;
+    if is_ipv4 {
+        [198, 18, net, 1].into()
+    } else {
+        [0x2001, 2, 0, 0, 0, 0, net.into(), 1_u16].into()
     }
 }
 

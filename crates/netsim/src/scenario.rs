@@ -11,7 +11,7 @@ use thiserror::Error;
 pub use header::RunHeader;
 
 use crate::{
-    Duplex, DuplexConfig, LinkConfig, Pair, PairError, PathConfig, Side, Simulation,
+    Duplex, DuplexConfig, LinkConfig, NatConfig, Pair, PairError, PathConfig, Side, Simulation,
     SimulationError,
 };
 
@@ -49,6 +49,9 @@ pub struct Scenario {
     pub seed: u64,
     /// The links at the start. In a pair, each is a path.
     pub links: Vec<NamedLink>,
+    /// NATs in front of the client. For simulations only: each link of the live emulator is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nats: Vec<NamedNat>,
     /// What happens, one after the other.
     pub steps: Vec<Action>,
 }
@@ -66,6 +69,17 @@ pub struct NamedLink {
     pub backward: Option<LinkConfig>,
 }
 
+/// A NAT in front of the client, at the beginning of a link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedNat {
+    /// The link's name, which is the NAT's as well.
+    pub link: String,
+    /// How it behaves.
+    #[serde(default)]
+    pub config: NatConfig,
+}
+
 /// One step of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -78,8 +92,10 @@ pub enum Action {
     Cut(String),
     /// Brings a link up again.
     Restore(String),
+    /// Has the NAT at a link forget its mappings: what leaves comes from other ports then.
+    Rebind(String),
     /// Lets time pass. As data, `run_ms` in milliseconds.
-    #[serde(rename = "run_ms", with = "duration_ms")]
+    #[serde(rename = "run_ms", with = "crate::millis::duration")]
     Run(Duration),
     /// Asks whether all is as expected; who plays the scenario knows what the words mean.
     Check(String),
@@ -143,6 +159,22 @@ pub enum ScenarioError {
         /// The links that exist.
         known: String,
     },
+    /// There is no NAT at a link.
+    #[error("step {step} rebinds the NAT of \"{name}\", which has none: give [[nats]] with a link")]
+    NoNat {
+        /// Which step, counted from one.
+        step: usize,
+        /// The link's name.
+        name: String,
+    },
+    /// A NAT stands at a link that does not exist.
+    #[error(
+        "a NAT stands at the link \"{name}\", which does not exist: give [[links]] of that name"
+    )]
+    NatWithoutLink {
+        /// The link's name.
+        name: String,
+    },
     /// The links make no pair.
     #[error(transparent)]
     Pair(#[from] PairError),
@@ -190,9 +222,11 @@ impl Scenario {
     pub fn span(&self) -> Duration {
         let runs = self.steps.iter().map(|step| match step {
             Action::Run(span) => *span,
-            Action::Link(_) | Action::Cut(_) | Action::Restore(_) | Action::Check(_) => {
-                Duration::ZERO
-            }
+            Action::Link(_)
+            | Action::Cut(_)
+            | Action::Restore(_)
+            | Action::Rebind(_)
+            | Action::Check(_) => Duration::ZERO,
         });
         runs.fold(Duration::ZERO, Duration::saturating_add)
     }
@@ -210,7 +244,12 @@ impl Scenario {
             paths
                 .push(PathConfig { name: link.name.clone(), ..PathConfig::nth(n, link.config())? });
         }
-        Ok(Pair::with_paths(self.seed, &paths, make)?)
+        let mut pair = Pair::with_paths(self.seed, &paths, make)?;
+        for nat in &self.nats {
+            let place = self.links.iter().position(|link| link.name == nat.link);
+            pair.add_nat(place.ok_or_else(|| nat.without_link())?, nat.config);
+        }
+        Ok(pair)
     }
 
     /// Plays all steps in a simulation whose network has duplex links of these names.
@@ -230,6 +269,10 @@ impl Scenario {
                 }
                 Action::Cut(name) => sim.cut_both(self.find(sim, step, name)?),
                 Action::Restore(name) => sim.restore_both(self.find(sim, step, name)?),
+                Action::Rebind(name) if sim.rebind(name) => {}
+                Action::Rebind(name) => {
+                    return Err(ScenarioError::NoNat { step, name: name.clone() });
+                }
                 Action::Run(span) => stage
                     .run(sim, *span)
                     .map_err(|error| ScenarioError::Simulation { step, error })?,
@@ -257,9 +300,13 @@ impl Scenario {
                 return Err(ScenarioError::RepeatedLink { name: link.name.clone() });
             }
         }
+        let has_link = |name: &str| scenario.links.iter().any(|link| link.name == name);
+        if let Some(nat) = scenario.nats.iter().find(|nat| !has_link(&nat.link)) {
+            return Err(nat.without_link());
+        }
         for (step, action) in (1..).zip(&scenario.steps) {
             let Some(name) = action.link_name() else { continue };
-            if !scenario.links.iter().any(|link| link.name == name) {
+            if !has_link(name) {
                 return Err(scenario.unknown_link(step, name));
             }
         }
@@ -289,32 +336,19 @@ impl NamedLink {
     }
 }
 
+impl NamedNat {
+    fn without_link(&self) -> ScenarioError {
+        ScenarioError::NatWithoutLink { name: self.link.clone() }
+    }
+}
+
 impl Action {
     fn link_name(&self) -> Option<&str> {
         match self {
             Self::Link(link) => Some(&link.name),
-            Self::Cut(name) | Self::Restore(name) => Some(name),
+            Self::Cut(name) | Self::Restore(name) | Self::Rebind(name) => Some(name),
             Self::Run(_) | Self::Check(_) => None,
         }
-    }
-}
-
-/// A duration as milliseconds.
-mod duration_ms {
-    use std::time::Duration;
-
-    use serde::de::Error as _;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_f64(crate::millis::from_duration(*span))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        let ms = f64::deserialize(from)?;
-        crate::millis::to_duration(ms).ok_or_else(|| {
-            D::Error::custom(format!("run_ms = {ms} is no span: give 0 or more milliseconds"))
-        })
     }
 }
 

@@ -218,6 +218,12 @@ impl<M: Machine> Simulation<M> {
         self.restore(links.backward);
     }
 
+    /// Has the NAT of this name forget all its mappings. False if there is none.
+    pub fn rebind(&mut self, nat: &str) -> bool {
+        let nat = self.network.nat(nat);
+        nat.map(|nat| self.network.rebind(nat)).is_some()
+    }
+
     /// What a host sent and received.
     #[must_use]
     pub fn stats(&self, host: HostId) -> HostStats {

@@ -145,6 +145,7 @@ impl Links {
         match change {
             LinkChange::Cut(link) => self.emulator.cut(link),
             LinkChange::Restore(link) => self.emulator.restore(link),
+            LinkChange::Rebind(link) => self.emulator.rebind(link),
             LinkChange::Set(link) => {
                 let down = link.backward.unwrap_or(link.forward);
                 self.emulator.reconfigure(&link.name, Direction::Up, link.forward)?;

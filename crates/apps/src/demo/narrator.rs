@@ -105,6 +105,10 @@ impl Narrator {
                 let text = format!("The link of {link} was mended.");
                 Some(event(Severity::Info, EventKind::LinkRestored, path, text))
             }
+            LinkChange::Rebind(link) => {
+                let text = format!("The link of {link} changed its ports, as a NAT that restarts.");
+                Some(event(Severity::Info, EventKind::LinkChanged, path, text))
+            }
             LinkChange::Set(link) => {
                 self.changed.insert(link.name.clone(), now);
                 None

@@ -275,7 +275,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
                 self.show.gaps.on_cut(link, carried_data, elapsed);
             }
             LinkChange::Restore(link) => self.show.gaps.on_restored(link, elapsed),
-            LinkChange::Set(_) => {}
+            LinkChange::Rebind(_) | LinkChange::Set(_) => {}
         }
         if let Some(event) = self.narrator.link(now, change) {
             self.tell_event(event);

@@ -40,6 +40,8 @@ pub enum LinkChange {
     Cut(String),
     /// Packets pass again.
     Restore(String),
+    /// The far end sees what comes through it from other ports, as after a NAT's restart.
+    Rebind(String),
     /// It gets other settings.
     Set(Box<NamedLink>),
 }
@@ -49,7 +51,7 @@ impl LinkChange {
     #[must_use]
     pub fn link(&self) -> &str {
         match self {
-            Self::Cut(link) | Self::Restore(link) => link,
+            Self::Cut(link) | Self::Restore(link) | Self::Rebind(link) => link,
             Self::Set(link) => &link.name,
         }
     }
@@ -90,6 +92,12 @@ pub enum TimelineError {
         /// What there is.
         known: Vec<String>,
     },
+    /// A scenario has a NAT, which only the simulator has.
+    #[error("the demo has no [[nats]]: leave out that of \"{link}\", each link is a NAT already")]
+    Nat {
+        /// The link where it stands.
+        link: String,
+    },
     /// A scenario asks what only the simulator can answer.
     #[error("the demo cannot check \"{expectation}\": leave check steps out, or simulate")]
     Check {
@@ -116,6 +124,9 @@ impl Timeline {
     /// # Errors
     /// A step asks for what only the simulator can do.
     pub fn of_scenario(scenario: &Scenario) -> Result<Self, TimelineError> {
+        if let Some(nat) = scenario.nats.first() {
+            return Err(TimelineError::Nat { link: nat.link.clone() });
+        }
         let mut timeline = Self::default();
         for action in &scenario.steps {
             let change = match action {
@@ -125,6 +136,7 @@ impl Timeline {
                 }
                 Action::Cut(link) => LinkChange::Cut(link.clone()),
                 Action::Restore(link) => LinkChange::Restore(link.clone()),
+                Action::Rebind(link) => LinkChange::Rebind(link.clone()),
                 Action::Link(link) => LinkChange::Set(Box::new(link.clone())),
                 Action::Check(expectation) => {
                     return Err(TimelineError::Check { expectation: expectation.clone() });
@@ -219,7 +231,7 @@ fn seconds(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_netsim::LinkConfig;
+    use anabranch_netsim::{LinkConfig, NamedNat, NatConfig};
 
     use super::*;
 
@@ -282,7 +294,8 @@ mod tests {
         let text = r#"
             seed = 7
             steps = [{ run_ms = 1500 }, { cut = "wifi" }, { run_ms = 500 }, { restore = "wifi" },
-                     { link = { name = "wifi", forward = { rate_mbps = 2 } } }, { run_ms = 1000 }]
+                     { link = { name = "wifi", forward = { rate_mbps = 2 } } }, { rebind = "wifi" },
+                     { run_ms = 1000 }]
             [[links]]
             name = "wifi"
             forward = { preset = "wifi" }
@@ -294,9 +307,15 @@ mod tests {
         let cut = timeline.pop(Duration::from_secs(9));
         assert_eq!(cut, Some(LinkChange::Cut("wifi".into())));
 
+        let last = std::iter::from_fn(|| timeline.pop(Duration::from_secs(9))).last();
+        assert_eq!(last, Some(LinkChange::Rebind("wifi".into())));
+
         scenario.steps.push(Action::Check("all is well".into()));
         let error = Timeline::of_scenario(&scenario).unwrap_err();
         assert_eq!(error, TimelineError::Check { expectation: "all is well".into() });
+        scenario.nats.push(NamedNat { link: "wifi".into(), config: NatConfig::default() });
+        let error = Timeline::of_scenario(&scenario).unwrap_err();
+        assert_eq!(error, TimelineError::Nat { link: "wifi".into() });
     }
 
     #[test]

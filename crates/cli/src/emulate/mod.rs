@@ -99,6 +99,13 @@ fn of_scenario(
     scenario: &Scenario,
 ) -> Result<Vec<EmulatedLink>, Failure> {
     let links = &scenario.links;
+    if let Some(nat) = scenario.nats.first() {
+        let link = &nat.link;
+        return Err(Failure::usage(format!(
+            "[[nats]] are the simulator's: leave out that of {link}, every link here is a NAT \
+             already, which keeps its ports until a step {{ rebind = \"{link}\" }}"
+        )));
+    }
     if let Some(link) = links.iter().find(|link| arguments.iter().all(|a| a.name != link.name)) {
         let name = &link.name;
         let hint = format!("give --link name={name},listen=…,target=…");

@@ -46,6 +46,9 @@ fn take(step: &Action, emulator: &Emulator) -> Result<String, UnknownLink> {
         Action::Link(link) => reconfigure(link, emulator),
         Action::Cut(name) => emulator.cut(name).map(|()| format!("{name} is cut")),
         Action::Restore(name) => emulator.restore(name).map(|()| format!("{name} is back")),
+        Action::Rebind(name) => {
+            emulator.rebind(name).map(|()| format!("{name} has new ports for its clients"))
+        }
         Action::Check(expectation) => Ok(format!("expected by now: {expectation}")),
         Action::Run(span) => Ok(format!("{span:?} pass")),
     }

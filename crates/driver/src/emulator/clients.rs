@@ -127,6 +127,19 @@ impl Clients {
         true
     }
 
+    /// Forgets all clients that have a socket, as a NAT that restarts: they get others.
+    pub(super) fn rebind(&mut self) {
+        let events = &mut self.events;
+        self.table.retain(|_, client| match client.state {
+            State::Served { outside } => {
+                events.push_back(ClientEvent::Left { outside });
+                false
+            }
+            State::Arriving { .. } => true,
+        });
+        self.by_outside.clear();
+    }
+
     /// Gives the client its socket, bound to `outside`; returns the packets that waited for it.
     pub(super) fn serve(&mut self, who: FourTuple, outside: SocketAddr) -> Vec<Packet> {
         let Some(client) = self.table.get_mut(&who) else { return Vec::new() };

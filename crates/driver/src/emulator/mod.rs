@@ -166,6 +166,17 @@ impl Emulator {
         Ok(())
     }
 
+    /// Has a link forget its clients: what they send next reaches the target from other ports, and
+    /// what the target sends to the old ones is lost.
+    ///
+    /// # Errors
+    /// There is no such link.
+    pub fn rebind(&self, link: &str) -> Result<(), UnknownLink> {
+        self.link(link)?.handle.with(|relay, _| relay.clients.rebind());
+        tracing::info!(link, "ports changed");
+        Ok(())
+    }
+
     /// All links, in the order of the configuration.
     #[must_use]
     pub fn stats(&self) -> Vec<EmulatedLinkStats> {

@@ -156,6 +156,19 @@ fn a_client_without_a_socket_is_turned_away_and_may_come_again() {
 }
 
 #[test]
+fn a_link_that_is_rebound_gives_its_clients_other_ports() {
+    let mut bench = Bench::new(LinkConfig::default());
+    bench.request(client(1), b"before");
+    let old = bench.sent()[0].0.local;
+    bench.relay.clients.rebind();
+    bench.reply(old, target(), b"to nobody");
+    bench.request(client(1), b"after");
+    let sent: Vec<_> = bench.sent().iter().map(|(path, ..)| path.local).collect();
+    assert_eq!(sent, [addr("127.0.0.1:40001")]);
+    assert_eq!(bench.left, [old]);
+}
+
+#[test]
 fn one_direction_can_be_changed_alone() {
     let mut bench = Bench::new(LinkConfig::default());
     let lossy = LinkConfig { loss: Loss::uniform(1.0), ..LinkConfig::default() };

@@ -90,6 +90,20 @@ async fn a_cut_link_passes_nothing_until_it_is_restored() {
 }
 
 #[tokio::test]
+async fn a_rebound_link_is_entered_by_the_same_address_and_left_by_another() {
+    let chain = Chain::new("127.0.0.1:0", LinkConfig::default());
+    let mut sources = Vec::new();
+    for text in ["before", "after"] {
+        chain.send(text.as_bytes());
+        assert_eq!(datagram(&chain.client).await.1, text.as_bytes());
+        sources.push(datagram(&chain.server).await.0.remote);
+        chain.emulator.rebind("wifi").unwrap();
+    }
+    assert_ne!(sources[0], sources[1]);
+    assert!(chain.emulator.rebind("lan").is_err());
+}
+
+#[tokio::test]
 async fn no_packet_is_faster_than_its_link() {
     let delay = Duration::from_millis(20);
     let chain = Chain::new("127.0.0.1:0", LinkConfig::default());

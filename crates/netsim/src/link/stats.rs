@@ -57,6 +57,8 @@ impl Drops {
             DropCause::Queue => self.queue.add(packet),
             DropCause::Cut => self.cut.add(packet),
             DropCause::Mtu => self.mtu.add(packet),
+            // Not a link's.
+            DropCause::Nat => {}
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anabranch_netsim::{
-    Action, LinkConfig, Pair, RunHeader, SERVER, Scenario, ScenarioError, Side, Simulation, Stage,
+    Action, CLIENT, LinkConfig, Pair, RunHeader, SERVER, Scenario, ScenarioError, Side, Simulation,
+    Stage,
 };
 use anabranch_sansio::{Rate, Time};
 
@@ -163,12 +164,9 @@ fn errors_say_what_would_be_right() {
         ),
         (
             HANDOVER.replace("cut =", "cutt ="),
-            "unknown variant `cutt`, expected one of `link`, `cut`, `restore`, `run_ms`, `check`",
+            "unknown variant `cutt`, expected one of `link`, `cut`, `restore`, `rebind`",
         ),
-        (
-            HANDOVER.replace("run_ms = 500.5", "run_ms = -1"),
-            "run_ms = -1 is no span: give 0 or more",
-        ),
+        (HANDOVER.replace("run_ms = 500.5", "run_ms = -1"), "-1 ms is no span: give 0 or more"),
         (HANDOVER.replace("delay_ms = 10", "delay_ms = -10"), "delay_ms = -10 is no delay"),
         (
             HANDOVER.replace("delay_ms = 10", "latency = 10"),
@@ -190,4 +188,47 @@ fn playing_on_a_network_without_the_links_is_an_error() {
     let check = |_: &mut Simulation<Chatter>, _: &str| Ok(());
     let error = handover().play(&mut pair.sim, check).expect_err("no wifi");
     assert!(matches!(error, ScenarioError::UnknownLink { step: 2, name, .. } if name == "wifi"));
+}
+
+#[test]
+fn a_nat_of_a_scenario_is_rebound_by_its_steps() {
+    let text = r#"
+seed = 7
+steps = [{ run_ms = 100 }, { rebind = "wifi" }, { run_ms = 100 }]
+nats = [{ link = "wifi", config = { timeout_ms = 500, filtering = "address_dependent" } }]
+
+[[links]]
+name = "wifi"
+forward = { delay_ms = 10 }
+"#;
+    let scenario = Scenario::from_toml(text).expect("a good scenario");
+    let pair = scenario.pair(|side, paths, _| match side {
+        Side::Client => Chatter::talker(paths, 10_000, MS),
+        Side::Server => Chatter::listener(paths).answering(),
+    });
+    let mut sim = pair.expect("one path").sim;
+    let played = scenario.play(&mut sim, |_: &mut Simulation<Chatter>, _: &str| Ok(()));
+    assert_eq!(played, Ok(()));
+    let heard = sim.take_events(SERVER);
+    let mut sources: Vec<_> = heard.iter().map(|heard| heard.path.remote).collect();
+    sources.dedup();
+    let [before, after] = sources[..] else { panic!("{sources:?}") };
+    assert_eq!([before.ip(), after.ip()], [std::net::IpAddr::from([198, 18, 0, 1]); 2]);
+    assert_ne!(before.port(), after.port());
+    let (there, back) = (heard.len(), sim.take_events(CLIENT).len());
+    assert_eq!((there, back), (191, 161), "what was under way either way stays without an answer");
+}
+
+#[test]
+fn a_nat_needs_its_link_and_a_rebinding_its_nat() {
+    let with = |nats: &str| {
+        let rest = "steps = [{ rebind = 'wifi' }]\n[[links]]\nname = 'wifi'\nforward = {}\n";
+        Scenario::from_toml(&format!("seed = 1\nnats = [{nats}]\n{rest}"))
+    };
+    let missing = ScenarioError::NatWithoutLink { name: "lan".to_owned() };
+    assert_eq!(with("{ link = 'lan' }"), Err(missing));
+    let scenario = with("").expect("the live emulator can play it");
+    let mut sim = pair(&scenario).sim;
+    let played = scenario.play(&mut sim, |_: &mut Simulation<Chatter>, _: &str| Ok(()));
+    assert_eq!(played, Err(ScenarioError::NoNat { step: 1, name: "wifi".to_owned() }));
 }

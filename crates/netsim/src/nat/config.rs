@@ -1,0 +1,40 @@
+//! [`NatConfig`]: all that can be chosen about a NAT, as Rust and as data.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::millis;
+
+/// All that can be chosen about a NAT.
+///
+/// As data: `timeout_ms` in milliseconds and `filtering`; each may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NatConfig {
+    /// How long a mapping is kept without a packet that leaves through it. Default 30 s: RFC 4787
+    /// REQ-5 asks for 2 minutes, and mobile networks are known for less.
+    #[serde(rename = "timeout_ms", with = "millis::duration")]
+    pub timeout: Duration,
+    /// Whose packets are let in. Default: the strictest.
+    pub filtering: Filtering,
+}
+
+impl Default for NatConfig {
+    fn default() -> Self {
+        Self { timeout: Duration::from_secs(30), filtering: Filtering::default() }
+    }
+}
+
+/// Whose packets a NAT lets in to a port that it has mapped (RFC 4787 section 5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Filtering {
+    /// Everybody's.
+    EndpointIndependent,
+    /// Those of addresses that were sent something from that port.
+    AddressDependent,
+    /// Those of addresses and ports that were sent something from that port.
+    #[default]
+    AddressAndPortDependent,
+}
