@@ -1,4 +1,4 @@
-//! [`examine`]: what tshark says about a capture of SCTP over UDP.
+//! [`examine`]: what tshark says about a capture of SCTP over UDP, or of TCP.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -7,17 +7,41 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// What is asked of each packet.
-const FIELDS: [&str; 6] = [
-    "frame.number",
-    "sctp.checksum.status",
-    "sctp.chunk_type",
-    "_ws.malformed",
-    "_ws.expert.severity",
-    "_ws.expert.message",
-];
+/// What is asked of each packet, by protocol.
+struct Questions {
+    name: &'static str,
+    preferences: &'static [&'static str],
+    fields: [&'static str; 6],
+}
 
-/// `sctp.checksum.status` of a right checksum.
+const SCTP: Questions = Questions {
+    name: "SCTP",
+    preferences: &["sctp.checksum:CRC 32c"],
+    fields: [
+        "frame.number",
+        "sctp.checksum.status",
+        "sctp.chunk_type",
+        "_ws.malformed",
+        "_ws.expert.severity",
+        "_ws.expert.message",
+    ],
+};
+
+/// Without remarks on what came late or twice, which is the network's doing.
+const TCP: Questions = Questions {
+    name: "TCP",
+    preferences: &["tcp.check_checksum:TRUE", "tcp.analyze_sequence_numbers:FALSE"],
+    fields: [
+        "frame.number",
+        "tcp.checksum.status",
+        "tcp.option_kind",
+        "_ws.malformed",
+        "_ws.expert.severity",
+        "_ws.expert.message",
+    ],
+};
+
+/// The status of a right checksum.
 const GOOD: &str = "1";
 
 /// Wireshark's PI_WARN: from here on a remark is a fault. Below are retransmissions and the like.
@@ -31,7 +55,7 @@ const LONG_SACK: &str = "More than 100 TSNs were gap-acknowledged in this SACK."
 pub struct Examination {
     /// Packets in the capture.
     pub packets: usize,
-    /// How often each chunk type occurs.
+    /// How often each chunk type occurs; in TCP, each kind of option.
     pub chunks: BTreeMap<u8, usize>,
     /// What is wrong, packet by packet.
     pub faults: Vec<Fault>,
@@ -74,10 +98,26 @@ pub enum TsharkError {
 ///
 /// tshark is missing, or does not read the file.
 pub fn examine(capture: &Path) -> Result<Examination, TsharkError> {
+    ask(capture, &SCTP)
+}
+
+/// Reads a capture in which every packet is to be TCP, whole and with a right checksum.
+///
+/// # Errors
+///
+/// As [`examine`].
+pub fn examine_tcp(capture: &Path) -> Result<Examination, TsharkError> {
+    ask(capture, &TCP)
+}
+
+fn ask(capture: &Path, questions: &Questions) -> Result<Examination, TsharkError> {
     let mut command = Command::new("tshark");
     command.args([OsStr::new("-r"), capture.as_os_str()]);
-    command.args(["-o", "sctp.checksum:CRC 32c", "-T", "fields", "-E", "separator=|"]);
-    for field in FIELDS {
+    command.args(["-T", "fields", "-E", "separator=|"]);
+    for preference in questions.preferences {
+        command.args(["-o", preference]);
+    }
+    for field in questions.fields {
         command.args(["-e", field]);
     }
     let output = command.output().map_err(TsharkError::Missing)?;
@@ -87,7 +127,7 @@ pub fn examine(capture: &Path) -> Result<Examination, TsharkError> {
     }
     let mut examination = Examination::default();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let read = examination.read(line);
+        let read = examination.read(line, questions);
         read.ok_or_else(|| TsharkError::Output(line.to_owned()))?;
     }
     Ok(examination)
@@ -95,8 +135,8 @@ pub fn examine(capture: &Path) -> Result<Examination, TsharkError> {
 
 impl Examination {
     /// Takes in what tshark prints about one packet; `None` if that cannot be understood.
-    fn read(&mut self, line: &str) -> Option<()> {
-        let fields: Vec<&str> = line.splitn(FIELDS.len(), '|').collect();
+    fn read(&mut self, line: &str, questions: &Questions) -> Option<()> {
+        let fields: Vec<&str> = line.splitn(questions.fields.len(), '|').collect();
         let [number, checksum, chunks, malformed, severities, remarks] = fields[..] else {
             return None;
         };
@@ -108,7 +148,7 @@ impl Examination {
         let severities: Option<Vec<u32>> = list(severities).map(|text| text.parse().ok()).collect();
         let mut fault = |what: &str| self.faults.push(Fault { packet, what: what.to_owned() });
         match checksum {
-            "" => fault("it is not SCTP"),
+            "" => fault(&format!("it is not {}", questions.name)),
             GOOD => {}
             _ => fault("its checksum is wrong"),
         }
@@ -133,16 +173,16 @@ mod tests {
 
     fn faults(line: &str) -> Vec<String> {
         let mut examination = Examination::default();
-        examination.read(line).unwrap();
+        examination.read(line, &SCTP).unwrap();
         examination.faults.iter().map(Fault::to_string).collect()
     }
 
     #[test]
     fn a_good_packet_is_counted_with_its_chunks() {
         let mut examination = Examination::default();
-        examination.read("1|1|3,0,0|||").unwrap();
-        examination.read("2|1|0||4194304|Retransmitted TSN").unwrap();
-        examination.read(&format!("3|1|3||6291456|{LONG_SACK}")).unwrap();
+        examination.read("1|1|3,0,0|||", &SCTP).unwrap();
+        examination.read("2|1|0||4194304|Retransmitted TSN", &SCTP).unwrap();
+        examination.read(&format!("3|1|3||6291456|{LONG_SACK}"), &SCTP).unwrap();
         assert_eq!(examination.packets, 3);
         assert_eq!(examination.chunks, BTreeMap::from([(0, 3), (3, 2)]));
         assert_eq!(examination.faults, []);
@@ -151,6 +191,9 @@ mod tests {
     #[test]
     fn every_fault_is_told() {
         assert_eq!(faults("7|||||"), ["packet 7: it is not SCTP"]);
+        let mut of_tcp = Examination::default();
+        of_tcp.read("7|||||", &TCP).unwrap();
+        assert_eq!(of_tcp.faults[0].to_string(), "packet 7: it is not TCP");
         let bad = faults("8|0|0||8388608|Bad SCTP checksum.");
         assert_eq!(bad, ["packet 8: its checksum is wrong", "packet 8: Bad SCTP checksum."]);
         let short = faults("9|1|0|SCTP|8388608|Malformed Packet (Exception occurred)");
@@ -163,8 +206,8 @@ mod tests {
     #[test]
     fn what_is_no_answer_is_not_taken_for_one() {
         let mut examination = Examination::default();
-        assert_eq!(examination.read("Running as user \"root\""), None);
-        assert_eq!(examination.read("1|1|x|||"), None);
-        assert_eq!(examination.read("1|1|0||high|"), None);
+        assert_eq!(examination.read("Running as user \"root\"", &SCTP), None);
+        assert_eq!(examination.read("1|1|x|||", &SCTP), None);
+        assert_eq!(examination.read("1|1|0||high|", &SCTP), None);
     }
 }

@@ -17,6 +17,8 @@ pub enum Carrier {
     Udp,
     /// Nothing: the bytes are an SCTP packet (IP protocol 132).
     Sctp,
+    /// Nothing: the bytes are a TCP segment (IP protocol 6).
+    Tcp,
 }
 
 /// A datagram under way.
@@ -40,7 +42,7 @@ impl Packet {
         let ip = if is_ipv4 { IPV4_HEADER_LEN } else { IPV6_HEADER_LEN };
         let carrier = match self.carrier {
             Carrier::Udp => UDP_HEADER_LEN,
-            Carrier::Sctp => 0,
+            Carrier::Sctp | Carrier::Tcp => 0,
         };
         ip + carrier + self.bytes.len()
     }
@@ -89,6 +91,7 @@ mod tests {
         };
         assert_eq!(packet("10.0.0.1:1", "10.0.0.2:2", Carrier::Udp).ip_len(), 1_228);
         assert_eq!(packet("10.0.0.1:1", "10.0.0.2:2", Carrier::Sctp).ip_len(), 1_220);
+        assert_eq!(packet("10.0.0.1:1", "10.0.0.2:2", Carrier::Tcp).ip_len(), 1_220);
         assert_eq!(packet("[fd00::1]:1", "[fd00::2]:2", Carrier::Udp).ip_len(), 1_248);
     }
 }

@@ -7,6 +7,7 @@ use anabranch_sansio::Ecn;
 use crate::{Carrier, Packet};
 
 /// Protocol numbers.
+const TCP: u8 = 6;
 const UDP: u8 = 17;
 const SCTP: u8 = 132;
 /// Time to live, or hop limit: what most systems begin with.
@@ -39,6 +40,7 @@ const fn protocol(carrier: Carrier) -> u8 {
     match carrier {
         Carrier::Udp => UDP,
         Carrier::Sctp => SCTP,
+        Carrier::Tcp => TCP,
     }
 }
 
@@ -48,7 +50,7 @@ fn write_payload(packet: &Packet, addresses: &[&[u8]; 2], out: &mut Vec<u8>) {
             let len = saturating_u16(UDP_HEADER_LEN + packet.bytes.len());
             write_udp(packet, len, checksum_of(addresses, len), out);
         }
-        Carrier::Sctp => out.extend(&packet.bytes),
+        Carrier::Sctp | Carrier::Tcp => out.extend(&packet.bytes),
     }
 }
 
@@ -133,13 +135,15 @@ mod tests {
     }
 
     #[test]
-    fn sctp_follows_the_ip_header_at_once() {
+    fn sctp_and_tcp_follow_the_ip_header_at_once() {
         let path = FourTuple::new(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
-        let packet = Packet { carrier: Carrier::Sctp, ..udp(path, None, vec![0xab; 3]) };
-        let mut out = Vec::new();
-        write_ip_packet(&packet, &mut out);
-        assert_eq!(out.len(), packet.ip_len());
-        assert_eq!((out[3], out[9], &out[20..]), (23, 132, &[0xab; 3][..]));
+        for (carrier, protocol) in [(Carrier::Sctp, 132), (Carrier::Tcp, 6)] {
+            let packet = Packet { carrier, ..udp(path, None, vec![0xab; 3]) };
+            let mut out = Vec::new();
+            write_ip_packet(&packet, &mut out);
+            assert_eq!(out.len(), packet.ip_len());
+            assert_eq!((out[3], out[9], &out[20..]), (23, protocol, &[0xab; 3][..]));
+        }
     }
 
     #[test]

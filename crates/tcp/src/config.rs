@@ -1,0 +1,88 @@
+//! [`Config`]: how a connection behaves.
+
+use std::time::Duration;
+
+use anabranch_congestion::{CongestionController, Cubic};
+
+use crate::reno::Reno;
+
+/// How a connection behaves. The default is what the RFCs recommend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Bytes of the largest IP packet. Default: 1,500.
+    pub mtu: usize,
+    /// Bytes that may wait to be sent or acknowledged. Default: 4 MiB.
+    pub send_buffer: usize,
+    /// Bytes that may wait to be read, out of order or in order; the window is never larger. Above
+    /// 65,535 the window is scaled (RFC 7323). Default: 4 MiB.
+    pub receive_buffer: usize,
+    /// Whether selective acknowledgments are offered (RFC 2018). They are used if both ends do.
+    /// Default: yes.
+    pub sack: bool,
+    /// The congestion controller. Default: [`CongestionControl::Reno`].
+    pub congestion_control: CongestionControl,
+    /// IW, the initial window in segments. Default: 10 (RFC 6928).
+    pub initial_window: usize,
+    /// Nagle's algorithm: whether a short segment waits until all before it is acknowledged.
+    /// Default: yes (RFC 9293 section 3.7.4).
+    pub nagle: bool,
+    /// Segments in order that one acknowledgment answers. Default: 2 (RFC 5681 section 4.2).
+    pub segments_per_ack: u32,
+    /// How long a single segment in order waits for its acknowledgment, 0.5 s at most. Default:
+    /// 40 ms, as most systems.
+    pub ack_delay: Duration,
+    /// RTO before the first measurement. Default: 1 s (RFC 6298, 2.1).
+    pub rto_initial: Duration,
+    /// RTO at least. Default: 1 s (RFC 6298, 2.4); most systems have 0.2 s.
+    pub rto_min: Duration,
+    /// RTO at most. Default: 60 s (RFC 6298, 2.5).
+    pub rto_max: Duration,
+    /// Timeouts in a row after which the connection is given up. Default: 10, which are more than
+    /// the 100 s of RFC 9293 section 3.8.3.
+    pub retries: u32,
+    /// How long the end that closed first answers what is still under way. Default: 4 minutes, twice
+    /// the MSL of RFC 9293 section 3.4.2.
+    pub time_wait: Duration,
+}
+
+/// The congestion controllers there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CongestionControl {
+    /// RFC 5681: see [`Reno`]. With the recovery of RFC 6582 this is NewReno.
+    #[default]
+    Reno,
+    /// RFC 9438, what most systems have: see [`Cubic`].
+    Cubic,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            mtu: 1_500,
+            send_buffer: 4 << 20,
+            receive_buffer: 4 << 20,
+            sack: true,
+            congestion_control: CongestionControl::default(),
+            initial_window: 10,
+            nagle: true,
+            segments_per_ack: 2,
+            ack_delay: Duration::from_millis(40),
+            rto_initial: Duration::from_secs(1),
+            rto_min: Duration::from_secs(1),
+            rto_max: Duration::from_secs(60),
+            retries: 10,
+            time_wait: Duration::from_secs(240),
+        }
+    }
+}
+
+impl Config {
+    /// A controller for segments of `smss` bytes.
+    pub(crate) fn controller(&self, smss: usize) -> Box<dyn CongestionController> {
+        match self.congestion_control {
+            CongestionControl::Reno => Box::new(Reno::new(smss, self.initial_window)),
+            CongestionControl::Cubic => Box::new(Cubic::new(smss)),
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! [`Scoreboard`]: what is outstanding, and what became of it (RFC 6675 section 4).
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use anabranch_sansio::Time;
+
+/// RFC 6675 section 2: DupThresh.
+pub(super) const DUP_THRESH: u32 = 3;
+
+/// The segments from HighACK to HighData, in order and without gaps.
+#[derive(Debug, Default)]
+pub(super) struct Scoreboard {
+    segments: VecDeque<Sent>,
+    /// Octets believed to be in the network.
+    pipe: u64,
+    /// Behind the highest octet that was selectively acknowledged.
+    high_sacked: u64,
+    /// All before it that was not selectively acknowledged is lost.
+    lost_below: u64,
+    /// All before it was selectively acknowledged or sent again.
+    search_from: u64,
+}
+
+/// A segment that is outstanding.
+#[derive(Debug, Clone)]
+struct Sent {
+    start: u64,
+    end: u64,
+    sent_at: Time,
+    /// An acknowledgment could be for any of several transmissions.
+    is_ambiguous: bool,
+    is_sacked: bool,
+    is_lost: bool,
+    /// Sent again since it was last taken for lost.
+    is_resent: bool,
+}
+
+/// What an acknowledgment said for the first time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Delivery {
+    /// Octets that arrived.
+    pub(super) octets: u64,
+    /// When the newest of the segments was sent.
+    newest: Option<Time>,
+    is_ambiguous: bool,
+}
+
+impl Delivery {
+    /// RFC 6298 section 3: "RTT samples MUST NOT be made using segments that were retransmitted".
+    /// What waited behind one of them in the receiver tells nothing either.
+    pub(super) fn sampled(&self) -> Option<Time> {
+        self.newest.filter(|_| !self.is_ambiguous)
+    }
+
+    fn take(&mut self, segment: &Sent) {
+        self.octets += segment.len();
+        self.is_ambiguous |= segment.is_ambiguous;
+        self.newest = self.newest.max(Some(segment.sent_at));
+    }
+}
+
+impl Sent {
+    const fn len(&self) -> u64 {
+        self.end - self.start
+    }
+
+    const fn range(&self) -> Range<u64> {
+        self.start..self.end
+    }
+
+    /// RFC 6675 section 4, SetPipe: an octet that is not lost counts, and one that was sent again
+    /// counts once more.
+    fn pipe(&self) -> u64 {
+        if self.is_sacked {
+            return 0;
+        }
+        self.len() * (u64::from(!self.is_lost) + u64::from(self.is_resent))
+    }
+}
+
+impl Scoreboard {
+    /// Octets in the network, as far as is known.
+    pub(super) const fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// The first segment.
+    pub(super) fn first(&self) -> Option<Range<u64>> {
+        self.segments.front().map(Sent::range)
+    }
+
+    /// Data was sent for the first time.
+    pub(super) fn push(&mut self, now: Time, range: Range<u64>) {
+        let Range { start, end } = range;
+        let segment = Sent {
+            start,
+            end,
+            sent_at: now,
+            is_ambiguous: false,
+            is_sacked: false,
+            is_lost: false,
+            is_resent: false,
+        };
+        self.pipe += segment.pipe();
+        self.segments.push_back(segment);
+    }
+
+    /// All before this position has arrived.
+    pub(super) fn acknowledge(&mut self, position: u64) -> Delivery {
+        let mut delivery = Delivery::default();
+        while let Some(first) = self.segments.pop_front_if(|first| first.end <= position) {
+            self.pipe -= first.pipe();
+            if !first.is_sacked {
+                delivery.take(&first);
+            }
+        }
+        if self.segments.front().is_some_and(|first| first.start < position) {
+            self.change(0, |first| first.start = position);
+        }
+        delivery
+    }
+
+    /// These octets have arrived, with something missing before them.
+    pub(super) fn sack(&mut self, block: Range<u64>, delivery: &mut Delivery) {
+        let from = self.segments.partition_point(|segment| segment.start < block.start);
+        for index in from..self.segments.len() {
+            let segment = &self.segments[index];
+            if segment.end > block.end {
+                return;
+            }
+            if segment.is_sacked {
+                continue;
+            }
+            delivery.take(segment);
+            self.high_sacked = self.high_sacked.max(segment.end);
+            self.change(index, |segment| segment.is_sacked = true);
+        }
+    }
+
+    /// RFC 6675 section 4, IsLost: "either DupThresh discontiguous SACKed sequences have arrived
+    /// above 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with sequence numbers greater than
+    /// 'SeqNum' have been SACKed."
+    ///
+    /// Returns whether the first segment is lost.
+    pub(super) fn find_losses(&mut self, smss: usize) -> bool {
+        let (mut octets, mut sequences, mut above_is_sacked) = (0, 0, false);
+        let top = self.segments.partition_point(|segment| segment.start < self.high_sacked);
+        for index in (0..top).rev() {
+            let segment = &self.segments[index];
+            if segment.end <= self.lost_below {
+                break;
+            }
+            if segment.is_sacked {
+                octets += segment.len();
+                sequences += u32::from(!above_is_sacked);
+            } else if sequences >= DUP_THRESH || octets > u64::from(DUP_THRESH - 1) * smss as u64 {
+                self.lose_up_to(index);
+                break;
+            }
+            above_is_sacked = segment.is_sacked;
+        }
+        self.segments.front().is_some_and(|first| first.is_lost)
+    }
+
+    fn lose_up_to(&mut self, last: usize) {
+        let from = self.segments.partition_point(|segment| segment.end <= self.lost_below);
+        for index in from..=last {
+            self.change(index, |segment| segment.is_lost = true);
+        }
+        self.lost_below = self.segments[last].end;
+    }
+
+    /// The first segment is lost, whether it was sent again or not.
+    pub(super) fn lose_first(&mut self) {
+        let Some(Range { start, end }) = self.first() else { return };
+        self.change(0, |first| (first.is_lost, first.is_resent) = (true, false));
+        self.lost_below = self.lost_below.max(end);
+        self.search_from = self.search_from.min(start);
+    }
+
+    /// The timer expired: all is lost.
+    ///
+    /// RFC 6675 section 5.1: "a TCP sender SHOULD expunge the SACK information gathered from a
+    /// receiver upon a retransmission timeout".
+    pub(super) fn lose_all(&mut self) {
+        for segment in &mut self.segments {
+            (segment.is_sacked, segment.is_lost, segment.is_resent) = (false, true, false);
+        }
+        self.pipe = 0;
+        self.high_sacked = 0;
+        self.search_from = 0;
+        self.lost_below = self.segments.back().map_or(0, |last| last.end);
+    }
+
+    /// RFC 6675 section 4, NextSeg, rule 1: the first segment that is lost and was not sent again.
+    pub(super) fn next_lost(&mut self) -> Option<usize> {
+        let mut index = self.segments.partition_point(|segment| segment.start < self.search_from);
+        while let Some(segment) = self.segments.get(index)
+            && segment.end <= self.lost_below
+        {
+            if !segment.is_sacked && !segment.is_resent {
+                return Some(index);
+            }
+            index += 1;
+            self.search_from = segment.end;
+        }
+        None
+    }
+
+    /// Rule 3: the first one that is missing, was not sent again, and may be lost.
+    pub(super) fn next_missing(&self) -> Option<usize> {
+        let from = self.segments.partition_point(|segment| segment.start < self.search_from);
+        let candidates = self.segments.range(from..);
+        let mut candidates = candidates.take_while(|segment| segment.end <= self.high_sacked);
+        let missing = candidates.position(|segment| !segment.is_sacked && !segment.is_resent);
+        missing.map(|index| from + index)
+    }
+
+    /// Rule 4: the last one that is missing.
+    pub(super) fn last_missing(&self) -> Option<usize> {
+        self.segments.iter().rposition(|segment| !segment.is_sacked)
+    }
+
+    /// A segment goes out again.
+    pub(super) fn resend(&mut self, now: Time, index: usize) -> Range<u64> {
+        self.change(index, |segment| segment.is_resent = true);
+        self.rescue(now, index)
+    }
+
+    /// A segment goes out again although nothing says that it is lost: it is in the network once.
+    pub(super) fn rescue(&mut self, now: Time, index: usize) -> Range<u64> {
+        let segment = &mut self.segments[index];
+        (segment.sent_at, segment.is_ambiguous) = (now, true);
+        segment.range()
+    }
+
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut Sent)) {
+        let segment = &mut self.segments[index];
+        self.pipe -= segment.pipe();
+        change(segment);
+        self.pipe += segment.pipe();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMSS: usize = 100;
+
+    /// So many full segments, sent one per millisecond.
+    fn board(segments: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        (0..segments).for_each(|n| board.push(Time::from_millis(n), n * 100..(n + 1) * 100));
+        board
+    }
+
+    fn sack(board: &mut Scoreboard, blocks: &[(u64, u64)]) -> Delivery {
+        let mut delivery = Delivery::default();
+        blocks.iter().for_each(|block| board.sack(block.0..block.1, &mut delivery));
+        delivery
+    }
+
+    #[test]
+    fn three_segments_above_a_hole_make_it_lost() {
+        let mut board = board(10);
+        sack(&mut board, &[(100, 300)]);
+        assert!(!board.find_losses(SMSS));
+        sack(&mut board, &[(300, 400)]);
+        assert!(board.find_losses(SMSS));
+        assert_eq!((board.pipe(), board.next_lost()), (600, Some(0)));
+    }
+
+    #[test]
+    fn three_separate_pieces_above_a_hole_make_it_lost_however_short() {
+        let mut board = Scoreboard::default();
+        (0..10).for_each(|n| board.push(Time::ZERO, n * 10..(n + 1) * 10));
+        sack(&mut board, &[(10, 20), (30, 40)]);
+        assert!(!board.find_losses(SMSS));
+        sack(&mut board, &[(50, 60)]);
+        assert!(board.find_losses(SMSS));
+        assert_eq!(board.next_lost(), Some(0));
+        assert!(!board.segments[2].is_lost, "only two pieces arrived above");
+    }
+
+    #[test]
+    fn what_was_sent_again_counts_and_is_not_found_again() {
+        let mut board = board(10);
+        sack(&mut board, &[(100, 200), (300, 700)]);
+        board.find_losses(SMSS);
+        assert_eq!(board.pipe(), 300);
+        assert_eq!(board.next_lost(), Some(0));
+        board.resend(Time::from_millis(50), 0);
+        assert_eq!((board.pipe(), board.next_lost()), (400, Some(2)));
+        board.resend(Time::from_millis(50), 2);
+        assert_eq!((board.pipe(), board.next_lost()), (500, None));
+        board.acknowledge(700);
+        assert_eq!(board.pipe(), 300);
+    }
+
+    #[test]
+    fn missing_segments_are_found_though_not_lost() {
+        let mut board = board(5);
+        sack(&mut board, &[(100, 200)]);
+        assert_eq!(
+            (board.next_lost(), board.next_missing(), board.last_missing()),
+            (None, Some(0), Some(4))
+        );
+        board.resend(Time::from_millis(9), 0);
+        assert_eq!(board.next_missing(), None, "nothing was acknowledged above the others");
+        assert_eq!(board.pipe(), 500, "both copies of the first may be in the network");
+    }
+
+    #[test]
+    fn a_timeout_forgets_what_was_selectively_acknowledged() {
+        let mut board = board(3);
+        sack(&mut board, &[(100, 200)]);
+        board.lose_all();
+        assert_eq!((board.pipe(), board.next_lost()), (0, Some(0)));
+        board.resend(Time::from_millis(9), 0);
+        assert_eq!(board.next_lost(), Some(1));
+    }
+
+    #[test]
+    fn an_acknowledgment_inside_a_segment_leaves_the_rest() {
+        let mut board = board(2);
+        let delivery = board.acknowledge(150);
+        assert_eq!((delivery.octets, board.first(), board.pipe()), (100, Some(150..200), 50));
+    }
+
+    #[test]
+    fn only_what_was_sent_once_and_did_not_wait_gives_a_sample() {
+        let mut board = board(4);
+        assert_eq!(board.acknowledge(100).sampled(), Some(Time::ZERO));
+        assert_eq!(sack(&mut board, &[(200, 300)]).sampled(), Some(Time::from_millis(2)));
+        board.resend(Time::from_millis(9), 0);
+        assert_eq!(board.acknowledge(400).sampled(), None);
+    }
+}

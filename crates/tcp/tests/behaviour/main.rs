@@ -1,0 +1,10 @@
+//! What two connections do together, by theme, on virtual time.
+
+mod capture;
+mod closing;
+mod handshake;
+mod harness;
+mod recovery;
+mod throughput;
+mod transfer;
+mod window;
