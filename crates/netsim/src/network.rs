@@ -16,6 +16,7 @@ use crate::observer::Observers;
 use crate::{Element, Link, LinkConfig, Nat, Observer, Packet, Sighting, Traffic};
 use nats::NatPlace;
 use routes::Routes;
+pub(crate) use routes::{Rank, rank};
 
 /// Buffers of packets that are gone; at most this many are kept for new ones.
 const MAX_BUFFERS_KEPT: usize = 4_096;

@@ -14,7 +14,8 @@ pub(super) struct Routes(Vec<Route>);
 
 #[derive(Debug)]
 struct Route {
-    between: (IpAddr, IpAddr),
+    /// The [`rank`]s of source and destination.
+    between: (Rank, Rank),
     chain: Vec<ElementId>,
 }
 
@@ -30,7 +31,7 @@ impl Routes {
         if (0..chain.len()).any(is_repeated) {
             return Err(RouteError::Loop { source_address: source, destination });
         }
-        let route = Route { between: (source, destination), chain };
+        let route = Route { between: (rank(source), rank(destination)), chain };
         match self.find(source, destination) {
             Ok(place) => self.0[place] = route,
             Err(place) => self.0.insert(place, route),
@@ -50,7 +51,18 @@ impl Routes {
     }
 
     fn find(&self, source: IpAddr, destination: IpAddr) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&(source, destination), |route| route.between)
+        self.0.binary_search_by_key(&(rank(source), rank(destination)), |route| route.between)
+    }
+}
+
+/// See [`rank`].
+pub(crate) type Rank = (bool, u128);
+
+/// Orders addresses as [`IpAddr`] does, by a comparison of numbers: all packets are looked up.
+pub(crate) const fn rank(address: IpAddr) -> Rank {
+    match address {
+        IpAddr::V4(address) => (false, address.to_bits() as u128),
+        IpAddr::V6(address) => (true, address.to_bits()),
     }
 }
 

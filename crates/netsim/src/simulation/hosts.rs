@@ -7,6 +7,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::Traffic;
+use crate::network::{Rank, rank};
 
 /// A host of a simulation. Using it with another simulation is a mistake that panics or meets
 /// another host.
@@ -69,8 +70,8 @@ impl<M> Host<M> {
 
 pub(super) struct Hosts<M> {
     hosts: Vec<Host<M>>,
-    /// Sorted by address.
-    addresses: Vec<(IpAddr, HostId)>,
+    /// Sorted.
+    addresses: Vec<(Rank, HostId)>,
 }
 
 impl<M> Default for Hosts<M> {
@@ -110,18 +111,18 @@ impl<M> Hosts<M> {
 
     pub(super) fn add_address(&mut self, host: HostId, address: IpAddr) -> Result<(), HostError> {
         self.check_is_free(address)?;
-        let place = self.addresses.partition_point(|(other, _)| *other < address);
-        self.addresses.insert(place, (address, host));
+        let place = self.addresses.partition_point(|(other, _)| *other < rank(address));
+        self.addresses.insert(place, (rank(address), host));
         Ok(())
     }
 
     pub(super) fn remove_address(&mut self, address: IpAddr) {
-        self.addresses.retain(|(other, _)| *other != address);
+        self.addresses.retain(|(other, _)| *other != rank(address));
     }
 
     /// Who has an address.
     pub(super) fn at(&self, address: IpAddr) -> Option<HostId> {
-        let place = self.addresses.binary_search_by_key(&address, |(address, _)| *address).ok()?;
+        let place = self.addresses.binary_search_by_key(&rank(address), |(rank, _)| *rank).ok()?;
         self.addresses.get(place).map(|(_, host)| *host)
     }
 

@@ -244,9 +244,11 @@ impl Outstanding {
         (cumulative, advanced): (u64, bool),
         srtt: Option<Duration>,
     ) {
-        let acked_below = self.acks[path.index()].acked_below;
+        let PathAck { acked_below, answered, .. } = self.acks[path.index()];
         let found = match self.flights[path.index()].detector {
             Detector::Rfc9260(_) => self.find_missing(path, cumulative, advanced, acked_below),
+            // Without news from the path, its reordering timer decides.
+            Detector::InTime(_) if !answered => return,
             Detector::InTime(_) => self.detect_losses(now, path, srtt),
         };
         let losses = &mut self.acks[path.index()].losses;
