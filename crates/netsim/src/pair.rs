@@ -7,8 +7,8 @@ use anabranch_sansio::{FourTuple, Machine, Rng, Time};
 use thiserror::Error;
 
 use crate::{
-    Duplex, DuplexConfig, HostError, HostId, Hostility, NatConfig, NatId, RouteError, Simulation,
-    SimulationError,
+    Carrier, Duplex, DuplexConfig, HostError, HostId, Hostility, NatConfig, NatId, RouteError,
+    Simulation, SimulationError,
 };
 
 /// The port of both ends of a standard path (RFC 6951 section 4: SCTP over UDP).
@@ -210,6 +210,12 @@ impl<M: Machine> Pair<M> {
         action: impl FnOnce(&mut M, Time) -> T,
     ) -> Result<T, SimulationError> {
         self.sim.act(SERVER, action)
+    }
+
+    /// What carries all that both send from now on. Usually it is UDP.
+    pub fn set_carrier(&mut self, carrier: Carrier) {
+        self.sim.set_carrier(CLIENT, carrier);
+        self.sim.set_carrier(SERVER, carrier);
     }
 
     /// The present time.

@@ -43,7 +43,6 @@ pub struct Simulation<M: Machine> {
     now: Time,
     rng: Rng,
     network: Network,
-    carrier: Carrier,
     hosts: Hosts<M>,
     agenda: Agenda,
     events: VecDeque<(HostId, M::Event)>,
@@ -86,7 +85,6 @@ impl<M: Machine> Simulation<M> {
             now: Time::ZERO,
             rng,
             network,
-            carrier: Carrier::default(),
             hosts: Hosts::default(),
             agenda,
             events: VecDeque::new(),
@@ -130,9 +128,9 @@ impl<M: Machine> Simulation<M> {
         self.hosts.remove_address(address);
     }
 
-    /// What carries all that is sent from now on. Usually it is UDP.
-    pub fn set_carrier(&mut self, carrier: Carrier) {
-        self.carrier = carrier;
+    /// What carries all that a host sends from now on. Usually it is UDP.
+    pub fn set_carrier(&mut self, host: HostId, carrier: Carrier) {
+        self.hosts.get_mut(host).carrier = carrier;
     }
 
     /// The time of the last event, or the end of the last run if that is later.
@@ -467,8 +465,8 @@ impl<M: Machine> Simulation<M> {
         let mut buffer = self.network.buffer();
         buffer.extend_from_slice(bytes);
         let Transmit { path, ecn, .. } = transmit;
-        let mut packet = Packet { path, ecn, carrier: self.carrier, bytes: buffer };
         let sender = self.hosts.get_mut(host);
+        let mut packet = Packet { path, ecn, carrier: sender.carrier, bytes: buffer };
         sender.stats.sent.add(&packet);
         self.network.tell(self.now, Sighting::Sent { host, packet: &packet });
         if let Some(left) = sender.to_drop.checked_sub(1) {

@@ -40,7 +40,7 @@ pub struct Config {
     /// Timeouts in a row after which the connection is given up. Default: 10, which are more than
     /// the 100 s of RFC 9293 section 3.8.3.
     pub retries: u32,
-    /// How long the end that closed first answers what is still under way. Default: 4 minutes, twice
+    /// How long the end that closed first answers late segments. Default: 4 minutes, twice
     /// the MSL of RFC 9293 section 3.4.2.
     pub time_wait: Duration,
 }

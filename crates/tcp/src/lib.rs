@@ -19,7 +19,7 @@
 //!     Side::Client => Connection::client(Config::default(), paths[0], rng),
 //!     Side::Server => Connection::listener(Config::default(), paths[0], rng),
 //! });
-//! pair.sim.set_carrier(Carrier::Tcp);
+//! pair.set_carrier(Carrier::Tcp);
 //! pair.act_client(|client, now| client.connect(now))?;
 //! pair.run_until(|client, server| client.is_connected() && server.is_connected(), 1_000)?;
 //! pair.act_client(|client, now| client.send(now, Bytes::from_static(b"hello")))?.unwrap();

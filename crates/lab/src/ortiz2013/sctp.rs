@@ -149,7 +149,7 @@ impl Session {
             endpoint.set_local_addresses(paths.iter().map(|path| path.local).collect());
             endpoint
         });
-        pair.sim.set_carrier(Carrier::Sctp);
+        pair.set_carrier(Carrier::Sctp);
         watch.begin(cell, &mut pair);
         let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
         let connect = |endpoint: &mut Endpoint, now| endpoint.connect(now, &paths, PORTS, config);

@@ -6,8 +6,8 @@ use anabranch_sansio::Time;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::Traffic;
 use crate::network::{Rank, rank};
+use crate::{Carrier, Traffic};
 
 /// A host of a simulation. Using it with another simulation is a mistake that panics or meets
 /// another host.
@@ -49,6 +49,7 @@ pub enum HostError {
 pub(super) struct Host<M> {
     pub(super) name: String,
     pub(super) machine: M,
+    pub(super) carrier: Carrier,
     pub(super) stats: HostStats,
     /// How many of the next packets to lose.
     pub(super) to_drop: u32,
@@ -98,6 +99,7 @@ impl<M> Hosts<M> {
         self.hosts.push(Host {
             name,
             machine,
+            carrier: Carrier::default(),
             stats,
             to_drop: 0,
             wakeups: 0,

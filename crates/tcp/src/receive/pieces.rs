@@ -60,7 +60,7 @@ impl Pieces {
         None
     }
 
-    /// RFC 2018 section 4: the first block is that of the segment which arrived last, and the others
+    /// RFC 2018 section 4: the first block is that of the segment which came last, and the others
     /// repeat what was told last.
     pub(super) fn newest_blocks(&self) -> [Option<Range<u64>>; SACK_BLOCKS_MAX] {
         std::array::from_fn(|n| self.blocks.get(n).cloned())

@@ -57,7 +57,7 @@ impl Duo {
             Side::Client => Connection::client(client.clone(), paths[0], rng),
             Side::Server => Connection::listener(server.clone(), paths[0], rng),
         });
-        pair.sim.set_carrier(Carrier::Tcp);
+        pair.set_carrier(Carrier::Tcp);
         Self {
             pair,
             received: Vec::new(),
