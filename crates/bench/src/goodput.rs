@@ -13,6 +13,7 @@ use std::time::Duration;
 use anabranch_netsim::{LinkConfig, Loss, QueueLimit};
 use anabranch_sansio::Rate;
 use anabranch_sctp::CongestionControl;
+use world::Losses;
 
 /// The link of the rows on loss, in Mbit/s.
 const LINK_MBPS: u64 = 100;
@@ -113,7 +114,7 @@ fn saturated(
     let seconds = if loss_percent == 0.01 { 10 * plan.seconds } else { plan.seconds };
     let link = bottleneck(LINK_MBPS, Loss::uniform(loss_percent / 100.0));
     let runs = (1..=plan.seeds).map(|seed| {
-        let mut world = world::World::new(seed, link, &[control])?;
+        let mut world = world::World::new(seed, Losses::OfData, link, &[control])?;
         world.saturate(Duration::from_secs(seconds))?;
         Ok(world.goodput_mbps(0, Duration::from_secs(seconds)))
     });

@@ -119,6 +119,10 @@ pub struct AssociationConfig {
     pub path_scheduler: PathSchedulerKind,
     /// Which path lost data takes. Default: as RFC 9260 has it.
     pub retransmission_policy: RetransmissionPolicy,
+    /// Whether a lost chunk is sent again twice when a further retransmission would come after its
+    /// lifetime: on two paths, or one after the other on one. Only where losses are found
+    /// [in time](LossDetection::InTime). Default: false.
+    pub last_chance_twice: bool,
     /// Whether each path that carries data at the same time as others may fill only its share of
     /// the peer's receive buffer, so that a slow one never leaves nothing for a fast one (Adhari
     /// 2011, "Evaluation of Concurrent Multipath Transfer over Dissimilar Paths"). Our own send
@@ -160,6 +164,7 @@ impl Default for AssociationConfig {
             scheduler: SchedulerKind::default(),
             path_scheduler: PathSchedulerKind::default(),
             retransmission_policy: RetransmissionPolicy::default(),
+            last_chance_twice: false,
             buffer_splitting: true,
             trace_events_max: 0,
         }
@@ -194,6 +199,7 @@ impl AssociationConfig {
             max_burst: None,
             congestion_control: CongestionControl::Media,
             loss_detection: LossDetection::InTime,
+            last_chance_twice: true,
             send_buffer: 4 << 20,
             receive_buffer: 4 << 20,
             ..Self::default()

@@ -64,6 +64,10 @@ pub struct StreamStats {
     pub chunks_retransmitted: u64,
     /// Payload bytes of those.
     pub bytes_retransmitted: u64,
+    /// DATA chunks sent a second time on purpose: over two paths, or as a last chance.
+    pub chunks_copied: u64,
+    /// Payload bytes of those.
+    pub bytes_copied: u64,
     /// Messages whose lifetime ended before they were begun.
     pub abandoned_unsent: u64,
     /// Messages whose lifetime ended after they were begun.
@@ -88,6 +92,8 @@ impl StreamStats {
         self.bytes_sent += other.bytes_sent;
         self.chunks_retransmitted += other.chunks_retransmitted;
         self.bytes_retransmitted += other.bytes_retransmitted;
+        self.chunks_copied += other.chunks_copied;
+        self.bytes_copied += other.bytes_copied;
         self.abandoned_unsent += other.abandoned_unsent;
         self.abandoned_expired += other.abandoned_expired;
         self.abandoned_retransmissions += other.abandoned_retransmissions;
@@ -105,10 +111,12 @@ pub struct PathStats {
     pub packets_received: u64,
     /// Their bytes.
     pub bytes_received: u64,
-    /// DATA chunks sent, retransmissions included.
+    /// DATA chunks sent, retransmissions and second copies included.
     pub chunks_sent: u64,
     /// DATA chunks that were retransmissions.
     pub chunks_retransmitted: u64,
+    /// DATA chunks that were sent elsewhere, or a moment ago, and went out here beside that.
+    pub chunks_copied: u64,
     /// DATA chunks declared lost.
     pub chunks_lost: u64,
     /// DATA chunks declared lost and sent again that had arrived after all.

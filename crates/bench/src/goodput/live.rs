@@ -1,4 +1,4 @@
-//! A live stream with a deadline over a link that loses packets.
+//! A live stream with a deadline over a link that loses packets, both ways.
 
 use std::io;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use anabranch_sctp::{CongestionControl, OutgoingMessage, Reliability};
 use anabranch_wire::StreamId;
 use bytes::Bytes;
 
-use super::world::World;
+use super::world::{Losses, World};
 use super::{Plan, RTT, Row, bottleneck, median};
 
 /// The link, in Mbit/s.
@@ -30,9 +30,15 @@ pub(super) struct Live {
 }
 
 /// The rows of the table.
-pub(super) fn rows() -> [Live; 4] {
+pub(super) fn rows() -> [Live; 5] {
     let live = |percent, burst, ms| Live { percent, burst, buffer: Duration::from_millis(ms) };
-    [live(5.0, 1.0, 200), live(10.0, 1.0, 200), live(10.0, 1.0, 100), live(5.0, 5.0, 200)]
+    [
+        live(5.0, 1.0, 200),
+        live(10.0, 1.0, 200),
+        live(10.0, 1.0, 100),
+        live(5.0, 5.0, 200),
+        live(5.0, 5.0, 100),
+    ]
 }
 
 impl Live {
@@ -56,7 +62,12 @@ impl Live {
         let share = self.percent / 100.0;
         let is_bursty = self.burst > 1.0;
         let loss = if is_bursty { Loss::bursts(share, self.burst) } else { Loss::uniform(share) };
-        let mut world = World::new(seed, bottleneck(LINK_MBPS, loss), &[CongestionControl::Media])?;
+        let mut world = World::new(
+            seed,
+            Losses::BothWays,
+            bottleneck(LINK_MBPS, loss),
+            &[CongestionControl::Media],
+        )?;
         world.run(Duration::from_secs(1), |_, _| {})?;
         let end = world.now() + Duration::from_secs(seconds);
         let (mut sent, mut in_time) = (0_u64, 0_u64);
@@ -83,7 +94,8 @@ impl Live {
             world.run(INTERVAL, |now, message| take(now, &message.payload))?;
         }
         let streams = world.act(0, |association, _| association.stats().streams)?;
-        let again = streams.bytes_retransmitted as f64 / streams.bytes_sent as f64;
+        let again = streams.bytes_retransmitted + streams.bytes_copied;
+        let again = again as f64 / streams.bytes_sent as f64;
         Ok((in_time as f64 / sent as f64, again))
     }
 }

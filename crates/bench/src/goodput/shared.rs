@@ -6,7 +6,7 @@ use std::time::Duration;
 use anabranch_netsim::Loss;
 use anabranch_sctp::CongestionControl;
 
-use super::world::World;
+use super::world::{Losses, World};
 use super::{Plan, Row, bottleneck, median};
 
 /// The link, in Mbit/s.
@@ -41,7 +41,8 @@ impl Shared {
     /// How much of the link each flow gets.
     fn run(&self, seed: u64, seconds: u64) -> io::Result<[f64; 2]> {
         let controllers = self.0.map(|(_, control)| control);
-        let mut world = World::new(seed, bottleneck(LINK_MBPS, Loss::None), &controllers)?;
+        let mut world =
+            World::new(seed, Losses::OfData, bottleneck(LINK_MBPS, Loss::None), &controllers)?;
         let span = Duration::from_secs(seconds);
         world.saturate(span)?;
         Ok([0, 1].map(|flow| 100.0 * world.goodput_mbps(flow, span) / LINK_MBPS as f64))

@@ -27,6 +27,15 @@ const UDP_PORT: u16 = 9_899;
 /// How often senders get more to send and receivers are read.
 const TICK: Duration = Duration::from_millis(5);
 
+/// What the link's losses hit.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Losses {
+    /// What goes forward, as in the laws of congestion control.
+    OfData,
+    /// Acknowledgements too.
+    BothWays,
+}
+
 /// Senders that share one bottleneck.
 pub(super) struct World {
     sim: Simulation<Endpoint>,
@@ -43,15 +52,19 @@ struct Flow {
 }
 
 impl World {
-    /// Flow `n` runs under the `n`th controller. Losses hit data only.
+    /// Flow `n` runs under the `n`th controller.
     pub(super) fn new(
         seed: u64,
+        losses: Losses,
         link: LinkConfig,
         controllers: &[CongestionControl],
     ) -> io::Result<Self> {
         let mut sim = Simulation::new(seed);
         let forward = sim.network_mut().add_link("bottleneck", link);
-        let back = LinkConfig { loss: Loss::None, ..link };
+        let back = match losses {
+            Losses::OfData => LinkConfig { loss: Loss::None, ..link },
+            Losses::BothWays => link,
+        };
         let backward = sim.network_mut().add_link("back", back);
         let mut flows = Vec::new();
         for (n, control) in (1..).zip(controllers) {

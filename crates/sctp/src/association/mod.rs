@@ -2,13 +2,14 @@
 //!
 //! One file per procedure: [`handshake`] sets the association up, [`collision`] answers a peer that
 //! calls although there is one, [`addressing`] collects paths, [`transfer`] moves data,
-//! [`scheduling`] spreads it over the paths, [`recovery`] answers its losses, [`liveness`] watches
-//! the paths, [`shutdown`] ends it, [`transmit`] writes packets, [`control`] keeps the control
-//! chunks that wait to be written.
+//! [`scheduling`] spreads it over the paths, [`copies`] sends some of it twice, [`recovery`]
+//! answers its losses, [`liveness`] watches the paths, [`shutdown`] ends it, [`transmit`] writes
+//! packets, [`control`] keeps the control chunks that wait to be written.
 
 mod addressing;
 mod collision;
 mod control;
+mod copies;
 mod handshake;
 mod liveness;
 mod recovery;
@@ -38,6 +39,7 @@ pub(crate) use handshake::refusal_cause;
 use handshake::{CookieEchoed, CookieWait};
 use shutdown::ShutdownTimer;
 use transfer::Window;
+pub(crate) use transmit::Occasion;
 
 /// The two SCTP ports and the two verification tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,7 +197,7 @@ impl Association {
     /// Bytes that wait in the send queue or are in flight.
     #[must_use]
     pub fn unacknowledged(&self) -> usize {
-        self.queue.queued() + self.outstanding.bytes_in_flight()
+        self.queue.queued() + self.outstanding.bytes_outstanding()
     }
 
     /// Whether all that was handed over is delivered or abandoned.
@@ -305,7 +307,7 @@ impl Association {
     fn handle_chunk(&mut self, now: Time, path: PathId, chunk: &Chunk<'_>) -> bool {
         match chunk {
             Chunk::Data(data) => self.on_data(now, path, data),
-            Chunk::Sack(sack) => self.on_sack(now, sack),
+            Chunk::Sack(sack) => self.on_sack(now, path, sack),
             Chunk::ForwardTsn(forward) => self.on_forward_tsn(path, forward),
             Chunk::Heartbeat(heartbeat) => self.on_heartbeat(path, heartbeat),
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack),
@@ -338,6 +340,7 @@ impl Association {
             }
         }
         self.expire_messages(now);
+        self.outstanding.release_copies(now);
         for path in self.paths.ids() {
             self.paths.at_mut(path).pacer.on_time(now);
             if self.paths.at(path).loss_timer.is_some_and(|(at, _)| at <= now) {
@@ -368,6 +371,7 @@ impl Association {
             self.outstanding.next_expiration().map(|at| (at, "message lifetime")),
             self.paths.earliest_timer(),
             self.pacing_timer().map(|at| (at, "pacing")),
+            self.outstanding.next_copy_at().map(|at| (at, "second copy")),
         ];
         own.into_iter().flatten().min().map(|(at, why)| Wakeup { at, why })
     }
@@ -381,7 +385,7 @@ impl Association {
     ) -> Option<Transmit> {
         let transmit = self.write_packets(now, segments_max, buf);
         if transmit.is_none() {
-            self.note_app_limits();
+            self.note_app_limits(now);
         }
         self.tell_when_writable();
         transmit

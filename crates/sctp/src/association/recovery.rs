@@ -7,6 +7,7 @@ use anabranch_sansio::Time;
 use anabranch_wire::PacketWriter;
 
 use super::Association;
+use super::transmit::Occasion;
 use crate::event::TraceKind;
 use crate::path::{LossTimer, Path, PathId};
 use crate::send::{LossDetection, Losses, PathAck};
@@ -180,7 +181,7 @@ impl Association {
         if let Some((sequence, size)) = fitting {
             self.begin_sending(now, path, size);
             self.outstanding.send_again(now, sequence, path);
-            self.write_chunk(now, path, sequence, true, writer);
+            self.write_chunk(now, path, (sequence, Occasion::Again), writer);
         }
         if brings_data || fitting.is_some() {
             self.outstanding.on_probe_sent(path);

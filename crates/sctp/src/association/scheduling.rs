@@ -36,7 +36,7 @@ impl Association {
 
     /// Whether a path fell silent, so that it is asked whether it lives: what goes there until the
     /// answer comes would be late if there is none. With one path at a time RFC 9260 rules.
-    fn is_suspect(&self, path: PathId) -> bool {
+    pub(super) fn is_suspect(&self, path: PathId) -> bool {
         self.config.path_scheduler.is_concurrent() && self.outstanding.is_probed_by_heartbeat(path)
     }
 
@@ -45,7 +45,7 @@ impl Association {
         if !self.config.path_scheduler.is_concurrent() || !self.config.buffer_splitting {
             return usize::MAX;
         }
-        let buffer = self.window.rwnd + self.outstanding.bytes_in_flight();
+        let buffer = self.window.rwnd + self.outstanding.bytes_outstanding();
         buffer / self.paths.carriers().count().max(1)
     }
 
@@ -70,7 +70,8 @@ impl Association {
         };
         let time_on = |path, len| paths.at(path).time_to_send(len, outstanding.flight(path));
         let time_to_send = |head: &Head<'_>, len| {
-            let takes_one = paths.preferred(head.preference).is_some() || !kind.is_concurrent();
+            let spreads = kind.is_concurrent() && !kind.doubles();
+            let takes_one = paths.preferred(head.preference).is_some() || !spreads;
             match takes_one {
                 _ if !outstanding.is_partially_reliable() => Duration::ZERO,
                 true => time_on(path, len),

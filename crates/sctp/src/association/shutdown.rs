@@ -161,7 +161,7 @@ impl Association {
                     self.events.push_back(Event::PeerClosing);
                 }
                 self.state = State::ShutdownReceived;
-                self.take_shutdown_ack_point(now, shutdown);
+                self.take_shutdown_ack_point(now, path, shutdown);
                 self.advance_shutdown(now);
             }
             // "If an endpoint is in the SHUTDOWN-SENT state and receives a SHUTDOWN chunk from its
@@ -179,7 +179,7 @@ impl Association {
     }
 
     /// A SHUTDOWN acknowledges as a SACK without gap blocks does.
-    fn take_shutdown_ack_point(&mut self, now: Time, shutdown: &Shutdown) {
+    fn take_shutdown_ack_point(&mut self, now: Time, path: PathId, shutdown: &Shutdown) {
         let point = self.outstanding.cumulative_ack_point();
         let acked = extend(point, shutdown.cumulative_tsn_ack);
         // A value that was never sent says nothing: some stacks fill in a number of their own when
@@ -187,9 +187,10 @@ impl Association {
         if acked <= point || acked >= self.outstanding.next_sequence() {
             return;
         }
-        let a_rwnd = u32::try_from(self.window.rwnd + self.outstanding.bytes_in_flight());
+        let a_rwnd = u32::try_from(self.window.rwnd + self.outstanding.bytes_outstanding());
         self.on_sack(
             now,
+            path,
             &anabranch_wire::Sack {
                 cumulative_tsn_ack: shutdown.cumulative_tsn_ack,
                 a_rwnd: a_rwnd.unwrap_or(u32::MAX),

@@ -172,28 +172,31 @@ impl Association {
         }
     }
 
-    pub(super) fn on_sack(&mut self, now: Time, sack: &Sack<'_>) {
+    pub(super) fn on_sack(&mut self, now: Time, via: PathId, sack: &Sack<'_>) {
         if !self.state.may_send_data() {
             return;
         }
         let paths = &self.paths;
-        match self.outstanding.on_sack(now, sack, |path| paths.at(path).rtt.srtt()) {
-            Ok(true) => {}
-            Ok(false) => return,
-            Err(error) => {
-                let what = error.to_string();
-                return self.abort_for(&ErrorCause::ProtocolViolation(what.as_bytes()), &what);
-            }
-        }
-        self.stats.sacks_received += 1;
+        let is_newest =
+            match self.outstanding.on_sack(now, sack, via, |path| paths.at(path).rtt.round_trips())
+            {
+                Ok(is_newest) => is_newest,
+                Err(error) => {
+                    let what = error.to_string();
+                    return self.abort_for(&ErrorCause::ProtocolViolation(what.as_bytes()), &what);
+                }
+            };
+        self.stats.sacks_received += u64::from(is_newest);
         let acks = self.outstanding.take_acks();
         for ack in &acks {
             self.on_path_ack(now, ack);
         }
         self.outstanding.recycle_acks(acks);
-        let a_rwnd = sack.a_rwnd as usize;
-        self.end_window_probe(a_rwnd);
-        self.window.on_sack(a_rwnd, self.outstanding.bytes_in_flight());
+        if is_newest {
+            let a_rwnd = sack.a_rwnd as usize;
+            self.end_window_probe(a_rwnd);
+            self.window.on_sack(a_rwnd, self.outstanding.bytes_outstanding());
+        }
         self.settle_timers(now);
     }
 
@@ -235,12 +238,12 @@ impl Association {
         if acked > 0 {
             self.error_count = 0;
             self.paths.at_mut(path).stats.bytes_acked += acked as u64;
-            // RFC 7829 section 3.2, rule 9: acknowledgements for chunks that went to several
-            // destinations "SHOULD NOT clear the error count".
-            if ack.proves_path {
-                self.on_path_success(now, path);
-            }
             self.trace(now, TraceKind::Acknowledged { path, bytes: acked });
+        }
+        // RFC 7829 section 3.2, rule 9: acknowledgements for chunks that went to several
+        // destinations "SHOULD NOT clear the error count".
+        if ack.proves_path {
+            self.on_path_success(now, path);
         }
         self.on_losses(now, path, losses);
         // RFC 9260 section 6.3.2, R3: "Whenever a SACK chunk is received that acknowledges the DATA

@@ -31,6 +31,17 @@ struct WrittenSack {
     is_due: bool,
 }
 
+/// Why a chunk goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// For the first time.
+    New,
+    /// Because it was lost, or as a probe.
+    Again,
+    /// A second time beside the other.
+    Copy,
+}
+
 /// Chunks that may be outstanding at once. A SACK cannot report more, and within them no SSN comes
 /// twice (RFC 9260 section 6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1
 /// ordered user messages in the current send window.").
@@ -278,7 +289,8 @@ impl Association {
         // transmit any DATA chunks that are marked for retransmission (limited by the current
         // cwnd)."
         let outlooks = self.take_outlooks(now);
-        let done = self.write_retransmissions(now, path, &outlooks, size_max, writer);
+        let done = self.write_retransmissions(now, path, &outlooks, size_max, writer)
+            && self.write_copies(now, path, size_max, writer);
         let probes = self.window.loss_probe == Some(path);
         if done && (probes || self.may_send_on(path)) {
             self.write_new_data(now, path, &outlooks, size_max, writer);
@@ -326,7 +338,8 @@ impl Association {
                 self.paths.at_mut(path).t3_rtx = None;
             }
             self.outstanding.retransmit(now, next.sequence, path);
-            self.write_chunk(now, path, next.sequence, true, writer);
+            self.write_chunk(now, path, (next.sequence, Occasion::Again), writer);
+            self.plan_last_chance(now, path, next.sequence, outlooks);
         }
         true
     }
@@ -358,9 +371,11 @@ impl Association {
             }
             let Some(fragment) = self.queue.take(stream, len) else { return };
             self.begin_sending(now, path, chunk_size(len));
+            let preference = fragment.preference;
             let sequence = self.outstanding.push(now, fragment, path);
             self.window.on_sent(sequence, len);
-            self.write_chunk(now, path, sequence, false, writer);
+            self.write_chunk(now, path, (sequence, Occasion::New), writer);
+            self.plan_duplicate(path, sequence, preference);
         }
     }
 
@@ -373,13 +388,13 @@ impl Association {
     }
 
     /// Nothing goes out now: where the window would take more than there is, the application is the
-    /// limit.
-    pub(super) fn note_app_limits(&mut self) {
-        if !self.queue.is_empty() || self.outstanding.has_retransmissions() {
-            return;
-        }
+    /// limit. A path that could take what waits, and does not because that shall go over another
+    /// one, says as little about how fast it is.
+    pub(super) fn note_app_limits(&mut self, now: Time) {
+        let waits = !self.queue.is_empty() || self.outstanding.has_retransmissions();
         for path in self.paths.ids() {
-            if self.may_send_on(path) {
+            let is_held_back = waits && !self.paths.at(path).pacer.is_open(now);
+            if self.may_send_on(path) && !is_held_back && !self.outstanding.has_copies(path) {
                 self.outstanding.mark_app_limited(path);
             }
         }
@@ -388,7 +403,8 @@ impl Association {
     /// When the next path that holds data back for its pace lets it out.
     pub(super) fn pacing_timer(&self) -> Option<Time> {
         let waits = !self.queue.is_empty() || self.outstanding.has_retransmissions();
-        if !waits || !self.state.may_send_data() {
+        let any_waits = waits || self.paths.ids().any(|path| self.outstanding.has_copies(path));
+        if !any_waits || !self.state.may_send_data() {
             return None;
         }
         let holding = self.paths.iter().filter(|path| self.may_send_on(path.id));
@@ -410,8 +426,7 @@ impl Association {
         &mut self,
         now: Time,
         path: PathId,
-        sequence: u64,
-        retransmission: bool,
+        (sequence, occasion): (u64, Occasion),
         writer: &mut PacketWriter<'_>,
     ) {
         let immediate = self.wants_sack_at_once(path);
@@ -422,9 +437,11 @@ impl Association {
         writer.push(&data);
         let counters = &mut self.paths.at_mut(path).stats;
         counters.chunks_sent += 1;
-        counters.chunks_retransmitted += u64::from(retransmission);
-        self.queue.count_sent(stream, len, retransmission);
+        counters.chunks_retransmitted += u64::from(occasion == Occasion::Again);
+        counters.chunks_copied += u64::from(occasion == Occasion::Copy);
+        self.queue.count_sent(stream, len, occasion);
         let tsn = tsn(sequence).0;
+        let retransmission = occasion != Occasion::New;
         self.trace(now, TraceKind::DataSent { path, tsn, stream, len, retransmission });
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::config::AssociationConfig;
+use crate::send::Rtts;
 
 /// SRTT, RTTVAR and RTO of one path.
 #[derive(Debug, Clone)]
@@ -74,6 +75,12 @@ impl RttEstimator {
 
     pub(crate) const fn rto(&self) -> Duration {
         self.rto
+    }
+
+    /// The smoothed and the smallest round trip.
+    pub(crate) fn round_trips(&self) -> Option<Rtts> {
+        let (smoothed, _) = self.smoothed?;
+        Some(Rtts { smoothed, lowest: self.lowest? })
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {

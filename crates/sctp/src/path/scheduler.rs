@@ -69,6 +69,10 @@ pub enum PathSchedulerKind {
     /// ones alone, so that no path delays what another could have carried in time; and only if the
     /// peer can keep what overtakes it.
     EarliestDelivery,
+    /// Everything takes two paths: the open one where it arrives first, and the one least likely to
+    /// fail together with that. [`PathPreference::Two`](crate::PathPreference::Two) does so for
+    /// single messages.
+    Duplicate,
 }
 
 impl PathSchedulerKind {
@@ -84,7 +88,13 @@ impl PathSchedulerKind {
             Self::AsWindowAllows => Some(&AsWindowAllows),
             Self::LowestRtt => Some(&LowestRtt),
             Self::EarliestDelivery => Some(&EarliestDelivery),
+            Self::Duplicate => Some(&Duplicate),
         }
+    }
+
+    /// Whether all messages take two paths.
+    pub(crate) const fn doubles(self) -> bool {
+        matches!(self, Self::Duplicate)
     }
 }
 
@@ -123,6 +133,17 @@ impl PathScheduler for EarliestDelivery {
         let meanwhile = outlooks.iter().map(|path| path.bytes_in(lead(path)));
         let meanwhile = meanwhile.fold(0, u64::saturating_add);
         next.is_worth_it(demand, earliest, meanwhile).then_some(next.id)
+    }
+}
+
+/// Where the first of two copies goes.
+#[derive(Debug)]
+struct Duplicate;
+
+impl PathScheduler for Duplicate {
+    fn choose(&self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId> {
+        let open = outlooks.iter().filter(|path| path.is_open);
+        open.min_by_key(|path| path.arrival).map(|path| path.id)
     }
 }
 

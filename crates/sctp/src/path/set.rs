@@ -152,12 +152,21 @@ impl PathSet {
     /// pick the most divergent source- destination pair from the original source-destination pair":
     /// the one that shares the fewest addresses.
     pub(crate) fn alternate_of(&self, id: PathId) -> Option<PathId> {
+        self.alternate_among(id, |_| true)
+    }
+
+    /// The same among the paths that `is_eligible` accepts.
+    pub(crate) fn alternate_among(
+        &self,
+        id: PathId,
+        is_eligible: impl Fn(&Path) -> bool,
+    ) -> Option<PathId> {
         let lost = self.at(id).tuple;
         let shared = |path: &Path| {
             u8::from(path.tuple.local.ip() == lost.local.ip())
                 + u8::from(path.tuple.remote.ip() == lost.remote.ip())
         };
-        let others = self.paths.iter().filter(|path| path.id != id);
+        let others = self.paths.iter().filter(|path| path.id != id && is_eligible(path));
         let active = others.filter(|path| path.state == PathState::Active);
         active.min_by_key(|path| (shared(path), path.id)).map(|path| path.id)
     }

@@ -8,10 +8,11 @@ use anabranch_sansio::Time;
 use anabranch_wire::{SkippedStream, StreamId};
 use bytes::Bytes;
 
+use super::chunk::ChunkState;
 use super::flight::Sent;
 use super::loss_detection::Detector;
 use super::message::{Abandonment, Fragment};
-use super::outstanding::{ChunkState, Outstanding};
+use super::outstanding::Outstanding;
 use crate::path::PathId;
 
 /// RFC 3758 section 3.5, F3.
@@ -40,11 +41,13 @@ impl Outstanding {
                 break;
             }
             self.expirations.pop();
+            let copied_at = self.copies.sent_at(sequence);
             let Some(chunk) = self.chunk_mut(sequence) else { continue };
             if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
                 continue;
             }
-            let patient = chunk.sent_at + patience(chunk.path).min(FORWARD_TSN_DELAY_MAX);
+            let sent_at = copied_at.map_or(chunk.sent_at, |at| at.max(chunk.sent_at));
+            let patient = sent_at + patience(chunk.path).min(FORWARD_TSN_DELAY_MAX);
             let is_late = !chunk.expired && patient > now;
             chunk.expired = true;
             let (path, in_flight) = (chunk.path, chunk.state == ChunkState::InFlight);
@@ -117,6 +120,7 @@ impl Outstanding {
                 ChunkState::Lost => drop(self.retransmit.remove(&(self.first + index as u64))),
                 ChunkState::Acked | ChunkState::Abandoned => {}
             }
+            self.drop_copy(self.first + index as u64);
             if ending {
                 break stream;
             }

@@ -13,9 +13,10 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 
+use super::chunk::{ChunkState, View};
 use super::flight::{Flight, Sent};
 use super::loss_detection::Losses;
-use super::outstanding::{ChunkState, Outstanding, is_live};
+use super::outstanding::Outstanding;
 use super::rack::{Delivery, Rack};
 use super::spurious::Episode;
 use crate::path::PathId;
@@ -50,6 +51,17 @@ pub(super) enum Probe {
     Again(Sent),
     /// A HEARTBEAT, while the data goes over another path.
     Heartbeat,
+}
+
+/// What tells that chunks were lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LostBy {
+    /// What was sent later has arrived.
+    Order,
+    /// The peer is silent on their path.
+    Silence,
+    /// T3-rtx.
+    Timeout,
 }
 
 impl InTime {
@@ -142,27 +154,25 @@ impl Outstanding {
         path: PathId,
         srtt: Option<Duration>,
     ) -> Losses {
-        let (chunks, first) = (&self.chunks, self.first);
+        let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
         let Some(flight) = self.flights.get_mut(path.index()) else { return Losses::default() };
         let Some(rack) = flight.detector.in_time().map(|in_time| &in_time.rack) else {
             return Losses::default();
         };
         let Some(rtt) = rack.rtt() else { return Losses::default() };
         let below = rack.delivered_below();
-        let chunk = |sent: Sent| chunks.get(sent.sequence.checked_sub(first)? as usize);
-        let is_delivered = |sent| chunk(sent).is_none_or(|chunk| chunk.state == ChunkState::Acked);
-        flight.oldest(|sent| is_live(chunks, first, path, sent));
+        let is_delivered = |sent| view.is_delivered(path, sent);
+        flight.oldest(|sent| view.is_live(path, sent));
         let Some(in_time) = flight.detector.in_time() else { return Losses::default() };
         let settled = in_time.in_recovery() || flight.reaches_dup_thresh(below, is_delivered);
         let age = rtt + in_time.rack.reo_wnd(settled, srtt);
-        let live = |sent| chunk(sent).filter(|_| is_live(chunks, first, path, sent));
-        let due = |sent| live(sent).map(|chunk| chunk.sent_at + age);
+        let due = |sent| view.sent_at(path, sent).map(|sent_at| sent_at + age);
         let mut lost = std::mem::take(&mut self.lost);
-        let next_due = flight.take_due(now, below, due, |sent| lost.push(sent.sequence));
+        let next_due = flight.take_due(now, below, due, |sent| lost.push(sent));
         if let Some(in_time) = flight.in_time_mut() {
             in_time.due = next_due;
         }
-        self.declare_lost(path, lost, false)
+        self.declare_lost(path, lost, LostBy::Order)
     }
 
     /// The peer is silent on `path`, or its T3-rtx expired: what was sent `age` ago is lost, and
@@ -179,25 +189,19 @@ impl Outstanding {
         age: Duration,
         timeout: bool,
     ) -> Losses {
-        let (chunks, first) = (&self.chunks, self.first);
+        let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
         let Some(flight) = self.flights.get_mut(path.index()) else { return Losses::default() };
-        let oldest = flight.oldest(|sent| is_live(chunks, first, path, sent));
+        let oldest = flight.oldest(|sent| view.is_live(path, sent));
         let due = |sent: Sent| {
-            let sent_at = chunks.get(sent.sequence.checked_sub(first)? as usize)?.sent_at;
-            let at = if oldest == Some(sent) { now } else { sent_at + age };
-            is_live(chunks, first, path, sent).then_some(at)
+            let sent_at = view.sent_at(path, sent)?;
+            Some(if oldest == Some(sent) { now } else { sent_at + age })
         };
         let mut lost = std::mem::take(&mut self.lost);
-        flight.take_due(now, u64::MAX, due, |sent| lost.push(sent.sequence));
+        flight.take_due(now, u64::MAX, due, |sent| lost.push(sent));
         if let Some(in_time) = flight.in_time_mut() {
             in_time.due = None;
         }
-        for &sequence in &lost {
-            if let Some(chunk) = self.chunk_mut(sequence) {
-                chunk.timed_out = true;
-            }
-        }
-        self.declare_lost(path, lost, timeout)
+        self.declare_lost(path, lost, if timeout { LostBy::Timeout } else { LostBy::Silence })
     }
 
     /// How long after it was sent a chunk of `path` is overdue when T3-rtx expires.
@@ -210,12 +214,13 @@ impl Outstanding {
         rack.rtt().map_or(Duration::ZERO, |rtt| rtt + rack.reo_wnd(true, srtt))
     }
 
-    fn declare_lost(&mut self, path: PathId, mut lost: Vec<u64>, timeout: bool) -> Losses {
-        let newest = lost.iter().filter_map(|&sequence| Some(self.chunk(sequence)?.transmission));
+    fn declare_lost(&mut self, path: PathId, mut lost: Vec<Sent>, by: LostBy) -> Losses {
+        let timeout = by == LostBy::Timeout;
+        let newest = lost.iter().map(|sent| sent.transmission).max();
         // A timeout is one whatever came before.
-        let newest = if timeout { Some(u64::MAX) } else { newest.max() };
+        let newest = if timeout { Some(u64::MAX) } else { newest };
         let enters_recovery = newest.is_some_and(|newest| self.reduce(path, newest, timeout));
-        self.mark_lost(&lost);
+        self.mark_lost(path, &lost, by != LostBy::Order);
         let losses = Losses { chunks: lost.len(), enters_recovery };
         lost.clear();
         self.lost = lost;
@@ -246,21 +251,21 @@ impl Outstanding {
     /// sender has obtained an RTT measurement since the last loss probe transmission or the start
     /// of the connection".
     pub(crate) fn silent_since(&mut self, path: PathId) -> Option<Time> {
-        let (chunks, first) = (&self.chunks, self.first);
+        let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
         let flight = self.flights.get_mut(path.index())?;
         let in_time = flight.in_time_mut()?;
         if !in_time.measured || in_time.due.is_some() {
             return None;
         }
         let answered_at = in_time.answered_at;
-        let is_live = |sent| is_live(chunks, first, path, sent);
+        let is_live = |sent| view.is_live(path, sent);
         match in_time.probe {
             Some(Probe::Heartbeat) => return None,
             Some(Probe::New(sent) | Probe::Again(sent)) if is_live(sent) => return None,
             Some(_) | None => {}
         }
         let oldest = flight.oldest(is_live)?;
-        let sent_at = chunks.get((oldest.sequence - first) as usize)?.sent_at;
+        let sent_at = view.sent_at(path, oldest)?;
         Some(sent_at.max(answered_at))
     }
 
@@ -299,7 +304,10 @@ impl Outstanding {
     /// far", for its arrival tells about all that were sent before.
     pub(crate) fn probe_candidate(&self, path: PathId) -> Option<(u64, usize)> {
         let flight = self.flights.get(path.index())?;
-        let live = flight.sent.iter().rev().filter(|sent| self.is_live(path, **sent));
+        let view = self.view();
+        let is_own = |sent: &&Sent| view.copies.of(path, **sent).is_none();
+        let live = flight.sent.iter().rev().filter(|sent| view.is_live(path, **sent));
+        let live = live.filter(is_own);
         let mut chunks = live.filter_map(|sent| Some((sent.sequence, self.chunk(sent.sequence)?)));
         let (sequence, chunk) = chunks.find(|(_, chunk)| chunk.may_be_sent_again())?;
         Some((sequence, chunk.size()))

@@ -31,6 +31,9 @@ pub enum PathPreference {
     Any,
     /// This one as long as it is active, otherwise as [`Any`](Self::Any).
     Prefer(PathId),
+    /// Two at once, where there are two: the one that it would take anyhow, and the one that is
+    /// least likely to fail together with it.
+    Two,
 }
 
 /// A message to send, with its treatment.

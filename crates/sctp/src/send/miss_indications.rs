@@ -1,8 +1,9 @@
 //! Loss detection by miss indications (RFC 9260 section 7.2.4).
 
+use super::chunk::View;
 use super::flight::{Flight, Sent};
 use super::loss_detection::{Detector, Losses};
-use super::outstanding::{Outstanding, is_live};
+use super::outstanding::Outstanding;
 use crate::path::PathId;
 
 /// RFC 9260 section 7.2.4: "wait for two further miss indications ... for a total of three".
@@ -91,10 +92,17 @@ impl Outstanding {
     fn count_misses(&mut self, path: PathId, below: u64) -> Losses {
         let mut lost = std::mem::take(&mut self.lost);
         let mut overtaken = std::mem::take(&mut self.overtaken);
-        let (chunks, first) = (&self.chunks, self.first);
+        let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
         let flight = &mut self.flights[path.index()];
-        flight.review(below, |sent| is_live(chunks, first, path, sent), |s| overtaken.push(s));
+        flight.review(below, |sent| view.is_live(path, sent), |sent| overtaken.push(sent));
         for sent in overtaken.drain(..) {
+            if let Some(copy) = self.copies.of_mut(path, sent) {
+                copy.misses = copy.misses.saturating_add(1);
+                if copy.misses >= MISS_INDICATIONS {
+                    lost.push(sent);
+                }
+                continue;
+            }
             let Some(chunk) = self.chunk_mut(sent.sequence) else { continue };
             chunk.misses = chunk.misses.saturating_add(1);
             if chunk.misses >= MISS_INDICATIONS && !chunk.fast_retransmitted {
@@ -102,11 +110,11 @@ impl Outstanding {
                 // subsequent Fast Retransmit."
                 chunk.fast_retransmitted = true;
                 chunk.timed_out = false;
-                lost.push(sent.sequence);
+                lost.push(sent);
             }
         }
         self.overtaken = overtaken;
-        self.mark_lost(&lost);
+        self.mark_lost(path, &lost, false);
         let losses = Losses {
             chunks: lost.len(),
             enters_recovery: !lost.is_empty() && self.enter_fast_recovery(path),

@@ -2,6 +2,8 @@
 //! it is acknowledged or abandoned.
 
 mod abandonment;
+mod chunk;
+mod copies;
 mod delivery_rate;
 mod flight;
 mod in_time;
@@ -17,11 +19,12 @@ mod spurious;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use chunk::chunk_size;
 pub use loss_detection::LossDetection;
 pub(crate) use loss_detection::Losses;
 pub(crate) use message::Abandonment;
 pub use message::{OutgoingMessage, PathPreference, Reliability};
-pub(crate) use outstanding::{Outstanding, Retransmission, chunk_size};
+pub(crate) use outstanding::{Outstanding, Retransmission};
 pub(crate) use queue::{Head, MessageQueue};
-pub(crate) use sack::PathAck;
+pub(crate) use sack::{PathAck, Rtts};
 pub use scheduler::SchedulerKind;

@@ -4,88 +4,20 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Data, Ppid, Ssn, StreamId, Tsn};
-use bytes::Bytes;
+use anabranch_wire::{Data, StreamId, Tsn};
 
+use super::chunk::{Chunk, ChunkState, View};
+use super::copies::Copies;
 use super::delivery_rate::Snapshot;
 use super::flight::{Flight, Sent};
 use super::loss_detection::{Detector, LossDetection, Losses};
 use super::message::{Abandonment, Fragment, PathPreference};
 use super::sack::PathAck;
-use super::spurious::{Remembered, Verdict};
+use super::spurious::Remembered;
 use crate::path::PathId;
 use crate::ranges::RangeSet;
 use crate::sequence::{first_sequence, tsn};
 use anabranch_congestion::{LostChunk, SentData};
-
-/// What is known of one chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ChunkState {
-    InFlight,
-    /// Acknowledged by a gap block; the cumulative acknowledgement has not reached it.
-    Acked,
-    /// Marked for retransmission.
-    Lost,
-    /// RFC 3758 section 3.5, A2: "treat the data chunk as being finally acked and no longer
-    /// outstanding".
-    Abandoned,
-}
-
-#[derive(Debug)]
-pub(super) struct Chunk {
-    pub(super) payload: Bytes,
-    pub(super) stream: StreamId,
-    pub(super) ssn: Ssn,
-    pub(super) ppid: Ppid,
-    pub(super) unordered: bool,
-    pub(super) beginning: bool,
-    pub(super) ending: bool,
-    pub(super) state: ChunkState,
-    pub(super) path: PathId,
-    /// Of the latest transmission.
-    pub(super) transmission: u64,
-    pub(super) sent_at: Time,
-    /// What its path had delivered when it was last sent.
-    pub(super) snapshot: Snapshot,
-    pub(super) transmissions: u32,
-    pub(super) misses: u8,
-    pub(super) fast_retransmitted: bool,
-    /// Whether it was T3-rtx that declared it lost.
-    pub(super) timed_out: bool,
-    /// Whether it was sent on more than one path, so that an acknowledgement proves none of them.
-    pub(super) rerouted: bool,
-    /// Where it was declared lost last.
-    pub(super) verdict: Option<Verdict>,
-    /// Whether the peer reported a duplicate of it before its acknowledgement came.
-    pub(super) arrived: bool,
-    pub(super) max_retransmissions: Option<u32>,
-    /// Whether the lifetime of its message is over: it is not sent again.
-    pub(super) expired: bool,
-    pub(super) preference: PathPreference,
-}
-
-impl Chunk {
-    /// Bytes of the DATA chunk with header and padding.
-    pub(super) fn size(&self) -> usize {
-        chunk_size(self.payload.len())
-    }
-
-    /// RFC 7496 section 3.1: "The sender MUST abandon a user message if the number of
-    /// retransmissions of any of the DATA chunks of the user message would exceed the provided
-    /// limit."
-    fn is_exhausted(&self) -> bool {
-        self.max_retransmissions.is_some_and(|max| self.transmissions > max)
-    }
-
-    pub(super) fn may_be_sent_again(&self) -> bool {
-        !self.expired && !self.is_exhausted()
-    }
-}
-
-/// Bytes that a DATA chunk of this payload takes in a packet.
-pub(crate) const fn chunk_size(payload: usize) -> usize {
-    Data::HEADER_LEN + payload.next_multiple_of(4)
-}
 
 /// A retransmission that waits: which chunk, where it should go, how large it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +41,7 @@ pub(crate) struct Outstanding {
     pub(super) detection: LossDetection,
     pub(super) retransmit: BTreeSet<u64>,
     pub(super) remembered: Remembered,
+    pub(super) copies: Copies,
     pub(super) expirations: BinaryHeap<Reverse<(Time, u64)>>,
     pub(super) bytes_in_flight: usize,
     /// RFC 3758 section 3.5, A1.
@@ -121,10 +54,10 @@ pub(crate) struct Outstanding {
     pub(super) lacks_ending: bool,
     /// Kept to spare an allocation per SACK.
     pub(super) acks: Vec<PathAck>,
-    pub(super) lost: Vec<u64>,
+    pub(super) lost: Vec<Sent>,
     pub(super) overtaken: Vec<Sent>,
     /// What congestion control was not told yet.
-    lost_chunks: Vec<(PathId, LostChunk)>,
+    pub(super) lost_chunks: Vec<(PathId, LostChunk)>,
 }
 
 impl Outstanding {
@@ -142,6 +75,7 @@ impl Outstanding {
             detection,
             retransmit: BTreeSet::new(),
             remembered: Remembered::default(),
+            copies: Copies::default(),
             expirations: BinaryHeap::new(),
             bytes_in_flight: 0,
             advanced_peer_ack_point: first - 1,
@@ -175,8 +109,14 @@ impl Outstanding {
         self.chunks.len()
     }
 
+    /// Bytes in flight on all paths, copies included.
     pub(crate) const fn bytes_in_flight(&self) -> usize {
         self.bytes_in_flight
+    }
+
+    /// Bytes in flight that take room at the peer.
+    pub(crate) const fn bytes_outstanding(&self) -> usize {
+        self.bytes_in_flight - self.copies.bytes()
     }
 
     /// Bytes in flight on one path.
@@ -262,7 +202,9 @@ impl Outstanding {
             rerouted: false,
             verdict: None,
             arrived: false,
+            copied: false,
             max_retransmissions: fragment.max_retransmissions.filter(|_| limits_hold),
+            expires,
             expired: false,
             preference: fragment.preference,
         });
@@ -280,9 +222,7 @@ impl Outstanding {
     }
 
     pub(super) fn put_in_flight(&mut self, now: Time, sequence: u64, path: PathId) {
-        while self.flights.len() <= path.index() {
-            self.flights.push(Flight::new(self.detection));
-        }
+        self.add_flight(path);
         let Some(chunk) = self.chunks.get_mut((sequence - self.first) as usize) else { return };
         let flight = &mut self.flights[path.index()];
         let size = chunk.size();
@@ -299,6 +239,13 @@ impl Outstanding {
         // more; C5: not with a chunk that was retransmitted.
         if chunk.transmissions == 1 && flight.rtt_probe.is_none() {
             flight.rtt_probe = Some(Sent { transmission: chunk.transmission, sequence });
+        }
+    }
+
+    /// Makes sure that there is a flight for a path.
+    pub(super) fn add_flight(&mut self, path: PathId) {
+        while self.flights.len() <= path.index() {
+            self.flights.push(Flight::new(self.detection));
         }
     }
 
@@ -364,8 +311,14 @@ impl Outstanding {
         chunk.state = ChunkState::Lost;
         let (size, path) = (chunk.size(), chunk.path);
         self.leave_flight(path, size);
+        self.drop_copy(sequence);
         self.retransmit.insert(sequence);
         self.cancel_rtt_probes(sequence);
+    }
+
+    /// When the lifetime of a chunk's message ends.
+    pub(crate) fn expires(&self, sequence: u64) -> Option<Time> {
+        self.chunk(sequence)?.expires
     }
 
     pub(crate) fn has_retransmissions(&self) -> bool {
@@ -379,31 +332,36 @@ impl Outstanding {
         let next = flight.next_transmission;
         flight.detector.on_timeout(next);
         let mut lost = std::mem::take(&mut self.lost);
-        lost.extend(entries.into_iter().filter(|s| self.is_live(path, *s)).map(|s| s.sequence));
+        lost.extend(entries.into_iter().filter(|sent| self.view().is_live(path, *sent)));
         let losses = Losses { chunks: lost.len(), enters_recovery: true };
-        for &sequence in &lost {
-            if let Some(chunk) = self.chunk_mut(sequence) {
-                chunk.timed_out = true;
+        self.mark_lost(path, &lost, true);
+        for sent in &lost {
+            if let Some(chunk) = self.chunk_mut(sent.sequence) {
                 // A timeout begins anew: what was fast retransmitted before may be again.
                 chunk.fast_retransmitted = false;
             }
         }
-        self.mark_lost(&lost);
         lost.clear();
         self.lost = lost;
         losses
     }
 
-    /// Marks chunks in flight for retransmission, or abandons those that may not be sent again.
-    pub(super) fn mark_lost(&mut self, sequences: &[u64]) {
-        for &sequence in sequences {
+    /// Marks chunks that were lost on a path for retransmission, or abandons those that may not be
+    /// sent again; one of which a second copy is in flight still is not lost.
+    pub(super) fn mark_lost(&mut self, path: PathId, lost: &[Sent], timed_out: bool) {
+        for &sent in lost {
+            if self.lose_copy(path, sent) {
+                continue;
+            }
+            let sequence = sent.sequence;
             let Some(chunk) = self.chunk_mut(sequence) else { continue };
             if chunk.state != ChunkState::InFlight {
                 continue;
             }
             chunk.state = ChunkState::Lost;
             chunk.misses = 0;
-            let (size, path, snapshot) = (chunk.size(), chunk.path, chunk.snapshot);
+            chunk.timed_out |= timed_out;
+            let (size, snapshot) = (chunk.size(), chunk.snapshot);
             let (exhausted, expired) = (chunk.is_exhausted(), chunk.expired);
             self.leave_flight(path, size);
             let lost = self.flights[path.index()].rate.on_lost(size, &snapshot);
@@ -476,18 +434,7 @@ impl Outstanding {
         self.chunks.get_mut(sequence.checked_sub(self.first)? as usize)
     }
 
-    /// Whether an entry of a flight still stands for a chunk in flight.
-    pub(super) fn is_live(&self, path: PathId, sent: Sent) -> bool {
-        is_live(&self.chunks, self.first, path, sent)
+    pub(super) const fn view(&self) -> View<'_> {
+        View { chunks: &self.chunks, first: self.first, copies: &self.copies }
     }
-}
-
-/// [`Outstanding::is_live`] on borrowed parts, for use while a flight is borrowed too.
-pub(super) fn is_live(chunks: &VecDeque<Chunk>, first: u64, path: PathId, sent: Sent) -> bool {
-    let index = sent.sequence.checked_sub(first).map(|index| index as usize);
-    index.and_then(|index| chunks.get(index)).is_some_and(|chunk| {
-        chunk.state == ChunkState::InFlight
-            && chunk.path == path
-            && chunk.transmission == sent.transmission
-    })
 }

@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::message::{Abandonment, Fragment, OutgoingMessage, PathPreference, Reliability};
 use super::scheduler::{SchedulerKind, StreamScheduler};
+use crate::association::Occasion;
 use crate::error::SendError;
 use crate::stats::StreamStats;
 
@@ -251,15 +252,16 @@ impl MessageQueue {
     }
 
     /// A chunk of a stream went out.
-    pub(crate) fn count_sent(&mut self, id: StreamId, len: usize, retransmission: bool) {
+    pub(crate) fn count_sent(&mut self, id: StreamId, len: usize, occasion: Occasion) {
         let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return };
-        if retransmission {
-            stream.stats.chunks_retransmitted += 1;
-            stream.stats.bytes_retransmitted += len as u64;
-        } else {
-            stream.stats.chunks_sent += 1;
-            stream.stats.bytes_sent += len as u64;
-        }
+        let stats = &mut stream.stats;
+        let (chunks, bytes) = match occasion {
+            Occasion::New => (&mut stats.chunks_sent, &mut stats.bytes_sent),
+            Occasion::Again => (&mut stats.chunks_retransmitted, &mut stats.bytes_retransmitted),
+            Occasion::Copy => (&mut stats.chunks_copied, &mut stats.bytes_copied),
+        };
+        *chunks += 1;
+        *bytes += len as u64;
     }
 
     /// Whether the first message of the unfinished stream has outlived its lifetime.

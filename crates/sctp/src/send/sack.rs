@@ -6,10 +6,11 @@ use anabranch_sansio::Time;
 use anabranch_wire::{GapAckBlock, Sack};
 use thiserror::Error;
 
+use super::chunk::{ChunkState, View};
 use super::delivery_rate::Newest;
 use super::flight::Sent;
 use super::loss_detection::{Detector, Losses};
-use super::outstanding::{ChunkState, Outstanding, is_live};
+use super::outstanding::Outstanding;
 use super::rack::Delivery;
 use super::spurious::Undone;
 use crate::path::PathId;
@@ -23,6 +24,13 @@ pub(crate) enum SackError {
     AcksUnsentTsn { acked: u32, highest: u32 },
     #[error("SACK has a gap block {start}-{end}, whose start is under 2 or beyond its end")]
     MalformedGapBlock { start: u16, end: u16 },
+}
+
+/// Round-trip times of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rtts {
+    pub(crate) smoothed: Duration,
+    pub(crate) lowest: Duration,
 }
 
 /// What a SACK said about one path.
@@ -42,7 +50,7 @@ pub(crate) struct PathAck {
     /// Whether the last reduction of the window turned out to have had none.
     pub(crate) undone: Option<Undone>,
     /// The oldest transmission in flight before the SACK.
-    oldest_before: Option<Sent>,
+    pub(super) oldest_before: Option<Sent>,
     /// Whether the peer answered anything that was sent on this path, and be it abandoned since.
     pub(crate) answered: bool,
     /// Whether something was acknowledged that was sent on this path only.
@@ -52,48 +60,71 @@ pub(crate) struct PathAck {
     /// Bytes acknowledged on the path so far.
     pub(crate) delivered: u64,
     pub(crate) sample: Option<RateSample>,
-    newest: Option<Newest>,
+    pub(super) newest: Option<Newest>,
+    /// The path's, once one was measured.
+    pub(super) rtts: Option<Rtts>,
 }
 
 impl Outstanding {
-    /// Takes a SACK. What it says about each path that ever carried data is then to be had from
-    /// [`take_acks`](Self::take_acks).
+    /// Takes a SACK that came over the path `via`. What it says about each path that ever carried
+    /// data is then to be had from [`take_acks`](Self::take_acks).
     ///
     /// Losses are looked for per path: a chunk counts as missing only when one sent later on the
     /// same path was newly acknowledged (split fast retransmit, Iyengar 2006, section IV-A). With
     /// one path in use this is the HTNA rule of RFC 9260 section 7.2.4.
     ///
-    /// Returns false if the SACK is older than the last one, and says nothing.
+    /// Returns false if the SACK is older than the last one: all that it tells is which copies
+    /// arrived.
     pub(crate) fn on_sack(
         &mut self,
         now: Time,
         sack: &Sack<'_>,
-        srtt: impl Fn(PathId) -> Option<Duration>,
+        via: PathId,
+        rtts: impl Fn(PathId) -> Option<Rtts>,
     ) -> Result<bool, SackError> {
         let cumulative = extend(self.cumulative_ack_point(), sack.cumulative_tsn_ack);
         self.acks.clear();
         // RFC 9260 section 6.2.1, D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack
         // Point, then drop the SACK chunk."
-        if cumulative < self.cumulative_ack_point() {
+        let point = self.cumulative_ack_point();
+        if cumulative < point {
+            self.take_late_sack(now, sack, via, rtts);
             return Ok(false);
         }
         self.check(cumulative, sack)?;
-        self.begin_acks(cumulative);
+        self.begin_acks(cumulative, rtts);
         self.take_duplicates(sack);
-        let advanced = cumulative > self.cumulative_ack_point();
-        self.acknowledge_through(now, cumulative);
+        let advanced = cumulative > point;
+        self.acknowledge_through(now, cumulative, via);
         for block in sack.gap_ack_blocks.iter() {
-            self.acknowledge_block(now, cumulative, block);
+            self.acknowledge_block(now, cumulative, block, via);
         }
+        self.take_arrived_copies(now, sack, via);
         self.sample_rates(now);
         self.take_back_reneged();
-        for index in 0..self.flights.len() {
-            let path = PathId(index as u8);
-            self.find_losses(now, path, (cumulative, advanced), srtt(path));
-        }
+        self.find_all_losses(now, cumulative, advanced);
         self.advance();
         self.prune_expirations();
         Ok(true)
+    }
+
+    /// A SACK was overtaken by a newer one. What came in twice it tells all the same: where paths
+    /// differ, those of the slower one are always late.
+    fn take_late_sack(
+        &mut self,
+        now: Time,
+        sack: &Sack<'_>,
+        via: PathId,
+        rtts: impl Fn(PathId) -> Option<Rtts>,
+    ) {
+        if sack.duplicate_tsns.is_empty() || !self.copies.any_flies() {
+            return;
+        }
+        let point = self.cumulative_ack_point();
+        self.begin_acks(point, rtts);
+        self.take_arrived_copies(now, sack, via);
+        self.sample_rates(now);
+        self.find_all_losses(now, point, false);
     }
 
     /// A SACK that claims what was never sent changes nothing.
@@ -115,8 +146,8 @@ impl Outstanding {
         Ok(())
     }
 
-    fn begin_acks(&mut self, cumulative: u64) {
-        let (chunks, first) = (&self.chunks, self.first);
+    fn begin_acks(&mut self, cumulative: u64, rtts: impl Fn(PathId) -> Option<Rtts>) {
+        let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
         for (index, flight) in self.flights.iter_mut().enumerate() {
             let path = PathId(index as u8);
             if let Some(in_time) = flight.detector.in_time_mut() {
@@ -133,46 +164,50 @@ impl Outstanding {
                 losses: Losses::default(),
                 spurious: 0,
                 undone: None,
-                oldest_before: flight.oldest(|sent| is_live(chunks, first, path, sent)),
+                oldest_before: flight.oldest(|sent| view.is_live(path, sent)),
                 answered: false,
                 proves_path: false,
                 acked_below: 0,
                 delivered: 0,
                 sample: None,
                 newest: None,
+                rtts: rtts(path),
             });
         }
     }
 
-    fn acknowledge_through(&mut self, now: Time, cumulative: u64) {
+    fn acknowledge_through(&mut self, now: Time, cumulative: u64, via: PathId) {
         while self.first <= cumulative {
-            self.acknowledge(now, self.first, false);
+            self.acknowledge(now, self.first, via, false);
             self.chunks.pop_front();
             self.first += 1;
         }
         self.acked.remove_through(cumulative);
     }
 
-    fn acknowledge_block(&mut self, now: Time, cumulative: u64, block: GapAckBlock) {
+    fn acknowledge_block(&mut self, now: Time, cumulative: u64, block: GapAckBlock, via: PathId) {
         let range = cumulative + u64::from(block.start)..=cumulative + u64::from(block.end);
         let mut acked = std::mem::take(&mut self.acked);
-        acked.insert(range, |sequence| self.acknowledge(now, sequence, true));
+        acked.insert(range, |sequence| self.acknowledge(now, sequence, via, true));
         self.acked = acked;
     }
 
     /// One chunk is acknowledged, if it was not before. A gap block tells that even an abandoned
     /// one arrived; the cumulative TSN may pass it by without.
-    fn acknowledge(&mut self, now: Time, sequence: u64, by_block: bool) {
+    fn acknowledge(&mut self, now: Time, sequence: u64, via: PathId, by_block: bool) {
+        self.attribute(now, sequence, via);
         let Some(chunk) = self.chunk_mut(sequence) else { return };
         let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
         let (sent_at, rerouted, snapshot) = (chunk.sent_at, chunk.rerouted, chunk.snapshot);
         let sent = Sent { transmission: chunk.transmission, sequence };
         let retransmitted = chunk.transmissions > 1;
+        let copied = chunk.copied;
         let counts = matches!(state, ChunkState::InFlight | ChunkState::Lost);
         if counts {
             // The payload stays: the peer may renege on it.
             chunk.state = ChunkState::Acked;
         }
+        let is_certain = !copied || self.came_over(now, via, (path, sent_at));
         let transmission = sent.transmission;
         let delivery = Delivery { now, sent_at, transmission, sequence, retransmitted };
         self.acks[path.index()].answered |= state != ChunkState::Acked;
@@ -190,19 +225,19 @@ impl Outstanding {
         let ack = &mut self.acks[path.index()];
         let flight = &mut self.flights[path.index()];
         ack.acked += size;
-        let newest = (transmission, sent_at, !retransmitted, snapshot);
+        let newest = (transmission, sent_at, !retransmitted && is_certain, snapshot);
         flight.rate.on_acked(now, size, newest, &mut ack.newest);
         ack.advanced |= ack.oldest_before == Some(sent);
         ack.proves_path |= !rerouted;
         if flight.rtt_probe == Some(sent) {
             flight.rtt_probe = None;
-            ack.rtt = Some(now - sent_at);
+            ack.rtt = is_certain.then(|| now - sent_at);
         }
         self.review_verdict(now, sequence, state);
     }
 
     /// Notes which transmission of a path arrived.
-    fn note_delivery(&mut self, path: PathId, delivery: &Delivery) {
+    pub(super) fn note_delivery(&mut self, path: PathId, delivery: &Delivery) {
         let ack = &mut self.acks[path.index()];
         match &mut self.flights[path.index()].detector {
             // Which transmission of a retransmitted chunk arrived is unknown: only chunks sent once
@@ -237,14 +272,16 @@ impl Outstanding {
         }
     }
 
-    fn find_losses(
-        &mut self,
-        now: Time,
-        path: PathId,
-        (cumulative, advanced): (u64, bool),
-        srtt: Option<Duration>,
-    ) {
-        let PathAck { acked_below, answered, .. } = self.acks[path.index()];
+    fn find_all_losses(&mut self, now: Time, cumulative: u64, advanced: bool) {
+        for index in 0..self.flights.len() {
+            let path = PathId(index as u8);
+            self.find_losses(now, path, (cumulative, advanced));
+        }
+    }
+
+    fn find_losses(&mut self, now: Time, path: PathId, (cumulative, advanced): (u64, bool)) {
+        let PathAck { acked_below, answered, rtts, .. } = self.acks[path.index()];
+        let srtt = rtts.map(|rtts| rtts.smoothed);
         let found = match self.flights[path.index()].detector {
             Detector::Rfc9260(_) => self.find_missing(path, cumulative, advanced, acked_below),
             // Without news from the path, its reordering timer decides.

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use anabranch_sansio::Time;
 use anabranch_wire::Sack;
 
+use super::chunk::ChunkState;
 use super::in_time::Probe;
-use super::outstanding::{ChunkState, Outstanding};
+use super::outstanding::Outstanding;
 use crate::path::PathId;
 use crate::sequence::extend;
 
@@ -96,6 +97,9 @@ impl Outstanding {
     pub(super) fn take_duplicates(&mut self, sack: &Sack<'_>) {
         for tsn in sack.duplicate_tsns.iter() {
             let sequence = extend(self.cumulative_ack_point(), tsn);
+            if self.copies.is_flying(sequence) {
+                continue;
+            }
             if let Some(verdict) = self.take_duplicated(sequence) {
                 self.acks[verdict.path.index()].spurious += 1;
                 let next = self.next_sequence();
@@ -115,7 +119,7 @@ impl Outstanding {
         }
         let chunk = self.chunk_mut(sequence)?;
         let counts = chunk.transmissions > 1 && chunk.state != ChunkState::Acked && !chunk.arrived;
-        if !counts {
+        if !counts || chunk.copied {
             return None;
         }
         chunk.arrived = true;
@@ -145,7 +149,7 @@ impl Outstanding {
                 self.acks[verdict.path.index()].spurious += 1;
                 self.refute(verdict, true);
             }
-            Some(verdict) => self.remembered.insert(sequence, verdict),
+            Some(verdict) => self.remember(sequence, verdict),
             None => self.on_repair(path, sequence),
         }
     }
@@ -165,6 +169,14 @@ impl Outstanding {
         if is_probe && self.reduce(path, transmission, false) {
             let verdict = self.pass_verdict(path);
             self.acks[path.index()].losses.enters_recovery = true;
+            self.remember(sequence, verdict);
+        }
+    }
+
+    /// A duplicate may yet tell that a chunk was sent again for nothing; one that was sent twice
+    /// on purpose has a duplicate in any case.
+    fn remember(&mut self, sequence: u64, verdict: Verdict) {
+        if self.chunk(sequence).is_some_and(|chunk| !chunk.copied) {
             self.remembered.insert(sequence, verdict);
         }
     }

@@ -6,9 +6,10 @@ use anabranch_sansio::Time;
 use anabranch_wire::{GapAckBlock, Items, Ppid, Sack, SkippedStream, Ssn, StreamId, Tsn};
 use bytes::Bytes;
 
+use super::chunk::chunk_size;
 use super::loss_detection::LossDetection;
 use super::message::{Abandonment, Fragment, PathPreference};
-use super::outstanding::{Outstanding, chunk_size};
+use super::outstanding::Outstanding;
 use super::sack::{PathAck, SackError};
 use crate::path::PathId;
 
@@ -62,7 +63,7 @@ fn try_sack(
         gap_ack_blocks: Items::from_slice(&blocks),
         duplicate_tsns: Items::default(),
     };
-    outstanding.on_sack(Time::from_millis(50), &sack, |_| None)
+    outstanding.on_sack(Time::from_millis(50), &sack, PATH, |_| None)
 }
 
 fn marked(outstanding: &Outstanding) -> Vec<u32> {

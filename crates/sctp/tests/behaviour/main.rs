@@ -25,4 +25,5 @@ mod tail_loss;
 mod throughput;
 mod trace_stats;
 mod transfer;
+mod twice;
 mod window;

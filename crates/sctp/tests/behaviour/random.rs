@@ -9,7 +9,7 @@ use std::time::Duration;
 use anabranch_netsim::{Hostility, Probability};
 use anabranch_sansio::{Rng, Time};
 use anabranch_sctp::{
-    AssociationConfig, CloseReason, CongestionControl, IncomingMessage, LossDetection,
+    Association, AssociationConfig, CloseReason, CongestionControl, IncomingMessage, LossDetection,
     OutgoingMessage, PathId, PathPreference, PathSchedulerKind, Reliability, RetransmissionPolicy,
     SchedulerKind,
 };
@@ -131,7 +131,7 @@ impl Run {
                 self.duo.pair.sim.jump_to(at);
             }
             94..97 => {
-                let set = |association: &mut anabranch_sctp::Association, _| {
+                let set = |association: &mut Association, _| {
                     association.set_primary(PathId(path as u8));
                 };
                 self.duo.act(side, set);
@@ -172,8 +172,9 @@ impl Run {
             2 => Reliability::Lifetime(Duration::from_millis(rng.range(1..800))),
             _ => Reliability::MaxRetransmissions(rng.range(0..4) as u32),
         };
-        let path = match rng.range(0..5) {
+        let path = match rng.range(0..6) {
             0 => PathPreference::Prefer(PathId(rng.range(0..PATHS) as u8)),
+            1 => PathPreference::Two,
             _ => PathPreference::Any,
         };
         let ordered = rng.chance(0.6);
@@ -245,9 +246,12 @@ impl Run {
             self.duo.pair.reconfigure(path, link(self.rates_mbps[path], 10, 0.0));
             self.duo.pair.restore(path);
         }
-        let drained = |duo: &Duo| {
-            SIDES.iter().all(|side| duo.association(*side).is_some_and(|a| a.is_drained()))
+        // A second copy may be in flight still when its chunk was acknowledged.
+        let rests = |association: &Association| {
+            association.is_drained() && association.stats().in_flight == 0
         };
+        let drained =
+            |duo: &Duo| SIDES.iter().all(|side| duo.association(*side).is_some_and(rests));
         assert!(self.duo.run_until(Duration::from_secs(600), drained), "comes to rest");
         self.duo.run_for(Duration::from_secs(1));
         self.check();
@@ -334,15 +338,17 @@ fn random_config(rng: &mut Rng) -> AssociationConfig {
         path_scheduler: one_of(rng, &PATH_SCHEDULERS),
         retransmission_policy: one_of(rng, &RETRANSMISSION_POLICIES),
         buffer_splitting: rng.chance(0.5),
+        last_chance_twice: rng.chance(0.5),
         ..preset
     }
 }
 
-const PATH_SCHEDULERS: [PathSchedulerKind; 4] = [
+const PATH_SCHEDULERS: [PathSchedulerKind; 5] = [
     PathSchedulerKind::Primary,
     PathSchedulerKind::AsWindowAllows,
     PathSchedulerKind::LowestRtt,
     PathSchedulerKind::EarliestDelivery,
+    PathSchedulerKind::Duplicate,
 ];
 
 const RETRANSMISSION_POLICIES: [RetransmissionPolicy; 7] = [

@@ -1,0 +1,78 @@
+//! What goes out twice: messages that shall take two paths, and the last chance of a lost chunk.
+
+use anabranch_sansio::Time;
+use anabranch_wire::PacketWriter;
+
+use super::Association;
+use super::transmit::Occasion;
+use crate::path::{Outlook, PathId};
+use crate::send::{LossDetection, PathPreference};
+
+impl Association {
+    /// A new chunk went out over `path`: its message may be one that takes two.
+    pub(super) fn plan_duplicate(
+        &mut self,
+        path: PathId,
+        sequence: u64,
+        preference: PathPreference,
+    ) {
+        let takes_two = preference == PathPreference::Two || self.config.path_scheduler.doubles();
+        if takes_two && let Some(partner) = self.partner_of(path) {
+            self.outstanding.plan_copy(sequence, partner, None);
+        }
+    }
+
+    /// The path that is least likely to fail together with another one.
+    fn partner_of(&self, path: PathId) -> Option<PathId> {
+        self.paths.alternate_among(path, |other| !self.is_suspect(other.id))
+    }
+
+    /// A lost chunk was sent again over `path`. If the loss of this transmission could be noticed
+    /// only after the lifetime of its message, the chunk goes out twice: on another path where one
+    /// brings it in time, or else on the same one half of the remaining time later, so that a burst
+    /// of losses does not take both.
+    ///
+    /// The lifetime ends at the sender. Where it is the receiver's buffer, as in a media session,
+    /// nothing that is sent later is played.
+    pub(super) fn plan_last_chance(
+        &mut self,
+        now: Time,
+        path: PathId,
+        sequence: u64,
+        outlooks: &[Outlook],
+    ) {
+        let is_in_time = self.config.loss_detection == LossDetection::InTime;
+        if !is_in_time || !self.config.last_chance_twice {
+            return;
+        }
+        let Some(expires) = self.outstanding.expires(sequence) else { return };
+        let (left, patience) = (expires - now, self.paths.at(path).rtt.patience());
+        if left.is_zero() || patience.is_zero() || left > patience {
+            return;
+        }
+        let others = outlooks.iter().filter(|other| other.id != path && other.arrival <= left);
+        match others.min_by_key(|other| other.arrival) {
+            Some(other) => self.outstanding.plan_copy(sequence, other.id, None),
+            None => self.outstanding.plan_copy(sequence, path, Some(now + left / 2)),
+        }
+    }
+
+    /// Writes the copies that wait for a path; false if some of them did not fit.
+    pub(super) fn write_copies(
+        &mut self,
+        now: Time,
+        path: PathId,
+        size_max: usize,
+        writer: &mut PacketWriter<'_>,
+    ) -> bool {
+        while let Some((sequence, size)) = self.outstanding.next_copy(path) {
+            if writer.len() + size > size_max {
+                return false;
+            }
+            self.begin_sending(now, path, size);
+            self.outstanding.send_copy(now, sequence, path);
+            self.write_chunk(now, path, (sequence, Occasion::Copy), writer);
+        }
+        true
+    }
+}

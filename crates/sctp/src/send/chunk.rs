@@ -1,0 +1,124 @@
+//! [`Chunk`]: what a sender keeps of a DATA chunk that has a TSN, and [`View`], which tells what is
+//! in flight.
+
+use std::collections::VecDeque;
+
+use anabranch_sansio::Time;
+use anabranch_wire::{Data, Ppid, Ssn, StreamId};
+use bytes::Bytes;
+
+use super::copies::Copies;
+use super::delivery_rate::Snapshot;
+use super::flight::Sent;
+use super::message::PathPreference;
+use super::spurious::Verdict;
+use crate::path::PathId;
+
+/// What is known of one chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChunkState {
+    InFlight,
+    /// Acknowledged by a gap block; the cumulative acknowledgement has not reached it.
+    Acked,
+    /// Marked for retransmission.
+    Lost,
+    /// RFC 3758 section 3.5, A2: "treat the data chunk as being finally acked and no longer
+    /// outstanding".
+    Abandoned,
+}
+
+#[derive(Debug)]
+pub(super) struct Chunk {
+    pub(super) payload: Bytes,
+    pub(super) stream: StreamId,
+    pub(super) ssn: Ssn,
+    pub(super) ppid: Ppid,
+    pub(super) unordered: bool,
+    pub(super) beginning: bool,
+    pub(super) ending: bool,
+    pub(super) state: ChunkState,
+    pub(super) path: PathId,
+    /// Of the latest transmission.
+    pub(super) transmission: u64,
+    pub(super) sent_at: Time,
+    /// What its path had delivered when it was last sent.
+    pub(super) snapshot: Snapshot,
+    pub(super) transmissions: u32,
+    pub(super) misses: u8,
+    pub(super) fast_retransmitted: bool,
+    /// Whether it was T3-rtx that declared it lost.
+    pub(super) timed_out: bool,
+    /// Whether it was sent on more than one path, so that an acknowledgement proves none of them.
+    pub(super) rerouted: bool,
+    /// Where it was declared lost last.
+    pub(super) verdict: Option<Verdict>,
+    /// Whether the peer reported a duplicate of it before its acknowledgement came.
+    pub(super) arrived: bool,
+    /// Whether a second copy of it was sent, so that the peer may report it as a duplicate.
+    pub(super) copied: bool,
+    pub(super) max_retransmissions: Option<u32>,
+    /// When the lifetime of its message ends.
+    pub(super) expires: Option<Time>,
+    /// Whether the lifetime of its message is over: it is not sent again.
+    pub(super) expired: bool,
+    pub(super) preference: PathPreference,
+}
+
+impl Chunk {
+    /// Bytes of the DATA chunk with header and padding.
+    pub(super) fn size(&self) -> usize {
+        chunk_size(self.payload.len())
+    }
+
+    /// RFC 7496 section 3.1: "The sender MUST abandon a user message if the number of
+    /// retransmissions of any of the DATA chunks of the user message would exceed the provided
+    /// limit."
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.max_retransmissions.is_some_and(|max| self.transmissions > max)
+    }
+
+    pub(super) fn may_be_sent_again(&self) -> bool {
+        !self.expired && !self.is_exhausted()
+    }
+}
+
+/// Bytes that a DATA chunk of this payload takes in a packet.
+pub(crate) const fn chunk_size(payload: usize) -> usize {
+    Data::HEADER_LEN + payload.next_multiple_of(4)
+}
+
+/// Chunks and copies, on borrowed parts: to look at them while a flight is borrowed too.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) chunks: &'a VecDeque<Chunk>,
+    /// The extended TSN of the first chunk.
+    pub(super) first: u64,
+    pub(super) copies: &'a Copies,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn chunk(&self, sequence: u64) -> Option<&'a Chunk> {
+        self.chunks.get(sequence.checked_sub(self.first)? as usize)
+    }
+
+    /// When an entry of a flight was sent, if it still stands for something in flight.
+    pub(super) fn sent_at(&self, path: PathId, sent: Sent) -> Option<Time> {
+        let chunk = self.chunk(sent.sequence).filter(|chunk| {
+            chunk.state == ChunkState::InFlight
+                && chunk.path == path
+                && chunk.transmission == sent.transmission
+        });
+        let copy = || self.copies.of(path, sent).map(|copy| copy.sent_at);
+        chunk.map(|chunk| chunk.sent_at).or_else(copy)
+    }
+
+    pub(super) fn is_live(&self, path: PathId, sent: Sent) -> bool {
+        self.sent_at(path, sent).is_some()
+    }
+
+    /// Whether the chunk of an entry arrived, and the entry stands for nothing in flight.
+    pub(super) fn is_delivered(&self, path: PathId, sent: Sent) -> bool {
+        let acked = self.chunk(sent.sequence).is_none_or(|chunk| chunk.state == ChunkState::Acked);
+        acked && self.copies.of(path, sent).is_none()
+    }
+}
