@@ -111,7 +111,9 @@ impl DeliveryRate {
         let interval = send_elapsed.max(ack_elapsed);
         // "Normally we expect interval >= MinRTT. Note that rate may still be overestimated when a
         // spuriously retransmitted skb was first (s)acked because "interval" is under-estimated".
-        let is_reliable = !interval.is_zero() && Some(interval) >= self.lowest_rtt;
+        // Before the first round trip was measured, nothing tells.
+        let is_plausible = self.lowest_rtt.is_some_and(|lowest| interval >= lowest);
+        let is_reliable = !interval.is_zero() && is_plausible;
         Some(RateSample {
             delivered: self.delivered - snapshot.delivered,
             prior_delivered: snapshot.delivered,
@@ -200,6 +202,16 @@ mod tests {
         rate.on_acked(at(62), 1_000, (1, at(60), false, again), &mut newest);
         let sample = rate.sample(at(62), newest).unwrap();
         assert_eq!((sample.rate(), sample.rtt), (None, None));
+    }
+
+    #[test]
+    fn regression_data_that_moved_to_an_unmeasured_path_gave_it_a_rate() {
+        let mut rate = DeliveryRate::default();
+        let moved = rate.on_sent(at(10), 0, 1_000);
+        let mut newest = None;
+        // What another path had lost goes out here, and the first transmission is acknowledged.
+        rate.on_acked(at(11), 1_000, (0, at(10), false, moved), &mut newest);
+        assert_eq!(rate.sample(at(11), newest).unwrap().rate(), None);
     }
 
     #[test]
