@@ -71,6 +71,10 @@ export function axisRate(kbps: number): string {
   return kbps >= 1000 ? axisNumber(kbps / 1000, 'M') : axisNumber(kbps, 'k');
 }
 
+export function axisBytes(count: number): string {
+  return count >= 1e6 ? axisNumber(count / 1e6, 'MB') : axisNumber(count / 1000, 'kB');
+}
+
 function digits(value: number): string {
   if (value >= 99.95) {
     return value.toFixed(0);

@@ -2,7 +2,16 @@ import { PATH_COLUMN, type PathView } from '../state/path-history';
 import { Chart, type Line } from './chart';
 import { useSession } from './context';
 import { Figure } from './figure';
-import { axisNumber, axisRate, bytes, milliseconds, percent, type Quantity, rate } from './format';
+import {
+  axisBytes,
+  axisNumber,
+  axisRate,
+  bytes,
+  milliseconds,
+  percent,
+  type Quantity,
+  rate,
+} from './format';
 import { LinkControls } from './link-controls';
 import { pathColour, pathName, STATE } from './path-words';
 
@@ -171,7 +180,7 @@ function WindowTile({ path, place }: PathProps) {
         { column: PATH_COLUMN.flightBytes, colour: '--muted', filled: true },
       ]}
       topAtLeast={10_000}
-      format={(count) => axisNumber(count / 1000, 'kB')}
+      format={axisBytes}
     />
   );
 }

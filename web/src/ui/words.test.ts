@@ -38,6 +38,14 @@ describe('a number', () => {
     expect(format.whole(null)).toBe('–');
   });
 
+  it.each([
+    [0, '0'],
+    [200_000, '200 kB'],
+    [4_000_000, '4 MB'],
+  ])('of %d bytes is short at the side of a graph: %s', (count, words) => {
+    expect(format.axisBytes(count)).toBe(words);
+  });
+
   it('is a time with minutes', () => {
     expect(format.clock(0.9)).toBe('0:00');
     expect(format.clock(61)).toBe('1:01');
