@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anabranch_interop::examine;
+use anabranch_interop::{examine, examine_tcp};
 use anabranch_lab::ortiz2013::{
     Cell, RtpStrategy, SctpStrategy, Source, Strategy, Treatment, Video,
 };
@@ -38,15 +38,19 @@ fn tshark_finds_no_fault_in_a_capture() {
         Strategy::Sctp(SctpStrategy::CmtMulti(Treatment::Mixed(1))),
         Strategy::OURS,
         Strategy::Rtp(RtpStrategy::Multi),
+        Strategy::Tcp,
     ] {
         let path = captured(strategy);
-        match strategy {
-            Strategy::Sctp(_) => {
-                let found = examine(&path).expect("tshark reads it");
-                assert!(found.packets > 300, "{strategy}: {found:?}");
-                assert_eq!(found.faults, [], "{strategy}");
+        let found = match strategy {
+            Strategy::Sctp(_) => examine(&path),
+            Strategy::Tcp => examine_tcp(&path),
+            Strategy::Rtp(_) => {
+                assert_eq!(without_rtp(&path), [""; 0], "{strategy}");
+                continue;
             }
-            Strategy::Rtp(_) => assert_eq!(without_rtp(&path), [""; 0], "{strategy}"),
-        }
+        };
+        let found = found.expect("tshark reads it");
+        assert!(found.packets > 300, "{strategy}: {found:?}");
+        assert_eq!(found.faults, [], "{strategy}");
     }
 }

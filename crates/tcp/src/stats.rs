@@ -14,6 +14,8 @@ pub struct Stats {
     pub segments_dropped: u64,
     /// Bytes of data that were sent, each time they were.
     pub bytes_sent: u64,
+    /// Segments that were sent again.
+    pub segments_retransmitted: u64,
     /// Bytes of data that were sent again.
     pub bytes_retransmitted: u64,
     /// Bytes of data that the peer acknowledged.

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::measure::Measured;
 use super::strategy::Strategy;
 use super::watch::{CaptureWriter, Watch};
-use super::{rtp, sctp};
+use super::{rtp, sctp, tcp};
 use crate::svc::{Trace, VideoPacket, packets};
 
 /// The links' rates in Mbit/s.
@@ -171,6 +171,7 @@ impl Cell {
         let delivery = match self.strategy {
             Strategy::Sctp(strategy) => sctp::run(self, strategy, video, &mut watch),
             Strategy::Rtp(strategy) => rtp::run(self, strategy, video, &mut watch),
+            Strategy::Tcp => tcp::run(self, video, &mut watch),
         };
         let delivery = delivery.map_err(|cause| CellError::Simulation { cell: cell(), cause })?;
         let links = watch.end().map_err(|cause| CellError::Capture { cell: cell(), cause })?;

@@ -11,6 +11,7 @@ mod rtp;
 mod sctp;
 mod strategy;
 mod table;
+mod tcp;
 mod watch;
 
 pub use cell::{Cell, CellError, LOSSES, RATES_MBPS, Source, Video, cells};

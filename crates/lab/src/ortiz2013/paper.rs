@@ -25,7 +25,7 @@ pub fn published(strategy: Strategy, mbps: u32, loss: f64) -> Option<Value> {
         }
         Strategy::Sctp(SctpStrategy::Single(treatment)) => format!("SCTP{}", name_of(treatment)),
         Strategy::Sctp(SctpStrategy::Anabranch) => return None,
-        Strategy::Rtp(_) => strategy.to_string(),
+        Strategy::Rtp(_) | Strategy::Tcp => strategy.to_string(),
     };
     let (_, values) = TABLES[table].iter().find(|(row, _)| *row == name)?;
     values.get(column).copied()
@@ -54,6 +54,7 @@ const TABLES: [&[PaperRow]; 4] = [
         ("SCTPUnreliable", [(1.6105, FULL), (0.0171, FULL), (0.0060, FULL)]),
         ("RTPMulti", [(0.0061, 33.4609), (0.0052, FULL), (0.0052, FULL)]),
         ("RTP", [(0.0094, 29.8153), (0.0059, 33.6131), (0.0052, FULL)]),
+        ("TCP", [(2.4409, FULL), (0.2865, FULL), (0.0583, FULL)]),
     ],
     &[
         ("CMTMultiReliable", [(0.0057, FULL), (0.0056, FULL), (0.0055, FULL)]),
@@ -66,6 +67,7 @@ const TABLES: [&[PaperRow]; 4] = [
         ("SCTPUnreliable", [(1.6149, FULL), (0.0172, FULL), (0.0061, FULL)]),
         ("RTPMulti", [(0.0061, 33.4229), (0.0052, 34.4272), (0.0052, 34.4272)]),
         ("RTP", [(0.0094, 29.7677), (0.0059, 33.5600), (0.0052, 34.4159)]),
+        ("TCP", [(2.4581, FULL), (0.2865, FULL), (0.0583, FULL)]),
     ],
     &[
         ("CMTMultiReliable", [(0.0244, FULL), (0.0101, FULL), (0.0057, FULL)]),
@@ -78,6 +80,7 @@ const TABLES: [&[PaperRow]; 4] = [
         ("SCTPUnreliable", [(2.0130, FULL), (0.0466, FULL), (0.1124, FULL)]),
         ("RTPMulti", [(0.0061, 32.9780), (0.0052, 33.9753), (0.0052, 33.9753)]),
         ("RTP", [(0.0094, 29.2786), (0.0059, 33.0309), (0.0052, 33.8717)]),
+        ("TCP", [(2.9667, FULL), (0.4165, FULL), (0.1325, FULL)]),
     ],
     &[
         ("CMTMultiReliable", [(1.3272, FULL), (0.0644, FULL), (0.6181, FULL)]),
@@ -90,6 +93,7 @@ const TABLES: [&[PaperRow]; 4] = [
         ("SCTPUnreliable", [(18.2282, 33.9311), (12.1949, 34.1579), (11.1983, 34.0951)]),
         ("RTPMulti", [(0.0061, 29.5685), (0.0052, 30.5368), (0.0052, 30.5368)]),
         ("RTP", [(0.0094, 24.7738), (0.0059, 28.5860), (0.0052, 29.3284)]),
+        ("TCP", [(37.1808, FULL), (25.5925, FULL), (23.5196, FULL)]),
     ],
 ];
 
@@ -110,6 +114,7 @@ mod tests {
         let slow =
             published(Strategy::Sctp(SctpStrategy::Single(Treatment::Unreliable(1))), 30, 1e-2);
         assert_eq!(slow, Some((18.2282, 33.9311)));
+        assert_eq!(published(Strategy::Tcp, 45, 1e-3), Some((0.4165, 34.4653)));
         assert_eq!(published(Strategy::OURS, 30, 0.0), None);
         assert_eq!(published(Strategy::Rtp(RtpStrategy::Single), 31, 0.0), None);
     }

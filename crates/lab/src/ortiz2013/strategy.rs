@@ -15,6 +15,8 @@ pub enum Strategy {
     Sctp(SctpStrategy),
     /// RTP over UDP.
     Rtp(RtpStrategy),
+    /// TCP on the first link, both layers in one stream of bytes.
+    Tcp,
 }
 
 /// How an association uses its streams and links.
@@ -60,7 +62,7 @@ pub enum Treatment {
 
 impl Strategy {
     /// All of them, in the order of the paper's tables.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Sctp(SctpStrategy::CmtMulti(Treatment::Reliable)),
         Self::Sctp(SctpStrategy::CmtMulti(Treatment::Unreliable(0))),
         Self::Sctp(SctpStrategy::CmtMulti(Treatment::Unreliable(1))),
@@ -76,6 +78,7 @@ impl Strategy {
         Self::Sctp(SctpStrategy::Single(Treatment::Unreliable(1))),
         Self::Rtp(RtpStrategy::Multi),
         Self::Rtp(RtpStrategy::Single),
+        Self::Tcp,
         Self::OURS,
     ];
 
@@ -130,6 +133,7 @@ impl fmt::Display for Strategy {
             Self::Sctp(SctpStrategy::Anabranch) => "Anabranch".to_owned(),
             Self::Rtp(RtpStrategy::Multi) => "RTPMulti".to_owned(),
             Self::Rtp(RtpStrategy::Single) => "RTP".to_owned(),
+            Self::Tcp => "TCP".to_owned(),
         };
         f.pad(&name)
     }

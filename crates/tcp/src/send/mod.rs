@@ -267,13 +267,18 @@ impl Sender {
             return None;
         }
         *rescue = *point;
-        let range = self.board.last_missing().map(|index| self.board.rescue(now, index))?;
-        self.stats.bytes_retransmitted += range.end - range.start;
-        Some(range)
+        let index = self.board.last_missing()?;
+        let range = self.board.rescue(now, index);
+        Some(self.count_again(range))
     }
 
     fn resend(&mut self, now: Time, index: usize) -> Range<u64> {
         let range = self.board.resend(now, index);
+        self.count_again(range)
+    }
+
+    fn count_again(&mut self, range: Range<u64>) -> Range<u64> {
+        self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += range.end - range.start;
         range
     }
