@@ -194,7 +194,7 @@ impl AssociationConfig {
             max_init_retransmits: 12,
             t1_initial: Duration::from_millis(125),
             t1_steady: 2,
-            heartbeat_interval: Duration::from_millis(500),
+            heartbeat_interval: Duration::from_millis(400),
             sack_delay: Duration::from_millis(20),
             max_burst: None,
             congestion_control: CongestionControl::Media,

@@ -100,6 +100,7 @@ impl Association {
         // the path currently used for data transfer SHOULD NOT increment the association error
         // counter".
         let counts = path == self.paths.current();
+        let waited = self.paths.at(path).rtt.rto();
         self.paths.at_mut(path).heartbeat.awaits_answer = false;
         self.paths.at_mut(path).rtt.back_off();
         self.on_path_error(now, path, counts);
@@ -114,7 +115,8 @@ impl Association {
         if errors <= self.config.path_max_retrans {
             return self.send_heartbeat(now, path);
         }
-        let period = self.idle_period(path);
+        // The period counts from the last HEARTBEAT on, whose answer was awaited for an RTO.
+        let period = self.idle_period(path).saturating_sub(waited);
         self.paths.at_mut(path).heartbeat.timer = Some(now + period);
     }
 

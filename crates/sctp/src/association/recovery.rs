@@ -226,8 +226,11 @@ impl Association {
     /// last packet was sent, if there was no answer for half of that time (RFC 9002 section 6.2.1
     /// counts from the last packet too, where RFC 8985 section 7.2 begins anew with each answer).
     ///
-    /// RFC 8985 section 8 has a timer of its own for the probes of a
-    /// closed window: here T3-rtx.
+    /// Where other paths carry data at the same time, a probe costs little, and all that came over
+    /// them waits for what is missing here: a timeout is as short as RFC 9002 has it, the smoothed
+    /// round trip with its variation or the delay of a SACK.
+    ///
+    /// RFC 8985 section 8 has a timer of its own for the probes of a closed window: here T3-rtx.
     fn probe_at(&mut self, path: PathId) -> Option<Time> {
         if self.outstanding.flight(path) == 0 || self.window.is_probed() {
             return None;
@@ -236,6 +239,10 @@ impl Association {
         let in_flight = self.outstanding.flight(path);
         let target = self.paths.at(path);
         let timeout = probe_timeout(target)?;
+        if self.config.path_scheduler.is_concurrent() && self.paths.alternate_of(path).is_some() {
+            let at = since + target.rtt.patience().max(PROBE_TIMEOUT_MIN);
+            return Some(target.t3_rtx.map_or(at, |t3_rtx| at.min(t3_rtx)));
+        }
         // The SACK of a single packet may be delayed; of several, every second gets one at once.
         let is_single = in_flight <= self.config.packet_size_max();
         let delay = if is_single { self.config.sack_delay() } else { Duration::ZERO };

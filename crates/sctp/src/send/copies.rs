@@ -45,6 +45,9 @@ pub(super) struct Copy {
     pub(super) misses: u8,
     snapshot: Snapshot,
     size: usize,
+    /// Once the chunk is acknowledged: when the other transmission has arrived too, if at all. A
+    /// duplicate is reported only then where the wrong one was credited.
+    settled_at: Time,
     /// The path of the other transmission, if each of the two was the first on its path.
     twin: Option<PathId>,
 }
@@ -72,6 +75,11 @@ impl Copies {
     pub(super) fn of_mut(&mut self, path: PathId, sent: Sent) -> Option<&mut Copy> {
         let copy = self.flying.get_mut(&sent.sequence)?;
         (copy.path == path && copy.transmission == sent.transmission).then_some(copy)
+    }
+
+    /// Before when the copy that an entry stands for cannot be called lost.
+    pub(super) fn settled_at(&self, path: PathId, sent: Sent) -> Option<Time> {
+        self.of(path, sent).map(|copy| copy.settled_at)
     }
 
     /// When the copy of a chunk was sent.
@@ -179,7 +187,16 @@ impl Outstanding {
             flight.rtt_probe = Some(Sent { transmission, sequence });
         }
         let twin = is_first.then_some(chunk.path);
-        let copy = Copy { path, transmission, sent_at: now, misses: 0, snapshot, size, twin };
+        let copy = Copy {
+            path,
+            transmission,
+            sent_at: now,
+            misses: 0,
+            snapshot,
+            size,
+            settled_at: now,
+            twin,
+        };
         self.copies.flying.insert(sequence, copy);
         self.copies.bytes += size;
         self.bytes_in_flight += size;
@@ -207,6 +224,18 @@ impl Outstanding {
         };
         if is_copy {
             self.swap_copy(sequence);
+        }
+        self.settle_copy(now, sequence);
+    }
+
+    /// The acknowledgement of a chunk was credited to its own transmission; if that was wrong, it
+    /// arrives within a round trip.
+    fn settle_copy(&mut self, now: Time, sequence: u64) {
+        let Some(chunk) = self.chunk(sequence) else { return };
+        let rtts = self.acks[chunk.path.index()].rtts;
+        let settled_at = now + rtts.map_or(Duration::ZERO, |rtts| rtts.smoothed);
+        if let Some(copy) = self.copies.flying.get_mut(&sequence) {
+            copy.settled_at = settled_at;
         }
     }
 

@@ -166,7 +166,10 @@ impl Outstanding {
         let Some(in_time) = flight.detector.in_time() else { return Losses::default() };
         let settled = in_time.in_recovery() || flight.reaches_dup_thresh(below, is_delivered);
         let age = rtt + in_time.rack.reo_wnd(settled, srtt);
-        let due = |sent| view.sent_at(path, sent).map(|sent_at| sent_at + age);
+        let due = |sent| {
+            let due = view.sent_at(path, sent)? + age;
+            Some(view.copies.settled_at(path, sent).map_or(due, |settled| due.max(settled)))
+        };
         let mut lost = std::mem::take(&mut self.lost);
         let next_due = flight.take_due(now, below, due, |sent| lost.push(sent));
         if let Some(in_time) = flight.in_time_mut() {

@@ -279,7 +279,7 @@ fn with_several_dead_paths_the_one_with_fewest_errors_is_used() {
     run_answering(&mut peer, SECOND, |_| true);
     let first = peer.path;
     peer.send(numbered(0, 0, 100));
-    run_answering(&mut peer, 300 * MILLISECOND, |path| path != first);
+    run_answering(&mut peer, 400 * MILLISECOND, |path| path != first);
     assert_eq!(states(&peer), [PathState::PotentiallyFailed, PathState::Active]);
     assert!(peer.stats().paths[1].is_current);
     assert_eq!(peer.take().len(), 0);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_sctp::{AssociationConfig, CongestionControl, LossDetection};
+use anabranch_sctp::{AssociationConfig, CongestionControl, LossDetection, PathSchedulerKind};
 
 use crate::harness::{Duo, Side, good_link, link, numbered};
 use crate::raw_peer::{RawPeer, WINDOW};
@@ -164,21 +164,32 @@ fn a_spike_of_delay_leaves_window_and_timeout_as_they_were() {
 
 #[test]
 fn a_clean_minute_sees_no_retransmission_no_probe_and_no_timeout() {
-    for links in [vec![good_link()], vec![link(50, 2, 0.0), link(20, 40, 0.0)]] {
-        let mut duo = Duo::connected(1, &links, AssociationConfig::media());
+    let paths = [vec![good_link()], vec![link(50, 2, 0.0), link(20, 40, 0.0)]];
+    let even = vec![link(6, 10, 0.0), link(6, 15, 0.0)];
+    let runs = [
+        (paths[0].clone(), PathSchedulerKind::Primary),
+        (paths[1].clone(), PathSchedulerKind::Primary),
+        (paths[1].clone(), PathSchedulerKind::EarliestDelivery),
+        (even.clone(), PathSchedulerKind::EarliestDelivery),
+        (even, PathSchedulerKind::Duplicate),
+    ];
+    for (links, path_scheduler) in runs {
+        let config = AssociationConfig { path_scheduler, ..AssociationConfig::media() };
+        let mut duo = Duo::connected(1, &links, config);
         for number in 0..6_000 {
             let len = if number % 25 == 0 { 30_000 } else { 1 + number as usize % 4_000 };
             duo.send(Side::Client, numbered((number % 3) as u16, number, len));
             duo.run_for(10 * MILLISECOND);
         }
         let stats = duo.stats(Side::Client);
-        assert_eq!(stats.fast_recoveries, 0);
+        assert_eq!(stats.fast_recoveries, 0, "{path_scheduler:?}");
         for path in &stats.paths {
             let counters = path.counters;
             let (again, spurious) =
                 (counters.chunks_retransmitted, counters.spurious_retransmissions);
-            assert_eq!((again, spurious), (0, 0), "{path:?}");
-            assert_eq!((counters.probes_sent, counters.timeouts), (0, 0), "{path:?}");
+            assert_eq!((again, spurious), (0, 0), "{path_scheduler:?}: {path:?}");
+            let silences = (counters.probes_sent, counters.timeouts);
+            assert_eq!(silences, (0, 0), "{path_scheduler:?}: {path:?}");
         }
     }
 }
