@@ -40,9 +40,13 @@ fn the_lab_gives_the_same_bytes_for_any_number_of_jobs_and_again_for_one_cell() 
         let common = ["lab", "ortiz2013", "--frames", "10", "--strategy", "RTP,SCTPMultiMixed1"];
         let output = run(&[&common, arguments, &["--out", out.to_str().unwrap()]].concat());
         assert!(output.status.success(), "{output:?}");
-        let files = ["cells.csv", "seconds.csv"].map(|file| std::fs::read(out.join(file)).unwrap());
+        let files = ["cells.csv", "seconds.csv", "report.html"]
+            .map(|file| std::fs::read(out.join(file)).unwrap());
         std::fs::remove_dir_all(&out).unwrap();
-        (output.stdout, files)
+        // The last line tells how long it took.
+        let text = String::from_utf8(output.stdout).unwrap();
+        let (tables, _) = text.trim_end().rsplit_once('\n').unwrap();
+        (tables.to_owned(), files)
     };
     let one = lab("one", &["--jobs", "1", "--seeds", "2"]);
     assert_eq!(lab("three", &["--jobs", "3", "--seeds", "2"]), one);

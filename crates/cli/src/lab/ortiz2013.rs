@@ -8,11 +8,13 @@ use std::str::FromStr;
 use std::thread::available_parallelism;
 
 use anabranch_lab::ortiz2013::{
-    self as experiment, Cell, CellError, LOSSES, Measured, RATES_MBPS, Source, Strategy, Video,
+    self as experiment, Cell, CellError, Experiment, LOSSES, Measured, RATES_MBPS, Source,
+    Strategy, Video,
 };
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::failure::Failure;
 use crate::output;
@@ -25,8 +27,8 @@ pub(crate) struct Ortiz2013 {
     #[arg(long, value_name = "N", default_value_t = 10,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     seeds: u64,
-    /// Writes into this folder: cells.csv, a line for each cell; seconds.csv, a line for each
-    /// second of each cell.
+    /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
+    /// line for each cell; seconds.csv, a line for each second of each cell.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Only these strategies, by the names in the tables.
@@ -90,17 +92,50 @@ impl Ortiz2013 {
         }
         let video = self.video();
         let results = self.run_cells(&video)?;
-        output::print(&experiment::tables(&experiment::rows(&results)))?;
-        let Some(out) = &self.out else { return Ok(()) };
-        for (name, table) in [
-            ("cells.csv", experiment::cells_csv(&results)),
-            ("seconds.csv", experiment::seconds_csv(&results)),
-        ] {
-            let path = out.join(name);
-            let table = table.map_err(Failure::failed)?;
-            fs::write(&path, table).map_err(|error| cannot_write(&path, &error))?;
+        let rows = experiment::rows(&results);
+        output::print(&experiment::tables(&rows))?;
+        let standings = experiment::standings(&rows, video.full_psnr_y_db());
+        output::print(&experiment::standings_table(&standings))?;
+        output::print(&speed(&results))?;
+        match &self.out {
+            Some(out) => {
+                self.write(out, &Experiment { command: self.command(), video: &video, results })
+            }
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    fn write(&self, out: &Path, experiment: &Experiment<'_>) -> Result<(), Failure> {
+        let write = |name: &str, content: &[u8]| {
+            let path = out.join(name);
+            fs::write(&path, content).map_err(|error| cannot_write(&path, &error))
+        };
+        let results = &experiment.results;
+        write("cells.csv", &experiment::cells_csv(results).map_err(Failure::failed)?)?;
+        write("seconds.csv", &experiment::seconds_csv(results).map_err(Failure::failed)?)?;
+        for (cell, measured) in experiment.drawn() {
+            let svg = experiment::figure(cell, measured).map_err(Failure::failed)?;
+            write(&format!("{}.svg", experiment::figure_name(cell.strategy)), svg.as_bytes())?;
+        }
+        write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+    }
+
+    /// What gives the same results: neither the number of jobs nor the folder is part of it.
+    fn command(&self) -> String {
+        let mut command = "anabranch lab ortiz2013".to_owned();
+        let mut add = |name: &str, value: Option<String>| {
+            let value = value.map(|value| format!(" --{name} {value}"));
+            command.push_str(&value.unwrap_or_default());
+        };
+        let names: Vec<_> = self.strategy.iter().map(ToString::to_string).collect();
+        add("cell", self.cell.map(|Place { mbps, loss, seed }| format!("{mbps},{loss},{seed}")));
+        add("seeds", self.cell.is_none().then(|| self.seeds.to_string()));
+        add("strategy", (!names.is_empty()).then(|| names.join(",")));
+        add("mbps", self.mbps.map(|mbps| mbps.to_string()));
+        add("loss", self.loss.map(|loss| loss.to_string()));
+        add("source", self.source.to_possible_value().map(|value| value.get_name().to_owned()));
+        add("frames", self.frames.map(|frames| frames.to_string()));
+        command
     }
 
     fn video(&self) -> Video {
@@ -161,6 +196,15 @@ impl Ortiz2013 {
     }
 }
 
+/// The whole process is counted: it has done nothing else.
+fn speed(results: &[(Cell, Measured)]) -> String {
+    let simulated: usize = results.iter().map(|(_, measured)| measured.outcome.duration_s).sum();
+    let cpu = clock_gettime(ClockId::ProcessCPUTime);
+    let cpu_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 * 1e-9;
+    let per_second = simulated as f64 / cpu_s;
+    format!("{simulated} simulated seconds in {cpu_s:.1} CPU seconds: {per_second:.0} per second\n")
+}
+
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     Failure::failed(format!("cannot write {}: {error}", path.display()))
 }
@@ -212,6 +256,16 @@ mod tests {
         let cells = cells("--cell 30,0.01,7 --strategy RTP");
         let strategy = Strategy::Rtp(RtpStrategy::Single);
         assert_eq!(cells, [Cell { strategy, mbps: 30, loss: 0.01, seed: 7 }]);
+    }
+
+    #[test]
+    fn the_report_names_the_command_that_gives_the_same_again() {
+        let line = "--strategy RTP --loss 0.01 --source plain --seeds 2";
+        let parsed = Line::try_parse_from(format!("lab {line} --jobs 3").split_whitespace());
+        let command = parsed.unwrap().experiment.command();
+        let again = command.strip_prefix("anabranch lab ortiz2013 ").unwrap();
+        assert_eq!(cells(again), cells(line));
+        assert!(!command.contains("jobs") && command.contains("--source plain"), "{command}");
     }
 
     #[test]

@@ -13,12 +13,15 @@ use super::measure::Measured;
 use super::strategy::Strategy;
 use super::watch::{CaptureWriter, Watch};
 use super::{rtp, sctp, tcp};
-use crate::svc::{Trace, VideoPacket, packets};
+use crate::svc::{Pictures, Trace, VideoPacket, packets};
 
 /// The links' rates in Mbit/s.
 pub const RATES_MBPS: [u32; 3] = [30, 45, 60];
 /// The links' packet error rates.
 pub const LOSSES: [f64; 4] = [0.0, 1e-4, 1e-3, 1e-2];
+
+/// Seconds of video, the last one not whole.
+pub(super) const VIDEO_S: usize = 85;
 
 /// The paper's clock.
 const FRAMES_PER_SECOND: usize = 25;
@@ -29,7 +32,7 @@ const QUEUE: QueueLimit = QueueLimit::Packets(50);
 /// The video begins when connections stand.
 pub(super) const START: Time = Time::from_millis(1_000);
 /// When the first link and the second one begin to lose packets, from the beginning of the video.
-const LOSS_FROM: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(40)];
+pub(super) const LOSS_FROM: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(40)];
 /// What is not there by then will not come.
 pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -103,6 +106,12 @@ impl Video {
             Source::Plain => plain,
         };
         Self { packets: packets(&trace, FRAME_TIME), trace }
+    }
+
+    /// Its mean PSNR-Y with every packet there, in dB.
+    #[must_use]
+    pub fn full_psnr_y_db(&self) -> f64 {
+        Pictures::score(&self.trace, &self.packets, |_| true).psnr_y()
     }
 
     /// Seconds that it takes, begun ones included.

@@ -1,6 +1,6 @@
 //! Tables of cells: means over the seeds beside the paper's values, and one line for each cell.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use serde::Serialize;
 
@@ -32,6 +32,19 @@ impl Estimate {
     }
 }
 
+/// The mean and half the interval's width, with as many digits as are asked for; the mean alone
+/// where all seeds agree on them.
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = f.precision().unwrap_or(4);
+        let half_width = format!("{:.digits$}", self.half_width);
+        if half_width.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
+            return write!(f, "{:.digits$}", self.mean);
+        }
+        write!(f, "{:.digits$}±{half_width}", self.mean)
+    }
+}
+
 /// The 97.5 % quantile of Student's t distribution, by degrees of freedom less one.
 fn student_t(index: usize) -> f64 {
     const QUANTILES: [f64; 29] = [
@@ -51,10 +64,28 @@ pub struct Row {
     pub mbps: u32,
     /// Their loss.
     pub loss: f64,
-    /// The mean one-way delay in seconds.
+    /// The mean one-way delay over all packets, in seconds.
     pub delay_s: Estimate,
+    /// The mean one-way delay over all seconds of the video, in seconds.
+    pub delay_by_second_s: Estimate,
     /// The mean PSNR-Y in dB.
     pub psnr_y_db: Estimate,
+    /// Packets that the encoder handed over.
+    pub packets: f64,
+    /// Those that arrived.
+    pub arrived: f64,
+    /// Frames of the video.
+    pub frames: f64,
+    /// Frames that could not be decoded.
+    pub frames_repeated: f64,
+    /// Packets that the links lost.
+    pub lost_on_links: f64,
+    /// Packets that their queues had no room for.
+    pub refused_by_queues: f64,
+    /// Packets of video that were sent again.
+    pub retransmissions: f64,
+    /// Retransmission timers that expired.
+    pub timeouts: f64,
 }
 
 /// Takes the seeds of each cell together. `results` are in the order of
@@ -74,7 +105,16 @@ pub fn rows(results: &[(Cell, Measured)]) -> Vec<Row> {
             mbps: cell.mbps,
             loss: cell.loss,
             delay_s: over(|outcome| outcome.delay_s),
+            delay_by_second_s: over(|outcome| outcome.delay_by_second_s),
             psnr_y_db: over(|outcome| outcome.psnr_y_db),
+            packets: over(|outcome| outcome.packets as f64).mean,
+            arrived: over(|outcome| outcome.arrived as f64).mean,
+            frames: over(|it| (it.frames_full + it.frames_base + it.frames_repeated) as f64).mean,
+            frames_repeated: over(|outcome| outcome.frames_repeated as f64).mean,
+            lost_on_links: over(|outcome| outcome.lost_on_links as f64).mean,
+            refused_by_queues: over(|outcome| outcome.refused_by_queues as f64).mean,
+            retransmissions: over(|outcome| outcome.retransmissions as f64).mean,
+            timeouts: over(|outcome| outcome.timeouts as f64).mean,
         })
     });
     groups.collect()
@@ -97,31 +137,25 @@ pub fn tables(rows: &[Row]) -> String {
 fn table(number: u32, loss: f64, rows: &[&Row], text: &mut String) {
     // Writing to a string does not fail.
     let _ = writeln!(text, "Table {number}: packet error rate {loss}, delay in s / PSNR-Y in dB");
-    let _ = write!(text, "{:24}", "");
+    let _ = write!(text, "{:22}", "");
     for mbps in RATES_MBPS {
-        let _ = write!(text, "{:>34}", format!("{mbps} Mbit/s    "));
-    }
-    let _ = write!(text, "\n{:24}", "");
-    for _ in RATES_MBPS {
-        let _ = write!(text, "{:>18}{:>16}", "ours", "paper");
+        let _ = write!(text, "{:>26}{:>16}", format!("{mbps} Mbit/s, measured"), "paper");
     }
     text.push('\n');
     for of_strategy in rows.chunk_by(|a, b| a.strategy == b.strategy) {
         let Some(first) = of_strategy.first() else { continue };
-        let _ = write!(text, "{:24}", first.strategy);
+        let _ = write!(text, "{:22}", first.strategy);
         for mbps in RATES_MBPS {
             let row = of_strategy.iter().find(|row| row.mbps == mbps);
-            let ours = row.map(|row| (row.delay_s.mean, row.psnr_y_db.mean));
-            let _ = write!(text, "{:>18}", pair(ours));
-            let _ = write!(text, "{:>16}", pair(published(first.strategy, mbps, loss)));
+            let measured = row.map(|row| format!("{:.4} / {:.2}", row.delay_s, row.psnr_y_db));
+            let paper = published(first.strategy, mbps, loss);
+            let paper = paper.map(|(delay, psnr)| format!("{delay:.4} / {psnr:.2}"));
+            let _ = write!(text, "{:>26}", measured.unwrap_or_default());
+            let _ = write!(text, "{:>16}", paper.unwrap_or_default());
         }
         text.push('\n');
     }
     text.push('\n');
-}
-
-fn pair(value: Option<(f64, f64)>) -> String {
-    value.map_or_else(String::new, |(delay, psnr)| format!("{delay:.4} / {psnr:.2}"))
 }
 
 /// A line for each cell, with a header.
@@ -167,10 +201,43 @@ impl From<&Cell> for Place {
 }
 
 #[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    /// At 30 Mbit/s and 1 % of loss, with nothing told beyond the measures.
+    pub(in super::super) fn row(strategy: Strategy, delay_s: f64, psnr_y_db: f64) -> Row {
+        let exact = |mean| Estimate { mean, half_width: 0.0 };
+        Row {
+            strategy,
+            mbps: 30,
+            loss: 1e-2,
+            delay_s: exact(delay_s),
+            delay_by_second_s: exact(delay_s),
+            psnr_y_db: exact(psnr_y_db),
+            packets: 1_000.0,
+            arrived: 1_000.0,
+            frames: 25.0,
+            frames_repeated: 0.0,
+            lost_on_links: 0.0,
+            refused_by_queues: 0.0,
+            retransmissions: 0.0,
+            timeouts: 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::super::measure::Second;
     use super::super::strategy::RtpStrategy;
     use super::*;
+
+    #[test]
+    fn an_interval_is_written_where_it_shows() {
+        let estimate = |half_width| Estimate { mean: 0.01234, half_width };
+        assert_eq!(format!("{:.3}", estimate(0.0014)), "0.012±0.001");
+        assert_eq!(format!("{:.3}", estimate(0.0004)), "0.012");
+    }
 
     #[test]
     fn the_interval_is_students() {
@@ -219,7 +286,10 @@ mod tests {
         assert!((rows[0].delay_s.mean - 0.02).abs() < 1e-12);
         let text = tables(&rows);
         assert!(text.contains("Table 5: packet error rate 0.01"), "{text}");
-        assert!(text.contains("0.0200 / 30.00") && text.contains("0.0094 / 24.77"), "{text}");
+        assert!(
+            text.contains("0.0200±0.1271 / 30.00") && text.contains("0.0094 / 24.77"),
+            "{text}"
+        );
     }
 
     #[test]

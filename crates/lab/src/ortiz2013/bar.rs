@@ -1,0 +1,113 @@
+//! [`Standing`]: our strategy beside the best of the paper's.
+
+use std::fmt::Write as _;
+
+use super::strategy::Strategy;
+use super::table::Row;
+
+/// Ours is to be at most this much slower than the fastest of the others, in seconds.
+pub const DELAY_MARGIN_S: f64 = 0.005;
+/// Ours is to show at most this much less than the whole video has, in dB.
+pub const PSNR_Y_MARGIN_DB: f64 = 0.1;
+
+/// One network: our strategy and the one of the others that has the lowest delay there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// The other one.
+    pub fastest: Row,
+    /// Ours.
+    pub ours: Row,
+    /// PSNR-Y of the whole video, in dB.
+    pub full_psnr_y_db: f64,
+}
+
+impl Standing {
+    /// Whether ours is as fast as the fastest and as sharp as the video, within the margins: then
+    /// no other strategy is better in both.
+    #[must_use]
+    pub fn is_within_bar(&self) -> bool {
+        let slower = self.ours.delay_s.mean - self.fastest.delay_s.mean;
+        let less = self.full_psnr_y_db - self.ours.psnr_y_db.mean;
+        slower <= DELAY_MARGIN_S && less <= PSNR_Y_MARGIN_DB
+    }
+}
+
+/// Every network in which ours and another strategy were run.
+#[must_use]
+pub fn standings(rows: &[Row], full_psnr_y_db: f64) -> Vec<Standing> {
+    let ours = rows.iter().filter(|row| row.strategy == Strategy::OURS);
+    let standing = |ours: &Row| {
+        let others = rows.iter().filter(|row| {
+            let is_there = row.mbps == ours.mbps && row.loss.total_cmp(&ours.loss).is_eq();
+            is_there && row.strategy != Strategy::OURS
+        });
+        let fastest = others.min_by(|a, b| a.delay_s.mean.total_cmp(&b.delay_s.mean))?;
+        Some(Standing { fastest: *fastest, ours: *ours, full_psnr_y_db })
+    };
+    ours.filter_map(standing).collect()
+}
+
+/// The standings as a table; nothing where there are none.
+#[must_use]
+pub fn standings_table(standings: &[Standing]) -> String {
+    let Some(first) = standings.first() else { return String::new() };
+    let mut text = format!(
+        "Ours beside the fastest of the others; the bar: {} ms above it, {} dB below {:.2} dB\n",
+        DELAY_MARGIN_S * 1e3,
+        PSNR_Y_MARGIN_DB,
+        first.full_psnr_y_db,
+    );
+    for standing in standings {
+        let Standing { fastest, ours, .. } = standing;
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{:>2} Mbit/s, loss {:<7} {:22} {}   {:10} {}   {}",
+            ours.mbps,
+            ours.loss,
+            fastest.strategy,
+            pair(fastest),
+            ours.strategy,
+            pair(ours),
+            if standing.is_within_bar() { "within" } else { "MISSED" },
+        );
+    }
+    text.push('\n');
+    text
+}
+
+fn pair(row: &Row) -> String {
+    format!("{:.4} s / {:.2} dB", row.delay_s.mean, row.psnr_y_db.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::strategy::RtpStrategy;
+    use super::super::table::testing::row;
+    use super::*;
+
+    const FULL: f64 = 34.5;
+
+    fn standing(delay_s: f64, psnr_y_db: f64) -> Vec<Standing> {
+        let rtp = Strategy::Rtp(RtpStrategy::Single);
+        let slow = Strategy::Rtp(RtpStrategy::Multi);
+        let elsewhere = Row { mbps: 60, ..row(rtp, 0.001, 30.0) };
+        let ours = row(Strategy::OURS, delay_s, psnr_y_db);
+        standings(&[row(slow, 0.02, FULL), row(rtp, 0.01, 30.0), elsewhere, ours], FULL)
+    }
+
+    #[test]
+    fn the_bar_is_the_fastest_delay_and_the_whole_videos_psnr_of_the_same_network() {
+        assert!(standing(0.0149, 34.41)[0].is_within_bar());
+        assert!(!standing(0.0151, 34.41)[0].is_within_bar());
+        assert!(!standing(0.0149, 34.39)[0].is_within_bar());
+    }
+
+    #[test]
+    fn a_miss_is_said_aloud_and_nothing_to_compare_with_is_nothing() {
+        let text = standings_table(&standing(0.02, 34.5));
+        assert!(text.contains("RTP                    0.0100 s / 30.00 dB"), "{text}");
+        assert!(text.contains("0.0200 s / 34.50 dB   MISSED"), "{text}");
+        assert_eq!(standings_table(&standings(&[row(Strategy::OURS, 0.1, 30.0)], FULL)), "");
+    }
+}

@@ -1,0 +1,292 @@
+//! The paper's figures 2 to 12: four graphs over time for a strategy.
+
+use std::error::Error;
+
+use plotters::chart::DualCoordChartContext;
+use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use thiserror::Error;
+
+use super::super::cell::{Cell, LOSS_FROM};
+use super::super::measure::{Measured, Second};
+
+const PANEL: (u32, u32) = (560, 260);
+const HEADING: u32 = 40;
+
+const TEXT: RGBColor = RGBColor(51, 60, 70);
+const GRID: RGBColor = RGBColor(225, 229, 234);
+const BLUE: RGBColor = RGBColor(30, 100, 190);
+const GREEN: RGBColor = RGBColor(20, 120, 60);
+const PURPLE: RGBColor = RGBColor(115, 70, 180);
+const RED: RGBColor = RGBColor(200, 45, 45);
+
+/// A figure that cannot be drawn.
+#[derive(Debug, Error)]
+#[error("a figure cannot be drawn: {0}")]
+pub struct FigureError(String);
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Chart<'a, 'b> = DualCoordChartContext<'a, SVGBackend<'b>, Plane, Plane>;
+type Plane = Cartesian2d<RangedCoordf64, RangedCoordf64>;
+
+/// All graphs of a cell side by side, as one SVG document.
+///
+/// # Errors
+/// The drawing library's.
+pub fn figure(cell: &Cell, measured: &Measured) -> Result<String, FigureError> {
+    let graphs = graphs(cell, measured);
+    let rows = graphs.len().div_ceil(2);
+    let size = (2 * PANEL.0, HEADING + rows as u32 * PANEL.1);
+    drawn(size, |root| {
+        root.fill(&WHITE)?;
+        let (heading, body) = root.split_vertically(HEADING);
+        let style = ("sans-serif", 20).into_font().color(&TEXT);
+        heading.draw_text(&cell.to_string(), &style, (16, 12))?;
+        // The paper's order: interfaces on the left, what comes of them on the right.
+        let areas = body.split_evenly((rows, 2));
+        for (graph, area) in graphs.iter().zip(&areas) {
+            graph.draw(area)?;
+        }
+        Ok(())
+    })
+}
+
+/// Each graph of a cell as an SVG document of its own.
+///
+/// # Errors
+/// The drawing library's.
+pub(super) fn panels(cell: &Cell, measured: &Measured) -> Result<Vec<String>, FigureError> {
+    graphs(cell, measured).iter().map(|graph| drawn(PANEL, |root| graph.draw(root))).collect()
+}
+
+fn drawn(
+    size: (u32, u32),
+    draw: impl FnOnce(&Area<'_>) -> Result<(), Box<dyn Error>>,
+) -> Result<String, FigureError> {
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        let result = draw(&root).and_then(|()| Ok(root.present()?));
+        result.map_err(|error| FigureError(error.to_string()))?;
+    }
+    Ok(svg)
+}
+
+/// Two quantities over time, with an axis each.
+struct Graph {
+    title: String,
+    seconds: f64,
+    left: Quantity,
+    right: Option<Quantity>,
+    /// When the link begins to lose packets.
+    mark: Option<f64>,
+}
+
+struct Quantity {
+    unit: String,
+    color: RGBColor,
+    form: Form,
+    range: (f64, f64),
+    values: Vec<Option<f64>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Line,
+    Area,
+    Bars,
+}
+
+/// In rows of two. A second interface that carried nothing has no graph, as in the paper.
+fn graphs(cell: &Cell, measured: &Measured) -> Vec<Graph> {
+    let seconds = &measured.seconds[..];
+    let graph = |title: &str, left, right| Graph {
+        title: title.to_owned(),
+        seconds: nice(seconds.len() as f64),
+        left,
+        right,
+        mark: None,
+    };
+    let interface = |index: usize, mbps: fn(&Second) -> f64, discards: fn(&Second) -> u32| {
+        let rate = of(seconds, "Mbit/s", BLUE, Form::Area, |second| Some(mbps(second)));
+        // A second may catch one packet more than the link's share.
+        let rate = Quantity { range: (0.0, nice(f64::from(cell.mbps))), ..rate };
+        let lost =
+            of(seconds, "packets discarded", RED, Form::Bars, |it| Some(discards(it).into()));
+        let lost = lost.up_to(10.0);
+        let title = format!("eth{index}: rate and discarded packets");
+        Graph { mark: Some(LOSS_FROM[index].as_secs_f64()), ..graph(&title, rate, Some(lost)) }
+    };
+    let eth0 = interface(0, |second| second.eth0_mbps, |second| second.eth0_discards);
+    let eth1 = interface(1, |second| second.eth1_mbps, |second| second.eth1_discards);
+    let psnr = of(seconds, "dB", GREEN, Form::Line, |second| second.psnr_y_db).near_its_values();
+    let psnr = graph("PSNR-Y", psnr, None);
+    let loss = of(seconds, "Mbit/s lost", RED, Form::Area, |second| Some(second.loss_mbps));
+    let delay = graph("delay, and loss at the receiver", delay(seconds), Some(loss));
+    match seconds.iter().any(|second| second.eth1_mbps > 0.0) {
+        true => vec![eth0, psnr, eth1, delay],
+        false => vec![eth0, psnr, delay],
+    }
+}
+
+/// In milliseconds where that reads better.
+fn delay(seconds: &[Second]) -> Quantity {
+    let longest = seconds.iter().filter_map(|second| second.delay_s).fold(0.0, f64::max);
+    if longest < 1.0 {
+        let ms = |second: &Second| second.delay_s.map(|delay| delay * 1e3);
+        of(seconds, "ms", PURPLE, Form::Line, ms).up_to(10.0)
+    } else {
+        of(seconds, "s", PURPLE, Form::Line, |second| second.delay_s)
+    }
+}
+
+fn of(
+    seconds: &[Second],
+    unit: &str,
+    color: RGBColor,
+    form: Form,
+    value: impl Fn(&Second) -> Option<f64>,
+) -> Quantity {
+    let values: Vec<_> = seconds.iter().map(value).collect();
+    let highest = values.iter().flatten().fold(0.0, |a: f64, b| a.max(*b));
+    // An axis of nothing still needs a length.
+    let range = (0.0, if highest > 0.0 { nice(highest) } else { 1.0 });
+    Quantity { unit: unit.to_owned(), color, form, range, values }
+}
+
+impl Quantity {
+    /// With an axis that reaches this value.
+    fn up_to(mut self, value: f64) -> Self {
+        self.range.1 = self.range.1.max(nice(value));
+        self
+    }
+
+    /// With an axis that begins near the lowest value.
+    fn near_its_values(mut self) -> Self {
+        const STEP: f64 = 5.0;
+        let lowest = self.values.iter().flatten().fold(self.range.1, |a: f64, b| a.min(*b));
+        self.range.0 = ((lowest / STEP).floor() - 1.0).max(0.0) * STEP;
+        self
+    }
+}
+
+/// The next round number that is not below.
+fn nice(value: f64) -> f64 {
+    const STEPS: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+    let magnitude = 10_f64.powf(value.log10().floor());
+    let step = STEPS.into_iter().find(|step| value <= step * magnitude * (1.0 + 1e-9));
+    step.unwrap_or(10.0) * magnitude
+}
+
+impl Graph {
+    fn draw(&self, area: &Area<'_>) -> Result<(), Box<dyn Error>> {
+        area.fill(&WHITE)?;
+        let right = self.right.as_ref();
+        let range = |quantity: &Quantity| quantity.range.0..quantity.range.1;
+        let mut chart = ChartBuilder::on(area)
+            .margin(10)
+            .margin_right(if right.is_some() { 10 } else { 62 })
+            .caption(&self.title, ("sans-serif", 16).into_font().color(&TEXT))
+            .x_label_area_size(38)
+            .y_label_area_size(62)
+            .right_y_label_area_size(if right.is_some() { 62 } else { 0 })
+            .build_cartesian_2d(0.0..self.seconds, range(&self.left))?
+            .set_secondary_coord(0.0..self.seconds, right.map_or(0.0..1.0, range));
+        self.draw_axes(&mut chart)?;
+        if let Some(at) = self.mark.filter(|at| *at < self.seconds) {
+            let line = [(at, self.left.range.0), (at, self.left.range.1)];
+            chart.draw_series(DashedLineSeries::new(line, 4, 4, TEXT.mix(0.6).into()))?;
+        }
+        if let Some(right) = right {
+            for points in right.runs() {
+                right.draw_secondary(&mut chart, points)?;
+            }
+        }
+        for points in self.left.runs() {
+            self.left.draw(&mut chart, points)?;
+        }
+        Ok(())
+    }
+
+    fn draw_axes(&self, chart: &mut Chart<'_, '_>) -> Result<(), Box<dyn Error>> {
+        let font = ("sans-serif", 14).into_font();
+        let label = |value: &f64| short(*value);
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .bold_line_style(GRID)
+            .light_line_style(TRANSPARENT)
+            .axis_style(TEXT)
+            .x_labels(9)
+            .y_labels(5)
+            .x_label_formatter(&label)
+            .y_label_formatter(&label)
+            .x_desc("s")
+            .y_desc(&self.left.unit)
+            .x_label_style(font.color(&TEXT))
+            .y_label_style(font.color(&self.left.color))
+            .axis_desc_style(font.color(&self.left.color))
+            .draw()?;
+        let Some(right) = &self.right else { return Ok(()) };
+        chart
+            .configure_secondary_axes()
+            .axis_style(TEXT)
+            .y_labels(5)
+            .y_label_formatter(&label)
+            .y_desc(&right.unit)
+            .label_style(font.color(&right.color))
+            .axis_desc_style(font.color(&right.color))
+            .draw()?;
+        Ok(())
+    }
+}
+
+impl Quantity {
+    /// Seconds in a row that have a value, each in its middle.
+    fn runs(&self) -> impl Iterator<Item = Vec<(f64, f64)>> {
+        let seconds = (0_u32..).map(|second| f64::from(second) + 0.5);
+        let points: Vec<_> = seconds.zip(self.values.iter().copied()).collect();
+        let runs = points.chunk_by(|a, b| a.1.is_some() == b.1.is_some());
+        let known = runs.map(|run| run.iter().filter_map(|(x, y)| Some((*x, (*y)?))).collect());
+        let known: Vec<Vec<_>> = known.filter(|run: &Vec<_>| !run.is_empty()).collect();
+        known.into_iter()
+    }
+
+    fn draw(
+        &self,
+        chart: &mut Chart<'_, '_>,
+        points: Vec<(f64, f64)>,
+    ) -> Result<(), Box<dyn Error>> {
+        let fill = match self.form {
+            Form::Area => self.color.mix(0.22),
+            Form::Line | Form::Bars => TRANSPARENT,
+        };
+        let stroke = self.color.stroke_width(2);
+        chart.draw_series(AreaSeries::new(points, self.range.0, fill).border_style(stroke))?;
+        Ok(())
+    }
+
+    fn draw_secondary(
+        &self,
+        chart: &mut Chart<'_, '_>,
+        points: Vec<(f64, f64)>,
+    ) -> Result<(), Box<dyn Error>> {
+        if self.form == Form::Bars {
+            let bars = points.into_iter().filter(|(_, y)| *y > 0.0);
+            chart.draw_secondary_series(bars.map(|(x, y)| {
+                Rectangle::new([(x - 0.3, 0.0), (x + 0.3, y)], self.color.mix(0.5).filled())
+            }))?;
+        } else {
+            let (fill, stroke) = (self.color.mix(0.15), self.color.stroke_width(1));
+            chart.draw_secondary_series(AreaSeries::new(points, 0.0, fill).border_style(stroke))?;
+        }
+        Ok(())
+    }
+}
+
+/// Without a fraction where there is none.
+fn short(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,309 @@
+//! The report: all that was run and measured, on one page that can be sent.
+
+mod assumptions;
+mod differences;
+mod figure;
+mod shapes;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::bar::{DELAY_MARGIN_S, PSNR_Y_MARGIN_DB, Standing, standings};
+use super::cell::{Cell, LOSSES, RATES_MBPS, Video};
+use super::measure::Measured;
+use super::paper::{FULL, published};
+use super::strategy::Strategy;
+use super::table::{Estimate, Row, rows};
+use assumptions::ASSUMPTIONS;
+use differences::differences;
+pub use figure::{FigureError, figure};
+pub use shapes::figure_name;
+use shapes::{observed, paper_figure};
+
+const STYLE: &str = include_str!("style.css");
+
+/// How a reader runs one cell again.
+const AGAIN: &str =
+    "anabranch lab ortiz2013 --cell 30,0.01,1 --strategy Anabranch --capture --out DIR";
+
+/// What was run.
+#[derive(Debug)]
+pub struct Experiment<'a> {
+    /// The command that gives the same results.
+    pub command: String,
+    /// What was sent.
+    pub video: &'a Video,
+    /// All cells, in the order of [`cells`](super::cells).
+    pub results: Vec<(Cell, Measured)>,
+}
+
+impl Experiment<'_> {
+    /// The cell of each strategy whose course is drawn: the one with the highest loss and the
+    /// slowest links, with the first seed, as in the paper.
+    #[must_use]
+    pub fn drawn(&self) -> Vec<&(Cell, Measured)> {
+        let of = |strategy: Strategy| {
+            let cells = self.results.iter().filter(move |(cell, _)| cell.strategy == strategy);
+            cells.min_by(|(a, _), (b, _)| {
+                b.loss.total_cmp(&a.loss).then(a.mbps.cmp(&b.mbps)).then(a.seed.cmp(&b.seed))
+            })
+        };
+        Strategy::ALL.into_iter().filter_map(of).collect()
+    }
+
+    /// The report: an HTML page that refers to nothing outside itself.
+    ///
+    /// # Errors
+    /// A figure cannot be drawn.
+    pub fn report(&self) -> Result<String, FigureError> {
+        let rows = rows(&self.results);
+        let full = self.video.full_psnr_y_db();
+        let figures: Result<Vec<_>, _> =
+            self.drawn().into_iter().map(|(cell, measured)| mosaic(cell, measured)).collect();
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    title { "Layered video over SCTP: anabranch beside Ortiz and others, 2013" }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    (self.heading())
+                    (bar(&standings(&rows, full)))
+                    (tables(&rows))
+                    h2 id="figures" { "Figures 2 to 12, and ours" }
+                    p { "One run of each strategy. The dashed line is where the link begins to \
+                         lose packets." }
+                    @for figure in figures? { (figure) }
+                    (different(&rows, full))
+                    (assumed())
+                }
+            }
+        };
+        Ok(page.into_string())
+    }
+
+    fn heading(&self) -> Markup {
+        let mut seeds: Vec<_> = self.results.iter().map(|(cell, _)| cell.seed).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        let seeds = match seeds[..] {
+            [] => "none".to_owned(),
+            [one] => one.to_string(),
+            [first, .., last] => format!("{first} to {last}"),
+        };
+        let simulated: usize =
+            self.results.iter().map(|(_, measured)| measured.outcome.duration_s).sum();
+        html! {
+            h1 { "Layered video over SCTP, CMT-SCTP, RTP and TCP" }
+            p {
+                "The experiment of Ortiz, Martínez Graciá and Skarmeta, \u{201c}SCTP as scalable \
+                 video coding transport\u{201d} (EURASIP Journal on Advances in Signal Processing \
+                 2013:115), with real packets: every one is made and read by the code that runs \
+                 on sockets, and only links and clock are simulated."
+            }
+            p {
+                "Run as " code { (self.command) } " with anabranch " (env!("CARGO_PKG_VERSION"))
+                ", seeds " (seeds) ": " (self.results.len()) " cells, " (simulated)
+                " simulated seconds. Any cell runs again, and is captured, by "
+                code { (AGAIN) }
+                "."
+            }
+            nav {
+                a href="#bar" { "Ours" }
+                a href="#tables" { "Tables" }
+                a href="#figures" { "Figures" }
+                a href="#differences" { "Differences" }
+                a href="#assumptions" { "Assumptions" }
+            }
+        }
+    }
+}
+
+fn bar(standings: &[Standing]) -> Markup {
+    let met = standings.iter().filter(|standing| standing.is_within_bar()).count();
+    html! {
+        h2 id="bar" { "Ours beside the fastest of the others" }
+        p {
+            "The bar: a mean delay at most " (DELAY_MARGIN_S * 1e3)
+            " ms above the lowest of all others in the same network, and PSNR-Y within "
+            (PSNR_Y_MARGIN_DB) " dB of the whole video's. Then none of them is better on both. "
+            "Met in " (met) " of " (standings.len()) "."
+        }
+        div.scroll { table {
+            thead { tr {
+                th { "Links" } th { "Fastest other" } th { "its delay" } th { "its PSNR-Y" }
+                th { "our delay" } th { "our PSNR-Y" } th { "Bar" }
+            } }
+            tbody { @for standing in standings {
+                tr {
+                    td { (standing.ours.mbps) " Mbit/s, " (standing.ours.loss) }
+                    td { (standing.fastest.strategy) }
+                    td { (milliseconds(standing.fastest.delay_s)) }
+                    td { (decibels(standing.fastest.psnr_y_db)) }
+                    td { (milliseconds(standing.ours.delay_s)) }
+                    td { (decibels(standing.ours.psnr_y_db)) }
+                    @if standing.is_within_bar() {
+                        td.good { "within" }
+                    } @else {
+                        td.bad { "missed" }
+                    }
+                }
+            } }
+        } }
+    }
+}
+
+fn tables(rows: &[Row]) -> Markup {
+    html! {
+        h2 id="tables" { "Tables 2 to 5" }
+        p {
+            "Mean one-way delay of the packets and mean PSNR-Y, each with its 95 % confidence \
+             interval over the seeds where that shows. In grey: the mean over seconds instead of \
+             packets, and the paper's values. The paper's whole video has " (FULL) " dB."
+        }
+        @for (number, loss) in (2..).zip(LOSSES) {
+            @let of_table: Vec<_> =
+                rows.iter().filter(|row| row.loss.total_cmp(&loss).is_eq()).collect();
+            @if !of_table.is_empty() {
+                h3 { "Table " (number) ": packet error rate " (loss) }
+                div.scroll { table {
+                    thead { tr {
+                        th { "Strategy" }
+                        @for mbps in RATES_MBPS { th { (mbps) " Mbit/s" } }
+                    } }
+                    tbody { @for of_strategy in of_table.chunk_by(|a, b| a.strategy == b.strategy) {
+                        (strategy_row(of_strategy))
+                    } }
+                } }
+            }
+        }
+    }
+}
+
+fn strategy_row(rows: &[&Row]) -> Markup {
+    let strategy = rows.first().map(|row| row.strategy);
+    let class = (strategy == Some(Strategy::OURS)).then_some("ours");
+    html! {
+        tr class=[class] {
+            td { @if let Some(strategy) = strategy { (strategy) } }
+            @for mbps in RATES_MBPS {
+                td { @if let Some(row) = rows.iter().find(|row| row.mbps == mbps) {
+                    (seconds(row.delay_s)) " · " (decibels(row.psnr_y_db))
+                    small { "per second " (seconds(row.delay_by_second_s)) }
+                    @if let Some((delay_s, psnr)) = published(row.strategy, mbps, row.loss) {
+                        small { "paper " (format!("{delay_s:.4} s · {psnr:.2} dB")) }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+fn mosaic(cell: &Cell, measured: &Measured) -> Result<Markup, FigureError> {
+    let panels = figure::panels(cell, measured)?;
+    let paper = paper_figure(cell.strategy);
+    let values = published(cell.strategy, cell.mbps, cell.loss);
+    Ok(html! {
+        h3 {
+            @if let Some((number, _)) = paper { "Figure " (number) ": " }
+            (cell)
+        }
+        p {
+            "Delay " (format!("{:.4} s, PSNR-Y {:.2} dB", measured.outcome.delay_s,
+                measured.outcome.psnr_y_db))
+            @if let Some((delay_s, psnr)) = values {
+                small { " (paper: " (format!("{delay_s:.4} s, {psnr:.2} dB")) ")" }
+            }
+            ". " (observed(measured))
+            @if let Some((_, shape)) = paper { " In the paper it " (shape) }
+        }
+        div.mosaic { @for panel in panels { div { (PreEscaped(panel)) } } }
+    })
+}
+
+fn different(rows: &[Row], full: f64) -> Markup {
+    let differences = differences(rows, full);
+    let compared = rows.iter().filter(|row| published(row.strategy, row.mbps, row.loss).is_some());
+    html! {
+        h2 id="differences" { "Differences from the paper" }
+        p {
+            "A delay is listed when it is off by more than 5 ms and a fifth of the paper's; a \
+             picture when what is missing from the whole video's PSNR-Y is off by more than 0.1 \
+             dB. "
+            (differences.len()) " values of " (2 * compared.count()) " are. The counts are means \
+                                                                      over the seeds of the cell."
+        }
+        div.scroll { table {
+            thead { tr { th { "Cell" } th { "Ours" } th { "Paper" } th { "What the runs show" } } }
+            tbody { @for it in &differences {
+                tr {
+                    td { (it.row.strategy) small { (it.row.mbps) " Mbit/s, " (it.row.loss) } }
+                    td { (it.ours) }
+                    td { (it.paper) }
+                    td.text { (it.why) }
+                }
+            } }
+        } }
+    }
+}
+
+fn assumed() -> Markup {
+    html! {
+        h2 id="assumptions" { "Assumptions" }
+        p { "What the paper leaves open or contradicts itself on, and what was chosen." }
+        dl { @for (what, chosen) in ASSUMPTIONS { dt { (what) } dd { (chosen) } } }
+    }
+}
+
+fn milliseconds(delay_s: Estimate) -> String {
+    let ms = Estimate { mean: delay_s.mean * 1e3, half_width: delay_s.half_width * 1e3 };
+    format!("{ms:.2} ms")
+}
+
+fn seconds(delay_s: Estimate) -> String {
+    format!("{delay_s:.4} s")
+}
+
+fn decibels(psnr_y_db: Estimate) -> String {
+    format!("{psnr_y_db:.2} dB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cell::Source;
+    use super::super::strategy::RtpStrategy;
+    use super::*;
+
+    fn report() -> String {
+        let video = Video::new(Source::Plain).cut_after(3);
+        let strategies = [Strategy::OURS, Strategy::Rtp(RtpStrategy::Single)];
+        let cells = super::super::cells(&strategies, 1);
+        let run = |cell: Cell| (cell, cell.run(&video).expect("the machines behave"));
+        let results = cells.into_iter().filter(|cell| cell.mbps == 30).map(run).collect();
+        let command = "anabranch lab <ortiz2013>".to_owned();
+        Experiment { command, video: &video, results }.report().unwrap()
+    }
+
+    #[test]
+    fn the_report_has_all_parts_and_refers_to_nothing_outside() {
+        let report = report();
+        let parts = [
+            "anabranch lab &lt;ortiz2013&gt;",
+            "Table 2:",
+            "Table 5:",
+            "Figure 11: RTP, 30 Mbit/s, loss 0.01, seed 1",
+            "paper 0.0094 s · 24.77 dB",
+            "id=\"differences\"",
+            "id=\"assumptions\"",
+        ];
+        for part in parts {
+            assert!(report.contains(part), "{part}");
+        }
+        assert_eq!(report.matches("<svg ").count(), 4 + 3, "ours has two interfaces, RTP one");
+        for outside in ["src=", "href=\"h", "@import", "url("] {
+            assert!(!report.contains(outside), "{outside}");
+        }
+    }
+}

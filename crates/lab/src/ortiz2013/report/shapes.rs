@@ -1,0 +1,93 @@
+//! What the paper says about each of its figures, and what ours shows of it.
+
+use super::super::cell::{LOSS_FROM, VIDEO_S};
+use super::super::measure::{Measured, Second};
+use super::super::strategy::{RtpStrategy, SctpStrategy, Strategy, Treatment};
+
+/// The number of a strategy's figure in the paper, and what the text says of its shape.
+pub(super) fn paper_figure(strategy: Strategy) -> Option<(u32, &'static str)> {
+    const CMT: &str = "uses both interfaces fully.";
+    const SINGLE: &str =
+        "makes sparse use of the second interface, for what was lost on the first.";
+    const STARVED: &str = "makes sparse use of the second interface; the receiver gets nothing \
+                           more from about the middle on, since ns-2's unreliable SCTP drops all \
+                           that comes once the receive window is full.";
+    Some(match strategy {
+        Strategy::Sctp(SctpStrategy::CmtMulti(treatment)) => (number(2, treatment), CMT),
+        Strategy::Sctp(SctpStrategy::Multi(treatment)) => {
+            (number(5, treatment), starved(treatment, STARVED, SINGLE))
+        }
+        Strategy::Sctp(SctpStrategy::Single(treatment)) => {
+            (number(8, treatment), starved(treatment, STARVED, SINGLE))
+        }
+        Strategy::Rtp(RtpStrategy::Multi) => {
+            (10, "uses the second interface more than the first, as the enhancement is larger.")
+        }
+        Strategy::Rtp(RtpStrategy::Single) => (
+            11,
+            "loses clearly where the video exceeds 30 Mbit/s, and has the worst PSNR and the best \
+             delay of all.",
+        ),
+        Strategy::Tcp => {
+            (12, "does well at first; once packets are lost, the delay grows prohibitively.")
+        }
+        Strategy::Sctp(SctpStrategy::Anabranch) => return None,
+    })
+}
+
+/// What the file of a strategy's figure is called, without ending.
+#[must_use]
+pub fn figure_name(strategy: Strategy) -> String {
+    match paper_figure(strategy) {
+        Some((number, _)) => format!("figure-{number:02}-{strategy}"),
+        None => format!("figure-{strategy}"),
+    }
+}
+
+/// Reliable, unreliable and mixed follow each other.
+const fn number(first: u32, treatment: Treatment) -> u32 {
+    match treatment {
+        Treatment::Reliable => first,
+        Treatment::Unreliable(_) => first + 1,
+        Treatment::Mixed(_) => first + 2,
+    }
+}
+
+const fn starved(treatment: Treatment, yes: &'static str, no: &'static str) -> &'static str {
+    match treatment {
+        Treatment::Reliable => no,
+        Treatment::Unreliable(_) | Treatment::Mixed(_) => yes,
+    }
+}
+
+/// The same features of ours, in words.
+pub(super) fn observed(measured: &Measured) -> String {
+    let seconds = &measured.seconds[..];
+    let split = (LOSS_FROM[0].as_secs() as usize).min(seconds.len());
+    let (before, after) = seconds.split_at(split);
+    let after = &after[..after.len().min(VIDEO_S.saturating_sub(split))];
+    let sum = |of: fn(&Second) -> f64| seconds.iter().map(of).sum::<f64>();
+    let (eth0, eth1) = (sum(|second| second.eth0_mbps), sum(|second| second.eth1_mbps));
+    format!(
+        "eth1 carries {:.1} % of all bytes; mean delay {} in the first {split} s and {} after; \
+         missing at the receiver {:.2} and {:.2} Mbit/s; at rest after {} s; {} timers expired.",
+        100.0 * eth1 / (eth0 + eth1).max(f64::MIN_POSITIVE),
+        delay(before),
+        delay(after),
+        mean(before, |second| Some(second.loss_mbps)),
+        mean(after, |second| Some(second.loss_mbps)),
+        measured.outcome.duration_s,
+        measured.outcome.timeouts,
+    )
+}
+
+fn delay(seconds: &[Second]) -> String {
+    let delay_s = mean(seconds, |second| second.delay_s);
+    if delay_s < 1.0 { format!("{:.1} ms", delay_s * 1e3) } else { format!("{delay_s:.1} s") }
+}
+
+/// Zero where there is nothing.
+fn mean(seconds: &[Second], of: impl Fn(&Second) -> Option<f64>) -> f64 {
+    let values: Vec<_> = seconds.iter().filter_map(of).collect();
+    values.iter().sum::<f64>() / (values.len() as f64).max(1.0)
+}
