@@ -67,6 +67,7 @@ impl Peer {
                 | anabranch_sctp::Event::Readable
                 | anabranch_sctp::Event::Writable
                 | anabranch_sctp::Event::PathAdded { .. }
+                | anabranch_sctp::Event::PathMoved { .. }
                 | anabranch_sctp::Event::PathStateChanged { .. }
                 | anabranch_sctp::Event::DataPathChanged { .. } => {}
             }

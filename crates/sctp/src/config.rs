@@ -74,6 +74,10 @@ pub struct AssociationConfig {
     pub t1_steady: u32,
     /// 'HB.interval'. Default: 30 s.
     pub heartbeat_interval: Duration,
+    /// Whether a receiver that hears nothing for longer than usual sends a heartbeat, which tells a
+    /// sender the new port if a NAT in between forgot the old one; without it, the next one after
+    /// `heartbeat_interval` does. Default: false.
+    pub probes_silence: bool,
     /// 'SACK.Delay'. Default: 200 ms; more than 500 ms counts as that (RFC 9260 section 6.2).
     pub sack_delay: Duration,
     /// 'Max.Burst': packets that one arrival may release; `None` leaves it to the congestion
@@ -146,6 +150,7 @@ impl Default for AssociationConfig {
             t1_initial: Duration::from_secs(1),
             t1_steady: 0,
             heartbeat_interval: Duration::from_secs(30),
+            probes_silence: false,
             sack_delay: Duration::from_millis(200),
             max_burst: Some(4),
             path_mtu: 1_400,
@@ -179,6 +184,9 @@ impl AssociationConfig {
     /// A handshake of two exchanges, each of which a path that loses 10 % of its packets spoils one
     /// time in five, takes at most two resends of 125 ms nearly always, and is given up after 9 s.
     ///
+    /// Heartbeats every 0.4 s keep what NATs know of idle paths: the shortest timeouts are about
+    /// 15 s.
+    ///
     /// The SACK delay of 20 ms is a fifth of the smallest RTO, so that a delayed SACK never causes
     /// a timeout. Bursts are left to the pacing of [`Media`](crate::Media), which paths that lose
     /// packets without being full do not slow down. The initial window is QUIC's, so that a path
@@ -195,6 +203,7 @@ impl AssociationConfig {
             t1_initial: Duration::from_millis(125),
             t1_steady: 2,
             heartbeat_interval: Duration::from_millis(400),
+            probes_silence: true,
             sack_delay: Duration::from_millis(20),
             max_burst: None,
             congestion_control: CongestionControl::Media,

@@ -34,6 +34,16 @@ pub enum Event {
         /// Its addresses.
         tuple: FourTuple,
     },
+    /// The peer's end of a path has another address or port, as when a NAT forgot the one before;
+    /// it has answered from there.
+    PathMoved {
+        /// Which.
+        path: PathId,
+        /// Its addresses before.
+        from: FourTuple,
+        /// Its addresses now.
+        to: FourTuple,
+    },
     /// A path's state changed.
     PathStateChanged {
         /// Which.

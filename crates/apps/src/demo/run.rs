@@ -200,6 +200,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
             }
             Event::TurnedAway { .. }
             | Event::PathAdded { .. }
+            | Event::PathMoved { .. }
             | Event::SourceChanged(_)
             | Event::Writable
             | Event::MediaDue => None,

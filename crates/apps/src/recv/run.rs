@@ -195,6 +195,7 @@ impl Run<'_, '_> {
             Event::Disconnected(how) => self.on_disconnected(how),
             Event::TurnedAway { .. }
             | Event::PathAdded { .. }
+            | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
             | Event::Writable

@@ -272,6 +272,7 @@ impl Run<'_, '_> {
             }
             Event::TurnedAway { .. }
             | Event::PathAdded { .. }
+            | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
             | Event::SourceChanged(_)

@@ -36,6 +36,7 @@ pub(crate) fn words_of(
             (Severity::Warning, format!("{remote} was refused: {refusal}"))
         }
         Event::PathAdded { .. }
+        | Event::PathMoved { .. }
         | Event::PathStateChanged { .. }
         | Event::DataPathChanged { .. }
             if !is_connected =>
@@ -43,6 +44,10 @@ pub(crate) fn words_of(
             return None;
         }
         Event::PathAdded { path, tuple } => (Severity::Info, format!("{path} is new: {tuple}")),
+        Event::PathMoved { path, from, to } => {
+            let text = format!("{path} leads to {} now, no longer to {}", to.remote, from.remote);
+            (Severity::Info, text)
+        }
         Event::PathStateChanged { path, from, to } => {
             let name = name(path);
             match (from, to) {

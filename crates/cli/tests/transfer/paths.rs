@@ -2,19 +2,18 @@
 
 use crate::harness::{Place, Running, STREAM, free_port, program};
 
-/// `anabranch emulate` with two links, the first of which is cut for a while.
+/// `anabranch emulate` with two links, and what happens to them after two seconds.
 struct Networks {
     _emulate: Running,
     entrances: [u16; 2],
 }
 
 impl Networks {
-    fn start(place: &Place, target: u16) -> Self {
+    fn start(place: &Place, target: u16, steps: &str) -> Self {
         let scenario = place.file("scenario.toml");
-        let steps = "seed = 1\nsteps = [{ run_ms = 2000 }, { cut = 'a' }, { run_ms = 1500 }, \
-                     { restore = 'a' }]\n";
+        let steps = format!("seed = 1\nsteps = [{{ run_ms = 2000 }}, {steps}]\n");
         let link = |name| format!("[[links]]\nname = '{name}'\nforward = {{ delay_ms = 5 }}\n");
-        std::fs::write(&scenario, [steps, &link("a"), &link("b")].concat()).unwrap();
+        std::fs::write(&scenario, [steps, link("a"), link("b")].concat()).unwrap();
         let entrances = [free_port(), free_port()];
         let links = ["a", "b"].iter().zip(entrances).map(|(name, entrance)| {
             format!("name={name},listen=127.0.0.1:{entrance},target=127.0.0.1:{target}")
@@ -31,7 +30,8 @@ impl Networks {
 fn a_path_that_dies_and_comes_back_costs_nothing_and_is_told() {
     let place = Place::new("cut");
     let port = free_port();
-    let networks = Networks::start(&place, port);
+    let steps = "{ cut = 'a' }, { run_ms = 1500 }, { restore = 'a' }";
+    let networks = Networks::start(&place, port, steps);
     let [first, second] = networks.entrances;
     let listener = format!("anabranch://:{port}?latency=2000");
     let caller = format!(
@@ -44,6 +44,22 @@ fn a_path_that_dies_and_comes_back_costs_nothing_and_is_told() {
     for told in [" does not answer", "media takes path 1 (", "media takes path 0 ("] {
         sender.line_with(told);
     }
+    sender.interrupt();
+    sender.assert_success();
+    let said = receiver.assert_success();
+    assert!(said.contains(" 0 missing: nothing is missing"), "{said}");
+}
+
+#[test]
+fn a_nat_that_changes_its_ports_in_mid_stream_costs_nothing_and_is_told() {
+    let place = Place::new("rebind");
+    let port = free_port();
+    let networks = Networks::start(&place, port, "{ rebind = 'a' }");
+    let listener = format!("anabranch://:{port}?latency=1000");
+    let caller = format!("anabranch://127.0.0.1:{}?latency=1000", networks.entrances[0]);
+    let mut receiver = Running::start(&["recv", &listener, &place.file("out.ts")]);
+    let sender = Running::start(&["send", "--loop", "--treatment", "reliable", STREAM, &caller]);
+    receiver.line_with("path 0 leads to 127.0.0.1:");
     sender.interrupt();
     sender.assert_success();
     let said = receiver.assert_success();

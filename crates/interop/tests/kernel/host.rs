@@ -170,6 +170,7 @@ impl Host {
             Event::Restarted
             | Event::Writable
             | Event::PathAdded { .. }
+            | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
             | Event::PeerClosing => {}

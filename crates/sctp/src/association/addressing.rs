@@ -39,8 +39,12 @@ impl Association {
     /// received from". Here the port is part of the path, so that a new one makes a new path: a NAT
     /// may change it, and two interfaces of a peer may share an address behind one.
     pub(super) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> PathId {
-        let path = self.paths.find(tuple).or_else(|| self.add_path(now, tuple, Origin::Peer));
-        path.unwrap_or_else(|| self.paths.current())
+        if let Some(known) = self.paths.find(tuple) {
+            return known;
+        }
+        let takes_candidate = self.takes_candidate();
+        let added = takes_candidate.then(|| self.add_path(now, tuple, Origin::Arrival)).flatten();
+        added.unwrap_or_else(|| self.paths.current())
     }
 
     /// Adds a path that gets heartbeats until one was answered, or finds it.
@@ -65,7 +69,10 @@ impl Association {
         let path = self.paths.add((tuple, origin), PathState::Unconfirmed, &self.config)?;
         // It may take the place of one that failed.
         self.outstanding.forget_path(path);
-        self.events.push_back(Event::PathAdded { path, tuple });
+        // Of a candidate nothing is told before it is known to be the peer.
+        if origin != Origin::Arrival {
+            self.events.push_back(Event::PathAdded { path, tuple });
+        }
         Some(path)
     }
 

@@ -79,6 +79,11 @@ impl ControlQueue {
         self.waiting.pop_front()
     }
 
+    /// Forgets what was for a path that is gone.
+    pub(super) fn forget_path(&mut self, path: PathId) {
+        self.waiting.retain(|chunk| chunk.path != path);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

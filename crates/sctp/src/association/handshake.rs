@@ -10,6 +10,7 @@ use anabranch_wire::{
 };
 
 use super::control::{Bundling, ControlQueue};
+use super::rebinding::Silence;
 use super::transfer::Window;
 use super::{Association, Identity, State};
 use crate::config::AssociationConfig;
@@ -184,6 +185,7 @@ impl Association {
             receiver: None,
             sack_timer: None,
             sack_path: PathId(0),
+            silence: Silence::default(),
             control: ControlQueue::default(),
             events: std::collections::VecDeque::new(),
             readable_said: false,

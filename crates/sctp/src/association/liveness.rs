@@ -8,7 +8,7 @@ use anabranch_wire::{Heartbeat, HeartbeatAck};
 use super::control::Bundling;
 use super::{Association, State};
 use crate::event::{CloseReason, Event, TraceKind};
-use crate::path::{PathId, PathState};
+use crate::path::{Origin, PathId, PathState};
 
 /// The Heartbeat Information that we send: path (1 byte), nonce (8 bytes).
 const INFO_LEN: usize = 9;
@@ -63,7 +63,7 @@ impl Association {
     /// RFC 9260 section 8.3: "The sending of HEARTBEAT chunks MAY begin upon reaching the
     /// ESTABLISHED state and is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK
     /// chunk."
-    const fn sends_heartbeats(&self) -> bool {
+    pub(super) const fn sends_heartbeats(&self) -> bool {
         matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
 
@@ -115,6 +115,9 @@ impl Association {
         if errors <= self.config.path_max_retrans {
             return self.send_heartbeat(now, path);
         }
+        if self.give_up_candidate(path) {
+            return;
+        }
         // The period counts from the last HEARTBEAT on, whose answer was awaited for an RTO.
         let period = self.idle_period(path).saturating_sub(waited);
         self.paths.at_mut(path).heartbeat.timer = Some(now + period);
@@ -149,6 +152,9 @@ impl Association {
         let Some(sent) = target.heartbeat.on_answer(u64::from_be_bytes(*nonce)) else { return };
         target.stats.heartbeats_acked += 1;
         target.rtt.on_sample(now - sent);
+        let is_new = target.origin == Origin::Arrival && !target.is_confirmed();
+        let path = if is_new { self.admit_candidate(now, path) } else { path };
+        let target = self.paths.at_mut(path);
         if self.outstanding.is_probed_by_heartbeat(path) {
             // The silent path lives: what is in flight there has all of its RTO again.
             target.t3_rtx = None;

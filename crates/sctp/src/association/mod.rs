@@ -3,8 +3,9 @@
 //! One file per procedure: [`handshake`] sets the association up, [`collision`] answers a peer that
 //! calls although there is one, [`addressing`] collects paths, [`transfer`] moves data,
 //! [`scheduling`] spreads it over the paths, [`copies`] sends some of it twice, [`recovery`]
-//! answers its losses, [`liveness`] watches the paths, [`shutdown`] ends it, [`transmit`] writes
-//! packets, [`control`] keeps the control chunks that wait to be written.
+//! answers its losses, [`liveness`] watches the paths, [`rebinding`] follows a peer whose address
+//! changes, [`shutdown`] ends it, [`transmit`] writes packets, [`control`] keeps the control chunks
+//! that wait to be written.
 
 mod addressing;
 mod collision;
@@ -12,6 +13,7 @@ mod control;
 mod copies;
 mod handshake;
 mod liveness;
+mod rebinding;
 mod recovery;
 mod report;
 mod scheduling;
@@ -37,6 +39,7 @@ pub(crate) use collision::{CookieEchoCase, InitAnswer};
 use control::ControlQueue;
 pub(crate) use handshake::refusal_cause;
 use handshake::{CookieEchoed, CookieWait};
+use rebinding::Silence;
 use shutdown::ShutdownTimer;
 use transfer::Window;
 pub(crate) use transmit::Occasion;
@@ -104,6 +107,8 @@ pub struct Association {
     /// When a delayed SACK is due, and where the data came from.
     sack_timer: Option<Time>,
     sack_path: PathId,
+    /// How long nothing arrived.
+    silence: Silence,
     control: ControlQueue,
     events: VecDeque<Event>,
     /// Whether [`Event::Readable`] was said and not all was read since.
@@ -255,9 +260,16 @@ impl Association {
         len: usize,
     ) {
         let path = self.arrival_path(now, tuple);
-        let counters = &mut self.paths.at_mut(path).stats;
-        counters.packets_received += 1;
-        counters.bytes_received += len as u64;
+        let source = self.paths.at_mut(path);
+        source.stats.packets_received += 1;
+        source.stats.bytes_received += len as u64;
+        // Beyond the candidates, what comes from elsewhere counts for the path that data takes.
+        if source.tuple == tuple {
+            source.last_heard = Some(now);
+            if !source.is_confirmed() {
+                self.note_candidate(now, path, packet);
+            }
+        }
         self.trace(now, TraceKind::PacketReceived { path, len });
         self.on_sign_of_life(now);
         let mut brought_data = false;
@@ -339,6 +351,9 @@ impl Association {
                 receiver.tracker.demand_sack();
             }
         }
+        if self.silence.timer.is_some_and(|at| at <= now) {
+            self.on_silence(now);
+        }
         self.expire_messages(now);
         self.outstanding.release_copies(now);
         for path in self.paths.ids() {
@@ -368,6 +383,7 @@ impl Association {
             self.handshake_timer().map(|at| (at, "T1")),
             self.shutdown_timer(),
             self.sack_timer.map(|at| (at, "SACK delay")),
+            self.silence.timer.map(|at| (at, "silence")),
             self.outstanding.next_expiration().map(|at| (at, "message lifetime")),
             self.paths.earliest_timer(),
             self.pacing_timer().map(|at| (at, "pacing")),
@@ -393,6 +409,7 @@ impl Association {
 
     /// What any input may have brought about.
     fn after_input(&mut self, now: Time) {
+        self.paths.remove_abandoned();
         self.report_lost_chunks(now);
         self.settle_abandoned(now);
         self.reselect_path();

@@ -157,6 +157,9 @@ impl Association {
         // immediately respond to each received packet containing one or more DATA chunks with a
         // SHUTDOWN chunk and restart the T2-shutdown timer."
         self.answer_data_with_shutdown(now);
+        if self.config.probes_silence {
+            self.silence.on_data(now);
+        }
         let reply_path = self.reply_path(path);
         let Some(receiver) = self.receiver.as_mut() else { return };
         receiver.tracker.end_packet();

@@ -59,6 +59,7 @@ impl Association {
         // TSN is already assigned, the SCTP sender MUST evaluate the lifetime of the message."
         self.expire_messages(now);
         self.settle_abandoned(now);
+        self.drop_unaffordable();
         let start = buf.len();
         let size_max = self.config.packet_size_max();
         let path = self.write_packet(now, None, size_max, buf)?;
@@ -148,6 +149,7 @@ impl Association {
 
     /// Writes what there is for a path; false, and nothing written, if there is nothing.
     fn fill_packet(&mut self, now: Time, path: PathId, size_max: usize, buf: &mut Vec<u8>) -> bool {
+        let size_max = size_max.min(self.allowance(path));
         let start = buf.len();
         let alone = self.control.front().and_then(|chunk| match chunk.bundling {
             Bundling::Alone(tag) => Some(tag),

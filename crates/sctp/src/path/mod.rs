@@ -78,8 +78,10 @@ impl fmt::Display for PathState {
 pub(crate) enum Origin {
     /// The user gave it: it stays.
     User,
-    /// The peer announced it, or used it.
+    /// The peer announced it, or called over it.
     Peer,
+    /// A packet with our verification tag came over it.
+    Arrival,
 }
 
 /// One path: what is known about it, and its timers.
@@ -102,6 +104,14 @@ pub(crate) struct Path {
     pub(crate) heartbeat: Heartbeat,
     /// RFC 9260 section 8.2: consecutive timeouts and unanswered heartbeats.
     pub(crate) error_count: u32,
+    /// When a packet last came over it.
+    pub(crate) last_heard: Option<Time>,
+    /// When the first came, of a path that is not confirmed.
+    pub(crate) first_heard: Option<Time>,
+    /// Whether more than heartbeats came before it was confirmed.
+    pub(crate) moves_traffic: bool,
+    /// Whether it was a candidate, and is one no more.
+    pub(crate) is_abandoned: bool,
     /// When data was last sent here.
     pub(crate) last_data_sent: Option<Time>,
     /// RFC 9260 section 6.1, rule D: flight size up to which this arrival lets us send.
@@ -177,6 +187,10 @@ impl Path {
             loss_timer: None,
             heartbeat: Heartbeat::default(),
             error_count: 0,
+            last_heard: None,
+            first_heard: None,
+            moves_traffic: false,
+            is_abandoned: false,
             last_data_sent: None,
             burst_ceiling: usize::MAX,
             stats: PathStats::default(),

@@ -2,7 +2,7 @@
 
 use anabranch_sansio::{FourTuple, Time};
 
-use super::{Origin, Path, PathId, PathState};
+use super::{Heartbeat, Origin, Path, PathId, PathState};
 use crate::config::AssociationConfig;
 use crate::send::PathPreference;
 
@@ -61,6 +61,41 @@ impl PathSet {
         let failed = self.paths.iter().filter(|path| path.error_count > max_retrans);
         let best = failed.filter(|path| !is_needed(path)).max_by_key(|path| path.error_count);
         best.map(|path| path.id)
+    }
+
+    /// Gives `id` the addresses of a candidate and what came over it, and forgets the candidate.
+    pub(crate) fn absorb(&mut self, id: PathId, candidate: PathId) -> Option<&mut Path> {
+        let old = self.lookup(id)?.tuple;
+        let source = self.paths.get_mut(candidate.index())?;
+        let tuple = std::mem::replace(&mut source.tuple, old);
+        let (stats, last_heard) = (source.stats, source.last_heard);
+        self.abandon(candidate);
+        let path = self.paths.get_mut(id.index())?;
+        path.tuple = tuple;
+        path.last_heard = last_heard;
+        path.stats.packets_sent += stats.packets_sent;
+        path.stats.bytes_sent += stats.bytes_sent;
+        path.stats.packets_received += stats.packets_received;
+        path.stats.bytes_received += stats.bytes_received;
+        path.stats.heartbeats_sent += stats.heartbeats_sent;
+        path.stats.heartbeats_acked += stats.heartbeats_acked;
+        Some(path)
+    }
+
+    /// Gives a candidate up; it may be named until [`remove_abandoned`](Self::remove_abandoned).
+    pub(crate) fn abandon(&mut self, id: PathId) {
+        let path = self.at_mut(id);
+        path.heartbeat = Heartbeat::default();
+        path.error_count = u32::MAX;
+        path.is_abandoned = true;
+    }
+
+    /// Removes abandoned candidates from the end: the numbers of the others keep their meaning. One
+    /// in between makes way when there are too many.
+    pub(crate) fn remove_abandoned(&mut self) {
+        while self.paths.len() > 1 && self.paths.last().is_some_and(|path| path.is_abandoned) {
+            self.paths.pop();
+        }
     }
 
     pub(crate) fn find(&self, tuple: FourTuple) -> Option<PathId> {

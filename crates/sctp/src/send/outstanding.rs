@@ -346,6 +346,15 @@ impl Outstanding {
         losses
     }
 
+    /// All in flight on a path is sent again, because it went where nobody is: no controller hears
+    /// of it.
+    pub(crate) fn take_back(&mut self, path: PathId) -> Losses {
+        let told = self.lost_chunks.len();
+        let losses = self.on_timeout(path);
+        self.lost_chunks.truncate(told);
+        losses
+    }
+
     /// Marks chunks that were lost on a path for retransmission, or abandons those that may not be
     /// sent again; one of which a second copy is in flight still is not lost.
     pub(super) fn mark_lost(&mut self, path: PathId, lost: &[Sent], timed_out: bool) {

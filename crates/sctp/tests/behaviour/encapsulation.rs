@@ -59,16 +59,15 @@ fn answers_go_to_the_port_that_packets_come_from() {
 }
 
 #[test]
-fn a_port_that_a_nat_changes_becomes_a_path_that_takes_over() {
+fn a_port_that_a_nat_changes_is_where_the_path_leads_from_then_on() {
     let mut peer = RawPeer::connected(AssociationConfig::media());
     run_at(&mut peer, rebound(9_899), SECOND);
     // From now on the old port is dead.
     peer.deliver_as(rebound(50_000), peer.tag, &[number(0)]);
-    let added = Event::PathAdded { path: PathId(1), tuple: rebound(50_000) };
-    assert!(peer.events().contains(&&added));
-    run_at(&mut peer, rebound(50_000), 2 * SECOND);
-    assert!(peer.stats().paths[1].is_current);
-    assert_ne!(peer.stats().paths[0].state, PathState::Active);
+    run_at(&mut peer, rebound(50_000), SECOND);
+    let (from, to) = (rebound(9_899), rebound(50_000));
+    assert!(peer.events().contains(&&Event::PathMoved { path: PathId(0), from, to }));
+    assert_eq!(peer.stats().paths.len(), 1);
     peer.send(numbered(0, 0, 100));
     let sent = peer.take();
     let data = sent.iter().find(|sent| sent.has(ChunkType::DATA)).expect("sent");

@@ -15,6 +15,7 @@ mod packets;
 mod rack;
 mod random;
 mod raw_peer;
+mod rebinding;
 mod reliability;
 mod retransmission;
 mod sack_timing;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use anabranch_netsim::{Hostility, Probability};
+use anabranch_netsim::{Hostility, NatConfig, Probability};
 use anabranch_sansio::{Rng, Time};
 use anabranch_sctp::{
     Association, AssociationConfig, CloseReason, CongestionControl, IncomingMessage, LossDetection,
@@ -21,6 +21,9 @@ const SIDES: [Side; 2] = [Side::Client, Side::Server];
 const STREAMS: u64 = 4;
 const PATHS: u64 = 2;
 const OPERATIONS: u32 = 120;
+
+/// The longest that a handshake takes.
+const CONNECT_MAX: Duration = Duration::from_secs(60);
 
 /// The longest that a packet is under way: delay, queue and being held back.
 const TRANSIT_MAX: Duration = Duration::from_millis(100 + 100 + 60);
@@ -55,6 +58,8 @@ struct Run {
     next_number: u32,
     /// Without FORWARD TSN what was begun is sent to its end, however long that takes.
     lifetimes_hold: bool,
+    /// Whether a NAT stands in front of the client on each path.
+    is_behind_nat: bool,
     /// Rates stay as they are: what is in a queue would take longer on a slower link.
     rates_mbps: [u64; PATHS as usize],
     /// How long the system was suspended, in all.
@@ -88,13 +93,20 @@ impl Run {
         });
         let config = random_config(&mut rng);
         let lifetimes_hold = config.partial_reliability;
-        let duo = Duo::connected(seed, &links, config);
+        let is_behind_nat = rng.range(0..4) == 0;
+        let mut duo = Duo::new(seed, &links, config);
+        if is_behind_nat {
+            (0..PATHS).for_each(|path| _ = duo.pair.add_nat(path as usize, NatConfig::default()));
+        }
+        duo.connect();
+        duo.run_until(CONNECT_MAX, |duo| SIDES.iter().all(|side| duo.is_established(*side)));
         Self {
             duo,
             rng,
             ledgers: Default::default(),
             next_number: 0,
             lifetimes_hold,
+            is_behind_nat,
             rates_mbps,
             suspended: Duration::ZERO,
         }
@@ -122,6 +134,7 @@ impl Run {
             70..75 => self.duo.pair.cut(path as usize),
             75..83 => self.duo.pair.restore(path as usize),
             83..87 => self.change_link(path as usize),
+            87..90 if self.is_behind_nat => _ = self.duo.pair.sim.rebind(&format!("path {path}")),
             87..90 => self.harass(path as usize),
             90..92 => self.duo.reads = !self.duo.reads,
             92..94 => {
@@ -242,7 +255,9 @@ impl Run {
     fn heal(&mut self) {
         self.duo.reads = true;
         for path in 0..PATHS as usize {
-            self.duo.pair.harass(path, Hostility::default());
+            if !self.is_behind_nat {
+                self.duo.pair.harass(path, Hostility::default());
+            }
             self.duo.pair.reconfigure(path, link(self.rates_mbps[path], 10, 0.0));
             self.duo.pair.restore(path);
         }

@@ -165,6 +165,7 @@ impl Shared {
             | Event::Refused(_)
             | Event::TurnedAway { .. }
             | Event::PathAdded { .. }
+            | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
             | Event::Writable
@@ -214,6 +215,7 @@ fn in_words(happened: &Event, is_connected: bool, paths: &[PathReport]) -> Optio
         }
         Event::DataPathChanged { to, .. } => (EventKind::PrimaryChanged, Some(*to)),
         Event::PathAdded { path, .. } => (EventKind::PathAdded, Some(*path)),
+        Event::PathMoved { path, .. } => (EventKind::Note, Some(*path)),
         Event::Connected(_) => (EventKind::PeerConnected, None),
         Event::Disconnected(_) => (EventKind::PeerLost, None),
         Event::Refused(_)

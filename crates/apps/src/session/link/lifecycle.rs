@@ -20,6 +20,9 @@ impl Link {
             Transport::PathAdded { path, tuple } if self.is_peer(id) => {
                 self.tell(Event::PathAdded { path, tuple });
             }
+            Transport::PathMoved { path, from, to } if self.is_peer(id) => {
+                self.tell(Event::PathMoved { path, from, to });
+            }
             Transport::PathStateChanged { path, from, to } if self.is_peer(id) => {
                 self.tell(Event::PathStateChanged { path, from, to });
             }
@@ -27,6 +30,7 @@ impl Link {
                 self.tell(Event::DataPathChanged { from, to });
             }
             Transport::PathAdded { .. }
+            | Transport::PathMoved { .. }
             | Transport::PathStateChanged { .. }
             | Transport::DataPathChanged { .. }
             | Transport::Readable
