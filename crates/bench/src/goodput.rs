@@ -2,6 +2,7 @@
 //!
 //! Rates count IP bytes, goodput counts payload; a figure is the median over the seeds.
 
+mod end;
 mod live;
 mod shared;
 mod world;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use anabranch_netsim::{LinkConfig, Loss, QueueLimit};
 use anabranch_sansio::Rate;
 use anabranch_sctp::CongestionControl;
+use end::Transport;
 use world::Losses;
 
 /// The link of the rows on loss, in Mbit/s.
@@ -114,7 +116,8 @@ fn saturated(
     let seconds = if loss_percent == 0.01 { 10 * plan.seconds } else { plan.seconds };
     let link = bottleneck(LINK_MBPS, Loss::uniform(loss_percent / 100.0));
     let runs = (1..=plan.seeds).map(|seed| {
-        let mut world = world::World::new(seed, Losses::OfData, link, &[control])?;
+        let flows = [Transport::Sctp(control)];
+        let mut world = world::World::new(seed, Losses::OfData, link, &flows)?;
         world.saturate(Duration::from_secs(seconds))?;
         Ok(world.goodput_mbps(0, Duration::from_secs(seconds)))
     });
@@ -128,8 +131,8 @@ fn saturated(
 
 /// Reno's law, 1.31 MSS / (RTT sqrt p), in payload of full packets.
 fn law_mbps(loss: f64) -> f64 {
-    let law = 1.31 * world::PAYLOAD as f64 * 8.0 / (RTT.as_secs_f64() * loss.sqrt()) / 1e6;
-    law.min(LINK_MBPS as f64 * world::PAYLOAD as f64 / MTU as f64)
+    let law = 1.31 * end::PAYLOAD as f64 * 8.0 / (RTT.as_secs_f64() * loss.sqrt()) / 1e6;
+    law.min(LINK_MBPS as f64 * end::PAYLOAD as f64 / MTU as f64)
 }
 
 /// The median of a figure over the seeds.

@@ -9,6 +9,7 @@ use anabranch_sctp::{CongestionControl, OutgoingMessage, Reliability};
 use anabranch_wire::StreamId;
 use bytes::Bytes;
 
+use super::end::Transport;
 use super::world::{Losses, World};
 use super::{Plan, RTT, Row, bottleneck, median};
 
@@ -66,7 +67,7 @@ impl Live {
             seed,
             Losses::BothWays,
             bottleneck(LINK_MBPS, loss),
-            &[CongestionControl::Media],
+            &[Transport::Sctp(CongestionControl::Media)],
         )?;
         world.run(Duration::from_secs(1), |_, _| {})?;
         let end = world.now() + Duration::from_secs(seconds);
@@ -87,11 +88,11 @@ impl Live {
                 ..OutgoingMessage::new(StreamId(0), Bytes::from(payload))
             };
             sent += u64::from(world.act(0, |to, now| to.send(now, message).is_ok())?);
-            world.run(INTERVAL, |now, message| take(now, &message.payload))?;
+            world.run(INTERVAL, &mut take)?;
         }
         let end = world.now() + RTT + self.buffer;
         while world.now() < end {
-            world.run(INTERVAL, |now, message| take(now, &message.payload))?;
+            world.run(INTERVAL, &mut take)?;
         }
         let streams = world.act(0, |association, _| association.stats().streams)?;
         let again = streams.bytes_retransmitted + streams.bytes_copied;

@@ -6,22 +6,24 @@ use std::time::Duration;
 use anabranch_netsim::Loss;
 use anabranch_sctp::CongestionControl;
 
+use super::end::Transport;
 use super::world::{Losses, World};
 use super::{Plan, Row, bottleneck, median};
 
 /// The link, in Mbit/s.
 const LINK_MBPS: u64 = 50;
 
-/// Two flows, by name and controller.
+/// Two flows, by name and transport.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shared([(&'static str, CongestionControl); 2]);
+pub(super) struct Shared([(&'static str, Transport); 2]);
 
 /// The rows of the table.
-pub(super) fn rows() -> [Shared; 3] {
-    let media = ("media", CongestionControl::Media);
-    let cubic = ("CUBIC", CongestionControl::Cubic);
-    let bbr = ("BBR", CongestionControl::Bbr);
-    [Shared([media, cubic]), Shared([bbr, cubic]), Shared([media, media])]
+pub(super) fn rows() -> [Shared; 4] {
+    let media = ("media", Transport::Sctp(CongestionControl::Media));
+    let bbr = ("BBR", Transport::Sctp(CongestionControl::Bbr));
+    let cubic = ("CUBIC", Transport::Sctp(CongestionControl::Cubic));
+    let tcp = ("a TCP CUBIC", Transport::Tcp);
+    [Shared([media, tcp]), Shared([bbr, tcp]), Shared([cubic, tcp]), Shared([media, media])]
 }
 
 impl Shared {
@@ -40,9 +42,9 @@ impl Shared {
 
     /// How much of the link each flow gets.
     fn run(&self, seed: u64, seconds: u64) -> io::Result<[f64; 2]> {
-        let controllers = self.0.map(|(_, control)| control);
+        let transports = self.0.map(|(_, transport)| transport);
         let mut world =
-            World::new(seed, Losses::OfData, bottleneck(LINK_MBPS, Loss::None), &controllers)?;
+            World::new(seed, Losses::OfData, bottleneck(LINK_MBPS, Loss::None), &transports)?;
         let span = Duration::from_secs(seconds);
         world.saturate(span)?;
         Ok([0, 1].map(|flow| 100.0 * world.goodput_mbps(flow, span) / LINK_MBPS as f64))

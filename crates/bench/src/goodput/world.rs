@@ -4,25 +4,14 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use anabranch_netsim::{HostId, LinkConfig, Loss, Simulation};
+use anabranch_netsim::{HostId, LinkConfig, LinkId, Loss, Simulation};
 use anabranch_sansio::{FourTuple, Time};
-use anabranch_sctp::{
-    Association, AssociationConfig, AssociationId, CongestionControl, Endpoint, EndpointConfig,
-    IncomingMessage, OutgoingMessage,
-};
-use anabranch_wire::StreamId;
-use bytes::Bytes;
+use anabranch_sctp::Association;
 
-use super::MTU;
+use super::end::{End, Transport};
 
-/// Payload of a full packet: without headers of IPv6, UDP, SCTP and DATA.
-pub(super) const PAYLOAD: usize = MTU - 48 - 12 - 16;
-
-/// SCTP's own ports.
-const PORTS: (u16, u16) = (5_000, 5_000);
-
-/// The UDP port of both ends.
-const UDP_PORT: u16 = 9_899;
+/// The port of both ends.
+const PORT: u16 = 9_899;
 
 /// How often senders get more to send and receivers are read.
 const TICK: Duration = Duration::from_millis(5);
@@ -38,7 +27,7 @@ pub(super) enum Losses {
 
 /// Senders that share one bottleneck.
 pub(super) struct World {
-    sim: Simulation<Endpoint>,
+    sim: Simulation<End>,
     flows: Vec<Flow>,
 }
 
@@ -46,18 +35,16 @@ pub(super) struct World {
 struct Flow {
     sender: HostId,
     receiver: HostId,
-    sending: AssociationId,
-    receiving: Option<AssociationId>,
     received: u64,
 }
 
 impl World {
-    /// Flow `n` runs under the `n`th controller.
+    /// Flow `n` is sent with the `n`th transport.
     pub(super) fn new(
         seed: u64,
         losses: Losses,
         link: LinkConfig,
-        controllers: &[CongestionControl],
+        transports: &[Transport],
     ) -> io::Result<Self> {
         let mut sim = Simulation::new(seed);
         let forward = sim.network_mut().add_link("bottleneck", link);
@@ -66,23 +53,34 @@ impl World {
             Losses::BothWays => link,
         };
         let backward = sim.network_mut().add_link("back", back);
-        let mut flows = Vec::new();
-        for (n, control) in (1..).zip(controllers) {
-            let (near, far) = (IpAddr::from([10, n, 0, 1]), IpAddr::from([10, n, 0, 2]));
-            let config = config(*control);
-            let sender = add_host(&mut sim, "sender", near, &config)?;
-            let receiver = add_host(&mut sim, "receiver", far, &config)?;
-            let network = sim.network_mut();
-            network.add_route(near, far, vec![forward.into()]).map_err(io::Error::other)?;
-            network.add_route(far, near, vec![backward.into()]).map_err(io::Error::other)?;
-            let path = FourTuple::new(at(near), at(far));
-            let sending = sim
-                .act(sender, |endpoint, now| endpoint.connect(now, &[path], PORTS, config))
-                .map_err(io::Error::other)?
-                .map_err(io::Error::other)?;
-            flows.push(Flow { sender, receiver, sending, receiving: None, received: 0 });
+        let mut world = Self { sim, flows: Vec::new() };
+        for (n, transport) in (1..).zip(transports) {
+            let ends = [1, 2].map(|side| IpAddr::from([10, n, 0, side]));
+            world.join(ends, [forward, backward])?;
+            world.add_flow(*transport, ends)?;
         }
-        Ok(Self { sim, flows })
+        Ok(world)
+    }
+
+    fn join(&mut self, [near, far]: [IpAddr; 2], links: [LinkId; 2]) -> io::Result<()> {
+        let [forward, backward] = links;
+        let network = self.sim.network_mut();
+        network.add_route(near, far, vec![forward.into()]).map_err(io::Error::other)?;
+        network.add_route(far, near, vec![backward.into()]).map_err(io::Error::other)
+    }
+
+    fn add_flow(&mut self, transport: Transport, [near, far]: [IpAddr; 2]) -> io::Result<()> {
+        let Self { sim, flows } = self;
+        let path = FourTuple::new(at(near), at(far));
+        let rng = sim.fork_rng();
+        let sending = transport.sender(sim.now(), path, rng).map_err(io::Error::other)?;
+        let sender = sim.add_host("sender", &[near], sending).map_err(io::Error::other)?;
+        let receiving = transport.receiver(path.reversed(), sim.fork_rng());
+        let receiver = sim.add_host("receiver", &[far], receiving).map_err(io::Error::other)?;
+        sim.set_carrier(sender, transport.carrier());
+        sim.set_carrier(receiver, transport.carrier());
+        flows.push(Flow { sender, receiver, received: 0 });
+        Ok(())
     }
 
     pub(super) fn now(&self) -> Time {
@@ -91,55 +89,42 @@ impl World {
 
     /// Keeps every sender busy for `span`.
     pub(super) fn saturate(&mut self, span: Duration) -> io::Result<()> {
-        let payload = Bytes::from_static(&[0x5a; PAYLOAD]);
         let end = self.now() + span;
         while self.now() < end {
-            for n in 0..self.flows.len() {
-                self.act(n, |association, now| {
-                    let message = || OutgoingMessage::new(StreamId(0), payload.clone());
-                    while association.send(now, message()).is_ok() {}
-                })?;
+            for flow in &self.flows {
+                self.sim.act(flow.sender, End::fill).map_err(io::Error::other)?;
             }
             self.run(TICK, |_, _| {})?;
         }
         Ok(())
     }
 
-    /// Acts on the sending association of a flow.
+    /// Acts on the sending association of a flow of SCTP.
     pub(super) fn act<T>(
         &mut self,
         flow: usize,
         action: impl FnOnce(&mut Association, Time) -> T,
     ) -> io::Result<T> {
-        let Flow { sender, sending, .. } = self.flows[flow];
-        let act = |endpoint: &mut Endpoint, now| {
-            endpoint.association_mut(sending).map(|association| action(association, now))
-        };
-        let result = self.sim.act(sender, act).map_err(io::Error::other)?;
-        result.ok_or_else(|| io::Error::other("the association broke"))
+        let act =
+            |end: &mut End, now| end.association().map(|association| action(association, now));
+        let result = self.sim.act(self.flows[flow].sender, act).map_err(io::Error::other)?;
+        result.ok_or_else(|| io::Error::other("there is no association, or none any more"))
     }
 
-    /// Lets time pass, and hands each message that arrives to `take`.
+    /// Lets time pass, and hands what arrives to `take`.
     pub(super) fn run(
         &mut self,
         span: Duration,
-        mut take: impl FnMut(Time, &IncomingMessage),
+        mut take: impl FnMut(Time, &[u8]),
     ) -> io::Result<()> {
         self.sim.run_for(span).map_err(io::Error::other)?;
         for flow in &mut self.flows {
-            self.sim.take_events(flow.sender);
-            for (id, _) in self.sim.take_events(flow.receiver) {
-                flow.receiving = Some(id);
-            }
-            let Some(id) = flow.receiving else { continue };
             let received = &mut flow.received;
-            let read = |endpoint: &mut Endpoint, now| {
-                let association = endpoint.association_mut(id)?;
-                while let Some(message) = association.receive() {
-                    *received += message.payload.len() as u64;
-                    take(now, &message);
-                }
-                Some(())
+            let read = |end: &mut End, now| {
+                end.read(now, |now, payload| {
+                    *received += payload.len() as u64;
+                    take(now, payload);
+                });
             };
             self.sim.act(flow.receiver, read).map_err(io::Error::other)?;
         }
@@ -153,33 +138,5 @@ impl World {
 }
 
 fn at(address: IpAddr) -> SocketAddr {
-    SocketAddr::new(address, UDP_PORT)
-}
-
-fn add_host(
-    sim: &mut Simulation<Endpoint>,
-    name: &str,
-    address: IpAddr,
-    config: &AssociationConfig,
-) -> io::Result<HostId> {
-    let config =
-        EndpointConfig { accept: true, association: config.clone(), ..EndpointConfig::default() };
-    let mut endpoint = Endpoint::new(config, sim.fork_rng());
-    endpoint.set_local_addresses(vec![at(address)]);
-    sim.add_host(name, &[address], endpoint).map_err(io::Error::other)
-}
-
-/// Each controller as it is used: the standard one with the standard's timers.
-fn config(control: CongestionControl) -> AssociationConfig {
-    let is_standard = control == CongestionControl::Rfc9260;
-    let preset =
-        if is_standard { AssociationConfig::default() } else { AssociationConfig::media() };
-    AssociationConfig {
-        congestion_control: control,
-        pacing: control == CongestionControl::Cubic,
-        path_mtu: MTU,
-        send_buffer: 4 << 20,
-        receive_buffer: 4 << 20,
-        ..preset
-    }
+    SocketAddr::new(address, PORT)
 }

@@ -1,0 +1,204 @@
+//! [`End`]: a sender or a receiver, of SCTP over UDP or of TCP.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anabranch_netsim::Carrier;
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sctp::{
+    Association, AssociationConfig, AssociationId, CongestionControl, ConnectError, Endpoint,
+    EndpointConfig, OutgoingMessage,
+};
+use anabranch_tcp::{Config, Connection};
+use anabranch_wire::StreamId;
+use bytes::Bytes;
+
+use super::MTU;
+
+/// Payload of a full packet of SCTP: without headers of IPv6, UDP, SCTP and DATA.
+pub(super) const PAYLOAD: usize = MTU - 48 - 12 - 16;
+
+/// SCTP's own ports.
+const PORTS: (u16, u16) = (5_000, 5_000);
+
+/// Bytes that wait to be sent or read.
+const BUFFER: usize = 4 << 20;
+
+/// What a flow is sent with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transport {
+    Sctp(CongestionControl),
+    /// CUBIC with selective acknowledgments and a retransmission timer of 0.2 s at least, as most
+    /// systems have it.
+    Tcp,
+}
+
+/// One end of a flow.
+pub(super) enum End {
+    Sctp(Box<SctpEnd>),
+    Tcp(Box<Connection>),
+}
+
+pub(super) struct SctpEnd {
+    endpoint: Endpoint,
+    /// Its one association, once there is one.
+    id: Option<AssociationId>,
+}
+
+impl Transport {
+    pub(super) const fn carrier(self) -> Carrier {
+        match self {
+            Self::Sctp(_) => Carrier::Udp,
+            Self::Tcp => Carrier::Tcp,
+        }
+    }
+
+    /// The end that opens the connection.
+    pub(super) fn sender(self, now: Time, path: FourTuple, rng: Rng) -> Result<End, ConnectError> {
+        match self {
+            Self::Sctp(control) => {
+                let mut end = SctpEnd::new(control, path.local, rng);
+                end.id = Some(end.endpoint.connect(now, &[path], PORTS, association(control))?);
+                Ok(End::Sctp(Box::new(end)))
+            }
+            Self::Tcp => {
+                let mut connection = Connection::client(tcp(), path, rng);
+                connection.connect(now);
+                Ok(End::Tcp(Box::new(connection)))
+            }
+        }
+    }
+
+    /// The end that waits.
+    pub(super) fn receiver(self, path: FourTuple, rng: Rng) -> End {
+        match self {
+            Self::Sctp(control) => End::Sctp(Box::new(SctpEnd::new(control, path.local, rng))),
+            Self::Tcp => End::Tcp(Box::new(Connection::listener(tcp(), path, rng))),
+        }
+    }
+}
+
+impl End {
+    /// Gives it as much to send as it takes.
+    pub(super) fn fill(&mut self, now: Time) {
+        let payload = Bytes::from_static(&[0x5a; PAYLOAD]);
+        match self {
+            Self::Sctp(end) => {
+                let Some(association) = end.association() else { return };
+                let message = || OutgoingMessage::new(StreamId(0), payload.clone());
+                while association.send(now, message()).is_ok() {}
+            }
+            Self::Tcp(connection) => while connection.send(now, payload.clone()).is_ok() {},
+        }
+    }
+
+    /// Reads all that there is, messages of SCTP one by one.
+    pub(super) fn read(&mut self, now: Time, mut take: impl FnMut(Time, &[u8])) {
+        match self {
+            Self::Sctp(end) => {
+                let Some(association) = end.association() else { return };
+                while let Some(message) = association.receive() {
+                    take(now, &message.payload);
+                }
+            }
+            Self::Tcp(connection) => {
+                while let Some(data) = connection.receive(now) {
+                    take(now, &data);
+                }
+            }
+        }
+    }
+
+    /// The association, where it is SCTP and there is one.
+    pub(super) fn association(&mut self) -> Option<&mut Association> {
+        match self {
+            Self::Sctp(end) => end.association(),
+            Self::Tcp(_) => None,
+        }
+    }
+}
+
+impl SctpEnd {
+    fn new(control: CongestionControl, local: SocketAddr, rng: Rng) -> Self {
+        let association = association(control);
+        let config = EndpointConfig { accept: true, association, ..EndpointConfig::default() };
+        let mut endpoint = Endpoint::new(config, rng);
+        endpoint.set_local_addresses(vec![local]);
+        Self { endpoint, id: None }
+    }
+
+    fn association(&mut self) -> Option<&mut Association> {
+        self.endpoint.association_mut(self.id?)
+    }
+}
+
+impl Machine for End {
+    type Event = ();
+
+    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        match self {
+            Self::Sctp(end) => end.endpoint.handle_datagram(now, datagram),
+            Self::Tcp(connection) => connection.handle_datagram(now, datagram),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        match self {
+            Self::Sctp(end) => end.endpoint.handle_timeout(now),
+            Self::Tcp(connection) => connection.handle_timeout(now),
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        match self {
+            Self::Sctp(end) => end.endpoint.poll_transmit(now, buf),
+            Self::Tcp(connection) => connection.poll_transmit(now, buf),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        match self {
+            Self::Sctp(end) => end.endpoint.poll_timeout(),
+            Self::Tcp(connection) => connection.poll_timeout(),
+        }
+    }
+
+    /// Tells nothing: what can be read is read every few milliseconds.
+    fn poll_event(&mut self) -> Option<()> {
+        match self {
+            Self::Sctp(end) => {
+                while let Some((id, _)) = end.endpoint.poll_event() {
+                    end.id = Some(id);
+                }
+            }
+            Self::Tcp(connection) => while connection.poll_event().is_some() {},
+        }
+        None
+    }
+}
+
+/// Each controller as it is used: the standard one with the standard's timers.
+fn association(control: CongestionControl) -> AssociationConfig {
+    let is_standard = control == CongestionControl::Rfc9260;
+    let preset =
+        if is_standard { AssociationConfig::default() } else { AssociationConfig::media() };
+    AssociationConfig {
+        congestion_control: control,
+        pacing: control == CongestionControl::Cubic,
+        path_mtu: MTU,
+        send_buffer: BUFFER,
+        receive_buffer: BUFFER,
+        ..preset
+    }
+}
+
+fn tcp() -> Config {
+    Config {
+        mtu: MTU,
+        send_buffer: BUFFER,
+        receive_buffer: BUFFER,
+        congestion_control: anabranch_tcp::CongestionControl::Cubic,
+        rto_min: Duration::from_millis(200),
+        ..Config::default()
+    }
+}
