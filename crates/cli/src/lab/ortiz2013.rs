@@ -9,7 +9,7 @@ use std::thread::available_parallelism;
 
 use anabranch_lab::ortiz2013::{
     self as experiment, Cell, CellError, Experiment, LOSSES, Measured, RATES_MBPS, Source,
-    Strategy, Video,
+    Strategy, Variation, Video,
 };
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -28,7 +28,8 @@ pub(crate) struct Ortiz2013 {
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     seeds: u64,
     /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
-    /// line for each cell; seconds.csv, a line for each second of each cell.
+    /// line for each cell; seconds.csv, a line for each second of each cell; variations.csv, if the
+    /// tables are run whole, a line for each cell with a parameter chosen otherwise.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Only these strategies, by the names in the tables.
@@ -56,6 +57,9 @@ pub(crate) struct Ortiz2013 {
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 }
+
+type Results = Vec<(Cell, Measured)>;
+type Varied = Vec<(Variation, Cell, Measured)>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Rates {
@@ -91,16 +95,19 @@ impl Ortiz2013 {
             fs::create_dir_all(out).map_err(|error| cannot_write(out, &error))?;
         }
         let video = self.video();
-        let results = self.run_cells(&video)?;
+        let (results, varied) = self.run_cells(&video)?;
         let rows = experiment::rows(&results);
         output::print(&experiment::tables(&rows))?;
         let standings = experiment::standings(&rows, video.full_psnr_y_db());
         output::print(&experiment::standings_table(&standings))?;
-        output::print(&speed(&results))?;
+        let simulated = results.iter().map(|(_, measured)| measured);
+        let simulated = simulated.chain(varied.iter().map(|(_, _, measured)| measured));
+        output::print(&speed(simulated))?;
         match &self.out {
-            Some(out) => {
-                self.write(out, &Experiment { command: self.command(), video: &video, results })
-            }
+            Some(out) => self.write(
+                out,
+                &Experiment { command: self.command(), video: &video, results, varied },
+            ),
             None => Ok(()),
         }
     }
@@ -113,6 +120,10 @@ impl Ortiz2013 {
         let results = &experiment.results;
         write("cells.csv", &experiment::cells_csv(results).map_err(Failure::failed)?)?;
         write("seconds.csv", &experiment::seconds_csv(results).map_err(Failure::failed)?)?;
+        if !experiment.varied.is_empty() {
+            let table = experiment::variations_csv(&experiment.varied);
+            write("variations.csv", &table.map_err(Failure::failed)?)?;
+        }
         for (cell, measured) in experiment.drawn() {
             let svg = experiment::figure(cell, measured).map_err(Failure::failed)?;
             write(&format!("{}.svg", experiment::figure_name(cell.strategy)), svg.as_bytes())?;
@@ -149,13 +160,17 @@ impl Ortiz2013 {
         }
     }
 
-    fn run_cells(&self, video: &Video) -> Result<Vec<(Cell, Measured)>, Failure> {
+    fn run_cells(&self, video: &Video) -> Result<(Results, Varied), Failure> {
         let cells = self.cells();
+        let varied: Vec<_> = match self.is_whole() {
+            true => Variation::cells(self.seeds).collect(),
+            false => Vec::new(),
+        };
         let jobs = self.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
         let pool = pool.map_err(Failure::failed)?;
         // Hidden where stderr is no terminal.
-        let progress = ProgressBar::new(cells.len() as u64).with_style(
+        let progress = ProgressBar::new((cells.len() + varied.len()) as u64).with_style(
             ProgressStyle::with_template("{pos} of {len} cells {wide_bar} {eta} left")
                 .map_err(Failure::failed)?,
         );
@@ -164,9 +179,24 @@ impl Ortiz2013 {
             progress.inc(1);
             Ok((*cell, measured))
         };
-        let results: Result<_, Failure> = pool.install(|| cells.par_iter().map(run).collect());
+        let vary = |(variation, cell): &(Variation, Cell)| {
+            let measured = variation.run(cell, video).map_err(Failure::failed)?;
+            progress.inc(1);
+            Ok((*variation, *cell, measured))
+        };
+        let results: Result<_, Failure> = pool.install(|| {
+            let results: Result<_, Failure> = cells.par_iter().map(run).collect();
+            let varied: Result<_, Failure> = varied.par_iter().map(vary).collect();
+            Ok((results?, varied?))
+        });
         progress.finish_and_clear();
         results
+    }
+
+    /// Whether all of the tables is run.
+    fn is_whole(&self) -> bool {
+        let is_narrowed = self.cell.is_some() || self.mbps.is_some() || self.loss.is_some();
+        self.strategy.is_empty() && !is_narrowed
     }
 
     fn run_cell(&self, cell: &Cell, video: &Video) -> Result<Measured, Failure> {
@@ -197,8 +227,8 @@ impl Ortiz2013 {
 }
 
 /// The whole process is counted: it has done nothing else.
-fn speed(results: &[(Cell, Measured)]) -> String {
-    let simulated: usize = results.iter().map(|(_, measured)| measured.outcome.duration_s).sum();
+fn speed<'a>(measured: impl Iterator<Item = &'a Measured>) -> String {
+    let simulated: usize = measured.map(|measured| measured.outcome.duration_s).sum();
     let cpu = clock_gettime(ClockId::ProcessCPUTime);
     let cpu_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 * 1e-9;
     let per_second = simulated as f64 / cpu_s;

@@ -10,6 +10,7 @@ use anabranch_sansio::{Rate, Time};
 use thiserror::Error;
 
 use super::measure::Measured;
+use super::sensitivity::Variation;
 use super::strategy::Strategy;
 use super::watch::{CaptureWriter, Watch};
 use super::{rtp, sctp, tcp};
@@ -155,7 +156,15 @@ impl Cell {
     /// # Errors
     /// A machine misbehaved: it did not stop sending or did not come to rest.
     pub fn run(&self, video: &Video) -> Result<Measured, CellError> {
-        self.measure(video, None)
+        self.measure(video, Variation::AsRun, None)
+    }
+
+    pub(super) fn run_varied(
+        &self,
+        variation: Variation,
+        video: &Video,
+    ) -> Result<Measured, CellError> {
+        self.measure(video, variation, None)
     }
 
     /// Runs it and writes all packets, as they leave the links, as a pcapng file.
@@ -167,18 +176,19 @@ impl Cell {
         video: &Video,
         capture: impl Write + Send + 'static,
     ) -> Result<Measured, CellError> {
-        self.measure(video, Some(Box::new(capture)))
+        self.measure(video, Variation::AsRun, Some(Box::new(capture)))
     }
 
     fn measure(
         &self,
         video: &Video,
+        variation: Variation,
         capture: Option<CaptureWriter>,
     ) -> Result<Measured, CellError> {
         let cell = || Box::new(*self);
         let mut watch = Watch::new(capture);
         let delivery = match self.strategy {
-            Strategy::Sctp(strategy) => sctp::run(self, strategy, video, &mut watch),
+            Strategy::Sctp(strategy) => sctp::run(self, strategy, variation, video, &mut watch),
             Strategy::Rtp(strategy) => rtp::run(self, strategy, video, &mut watch),
             Strategy::Tcp => tcp::run(self, video, &mut watch),
         };

@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use super::cell::{Cell, PATIENCE, START, Video};
 use super::measure::{Arrivals, Delivery};
+use super::sensitivity::Variation;
 use super::strategy::{LATENCY, SctpStrategy};
 use super::watch::Watch;
 use crate::svc::{Layer, PAYLOAD_MAX, VideoPacket};
@@ -30,10 +31,12 @@ static PAYLOAD: [u8; PAYLOAD_MAX as usize] = [0x5a; PAYLOAD_MAX as usize];
 pub(super) fn run(
     cell: &Cell,
     strategy: SctpStrategy,
+    variation: Variation,
     video: &Video,
     watch: &mut Watch,
 ) -> Result<Delivery, SimulationError> {
-    let mut session = Session::connect(cell, config(strategy), watch)?;
+    let config = variation.apply(config(strategy));
+    let mut session = Session::connect(cell, config, watch)?;
     session.arrivals = vec![None; video.packets.len()];
     let mut changes = cell.changes().into_iter().peekable();
     for (id, packet) in video.packets.iter().enumerate() {

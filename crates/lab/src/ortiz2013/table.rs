@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::cell::{Cell, LOSSES, RATES_MBPS};
 use super::measure::{Measured, Outcome};
 use super::paper::published;
+use super::sensitivity::Variation;
 use super::strategy::Strategy;
 
 /// A mean with its 95 % confidence interval.
@@ -182,6 +183,30 @@ pub fn seconds_csv(results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> 
         }
     }
     writer.into_inner().map_err(|error| error.into_error().into())
+}
+
+/// A line for each varied cell, with a header.
+///
+/// # Errors
+/// Never, as memory takes all that is written.
+pub fn variations_csv(varied: &[(Variation, Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for (variation, cell, measured) in varied {
+        writer.serialize((Varied::from(*variation), Place::from(cell), &measured.outcome))?;
+    }
+    writer.into_inner().map_err(|error| error.into_error().into())
+}
+
+/// What a varied cell's line begins with.
+#[derive(Debug, Serialize)]
+struct Varied {
+    variation: String,
+}
+
+impl From<Variation> for Varied {
+    fn from(variation: Variation) -> Self {
+        Self { variation: variation.to_string() }
+    }
 }
 
 /// The first columns of a line.

@@ -11,6 +11,7 @@ use super::bar::{DELAY_MARGIN_S, PSNR_Y_MARGIN_DB, Standing, standings};
 use super::cell::{Cell, LOSSES, RATES_MBPS, Video};
 use super::measure::Measured;
 use super::paper::{FULL, published};
+use super::sensitivity::Variation;
 use super::strategy::Strategy;
 use super::table::{Estimate, Row, rows};
 use assumptions::ASSUMPTIONS;
@@ -34,6 +35,9 @@ pub struct Experiment<'a> {
     pub video: &'a Video,
     /// All cells, in the order of [`cells`](super::cells).
     pub results: Vec<(Cell, Measured)>,
+    /// The cells in which a parameter was varied, in the order of
+    /// [`Variation::cells`](super::Variation::cells); none if only some cells were asked for.
+    pub varied: Vec<(Variation, Cell, Measured)>,
 }
 
 impl Experiment<'_> {
@@ -77,6 +81,7 @@ impl Experiment<'_> {
                          lose packets." }
                     @for figure in figures? { (figure) }
                     (different(&rows, full))
+                    @if !self.varied.is_empty() { (sensitive(&self.varied)) }
                     (assumed())
                 }
             }
@@ -115,6 +120,7 @@ impl Experiment<'_> {
                 a href="#tables" { "Tables" }
                 a href="#figures" { "Figures" }
                 a href="#differences" { "Differences" }
+                @if !self.varied.is_empty() { a href="#sensitivity" { "Sensitivity" } }
                 a href="#assumptions" { "Assumptions" }
             }
         }
@@ -249,6 +255,46 @@ fn different(rows: &[Row], full: f64) -> Markup {
     }
 }
 
+fn sensitive(varied: &[(Variation, Cell, Measured)]) -> Markup {
+    html! {
+        h2 id="sensitivity" { "Sensitivity" }
+        p {
+            "The same cells with one parameter chosen otherwise: how much of a difference from the "
+            "paper may come from what it leaves open."
+        }
+        div.scroll { table {
+            thead { tr {
+                th { "Parameter" } th { "Delay" } th { "PSNR-Y" } th { "Timers expired" }
+            } }
+            tbody {
+                @for group in varied.chunk_by(|a, b| (a.0, a.1.strategy) == (b.0, b.1.strategy)) {
+                    (varied_row(group))
+                }
+            }
+        } }
+    }
+}
+
+/// All seeds of a varied cell.
+fn varied_row(group: &[(Variation, Cell, Measured)]) -> Markup {
+    let results: Vec<_> =
+        group.iter().map(|(_, cell, measured)| (*cell, measured.clone())).collect();
+    let variation = group.first().map(|(variation, ..)| variation.to_string());
+    html! {
+        @for row in rows(&results) {
+            tr {
+                td {
+                    (variation.as_deref().unwrap_or_default())
+                    small { (row.strategy) ", " (row.mbps) " Mbit/s, " (row.loss) }
+                }
+                td { (seconds(row.delay_s)) }
+                td { (decibels(row.psnr_y_db)) }
+                td { (format!("{:.1}", row.timeouts)) }
+            }
+        }
+    }
+}
+
 fn assumed() -> Markup {
     html! {
         h2 id="assumptions" { "Assumptions" }
@@ -283,7 +329,9 @@ mod tests {
         let run = |cell: Cell| (cell, cell.run(&video).expect("the machines behave"));
         let results = cells.into_iter().filter(|cell| cell.mbps == 30).map(run).collect();
         let command = "anabranch lab <ortiz2013>".to_owned();
-        Experiment { command, video: &video, results }.report().unwrap()
+        let varied = Variation::cells(1)
+            .map(|(variation, cell)| (variation, cell, variation.run(&cell, &video).unwrap()));
+        Experiment { command, video: &video, results, varied: varied.collect() }.report().unwrap()
     }
 
     #[test]
@@ -296,6 +344,7 @@ mod tests {
             "Figure 11: RTP, 30 Mbit/s, loss 0.01, seed 1",
             "paper 0.0094 s · 24.77 dB",
             "id=\"differences\"",
+            "potentially failed paths (RFC 7829)<small>CMTMultiReliable, 30 Mbit/s, 0.01",
             "id=\"assumptions\"",
         ];
         for part in parts {
