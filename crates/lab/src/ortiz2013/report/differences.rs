@@ -11,13 +11,82 @@ const DELAY_SHARE: f64 = 0.2;
 const DELAY_S: f64 = 0.005;
 /// What is missing from the whole video's PSNR-Y differs from this on.
 const PSNR_Y_DB: f64 = 0.1;
+/// What one retransmission timer adds to the mean delay at least: its second holds up as much of
+/// the 85 s of video, by half a second on average.
+const TIMER_S: f64 = 0.5 / 84.64;
 
 /// A value that differs, with what the runs of its cell show.
 pub(super) struct Difference {
     pub(super) row: Row,
+    pub(super) cause: Cause,
     pub(super) ours: String,
     pub(super) paper: String,
-    pub(super) why: String,
+    pub(super) evidence: String,
+}
+
+/// What the counts of a cell speak for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    Timers,
+    NoTimers,
+    Backlog,
+    NoRetransmission,
+    Skipped,
+    OtherPictures,
+}
+
+impl Cause {
+    pub(super) const ALL: [Self; 6] = [
+        Self::Timers,
+        Self::NoTimers,
+        Self::Backlog,
+        Self::NoRetransmission,
+        Self::Skipped,
+        Self::OtherPictures,
+    ];
+
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Timers => "Delay: timers that expired",
+            Self::NoTimers => "Delay: losses that no timer had to find",
+            Self::Backlog => "Delay: what waits at the sender",
+            Self::NoRetransmission => "Pictures: nothing sent again",
+            Self::Skipped => "Pictures: what was lost twice is skipped",
+            Self::OtherPictures => "Pictures: another video",
+        }
+    }
+
+    pub(super) const fn explanation(self) -> &'static str {
+        match self {
+            Self::Timers => {
+                "An expired retransmission timer silences a link for 0.2 s (TCP) or 1 s (SCTP) at \
+                 least, and its window begins anew with one packet. How often that happens hangs \
+                 on which retransmissions are lost, or find no room, and it decides the delay."
+            }
+            Self::NoTimers => {
+                "All losses were found by three reports and repaired or skipped within about a \
+                 round trip. A timer of 1 s would add 6 ms or more to the mean: how many of them \
+                 the paper's value is worth stands beside each cell."
+            }
+            Self::Backlog => {
+                "No timer expired, and losses were few: the delay is what waits at the sender \
+                 while the video exceeds what link and window carry. It follows the rates of the \
+                 source second by second, and windows and segments that the paper does not tell."
+            }
+            Self::NoRetransmission => {
+                "Each packet that is lost takes a picture. The paper's values fit its other \
+                 reading, one retransmission for each loss."
+            }
+            Self::Skipped => {
+                "In ns-2 the receiver starves once its window is full of what waits for packets \
+                 that are not sent again. Ours is told to skip them (FORWARD TSN) and goes on."
+            }
+            Self::OtherPictures => {
+                "As in the paper nothing is sent again. What a picture costs that is shown once \
+                 more is a matter of the video: ours is another one, and stands beside each cell."
+            }
+        }
+    }
 }
 
 /// All that differs, in the order of the tables: first the delay, then the picture of each cell.
@@ -31,75 +100,98 @@ pub(super) fn differences(rows: &[Row], full_psnr_y_db: f64) -> Vec<Difference> 
 }
 
 fn of_delay(row: &Row, paper_s: f64) -> Option<Difference> {
-    let apart = (row.delay_s.mean - paper_s).abs();
-    if apart <= DELAY_S || apart <= DELAY_SHARE * paper_s {
+    let more_s = paper_s - row.delay_s.mean;
+    if more_s.abs() <= DELAY_S || more_s.abs() <= DELAY_SHARE * paper_s {
         return None;
+    }
+    let cause = cause_of_delay(row);
+    let mut evidence = counts(row);
+    if cause == Cause::NoTimers && more_s > 0.0 {
+        let timers = (more_s / TIMER_S).ceil();
+        evidence.push_str(&format!("; the paper's delay is worth {timers:.0} timers"));
     }
     Some(Difference {
         row: *row,
+        cause,
         ours: format!("{:.4} s", row.delay_s),
         paper: format!("{paper_s:.4} s"),
-        why: why_delay(row),
+        evidence,
     })
+}
+
+fn counts(row: &Row) -> String {
+    let Row { lost_on_links, refused_by_queues, retransmissions, timeouts, .. } = row;
+    format!(
+        "{lost_on_links:.0} lost, {refused_by_queues:.0} refused by queues, \
+         {retransmissions:.0} sent again, {timeouts:.1} timers"
+    )
+}
+
+/// Timers weigh most, then a full link, then single losses.
+fn cause_of_delay(row: &Row) -> Cause {
+    match row {
+        row if row.timeouts >= 0.5 => Cause::Timers,
+        row if row.lost_on_links <= row.refused_by_queues.max(1.0) => Cause::Backlog,
+        _ => Cause::NoTimers,
+    }
 }
 
 fn of_pictures(row: &Row, missing_db: f64, paper_missing_db: f64) -> Option<Difference> {
     if (missing_db - paper_missing_db).abs() <= PSNR_Y_DB {
         return None;
     }
+    let each = missing_db * row.frames / row.frames_repeated.max(1.0);
     Some(Difference {
         row: *row,
+        cause: cause_of_pictures(row.strategy),
         ours: format!("{missing_db:.2} dB missing"),
         paper: format!("{paper_missing_db:.2} dB missing"),
-        why: why_pictures(row, missing_db),
+        evidence: format!(
+            "{:.0} packets never came, {:.0} pictures repeated at {each:.1} dB each",
+            row.packets - row.arrived,
+            row.frames_repeated,
+        ),
     })
 }
 
-/// By what happened in the cell: timers weigh most, then a full link, then single losses.
-fn why_delay(row: &Row) -> String {
-    let Row { lost_on_links, refused_by_queues, retransmissions, timeouts, .. } = *row;
-    if timeouts >= 0.5 {
-        return format!(
-            "{timeouts:.0} retransmission timers expired, and each silences a link for 1 s at \
-             least and begins its window anew: how many expire decides the delay, and that \
-             depends on which retransmissions are lost again. {lost_on_links:.0} packets were \
-             lost, {retransmissions:.0} sent again."
-        );
-    }
-    if refused_by_queues > lost_on_links {
-        return format!(
-            "Nearly all delay is backlog of the seconds in which the video exceeds the link: it \
-             follows the rates of our source, and the window after each of the \
-             {refused_by_queues:.0} packets that the queue refused."
-        );
-    }
-    format!(
-        "All {lost_on_links:.0} losses were found by three reports and repaired within about a \
-         round trip; no timer expired. In ns-2 some of them waited for the timer of at least 1 s."
-    )
-}
-
-fn why_pictures(row: &Row, missing_db: f64) -> String {
-    let missing = row.packets - row.arrived;
-    match row.strategy {
+const fn cause_of_pictures(strategy: Strategy) -> Cause {
+    match strategy {
         Strategy::Sctp(
             SctpStrategy::CmtMulti(Treatment::Unreliable(0) | Treatment::Mixed(0))
             | SctpStrategy::Multi(Treatment::Unreliable(0) | Treatment::Mixed(0))
             | SctpStrategy::Single(Treatment::Unreliable(0)),
-        ) => format!(
-            "Nothing is sent again: {missing:.0} packets never came, and each takes a picture. \
-             The paper's value fits its other reading, one retransmission."
-        ),
-        Strategy::Sctp(_) | Strategy::Tcp => format!(
-            "{missing:.0} packets were lost twice. In ns-2 the receiver starves when its window \
-             is full of what waits for packets that are not sent again; ours is told to skip them \
-             (FORWARD TSN) and goes on."
-        ),
-        Strategy::Rtp(_) => format!(
-            "{missing:.0} packets never came: as the paper's, nothing is sent again. A picture \
-             that is shown once more costs {:.1} dB on average in our video; what it costs in the \
-             paper's is a matter of its pictures.",
-            missing_db * row.frames / row.frames_repeated.max(1.0),
-        ),
+        ) => Cause::NoRetransmission,
+        Strategy::Sctp(_) | Strategy::Tcp => Cause::Skipped,
+        Strategy::Rtp(_) => Cause::OtherPictures,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::table::testing::row;
+    use super::*;
+
+    const RELIABLE: Strategy = Strategy::Sctp(SctpStrategy::Multi(Treatment::Reliable));
+
+    fn causes(row: Row) -> Vec<Cause> {
+        differences(&[row], 34.5).iter().map(|difference| difference.cause).collect()
+    }
+
+    #[test]
+    fn what_is_close_to_the_paper_is_no_difference() {
+        // The paper has 41.1406 s and nothing missing.
+        assert_eq!(causes(row(RELIABLE, 34.0, 34.45)), []);
+        assert_eq!(causes(Row { mbps: 60, loss: 0.0, ..row(RELIABLE, 0.0105, 34.5) }), []);
+        assert_eq!(causes(row(Strategy::OURS, 34.0, 20.0)), [], "it has no value of this");
+    }
+
+    #[test]
+    fn the_counts_of_a_cell_decide_which_cause_it_gets() {
+        let slow = Row { lost_on_links: 50.0, ..row(RELIABLE, 20.0, 34.5) };
+        assert_eq!(causes(slow), [Cause::NoTimers]);
+        assert_eq!(causes(Row { timeouts: 3.0, ..slow }), [Cause::Timers]);
+        assert_eq!(causes(Row { refused_by_queues: 60.0, ..slow }), [Cause::Backlog]);
+        let blurred = row(Strategy::Sctp(SctpStrategy::Multi(Treatment::Mixed(0))), 17.0, 30.0);
+        assert_eq!(causes(blurred), [Cause::NoRetransmission]);
     }
 }

@@ -123,6 +123,7 @@ fn graphs(cell: &Cell, measured: &Measured) -> Vec<Graph> {
     let psnr = of(seconds, "dB", GREEN, Form::Line, |second| second.psnr_y_db).near_its_values();
     let psnr = graph("PSNR-Y", psnr, None);
     let loss = of(seconds, "Mbit/s lost", RED, Form::Area, |second| Some(second.loss_mbps));
+    let loss = loss.up_to(0.1);
     let delay = graph("delay, and loss at the receiver", delay(seconds), Some(loss));
     match seconds.iter().any(|second| second.eth1_mbps > 0.0) {
         true => vec![eth0, psnr, eth1, delay],

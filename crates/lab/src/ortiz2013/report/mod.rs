@@ -15,7 +15,7 @@ use super::sensitivity::Variation;
 use super::strategy::Strategy;
 use super::table::{Estimate, Row, rows};
 use assumptions::ASSUMPTIONS;
-use differences::differences;
+use differences::{Cause, Difference, differences};
 pub use figure::{FigureError, figure};
 pub use shapes::figure_name;
 use shapes::{observed, paper_figure};
@@ -241,14 +241,25 @@ fn different(rows: &[Row], full: f64) -> Markup {
             (differences.len()) " values of " (2 * compared.count()) " are. The counts are means \
                                                                       over the seeds of the cell."
         }
+        @for cause in Cause::ALL {
+            @let of_cause: Vec<_> = differences.iter().filter(|it| it.cause == cause).collect();
+            @if !of_cause.is_empty() { (with_cause(cause, &of_cause)) }
+        }
+    }
+}
+
+fn with_cause(cause: Cause, differences: &[&Difference]) -> Markup {
+    html! {
+        h3 { (cause.title()) }
+        p { (cause.explanation()) }
         div.scroll { table {
-            thead { tr { th { "Cell" } th { "Ours" } th { "Paper" } th { "What the runs show" } } }
-            tbody { @for it in &differences {
+            thead { tr { th { "Cell" } th { "Ours" } th { "Paper" } th.text { "In our runs" } } }
+            tbody { @for it in differences {
                 tr {
                     td { (it.row.strategy) small { (it.row.mbps) " Mbit/s, " (it.row.loss) } }
                     td { (it.ours) }
                     td { (it.paper) }
-                    td.text { (it.why) }
+                    td.text { (it.evidence) }
                 }
             } }
         } }

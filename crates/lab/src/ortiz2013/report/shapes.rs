@@ -70,7 +70,7 @@ pub(super) fn observed(measured: &Measured) -> String {
     let (eth0, eth1) = (sum(|second| second.eth0_mbps), sum(|second| second.eth1_mbps));
     format!(
         "eth1 carries {:.1} % of all bytes; mean delay {} in the first {split} s and {} after; \
-         missing at the receiver {:.2} and {:.2} Mbit/s; at rest after {} s; {} timers expired.",
+         missing at the receiver {:.2} and {:.2} Mbit/s; at rest after {} s; timers expired: {}.",
         100.0 * eth1 / (eth0 + eth1).max(f64::MIN_POSITIVE),
         delay(before),
         delay(after),
