@@ -64,6 +64,7 @@ mod clock;
 mod driver;
 pub mod emulator;
 mod handle;
+mod interfaces;
 mod socket;
 mod stats;
 mod task;
@@ -73,6 +74,7 @@ pub use address::{InterfaceAddress, canonical, interface_addresses, local_toward
 pub use clock::Clock;
 pub use driver::{Driver, SpawnError};
 pub use handle::{DriverError, Handle};
+pub use interfaces::{InterfaceWatch, Way, ways_to};
 pub use socket::{BindConfig, BindError, SEND_QUEUE_BYTES_MAX, SOCKETS_MAX, SocketInfo, SocketSet};
 pub use stats::{Counters, DriverStats, Losses, SocketStats, Traffic};
 pub use task::{RECEIVES_PER_TURN_MAX, TRANSMITS_PER_TURN_MAX};

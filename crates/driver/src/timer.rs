@@ -69,7 +69,7 @@ impl Timer {
     reason = "deprecated for types whose descriptor may change, which an OwnedFd cannot; its \
               successor is unsafe, and this workspace has no unsafe code"
 )]
-fn register(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+pub(crate) fn register(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::new(fd)
 }
 
