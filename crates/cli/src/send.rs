@@ -6,7 +6,7 @@ use anabranch_apps::send::{Input, InputOptions, Pace, SendOptions, send};
 use anabranch_apps::treatment::{Preset, TreatmentTable};
 use anabranch_apps::url::SessionUrl;
 use anabranch_sansio::Rate;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
 use crate::transfer::{Telling, failure, stop_when_interrupted};
@@ -28,6 +28,10 @@ pub(crate) struct Send {
     /// anabranch://HOST:PORT to call a receiver, anabranch://:PORT to be called. Options:
     /// latency, path, peer, bond, streamid, program, mode.
     url: SessionUrl,
+    /// auto: a path over every interface that reaches the receiver, as interfaces come and go,
+    /// instead of path= in the URL.
+    #[arg(long, value_name = "auto")]
+    paths: Option<Paths>,
     /// How media is treated: reliable, layered (without this option), live, or a TOML file with
     /// a table for each class; see anabranch treatments.
     #[arg(long, value_name = "PRESET|FILE", alias = "treatments")]
@@ -49,6 +53,12 @@ pub(crate) struct Send {
     telling: Telling,
 }
 
+/// Which paths a call takes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Paths {
+    Auto,
+}
+
 impl Send {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let treatments = self.treatments()?;
@@ -62,6 +72,7 @@ impl Send {
             input: self.input,
             input_options: InputOptions { program: None, looped: self.looped, pace },
             url: self.url,
+            over_all_interfaces: self.paths.is_some(),
             treatments,
             retries: self.telling.retries(),
         };

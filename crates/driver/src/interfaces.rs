@@ -1,8 +1,9 @@
 //! [`ways_to`] and [`InterfaceWatch`]: which of the machine's interfaces reach a peer, and when that
 //! may have changed.
 
+use std::fs;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
@@ -12,9 +13,11 @@ use nix::sys::socket::{
 };
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::unix::AsyncFd;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep_until};
 
-use crate::address::{canonical, interface_addresses, local_towards, wildcard_like};
+use crate::address::{
+    InterfaceAddress, canonical, interface_addresses, local_towards, wildcard_like,
+};
 use crate::timer::register;
 
 /// rtnetlink(7): RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR and
@@ -31,8 +34,8 @@ const NOTICE_MAX: usize = 4_096;
 #[derive(Debug)]
 pub struct InterfaceWatch {
     notices: AsyncFd<OwnedFd>,
-    /// Whether a change was noticed and not yet told.
-    has_changed: bool,
+    /// When a change that was noticed is to be told.
+    settled_at: Option<Instant>,
 }
 
 impl InterfaceWatch {
@@ -45,7 +48,7 @@ impl InterfaceWatch {
         let protocol = SockProtocol::NetlinkRoute;
         let notices = socket(AddressFamily::Netlink, SockType::Raw, flags, protocol)?;
         bind(notices.as_raw_fd(), &NetlinkAddr::new(0, GROUPS))?;
-        Ok(Self { notices: register(notices)?, has_changed: false })
+        Ok(Self { notices: register(notices)?, settled_at: None })
     }
 
     /// Waits for a change, and until what belongs to it has changed too. Dropping the future loses
@@ -54,13 +57,16 @@ impl InterfaceWatch {
     /// # Errors
     /// The system's notices cannot be read.
     pub async fn changed(&mut self) -> io::Result<()> {
-        if !self.has_changed {
-            self.notice().await?;
-            self.has_changed = true;
-        }
-        sleep(SETTLING).await;
+        let settled_at = match self.settled_at {
+            Some(at) => at,
+            None => {
+                self.notice().await?;
+                *self.settled_at.insert(Instant::now() + SETTLING)
+            }
+        };
+        sleep_until(settled_at).await;
         take_all(self.notices.as_raw_fd())?;
-        self.has_changed = false;
+        self.settled_at = None;
         Ok(())
     }
 
@@ -112,23 +118,17 @@ pub struct Way {
 /// # Errors
 /// The system does not tell, or does not let sockets be tied to interfaces.
 pub fn ways_to(remotes: &[SocketAddr]) -> io::Result<Vec<Way>> {
-    let mut names: Vec<_> = interface_addresses()?.into_iter().map(|at| at.interface).collect();
+    let map = Map::draw()?;
+    let mut names: Vec<&str> = map.addresses.iter().map(|at| at.interface.as_str()).collect();
     names.dedup();
     let mut ways: Vec<Way> = Vec::new();
     for interface in names {
         let beside = ways.len() % remotes.len().max(1);
         let candidates = remotes.iter().cycle().skip(beside).take(remotes.len());
         for remote in candidates.copied().map(canonical) {
-            match local_over(&interface, remote) {
-                // A default route is no way to the machine itself.
-                Ok(local) if local.ip().is_loopback() != remote.ip().is_loopback() => {}
-                Ok(local) if ways.iter().any(|way| way.local == local) => {}
-                Ok(local) => {
-                    ways.push(Way { interface, local, remote });
-                    break;
-                }
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
-                Err(error) => tracing::debug!(interface, %remote, %error, "no way"),
+            if let Some(local) = map.local_over(interface, remote)? {
+                ways.push(Way { interface: interface.to_owned(), local, remote });
+                break;
             }
         }
     }
@@ -136,8 +136,83 @@ pub fn ways_to(remotes: &[SocketAddr]) -> io::Result<Vec<Way>> {
     Ok(ways)
 }
 
-/// The address from which `remote` is reached over an interface.
-fn local_over(interface: &str, remote: SocketAddr) -> io::Result<SocketAddr> {
+/// The machine's addresses and its IPv4 routes.
+struct Map {
+    addresses: Vec<InterfaceAddress>,
+    routes: Vec<Route>,
+}
+
+impl Map {
+    fn draw() -> io::Result<Self> {
+        let table = fs::read_to_string("/proc/self/net/route")?;
+        let routes = table.lines().filter_map(Route::parse).collect();
+        Ok(Self { addresses: interface_addresses()?, routes })
+    }
+
+    /// The address from which `remote` is reached over an interface, if it is.
+    fn local_over(&self, interface: &str, remote: SocketAddr) -> io::Result<Option<SocketAddr>> {
+        if self.is_own(remote.ip()) {
+            // The machine reaches itself by its loopback interface, whatever routes say.
+            let is_loopback = self.has(interface, |ip| ip.is_loopback());
+            return Ok(is_loopback.then(|| SocketAddr::new(remote.ip(), 0)));
+        }
+        if !self.has_route(interface, remote.ip()) {
+            return Ok(None);
+        }
+        match choose_source(interface, remote) {
+            Ok(local) => Ok(Some(local).filter(|local| self.has(interface, |ip| ip == local.ip()))),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
+            Err(error) => {
+                tracing::debug!(interface, %remote, %error, "no way");
+                Ok(None)
+            }
+        }
+    }
+
+    fn is_own(&self, ip: IpAddr) -> bool {
+        ip.is_loopback() || self.addresses.iter().any(|at| at.ip == ip)
+    }
+
+    fn has(&self, interface: &str, is_meant: impl Fn(IpAddr) -> bool) -> bool {
+        self.addresses.iter().any(|at| at.interface == interface && is_meant(at.ip))
+    }
+
+    /// Without a route, Linux takes an IPv4 destination for a neighbour of whatever interface a
+    /// socket is tied to; an IPv6 one it refuses.
+    fn has_route(&self, interface: &str, to: IpAddr) -> bool {
+        let IpAddr::V4(to) = to else { return true };
+        self.routes.iter().any(|route| route.interface == interface && route.leads_to(to))
+    }
+}
+
+/// A line of `/proc/net/route` (proc(5)): addresses are hexadecimal numbers of this machine's byte
+/// order.
+struct Route {
+    interface: String,
+    destination: u32,
+    mask: u32,
+}
+
+/// RTF_REJECT.
+const REJECT: u32 = 0x200;
+
+impl Route {
+    /// `None` for the heading, and for what keeps packets from going out.
+    fn parse(line: &str) -> Option<Self> {
+        let mut fields = line.split_ascii_whitespace();
+        let interface = fields.next()?.to_owned();
+        let mut number = |nth| u32::from_str_radix(fields.nth(nth)?, 16).ok();
+        let (destination, flags, mask) = (number(0)?, number(1)?, number(3)?);
+        (flags & REJECT == 0).then_some(Self { interface, destination, mask })
+    }
+
+    fn leads_to(&self, to: Ipv4Addr) -> bool {
+        u32::from_ne_bytes(to.octets()) & self.mask == self.destination
+    }
+}
+
+/// The address from which the system would send to `remote` over an interface.
+fn choose_source(interface: &str, remote: SocketAddr) -> io::Result<SocketAddr> {
     let probe = Socket::new(Domain::for_address(remote), Type::DGRAM, Some(Protocol::UDP))?;
     probe.bind_device(Some(interface.as_bytes()))?;
     probe.connect(&remote.into())?;
@@ -175,10 +250,41 @@ mod tests {
         assert_eq!(ways_to(&[]).unwrap(), []);
     }
 
+    #[test]
+    fn a_route_is_read_from_the_systems_table() {
+        let table = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\n\
+                     wlan0\t0001A8C0\t00000000\t0001\t0\t0\t600\t00FFFFFF\t0\n\
+                     wwan0\t00000000\t0100000A\t0003\t0\t0\t700\t00000000\t0\n\
+                     *\t00000000\t00000000\t0201\t0\t0\t900\t00000000\t0\n";
+        let routes: Vec<Route> = table.lines().filter_map(Route::parse).collect();
+        let over = |to: &str| -> Vec<&str> {
+            let to = to.parse().unwrap();
+            let leading = routes.iter().filter(|route| route.leads_to(to));
+            leading.map(|route| route.interface.as_str()).collect()
+        };
+        assert_eq!(over("192.168.1.7"), ["wlan0", "wwan0"]);
+        assert_eq!(over("198.51.100.7"), ["wwan0"]);
+    }
+
     #[tokio::test]
     async fn a_machine_that_does_not_change_tells_nothing() {
         let mut watch = InterfaceWatch::start().unwrap();
         let told = tokio::time::timeout(Duration::from_millis(20), watch.changed()).await;
         assert!(told.is_err(), "{told:?}");
+    }
+
+    #[tokio::test]
+    async fn regression_waiting_anew_for_each_event_put_a_change_off_without_end() {
+        let mut watch = InterfaceWatch::start().unwrap();
+        watch.settled_at = Some(Instant::now() + Duration::from_millis(10));
+        let is_told = async {
+            loop {
+                tokio::select! {
+                    told = watch.changed() => return told,
+                    () = tokio::time::sleep(Duration::from_millis(1)) => {}
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), is_told).await.unwrap().unwrap();
     }
 }

@@ -38,6 +38,12 @@ pub enum NetError {
     /// An address cannot be bound.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// The system forbids tying sockets to interfaces.
+    #[error(
+        "no permission to tie sockets to interfaces, which Linux before 5.7 gives with \
+         CAP_NET_RAW only: run with it, or name the addresses by path="
+    )]
+    InterfacesNotPermitted,
     /// The system has no randomness to offer.
     #[error("the system gives no random numbers: {message}")]
     NoRandomness {

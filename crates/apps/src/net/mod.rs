@@ -1,6 +1,7 @@
 //! From a URL to sockets and paths.
 
 mod error;
+mod interfaces;
 mod resolve;
 
 use std::io;
@@ -10,6 +11,7 @@ use anabranch_driver::{BindConfig, BindError, SocketSet, local_towards};
 use anabranch_sansio::{FourTuple, Rng};
 
 pub use error::NetError;
+pub use interfaces::{Interfaces, Turn};
 
 use crate::url::{LocalPath, Mode, SessionUrl};
 use resolve::resolve;
@@ -66,19 +68,23 @@ impl Network {
         (self.sockets, self.plan)
     }
 
+    /// Resolves names and binds a socket at every interface that reaches the host of a caller's
+    /// URL.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); or no interface reaches the host.
+    pub async fn open_over_all_interfaces(
+        url: &SessionUrl,
+    ) -> Result<(Self, Interfaces), NetError> {
+        let remotes = remotes(url, true).await?;
+        let (interfaces, sockets) = Interfaces::open(remotes.clone())?;
+        let bound = interfaces.paths()?.iter().map(|path| path.local).collect();
+        let plan = Plan { mode: Mode::Caller, bound, is_explicit: true, remotes };
+        Ok((Self { sockets, plan }, interfaces))
+    }
+
     async fn open_caller(url: &SessionUrl) -> Result<Self, NetError> {
-        let host = url.host.as_deref().unwrap_or_default();
-        let mut remotes = resolve(host, url.port).await?;
-        // Names may have several addresses of several machines: the first is called, and those of
-        // the other family only where a path of that family was asked for.
-        keep_one_of_each_family(&mut remotes);
-        if url.paths.is_empty() {
-            remotes.truncate(1);
-        }
-        for peer in &url.peers {
-            let found = resolve(&peer.host, peer.port).await?;
-            remotes.extend(found.into_iter().take(1));
-        }
+        let remotes = remotes(url, !url.paths.is_empty()).await?;
         let wanted = caller_binds(&url.paths, &remotes)?;
         let (sockets, bound) = bind_at_one_port(&wanted)?;
         let is_explicit = !url.paths.is_empty();
@@ -175,6 +181,22 @@ fn path(bound: SocketAddr, remote: SocketAddr) -> Option<FourTuple> {
             None
         }
     }
+}
+
+/// Whom a URL calls. Names may have several addresses of several machines: the first is called, and
+/// those of the other family only where there may be a path of that family.
+async fn remotes(url: &SessionUrl, of_both_families: bool) -> Result<Vec<SocketAddr>, NetError> {
+    let host = url.host.as_deref().unwrap_or_default();
+    let mut remotes = resolve(host, url.port).await?;
+    keep_one_of_each_family(&mut remotes);
+    if !of_both_families {
+        remotes.truncate(1);
+    }
+    for peer in &url.peers {
+        let found = resolve(&peer.host, peer.port).await?;
+        remotes.extend(found.into_iter().take(1));
+    }
+    Ok(remotes)
 }
 
 fn keep_one_of_each_family(addrs: &mut Vec<SocketAddr>) {

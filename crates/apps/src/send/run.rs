@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::feed::{Batch, Feed, Item, Media, Reading, Timing};
 use super::input::{Input, InputOptions, Pace};
-use crate::net::{Network, Plan, unpredictable_rng};
+use crate::net::{Interfaces, NetError, Network, Plan, Turn, unpredictable_rng};
 use crate::service::{
     Before, Observer, Retries, Retry, ServiceError, Severity, Snapshot, Stop, Update, Wait,
     words_of,
@@ -40,6 +40,8 @@ pub struct SendOptions {
     pub input_options: InputOptions,
     /// Where it goes.
     pub url: SessionUrl,
+    /// Whether to call over every interface that reaches the receiver, as interfaces come and go.
+    pub over_all_interfaces: bool,
     /// How it is treated.
     pub treatments: TreatmentTable,
     /// How often to try again when the receiver cannot be reached or is lost.
@@ -55,7 +57,8 @@ pub async fn send(
     stop: Stop,
     observer: &mut Observer<'_>,
 ) -> Result<Snapshot, ServiceError> {
-    let SendOptions { input, input_options, url, treatments, retries } = options;
+    let SendOptions { input, input_options, url, over_all_interfaces, treatments, retries } =
+        options;
     if input_options.pace == Pace::Fast && !treatments.is_complete() {
         return Err(ServiceError::Senseless(
             "what is sent as fast as the network takes it must be reliable: give --treatment \
@@ -66,7 +69,8 @@ pub async fn send(
         InputOptions { program: input_options.program.or(url.program), ..input_options };
     let clock = Clock::start();
     let feed = Feed::open(&input, input_options, clock).await?;
-    let (sockets, plan) = Network::open(&url).await?.into_parts();
+    let (network, interfaces) = open_network(&url, over_all_interfaces).await?;
+    let (sockets, plan) = network.into_parts();
     let listens = url.mode == Mode::Listener;
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
     session.stream_id = url.stream_id;
@@ -78,6 +82,7 @@ pub async fn send(
     let run = Run {
         handle: handle.clone(),
         plan,
+        interfaces,
         feed,
         pending: VecDeque::new(),
         feed_has_ended: false,
@@ -94,9 +99,32 @@ pub async fn send(
     result
 }
 
+async fn open_network(
+    url: &SessionUrl,
+    over_all_interfaces: bool,
+) -> Result<(Network, Option<Interfaces>), ServiceError> {
+    if !over_all_interfaces {
+        return Ok((Network::open(url).await?, None));
+    }
+    if url.mode == Mode::Listener {
+        return Err(ServiceError::Senseless(
+            "the paths are the caller's: give --paths auto where the URL calls a receiver",
+        ));
+    }
+    if !url.paths.is_empty() {
+        return Err(ServiceError::Senseless(
+            "--paths auto takes every interface, and path= names some: give one of the two",
+        ));
+    }
+    let (network, interfaces) = Network::open_over_all_interfaces(url).await?;
+    Ok((network, Some(interfaces)))
+}
+
 struct Run<'a, 'b> {
     handle: Handle<Sender>,
     plan: Plan,
+    /// Watched, if paths come and go with them.
+    interfaces: Option<Interfaces>,
     feed: Feed,
     /// Media that was read and not pushed.
     pending: VecDeque<Item>,
@@ -151,6 +179,10 @@ impl Run<'_, '_> {
                 batch = self.feed.next(), if wants_input => self.on_batch(batch)?,
                 () = sleep_until(deadline), if wake.is_some() => {}
                 wait = self.retry.wait() => self.on_wait(wait)?,
+                changed = changed(&mut self.interfaces) => {
+                    changed?;
+                    self.follow_interfaces().await?;
+                }
                 _ = ticks.tick() => {
                     if self.on_tick() {
                         return Ok(self.final_snapshot());
@@ -166,11 +198,37 @@ impl Run<'_, '_> {
     }
 
     fn call(&mut self) -> Result<(), ServiceError> {
-        let paths = self.plan.paths()?;
+        let paths = match &self.interfaces {
+            Some(interfaces) => interfaces.paths(),
+            None => self.plan.paths(),
+        };
+        let paths = match paths {
+            // Somebody was there, and will be again when the network is.
+            Err(error @ NetError::NoRoute { .. }) if self.was_connected => {
+                return self.on_failure(error.to_string());
+            }
+            paths => paths?,
+        };
         if let Some(primary) = paths.first() {
             self.say(Severity::Info, &format!("calling the receiver at {}", primary.remote));
         }
         self.handle.with(|sender, now| sender.connect(now, &paths))?;
+        Ok(())
+    }
+
+    /// Paths come and go with the interfaces.
+    async fn follow_interfaces(&mut self) -> Result<(), ServiceError> {
+        let Some(interfaces) = &mut self.interfaces else { return Ok(()) };
+        for turn in interfaces.follow(&self.handle).await? {
+            let severity = match &turn {
+                Turn::Opened { path, .. } => {
+                    self.handle.with(|sender, now| sender.open_path(now, *path));
+                    Severity::Info
+                }
+                Turn::Failed { .. } | Turn::Closed { .. } => Severity::Warning,
+            };
+            self.say(severity, &turn.to_string());
+        }
         Ok(())
     }
 
@@ -372,6 +430,13 @@ impl Run<'_, '_> {
 
     fn say(&mut self, severity: Severity, text: &str) {
         (self.observer)(Update::Line { severity, text });
+    }
+}
+
+async fn changed(interfaces: &mut Option<Interfaces>) -> Result<(), NetError> {
+    match interfaces {
+        Some(interfaces) => Ok(interfaces.changed().await?),
+        None => std::future::pending().await,
     }
 }
 

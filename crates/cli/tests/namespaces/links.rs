@@ -15,6 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial(an_ipv4_link_taken_down_at_the_sender_costs_nothing),
         trial(an_ipv6_link_taken_down_at_the_receiver_costs_nothing),
+        trial(interfaces_that_come_and_go_are_paths_that_come_and_go),
     ]
 }
 
@@ -38,18 +39,44 @@ fn an_ipv6_link_taken_down_at_the_receiver_costs_nothing() {
     transfer_while(&hosts, caller, || hosts[1].set_link("six", "down"));
 }
 
+fn interfaces_that_come_and_go_are_paths_that_come_and_go() {
+    let hosts = two_hosts(&[
+        Wire { name: "wifi", addresses: ["10.78.1.1/24", "10.78.1.2/24"] },
+        Wire { name: "mobile", addresses: ["10.78.2.1/24", "10.78.2.2/24"] },
+    ]);
+    hosts[0].set_link("mobile", "down");
+    let caller = "anabranch://10.78.1.2:9000?peer=10.78.2.2:9000";
+    transfer_with(&hosts, &["--paths", "auto"], caller, |sender| {
+        hosts[0].set_link("mobile", "up");
+        sender.line_with("mobile (10.78.2.1) reaches 10.78.2.2:9000: one more path");
+        sender.line_with("path 1 (10.78.2.1");
+        hosts[0].set_link("wifi", "down");
+        sender.line_with("wifi (10.78.1.1) reaches 10.78.1.2:9000 no more");
+    });
+}
+
 /// Sends a stream over the first path of a caller until something befalls it.
-fn transfer_while([near, far]: &[Host; 2], caller: &str, befalls: impl FnOnce()) {
+fn transfer_while(hosts: &[Host; 2], caller: &str, befalls: impl FnOnce()) {
+    transfer_with(hosts, &[], caller, |_| befalls());
+}
+
+/// Sends a stream with further arguments; what befalls it ends its first path.
+fn transfer_with(
+    [near, far]: &[Host; 2],
+    arguments: &[&str],
+    caller: &str,
+    befalls: impl FnOnce(&mut Running),
+) {
     let place = Place::new(&caller.replace(|char: char| !char.is_ascii_alphanumeric(), "-"));
     let out = place.file("out.ts");
     let caller = format!("{caller}&latency=1000");
     let recv = program(&["recv", "anabranch://:9000?latency=1000", &out]);
     let receiver = Running::spawn(&mut far.command(&recv));
     let send = ["send", "--treatment", "reliable", "--bitrate", "200k", STREAM, &caller];
-    let mut sender = Running::spawn(&mut near.command(&program(&send)));
+    let mut sender = Running::spawn(&mut near.command(&program(&[&send[..], arguments].concat())));
     sender.line_with("connected: ");
     wait_for(&out, MIDDLE);
-    befalls();
+    befalls(&mut sender);
     sender.line_with("media takes path 1 (");
     sender.assert_success();
     let said = receiver.assert_success();

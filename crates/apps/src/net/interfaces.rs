@@ -1,0 +1,135 @@
+//! [`Interfaces`]: sockets over every interface that reaches a peer, as interfaces come and go.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+use anabranch_driver::{BindConfig, BindError, Handle, InterfaceWatch, SocketSet, Way, ways_to};
+use anabranch_sansio::{FourTuple, Machine};
+
+use super::{NetError, bind_at_one_port};
+
+/// The interfaces that reach a peer, each with a socket tied to it.
+#[derive(Debug)]
+pub struct Interfaces {
+    watch: InterfaceWatch,
+    remotes: Vec<SocketAddr>,
+    /// The port of all sockets.
+    port: u16,
+    /// The ways there are, and where their sockets are bound.
+    open: Vec<(Way, SocketAddr)>,
+}
+
+/// What became of an interface.
+#[derive(Debug)]
+pub enum Turn {
+    /// It reaches the peer, and has a socket now.
+    Opened {
+        /// How it reaches the peer.
+        way: Way,
+        /// The path that it makes possible.
+        path: FourTuple,
+    },
+    /// It reaches the peer, and got no socket.
+    Failed {
+        /// How it reaches the peer.
+        way: Way,
+        /// Why.
+        error: BindError,
+    },
+    /// It reaches the peer no more, or from another address.
+    Closed {
+        /// How it reached the peer.
+        way: Way,
+    },
+}
+
+impl fmt::Display for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Opened { way, .. } | Self::Failed { way, .. } | Self::Closed { way }) = self;
+        let Way { interface, local, remote } = way;
+        write!(f, "{interface} ({}) ", local.ip())?;
+        match self {
+            Self::Opened { .. } => write!(f, "reaches {remote}: one more path"),
+            Self::Failed { error, .. } => write!(f, "reaches {remote}, but {error}"),
+            Self::Closed { .. } => write!(f, "reaches {remote} no more"),
+        }
+    }
+}
+
+impl Interfaces {
+    /// Binds a socket at every interface that reaches one of the remote addresses, all at one port.
+    pub(super) fn open(remotes: Vec<SocketAddr>) -> Result<(Self, SocketSet), NetError> {
+        // Watched first, so that no change is missed.
+        let watch = InterfaceWatch::start()?;
+        let ways = ways(&remotes)?;
+        if ways.is_empty() {
+            return Err(NetError::NoRoute { remotes });
+        }
+        let wanted: Vec<_> = ways.iter().map(|way| bind_config(way, 0)).collect();
+        let (sockets, bound) = bind_at_one_port(&wanted)?;
+        let port = bound.first().map_or(0, SocketAddr::port);
+        let open = ways.into_iter().zip(bound).collect();
+        Ok((Self { watch, remotes, port, open }, sockets))
+    }
+
+    /// The paths to call over, the one that the routes prefer first.
+    ///
+    /// # Errors
+    /// No interface reaches the peer now.
+    pub fn paths(&self) -> Result<Vec<FourTuple>, NetError> {
+        if self.open.is_empty() {
+            return Err(NetError::NoRoute { remotes: self.remotes.clone() });
+        }
+        Ok(self.open.iter().map(|(way, bound)| FourTuple::new(*bound, way.remote)).collect())
+    }
+
+    /// Waits until [`follow`](Self::follow) may have something to do. Dropping the future loses
+    /// nothing.
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub async fn changed(&mut self) -> io::Result<()> {
+        self.watch.changed().await
+    }
+
+    /// Closes the sockets of interfaces that reach the peer no more, and opens one for each that
+    /// newly does. What fails is tried again with the next change.
+    ///
+    /// # Errors
+    /// The system does not tell which interfaces there are.
+    pub async fn follow<M: Machine>(&mut self, handle: &Handle<M>) -> Result<Vec<Turn>, NetError> {
+        let ways = ways(&self.remotes)?;
+        let mut turns = Vec::new();
+        for (way, bound) in self.open.extract_if(.., |(way, _)| !ways.contains(way)) {
+            handle.remove(bound).await;
+            turns.push(Turn::Closed { way });
+        }
+        for way in ways {
+            if self.open.iter().any(|(open, _)| *open == way) {
+                continue;
+            }
+            turns.push(match handle.bind(bind_config(&way, self.port)) {
+                Ok(bound) => {
+                    self.open.push((way.clone(), bound));
+                    Turn::Opened { path: FourTuple::new(bound, way.remote), way }
+                }
+                Err(error) => Turn::Failed { way, error },
+            });
+        }
+        Ok(turns)
+    }
+}
+
+fn ways(remotes: &[SocketAddr]) -> Result<Vec<Way>, NetError> {
+    ways_to(remotes).map_err(|error| {
+        let is_forbidden = error.kind() == io::ErrorKind::PermissionDenied;
+        if is_forbidden { NetError::InterfacesNotPermitted } else { NetError::System(error) }
+    })
+}
+
+fn bind_config(way: &Way, port: u16) -> BindConfig {
+    let mut local = way.local;
+    local.set_port(port);
+    BindConfig { interface: Some(way.interface.clone()), ..BindConfig::from(local) }
+}
