@@ -1,5 +1,5 @@
-//! [`ways_to`] and [`InterfaceWatch`]: which of the machine's interfaces reach a peer, and when that
-//! may have changed.
+//! [`ways_to`] and [`InterfaceWatch`]: which of the machine's interfaces reach a peer, and when
+//! that may have changed.
 
 use std::fs;
 use std::io;
