@@ -1,5 +1,6 @@
-//! `anabranch lab`: the papers' experiments.
+//! `anabranch lab`: the papers' experiments, and our programs beside others.
 
+mod compare;
 mod ortiz2013;
 
 use clap::{Args, Subcommand};
@@ -15,12 +16,14 @@ pub(crate) struct Lab {
 
 #[derive(Debug, Subcommand)]
 enum Experiment {
+    Compare(compare::Compare),
     Ortiz2013(ortiz2013::Ortiz2013),
 }
 
 impl Lab {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         match self.experiment {
+            Experiment::Compare(experiment) => experiment.run().await,
             Experiment::Ortiz2013(experiment) => experiment.run(),
         }
     }

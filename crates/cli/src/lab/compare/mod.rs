@@ -1,0 +1,106 @@
+//! `anabranch lab compare`: our programs beside SRT's and RIST's, on the same emulated links.
+
+mod connect;
+mod process;
+mod run;
+mod scenario;
+mod stream;
+mod table;
+mod tool;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::failure::Failure;
+use crate::output;
+use scenario::Scenario;
+use table::Row;
+use tool::Tool;
+
+/// Sends the same stream with anabranch, SRT and RIST over the same emulated links
+///
+/// A transport stream of 10 Mbit/s goes by UDP into each tool's sender and by UDP out of its
+/// receiver, in real time. Debian has the others as srt-tools and rist-tools; what is not installed
+/// is left out. Stop other programs first: delays and CPU time are those of this machine.
+///
+/// Example:
+///   anabranch lab compare --only "10 %" --out results
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Compare {
+    /// Seconds of stream in each run.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=3_600))]
+    seconds: u32,
+    /// Decides which packets are lost.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only scenarios with this in their name.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Only these tools: anabranch, srt, rist. May be repeated.
+    #[arg(long)]
+    tool: Vec<Tool>,
+    /// How often to connect at 10 % of loss; 0 leaves that out.
+    #[arg(long, default_value_t = 20)]
+    connects: u32,
+    /// Writes compare.csv and compare.json into this directory.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+impl Compare {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let tools = self.tools()?;
+        let scenarios: Vec<_> = scenario::all()
+            .into_iter()
+            .filter(|scenario| scenario.name.contains(&self.only))
+            .collect();
+        let rows = self.measure(&tools, &scenarios).await?;
+        output::print(&table::transfers(&rows))?;
+        let mut connects = Vec::new();
+        for tool in tools.iter().filter(|_| self.connects > 0) {
+            connects.push(connect::measure(*tool, self.connects, self.seed).await?);
+        }
+        output::print(&table::connects(&connects))?;
+        let Some(out) = self.out else { return Ok(()) };
+        fs::create_dir_all(&out)?;
+        fs::write(out.join("compare.csv"), table::csv(&rows))?;
+        let json = serde_json::json!({ "transfers": rows, "connects": connects });
+        fs::write(out.join("compare.json"), format!("{json:#}\n"))?;
+        Ok(())
+    }
+
+    /// Those that are wanted and installed. Says which are not.
+    fn tools(&self) -> Result<Vec<Tool>, Failure> {
+        let is_wanted = |tool: &Tool| self.tool.is_empty() || self.tool.contains(tool);
+        let (found, absent): (Vec<_>, Vec<_>) =
+            Tool::ALL.into_iter().filter(is_wanted).partition(|tool| tool.is_installed());
+        for tool in absent {
+            output::print(&format!("{tool} is left out: apt install {}\n", tool.package()))?;
+        }
+        Ok(found)
+    }
+
+    async fn measure(&self, tools: &[Tool], scenarios: &[Scenario]) -> Result<Vec<Row>, Failure> {
+        let span = Duration::from_secs(self.seconds.into());
+        let progress = ProgressBar::new((scenarios.len() * tools.len()) as u64).with_style(
+            ProgressStyle::with_template("{pos} of {len} runs {wide_bar} {eta} left {msg}")
+                .map_err(Failure::failed)?,
+        );
+        let mut rows = Vec::new();
+        for scenario in scenarios {
+            for tool in tools {
+                progress.set_message(format!("{tool}, {}", scenario.name));
+                let measured = run::run(*tool, scenario, self.seed, span).await?;
+                rows.push(Row::new(scenario, *tool, measured));
+                progress.inc(1);
+            }
+        }
+        progress.finish_and_clear();
+        Ok(rows)
+    }
+}
