@@ -140,7 +140,7 @@ fn table(number: u32, loss: f64, rows: &[&Row], text: &mut String) {
     let _ = writeln!(text, "Table {number}: packet error rate {loss}, delay in s / PSNR-Y in dB");
     let _ = write!(text, "{:22}", "");
     for mbps in RATES_MBPS {
-        let _ = write!(text, "{:>26}{:>16}", format!("{mbps} Mbit/s, measured"), "paper");
+        let _ = write!(text, "{:>28}{:>16}", format!("{mbps} Mbit/s, measured"), "paper");
     }
     text.push('\n');
     for of_strategy in rows.chunk_by(|a, b| a.strategy == b.strategy) {
@@ -148,15 +148,21 @@ fn table(number: u32, loss: f64, rows: &[&Row], text: &mut String) {
         let _ = write!(text, "{:22}", first.strategy);
         for mbps in RATES_MBPS {
             let row = of_strategy.iter().find(|row| row.mbps == mbps);
-            let measured = row.map(|row| format!("{:.4} / {:.2}", row.delay_s, row.psnr_y_db));
+            let measured = row.map(|row| pair(row));
             let paper = published(first.strategy, mbps, loss);
             let paper = paper.map(|(delay, psnr)| format!("{delay:.4} / {psnr:.2}"));
-            let _ = write!(text, "{:>26}", measured.unwrap_or_default());
+            let _ = write!(text, "{:>28}", measured.unwrap_or_default());
             let _ = write!(text, "{:>16}", paper.unwrap_or_default());
         }
         text.push('\n');
     }
     text.push('\n');
+}
+
+/// From 1 s on, two digits say enough.
+fn pair(row: &Row) -> String {
+    let digits = if row.delay_s.mean < 1.0 { 4 } else { 2 };
+    format!("{:.digits$} / {:.2}", row.delay_s, row.psnr_y_db)
 }
 
 /// A line for each cell, with a header.
