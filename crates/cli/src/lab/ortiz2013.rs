@@ -65,6 +65,8 @@ type Varied = Vec<(Variation, Cell, Measured)>;
 enum Rates {
     /// Those of the paper's video: for 13 s more than 30 Mbit/s.
     Congested,
+    /// The same with 6.8 and 23.5 Mbit/s read as base layer and enhancement: 30.3 in all.
+    Literal,
     /// Its own: never more than the links carry.
     Plain,
 }
@@ -152,6 +154,7 @@ impl Ortiz2013 {
     fn video(&self) -> Video {
         let video = Video::new(match self.source {
             Rates::Congested => Source::Congested,
+            Rates::Literal => Source::Literal,
             Rates::Plain => Source::Plain,
         });
         match self.frames {

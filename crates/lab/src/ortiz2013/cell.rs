@@ -86,6 +86,9 @@ pub enum CellError {
 pub enum Source {
     /// The real pictures at the rates of the paper's video, which exceed the links for some time.
     Congested,
+    /// The same with the paper's rates read as those of base layer and enhancement, 6.8 and 23.5
+    /// Mbit/s, instead of base layer and total: 30.3 Mbit/s in all.
+    Literal,
     /// The real pictures at their own rates, which no link is too slow for.
     Plain,
 }
@@ -104,6 +107,9 @@ impl Video {
         let plain = Trace::jsvm_720p25();
         let trace = match source {
             Source::Congested => plain.with_congestion(FRAME_TIME),
+            Source::Literal => {
+                plain.with_congestion(FRAME_TIME).with_mean_rates(FRAME_TIME, 6.8, 23.5)
+            }
             Source::Plain => plain,
         };
         Self { packets: packets(&trace, FRAME_TIME), trace }

@@ -44,11 +44,33 @@ impl Trace {
             let at = frame_time * number;
             let target = mbps(at.as_secs_f64()) * 1e6 / 8.0 * frame_time.as_secs_f64();
             let factor = target / f64::from(frame.len());
-            for slice in frame.base.iter_mut().chain(&mut frame.enhancement) {
-                *slice = (f64::from(*slice) * factor).round() as u32;
-            }
+            scale(&mut frame.base, factor);
+            scale(&mut frame.enhancement, factor);
         }
         self
+    }
+
+    /// The same pictures, with every slice of a layer made larger or smaller by one factor so that
+    /// the layers have these rates on average, in Mbit/s.
+    #[must_use]
+    pub fn with_mean_rates(mut self, frame_time: Duration, base: f64, enhancement: f64) -> Self {
+        let target = |mbps: f64| mbps * 1e6 / 8.0 * frame_time.as_secs_f64();
+        let frames = self.frames.len() as f64;
+        let mean = |bytes: u64| bytes as f64 / frames.max(1.0);
+        let sum = |slices: &[u32]| slices.iter().map(|slice| u64::from(*slice)).sum::<u64>();
+        let base_mean = mean(self.frames.iter().map(|frame| sum(&frame.base)).sum());
+        let enhancement_mean = mean(self.frames.iter().map(|frame| sum(&frame.enhancement)).sum());
+        for frame in &mut self.frames {
+            scale(&mut frame.base, target(base) / base_mean);
+            scale(&mut frame.enhancement, target(enhancement) / enhancement_mean);
+        }
+        self
+    }
+}
+
+fn scale(slices: &mut [u32], factor: f64) {
+    for slice in slices {
+        *slice = (f64::from(*slice) * factor).round() as u32;
     }
 }
 
@@ -82,6 +104,19 @@ mod tests {
         assert!(mbps_in(&trace, 13..14) > 45.0);
         assert!(mbps_in(&trace, 21..84) < 27.0);
         assert!((mbps_in(&trace, 0..84) - 23.5).abs() < 0.3, "{}", mbps_in(&trace, 0..84));
+    }
+
+    #[test]
+    fn layers_get_the_mean_rates_that_are_asked_for() {
+        let trace = Trace::jsvm_720p25().with_congestion(FRAME_TIME);
+        let trace = trace.with_mean_rates(FRAME_TIME, 6.8, 23.5);
+        let bytes: u32 = trace.frames.iter().map(|frame| frame.base.iter().sum::<u32>()).sum();
+        let seconds = FRAME_TIME.as_secs_f64() * trace.frames.len() as f64;
+        let base = f64::from(bytes) * 8.0 / 1e6 / seconds;
+        assert!((base - 6.8).abs() < 0.01, "{base}");
+        let total = mbps_in(&trace, 0..84);
+        assert!((total - 30.3).abs() < 0.3, "{total}");
+        assert!(mbps_in(&trace, 8..20) > 1.5 * mbps_in(&trace, 48..60), "the shape stays");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) const ASSUMPTIONS: [(&str, &str); 21] = [
         "Rates",
         "6.8 and 23.5 Mbit/s are taken as base layer and total, since the reference encoder \
          prints cumulative rates. As base and enhancement, 30.3 Mbit/s in all, the queue of a \
-         link of 30 Mbit/s would never drain.",
+         link of 30 Mbit/s would never drain: the source \"literal\" has them so.",
     ),
     (
         "Congestion",
