@@ -291,3 +291,28 @@ fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_end_at_the_next_round_number() {
+        for (value, end) in [(30.0, 30.0), (30.1, 40.0), (84.0, 100.0), (0.012, 0.015)] {
+            assert!((nice(value) - end).abs() < 1e-9, "{value}: {}", nice(value));
+        }
+        assert_eq!([short(1.5), short(20.0), short(0.0)], ["1.5", "20", "0"]);
+    }
+
+    #[test]
+    fn a_second_without_a_value_breaks_the_line() {
+        let known = |second: usize| Second {
+            second,
+            delay_s: (second != 2).then_some(0.5),
+            ..Second::default()
+        };
+        let seconds: Vec<_> = (0..4).map(known).collect();
+        let runs: Vec<_> = delay(&seconds).runs().collect();
+        assert_eq!(runs, [vec![(0.5, 500.0), (1.5, 500.0)], vec![(3.5, 500.0)]]);
+    }
+}
