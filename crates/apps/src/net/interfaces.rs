@@ -41,12 +41,14 @@ pub enum Turn {
     Closed {
         /// How it reached the peer.
         way: Way,
+        /// Where its socket was bound.
+        bound: SocketAddr,
     },
 }
 
 impl fmt::Display for Turn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Opened { way, .. } | Self::Failed { way, .. } | Self::Closed { way }) = self;
+        let (Self::Opened { way, .. } | Self::Failed { way, .. } | Self::Closed { way, .. }) = self;
         let Way { interface, local, remote } = way;
         write!(f, "{interface} ({}) ", local.ip())?;
         match self {
@@ -103,7 +105,7 @@ impl Interfaces {
         let mut turns = Vec::new();
         for (way, bound) in self.open.extract_if(.., |(way, _)| !ways.contains(way)) {
             handle.remove(bound).await;
-            turns.push(Turn::Closed { way });
+            turns.push(Turn::Closed { way, bound });
         }
         for way in ways {
             if self.open.iter().any(|(open, _)| *open == way) {

@@ -225,7 +225,11 @@ impl Run<'_, '_> {
                     self.handle.with(|sender, now| sender.open_path(now, *path));
                     Severity::Info
                 }
-                Turn::Failed { .. } | Turn::Closed { .. } => Severity::Warning,
+                Turn::Closed { bound, .. } => {
+                    self.handle.with(|sender, now| sender.close_paths_from(now, *bound));
+                    Severity::Warning
+                }
+                Turn::Failed { .. } => Severity::Warning,
             };
             self.say(severity, &turn.to_string());
         }

@@ -226,6 +226,14 @@ impl Sender {
         self.link.association_mut()?.open_path(now, tuple)
     }
 
+    /// Nothing can be sent from this address any more: see
+    /// [`Association::close_paths_from`](anabranch_sctp::Association::close_paths_from).
+    pub fn close_paths_from(&mut self, now: Time, local: SocketAddr) {
+        if let Some(association) = self.link.association_mut() {
+            association.close_paths_from(now, local);
+        }
+    }
+
     /// What a user should know about the source, once per track.
     pub fn poll_notice(&mut self) -> Option<Notice> {
         match &mut self.cutter {

@@ -5,6 +5,7 @@ use std::net::UdpSocket;
 use crate::harness::{CLIP, Place, STREAM, TWO_PROGRAMS, run};
 
 const URL: &str = "anabranch://127.0.0.1:9";
+const PATH: &str = "anabranch://127.0.0.1:9?path=127.0.0.1";
 
 #[track_caller]
 fn assert_refused(arguments: &[&str], expected: &str) {
@@ -16,8 +17,10 @@ fn assert_refused(arguments: &[&str], expected: &str) {
 
 #[test]
 fn senseless_urls_and_options_are_refused() {
-    let wrong: [(&[&str], &str); 14] = [
+    let wrong: [(&[&str], &str); 16] = [
         (&["send", STREAM], "<URL>"),
+        (&["send", STREAM, PATH, "--paths", "auto"], "give one of the two"),
+        (&["send", STREAM, "anabranch://:9", "--paths", "auto"], "where the URL calls"),
         (&["send", STREAM, "srt://h:1"], "it must begin with anabranch://"),
         (&["send", STREAM, "anabranch://h:1?passphrase=x"], "passphrase= is not supported yet"),
         (&["send", STREAM, "anabranch://h:1?latency=never"], "give milliseconds"),

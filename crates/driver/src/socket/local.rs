@@ -211,9 +211,10 @@ impl LocalSocket {
 
     fn count_lost(&mut self, burst: Burst, contents: &[u8], error: &io::Error) {
         let counter = self.counters.lost.by_error(error);
-        // A person should learn of each kind once; protocols probe with packets that are too large.
+        // Whoever debugs should see each kind once; what it means, the machine above tells in
+        // words. Protocols probe with packets that are too large.
         if *counter == 0 && !quinn_udp::is_msg_size_err(error) {
-            tracing::warn!(path = %burst.path, %error, "cannot send; counted as loss from here on");
+            tracing::info!(path = %burst.path, %error, "cannot send; counted as loss from here on");
         } else {
             tracing::trace!(path = %burst.path, bytes = contents.len(), %error, "cannot send");
         }

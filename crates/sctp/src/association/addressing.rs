@@ -1,7 +1,7 @@
 //! Which paths an association has: those that the user gave, that the peer announced, and that its
 //! packets came over.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use anabranch_sansio::{FourTuple, Time};
 
@@ -63,6 +63,27 @@ impl Association {
             self.start_heartbeats(now, path);
         }
         Some(path)
+    }
+
+    pub(super) fn open_or_wake_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
+        let known = self.paths.find(tuple);
+        let path = self.add_path(now, tuple, Origin::User)?;
+        if known.is_some() && self.is_established() {
+            self.paths.at_mut(path).origin = Origin::User;
+            self.start_heartbeats(now, path);
+        }
+        Some(path)
+    }
+
+    pub(super) fn leave_paths_from(&mut self, now: Time, local: SocketAddr) {
+        for path in self.paths.ids() {
+            if self.paths.at(path).tuple.local != local {
+                continue;
+            }
+            self.paths.at_mut(path).origin = Origin::Peer;
+            self.fail_path(now, path);
+        }
+        self.after_input(now);
     }
 
     fn insert_path(&mut self, tuple: FourTuple, origin: Origin) -> Option<PathId> {

@@ -205,6 +205,24 @@ impl Association {
         }
     }
 
+    /// The user knows that nothing goes out on a path: what is in flight there is sent again, and
+    /// says nothing about congestion.
+    pub(super) fn fail_path(&mut self, now: Time, path: PathId) {
+        let losses = self.outstanding.take_back(path);
+        let target = self.paths.at_mut(path);
+        target.stats.chunks_lost += losses.chunks as u64;
+        target.t3_rtx = None;
+        target.error_count = self.config.path_max_retrans + 1;
+        target.heartbeat.awaits_answer = false;
+        if target.is_confirmed() {
+            self.set_path_state(now, path, PathState::Inactive);
+        }
+        let period = self.idle_period(path);
+        self.paths.at_mut(path).heartbeat.timer = Some(now + period);
+        self.outstanding.advance();
+        self.settle_timers(now);
+    }
+
     /// The path answered.
     pub(super) fn on_path_success(&mut self, now: Time, path: PathId) {
         self.paths.at_mut(path).error_count = 0;

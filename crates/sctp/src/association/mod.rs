@@ -30,7 +30,7 @@ use crate::config::AssociationConfig;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event, TraceEvent, TraceKind};
 use crate::handshake::TieTags;
-use crate::path::{Origin, Outlook, PathId, PathSet};
+use crate::path::{Outlook, PathId, PathSet};
 use crate::receive::{IncomingMessage, Receiver};
 use crate::send::{MessageQueue, OutgoingMessage, Outstanding};
 use crate::stats::{AssociationStats, StreamStats};
@@ -175,10 +175,18 @@ impl Association {
         true
     }
 
-    /// Opens a further path to the peer; it carries data once a heartbeat was answered on it.
-    /// Returns `None` if there are too many.
+    /// Opens a further path to the peer; it carries data once a heartbeat was answered on it. One
+    /// that is there already is asked at once whether it answers. Returns `None` if there are too
+    /// many.
     pub fn open_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
-        self.add_path(now, tuple, Origin::User)
+        self.open_or_wake_path(now, tuple)
+    }
+
+    /// Nothing can be sent from this address of ours any more, as when its interface is gone: what
+    /// is in flight from there takes other paths at once. A path from there is used again when it
+    /// answers; until then it makes way if there are too many.
+    pub fn close_paths_from(&mut self, now: Time, local: std::net::SocketAddr) {
+        self.leave_paths_from(now, local);
     }
 
     /// Whether the handshake is done and the association not yet ended.

@@ -82,3 +82,46 @@ fn with_all_paths_cut_the_peer_counts_as_lost_after_its_retransmissions() {
     let reason = duo.run_until_closed(Side::Client);
     assert_eq!(reason, anabranch_sctp::CloseReason::PeerUnreachable);
 }
+
+#[test]
+fn paths_from_an_address_that_is_gone_are_left_at_once_and_nothing_is_lost() {
+    let mut duo = Duo::connected(6, &[good_link(), good_link()], AssociationConfig::media());
+    stream_for(&mut duo, 0, Duration::from_secs(1));
+    let gone = duo.path(Side::Client, 0).tuple;
+    let before = duo.path(Side::Client, 1).window;
+    duo.pair.cut(0);
+    duo.act(Side::Client, |association, now| association.close_paths_from(now, gone.local));
+    assert_eq!(duo.path(Side::Client, 0).state, PathState::Inactive);
+    let gap = stream_for(&mut duo, 100, Duration::from_secs(1));
+    assert!(gap <= Duration::from_millis(30), "a gap of {gap:?}");
+    assert!(duo.path(Side::Client, 1).window >= before, "it says nothing about congestion");
+    duo.run_for(Duration::from_secs(1));
+    assert_eq!(duo.numbers(Side::Server), (0..200).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_path_from_an_address_that_is_back_is_used_after_a_round_trip() {
+    let mut duo = Duo::connected(7, &[good_link(), good_link()], AssociationConfig::media());
+    duo.run_for(Duration::from_secs(1));
+    let gone = duo.path(Side::Client, 0).tuple;
+    duo.act(Side::Client, |association, now| association.close_paths_from(now, gone.local));
+    let opened = duo.act(Side::Client, |association, now| association.open_path(now, gone));
+    assert_eq!(opened, Some(PathId(0)));
+    duo.run_for(Duration::from_millis(25));
+    assert_eq!(duo.path(Side::Client, 0).state, PathState::Active);
+}
+
+/// Whose interfaces change often would run out of paths.
+#[test]
+fn a_path_from_an_address_that_is_gone_makes_way_for_others() {
+    let config = AssociationConfig { paths_max: 3, ..AssociationConfig::media() };
+    let mut duo = Duo::connected(8, &[good_link(), good_link()], config);
+    let remote = duo.path(Side::Client, 0).tuple.remote;
+    for number in 0..10 {
+        let local = std::net::SocketAddr::from(([10, 9, 9, number], 9));
+        let tuple = anabranch_sansio::FourTuple::new(local, remote);
+        let path = duo.act(Side::Client, |association, now| association.open_path(now, tuple));
+        assert_eq!(path, Some(PathId(2)), "address {number}");
+        duo.act(Side::Client, |association, now| association.close_paths_from(now, local));
+    }
+}
