@@ -246,6 +246,11 @@ impl Association {
         self.paths.find(tuple).is_some_and(|path| self.paths.at(path).is_confirmed())
     }
 
+    /// A number that changes whenever [`path_tuples`](Self::path_tuples) does.
+    pub(crate) const fn path_revision(&self) -> u64 {
+        self.paths.revision()
+    }
+
     pub(crate) fn path_tuples(&self) -> impl Iterator<Item = FourTuple> + '_ {
         self.paths.iter().map(|path| path.tuple)
     }

@@ -86,6 +86,8 @@ struct Entry {
     association: Association,
     tag: VerificationTag,
     keys: Vec<PathKey>,
+    /// The revision of its paths that the keys are of; none while they are in no table.
+    linked: Option<u64>,
     /// The earliest of its timers, when the tables were last brought up to date.
     wakeup: Option<Wakeup>,
     /// Whether the tables may be behind it.
@@ -210,6 +212,7 @@ impl Endpoint {
             association,
             tag,
             keys: Vec::new(),
+            linked: None,
             wakeup: None,
             is_stale: false,
             in_transmit: false,
@@ -270,7 +273,8 @@ impl Endpoint {
             entry.tag = identity.local_tag;
             self.by_tag.insert(entry.tag, id);
         }
-        if entry.association.path_tuples().eq(entry.keys.iter().map(PathKey::tuple)) {
+        let revision = entry.association.path_revision();
+        if entry.linked.replace(revision) == Some(revision) {
             return;
         }
         let keys: Vec<_> =
@@ -288,6 +292,7 @@ impl Endpoint {
     fn unlink(&mut self, id: AssociationId) {
         let Some(entry) = self.entries.get_mut(&id) else { return };
         let (tag, keys) = (entry.tag, std::mem::take(&mut entry.keys));
+        entry.linked = None;
         if self.by_tag.remove(&tag).is_some() {
             let life = self.config.cookie_life + incoming::COOKIE_PRESERVATIVE_MAX;
             self.cookies.spend(self.now, tag, life);

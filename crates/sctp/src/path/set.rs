@@ -14,6 +14,8 @@ pub(crate) struct PathSet {
     /// The path that data takes unless a message prefers another; kept to notice changes.
     current: PathId,
     limit: usize,
+    /// How often a path's addresses changed.
+    revision: u64,
 }
 
 impl PathSet {
@@ -29,6 +31,7 @@ impl PathSet {
             primary: id,
             current: id,
             limit: config.paths_max.clamp(1, usize::from(u8::MAX)),
+            revision: 0,
         }
     }
 
@@ -45,6 +48,7 @@ impl PathSet {
             self.replaceable(config.path_max_retrans)?
         };
         let path = Path::new(id, path, state, config);
+        self.revision += 1;
         match self.paths.get_mut(id.index()) {
             Some(failed) => *failed = path,
             None => self.paths.push(path),
@@ -70,6 +74,7 @@ impl PathSet {
         let tuple = std::mem::replace(&mut source.tuple, old);
         let (stats, last_heard) = (source.stats, source.last_heard);
         self.abandon(candidate);
+        self.revision += 1;
         let path = self.paths.get_mut(id.index())?;
         path.tuple = tuple;
         path.last_heard = last_heard;
@@ -95,7 +100,13 @@ impl PathSet {
     pub(crate) fn remove_abandoned(&mut self) {
         while self.paths.len() > 1 && self.paths.last().is_some_and(|path| path.is_abandoned) {
             self.paths.pop();
+            self.revision += 1;
         }
+    }
+
+    /// A number that changes whenever the addresses of the paths do.
+    pub(crate) const fn revision(&self) -> u64 {
+        self.revision
     }
 
     pub(crate) fn find(&self, tuple: FourTuple) -> Option<PathId> {
