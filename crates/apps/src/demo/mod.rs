@@ -49,7 +49,7 @@ pub use timeline::{Cut, LinkChange, Step, Timeline, TimelineError};
 use crate::page::protocol::{Controls, Hello, Mode, PathInfo, Stats};
 use crate::page::{PageError, PageRequest, PageServer};
 use crate::session::{
-    CallError, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig, SourceFormat,
+    Bond, CallError, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig, SourceFormat,
 };
 use crate::treatment::TreatmentTable;
 
@@ -70,6 +70,8 @@ pub struct DemoConfig {
     pub seed: u64,
     /// From the sender's hand to the screen.
     pub latency: Duration,
+    /// How several paths are used.
+    pub bond: Bond,
     /// How media is sent.
     pub treatments: TreatmentTable,
     /// How long; without end if none.
@@ -85,6 +87,7 @@ impl Default for DemoConfig {
             timeline: Timeline::default(),
             seed: 1,
             latency: Duration::from_millis(200),
+            bond: Bond::default(),
             treatments: TreatmentTable::default(),
             length: None,
             page_port: None,
@@ -265,7 +268,7 @@ fn start_sender(
     let sender = SenderConfig {
         format: SourceFormat::Clip(DEMO_CLIP.header().clone()),
         treatments: config.treatments,
-        ..SenderConfig::mpeg_ts(SessionConfig::new(false, config.latency))
+        ..SenderConfig::mpeg_ts(SessionConfig::new(false, config.latency).with_bond(config.bond))
     };
     let sender = Sender::new(sender, rng);
     Ok((Driver::spawn_with_clock(sender, sockets, clock)?, paths))

@@ -61,7 +61,9 @@ pub(super) fn from_page(treatment: &page::Treatment) -> Option<(MediaClass, Trea
         page::Reliability::MaxRetransmissions(most) => Reliability::MaxRetransmissions(most),
     };
     let priority = u8::try_from(treatment.priority).ok()?;
-    Some((*class, Treatment { reliability, ordered: treatment.ordered, priority, path }))
+    let treatment =
+        Treatment { ordered: treatment.ordered, path, ..Treatment::new(reliability, priority) };
+    Some((*class, treatment))
 }
 
 /// A preset as the page asks for it.

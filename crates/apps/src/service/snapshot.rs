@@ -106,6 +106,8 @@ pub struct PathSnapshot {
     pub sent_chunks: u64,
     /// DATA chunks sent again.
     pub retransmitted_chunks: u64,
+    /// DATA chunks sent a second time on purpose.
+    pub copied_chunks: u64,
     /// DATA chunks declared lost.
     pub lost_chunks: u64,
     /// Share of the DATA chunks that was lost, 0 to 1; null if none was sent.
@@ -140,6 +142,10 @@ pub struct SentSnapshot {
     pub retransmitted_chunks: u64,
     /// Bytes sent again.
     pub retransmitted_bytes: u64,
+    /// DATA chunks sent a second time on purpose: over two paths, or as a last chance.
+    pub copied_chunks: u64,
+    /// Their bytes.
+    pub copied_bytes: u64,
     /// Messages given up before they were sent.
     pub abandoned_unsent: u64,
     /// Messages given up because their lifetime ended.
@@ -209,6 +215,8 @@ impl Snapshot {
                 sent_bytes: stream.bytes_sent,
                 retransmitted_chunks: stream.chunks_retransmitted,
                 retransmitted_bytes: stream.bytes_retransmitted,
+                copied_chunks: stream.chunks_copied,
+                copied_bytes: stream.bytes_copied,
                 abandoned_unsent: stream.abandoned_unsent,
                 abandoned_expired: stream.abandoned_expired,
                 abandoned_retransmissions: stream.abandoned_retransmissions,
@@ -336,6 +344,7 @@ impl PathSnapshot {
             received_bytes: counters.bytes_received,
             sent_chunks: counters.chunks_sent,
             retransmitted_chunks: counters.chunks_retransmitted,
+            copied_chunks: counters.chunks_copied,
             lost_chunks: counters.chunks_lost,
             loss: (counters.chunks_sent > 0).then_some(share),
             timeouts: counters.timeouts,

@@ -1,8 +1,12 @@
 //! What a session is told.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use anabranch_sctp::{AssociationConfig, EndpointConfig, PathSchedulerKind, RetransmissionPolicy};
+
+use thiserror::Error;
 
 use super::SourceFormat;
 use crate::treatment::TreatmentTable;
@@ -45,11 +49,47 @@ const SEGMENTS_MAX: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Bond {
     /// Over all of them at once, each message where it arrives first.
+    #[default]
     Balance,
     /// Over one, while the others stand by.
-    #[default]
     Backup,
+    /// Over two at once, each message over both.
+    Dup,
 }
+
+impl Bond {
+    /// All there are.
+    pub const ALL: [Self; 3] = [Self::Balance, Self::Backup, Self::Dup];
+
+    /// As it is written in a URL.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Balance => "balance",
+            Self::Backup => "backup",
+            Self::Dup => "dup",
+        }
+    }
+}
+
+impl fmt::Display for Bond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Bond {
+    type Err = UnknownBond;
+
+    fn from_str(name: &str) -> Result<Self, UnknownBond> {
+        Self::ALL.into_iter().find(|bond| bond.name() == name).ok_or(UnknownBond)
+    }
+}
+
+/// No such way to use several paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("give balance, backup or dup")]
+pub struct UnknownBond;
 
 /// What both ends of a session choose.
 #[derive(Debug, Clone)]
@@ -85,6 +125,7 @@ impl SessionConfig {
         let (path_scheduler, retransmission_policy) = match bond {
             Bond::Balance => (PathSchedulerKind::EarliestDelivery, RetransmissionPolicy::Earliest),
             Bond::Backup => (PathSchedulerKind::Primary, RetransmissionPolicy::Rfc9260),
+            Bond::Dup => (PathSchedulerKind::Duplicate, RetransmissionPolicy::Earliest),
         };
         self.association.path_scheduler = path_scheduler;
         self.association.retransmission_policy = retransmission_policy;

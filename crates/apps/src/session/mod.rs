@@ -22,7 +22,7 @@ mod source;
 
 pub use config::{
     BACKLOG_DEFAULT, Bond, GREETING_TIMEOUT, NEWCOMERS_MAX, REPORT_INTERVAL, ReceiverConfig,
-    SCTP_PORT, SenderConfig, SessionConfig,
+    SCTP_PORT, SenderConfig, SessionConfig, UnknownBond,
 };
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};

@@ -8,9 +8,7 @@ use std::time::Duration;
 use anabranch_media::packetizer::{Notice, PacketizerStats};
 use anabranch_media::{Packetizer, Piece, Unit, cutter::UnitCutter, ts};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
-use anabranch_sctp::{
-    Association, AssociationStats, OutgoingMessage, PathId, PathPreference, SendError,
-};
+use anabranch_sctp::{Association, AssociationStats, OutgoingMessage, PathId, SendError};
 
 use super::backlog::{Backlog, Waiting};
 use super::link::{Input, Link, Streams};
@@ -311,9 +309,7 @@ impl Sender {
             payload: message.payload.clone(),
             ordered: treatment.ordered,
             reliability: treatment.reliability.resolve(self.latency, now - message.since),
-            path: treatment
-                .path
-                .map_or(PathPreference::Any, |path| PathPreference::Prefer(PathId(path))),
+            path: treatment.preference(),
         };
         match association.send(now, outgoing) {
             Ok(()) => Ok(()),

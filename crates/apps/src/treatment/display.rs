@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use anabranch_sctp::PathPreference;
+
 use super::TreatmentTable;
 
 impl fmt::Display for TreatmentTable {
@@ -9,7 +11,11 @@ impl fmt::Display for TreatmentTable {
         writeln!(f, "class        tried for           order      priority  path")?;
         for (class, treatment) in self.iter() {
             let order = if treatment.ordered { "ordered" } else { "any" };
-            let path = treatment.path.map_or_else(|| "any".to_owned(), |path| path.to_string());
+            let path = match treatment.preference() {
+                PathPreference::Any => "any".to_owned(),
+                PathPreference::Prefer(path) => path.0.to_string(),
+                PathPreference::Two => "two".to_owned(),
+            };
             writeln!(
                 f,
                 "{class:<12} {:<19} {order:<10} {:<9} {path}",

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use anabranch_sctp::{PathId, PathPreference};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -62,18 +63,31 @@ pub struct Treatment {
     /// Number of the path to prefer while it works, in the order in which paths were given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<u8>,
+    /// Whether it takes two paths at once, where there are two: what is lost on one comes over the
+    /// other.
+    #[serde(default)]
+    pub twice: bool,
 }
 
 impl Treatment {
     /// Unordered, on any path.
     #[must_use]
     pub const fn new(reliability: Reliability, priority: u8) -> Self {
-        Self { reliability, ordered: false, priority, path: None }
+        Self { reliability, ordered: false, priority, path: None, twice: false }
     }
 
     /// What the session's own messages get.
-    pub const CONTROL: Self =
-        Self { reliability: Reliability::Reliable, ordered: true, priority: 0, path: None };
+    pub const CONTROL: Self = Self { ordered: true, ..Self::new(Reliability::Reliable, 0) };
+
+    /// Which paths the transport is told to take.
+    #[must_use]
+    pub fn preference(&self) -> PathPreference {
+        match self.path {
+            _ if self.twice => PathPreference::Two,
+            Some(path) => PathPreference::Prefer(PathId(path)),
+            None => PathPreference::Any,
+        }
+    }
 
     pub(super) fn check(&self, class: MediaClass) -> Result<(), TreatmentError> {
         if class == MediaClass::Control && *self != Self::CONTROL {
@@ -81,6 +95,9 @@ impl Treatment {
         }
         if self.priority > PRIORITY_MAX {
             return Err(TreatmentError::Priority { class, priority: self.priority });
+        }
+        if let Some(path) = self.path.filter(|_| self.twice) {
+            return Err(TreatmentError::PathAndTwice { class, path });
         }
         match self.reliability {
             Reliability::LifetimeMs(ms) if !(1..=LIFETIME_MS_MAX).contains(&ms) => {
@@ -127,6 +144,14 @@ pub enum TreatmentError {
         class: MediaClass,
         /// What was given.
         priority: u8,
+    },
+    /// One path or two.
+    #[error("{class}: it cannot prefer path {path} and take two: give path or twice")]
+    PathAndTwice {
+        /// Whose.
+        class: MediaClass,
+        /// What was given.
+        path: u8,
     },
     /// Too short or too long.
     #[error("{class}: a lifetime of {ms} ms makes no sense: give 1 to {LIFETIME_MS_MAX}")]
@@ -187,6 +212,13 @@ mod tests {
         );
         assert!(refused(Reliability::LatencyPercent(101), 1).ends_with("give 1 to 100"));
         assert!(refused(Reliability::MaxRetransmissions(101), 1).contains("give 0 to 100"));
+        let both =
+            Treatment { path: Some(1), twice: true, ..Treatment::new(Reliability::Reliable, 1) };
+        let error = both.check(MediaClass::KeyFrame).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "key-frame: it cannot prefer path 1 and take two: give path or twice"
+        );
         let control = Treatment::new(Reliability::LifetimeMs(5), 0).check(MediaClass::Control);
         assert_eq!(control, Err(TreatmentError::Control));
     }

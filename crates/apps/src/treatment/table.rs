@@ -115,6 +115,8 @@ pub enum TableError {
 
 #[cfg(test)]
 mod tests {
+    use anabranch_sctp::PathPreference;
+
     use super::*;
 
     #[test]
@@ -148,6 +150,17 @@ mod tests {
         let layered = Preset::Layered.table();
         assert_eq!(table.treatment(MediaClass::Tables), layered.treatment(MediaClass::Tables));
         assert_eq!(table.preset(), None);
+    }
+
+    #[test]
+    fn a_class_takes_two_paths_where_the_table_says_so() {
+        let text = "[key-frame]\nreliability = 'reliable'\npriority = 1\ntwice = true\n";
+        let table = TreatmentTable::from_toml(text).unwrap();
+        let preference = |class| table.treatment(class).preference();
+        assert_eq!(preference(MediaClass::KeyFrame), PathPreference::Two);
+        assert_eq!(preference(MediaClass::Audio), PathPreference::Any);
+        assert_eq!(TreatmentTable::from_toml(&table.to_toml()), Ok(table));
+        assert!(table.to_string().lines().any(|row| row.ends_with("two")), "{table}");
     }
 
     #[test]

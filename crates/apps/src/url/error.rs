@@ -111,7 +111,7 @@ pub enum UrlError {
         value: String,
     },
     /// No such way to use several paths.
-    #[error("bond={value} does not exist: give balance or backup")]
+    #[error("bond={value} does not exist: give balance, backup or dup")]
     Bond {
         /// What was given.
         value: String,

@@ -17,8 +17,8 @@
 //! | `path` | local addresses or interfaces, each a path of its own, divided by commas |
 //! | `peer` | caller: further addresses of the one called, `ADDRESS` or `ADDRESS:PORT`, divided by
 //! commas |
-//! | `bond` | how this end sends over several paths: `balance` over all at once, `backup` over one
-//! while the others stand by, which holds if left out |
+//! | `bond` | how this end sends over several paths: `balance` over all at once, which holds if
+//! left out, `backup` over one while the others stand by, `dup` everything over two |
 //! | `streamid` | names the stream, at most 512 bytes. A listener with one refuses callers with
 //! another |
 //! | `program` | sender: the one program of the transport stream to send |

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::error::{Place, UrlError};
 use super::query::{Parts, host_and_port};
-use crate::session::Bond;
+use crate::session::{Bond, UnknownBond};
 
 const SCHEME: &str = "anabranch";
 
@@ -167,7 +167,7 @@ fn unknown(name: &str) -> UrlError {
             "nothing is encrypted or authenticated in this version; leave it out only if that is \
              no harm, or send through a VPN"
         }
-        "group" | "grouptype" => "write bond=balance or bond=backup",
+        "group" | "grouptype" => "write bond=balance, bond=backup or bond=dup",
         "fec" | "packetfilter" => "losses are repaired by retransmission only; leave it out",
         "maxbw" | "inputbw" | "oheadbw" => {
             "the rate follows the network's congestion control; leave it out"
@@ -241,11 +241,7 @@ fn bounded<T>(name: &'static str, values: Vec<T>) -> Result<Vec<T>, UrlError> {
 }
 
 fn bond(value: &str) -> Result<Bond, UrlError> {
-    match value {
-        "balance" => Ok(Bond::Balance),
-        "backup" => Ok(Bond::Backup),
-        _ => Err(UrlError::Bond { value: value.to_owned() }),
-    }
+    value.parse().map_err(|_: UnknownBond| UrlError::Bond { value: value.to_owned() })
 }
 
 fn stream_id(value: &str) -> Result<String, UrlError> {
@@ -338,7 +334,7 @@ mod tests {
             ("anabranch://h:1?path=0.0.0.0", "neither an address nor an interface"),
             ("anabranch://h:1?path=a,b,c,d,e,f,g,h,i", "has 9 values: give at most 8"),
             ("anabranch://h:1?peer=:5", "peer \":5\" is not a host"),
-            ("anabranch://h:1?bond=dup", "give balance or backup"),
+            ("anabranch://h:1?bond=both", "give balance, backup or dup"),
             ("anabranch://h:1?program=0", "give 1 to 65535"),
             ("anabranch://h:1?streamid=%zz", "write % as %25"),
             ("anabranch://h:1?streamid=%ff", "in UTF-8"),

@@ -6,6 +6,7 @@ mod progress;
 use std::time::Duration;
 
 use anabranch_apps::demo::{self, Cut, DemoConfig, DemoError, News, Timeline};
+use anabranch_apps::session::Bond;
 use anabranch_apps::treatment::Preset;
 use anabranch_netsim::Scenario;
 use clap::Args;
@@ -50,6 +51,10 @@ pub(crate) struct Demo {
     /// How media is sent: reliable, layered or live; see anabranch treatments.
     #[arg(long, value_name = "PRESET", alias = "treatment", default_value_t)]
     treatments: Preset,
+    /// How both networks are used: balance, each message where it arrives first; backup, one while
+    /// the other stands by; dup, everything over both.
+    #[arg(long, value_name = "HOW", default_value_t)]
+    bond: Bond,
     /// Changes wifi, which has rate=20M,delay=10ms,jitter=0,loss=0.1%,queue=100ms. The keys are
     /// the flags of anabranch emulate, with up. (media) or down. in front for one direction only.
     #[arg(long, value_name = "KEY=VALUE,…")]
@@ -107,6 +112,7 @@ impl Demo {
             timeline,
             seed: self.seed.unwrap_or(seed),
             latency: Duration::from_millis(self.latency.into()),
+            bond: self.bond,
             treatments: self.treatments.table(),
             length,
             page_port: (!self.headless).then_some(self.page_port),
@@ -206,6 +212,7 @@ mod tests {
             (&["--wifi", "speed=1M"], "the keys are preset, rate, delay"),
             (&["--cut", "wifi"], "as in wifi@5s..8s"),
             (&["--treatments", "best"], "give reliable, layered or live"),
+            (&["--bond", "both"], "give balance, backup or dup"),
             (&["--script", "/nowhere.toml"], "cannot read the script /nowhere.toml"),
             (&["--headless", "--page-port", "80"], "cannot be used with"),
         ] {

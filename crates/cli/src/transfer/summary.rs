@@ -32,18 +32,19 @@ pub(super) fn summary(snapshot: &Snapshot) -> String {
 
 fn sender_table(snapshot: &Snapshot) -> String {
     let mut text = format!(
-        "{:<12} {:>9} {:>9} {:>9} {:>9}\n",
-        "sent", "messages", "kB", "kB again", "given up"
+        "{:<12} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
+        "sent", "messages", "kB", "kB again", "kB twice", "given up"
     );
     for class in &snapshot.classes {
         let Some(sent) = &class.sent else { continue };
         let _infallible = writeln!(
             text,
-            "{:<12} {:>9} {:>9} {:>9} {:>9}",
+            "{:<12} {:>9} {:>9} {:>9} {:>9} {:>9}",
             class.class,
             sent.sent_messages,
             sent.sent_bytes / 1_000,
             sent.retransmitted_bytes / 1_000,
+            sent.copied_bytes / 1_000,
             given_up(class)
         );
     }

@@ -21,8 +21,11 @@ impl Association {
         let packet = self.config.pmdcs();
         let share = self.buffer_share();
         let any_answers = self.paths.carriers().any(|path| !self.is_suspect(path.id));
+        // Nothing tells how long a path takes that was never measured: its first HEARTBEAT does.
+        let any_measured = self.paths.carriers().any(|path| path.rtt.srtt().is_some());
         let carriers = self.paths.carriers();
         let sound = carriers.filter(|path| !(any_answers && self.is_suspect(path.id)));
+        let sound = sound.filter(|path| !any_measured || path.rtt.srtt().is_some());
         outlooks.extend(sound.map(|path| {
             let in_flight = self.outstanding.flight(path.id);
             let has_room = in_flight == 0 || in_flight < share;

@@ -285,3 +285,16 @@ fn a_path_that_is_back_is_active_within_two_seconds() {
         assert!(duo.run_until(Duration::from_secs(2), is_active), "after {cut_ms} ms");
     }
 }
+
+#[test]
+fn a_path_that_was_never_measured_gets_no_data_where_another_one_was() {
+    for kind in CONCURRENT {
+        let mut duo = Duo::connected(1, &[bdp_link(50, 20), bdp_link(10, 200)], filling(kind));
+        assert_eq!(duo.path(Side::Client, 1).srtt, None, "its heartbeat is under way");
+        (0..20).for_each(|number| duo.send(Side::Client, numbered(0, number, 5_000)));
+        duo.run_for(Duration::from_millis(100));
+        assert_eq!(duo.path(Side::Client, 1).counters.chunks_sent, 0, "{kind:?}");
+        duo.saturate(Side::Client, 5_000, Duration::from_secs(2));
+        assert!(duo.path(Side::Client, 1).counters.chunks_sent > 0, "{kind:?}");
+    }
+}

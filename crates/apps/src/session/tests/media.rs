@@ -126,11 +126,11 @@ fn balance_carries_over_two_links_what_one_alone_could_not() {
 }
 
 #[test]
-fn a_path_that_dies_under_balance_costs_nothing() {
-    for dies in [0, 1] {
+fn a_path_that_dies_while_both_are_used_costs_nothing() {
+    for (dies, bond) in [(0, Bond::Balance), (1, Bond::Balance), (0, Bond::Dup), (1, Bond::Dup)] {
         let links = [link(10, 10, 0.0), link(10, 10, 0.0)];
         let mut setup = Setup::new(&links, Preset::Layered, 200);
-        setup.sender = setup.sender.with_bond(Bond::Balance);
+        setup.sender = setup.sender.with_bond(bond);
         let mut studio = setup.build();
         studio.connect();
         studio.run_for(Duration::from_millis(500));
@@ -139,7 +139,8 @@ fn a_path_that_dies_under_balance_costs_nothing() {
         studio.pair.cut(dies);
         studio.run_until(Duration::from_secs(60), Studio::stream_is_pushed);
         studio.finish();
-        assert!(studio.out == STREAM, "path {dies}: {} of {}", studio.out.len(), STREAM.len());
+        let whole = studio.out == STREAM;
+        assert!(whole, "{bond}, path {dies}: {} of {}", studio.out.len(), STREAM.len());
     }
 }
 
