@@ -38,7 +38,7 @@ const HEADER: CommonHeader = CommonHeader {
     verification_tag: VerificationTag(1),
 };
 
-const CHUNK_TYPES: [ChunkType; 16] = [
+const CHUNK_TYPES: [ChunkType; 17] = [
     ChunkType::DATA,
     ChunkType::INIT,
     ChunkType::INIT_ACK,
@@ -55,6 +55,7 @@ const CHUNK_TYPES: [ChunkType; 16] = [
     ChunkType::CWR,
     ChunkType::SHUTDOWN_COMPLETE,
     ChunkType::FORWARD_TSN,
+    ChunkType::AUTH,
 ];
 
 /// Writes all chunks of `packet` into another, which must hold the same.
@@ -105,6 +106,7 @@ fn walk_chunk(chunk: &Chunk<'_>) {
         | Chunk::Ecne(_)
         | Chunk::Cwr(_)
         | Chunk::ShutdownComplete(_)
+        | Chunk::Auth(_)
         | Chunk::ForwardTsn(_) => {}
     }
 }

@@ -2,6 +2,7 @@
 
 mod abort;
 mod address;
+mod authentication;
 mod cause_code;
 mod display;
 mod handshake;
@@ -13,7 +14,7 @@ use std::fmt;
 pub use cause_code::CauseCode;
 
 use crate::tlv::{self, Tlv};
-use crate::{DecodeError, Items, ParameterType, StreamId, Tsn};
+use crate::{DecodeError, HmacIdentifier, Items, ParameterType, StreamId, Tsn};
 
 /// An error cause of any code. Displays in plain words.
 ///
@@ -77,6 +78,11 @@ pub enum ErrorCause<'a> {
         /// The port that the INIT came from.
         new: u16,
     },
+    /// An AUTH chunk by an algorithm that the sender does not know.
+    UnsupportedHmacIdentifier {
+        /// The algorithm.
+        hmac_identifier: HmacIdentifier,
+    },
     /// A cause that this crate does not know.
     Unknown {
         /// Its code.
@@ -114,6 +120,9 @@ impl<'a> ErrorCause<'a> {
                 let (current, new) = address::decode_new_encapsulation_port(tlv)?;
                 Self::NewEncapsulationPort { current, new }
             }
+            CauseCode::UNSUPPORTED_HMAC_IDENTIFIER => Self::UnsupportedHmacIdentifier {
+                hmac_identifier: authentication::decode_unsupported(tlv)?,
+            },
             code => Self::Unknown { code, value: tlv.value },
         })
     }
@@ -132,6 +141,9 @@ impl<'a> ErrorCause<'a> {
             Self::NoUserData { tsn } => tlv::encode(buf, code, &tsn.0.to_be_bytes()),
             Self::NewEncapsulationPort { current, new } => {
                 address::encode_new_encapsulation_port(*current, *new, buf);
+            }
+            Self::UnsupportedHmacIdentifier { hmac_identifier } => {
+                tlv::encode(buf, code, &hmac_identifier.0.to_be_bytes());
             }
             Self::OutOfResource
             | Self::InvalidMandatoryParameter
@@ -164,6 +176,7 @@ impl<'a> ErrorCause<'a> {
             Self::UserInitiatedAbort(_) => CauseCode::USER_INITIATED_ABORT,
             Self::ProtocolViolation(_) => CauseCode::PROTOCOL_VIOLATION,
             Self::NewEncapsulationPort { .. } => CauseCode::NEW_ENCAPSULATION_PORT,
+            Self::UnsupportedHmacIdentifier { .. } => CauseCode::UNSUPPORTED_HMAC_IDENTIFIER,
             Self::Unknown { code, .. } => *code,
         }
     }
@@ -263,10 +276,10 @@ mod tests {
 
     #[test]
     fn an_unknown_cause_is_kept_whole() {
-        // Unsupported HMAC Identifier (RFC 4895).
-        let cause = ErrorCause::Unknown { code: CauseCode(0x0105), value: &[0, 3] };
-        assert_cause(&hex("01050006 0003 0000"), cause);
-        assert_eq!(cause.code().to_string(), "code 261");
+        // Request Refused - No Authorization (RFC 5061).
+        let cause = ErrorCause::Unknown { code: CauseCode(0x00a4), value: &[0, 3] };
+        assert_cause(&hex("00a40006 0003 0000"), cause);
+        assert_eq!(cause.code().to_string(), "code 164");
         assert_eq!(ErrorCause::OutOfResource.code().to_string(), "Out of Resource");
     }
 

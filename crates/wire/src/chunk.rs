@@ -1,6 +1,7 @@
 //! [`Chunk`]: what packets consist of.
 
 mod abort;
+mod auth;
 mod chunk_type;
 mod cookie_ack;
 mod cookie_echo;
@@ -20,6 +21,7 @@ mod shutdown_complete;
 mod unknown;
 
 pub use abort::Abort;
+pub use auth::Auth;
 pub use chunk_type::ChunkType;
 pub use cookie_ack::CookieAck;
 pub use cookie_echo::CookieEcho;
@@ -76,6 +78,8 @@ pub enum Chunk<'a> {
     Cwr(Cwr),
     /// Shutdown Complete.
     ShutdownComplete(ShutdownComplete),
+    /// Authentication.
+    Auth(Auth<'a>),
     /// Forward Cumulative TSN.
     ForwardTsn(ForwardTsn<'a>),
     /// A chunk of a type that this crate does not know.
@@ -106,6 +110,7 @@ impl<'a> Chunk<'a> {
             ChunkType::ECNE => Self::Ecne(Ecne::decode(raw)?),
             ChunkType::CWR => Self::Cwr(Cwr::decode(raw)?),
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::decode(raw)?),
+            ChunkType::AUTH => Self::Auth(Auth::decode(raw)?),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::decode(raw)?),
             _ => Self::Unknown(UnknownChunk::decode(raw)),
         })
@@ -130,6 +135,7 @@ impl<'a> Chunk<'a> {
             Self::Ecne(_) => ChunkType::ECNE,
             Self::Cwr(_) => ChunkType::CWR,
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
+            Self::Auth(_) => ChunkType::AUTH,
             Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
             Self::Unknown(chunk) => chunk.ty,
         }
@@ -168,6 +174,7 @@ impl EncodeChunk for Chunk<'_> {
             Self::Ecne(chunk) => chunk.encoded_len(),
             Self::Cwr(chunk) => chunk.encoded_len(),
             Self::ShutdownComplete(chunk) => chunk.encoded_len(),
+            Self::Auth(chunk) => chunk.encoded_len(),
             Self::ForwardTsn(chunk) => chunk.encoded_len(),
             Self::Unknown(chunk) => chunk.encoded_len(),
         }
@@ -190,6 +197,7 @@ impl EncodeChunk for Chunk<'_> {
             Self::Ecne(chunk) => chunk.encode(buf),
             Self::Cwr(chunk) => chunk.encode(buf),
             Self::ShutdownComplete(chunk) => chunk.encode(buf),
+            Self::Auth(chunk) => chunk.encode(buf),
             Self::ForwardTsn(chunk) => chunk.encode(buf),
             Self::Unknown(chunk) => chunk.encode(buf),
         }

@@ -151,6 +151,12 @@ pub enum DecodeError {
         /// The parameter's length field.
         len: usize,
     },
+    /// A Requested HMAC Algorithm parameter that ends within an entry.
+    #[error("Requested HMAC Algorithm parameter of length {len}; a multiple of 2 would be right")]
+    HmacIdentifiersLengthOdd {
+        /// The parameter's length field.
+        len: usize,
+    },
 
     /// A chunk ends within an error cause's header.
     #[error("{len} bytes after the last error cause; a cause header has 4")]

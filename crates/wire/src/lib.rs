@@ -4,8 +4,9 @@
 //! The crate keeps no state and knows no procedures: whether a chunk is welcome is for the
 //! association to say.
 //!
-//! It covers RFC 9260 with its reserved ECN fields, RFC 3758 (FORWARD TSN), and the error cause
-//! that draft-tuexen-tsvwg-sctp-udp-encaps-cons adds to RFC 6951 (UDP encapsulation).
+//! It covers RFC 9260 with its reserved ECN fields, RFC 3758 (FORWARD TSN), RFC 4895 (AUTH), the
+//! Supported Extensions of RFC 5061, and the error cause that
+//! draft-tuexen-tsvwg-sctp-udp-encaps-cons adds to RFC 6951 (UDP encapsulation).
 //!
 //! ```
 //! use anabranch_wire::{
@@ -51,7 +52,7 @@ mod test_support;
 
 pub use cause::{CauseCode, ErrorCause, ErrorCauses, ErrorCausesIter};
 pub use chunk::{
-    Abort, Chunk, ChunkType, CookieAck, CookieEcho, Cwr, Data, Ecne, EncodeChunk, ErrorChunk,
+    Abort, Auth, Chunk, ChunkType, CookieAck, CookieEcho, Cwr, Data, Ecne, EncodeChunk, ErrorChunk,
     ForwardTsn, GapAckBlock, Heartbeat, HeartbeatAck, Init, InitAck, Sack, Shutdown, ShutdownAck,
     ShutdownComplete, SkippedStream, UnknownChunk,
 };
@@ -59,6 +60,8 @@ pub use error::DecodeError;
 pub use items::{Item, Items, ItemsIter};
 pub use numbers::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use packet::{ChecksumMode, Chunks, CommonHeader, Packet};
-pub use parameter::{Parameter, ParameterType, Parameters, ParametersIter, UnknownParameter};
+pub use parameter::{
+    HmacIdentifier, Parameter, ParameterType, Parameters, ParametersIter, UnknownParameter,
+};
 pub use unrecognized::UnrecognizedAction;
 pub use writer::{ChecksumField, PacketWriter};

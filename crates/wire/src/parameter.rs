@@ -1,6 +1,7 @@
 //! [`Parameter`]: the optional part of INIT and INIT ACK, and the Heartbeat Info.
 
 mod address;
+mod authentication;
 mod cookie;
 mod extension;
 mod heartbeat_info;
@@ -11,11 +12,12 @@ mod unrecognized_parameter;
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+pub use authentication::HmacIdentifier;
 pub use parameter_type::ParameterType;
 pub use unknown::UnknownParameter;
 
 use crate::tlv::{self, Tlv};
-use crate::{DecodeError, Items};
+use crate::{ChunkType, DecodeError, Items};
 
 /// A parameter of any type.
 ///
@@ -55,6 +57,14 @@ pub enum Parameter<'a> {
     SupportedAddressTypes(Items<'a, ParameterType>),
     /// Reserved for ECN Capable.
     EcnCapable,
+    /// Random (RFC 4895): the sender's part of the keys.
+    Random(&'a [u8]),
+    /// Chunk List (RFC 4895): the chunks that the sender takes authenticated only.
+    ChunkList(Items<'a, ChunkType>),
+    /// Requested HMAC Algorithm (RFC 4895): what the sender can verify, the best first.
+    HmacAlgorithms(Items<'a, HmacIdentifier>),
+    /// Supported Extensions (RFC 5061): chunks of other RFCs that the sender knows.
+    SupportedExtensions(Items<'a, ChunkType>),
     /// Forward-TSN-Supported (RFC 3758).
     ForwardTsnSupported,
     /// A parameter of a type that this crate does not know.
@@ -80,6 +90,14 @@ impl<'a> Parameter<'a> {
                 extension::decode_flag(tlv)?;
                 Self::EcnCapable
             }
+            ParameterType::RANDOM => Self::Random(tlv.value),
+            ParameterType::CHUNKS => Self::ChunkList(extension::decode_chunk_types(tlv)),
+            ParameterType::HMAC_ALGO => {
+                Self::HmacAlgorithms(authentication::decode_algorithms(tlv)?)
+            }
+            ParameterType::SUPPORTED_EXTENSIONS => {
+                Self::SupportedExtensions(extension::decode_chunk_types(tlv))
+            }
             ParameterType::FORWARD_TSN_SUPPORTED => {
                 extension::decode_flag(tlv)?;
                 Self::ForwardTsnSupported
@@ -99,7 +117,14 @@ impl<'a> Parameter<'a> {
             Self::HeartbeatInfo(value)
             | Self::StateCookie(value)
             | Self::UnrecognizedParameter(value)
-            | Self::HostNameAddress(value) => tlv::encode(buf, ty, value),
+            | Self::HostNameAddress(value)
+            | Self::Random(value) => tlv::encode(buf, ty, value),
+            Self::ChunkList(types) | Self::SupportedExtensions(types) => {
+                extension::encode_chunk_types(ty, types, buf);
+            }
+            Self::HmacAlgorithms(identifiers) => {
+                authentication::encode_algorithms(identifiers, buf);
+            }
             Self::Ipv4Address(address) => tlv::encode(buf, ty, &address.octets()),
             Self::Ipv6Address(address) => tlv::encode(buf, ty, &address.octets()),
             Self::CookiePreservative { increment_ms } => {
@@ -124,6 +149,10 @@ impl<'a> Parameter<'a> {
             Self::HostNameAddress(_) => ParameterType::HOST_NAME_ADDRESS,
             Self::SupportedAddressTypes(_) => ParameterType::SUPPORTED_ADDRESS_TYPES,
             Self::EcnCapable => ParameterType::ECN_CAPABLE,
+            Self::Random(_) => ParameterType::RANDOM,
+            Self::ChunkList(_) => ParameterType::CHUNKS,
+            Self::HmacAlgorithms(_) => ParameterType::HMAC_ALGO,
+            Self::SupportedExtensions(_) => ParameterType::SUPPORTED_EXTENSIONS,
             Self::ForwardTsnSupported => ParameterType::FORWARD_TSN_SUPPORTED,
             Self::Unknown(parameter) => parameter.ty,
         }
@@ -246,6 +275,6 @@ mod tests {
     #[test]
     fn a_parameter_is_told_by_its_type() {
         assert_eq!(Parameter::EcnCapable.ty().to_string(), "ECN Capable");
-        assert_eq!(ParameterType(0x8008).to_string(), "type 0x8008");
+        assert_eq!(ParameterType(0x8009).to_string(), "type 0x8009");
     }
 }

@@ -347,6 +347,9 @@ impl Association {
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::Unknown(unknown) => return self.on_unknown_chunk(path, unknown),
+            // RFC 9260 section 3.2 has a chunk of this type that is not recognized end the packet:
+            // authentication was not negotiated.
+            Chunk::Auth(_) => return false,
             // The endpoint handles INIT and COOKIE ECHO before an association sees the packet; ECN
             // is not negotiated.
             Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Ecne(_) | Chunk::Cwr(_) => {}

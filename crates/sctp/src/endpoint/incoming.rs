@@ -333,6 +333,7 @@ impl Endpoint {
                 | Chunk::CookieEcho(_)
                 | Chunk::Ecne(_)
                 | Chunk::Cwr(_)
+                | Chunk::Auth(_)
                 | Chunk::ForwardTsn(_)
                 | Chunk::Unknown(_) => {}
             }

@@ -375,6 +375,7 @@ impl Endpoint {
             | Chunk::Ecne(_)
             | Chunk::Cwr(_)
             | Chunk::ShutdownComplete(_)
+            | Chunk::Auth(_)
             | Chunk::ForwardTsn(_)
             | Chunk::Unknown(_) => self.on_tagged(tuple, packet, len),
         }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use anabranch_wire::{
-    ChunkType, DecodeError, Init, Parameter, ParameterType, Parameters, Tsn, UnknownParameter,
+    ChunkType, DecodeError, Init, Items, Parameter, Parameters, Tsn, UnknownParameter,
     VerificationTag,
 };
 use thiserror::Error;
@@ -16,9 +16,6 @@ const REPORT_MAX: usize = 256;
 
 /// RFC 9260 section 3.3.2: "The Advertised Receiver Window Credit MUST NOT be smaller than 1500."
 pub(crate) const A_RWND_MIN: u32 = 1_500;
-
-/// RFC 5061 section 4.2.7.
-const SUPPORTED_EXTENSIONS: ParameterType = ParameterType(0x8008);
 
 /// Extensions that both ends must know to be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -113,9 +110,9 @@ impl Announcement {
                     return Err(Refusal::HostName { parameter: raw });
                 }
                 Parameter::ForwardTsnSupported => self.extensions.forward_tsn = true,
-                Parameter::Unknown(unknown) if unknown.ty == SUPPORTED_EXTENSIONS => {
+                Parameter::SupportedExtensions(types) => {
                     self.extensions.forward_tsn |=
-                        unknown.value.contains(&ChunkType::FORWARD_TSN.0);
+                        types.iter().any(|ty| ty == ChunkType::FORWARD_TSN);
                 }
                 Parameter::Unknown(unknown) => {
                     let action = unknown.action();
@@ -129,7 +126,10 @@ impl Announcement {
                 Parameter::HeartbeatInfo(_)
                 | Parameter::UnrecognizedParameter(_)
                 | Parameter::SupportedAddressTypes(_)
-                | Parameter::EcnCapable => {}
+                | Parameter::EcnCapable
+                | Parameter::Random(_)
+                | Parameter::ChunkList(_)
+                | Parameter::HmacAlgorithms(_) => {}
             }
         }
         Ok(())
@@ -166,17 +166,11 @@ pub(crate) fn encode_parameters(addresses: &[IpAddr], extensions: SupportedExten
     }
     if extensions.forward_tsn {
         Parameter::ForwardTsnSupported.encode(&mut bytes);
-        encode_supported_extensions(&mut bytes);
+        // Some stacks look for FORWARD TSN here only, and not for the parameter of RFC 3758.
+        let types = [ChunkType::FORWARD_TSN];
+        Parameter::SupportedExtensions(Items::from_slice(&types)).encode(&mut bytes);
     }
     bytes
-}
-
-/// RFC 5061 section 4.2.7: the Supported Extensions parameter lists the chunk types of extensions.
-/// Some stacks look for FORWARD TSN here only, and not for the parameter of RFC 3758.
-fn encode_supported_extensions(bytes: &mut Vec<u8>) {
-    let value = &[ChunkType::FORWARD_TSN.0];
-    Parameter::Unknown(UnknownParameter { ty: SUPPORTED_EXTENSIONS, value, raw: &[] })
-        .encode(bytes);
 }
 
 #[cfg(test)]

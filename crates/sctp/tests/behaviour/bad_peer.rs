@@ -287,3 +287,13 @@ fn an_init_inside_an_association_s_packet_is_ignored() {
     peer.deliver(&[Chunk::Data(data(FIRST_TSN, 0)), init]);
     assert_eq!(peer.take_types(), [[ChunkType::SACK]]);
 }
+
+#[test]
+fn what_stands_behind_an_auth_chunk_is_not_read_without_authentication() {
+    let mut peer = RawPeer::connected(AssociationConfig::default());
+    let hmac_identifier = anabranch_wire::HmacIdentifier::SHA_256;
+    let auth = anabranch_wire::Auth { shared_key_identifier: 0, hmac_identifier, hmac: &[7; 32] };
+    peer.deliver(&[Chunk::Auth(auth), Chunk::Data(data(FIRST_TSN, 0))]);
+    peer.run_for(std::time::Duration::from_secs(1));
+    assert!(peer.take_types().is_empty() && peer.read().is_empty());
+}

@@ -36,6 +36,8 @@ impl CauseCode {
     /// Restart of an Association with New Encapsulation Port
     /// (draft-tuexen-tsvwg-sctp-udp-encaps-cons, which updates RFC 6951).
     pub const NEW_ENCAPSULATION_PORT: Self = Self(14);
+    /// Unsupported HMAC Identifier (RFC 4895).
+    pub const UNSUPPORTED_HMAC_IDENTIFIER: Self = Self(0x0105);
 
     const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -53,6 +55,7 @@ impl CauseCode {
             Self::USER_INITIATED_ABORT => "User-Initiated Abort",
             Self::PROTOCOL_VIOLATION => "Protocol Violation",
             Self::NEW_ENCAPSULATION_PORT => "Restart of an Association with New Encapsulation Port",
+            Self::UNSUPPORTED_HMAC_IDENTIFIER => "Unsupported HMAC Identifier",
             _ => return None,
         })
     }

@@ -54,6 +54,9 @@ impl fmt::Display for ErrorCause<'_> {
                     "a restart changed the UDP encapsulation port: current {current}, new {new}"
                 )
             }
+            Self::UnsupportedHmacIdentifier { hmac_identifier } => {
+                write!(f, "the HMAC algorithm {hmac_identifier} is not supported")
+            }
             Self::Unknown { code, value } => write!(f, "{code}: {}", Text(value)),
         }
     }
@@ -94,6 +97,10 @@ impl fmt::Display for Shown<'_> {
             | Parameter::CookiePreservative { .. }
             | Parameter::SupportedAddressTypes(_)
             | Parameter::EcnCapable
+            | Parameter::Random(_)
+            | Parameter::ChunkList(_)
+            | Parameter::HmacAlgorithms(_)
+            | Parameter::SupportedExtensions(_)
             | Parameter::ForwardTsnSupported
             | Parameter::Unknown(_) => write!(f, "{}", self.0.ty()),
         }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::items::sealed;
+
 /// The type of a chunk. Displays as its name in the RFC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChunkType(pub u8);
@@ -37,6 +39,8 @@ impl ChunkType {
     pub const CWR: Self = Self(13);
     /// Shutdown Complete.
     pub const SHUTDOWN_COMPLETE: Self = Self(14);
+    /// Authentication (RFC 4895).
+    pub const AUTH: Self = Self(15);
     /// Forward Cumulative TSN (RFC 3758).
     pub const FORWARD_TSN: Self = Self(192);
 
@@ -57,6 +61,7 @@ impl ChunkType {
             Self::ECNE => "ECNE",
             Self::CWR => "CWR",
             Self::SHUTDOWN_COMPLETE => "SHUTDOWN COMPLETE",
+            Self::AUTH => "AUTH",
             Self::FORWARD_TSN => "FORWARD TSN",
             _ => return None,
         })
@@ -69,5 +74,17 @@ impl fmt::Display for ChunkType {
             Some(name) => f.pad(name),
             None => write!(f, "type {}", self.0),
         }
+    }
+}
+
+impl sealed::Item for ChunkType {
+    type Wire = [u8; 1];
+
+    fn from_wire([ty]: [u8; 1]) -> Self {
+        Self(ty)
+    }
+
+    fn to_wire(self) -> [u8; 1] {
+        [self.0]
     }
 }

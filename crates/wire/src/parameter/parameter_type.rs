@@ -27,6 +27,14 @@ impl ParameterType {
     pub const SUPPORTED_ADDRESS_TYPES: Self = Self(12);
     /// Reserved for ECN Capable.
     pub const ECN_CAPABLE: Self = Self(0x8000);
+    /// Random (RFC 4895).
+    pub const RANDOM: Self = Self(0x8002);
+    /// Chunk List (RFC 4895).
+    pub const CHUNKS: Self = Self(0x8003);
+    /// Requested HMAC Algorithm (RFC 4895).
+    pub const HMAC_ALGO: Self = Self(0x8004);
+    /// Supported Extensions (RFC 5061).
+    pub const SUPPORTED_EXTENSIONS: Self = Self(0x8008);
     /// Forward-TSN-Supported (RFC 3758).
     pub const FORWARD_TSN_SUPPORTED: Self = Self(0xc000);
 
@@ -41,6 +49,10 @@ impl ParameterType {
             Self::HOST_NAME_ADDRESS => "Host Name Address",
             Self::SUPPORTED_ADDRESS_TYPES => "Supported Address Types",
             Self::ECN_CAPABLE => "ECN Capable",
+            Self::RANDOM => "Random",
+            Self::CHUNKS => "Chunk List",
+            Self::HMAC_ALGO => "Requested HMAC Algorithm",
+            Self::SUPPORTED_EXTENSIONS => "Supported Extensions",
             Self::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
             _ => return None,
         })

@@ -36,10 +36,10 @@ mod tests {
 
     #[test]
     fn an_unknown_parameter_is_kept_whole() {
-        // Supported Extensions (RFC 5061) as usrsctp lists them: RE-CONFIG, FORWARD TSN, AUTH.
-        let bytes = hex("80080007 82c00f 00");
+        // Of a type next to that of RFC 5061's Supported Extensions.
+        let bytes = hex("80090007 82c00f 00");
         let (raw, _padding) = bytes.split_at(7);
-        let parameter = UnknownParameter { ty: ParameterType(0x8008), value: &raw[4..], raw };
+        let parameter = UnknownParameter { ty: ParameterType(0x8009), value: &raw[4..], raw };
         assert_parameter(&bytes, Parameter::Unknown(parameter));
         assert_eq!(parameter.action(), UnrecognizedAction { stop: false, report: false });
     }
