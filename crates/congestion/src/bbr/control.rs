@@ -50,6 +50,14 @@ impl Bbr {
         }
     }
 
+    /// The pace is at least what the smallest window brings in a round trip: that window bounds
+    /// what is in flight, and an estimate from before the clock jumped would hold the path for
+    /// minutes.
+    pub(super) fn pace(&self) -> f64 {
+        let least = |rtt: Duration| self.min_pipe_cwnd() as f64 / rtt.as_secs_f64().max(1e-6);
+        self.pacing_rate.max(self.min_rtt.lowest().map_or(0.0, least))
+    }
+
     /// BDPMultiple.
     pub(super) fn bdp_multiple(&self, bw: f64, gain: f64) -> usize {
         let Some(min_rtt) = self.min_rtt.lowest() else { return self.initial_cwnd };

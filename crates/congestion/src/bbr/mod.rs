@@ -238,7 +238,7 @@ impl CongestionController for Bbr {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(Rate::bps((self.pacing_rate * 8.0) as u64))
+        Some(Rate::bps((self.pace() * 8.0) as u64))
     }
 
     fn on_sent(&mut self, sent: &SentData) {

@@ -201,3 +201,13 @@ fn with_tolerance_a_queue_that_empties_by_itself_spares_probe_rtt() {
         assert_ne!(pipe.controller.state, State::ProbeRtt);
     }
 }
+
+#[test]
+fn regression_an_estimate_from_before_the_clock_jumped_held_the_path_for_minutes() {
+    let mut pipe = steady();
+    // Samples that span a suspension leave a bandwidth of some bytes a second.
+    pipe.controller.pacing_rate = 45.0;
+    let least = (4 * SMSS) as f64 / pipe.rtt.as_secs_f64();
+    let pace = pipe.controller.pacing_rate().map_or(0.0, |rate| rate.as_bps() as f64 / 8.0);
+    assert!(pace > 0.95 * least, "{pace} bytes a second, the smallest window brings {least}");
+}

@@ -283,7 +283,8 @@ impl Path {
         if let Some(rate) = self.congestion.pacing_rate() {
             return Some(rate);
         }
-        let srtt = self.rtt.srtt().filter(|_| self.paces_window)?;
+        // Where clocks are coarse a round trip may seem to take no time: there is no pace then.
+        let srtt = self.rtt.srtt().filter(|srtt| self.paces_window && !srtt.is_zero())?;
         let metrics = self.congestion.metrics();
         let percent = if metrics.slow_start { 200 } else { 125 };
         Some(Rate::of(metrics.window as u64 * percent / 100, srtt))
@@ -297,5 +298,27 @@ impl Path {
         if periods > 0 {
             self.congestion.on_idle(u32::try_from(periods).unwrap_or(u32::MAX));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+    use crate::CongestionControl;
+
+    #[test]
+    fn regression_a_round_trip_of_no_time_stopped_a_paced_window_for_good() {
+        let addr = SocketAddr::from(([10, 0, 0, 1], 9));
+        let tuple = FourTuple::new(addr, addr);
+        let congestion_control = CongestionControl::Cubic;
+        let config =
+            AssociationConfig { pacing: true, congestion_control, ..AssociationConfig::default() };
+        let mut path = Path::new(PathId(0), (tuple, Origin::User), PathState::Active, &config);
+        path.rtt.on_sample(Duration::ZERO);
+        assert_eq!(path.pacing_rate(), None);
+        path.rtt.on_sample(Duration::from_millis(80));
+        assert!(path.pacing_rate().is_some_and(|rate| rate > Rate::mbps(1)));
     }
 }

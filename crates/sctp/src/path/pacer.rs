@@ -45,7 +45,7 @@ impl Pacer {
         self.on_time(now);
         let quantum = (rate.bytes_in(QUANTUM) as usize).min(QUANTUM_BYTES_MAX).max(2 * packet);
         let quantum = rate.time_for(quantum as u64);
-        let lateness = LATENESS_MAX.min(2 * quantum);
+        let lateness = LATENESS_MAX.min(quantum.saturating_mul(2));
         let start = self.drained.max(now.saturating_sub(lateness));
         self.drained = start + rate.time_for(bytes as u64);
         // A packet that fits no more goes out with the next quantum, and not alone.
@@ -83,6 +83,13 @@ mod tests {
             sent += packets;
         }
         assert!((998..=1_002).contains(&sent), "{sent} packets in a second");
+    }
+
+    #[test]
+    fn regression_the_lateness_of_a_rate_of_nothing_overflowed() {
+        let mut pacer = Pacer::default();
+        pacer.on_sent(Time::from_secs(1), 1_000, 1_000, Rate::ZERO);
+        assert!(!pacer.is_open(Time::from_secs(1_000_000)), "nothing more goes out at no rate");
     }
 
     #[test]
