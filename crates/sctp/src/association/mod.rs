@@ -316,7 +316,12 @@ impl Association {
 
     /// Takes the first chunk of a packet that has the peer's verification tag and the T bit.
     pub(crate) fn handle_reflected(&mut self, chunk: &Chunk<'_>) {
-        if let Chunk::Abort(abort) = chunk {
+        // A peer that knows nothing of us any more has our SHUTDOWN ACK. Its SHUTDOWN COMPLETE was
+        // overtaken by an ABORT, its answer to a packet on another path.
+        let is_over = matches!(self.state, State::ShutdownAckSent(_));
+        if let Chunk::Abort(abort) = chunk
+            && !is_over
+        {
             self.on_abort(abort);
         } else {
             self.on_shutdown_complete();

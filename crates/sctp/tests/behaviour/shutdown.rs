@@ -222,6 +222,16 @@ fn shutdown_received_waits_for_what_is_outstanding() {
 }
 
 #[test]
+fn regression_an_abort_that_overtook_the_shutdown_complete_spoilt_an_orderly_end() {
+    let mut peer = RawPeer::connected(default());
+    peer.deliver(&[shutdown_of(&peer)]);
+    assert_eq!(peer.take_types(), [[ChunkType::SHUTDOWN_ACK]]);
+    // A heartbeat on another path found nobody there any more.
+    peer.deliver_as(peer.path, TAG, &[abort(true, &[])]);
+    assert_eq!(peer.close_reason(), Some(CloseReason::Shutdown));
+}
+
+#[test]
 fn a_shutdown_complete_out_of_place_is_ignored() {
     let mut peer = RawPeer::connected(default());
     peer.deliver(&[Chunk::ShutdownComplete(ShutdownComplete { tag_reflected: false })]);
