@@ -111,21 +111,23 @@ pub struct Way {
 }
 
 /// The ways to a peer that has these addresses: at most one over each interface, the one that the
-/// routes prefer first. Several interfaces and several addresses go side by side.
+/// routes prefer first. Several interfaces and several addresses go side by side; an interface
+/// that is in use keeps the address that it leads to.
 ///
 /// The routing table is asked; no packet is sent.
 ///
 /// # Errors
 /// The system does not tell, or does not let sockets be tied to interfaces.
-pub fn ways_to(remotes: &[SocketAddr]) -> io::Result<Vec<Way>> {
+pub fn ways_to(remotes: &[SocketAddr], in_use: &[Way]) -> io::Result<Vec<Way>> {
     let map = Map::draw()?;
     let mut names: Vec<&str> = map.addresses.iter().map(|at| at.interface.as_str()).collect();
     names.dedup();
     let mut ways: Vec<Way> = Vec::new();
     for interface in names {
         let beside = ways.len() % remotes.len().max(1);
-        let candidates = remotes.iter().cycle().skip(beside).take(remotes.len());
-        for remote in candidates.copied().map(canonical) {
+        let kept = in_use.iter().filter(|way| way.interface == interface).map(|way| &way.remote);
+        let beside = remotes.iter().cycle().skip(beside).take(remotes.len());
+        for remote in kept.chain(beside).copied().map(canonical) {
             if let Some(local) = map.local_over(interface, remote)? {
                 ways.push(Way { interface: interface.to_owned(), local, remote });
                 break;
@@ -240,14 +242,22 @@ mod tests {
     fn this_machine_is_reached_over_the_loopback_interface_alone() {
         let remote = addr("127.0.0.1:9");
         let way = Way { interface: "lo".to_owned(), local: addr("127.0.0.1:0"), remote };
-        assert_eq!(ways_to(&[remote]).unwrap(), [way]);
+        assert_eq!(ways_to(&[remote], &[]).unwrap(), [way]);
+    }
+
+    #[test]
+    fn regression_an_interface_in_use_was_given_another_address() {
+        let remotes = [addr("127.0.0.1:9"), addr("127.0.0.1:10")];
+        let in_use = Way { remote: remotes[1], ..ways_to(&remotes, &[]).unwrap().remove(0) };
+        let in_use = [in_use];
+        assert_eq!(ways_to(&remotes, &in_use).unwrap(), in_use);
     }
 
     #[test]
     fn what_no_route_leads_to_has_no_way() {
-        let ways = ways_to(&[addr("198.51.100.1:9")]).unwrap();
+        let ways = ways_to(&[addr("198.51.100.1:9")], &[]).unwrap();
         assert!(ways.iter().all(|way| way.interface != "lo"), "{ways:?}");
-        assert_eq!(ways_to(&[]).unwrap(), []);
+        assert_eq!(ways_to(&[], &[]).unwrap(), []);
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Interfaces {
     pub(super) fn open(remotes: Vec<SocketAddr>) -> Result<(Self, SocketSet), NetError> {
         // Watched first, so that no change is missed.
         let watch = InterfaceWatch::start()?;
-        let ways = ways(&remotes)?;
+        let ways = ways(&remotes, &[])?;
         if ways.is_empty() {
             return Err(NetError::NoRoute { remotes });
         }
@@ -101,7 +101,8 @@ impl Interfaces {
     /// # Errors
     /// The system does not tell which interfaces there are.
     pub async fn follow<M: Machine>(&mut self, handle: &Handle<M>) -> Result<Vec<Turn>, NetError> {
-        let ways = ways(&self.remotes)?;
+        let in_use: Vec<Way> = self.open.iter().map(|(way, _)| way.clone()).collect();
+        let ways = ways(&self.remotes, &in_use)?;
         let mut turns = Vec::new();
         for (way, bound) in self.open.extract_if(.., |(way, _)| !ways.contains(way)) {
             handle.remove(bound).await;
@@ -123,8 +124,8 @@ impl Interfaces {
     }
 }
 
-fn ways(remotes: &[SocketAddr]) -> Result<Vec<Way>, NetError> {
-    ways_to(remotes).map_err(|error| {
+fn ways(remotes: &[SocketAddr], in_use: &[Way]) -> Result<Vec<Way>, NetError> {
+    ways_to(remotes, in_use).map_err(|error| {
         let is_forbidden = error.kind() == io::ErrorKind::PermissionDenied;
         if is_forbidden { NetError::InterfacesNotPermitted } else { NetError::System(error) }
     })
