@@ -23,7 +23,7 @@ use std::any::type_name;
 use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     // The tests share the networks, which they cut and restore.
     arguments.test_threads = Some(1);
     if arguments.list {
-        return libtest_mimic::run(&arguments, trials(None)).exit_code();
+        return libtest_mimic::run(&arguments, trials(&Arc::default())).exit_code();
     }
     run(&arguments).unwrap_or_else(|error| {
         say(format_args!("cannot run: {error}"));
@@ -61,18 +61,19 @@ fn say(what: std::fmt::Arguments<'_>) {
 
 fn run(arguments: &Arguments) -> Result<ExitCode, BootError> {
     let vm = Vm::boot()?;
-    let capture = Capture::begin()?;
-    let conclusion = libtest_mimic::run(arguments, trials(Some(capture)));
+    // Kept here, so that it goes on also where the test that judges it was not asked for.
+    let capture = Arc::new(Mutex::new(Some(Capture::begin()?)));
+    let conclusion = libtest_mimic::run(arguments, trials(&capture));
     drop(vm);
     Ok(conclusion.exit_code())
 }
 
-fn trials(capture: Option<Capture>) -> Vec<Trial> {
+fn trials(capture: &Arc<Mutex<Option<Capture>>>) -> Vec<Trial> {
     let mut trials = transfer::trials();
     trials.extend(partial::trials());
     trials.extend(multihoming::trials());
     trials.extend(lifecycle::trials());
-    let capture = Mutex::new(capture);
+    let capture = Arc::clone(capture);
     trials.push(Trial::test("tshark_finds_no_fault_with_what_was_sent", move || {
         let capture = capture.lock().ok().and_then(|mut capture| capture.take());
         capture.ok_or("there is no capture")?.judge();
