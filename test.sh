@@ -75,7 +75,7 @@ namespaces() {
     return
   fi
   install_missing "${NAMESPACE_PROGRAMS[@]}"
-  ANABRANCH_NAMESPACE_TESTS=1 cargo test --locked --package anabranch --test namespaces
+  ANABRANCH_NAMESPACE_TESTS=1 cargo test --locked --workspace --test namespaces
 }
 
 # What keeps the step `namespaces` from running here, if anything.
@@ -95,7 +95,7 @@ kernel() {
   fi
   install
   install_missing "${KERNEL_PROGRAMS[@]}"
-  ANABRANCH_KERNEL_TESTS=1 cargo test --locked --package anabranch-interop --test kernel
+  ANABRANCH_KERNEL_TESTS=1 cargo test --locked --workspace --test kernel
 }
 
 # What keeps the step `kernel` from running here, if anything.
@@ -118,7 +118,8 @@ web() {
   npm --prefix web run build
   git diff --exit-code --stat -- web/dist || die "web/dist is not what its sources build: commit it"
   npm --prefix web run e2e
-  cargo build --locked --package anabranch
+  # Built with the tests' features: what the step `tests` compiled serves here, too.
+  cargo test --locked --workspace --test namespaces --no-run
   npm --prefix web run e2e:program
 }
 
