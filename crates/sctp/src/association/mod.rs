@@ -158,6 +158,16 @@ impl Association {
         self.receiver.as_ref().is_some_and(Receiver::has_message)
     }
 
+    /// Gives up all that was handed over on a stream and may be given up: its lifetime ends now,
+    /// as that of pictures does when their viewer looks at something else. Reliable messages stay.
+    pub fn withdraw(&mut self, now: Time, stream: StreamId) {
+        self.queue.withdraw(now, stream);
+        self.outstanding.withdraw(now, stream);
+        self.give_up_unfinished(now);
+        self.expire_messages(now);
+        self.settle_abandoned(now);
+    }
+
     /// Sets the priority of a stream for the priority scheduler: 0 is served first, and is the
     /// default. Returns false if there is no such stream.
     pub fn set_stream_priority(&mut self, stream: StreamId, priority: u16) -> bool {
@@ -205,6 +215,12 @@ impl Association {
     #[must_use]
     pub fn outbound_streams(&self) -> u16 {
         self.queue.stream_count()
+    }
+
+    /// Bytes that wait in the send queue, with what each message costs beside.
+    #[must_use]
+    pub const fn queued(&self) -> usize {
+        self.queue.queued()
     }
 
     /// Bytes that wait in the send queue or are in flight.

@@ -414,7 +414,7 @@ impl Association {
     }
 
     /// The rest of a message whose lifetime ended in the middle of sending it.
-    fn give_up_unfinished(&mut self, now: Time) {
+    pub(super) fn give_up_unfinished(&mut self, now: Time) {
         if self.outstanding.is_partially_reliable()
             && self.queue.unfinished_is_expired(now)
             && let Some(rest) = self.queue.take_unfinished()

@@ -68,6 +68,19 @@ impl Outstanding {
         lossy
     }
 
+    /// Ends the life of what is outstanding on a stream and is not reliable.
+    pub(crate) fn withdraw(&mut self, now: Time, stream: StreamId) {
+        let chunks = (self.first..).zip(&mut self.chunks);
+        for (sequence, chunk) in chunks.filter(|(_, chunk)| chunk.stream == stream) {
+            let may_be_given_up = chunk.expires.is_some() || chunk.max_retransmissions.is_some();
+            let waits = matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost);
+            if may_be_given_up && waits && chunk.expires.is_none_or(|expires| expires > now) {
+                chunk.expires = Some(now);
+                self.expirations.push(Reverse((now, sequence)));
+            }
+        }
+    }
+
     /// A transmission was lost although no SACK said so: enters Fast Recovery. Returns false if the
     /// path was in it already.
     fn enter_recovery(&mut self, path: PathId, transmission: u64) -> bool {

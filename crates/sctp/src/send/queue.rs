@@ -76,6 +76,10 @@ impl Waiting {
         self.expires.is_some_and(|expires| expires <= now)
     }
 
+    const fn may_be_given_up(&self) -> bool {
+        self.expires.is_some() || self.max_retransmissions.is_some()
+    }
+
     fn cost(&self) -> usize {
         self.payload.len() + MESSAGE_OVERHEAD
     }
@@ -336,6 +340,15 @@ impl MessageQueue {
                 self.scheduler.deactivate(StreamId(index as u16), stream.priority);
             }
         }
+    }
+
+    /// Ends the life of what waits on a stream and is not reliable.
+    pub(crate) fn withdraw(&mut self, now: Time, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return };
+        for message in stream.waiting.iter_mut().filter(|message| message.may_be_given_up()) {
+            message.expires = Some(message.expires.map_or(now, |expires| expires.min(now)));
+        }
+        self.drop_expired(now);
     }
 
     fn abandon_head(&mut self, stream: StreamId) {

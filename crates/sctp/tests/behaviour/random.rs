@@ -149,12 +149,16 @@ impl Run {
                 };
                 self.duo.act(side, set);
             }
-            _ => {
+            97..99 => {
                 let stream = StreamId(self.rng.range(0..STREAMS) as u16);
                 let priority = self.rng.range(0..3) as u16;
                 self.duo.act(side, |association, _| {
                     association.set_stream_priority(stream, priority);
                 });
+            }
+            _ => {
+                let stream = StreamId(self.rng.range(0..STREAMS) as u16);
+                self.duo.act(side, |association, now| association.withdraw(now, stream));
             }
         }
     }

@@ -523,3 +523,33 @@ fn reliable_messages_are_untouched_by_their_unreliable_neighbours() {
     // One may arrive and be given up before its acknowledgement does.
     assert!(arrived.len() as u64 + streams.abandoned() >= 600, "{streams:?}");
 }
+
+#[test]
+fn a_withdrawn_stream_sends_nothing_more_but_what_is_reliable() {
+    let slow = link(1, 20, 0.0);
+    let mut duo = Duo::connected(11, &[slow], AssociationConfig::media());
+    let tap = Wiretap::on(&mut duo);
+    for number in 0..40 {
+        duo.send(Side::Client, living(10 * SECOND, numbered(1, number, 1_000)));
+        duo.send(Side::Client, retransmitted(5, numbered(2, 100 + number, 1_000)));
+    }
+    duo.send(Side::Client, numbered(1, 90, 1_000));
+    // Cut in the middle by the withdrawal.
+    duo.send(Side::Client, living(10 * SECOND, numbered(3, 200, 20_000)));
+    duo.run_for(60 * MILLISECOND);
+    let withdrawn_at = duo.now();
+    duo.act(Side::Client, |association, now| {
+        (1..=3).for_each(|stream| association.withdraw(now, StreamId(stream)));
+    });
+    let queued = duo.act(Side::Client, |association, _| association.queued());
+    assert!(queued < 2_000, "only the reliable message waits: {queued}");
+    duo.send(Side::Client, numbered(4, 300, 1_000));
+    duo.run_for(10 * SECOND);
+    let later = transmissions(&tap, Side::Client);
+    let later: Vec<u32> =
+        later.iter().filter(|(_, at)| *at > withdrawn_at).map(|(number, _)| *number).collect();
+    assert_eq!(later, [90, 300]);
+    let arrived: Vec<u32> = duo.messages(Side::Server).iter().map(number_of).collect();
+    assert!(arrived.contains(&90) && arrived.contains(&300) && arrived.len() < 20, "{arrived:?}");
+    assert!(duo.act(Side::Client, |association, _| association.is_drained()));
+}
