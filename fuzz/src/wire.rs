@@ -38,7 +38,7 @@ const HEADER: CommonHeader = CommonHeader {
     verification_tag: VerificationTag(1),
 };
 
-const CHUNK_TYPES: [ChunkType; 17] = [
+const CHUNK_TYPES: [ChunkType; 19] = [
     ChunkType::DATA,
     ChunkType::INIT,
     ChunkType::INIT_ACK,
@@ -56,6 +56,8 @@ const CHUNK_TYPES: [ChunkType; 17] = [
     ChunkType::SHUTDOWN_COMPLETE,
     ChunkType::FORWARD_TSN,
     ChunkType::AUTH,
+    ChunkType::ASCONF_ACK,
+    ChunkType::ASCONF,
 ];
 
 /// Writes all chunks of `packet` into another, which must hold the same.
@@ -92,6 +94,8 @@ fn walk_chunk(chunk: &Chunk<'_>) {
     match chunk {
         Chunk::Init(init) => walk_parameters(init.parameters),
         Chunk::InitAck(init_ack) => walk_parameters(init_ack.parameters),
+        Chunk::Asconf(asconf) => walk_parameters(asconf.parameters),
+        Chunk::AsconfAck(ack) => walk_parameters(ack.responses),
         Chunk::Abort(abort) => walk_causes(abort.causes),
         Chunk::Error(error) => walk_causes(error.causes),
         Chunk::Unknown(unknown) => assert_eq!(unknown.action().stop, unknown.ty.0 < 0x80),

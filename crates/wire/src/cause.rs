@@ -2,6 +2,7 @@
 
 mod abort;
 mod address;
+mod asconf;
 mod authentication;
 mod cause_code;
 mod display;
@@ -78,6 +79,16 @@ pub enum ErrorCause<'a> {
         /// The port that the INIT came from.
         new: u16,
     },
+    /// A request, whole, to delete the sender's last address.
+    DeleteLastRemainingIpAddress(&'a [u8]),
+    /// A request, whole, for which the sender of the cause has no room.
+    ResourceShortage(&'a [u8]),
+    /// A request, whole, to delete the address that it came from.
+    DeleteSourceIpAddress(&'a [u8]),
+    /// An ASCONF-ACK for an ASCONF that was never sent.
+    IllegalAsconfAck,
+    /// A request, whole, that is not allowed; nothing where an association was asked for.
+    NoAuthorization(&'a [u8]),
     /// An AUTH chunk by an algorithm that the sender does not know.
     UnsupportedHmacIdentifier {
         /// The algorithm.
@@ -120,6 +131,11 @@ impl<'a> ErrorCause<'a> {
                 let (current, new) = address::decode_new_encapsulation_port(tlv)?;
                 Self::NewEncapsulationPort { current, new }
             }
+            CauseCode::DELETE_LAST_IP_ADDRESS => Self::DeleteLastRemainingIpAddress(tlv.value),
+            CauseCode::RESOURCE_SHORTAGE => Self::ResourceShortage(tlv.value),
+            CauseCode::DELETE_SOURCE_IP_ADDRESS => Self::DeleteSourceIpAddress(tlv.value),
+            CauseCode::ILLEGAL_ASCONF_ACK => plain(tlv, Self::IllegalAsconfAck)?,
+            CauseCode::NO_AUTHORIZATION => Self::NoAuthorization(tlv.value),
             CauseCode::UNSUPPORTED_HMAC_IDENTIFIER => Self::UnsupportedHmacIdentifier {
                 hmac_identifier: authentication::decode_unsupported(tlv)?,
             },
@@ -147,6 +163,7 @@ impl<'a> ErrorCause<'a> {
             }
             Self::OutOfResource
             | Self::InvalidMandatoryParameter
+            | Self::IllegalAsconfAck
             | Self::CookieReceivedWhileShuttingDown => tlv::encode(buf, code, &[]),
             Self::UnresolvableAddress(value)
             | Self::UnrecognizedChunkType(value)
@@ -154,6 +171,10 @@ impl<'a> ErrorCause<'a> {
             | Self::RestartWithNewAddresses(value)
             | Self::UserInitiatedAbort(value)
             | Self::ProtocolViolation(value)
+            | Self::DeleteLastRemainingIpAddress(value)
+            | Self::ResourceShortage(value)
+            | Self::DeleteSourceIpAddress(value)
+            | Self::NoAuthorization(value)
             | Self::Unknown { value, .. } => tlv::encode(buf, code, value),
         }
     }
@@ -176,6 +197,11 @@ impl<'a> ErrorCause<'a> {
             Self::UserInitiatedAbort(_) => CauseCode::USER_INITIATED_ABORT,
             Self::ProtocolViolation(_) => CauseCode::PROTOCOL_VIOLATION,
             Self::NewEncapsulationPort { .. } => CauseCode::NEW_ENCAPSULATION_PORT,
+            Self::DeleteLastRemainingIpAddress(_) => CauseCode::DELETE_LAST_IP_ADDRESS,
+            Self::ResourceShortage(_) => CauseCode::RESOURCE_SHORTAGE,
+            Self::DeleteSourceIpAddress(_) => CauseCode::DELETE_SOURCE_IP_ADDRESS,
+            Self::IllegalAsconfAck => CauseCode::ILLEGAL_ASCONF_ACK,
+            Self::NoAuthorization(_) => CauseCode::NO_AUTHORIZATION,
             Self::UnsupportedHmacIdentifier { .. } => CauseCode::UNSUPPORTED_HMAC_IDENTIFIER,
             Self::Unknown { code, .. } => *code,
         }
@@ -276,10 +302,10 @@ mod tests {
 
     #[test]
     fn an_unknown_cause_is_kept_whole() {
-        // Request Refused - No Authorization (RFC 5061).
-        let cause = ErrorCause::Unknown { code: CauseCode(0x00a4), value: &[0, 3] };
-        assert_cause(&hex("00a40006 0003 0000"), cause);
-        assert_eq!(cause.code().to_string(), "code 164");
+        // User-defined, as in no RFC.
+        let cause = ErrorCause::Unknown { code: CauseCode(0x00b4), value: &[0, 3] };
+        assert_cause(&hex("00b40006 0003 0000"), cause);
+        assert_eq!(cause.code().to_string(), "code 180");
         assert_eq!(ErrorCause::OutOfResource.code().to_string(), "Out of Resource");
     }
 

@@ -1,6 +1,8 @@
 //! [`Chunk`]: what packets consist of.
 
 mod abort;
+mod asconf;
+mod asconf_ack;
 mod auth;
 mod chunk_type;
 mod cookie_ack;
@@ -21,6 +23,8 @@ mod shutdown_complete;
 mod unknown;
 
 pub use abort::Abort;
+pub use asconf::Asconf;
+pub use asconf_ack::AsconfAck;
 pub use auth::Auth;
 pub use chunk_type::ChunkType;
 pub use cookie_ack::CookieAck;
@@ -80,8 +84,12 @@ pub enum Chunk<'a> {
     ShutdownComplete(ShutdownComplete),
     /// Authentication.
     Auth(Auth<'a>),
+    /// Address Configuration Acknowledgment.
+    AsconfAck(AsconfAck<'a>),
     /// Forward Cumulative TSN.
     ForwardTsn(ForwardTsn<'a>),
+    /// Address Configuration Change.
+    Asconf(Asconf<'a>),
     /// A chunk of a type that this crate does not know.
     Unknown(UnknownChunk<'a>),
 }
@@ -111,7 +119,9 @@ impl<'a> Chunk<'a> {
             ChunkType::CWR => Self::Cwr(Cwr::decode(raw)?),
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::decode(raw)?),
             ChunkType::AUTH => Self::Auth(Auth::decode(raw)?),
+            ChunkType::ASCONF_ACK => Self::AsconfAck(AsconfAck::decode(raw)?),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::decode(raw)?),
+            ChunkType::ASCONF => Self::Asconf(Asconf::decode(raw)?),
             _ => Self::Unknown(UnknownChunk::decode(raw)),
         })
     }
@@ -136,7 +146,9 @@ impl<'a> Chunk<'a> {
             Self::Cwr(_) => ChunkType::CWR,
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
             Self::Auth(_) => ChunkType::AUTH,
+            Self::AsconfAck(_) => ChunkType::ASCONF_ACK,
             Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
+            Self::Asconf(_) => ChunkType::ASCONF,
             Self::Unknown(chunk) => chunk.ty,
         }
     }
@@ -175,7 +187,9 @@ impl EncodeChunk for Chunk<'_> {
             Self::Cwr(chunk) => chunk.encoded_len(),
             Self::ShutdownComplete(chunk) => chunk.encoded_len(),
             Self::Auth(chunk) => chunk.encoded_len(),
+            Self::AsconfAck(chunk) => chunk.encoded_len(),
             Self::ForwardTsn(chunk) => chunk.encoded_len(),
+            Self::Asconf(chunk) => chunk.encoded_len(),
             Self::Unknown(chunk) => chunk.encoded_len(),
         }
     }
@@ -198,7 +212,9 @@ impl EncodeChunk for Chunk<'_> {
             Self::Cwr(chunk) => chunk.encode(buf),
             Self::ShutdownComplete(chunk) => chunk.encode(buf),
             Self::Auth(chunk) => chunk.encode(buf),
+            Self::AsconfAck(chunk) => chunk.encode(buf),
             Self::ForwardTsn(chunk) => chunk.encode(buf),
+            Self::Asconf(chunk) => chunk.encode(buf),
             Self::Unknown(chunk) => chunk.encode(buf),
         }
     }

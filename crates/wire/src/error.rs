@@ -104,6 +104,12 @@ pub enum DecodeError {
         /// The chunk's length field.
         len: usize,
     },
+    /// An ASCONF chunk whose first parameter is not the sender's address.
+    #[error("ASCONF chunk of length {len} that does not begin with an address parameter")]
+    AsconfWithoutAddress {
+        /// The chunk's length field.
+        len: usize,
+    },
     /// A HEARTBEAT or HEARTBEAT ACK chunk without its mandatory parameter.
     #[error("{ty} chunk without a Heartbeat Info parameter")]
     MissingHeartbeatInfo {
@@ -144,6 +150,24 @@ pub enum DecodeError {
         len: usize,
         /// The length such a parameter has.
         expected: usize,
+    },
+    /// A parameter without all of its fixed fields.
+    #[error("{ty} parameter of length {len}; its fixed fields need {min}")]
+    ParameterTooShort {
+        /// The parameter's type.
+        ty: ParameterType,
+        /// Its length field.
+        len: usize,
+        /// The length of its fixed fields.
+        min: usize,
+    },
+    /// A request of an ASCONF chunk that does not name one address.
+    #[error("{ty} parameter of length {len} without one address; 16 or 28 would be right")]
+    RequestWithoutAddress {
+        /// The parameter's type.
+        ty: ParameterType,
+        /// Its length field.
+        len: usize,
     },
     /// A Supported Address Types parameter that ends within an entry.
     #[error("Supported Address Types parameter of length {len}; a multiple of 2 would be right")]

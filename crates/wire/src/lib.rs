@@ -4,8 +4,8 @@
 //! The crate keeps no state and knows no procedures: whether a chunk is welcome is for the
 //! association to say.
 //!
-//! It covers RFC 9260 with its reserved ECN fields, RFC 3758 (FORWARD TSN), RFC 4895 (AUTH), the
-//! Supported Extensions of RFC 5061, and the error cause that
+//! It covers RFC 9260 with its reserved ECN fields, RFC 3758 (FORWARD TSN), RFC 4895 (AUTH), RFC
+//! 5061 (ASCONF), and the error cause that
 //! draft-tuexen-tsvwg-sctp-udp-encaps-cons adds to RFC 6951 (UDP encapsulation).
 //!
 //! ```
@@ -52,9 +52,9 @@ mod test_support;
 
 pub use cause::{CauseCode, ErrorCause, ErrorCauses, ErrorCausesIter};
 pub use chunk::{
-    Abort, Auth, Chunk, ChunkType, CookieAck, CookieEcho, Cwr, Data, Ecne, EncodeChunk, ErrorChunk,
-    ForwardTsn, GapAckBlock, Heartbeat, HeartbeatAck, Init, InitAck, Sack, Shutdown, ShutdownAck,
-    ShutdownComplete, SkippedStream, UnknownChunk,
+    Abort, Asconf, AsconfAck, Auth, Chunk, ChunkType, CookieAck, CookieEcho, Cwr, Data, Ecne,
+    EncodeChunk, ErrorChunk, ForwardTsn, GapAckBlock, Heartbeat, HeartbeatAck, Init, InitAck, Sack,
+    Shutdown, ShutdownAck, ShutdownComplete, SkippedStream, UnknownChunk,
 };
 pub use error::DecodeError;
 pub use items::{Item, Items, ItemsIter};

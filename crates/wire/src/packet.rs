@@ -114,6 +114,14 @@ pub struct Chunks<'a> {
     rest: &'a [u8],
 }
 
+impl<'a> Chunks<'a> {
+    /// The bytes that were not read yet: what an AUTH chunk read last covers beside itself.
+    #[must_use]
+    pub const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+}
+
 impl<'a> Iterator for Chunks<'a> {
     type Item = Result<Chunk<'a>, DecodeError>;
 

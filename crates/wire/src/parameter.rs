@@ -1,6 +1,8 @@
-//! [`Parameter`]: the optional part of INIT and INIT ACK, and the Heartbeat Info.
+//! [`Parameter`]: the optional part of INIT and INIT ACK, the Heartbeat Info, and what ASCONF and
+//! ASCONF-ACK consist of.
 
-mod address;
+pub(crate) mod address;
+mod asconf;
 mod authentication;
 mod cookie;
 mod extension;
@@ -10,14 +12,14 @@ mod unknown;
 mod unrecognized_parameter;
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub use authentication::HmacIdentifier;
 pub use parameter_type::ParameterType;
 pub use unknown::UnknownParameter;
 
 use crate::tlv::{self, Tlv};
-use crate::{ChunkType, DecodeError, Items};
+use crate::{ChunkType, DecodeError, ErrorCauses, Items};
 
 /// A parameter of any type.
 ///
@@ -67,6 +69,44 @@ pub enum Parameter<'a> {
     SupportedExtensions(Items<'a, ChunkType>),
     /// Forward-TSN-Supported (RFC 3758).
     ForwardTsnSupported,
+    /// Add IP Address (RFC 5061): the sender has one more.
+    AddIpAddress {
+        /// Returned with the response.
+        correlation_id: u32,
+        /// All zeros: the one that the packet came from.
+        address: IpAddr,
+    },
+    /// Delete IP Address (RFC 5061): the sender has it no more.
+    DeleteIpAddress {
+        /// Returned with the response.
+        correlation_id: u32,
+        /// All zeros: all but the one that the packet came from.
+        address: IpAddr,
+    },
+    /// Error Cause Indication (RFC 5061): why a request was refused.
+    ErrorCauseIndication {
+        /// Which request.
+        correlation_id: u32,
+        /// Why.
+        causes: ErrorCauses<'a>,
+    },
+    /// Set Primary Address (RFC 5061): where the sender would like to get data.
+    SetPrimaryAddress {
+        /// Returned with the response.
+        correlation_id: u32,
+        /// All zeros: the one that the packet came from.
+        address: IpAddr,
+    },
+    /// Success Indication (RFC 5061): a request was met.
+    SuccessIndication {
+        /// Which request.
+        correlation_id: u32,
+    },
+    /// Adaptation Layer Indication (RFC 5061), for the user above.
+    AdaptationLayerIndication {
+        /// What the user above speaks.
+        code_point: u32,
+    },
     /// A parameter of a type that this crate does not know.
     Unknown(UnknownParameter<'a>),
 }
@@ -102,7 +142,38 @@ impl<'a> Parameter<'a> {
                 extension::decode_flag(tlv)?;
                 Self::ForwardTsnSupported
             }
+            ParameterType::ADD_IP_ADDRESS
+            | ParameterType::DELETE_IP_ADDRESS
+            | ParameterType::ERROR_CAUSE_INDICATION
+            | ParameterType::SET_PRIMARY_ADDRESS
+            | ParameterType::SUCCESS_INDICATION
+            | ParameterType::ADAPTATION_LAYER_INDICATION => Self::decode_reconfiguration(tlv)?,
             _ => Self::Unknown(UnknownParameter::decode(tlv)),
+        })
+    }
+
+    fn decode_reconfiguration(tlv: Tlv<'a>) -> Result<Self, DecodeError> {
+        Ok(match ParameterType(tlv.ty) {
+            ParameterType::ADD_IP_ADDRESS => {
+                let (correlation_id, address) = asconf::decode_request(tlv)?;
+                Self::AddIpAddress { correlation_id, address }
+            }
+            ParameterType::DELETE_IP_ADDRESS => {
+                let (correlation_id, address) = asconf::decode_request(tlv)?;
+                Self::DeleteIpAddress { correlation_id, address }
+            }
+            ParameterType::SET_PRIMARY_ADDRESS => {
+                let (correlation_id, address) = asconf::decode_request(tlv)?;
+                Self::SetPrimaryAddress { correlation_id, address }
+            }
+            ParameterType::ERROR_CAUSE_INDICATION => {
+                let (correlation_id, causes) = asconf::decode_failure(tlv)?;
+                Self::ErrorCauseIndication { correlation_id, causes }
+            }
+            ParameterType::SUCCESS_INDICATION => {
+                Self::SuccessIndication { correlation_id: asconf::decode_number(tlv)? }
+            }
+            _ => Self::AdaptationLayerIndication { code_point: asconf::decode_number(tlv)? },
         })
     }
 
@@ -132,6 +203,18 @@ impl<'a> Parameter<'a> {
             }
             Self::SupportedAddressTypes(types) => address::encode_supported_types(types, buf),
             Self::EcnCapable | Self::ForwardTsnSupported => tlv::encode(buf, ty, &[]),
+            Self::AddIpAddress { correlation_id, address }
+            | Self::DeleteIpAddress { correlation_id, address }
+            | Self::SetPrimaryAddress { correlation_id, address } => {
+                asconf::encode_request(ty, *correlation_id, *address, buf);
+            }
+            Self::ErrorCauseIndication { correlation_id, causes } => {
+                asconf::encode_failure(*correlation_id, *causes, buf);
+            }
+            Self::SuccessIndication { correlation_id: number }
+            | Self::AdaptationLayerIndication { code_point: number } => {
+                tlv::encode(buf, ty, &number.to_be_bytes());
+            }
             Self::Unknown(parameter) => tlv::encode(buf, ty, parameter.value),
         }
     }
@@ -154,6 +237,12 @@ impl<'a> Parameter<'a> {
             Self::HmacAlgorithms(_) => ParameterType::HMAC_ALGO,
             Self::SupportedExtensions(_) => ParameterType::SUPPORTED_EXTENSIONS,
             Self::ForwardTsnSupported => ParameterType::FORWARD_TSN_SUPPORTED,
+            Self::AddIpAddress { .. } => ParameterType::ADD_IP_ADDRESS,
+            Self::DeleteIpAddress { .. } => ParameterType::DELETE_IP_ADDRESS,
+            Self::ErrorCauseIndication { .. } => ParameterType::ERROR_CAUSE_INDICATION,
+            Self::SetPrimaryAddress { .. } => ParameterType::SET_PRIMARY_ADDRESS,
+            Self::SuccessIndication { .. } => ParameterType::SUCCESS_INDICATION,
+            Self::AdaptationLayerIndication { .. } => ParameterType::ADAPTATION_LAYER_INDICATION,
             Self::Unknown(parameter) => parameter.ty,
         }
     }

@@ -1,6 +1,9 @@
 //! [`PacketWriter`]: builds a packet at the end of a buffer.
 
-use crate::{CommonHeader, EncodeChunk, checksum};
+use crate::{Auth, CommonHeader, EncodeChunk, checksum};
+
+/// The longest HMAC that there is: SHA-256.
+const HMAC_LEN_MAX: usize = 32;
 
 /// What the checksum field of a finished packet holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +59,22 @@ impl<'b> PacketWriter<'b> {
         self.chunks
     }
 
+    /// Fills in the HMAC of the AUTH chunk that begins at `at`, a [`len`](Self::len) of before.
+    /// `sign` is shown the AUTH chunk and all behind it, and where the HMAC belongs.
+    ///
+    /// RFC 4895 section 6.2: "The 'data' used for the computation of the AUTH-chunk is given by the
+    /// AUTH chunk with its HMAC field set to zero (as shown in Figure 6) followed by all the chunks
+    /// that are placed after the AUTH chunk in the SCTP packet."
+    pub fn sign(&mut self, at: usize, hmac_len: usize, sign: impl FnOnce(&[u8], &mut [u8])) {
+        let mut hmac = [0; HMAC_LEN_MAX];
+        let Some(hmac) = hmac.get_mut(..hmac_len) else { return };
+        let (_, signed) = self.buf.split_at_mut(self.start + at);
+        sign(signed, hmac);
+        if let Some(field) = signed.get_mut(Auth::HEADER_LEN..Auth::HEADER_LEN + hmac_len) {
+            field.copy_from_slice(hmac);
+        }
+    }
+
     /// Completes the packet.
     pub fn finish(self, field: ChecksumField) {
         if field == ChecksumField::Zero {
@@ -70,7 +89,9 @@ impl<'b> PacketWriter<'b> {
 mod tests {
     use super::*;
     use crate::test_support::hex;
-    use crate::{ChecksumMode, Chunk, CookieAck, CookieEcho, Packet, VerificationTag};
+    use crate::{
+        ChecksumMode, Chunk, CookieAck, CookieEcho, HmacIdentifier, Packet, VerificationTag,
+    };
 
     const HEADER: CommonHeader = CommonHeader {
         source_port: 5101,
@@ -108,6 +129,30 @@ mod tests {
             let echo = Chunk::CookieEcho(CookieEcho { cookie });
             assert_eq!(chunks, [Ok(echo), Ok(Chunk::CookieAck)]);
         }
+    }
+
+    #[test]
+    fn an_hmac_covers_its_chunk_with_zeros_and_all_behind_it() {
+        let mut bytes = Vec::new();
+        let mut writer = PacketWriter::new(&mut bytes, HEADER);
+        let at = writer.len();
+        let hmac_identifier = HmacIdentifier::SHA_1;
+        writer.push(&Auth { shared_key_identifier: 7, hmac_identifier, hmac: &[0; 20] });
+        writer.push(&CookieAck);
+        let mut covered = Vec::new();
+        writer.sign(at, 20, |signed, hmac| {
+            covered.extend_from_slice(signed);
+            hmac.fill(0xab);
+        });
+        writer.finish(ChecksumField::Fill);
+        let zeros = "00".repeat(20);
+        assert_eq!(covered, hex(&format!("0f00001c 0007 0001 {zeros} 0b000004")));
+
+        let packet = Packet::decode(&bytes, ChecksumMode::Verify).unwrap();
+        let mut chunks = packet.chunks();
+        let auth = Auth { shared_key_identifier: 7, hmac_identifier, hmac: &[0xab; 20] };
+        assert_eq!(chunks.next(), Some(Ok(Chunk::Auth(auth))));
+        assert_eq!(chunks.rest(), hex("0b000004"));
     }
 
     #[test]

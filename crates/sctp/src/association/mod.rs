@@ -367,13 +367,19 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, path, shutdown),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
+            Chunk::Asconf(asconf) => self.on_asconf(path, asconf),
             Chunk::Unknown(unknown) => return self.on_unknown_chunk(path, unknown),
             // RFC 9260 section 3.2 has a chunk of this type that is not recognized end the packet:
             // authentication was not negotiated.
             Chunk::Auth(_) => return false,
             // The endpoint handles INIT and COOKIE ECHO before an association sees the packet; ECN
             // is not negotiated.
-            Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Ecne(_) | Chunk::Cwr(_) => {}
+            Chunk::Init(_)
+            | Chunk::CookieEcho(_)
+            | Chunk::Ecne(_)
+            | Chunk::Cwr(_)
+            // Nothing was asked that it could answer.
+            | Chunk::AsconfAck(_) => {}
         }
         true
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 use anabranch_wire::{
-    Data, DecodeError, EncodeChunk, ErrorCause, ErrorCauses, ErrorChunk, ForwardTsn, Sack,
+    Asconf, Data, DecodeError, EncodeChunk, ErrorCause, ErrorCauses, ErrorChunk, ForwardTsn, Sack,
     UnknownChunk,
 };
 
@@ -367,6 +367,15 @@ impl Association {
             self.report_unrecognized(path, unknown.raw);
         }
         !action.stop
+    }
+
+    /// RFC 5061 section 4.1.1: "the receiver that does not understand this chunk MUST skip the
+    /// chunk and continue processing, and report in an Operation Error Chunk using the
+    /// 'Unrecognized Chunk Type' cause of error."
+    pub(super) fn on_asconf(&mut self, path: PathId, asconf: &Asconf<'_>) {
+        let mut raw = Vec::new();
+        asconf.encode(&mut raw);
+        self.report_unrecognized(path, &raw);
     }
 
     fn report_unrecognized(&mut self, path: PathId, raw: &[u8]) {

@@ -334,7 +334,9 @@ impl Endpoint {
                 | Chunk::Ecne(_)
                 | Chunk::Cwr(_)
                 | Chunk::Auth(_)
+                | Chunk::AsconfAck(_)
                 | Chunk::ForwardTsn(_)
+                | Chunk::Asconf(_)
                 | Chunk::Unknown(_) => {}
             }
         }

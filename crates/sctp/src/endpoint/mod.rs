@@ -376,7 +376,9 @@ impl Endpoint {
             | Chunk::Cwr(_)
             | Chunk::ShutdownComplete(_)
             | Chunk::Auth(_)
+            | Chunk::AsconfAck(_)
             | Chunk::ForwardTsn(_)
+            | Chunk::Asconf(_)
             | Chunk::Unknown(_) => self.on_tagged(tuple, packet, len),
         }
     }

@@ -129,7 +129,13 @@ impl Announcement {
                 | Parameter::EcnCapable
                 | Parameter::Random(_)
                 | Parameter::ChunkList(_)
-                | Parameter::HmacAlgorithms(_) => {}
+                | Parameter::HmacAlgorithms(_)
+                | Parameter::AddIpAddress { .. }
+                | Parameter::DeleteIpAddress { .. }
+                | Parameter::ErrorCauseIndication { .. }
+                | Parameter::SetPrimaryAddress { .. }
+                | Parameter::SuccessIndication { .. }
+                | Parameter::AdaptationLayerIndication { .. } => {}
             }
         }
         Ok(())

@@ -36,6 +36,16 @@ impl CauseCode {
     /// Restart of an Association with New Encapsulation Port
     /// (draft-tuexen-tsvwg-sctp-udp-encaps-cons, which updates RFC 6951).
     pub const NEW_ENCAPSULATION_PORT: Self = Self(14);
+    /// Request to Delete Last Remaining IP Address (RFC 5061).
+    pub const DELETE_LAST_IP_ADDRESS: Self = Self(0x00a0);
+    /// Operation Refused Due to Resource Shortage (RFC 5061).
+    pub const RESOURCE_SHORTAGE: Self = Self(0x00a1);
+    /// Request to Delete Source IP Address (RFC 5061).
+    pub const DELETE_SOURCE_IP_ADDRESS: Self = Self(0x00a2);
+    /// Association Aborted Due to Illegal ASCONF-ACK (RFC 5061).
+    pub const ILLEGAL_ASCONF_ACK: Self = Self(0x00a3);
+    /// Request Refused - No Authorization (RFC 5061).
+    pub const NO_AUTHORIZATION: Self = Self(0x00a4);
     /// Unsupported HMAC Identifier (RFC 4895).
     pub const UNSUPPORTED_HMAC_IDENTIFIER: Self = Self(0x0105);
 
@@ -55,6 +65,11 @@ impl CauseCode {
             Self::USER_INITIATED_ABORT => "User-Initiated Abort",
             Self::PROTOCOL_VIOLATION => "Protocol Violation",
             Self::NEW_ENCAPSULATION_PORT => "Restart of an Association with New Encapsulation Port",
+            Self::DELETE_LAST_IP_ADDRESS => "Request to Delete Last Remaining IP Address",
+            Self::RESOURCE_SHORTAGE => "Operation Refused Due to Resource Shortage",
+            Self::DELETE_SOURCE_IP_ADDRESS => "Request to Delete Source IP Address",
+            Self::ILLEGAL_ASCONF_ACK => "Association Aborted Due to Illegal ASCONF-ACK",
+            Self::NO_AUTHORIZATION => "Request Refused - No Authorization",
             Self::UNSUPPORTED_HMAC_IDENTIFIER => "Unsupported HMAC Identifier",
             _ => return None,
         })

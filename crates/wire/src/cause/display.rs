@@ -54,6 +54,24 @@ impl fmt::Display for ErrorCause<'_> {
                     "a restart changed the UDP encapsulation port: current {current}, new {new}"
                 )
             }
+            Self::DeleteLastRemainingIpAddress(request) => {
+                f.write_str("the last address cannot be deleted: ")?;
+                list(f, parameters(request))
+            }
+            Self::ResourceShortage(request) => {
+                f.write_str("there is no room for an address: ")?;
+                list(f, parameters(request))
+            }
+            Self::DeleteSourceIpAddress(request) => {
+                f.write_str("the address that a request came from cannot be deleted: ")?;
+                list(f, parameters(request))
+            }
+            Self::IllegalAsconfAck => f.write_str("an ASCONF-ACK for no ASCONF"),
+            Self::NoAuthorization([]) => f.write_str("not authorized"),
+            Self::NoAuthorization(request) => {
+                f.write_str("not authorized: ")?;
+                list(f, parameters(request))
+            }
             Self::UnsupportedHmacIdentifier { hmac_identifier } => {
                 write!(f, "the HMAC algorithm {hmac_identifier} is not supported")
             }
@@ -90,6 +108,9 @@ impl fmt::Display for Shown<'_> {
         match self.0 {
             Parameter::Ipv4Address(address) => write!(f, "{address}"),
             Parameter::Ipv6Address(address) => write!(f, "{address}"),
+            Parameter::AddIpAddress { address, .. }
+            | Parameter::DeleteIpAddress { address, .. }
+            | Parameter::SetPrimaryAddress { address, .. } => write!(f, "{address}"),
             Parameter::HostNameAddress(name) => write!(f, "{}", Text(name)),
             Parameter::HeartbeatInfo(_)
             | Parameter::StateCookie(_)
@@ -102,6 +123,9 @@ impl fmt::Display for Shown<'_> {
             | Parameter::HmacAlgorithms(_)
             | Parameter::SupportedExtensions(_)
             | Parameter::ForwardTsnSupported
+            | Parameter::ErrorCauseIndication { .. }
+            | Parameter::SuccessIndication { .. }
+            | Parameter::AdaptationLayerIndication { .. }
             | Parameter::Unknown(_) => write!(f, "{}", self.0.ty()),
         }
     }
@@ -162,7 +186,7 @@ mod tests {
                 ErrorCause::NewEncapsulationPort { current: 9900, new: 9901 },
                 "a restart changed the UDP encapsulation port: current 9900, new 9901",
             ),
-            (ErrorCause::Unknown { code: CauseCode(160), value: b"" }, r#"code 160: """#),
+            (ErrorCause::Unknown { code: CauseCode(180), value: b"" }, r#"code 180: """#),
         ] {
             assert_eq!(cause.to_string(), words);
         }

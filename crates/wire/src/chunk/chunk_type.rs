@@ -41,8 +41,12 @@ impl ChunkType {
     pub const SHUTDOWN_COMPLETE: Self = Self(14);
     /// Authentication (RFC 4895).
     pub const AUTH: Self = Self(15);
+    /// Address Configuration Acknowledgment (RFC 5061).
+    pub const ASCONF_ACK: Self = Self(0x80);
     /// Forward Cumulative TSN (RFC 3758).
     pub const FORWARD_TSN: Self = Self(192);
+    /// Address Configuration Change (RFC 5061).
+    pub const ASCONF: Self = Self(0xc1);
 
     const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -62,7 +66,9 @@ impl ChunkType {
             Self::CWR => "CWR",
             Self::SHUTDOWN_COMPLETE => "SHUTDOWN COMPLETE",
             Self::AUTH => "AUTH",
+            Self::ASCONF_ACK => "ASCONF-ACK",
             Self::FORWARD_TSN => "FORWARD TSN",
+            Self::ASCONF => "ASCONF",
             _ => return None,
         })
     }

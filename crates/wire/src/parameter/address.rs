@@ -48,7 +48,7 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-++-+-+-+-+-+-+-+-+-+-+-+-+-+-+-++-+-+-+
 //! ```
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::ParameterType;
 use crate::tlv::{self, Tlv};
@@ -60,6 +60,35 @@ pub(super) fn decode_ipv4(tlv: Tlv<'_>) -> Result<Ipv4Addr, DecodeError> {
 
 pub(super) fn decode_ipv6(tlv: Tlv<'_>) -> Result<Ipv6Addr, DecodeError> {
     super::fixed_value::<16>(tlv).map(Ipv6Addr::from)
+}
+
+/// Splits the first parameter from `bytes`; `None` if it is no address, or if there is none.
+pub(crate) fn split_first(bytes: &[u8]) -> Result<Option<(IpAddr, &[u8])>, DecodeError> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let (tlv, rest) = tlv::split_first(bytes).map_err(DecodeError::in_parameter)?;
+    Ok(match ParameterType(tlv.ty) {
+        ParameterType::IPV4_ADDRESS => Some((IpAddr::V4(decode_ipv4(tlv)?), rest)),
+        ParameterType::IPV6_ADDRESS => Some((IpAddr::V6(decode_ipv6(tlv)?), rest)),
+        _ => None,
+    })
+}
+
+/// The length of the parameter for an address.
+pub(crate) const fn encoded_len(address: IpAddr) -> usize {
+    tlv::HEADER_LEN + if address.is_ipv4() { 4 } else { 16 }
+}
+
+pub(crate) fn encode(address: IpAddr, buf: &mut Vec<u8>) {
+    match address {
+        IpAddr::V4(address) => {
+            tlv::encode(buf, ParameterType::IPV4_ADDRESS.0, &address.octets());
+        }
+        IpAddr::V6(address) => {
+            tlv::encode(buf, ParameterType::IPV6_ADDRESS.0, &address.octets());
+        }
+    }
 }
 
 pub(super) fn decode_supported_types(

@@ -37,6 +37,18 @@ impl ParameterType {
     pub const SUPPORTED_EXTENSIONS: Self = Self(0x8008);
     /// Forward-TSN-Supported (RFC 3758).
     pub const FORWARD_TSN_SUPPORTED: Self = Self(0xc000);
+    /// Add IP Address (RFC 5061).
+    pub const ADD_IP_ADDRESS: Self = Self(0xc001);
+    /// Delete IP Address (RFC 5061).
+    pub const DELETE_IP_ADDRESS: Self = Self(0xc002);
+    /// Error Cause Indication (RFC 5061).
+    pub const ERROR_CAUSE_INDICATION: Self = Self(0xc003);
+    /// Set Primary Address (RFC 5061).
+    pub const SET_PRIMARY_ADDRESS: Self = Self(0xc004);
+    /// Success Indication (RFC 5061).
+    pub const SUCCESS_INDICATION: Self = Self(0xc005);
+    /// Adaptation Layer Indication (RFC 5061).
+    pub const ADAPTATION_LAYER_INDICATION: Self = Self(0xc006);
 
     const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -54,6 +66,12 @@ impl ParameterType {
             Self::HMAC_ALGO => "Requested HMAC Algorithm",
             Self::SUPPORTED_EXTENSIONS => "Supported Extensions",
             Self::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
+            Self::ADD_IP_ADDRESS => "Add IP Address",
+            Self::DELETE_IP_ADDRESS => "Delete IP Address",
+            Self::ERROR_CAUSE_INDICATION => "Error Cause Indication",
+            Self::SET_PRIMARY_ADDRESS => "Set Primary Address",
+            Self::SUCCESS_INDICATION => "Success Indication",
+            Self::ADAPTATION_LAYER_INDICATION => "Adaptation Layer Indication",
             _ => return None,
         })
     }
