@@ -19,7 +19,7 @@ mod testing;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use anabranch_sansio::{Rate, Time};
+use anabranch_sansio::{Rate, Rng, Time};
 
 pub use bbr::Bbr;
 pub use cubic::Cubic;
@@ -209,16 +209,16 @@ pub enum CongestionControl {
 
 impl CongestionControl {
     /// A controller for a fresh path. `pmdcs` is the path's maximum DATA chunk size in bytes,
-    /// chunk header included.
+    /// chunk header included. What a controller leaves to chance comes from a fork of `rng`.
     #[must_use]
-    pub fn build(self, pmdcs: usize) -> Box<dyn CongestionController> {
+    pub fn build(self, pmdcs: usize, rng: &mut Rng) -> Box<dyn CongestionController> {
         match self {
             Self::Rfc9260 => Box::new(Rfc9260::new(pmdcs)),
             Self::SmallInitialWindow => Box::new(Rfc9260::with_small_initial_window(pmdcs)),
             Self::LargeInitialWindow => Box::new(Rfc9260::with_large_initial_window(pmdcs)),
             Self::Cubic => Box::new(Cubic::new(pmdcs)),
-            Self::Bbr => Box::new(Bbr::new(pmdcs)),
-            Self::Media => Box::new(Media::new(pmdcs)),
+            Self::Bbr => Box::new(Bbr::new(pmdcs, rng.fork())),
+            Self::Media => Box::new(Media::new(pmdcs, rng.fork())),
             Self::Fixed { window } => Box::new(FixedWindow::new(window)),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_sansio::{Rate, Time};
+use anabranch_sansio::{Rate, Rng, Time};
 
 use crate::bbr::{Bbr, Parameters, State};
 use crate::{Ack, CongestionController, ControllerMetrics, LostChunk, RateSample, SentData};
@@ -58,9 +58,9 @@ pub struct Media {
 impl Media {
     /// A controller for a path whose DATA chunks have at most `pmdcs` bytes.
     #[must_use]
-    pub fn new(pmdcs: usize) -> Self {
+    pub fn new(pmdcs: usize, rng: Rng) -> Self {
         let parameters = Parameters { min_rtt_tolerance: MIN_RTT_TOLERANCE };
-        Self { model: Bbr::with_parameters(pmdcs, parameters), judge: Judge::new(pmdcs) }
+        Self { model: Bbr::with_parameters(pmdcs, rng, parameters), judge: Judge::new(pmdcs) }
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
 
     /// Four chunks a millisecond, 50 ms, after ten seconds with this loss.
     fn pipe(loss_every: u64) -> Pipe<Media> {
-        let mut pipe = Pipe::new(Media::new(SMSS), 4.0, 50);
+        let mut pipe = Pipe::new(Media::new(SMSS, Rng::from_u64(1)), 4.0, 50);
         pipe.loss_every = loss_every;
         pipe.run_for(secs(10));
         pipe
@@ -240,7 +240,7 @@ mod tests {
             let media = share(&mut pipe(loss_every));
             assert!(media > least, "{media} with every {loss_every}th chunk lost");
         }
-        let mut bbr = Pipe::new(Bbr::new(SMSS), 4.0, 50);
+        let mut bbr = Pipe::new(Bbr::new(SMSS, Rng::from_u64(1)), 4.0, 50);
         bbr.loss_every = 20;
         bbr.run_for(secs(10));
         assert!(share(&mut bbr) < 0.8, "what the draft makes of 5 %");

@@ -6,6 +6,7 @@ use crate::handshake::A_RWND_MIN;
 use crate::path::{PathSchedulerKind, RetransmissionPolicy};
 use crate::send::{LossDetection, SchedulerKind};
 use anabranch_congestion::{CongestionControl, CongestionController, QueueBound};
+use anabranch_sansio::Rng;
 
 /// More than any stack of headers takes; leaves room for data at the smallest path MTU.
 const HEADER_OVERHEAD_MAX: usize = 256;
@@ -234,8 +235,8 @@ impl AssociationConfig {
     }
 
     /// A congestion controller for a fresh path.
-    pub(crate) fn controller(&self) -> Box<dyn CongestionController> {
-        let controller = self.congestion_control.build(self.pmdcs());
+    pub(crate) fn controller(&self, rng: &mut Rng) -> Box<dyn CongestionController> {
+        let controller = self.congestion_control.build(self.pmdcs(), rng);
         match self.queuing_delay_max {
             Some(bound) => Box::new(QueueBound::new(controller, bound, self.pmdcs())),
             None => controller,

@@ -17,7 +17,7 @@ mod tests;
 
 use std::time::Duration;
 
-use anabranch_sansio::{Rate, Time};
+use anabranch_sansio::{Rate, Rng, Time};
 
 use super::{
     Ack, CongestionController, ControllerMetrics, LostChunk, RateSample, SentData,
@@ -118,13 +118,14 @@ struct Step {
 }
 
 impl Bbr {
-    /// A controller for a path whose DATA chunks have at most `pmdcs` bytes.
+    /// A controller for a path whose DATA chunks have at most `pmdcs` bytes. The draft leaves the
+    /// wait between two probes for bandwidth to chance: `rng` draws it.
     #[must_use]
-    pub fn new(pmdcs: usize) -> Self {
-        Self::with_parameters(pmdcs, Parameters { min_rtt_tolerance: 1.0 })
+    pub fn new(pmdcs: usize, rng: Rng) -> Self {
+        Self::with_parameters(pmdcs, rng, Parameters { min_rtt_tolerance: 1.0 })
     }
 
-    pub(super) fn with_parameters(pmdcs: usize, parameters: Parameters) -> Self {
+    pub(super) fn with_parameters(pmdcs: usize, rng: Rng, parameters: Parameters) -> Self {
         let initial_cwnd = large_initial_window(pmdcs);
         let mut bbr = Self {
             parameters,
@@ -141,7 +142,7 @@ impl Bbr {
             full_pipe: FullPipe::default(),
             bounds: Bounds::default(),
             signals: Signals::default(),
-            probe_bw: ProbeBw::default(),
+            probe_bw: ProbeBw::new(rng),
             min_rtt: MinRtt::default(),
             undo: None,
             drain_start_round: 0,

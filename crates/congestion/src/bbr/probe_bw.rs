@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_sansio::Time;
+use anabranch_sansio::{Rng, Time};
 
 use super::{Bbr, State, Step};
 
@@ -18,6 +18,7 @@ const PROBE_UP_ROUNDS_MAX: u32 = 30;
 /// The state of probing for bandwidth.
 #[derive(Debug)]
 pub(super) struct ProbeBw {
+    rng: Rng,
     ack_phase: AckPhase,
     pub(super) is_bw_probe_sample: bool,
     pub(super) prev_probe_too_high: bool,
@@ -40,9 +41,10 @@ enum AckPhase {
     ProbeStopping,
 }
 
-impl Default for ProbeBw {
-    fn default() -> Self {
+impl ProbeBw {
+    pub(super) const fn new(rng: Rng) -> Self {
         Self {
+            rng,
             ack_phase: AckPhase::Init,
             is_bw_probe_sample: false,
             prev_probe_too_high: false,
@@ -55,20 +57,16 @@ impl Default for ProbeBw {
             probe_up_acked_per_inc: usize::MAX,
         }
     }
-}
 
-impl ProbeBw {
     /// What comes now is no feedback on a probe.
     pub(super) const fn stop_probing(&mut self) {
         self.ack_phase = AckPhase::ProbeStopping;
     }
 
-    /// PickProbeWait. The dice are the clock's nanoseconds: flows that share a link shall not probe
-    /// in step, and no more is asked of them.
-    fn pick_wait(&mut self, now: Time) {
-        let dice = now.as_nanos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        self.rounds_since_probe_up = dice & 1;
-        self.bw_probe_wait = PROBE_WAIT.0 + PROBE_WAIT.1.mul_f64(dice as f64 / f64::from(u32::MAX));
+    /// PickProbeWait: flows that share a link shall not probe in step.
+    fn pick_wait(&mut self) {
+        self.rounds_since_probe_up = self.rng.range(0..2);
+        self.bw_probe_wait = PROBE_WAIT.0 + PROBE_WAIT.1.mul_f64(self.rng.unit());
     }
 }
 
@@ -77,7 +75,7 @@ impl Bbr {
     pub(super) fn start_probe_bw_down(&mut self, now: Time, delivered: u64) {
         self.signals.reset();
         self.probe_bw.probe_up_acked_per_inc = usize::MAX;
-        self.probe_bw.pick_wait(now);
+        self.probe_bw.pick_wait();
         self.probe_bw.cycle_stamp = now;
         self.probe_bw.stop_probing();
         self.rounds.begin(delivered);

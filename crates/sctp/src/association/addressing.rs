@@ -87,7 +87,8 @@ impl Association {
     }
 
     fn insert_path(&mut self, tuple: FourTuple, origin: Origin) -> Option<PathId> {
-        let path = self.paths.add((tuple, origin), PathState::Unconfirmed, &self.config)?;
+        let Self { paths, config, rng, .. } = self;
+        let path = paths.add((tuple, origin), PathState::Unconfirmed, config, rng)?;
         // It may take the place of one that failed.
         self.outstanding.forget_path(path);
         // Of a candidate nothing is told before it is known to be the peer.

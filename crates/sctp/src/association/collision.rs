@@ -173,7 +173,7 @@ impl Association {
         self.readable_said = false;
         self.error_count = 0;
         for path in self.paths.iter_mut() {
-            path.reset(&self.config);
+            path.reset(&self.config, &mut self.rng);
         }
         self.take_cookie(cookie);
     }

@@ -105,7 +105,8 @@ impl Association {
         for &tuple in &paths[1..] {
             if association.paths.find(tuple).is_none() {
                 let path = (tuple, Origin::User);
-                association.paths.add(path, PathState::Active, &association.config);
+                let Self { paths, config, rng, .. } = &mut association;
+                paths.add(path, PathState::Active, config, rng);
             }
         }
         let t1_init = T1::start(now, PathId(0), association.config.t1_initial);
@@ -171,14 +172,16 @@ impl Association {
             config.scheduler,
         );
         let partial_reliability = extensions.forward_tsn && config.partial_reliability;
+        let tie_tags = TieTags::random(&mut rng);
+        let paths = PathSet::new(first, PathState::Active, &config, &mut rng);
         Self {
             identity,
             state: State::Closed,
-            tie_tags: TieTags::random(&mut rng),
+            tie_tags,
             rng,
             locals,
             announced: Vec::new(),
-            paths: PathSet::new(first, PathState::Active, &config),
+            paths,
             queue,
             outstanding: Outstanding::new(initial_tsn, partial_reliability, config.loss_detection),
             window: Window::default(),

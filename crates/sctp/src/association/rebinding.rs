@@ -109,7 +109,7 @@ impl Association {
         // or other middlebox activity, the endpoint MAY instead retain its congestion control state
         // and round-trip estimate in those cases instead of reverting to initial values."
         if from.remote.ip() != to.remote.ip() {
-            self.paths.at_mut(silent).reset(&self.config);
+            self.paths.at_mut(silent).reset(&self.config, &mut self.rng);
         }
         self.move_path(now, silent, candidate);
         self.events.push_back(Event::PathMoved { path: silent, from, to });

@@ -10,7 +10,7 @@ mod set;
 use std::fmt;
 use std::time::Duration;
 
-use anabranch_sansio::{FourTuple, Rate, Time};
+use anabranch_sansio::{FourTuple, Rate, Rng, Time};
 
 use crate::config::AssociationConfig;
 use crate::stats::PathStats;
@@ -173,6 +173,7 @@ impl Path {
         (tuple, origin): (FourTuple, Origin),
         state: PathState,
         config: &AssociationConfig,
+        rng: &mut Rng,
     ) -> Self {
         Self {
             id,
@@ -180,7 +181,7 @@ impl Path {
             origin,
             state,
             rtt: RttEstimator::new(config),
-            congestion: config.controller(),
+            congestion: config.controller(rng),
             pacer: Pacer::default(),
             paces_window: config.pacing,
             t3_rtx: None,
@@ -198,9 +199,9 @@ impl Path {
     }
 
     /// Starts congestion control and RTT anew (a restarted peer: RFC 9260 section 5.2.4, action A).
-    pub(crate) fn reset(&mut self, config: &AssociationConfig) {
+    pub(crate) fn reset(&mut self, config: &AssociationConfig, rng: &mut Rng) {
         self.rtt = RttEstimator::new(config);
-        self.congestion = config.controller();
+        self.congestion = config.controller(rng);
         self.pacer = Pacer::default();
         self.t3_rtx = None;
         self.loss_timer = None;
@@ -315,7 +316,9 @@ mod tests {
         let congestion_control = CongestionControl::Cubic;
         let config =
             AssociationConfig { pacing: true, congestion_control, ..AssociationConfig::default() };
-        let mut path = Path::new(PathId(0), (tuple, Origin::User), PathState::Active, &config);
+        let first = (tuple, Origin::User);
+        let rng = &mut Rng::from_u64(1);
+        let mut path = Path::new(PathId(0), first, PathState::Active, &config, rng);
         path.rtt.on_sample(Duration::ZERO);
         assert_eq!(path.pacing_rate(), None);
         path.rtt.on_sample(Duration::from_millis(80));

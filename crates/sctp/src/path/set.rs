@@ -1,6 +1,6 @@
 //! [`PathSet`]: all paths of an association, and which of them carries data.
 
-use anabranch_sansio::{FourTuple, Time};
+use anabranch_sansio::{FourTuple, Rng, Time};
 
 use super::{Heartbeat, Origin, Path, PathId, PathState};
 use crate::config::AssociationConfig;
@@ -24,10 +24,11 @@ impl PathSet {
         first: (FourTuple, Origin),
         state: PathState,
         config: &AssociationConfig,
+        rng: &mut Rng,
     ) -> Self {
         let id = PathId(0);
         Self {
-            paths: vec![Path::new(id, first, state, config)],
+            paths: vec![Path::new(id, first, state, config, rng)],
             primary: id,
             current: id,
             limit: config.paths_max.clamp(1, usize::from(u8::MAX)),
@@ -41,13 +42,14 @@ impl PathSet {
         path: (FourTuple, Origin),
         state: PathState,
         config: &AssociationConfig,
+        rng: &mut Rng,
     ) -> Option<PathId> {
         let id = if self.paths.len() < self.limit {
             PathId(u8::try_from(self.paths.len()).ok()?)
         } else {
             self.replaceable(config.path_max_retrans)?
         };
-        let path = Path::new(id, path, state, config);
+        let path = Path::new(id, path, state, config, rng);
         self.revision += 1;
         match self.paths.get_mut(id.index()) {
             Some(failed) => *failed = path,
@@ -241,8 +243,9 @@ mod tests {
         let config = AssociationConfig::default();
         let first = FourTuple::new(addr("10.0.1.1:9"), addr("10.0.1.2:9"));
         let second = FourTuple::new(addr("10.0.2.1:9"), addr("10.0.2.2:9"));
-        let mut set = PathSet::new((first, Origin::User), PathState::Active, &config);
-        set.add((second, Origin::User), PathState::Active, &config);
+        let rng = &mut Rng::from_u64(1);
+        let mut set = PathSet::new((first, Origin::User), PathState::Active, &config, rng);
+        set.add((second, Origin::User), PathState::Active, &config, rng);
         set
     }
 
@@ -295,9 +298,11 @@ mod tests {
         let tuple = |port, origin| {
             (FourTuple::new(addr("10.0.1.1:9"), SocketAddr::new(ip("10.0.1.2"), port)), origin)
         };
-        let mut set = PathSet::new(tuple(1, Origin::User), PathState::Active, &config);
-        let add = |set: &mut PathSet, port, origin| {
-            set.add(tuple(port, origin), PathState::Unconfirmed, &config)
+        let mut rng = Rng::from_u64(1);
+        let first = tuple(1, Origin::User);
+        let mut set = PathSet::new(first, PathState::Active, &config, &mut rng);
+        let mut add = |set: &mut PathSet, port, origin| {
+            set.add(tuple(port, origin), PathState::Unconfirmed, &config, &mut rng)
         };
         assert_eq!(add(&mut set, 2, Origin::User), Some(PathId(1)));
         assert_eq!(add(&mut set, 3, Origin::Peer), Some(PathId(2)));

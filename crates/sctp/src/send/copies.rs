@@ -47,7 +47,7 @@ pub(super) struct Copy {
     size: usize,
     /// Once the chunk is acknowledged: when the other transmission has arrived too, if at all. A
     /// duplicate is reported only then where the wrong one was credited.
-    settled_at: Time,
+    pub(super) settled_at: Time,
     /// The path of the other transmission, if each of the two was the first on its path.
     twin: Option<PathId>,
 }
@@ -63,6 +63,8 @@ pub(super) struct Copies {
     later: BTreeSet<(Time, u64, PathId)>,
     /// Bytes of `flying`.
     bytes: usize,
+    /// Copies planned since those that are of no use were last forgotten.
+    planned: usize,
 }
 
 impl Copies {
@@ -114,6 +116,7 @@ impl Copies {
 impl Outstanding {
     /// A chunk shall go out a second time on `path`, `at` a later time or as soon as it may.
     pub(crate) fn plan_copy(&mut self, sequence: u64, path: PathId, at: Option<Time>) {
+        self.copies.planned += 1;
         if self.copies.len() >= COPIES_MAX {
             self.forget_stale_copies();
         }
@@ -165,7 +168,13 @@ impl Outstanding {
         is_under_way && !self.copies.is_flying(sequence)
     }
 
+    /// Forgets the copies that are of no use any more. It looks at each that waits, and for each of
+    /// them one was planned since the last time, so that the work per copy is bounded.
     fn forget_stale_copies(&mut self) {
+        if self.copies.planned < self.copies.ready.len() {
+            return;
+        }
+        self.copies.planned = 0;
         let mut ready = std::mem::take(&mut self.copies.ready);
         ready.retain(|(_, sequence)| self.is_copy_of_use(*sequence));
         self.copies.ready = ready;
@@ -326,5 +335,90 @@ impl Outstanding {
         let Some(copy) = self.copies.take(sequence) else { return };
         self.leave_flight(copy.path, copy.size);
         self.forget_rtt_probe(copy.path, sequence);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_wire::{GapAckBlock, Items, Ppid, Ssn, StreamId, Tsn};
+    use bytes::Bytes;
+
+    use super::super::loss_detection::LossDetection;
+    use super::super::message::{Fragment, PathPreference};
+    use super::super::sack::Rtts;
+    use super::*;
+
+    const PATHS: [PathId; 2] = [PathId(0), PathId(1)];
+    const RTT: Duration = Duration::from_millis(40);
+
+    /// Chunks from sequence 0 on, in flight on the first path since time zero.
+    fn outstanding(count: u64) -> (Outstanding, u64) {
+        let mut outstanding = Outstanding::new(Tsn(100), true, LossDetection::Rfc9260);
+        let fragment = Fragment {
+            stream: StreamId(0),
+            ssn: Ssn(0),
+            ppid: Ppid(0),
+            payload: Bytes::from_static(&[0; 100]),
+            unordered: false,
+            beginning: true,
+            ending: true,
+            expires: None,
+            max_retransmissions: None,
+            preference: PathPreference::Any,
+        };
+        let first = outstanding.next_sequence();
+        for _ in 0..count {
+            outstanding.push(Time::ZERO, fragment.clone(), PATHS[0]);
+        }
+        (outstanding, first)
+    }
+
+    /// A SACK with one gap block, from the second chunk on, that came over `via`.
+    fn acknowledge(outstanding: &mut Outstanding, at: Duration, end: u16, via: PathId) {
+        let blocks = [GapAckBlock { start: 2, end }];
+        let sack = Sack {
+            cumulative_tsn_ack: Tsn(99),
+            a_rwnd: 100_000,
+            gap_ack_blocks: Items::from_slice(&blocks),
+            duplicate_tsns: Items::default(),
+        };
+        let rtts = Rtts { smoothed: RTT, lowest: RTT };
+        outstanding.on_sack(Time::ZERO + at, &sack, via, |_| Some(rtts)).unwrap();
+    }
+
+    #[test]
+    fn miss_indications_count_for_a_copy_only_once_it_should_have_arrived() {
+        let (mut outstanding, first) = outstanding(10);
+        let [original, copy] = PATHS;
+        (first + 1..first + 9).for_each(|chunk| outstanding.send_copy(Time::ZERO, chunk, copy));
+        acknowledge(&mut outstanding, RTT, 2, original);
+        for end in 3..=6 {
+            acknowledge(&mut outstanding, RTT, end, copy);
+        }
+        assert!(outstanding.copies.is_flying(first + 1), "it may arrive yet");
+        for end in 7..=8 {
+            acknowledge(&mut outstanding, 2 * RTT, end, copy);
+        }
+        assert!(outstanding.copies.is_flying(first + 1), "two miss indications");
+        acknowledge(&mut outstanding, 2 * RTT, 9, copy);
+        assert!(!outstanding.copies.is_flying(first + 1), "three");
+    }
+
+    #[test]
+    fn what_waits_is_looked_through_once_for_as_many_new_copies_at_most() {
+        let (mut outstanding, first) = outstanding(COPIES_MAX as u64 + 1);
+        let plan =
+            |outstanding: &mut Outstanding, copy| outstanding.plan_copy(copy, PATHS[1], None);
+        (first..first + COPIES_MAX as u64).for_each(|copy| plan(&mut outstanding, copy));
+        let last = first + COPIES_MAX as u64;
+        plan(&mut outstanding, last);
+        assert_eq!((outstanding.copies.len(), outstanding.copies.planned), (COPIES_MAX, 0));
+        for planned in 1..COPIES_MAX {
+            plan(&mut outstanding, last);
+            assert_eq!(outstanding.copies.planned, planned, "not looked through again");
+        }
+        outstanding.on_timeout(PATHS[0]);
+        plan(&mut outstanding, last);
+        assert_eq!(outstanding.copies.len(), 1, "what is not in flight needs no copy");
     }
 }

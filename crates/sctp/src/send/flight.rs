@@ -82,7 +82,7 @@ impl Flight {
     pub(super) fn forget_path(&mut self) {
         self.rtt_probe = None;
         match &mut self.detector {
-            Detector::Rfc9260(misses) => misses.recovery_exit = None,
+            Detector::Rfc9260(misses) => misses.recovery = None,
             Detector::InTime(in_time) => **in_time = Default::default(),
         }
     }

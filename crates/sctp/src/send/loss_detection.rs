@@ -41,7 +41,7 @@ pub(super) enum Detector {
 impl Detector {
     pub(super) fn in_recovery(&self) -> bool {
         match self {
-            Self::Rfc9260(misses) => misses.recovery_exit.is_some(),
+            Self::Rfc9260(misses) => misses.recovery.is_some(),
             Self::InTime(in_time) => in_time.in_recovery(),
         }
     }
@@ -50,7 +50,7 @@ impl Detector {
     /// transmission.
     pub(super) fn on_timeout(&mut self, next: u64) {
         match self {
-            Self::Rfc9260(misses) => misses.recovery_exit = None,
+            Self::Rfc9260(misses) => misses.recovery = None,
             Self::InTime(in_time) => in_time.on_timeout(next),
         }
     }

@@ -1,6 +1,8 @@
 //! Loss detection by miss indications (RFC 9260 section 7.2.4).
 
-use super::chunk::View;
+use anabranch_sansio::Time;
+
+use super::chunk::{ChunkState, View};
 use super::flight::{Flight, Sent};
 use super::loss_detection::{Detector, Losses};
 use super::outstanding::Outstanding;
@@ -17,8 +19,19 @@ pub(super) struct MissIndications {
     suspects: Vec<Sent>,
     /// The highest transmission acknowledged so far, plus one.
     pub(super) acked_below: u64,
-    /// RFC 9260 section 7.2.4: the Fast Recovery exit point, while in Fast Recovery.
-    pub(super) recovery_exit: Option<u64>,
+    pub(super) recovery: Option<FastRecovery>,
+}
+
+/// Fast Recovery of one path (RFC 9260 section 7.2.4). With one path in use it is the
+/// association's; with several, what another path brings or lacks has no part in it, as Iyengar
+/// 2006 has it for fast retransmit (SFR) and for the window (CUC).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FastRecovery {
+    /// The exit point: the highest TSN outstanding on the path when Fast Recovery was entered.
+    exit: u64,
+    /// What is awaited on the path up to there begins here at the earliest: the path's own
+    /// cumulative TSN ack point, plus one.
+    awaited: u64,
 }
 
 impl MissIndications {
@@ -62,34 +75,60 @@ impl Flight {
 
 impl Outstanding {
     /// A SACK was taken: finds what it says is missing on `path`. `acked_below` is the highest
-    /// transmission that it newly acknowledged there, plus one; `advanced` whether it moved the
-    /// cumulative TSN ack point.
-    pub(super) fn find_missing(
-        &mut self,
-        path: PathId,
-        cumulative: u64,
-        advanced: bool,
-        acked_below: u64,
-    ) -> Losses {
+    /// transmission that it newly acknowledged there, plus one.
+    pub(super) fn find_missing(&mut self, now: Time, path: PathId, acked_below: u64) -> Losses {
+        let advanced = self.advance_recovery(path);
         let Detector::Rfc9260(misses) = &mut self.flights[path.index()].detector else {
             return Losses::default();
         };
         misses.acked_below = misses.acked_below.max(acked_below);
-        // RFC 9260 section 6.2.1, D iv: "If the Cumulative TSN Ack matches or exceeds the Fast
-        // Recovery exit point (Section 7.2.4), Fast Recovery is exited."
-        let was_in_recovery = misses.recovery_exit.is_some();
-        misses.recovery_exit = misses.recovery_exit.filter(|exit| cumulative < *exit);
         // RFC 9260 section 7.2.4: "If an endpoint is in Fast Recovery and a SACK chunks arrives
         // that advances the Cumulative TSN Ack Point, the miss indications are incremented for all
         // TSNs reported missing in the SACK chunk."
-        let all_missing = was_in_recovery && advanced;
-        let below = if all_missing { misses.acked_below } else { acked_below };
-        if below > 0 { self.count_misses(path, below) } else { Losses::default() }
+        let below = if advanced { misses.acked_below } else { acked_below };
+        if below > 0 { self.count_misses(now, path, below) } else { Losses::default() }
+    }
+
+    /// Moves a path's own cumulative TSN ack point in Fast Recovery, and leaves that at its exit
+    /// point; returns whether what it awaited arrived.
+    fn advance_recovery(&mut self, path: PathId) -> bool {
+        let Detector::Rfc9260(misses) = &self.flights[path.index()].detector else { return false };
+        let Some(FastRecovery { exit, awaited: before }) = misses.recovery else { return false };
+        let awaited = self.first_awaited(path, before, exit);
+        // RFC 9260 section 6.2.1, D iv: "If the Cumulative TSN Ack matches or exceeds the Fast
+        // Recovery exit point (Section 7.2.4), Fast Recovery is exited."
+        let recovery = (awaited <= exit).then_some(FastRecovery { exit, awaited });
+        if let Detector::Rfc9260(misses) = &mut self.flights[path.index()].detector {
+            misses.recovery = recovery;
+        }
+        // What is sent again on another path is awaited here no more, but nothing came of that.
+        let arrived = self.chunk(before).is_none_or(|chunk| chunk.state == ChunkState::Acked);
+        arrived && awaited > before
+    }
+
+    /// The first TSN, not before `from`, that is awaited on `path`; one beyond `exit` if there is
+    /// none up to there.
+    fn first_awaited(&self, path: PathId, from: u64, exit: u64) -> u64 {
+        let mut sequence = from.max(self.first);
+        while sequence <= exit {
+            if let Some((_, end)) = self.acked.range_of(sequence) {
+                sequence = end + 1;
+                continue;
+            }
+            if self.chunk(sequence).is_some_and(|chunk| chunk.path == path) {
+                return sequence;
+            }
+            sequence += 1;
+        }
+        exit + 1
     }
 
     /// Counts a miss for each chunk of `path` sent before the transmission `below`, and marks those
     /// with the third one.
-    fn count_misses(&mut self, path: PathId, below: u64) -> Losses {
+    ///
+    /// Of an acknowledged chunk that was sent twice the other transmission is missing only after
+    /// the time within which it arrives, if it is that one which the peer will report as duplicate.
+    fn count_misses(&mut self, now: Time, path: PathId, below: u64) -> Losses {
         let mut lost = std::mem::take(&mut self.lost);
         let mut overtaken = std::mem::take(&mut self.overtaken);
         let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
@@ -97,6 +136,9 @@ impl Outstanding {
         flight.review(below, |sent| view.is_live(path, sent), |sent| overtaken.push(sent));
         for sent in overtaken.drain(..) {
             if let Some(copy) = self.copies.of_mut(path, sent) {
+                if now < copy.settled_at {
+                    continue;
+                }
                 copy.misses = copy.misses.saturating_add(1);
                 if copy.misses >= MISS_INDICATIONS {
                     lost.push(sent);
@@ -127,12 +169,14 @@ impl Outstanding {
     /// RFC 9260 section 7.2.4: "If not in Fast Recovery, enter Fast Recovery and mark the highest
     /// outstanding TSN as the Fast Recovery exit point." Returns false if the path was in it.
     pub(super) fn enter_fast_recovery(&mut self, path: PathId) -> bool {
-        let highest = self.next_sequence() - 1;
+        let outstanding = self.chunks.iter().rposition(|chunk| chunk.path == path);
+        let exit = self.first + outstanding.unwrap_or(0) as u64;
+        let awaited = self.first_awaited(path, self.first, exit);
         let Detector::Rfc9260(misses) = &mut self.flights[path.index()].detector else {
             return false;
         };
-        let enters = misses.recovery_exit.is_none();
-        misses.recovery_exit.get_or_insert(highest);
+        let enters = misses.recovery.is_none();
+        misses.recovery.get_or_insert(FastRecovery { exit, awaited });
         enters
     }
 }

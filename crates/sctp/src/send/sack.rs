@@ -94,7 +94,6 @@ impl Outstanding {
         self.check(cumulative, sack)?;
         self.begin_acks(cumulative, rtts);
         self.take_duplicates(sack);
-        let advanced = cumulative > point;
         self.acknowledge_through(now, cumulative, via);
         for block in sack.gap_ack_blocks.iter() {
             self.acknowledge_block(now, cumulative, block, via);
@@ -102,7 +101,7 @@ impl Outstanding {
         self.take_arrived_copies(now, sack, via);
         self.sample_rates(now);
         self.take_back_reneged();
-        self.find_all_losses(now, cumulative, advanced);
+        self.find_all_losses(now);
         self.advance();
         self.prune_expirations();
         Ok(true)
@@ -124,7 +123,7 @@ impl Outstanding {
         self.begin_acks(point, rtts);
         self.take_arrived_copies(now, sack, via);
         self.sample_rates(now);
-        self.find_all_losses(now, point, false);
+        self.find_all_losses(now);
     }
 
     /// A SACK that claims what was never sent changes nothing.
@@ -272,18 +271,18 @@ impl Outstanding {
         }
     }
 
-    fn find_all_losses(&mut self, now: Time, cumulative: u64, advanced: bool) {
+    fn find_all_losses(&mut self, now: Time) {
         for index in 0..self.flights.len() {
             let path = PathId(index as u8);
-            self.find_losses(now, path, (cumulative, advanced));
+            self.find_losses(now, path);
         }
     }
 
-    fn find_losses(&mut self, now: Time, path: PathId, (cumulative, advanced): (u64, bool)) {
+    fn find_losses(&mut self, now: Time, path: PathId) {
         let PathAck { acked_below, answered, rtts, .. } = self.acks[path.index()];
         let srtt = rtts.map(|rtts| rtts.smoothed);
         let found = match self.flights[path.index()].detector {
-            Detector::Rfc9260(_) => self.find_missing(path, cumulative, advanced, acked_below),
+            Detector::Rfc9260(_) => self.find_missing(now, path, acked_below),
             // Without news from the path, its reordering timer decides.
             Detector::InTime(_) if !answered => return,
             Detector::InTime(_) => self.detect_losses(now, path, srtt),

@@ -147,6 +147,59 @@ fn a_chunk_on_another_path_is_not_missing_because_of_this_one() {
 }
 
 #[test]
+fn a_path_leaves_fast_recovery_at_its_own_exit_point() {
+    let other = PathId(1);
+    let mut outstanding = outstanding(1); // 100 stays missing on path 0
+    for ssn in 1..12 {
+        let path = if ssn <= 5 { other } else { PATH }; // 101 to 105 there, 106 to 111 here
+        outstanding.push(Time::ZERO, fragment(0, ssn), path);
+    }
+    for highest in [103, 104, 105] {
+        sack(&mut outstanding, 99, &[(102, highest)]);
+    }
+    assert_eq!(marked(&outstanding), [101], "the other path lost it");
+    outstanding.retransmit(Time::ZERO, outstanding.next_sequence() - 11, other);
+    let in_recovery = |outstanding: &mut Outstanding, blocks: &[(u32, u32)]| {
+        sack(outstanding, 99, blocks);
+        sack(outstanding, 99, blocks)[other.index()].in_recovery
+    };
+    assert!(in_recovery(&mut outstanding, &[(102, 105)]), "101 is awaited");
+    assert!(!in_recovery(&mut outstanding, &[(101, 105)]), "whatever path 0 lacks");
+}
+
+#[test]
+fn in_fast_recovery_a_path_counts_misses_when_its_own_first_gap_closes() {
+    let other = PathId(1);
+    let mut outstanding = outstanding(1);
+    for ssn in 1..9 {
+        outstanding.push(Time::ZERO, fragment(0, ssn), other); // 101 to 108
+    }
+    let first = outstanding.next_sequence() - 8;
+    for blocks in [&[(102, 103)][..], &[(102, 104)], &[(102, 104), (106, 106)]] {
+        sack(&mut outstanding, 99, blocks);
+    }
+    outstanding.retransmit(Time::ZERO, first, other);
+    sack(&mut outstanding, 99, &[(102, 104), (106, 107)]);
+    assert_eq!(marked(&outstanding), [], "105 was missing twice");
+    sack(&mut outstanding, 99, &[(101, 104), (106, 107)]);
+    assert_eq!(marked(&outstanding), [105], "100 is not awaited there");
+}
+
+#[test]
+fn what_is_sent_again_on_another_path_does_not_close_a_gap() {
+    let mut outstanding = outstanding(9); // 100 to 108
+    for blocks in [&[(101, 102)][..], &[(101, 103)], &[(101, 103), (105, 105)]] {
+        sack(&mut outstanding, 99, blocks);
+    }
+    sack(&mut outstanding, 99, &[(101, 103), (105, 106)]);
+    assert_eq!(marked(&outstanding), [100], "104 was missing twice");
+    let first = outstanding.next_sequence() - 9;
+    outstanding.retransmit(Time::ZERO, first, PathId(1));
+    sack(&mut outstanding, 99, &[(101, 103), (105, 106)]);
+    assert_eq!(marked(&outstanding), [], "nothing new arrived");
+}
+
+#[test]
 fn losses_are_found_in_order_of_transmission_after_a_timeout() {
     let mut outstanding = outstanding(4);
     outstanding.on_timeout(PATH);
