@@ -122,6 +122,12 @@ pub struct AssociationConfig {
     pub scheduler: SchedulerKind,
     /// Which paths new data takes. Default: the primary one, another while it fails.
     pub path_scheduler: PathSchedulerKind,
+    /// Whether delayed acknowledgements for concurrent multipath transfer are offered: between
+    /// peers that both offer them, a receiver delays SACKs in the midst of gaps too and counts
+    /// packets in them (DAC of Iyengar 2006, section V). Halves the SACKs where losses are found by
+    /// [miss indications](LossDetection::Rfc9260); those [in time](LossDetection::InTime) would
+    /// come late. A peer that does not know it does not notice. Default: false.
+    pub cmt_delayed_ack: bool,
     /// Which path lost data takes. Default: as RFC 9260 has it.
     pub retransmission_policy: RetransmissionPolicy,
     /// Whether a lost chunk is sent again twice when a further retransmission would come after its
@@ -169,6 +175,7 @@ impl Default for AssociationConfig {
             loss_detection: LossDetection::default(),
             scheduler: SchedulerKind::default(),
             path_scheduler: PathSchedulerKind::default(),
+            cmt_delayed_ack: false,
             retransmission_policy: RetransmissionPolicy::default(),
             last_chance_twice: false,
             buffer_splitting: true,

@@ -67,6 +67,9 @@ pub enum Parameter<'a> {
     HmacAlgorithms(Items<'a, HmacIdentifier>),
     /// Supported Extensions (RFC 5061): chunks of other RFCs that the sender knows.
     SupportedExtensions(Items<'a, ChunkType>),
+    /// CMT-Delayed-Ack-Supported: the sender delays SACKs of reordered data too, and counts packets
+    /// in them (DAC of Iyengar 2006, section V).
+    CmtDelayedAckSupported,
     /// Forward-TSN-Supported (RFC 3758).
     ForwardTsnSupported,
     /// Add IP Address (RFC 5061): the sender has one more.
@@ -138,6 +141,10 @@ impl<'a> Parameter<'a> {
             ParameterType::SUPPORTED_EXTENSIONS => {
                 Self::SupportedExtensions(extension::decode_chunk_types(tlv))
             }
+            ParameterType::CMT_DELAYED_ACK_SUPPORTED => {
+                extension::decode_flag(tlv)?;
+                Self::CmtDelayedAckSupported
+            }
             ParameterType::FORWARD_TSN_SUPPORTED => {
                 extension::decode_flag(tlv)?;
                 Self::ForwardTsnSupported
@@ -202,7 +209,9 @@ impl<'a> Parameter<'a> {
                 tlv::encode(buf, ty, &increment_ms.to_be_bytes());
             }
             Self::SupportedAddressTypes(types) => address::encode_supported_types(types, buf),
-            Self::EcnCapable | Self::ForwardTsnSupported => tlv::encode(buf, ty, &[]),
+            Self::EcnCapable | Self::CmtDelayedAckSupported | Self::ForwardTsnSupported => {
+                tlv::encode(buf, ty, &[]);
+            }
             Self::AddIpAddress { correlation_id, address }
             | Self::DeleteIpAddress { correlation_id, address }
             | Self::SetPrimaryAddress { correlation_id, address } => {
@@ -236,6 +245,7 @@ impl<'a> Parameter<'a> {
             Self::ChunkList(_) => ParameterType::CHUNKS,
             Self::HmacAlgorithms(_) => ParameterType::HMAC_ALGO,
             Self::SupportedExtensions(_) => ParameterType::SUPPORTED_EXTENSIONS,
+            Self::CmtDelayedAckSupported => ParameterType::CMT_DELAYED_ACK_SUPPORTED,
             Self::ForwardTsnSupported => ParameterType::FORWARD_TSN_SUPPORTED,
             Self::AddIpAddress { .. } => ParameterType::ADD_IP_ADDRESS,
             Self::DeleteIpAddress { .. } => ParameterType::DELETE_IP_ADDRESS,

@@ -54,11 +54,13 @@ pub(super) fn run(
 
 fn config(strategy: SctpStrategy) -> AssociationConfig {
     match strategy {
-        // Each link as its window allows; what was lost goes out on the link with the largest
-        // slow-start threshold (RTX-SSTHRESH), which is one of the paper's two choices.
+        // Each link as its window allows, SACKs of reordered data delayed (DAC); what was lost goes
+        // out on the link with the largest slow-start threshold (RTX-SSTHRESH), which is one of the
+        // paper's two choices.
         SctpStrategy::CmtMulti(_) => AssociationConfig {
             path_scheduler: PathSchedulerKind::AsWindowAllows,
             retransmission_policy: RetransmissionPolicy::Ssthresh,
+            cmt_delayed_ack: true,
             ..ns2()
         },
         SctpStrategy::Multi(_) | SctpStrategy::Single(_) => AssociationConfig {

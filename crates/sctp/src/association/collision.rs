@@ -10,7 +10,7 @@ use super::control::Bundling;
 use super::{Association, State};
 use crate::config::AssociationConfig;
 use crate::event::Event;
-use crate::handshake::{Cookie, TieTags};
+use crate::handshake::{Cookie, SupportedExtensions, TieTags};
 use crate::path::PathId;
 use crate::send::Outstanding;
 
@@ -164,9 +164,9 @@ impl Association {
         self.identity.local_tag = cookie.local_tag;
         self.identity.peer_tag = cookie.peer_tag;
         self.tie_tags = TieTags::random(&mut self.rng);
-        let partial = cookie.extensions.forward_tsn && self.config.partial_reliability;
+        let shared = SupportedExtensions::of(&self.config).shared(cookie.extensions);
         self.outstanding =
-            Outstanding::new(cookie.local_initial_tsn, partial, self.config.loss_detection);
+            Outstanding::new(cookie.local_initial_tsn, shared, self.config.loss_detection);
         self.queue.restart();
         self.control.clear();
         self.sack_timer = None;

@@ -99,7 +99,7 @@ impl Association {
             (paths[0], Origin::User),
             locals,
             initial_tsn,
-            SupportedExtensions { forward_tsn: true },
+            SupportedExtensions { forward_tsn: true, cmt_delayed_ack: false },
             rng,
         );
         for &tuple in &paths[1..] {
@@ -171,7 +171,7 @@ impl Association {
             config.message_size_max,
             config.scheduler,
         );
-        let partial_reliability = extensions.forward_tsn && config.partial_reliability;
+        let shared = SupportedExtensions::of(&config).shared(extensions);
         let tie_tags = TieTags::random(&mut rng);
         let paths = PathSet::new(first, PathState::Active, &config, &mut rng);
         Self {
@@ -183,7 +183,7 @@ impl Association {
             announced: Vec::new(),
             paths,
             queue,
-            outstanding: Outstanding::new(initial_tsn, partial_reliability, config.loss_detection),
+            outstanding: Outstanding::new(initial_tsn, shared, config.loss_detection),
             window: Window::default(),
             receiver: None,
             sack_timer: None,
@@ -201,14 +201,10 @@ impl Association {
         }
     }
 
-    /// What we offer.
-    fn own_extensions(&self) -> SupportedExtensions {
-        SupportedExtensions { forward_tsn: self.config.partial_reliability }
-    }
-
     fn send_init(&mut self, path: PathId) {
         let State::CookieWait(wait) = &self.state else { return };
-        let mut parameters = encode_parameters(&self.own_addresses(), self.own_extensions());
+        let offered = SupportedExtensions::of(&self.config);
+        let mut parameters = encode_parameters(&self.own_addresses(), offered);
         if let Some(increment_ms) = wait.cookie_preservative_ms {
             Parameter::CookiePreservative { increment_ms }.encode(&mut parameters);
         }
@@ -452,6 +448,7 @@ impl Association {
         peer_inbound: u16,
         extensions: SupportedExtensions,
     ) {
+        let shared = SupportedExtensions::of(&self.config).shared(extensions);
         let inbound = peer_outbound.min(self.config.inbound_streams_max.max(1));
         let mut receiver = Receiver::new(
             initial_tsn,
@@ -459,6 +456,9 @@ impl Association {
             self.config.a_rwnd() as usize,
             self.config.message_size_max,
         );
+        if shared.cmt_delayed_ack {
+            receiver.tracker.delay_in_gaps();
+        }
         if let Some(before) = self.receiver.take() {
             receiver.inherit(before);
         }
@@ -466,8 +466,7 @@ impl Association {
         self.window = Window::announced(a_rwnd as usize);
         let lost = self.queue.limit_streams(peer_inbound);
         self.stats.streams.abandoned_unsent += lost as u64;
-        let partial = extensions.forward_tsn && self.config.partial_reliability;
-        self.outstanding.set_partial_reliability(partial);
+        self.outstanding.set_extensions(shared);
     }
 }
 

@@ -196,6 +196,7 @@ impl Association {
                 a_rwnd: a_rwnd.unwrap_or(u32::MAX),
                 gap_ack_blocks: anabranch_wire::Items::default(),
                 duplicate_tsns: anabranch_wire::Items::default(),
+                data_packets: 1,
             },
         );
     }

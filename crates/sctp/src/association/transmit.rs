@@ -241,6 +241,7 @@ impl Association {
             a_rwnd: u32::try_from(window).unwrap_or(u32::MAX),
             gap_ack_blocks: Items::from_slice(&self.gap_blocks),
             duplicate_tsns: Items::from_slice(&receiver.tracker.duplicates()[..shown]),
+            data_packets: receiver.tracker.data_packets(),
         });
         Some(WrittenSack { window, is_due: timing == SackTiming::Immediate })
     }

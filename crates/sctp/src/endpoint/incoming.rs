@@ -121,7 +121,7 @@ impl Endpoint {
         let config = &answer.config;
         let fresh = (self.fresh_tag(), Tsn(self.rng.next_u32()));
         let (local_tag, local_initial_tsn) = answer.own.unwrap_or(fresh);
-        let offered = SupportedExtensions { forward_tsn: config.partial_reliability };
+        let offered = SupportedExtensions::of(config);
         let cookie = Cookie {
             created: self.now,
             life: self.cookie_life(announcement),

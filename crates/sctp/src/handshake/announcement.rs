@@ -8,6 +8,8 @@ use anabranch_wire::{
 };
 use thiserror::Error;
 
+use crate::config::AssociationConfig;
+
 /// Addresses that are taken from one INIT or INIT ACK; the rest is ignored.
 const ADDRESSES_MAX: usize = 16;
 
@@ -22,6 +24,32 @@ pub(crate) const A_RWND_MIN: u32 = 1_500;
 pub(crate) struct SupportedExtensions {
     /// RFC 3758.
     pub(crate) forward_tsn: bool,
+    /// Delayed acknowledgements for CMT (DAC of Iyengar 2006, section V).
+    pub(crate) cmt_delayed_ack: bool,
+}
+
+impl SupportedExtensions {
+    /// What an association offers.
+    pub(crate) const fn of(config: &AssociationConfig) -> Self {
+        Self { forward_tsn: config.partial_reliability, cmt_delayed_ack: config.cmt_delayed_ack }
+    }
+
+    /// What both ends know.
+    pub(crate) const fn shared(self, other: Self) -> Self {
+        Self {
+            forward_tsn: self.forward_tsn && other.forward_tsn,
+            cmt_delayed_ack: self.cmt_delayed_ack && other.cmt_delayed_ack,
+        }
+    }
+
+    /// As a cookie keeps them.
+    pub(super) fn to_bits(self) -> u8 {
+        u8::from(self.forward_tsn) | u8::from(self.cmt_delayed_ack) << 1
+    }
+
+    pub(super) const fn from_bits(bits: u8) -> Self {
+        Self { forward_tsn: bits & 1 != 0, cmt_delayed_ack: bits & 2 != 0 }
+    }
 }
 
 /// What a peer announces when an association is set up.
@@ -109,6 +137,7 @@ impl Announcement {
                     parameter.encode(&mut raw);
                     return Err(Refusal::HostName { parameter: raw });
                 }
+                Parameter::CmtDelayedAckSupported => self.extensions.cmt_delayed_ack = true,
                 Parameter::ForwardTsnSupported => self.extensions.forward_tsn = true,
                 Parameter::SupportedExtensions(types) => {
                     self.extensions.forward_tsn |=
@@ -170,6 +199,9 @@ pub(crate) fn encode_parameters(addresses: &[IpAddr], extensions: SupportedExten
             }
         }
     }
+    if extensions.cmt_delayed_ack {
+        Parameter::CmtDelayedAckSupported.encode(&mut bytes);
+    }
     if extensions.forward_tsn {
         Parameter::ForwardTsnSupported.encode(&mut bytes);
         // Some stacks look for FORWARD TSN here only, and not for the parameter of RFC 3758.
@@ -197,7 +229,7 @@ mod tests {
     #[test]
     fn what_we_announce_can_be_read() {
         let addresses = ["10.0.0.1".parse().unwrap(), "fd00::1".parse().unwrap()];
-        let extensions = SupportedExtensions { forward_tsn: true };
+        let extensions = SupportedExtensions { forward_tsn: true, cmt_delayed_ack: true };
         let bytes = encode_parameters(&addresses, extensions);
         let read = Announcement::read(&init(&bytes)).unwrap();
         assert_eq!((read.addresses, read.extensions), (addresses.to_vec(), extensions));

@@ -175,7 +175,7 @@ impl Cookie {
         out.extend(self.peer_a_rwnd.to_be_bytes());
         out.extend(self.peer_outbound_streams.to_be_bytes());
         out.extend(self.peer_inbound_streams.to_be_bytes());
-        out.push(u8::from(self.extensions.forward_tsn));
+        out.push(self.extensions.to_bits());
         for end in [self.path.local, self.path.remote] {
             encode_address(end.ip(), out);
             out.extend(end.port().to_be_bytes());
@@ -200,7 +200,7 @@ impl Cookie {
             peer_a_rwnd: reader.u32()?,
             peer_outbound_streams: reader.u16()?,
             peer_inbound_streams: reader.u16()?,
-            extensions: SupportedExtensions { forward_tsn: reader.take::<1>()? != [0] },
+            extensions: SupportedExtensions::from_bits(reader.take::<1>()?[0]),
             path: FourTuple::new(reader.socket_address()?, reader.socket_address()?),
             peer_addresses: std::iter::from_fn(|| reader.address()).collect(),
         };
@@ -273,7 +273,7 @@ mod tests {
             peer_a_rwnd: 9,
             peer_outbound_streams: 10,
             peer_inbound_streams: 11,
-            extensions: SupportedExtensions { forward_tsn: true },
+            extensions: SupportedExtensions { forward_tsn: true, cmt_delayed_ack: true },
             path: FourTuple::new("10.0.0.1:9".parse().unwrap(), "[fd00::2]:9".parse().unwrap()),
             peer_addresses: vec!["10.0.0.2".parse().unwrap(), "fd00::2".parse().unwrap()],
         }

@@ -39,6 +39,9 @@ pub(crate) struct TsnTracker {
     timing: SackTiming,
     /// Packets with DATA since the last SACK.
     packets: u32,
+    /// DAC of Iyengar 2006, section V: whether what arrives in the midst of gaps is acknowledged no
+    /// sooner than other data, and SACKs count packets instead.
+    delays_in_gaps: bool,
     /// Whether the current packet brought something that asks for a SACK at once.
     urgent: bool,
 }
@@ -52,11 +55,20 @@ impl TsnTracker {
             duplicates: Vec::new(),
             timing: SackTiming::None,
             packets: 0,
+            delays_in_gaps: false,
             // RFC 9260 section 5.1: "After the reception of the first DATA chunk in an association,
             // the endpoint MUST immediately respond with a SACK chunk to acknowledge the DATA
             // chunk."
             urgent: true,
         }
+    }
+
+    /// Both ends agreed on delayed acknowledgements for CMT.
+    ///
+    /// Where data takes several paths, reordering is the rule, and a SACK for each packet would
+    /// tell nothing that the next one does not.
+    pub(crate) const fn delay_in_gaps(&mut self) {
+        self.delays_in_gaps = true;
     }
 
     /// The cumulative TSN, extended.
@@ -87,7 +99,8 @@ impl TsnTracker {
         } else {
             self.beyond.insert(sequence..=sequence, |_| ());
         }
-        self.urgent |= immediate || had_gap || !self.beyond.is_empty();
+        let is_gap = had_gap || !self.beyond.is_empty();
+        self.urgent |= immediate || (is_gap && !self.delays_in_gaps);
     }
 
     /// RFC 9260 section 6.2: "When a packet arrives with duplicate DATA chunk(s) and with no new
@@ -138,7 +151,7 @@ impl TsnTracker {
         self.cumulative = point;
         self.beyond.remove_through(point);
         self.absorb();
-        self.urgent |= !self.beyond.is_empty();
+        self.urgent |= !self.beyond.is_empty() && !self.delays_in_gaps;
         true
     }
 
@@ -154,6 +167,12 @@ impl TsnTracker {
     /// Whether anything arrived beyond the cumulative point.
     pub(crate) fn has_gaps(&self) -> bool {
         !self.beyond.is_empty()
+    }
+
+    /// How many packets with data the next SACK reports: 1 where that was not agreed upon.
+    pub(crate) fn data_packets(&self) -> u8 {
+        let reported = if self.delays_in_gaps { self.packets } else { 1 };
+        u8::try_from(reported).unwrap_or(u8::MAX)
     }
 
     pub(crate) fn duplicates(&self) -> &[Tsn] {

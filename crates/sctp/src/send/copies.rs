@@ -347,13 +347,15 @@ mod tests {
     use super::super::message::{Fragment, PathPreference};
     use super::super::sack::Rtts;
     use super::*;
+    use crate::handshake::SupportedExtensions;
 
     const PATHS: [PathId; 2] = [PathId(0), PathId(1)];
     const RTT: Duration = Duration::from_millis(40);
 
     /// Chunks from sequence 0 on, in flight on the first path since time zero.
     fn outstanding(count: u64) -> (Outstanding, u64) {
-        let mut outstanding = Outstanding::new(Tsn(100), true, LossDetection::Rfc9260);
+        let mut outstanding =
+            Outstanding::new(Tsn(100), SupportedExtensions::default(), LossDetection::Rfc9260);
         let fragment = Fragment {
             stream: StreamId(0),
             ssn: Ssn(0),
@@ -381,6 +383,7 @@ mod tests {
             a_rwnd: 100_000,
             gap_ack_blocks: Items::from_slice(&blocks),
             duplicate_tsns: Items::default(),
+            data_packets: 1,
         };
         let rtts = Rtts { smoothed: RTT, lowest: RTT };
         outstanding.on_sack(Time::ZERO + at, &sack, via, |_| Some(rtts)).unwrap();

@@ -11,6 +11,27 @@ use crate::path::PathId;
 /// RFC 9260 section 7.2.4: "wait for two further miss indications ... for a total of three".
 const MISS_INDICATIONS: u8 = 3;
 
+/// What a SACK newly acknowledged on a path, by the numbers of its transmissions there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Overtaking {
+    /// The lowest.
+    pub(super) from: u64,
+    /// The highest, plus one.
+    pub(super) below: u64,
+    /// Packets with data that the SACK stands for.
+    pub(super) data_packets: u8,
+}
+
+impl Overtaking {
+    /// How many miss indications the SACK is for a transmission that it does not acknowledge.
+    ///
+    /// DAC of Iyengar 2006, section V: one where data sent before is newly acknowledged too, for
+    /// who knows how many packets came after; else one for each packet.
+    const fn indications(self, sent: Sent) -> u8 {
+        if sent.transmission < self.from { self.data_packets } else { 1 }
+    }
+}
+
 /// The miss indications of one path.
 #[derive(Debug, Default)]
 pub(super) struct MissIndications {
@@ -74,19 +95,19 @@ impl Flight {
 }
 
 impl Outstanding {
-    /// A SACK was taken: finds what it says is missing on `path`. `acked_below` is the highest
-    /// transmission that it newly acknowledged there, plus one.
-    pub(super) fn find_missing(&mut self, now: Time, path: PathId, acked_below: u64) -> Losses {
+    /// A SACK was taken: finds what it says is missing on `path`.
+    pub(super) fn find_missing(&mut self, now: Time, path: PathId, acked: Overtaking) -> Losses {
         let advanced = self.advance_recovery(path);
         let Detector::Rfc9260(misses) = &mut self.flights[path.index()].detector else {
             return Losses::default();
         };
-        misses.acked_below = misses.acked_below.max(acked_below);
+        misses.acked_below = misses.acked_below.max(acked.below);
         // RFC 9260 section 7.2.4: "If an endpoint is in Fast Recovery and a SACK chunks arrives
         // that advances the Cumulative TSN Ack Point, the miss indications are incremented for all
         // TSNs reported missing in the SACK chunk."
-        let below = if advanced { misses.acked_below } else { acked_below };
-        if below > 0 { self.count_misses(now, path, below) } else { Losses::default() }
+        let below = if advanced { misses.acked_below } else { acked.below };
+        let acked = Overtaking { below, ..acked };
+        if below > 0 { self.count_misses(now, path, acked) } else { Losses::default() }
     }
 
     /// Moves a path's own cumulative TSN ack point in Fast Recovery, and leaves that at its exit
@@ -123,30 +144,31 @@ impl Outstanding {
         exit + 1
     }
 
-    /// Counts a miss for each chunk of `path` sent before the transmission `below`, and marks those
-    /// with the third one.
+    /// Counts the misses of each chunk of `path` that was overtaken, and marks those with the third
+    /// one.
     ///
     /// Of an acknowledged chunk that was sent twice the other transmission is missing only after
     /// the time within which it arrives, if it is that one which the peer will report as duplicate.
-    fn count_misses(&mut self, now: Time, path: PathId, below: u64) -> Losses {
+    fn count_misses(&mut self, now: Time, path: PathId, acked: Overtaking) -> Losses {
         let mut lost = std::mem::take(&mut self.lost);
         let mut overtaken = std::mem::take(&mut self.overtaken);
         let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
         let flight = &mut self.flights[path.index()];
-        flight.review(below, |sent| view.is_live(path, sent), |sent| overtaken.push(sent));
+        flight.review(acked.below, |sent| view.is_live(path, sent), |sent| overtaken.push(sent));
         for sent in overtaken.drain(..) {
+            let indications = acked.indications(sent);
             if let Some(copy) = self.copies.of_mut(path, sent) {
                 if now < copy.settled_at {
                     continue;
                 }
-                copy.misses = copy.misses.saturating_add(1);
+                copy.misses = copy.misses.saturating_add(indications);
                 if copy.misses >= MISS_INDICATIONS {
                     lost.push(sent);
                 }
                 continue;
             }
             let Some(chunk) = self.chunk_mut(sent.sequence) else { continue };
-            chunk.misses = chunk.misses.saturating_add(1);
+            chunk.misses = chunk.misses.saturating_add(indications);
             if chunk.misses >= MISS_INDICATIONS && !chunk.fast_retransmitted {
                 // "Mark the DATA chunk(s) as being fast retransmitted and thus ineligible for a
                 // subsequent Fast Retransmit."

@@ -14,6 +14,7 @@ use super::loss_detection::{Detector, LossDetection, Losses};
 use super::message::{Abandonment, Fragment, PathPreference};
 use super::sack::PathAck;
 use super::spurious::Remembered;
+use crate::handshake::SupportedExtensions;
 use crate::path::PathId;
 use crate::ranges::RangeSet;
 use crate::sequence::{first_sequence, tsn};
@@ -46,8 +47,8 @@ pub(crate) struct Outstanding {
     pub(super) bytes_in_flight: usize,
     /// RFC 3758 section 3.5, A1.
     pub(super) advanced_peer_ack_point: u64,
-    /// Whether the peer understands FORWARD TSN.
-    partial_reliability: bool,
+    /// What the peer and we know.
+    extensions: SupportedExtensions,
     /// Messages given up since the last call of [`take_abandoned`](Self::take_abandoned).
     pub(super) abandoned: Vec<(StreamId, Abandonment)>,
     /// Whether a message was abandoned whose end has no TSN yet.
@@ -63,7 +64,7 @@ pub(crate) struct Outstanding {
 impl Outstanding {
     pub(crate) fn new(
         initial_tsn: Tsn,
-        partial_reliability: bool,
+        extensions: SupportedExtensions,
         detection: LossDetection,
     ) -> Self {
         let first = first_sequence(initial_tsn);
@@ -79,7 +80,7 @@ impl Outstanding {
             expirations: BinaryHeap::new(),
             bytes_in_flight: 0,
             advanced_peer_ack_point: first - 1,
-            partial_reliability,
+            extensions,
             abandoned: Vec::new(),
             lacks_ending: false,
             acks: Vec::new(),
@@ -134,12 +135,17 @@ impl Outstanding {
 
     /// Whether the peer understands FORWARD TSN, so that messages can be abandoned.
     pub(crate) const fn is_partially_reliable(&self) -> bool {
-        self.partial_reliability
+        self.extensions.forward_tsn
     }
 
-    /// The handshake told whether the peer understands FORWARD TSN.
-    pub(crate) const fn set_partial_reliability(&mut self, understood: bool) {
-        self.partial_reliability = understood;
+    /// The handshake told what both ends know.
+    pub(crate) const fn set_extensions(&mut self, shared: SupportedExtensions) {
+        self.extensions = shared;
+    }
+
+    /// Whether SACKs count packets (DAC of Iyengar 2006).
+    pub(super) const fn counts_packets(&self) -> bool {
+        self.extensions.cmt_delayed_ack
     }
 
     /// What the last SACK said, to be given back with [`recycle_acks`](Self::recycle_acks).
@@ -180,7 +186,7 @@ impl Outstanding {
     /// Gives a fragment the next TSN and puts it in flight on `path`; returns its extended TSN.
     pub(crate) fn push(&mut self, now: Time, fragment: Fragment, path: PathId) -> u64 {
         let sequence = self.next_sequence();
-        let limits_hold = self.partial_reliability;
+        let limits_hold = self.extensions.forward_tsn;
         let expires = fragment.expires.filter(|_| limits_hold);
         self.chunks.push_back(Chunk {
             payload: fragment.payload,

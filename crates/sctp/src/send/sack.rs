@@ -10,6 +10,7 @@ use super::chunk::{ChunkState, View};
 use super::delivery_rate::Newest;
 use super::flight::Sent;
 use super::loss_detection::{Detector, Losses};
+use super::miss_indications::Overtaking;
 use super::outstanding::Outstanding;
 use super::rack::Delivery;
 use super::spurious::Undone;
@@ -57,6 +58,8 @@ pub(crate) struct PathAck {
     pub(crate) proves_path: bool,
     /// The highest transmission newly acknowledged, plus one: HTNA of this path.
     acked_below: u64,
+    /// The lowest transmission newly acknowledged; 0 if it is unknown which of several it was.
+    acked_from: Option<u64>,
     /// Bytes acknowledged on the path so far.
     pub(crate) delivered: u64,
     pub(crate) sample: Option<RateSample>,
@@ -101,7 +104,7 @@ impl Outstanding {
         self.take_arrived_copies(now, sack, via);
         self.sample_rates(now);
         self.take_back_reneged();
-        self.find_all_losses(now);
+        self.find_all_losses(now, sack.data_packets);
         self.advance();
         self.prune_expirations();
         Ok(true)
@@ -123,7 +126,7 @@ impl Outstanding {
         self.begin_acks(point, rtts);
         self.take_arrived_copies(now, sack, via);
         self.sample_rates(now);
-        self.find_all_losses(now);
+        self.find_all_losses(now, 1);
     }
 
     /// A SACK that claims what was never sent changes nothing.
@@ -167,6 +170,7 @@ impl Outstanding {
                 answered: false,
                 proves_path: false,
                 acked_below: 0,
+                acked_from: None,
                 delivered: 0,
                 sample: None,
                 newest: None,
@@ -241,9 +245,12 @@ impl Outstanding {
         match &mut self.flights[path.index()].detector {
             // Which transmission of a retransmitted chunk arrived is unknown: only chunks sent once
             // tell about what was sent before them.
-            Detector::Rfc9260(_) if delivery.retransmitted => {}
+            Detector::Rfc9260(_) if delivery.retransmitted => ack.acked_from = Some(0),
             Detector::Rfc9260(_) => {
-                ack.acked_below = ack.acked_below.max(delivery.transmission + 1);
+                let transmission = delivery.transmission;
+                ack.acked_below = ack.acked_below.max(transmission + 1);
+                let from = ack.acked_from.map_or(transmission, |from| from.min(transmission));
+                ack.acked_from = Some(from);
             }
             Detector::InTime(in_time) => in_time.on_delivered(delivery),
         }
@@ -271,18 +278,26 @@ impl Outstanding {
         }
     }
 
-    fn find_all_losses(&mut self, now: Time) {
+    fn find_all_losses(&mut self, now: Time, data_packets: u8) {
+        // DAC of Iyengar 2006, section V: a SACK that newly acknowledges data of several paths is
+        // one miss indication; of one path alone, each packet that it reports is one.
+        let acknowledging = self.acks.iter().filter(|ack| ack.acked_from.is_some()).count();
+        let counts = self.counts_packets() && acknowledging == 1;
+        let data_packets = if counts { data_packets } else { 1 };
         for index in 0..self.flights.len() {
             let path = PathId(index as u8);
-            self.find_losses(now, path);
+            self.find_losses(now, path, data_packets);
         }
     }
 
-    fn find_losses(&mut self, now: Time, path: PathId) {
-        let PathAck { acked_below, answered, rtts, .. } = self.acks[path.index()];
+    fn find_losses(&mut self, now: Time, path: PathId, data_packets: u8) {
+        let PathAck { acked_below, acked_from, answered, rtts, .. } = self.acks[path.index()];
         let srtt = rtts.map(|rtts| rtts.smoothed);
         let found = match self.flights[path.index()].detector {
-            Detector::Rfc9260(_) => self.find_missing(now, path, acked_below),
+            Detector::Rfc9260(_) => {
+                let from = acked_from.unwrap_or(0);
+                self.find_missing(now, path, Overtaking { from, below: acked_below, data_packets })
+            }
             // Without news from the path, its reordering timer decides.
             Detector::InTime(_) if !answered => return,
             Detector::InTime(_) => self.detect_losses(now, path, srtt),

@@ -11,11 +11,14 @@ use super::loss_detection::LossDetection;
 use super::message::{Abandonment, Fragment, PathPreference};
 use super::outstanding::Outstanding;
 use super::sack::{PathAck, SackError};
+use crate::handshake::SupportedExtensions;
 use crate::path::PathId;
 
 const INITIAL: u32 = 100;
 const SIZE: usize = chunk_size(1_000);
 const PATH: PathId = PathId(0);
+const EXTENSIONS: SupportedExtensions =
+    SupportedExtensions { forward_tsn: true, cmt_delayed_ack: false };
 
 fn fragment(stream: u16, ssn: u16) -> Fragment {
     Fragment {
@@ -34,7 +37,7 @@ fn fragment(stream: u16, ssn: u16) -> Fragment {
 
 /// `count` messages of one chunk each, in flight on path 0 from TSN 100 on.
 fn outstanding(count: u16) -> Outstanding {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, LossDetection::Rfc9260);
     (0..count).for_each(|ssn| {
         outstanding.push(Time::ZERO, fragment(0, ssn), PATH);
     });
@@ -62,6 +65,7 @@ fn try_sack(
         a_rwnd: 100_000,
         gap_ack_blocks: Items::from_slice(&blocks),
         duplicate_tsns: Items::default(),
+        data_packets: 1,
     };
     outstanding.on_sack(Time::from_millis(50), &sack, PATH, |_| None)
 }
@@ -135,7 +139,7 @@ fn in_fast_recovery_further_losses_are_found_and_do_not_enter_it_again() {
 
 #[test]
 fn a_chunk_on_another_path_is_not_missing_because_of_this_one() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, LossDetection::Rfc9260);
     outstanding.push(Time::ZERO, fragment(0, 0), PathId(1));
     (1..8).for_each(|ssn| {
         outstanding.push(Time::ZERO, fragment(0, ssn), PATH);
@@ -197,6 +201,38 @@ fn what_is_sent_again_on_another_path_does_not_close_a_gap() {
     outstanding.retransmit(Time::ZERO, first, PathId(1));
     sack(&mut outstanding, 99, &[(101, 103), (105, 106)]);
     assert_eq!(marked(&outstanding), [], "nothing new arrived");
+}
+
+/// Eight chunks are in flight, one SACK with these gap blocks says that it stands for three
+/// packets: the chunks that it marks.
+fn marked_by_three_packets(paths: [PathId; 8], blocks: &[(u32, u32)]) -> Vec<u32> {
+    let extensions = SupportedExtensions { cmt_delayed_ack: true, ..EXTENSIONS };
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), extensions, LossDetection::Rfc9260);
+    for (ssn, path) in (0..).zip(paths) {
+        outstanding.push(Time::ZERO, fragment(0, ssn), path);
+    }
+    let offset = |tsn: u32| (tsn - 99) as u16;
+    let block = |&(start, end)| GapAckBlock { start: offset(start), end: offset(end) };
+    let blocks: Vec<_> = blocks.iter().map(block).collect();
+    let sack = Sack {
+        cumulative_tsn_ack: Tsn(99),
+        a_rwnd: 100_000,
+        gap_ack_blocks: Items::from_slice(&blocks),
+        duplicate_tsns: Items::default(),
+        data_packets: 3,
+    };
+    outstanding.on_sack(Time::from_millis(50), &sack, PATH, |_| None).expect("true");
+    marked(&outstanding)
+}
+
+#[test]
+fn a_sack_is_as_many_miss_indications_as_packets_that_all_came_later_on_one_path() {
+    let other = PathId(1);
+    let one = [PATH; 8];
+    assert_eq!(marked_by_three_packets(one, &[(102, 104)]), [100, 101]);
+    assert_eq!(marked_by_three_packets(one, &[(101, 102), (104, 104)]), [100], "103 lies between");
+    let mixed = [PATH, PATH, PATH, PATH, other, PATH, PATH, PATH];
+    assert_eq!(marked_by_three_packets(mixed, &[(102, 104)]), [], "one came over the other path");
 }
 
 #[test]
@@ -267,7 +303,7 @@ fn no_round_trip_is_measured_with_what_was_sent_twice() {
 
 #[test]
 fn an_expired_message_is_skipped_with_its_stream_and_ssn() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, LossDetection::Rfc9260);
     for ssn in 0..4 {
         let expires = Some(Time::from_millis(u64::from(100 + ssn)));
         outstanding.push(Time::ZERO, Fragment { expires, ..fragment(3, ssn) }, PATH);
@@ -284,7 +320,7 @@ fn an_expired_message_is_skipped_with_its_stream_and_ssn() {
 
 /// Chunks of one message each; those of the streams in `expiring` live 100 ms.
 fn with_lifetimes(streams: &[u16], expiring: &[usize]) -> Outstanding {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, LossDetection::Rfc9260);
     for (index, &stream) in streams.iter().enumerate() {
         let expires = expiring.contains(&index).then_some(Time::from_millis(100));
         let piece = Fragment { expires, ..fragment(stream, index as u16) };
@@ -314,7 +350,7 @@ fn regression_forward_tsn_skipped_ssns_behind_messages_that_the_peer_held() {
 
 #[test]
 fn skipped_streams_that_do_not_fit_lower_the_point() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, LossDetection::Rfc9260);
     for stream in 0..5 {
         let expires = Some(Time::from_millis(100));
         outstanding.push(Time::ZERO, Fragment { expires, ..fragment(stream, 7) }, PATH);
@@ -326,7 +362,7 @@ fn skipped_streams_that_do_not_fit_lower_the_point() {
 
 #[test]
 fn all_fragments_of_a_message_are_abandoned_together() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, LossDetection::Rfc9260);
     let expires = Some(Time::from_millis(100));
     for (beginning, ending) in [(true, false), (false, false), (false, true)] {
         let piece = Fragment { beginning, ending, expires, ..fragment(0, 0) };
@@ -341,7 +377,7 @@ fn all_fragments_of_a_message_are_abandoned_together() {
 
 #[test]
 fn a_message_is_abandoned_when_it_would_be_sent_once_too_often() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, LossDetection::Rfc9260);
     let max_retransmissions = Some(1);
     outstanding.push(Time::ZERO, Fragment { max_retransmissions, ..fragment(0, 0) }, PATH);
     outstanding.on_timeout(PATH);
@@ -354,7 +390,8 @@ fn a_message_is_abandoned_when_it_would_be_sent_once_too_often() {
 
 #[test]
 fn a_peer_without_forward_tsn_gets_everything() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), false, LossDetection::Rfc9260);
+    let mut outstanding =
+        Outstanding::new(Tsn(INITIAL), SupportedExtensions::default(), LossDetection::Rfc9260);
     let expires = Some(Time::from_millis(100));
     let limited = Fragment { expires, max_retransmissions: Some(0), ..fragment(0, 0) };
     outstanding.push(Time::ZERO, limited, PATH);
@@ -367,7 +404,7 @@ fn a_peer_without_forward_tsn_gets_everything() {
 /// said that the rest, which had no TSNs yet, must not be sent.
 #[test]
 fn regression_rest_of_an_abandoned_message_was_sent() {
-    let mut outstanding = Outstanding::new(Tsn(INITIAL), true, LossDetection::Rfc9260);
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, LossDetection::Rfc9260);
     let expires = Some(Time::from_millis(100));
     for beginning in [true, false] {
         let piece = Fragment { beginning, ending: false, expires, ..fragment(0, 0) };

@@ -5,6 +5,7 @@ mod capture;
 mod collision_restart;
 mod concurrent;
 mod cookies;
+mod delayed_ack;
 mod encapsulation;
 mod handshake;
 mod harness;

@@ -358,6 +358,7 @@ fn random_config(rng: &mut Rng) -> AssociationConfig {
         retransmission_policy: one_of(rng, &RETRANSMISSION_POLICIES),
         buffer_splitting: rng.chance(0.5),
         last_chance_twice: rng.chance(0.5),
+        cmt_delayed_ack: rng.chance(0.7),
         ..preset
     }
 }

@@ -88,6 +88,7 @@ pub(crate) fn sack(cumulative: Tsn, a_rwnd: u32) -> Chunk<'static> {
         a_rwnd,
         gap_ack_blocks: Items::default(),
         duplicate_tsns: Items::default(),
+        data_packets: 1,
     })
 }
 
@@ -263,6 +264,7 @@ impl RawPeer {
             a_rwnd,
             gap_ack_blocks: Items::from_slice(&blocks),
             duplicate_tsns: Items::from_slice(&duplicates),
+            data_packets: 1,
         })]);
     }
 

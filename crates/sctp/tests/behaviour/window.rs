@@ -154,6 +154,7 @@ fn a_sack_for_what_was_never_sent_ends_the_association_with_words() {
             a_rwnd: 50_000,
             gap_ack_blocks: Items::from_slice(&blocks),
             duplicate_tsns: Items::default(),
+            data_packets: 1,
         })]);
         let sent = peer.take();
         assert_eq!(sent[0].types(), [ChunkType::ABORT], "{cumulative} {blocks:?}");

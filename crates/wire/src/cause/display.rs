@@ -118,6 +118,7 @@ impl fmt::Display for Shown<'_> {
             | Parameter::CookiePreservative { .. }
             | Parameter::SupportedAddressTypes(_)
             | Parameter::EcnCapable
+            | Parameter::CmtDelayedAckSupported
             | Parameter::Random(_)
             | Parameter::ChunkList(_)
             | Parameter::HmacAlgorithms(_)

@@ -46,7 +46,17 @@ pub struct Sack<'a> {
     pub gap_ack_blocks: Items<'a, GapAckBlock>,
     /// What arrived again since the last SACK, once for each time.
     pub duplicate_tsns: Items<'a, Tsn>,
+    /// Packets with data that arrived since the last SACK, from 1 to 4: one more than the upper two
+    /// bits of the Chunk Flags say, which RFC 9260 leaves 0. It means something only between peers
+    /// that agreed on delayed acknowledgements for CMT (DAC of Iyengar 2006, section V).
+    pub data_packets: u8,
 }
+
+/// The most packets that a SACK can report.
+const DATA_PACKETS_MAX: u8 = 4;
+
+/// Where the Chunk Flags count packets.
+const DATA_PACKETS_SHIFT: u32 = 6;
 
 /// A run of TSNs that arrived, as offsets from the Cumulative TSN Ack, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,6 +92,7 @@ impl<'a> Sack<'a> {
             a_rwnd: u32::from_be_bytes([w0, w1, w2, w3]),
             gap_ack_blocks: Items::from_wire(gaps),
             duplicate_tsns: Items::from_wire(duplicates),
+            data_packets: (raw.flags >> DATA_PACKETS_SHIFT) + 1,
         })
     }
 }
@@ -95,7 +106,8 @@ impl EncodeChunk for Sack<'_> {
 
     fn encode(&self, buf: &mut Vec<u8>) {
         let value_len = self.encoded_len() - super::HEADER_LEN;
-        buf.extend_from_slice(&super::header(ChunkType::SACK, 0, value_len));
+        let flags = (self.data_packets.clamp(1, DATA_PACKETS_MAX) - 1) << DATA_PACKETS_SHIFT;
+        buf.extend_from_slice(&super::header(ChunkType::SACK, flags, value_len));
         buf.extend_from_slice(&self.cumulative_tsn_ack.0.to_be_bytes());
         buf.extend_from_slice(&self.a_rwnd.to_be_bytes());
         // The length has been checked, and each count is at most a quarter of it.
@@ -135,6 +147,7 @@ mod tests {
             a_rwnd: 106_489,
             gap_ack_blocks: Items::from_slice(&gaps),
             duplicate_tsns: Items::from_slice(&[Tsn(1002)]),
+            data_packets: 1,
         };
         assert_chunk(&bytes, &Chunk::Sack(sack));
     }
@@ -148,9 +161,29 @@ mod tests {
             a_rwnd: 4660,
             gap_ack_blocks: Items::from_slice(&gaps),
             duplicate_tsns: Items::default(),
+            data_packets: 1,
         };
         let bytes = hex("03000018 0000000c 00001234 00020000 00020003 00050005");
         assert_chunk(&bytes, &Chunk::Sack(sack));
+    }
+
+    #[test]
+    fn the_upper_flags_count_packets_from_one_to_four() {
+        for (flags, data_packets) in [("00", 1), ("40", 2), ("80", 3), ("c0", 4)] {
+            let bytes = hex(&format!("03{flags}0010 0000000c 00001234 00000000"));
+            let sack = Sack {
+                cumulative_tsn_ack: Tsn(12),
+                a_rwnd: 4660,
+                gap_ack_blocks: Items::default(),
+                duplicate_tsns: Items::default(),
+                data_packets,
+            };
+            assert_chunk(&bytes, &Chunk::Sack(sack));
+            let (mut least, mut most) = (Vec::new(), Vec::new());
+            Sack { data_packets: 0, ..sack }.encode(&mut least);
+            Sack { data_packets: 9, ..sack }.encode(&mut most);
+            assert_eq!((least[1], most[1]), (0x00, 0xc0));
+        }
     }
 
     #[test]
@@ -163,6 +196,7 @@ mod tests {
             a_rwnd: u32::MAX,
             gap_ack_blocks: Items::from_slice(&gaps),
             duplicate_tsns: Items::from_slice(&duplicates),
+            data_packets: 1,
         }));
     }
 

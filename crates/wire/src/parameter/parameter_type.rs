@@ -35,6 +35,9 @@ impl ParameterType {
     pub const HMAC_ALGO: Self = Self(0x8004);
     /// Supported Extensions (RFC 5061).
     pub const SUPPORTED_EXTENSIONS: Self = Self(0x8008);
+    /// CMT-Delayed-Ack-Supported: our own, of a type that IANA has given to nobody. Its upper bits,
+    /// 10, have a peer that does not know it skip it without a word (RFC 9260 section 3.2.1).
+    pub const CMT_DELAYED_ACK_SUPPORTED: Self = Self(0xbdac);
     /// Forward-TSN-Supported (RFC 3758).
     pub const FORWARD_TSN_SUPPORTED: Self = Self(0xc000);
     /// Add IP Address (RFC 5061).
@@ -65,6 +68,7 @@ impl ParameterType {
             Self::CHUNKS => "Chunk List",
             Self::HMAC_ALGO => "Requested HMAC Algorithm",
             Self::SUPPORTED_EXTENSIONS => "Supported Extensions",
+            Self::CMT_DELAYED_ACK_SUPPORTED => "CMT-Delayed-Ack-Supported",
             Self::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
             Self::ADD_IP_ADDRESS => "Add IP Address",
             Self::DELETE_IP_ADDRESS => "Delete IP Address",
