@@ -5,5 +5,16 @@
 //! of a table is one strategy on one network with one seed, and the same seed gives the same
 //! result to the last digit.
 
+mod csv_lines;
+mod drawing;
+mod error;
+mod estimate;
 pub mod ortiz2013;
+mod page;
+mod recording;
 pub mod svc;
+
+use csv_lines::csv_lines;
+pub use drawing::FigureError;
+pub use error::CellError;
+pub use estimate::Estimate;

@@ -1,7 +1,9 @@
 //! `anabranch lab`: the papers' experiments, and our programs beside others.
 
 mod compare;
+mod folder;
 mod ortiz2013;
+mod runner;
 
 use clap::{Args, Subcommand};
 

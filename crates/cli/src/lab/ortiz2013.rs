@@ -1,21 +1,17 @@
 //! `anabranch lab ortiz2013`: layered video over SCTP with several streams and paths.
 
-use std::fs::{self, File};
-use std::io::BufWriter;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
-use std::thread::available_parallelism;
 
 use anabranch_lab::ortiz2013::{
-    self as experiment, Cell, CellError, Experiment, LOSSES, Measured, RATES_MBPS, Source,
-    Strategy, Variation, Video,
+    self as experiment, Cell, Experiment, LOSSES, Measured, RATES_MBPS, Source, Strategy,
+    Variation, Video,
 };
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
-use rayon::prelude::*;
-use rustix::time::{ClockId, clock_gettime};
 
+use super::folder::Folder;
+use super::runner::{Runner, speed};
 use crate::failure::Failure;
 use crate::output;
 
@@ -93,44 +89,18 @@ impl FromStr for Place {
 
 impl Ortiz2013 {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        if let Some(out) = &self.out {
-            fs::create_dir_all(out).map_err(|error| cannot_write(out, &error))?;
-        }
+        let folder = self.out.as_deref().map(Folder::create).transpose()?;
         let video = self.video();
-        let (results, varied) = self.run_cells(&video)?;
+        let (results, varied) = self.run_cells(&video, folder.as_ref())?;
         let rows = experiment::rows(&results);
         output::print(&experiment::tables(&rows))?;
         let standings = experiment::standings(&rows, video.full_psnr_y_db());
         output::print(&experiment::standings_table(&standings))?;
         let simulated = results.iter().map(|(_, measured)| measured);
         let simulated = simulated.chain(varied.iter().map(|(_, _, measured)| measured));
-        output::print(&speed(simulated))?;
-        match &self.out {
-            Some(out) => self.write(
-                out,
-                &Experiment { command: self.command(), video: &video, results, varied },
-            ),
-            None => Ok(()),
-        }
-    }
-
-    fn write(&self, out: &Path, experiment: &Experiment<'_>) -> Result<(), Failure> {
-        let write = |name: &str, content: &[u8]| {
-            let path = out.join(name);
-            fs::write(&path, content).map_err(|error| cannot_write(&path, &error))
-        };
-        let results = &experiment.results;
-        write("cells.csv", &experiment::cells_csv(results).map_err(Failure::failed)?)?;
-        write("seconds.csv", &experiment::seconds_csv(results).map_err(Failure::failed)?)?;
-        if !experiment.varied.is_empty() {
-            let table = experiment::variations_csv(&experiment.varied);
-            write("variations.csv", &table.map_err(Failure::failed)?)?;
-        }
-        for (cell, measured) in experiment.drawn() {
-            let svg = experiment::figure(cell, measured).map_err(Failure::failed)?;
-            write(&format!("{}.svg", experiment::figure_name(cell.strategy)), svg.as_bytes())?;
-        }
-        write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+        output::print(&speed(simulated.map(|measured| measured.outcome.duration_s).sum()))?;
+        let Some(folder) = folder else { return Ok(()) };
+        write(&folder, &Experiment { command: self.command(), video: &video, results, varied })
     }
 
     /// What gives the same results: neither the number of jobs nor the folder is part of it.
@@ -163,37 +133,23 @@ impl Ortiz2013 {
         }
     }
 
-    fn run_cells(&self, video: &Video) -> Result<(Results, Varied), Failure> {
+    fn run_cells(
+        &self,
+        video: &Video,
+        folder: Option<&Folder>,
+    ) -> Result<(Results, Varied), Failure> {
         let cells = self.cells();
         let varied: Vec<_> = match self.is_whole() {
             true => Variation::cells(self.seeds).collect(),
             false => Vec::new(),
         };
-        let jobs = self.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
-        let pool = pool.map_err(Failure::failed)?;
-        // Hidden where stderr is no terminal.
-        let progress = ProgressBar::new((cells.len() + varied.len()) as u64).with_style(
-            ProgressStyle::with_template("{pos} of {len} cells {wide_bar} {eta} left")
-                .map_err(Failure::failed)?,
-        );
-        let run = |cell: &Cell| {
-            let measured = self.run_cell(cell, video)?;
-            progress.inc(1);
-            Ok((*cell, measured))
-        };
+        let runner = Runner::new(self.jobs, cells.len() + varied.len())?;
+        let run = |cell: &Cell| Ok((*cell, self.run_cell(cell, video, folder)?));
         let vary = |(variation, cell): &(Variation, Cell)| {
             let measured = variation.run(cell, video).map_err(Failure::failed)?;
-            progress.inc(1);
             Ok((*variation, *cell, measured))
         };
-        let results: Result<_, Failure> = pool.install(|| {
-            let results: Result<_, Failure> = cells.par_iter().map(run).collect();
-            let varied: Result<_, Failure> = varied.par_iter().map(vary).collect();
-            Ok((results?, varied?))
-        });
-        progress.finish_and_clear();
-        results
+        Ok((runner.run(&cells, run)?, runner.run(&varied, vary)?))
     }
 
     /// Whether all of the tables is run.
@@ -202,12 +158,16 @@ impl Ortiz2013 {
         self.strategy.is_empty() && !is_narrowed
     }
 
-    fn run_cell(&self, cell: &Cell, video: &Video) -> Result<Measured, Failure> {
-        let measured: Result<_, CellError> = match &self.out {
-            Some(out) if self.capture => {
-                let path = out.join(format!("{}.pcapng", cell.strategy));
-                let file = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
-                cell.run_captured(video, BufWriter::new(file))
+    fn run_cell(
+        &self,
+        cell: &Cell,
+        video: &Video,
+        folder: Option<&Folder>,
+    ) -> Result<Measured, Failure> {
+        let measured = match folder {
+            Some(folder) if self.capture => {
+                let file = folder.file(&format!("{}.pcapng", cell.strategy))?;
+                cell.run_captured(video, file)
             }
             _ => cell.run(video),
         };
@@ -229,17 +189,20 @@ impl Ortiz2013 {
     }
 }
 
-/// The whole process is counted: it has done nothing else.
-fn speed<'a>(measured: impl Iterator<Item = &'a Measured>) -> String {
-    let simulated: usize = measured.map(|measured| measured.outcome.duration_s).sum();
-    let cpu = clock_gettime(ClockId::ProcessCPUTime);
-    let cpu_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 * 1e-9;
-    let per_second = simulated as f64 / cpu_s;
-    format!("{simulated} simulated seconds in {cpu_s:.1} CPU seconds: {per_second:.0} per second\n")
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::failed(format!("cannot write {}: {error}", path.display()))
+fn write(folder: &Folder, experiment: &Experiment<'_>) -> Result<(), Failure> {
+    let results = &experiment.results;
+    folder.write("cells.csv", &experiment::cells_csv(results).map_err(Failure::failed)?)?;
+    folder.write("seconds.csv", &experiment::seconds_csv(results).map_err(Failure::failed)?)?;
+    if !experiment.varied.is_empty() {
+        let table = experiment::variations_csv(&experiment.varied);
+        folder.write("variations.csv", &table.map_err(Failure::failed)?)?;
+    }
+    for (cell, measured) in experiment.drawn() {
+        let svg = experiment::figure(cell, measured).map_err(Failure::failed)?;
+        let name = format!("{}.svg", experiment::figure_name(cell.strategy));
+        folder.write(&name, svg.as_bytes())?;
+    }
+    folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
 }
 
 fn rate(text: &str) -> Result<u32, String> {

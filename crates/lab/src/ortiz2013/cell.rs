@@ -1,19 +1,20 @@
 //! [`Cell`]: one strategy on one network with one seed.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::Range;
 use std::time::Duration;
 
-use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, QueueLimit, SimulationError};
+use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, QueueLimit};
 use anabranch_sansio::{Rate, Time};
-use thiserror::Error;
 
 use super::measure::Measured;
 use super::sensitivity::Variation;
 use super::strategy::Strategy;
-use super::watch::{CaptureWriter, Watch};
+use super::watch::Watch;
 use super::{rtp, sctp, tcp};
+use crate::CellError;
+use crate::recording::CaptureWriter;
 use crate::svc::{Pictures, Trace, VideoPacket, packets};
 
 /// The links' rates in Mbit/s.
@@ -55,30 +56,6 @@ impl fmt::Display for Cell {
         let Self { strategy, mbps, loss, seed } = self;
         write!(f, "{strategy}, {mbps} Mbit/s, loss {loss}, seed {seed}")
     }
-}
-
-/// A cell that could not be run.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CellError {
-    /// A machine misbehaved.
-    #[error("{cell}: {cause}")]
-    Simulation {
-        /// Which.
-        cell: Box<Cell>,
-        /// How.
-        #[source]
-        cause: SimulationError,
-    },
-    /// The capture cannot be written.
-    #[error("{cell}: the capture cannot be written: {cause}")]
-    Capture {
-        /// Which.
-        cell: Box<Cell>,
-        /// Why.
-        #[source]
-        cause: io::Error,
-    },
 }
 
 /// Which video is sent.
@@ -191,15 +168,14 @@ impl Cell {
         variation: Variation,
         capture: Option<CaptureWriter>,
     ) -> Result<Measured, CellError> {
-        let cell = || Box::new(*self);
         let mut watch = Watch::new(capture);
         let delivery = match self.strategy {
             Strategy::Sctp(strategy) => sctp::run(self, strategy, variation, video, &mut watch),
             Strategy::Rtp(strategy) => rtp::run(self, strategy, video, &mut watch),
             Strategy::Tcp => tcp::run(self, video, &mut watch),
         };
-        let delivery = delivery.map_err(|cause| CellError::Simulation { cell: cell(), cause })?;
-        let links = watch.end().map_err(|cause| CellError::Capture { cell: cell(), cause })?;
+        let delivery = delivery.map_err(|cause| CellError::simulation(self, cause))?;
+        let links = watch.end().map_err(|cause| CellError::capture(self, cause))?;
         Ok(Measured::of(video, START, &delivery, &links))
     }
 

@@ -4,9 +4,10 @@ use std::fmt;
 
 use anabranch_sctp::{AssociationConfig, CongestionControl, RetransmissionPolicy};
 
-use super::cell::{Cell, CellError, Video};
+use super::cell::{Cell, Video};
 use super::measure::Measured;
 use super::strategy::{SctpStrategy, Strategy, Treatment};
+use crate::CellError;
 
 /// A parameter of the eleven strategies that is chosen otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

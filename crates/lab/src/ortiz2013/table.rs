@@ -1,6 +1,6 @@
 //! Tables of cells: means over the seeds beside the paper's values, and one line for each cell.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
 use serde::Serialize;
 
@@ -9,52 +9,7 @@ use super::measure::{Measured, Outcome};
 use super::paper::published;
 use super::sensitivity::Variation;
 use super::strategy::Strategy;
-
-/// A mean with its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
-    /// The mean.
-    pub mean: f64,
-    /// Half the interval's width; zero for a single value.
-    pub half_width: f64,
-}
-
-impl Estimate {
-    /// Of these values, as many as there are seeds.
-    #[must_use]
-    pub fn of(values: &[f64]) -> Self {
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count.max(1.0);
-        let Some(t) = values.len().checked_sub(2).map(student_t) else {
-            return Self { mean, half_width: 0.0 };
-        };
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Self { mean, half_width: t * (squares / (count - 1.0) / count).sqrt() }
-    }
-}
-
-/// The mean and half the interval's width, with as many digits as are asked for; the mean alone
-/// where all seeds agree on them.
-impl fmt::Display for Estimate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = f.precision().unwrap_or(4);
-        let half_width = format!("{:.digits$}", self.half_width);
-        if half_width.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
-            return write!(f, "{:.digits$}", self.mean);
-        }
-        write!(f, "{:.digits$}±{half_width}", self.mean)
-    }
-}
-
-/// The 97.5 % quantile of Student's t distribution, by degrees of freedom less one.
-fn student_t(index: usize) -> f64 {
-    const QUANTILES: [f64; 29] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-        2.052, 2.048, 2.045,
-    ];
-    QUANTILES.get(index).copied().unwrap_or(1.96)
-}
+use crate::{Estimate, csv_lines};
 
 /// A strategy at a rate and a loss, over all seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -170,11 +125,7 @@ fn pair(row: &Row) -> String {
 /// # Errors
 /// Never, as memory takes all that is written.
 pub fn cells_csv(results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for (cell, measured) in results {
-        writer.serialize((Place::from(cell), &measured.outcome))?;
-    }
-    writer.into_inner().map_err(|error| error.into_error().into())
+    csv_lines(results.iter().map(|(cell, measured)| (Place::from(cell), &measured.outcome)))
 }
 
 /// A line for each second of each cell, with a header.
@@ -182,13 +133,9 @@ pub fn cells_csv(results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
 /// # Errors
 /// Never, as memory takes all that is written.
 pub fn seconds_csv(results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for (cell, measured) in results {
-        for second in &measured.seconds {
-            writer.serialize((Place::from(cell), second))?;
-        }
-    }
-    writer.into_inner().map_err(|error| error.into_error().into())
+    csv_lines(results.iter().flat_map(|(cell, measured)| {
+        measured.seconds.iter().map(move |second| (Place::from(cell), second))
+    }))
 }
 
 /// A line for each varied cell, with a header.
@@ -196,11 +143,9 @@ pub fn seconds_csv(results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> 
 /// # Errors
 /// Never, as memory takes all that is written.
 pub fn variations_csv(varied: &[(Variation, Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for (variation, cell, measured) in varied {
-        writer.serialize((Varied::from(*variation), Place::from(cell), &measured.outcome))?;
-    }
-    writer.into_inner().map_err(|error| error.into_error().into())
+    csv_lines(varied.iter().map(|(variation, cell, measured)| {
+        (Varied::from(*variation), Place::from(cell), &measured.outcome)
+    }))
 }
 
 /// What a varied cell's line begins with.
@@ -262,21 +207,6 @@ mod tests {
     use super::super::measure::Second;
     use super::super::strategy::RtpStrategy;
     use super::*;
-
-    #[test]
-    fn an_interval_is_written_where_it_shows() {
-        let estimate = |half_width| Estimate { mean: 0.01234, half_width };
-        assert_eq!(format!("{:.3}", estimate(0.0014)), "0.012±0.001");
-        assert_eq!(format!("{:.3}", estimate(0.0004)), "0.012");
-    }
-
-    #[test]
-    fn the_interval_is_students() {
-        let estimate = Estimate::of(&[1.0, 2.0, 3.0, 4.0]);
-        assert!((estimate.mean - 2.5).abs() < 1e-12);
-        assert!((estimate.half_width - 3.182 * (5.0_f64 / 3.0 / 4.0).sqrt()).abs() < 1e-9);
-        assert_eq!(Estimate::of(&[7.0]), Estimate { mean: 7.0, half_width: 0.0 });
-    }
 
     fn measured(delay_s: f64) -> Measured {
         let seconds = [0, 1].map(|second| Second {

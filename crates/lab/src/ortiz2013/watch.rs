@@ -1,18 +1,13 @@
 //! [`Watch`]: what goes by on the links of a cell.
 
-use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anabranch_netsim::{
-    Capture, CaptureScope, DropCause, ElementId, Observer, Packet, Pair, Sighting,
-};
+use anabranch_netsim::{DropCause, ElementId, Observer, Packet, Pair, Sighting};
 use anabranch_sansio::{Machine, Time};
 
 use super::cell::{Cell, START};
-
-/// Where a capture goes.
-pub(super) type CaptureWriter = Box<dyn Write + Send>;
+use crate::recording::{CaptureWriter, Recording};
 
 /// Seconds that are counted; what comes later adds to the last one. No cell takes longer: its video
 /// is under two minutes, and patience ends after five.
@@ -33,23 +28,20 @@ pub(super) struct LinkSecond {
 pub(super) type LinkSeconds = [Vec<LinkSecond>; 2];
 
 /// Counts what goes by on both links, and records it where a capture is wanted.
+#[derive(Debug)]
 pub(super) struct Watch {
     links: Arc<Mutex<LinkSeconds>>,
-    writer: Option<CaptureWriter>,
-    capture: Option<io::Result<Capture<CaptureWriter>>>,
+    recording: Recording,
 }
 
 impl Watch {
     pub(super) fn new(writer: Option<CaptureWriter>) -> Self {
-        Self { links: Arc::default(), writer, capture: None }
+        Self { links: Arc::default(), recording: Recording::new(writer) }
     }
 
     /// Begins, before the first packet is sent.
     pub(super) fn begin<M: Machine>(&mut self, cell: &Cell, pair: &mut Pair<M>) {
-        if let Some(writer) = self.writer.take() {
-            let comment = cell.to_string();
-            self.capture = Some(pair.sim.capture(CaptureScope::AllLinks, &comment, writer));
-        }
+        self.recording.begin(cell, pair);
         let forward = pair.paths().iter().map(|path| path.links.forward.into()).collect();
         let counter = Counter { forward, links: Arc::clone(&self.links) };
         pair.sim.network_mut().add_observer(counter);
@@ -57,16 +49,8 @@ impl Watch {
 
     /// Ends the capture, if there is one, and tells what was counted.
     pub(super) fn end(self) -> io::Result<LinkSeconds> {
-        if let Some(capture) = self.capture {
-            capture?.finish()?.flush()?;
-        }
+        self.recording.end()?;
         Ok(self.links.lock().unwrap_or_else(PoisonError::into_inner).clone())
-    }
-}
-
-impl fmt::Debug for Watch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("links", &self.links).finish_non_exhaustive()
     }
 }
 

@@ -3,30 +3,16 @@
 use std::error::Error;
 
 use plotters::chart::DualCoordChartContext;
-use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
-use thiserror::Error;
 
 use super::super::cell::{Cell, LOSS_FROM};
 use super::super::measure::{Measured, Second};
+use crate::drawing::{Area, BLUE, FigureError, GREEN, GRID, PURPLE, RED, TEXT, drawn, nice, short};
 
 const PANEL: (u32, u32) = (560, 260);
 const HEADING: u32 = 40;
 
-const TEXT: RGBColor = RGBColor(51, 60, 70);
-const GRID: RGBColor = RGBColor(225, 229, 234);
-const BLUE: RGBColor = RGBColor(30, 100, 190);
-const GREEN: RGBColor = RGBColor(20, 120, 60);
-const PURPLE: RGBColor = RGBColor(115, 70, 180);
-const RED: RGBColor = RGBColor(200, 45, 45);
-
-/// A figure that cannot be drawn.
-#[derive(Debug, Error)]
-#[error("a figure cannot be drawn: {0}")]
-pub struct FigureError(String);
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = DualCoordChartContext<'a, SVGBackend<'b>, Plane, Plane>;
 type Plane = Cartesian2d<RangedCoordf64, RangedCoordf64>;
 
@@ -58,19 +44,6 @@ pub fn figure(cell: &Cell, measured: &Measured) -> Result<String, FigureError> {
 /// The drawing library's.
 pub(super) fn panels(cell: &Cell, measured: &Measured) -> Result<Vec<String>, FigureError> {
     graphs(cell, measured).iter().map(|graph| drawn(PANEL, |root| graph.draw(root))).collect()
-}
-
-fn drawn(
-    size: (u32, u32),
-    draw: impl FnOnce(&Area<'_>) -> Result<(), Box<dyn Error>>,
-) -> Result<String, FigureError> {
-    let mut svg = String::new();
-    {
-        let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        let result = draw(&root).and_then(|()| Ok(root.present()?));
-        result.map_err(|error| FigureError(error.to_string()))?;
-    }
-    Ok(svg)
 }
 
 /// Two quantities over time, with an axis each.
@@ -170,14 +143,6 @@ impl Quantity {
         self.range.0 = ((lowest / STEP).floor() - 1.0).max(0.0) * STEP;
         self
     }
-}
-
-/// The next round number that is not below.
-fn nice(value: f64) -> f64 {
-    const STEPS: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
-    let magnitude = 10_f64.powf(value.log10().floor());
-    let step = STEPS.into_iter().find(|step| value <= step * magnitude * (1.0 + 1e-9));
-    step.unwrap_or(10.0) * magnitude
 }
 
 impl Graph {
@@ -286,23 +251,9 @@ impl Quantity {
     }
 }
 
-/// Without a fraction where there is none.
-fn short(value: f64) -> String {
-    let text = format!("{value:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn axes_end_at_the_next_round_number() {
-        for (value, end) in [(30.0, 30.0), (30.1, 40.0), (84.0, 100.0), (0.012, 0.015)] {
-            assert!((nice(value) - end).abs() < 1e-9, "{value}: {}", nice(value));
-        }
-        assert_eq!([short(1.5), short(20.0), short(0.0)], ["1.5", "20", "0"]);
-    }
 
     #[test]
     fn a_second_without_a_value_breaks_the_line() {

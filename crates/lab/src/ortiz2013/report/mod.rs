@@ -5,7 +5,7 @@ mod differences;
 mod figure;
 mod shapes;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::bar::{DELAY_MARGIN_S, PSNR_Y_MARGIN_DB, Standing, standings};
 use super::cell::{Cell, LOSSES, RATES_MBPS, Video};
@@ -13,14 +13,15 @@ use super::measure::Measured;
 use super::paper::{FULL, published};
 use super::sensitivity::Variation;
 use super::strategy::Strategy;
-use super::table::{Estimate, Row, rows};
+use super::table::{Row, rows};
+use crate::Estimate;
+use crate::drawing::FigureError;
+use crate::page::{assumed, page, seeds_in_words};
 use assumptions::ASSUMPTIONS;
 use differences::{Cause, Difference, differences};
-pub use figure::{FigureError, figure};
+pub use figure::figure;
 pub use shapes::figure_name;
 use shapes::{observed, paper_figure};
-
-const STYLE: &str = include_str!("style.css");
 
 /// How a reader runs one cell again.
 const AGAIN: &str =
@@ -63,41 +64,24 @@ impl Experiment<'_> {
         let full = self.video.full_psnr_y_db();
         let figures: Result<Vec<_>, _> =
             self.drawn().into_iter().map(|(cell, measured)| mosaic(cell, measured)).collect();
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    title { "Layered video over SCTP: anabranch beside Ortiz and others, 2013" }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body {
-                    (self.heading())
-                    (bar(&standings(&rows, full)))
-                    (tables(&rows))
-                    h2 id="figures" { "Figures 2 to 12, and ours" }
-                    p { "One run of each strategy. The dashed line is where the link begins to \
-                         lose packets." }
-                    @for figure in figures? { (figure) }
-                    (different(&rows, full))
-                    @if !self.varied.is_empty() { (sensitive(&self.varied)) }
-                    (assumed())
-                }
-            }
+        let title = "Layered video over SCTP: anabranch beside Ortiz and others, 2013";
+        let body = html! {
+            (self.heading())
+            (bar(&standings(&rows, full)))
+            (tables(&rows))
+            h2 id="figures" { "Figures 2 to 12, and ours" }
+            p { "One run of each strategy. The dashed line is where the link begins to lose \
+                 packets." }
+            @for figure in figures? { (figure) }
+            (different(&rows, full))
+            @if !self.varied.is_empty() { (sensitive(&self.varied)) }
+            (assumed(&ASSUMPTIONS))
         };
-        Ok(page.into_string())
+        Ok(page(title, &body))
     }
 
     fn heading(&self) -> Markup {
-        let mut seeds: Vec<_> = self.results.iter().map(|(cell, _)| cell.seed).collect();
-        seeds.sort_unstable();
-        seeds.dedup();
-        let seeds = match seeds[..] {
-            [] => "none".to_owned(),
-            [one] => one.to_string(),
-            [first, .., last] => format!("{first} to {last}"),
-        };
+        let seeds = seeds_in_words(self.results.iter().map(|(cell, _)| cell.seed));
         let simulated: usize =
             self.results.iter().map(|(_, measured)| measured.outcome.duration_s).sum();
         html! {
@@ -303,14 +287,6 @@ fn varied_row(group: &[(Variation, Cell, Measured)]) -> Markup {
                 td { (format!("{:.1}", row.timeouts)) }
             }
         }
-    }
-}
-
-fn assumed() -> Markup {
-    html! {
-        h2 id="assumptions" { "Assumptions" }
-        p { "What the paper leaves open or contradicts itself on, and what was chosen." }
-        dl { @for (what, chosen) in ASSUMPTIONS { dt { (what) } dd { (chosen) } } }
     }
 }
 

@@ -1,0 +1,41 @@
+//! [`CellError`]: a cell that could not be run.
+
+use std::fmt::Display;
+use std::io;
+
+use anabranch_netsim::SimulationError;
+use thiserror::Error;
+
+/// A cell that could not be run.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CellError {
+    /// A machine misbehaved.
+    #[error("{cell}: {cause}")]
+    Simulation {
+        /// Which.
+        cell: String,
+        /// How.
+        #[source]
+        cause: SimulationError,
+    },
+    /// The capture cannot be written.
+    #[error("{cell}: the capture cannot be written: {cause}")]
+    Capture {
+        /// Which.
+        cell: String,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
+}
+
+impl CellError {
+    pub(crate) fn simulation(cell: &impl Display, cause: SimulationError) -> Self {
+        Self::Simulation { cell: cell.to_string(), cause }
+    }
+
+    pub(crate) fn capture(cell: &impl Display, cause: io::Error) -> Self {
+        Self::Capture { cell: cell.to_string(), cause }
+    }
+}
