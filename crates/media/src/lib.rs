@@ -54,6 +54,7 @@ pub mod advice;
 pub mod clip;
 pub mod codec;
 pub mod cutter;
+pub mod decoding;
 mod distribution;
 pub mod packetizer;
 pub mod piece;

@@ -6,9 +6,10 @@
 
 use std::collections::VecDeque;
 
+use anabranch_media::decoding::MediaTrack;
 use bytes::Bytes;
 
-use super::protocol::{AccessUnit, MediaTrack};
+use super::protocol::AccessUnit;
 
 /// Media bytes that wait for one page.
 pub(super) const MEDIA_BYTES_MAX: usize = 4 << 20;

@@ -14,15 +14,14 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use anabranch_media::codec::Codec;
+use anabranch_media::decoding::{AudioInfo, MediaTrack, VideoFormat, VideoInfo};
 use anabranch_media::playout::{Released, Timeliness};
 use anabranch_media::ts::{PACKET_LEN, Packet, Pid, Role, Tables};
 use anabranch_media::{Class, Track};
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
-use super::protocol::{
-    AccessUnit, AudioInfo, FrameCounts, LayerUnit, MediaTrack, VideoFormat, VideoInfo,
-};
+use super::protocol::{AccessUnit, FrameCounts, LayerUnit};
 use crate::session::Arrival;
 use avc::ParameterSets;
 use elementary::{Elementary, PesUnit};

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anabranch_media::Class;
+use anabranch_media::decoding::MediaTrack;
 use anabranch_sansio::Time;
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -44,16 +45,6 @@ pub struct LayerUnit {
     pub delay: Option<Duration>,
     /// The media.
     pub bytes: Bytes,
-}
-
-/// Picture or sound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum MediaTrack {
-    /// Picture.
-    Video = 0,
-    /// Sound.
-    Audio = 1,
 }
 
 impl AccessUnit {

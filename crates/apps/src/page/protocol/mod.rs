@@ -13,10 +13,9 @@ use serde::{Deserialize, Serialize};
 
 pub use event::{Event, EventKind, NewEvent, Severity};
 pub use hello::{
-    Attribution, AudioFormat, AudioInfo, Controls, Hello, LinkRanges, Mode, Named, PathInfo, Range,
-    TreatmentRanges, VideoFormat, VideoInfo,
+    Attribution, Controls, Hello, LinkRanges, Mode, Named, PathInfo, Range, TreatmentRanges,
 };
-pub use media::{AccessUnit, LayerUnit, MediaTrack, UNIT_HEADER_BYTES};
+pub use media::{AccessUnit, LayerUnit, UNIT_HEADER_BYTES};
 pub use request::{PageStats, Request, SetLink};
 pub use stats::{
     AbandonedTally, DelayMs, FrameCounts, LayerStats, LinkSettings, PathState, PathStats, Stats,

@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 
 use anabranch_media::clip::ClipHeader;
 use anabranch_media::codec::Codec;
+use anabranch_media::decoding::MediaTrack;
 use anabranch_media::playout::Released;
 use anabranch_sansio::Time;
 use anabranch_sctp::{PathId, PathReport, PathState};
 
 use super::super::broadcast::{BroadcastScreen, Formats};
 use super::super::protocol::{
-    self as page, AccessUnit, FrameCounts, Hello, LayerStats, MediaTrack, Mode, Named, PathInfo,
-    PathStats, Stats, Tally,
+    self as page, AccessUnit, FrameCounts, Hello, LayerStats, Mode, Named, PathInfo, PathStats,
+    Stats, Tally,
 };
 use super::super::screen::{ClipScreen, not_before};
 use crate::session::{ClassArrivals, Receiver, ReceiverStats, Source, SourceFormat};

@@ -1,0 +1,206 @@
+//! [`Parts`]: what a channel keeps of the last seconds, and [`Rate`], which measures it.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use anabranch_media::decoding::MediaTrack;
+use anabranch_sansio::Time;
+use bytes::Bytes;
+
+/// Kept beside the last group of pictures, for viewers who are behind.
+const HISTORY: Duration = Duration::from_secs(2);
+
+/// Kept at most: ten seconds of 12 Mbit/s. Of a longer group of pictures the oldest go, and a new
+/// viewer waits for the next key frame.
+const BYTES_MAX: usize = 16 << 20;
+
+/// Time over which the rate is averaged.
+const RATE_WINDOW: Duration = Duration::from_secs(4);
+
+/// A layer of a picture, or a frame of sound, ready to be sent.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// When it came.
+    pub at: Time,
+    /// Picture or sound.
+    pub track: MediaTrack,
+    /// Of the picture, from 0.
+    pub layer: u8,
+    /// Decoding can begin here.
+    pub key: bool,
+    /// Others are predicted from it.
+    pub reference: bool,
+    /// A viewer can begin here.
+    pub(super) is_entry: bool,
+    /// Of all messages.
+    pub(super) bytes: usize,
+    /// What to send.
+    pub messages: Vec<Bytes>,
+}
+
+#[cfg(test)]
+impl Part {
+    pub(crate) fn for_tests(track: MediaTrack, layer: u8, key: bool, reference: bool) -> Self {
+        let messages = vec![Bytes::from_static(b"media")];
+        let (at, is_entry, bytes) = (Time::ZERO, key, 5);
+        Self { at, track, layer, key, reference, is_entry, bytes, messages }
+    }
+}
+
+/// The last group of pictures, and the last seconds, by number.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    parts: VecDeque<Part>,
+    /// The number of the first one.
+    start: u64,
+    /// The numbers of those that are entries.
+    entries: VecDeque<u64>,
+    bytes: usize,
+}
+
+impl Parts {
+    pub(super) fn push(&mut self, part: Part) {
+        let now = part.at;
+        if part.is_entry {
+            self.entries.push_back(self.end());
+        }
+        self.bytes += part.bytes;
+        self.parts.push_back(part);
+        self.trim(now);
+    }
+
+    /// Numbers go on: who had reached one finds nothing behind it that was before.
+    pub(super) fn clear(&mut self) {
+        self.start = self.end();
+        self.parts.clear();
+        self.entries.clear();
+        self.bytes = 0;
+    }
+
+    pub(super) const fn start(&self) -> u64 {
+        self.start
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.start + self.parts.len() as u64
+    }
+
+    pub(super) fn entry_point(&self) -> u64 {
+        self.entries.back().copied().unwrap_or(self.end())
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<&Part> {
+        self.parts.get(usize::try_from(number.checked_sub(self.start)?).ok()?)
+    }
+
+    fn trim(&mut self, now: Time) {
+        while let Some(first) = self.parts.front() {
+            let is_old =
+                now.saturating_since(first.at) > HISTORY && self.start < self.entry_point();
+            if !is_old && self.bytes <= BYTES_MAX {
+                break;
+            }
+            self.bytes -= first.bytes;
+            self.parts.pop_front();
+            if self.entries.front() == Some(&self.start) {
+                self.entries.pop_front();
+            }
+            self.start += 1;
+        }
+    }
+}
+
+/// The average rate of the last seconds.
+#[derive(Debug, Default)]
+pub(super) struct Rate {
+    window: Option<(Time, u64)>,
+    bits_per_second: Option<u64>,
+}
+
+impl Rate {
+    pub(super) fn count(&mut self, at: Time, bytes: usize) {
+        let (since, before) = self.window.unwrap_or((at, 0));
+        let counted = before + bytes as u64;
+        let span = at.saturating_since(since);
+        let is_full = span >= RATE_WINDOW;
+        self.window = Some(if is_full { (at, 0) } else { (since, counted) });
+        // Better than nothing until a window is full.
+        let is_first = self.bits_per_second.is_none() && span >= RATE_WINDOW / 4;
+        if is_full || is_first {
+            self.bits_per_second = Some(rate(counted, span));
+        }
+    }
+
+    pub(super) fn bits_per_second(&self) -> u64 {
+        self.bits_per_second.unwrap_or_default()
+    }
+}
+
+fn rate(bytes: u64, span: Duration) -> u64 {
+    let span_us = u64::try_from(span.as_micros()).unwrap_or(u64::MAX).max(1);
+    bytes.saturating_mul(8_000_000) / span_us
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(at_ms: u64, is_entry: bool) -> Part {
+        let at = Time::from_millis(at_ms);
+        Part { at, bytes: 1_000, ..Part::for_tests(MediaTrack::Video, 0, is_entry, true) }
+    }
+
+    #[test]
+    fn the_last_group_of_pictures_is_kept_however_long_it_is() {
+        let mut parts = Parts::default();
+        for n in 0..1_000 {
+            parts.push(part(40 * n, n == 100));
+        }
+        assert_eq!((parts.start(), parts.entry_point(), parts.end()), (100, 100, 1_000));
+    }
+
+    #[test]
+    fn what_a_viewer_may_be_behind_is_kept_beside_it() {
+        let mut parts = Parts::default();
+        for n in 0..1_000 {
+            parts.push(part(40 * n, n % 10 == 0));
+        }
+        assert_eq!(parts.entry_point(), 990);
+        assert_eq!(parts.start(), 999 - HISTORY.as_millis() as u64 / 40);
+        assert!(parts.get(parts.start()).is_some() && parts.get(1_000).is_none());
+    }
+
+    #[test]
+    fn memory_is_bounded_and_a_viewer_then_waits_for_the_next_key_frame() {
+        let mut parts = Parts::default();
+        for n in 0..2 * BYTES_MAX as u64 / 1_000 {
+            parts.push(part(n, n == 0));
+        }
+        assert!(parts.bytes <= BYTES_MAX);
+        assert_eq!(parts.entry_point(), parts.end());
+        parts.push(part(1_000_000, true));
+        assert_eq!(parts.entry_point() + 1, parts.end());
+    }
+
+    #[test]
+    fn numbers_go_on_when_the_source_begins_anew() {
+        let mut parts = Parts::default();
+        parts.push(part(0, true));
+        parts.clear();
+        assert_eq!((parts.start(), parts.end(), parts.entry_point()), (1, 1, 1));
+        assert!(parts.get(0).is_none());
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_last_seconds() {
+        let mut rate = Rate::default();
+        for n in 0..=400 {
+            rate.count(Time::from_millis(10 * n), 1_250);
+        }
+        assert!(rate.bits_per_second().abs_diff(1_000_000) < 10_000, "{}", rate.bits_per_second());
+        for n in 401..=2_000 {
+            rate.count(Time::from_millis(10 * n), 2_500);
+        }
+        assert!(rate.bits_per_second().abs_diff(2_000_000) < 20_000, "{}", rate.bits_per_second());
+    }
+}

@@ -1,0 +1,281 @@
+//! [`Channel`]: one programme, read once, whatever the number of its viewers.
+
+mod history;
+
+use anabranch_media::decoding::{AudioInfo, MediaTrack, VideoInfo};
+use anabranch_sansio::Time;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::{
+    ChannelEntry, Description, FRAGMENT_BYTES_MAX, MediaHeader, MediaMessage, Playable, Programme,
+    UNIT_BYTES_MAX,
+};
+pub use history::Part;
+use history::{Parts, Rate};
+
+/// What requests and media call a channel; not the key to press.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct ChannelId(pub u32);
+
+/// One layer of a picture, or a frame of sound, from a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelUnit {
+    /// Picture or sound.
+    pub track: MediaTrack,
+    /// Of the picture, from 0.
+    pub layer: u8,
+    /// Number of the picture, or of the frame of sound. Layers share it.
+    pub frame: u32,
+    /// Decoding can begin here.
+    pub key: bool,
+    /// Others are predicted from it.
+    pub reference: bool,
+    /// The source has no higher layer of this picture.
+    pub last_layer: bool,
+    /// Something that it may refer to never came.
+    pub discontinuity: bool,
+    /// From the media.
+    pub pts_us: i64,
+    /// When it came, on the server's clock.
+    pub at: Time,
+    /// The media.
+    pub bytes: Bytes,
+}
+
+/// What people see of a channel before they watch it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// The key to press.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// Channels of one group are shown together.
+    pub group: Option<String>,
+    /// Whether everyone may watch it, or only who has a token for it.
+    pub open: bool,
+}
+
+/// One programme with its last group of pictures, as messages that only need to be sent.
+#[derive(Debug)]
+pub struct Channel {
+    id: ChannelId,
+    label: Label,
+    programme: Programme,
+    playable: Playable,
+    state: State,
+    epoch: u16,
+    video: Option<VideoInfo>,
+    audio: Option<AudioInfo>,
+    parts: Parts,
+    rate: Rate,
+    oversized: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    OnAir,
+    /// Why, in words.
+    OffAir(String),
+}
+
+impl Channel {
+    /// A channel whose source has not come yet.
+    #[must_use]
+    pub fn new(id: ChannelId, label: Label) -> Self {
+        Self {
+            id,
+            label,
+            programme: Programme::default(),
+            playable: Playable::Unknown,
+            state: State::OffAir("its source has not come yet".to_owned()),
+            epoch: 0,
+            video: None,
+            audio: None,
+            parts: Parts::default(),
+            rate: Rate::default(),
+            oversized: 0,
+        }
+    }
+
+    /// What the list says of it.
+    #[must_use]
+    pub fn entry(&self) -> ChannelEntry {
+        ChannelEntry {
+            id: self.id,
+            number: self.label.number,
+            name: self.label.name.clone(),
+            group: self.label.group.clone(),
+            on_air: self.is_on_air(),
+            playable: self.playable.clone(),
+            programme: self.programme.clone(),
+        }
+    }
+
+    /// What people see of it.
+    #[must_use]
+    pub const fn label(&self) -> &Label {
+        &self.label
+    }
+
+    /// What is on.
+    #[must_use]
+    pub const fn programme(&self) -> &Programme {
+        &self.programme
+    }
+
+    /// Another programme began.
+    pub fn set_programme(&mut self, programme: Programme) {
+        self.programme = programme;
+    }
+
+    /// The source begins, or begins anew: what was kept of it is void.
+    pub fn begin(&mut self, video: Option<VideoInfo>, audio: Option<AudioInfo>) {
+        self.state = State::OnAir;
+        self.playable = Playable::Yes;
+        self.epoch = self.epoch.wrapping_add(1);
+        (self.video, self.audio) = (video, audio);
+        self.parts.clear();
+    }
+
+    /// The source is there, and no viewer can decode it.
+    pub fn cannot_be_played(&mut self, text: String) {
+        self.state = State::OnAir;
+        self.playable = Playable::No { text };
+        (self.video, self.audio) = (None, None);
+        self.parts.clear();
+    }
+
+    /// The source is lost.
+    pub fn lose(&mut self, text: String) {
+        self.state = State::OffAir(text);
+        self.parts.clear();
+    }
+
+    /// Takes the next unit of the source, in decoding order. One that is longer than
+    /// [`UNIT_BYTES_MAX`] is dropped.
+    pub fn push(&mut self, unit: &ChannelUnit) {
+        self.rate.count(unit.at, unit.bytes.len());
+        // Sound alone can be entered anywhere.
+        let is_entry = unit.key
+            && match unit.track {
+                MediaTrack::Video => unit.layer == 0,
+                MediaTrack::Audio => self.video.is_none(),
+            };
+        let messages = self.messages(unit);
+        if messages.is_empty() {
+            self.oversized += 1;
+            return;
+        }
+        self.parts.push(Part {
+            at: unit.at,
+            track: unit.track,
+            layer: unit.layer,
+            key: unit.key,
+            reference: unit.reference,
+            is_entry,
+            bytes: messages.iter().map(Bytes::len).sum(),
+            messages,
+        });
+    }
+
+    /// Whether its source is there.
+    #[must_use]
+    pub fn is_on_air(&self) -> bool {
+        self.state == State::OnAir
+    }
+
+    /// What keeps it from being watched, in words.
+    #[must_use]
+    pub fn obstacle(&self) -> Option<&str> {
+        match (&self.state, &self.playable) {
+            (State::OffAir(text), _) | (State::OnAir, Playable::No { text }) => Some(text),
+            (State::OnAir, Playable::Yes | Playable::Unknown) => None,
+        }
+    }
+
+    /// What a decoder must know.
+    #[must_use]
+    pub fn description(&self) -> Description {
+        Description {
+            channel: self.id,
+            epoch: self.epoch,
+            video: self.video.clone(),
+            audio: self.audio.clone(),
+            bits_per_second: self.bits_per_second(),
+        }
+    }
+
+    /// How often the source began anew.
+    #[must_use]
+    pub const fn epoch(&self) -> u16 {
+        self.epoch
+    }
+
+    /// The average rate.
+    #[must_use]
+    pub fn bits_per_second(&self) -> u64 {
+        self.rate.bits_per_second()
+    }
+
+    /// Units that were too long.
+    #[must_use]
+    pub const fn oversized(&self) -> u64 {
+        self.oversized
+    }
+
+    /// Where a new viewer begins: the last key frame that is kept, or what comes next.
+    #[must_use]
+    pub fn entry_point(&self) -> u64 {
+        self.parts.entry_point()
+    }
+
+    /// The number that the next part will have.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.parts.end()
+    }
+
+    /// A part by its number, if it came and is still kept.
+    #[must_use]
+    pub fn part(&self, number: u64) -> Option<&Part> {
+        self.parts.get(number)
+    }
+
+    /// The number of the oldest part that is kept.
+    #[must_use]
+    pub const fn start(&self) -> u64 {
+        self.parts.start()
+    }
+
+    fn messages(&self, unit: &ChannelUnit) -> Vec<Bytes> {
+        if unit.bytes.len() > UNIT_BYTES_MAX {
+            return Vec::new();
+        }
+        let fragments = unit.bytes.len().div_ceil(FRAGMENT_BYTES_MAX).max(1) as u16;
+        let message = |fragment: u16| {
+            let start = usize::from(fragment) * FRAGMENT_BYTES_MAX;
+            let end = unit.bytes.len().min(start + FRAGMENT_BYTES_MAX);
+            let header = MediaHeader {
+                channel: self.id,
+                epoch: self.epoch,
+                track: unit.track,
+                layer: unit.layer,
+                frame: unit.frame,
+                fragment,
+                fragments,
+                key: unit.key,
+                reference: unit.reference,
+                last_layer: unit.last_layer,
+                discontinuity: unit.discontinuity,
+                pts_us: unit.pts_us,
+                at: unit.at,
+            };
+            MediaMessage { header, payload: unit.bytes.slice(start..end) }.encode()
+        };
+        (0..fragments).map(message).collect()
+    }
+}

@@ -1,0 +1,22 @@
+//! Television over SCTP, after Kim, Koh and Kim 2007, "Performance of SCTP for IPTV Applications":
+//! one association carries a channel list, urgent messages and every channel, each on streams of
+//! its own, so that a viewer changes the channel within one round trip.
+//!
+//! `docs/television.md` is the [`protocol`]. A [`Television`] is the server: its service manager
+//! greets viewers, its [`channel`]s keep the last group of pictures, and a servant per viewer sends
+//! the one that is watched. A [`Viewer`] is the other end. Neither does I/O or reads a clock: they
+//! are told what came and asked what to do with an [`Association`](anabranch_sctp::Association),
+//! be it on UDP or behind a browser's DTLS.
+
+pub mod channel;
+mod lifetime;
+pub mod native;
+pub mod protocol;
+mod server;
+mod viewer;
+
+pub use lifetime::lifetime;
+pub use server::{
+    Admission, Gate, OpenGate, Television, TelevisionConfig, ViewerId, ViewerReport, association,
+};
+pub use viewer::{ReceivedUnit, Viewer, ViewerEvent, ViewerStats};

@@ -1,0 +1,28 @@
+//! What server and viewers say to each other: `docs/television.md`, version 1, as Rust types.
+
+mod control;
+mod media;
+mod streams;
+
+use anabranch_wire::Ppid;
+
+pub use control::{
+    ChannelEntry, Description, FromServer, FromViewer, Playable, Programme, Report, TEXT_CHARS_MAX,
+    Urgent, UrgentLevel,
+};
+pub use media::{
+    FRAGMENT_BYTES_MAX, MEDIA_HEADER_BYTES, MediaError, MediaHeader, MediaMessage, UNIT_BYTES_MAX,
+};
+pub use streams::{SLOTS, STREAMS, Slot, StreamRole};
+
+/// The version of the protocol.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// The longest text message.
+pub const TEXT_BYTES_MAX: usize = 256 << 10;
+
+/// RFC 8831 section 8: a text in UTF-8, whoever the viewer is.
+pub const PPID_TEXT: Ppid = Ppid(51);
+
+/// RFC 8831 section 8: bytes.
+pub const PPID_BINARY: Ppid = Ppid(53);

@@ -1,0 +1,38 @@
+//! [`Gate`]: who may watch what.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use anabranch_sansio::Time;
+
+use crate::channel::ChannelId;
+
+/// Decides who may watch. Tokens need a wall clock and keys, which are not here.
+pub trait Gate: fmt::Debug + Send {
+    /// Looks at what a viewer brought.
+    ///
+    /// # Errors
+    /// Why it is not let in, in words.
+    fn admit(&mut self, now: Time, token: Option<&str>) -> Result<Admission, String>;
+}
+
+/// What one viewer may do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Admission {
+    /// Who it is, for the operator.
+    pub name: Option<String>,
+    /// Channels beside those that are open to all.
+    pub channels: BTreeSet<ChannelId>,
+    /// When the permission ends.
+    pub until: Option<Time>,
+}
+
+/// Lets everyone in, to all channels that are open.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OpenGate;
+
+impl Gate for OpenGate {
+    fn admit(&mut self, _now: Time, _token: Option<&str>) -> Result<Admission, String> {
+        Ok(Admission::default())
+    }
+}

@@ -1,0 +1,413 @@
+//! [`Television`]: the server.
+
+mod gate;
+mod requests;
+mod servant;
+mod session;
+mod thinning;
+mod urgent;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+use anabranch_media::decoding::{AudioInfo, VideoInfo};
+use anabranch_sansio::{Time, Wakeup};
+use anabranch_sctp::{Association, AssociationConfig};
+
+use crate::channel::{Channel, ChannelId, ChannelUnit, Label};
+use crate::protocol::{
+    ChannelEntry, FromServer, Programme, Report, STREAMS, StreamRole, TEXT_CHARS_MAX,
+};
+pub use gate::{Admission, Gate, OpenGate};
+use servant::Pause;
+use session::{Phase, Session};
+use urgent::Board;
+
+/// A hello, and the end of an association after the last words, may take so long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Bytes that wait for one viewer in its association: the rest waits in the channel, for all.
+const SEND_BUFFER: usize = 64 << 10;
+
+/// With the timers of media, a viewer that vanished is given up within ten seconds.
+const RETRANSMISSIONS_MAX: u32 = 10;
+
+/// What a server allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TelevisionConfig {
+    /// Viewers at once. Default: 1,000.
+    pub viewers_max: usize,
+    /// The smallest and largest latency budget that a viewer gets. Default: 50 ms to 10 s.
+    pub budget: (Duration, Duration),
+}
+
+impl Default for TelevisionConfig {
+    fn default() -> Self {
+        let budget = (Duration::from_millis(50), Duration::from_secs(10));
+        Self { viewers_max: 1_000, budget }
+    }
+}
+
+/// How an association of a viewer's is set up, on top of what its carrier needs.
+#[must_use]
+pub fn association(base: AssociationConfig) -> AssociationConfig {
+    AssociationConfig {
+        outbound_streams: STREAMS,
+        inbound_streams_max: STREAMS,
+        send_buffer: SEND_BUFFER,
+        association_max_retrans: RETRANSMISSIONS_MAX,
+        ..base
+    }
+}
+
+/// A viewer, as long as it is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ViewerId(u64);
+
+impl fmt::Display for ViewerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "viewer {}", self.0)
+    }
+}
+
+/// A viewer as the operator sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ViewerReport {
+    /// Who.
+    pub id: ViewerId,
+    /// From its token.
+    pub name: Option<String>,
+    /// Its program.
+    pub program: String,
+    /// When it came.
+    pub since: Time,
+    /// What it watches.
+    pub channel: Option<ChannelId>,
+    /// Its latency budget.
+    pub budget: Duration,
+    /// Channel changes.
+    pub zaps: u64,
+    /// Layers and frames of sound sent of this channel, left out, and bytes sent.
+    pub sent: u64,
+    /// Those that its network had no room for.
+    pub skipped: u64,
+    /// Bytes of media sent.
+    pub bytes: u64,
+    /// What it says of itself.
+    pub report: Report,
+}
+
+/// The server: channels, viewers, urgent messages.
+///
+/// The one who owns the associations tells it who came and what they said, and then, for each
+/// viewer that [`poll_due`](Self::poll_due) names, [`serve`](Self::serve)s the association.
+#[derive(Debug)]
+pub struct Television {
+    config: TelevisionConfig,
+    gate: Box<dyn Gate>,
+    channels: BTreeMap<ChannelId, Channel>,
+    next_channel: u32,
+    viewers: BTreeMap<ViewerId, Session>,
+    next_viewer: u64,
+    /// Who watches what.
+    watching: BTreeSet<(ChannelId, ViewerId)>,
+    /// Viewers for whom there may be something to do.
+    due: BTreeSet<ViewerId>,
+    timers: BTreeSet<(Time, ViewerId)>,
+    board: Board,
+}
+
+impl Television {
+    /// A server without channels.
+    #[must_use]
+    pub fn new(config: TelevisionConfig, gate: Box<dyn Gate>) -> Self {
+        Self {
+            config,
+            gate,
+            channels: BTreeMap::new(),
+            next_channel: 1,
+            viewers: BTreeMap::new(),
+            next_viewer: 1,
+            watching: BTreeSet::new(),
+            due: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            board: Board::default(),
+        }
+    }
+
+    /// Adds a channel, whose source has not come yet.
+    pub fn add_channel(&mut self, label: Label) -> ChannelId {
+        let id = ChannelId(self.next_channel);
+        self.next_channel += 1;
+        self.channels.insert(id, Channel::new(id, label));
+        self.announce_channels();
+        id
+    }
+
+    /// Takes a channel from the list; who watches it is told.
+    pub fn remove_channel(&mut self, id: ChannelId) {
+        if self.channels.remove(&id).is_none() {
+            return;
+        }
+        let text = "this channel is no longer there".to_owned();
+        self.tell_watchers(id, &FromServer::OffAir { channel: id, text });
+        self.watchers(id).into_iter().for_each(|viewer| self.stop(viewer));
+        self.announce_channels();
+    }
+
+    /// A channel's source begins, or begins anew.
+    pub fn begin(&mut self, id: ChannelId, video: Option<VideoInfo>, audio: Option<AudioInfo>) {
+        self.change(id, |channel| channel.begin(video, audio));
+        if let Some(channel) = self.channels.get(&id) {
+            let description = FromServer::Description(Box::new(channel.description()));
+            self.tell_watchers(id, &description);
+        }
+    }
+
+    /// A channel's source is there, but nothing that viewers decode.
+    pub fn cannot_be_played(&mut self, id: ChannelId, text: String) {
+        self.change(id, |channel| channel.cannot_be_played(text.clone()));
+        self.tell_watchers(id, &FromServer::OffAir { channel: id, text });
+    }
+
+    /// A channel's source is lost.
+    pub fn lose(&mut self, id: ChannelId, text: String) {
+        self.change(id, |channel| channel.lose(text.clone()));
+        self.tell_watchers(id, &FromServer::OffAir { channel: id, text });
+    }
+
+    /// Another programme began.
+    pub fn set_programme(&mut self, id: ChannelId, programme: Programme) {
+        self.change(id, |channel| channel.set_programme(programme.clone()));
+        self.tell_watchers(id, &FromServer::Programme { channel: id, programme });
+    }
+
+    /// Shows something to all viewers, at no particular hurry.
+    pub fn guide(&mut self, text: &str) {
+        for viewer in self.viewers.keys().copied().collect::<Vec<_>>() {
+            let text = text.chars().take(TEXT_CHARS_MAX).collect();
+            self.with_session(viewer, |session| {
+                if session.admission().is_some() {
+                    session.say(StreamRole::Control, &FromServer::Guidance { text });
+                }
+            });
+        }
+    }
+
+    /// Takes the next unit of a channel's source.
+    pub fn push(&mut self, id: ChannelId, unit: &ChannelUnit) {
+        let Some(channel) = self.channels.get_mut(&id) else { return };
+        channel.push(unit);
+        let watchers = self.watchers(id);
+        self.due.extend(watchers);
+    }
+
+    /// A channel.
+    #[must_use]
+    pub fn channel(&self, id: ChannelId) -> Option<&Channel> {
+        self.channels.get(&id)
+    }
+
+    /// All channels, by number.
+    #[must_use]
+    pub fn channels(&self) -> Vec<ChannelEntry> {
+        let mut entries: Vec<_> = self.channels.values().map(Channel::entry).collect();
+        entries.sort_by_key(|entry| (entry.number, entry.id));
+        entries
+    }
+
+    /// A viewer's association is there; its hello must follow. `None` if there are too many.
+    pub fn viewer_came(&mut self, now: Time) -> Option<ViewerId> {
+        if self.viewers.len() >= self.config.viewers_max {
+            return None;
+        }
+        let id = ViewerId(self.next_viewer);
+        self.next_viewer += 1;
+        self.viewers.insert(id, Session::new(now, now + PATIENCE));
+        self.settle(id);
+        Some(id)
+    }
+
+    /// A viewer's association has ended.
+    pub fn viewer_left(&mut self, id: ViewerId) {
+        self.stop(id);
+        if let Some(session) = self.viewers.remove(&id) {
+            session.timer.into_iter().for_each(|at| _ = self.timers.remove(&(at, id)));
+        }
+        self.due.remove(&id);
+    }
+
+    /// A viewer's association has room again.
+    pub fn handle_writable(&mut self, id: ViewerId) {
+        if self.viewers.contains_key(&id) {
+            self.due.insert(id);
+        }
+    }
+
+    /// Sends a viewer away.
+    pub fn dismiss(&mut self, now: Time, id: ViewerId, text: String) {
+        self.stop(id);
+        self.with_session(id, |session| {
+            if !matches!(session.phase, Phase::Leaving { .. }) {
+                session.say(StreamRole::Control, &FromServer::Bye { text });
+                session.phase = Phase::Leaving { until: now + PATIENCE };
+            }
+        });
+    }
+
+    /// The next viewer to [`serve`](Self::serve).
+    pub fn poll_due(&mut self) -> Option<ViewerId> {
+        self.due.pop_first()
+    }
+
+    /// Hands a viewer's association what it is to send.
+    pub fn serve(&mut self, now: Time, id: ViewerId, association: &mut Association) {
+        let Some(session) = self.viewers.get_mut(&id) else { return };
+        let has_room = session.flush(now, association);
+        let is_over = matches!(session.phase, Phase::Leaving { until } if has_room || until <= now);
+        if session.is_overwhelmed() {
+            association.abort("what the viewer had to be told was not taken");
+        } else if is_over {
+            association.shutdown(now);
+        } else if has_room
+            && let Some(servant) = &mut session.servant
+            && let Some(channel) = self.channels.get(&servant.channel())
+        {
+            let pause = servant.pump(now, channel, session.budget, association);
+            session.wake = match pause {
+                Pause::Until(at) => Some(at),
+                Pause::CaughtUp | Pause::Full => None,
+            };
+        }
+        self.settle(id);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) must be called next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Wakeup> {
+        let (at, _) = *self.timers.first()?;
+        Some(Wakeup { at, why: "television" })
+    }
+
+    /// Acts on what is due.
+    pub fn handle_timeout(&mut self, now: Time) {
+        while let Some(&(at, id)) = self.timers.first()
+            && at <= now
+        {
+            self.timers.pop_first();
+            self.due.insert(id);
+            let Some(session) = self.viewers.get_mut(&id) else { continue };
+            session.wake = session.wake.filter(|at| *at > now);
+            match &session.phase {
+                Phase::Greeting { until } if *until <= now => {
+                    self.dismiss(now, id, "no hello came within ten seconds".to_owned());
+                }
+                Phase::Watching(admission) if admission.until.is_some_and(|at| at <= now) => {
+                    self.dismiss(now, id, "the permission to watch has ended".to_owned());
+                }
+                Phase::Greeting { .. } | Phase::Watching(_) | Phase::Leaving { .. } => {}
+            }
+        }
+    }
+
+    /// Each viewer, for the operator.
+    pub fn viewers(&self) -> impl Iterator<Item = ViewerReport> + '_ {
+        self.viewers.iter().map(|(id, session)| {
+            let counts = session.servant.as_ref().map(servant::Servant::counts).unwrap_or_default();
+            ViewerReport {
+                id: *id,
+                name: session.admission().and_then(|admission| admission.name.clone()),
+                program: session.program.clone(),
+                since: session.since,
+                channel: session.channel(),
+                budget: session.budget,
+                zaps: session.zaps,
+                sent: counts.sent,
+                skipped: counts.skipped,
+                bytes: counts.bytes,
+                report: session.report,
+            }
+        })
+    }
+
+    fn change(&mut self, id: ChannelId, change: impl FnOnce(&mut Channel)) {
+        let Some(channel) = self.channels.get_mut(&id) else { return };
+        let before = channel.entry();
+        change(channel);
+        if channel.entry() != before {
+            self.announce_channels();
+        }
+    }
+
+    /// Tells everyone what they may watch now.
+    fn announce_channels(&mut self) {
+        let viewers: Vec<ViewerId> = self.viewers.keys().copied().collect();
+        for viewer in viewers {
+            let channels = self.channels_for(viewer);
+            self.with_session(viewer, |session| {
+                if session.admission().is_some() {
+                    session.say(StreamRole::Control, &FromServer::Channels { channels });
+                }
+            });
+        }
+    }
+
+    /// The list as one viewer may see it.
+    fn channels_for(&self, viewer: ViewerId) -> Vec<ChannelEntry> {
+        let mut entries = self.channels();
+        entries.retain(|entry| self.may_watch(viewer, entry.id));
+        entries
+    }
+
+    fn may_watch(&self, viewer: ViewerId, id: ChannelId) -> bool {
+        let Some(channel) = self.channels.get(&id) else { return false };
+        let admission = self.viewers.get(&viewer).and_then(Session::admission);
+        admission.is_some_and(|it| channel.label().open || it.channels.contains(&id))
+    }
+
+    /// Who watches a channel.
+    fn watchers(&self, id: ChannelId) -> Vec<ViewerId> {
+        let all = (id, ViewerId(0))..=(id, ViewerId(u64::MAX));
+        self.watching.range(all).map(|(_, viewer)| *viewer).collect()
+    }
+
+    /// A viewer watches nothing any more.
+    fn stop(&mut self, id: ViewerId) {
+        let Some(session) = self.viewers.get_mut(&id) else { return };
+        if let Some(channel) = session.stop() {
+            self.watching.remove(&(channel, id));
+            self.due.insert(id);
+        }
+        self.settle(id);
+    }
+
+    fn tell_watchers(&mut self, id: ChannelId, message: &FromServer) {
+        for viewer in self.watchers(id) {
+            self.with_session(viewer, |session| {
+                let slot = session.servant.as_ref().map(servant::Servant::slot);
+                slot.into_iter().for_each(|slot| session.say(StreamRole::Data(slot), message));
+            });
+        }
+    }
+
+    /// Does something for a viewer, whose association is to be served then.
+    fn with_session(&mut self, id: ViewerId, act: impl FnOnce(&mut Session)) {
+        if let Some(session) = self.viewers.get_mut(&id) {
+            act(session);
+            self.due.insert(id);
+            self.settle(id);
+        }
+    }
+
+    /// Sets the timer of a viewer anew.
+    fn settle(&mut self, id: ViewerId) {
+        let Some(session) = self.viewers.get_mut(&id) else { return };
+        let next = session.next_timer();
+        if session.timer != next {
+            session.timer.take().into_iter().for_each(|at| _ = self.timers.remove(&(at, id)));
+            session.timer = next;
+            self.timers.extend(next.map(|at| (at, id)));
+        }
+    }
+}

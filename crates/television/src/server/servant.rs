@@ -1,0 +1,212 @@
+//! [`Servant`]: sends one channel to one viewer (Kim 2007, section 3).
+
+use std::time::Duration;
+
+use anabranch_media::decoding::MediaTrack;
+use anabranch_sansio::Time;
+use anabranch_sctp::{Association, OutgoingMessage, Reliability, SendError};
+
+use super::thinning::Thinning;
+use crate::channel::{Channel, ChannelId, Part};
+use crate::lifetime::lifetime;
+use crate::protocol::{PPID_BINARY, Slot, StreamRole};
+
+/// What came before the viewer is sent so many times faster than it came.
+const BURST: u32 = 4;
+
+/// A viewer who began behind the live edge plays so much faster until it has caught up: a
+/// twentieth.
+const CATCH_UP: u32 = 20;
+
+/// Sends one channel to one viewer.
+#[derive(Debug)]
+pub(super) struct Servant {
+    channel: ChannelId,
+    slot: Slot,
+    epoch: u16,
+    /// The next part, and which of its messages.
+    next: u64,
+    message: usize,
+    /// When the viewer asked, or the source began anew.
+    started: Time,
+    /// When the first part that it gets had come.
+    first_at: Option<Time>,
+    /// Whether a picture was left out that the next ones refer to.
+    awaits_key: bool,
+    thinning: Thinning,
+    counts: Counts,
+}
+
+/// What became of the channel's parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) sent: u64,
+    pub(super) skipped: u64,
+    pub(super) bytes: u64,
+}
+
+/// Why a servant stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// There is nothing to send before something comes.
+    CaughtUp,
+    /// The transport has no room.
+    Full,
+    /// The next part is not to be sent before.
+    Until(Time),
+}
+
+impl Servant {
+    /// Begins with the last key frame that the channel keeps.
+    pub(super) fn new(now: Time, slot: Slot, id: ChannelId, channel: &Channel) -> Self {
+        Self {
+            channel: id,
+            slot,
+            epoch: channel.epoch(),
+            next: channel.entry_point(),
+            message: 0,
+            started: now,
+            first_at: None,
+            awaits_key: false,
+            thinning: Thinning::new(now),
+            counts: Counts::default(),
+        }
+    }
+
+    pub(super) const fn channel(&self) -> ChannelId {
+        self.channel
+    }
+
+    pub(super) const fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    pub(super) const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Sends what the time and the transport allow.
+    pub(super) fn pump(
+        &mut self,
+        now: Time,
+        channel: &Channel,
+        budget: Duration,
+        association: &mut Association,
+    ) -> Pause {
+        self.follow(now, channel);
+        while let Some(part) = channel.part(self.next) {
+            if self.message == 0 {
+                let due = self.due(part.at);
+                if due > now {
+                    return Pause::Until(due);
+                }
+                let lag = now.saturating_since(self.wanted(now, part.at));
+                self.thinning.observe(now, lag, budget);
+                if lag > budget && self.jump(channel) {
+                    continue;
+                }
+                if self.skips(part) {
+                    self.counts.skipped += 1;
+                    self.next += 1;
+                    continue;
+                }
+            }
+            if !self.send(now, part, channel.bits_per_second(), budget, association) {
+                return Pause::Full;
+            }
+        }
+        Pause::CaughtUp
+    }
+
+    /// The source may have begun anew, or gone on without us.
+    fn follow(&mut self, now: Time, channel: &Channel) {
+        if self.epoch != channel.epoch() {
+            let counts = self.counts;
+            *self = Self::new(now, self.slot, self.channel, channel);
+            self.counts = counts;
+        } else if self.next < channel.start() {
+            self.counts.skipped += channel.start() - self.next;
+            self.enter(channel.start(), true);
+        }
+    }
+
+    /// Goes on at the last key frame, if that is ahead.
+    fn jump(&mut self, channel: &Channel) -> bool {
+        let entry = channel.entry_point();
+        let is_ahead = entry > self.next && entry < channel.end();
+        if is_ahead {
+            self.counts.skipped += entry - self.next;
+            self.enter(entry, false);
+        }
+        is_ahead
+    }
+
+    const fn enter(&mut self, part: u64, awaits_key: bool) {
+        self.next = part;
+        self.message = 0;
+        self.awaits_key = awaits_key;
+    }
+
+    fn skips(&mut self, part: &Part) -> bool {
+        if part.track == MediaTrack::Audio {
+            return false;
+        }
+        if part.key && part.layer == 0 {
+            self.awaits_key = false;
+        }
+        let skips = self.awaits_key || self.thinning.skips(part);
+        self.awaits_key |= skips && part.layer == 0 && part.reference;
+        skips
+    }
+
+    /// When a part may be sent: what had come before the viewer did, faster than it came.
+    fn due(&mut self, at: Time) -> Time {
+        let first_at = *self.first_at.get_or_insert(at);
+        self.started + at.saturating_since(first_at) / BURST
+    }
+
+    /// When the viewer wants a part: it plays as fast as the media from the first picture on, and
+    /// slowly catches up.
+    fn wanted(&self, now: Time, at: Time) -> Time {
+        let behind =
+            self.first_at.map_or(Duration::ZERO, |first| self.started.saturating_since(first));
+        let caught_up = now.saturating_since(self.started) / CATCH_UP;
+        at + behind.saturating_sub(caught_up)
+    }
+
+    /// Hands the rest of a part over; false if there is no room for all of it.
+    fn send(
+        &mut self,
+        now: Time,
+        part: &Part,
+        rate: u64,
+        budget: Duration,
+        association: &mut Association,
+    ) -> bool {
+        let stream = match (part.track, part.layer) {
+            (MediaTrack::Audio, _) => StreamRole::Audio(self.slot),
+            (MediaTrack::Video, 0) => StreamRole::Base(self.slot),
+            (MediaTrack::Video, _) => StreamRole::Enhancement(self.slot),
+        };
+        let left = (self.wanted(now, part.at) + budget).saturating_since(now);
+        for payload in part.messages.iter().skip(self.message) {
+            let message = OutgoingMessage {
+                ppid: PPID_BINARY,
+                ordered: false,
+                reliability: Reliability::Lifetime(lifetime(left, payload.len(), rate)),
+                ..OutgoingMessage::new(stream.stream(), payload.clone())
+            };
+            match association.send(now, message) {
+                Ok(()) => self.counts.bytes += payload.len() as u64,
+                Err(SendError::BufferFull { .. }) => return false,
+                // The viewer's stack has no such stream, or it is leaving.
+                Err(_) => {}
+            }
+            self.message += 1;
+        }
+        self.counts.sent += 1;
+        self.next += 1;
+        self.message = 0;
+        true
+    }
+}

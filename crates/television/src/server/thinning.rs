@@ -1,0 +1,149 @@
+//! [`Thinning`]: what a viewer does without whose network carries less than the channel.
+
+use std::time::Duration;
+
+use anabranch_media::decoding::MediaTrack;
+use anabranch_sansio::Time;
+
+use crate::channel::Part;
+
+/// After a step up, what is already under way may take so long to make room.
+const STEP_PAUSE: Duration = Duration::from_millis(250);
+
+/// How long all must go well before more is tried.
+const RECOVERY: Duration = Duration::from_secs(3);
+
+/// What was tried too early is tried again later and later, up to this.
+const RECOVERY_MAX: Duration = Duration::from_secs(48);
+
+/// How much is left out. Sound never is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    All,
+    /// The base layer of each picture.
+    Base,
+    /// No picture that no other is predicted from.
+    References,
+    /// A slide show.
+    Keys,
+}
+
+/// Leaves out enhancement first, then pictures, as long as a viewer falls behind.
+#[derive(Debug)]
+pub(super) struct Thinning {
+    level: Level,
+    /// When the level changed.
+    since: Time,
+    /// When the viewer was last behind.
+    strained: Time,
+    recovery: Duration,
+}
+
+impl Thinning {
+    pub(super) const fn new(now: Time) -> Self {
+        Self { level: Level::All, since: now, strained: now, recovery: RECOVERY }
+    }
+
+    /// A part is about to be sent, `lag` after its turn, where the viewer has `budget` in all.
+    pub(super) fn observe(&mut self, now: Time, lag: Duration, budget: Duration) {
+        if lag > budget / 8 {
+            self.strained = now;
+        }
+        if lag > budget / 2 && now.saturating_since(self.since) >= STEP_PAUSE {
+            self.step_up(now);
+        } else if self.level != Level::All && now.saturating_since(self.strained) >= self.recovery {
+            self.step_down(now);
+        }
+    }
+
+    /// Whether the viewer does without a part.
+    pub(super) fn skips(&self, part: &Part) -> bool {
+        match (part.track, self.level) {
+            (MediaTrack::Audio, _) | (MediaTrack::Video, Level::All) => false,
+            (MediaTrack::Video, Level::Base) => part.layer > 0,
+            (MediaTrack::Video, Level::References) => part.layer > 0 || !part.reference,
+            (MediaTrack::Video, Level::Keys) => part.layer > 0 || !part.key,
+        }
+    }
+
+    fn step_up(&mut self, now: Time) {
+        let was_early = now.saturating_since(self.since) < 2 * RECOVERY;
+        self.level = match self.level {
+            Level::All => Level::Base,
+            Level::Base => Level::References,
+            Level::References | Level::Keys => Level::Keys,
+        };
+        if was_early {
+            self.recovery = (2 * self.recovery).min(RECOVERY_MAX);
+        }
+        self.since = now;
+    }
+
+    fn step_down(&mut self, now: Time) {
+        self.level = match self.level {
+            Level::Keys => Level::References,
+            Level::References => Level::Base,
+            Level::Base | Level::All => Level::All,
+        };
+        (self.since, self.strained) = (now, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUDGET: Duration = Duration::from_millis(300);
+    const LATE: Duration = Duration::from_millis(200);
+
+    fn part(track: MediaTrack, layer: u8, key: bool, reference: bool) -> Part {
+        Part::for_tests(track, layer, key, reference)
+    }
+
+    fn after(ms: u64) -> Time {
+        Time::from_millis(ms)
+    }
+
+    #[test]
+    fn enhancement_goes_first_then_pictures_and_sound_never() {
+        let key = part(MediaTrack::Video, 0, true, true);
+        let reference = part(MediaTrack::Video, 0, false, true);
+        let disposable = part(MediaTrack::Video, 0, false, false);
+        let enhancement = part(MediaTrack::Video, 1, false, false);
+        let sound = part(MediaTrack::Audio, 0, true, false);
+        let parts = [&sound, &key, &reference, &disposable, &enhancement];
+        let mut thinning = Thinning::new(Time::ZERO);
+        for left in [5, 4, 3, 2, 2] {
+            let sent = parts.map(|part| !thinning.skips(part));
+            assert_eq!(sent, [0, 1, 2, 3, 4].map(|place| place < left), "{thinning:?}");
+            thinning.observe(thinning.since + STEP_PAUSE, LATE, BUDGET);
+        }
+    }
+
+    #[test]
+    fn one_delay_costs_one_step() {
+        let mut thinning = Thinning::new(Time::ZERO);
+        for ms in 300..500 {
+            thinning.observe(after(ms), LATE, BUDGET);
+        }
+        assert_eq!(thinning.level, Level::Base);
+    }
+
+    #[test]
+    fn what_was_left_out_comes_back_and_what_fails_is_tried_less_often() {
+        let mut thinning = Thinning::new(Time::ZERO);
+        let mut tried = Vec::new();
+        // The network carries the base only.
+        for ms in (0..120_000).step_by(10) {
+            let lag = if thinning.level == Level::All { LATE } else { Duration::ZERO };
+            let before = thinning.level;
+            thinning.observe(after(ms), lag, BUDGET);
+            if thinning.level < before {
+                tried.push(ms / 1_000);
+            }
+        }
+        let pauses: Vec<_> = tried.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(pauses.len() >= 3 && pauses.is_sorted(), "{tried:?}");
+        assert!(pauses.last() >= Some(&24), "{tried:?}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Who is let in, and who is sent away.
+
+use anabranch_netsim::LinkConfig;
+use anabranch_sansio::Time;
+use anabranch_television::channel::{ChannelId, Label};
+use anabranch_television::native::NativeEvent;
+use anabranch_television::{Admission, Gate, ViewerEvent};
+
+use crate::harness::{SECOND, Studio, THREE_MBPS, link};
+
+/// Knows one token, which is good for channel 2 and for ten seconds.
+#[derive(Debug)]
+struct Porter;
+
+impl Gate for Porter {
+    fn admit(&mut self, now: Time, token: Option<&str>) -> Result<Admission, String> {
+        match token {
+            None => Ok(Admission::default()),
+            Some("two") => Ok(Admission {
+                name: Some("somebody".to_owned()),
+                channels: [ChannelId(2)].into(),
+                until: Some(now + 10 * SECOND),
+            }),
+            Some(_) => Err("this token was not made by us".to_owned()),
+        }
+    }
+}
+
+fn studio(token: Option<&str>) -> Studio {
+    let good: LinkConfig = link(20, 25, 0.0);
+    let mut studio = Studio::with_gate(1, good, token, || Box::new(Porter));
+    studio.add(1, THREE_MBPS);
+    let label = Label { number: 2, name: "Secret".to_owned(), group: None, open: false };
+    studio.television(|television| television.add_channel(label));
+    studio
+}
+
+fn goodbyes(studio: &Studio) -> Vec<&str> {
+    fn said(event: &ViewerEvent) -> Option<&str> {
+        let ViewerEvent::Bye(text) = event else { return None };
+        Some(text)
+    }
+    studio.told().filter_map(said).collect()
+}
+
+fn is_closed(studio: &Studio) -> bool {
+    studio.events.iter().any(|(_, event)| matches!(event, NativeEvent::Closed(_)))
+}
+
+#[test]
+fn a_channel_that_is_not_open_needs_a_token() {
+    for (token, seen) in [(None, 1), (Some("two"), 2)] {
+        let mut studio = studio(token);
+        studio.run_for(SECOND);
+        let listed = studio.told().find_map(|event| {
+            let ViewerEvent::Welcome { channels, .. } = event else { return None };
+            Some(channels.len())
+        });
+        assert_eq!(listed, Some(seen));
+        studio.viewer(|viewer, now| viewer.tune(now, ChannelId(2)));
+        studio.run_for(SECOND);
+        let refused = studio.told().any(|event| matches!(event, ViewerEvent::Error(_)));
+        assert_eq!(refused, token.is_none());
+    }
+}
+
+#[test]
+fn a_wrong_token_is_refused_in_words() {
+    let mut studio = studio(Some("three"));
+    studio.run_for(2 * SECOND);
+    assert_eq!(goodbyes(&studio), ["this token was not made by us"]);
+    assert!(is_closed(&studio));
+    assert_eq!(studio.server().television().viewers().count(), 0);
+}
+
+#[test]
+fn a_permission_ends_when_it_says() {
+    let mut studio = studio(Some("two"));
+    studio.run_for(9 * SECOND);
+    assert!(!is_closed(&studio));
+    studio.run_for(3 * SECOND);
+    assert_eq!(goodbyes(&studio), ["the permission to watch has ended"]);
+    assert!(is_closed(&studio));
+}
+
+#[test]
+fn a_flood_of_requests_ends_the_session() {
+    let mut studio = studio(None);
+    studio.run_for(SECOND);
+    for _ in 0..500 {
+        studio.viewer(|viewer, now| viewer.tune(now, ChannelId(1)));
+    }
+    studio.run_for(2 * SECOND);
+    assert_eq!(goodbyes(&studio), ["too many requests: at most 50 a second"]);
+    assert!(is_closed(&studio));
+}

@@ -1,0 +1,346 @@
+//! A server with some channels, a viewer, and the paths between them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anabranch_media::decoding::{AudioFormat, AudioInfo, MediaTrack, VideoFormat, VideoInfo};
+use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, QueueLimit, Side};
+use anabranch_sansio::{Datagram, Machine, Rate, Rng, Time, Transmit, Wakeup};
+use anabranch_sctp::{AssociationConfig, EndpointConfig};
+use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
+use anabranch_television::native::{NativeEvent, NativeViewer, Server};
+use anabranch_television::{
+    Gate, OpenGate, ReceivedUnit, Television, TelevisionConfig, Viewer, ViewerEvent,
+};
+
+pub(crate) const MILLISECOND: Duration = Duration::from_millis(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// Between two pictures.
+const PICTURE: Duration = Duration::from_millis(40);
+/// Pictures of a group.
+const GROUP: u32 = 50;
+/// Between two frames of sound.
+const SOUND: Duration = Duration::from_millis(20);
+
+/// One machine for either end, so that one simulation runs both.
+#[derive(Debug)]
+pub(crate) enum Party {
+    Server(Box<Server>),
+    Viewer(Box<NativeViewer>),
+}
+
+macro_rules! delegate {
+    ($self:ident, $party:ident => $call:expr) => {
+        match $self {
+            Party::Server($party) => $call,
+            Party::Viewer($party) => $call,
+        }
+    };
+}
+
+impl Machine for Party {
+    type Event = NativeEvent;
+
+    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        delegate!(self, party => party.handle_datagram(now, datagram));
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        delegate!(self, party => party.handle_timeout(now));
+    }
+
+    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        delegate!(self, party => party.poll_transmit(now, buf))
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        delegate!(self, party => party.poll_timeout())
+    }
+
+    fn poll_event(&mut self) -> Option<NativeEvent> {
+        match self {
+            Self::Server(_) => None,
+            Self::Viewer(viewer) => viewer.poll_event(),
+        }
+    }
+}
+
+/// A link by rate, one-way delay and share of packets lost, with a queue of 100 ms.
+pub(crate) fn link(mbps: u64, delay_ms: u64, loss: f64) -> LinkConfig {
+    let rate = Rate::mbps(mbps);
+    LinkConfig {
+        rate: Some(rate),
+        delay: Duration::from_millis(delay_ms),
+        queue: QueueLimit::lasting(Duration::from_millis(100), rate),
+        loss: Loss::uniform(loss),
+        ..LinkConfig::default()
+    }
+}
+
+/// What a channel sends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Programming {
+    /// Bytes of the base layer of a key frame, and of another picture.
+    pub(crate) key: usize,
+    pub(crate) base: usize,
+    /// Of the enhancement.
+    pub(crate) enhancement: usize,
+}
+
+/// 3 Mbit/s: a key frame of 100 kB every two seconds.
+pub(crate) const THREE_MBPS: Programming =
+    Programming { key: 100_000, base: 12_500, enhancement: 0 };
+/// 1 Mbit/s and 2 Mbit/s more.
+pub(crate) const LAYERED: Programming =
+    Programming { key: 40_000, base: 4_000, enhancement: 10_000 };
+
+/// A server and a viewer.
+pub(crate) struct Studio {
+    pub(crate) pair: Pair<Party>,
+    programming: BTreeMap<ChannelId, Programming>,
+    begun: Time,
+    pictures: u32,
+    sounds: u32,
+    /// What the viewer was told, units aside.
+    pub(crate) events: Vec<(Time, NativeEvent)>,
+    pub(crate) units: Vec<(Time, ReceivedUnit)>,
+}
+
+impl Studio {
+    pub(crate) fn new(seed: u64, link: LinkConfig) -> Self {
+        Self::with_gate(seed, link, None, || Box::new(OpenGate))
+    }
+
+    pub(crate) fn with_gate(
+        seed: u64,
+        link: LinkConfig,
+        token: Option<&str>,
+        gate: impl Fn() -> Box<dyn Gate>,
+    ) -> Self {
+        let base = || EndpointConfig {
+            association: AssociationConfig::media(),
+            ..EndpointConfig::default()
+        };
+        let mut paths = Vec::new();
+        let links: [DuplexConfig; 1] = [link.into()];
+        let pair = Pair::new(seed, &links, |side, seen, rng: Rng| match side {
+            Side::Client => {
+                paths = seen.to_vec();
+                let token = token.map(str::to_owned);
+                let viewer = Viewer::new("a test".to_owned(), token, 300 * MILLISECOND);
+                Party::Viewer(Box::new(NativeViewer::new(viewer, base(), rng)))
+            }
+            Side::Server => {
+                let television = Television::new(TelevisionConfig::default(), gate());
+                Party::Server(Box::new(Server::new(television, base(), rng)))
+            }
+        });
+        let mut studio = Self {
+            pair,
+            programming: BTreeMap::new(),
+            begun: Time::ZERO,
+            pictures: 0,
+            sounds: 0,
+            events: Vec::new(),
+            units: Vec::new(),
+        };
+        studio.begun = studio.pair.now();
+        let call = |party: &mut Party, now| viewer_of(party).connect(now, &paths);
+        studio.pair.act_client(call).expect("quiet").expect("a call");
+        studio
+    }
+
+    /// A channel that is on air.
+    pub(crate) fn add(&mut self, number: u32, programming: Programming) -> ChannelId {
+        let name = format!("Channel {number}");
+        let label = Label { number, name, group: None, open: true };
+        let id = self.television(|television| television.add_channel(label));
+        self.begin(id);
+        self.programming.insert(id, programming);
+        id
+    }
+
+    pub(crate) fn begin(&mut self, id: ChannelId) {
+        let video = VideoInfo {
+            codec: "avc1.42E01E".to_owned(),
+            format: VideoFormat::AnnexB,
+            width: None,
+            height: None,
+            fps: None,
+        };
+        let audio = AudioInfo {
+            codec: "opus".to_owned(),
+            format: AudioFormat::Opus,
+            sample_rate: 48_000,
+            channels: 2,
+        };
+        self.television(|television| television.begin(id, Some(video), Some(audio)));
+    }
+
+    /// The source of a channel falls silent.
+    pub(crate) fn silence(&mut self, id: ChannelId) {
+        self.programming.remove(&id);
+    }
+
+    /// It sends again.
+    pub(crate) fn resume(&mut self, id: ChannelId, programming: Programming) {
+        self.programming.insert(id, programming);
+    }
+
+    pub(crate) fn television<T>(&mut self, act: impl FnOnce(&mut Television) -> T) -> T {
+        let act = |party: &mut Party, now| server_of(party).act(now, act);
+        let result = self.pair.act_server(act).expect("quiet");
+        self.collect();
+        result
+    }
+
+    pub(crate) fn viewer<T>(&mut self, act: impl FnOnce(&mut Viewer, Time) -> T) -> T {
+        let act = |party: &mut Party, now| viewer_of(party).act(now, |viewer| act(viewer, now));
+        let result = self.pair.act_client(act).expect("quiet");
+        self.collect();
+        result
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        match self.pair.server() {
+            Party::Server(server) => server,
+            Party::Viewer(_) => panic!("a viewer"),
+        }
+    }
+
+    pub(crate) fn watching(&self) -> &NativeViewer {
+        match self.pair.client() {
+            Party::Viewer(viewer) => viewer,
+            Party::Server(_) => panic!("a server"),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        self.pair.now()
+    }
+
+    /// Runs, with all channels sending.
+    pub(crate) fn run_for(&mut self, span: Duration) {
+        self.run_until(span, |_| false);
+    }
+
+    /// Runs until something is so; says whether it came to that.
+    pub(crate) fn run_until(&mut self, span: Duration, is_so: impl Fn(&Self) -> bool) -> bool {
+        let end = self.now() + span;
+        while !is_so(self) {
+            if self.now() >= end {
+                return false;
+            }
+            self.send_due();
+            let next = (self.now() + MILLISECOND).min(end);
+            self.pair.run_for(next - self.now()).expect("comes to rest");
+            self.collect();
+        }
+        true
+    }
+
+    /// Asks for a channel and waits for its first picture: how long that takes.
+    pub(crate) fn zap(&mut self, id: ChannelId, patience: Duration) -> Option<Duration> {
+        let asked = self.now();
+        self.viewer(|viewer, now| viewer.tune(now, id));
+        let came = |studio: &Self| {
+            let is_first = |(at, unit): &&(Time, ReceivedUnit)| {
+                *at >= asked && unit.header.channel == id && unit.header.track == MediaTrack::Video
+            };
+            studio.units.iter().rev().take_while(|(at, _)| *at >= asked).any(|it| is_first(&it))
+        };
+        self.run_until(patience, came).then(|| self.now() - asked)
+    }
+
+    /// What the session told the viewer.
+    pub(crate) fn told(&self) -> impl Iterator<Item = &ViewerEvent> {
+        self.events.iter().filter_map(|(_, event)| match event {
+            NativeEvent::Session(event) => Some(event),
+            NativeEvent::Closed(_) => None,
+        })
+    }
+
+    pub(crate) fn is_welcome(&self) -> bool {
+        self.told().any(|event| matches!(event, ViewerEvent::Welcome { .. }))
+    }
+
+    /// Pushes what the sources have until now.
+    fn send_due(&mut self) {
+        let elapsed = self.now() - self.begun;
+        while PICTURE * self.pictures <= elapsed {
+            let at = self.begun + PICTURE * self.pictures;
+            for (id, programming) in self.programming.clone() {
+                self.push_picture(id, programming, at);
+            }
+            self.pictures += 1;
+        }
+        while SOUND * self.sounds <= elapsed {
+            let at = self.begun + SOUND * self.sounds;
+            let sound = self.unit(MediaTrack::Audio, 0, self.sounds, at, 160);
+            for id in self.programming.keys().copied().collect::<Vec<_>>() {
+                self.television(|television| television.push(id, &sound));
+            }
+            self.sounds += 1;
+        }
+    }
+
+    fn push_picture(&mut self, id: ChannelId, programming: Programming, at: Time) {
+        // The channels' groups begin at different times.
+        let place = (self.pictures + 17 * id.0) % GROUP;
+        let bytes = if place == 0 { programming.key } else { programming.base };
+        let mut base = self.unit(MediaTrack::Video, 0, self.pictures, at, bytes);
+        base.key = place == 0;
+        base.reference = place.is_multiple_of(2);
+        base.last_layer = programming.enhancement == 0;
+        let mut enhancement =
+            self.unit(MediaTrack::Video, 1, self.pictures, at, programming.enhancement);
+        (enhancement.key, enhancement.reference) = (false, false);
+        self.television(|television| {
+            television.push(id, &base);
+            if programming.enhancement > 0 {
+                television.push(id, &enhancement);
+            }
+        });
+    }
+
+    fn unit(&self, track: MediaTrack, layer: u8, frame: u32, at: Time, len: usize) -> ChannelUnit {
+        ChannelUnit {
+            track,
+            layer,
+            frame,
+            key: true,
+            reference: true,
+            last_layer: true,
+            discontinuity: false,
+            pts_us: at.as_micros() as i64,
+            at,
+            bytes: vec![frame as u8; len].into(),
+        }
+    }
+
+    fn collect(&mut self) {
+        let now = self.now();
+        while let Some((_, event)) = self.pair.sim.poll_event() {
+            if let NativeEvent::Session(ViewerEvent::Unit(unit)) = event {
+                self.units.push((now, unit));
+            } else {
+                self.events.push((now, event));
+            }
+        }
+    }
+}
+
+fn server_of(party: &mut Party) -> &mut Server {
+    match party {
+        Party::Server(server) => server,
+        Party::Viewer(_) => panic!("a viewer"),
+    }
+}
+
+fn viewer_of(party: &mut Party) -> &mut NativeViewer {
+    match party {
+        Party::Viewer(viewer) => viewer,
+        Party::Server(_) => panic!("a server"),
+    }
+}

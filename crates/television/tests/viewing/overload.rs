@@ -1,0 +1,64 @@
+//! Viewers whose network carries less than the channel.
+
+use anabranch_media::decoding::MediaTrack;
+use anabranch_sansio::Time;
+
+use crate::harness::{LAYERED, MILLISECOND, SECOND, Studio, THREE_MBPS, link};
+
+/// Units of a track and layer that came between two points in time.
+fn came(studio: &Studio, from: Time, track: MediaTrack, layer: u8) -> usize {
+    let is_meant = |(at, unit): &&(Time, anabranch_television::ReceivedUnit)| {
+        *at >= from && (unit.header.track, unit.header.layer) == (track, layer)
+    };
+    studio.units.iter().filter(is_meant).count()
+}
+
+#[test]
+fn enhancement_goes_first_and_the_base_stays_whole() {
+    let mut studio = Studio::new(1, link(2, 25, 0.0));
+    let channel = studio.add(1, LAYERED);
+    studio.run_for(2 * SECOND);
+    studio.zap(channel, 4 * SECOND).expect("a picture");
+    studio.run_for(10 * SECOND);
+    let from = studio.now();
+    studio.run_for(20 * SECOND);
+    let (base, sound) =
+        (came(&studio, from, MediaTrack::Video, 0), came(&studio, from, MediaTrack::Audio, 0));
+    assert!(base >= 490, "{base} of 500 pictures");
+    assert!(sound >= 990, "{sound} of 1000 frames of sound");
+    let report = studio.server().television().viewers().next().expect("a viewer");
+    assert!(report.skipped > 300, "{report:?}");
+}
+
+#[test]
+fn a_channel_of_one_layer_loses_pictures_not_sound() {
+    let mut studio = Studio::new(2, link(2, 25, 0.0));
+    let channel = studio.add(1, THREE_MBPS);
+    studio.run_for(2 * SECOND);
+    studio.zap(channel, 4 * SECOND).expect("a picture");
+    studio.run_for(10 * SECOND);
+    let from = studio.now();
+    studio.run_for(30 * SECOND);
+    let sound = came(&studio, from, MediaTrack::Audio, 0);
+    assert!(sound >= 1_450, "{sound} of 1500 frames of sound");
+    let pictures = came(&studio, from, MediaTrack::Video, 0);
+    assert!(pictures > 150, "{pictures} of 750 pictures");
+}
+
+#[test]
+fn a_viewer_that_stops_reading_costs_no_memory_and_is_gone_in_ten_seconds() {
+    let mut studio = Studio::new(3, link(20, 25, 0.0));
+    let channel = studio.add(1, THREE_MBPS);
+    studio.run_for(2 * SECOND);
+    studio.zap(channel, SECOND).expect("a picture");
+    studio.pair.cut(0);
+    let viewer = studio.server().television().viewers().next().expect("a viewer").id;
+    for _ in 0..100 {
+        studio.run_for(100 * MILLISECOND);
+        if let Some(association) = studio.server().association(viewer) {
+            assert!(association.queued() <= 128 << 10, "{}", association.queued());
+        }
+    }
+    studio.run_for(2 * SECOND);
+    assert_eq!(studio.server().television().viewers().count(), 0);
+}
