@@ -9,7 +9,7 @@ use anabranch_sctp::{
 };
 use anabranch_wire::{
     ChecksumField, ChecksumMode, Chunk, ChunkType, CommonHeader, CookieAck, CookieEcho,
-    EncodeChunk, Init, InitAck, Packet, PacketWriter, Parameter, Parameters, StreamId, Tsn,
+    EncodeChunk, Init, InitAck, Items, Packet, PacketWriter, Parameter, Parameters, StreamId, Tsn,
     VerificationTag,
 };
 
@@ -36,7 +36,7 @@ const OUR_TSN: u32 = 1_000;
 /// Packets and timers that one step of the script may cause: windows and buffers are far smaller.
 const EVENTS_MAX: u32 = 20_000;
 
-const CHUNK_TYPES: [ChunkType; 14] = [
+const CHUNK_TYPES: [ChunkType; 15] = [
     ChunkType::DATA,
     ChunkType::SACK,
     ChunkType::FORWARD_TSN,
@@ -51,6 +51,7 @@ const CHUNK_TYPES: [ChunkType; 14] = [
     ChunkType::SHUTDOWN_COMPLETE,
     ChunkType::INIT,
     ChunkType::INIT_ACK,
+    ChunkType::RE_CONFIG,
 ];
 
 /// What is left of the input; where it ends, zeros follow.
@@ -128,6 +129,8 @@ impl Play {
     fn shake_hands(&mut self) {
         let mut parameters = Vec::new();
         Parameter::ForwardTsnSupported.encode(&mut parameters);
+        let types = [ChunkType::RE_CONFIG];
+        Parameter::SupportedExtensions(Items::from_slice(&types)).encode(&mut parameters);
         if self.endpoint.associations().next().is_some() {
             Parameter::StateCookie(b"cookie").encode(&mut parameters);
             let init = init(&parameters);
@@ -185,7 +188,9 @@ impl Play {
             ChunkType::SACK | ChunkType::SHUTDOWN => self.their_tsn,
             _ => 0,
         };
-        if let Some(tsn) = value.first_chunk_mut() {
+        if ty != ChunkType::RE_CONFIG.0
+            && let Some(tsn) = value.first_chunk_mut()
+        {
             *tsn = base.wrapping_add_signed(i32::from_be_bytes(*tsn) >> 16).to_be_bytes();
         }
         let [len0, len1] = (4 + value.len() as u16).to_be_bytes();
@@ -237,6 +242,10 @@ impl Play {
             }
             4 => {
                 association.set_primary(PathId(size % 4));
+                if size & 4 != 0 {
+                    // Before the handshake is done it is refused.
+                    let _begun = association.reset_streams(self.now, &[StreamId(0)]);
+                }
             }
             5 => while association.receive().is_some() {},
             6 => association.shutdown(self.now),

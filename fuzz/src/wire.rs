@@ -38,7 +38,7 @@ const HEADER: CommonHeader = CommonHeader {
     verification_tag: VerificationTag(1),
 };
 
-const CHUNK_TYPES: [ChunkType; 19] = [
+const CHUNK_TYPES: [ChunkType; 20] = [
     ChunkType::DATA,
     ChunkType::INIT,
     ChunkType::INIT_ACK,
@@ -58,6 +58,7 @@ const CHUNK_TYPES: [ChunkType; 19] = [
     ChunkType::AUTH,
     ChunkType::ASCONF_ACK,
     ChunkType::ASCONF,
+    ChunkType::RE_CONFIG,
 ];
 
 /// Writes all chunks of `packet` into another, which must hold the same.
@@ -96,6 +97,7 @@ fn walk_chunk(chunk: &Chunk<'_>) {
         Chunk::InitAck(init_ack) => walk_parameters(init_ack.parameters),
         Chunk::Asconf(asconf) => walk_parameters(asconf.parameters),
         Chunk::AsconfAck(ack) => walk_parameters(ack.responses),
+        Chunk::ReConfig(re_config) => walk_parameters(re_config.parameters),
         Chunk::Abort(abort) => walk_causes(abort.causes),
         Chunk::Error(error) => walk_causes(error.causes),
         Chunk::Unknown(unknown) => assert_eq!(unknown.action().stop, unknown.ty.0 < 0x80),

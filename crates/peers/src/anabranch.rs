@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::{
-    Association, AssociationConfig, AssociationId, CloseReason, CongestionControl, Endpoint,
-    EndpointConfig, OutgoingMessage, Reliability as Policy,
+    Association, AssociationConfig, AssociationId, CloseReason, CongestionControl, Direction,
+    Endpoint, EndpointConfig, OutgoingMessage, Reliability as Policy,
 };
 use anabranch_wire::{Ppid, StreamId};
 use bytes::Bytes;
@@ -63,8 +63,13 @@ impl Peer {
                     let lost = || Event::Lost(reason.to_string());
                     self.events.push_back(if wished { Event::Closed } else { lost() });
                 }
-                anabranch_sctp::Event::Restarted
+                anabranch_sctp::Event::StreamsReset { direction: Direction::Incoming, streams } => {
+                    self.events.extend(streams.iter().map(|stream| Event::Reset(stream.0)));
+                }
+                anabranch_sctp::Event::StreamsReset { direction: Direction::Outgoing, .. }
+                | anabranch_sctp::Event::Restarted
                 | anabranch_sctp::Event::Readable
+                | anabranch_sctp::Event::ResetRefused { .. }
                 | anabranch_sctp::Event::Writable
                 | anabranch_sctp::Event::PathAdded { .. }
                 | anabranch_sctp::Event::PathMoved { .. }
@@ -140,6 +145,13 @@ impl crate::Peer for Peer {
         }
         let message = self.endpoint.association_mut(id)?.receive()?;
         Some(Message::from_wire(message.stream.0, message.ppid.0, message.payload))
+    }
+
+    fn reset(&mut self, now: Time, stream: u16) -> Result<(), SendError> {
+        let state = self.state;
+        let association = self.association_mut().ok_or(SendError::NotConnected(state))?;
+        let reset = association.reset_streams(now, &[StreamId(stream)]);
+        reset.map_err(|error| SendError::Refused(error.to_string()))
     }
 
     fn shutdown(&mut self, now: Time) {

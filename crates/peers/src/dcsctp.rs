@@ -49,13 +49,15 @@ impl Peer {
                 SocketEvent::OnConnected() => self.events.push_back(Event::Connected),
                 SocketEvent::OnClosed() => self.events.push_back(Event::Closed),
                 SocketEvent::OnAborted(_, reason) => self.events.push_back(Event::Lost(reason)),
+                SocketEvent::OnIncomingStreamReset(streams) => {
+                    self.events.extend(streams.iter().map(|stream| Event::Reset(stream.0)));
+                }
                 SocketEvent::OnConnectionRestarted()
                 | SocketEvent::OnError(..)
                 | SocketEvent::OnBufferedAmountLow(_)
                 | SocketEvent::OnTotalBufferedAmountLow()
                 | SocketEvent::OnStreamsResetFailed(_)
                 | SocketEvent::OnStreamsResetPerformed(_)
-                | SocketEvent::OnIncomingStreamReset(_)
                 | SocketEvent::OnLifecycleMessageFullySent(_)
                 | SocketEvent::OnLifecycleMessageExpired(_)
                 | SocketEvent::OnLifecycleMessageMaybeExpired(_)
@@ -127,6 +129,13 @@ impl crate::Peer for Peer {
     fn receive(&mut self) -> Option<Message> {
         let content = self.socket.get_next_message()?;
         Some(Message::from_wire(content.stream_id.0, content.ppid.0, content.payload.into()))
+    }
+
+    fn reset(&mut self, now: Time, stream: u16) -> Result<(), SendError> {
+        self.advance(now);
+        let reset = self.socket.reset_streams(&[StreamId(stream)]);
+        self.take_events();
+        reset.map_err(|error| SendError::Refused(format!("{error:?}")))
     }
 
     fn shutdown(&mut self, now: Time) {

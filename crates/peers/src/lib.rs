@@ -101,6 +101,14 @@ pub trait Peer: Machine<Event = Event> {
     /// The next message that arrived complete. Reading it opens the receive window.
     fn receive(&mut self) -> Option<Message>;
 
+    /// Begins the numbering of a stream of ours anew (RFC 6525), as it happens when a data channel
+    /// is closed; the other end tells it by [`Event::Reset`].
+    ///
+    /// # Errors
+    ///
+    /// When there is no association, or the stack refuses.
+    fn reset(&mut self, now: Time, stream: u16) -> Result<(), SendError>;
+
     /// Ends the association once all that was handed over is acknowledged.
     ///
     /// sctp-proto and rtc-sctp forget what they had not sent yet.
@@ -247,6 +255,8 @@ pub enum State {
 pub enum Event {
     /// The handshake is done.
     Connected,
+    /// The other end began the numbering of a stream of its own anew.
+    Reset(u16),
     /// The association ended as either end wished.
     Closed,
     /// The association failed; in the stack's own words.

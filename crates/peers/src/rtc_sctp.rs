@@ -139,6 +139,13 @@ impl Stack for RtcSctp {
         Some((chunks.ppi as u32, payload.freeze()))
     }
 
+    fn reset(&mut self, now: Instant, stream: u16) -> Result<(), String> {
+        // One that the peer reset is gone: it reset ours by itself.
+        let association = self.association.as_mut().ok_or("no association")?;
+        let Ok(mut stream) = association.stream(stream) else { return Ok(()) };
+        stream.close(now).map_err(|error| error.to_string())
+    }
+
     fn shutdown(&mut self) {
         if let Some(association) = &mut self.association {
             association.shutdown().ok();

@@ -104,6 +104,7 @@ impl Stack for SctpProto {
                 StackEvent::Lost(reason.to_string())
             }
             Event::Stream(StreamEvent::Readable { id }) => StackEvent::Readable(id),
+            Event::Stream(StreamEvent::Finished { id }) => StackEvent::Reset(id),
             Event::Stream(_) | Event::DataChannelStatsFinal(_) | Event::DatagramReceived | _ => {
                 StackEvent::Other
             }
@@ -136,6 +137,13 @@ impl Stack for SctpProto {
         let ppid = chunks.ppi as u32;
         let len = chunks.len();
         Some((ppid, chunks.next(len).map(|chunk| chunk.bytes).unwrap_or_default()))
+    }
+
+    fn reset(&mut self, _now: Instant, stream: u16) -> Result<(), String> {
+        // One that the peer reset is gone: it reset ours by itself.
+        let association = self.association.as_mut().ok_or("no association")?;
+        let Ok(mut stream) = association.stream(stream) else { return Ok(()) };
+        stream.close().map_err(|error| error.to_string())
     }
 
     fn shutdown(&mut self) {

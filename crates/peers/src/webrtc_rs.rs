@@ -34,6 +34,8 @@ pub(crate) trait Stack {
     ) -> Result<(), String>;
     /// The stream's next message with its payload protocol identifier.
     fn read(&mut self, stream: u16) -> Option<(u32, Bytes)>;
+    /// Resets the stream that we send on.
+    fn reset(&mut self, now: Instant, stream: u16) -> Result<(), String>;
     fn shutdown(&mut self);
     fn abort(&mut self);
 }
@@ -43,6 +45,7 @@ pub(crate) enum StackEvent {
     Connected,
     Lost(String),
     Readable(u16),
+    Reset(u16),
     /// Told by other means, or of no interest here.
     Other,
 }
@@ -84,6 +87,7 @@ impl<S: Stack> Adapter<S> {
                 StackEvent::Readable(stream) => {
                     self.readable.insert(stream);
                 }
+                StackEvent::Reset(stream) => self.events.push_back(Event::Reset(stream)),
                 StackEvent::Other => {}
             }
         }
@@ -185,6 +189,10 @@ impl<S: Stack> Peer for Adapter<S> {
             self.readable.pop_first();
         }
         None
+    }
+
+    fn reset(&mut self, now: Time, stream: u16) -> Result<(), SendError> {
+        self.stack.reset(self.clock.instant(now), stream).map_err(SendError::Refused)
     }
 
     fn shutdown(&mut self, _now: Time) {

@@ -64,6 +64,31 @@ fn an_abandoned_message_does_not_hold_up_the_next_one() {
     }
 }
 
+/// As a data channel is closed: one end resets its stream, the other one answers with its own.
+/// rtc-sctp tells nobody of the peer's resets.
+#[test]
+fn a_stream_is_reset_by_both_ends_and_used_again() {
+    for foreign in [Stack::Dcsctp, Stack::SctpProto] {
+        for (a, b) in [(Stack::Anabranch, foreign), (foreign, Stack::Anabranch)] {
+            let mut memory = pair(a, b);
+            memory.connect();
+            assert_eq!(memory.a.poll_event(), Some(Event::Connected), "{a} calls {b}");
+            assert_eq!(memory.b.poll_event(), Some(Event::Connected), "{a} calls {b}");
+            for text in ["first life", "second life"] {
+                let message = Message::new(2, text);
+                memory.a.send(memory.now(), &message, Treatment::default()).unwrap();
+                memory.settle();
+                assert_eq!(memory.b.receive(), Some(message), "{a} sends to {b}");
+                memory.a.reset(memory.now(), 2).unwrap();
+                memory.run_until(|memory| memory.b.poll_event() == Some(Event::Reset(2)));
+                memory.b.reset(memory.now(), 2).unwrap();
+                memory.run_until(|memory| memory.a.poll_event() == Some(Event::Reset(2)));
+                memory.settle();
+            }
+        }
+    }
+}
+
 #[test]
 fn either_end_may_shut_down_and_both_learn_of_it() {
     for_all_pairs(|mut memory| {

@@ -39,6 +39,26 @@ pub enum SendError {
     Closing,
 }
 
+/// Why streams are not reset.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ResetError {
+    /// The handshake is not done, or the association is ending.
+    #[error("streams are reset between the handshake and the shutdown only")]
+    NotEstablished,
+    /// The peer did not announce RFC 6525.
+    #[error("the peer does not support stream reconfiguration (RFC 6525)")]
+    NotSupported,
+    /// There is no such stream.
+    #[error("stream {stream} does not exist: the association has streams 0 to {last}")]
+    InvalidStream {
+        /// The stream that was asked for.
+        stream: u16,
+        /// The highest one there is.
+        last: u16,
+    },
+}
+
 /// Why no association was begun.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]

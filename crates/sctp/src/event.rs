@@ -60,6 +60,20 @@ pub enum Event {
         /// The path of now.
         to: PathId,
     },
+    /// Streams began anew (RFC 6525). All messages from before can be read when this is said.
+    StreamsReset {
+        /// Whose streams.
+        direction: Direction,
+        /// Which ones; none stands for all.
+        streams: Vec<StreamId>,
+    },
+    /// The peer refused to reset streams of ours, which go on as before.
+    ResetRefused {
+        /// Which ones.
+        streams: Vec<StreamId>,
+        /// The peer's answer in words.
+        why: String,
+    },
     /// The peer shuts the association down: what we sent is still delivered, no more is taken.
     PeerClosing,
     /// The association ended. The last event.
@@ -69,6 +83,15 @@ pub enum Event {
         /// The final counters.
         stats: Box<AssociationStats>,
     },
+}
+
+/// The way that a stream's messages take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From us to the peer.
+    Outgoing,
+    /// From the peer to us.
+    Incoming,
 }
 
 /// Why an association ended.

@@ -7,7 +7,7 @@
 //!
 //! Spoken here: RFC 9260, partial reliability by FORWARD TSN (RFC 3758) with lifetimes and limited
 //! retransmissions (RFC 7496), potentially failed paths (RFC 7829), UDP encapsulation (RFC 6951),
-//! stream priorities and turns (RFC 8260, schedulers only).
+//! stream priorities and turns (RFC 8260, schedulers only), streams that are reset (RFC 6525).
 //!
 //! ```
 //! use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
@@ -64,8 +64,8 @@ pub use anabranch_congestion::{
 pub use association::Association;
 pub use config::{AssociationConfig, EndpointConfig};
 pub use endpoint::{AssociationId, Endpoint};
-pub use error::{ConnectError, SendError};
-pub use event::{CloseReason, Event, TraceEvent, TraceKind};
+pub use error::{ConnectError, ResetError, SendError};
+pub use event::{CloseReason, Direction, Event, TraceEvent, TraceKind};
 pub use path::{PathId, PathSchedulerKind, PathState, RetransmissionPolicy};
 pub use receive::IncomingMessage;
 pub use send::{LossDetection, OutgoingMessage, PathPreference, Reliability, SchedulerKind};

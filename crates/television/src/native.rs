@@ -95,6 +95,8 @@ impl Server {
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
+            | Event::StreamsReset { .. }
+            | Event::ResetRefused { .. }
             | Event::PeerClosing => {}
         }
     }
@@ -251,6 +253,8 @@ impl NativeViewer {
                 | Event::PathMoved { .. }
                 | Event::PathStateChanged { .. }
                 | Event::DataPathChanged { .. }
+                | Event::StreamsReset { .. }
+                | Event::ResetRefused { .. }
                 | Event::PeerClosing => {}
             }
         }

@@ -16,6 +16,7 @@ mod heartbeat;
 mod heartbeat_ack;
 mod init;
 mod init_ack;
+mod re_config;
 mod sack;
 mod shutdown;
 mod shutdown_ack;
@@ -38,6 +39,7 @@ pub use heartbeat::Heartbeat;
 pub use heartbeat_ack::HeartbeatAck;
 pub use init::Init;
 pub use init_ack::InitAck;
+pub use re_config::ReConfig;
 pub use sack::{GapAckBlock, Sack};
 pub use shutdown::Shutdown;
 pub use shutdown_ack::ShutdownAck;
@@ -86,6 +88,8 @@ pub enum Chunk<'a> {
     Auth(Auth<'a>),
     /// Address Configuration Acknowledgment.
     AsconfAck(AsconfAck<'a>),
+    /// Re-configuration.
+    ReConfig(ReConfig<'a>),
     /// Forward Cumulative TSN.
     ForwardTsn(ForwardTsn<'a>),
     /// Address Configuration Change.
@@ -120,6 +124,7 @@ impl<'a> Chunk<'a> {
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::decode(raw)?),
             ChunkType::AUTH => Self::Auth(Auth::decode(raw)?),
             ChunkType::ASCONF_ACK => Self::AsconfAck(AsconfAck::decode(raw)?),
+            ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::decode(raw)),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::decode(raw)?),
             ChunkType::ASCONF => Self::Asconf(Asconf::decode(raw)?),
             _ => Self::Unknown(UnknownChunk::decode(raw)),
@@ -147,6 +152,7 @@ impl<'a> Chunk<'a> {
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
             Self::Auth(_) => ChunkType::AUTH,
             Self::AsconfAck(_) => ChunkType::ASCONF_ACK,
+            Self::ReConfig(_) => ChunkType::RE_CONFIG,
             Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
             Self::Asconf(_) => ChunkType::ASCONF,
             Self::Unknown(chunk) => chunk.ty,
@@ -188,6 +194,7 @@ impl EncodeChunk for Chunk<'_> {
             Self::ShutdownComplete(chunk) => chunk.encoded_len(),
             Self::Auth(chunk) => chunk.encoded_len(),
             Self::AsconfAck(chunk) => chunk.encoded_len(),
+            Self::ReConfig(chunk) => chunk.encoded_len(),
             Self::ForwardTsn(chunk) => chunk.encoded_len(),
             Self::Asconf(chunk) => chunk.encoded_len(),
             Self::Unknown(chunk) => chunk.encoded_len(),
@@ -213,6 +220,7 @@ impl EncodeChunk for Chunk<'_> {
             Self::ShutdownComplete(chunk) => chunk.encode(buf),
             Self::Auth(chunk) => chunk.encode(buf),
             Self::AsconfAck(chunk) => chunk.encode(buf),
+            Self::ReConfig(chunk) => chunk.encode(buf),
             Self::ForwardTsn(chunk) => chunk.encode(buf),
             Self::Asconf(chunk) => chunk.encode(buf),
             Self::Unknown(chunk) => chunk.encode(buf),
@@ -309,7 +317,7 @@ mod tests {
         let chunk = first_chunk(&packet).unwrap();
         assert_eq!(chunk.ty(), ChunkType::COOKIE_ACK);
         assert_eq!(chunk.ty().to_string(), "COOKIE ACK");
-        assert_eq!(ChunkType(130).to_string(), "type 130");
+        assert_eq!(ChunkType(131).to_string(), "type 131");
     }
 
     #[test]

@@ -169,6 +169,20 @@ pub enum DecodeError {
         /// Its length field.
         len: usize,
     },
+    /// A request to reset streams that ends within a stream number.
+    #[error("{ty} parameter of length {len}; a multiple of 2 would be right")]
+    StreamNumbersLengthOdd {
+        /// The parameter's type.
+        ty: ParameterType,
+        /// Its length field.
+        len: usize,
+    },
+    /// A Re-configuration Response parameter that has one TSN, or a part of one.
+    #[error("Re-configuration Response parameter of length {len}; 12 or 20 would be right")]
+    ReconfigurationResponseLength {
+        /// The parameter's length field.
+        len: usize,
+    },
     /// A Supported Address Types parameter that ends within an entry.
     #[error("Supported Address Types parameter of length {len}; a multiple of 2 would be right")]
     AddressTypesLengthOdd {

@@ -159,6 +159,18 @@ impl sealed::Item for crate::Tsn {
     }
 }
 
+impl sealed::Item for crate::StreamId {
+    type Wire = [u8; 2];
+
+    fn from_wire(wire: [u8; 2]) -> Self {
+        Self(u16::from_be_bytes(wire))
+    }
+
+    fn to_wire(self) -> [u8; 2] {
+        self.0.to_be_bytes()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@
 //! association to say.
 //!
 //! It covers RFC 9260 with its reserved ECN fields, RFC 3758 (FORWARD TSN), RFC 4895 (AUTH), RFC
-//! 5061 (ASCONF), and the error cause that
+//! 5061 (ASCONF), RFC 6525 (RE-CONFIG), and the error cause that
 //! draft-tuexen-tsvwg-sctp-udp-encaps-cons adds to RFC 6951 (UDP encapsulation).
 //!
 //! ```
@@ -53,15 +53,17 @@ mod test_support;
 pub use cause::{CauseCode, ErrorCause, ErrorCauses, ErrorCausesIter};
 pub use chunk::{
     Abort, Asconf, AsconfAck, Auth, Chunk, ChunkType, CookieAck, CookieEcho, Cwr, Data, Ecne,
-    EncodeChunk, ErrorChunk, ForwardTsn, GapAckBlock, Heartbeat, HeartbeatAck, Init, InitAck, Sack,
-    Shutdown, ShutdownAck, ShutdownComplete, SkippedStream, UnknownChunk,
+    EncodeChunk, ErrorChunk, ForwardTsn, GapAckBlock, Heartbeat, HeartbeatAck, Init, InitAck,
+    ReConfig, Sack, Shutdown, ShutdownAck, ShutdownComplete, SkippedStream, UnknownChunk,
 };
 pub use error::DecodeError;
 pub use items::{Item, Items, ItemsIter};
 pub use numbers::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use packet::{ChecksumMode, Chunks, CommonHeader, Packet};
 pub use parameter::{
-    HmacIdentifier, Parameter, ParameterType, Parameters, ParametersIter, UnknownParameter,
+    AddStreamsRequest, HmacIdentifier, IncomingSsnResetRequest, OutgoingSsnResetRequest, Parameter,
+    ParameterType, Parameters, ParametersIter, ReconfigurationResponse, ReconfigurationResult,
+    UnknownParameter,
 };
 pub use unrecognized::UnrecognizedAction;
 pub use writer::{ChecksumField, PacketWriter};

@@ -1,25 +1,34 @@
-//! [`Parameter`]: the optional part of INIT and INIT ACK, the Heartbeat Info, and what ASCONF and
-//! ASCONF-ACK consist of.
+//! [`Parameter`]: the optional part of INIT and INIT ACK, the Heartbeat Info, and what ASCONF,
+//! ASCONF-ACK and RE-CONFIG consist of.
 
+mod add_streams;
 pub(crate) mod address;
 mod asconf;
 mod authentication;
 mod cookie;
 mod extension;
 mod heartbeat_info;
+mod incoming_ssn_reset;
+mod outgoing_ssn_reset;
 mod parameter_type;
+mod reconfiguration_response;
+mod ssn_tsn_reset;
 mod unknown;
 mod unrecognized_parameter;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+pub use add_streams::AddStreamsRequest;
 pub use authentication::HmacIdentifier;
+pub use incoming_ssn_reset::IncomingSsnResetRequest;
+pub use outgoing_ssn_reset::OutgoingSsnResetRequest;
 pub use parameter_type::ParameterType;
+pub use reconfiguration_response::{ReconfigurationResponse, ReconfigurationResult};
 pub use unknown::UnknownParameter;
 
 use crate::tlv::{self, Tlv};
-use crate::{ChunkType, DecodeError, ErrorCauses, Items};
+use crate::{ChunkType, DecodeError, ErrorCauses, Items, StreamId};
 
 /// A parameter of any type.
 ///
@@ -57,6 +66,21 @@ pub enum Parameter<'a> {
     HostNameAddress(&'a [u8]),
     /// Supported Address Types: the address parameters that the sender can use.
     SupportedAddressTypes(Items<'a, ParameterType>),
+    /// Outgoing SSN Reset Request (RFC 6525).
+    OutgoingSsnResetRequest(OutgoingSsnResetRequest<'a>),
+    /// Incoming SSN Reset Request (RFC 6525).
+    IncomingSsnResetRequest(IncomingSsnResetRequest<'a>),
+    /// SSN/TSN Reset Request (RFC 6525): begins all numbers of both directions anew.
+    SsnTsnResetRequest {
+        /// The request's place among those of its sender.
+        request_sequence_number: u32,
+    },
+    /// Re-configuration Response (RFC 6525).
+    ReconfigurationResponse(ReconfigurationResponse),
+    /// Add Outgoing Streams Request (RFC 6525).
+    AddOutgoingStreamsRequest(AddStreamsRequest),
+    /// Add Incoming Streams Request (RFC 6525).
+    AddIncomingStreamsRequest(AddStreamsRequest),
     /// Reserved for ECN Capable.
     EcnCapable,
     /// Random (RFC 4895): the sender's part of the keys.
@@ -128,6 +152,24 @@ impl<'a> Parameter<'a> {
             ParameterType::HOST_NAME_ADDRESS => Self::HostNameAddress(tlv.value),
             ParameterType::SUPPORTED_ADDRESS_TYPES => {
                 Self::SupportedAddressTypes(address::decode_supported_types(tlv)?)
+            }
+            ParameterType::OUTGOING_SSN_RESET_REQUEST => {
+                Self::OutgoingSsnResetRequest(OutgoingSsnResetRequest::decode(tlv)?)
+            }
+            ParameterType::INCOMING_SSN_RESET_REQUEST => {
+                Self::IncomingSsnResetRequest(IncomingSsnResetRequest::decode(tlv)?)
+            }
+            ParameterType::SSN_TSN_RESET_REQUEST => {
+                Self::SsnTsnResetRequest { request_sequence_number: ssn_tsn_reset::decode(tlv)? }
+            }
+            ParameterType::RECONFIGURATION_RESPONSE => {
+                Self::ReconfigurationResponse(ReconfigurationResponse::decode(tlv)?)
+            }
+            ParameterType::ADD_OUTGOING_STREAMS_REQUEST => {
+                Self::AddOutgoingStreamsRequest(AddStreamsRequest::decode(tlv)?)
+            }
+            ParameterType::ADD_INCOMING_STREAMS_REQUEST => {
+                Self::AddIncomingStreamsRequest(AddStreamsRequest::decode(tlv)?)
             }
             ParameterType::ECN_CAPABLE => {
                 extension::decode_flag(tlv)?;
@@ -209,6 +251,15 @@ impl<'a> Parameter<'a> {
                 tlv::encode(buf, ty, &increment_ms.to_be_bytes());
             }
             Self::SupportedAddressTypes(types) => address::encode_supported_types(types, buf),
+            Self::OutgoingSsnResetRequest(request) => request.encode(buf),
+            Self::IncomingSsnResetRequest(request) => request.encode(buf),
+            Self::SsnTsnResetRequest { request_sequence_number } => {
+                tlv::encode(buf, ty, &request_sequence_number.to_be_bytes());
+            }
+            Self::ReconfigurationResponse(response) => response.encode(buf),
+            Self::AddOutgoingStreamsRequest(request) | Self::AddIncomingStreamsRequest(request) => {
+                request.encode(self.ty(), buf);
+            }
             Self::EcnCapable | Self::CmtDelayedAckSupported | Self::ForwardTsnSupported => {
                 tlv::encode(buf, ty, &[]);
             }
@@ -240,6 +291,12 @@ impl<'a> Parameter<'a> {
             Self::CookiePreservative { .. } => ParameterType::COOKIE_PRESERVATIVE,
             Self::HostNameAddress(_) => ParameterType::HOST_NAME_ADDRESS,
             Self::SupportedAddressTypes(_) => ParameterType::SUPPORTED_ADDRESS_TYPES,
+            Self::OutgoingSsnResetRequest(_) => ParameterType::OUTGOING_SSN_RESET_REQUEST,
+            Self::IncomingSsnResetRequest(_) => ParameterType::INCOMING_SSN_RESET_REQUEST,
+            Self::SsnTsnResetRequest { .. } => ParameterType::SSN_TSN_RESET_REQUEST,
+            Self::ReconfigurationResponse(_) => ParameterType::RECONFIGURATION_RESPONSE,
+            Self::AddOutgoingStreamsRequest(_) => ParameterType::ADD_OUTGOING_STREAMS_REQUEST,
+            Self::AddIncomingStreamsRequest(_) => ParameterType::ADD_INCOMING_STREAMS_REQUEST,
             Self::EcnCapable => ParameterType::ECN_CAPABLE,
             Self::Random(_) => ParameterType::RANDOM,
             Self::ChunkList(_) => ParameterType::CHUNKS,
@@ -342,6 +399,24 @@ fn fixed_value<const N: usize>(tlv: Tlv<'_>) -> Result<[u8; N], DecodeError> {
         len: tlv.bytes.len(),
         expected: tlv::HEADER_LEN + N,
     })
+}
+
+/// Splits the `N` bytes of fixed fields from the value.
+fn split_fixed<const N: usize>(tlv: Tlv<'_>) -> Result<(&[u8; N], &[u8]), DecodeError> {
+    tlv.value.split_first_chunk().ok_or(DecodeError::ParameterTooShort {
+        ty: ParameterType(tlv.ty),
+        len: tlv.bytes.len(),
+        min: tlv::HEADER_LEN + N,
+    })
+}
+
+/// The stream numbers that stand behind the fixed fields.
+fn decode_streams<'a>(tlv: Tlv<'a>, streams: &'a [u8]) -> Result<Items<'a, StreamId>, DecodeError> {
+    let (streams, []) = streams.as_chunks::<2>() else {
+        let (ty, len) = (ParameterType(tlv.ty), tlv.bytes.len());
+        return Err(DecodeError::StreamNumbersLengthOdd { ty, len });
+    };
+    Ok(Items::from_wire(streams))
 }
 
 #[cfg(test)]

@@ -169,6 +169,8 @@ impl Host {
             }),
             Event::Restarted
             | Event::Writable
+            | Event::StreamsReset { .. }
+            | Event::ResetRefused { .. }
             | Event::PathAdded { .. }
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }

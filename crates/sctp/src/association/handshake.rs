@@ -11,6 +11,7 @@ use anabranch_wire::{
 
 use super::control::{Bundling, ControlQueue};
 use super::rebinding::Silence;
+use super::reconfiguration::Reconfiguration;
 use super::transfer::Window;
 use super::{Association, Identity, State};
 use crate::config::AssociationConfig;
@@ -21,6 +22,7 @@ use crate::handshake::{
 use crate::path::{Origin, PathId, PathSet, PathState};
 use crate::receive::Receiver;
 use crate::send::{LossDetection, MessageQueue, Outstanding};
+use crate::sequence::tsn;
 use crate::stats::AssociationStats;
 
 /// How much longer than the measured round trip a cookie shall live after one was stale.
@@ -99,7 +101,7 @@ impl Association {
             (paths[0], Origin::User),
             locals,
             initial_tsn,
-            SupportedExtensions { forward_tsn: true, cmt_delayed_ack: false },
+            SupportedExtensions { forward_tsn: true, cmt_delayed_ack: false, re_config: false },
             rng,
         );
         for &tuple in &paths[1..] {
@@ -190,6 +192,7 @@ impl Association {
             sack_path: PathId(0),
             silence: Silence::default(),
             control: ControlQueue::default(),
+            reconfiguration: Reconfiguration::new(false, initial_tsn, Tsn(0)),
             events: std::collections::VecDeque::new(),
             readable_said: false,
             error_count: 0,
@@ -467,6 +470,8 @@ impl Association {
         let lost = self.queue.limit_streams(peer_inbound);
         self.stats.streams.abandoned_unsent += lost as u64;
         self.outstanding.set_extensions(shared);
+        let own_initial_tsn = tsn(self.outstanding.cumulative_ack_point()).next();
+        self.reconfiguration = Reconfiguration::new(shared.re_config, own_initial_tsn, initial_tsn);
     }
 }
 

@@ -4,8 +4,8 @@
 //! calls although there is one, [`addressing`] collects paths, [`transfer`] moves data,
 //! [`scheduling`] spreads it over the paths, [`copies`] sends some of it twice, [`recovery`]
 //! answers its losses, [`liveness`] watches the paths, [`rebinding`] follows a peer whose address
-//! changes, [`shutdown`] ends it, [`transmit`] writes packets, [`control`] keeps the control chunks
-//! that wait to be written.
+//! changes, [`reconfiguration`] resets streams, [`shutdown`] ends it, [`transmit`] writes packets,
+//! [`control`] keeps the control chunks that wait to be written.
 
 mod addressing;
 mod collision;
@@ -14,6 +14,7 @@ mod copies;
 mod handshake;
 mod liveness;
 mod rebinding;
+mod reconfiguration;
 mod recovery;
 mod report;
 mod scheduling;
@@ -40,6 +41,7 @@ use control::ControlQueue;
 pub(crate) use handshake::refusal_cause;
 use handshake::{CookieEchoed, CookieWait};
 use rebinding::Silence;
+use reconfiguration::Reconfiguration;
 use shutdown::ShutdownTimer;
 use transfer::Window;
 pub(crate) use transmit::Occasion;
@@ -110,6 +112,7 @@ pub struct Association {
     /// How long nothing arrived.
     silence: Silence,
     control: ControlQueue,
+    reconfiguration: Reconfiguration,
     events: VecDeque<Event>,
     /// Whether [`Event::Readable`] was said and not all was read since.
     readable_said: bool,
@@ -355,6 +358,7 @@ impl Association {
             Chunk::Data(data) => self.on_data(now, path, data),
             Chunk::Sack(sack) => self.on_sack(now, path, sack),
             Chunk::ForwardTsn(forward) => self.on_forward_tsn(path, forward),
+            Chunk::ReConfig(chunk) => self.on_re_config(now, path, chunk),
             Chunk::Heartbeat(heartbeat) => self.on_heartbeat(path, heartbeat),
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack),
             Chunk::InitAck(init_ack) => self.on_init_ack(now, path, init_ack),
@@ -397,6 +401,7 @@ impl Association {
         if self.silence.timer.is_some_and(|at| at <= now) {
             self.on_silence(now);
         }
+        self.on_reconfiguration_timer(now);
         self.expire_messages(now);
         self.outstanding.release_copies(now);
         for path in self.paths.ids() {
@@ -427,6 +432,7 @@ impl Association {
             self.shutdown_timer(),
             self.sack_timer.map(|at| (at, "SACK delay")),
             self.silence.timer.map(|at| (at, "silence")),
+            self.reconfiguration_timer().map(|at| (at, "T-reconfig")),
             self.outstanding.next_expiration().map(|at| (at, "message lifetime")),
             self.paths.earliest_timer(),
             self.pacing_timer().map(|at| (at, "pacing")),
@@ -456,6 +462,7 @@ impl Association {
         self.report_lost_chunks(now);
         self.settle_abandoned(now);
         self.reselect_path();
+        self.advance_reconfiguration(now);
         self.open_burst();
         self.advance_shutdown(now);
         self.tell_when_writable();

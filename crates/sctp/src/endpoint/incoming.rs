@@ -337,6 +337,7 @@ impl Endpoint {
                 | Chunk::AsconfAck(_)
                 | Chunk::ForwardTsn(_)
                 | Chunk::Asconf(_)
+                | Chunk::ReConfig(_)
                 | Chunk::Unknown(_) => {}
             }
         }

@@ -379,6 +379,7 @@ impl Endpoint {
             | Chunk::AsconfAck(_)
             | Chunk::ForwardTsn(_)
             | Chunk::Asconf(_)
+            | Chunk::ReConfig(_)
             | Chunk::Unknown(_) => self.on_tagged(tuple, packet, len),
         }
     }

@@ -26,12 +26,18 @@ pub(crate) struct SupportedExtensions {
     pub(crate) forward_tsn: bool,
     /// Delayed acknowledgements for CMT (DAC of Iyengar 2006, section V).
     pub(crate) cmt_delayed_ack: bool,
+    /// RFC 6525.
+    pub(crate) re_config: bool,
 }
 
 impl SupportedExtensions {
     /// What an association offers.
     pub(crate) const fn of(config: &AssociationConfig) -> Self {
-        Self { forward_tsn: config.partial_reliability, cmt_delayed_ack: config.cmt_delayed_ack }
+        Self {
+            forward_tsn: config.partial_reliability,
+            cmt_delayed_ack: config.cmt_delayed_ack,
+            re_config: true,
+        }
     }
 
     /// What both ends know.
@@ -39,16 +45,23 @@ impl SupportedExtensions {
         Self {
             forward_tsn: self.forward_tsn && other.forward_tsn,
             cmt_delayed_ack: self.cmt_delayed_ack && other.cmt_delayed_ack,
+            re_config: self.re_config && other.re_config,
         }
     }
 
     /// As a cookie keeps them.
     pub(super) fn to_bits(self) -> u8 {
-        u8::from(self.forward_tsn) | u8::from(self.cmt_delayed_ack) << 1
+        u8::from(self.forward_tsn)
+            | u8::from(self.cmt_delayed_ack) << 1
+            | u8::from(self.re_config) << 2
     }
 
     pub(super) const fn from_bits(bits: u8) -> Self {
-        Self { forward_tsn: bits & 1 != 0, cmt_delayed_ack: bits & 2 != 0 }
+        Self {
+            forward_tsn: bits & 1 != 0,
+            cmt_delayed_ack: bits & 2 != 0,
+            re_config: bits & 4 != 0,
+        }
     }
 }
 
@@ -140,8 +153,9 @@ impl Announcement {
                 Parameter::CmtDelayedAckSupported => self.extensions.cmt_delayed_ack = true,
                 Parameter::ForwardTsnSupported => self.extensions.forward_tsn = true,
                 Parameter::SupportedExtensions(types) => {
-                    self.extensions.forward_tsn |=
-                        types.iter().any(|ty| ty == ChunkType::FORWARD_TSN);
+                    let lists = |wanted| types.iter().any(|ty| ty == wanted);
+                    self.extensions.forward_tsn |= lists(ChunkType::FORWARD_TSN);
+                    self.extensions.re_config |= lists(ChunkType::RE_CONFIG);
                 }
                 Parameter::Unknown(unknown) => {
                     let action = unknown.action();
@@ -152,7 +166,14 @@ impl Announcement {
                         break;
                     }
                 }
-                Parameter::HeartbeatInfo(_)
+                // RFC 6525 section 4.1: "This parameter MUST NOT appear in any other chunk type."
+                Parameter::OutgoingSsnResetRequest(_)
+                | Parameter::IncomingSsnResetRequest(_)
+                | Parameter::SsnTsnResetRequest { .. }
+                | Parameter::ReconfigurationResponse(_)
+                | Parameter::AddOutgoingStreamsRequest(_)
+                | Parameter::AddIncomingStreamsRequest(_)
+                | Parameter::HeartbeatInfo(_)
                 | Parameter::UnrecognizedParameter(_)
                 | Parameter::SupportedAddressTypes(_)
                 | Parameter::EcnCapable
@@ -204,8 +225,14 @@ pub(crate) fn encode_parameters(addresses: &[IpAddr], extensions: SupportedExten
     }
     if extensions.forward_tsn {
         Parameter::ForwardTsnSupported.encode(&mut bytes);
-        // Some stacks look for FORWARD TSN here only, and not for the parameter of RFC 3758.
-        let types = [ChunkType::FORWARD_TSN];
+    }
+    // Some stacks look for FORWARD TSN here only, and not for the parameter of RFC 3758.
+    let listed = [
+        (extensions.forward_tsn, ChunkType::FORWARD_TSN),
+        (extensions.re_config, ChunkType::RE_CONFIG),
+    ];
+    let types: Vec<_> = listed.iter().filter(|(is_offered, _)| *is_offered).map(|e| e.1).collect();
+    if !types.is_empty() {
         Parameter::SupportedExtensions(Items::from_slice(&types)).encode(&mut bytes);
     }
     bytes
@@ -229,7 +256,8 @@ mod tests {
     #[test]
     fn what_we_announce_can_be_read() {
         let addresses = ["10.0.0.1".parse().unwrap(), "fd00::1".parse().unwrap()];
-        let extensions = SupportedExtensions { forward_tsn: true, cmt_delayed_ack: true };
+        let extensions =
+            SupportedExtensions { forward_tsn: true, cmt_delayed_ack: true, re_config: true };
         let bytes = encode_parameters(&addresses, extensions);
         let read = Announcement::read(&init(&bytes)).unwrap();
         assert_eq!((read.addresses, read.extensions), (addresses.to_vec(), extensions));

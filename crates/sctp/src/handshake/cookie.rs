@@ -273,7 +273,11 @@ mod tests {
             peer_a_rwnd: 9,
             peer_outbound_streams: 10,
             peer_inbound_streams: 11,
-            extensions: SupportedExtensions { forward_tsn: true, cmt_delayed_ack: true },
+            extensions: SupportedExtensions {
+                forward_tsn: true,
+                cmt_delayed_ack: true,
+                re_config: true,
+            },
             path: FourTuple::new("10.0.0.1:9".parse().unwrap(), "[fd00::2]:9".parse().unwrap()),
             peer_addresses: vec!["10.0.0.2".parse().unwrap(), "fd00::2".parse().unwrap()],
         }

@@ -82,6 +82,22 @@ impl DeliveryQueue {
         self.stream_count
     }
 
+    pub(super) const fn set_stream_count(&mut self, stream_count: u16) {
+        self.stream_count = stream_count;
+    }
+
+    /// Begins streams anew, which are listed in order; none stands for all. What was stranded there
+    /// is delivered.
+    ///
+    /// RFC 6525 section 5.2.2, E3: "If no stream numbers are listed in the parameter, then all
+    /// incoming streams MUST be reset to 0 as the next expected SSN."
+    pub(super) fn reset(&mut self, streams: &[StreamId]) {
+        let is_meant = |id: &StreamId| streams.is_empty() || streams.binary_search(id).is_ok();
+        for (_, stream) in self.streams.extract_if(.., |id, _| is_meant(id)) {
+            self.ready.extend(stream.waiting.into_values());
+        }
+    }
+
     /// Takes a whole message.
     ///
     /// RFC 9260 section 6.6: "Within a stream, an endpoint MUST deliver DATA chunks received with

@@ -2,6 +2,7 @@
 
 mod delivery;
 mod reassembly;
+mod reset;
 mod tracker;
 
 use anabranch_sansio::Time;
@@ -13,7 +14,8 @@ use crate::sequence::{extend, first_sequence};
 use delivery::Completion;
 pub(crate) use delivery::DeliveryQueue;
 pub use delivery::IncomingMessage;
-use reassembly::Reassembly;
+use reassembly::{Complete, Reassembly};
+use reset::DeferredReset;
 pub(crate) use tracker::{Arrival, SackTiming, TsnTracker};
 
 /// What a peer makes us keep per message or fragment run beside its bytes.
@@ -25,6 +27,7 @@ pub(crate) struct Receiver {
     pub(crate) tracker: TsnTracker,
     reassembly: Reassembly,
     delivery: DeliveryQueue,
+    deferred_reset: Option<DeferredReset>,
     capacity: usize,
     message_size_max: usize,
     /// The a_rwnd of the last SACK.
@@ -65,6 +68,7 @@ impl Receiver {
             tracker: TsnTracker::new(first),
             reassembly: Reassembly::default(),
             delivery: DeliveryQueue::new(inbound_streams),
+            deferred_reset: None,
             capacity,
             message_size_max: message_size_max.min(capacity / 2),
             advertised: capacity,
@@ -111,11 +115,22 @@ impl Receiver {
                 if let Some(message) = complete {
                     self.stats.messages += 1;
                     self.stats.bytes += message.payload.len() as u64;
-                    self.delivery.push(Completion { at: now, path, fills_gap }, message);
+                    self.deliver(sequence, Completion { at: now, path, fills_gap }, message);
                 }
                 DataOutcome::Handled
             }
             Err(outcome) => outcome,
+        }
+    }
+
+    /// Hands a message to the user, unless its stream is to begin anew before it.
+    fn deliver(&mut self, sequence: u64, completion: Completion, message: Complete) {
+        let ready = match &mut self.deferred_reset {
+            Some(reset) => reset.hold(sequence, completion, message),
+            None => Some((completion, message)),
+        };
+        if let Some((completion, message)) = ready {
+            self.delivery.push(completion, message);
         }
     }
 
@@ -156,7 +171,8 @@ impl Receiver {
 
     /// Bytes that the peer makes us keep, overhead included.
     pub(crate) fn held(&self) -> usize {
-        self.reassembly.held() + self.delivery.held()
+        let deferred = self.deferred_reset.as_ref().map_or(0, DeferredReset::held);
+        self.reassembly.held() + self.delivery.held() + deferred
     }
 
     /// The a_rwnd to advertise: what is left of the buffer.
@@ -177,6 +193,15 @@ impl Receiver {
     /// association."
     pub(crate) fn window_update_is_due(&self) -> bool {
         self.window() >= self.advertised + self.capacity / 4
+    }
+
+    /// The peer may use that many more streams if there are not more than `limit` then; returns
+    /// whether that is so.
+    pub(crate) fn add_streams(&mut self, count: u16, limit: u16) -> bool {
+        let total = self.delivery.stream_count().checked_add(count);
+        let Some(total) = total.filter(|total| *total <= limit) else { return false };
+        self.delivery.set_stream_count(total);
+        true
     }
 
     /// Whether the stream is one that the peer may use.

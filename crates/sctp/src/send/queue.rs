@@ -1,5 +1,7 @@
 //! [`MessageQueue`]: messages that have no TSNs yet.
 
+mod reset;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -35,6 +37,8 @@ pub(crate) struct MessageQueue {
 #[derive(Debug, Default)]
 struct OutStream {
     waiting: VecDeque<Waiting>,
+    /// What waits for the stream to be reset, while it is to be.
+    held: Option<Box<reset::Held>>,
     next_ssn: u16,
     priority: u16,
     /// Payload bytes of `waiting`.
@@ -128,8 +132,8 @@ impl MessageQueue {
         if let Some(stream) = self.unfinished.take() {
             self.drop_head(stream);
         }
-        for stream in &mut self.streams {
-            stream.next_ssn = 0;
+        for index in 0..self.streams.len() {
+            self.end_reset(StreamId(index as u16), true);
         }
     }
 
@@ -178,6 +182,9 @@ impl MessageQueue {
         stream.stats.messages_queued += 1;
         stream.stats.bytes_queued += waiting.payload.len() as u64;
         stream.queued += waiting.payload.len();
+        if let Some(held) = &mut stream.held {
+            return held.push_back(waiting);
+        }
         stream.waiting.push_back(waiting);
         if stream.waiting.len() == 1 {
             self.scheduler.activate(message.stream, stream.priority);

@@ -18,7 +18,7 @@ const INITIAL: u32 = 100;
 const SIZE: usize = chunk_size(1_000);
 const PATH: PathId = PathId(0);
 const EXTENSIONS: SupportedExtensions =
-    SupportedExtensions { forward_tsn: true, cmt_delayed_ack: false };
+    SupportedExtensions { forward_tsn: true, cmt_delayed_ack: false, re_config: false };
 
 fn fragment(stream: u16, ssn: u16) -> Fragment {
     Fragment {

@@ -22,6 +22,7 @@ mod retransmission;
 mod sack_timing;
 mod shutdown;
 mod spurious;
+mod stream_reset;
 mod streams;
 mod tail_loss;
 mod throughput;

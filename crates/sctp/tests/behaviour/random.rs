@@ -143,7 +143,12 @@ impl Run {
                 self.suspended += jump;
                 self.duo.pair.sim.jump_to(at);
             }
-            94..97 => {
+            94 => {
+                let stream = StreamId(self.rng.range(0..STREAMS) as u16);
+                // Refused before the handshake is done.
+                let _begun = self.duo.act(side, |a, now| a.reset_streams(now, &[stream]));
+            }
+            95..97 => {
                 let set = |association: &mut Association, _| {
                     association.set_primary(PathId(path as u8));
                 };

@@ -117,6 +117,12 @@ impl fmt::Display for Shown<'_> {
             | Parameter::UnrecognizedParameter(_)
             | Parameter::CookiePreservative { .. }
             | Parameter::SupportedAddressTypes(_)
+            | Parameter::OutgoingSsnResetRequest(_)
+            | Parameter::IncomingSsnResetRequest(_)
+            | Parameter::SsnTsnResetRequest { .. }
+            | Parameter::ReconfigurationResponse(_)
+            | Parameter::AddOutgoingStreamsRequest(_)
+            | Parameter::AddIncomingStreamsRequest(_)
             | Parameter::EcnCapable
             | Parameter::CmtDelayedAckSupported
             | Parameter::Random(_)

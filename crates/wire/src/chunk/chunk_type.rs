@@ -43,6 +43,8 @@ impl ChunkType {
     pub const AUTH: Self = Self(15);
     /// Address Configuration Acknowledgment (RFC 5061).
     pub const ASCONF_ACK: Self = Self(0x80);
+    /// Re-configuration (RFC 6525).
+    pub const RE_CONFIG: Self = Self(130);
     /// Forward Cumulative TSN (RFC 3758).
     pub const FORWARD_TSN: Self = Self(192);
     /// Address Configuration Change (RFC 5061).
@@ -67,6 +69,7 @@ impl ChunkType {
             Self::SHUTDOWN_COMPLETE => "SHUTDOWN COMPLETE",
             Self::AUTH => "AUTH",
             Self::ASCONF_ACK => "ASCONF-ACK",
+            Self::RE_CONFIG => "RE-CONFIG",
             Self::FORWARD_TSN => "FORWARD TSN",
             Self::ASCONF => "ASCONF",
             _ => return None,

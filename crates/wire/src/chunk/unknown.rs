@@ -57,14 +57,14 @@ mod tests {
     use crate::Chunk;
     use crate::test_support::{assert_chunk, assert_round_trip, hex};
 
-    /// A RE-CONFIG chunk (RFC 6525) with an Outgoing SSN Reset Request.
-    const RE_CONFIG: &str = "82000016 000d0012 00000001 00000000 000003e8 0005 0000";
+    /// A chunk of a type that no RFC has defined.
+    const STRANGE: &str = "8f000016 000d0012 00000001 00000000 000003e8 0005 0000";
 
     #[test]
     fn an_unknown_chunk_is_kept_whole() {
-        let bytes = hex(RE_CONFIG);
+        let bytes = hex(STRANGE);
         let (raw, _padding) = bytes.split_at(22);
-        let chunk = UnknownChunk { ty: ChunkType(130), flags: 0, value: &raw[4..], raw };
+        let chunk = UnknownChunk { ty: ChunkType(0x8f), flags: 0, value: &raw[4..], raw };
         assert_chunk(&bytes, &Chunk::Unknown(chunk));
         assert_eq!(chunk.action(), UnrecognizedAction { stop: false, report: false });
     }

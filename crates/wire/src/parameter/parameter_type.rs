@@ -25,6 +25,18 @@ impl ParameterType {
     pub const HOST_NAME_ADDRESS: Self = Self(11);
     /// Supported Address Types.
     pub const SUPPORTED_ADDRESS_TYPES: Self = Self(12);
+    /// Outgoing SSN Reset Request (RFC 6525).
+    pub const OUTGOING_SSN_RESET_REQUEST: Self = Self(13);
+    /// Incoming SSN Reset Request (RFC 6525).
+    pub const INCOMING_SSN_RESET_REQUEST: Self = Self(14);
+    /// SSN/TSN Reset Request (RFC 6525).
+    pub const SSN_TSN_RESET_REQUEST: Self = Self(15);
+    /// Re-configuration Response (RFC 6525).
+    pub const RECONFIGURATION_RESPONSE: Self = Self(16);
+    /// Add Outgoing Streams Request (RFC 6525).
+    pub const ADD_OUTGOING_STREAMS_REQUEST: Self = Self(17);
+    /// Add Incoming Streams Request (RFC 6525).
+    pub const ADD_INCOMING_STREAMS_REQUEST: Self = Self(18);
     /// Reserved for ECN Capable.
     pub const ECN_CAPABLE: Self = Self(0x8000);
     /// Random (RFC 4895).
@@ -63,6 +75,12 @@ impl ParameterType {
             Self::COOKIE_PRESERVATIVE => "Cookie Preservative",
             Self::HOST_NAME_ADDRESS => "Host Name Address",
             Self::SUPPORTED_ADDRESS_TYPES => "Supported Address Types",
+            Self::OUTGOING_SSN_RESET_REQUEST => "Outgoing SSN Reset Request",
+            Self::INCOMING_SSN_RESET_REQUEST => "Incoming SSN Reset Request",
+            Self::SSN_TSN_RESET_REQUEST => "SSN/TSN Reset Request",
+            Self::RECONFIGURATION_RESPONSE => "Re-configuration Response",
+            Self::ADD_OUTGOING_STREAMS_REQUEST => "Add Outgoing Streams Request",
+            Self::ADD_INCOMING_STREAMS_REQUEST => "Add Incoming Streams Request",
             Self::ECN_CAPABLE => "ECN Capable",
             Self::RANDOM => "Random",
             Self::CHUNKS => "Chunk List",

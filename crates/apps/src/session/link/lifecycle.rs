@@ -35,6 +35,9 @@ impl Link {
             | Transport::DataPathChanged { .. }
             | Transport::Readable
             | Transport::Writable
+            // Sessions reset no streams; a peer that does harms only its own order.
+            | Transport::StreamsReset { .. }
+            | Transport::ResetRefused { .. }
             | Transport::PeerClosing => {}
         }
     }

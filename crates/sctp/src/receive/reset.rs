@@ -1,0 +1,144 @@
+//! [`DeferredReset`]: streams of the peer that begin anew once all before has arrived (RFC 6525
+//! section 5.2.2).
+
+use anabranch_wire::StreamId;
+
+use super::delivery::Completion;
+use super::reassembly::Complete;
+use super::{RECORD_OVERHEAD, Receiver};
+
+/// A reset that waits for what the peer had sent before it.
+#[derive(Debug)]
+pub(super) struct DeferredReset {
+    /// Sender's Last Assigned TSN, extended.
+    last_assigned: u64,
+    /// The streams, in order; none stands for all.
+    streams: Vec<StreamId>,
+    /// What arrived for these streams with a higher TSN.
+    queued: Vec<(Completion, Complete)>,
+}
+
+impl DeferredReset {
+    fn concerns(&self, stream: StreamId) -> bool {
+        self.streams.is_empty() || self.streams.binary_search(&stream).is_ok()
+    }
+
+    /// Takes a message that belongs behind the reset; gives back any other.
+    ///
+    /// RFC 6525 section 5.2.2, E2: "any data arriving with a TSN larger than the Sender's Last
+    /// Assigned TSN for the affected stream(s) MUST be queued locally and held until the cumulative
+    /// acknowledgment point reaches the Sender's Last Assigned TSN."
+    pub(super) fn hold(
+        &mut self,
+        sequence: u64,
+        completion: Completion,
+        message: Complete,
+    ) -> Option<(Completion, Complete)> {
+        if sequence <= self.last_assigned || !self.concerns(message.stream) {
+            return Some((completion, message));
+        }
+        self.queued.push((completion, message));
+        None
+    }
+
+    /// Bytes kept, overhead included.
+    pub(super) fn held(&self) -> usize {
+        self.queued.iter().map(|(_, message)| message.payload.len() + RECORD_OVERHEAD).sum()
+    }
+}
+
+impl Receiver {
+    /// The peer begins these streams anew behind a TSN; none stands for all. Returns false if what
+    /// it sent before has not all arrived: then it happens later, and
+    /// [`settle_reset`](Self::settle_reset) tells.
+    pub(crate) fn reset(&mut self, last_assigned: u64, mut streams: Vec<StreamId>) -> bool {
+        streams.sort_unstable();
+        streams.dedup();
+        let mut deferred = DeferredReset { last_assigned, streams, queued: Vec::new() };
+        // A peer that asks anew means the same streams and what it sent since.
+        if let Some(before) = self.deferred_reset.take() {
+            deferred.queued = before.queued;
+        }
+        self.deferred_reset = Some(deferred);
+        self.tracker.cumulative() >= last_assigned
+    }
+
+    /// Performs the reset that is due; returns its streams.
+    pub(crate) fn settle_reset(&mut self) -> Option<Vec<StreamId>> {
+        let cumulative = self.tracker.cumulative();
+        let due = self.deferred_reset.take_if(|reset| reset.last_assigned <= cumulative)?;
+        self.delivery.reset(&due.streams);
+        // E4: "Any queued TSNs (queued at step E2) MUST now be released and processed normally."
+        for (completion, message) in due.queued {
+            self.delivery.push(completion, message);
+        }
+        Some(due.streams)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_sansio::Time;
+    use anabranch_wire::{Data, Ppid, Ssn, Tsn};
+
+    use super::*;
+    use crate::path::PathId;
+    use crate::sequence::extend;
+
+    fn data(tsn: u32, stream: u16, ssn: u16) -> Data<'static> {
+        Data {
+            tsn: Tsn(tsn),
+            stream: StreamId(stream),
+            ssn: Ssn(ssn),
+            ppid: Ppid(tsn),
+            unordered: false,
+            beginning: true,
+            ending: true,
+            immediate: false,
+            payload: b"media",
+        }
+    }
+
+    fn arrive(receiver: &mut Receiver, chunks: &[Data<'_>]) -> Vec<u32> {
+        for chunk in chunks {
+            receiver.on_data(Time::ZERO, PathId(0), chunk);
+        }
+        std::iter::from_fn(|| receiver.pop()).map(|message| message.ppid.0).collect()
+    }
+
+    #[test]
+    fn a_reset_waits_for_what_was_sent_before_and_keeps_what_comes_after() {
+        let mut receiver = Receiver::new(Tsn(1), 4, 1 << 16, 1 << 10);
+        let last = extend(receiver.tracker.cumulative(), Tsn(3));
+        assert_eq!(arrive(&mut receiver, &[data(1, 0, 0)]), [1]);
+        assert!(!receiver.reset(last, vec![StreamId(0)]));
+        // TSN 2 is missing; 4 is of the stream's new life, 5 of another stream.
+        let early = [data(3, 0, 2), data(4, 0, 0), data(5, 1, 0)];
+        assert_eq!(arrive(&mut receiver, &early), [5]);
+        assert_eq!(receiver.settle_reset(), None);
+        assert_eq!(arrive(&mut receiver, &[data(2, 0, 1)]), [2, 3]);
+        assert_eq!(receiver.settle_reset(), Some(vec![StreamId(0)]));
+        assert_eq!(arrive(&mut receiver, &[data(6, 0, 1)]), [4, 6]);
+        assert_eq!(receiver.held(), 0);
+        assert_eq!(receiver.settle_reset(), None);
+    }
+
+    #[test]
+    fn a_reset_of_no_stream_is_one_of_all() {
+        let mut receiver = Receiver::new(Tsn(1), 4, 1 << 16, 1 << 10);
+        let last = extend(receiver.tracker.cumulative(), Tsn(2));
+        arrive(&mut receiver, &[data(1, 0, 0), data(2, 3, 0)]);
+        assert!(receiver.reset(last, Vec::new()));
+        assert_eq!(receiver.settle_reset(), Some(Vec::new()));
+        assert_eq!(arrive(&mut receiver, &[data(3, 0, 0), data(4, 3, 0)]), [3, 4]);
+    }
+
+    #[test]
+    fn what_is_held_for_a_reset_counts_for_the_window() {
+        let mut receiver = Receiver::new(Tsn(1), 1, 1 << 16, 1 << 10);
+        let last = extend(receiver.tracker.cumulative(), Tsn(1));
+        assert!(!receiver.reset(last, Vec::new()));
+        arrive(&mut receiver, &[data(2, 0, 0), data(3, 0, 1)]);
+        assert_eq!(receiver.held(), 2 * (5 + RECORD_OVERHEAD));
+    }
+}
