@@ -7,7 +7,7 @@ use anabranch_media::decoding::MediaTrack;
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
-/// Kept beside the last group of pictures, for viewers who are behind.
+/// A group of pictures is kept so long after the next one began, for viewers who are behind.
 const HISTORY: Duration = Duration::from_secs(2);
 
 /// Kept at most: ten seconds of 12 Mbit/s. Of a longer group of pictures the oldest go, and a new
@@ -53,8 +53,8 @@ pub(super) struct Parts {
     parts: VecDeque<Part>,
     /// The number of the first one.
     start: u64,
-    /// The numbers of those that are entries.
-    entries: VecDeque<u64>,
+    /// The numbers of those that are entries, and when they came.
+    entries: VecDeque<(u64, Time)>,
     bytes: usize,
 }
 
@@ -62,7 +62,7 @@ impl Parts {
     pub(super) fn push(&mut self, part: Part) {
         let now = part.at;
         if part.is_entry {
-            self.entries.push_back(self.end());
+            self.entries.push_back((self.end(), now));
         }
         self.bytes += part.bytes;
         self.parts.push_back(part);
@@ -86,7 +86,7 @@ impl Parts {
     }
 
     pub(super) fn entry_point(&self) -> u64 {
-        self.entries.back().copied().unwrap_or(self.end())
+        self.entries.back().map_or(self.end(), |(number, _)| *number)
     }
 
     pub(super) fn get(&self, number: u64) -> Option<&Part> {
@@ -94,18 +94,16 @@ impl Parts {
     }
 
     fn trim(&mut self, now: Time) {
-        while let Some(first) = self.parts.front() {
-            let is_old =
-                now.saturating_since(first.at) > HISTORY && self.start < self.entry_point();
-            if !is_old && self.bytes <= BYTES_MAX {
-                break;
-            }
+        let is_past = |(_, at): &&(u64, Time)| now.saturating_since(*at) > HISTORY;
+        let keep = self.entries.iter().rev().find(is_past).or(self.entries.front());
+        let keep = keep.map_or(0, |(number, _)| *number);
+        while self.start < keep || self.bytes > BYTES_MAX {
+            let Some(first) = self.parts.pop_front() else { break };
             self.bytes -= first.bytes;
-            self.parts.pop_front();
-            if self.entries.front() == Some(&self.start) {
-                self.entries.pop_front();
-            }
             self.start += 1;
+        }
+        while self.entries.front().is_some_and(|(number, _)| *number < self.start) {
+            self.entries.pop_front();
         }
     }
 }
@@ -160,14 +158,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_viewer_may_be_behind_is_kept_beside_it() {
+    fn a_group_outlives_the_beginning_of_the_next_for_viewers_who_are_in_it() {
+        let stays = HISTORY.as_millis() as u64 / 40;
         let mut parts = Parts::default();
-        for n in 0..1_000 {
-            parts.push(part(40 * n, n % 10 == 0));
+        for n in 0..=200 + stays {
+            parts.push(part(40 * n, n % 100 == 0));
+            let start = if n <= 100 + stays { 0 } else { 100 };
+            assert_eq!((parts.start(), parts.entry_point()), (start, n / 100 * 100), "{n}");
         }
-        assert_eq!(parts.entry_point(), 990);
-        assert_eq!(parts.start(), 999 - HISTORY.as_millis() as u64 / 40);
-        assert!(parts.get(parts.start()).is_some() && parts.get(1_000).is_none());
+        assert!(parts.get(parts.start()).is_some() && parts.get(parts.end()).is_none());
     }
 
     #[test]

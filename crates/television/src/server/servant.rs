@@ -102,7 +102,7 @@ impl Servant {
                 }
                 let lag = now.saturating_since(self.wanted(now, part.at));
                 self.thinning.observe(now, lag, budget);
-                if lag > budget && self.jump(channel) {
+                if lag > budget && self.jump(now, channel) {
                     continue;
                 }
                 if self.skips(part) {
@@ -126,24 +126,25 @@ impl Servant {
             self.counts = counts;
         } else if self.next < channel.start() {
             self.counts.skipped += channel.start() - self.next;
-            self.enter(channel.start(), true);
+            self.enter(now, channel.start(), true);
         }
     }
 
     /// Goes on at the last key frame, if that is ahead.
-    fn jump(&mut self, channel: &Channel) -> bool {
+    fn jump(&mut self, now: Time, channel: &Channel) -> bool {
         let entry = channel.entry_point();
         let is_ahead = entry > self.next && entry < channel.end();
         if is_ahead {
             self.counts.skipped += entry - self.next;
-            self.enter(entry, false);
+            self.enter(now, entry, false);
         }
         is_ahead
     }
 
-    const fn enter(&mut self, part: u64, awaits_key: bool) {
-        self.next = part;
-        self.message = 0;
+    /// Goes on somewhere else: what follows is new to the viewer.
+    const fn enter(&mut self, now: Time, part: u64, awaits_key: bool) {
+        (self.next, self.message) = (part, 0);
+        (self.started, self.first_at) = (now, None);
         self.awaits_key = awaits_key;
     }
 
