@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::authentication::Authentication;
 use crate::handshake::A_RWND_MIN;
 use crate::path::{PathSchedulerKind, RetransmissionPolicy};
 use crate::send::{LossDetection, SchedulerKind};
@@ -139,6 +140,9 @@ pub struct AssociationConfig {
     /// 2011, "Evaluation of Concurrent Multipath Transfer over Dissimilar Paths"). Our own send
     /// buffer holds only what was not sent yet, and needs no splitting. Default: true.
     pub buffer_splitting: bool,
+    /// The keys that chunks are authenticated by (RFC 4895); with them, addresses can be changed by
+    /// request (RFC 5061). Default: `None`, neither is offered.
+    pub authentication: Option<Authentication>,
     /// Trace events that are kept for [`Association::poll_trace`](crate::Association::poll_trace);
     /// 0 switches the trace off. Default: 0.
     pub trace_events_max: usize,
@@ -179,6 +183,7 @@ impl Default for AssociationConfig {
             retransmission_policy: RetransmissionPolicy::default(),
             last_chance_twice: false,
             buffer_splitting: true,
+            authentication: None,
             trace_events_max: 0,
         }
     }

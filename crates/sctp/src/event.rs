@@ -109,6 +109,10 @@ pub enum CloseReason {
     },
     /// The peer did not answer the handshake.
     HandshakeTimeout,
+    /// The peer does not take our key, or wants one that we do not have (RFC 4895).
+    KeyRefused,
+    /// The peer does not authenticate its chunks, and we demand that.
+    PeerNotAuthenticated,
     /// The peer stopped answering: 'Association.Max.Retrans' was exceeded.
     PeerUnreachable,
     /// The shutdown took too long (T5-shutdown-guard).
@@ -132,11 +136,22 @@ impl fmt::Display for CloseReason {
                 write!(f, "the peer aborted the association: {causes}")
             }
             Self::HandshakeTimeout => f.write_str("the peer did not answer the handshake"),
+            Self::KeyRefused => f.write_str("the peer refused our key, or that we have none"),
+            Self::PeerNotAuthenticated => f.write_str("the peer does not authenticate itself"),
             Self::PeerUnreachable => f.write_str("the peer stopped answering on every path"),
             Self::ShutdownTimeout => f.write_str("the peer did not finish the shutdown"),
             Self::PeerMisbehaved { what } => write!(f, "the peer broke the protocol: {what}"),
         }
     }
+}
+
+/// A caller that got no association, because of its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedCall {
+    /// Where it called from.
+    pub path: FourTuple,
+    /// Whether it had a key at all.
+    pub has_key: bool,
 }
 
 /// A line of an association's trace, for graphs and debugging.

@@ -45,6 +45,7 @@
 //! ```
 
 mod association;
+mod authentication;
 mod config;
 mod endpoint;
 mod error;
@@ -62,10 +63,11 @@ pub use anabranch_congestion::{
     LostChunk, Media, QueueBound, RateSample, Rfc9260, SentData,
 };
 pub use association::Association;
+pub use authentication::{Authentication, AuthenticationError, Protection, SharedKey};
 pub use config::{AssociationConfig, EndpointConfig};
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{ConnectError, ResetError, SendError};
-pub use event::{CloseReason, Direction, Event, TraceEvent, TraceKind};
+pub use event::{CloseReason, Direction, Event, RefusedCall, TraceEvent, TraceKind};
 pub use path::{PathId, PathSchedulerKind, PathState, RetransmissionPolicy};
 pub use receive::IncomingMessage;
 pub use send::{LossDetection, OutgoingMessage, PathPreference, Reliability, SchedulerKind};

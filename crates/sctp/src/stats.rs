@@ -29,6 +29,8 @@ pub struct AssociationStats {
     pub forward_tsns_sent: u64,
     /// Packets or chunks that broke a rule and were dropped.
     pub malformed: u64,
+    /// Packets or chunks dropped because they were not authenticated as they must be (RFC 4895).
+    pub unauthenticated: u64,
     /// Control chunks that a full control queue did not take.
     pub control_dropped: u64,
     /// DATA chunks sent and not yet cumulatively acknowledged.
@@ -183,6 +185,8 @@ pub struct EndpointStats {
     pub inits_refused: u64,
     /// Cookies that were forged, damaged or of another endpoint.
     pub cookies_forged: u64,
+    /// Calls refused because of a key that the caller did not have.
+    pub calls_unauthenticated: u64,
     /// Cookies that were too old.
     pub cookies_stale: u64,
     /// Cookies that came again after their association had ended.

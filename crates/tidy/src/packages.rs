@@ -38,6 +38,7 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("rand", "sctp-proto, in tests"),
     ("rand_chacha", "rand"),
     ("rand_core", "rand"),
+    ("sha1", "axum"),
     ("syn", "rust-embed and tracing"),
     ("thiserror", "rtp-types"),
     ("thiserror-impl", "thiserror"),

@@ -8,6 +8,7 @@ use anabranch_wire::{ErrorCause, ErrorCauses, ErrorChunk, Tsn, VerificationTag};
 
 use super::control::Bundling;
 use super::{Association, State};
+use crate::authentication::Random;
 use crate::config::AssociationConfig;
 use crate::event::Event;
 use crate::handshake::{Cookie, SupportedExtensions, TieTags};
@@ -30,8 +31,8 @@ pub(crate) enum CookieEchoCase {
 /// How an INIT is answered: what of the INIT ACK and its cookie does not come from the INIT.
 #[derive(Debug)]
 pub(crate) struct InitAnswer {
-    /// Our tag and first TSN, if they are fixed already.
-    pub(crate) own: Option<(VerificationTag, Tsn)>,
+    /// Our tag, first TSN and random number, if they are fixed already.
+    pub(crate) own: Option<(VerificationTag, Tsn, Random)>,
     pub(crate) tie_tags: TieTags,
     pub(crate) config: AssociationConfig,
     pub(crate) addresses: Vec<IpAddr>,
@@ -45,10 +46,10 @@ impl Association {
     /// chunk (including its Initiate Tag, unchanged)."; section 5.2.2: in later states "the INIT
     /// ACK chunk MUST contain a new Initiate Tag".
     pub(crate) fn answer_to_init(&self) -> InitAnswer {
-        let local_tag = self.identity.local_tag;
+        let own = |initial_tsn| Some((self.identity.local_tag, initial_tsn, self.random));
         let (own, tie_tags) = match &self.state {
-            State::CookieWait(wait) => (Some((local_tag, wait.initial_tsn)), TieTags::NONE),
-            State::CookieEchoed(echoed) => (Some((local_tag, echoed.initial_tsn)), self.tie_tags),
+            State::CookieWait(wait) => (own(wait.initial_tsn), TieTags::NONE),
+            State::CookieEchoed(echoed) => (own(echoed.initial_tsn), self.tie_tags),
             State::Established
             | State::ShutdownPending
             | State::ShutdownSent(_)
@@ -121,6 +122,7 @@ impl Association {
     pub(crate) fn on_collision(&mut self, now: Time, cookie: &Cookie, tuple: FourTuple) {
         let path = self.arrival_path(now, tuple);
         self.identity.peer_tag = cookie.peer_tag;
+        self.take_keys_of(cookie);
         if self.is_handshaking() {
             self.take_cookie(cookie);
             self.add_announced_paths(&cookie.peer_addresses);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_wire::{EncodeChunk, VerificationTag};
+use anabranch_wire::{ChunkType, EncodeChunk, VerificationTag};
 
 use crate::path::PathId;
 
@@ -27,6 +27,12 @@ pub(super) struct ControlChunk {
     pub(super) path: PathId,
     pub(super) bundling: Bundling,
     bytes: Vec<u8>,
+}
+
+impl ControlChunk {
+    pub(super) fn ty(&self) -> ChunkType {
+        ChunkType(self.bytes.first().copied().unwrap_or_default())
+    }
 }
 
 impl EncodeChunk for ControlChunk {
@@ -73,6 +79,11 @@ impl ControlQueue {
 
     pub(super) fn front(&self) -> Option<&ControlChunk> {
         self.waiting.front()
+    }
+
+    /// Whether a chunk of such a type waits for a path.
+    pub(super) fn has_for(&self, path: PathId, is_meant: impl Fn(ChunkType) -> bool) -> bool {
+        self.waiting.iter().any(|chunk| chunk.path == path && is_meant(chunk.ty()))
     }
 
     pub(super) fn pop(&mut self) -> Option<ControlChunk> {

@@ -14,6 +14,7 @@ use super::rebinding::Silence;
 use super::reconfiguration::Reconfiguration;
 use super::transfer::Window;
 use super::{Association, Identity, State};
+use crate::authentication::RANDOM_LEN;
 use crate::config::AssociationConfig;
 use crate::event::{CloseReason, Event};
 use crate::handshake::{
@@ -101,7 +102,7 @@ impl Association {
             (paths[0], Origin::User),
             locals,
             initial_tsn,
-            SupportedExtensions { forward_tsn: true, cmt_delayed_ack: false, re_config: false },
+            SupportedExtensions { forward_tsn: true, ..SupportedExtensions::default() },
             rng,
         );
         for &tuple in &paths[1..] {
@@ -110,6 +111,9 @@ impl Association {
                 let Self { paths, config, rng, .. } = &mut association;
                 paths.add(path, PathState::Active, config, rng);
             }
+        }
+        if association.config.authentication.is_some() {
+            association.rng.fill(&mut association.random);
         }
         let t1_init = T1::start(now, PathId(0), association.config.t1_initial);
         association.state = State::CookieWait(CookieWait {
@@ -181,6 +185,8 @@ impl Association {
             state: State::Closed,
             tie_tags,
             rng,
+            random: [0; RANDOM_LEN],
+            keys: None,
             locals,
             announced: Vec::new(),
             paths,
@@ -206,8 +212,7 @@ impl Association {
 
     fn send_init(&mut self, path: PathId) {
         let State::CookieWait(wait) = &self.state else { return };
-        let offered = SupportedExtensions::of(&self.config);
-        let mut parameters = encode_parameters(&self.own_addresses(), offered);
+        let mut parameters = encode_parameters(&self.own_addresses(), &self.config, self.random);
         if let Some(increment_ms) = wait.cookie_preservative_ms {
             Parameter::CookiePreservative { increment_ms }.encode(&mut parameters);
         }
@@ -235,6 +240,10 @@ impl Association {
             Ok(announcement) => announcement,
             Err(refusal) => return self.refuse_init_ack(path, init_ack.initiate_tag, &refusal),
         };
+        let peer = match announcement.authentication(self.config.authentication.as_ref()) {
+            Ok(peer) => peer,
+            Err(refusal) => return self.refuse_init_ack(path, init_ack.initiate_tag, &refusal),
+        };
         let Some(cookie) = announcement.cookie.clone() else {
             let missing = [anabranch_wire::ParameterType::STATE_COOKIE];
             self.identity.peer_tag = announcement.tag;
@@ -244,6 +253,7 @@ impl Association {
         };
         self.identity.peer_tag = announcement.tag;
         self.take_announcement(&announcement);
+        self.take_keys(self.random, peer.as_ref());
         self.add_announced_paths(&announcement.addresses);
         // An answer from elsewhere proves nothing about that path yet (RFC 9260 section 5.4).
         let path = if self.paths.at(path).is_confirmed() { path } else { asked };
@@ -284,7 +294,11 @@ impl Association {
         let abort = Abort { tag_reflected, causes: ErrorCauses::from_bytes(&causes) };
         self.control.clear();
         self.queue_control(self.reply_path(path), Bundling::Alone(tag), &abort);
-        self.close(CloseReason::PeerMisbehaved { what });
+        self.close(if *refusal == Refusal::NotAuthenticated {
+            CloseReason::PeerNotAuthenticated
+        } else {
+            CloseReason::PeerMisbehaved { what }
+        });
     }
 
     /// RFC 9260 section 5.1, C: "The COOKIE ECHO chunk MAY be bundled with any pending outbound
@@ -363,6 +377,7 @@ impl Association {
             cookie_preservative_ms: u32::try_from(increment.as_millis()).ok(),
         });
         self.identity.peer_tag = VerificationTag(0);
+        self.keys = None;
         self.control.clear();
         self.take_back_data();
         self.send_init(path);
@@ -424,6 +439,7 @@ impl Association {
     }
 
     pub(super) fn take_cookie(&mut self, cookie: &Cookie) {
+        self.take_keys_of(cookie);
         self.take_peer_limits(
             cookie.peer_initial_tsn,
             cookie.peer_a_rwnd,
@@ -495,6 +511,12 @@ pub(crate) fn refusal_cause(refusal: &Refusal, causes: &mut Vec<u8>) {
         }
         Refusal::ZeroTag | Refusal::NoStreams { .. } | Refusal::SmallWindow { .. } => {
             ErrorCause::InvalidMandatoryParameter.encode(causes);
+        }
+        Refusal::NotAuthenticated => ErrorCause::NoAuthorization(&[]).encode(causes),
+        // RFC 4895 section 6.1: "The ABORT chunk SHOULD contain the error cause 'Protocol
+        // Violation'."
+        Refusal::AsconfWithoutAuthentication | Refusal::Offer(_) => {
+            ErrorCause::ProtocolViolation(refusal.to_string().as_bytes()).encode(causes);
         }
         Refusal::Malformed(error) => {
             ErrorCause::ProtocolViolation(error.to_string().as_bytes()).encode(causes);

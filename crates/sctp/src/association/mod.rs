@@ -1,13 +1,15 @@
 //! An association: a thin dispatcher over parts that own their state.
 //!
 //! One file per procedure: [`handshake`] sets the association up, [`collision`] answers a peer that
-//! calls although there is one, [`addressing`] collects paths, [`transfer`] moves data,
-//! [`scheduling`] spreads it over the paths, [`copies`] sends some of it twice, [`recovery`]
-//! answers its losses, [`liveness`] watches the paths, [`rebinding`] follows a peer whose address
-//! changes, [`reconfiguration`] resets streams, [`shutdown`] ends it, [`transmit`] writes packets,
+//! calls although there is one, [`authenticated`] proves who sent what, [`addressing`] collects
+//! paths, [`transfer`] moves data, [`scheduling`] spreads it over the paths, [`copies`] sends some
+//! of it twice, [`recovery`] answers its losses, [`liveness`] watches the paths, [`rebinding`]
+//! follows a peer whose address changes, [`reconfiguration`] resets streams, [`shutdown`] ends it,
+//! [`transmit`] writes packets,
 //! [`control`] keeps the control chunks that wait to be written.
 
 mod addressing;
+mod authenticated;
 mod collision;
 mod control;
 mod copies;
@@ -25,8 +27,9 @@ mod transmit;
 use std::collections::VecDeque;
 
 use anabranch_sansio::{FourTuple, Rng, Time, Transmit, Wakeup};
-use anabranch_wire::{Chunk, Packet, StreamId, VerificationTag};
+use anabranch_wire::{Chunk, ChunkType, Packet, StreamId, VerificationTag};
 
+use crate::authentication::{AssociationKeys, Random, Standing};
 use crate::config::AssociationConfig;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event, TraceEvent, TraceKind};
@@ -36,6 +39,7 @@ use crate::receive::{IncomingMessage, Receiver};
 use crate::send::{MessageQueue, OutgoingMessage, Outstanding};
 use crate::stats::{AssociationStats, StreamStats};
 
+pub(crate) use authenticated::keys_of_cookie;
 pub(crate) use collision::{CookieEchoCase, InitAnswer};
 use control::ControlQueue;
 pub(crate) use handshake::refusal_cause;
@@ -95,6 +99,10 @@ pub struct Association {
     tie_tags: TieTags,
     state: State,
     rng: Rng,
+    /// Our part of the keys; zeros if we have none.
+    random: Random,
+    /// Exist once both ends announced that they authenticate.
+    keys: Option<Box<AssociationKeys>>,
     /// Our addresses, as far as they are known, to pair with the peer's.
     locals: Vec<std::net::SocketAddr>,
     /// What the peer announced, whether we can reach it or not.
@@ -291,29 +299,55 @@ impl Association {
         packet: &Packet<'_>,
         len: usize,
     ) {
-        let path = self.arrival_path(now, tuple);
+        let Some(standing) = self.screen(packet) else { return };
+        let is_trusted = standing == Standing::Genuine || !self.demands(ChunkType::HEARTBEAT_ACK);
+        let path = self.path_of_arrival(now, tuple, is_trusted);
         let source = self.paths.at_mut(path);
         source.stats.packets_received += 1;
         source.stats.bytes_received += len as u64;
         // Beyond the candidates, what comes from elsewhere counts for the path that data takes.
-        if source.tuple == tuple {
+        if source.tuple == tuple && is_trusted {
             source.last_heard = Some(now);
             if !source.is_confirmed() {
                 self.note_candidate(now, path, packet);
             }
         }
         self.trace(now, TraceKind::PacketReceived { path, len });
-        self.on_sign_of_life(now);
+        if is_trusted {
+            self.on_sign_of_life(now);
+        }
+        self.handle_chunks(now, path, packet, standing);
+        if !self.is_closed() {
+            self.after_input(now);
+        }
+    }
+
+    fn handle_chunks(&mut self, now: Time, path: PathId, packet: &Packet<'_>, standing: Standing) {
+        let mut is_authenticated = false;
         let mut brought_data = false;
         for chunk in packet.chunks() {
             match chunk {
+                // RFC 4895 section 5.1: "The control chunk AUTH MUST NOT appear more than once in
+                // an SCTP packet."
+                Ok(Chunk::Auth(_)) if standing == Standing::Genuine && !is_authenticated => {
+                    is_authenticated = true;
+                }
+                // RFC 4895 section 6.3: "It MUST silently discard these chunks if they are not
+                // placed after an AUTH chunk in the packet."; RFC 5061 section 5.2, D5, of ASCONF:
+                // "the receiver MUST silently discard this chunk and the rest of the packet."
+                Ok(chunk) if !is_authenticated && self.demands(chunk.ty()) => {
+                    self.stats.unauthenticated += 1;
+                    if chunk.ty() == ChunkType::ASCONF {
+                        break;
+                    }
+                }
                 Ok(chunk) => {
                     brought_data |= self.is_data(&chunk);
                     if !self.handle_chunk(now, path, &chunk) {
                         break;
                     }
                 }
-                Err(error) => self.on_malformed(error),
+                Err(error) => self.on_malformed(error, is_authenticated),
             }
             if self.is_closed() {
                 return;
@@ -322,7 +356,14 @@ impl Association {
         if brought_data {
             self.end_data_packet(now, path);
         }
-        self.after_input(now);
+    }
+
+    /// The path that a packet came over. One that proves nothing makes no new path.
+    fn path_of_arrival(&mut self, now: Time, tuple: FourTuple, is_trusted: bool) -> PathId {
+        if is_trusted {
+            return self.arrival_path(now, tuple);
+        }
+        self.paths.find(tuple).unwrap_or_else(|| self.paths.current())
     }
 
     /// Whether a chunk is to be acknowledged. RFC 3758 section 3.6: "Any time a FORWARD TSN chunk
@@ -341,7 +382,10 @@ impl Association {
         if let Chunk::Abort(abort) = chunk
             && !is_over
         {
-            self.on_abort(abort);
+            // Who knows nothing of the association cannot authenticate.
+            if !self.demands(ChunkType::ABORT) {
+                self.on_abort(abort);
+            }
         } else {
             self.on_shutdown_complete();
         }
@@ -373,8 +417,8 @@ impl Association {
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::Asconf(asconf) => self.on_asconf(path, asconf),
             Chunk::Unknown(unknown) => return self.on_unknown_chunk(path, unknown),
-            // RFC 9260 section 3.2 has a chunk of this type that is not recognized end the packet:
-            // authentication was not negotiated.
+            // It does not hold, or authentication was not negotiated: RFC 9260 section 3.2 has a
+            // chunk of this type that is not recognized end the packet.
             Chunk::Auth(_) => return false,
             // The endpoint handles INIT and COOKIE ECHO before an association sees the packet; ECN
             // is not negotiated.

@@ -62,8 +62,9 @@ impl Association {
 
     /// A packet came from a candidate.
     pub(super) fn note_candidate(&mut self, now: Time, path: PathId, packet: &Packet<'_>) {
-        let is_probe =
-            |chunk: &Chunk<'_>| matches!(chunk, Chunk::Heartbeat(_) | Chunk::HeartbeatAck(_));
+        let is_probe = |chunk: &Chunk<'_>| {
+            matches!(chunk, Chunk::Heartbeat(_) | Chunk::HeartbeatAck(_) | Chunk::Auth(_))
+        };
         let moves = packet.chunks().flatten().any(|chunk| !is_probe(&chunk));
         let candidate = self.paths.at_mut(path);
         candidate.first_heard.get_or_insert(now);
@@ -88,7 +89,8 @@ impl Association {
     /// Drops control chunks that a candidate may not get: it asks again, or sends more.
     pub(super) fn drop_unaffordable(&mut self) {
         while let Some(chunk) = self.control.front() {
-            let size = anabranch_wire::CommonHeader::LEN + chunk.encoded_len();
+            let signature = self.signature_len(chunk.ty());
+            let size = anabranch_wire::CommonHeader::LEN + signature + chunk.encoded_len();
             if size <= self.allowance(chunk.path) {
                 return;
             }

@@ -18,7 +18,7 @@ impl Association {
         if !self.config.path_scheduler.is_concurrent() && !self.outstanding.has_retransmissions() {
             return outlooks;
         }
-        let packet = self.config.pmdcs();
+        let packet = self.pmdcs();
         let share = self.buffer_share();
         let any_answers = self.paths.carriers().any(|path| !self.is_suspect(path.id));
         // Nothing tells how long a path takes that was never measured: its first HEARTBEAT does.

@@ -89,8 +89,13 @@ impl Association {
             Err(error) => format!("unreadable cause ({error})"),
         });
         let causes = words.collect::<Vec<_>>().join("; ");
+        let is_about_key = self.is_about_key(abort.causes);
         self.control.clear();
-        self.close(CloseReason::AbortedByPeer { causes });
+        self.close(if is_about_key {
+            CloseReason::KeyRefused
+        } else {
+            CloseReason::AbortedByPeer { causes }
+        });
     }
 
     /// Goes on with a shutdown when all data is delivered.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 use anabranch_wire::{
-    Asconf, Data, DecodeError, EncodeChunk, ErrorCause, ErrorCauses, ErrorChunk, ForwardTsn, Sack,
-    UnknownChunk,
+    Asconf, ChunkType, Data, DecodeError, EncodeChunk, ErrorCause, ErrorCauses, ErrorChunk,
+    ForwardTsn, Sack, UnknownChunk,
 };
 
 use super::control::Bundling;
@@ -320,7 +320,7 @@ impl Association {
     /// flightsize + Max.Burst * PMDCS" after all that happens.
     pub(super) fn open_burst(&mut self) {
         let Some(burst) = self.config.max_burst else { return };
-        let burst = burst as usize * self.config.pmdcs();
+        let burst = burst as usize * self.pmdcs();
         for path in self.paths.ids() {
             let ceiling = self.outstanding.flight(path).saturating_add(burst);
             self.paths.at_mut(path).burst_ceiling = ceiling;
@@ -353,6 +353,7 @@ impl Association {
         for cause in error.causes.iter() {
             match cause {
                 Ok(ErrorCause::StaleCookie { .. }) => self.on_stale_cookie(now),
+                Ok(ErrorCause::NoAuthorization(_)) => self.on_no_authorization(),
                 Ok(_) => {}
                 Err(_) => self.stats.malformed += 1,
             }
@@ -389,8 +390,14 @@ impl Association {
         self.queue_control(self.reply_path(path), Bundling::Bundled, &error);
     }
 
-    pub(super) fn on_malformed(&mut self, error: DecodeError) {
+    /// RFC 4895 section 6.3: "if the receiver wants to tear down an association in an authenticated
+    /// way only, the handling of malformed packets should not result in tearing down the
+    /// association."
+    pub(super) fn on_malformed(&mut self, error: DecodeError, is_authenticated: bool) {
         self.stats.malformed += 1;
+        if !is_authenticated && self.demands(ChunkType::ABORT) {
+            return;
+        }
         // RFC 9260 section 6.2: "If an endpoint receives a DATA chunk with no user data (i.e., the
         // Length field is set to 16), it SHOULD send an ABORT chunk with a "No User Data" error
         // cause."

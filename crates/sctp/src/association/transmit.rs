@@ -157,6 +157,8 @@ impl Association {
         });
         let echoes = self.control.front().is_some_and(|c| c.bundling == Bundling::WithData);
         let mut writer = PacketWriter::new(buf, self.header(alone));
+        let signature = self.begin_signature(path, &mut writer);
+        let unsigned = writer.chunks();
         let mut sack = None;
         if alone.is_some() {
             if let Some(chunk) = self.control.pop() {
@@ -171,11 +173,13 @@ impl Association {
             }
         }
         // A SACK whose delay is not over goes with other chunks only.
-        let waits = sack.is_some_and(|sack| !sack.is_due) && writer.chunks() == 1;
-        if writer.is_empty() || waits {
+        let content = writer.chunks() - unsigned;
+        let waits = sack.is_some_and(|sack| !sack.is_due) && content == 1;
+        if content == 0 || waits {
             buf.truncate(start);
             return false;
         }
+        self.finish_signature(signature, &mut writer);
         writer.finish(ChecksumField::Fill);
         if let Some(sack) = sack {
             self.on_sack_sent(sack);
@@ -203,10 +207,11 @@ impl Association {
     }
 
     fn write_control(&mut self, path: PathId, size_max: usize, writer: &mut PacketWriter<'_>) {
+        let unsigned = writer.chunks();
         while let Some(chunk) = self.control.front() {
             let size = anabranch_wire::EncodeChunk::encoded_len(chunk);
             // A chunk that fits no packet still goes out, alone, for IP to fragment.
-            let fits = writer.is_empty() || writer.len() + size <= size_max;
+            let fits = writer.chunks() == unsigned || writer.len() + size <= size_max;
             let is_alone = matches!(chunk.bundling, Bundling::Alone(_));
             if chunk.path != path || is_alone || !fits {
                 break;
@@ -355,7 +360,7 @@ impl Association {
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) {
-        let whole_packet = self.config.pmdcs() - DATA_HEADER;
+        let whole_packet = self.pmdcs() - DATA_HEADER;
         loop {
             self.give_up_unfinished(now);
             if self.outstanding.len() >= OUTSTANDING_MAX {
@@ -385,9 +390,10 @@ impl Association {
     /// A chunk of data goes out on a path; the time that it was idle counts for its window.
     pub(super) fn begin_sending(&mut self, now: Time, path: PathId, size: usize) {
         let sent = self.outstanding.sent_data(now, path, size);
+        let packet = self.pmdcs();
         let target = self.paths.at_mut(path);
         target.account_idle_time(now, sent.flight);
-        target.on_data_sent(&sent, self.config.pmdcs());
+        target.on_data_sent(&sent, packet);
     }
 
     /// Nothing goes out now: where the window would take more than there is, the application is the

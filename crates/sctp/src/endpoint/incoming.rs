@@ -11,13 +11,16 @@ use anabranch_wire::{
 };
 
 use super::{AssociationId, Endpoint, ports_of};
-use crate::association::{Association, CookieEchoCase, InitAnswer, refusal_cause};
-use crate::handshake::{
-    Announcement, Cookie, CookieError, Refusal, SupportedExtensions, TieTags, encode_parameters,
-};
+use crate::association::{Association, CookieEchoCase, InitAnswer, keys_of_cookie, refusal_cause};
+use crate::authentication::{RANDOM_LEN, Random};
+use crate::event::RefusedCall;
+use crate::handshake::{Announcement, Cookie, CookieError, Refusal, TieTags, encode_parameters};
 
 /// What a Cookie Preservative may add to a cookie's life.
 pub(super) const COOKIE_PRESERVATIVE_MAX: Duration = Duration::from_secs(5);
+
+/// Refused calls that wait for the user to read of them; more are only counted.
+const REFUSED_CALLS_MAX: usize = 16;
 
 impl Endpoint {
     /// RFC 9260 section 5.1: answers with INIT ACK and a signed cookie, and keeps no state.
@@ -83,7 +86,9 @@ impl Endpoint {
             config: self.config.association.clone(),
             addresses: self.announced_addresses(tuple),
         };
-        self.send_init_ack(tuple, packet, announcement, &answer);
+        if let Err(refusal) = self.send_init_ack(tuple, packet, announcement, &answer) {
+            self.refuse_call(tuple, packet, announcement.tag, &refusal);
+        }
     }
 
     /// RFC 9260 sections 5.2.1 and 5.2.2.
@@ -108,7 +113,9 @@ impl Endpoint {
         }
         let answer = association.answer_to_init();
         let reply_to = association.init_ack_path(tuple, &announcement.addresses);
-        self.send_init_ack(reply_to, packet, announcement, &answer);
+        if let Err(refusal) = self.send_init_ack(reply_to, packet, announcement, &answer) {
+            self.refuse_call(tuple, packet, announcement.tag, &refusal);
+        }
     }
 
     fn send_init_ack(
@@ -117,11 +124,11 @@ impl Endpoint {
         packet: &Packet<'_>,
         announcement: &Announcement,
         answer: &InitAnswer,
-    ) {
+    ) -> Result<(), Refusal> {
         let config = &answer.config;
-        let fresh = (self.fresh_tag(), Tsn(self.rng.next_u32()));
-        let (local_tag, local_initial_tsn) = answer.own.unwrap_or(fresh);
-        let offered = SupportedExtensions::of(config);
+        let peer = announcement.authentication(config.authentication.as_ref())?;
+        let fresh = self.fresh_numbers(config.authentication.is_some());
+        let (local_tag, local_initial_tsn, random) = answer.own.unwrap_or(fresh);
         let cookie = Cookie {
             created: self.now,
             life: self.cookie_life(announcement),
@@ -136,10 +143,11 @@ impl Endpoint {
             peer_outbound_streams: announcement.outbound_streams,
             peer_inbound_streams: announcement.inbound_streams,
             extensions: announcement.extensions,
+            authentication: peer.map(|peer| (random, peer)),
             path: tuple,
             peer_addresses: announcement.addresses.clone(),
         };
-        let mut parameters = encode_parameters(&answer.addresses, offered);
+        let mut parameters = encode_parameters(&answer.addresses, config, random);
         Parameter::StateCookie(&self.cookies.seal(self.now, &cookie)).encode(&mut parameters);
         for unrecognized in Parameters::from_bytes(&announcement.unrecognized).iter() {
             if let Ok(Parameter::Unknown(unknown)) = unrecognized {
@@ -158,6 +166,40 @@ impl Endpoint {
         };
         if self.reply(tuple, packet, announcement.tag, &init_ack) {
             self.stats.init_acks_sent += 1;
+        }
+        Ok(())
+    }
+
+    /// A tag, a first TSN and a random number for the keys.
+    fn fresh_numbers(&mut self, authenticates: bool) -> (VerificationTag, Tsn, Random) {
+        let (tag, initial_tsn) = (self.fresh_tag(), Tsn(self.rng.next_u32()));
+        let mut random = [0; RANDOM_LEN];
+        if authenticates {
+            self.rng.fill(&mut random);
+        }
+        (tag, initial_tsn, random)
+    }
+
+    /// Refuses an INIT for what it says of authentication.
+    fn refuse_call(
+        &mut self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        tag: VerificationTag,
+        refusal: &Refusal,
+    ) {
+        if *refusal == Refusal::NotAuthenticated {
+            self.note_refused_call(RefusedCall { path: tuple, has_key: false });
+        }
+        let mut causes = Vec::new();
+        refusal_cause(refusal, &mut causes);
+        self.refuse_init(tuple, packet, tag, &causes);
+    }
+
+    fn note_refused_call(&mut self, call: RefusedCall) {
+        self.stats.calls_unauthenticated += 1;
+        if self.refused_calls.len() < REFUSED_CALLS_MAX {
+            self.refused_calls.push_back(call);
         }
     }
 
@@ -206,6 +248,12 @@ impl Endpoint {
             self.stats.cookies_forged += 1;
             return;
         }
+        // Without keys an AUTH chunk in front is not recognized, and ends the packet.
+        let is_first = matches!(packet.chunks().next(), Some(Ok(Chunk::CookieEcho(_))));
+        if cookie.authentication.is_none() && !is_first {
+            self.stats.cookies_forged += 1;
+            return;
+        }
         let known = self.by_tag(packet).or_else(|| {
             let remotes = [cookie.path.remote, tuple.remote];
             remotes.into_iter().find_map(|remote| self.by_remote(remote, ports))
@@ -229,7 +277,12 @@ impl Endpoint {
         packet: &Packet<'_>,
         cookie: &Cookie,
     ) -> Option<AssociationId> {
-        let case = self.association(id)?.cookie_echo_case(cookie);
+        let association = self.association(id)?;
+        if !association.takes_cookie(packet, cookie) {
+            self.stats.calls_unauthenticated += 1;
+            return None;
+        }
+        let case = association.cookie_echo_case(cookie);
         // "If both Verification Tags in the State Cookie match the Verification Tags of the current
         // association, consider the State Cookie valid ..., even if the lifespan is exceeded."
         if case != CookieEchoCase::Duplicate {
@@ -268,6 +321,11 @@ impl Endpoint {
             return None;
         }
         let config = self.config.association.clone();
+        let keys = keys_of_cookie(&config, cookie);
+        if keys.is_some_and(|keys| !keys.judge(packet).is_usable()) {
+            self.refuse_key(tuple, packet, cookie.peer_tag);
+            return None;
+        }
         let mut locals = self.locals.clone();
         if !locals.contains(&tuple.local) {
             locals.push(tuple.local);
@@ -275,6 +333,19 @@ impl Endpoint {
         let rng = self.rng.fork();
         let association = Association::accept(self.now, config, cookie, tuple, locals, rng);
         Some(self.insert(association))
+    }
+
+    /// Tells a caller that its key is not ours. It got our cookie, so that it is where it says it
+    /// is; its packet is not used (RFC 4895 section 6.3: "If authentication fails, then the packet
+    /// is discarded."). The ERROR is for callers that take no ABORT without a proof, the ABORT for
+    /// those that make nothing of the ERROR.
+    fn refuse_key(&mut self, tuple: FourTuple, packet: &Packet<'_>, tag: VerificationTag) {
+        self.note_refused_call(RefusedCall { path: tuple, has_key: true });
+        let mut bytes = Vec::new();
+        ErrorCause::NoAuthorization(&[]).encode(&mut bytes);
+        let causes = ErrorCauses::from_bytes(&bytes);
+        let abort = Chunk::Abort(Abort { tag_reflected: false, causes });
+        self.reply_with(tuple, packet, tag, &[Chunk::Error(ErrorChunk { causes }), abort]);
     }
 
     /// `None` if the cookie may not be used any more; the peer is told where the RFC says so.
@@ -377,6 +448,16 @@ impl Endpoint {
         verification_tag: VerificationTag,
         chunk: &impl EncodeChunk,
     ) -> bool {
+        self.reply_with(tuple, packet, verification_tag, std::slice::from_ref(chunk))
+    }
+
+    fn reply_with(
+        &mut self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        verification_tag: VerificationTag,
+        chunks: &[impl EncodeChunk],
+    ) -> bool {
         let header = CommonHeader {
             source_port: packet.header.destination_port,
             destination_port: packet.header.source_port,
@@ -384,7 +465,7 @@ impl Endpoint {
         };
         let mut bytes = Vec::new();
         let mut writer = PacketWriter::new(&mut bytes, header);
-        writer.push(chunk);
+        chunks.iter().for_each(|chunk| writer.push(chunk));
         writer.finish(ChecksumField::Fill);
         let sent = self.replies.push(self.now, tuple, bytes);
         self.stats.replies_suppressed += u64::from(!sent);

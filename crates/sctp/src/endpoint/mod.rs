@@ -8,12 +8,12 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
-use anabranch_wire::{ChecksumMode, Chunk, Packet, VerificationTag};
+use anabranch_wire::{ChecksumMode, Chunk, DecodeError, Packet, VerificationTag};
 
 use crate::association::{Association, Identity};
 use crate::config::{AssociationConfig, EndpointConfig};
 use crate::error::ConnectError;
-use crate::event::Event;
+use crate::event::{Event, RefusedCall};
 use crate::handshake::CookieJar;
 use crate::stats::EndpointStats;
 
@@ -73,6 +73,7 @@ pub struct Endpoint {
     /// Associations that may have something to say.
     to_report: VecDeque<AssociationId>,
     replies: Replies,
+    refused_calls: VecDeque<RefusedCall>,
     /// Our addresses, for listeners to announce.
     locals: Vec<SocketAddr>,
     next_id: u64,
@@ -113,6 +114,7 @@ impl Endpoint {
             to_transmit: VecDeque::new(),
             to_report: VecDeque::new(),
             replies,
+            refused_calls: VecDeque::new(),
             locals: Vec::new(),
             next_id: 0,
             now: Time::ZERO,
@@ -184,6 +186,11 @@ impl Endpoint {
     /// Drops an association without telling anyone. What it still wanted to send is not sent.
     pub fn forget(&mut self, id: AssociationId) {
         self.remove(id);
+    }
+
+    /// The next call that was refused because of its key (RFC 4895).
+    pub fn poll_refused_call(&mut self) -> Option<RefusedCall> {
+        self.refused_calls.pop_front()
     }
 
     /// Counters of packets that belong to no association.
@@ -349,7 +356,7 @@ impl Endpoint {
     }
 
     fn handle_packet(&mut self, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
-        let Some(Ok(first)) = packet.chunks().next() else {
+        let Some(Ok(first)) = leading_chunk(packet) else {
             return match self.by_tag(packet) {
                 Some(id) => self.deliver(id, tuple, packet, len),
                 None => self.stats.malformed += 1,
@@ -423,6 +430,15 @@ impl Endpoint {
         entry.association.handle_reflected(chunk);
         self.touch(id);
     }
+}
+
+/// The chunk that says what a packet is for: the first one, or the one behind AUTH (RFC 4895
+/// section 6.3: the receiver "MUST use the chunks after the AUTH chunk to look up an existing
+/// association").
+fn leading_chunk<'a>(packet: &Packet<'a>) -> Option<Result<Chunk<'a>, DecodeError>> {
+    let mut chunks = packet.chunks();
+    let first = chunks.next()?;
+    if matches!(first, Ok(Chunk::Auth(_))) { chunks.next().or(Some(first)) } else { Some(first) }
 }
 
 impl Machine for Endpoint {

@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 
 use anabranch_wire::{
-    ChunkType, DecodeError, Init, Items, Parameter, Parameters, Tsn, UnknownParameter,
-    VerificationTag,
+    ChunkType, DecodeError, HmacIdentifier, Init, Items, Parameter, Parameters, Tsn,
+    UnknownParameter, VerificationTag,
 };
 use thiserror::Error;
 
+use crate::authentication::{Announced, Authentication, OfferError, Random};
 use crate::config::AssociationConfig;
 
 /// Addresses that are taken from one INIT or INIT ACK; the rest is ignored.
@@ -28,6 +29,8 @@ pub(crate) struct SupportedExtensions {
     pub(crate) cmt_delayed_ack: bool,
     /// RFC 6525.
     pub(crate) re_config: bool,
+    /// RFC 5061.
+    pub(crate) asconf: bool,
 }
 
 impl SupportedExtensions {
@@ -37,6 +40,7 @@ impl SupportedExtensions {
             forward_tsn: config.partial_reliability,
             cmt_delayed_ack: config.cmt_delayed_ack,
             re_config: true,
+            asconf: config.authentication.is_some(),
         }
     }
 
@@ -46,6 +50,7 @@ impl SupportedExtensions {
             forward_tsn: self.forward_tsn && other.forward_tsn,
             cmt_delayed_ack: self.cmt_delayed_ack && other.cmt_delayed_ack,
             re_config: self.re_config && other.re_config,
+            asconf: self.asconf && other.asconf,
         }
     }
 
@@ -54,6 +59,7 @@ impl SupportedExtensions {
         u8::from(self.forward_tsn)
             | u8::from(self.cmt_delayed_ack) << 1
             | u8::from(self.re_config) << 2
+            | u8::from(self.asconf) << 7
     }
 
     pub(super) const fn from_bits(bits: u8) -> Self {
@@ -61,8 +67,17 @@ impl SupportedExtensions {
             forward_tsn: bits & 1 != 0,
             cmt_delayed_ack: bits & 2 != 0,
             re_config: bits & 4 != 0,
+            asconf: bits & 0x80 != 0,
         }
     }
+}
+
+/// The parameters of authentication as they came, maybe not all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Offer {
+    random: Option<Vec<u8>>,
+    chunks: Option<Vec<ChunkType>>,
+    algorithms: Option<Vec<HmacIdentifier>>,
 }
 
 /// What a peer announces when an association is set up.
@@ -75,6 +90,7 @@ pub(crate) struct Announcement {
     pub(crate) initial_tsn: Tsn,
     pub(crate) addresses: Vec<IpAddr>,
     pub(crate) extensions: SupportedExtensions,
+    offer: Offer,
     pub(crate) cookie: Option<Vec<u8>>,
     pub(crate) cookie_preservative_ms: Option<u32>,
     /// Whole parameters that we do not know and that want to be reported, with padding between
@@ -95,6 +111,12 @@ pub(crate) enum Refusal {
     SmallWindow { a_rwnd: u32 },
     #[error("it has a host name, which RFC 9260 does not allow")]
     HostName { parameter: Vec<u8> },
+    #[error("it does not authenticate its chunks, and a key is demanded here")]
+    NotAuthenticated,
+    #[error("it offers to change addresses but not to authenticate that")]
+    AsconfWithoutAuthentication,
+    #[error("{0}")]
+    Offer(OfferError),
     #[error("a parameter cannot be read: {0}")]
     Malformed(DecodeError),
 }
@@ -128,6 +150,7 @@ impl Announcement {
             initial_tsn: init.initial_tsn,
             addresses: Vec::new(),
             extensions: SupportedExtensions::default(),
+            offer: Offer::default(),
             cookie: None,
             cookie_preservative_ms: None,
             unrecognized: Vec::new(),
@@ -156,6 +179,14 @@ impl Announcement {
                     let lists = |wanted| types.iter().any(|ty| ty == wanted);
                     self.extensions.forward_tsn |= lists(ChunkType::FORWARD_TSN);
                     self.extensions.re_config |= lists(ChunkType::RE_CONFIG);
+                    self.extensions.asconf |= lists(ChunkType::ASCONF);
+                }
+                Parameter::Random(random) => self.offer.random = Some(random.to_vec()),
+                Parameter::ChunkList(types) => {
+                    self.offer.chunks = Some(types.iter().collect());
+                }
+                Parameter::HmacAlgorithms(algorithms) => {
+                    self.offer.algorithms = Some(algorithms.iter().collect());
                 }
                 Parameter::Unknown(unknown) => {
                     let action = unknown.action();
@@ -177,9 +208,6 @@ impl Announcement {
                 | Parameter::UnrecognizedParameter(_)
                 | Parameter::SupportedAddressTypes(_)
                 | Parameter::EcnCapable
-                | Parameter::Random(_)
-                | Parameter::ChunkList(_)
-                | Parameter::HmacAlgorithms(_)
                 | Parameter::AddIpAddress { .. }
                 | Parameter::DeleteIpAddress { .. }
                 | Parameter::ErrorCauseIndication { .. }
@@ -189,6 +217,29 @@ impl Announcement {
             }
         }
         Ok(())
+    }
+
+    /// What the peer announced of authentication, if both ends authenticate.
+    pub(crate) fn authentication(
+        &self,
+        ours: Option<&Authentication>,
+    ) -> Result<Option<Announced>, Refusal> {
+        let Some(ours) = ours else { return Ok(None) };
+        let Offer { random: Some(random), chunks, algorithms: Some(algorithms) } = &self.offer
+        else {
+            // RFC 5061 section 6: "If an SCTP endpoint that supports this extension receives an
+            // INIT that indicates that the peer supports the ASCONF extension but does NOT support
+            // the [RFC4895] extension, the receiver of such an INIT MUST send an ABORT in
+            // response."
+            return match (ours.is_demanded(), self.extensions.asconf) {
+                (true, _) => Err(Refusal::NotAuthenticated),
+                (false, true) => Err(Refusal::AsconfWithoutAuthentication),
+                (false, false) => Ok(None),
+            };
+        };
+        let chunks = chunks.as_deref().map(Items::from_slice);
+        let announced = Announced::theirs(random, chunks, Items::from_slice(algorithms));
+        announced.map(Some).map_err(Refusal::Offer)
     }
 
     fn note_unrecognized(&mut self, unknown: &UnknownParameter<'_>) {
@@ -210,7 +261,12 @@ impl Announcement {
 ///
 /// A single address is not listed: without any, RFC 9260 section 5.1.2 has the peer take "the
 /// source IP address from which the chunk arrives", and then a NAT in between does no harm.
-pub(crate) fn encode_parameters(addresses: &[IpAddr], extensions: SupportedExtensions) -> Vec<u8> {
+pub(crate) fn encode_parameters(
+    addresses: &[IpAddr],
+    config: &AssociationConfig,
+    random: Random,
+) -> Vec<u8> {
+    let extensions = SupportedExtensions::of(config);
     let mut bytes = Vec::new();
     if addresses.len() > 1 {
         for address in addresses {
@@ -226,14 +282,22 @@ pub(crate) fn encode_parameters(addresses: &[IpAddr], extensions: SupportedExten
     if extensions.forward_tsn {
         Parameter::ForwardTsnSupported.encode(&mut bytes);
     }
-    // Some stacks look for FORWARD TSN here only, and not for the parameter of RFC 3758.
+    // Some stacks look for FORWARD TSN here only, and not for the parameter of RFC 3758. RFC 5061
+    // section 4.2.7: "An implementation supporting this extension MUST list the ASCONF,the
+    // ASCONF-ACK, and the AUTH chunks in its INIT and INIT-ACK parameters."
     let listed = [
         (extensions.forward_tsn, ChunkType::FORWARD_TSN),
         (extensions.re_config, ChunkType::RE_CONFIG),
+        (extensions.asconf, ChunkType::ASCONF),
+        (extensions.asconf, ChunkType::ASCONF_ACK),
+        (extensions.asconf, ChunkType::AUTH),
     ];
     let types: Vec<_> = listed.iter().filter(|(is_offered, _)| *is_offered).map(|e| e.1).collect();
     if !types.is_empty() {
         Parameter::SupportedExtensions(Items::from_slice(&types)).encode(&mut bytes);
+    }
+    if let Some(authentication) = &config.authentication {
+        Announced::ours(authentication, random).encode(&mut bytes);
     }
     bytes
 }
@@ -241,6 +305,7 @@ pub(crate) fn encode_parameters(addresses: &[IpAddr], extensions: SupportedExten
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::authentication::Protection;
 
     fn init(parameters: &[u8]) -> Init<'_> {
         Init {
@@ -256,12 +321,25 @@ mod tests {
     #[test]
     fn what_we_announce_can_be_read() {
         let addresses = ["10.0.0.1".parse().unwrap(), "fd00::1".parse().unwrap()];
-        let extensions =
-            SupportedExtensions { forward_tsn: true, cmt_delayed_ack: true, re_config: true };
-        let bytes = encode_parameters(&addresses, extensions);
+        let authentication = Authentication::new(Vec::new(), Protection::Addresses).unwrap();
+        let ours = Announced::ours(&authentication, [5; 32]);
+        let config = AssociationConfig {
+            authentication: Some(authentication.clone()),
+            cmt_delayed_ack: true,
+            ..AssociationConfig::default()
+        };
+        let extensions = SupportedExtensions {
+            forward_tsn: true,
+            cmt_delayed_ack: true,
+            re_config: true,
+            asconf: true,
+        };
+        assert_eq!(SupportedExtensions::of(&config), extensions);
+        let bytes = encode_parameters(&addresses, &config, [5; 32]);
         let read = Announcement::read(&init(&bytes)).unwrap();
+        assert_eq!(read.authentication(Some(&authentication)), Ok(Some(ours)));
         assert_eq!((read.addresses, read.extensions), (addresses.to_vec(), extensions));
-        let single = encode_parameters(&addresses[..1], extensions);
+        let single = encode_parameters(&addresses[..1], &config, [5; 32]);
         assert!(Announcement::read(&init(&single)).unwrap().addresses.is_empty());
     }
 
@@ -290,6 +368,32 @@ mod tests {
         let host_name = [0, 11, 0, 8, b'a', b'.', b'b', 0];
         let refusal = Announcement::read(&init(&host_name));
         assert_eq!(refusal, Err(Refusal::HostName { parameter: host_name.to_vec() }));
+    }
+
+    #[test]
+    fn who_does_not_authenticate_is_refused_only_where_that_is_demanded() {
+        let key = crate::SharedKey::new(1, b"secret");
+        let with = |protection| Authentication::new(vec![key.clone()], protection).unwrap();
+        let (strict, lenient) = (with(Protection::Everything), with(Protection::Addresses));
+        let plain = Announcement::read(&init(&[])).unwrap();
+        assert_eq!(plain.authentication(None), Ok(None));
+        assert_eq!(plain.authentication(Some(&lenient)), Ok(None));
+        assert_eq!(plain.authentication(Some(&strict)), Err(Refusal::NotAuthenticated));
+
+        let mut bytes = Vec::new();
+        let types = [ChunkType::ASCONF];
+        Parameter::SupportedExtensions(Items::from_slice(&types)).encode(&mut bytes);
+        let half = Announcement::read(&init(&bytes)).unwrap();
+        assert_eq!(half.authentication(None), Ok(None));
+        let refusal = Err(Refusal::AsconfWithoutAuthentication);
+        assert_eq!(half.authentication(Some(&lenient)), refusal);
+
+        Parameter::Random(&[0; 31]).encode(&mut bytes);
+        let sha_1 = [HmacIdentifier::SHA_1];
+        Parameter::HmacAlgorithms(Items::from_slice(&sha_1)).encode(&mut bytes);
+        let short = Announcement::read(&init(&bytes)).unwrap();
+        let refusal = Refusal::Offer(OfferError::RandomLength { len: 31 });
+        assert_eq!(short.authentication(Some(&lenient)), Err(refusal));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use sha2::Sha256;
 use thiserror::Error;
 
 use super::announcement::SupportedExtensions;
+use crate::authentication::{Announced, RANDOM_LEN, Random};
 
 type HmacSha256 = Hmac<Sha256>;
 
@@ -62,6 +63,10 @@ pub(crate) struct Cookie {
     pub(crate) peer_outbound_streams: u16,
     pub(crate) peer_inbound_streams: u16,
     pub(crate) extensions: SupportedExtensions,
+    /// Our random number and what the peer announced, if both ends authenticate. RFC 4895 section
+    /// 6.3: "the cookie contained in an INIT-ACK chunk and in a COOKIE-ECHO chunk MUST NOT contain
+    /// any endpoint pair shared keys."
+    pub(crate) authentication: Option<(Random, Announced)>,
     /// Where the INIT ACK went.
     pub(crate) path: FourTuple,
     pub(crate) peer_addresses: Vec<IpAddr>,
@@ -176,6 +181,7 @@ impl Cookie {
         out.extend(self.peer_outbound_streams.to_be_bytes());
         out.extend(self.peer_inbound_streams.to_be_bytes());
         out.push(self.extensions.to_bits());
+        encode_authentication(self.authentication.as_ref(), out);
         for end in [self.path.local, self.path.remote] {
             encode_address(end.ip(), out);
             out.extend(end.port().to_be_bytes());
@@ -201,11 +207,22 @@ impl Cookie {
             peer_outbound_streams: reader.u16()?,
             peer_inbound_streams: reader.u16()?,
             extensions: SupportedExtensions::from_bits(reader.take::<1>()?[0]),
+            authentication: reader.authentication()?,
             path: FourTuple::new(reader.socket_address()?, reader.socket_address()?),
             peer_addresses: std::iter::from_fn(|| reader.address()).collect(),
         };
         Some(cookie)
     }
+}
+
+/// The length of what the peer announced, that, and our random number.
+fn encode_authentication(authentication: Option<&(Random, Announced)>, out: &mut Vec<u8>) {
+    let Some((random, peer)) = authentication else { return out.extend([0, 0]) };
+    let mut announced = Vec::new();
+    peer.encode(&mut announced);
+    out.extend((announced.len() as u16).to_be_bytes());
+    out.extend(announced);
+    out.extend(random);
 }
 
 fn encode_address(address: IpAddr, out: &mut Vec<u8>) {
@@ -238,6 +255,18 @@ impl Reader<'_> {
         self.take().map(u32::from_be_bytes)
     }
 
+    /// The outer `None` says that it cannot be read.
+    fn authentication(&mut self) -> Option<Option<(Random, Announced)>> {
+        let len = usize::from(self.u16()?);
+        if len == 0 {
+            return Some(None);
+        }
+        let (announced, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        let peer = Announced::decode(announced)?;
+        Some(Some((self.take::<RANDOM_LEN>()?, peer)))
+    }
+
     fn tag(&mut self) -> Option<VerificationTag> {
         self.u32().map(VerificationTag)
     }
@@ -258,6 +287,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::authentication::{Authentication, Protection};
 
     fn cookie() -> Cookie {
         Cookie {
@@ -277,7 +307,9 @@ mod tests {
                 forward_tsn: true,
                 cmt_delayed_ack: true,
                 re_config: true,
+                asconf: true,
             },
+            authentication: None,
             path: FourTuple::new("10.0.0.1:9".parse().unwrap(), "[fd00::2]:9".parse().unwrap()),
             peer_addresses: vec!["10.0.0.2".parse().unwrap(), "fd00::2".parse().unwrap()],
         }
@@ -292,6 +324,16 @@ mod tests {
         let (mut jar, now) = (jar(), Time::from_secs(6));
         let sealed = jar.seal(now, &cookie());
         assert_eq!(jar.open(now, &sealed), Ok(cookie()));
+    }
+
+    #[test]
+    fn what_both_ends_announced_of_authentication_comes_back() {
+        let (mut jar, now) = (jar(), Time::from_secs(6));
+        let authentication = Authentication::new(Vec::new(), Protection::Addresses).unwrap();
+        let peer = Announced::ours(&authentication, [7; 32]);
+        let cookie = Cookie { authentication: Some(([8; 32], peer)), ..cookie() };
+        let sealed = jar.seal(now, &cookie);
+        assert_eq!(jar.open(now, &sealed), Ok(cookie));
     }
 
     #[test]

@@ -17,8 +17,12 @@ use crate::path::PathId;
 const INITIAL: u32 = 100;
 const SIZE: usize = chunk_size(1_000);
 const PATH: PathId = PathId(0);
-const EXTENSIONS: SupportedExtensions =
-    SupportedExtensions { forward_tsn: true, cmt_delayed_ack: false, re_config: false };
+const EXTENSIONS: SupportedExtensions = SupportedExtensions {
+    forward_tsn: true,
+    cmt_delayed_ack: false,
+    re_config: false,
+    asconf: false,
+};
 
 fn fragment(stream: u16, ssn: u16) -> Fragment {
     Fragment {

@@ -62,8 +62,17 @@ pub(crate) fn number_of(message: &IncomingMessage) -> u32 {
 impl Duo {
     /// Both ends with the same configuration, not yet connected.
     pub(crate) fn new(seed: u64, links: &[LinkConfig], config: AssociationConfig) -> Self {
+        Self::of_two(seed, links, config.clone(), config)
+    }
+
+    /// Each end with a configuration of its own, not yet connected.
+    pub(crate) fn of_two(
+        seed: u64,
+        links: &[LinkConfig],
+        config: AssociationConfig,
+        association: AssociationConfig,
+    ) -> Self {
         let duplex: Vec<DuplexConfig> = links.iter().map(|link| (*link).into()).collect();
-        let association = config.clone();
         let pair = Pair::new(seed, &duplex, move |side, paths, rng| {
             let accept = side == Side::Server;
             let association = association.clone();

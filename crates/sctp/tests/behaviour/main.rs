@@ -1,5 +1,6 @@
 //! What two endpoints do together, by theme, on virtual time.
 
+mod authentication;
 mod bad_peer;
 mod capture;
 mod collision_restart;
@@ -21,6 +22,7 @@ mod reliability;
 mod retransmission;
 mod sack_timing;
 mod shutdown;
+mod signing;
 mod spurious;
 mod stream_reset;
 mod streams;

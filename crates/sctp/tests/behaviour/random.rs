@@ -10,12 +10,13 @@ use anabranch_netsim::{Hostility, NatConfig, Probability};
 use anabranch_sansio::{Rng, Time};
 use anabranch_sctp::{
     Association, AssociationConfig, CloseReason, CongestionControl, IncomingMessage, LossDetection,
-    OutgoingMessage, PathId, PathPreference, PathSchedulerKind, Reliability, RetransmissionPolicy,
-    SchedulerKind,
+    OutgoingMessage, PathId, PathPreference, PathSchedulerKind, Protection, Reliability,
+    RetransmissionPolicy, SchedulerKind,
 };
 use anabranch_wire::StreamId;
 
 use crate::harness::{Duo, Side, link, number_of, numbered};
+use crate::signing::{SECRET, keyed};
 
 const SIDES: [Side; 2] = [Side::Client, Side::Server];
 const STREAMS: u64 = 4;
@@ -91,7 +92,16 @@ impl Run {
             let delay = rng.range(1..50);
             link(mbps, delay, 0.1 * rng.unit() * rng.unit())
         });
-        let config = random_config(&mut rng);
+        let mut config = random_config(&mut rng);
+        // Chosen by the seed itself, so that what the other dice say stays as it was.
+        let protection = match seed % 3 {
+            0 => None,
+            1 => Some(Protection::Addresses),
+            _ => Some(Protection::Everything),
+        };
+        if let Some(protection) = protection {
+            config = keyed(SECRET, protection, config);
+        }
         let lifetimes_hold = config.partial_reliability;
         let is_behind_nat = rng.range(0..4) == 0;
         let mut duo = Duo::new(seed, &links, config);
