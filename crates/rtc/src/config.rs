@@ -1,0 +1,74 @@
+//! What a user may choose.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anabranch_sctp::AssociationConfig;
+
+use crate::channels::CHANNELS_MAX;
+use crate::dtls::RECORD_OVERHEAD;
+
+/// RFC 8831 section 5: "The initial Path MTU at the IP layer SHOULD NOT exceed 1200 bytes for IPv4
+/// and 1280 bytes for IPv6." Nothing finds out whether more passes, so it stays so.
+const PATH_MTU: usize = 1_200;
+
+/// IPv6 and UDP, as IPv4 has less.
+const IP_AND_UDP: usize = 40 + 8;
+
+/// How a [`Server`](crate::Server) behaves.
+#[derive(Debug, Clone)]
+pub struct RtcConfig {
+    /// Where browsers find the UDP port, the best first. Default: nowhere.
+    pub candidates: Vec<SocketAddr>,
+    /// How the associations behave. Default: [`association`].
+    pub association: AssociationConfig,
+    /// Connections that may exist at once. Default: 1024.
+    pub connections_max: usize,
+    /// Connections of one address that are not set up yet. Default: 16.
+    pub handshakes_per_address_max: usize,
+    /// How long a browser may send no connectivity check before it counts as gone; at most 30 s
+    /// (RFC 7675). Browsers send one every few seconds. Default: 10 s.
+    pub consent_timeout: Duration,
+    /// Datagrams of one size that a single transmission may hold (UDP segmentation offload).
+    /// Default: 1.
+    pub segments_max: usize,
+}
+
+impl Default for RtcConfig {
+    fn default() -> Self {
+        Self {
+            candidates: Vec::new(),
+            association: association(),
+            connections_max: 1_024,
+            handshakes_per_address_max: 16,
+            consent_timeout: Duration::from_secs(10),
+            segments_max: 1,
+        }
+    }
+}
+
+/// [`AssociationConfig::media`] under DTLS: one path, whose life ICE watches, and packets that fit
+/// behind its headers.
+#[must_use]
+pub fn association() -> AssociationConfig {
+    AssociationConfig {
+        path_mtu: PATH_MTU,
+        header_overhead: IP_AND_UDP + RECORD_OVERHEAD,
+        outbound_streams: CHANNELS_MAX,
+        inbound_streams_max: CHANNELS_MAX,
+        receive_buffer: 1 << 20,
+        send_buffer: 1 << 20,
+        message_size_max: 256 << 10,
+        paths_max: 1,
+        heartbeat_interval: Duration::from_secs(15),
+        probes_silence: false,
+        ..AssociationConfig::media()
+    }
+}
+
+impl RtcConfig {
+    /// Bytes of the largest datagram.
+    pub(crate) const fn datagram_max(&self) -> usize {
+        self.association.path_mtu - IP_AND_UDP
+    }
+}

@@ -1,0 +1,6 @@
+//! What a page and our server do together, on virtual time.
+
+mod channels;
+mod connecting;
+mod harness;
+mod page;
