@@ -4,6 +4,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{SocketAddr, UdpSocket};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Long enough for any machine: a test that waits for it has failed.
@@ -30,30 +31,51 @@ fn treatments_prints_one_preset_alone() {
     assert!(text.contains("75 % of latency") && !text.contains("layered"), "{text}");
 }
 
+/// The tables without the last line, which tells how long it took, and files of the results.
+fn lab<const N: usize>(arguments: &[&str], files: [&str; N]) -> (String, [Vec<u8>; N]) {
+    static RUN: AtomicU32 = AtomicU32::new(0);
+    let run_id = RUN.fetch_add(1, Ordering::Relaxed);
+    let out = format!("anabranch-{}-lab-{run_id}", std::process::id());
+    let out = std::env::temp_dir().join(out);
+    let output = run(&[&["lab"], arguments, &["--out", out.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let files = files.map(|file| std::fs::read(out.join(file)).unwrap());
+    std::fs::remove_dir_all(&out).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (tables, _) = text.trim_end().rsplit_once('\n').unwrap();
+    (tables.to_owned(), files)
+}
+
+/// The lines of a table are lines of another one.
+fn assert_within(part: &[u8], all: &[u8], lines: usize) {
+    let [part, all] = [part, all].map(|table| String::from_utf8(table.to_vec()).unwrap());
+    assert_eq!(part.lines().count(), lines, "{part}");
+    assert!(part.lines().all(|line| all.contains(&format!("{line}\n"))), "{part}{all}");
+}
+
 #[test]
 fn the_lab_gives_the_same_bytes_for_any_number_of_jobs_and_again_for_one_cell() {
-    let folder = |name: &str| {
-        std::env::temp_dir().join(format!("anabranch-{}-lab-{name}", std::process::id()))
+    let layers = |arguments: &[&str]| {
+        let common = ["ortiz2013", "--frames", "10", "--strategy", "RTP,SCTPMultiMixed1"];
+        let files = ["cells.csv", "seconds.csv", "report.html"];
+        lab(&[&common, arguments].concat(), files)
     };
-    let lab = |name: &str, arguments: &[&str]| {
-        let out = folder(name);
-        let common = ["lab", "ortiz2013", "--frames", "10", "--strategy", "RTP,SCTPMultiMixed1"];
-        let output = run(&[&common, arguments, &["--out", out.to_str().unwrap()]].concat());
-        assert!(output.status.success(), "{output:?}");
-        let files = ["cells.csv", "seconds.csv", "report.html"]
-            .map(|file| std::fs::read(out.join(file)).unwrap());
-        std::fs::remove_dir_all(&out).unwrap();
-        // The last line tells how long it took.
-        let text = String::from_utf8(output.stdout).unwrap();
-        let (tables, _) = text.trim_end().rsplit_once('\n').unwrap();
-        (tables.to_owned(), files)
+    let one = layers(&["--jobs", "1", "--seeds", "2"]);
+    assert_eq!(layers(&["--jobs", "3", "--seeds", "2"]), one);
+    assert_within(&layers(&["--cell", "45,0.001,2"]).1[0], &one.1[0], 3);
+}
+
+#[test]
+fn the_labs_television_gives_the_same_bytes_for_any_number_of_jobs_and_again_for_one_cell() {
+    let television = |arguments: &[&str]| {
+        let files = ["cells.csv", "report.html", "figure-12.svg"];
+        lab(&[&["kim2007", "--figure", "11,12"], arguments].concat(), files)
     };
-    let one = lab("one", &["--jobs", "1", "--seeds", "2"]);
-    assert_eq!(lab("three", &["--jobs", "3", "--seeds", "2"]), one);
-    let cell = String::from_utf8(lab("cell", &["--cell", "45,0.001,2"]).1[0].clone()).unwrap();
-    let all = String::from_utf8(one.1[0].clone()).unwrap();
-    assert_eq!(cell.lines().count(), 3, "{cell}");
-    assert!(cell.lines().all(|line| all.contains(&format!("{line}\n"))), "{cell}{all}");
+    let one = television(&["--jobs", "1", "--seeds", "2"]);
+    assert_eq!(television(&["--jobs", "2", "--seeds", "2"]), one);
+    assert!(one.0.contains("12  shown     the gap grows with the link's delay"), "{}", one.0);
+    let (_, [cell]) = lab(&["kim2007", "--cell", "11,5,2"], ["cells.csv"]);
+    assert_within(&cell, &one.1[0], 1 + 3);
 }
 
 #[test]

@@ -23,6 +23,12 @@ impl Estimate {
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         Self { mean, half_width: t * (squares / (count - 1.0) / count).sqrt() }
     }
+
+    /// In another unit.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self { mean: self.mean * factor, half_width: self.half_width * factor }
+    }
 }
 
 /// The mean and half the interval's width, with as many digits as are asked for; the mean alone

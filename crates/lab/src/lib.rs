@@ -9,6 +9,7 @@ mod csv_lines;
 mod drawing;
 mod error;
 mod estimate;
+pub mod kim2007;
 pub mod ortiz2013;
 mod page;
 mod recording;

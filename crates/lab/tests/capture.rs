@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anabranch_interop::{examine, examine_tcp};
+use anabranch_lab::kim2007::{self, Carrier, Scenario};
 use anabranch_lab::ortiz2013::{
     Cell, RtpStrategy, SctpStrategy, Source, Strategy, Treatment, Video,
 };
@@ -19,12 +20,12 @@ fn captured(strategy: Strategy) -> PathBuf {
     path
 }
 
-/// Each packet's number, where tshark finds it malformed or finds no RTP in it.
-fn without_rtp(path: &Path) -> Vec<String> {
+/// The numbers of the packets that tshark's filter shows.
+fn shown(path: &Path, filter: &str) -> Vec<String> {
     let output = Command::new("tshark")
         .arg("-r")
         .arg(path)
-        .args(["-d", "udp.port==5004,rtp", "-Y", "_ws.malformed || !rtp"])
+        .args(["-d", "udp.port==5004,rtp", "-o", "udp.check_checksum:TRUE", "-Y", filter])
         .args(["-T", "fields", "-e", "frame.number"])
         .output()
         .expect("tshark is not installed: ./test.sh installs it");
@@ -45,7 +46,7 @@ fn tshark_finds_no_fault_in_a_capture() {
             Strategy::Sctp(_) => examine(&path),
             Strategy::Tcp => examine_tcp(&path),
             Strategy::Rtp(_) => {
-                assert_eq!(without_rtp(&path), [""; 0], "{strategy}");
+                assert_eq!(shown(&path, "_ws.malformed || !rtp"), [""; 0], "{strategy}");
                 continue;
             }
         };
@@ -53,4 +54,41 @@ fn tshark_finds_no_fault_in_a_capture() {
         assert!(found.packets > 300, "{strategy}: {found:?}");
         assert_eq!(found.faults, [], "{strategy}");
     }
+}
+
+#[test]
+fn tshark_finds_no_fault_in_channels_that_are_switched() {
+    for cell in Scenario::Switching.cells(1).filter(|cell| cell.delay_ms == 20) {
+        let path = captured_channel(&cell);
+        let found = match cell.carrier {
+            Carrier::Tcp => examine_tcp(&path),
+            Carrier::Udp
+            | Carrier::Sctp
+            | Carrier::PrSctp
+            | Carrier::Anabranch
+            | Carrier::AnabranchPr => examine(&path),
+        };
+        let found = found.expect("tshark reads it");
+        assert!(found.packets > 200, "{cell}: {found:?}");
+        assert_eq!(found.faults, [], "{cell}");
+    }
+}
+
+#[test]
+fn tshark_finds_a_datagram_for_each_message_lost_ones_included() {
+    let mut cells = Scenario::Loss.cells(1);
+    let is_it = |cell: &kim2007::Cell| cell.carrier == Carrier::Udp && cell.loss_percent == 10;
+    let cell = cells.find(is_it).expect("it is in the figure");
+    let path = captured_channel(&cell);
+    assert_eq!(shown(&path, "udp.length == 1032").len(), kim2007::MESSAGES as usize);
+    assert_eq!(shown(&path, "_ws.malformed || udp.checksum.status != 1"), [""; 0]);
+}
+
+fn captured_channel(cell: &kim2007::Cell) -> PathBuf {
+    let name = format!("{}.pcapng", cell.name());
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let file = File::create(&path).expect("the target folder");
+    let outcome = cell.run_captured(file).expect("the machines behave");
+    assert_eq!(outcome, cell.run().expect("the machines behave"), "nothing else changes");
+    path
 }

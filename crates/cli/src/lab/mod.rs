@@ -2,6 +2,7 @@
 
 mod compare;
 mod folder;
+mod kim2007;
 mod ortiz2013;
 mod runner;
 
@@ -19,6 +20,7 @@ pub(crate) struct Lab {
 #[derive(Debug, Subcommand)]
 enum Experiment {
     Compare(compare::Compare),
+    Kim2007(kim2007::Kim2007),
     Ortiz2013(ortiz2013::Ortiz2013),
 }
 
@@ -26,6 +28,7 @@ impl Lab {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         match self.experiment {
             Experiment::Compare(experiment) => experiment.run().await,
+            Experiment::Kim2007(experiment) => experiment.run(),
             Experiment::Ortiz2013(experiment) => experiment.run(),
         }
     }

@@ -291,8 +291,7 @@ fn varied_row(group: &[(Variation, Cell, Measured)]) -> Markup {
 }
 
 fn milliseconds(delay_s: Estimate) -> String {
-    let ms = Estimate { mean: delay_s.mean * 1e3, half_width: delay_s.half_width * 1e3 };
-    format!("{ms:.2} ms")
+    format!("{:.2} ms", delay_s.times(1e3))
 }
 
 fn seconds(delay_s: Estimate) -> String {

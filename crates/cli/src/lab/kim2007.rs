@@ -1,0 +1,235 @@
+//! `anabranch lab kim2007`: IPTV over SCTP, PR-SCTP, UDP and TCP.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anabranch_lab::kim2007::{
+    self as experiment, Carrier, Cell, Experiment, GROUPS, Outcome, Scenario, Variation,
+};
+use clap::Args;
+
+use super::folder::Folder;
+use super::runner::{Runner, speed};
+use crate::failure::Failure;
+use crate::output;
+
+/// IPTV over SCTP, PR-SCTP, UDP and TCP (Kim and others, 2007): figures 8 to 12 beside what the
+/// paper says of them, and a report.
+#[derive(Debug, Args)]
+pub(crate) struct Kim2007 {
+    /// Runs each cell with the seeds 1 to N.
+    #[arg(long, value_name = "N", default_value_t = 10,
+          value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    seeds: u64,
+    /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
+    /// line for each cell; variations.csv, if all figures are run, a line for each cell with a
+    /// parameter chosen otherwise.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Only these figures: 8 to 12. Figures 8 and 9 are one test.
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = figure)]
+    figure: Vec<Scenario>,
+    /// Only these carriers, by the names in the tables.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    carrier: Vec<Carrier>,
+    /// Only this point of a figure (its loss in %, number of streams or delay in ms) with this
+    /// seed: what any run of them gives, again to the last digit.
+    #[arg(long, value_name = "FIGURE,POINT,SEED", conflicts_with_all = ["seeds", "figure"])]
+    cell: Option<Place>,
+    /// Writes all packets of the cells too, each as it leaves its link, as pcapng files.
+    #[arg(long, requires = "cell", requires = "out")]
+    capture: bool,
+    /// Cells that run at once. The results are the same for any number.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+type Results = Vec<(Cell, Outcome)>;
+type Varied = Vec<(Variation, Cell, Outcome)>;
+
+/// A point of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    scenario: Scenario,
+    point: u32,
+    seed: u64,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let [number, point, seed] = text.split(',').collect::<Vec<_>>()[..] else {
+            return Err("write figure, point and seed with commas, as in 8,10,1".to_owned());
+        };
+        let scenario = figure(number)?;
+        let points = scenario.points();
+        let is_point = |known: &&u32| known.to_string() == point;
+        let point = points.iter().find(is_point).copied();
+        Ok(Self {
+            scenario,
+            point: point.ok_or_else(|| format!("figure {number} has {points:?}"))?,
+            seed: seed.parse().map_err(|_| format!("'{seed}' is no seed: give a whole number"))?,
+        })
+    }
+}
+
+impl Kim2007 {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let folder = self.out.as_deref().map(Folder::create).transpose()?;
+        let (results, varied) = self.run_cells(folder.as_ref())?;
+        let rows = experiment::rows(&results);
+        output::print(&experiment::tables(&rows))?;
+        output::print(&experiment::statements_table(&experiment::statements(&rows)))?;
+        let outcomes = results.iter().map(|(_, outcome)| outcome);
+        let outcomes = outcomes.chain(varied.iter().map(|(_, _, outcome)| outcome));
+        output::print(&speed(outcomes.map(|outcome| outcome.duration_s).sum()))?;
+        let Some(folder) = folder else { return Ok(()) };
+        write(&folder, &Experiment { command: self.command(), results, varied })
+    }
+
+    /// What gives the same results: neither the number of jobs nor the folder is part of it.
+    fn command(&self) -> String {
+        let mut command = "anabranch lab kim2007".to_owned();
+        let mut add = |name: &str, value: Option<String>| {
+            let value = value.map(|value| format!(" --{name} {value}"));
+            command.push_str(&value.unwrap_or_default());
+        };
+        let figures: Vec<_> = self.figure.iter().map(|it| it.figure().to_string()).collect();
+        let carriers: Vec<_> = self.carrier.iter().map(ToString::to_string).collect();
+        let cell =
+            |Place { scenario, point, seed }| format!("{},{point},{seed}", scenario.figure());
+        add("cell", self.cell.map(cell));
+        add("seeds", self.cell.is_none().then(|| self.seeds.to_string()));
+        add("figure", (!figures.is_empty()).then(|| figures.join(",")));
+        add("carrier", (!carriers.is_empty()).then(|| carriers.join(",")));
+        command
+    }
+
+    fn run_cells(&self, folder: Option<&Folder>) -> Result<(Results, Varied), Failure> {
+        let cells = self.cells();
+        let is_whole = self.cell.is_none() && self.figure.is_empty() && self.carrier.is_empty();
+        let varied: Vec<_> = match is_whole {
+            true => GROUPS.iter().flat_map(|group| group.cells(self.seeds)).collect(),
+            false => Vec::new(),
+        };
+        let runner = Runner::new(self.jobs, cells.len() + varied.len())?;
+        let run = |cell: &Cell| Ok((*cell, self.run_cell(cell, folder)?));
+        let vary = |(variation, cell): &(Variation, Cell)| {
+            let outcome = variation.run(cell).map_err(Failure::failed)?;
+            Ok((*variation, *cell, outcome))
+        };
+        Ok((runner.run(&cells, run)?, runner.run(&varied, vary)?))
+    }
+
+    fn run_cell(&self, cell: &Cell, folder: Option<&Folder>) -> Result<Outcome, Failure> {
+        let outcome = match folder {
+            Some(folder) if self.capture => {
+                cell.run_captured(folder.file(&format!("{}.pcapng", cell.name()))?)
+            }
+            _ => cell.run(),
+        };
+        outcome.map_err(Failure::failed)
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        let is_chosen =
+            |cell: &Cell| self.carrier.is_empty() || self.carrier.contains(&cell.carrier);
+        if let Some(Place { scenario, point, seed }) = self.cell {
+            let cells = scenario.cells_of_seed(seed);
+            return cells.filter(|cell| cell.point() == point).filter(is_chosen).collect();
+        }
+        let is_asked =
+            |scenario: &Scenario| self.figure.is_empty() || self.figure.contains(scenario);
+        let scenarios = Scenario::ALL.into_iter().filter(is_asked);
+        scenarios.flat_map(|scenario| scenario.cells(self.seeds)).filter(is_chosen).collect()
+    }
+}
+
+fn write(folder: &Folder, experiment: &Experiment) -> Result<(), Failure> {
+    let cells = experiment::cells_csv(&experiment.results);
+    folder.write("cells.csv", &cells.map_err(Failure::failed)?)?;
+    if !experiment.varied.is_empty() {
+        let table = experiment::variations_csv(&experiment.varied);
+        folder.write("variations.csv", &table.map_err(Failure::failed)?)?;
+    }
+    let rows = experiment::rows(&experiment.results);
+    let figures = experiment::figures(&rows).map_err(Failure::failed)?;
+    for (name, svg) in figures.iter().flat_map(|figure| &figure.graphs) {
+        folder.write(&format!("{name}.svg"), svg.as_bytes())?;
+    }
+    folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+}
+
+fn figure(text: &str) -> Result<Scenario, String> {
+    let asked = text.parse().ok().and_then(Scenario::of_figure);
+    asked.ok_or_else(|| "the experiments are in figures 8 to 12".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        experiment: Kim2007,
+    }
+
+    fn parsed(line: &str) -> Kim2007 {
+        let line = format!("lab {line}");
+        Line::try_parse_from(line.split_whitespace()).unwrap().experiment
+    }
+
+    #[test]
+    fn without_a_choice_every_figure_is_run_with_every_seed() {
+        let points = 6 * 11 + 4 * 4 * 10 + 3 * 5 + 3 * 10;
+        assert_eq!(parsed("").cells().len(), points * 10);
+    }
+
+    #[test]
+    fn choices_leave_what_was_asked_for() {
+        let cells = parsed("--figure 12,11,9 --carrier SCTP --seeds 2").cells();
+        let count = |scenario| cells.iter().filter(|cell| cell.scenario == scenario).count();
+        assert_eq!(Scenario::ALL.map(count), [22, 0, 10, 20]);
+        assert!(cells.iter().all(|cell| cell.carrier == Carrier::Sctp));
+    }
+
+    #[test]
+    fn one_cell_is_chosen_by_figure_point_and_seed() {
+        let cells = parsed("--cell 10,3,7 --carrier SCTP").cells();
+        let seen: Vec<_> =
+            cells.iter().map(|cell| (cell.streams, cell.loss_percent, cell.seed)).collect();
+        assert_eq!(seen, [1, 3, 5, 10].map(|loss| (3, loss, 7)), "a line for each loss");
+    }
+
+    #[test]
+    fn the_report_names_the_command_that_gives_the_same_again() {
+        for line in ["--figure 8,12 --carrier TCP,UDP --seeds 2", "--cell 9,10,3", ""] {
+            let command = parsed(&format!("{line} --jobs 3")).command();
+            let again = command.strip_prefix("anabranch lab kim2007").unwrap();
+            assert_eq!(parsed(again).cells(), parsed(line).cells());
+            assert!(!command.contains("jobs"), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_no_figure_has_is_refused_in_words() {
+        for (line, words) in [
+            ("--figure 7", "the experiments are in figures 8 to 12"),
+            ("--carrier DCCP", "there is no carrier 'DCCP'"),
+            ("--cell 8,10", "write figure, point and seed with commas, as in 8,10,1"),
+            ("--cell 11,2,1", "figure 11 has [0, 1, 3, 5, 10]"),
+            ("--cell 8,10,x", "'x' is no seed: give a whole number"),
+            ("--cell 8,10,1 --seeds 3", "cannot be used with '--seeds <N>'"),
+            ("--capture --out somewhere", "--cell <FIGURE,POINT,SEED>"),
+        ] {
+            let parsed = Line::try_parse_from(format!("lab {line}").split_whitespace());
+            let error = parsed.unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! [`Cell`]: one point of a figure's line with one seed.
+
+use std::fmt;
+use std::io::Write;
+use std::time::Duration;
+
+use anabranch_netsim::SimulationError;
+use anabranch_sansio::Rate;
+
+use super::carrier::Carrier;
+use super::measure::Outcome;
+use super::message::MESSAGES;
+use super::peer::{Peer, SctpPeer, TcpPeer, UdpPeer};
+use super::scenario::Scenario;
+use super::sensitivity::Variation;
+use super::setup::{Network, Setup};
+use super::{switching, transfer};
+use crate::CellError;
+use crate::recording::{CaptureWriter, Recording};
+
+/// Fast Ethernet.
+const RATE: Rate = Rate::mbps(100);
+
+/// One point of a figure's line with one seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    /// The test, which decides the figure.
+    pub scenario: Scenario,
+    /// What carries the channels.
+    pub carrier: Carrier,
+    /// Streams that a channel is spread over.
+    pub streams: u16,
+    /// Packets that are lost, in per cent.
+    pub loss_percent: u32,
+    /// One way, in milliseconds.
+    pub delay_ms: u32,
+    /// Decides all that is random.
+    pub seed: u64,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scenario, carrier, streams, loss_percent, delay_ms, seed } = self;
+        write!(f, "figure {}, {carrier}, ", scenario.figure())?;
+        if *scenario == Scenario::Streams {
+            write!(f, "streams: {streams}, ")?;
+        }
+        write!(f, "loss {loss_percent} %, delay {delay_ms} ms, seed {seed}")
+    }
+}
+
+impl Cell {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// A machine misbehaved: it did not stop sending or did not come to rest.
+    pub fn run(&self) -> Result<Outcome, CellError> {
+        self.measure(Variation::AsRun, None)
+    }
+
+    pub(super) fn run_varied(&self, variation: Variation) -> Result<Outcome, CellError> {
+        self.measure(variation, None)
+    }
+
+    /// Runs it and writes all packets, as they leave the links, as a pcapng file.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), or the writer's.
+    pub fn run_captured(&self, capture: impl Write + Send + 'static) -> Result<Outcome, CellError> {
+        self.measure(Variation::AsRun, Some(Box::new(capture)))
+    }
+
+    fn measure(
+        &self,
+        variation: Variation,
+        capture: Option<CaptureWriter>,
+    ) -> Result<Outcome, CellError> {
+        let setup = variation.apply(self.setup());
+        let mut recording = Recording::new(capture);
+        let outcome = match self.carrier {
+            Carrier::Tcp => self.run_over::<TcpPeer>(&setup, &mut recording),
+            Carrier::Udp => self.run_over::<UdpPeer>(&setup, &mut recording),
+            Carrier::Sctp | Carrier::PrSctp | Carrier::Anabranch | Carrier::AnabranchPr => {
+                self.run_over::<SctpPeer>(&setup, &mut recording)
+            }
+        };
+        let outcome = outcome.map_err(|cause| CellError::simulation(self, cause))?;
+        recording.end().map_err(|cause| CellError::capture(self, cause))?;
+        Ok(outcome)
+    }
+
+    fn run_over<P: Peer>(
+        &self,
+        setup: &Setup,
+        recording: &mut Recording,
+    ) -> Result<Outcome, SimulationError> {
+        let name = self.to_string();
+        Ok(match self.scenario {
+            Scenario::Switching => {
+                Outcome::of_switching(&switching::run::<P>(setup, self.seed, &name, recording)?)
+            }
+            Scenario::Loss | Scenario::Streams | Scenario::Channels => {
+                Outcome::of_transfer(&transfer::run::<P>(setup, self.seed, &name, recording)?)
+            }
+        })
+    }
+
+    pub(super) fn setup(&self) -> Setup {
+        let network = Network {
+            rate: RATE,
+            delay: Duration::from_millis(self.delay_ms.into()),
+            loss: f64::from(self.loss_percent) / 100.0,
+            loses_both_ways: true,
+        };
+        Setup {
+            channels: self.scenario.channels(),
+            messages: MESSAGES.div_ceil(self.scenario.channels().into()),
+            streams: self.streams,
+            ..Setup::new(self.carrier, network)
+        }
+    }
+}
