@@ -103,8 +103,8 @@ fn on_this_link(config: AssociationConfig) -> AssociationConfig {
 
 /// Linux 2.6.16: selective acknowledgments, an initial window of three segments (RFC 3390),
 /// acknowledgments delayed by 40 ms, Nagle's algorithm, an RTO of 3 s at first and of 0.2 to 120 s
-/// later, a receive window of 87,380 bytes. Its BIC is Reno below 14 segments of window, and the
-/// window stays below that here.
+/// later, a receive window of 87,380 bytes. Its BIC is Reno below a window of 14 segments, which is
+/// more than its send buffer holds.
 pub(super) fn linux_tcp() -> TcpConfig {
     TcpConfig {
         mtu: 1_500,

@@ -14,9 +14,9 @@ pub(super) const ASSUMPTIONS: [(&str, &str); 17] = [
     ),
     (
         "\u{201c}Bandwidth of 1024 kbps\u{201d}",
-        "The rate at which the server sends, not the link's: \u{201c}the data rate is usually \
-         greater than the bit-rate, so a buffer is used to retransmit\u{201d}. On a link of 1024 \
-         kbit/s headers alone would be too much.",
+        "The rate at which the server sends, not the link's: the paper assumes a data rate greater \
+         than the bit rate, so that \u{201c}a buffer is used to retransmit\u{201d}. On a link of \
+         1024 kbit/s headers alone would be too much.",
     ),
     (
         "Server",
@@ -37,14 +37,16 @@ pub(super) const ASSUMPTIONS: [(&str, &str); 17] = [
     ),
     (
         "Losses",
-        "\u{201c}Loss rate in the network\u{201d}: each packet by itself, in both directions, from \
-         the first message on. Connections stand by then.",
+        "\u{201c}Different loss rates in the network\u{201d}: each packet by itself, in both \
+         directions, from the first message on. Connections stand by then. With losses towards \
+         the client only the shapes are the same, and TCP and SCTP stay below 30 s.",
     ),
     (
         "TCP",
         "Linux 2.6.16: selective acknowledgments, initial window of three segments, Nagle's \
          algorithm, acknowledgments delayed by 40 ms, timeouts of 3 s at first and 0.2 s at least. \
-         Its BIC is Reno below 14 segments of window, and the window stays below that.",
+         Its BIC is Reno below a window of 14 segments, more than its buffer holds. Ours has no \
+         timestamps.",
     ),
     (
         "SCTP",
@@ -57,7 +59,8 @@ pub(super) const ASSUMPTIONS: [(&str, &str); 17] = [
         "PR-SCTP",
         "The same with a lifetime for each message by equation 1: R + 8 · 1024 / 1,024,000 s. R is \
          500 ms, what a viewer's buffer might leave; with R = 0 a message lives for 8 ms, less \
-         than the round trip, and nothing is ever sent again.",
+         than the round trip, and nothing is ever sent again. Ours gives a message up when its \
+         time is over, the kernel of those days when it came to send it again.",
     ),
     ("UDP", "A message is a datagram: 1052 bytes with its headers. Nothing else is sent."),
     (

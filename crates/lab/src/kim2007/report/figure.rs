@@ -166,7 +166,7 @@ impl Graph {
             .bold_line_style(GRID)
             .light_line_style(TRANSPARENT)
             .axis_style(TEXT)
-            .x_labels(11)
+            .x_labels(self.x_labels())
             .y_labels(6)
             .x_label_formatter(&label)
             .y_label_formatter(&label)
@@ -185,6 +185,13 @@ impl Graph {
             (left.min(*x), right.max(*x))
         });
         if left < right { (left, right) } else { (right - 1.0, right + 1.0) }
+    }
+
+    /// No more than there are whole numbers.
+    fn x_labels(&self) -> usize {
+        const MAX: f64 = 11.0;
+        let (left, right) = self.x_range();
+        (right - left + 1.0).min(MAX) as usize
     }
 
     fn y_range(&self) -> (f64, f64) {

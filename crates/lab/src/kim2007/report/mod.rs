@@ -38,10 +38,10 @@ impl Experiment {
     /// A figure cannot be drawn.
     pub fn report(&self) -> Result<String, FigureError> {
         let rows = rows(&self.results);
-        let figures = figures(&rows)?;
+        let (figures, statements) = (figures(&rows)?, statements(&rows));
         let body = html! {
             (self.heading())
-            (held(&statements(&rows)))
+            (held(&statements))
             h2 id="figures" { "Figures 8 to 12" }
             p {
                 "Means over the seeds, with their 95 % confidence intervals. Ours are dashed."
@@ -89,27 +89,35 @@ fn held(statements: &[Statement]) -> Markup {
     let shown = statements.iter().filter(|statement| statement.holds).count();
     html! {
         h2 id="statements" { "What the paper says, and our runs" }
-        p { "Shown: " (shown) " of " (statements.len()) "." }
-        div.scroll { table {
-            thead { tr {
-                th { "Figure" } th.text { "Statement" } th { "Ours" } th.text { "Values" }
+        @if statements.is_empty() {
+            p { "Points of figures were run, and no figure whole: there is nothing to compare." }
+        } @else {
+            p { "Shown: " (shown) " of " (statements.len()) "." }
+            div.scroll { table {
+                thead { tr {
+                    th { "Figure" } th.text { "Statement" } th { "Ours" } th.text { "Values" }
+                } }
+                tbody { @for statement in statements { (statement_row(statement)) } }
             } }
-            tbody { @for statement in statements {
-                tr {
-                    td { @match statement.figure {
-                        Some(figure) => (figure),
-                        None => "ours",
-                    } }
-                    td.text { (statement.says) }
-                    @if statement.holds {
-                        td.good { "shown" }
-                    } @else {
-                        td.bad { "not shown" }
-                    }
-                    td.text { (statement.evidence) }
-                }
+        }
+    }
+}
+
+fn statement_row(statement: &Statement) -> Markup {
+    html! {
+        tr {
+            td { @match statement.figure {
+                Some(figure) => (figure),
+                None => "ours",
             } }
-        } }
+            td.text { (statement.says) }
+            @if statement.holds {
+                td.good { "shown" }
+            } @else {
+                td.bad { "not shown" }
+            }
+            td.text { (statement.evidence) }
+        }
     }
 }
 
