@@ -1,6 +1,50 @@
-//! What a decoder must be told of a picture and its sound before it can begin.
+//! What a decoder gets: pictures and frames of sound, and what it must be told of them before.
 
+use std::time::Duration;
+
+use anabranch_sansio::Time;
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+
+use crate::Class;
+
+/// A picture with all its layers that came, or a frame of sound: a decoder gets it whole or not at
+/// all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessUnit {
+    /// Picture or sound.
+    pub track: MediaTrack,
+    /// Counts the pictures, or the frames of sound, at the sender.
+    pub frame: u32,
+    /// From the media.
+    pub pts_us: i64,
+    /// When it is to be seen or heard, on the program's clock.
+    pub play_at: Time,
+    /// Something that this one may refer to is missing.
+    pub discontinuity: bool,
+    /// From the base upwards, without a gap. Never empty.
+    pub layers: Vec<LayerUnit>,
+}
+
+/// One layer of a picture, or a whole frame of sound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayerUnit {
+    /// What loses how much without it.
+    pub class: Class,
+    /// How long it took from the sender's hand to the receiver's, if that is known.
+    pub delay: Option<Duration>,
+    /// The media.
+    pub bytes: Bytes,
+}
+
+impl AccessUnit {
+    /// Whether decoding can begin with it.
+    #[must_use]
+    pub fn is_key(&self) -> bool {
+        self.track == MediaTrack::Audio
+            || self.layers.first().is_some_and(|base| base.class == Class::KeyFrame)
+    }
+}
 
 /// Picture or sound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -51,6 +51,7 @@
 //! ```
 
 pub mod advice;
+pub mod broadcast;
 pub mod clip;
 pub mod codec;
 pub mod cutter;

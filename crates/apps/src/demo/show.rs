@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use anabranch_media::Layer;
 use anabranch_media::clip::{ClipHeader, Picture, Shown, VIDEO_TRACK};
+use anabranch_media::decoding::AccessUnit;
 use anabranch_media::psnr::{PsnrScore, PsnrTable};
 use anabranch_sansio::Time;
 
 use super::delay::DelayMeter;
 use super::handoff::GapMeter;
 use super::report::FramesReport;
-use crate::page::protocol::AccessUnit;
 use crate::page::screen::{ClipScreen, Played, not_before};
 use crate::session::{Arrival, Receiver};
 

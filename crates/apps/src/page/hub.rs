@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anabranch_driver::Clock;
+use anabranch_media::decoding::AccessUnit;
 use tokio::sync::{Notify, watch};
 
 use super::check::{self, RequestError};
-use super::protocol::{
-    AccessUnit, Event, Hello, NewEvent, ProgramMessage, Request, Stats, Treatments,
-};
+use super::protocol::{Event, Hello, NewEvent, ProgramMessage, Request, Stats, Treatments};
 use super::queue::{Farewell, Outgoing, PageQueue};
 use super::{PAGES_MAX, PageId};
 

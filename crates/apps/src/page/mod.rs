@@ -6,7 +6,6 @@
 //! that it offers. A page that reads slowly loses media, never the program's memory.
 
 mod assets;
-pub mod broadcast;
 mod check;
 mod guard;
 mod hub;
@@ -25,11 +24,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_driver::Clock;
+use anabranch_media::decoding::AccessUnit;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use hub::Hub;
-use protocol::{AccessUnit, Hello, NewEvent, Request, Stats, Treatments};
+use protocol::{Hello, NewEvent, Request, Stats, Treatments};
 pub use tap::{PageTap, ServedPage};
 
 /// Pages that may be open at once.

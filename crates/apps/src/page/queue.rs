@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 
-use anabranch_media::decoding::MediaTrack;
+use anabranch_media::decoding::{AccessUnit, MediaTrack};
 use bytes::Bytes;
 
-use super::protocol::AccessUnit;
+use super::protocol::{encode_unit, encoded_len};
 
 /// Media bytes that wait for one page.
 pub(super) const MEDIA_BYTES_MAX: usize = 4 << 20;
@@ -125,14 +125,14 @@ impl PageQueue {
             MediaTrack::Video => MEDIA_BYTES_MAX - SOUND_RESERVE_BYTES,
             MediaTrack::Audio => MEDIA_BYTES_MAX,
         };
-        let len = unit.encoded_len();
+        let len = encoded_len(unit);
         let fits = self.media_bytes + len <= room;
         let gate = match unit.track {
             MediaTrack::Video => &mut self.video,
             MediaTrack::Audio => &mut self.sound,
         };
         let Some(broken) = gate.pass(unit.is_key(), fits) else { return };
-        self.media.extend(unit.encode(broken));
+        self.media.extend(encode_unit(unit, broken));
         self.media_bytes += len;
     }
 
@@ -184,8 +184,8 @@ mod tests {
     use anabranch_media::Class;
     use anabranch_sansio::Time;
 
-    use super::super::protocol::LayerUnit;
     use super::*;
+    use anabranch_media::decoding::LayerUnit;
 
     const DISCONTINUITY: u8 = 8;
 

@@ -7,12 +7,11 @@ use anabranch_media::clip::{
     AUDIO_TRACK, ClipHeader, FrameAssembler, FrameCounts, Shown, VIDEO_TRACK,
 };
 use anabranch_media::cutter::UnitJoiner;
-use anabranch_media::decoding::MediaTrack;
+use anabranch_media::decoding::{AccessUnit, LayerUnit, MediaTrack};
 use anabranch_media::playout::{LATE_TOLERANCE, Released, Timeliness};
 use anabranch_media::{Layer, Track, Unit};
 use anabranch_sansio::Time;
 
-use super::protocol::{AccessUnit, LayerUnit};
 use crate::session::{Arrival, Receiver};
 
 /// After its play time, a picture of which something is missing is waited for so long: as long as

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anabranch_media::Class;
-use anabranch_media::decoding::MediaTrack;
+use anabranch_media::decoding::{LayerUnit, MediaTrack};
 use anabranch_sansio::Time;
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-use super::protocol::{Controls, EventKind, LayerUnit, LinkRanges, Mode, Named, Range, Severity};
+use super::protocol::{Controls, EventKind, LinkRanges, Mode, Named, Range, Severity};
 use super::*;
 
 /// No test waits that long unless it fails.

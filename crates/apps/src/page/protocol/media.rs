@@ -1,10 +1,7 @@
-//! [`AccessUnit`]: a picture or a frame of sound, as binary messages.
-
-use std::time::Duration;
+//! An [`AccessUnit`], a picture or a frame of sound, as binary messages.
 
 use anabranch_media::Class;
-use anabranch_media::decoding::MediaTrack;
-use anabranch_sansio::Time;
+use anabranch_media::decoding::{AccessUnit, LayerUnit, MediaTrack};
 use bytes::{BufMut, Bytes, BytesMut};
 
 /// Bytes before the payload of a media unit.
@@ -18,97 +15,63 @@ const FLAG_DISCONTINUITY: u8 = 8;
 const FLAG_LAST: u8 = 16;
 const DELAY_UNKNOWN: u32 = u32::MAX;
 
-/// A picture with all its layers that came, or a frame of sound: a page gets it whole or not at
-/// all.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccessUnit {
-    /// Picture or sound.
-    pub track: MediaTrack,
-    /// Counts the pictures, or the frames of sound, at the sender.
-    pub frame: u32,
-    /// From the media.
-    pub pts_us: i64,
-    /// When it is to be seen or heard, on the program's clock.
-    pub play_at: Time,
-    /// Something that this one may refer to is missing.
-    pub discontinuity: bool,
-    /// From the base upwards, without a gap. Never empty.
-    pub layers: Vec<LayerUnit>,
+/// Bytes of all messages of a unit.
+#[must_use]
+pub fn encoded_len(unit: &AccessUnit) -> usize {
+    unit.layers.iter().map(|layer| UNIT_HEADER_BYTES + layer.bytes.len()).sum()
 }
 
-/// One layer of a picture, or a whole frame of sound.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LayerUnit {
-    /// What loses how much without it.
-    pub class: Class,
-    /// How long it took from the sender's hand to the receiver's, if that is known.
-    pub delay: Option<Duration>,
-    /// The media.
-    pub bytes: Bytes,
+/// The messages of a unit, one for each layer. `discontinuity` adds to its own.
+#[must_use]
+pub fn encode_unit(unit: &AccessUnit, discontinuity: bool) -> Vec<Bytes> {
+    let discontinuity = discontinuity || unit.discontinuity;
+    let last = unit.layers.len().saturating_sub(1);
+    let layers = unit.layers.iter().enumerate();
+    layers
+        .map(|(number, layer)| {
+            let is_first_broken = discontinuity && number == 0;
+            let mut flags = class_flags(unit.track, layer.class);
+            flags |= if is_first_broken { FLAG_DISCONTINUITY } else { 0 };
+            flags |= if number == last { FLAG_LAST } else { 0 };
+            encode_layer(unit, number, flags, layer)
+        })
+        .collect()
 }
 
-impl AccessUnit {
-    /// Whether decoding can begin with it.
-    #[must_use]
-    pub fn is_key(&self) -> bool {
-        self.track == MediaTrack::Audio
-            || self.layers.first().is_some_and(|base| base.class == Class::KeyFrame)
+const fn class_flags(track: MediaTrack, class: Class) -> u8 {
+    match (track, class) {
+        (MediaTrack::Audio, _) => FLAG_KEY,
+        (MediaTrack::Video, Class::KeyFrame) => FLAG_KEY | FLAG_REFERENCE,
+        (MediaTrack::Video, Class::Disposable) => FLAG_DISPOSABLE,
+        (
+            MediaTrack::Video,
+            Class::Reference | Class::Tables | Class::Audio | Class::Data | Class::Padding,
+        ) => FLAG_REFERENCE,
     }
+}
 
-    /// Bytes of all its messages.
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        self.layers.iter().map(|layer| UNIT_HEADER_BYTES + layer.bytes.len()).sum()
-    }
-
-    /// Its messages, one for each layer. `discontinuity` adds to its own.
-    #[must_use]
-    pub fn encode(&self, discontinuity: bool) -> Vec<Bytes> {
-        let discontinuity = discontinuity || self.discontinuity;
-        let last = self.layers.len().saturating_sub(1);
-        let layers = self.layers.iter().enumerate();
-        layers
-            .map(|(layer, unit)| {
-                let is_first_broken = discontinuity && layer == 0;
-                let mut flags = self.class_flags(unit.class);
-                flags |= if is_first_broken { FLAG_DISCONTINUITY } else { 0 };
-                flags |= if layer == last { FLAG_LAST } else { 0 };
-                self.encode_layer(layer, flags, unit)
-            })
-            .collect()
-    }
-
-    const fn class_flags(&self, class: Class) -> u8 {
-        match (self.track, class) {
-            (MediaTrack::Audio, _) => FLAG_KEY,
-            (MediaTrack::Video, Class::KeyFrame) => FLAG_KEY | FLAG_REFERENCE,
-            (MediaTrack::Video, Class::Disposable) => FLAG_DISPOSABLE,
-            (
-                MediaTrack::Video,
-                Class::Reference | Class::Tables | Class::Audio | Class::Data | Class::Padding,
-            ) => FLAG_REFERENCE,
-        }
-    }
-
-    fn encode_layer(&self, layer: usize, flags: u8, unit: &LayerUnit) -> Bytes {
-        let delay = unit.delay.and_then(|delay| u32::try_from(delay.as_micros()).ok());
-        let mut out = BytesMut::with_capacity(UNIT_HEADER_BYTES + unit.bytes.len());
-        out.put_u8(FORMAT);
-        out.put_u8(self.track as u8);
-        out.put_u8(u8::try_from(layer).unwrap_or(u8::MAX));
-        out.put_u8(flags);
-        out.put_u32(self.frame);
-        out.put_i64(self.pts_us);
-        out.put_u64(self.play_at.as_micros());
-        out.put_u32(delay.unwrap_or(DELAY_UNKNOWN));
-        out.put_u32(u32::try_from(unit.bytes.len()).unwrap_or(u32::MAX));
-        out.put_slice(&unit.bytes);
-        out.freeze()
-    }
+fn encode_layer(unit: &AccessUnit, number: usize, flags: u8, layer: &LayerUnit) -> Bytes {
+    let delay = layer.delay.and_then(|delay| u32::try_from(delay.as_micros()).ok());
+    let mut out = BytesMut::with_capacity(UNIT_HEADER_BYTES + layer.bytes.len());
+    out.put_u8(FORMAT);
+    out.put_u8(unit.track as u8);
+    out.put_u8(u8::try_from(number).unwrap_or(u8::MAX));
+    out.put_u8(flags);
+    out.put_u32(unit.frame);
+    out.put_i64(unit.pts_us);
+    out.put_u64(unit.play_at.as_micros());
+    out.put_u32(delay.unwrap_or(DELAY_UNKNOWN));
+    out.put_u32(u32::try_from(layer.bytes.len()).unwrap_or(u32::MAX));
+    out.put_slice(&layer.bytes);
+    out.freeze()
 }
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::time::Duration;
+
+    use anabranch_sansio::Time;
+
     use super::*;
 
     /// The example of the document.
@@ -133,8 +96,8 @@ pub(super) mod tests {
         let enhancement =
             LayerUnit { class: Class::Disposable, delay: None, ..unit.layers[0].clone() };
         unit.layers.push(enhancement);
-        let messages = unit.encode(true);
-        assert_eq!(messages.iter().map(Bytes::len).sum::<usize>(), unit.encoded_len());
+        let messages = encode_unit(&unit, true);
+        assert_eq!(messages.iter().map(Bytes::len).sum::<usize>(), encoded_len(&unit));
         let flags: Vec<_> = messages.iter().map(|message| (message[2], message[3])).collect();
         let first = FLAG_KEY | FLAG_REFERENCE | FLAG_DISCONTINUITY;
         assert_eq!(flags, [(0, first), (1, FLAG_DISPOSABLE | FLAG_LAST)]);

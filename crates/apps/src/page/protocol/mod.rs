@@ -15,7 +15,7 @@ pub use event::{Event, EventKind, NewEvent, Severity};
 pub use hello::{
     Attribution, Controls, Hello, LinkRanges, Mode, Named, PathInfo, Range, TreatmentRanges,
 };
-pub use media::{AccessUnit, LayerUnit, UNIT_HEADER_BYTES};
+pub use media::{UNIT_HEADER_BYTES, encode_unit, encoded_len};
 pub use request::{PageStats, Request, SetLink};
 pub use stats::{
     AbandonedTally, DelayMs, FrameCounts, LayerStats, LinkSettings, PathState, PathStats, Stats,
@@ -120,6 +120,6 @@ mod tests {
         let hex = fixture("media-unit.hex");
         let bytes: Vec<_> =
             hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
-        assert_eq!(media::tests::example().encode(false), [bytes]);
+        assert_eq!(encode_unit(&media::tests::example(), false), [bytes]);
     }
 }

@@ -2,17 +2,16 @@
 
 use std::collections::VecDeque;
 
+use anabranch_media::broadcast::{BroadcastScreen, Formats};
 use anabranch_media::clip::ClipHeader;
 use anabranch_media::codec::Codec;
-use anabranch_media::decoding::MediaTrack;
+use anabranch_media::decoding::{AccessUnit, MediaTrack};
 use anabranch_media::playout::Released;
 use anabranch_sansio::Time;
 use anabranch_sctp::{PathId, PathReport, PathState};
 
-use super::super::broadcast::{BroadcastScreen, Formats};
 use super::super::protocol::{
-    self as page, AccessUnit, FrameCounts, Hello, LayerStats, Mode, Named, PathInfo, PathStats,
-    Stats, Tally,
+    self as page, FrameCounts, Hello, LayerStats, Mode, Named, PathInfo, PathStats, Stats, Tally,
 };
 use super::super::screen::{ClipScreen, not_before};
 use crate::session::{ClassArrivals, Receiver, ReceiverStats, Source, SourceFormat};
@@ -96,7 +95,9 @@ impl View {
             match &mut self.screen {
                 Screen::Nothing => {}
                 Screen::Clip { screen, .. } => drop(screen.on_arrival(&arrival)),
-                Screen::Broadcast(screen) => screen.on_arrival(&arrival),
+                Screen::Broadcast(screen) => {
+                    screen.on_arrival(arrival.track, arrival.frame, arrival.timeliness);
+                }
             }
         }
     }
@@ -214,7 +215,10 @@ impl View {
                 let lost = counts.lost + counts.undecodable;
                 FrameCounts { shown: counts.shown, late: counts.late, lost }
             }
-            Screen::Broadcast(screen) => screen.counts(),
+            Screen::Broadcast(screen) => {
+                let counts = screen.counts();
+                FrameCounts { shown: counts.shown, late: counts.late, lost: counts.lost }
+            }
         }
     }
 
@@ -288,7 +292,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::page::protocol::LayerUnit;
+    use anabranch_media::decoding::LayerUnit;
 
     fn picture(frame: u32, class: Class) -> AccessUnit {
         AccessUnit {

@@ -13,16 +13,14 @@ mod timing;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use anabranch_media::codec::Codec;
-use anabranch_media::decoding::{AudioInfo, MediaTrack, VideoFormat, VideoInfo};
-use anabranch_media::playout::{Released, Timeliness};
-use anabranch_media::ts::{PACKET_LEN, Packet, Pid, Role, Tables};
-use anabranch_media::{Class, Track};
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
-use super::protocol::{AccessUnit, FrameCounts, LayerUnit};
-use crate::session::Arrival;
+use crate::codec::Codec;
+use crate::decoding::{AccessUnit, AudioInfo, LayerUnit, MediaTrack, VideoFormat, VideoInfo};
+use crate::playout::{Released, Timeliness};
+use crate::ts::{PACKET_LEN, Packet, Pid, Role, Tables};
+use crate::{Class, Track};
 use avc::ParameterSets;
 use elementary::{Elementary, PesUnit};
 use timing::PresentationClock;
@@ -55,13 +53,24 @@ pub struct BroadcastScreen {
     parameter_sets: ParameterSets,
     audio: Option<adts::Format>,
     clock: PresentationClock,
-    counts: FrameCounts,
+    counts: PictureCounts,
     lost: BTreeSet<u64>,
     last_picture: Option<u64>,
     /// A picture that the next one may refer to was left out.
     is_broken: bool,
     sounds: u32,
     ready: VecDeque<AccessUnit>,
+}
+
+/// Pictures whose time has come, each in one field.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PictureCounts {
+    /// Released in time.
+    pub shown: u64,
+    /// Arrived after their deadline.
+    pub late: u64,
+    /// Never arrived.
+    pub lost: u64,
 }
 
 /// What is shown.
@@ -92,11 +101,11 @@ impl BroadcastScreen {
         }
     }
 
-    /// A piece arrived. A picture that comes after its time counts as late, not as lost.
-    pub fn on_arrival(&mut self, arrival: &Arrival) {
-        let is_picture = self.picture.as_ref().is_some_and(|it| track(it.pid()) == arrival.track);
-        let is_late = is_picture && arrival.timeliness == Timeliness::Late;
-        if is_late && self.lost.remove(&arrival.frame) {
+    /// A piece of a unit arrived. A picture that comes after its time counts as late, not as lost.
+    pub fn on_arrival(&mut self, of: Track, frame: u64, timeliness: Timeliness) {
+        let is_picture = self.picture.as_ref().is_some_and(|it| track(it.pid()) == of);
+        let is_late = is_picture && timeliness == Timeliness::Late;
+        if is_late && self.lost.remove(&frame) {
             self.counts.lost -= 1;
             self.counts.late += 1;
         }
@@ -138,7 +147,7 @@ impl BroadcastScreen {
 
     /// Pictures by what became of them.
     #[must_use]
-    pub const fn counts(&self) -> FrameCounts {
+    pub const fn counts(&self) -> PictureCounts {
         self.counts
     }
 

@@ -1,6 +1,6 @@
 //! AAC frames with their ADTS headers (ISO/IEC 13818-7 section 6.2).
 
-use anabranch_media::decoding::{AudioFormat, AudioInfo};
+use crate::decoding::{AudioFormat, AudioInfo};
 
 /// Samples of a frame; few encoders put more than one block of them into it.
 pub(super) const SAMPLES: u32 = 1_024;

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use anabranch_media::playout::{Config, PathId, Playout};
-use anabranch_media::ts::{Pacer, PesHeader, Reader};
-use anabranch_media::{Packetizer, Piece};
 use anabranch_sansio::Time;
+
+use crate::playout::{Config, PathId, Playout};
+use crate::ts::{Pacer, PesHeader, Reader};
+use crate::{Packetizer, Piece};
 
 use super::*;
 
-const H264_AAC: &[u8] = include_bytes!("../../../../media/tests/fixtures/h264_aac.ts");
-const TWO_PROGRAMS: &[u8] = include_bytes!("../../../../media/tests/fixtures/two_programs_cbr.ts");
+const H264_AAC: &[u8] = include_bytes!("../../tests/fixtures/h264_aac.ts");
+const TWO_PROGRAMS: &[u8] = include_bytes!("../../tests/fixtures/two_programs_cbr.ts");
 
 /// 3 s at 25 pictures a second, less the last one: only the next one shows where a picture ends.
 const PICTURES: u64 = 74;
@@ -77,14 +78,14 @@ fn payload(stream: &[u8], pid: u16) -> Vec<u8> {
 
 fn released(index: u64) -> Released {
     Released {
-        format: anabranch_media::piece::Format::MpegTs,
+        format: crate::piece::Format::MpegTs,
         position: 0,
         items: 1,
         skipped: 0,
         due: Time::ZERO,
         sent: Time::ZERO,
         track: Track(0x100),
-        layer: anabranch_media::Layer::BASE,
+        layer: crate::Layer::BASE,
         class: Class::Reference,
         frame: 0,
         index,
@@ -106,7 +107,7 @@ fn a_whole_broadcast_is_shown_in_decoding_order_and_step() {
     assert_eq!((audio.codec.as_str(), audio.sample_rate, audio.channels), ("mp4a.40.2", 48_000, 1));
 
     let pictures = of(&units, MediaTrack::Video);
-    assert_eq!(screen.counts(), FrameCounts { shown: PICTURES, late: 0, lost: 0 });
+    assert_eq!(screen.counts(), PictureCounts { shown: PICTURES, late: 0, lost: 0 });
     assert!(pictures[0].is_key() && pictures.iter().all(|unit| !unit.discontinuity));
     assert_eq!(pictures.iter().filter(|unit| unit.is_key()).count(), 3);
     // Shown each at its time, 40 ms apart, though decoded in another order.
@@ -170,7 +171,7 @@ fn a_lost_piece_costs_its_picture_and_breaks_the_next() {
     let hit = pieces.iter().position(|(_, piece)| picture(piece) && piece.header.frame == 30);
     pieces.remove(hit.unwrap());
     let (units, screen) = watch(&pieces);
-    assert_eq!(screen.counts(), FrameCounts { shown: PICTURES - 1, late: 0, lost: 1 });
+    assert_eq!(screen.counts(), PictureCounts { shown: PICTURES - 1, late: 0, lost: 1 });
     let pictures = of(&units, MediaTrack::Video);
     let broken: Vec<_> = pictures.iter().filter(|unit| unit.discontinuity).collect();
     assert_eq!(broken.len(), 1);
@@ -183,22 +184,9 @@ fn a_picture_that_comes_late_is_late_and_not_lost() {
     let mut pieces = pieces(H264_AAC);
     pieces.retain(|(_, piece)| piece.header.track != Track(0x100) || piece.header.frame != 30);
     let (_, mut screen) = watch(&pieces);
-    let arrival = Arrival {
-        at: Time::ZERO,
-        sent: Time::ZERO,
-        path: anabranch_sctp::PathId(0),
-        track: Track(0x100),
-        layer: anabranch_media::Layer::BASE,
-        class: Class::Reference,
-        frame: 30,
-        index: 0,
-        last: true,
-        len: 1,
-        timeliness: Timeliness::Late,
-    };
-    screen.on_arrival(&arrival);
-    screen.on_arrival(&arrival);
-    assert_eq!(screen.counts(), FrameCounts { shown: PICTURES - 1, late: 1, lost: 0 });
+    screen.on_arrival(Track(0x100), 30, Timeliness::Late);
+    screen.on_arrival(Track(0x100), 30, Timeliness::Late);
+    assert_eq!(screen.counts(), PictureCounts { shown: PICTURES - 1, late: 1, lost: 0 });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! H.264 access units in Annex B form (ITU-T H.264).
 
-use anabranch_media::codec::nal;
+use crate::codec::nal;
 
 const START_CODE: [u8; 4] = [0, 0, 0, 1];
 

@@ -1,9 +1,10 @@
 //! [`Elementary`]: the access units of one track out of its packets.
 
-use anabranch_media::Class;
-use anabranch_media::playout::Released;
-use anabranch_media::ts::{Packet, PesHeader, Pid};
 use anabranch_sansio::Time;
+
+use crate::Class;
+use crate::playout::Released;
+use crate::ts::{Packet, PesHeader, Pid};
 
 /// A unit has at most so many bytes: a page takes no longer messages.
 const UNIT_BYTES_MAX: usize = 4 << 20;
