@@ -120,6 +120,7 @@ web() {
   npm --prefix web run e2e
   # Built with the tests' features: what the step `tests` compiled serves here, too.
   cargo test --locked --workspace --test namespaces --no-run
+  cargo build --locked --workspace --example echo
   npm --prefix web run e2e:program
 }
 

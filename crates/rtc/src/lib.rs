@@ -2,9 +2,9 @@
 //!
 //! A [`Server`] is an [`anabranch_sansio::Machine`] for one UDP port, which all browsers share. A
 //! page posts an SDP offer by HTTP, as WHEP does; [`Server::accept`] answers it. The browser then
-//! checks the port by STUN (RFC 8445, of which we are the lite side), shakes hands by DTLS, and sets
-//! up an association inside (RFC 8261), on which both sides open channels (RFC 8831, RFC 8832).
-//! Congestion control, retransmission, order and priority are those of [`anabranch_sctp`].
+//! checks the port by STUN (RFC 8445, of which we are the lite side), shakes hands by DTLS, and
+//! sets up an association inside (RFC 8261), on which both sides open channels (RFC 8831, RFC
+//! 8832). Congestion control, retransmission, order and priority are those of [`anabranch_sctp`].
 //!
 //! The keys of DTLS are the one thing that the machine is not told: its cryptography draws them
 //! from the operating system.
