@@ -26,7 +26,7 @@ pub(crate) struct Send {
     /// address.
     input: Input,
     /// anabranch://HOST:PORT to call a receiver, anabranch://:PORT to be called. Options:
-    /// latency, path, peer, bond, streamid, program, mode.
+    /// latency, path, peer, bond, streamid, passphrase, program, mode.
     url: SessionUrl,
     /// auto: a path over every interface that reaches the receiver, as interfaces come and go,
     /// instead of path= in the URL.

@@ -73,6 +73,7 @@ pub async fn send(
     let (sockets, plan) = network.into_parts();
     let listens = url.mode == Mode::Listener;
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
+    session = session.with_passphrase(url.passphrase.as_ref());
     session.stream_id = url.stream_id;
     let config =
         SenderConfig { format: feed.format.clone(), treatments, ..SenderConfig::mpeg_ts(session) };

@@ -8,6 +8,7 @@ use anabranch_sctp::{AssociationConfig, EndpointConfig, PathSchedulerKind, Retra
 
 use thiserror::Error;
 
+use super::Passphrase;
 use super::SourceFormat;
 use crate::treatment::TreatmentTable;
 
@@ -129,6 +130,13 @@ impl SessionConfig {
         };
         self.association.path_scheduler = path_scheduler;
         self.association.retransmission_policy = retransmission_policy;
+        self
+    }
+
+    /// The same for those only who know the passphrase, if there is one.
+    #[must_use]
+    pub fn with_passphrase(mut self, passphrase: Option<&Passphrase>) -> Self {
+        self.association.authentication = passphrase.map(Passphrase::authentication);
         self
     }
 

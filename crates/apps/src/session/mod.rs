@@ -15,6 +15,7 @@ mod event;
 mod link;
 mod measures;
 mod message;
+mod passphrase;
 mod receiver;
 mod refusal;
 mod sender;
@@ -27,6 +28,7 @@ pub use config::{
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};
 pub use message::{CONTROL_LEN_MAX, MessageError, PROTOCOL_VERSION};
+pub use passphrase::{Passphrase, PassphraseLength};
 pub use receiver::{ClassArrivals, Receiver, ReceiverStats};
 pub use refusal::{Refusal, RefusalCode};
 pub use sender::{ClassStats, Sender, SenderStats};

@@ -24,6 +24,8 @@ pub enum RefusalCode {
     Role,
     /// The stream has another name here.
     StreamId,
+    /// The passphrases differ, or one end has none.
+    Passphrase,
     /// Another peer is served.
     Busy,
     /// A reason of a later version.
@@ -34,6 +36,18 @@ pub enum RefusalCode {
 impl Refusal {
     pub(super) fn new(code: RefusalCode, text: String) -> Self {
         Self { code, text }
+    }
+
+    /// Both ends have a passphrase, and not the same.
+    pub(super) fn other_passphrase() -> Self {
+        let text = "the passphrases of both ends differ: give the same in both URLs";
+        Self::new(RefusalCode::Passphrase, text.to_owned())
+    }
+
+    /// One end has a passphrase.
+    pub(super) fn one_passphrase() -> Self {
+        let text = "one end has a passphrase and the other has none: give passphrase= in both URLs";
+        Self::new(RefusalCode::Passphrase, text.to_owned())
     }
 
     /// Whether it will be different later without anyone's doing at this end.

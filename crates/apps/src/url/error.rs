@@ -4,6 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::session::PassphraseLength;
+
 use super::session::{LATENCY_MS_MAX, LATENCY_MS_MIN, STREAM_ID_MAX};
 
 /// What is wrong with a URL.
@@ -144,6 +146,9 @@ pub enum UrlError {
         /// Its length.
         len: usize,
     },
+    /// Too short or too long; it is not repeated here.
+    #[error(transparent)]
+    Passphrase(#[from] PassphraseLength),
     /// Not a program number.
     #[error("program={value} does not exist: give 1 to 65535, as the stream's tables number it")]
     Program {

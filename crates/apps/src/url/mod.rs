@@ -3,7 +3,7 @@
 //! A [`SessionUrl`] says with whom to speak and how, in the manner of SRT's:
 //!
 //! ```text
-//! anabranch://HOST:PORT?mode=caller|listener&latency=MS&path=ADDRESS,...&streamid=NAME
+//! anabranch://HOST:PORT?mode=caller|listener&latency=MS&path=ADDRESS,...&passphrase=SECRET
 //! ```
 //!
 //! | part | meaning |
@@ -21,6 +21,8 @@
 //! left out, `backup` over one while the others stand by, `dup` everything over two |
 //! | `streamid` | names the stream, at most 512 bytes. A listener with one refuses callers with
 //! another |
+//! | `passphrase` | 10 to 79 bytes that both ends must know: who does not is refused, and can
+//! change nothing. Nothing is encrypted |
 //! | `program` | sender: the one program of the transport stream to send |
 //!
 //! Values may hold `%XX`. An option that does not exist, or not yet, is refused and never ignored.

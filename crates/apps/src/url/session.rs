@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::error::{Place, UrlError};
 use super::query::{Parts, host_and_port};
-use crate::session::{Bond, UnknownBond};
+use crate::session::{Bond, Passphrase, UnknownBond};
 
 const SCHEME: &str = "anabranch";
 
@@ -28,7 +28,7 @@ const ADDRESSES_MAX: usize = 8;
 /// The longest name of a Linux interface.
 const INTERFACE_LEN_MAX: usize = 15;
 
-const KNOWN: &str = "mode, latency, path, peer, bond, streamid, program";
+const KNOWN: &str = "mode, latency, path, peer, bond, streamid, passphrase, program";
 
 /// Who begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +76,8 @@ pub struct SessionUrl {
     pub bond: Bond,
     /// The stream's name.
     pub stream_id: Option<String>,
+    /// What both ends must know.
+    pub passphrase: Option<Passphrase>,
     /// The one program to send.
     pub program: Option<u16>,
 }
@@ -109,6 +111,7 @@ struct Options {
     peers: Option<Vec<(String, Option<u16>)>>,
     bond: Option<Bond>,
     stream_id: Option<String>,
+    passphrase: Option<Passphrase>,
     program: Option<u16>,
 }
 
@@ -121,6 +124,7 @@ impl Options {
             "peer" => set(&mut self.peers, name, peers(value)?),
             "bond" => set(&mut self.bond, name, bond(value)?),
             "streamid" => set(&mut self.stream_id, name, stream_id(value)?),
+            "passphrase" => set(&mut self.passphrase, name, passphrase(value)?),
             "program" => set(&mut self.program, name, program(value)?),
             _ => Err(unknown(name)),
         }
@@ -149,6 +153,7 @@ impl Options {
             peers: peers.map(|(host, own)| HostPort { host, port: own.unwrap_or(port) }).collect(),
             bond: self.bond.unwrap_or_default(),
             stream_id: self.stream_id,
+            passphrase: self.passphrase,
             program: self.program,
         })
     }
@@ -163,9 +168,8 @@ fn set<T>(field: &mut Option<T>, name: &str, value: T) -> Result<(), UrlError> {
 
 fn unknown(name: &str) -> UrlError {
     let remedy = match name {
-        "passphrase" | "pbkeylen" | "key" | "psk" => {
-            "nothing is encrypted or authenticated in this version; leave it out only if that is \
-             no harm, or send through a VPN"
+        "pbkeylen" | "key" | "psk" => {
+            "nothing is encrypted; passphrase= keeps strangers from taking part, a VPN from reading"
         }
         "group" | "grouptype" => "write bond=balance, bond=backup or bond=dup",
         "fec" | "packetfilter" => "losses are repaired by retransmission only; leave it out",
@@ -249,6 +253,10 @@ fn stream_id(value: &str) -> Result<String, UrlError> {
     if len > STREAM_ID_MAX { Err(UrlError::StreamIdLength { len }) } else { Ok(value.to_owned()) }
 }
 
+fn passphrase(value: &str) -> Result<Passphrase, UrlError> {
+    Ok(value.parse()?)
+}
+
 fn program(value: &str) -> Result<u16, UrlError> {
     let number = value.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| UrlError::Program { value: value.to_owned() })
@@ -281,7 +289,7 @@ mod tests {
         let url = parse(
             "anabranch://studio.example:9000?path=192.0.2.5,wwan0,2001:db8::5&\
              peer=198.51.100.9,[2001:db8::9]:9001,2001:db8::8&bond=balance&streamid=cam%201&\
-             program=3",
+             passphrase=long%20and%20secret&program=3",
         )
         .unwrap();
         let address = |text: &str| LocalPath::Address(text.parse().unwrap());
@@ -295,11 +303,12 @@ mod tests {
         );
         assert_eq!(url.bond, Bond::Balance);
         assert_eq!((url.stream_id.as_deref(), url.program), (Some("cam 1"), Some(3)));
+        assert_eq!(url.passphrase, Some("long and secret".parse().unwrap()));
     }
 
     #[test]
     fn options_of_later_versions_are_refused_with_what_to_do() {
-        for name in ["passphrase", "group", "fec", "maxbw"] {
+        for name in ["pbkeylen", "group", "fec", "maxbw"] {
             let error = words(&format!("anabranch://h:1?{name}=x"));
             assert!(error.contains("is not supported yet: "), "{error}");
             assert!(error.contains(name), "{error}");
@@ -336,6 +345,7 @@ mod tests {
             ("anabranch://h:1?peer=:5", "peer \":5\" is not a host"),
             ("anabranch://h:1?bond=both", "give balance, backup or dup"),
             ("anabranch://h:1?program=0", "give 1 to 65535"),
+            ("anabranch://h:1?passphrase=short", "has 5 bytes: give 10 to 79"),
             ("anabranch://h:1?streamid=%zz", "write % as %25"),
             ("anabranch://h:1?streamid=%ff", "in UTF-8"),
         ];

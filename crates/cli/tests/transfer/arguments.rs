@@ -22,7 +22,7 @@ fn senseless_urls_and_options_are_refused() {
         (&["send", STREAM, PATH, "--paths", "auto"], "give one of the two"),
         (&["send", STREAM, "anabranch://:9", "--paths", "auto"], "where the URL calls"),
         (&["send", STREAM, "srt://h:1"], "it must begin with anabranch://"),
-        (&["send", STREAM, "anabranch://h:1?passphrase=x"], "passphrase= is not supported yet"),
+        (&["send", STREAM, "anabranch://h:1?passphrase=x"], "has 1 bytes: give 10 to 79"),
         (&["send", STREAM, "anabranch://h:1?latency=never"], "give milliseconds"),
         (&["send", STREAM, "anabranch://:1?mode=caller"], "needs a host to call"),
         (&["send", STREAM, "anabranch://127.0.0.1:1?path=::1"], "path=::1 is IPv6"),

@@ -22,6 +22,34 @@ fn a_caller_with_another_streamid_is_refused_in_words_and_leaves_no_file() {
 }
 
 #[test]
+fn a_caller_with_another_passphrase_is_refused_in_words_at_both_ends() {
+    let place = Place::new("passphrase");
+    let out = place.file("out.ts");
+    let (listener, caller) = urls("&passphrase=the%20right%20one", "&passphrase=a%20wrong%20one");
+    let mut receiver = Running::start(&["recv", &listener, &out]);
+    let (status, said) = run(&["send", STREAM, &caller]);
+    assert_eq!(status, Some(1));
+    assert!(said.contains("the passphrases of both ends differ"), "{said}");
+    let told = receiver.line_with(" was refused: ");
+    assert!(told.contains("the passphrases of both ends differ"), "{told}");
+    receiver.interrupt();
+    receiver.assert_success();
+    assert!(!std::path::Path::new(&out).exists(), "nothing was received");
+}
+
+#[test]
+fn with_the_same_passphrase_a_file_arrives_whole() {
+    let place = Place::new("same-passphrase");
+    let out = place.file("out.ts");
+    let (listener, caller) = urls("&passphrase=the%20right%20one", "&passphrase=the%20right%20one");
+    let receiver = Running::start(&["recv", &listener, &out]);
+    let (status, said) = run(&["send", STREAM, &caller]);
+    assert_eq!(status, Some(0), "{said}");
+    receiver.assert_success();
+    assert_same(STREAM, &out);
+}
+
+#[test]
 fn two_senders_are_told_that_one_must_receive() {
     let (listener, caller) = urls("", "");
     let _first = Running::start(&["send", STREAM, &listener]);

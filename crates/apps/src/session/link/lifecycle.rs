@@ -1,10 +1,10 @@
 //! Associations come to be and end.
 
 use anabranch_sansio::Time;
-use anabranch_sctp::{Association, AssociationId, AssociationStats, CloseReason};
+use anabranch_sctp::{Association, AssociationId, AssociationStats, CloseReason, RefusedCall};
 
 use super::super::message::printable;
-use super::super::{Disconnect, Event, GREETING_TIMEOUT, NEWCOMERS_MAX};
+use super::super::{Disconnect, Event, GREETING_TIMEOUT, NEWCOMERS_MAX, Refusal};
 use super::{Input, Link, Newcomer, Phase};
 use crate::treatment::MediaClass;
 
@@ -94,6 +94,13 @@ impl Link {
         if !self.is_peer(id) {
             return;
         }
+        // We are the ones that are not let in, or that do not want to be.
+        if reason == CloseReason::KeyRefused && self.config.association.authentication.is_some() {
+            return self.on_key_refused(Refusal::other_passphrase());
+        }
+        if matches!(reason, CloseReason::KeyRefused | CloseReason::PeerNotAuthenticated) {
+            return self.on_key_refused(Refusal::one_passphrase());
+        }
         // The last chance to read what came before the end.
         while self.receive(id).map(|message| self.on_message(now, id, message)).is_some() {}
         let Some(peer) = &mut self.peer else { return };
@@ -105,6 +112,20 @@ impl Link {
             (reason, _) => Disconnect::Lost { reason: words_of(&reason) },
         };
         self.disconnect(how, stats);
+    }
+
+    fn on_key_refused(&mut self, refusal: Refusal) {
+        self.peer = None;
+        self.tell(Event::Refused(refusal));
+    }
+
+    /// Who called was not let in by the transport.
+    pub(super) fn on_refused_call(&mut self, call: RefusedCall) {
+        let remote = call.path.remote;
+        let refusal =
+            if call.has_key { Refusal::other_passphrase() } else { Refusal::one_passphrase() };
+        tracing::info!(%remote, %refusal, "caller refused");
+        self.tell(Event::TurnedAway { remote, refusal });
     }
 
     pub(super) fn disconnect(&mut self, how: Disconnect, stats: Box<AssociationStats>) {

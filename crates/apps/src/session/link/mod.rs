@@ -286,6 +286,9 @@ impl Link {
         while let Some((id, event)) = self.endpoint.poll_event() {
             self.on_event(now, id, event);
         }
+        while let Some(call) = self.endpoint.poll_refused_call() {
+            self.on_refused_call(call);
+        }
     }
 
     /// Takes a message of the peer's.

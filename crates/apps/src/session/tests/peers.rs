@@ -13,8 +13,8 @@ use super::harness::{Caller, STREAM, Setup, Studio, link};
 use crate::session::message::{Greeting, Message};
 use crate::session::{
     CONTROL_LEN_MAX, Disconnect, Event, GREETING_TIMEOUT, NEWCOMERS_MAX, PROTOCOL_VERSION,
-    Receiver, ReceiverConfig, Refusal, RefusalCode, Role, SCTP_PORT, SessionConfig, Source,
-    SourceFormat,
+    Passphrase, Receiver, ReceiverConfig, Refusal, RefusalCode, Role, SCTP_PORT, SessionConfig,
+    Source, SourceFormat,
 };
 use crate::treatment::Preset;
 
@@ -54,6 +54,39 @@ fn a_listener_refuses_a_caller_with_another_streamid_in_words() {
         assert_eq!(refusal.text, "there is no stream of that streamid here");
         assert!(!refusal.may_pass());
     }
+}
+
+#[test]
+fn who_has_another_passphrase_or_none_is_refused_in_words() {
+    let passphrase = |text: &str| Some(text.parse::<Passphrase>().unwrap().authentication());
+    let (one, other) = (passphrase("the one secret"), passphrase("another secret"));
+    for (caller, side) in [(Caller::Sender, Side::Client), (Caller::Receiver, Side::Server)] {
+        let mut setup = Setup { caller, ..setup() };
+        setup.sender.association.authentication = one.clone();
+        setup.receiver.association.authentication = other.clone();
+        let refusal = refusal(setup.build(), side);
+        assert_eq!(refusal.code, RefusalCode::Passphrase);
+        assert!(refusal.text.contains("differ") && !refusal.may_pass(), "{refusal}");
+    }
+    let mut setup = Setup { caller: Caller::Sender, ..setup() };
+    setup.receiver.association.authentication = other;
+    let refusal = refusal(setup.build(), Side::Client);
+    assert!(refusal.text.contains("one end has a passphrase"), "{refusal}");
+}
+
+#[test]
+fn a_caller_with_a_passphrase_does_not_speak_to_a_listener_without() {
+    let mut setup = Setup { caller: Caller::Sender, ..setup() };
+    let passphrase: Passphrase = "the one secret".parse().unwrap();
+    setup.sender.association.authentication = Some(passphrase.authentication());
+    let mut studio = setup.build();
+    studio.call();
+    studio.run_for(Duration::from_secs(1));
+    let is_meant = |event: &Event| {
+        let Event::Refused(refusal) = event else { return false };
+        refusal.code == RefusalCode::Passphrase
+    };
+    assert!(studio.events(Side::Client).iter().any(is_meant));
 }
 
 #[test]
