@@ -7,7 +7,7 @@ use anabranch_sansio::{FourTuple, Time};
 
 use super::Association;
 use crate::event::Event;
-use crate::path::{Origin, PathId, PathState, pair_addresses};
+use crate::path::{Origin, Path, PathId, PathState, pair_addresses};
 
 impl Association {
     /// Our addresses, as far as they are known.
@@ -59,7 +59,9 @@ impl Association {
         }
         let path = self.insert_path(tuple, origin)?;
         self.settle_timers(now);
-        if self.is_established() {
+        if self.is_established() && origin == Origin::User {
+            self.announce_path(now, path);
+        } else if self.is_established() {
             self.start_heartbeats(now, path);
         }
         Some(path)
@@ -70,18 +72,26 @@ impl Association {
         let path = self.add_path(now, tuple, Origin::User)?;
         if known.is_some() && self.is_established() {
             self.paths.at_mut(path).origin = Origin::User;
-            self.start_heartbeats(now, path);
+            self.return_to_path(now, path);
         }
         Some(path)
     }
 
     pub(super) fn leave_paths_from(&mut self, now: Time, local: SocketAddr) {
         for path in self.paths.ids() {
-            if self.paths.at(path).tuple.local != local {
+            if self.paths.at(path).tuple.local != local || self.paths.at(path).is_deleted {
                 continue;
             }
             self.paths.at_mut(path).origin = Origin::Peer;
             self.fail_path(now, path);
+        }
+        let leads_away = |path: &Path| {
+            path.tuple.local.ip() == local.ip()
+                && path.tuple.local != local
+                && path.state == PathState::Active
+        };
+        if !self.paths.iter().any(leads_away) {
+            self.announce_leave(now, local.ip());
         }
         self.after_input(now);
     }

@@ -10,6 +10,7 @@ use anabranch_wire::{
 };
 
 use super::control::{Bundling, ControlQueue};
+use super::readdressing::Readdressing;
 use super::rebinding::Silence;
 use super::reconfiguration::Reconfiguration;
 use super::transfer::Window;
@@ -199,6 +200,7 @@ impl Association {
             silence: Silence::default(),
             control: ControlQueue::default(),
             reconfiguration: Reconfiguration::new(false, initial_tsn, Tsn(0)),
+            readdressing: Readdressing::new(false, initial_tsn, Tsn(0)),
             events: std::collections::VecDeque::new(),
             readable_said: false,
             error_count: 0,
@@ -488,6 +490,7 @@ impl Association {
         self.outstanding.set_extensions(shared);
         let own_initial_tsn = tsn(self.outstanding.cumulative_ack_point()).next();
         self.reconfiguration = Reconfiguration::new(shared.re_config, own_initial_tsn, initial_tsn);
+        self.readdressing = Readdressing::new(shared.asconf, own_initial_tsn, initial_tsn);
     }
 }
 

@@ -184,7 +184,7 @@ impl Association {
         // destination address error counters up to some reasonable limit above PMR+1", so that the
         // best of several inactive paths can be told.
         let limit = self.config.path_max_retrans.saturating_add(ERRORS_ABOVE_MAX);
-        target.error_count = (target.error_count + 1).min(limit);
+        target.error_count = target.error_count.saturating_add(1).min(limit);
         let state = match target.error_count {
             _ if target.state == PathState::Unconfirmed => PathState::Unconfirmed,
             errors if errors > self.config.path_max_retrans => PathState::Inactive,
@@ -225,6 +225,10 @@ impl Association {
 
     /// The path answered.
     pub(super) fn on_path_success(&mut self, now: Time, path: PathId) {
+        // What was sent there before it was deleted may be acknowledged still.
+        if self.paths.at(path).is_deleted {
+            return;
+        }
         self.paths.at_mut(path).error_count = 0;
         self.set_path_state(now, path, PathState::Active);
     }

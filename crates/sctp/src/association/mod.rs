@@ -2,12 +2,14 @@
 //!
 //! One file per procedure: [`handshake`] sets the association up, [`collision`] answers a peer that
 //! calls although there is one, [`authenticated`] proves who sent what, [`addressing`] collects
-//! paths, [`transfer`] moves data, [`scheduling`] spreads it over the paths, [`copies`] sends some
-//! of it twice, [`recovery`] answers its losses, [`liveness`] watches the paths, [`rebinding`]
-//! follows a peer whose address changes, [`reconfiguration`] resets streams, [`shutdown`] ends it,
-//! [`transmit`] writes packets,
+//! paths, [`readdressing`] tells the peer of addresses that come and go at our end,
+//! [`address_requests`] hears that of the peer, [`transfer`] moves data, [`scheduling`] spreads it
+//! over the paths, [`copies`] sends some of it twice, [`recovery`] answers its losses, [`liveness`]
+//! watches the paths, [`rebinding`] follows a peer whose address changes unannounced,
+//! [`reconfiguration`] resets streams, [`shutdown`] ends it, [`transmit`] writes packets,
 //! [`control`] keeps the control chunks that wait to be written.
 
+mod address_requests;
 mod addressing;
 mod authenticated;
 mod collision;
@@ -15,6 +17,7 @@ mod control;
 mod copies;
 mod handshake;
 mod liveness;
+mod readdressing;
 mod rebinding;
 mod reconfiguration;
 mod recovery;
@@ -44,6 +47,7 @@ pub(crate) use collision::{CookieEchoCase, InitAnswer};
 use control::ControlQueue;
 pub(crate) use handshake::refusal_cause;
 use handshake::{CookieEchoed, CookieWait};
+use readdressing::Readdressing;
 use rebinding::Silence;
 use reconfiguration::Reconfiguration;
 use shutdown::ShutdownTimer;
@@ -121,6 +125,7 @@ pub struct Association {
     silence: Silence,
     control: ControlQueue,
     reconfiguration: Reconfiguration,
+    readdressing: Readdressing,
     events: VecDeque<Event>,
     /// Whether [`Event::Readable`] was said and not all was read since.
     readable_said: bool,
@@ -302,6 +307,7 @@ impl Association {
         let Some(standing) = self.screen(packet) else { return };
         let is_trusted = standing == Standing::Genuine || !self.demands(ChunkType::HEARTBEAT_ACK);
         let path = self.path_of_arrival(now, tuple, is_trusted);
+        self.readdressing.source = Some(tuple);
         let source = self.paths.at_mut(path);
         source.stats.packets_received += 1;
         source.stats.bytes_received += len as u64;
@@ -360,10 +366,12 @@ impl Association {
 
     /// The path that a packet came over. One that proves nothing makes no new path.
     fn path_of_arrival(&mut self, now: Time, tuple: FourTuple, is_trusted: bool) -> PathId {
-        if is_trusted {
+        let known = self.paths.find(tuple).filter(|path| !self.paths.at(*path).is_deleted);
+        let is_deleted = known.is_none() && self.paths.find(tuple).is_some();
+        if is_trusted && !is_deleted {
             return self.arrival_path(now, tuple);
         }
-        self.paths.find(tuple).unwrap_or_else(|| self.paths.current())
+        known.unwrap_or_else(|| self.paths.current())
     }
 
     /// Whether a chunk is to be acknowledged. RFC 3758 section 3.6: "Any time a FORWARD TSN chunk
@@ -415,19 +423,15 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, path, shutdown),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
-            Chunk::Asconf(asconf) => self.on_asconf(path, asconf),
+            Chunk::Asconf(asconf) => self.on_asconf(now, path, asconf),
+            Chunk::AsconfAck(ack) => self.on_asconf_ack(now, path, ack),
             Chunk::Unknown(unknown) => return self.on_unknown_chunk(path, unknown),
             // It does not hold, or authentication was not negotiated: RFC 9260 section 3.2 has a
             // chunk of this type that is not recognized end the packet.
             Chunk::Auth(_) => return false,
             // The endpoint handles INIT and COOKIE ECHO before an association sees the packet; ECN
             // is not negotiated.
-            Chunk::Init(_)
-            | Chunk::CookieEcho(_)
-            | Chunk::Ecne(_)
-            | Chunk::Cwr(_)
-            // Nothing was asked that it could answer.
-            | Chunk::AsconfAck(_) => {}
+            Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Ecne(_) | Chunk::Cwr(_) => {}
         }
         true
     }
@@ -446,6 +450,10 @@ impl Association {
             self.on_silence(now);
         }
         self.on_reconfiguration_timer(now);
+        self.on_readdressing_timer(now);
+        if self.is_closed() {
+            return;
+        }
         self.expire_messages(now);
         self.outstanding.release_copies(now);
         for path in self.paths.ids() {
@@ -477,6 +485,7 @@ impl Association {
             self.sack_timer.map(|at| (at, "SACK delay")),
             self.silence.timer.map(|at| (at, "silence")),
             self.reconfiguration_timer().map(|at| (at, "T-reconfig")),
+            self.readdressing_timer().map(|at| (at, "T-4")),
             self.outstanding.next_expiration().map(|at| (at, "message lifetime")),
             self.paths.earliest_timer(),
             self.pacing_timer().map(|at| (at, "pacing")),
@@ -507,6 +516,7 @@ impl Association {
         self.settle_abandoned(now);
         self.reselect_path();
         self.advance_reconfiguration(now);
+        self.bury_doomed(now);
         self.open_burst();
         self.advance_shutdown(now);
         self.tell_when_writable();

@@ -125,7 +125,7 @@ impl Association {
         let first_heard = new.first_heard?;
         let since = first_heard + (now - first_heard) / 2;
         let is_silent = |path: &&Path| path.last_heard.is_some_and(|at| at < since);
-        let confirmed = self.paths.iter().filter(|path| path.is_confirmed());
+        let confirmed = self.paths.iter().filter(|path| path.is_confirmed() && !path.is_deleted);
         let related = confirmed.filter(|path| path.tuple.local == new.tuple.local);
         let carried = |path: &&Path| new.moves_traffic || self.outstanding.flight(path.id) > 0;
         let silent = related.filter(is_silent).filter(carried);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 use anabranch_wire::{
-    Asconf, ChunkType, Data, DecodeError, EncodeChunk, ErrorCause, ErrorCauses, ErrorChunk,
-    ForwardTsn, Sack, UnknownChunk,
+    ChunkType, Data, DecodeError, EncodeChunk, ErrorCause, ErrorCauses, ErrorChunk, ForwardTsn,
+    Sack, UnknownChunk,
 };
 
 use super::control::Bundling;
@@ -354,6 +354,12 @@ impl Association {
             match cause {
                 Ok(ErrorCause::StaleCookie { .. }) => self.on_stale_cookie(now),
                 Ok(ErrorCause::NoAuthorization(_)) => self.on_no_authorization(),
+                // Where everything is authenticated, who reports this may be anybody.
+                Ok(ErrorCause::UnrecognizedChunkType([ty, ..]))
+                    if ChunkType(*ty) == ChunkType::ASCONF && !self.demands(ChunkType::SACK) =>
+                {
+                    self.on_asconf_unrecognized(now);
+                }
                 Ok(_) => {}
                 Err(_) => self.stats.malformed += 1,
             }
@@ -370,16 +376,7 @@ impl Association {
         !action.stop
     }
 
-    /// RFC 5061 section 4.1.1: "the receiver that does not understand this chunk MUST skip the
-    /// chunk and continue processing, and report in an Operation Error Chunk using the
-    /// 'Unrecognized Chunk Type' cause of error."
-    pub(super) fn on_asconf(&mut self, path: PathId, asconf: &Asconf<'_>) {
-        let mut raw = Vec::new();
-        asconf.encode(&mut raw);
-        self.report_unrecognized(path, &raw);
-    }
-
-    fn report_unrecognized(&mut self, path: PathId, raw: &[u8]) {
+    pub(super) fn report_unrecognized(&mut self, path: PathId, raw: &[u8]) {
         if matches!(self.state, State::CookieWait(_) | State::Closed) {
             return;
         }

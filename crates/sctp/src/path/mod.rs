@@ -112,6 +112,10 @@ pub(crate) struct Path {
     pub(crate) moves_traffic: bool,
     /// Whether it was a candidate, and is one no more.
     pub(crate) is_abandoned: bool,
+    /// Whether the peer wants it deleted as soon as there is another one.
+    pub(crate) is_doomed: bool,
+    /// Whether the peer has deleted it (RFC 5061).
+    pub(crate) is_deleted: bool,
     /// When data was last sent here.
     pub(crate) last_data_sent: Option<Time>,
     /// RFC 9260 section 6.1, rule D: flight size up to which this arrival lets us send.
@@ -192,6 +196,8 @@ impl Path {
             first_heard: None,
             moves_traffic: false,
             is_abandoned: false,
+            is_doomed: false,
+            is_deleted: false,
             last_data_sent: None,
             burst_ceiling: usize::MAX,
             stats: PathStats::default(),
@@ -207,7 +213,16 @@ impl Path {
         self.loss_timer = None;
         self.heartbeat = Heartbeat::default();
         self.error_count = 0;
+        self.is_doomed = false;
+        self.is_deleted = false;
         self.last_data_sent = None;
+    }
+
+    /// The peer, which had deleted it, has it again.
+    pub(crate) fn restore(&mut self, config: &AssociationConfig, rng: &mut Rng) {
+        self.reset(config, rng);
+        self.state = PathState::Unconfirmed;
+        self.origin = Origin::Peer;
     }
 
     /// Whether data may be sent here at all.

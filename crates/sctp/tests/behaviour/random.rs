@@ -158,7 +158,8 @@ impl Run {
                 // Refused before the handshake is done.
                 let _begun = self.duo.act(side, |a, now| a.reset_streams(now, &[stream]));
             }
-            95..97 => {
+            95 => self.leave_or_return(path as usize),
+            96 => {
                 let set = |association: &mut Association, _| {
                     association.set_primary(PathId(path as u8));
                 };
@@ -176,6 +177,19 @@ impl Run {
                 self.duo.act(side, |association, now| association.withdraw(now, stream));
             }
         }
+    }
+
+    /// An address of the client's goes or comes; what arrives there still gets through.
+    fn leave_or_return(&mut self, path: usize) {
+        let tuple = self.duo.pair.paths()[path].addresses;
+        let leaves = self.rng.chance(0.5);
+        self.duo.act(Side::Client, |association, now| {
+            if leaves {
+                association.close_paths_from(now, tuple.local);
+            } else {
+                association.open_path(now, tuple);
+            }
+        });
     }
 
     fn send_some(&mut self, side: Side) {
@@ -274,6 +288,8 @@ impl Run {
     fn heal(&mut self) {
         self.duo.reads = true;
         for path in 0..PATHS as usize {
+            let tuple = self.duo.pair.paths()[path].addresses;
+            self.duo.act(Side::Client, |association, now| association.open_path(now, tuple));
             if !self.is_behind_nat {
                 self.duo.pair.harass(path, Hostility::default());
             }
