@@ -7,5 +7,6 @@
 
 pub mod clip;
 pub mod media;
+pub mod rtc;
 pub mod sctp;
 pub mod wire;

@@ -9,6 +9,7 @@ mod concurrent;
 mod cookies;
 mod delayed_ack;
 mod encapsulation;
+mod few_gap_blocks;
 mod handshake;
 mod harness;
 mod heartbeat;
