@@ -9,4 +9,5 @@ pub mod clip;
 pub mod media;
 pub mod rtc;
 pub mod sctp;
+pub mod tcp;
 pub mod wire;
