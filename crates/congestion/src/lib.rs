@@ -126,6 +126,8 @@ pub struct LostChunk {
     pub delivered: u64,
     /// Whether the application limited what was in flight when it was sent.
     pub is_app_limited: bool,
+    /// Whether a second copy of it has arrived or is under way, so that nothing need be repeated.
+    pub is_covered: bool,
 }
 
 /// How fast a path delivered between two acknowledgements about a round trip apart: the rate sample

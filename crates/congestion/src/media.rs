@@ -18,7 +18,8 @@ const MIN_RTT_TOLERANCE: f64 = 17.0 / 16.0;
 /// The weight of a round trip's losses in the estimate of the background.
 const BACKGROUND_WEIGHT: f64 = 1.0 / 8.0;
 
-/// The share lost in a round trip that opens the circuit breaker, and the one that closes it.
+/// The share of a round trip that is lost with all its copies and opens the circuit breaker, and
+/// the one that closes it.
 const BREAKER: (f64, f64) = (0.2, 0.1);
 
 /// Round trips in a row with that much loss.
@@ -39,7 +40,8 @@ const BREAKER_ROUNDS: u32 = 3;
 ///   long, gets its share.
 /// - A circuit breaker: when a fifth of the data is lost in each of three round trips, every loss
 ///   counts until fewer than a tenth are. No link is worth that much repetition, and no estimate is
-///   to be trusted then.
+///   to be trusted then. What a second copy makes up for is not repeated and does not count here:
+///   media sent over two paths at once is still whole where either loses a third.
 ///
 /// The round trip is that of the path without queues for longer than in the draft: it is renewed
 /// whenever the queue empties by itself, instead of by cutting the window twice in ten seconds.
@@ -78,6 +80,8 @@ struct Judge {
     round_end: u64,
     round_begin: u64,
     lost_in_round: u64,
+    /// Of these, what has to be sent again.
+    missing_in_round: u64,
     /// Whether rate and delay spoke for congestion at some time of the round trip.
     is_suspicious_round: bool,
     heavy_rounds: u32,
@@ -94,6 +98,7 @@ impl Judge {
             round_end: 0,
             round_begin: 0,
             lost_in_round: 0,
+            missing_in_round: 0,
             is_suspicious_round: false,
             heavy_rounds: 0,
             is_open: false,
@@ -122,18 +127,21 @@ impl Judge {
 
     fn end_round(&mut self, ack: &Ack) {
         let delivered = ack.delivered - self.round_begin;
-        let share = self.lost_in_round as f64 / (self.lost_in_round + delivered).max(1) as f64;
+        let sent = (self.lost_in_round + delivered).max(1) as f64;
+        let share = self.lost_in_round as f64 / sent;
+        let missing = self.missing_in_round as f64 / sent;
         if !self.is_suspicious_round && !self.is_open {
             self.background += (share - self.background) * BACKGROUND_WEIGHT;
         }
-        self.heavy_rounds = if share > BREAKER.0 { self.heavy_rounds + 1 } else { 0 };
+        self.heavy_rounds = if missing > BREAKER.0 { self.heavy_rounds + 1 } else { 0 };
         self.is_open = match self.is_open {
             false => self.heavy_rounds >= BREAKER_ROUNDS,
-            true => share > BREAKER.1,
+            true => missing > BREAKER.1,
         };
         self.round_begin = ack.delivered;
         self.round_end = ack.delivered;
         self.lost_in_round = 0;
+        self.missing_in_round = 0;
         self.is_suspicious_round = false;
     }
 
@@ -191,6 +199,9 @@ impl CongestionController for Media {
     fn on_chunk_lost(&mut self, now: Time, lost: &LostChunk) {
         let judge = &mut self.judge;
         judge.lost_in_round += lost.size as u64;
+        if !lost.is_covered {
+            judge.missing_in_round += lost.size as u64;
+        }
         let congestive = judge.congestive(lost.lost_since_sent, lost.in_flight, lost.delivered);
         if congestive > 0 {
             self.model.on_chunk_lost(now, &LostChunk { lost_since_sent: congestive, ..*lost });
@@ -288,6 +299,17 @@ mod tests {
         assert!(pace < 0.7 * pipe.rate, "{pace} of {}", pipe.rate);
         pipe.loss_every = 0;
         pipe.run_until(secs(2), |pipe| !pipe.controller.judge.is_open);
+    }
+
+    #[test]
+    fn what_a_second_copy_makes_up_for_opens_no_breaker() {
+        let mut pipe = pipe(0);
+        pipe.loss_every = 3;
+        pipe.is_covered = true;
+        pipe.run_for(secs(5));
+        assert!(!pipe.controller.judge.is_open);
+        pipe.is_covered = false;
+        pipe.run_until(secs(2), |pipe| pipe.controller.judge.is_open);
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(crate) struct Pipe<C> {
     pub(crate) rtt: Duration,
     /// Every how many chunks one is lost; 0 for none.
     pub(crate) loss_every: u64,
+    /// Whether a second copy makes up for what is lost.
+    pub(crate) is_covered: bool,
     /// What the application sends at most, in bytes per second.
     pub(crate) app_rate: f64,
     pub(crate) flight: usize,
@@ -57,6 +59,7 @@ impl<C: CongestionController> Pipe<C> {
             rate: chunks_per_ms * SMSS as f64 * 1e3,
             rtt: Duration::from_millis(rtt_ms),
             loss_every: 0,
+            is_covered: false,
             app_rate: f64::INFINITY,
             flight: 0,
             delivered: 0,
@@ -141,6 +144,7 @@ impl<C: CongestionController> Pipe<C> {
         if packet.is_lost {
             self.lost += SMSS as u64;
             let lost = LostChunk {
+                is_covered: self.is_covered,
                 size: SMSS,
                 in_flight: packet.in_flight,
                 lost_since_sent: self.lost - packet.lost,

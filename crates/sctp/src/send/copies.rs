@@ -22,6 +22,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use anabranch_congestion::LostChunk;
 use anabranch_sansio::Time;
 use anabranch_wire::Sack;
 
@@ -324,7 +325,7 @@ impl Outstanding {
         self.leave_flight(path, copy.size);
         self.forget_rtt_probe(path, sent.sequence);
         let lost = self.flights[path.index()].rate.on_lost(copy.size, &copy.snapshot);
-        self.lost_chunks.push((path, lost));
+        self.lost_chunks.push((path, LostChunk { is_covered: true, ..lost }));
         // Nothing is sent again for it, so that nothing can refute it.
         self.pass_verdict(path);
         true

@@ -93,6 +93,7 @@ impl DeliveryRate {
             lost_since_sent: self.lost - snapshot.lost,
             delivered: self.delivered,
             is_app_limited: snapshot.is_app_limited,
+            is_covered: false,
         }
     }
 
