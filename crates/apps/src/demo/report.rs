@@ -50,15 +50,15 @@ impl Report {
     }
 }
 
-/// Pictures whose time has come: `shown + late + lost` are all of them.
+/// Pictures whose time has come: `shown + lost` are all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FramesReport {
     /// New on the screen at their time.
     pub shown: u64,
-    /// Their base arrived after their time.
-    pub late: u64,
-    /// Their base never arrived, or is predicted from one that did not arrive in time.
+    /// Their base was not there at its time, or is predicted from one that was not.
     pub lost: u64,
+    /// Of those lost, their base arrived after its time.
+    pub late: u64,
     /// Of those shown, with all layers.
     pub shown_full: u64,
     /// Of those lost, arrived in time, and predicted from one that did not.

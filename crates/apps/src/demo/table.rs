@@ -30,8 +30,9 @@ impl Report {
         let base_only = frames.shown - frames.shown_full;
         writeln!(
             f,
-            "pictures   {} shown ({} in full quality, {base_only} base only), {} late, {} lost",
-            frames.shown, frames.shown_full, frames.late, frames.lost
+            "pictures   {} shown ({} in full quality, {base_only} base only), {} lost, {} of them \
+             came late",
+            frames.shown, frames.shown_full, frames.lost, frames.late
         )?;
         if let Some((is, full)) = self.psnr_y_db.zip(self.psnr_y_full_db) {
             writeln!(f, "quality    {is:.2} dB PSNR-Y; {full:.2} dB had everything come")?;

@@ -241,7 +241,7 @@ impl Pictures {
         }
     }
 
-    /// A picture that came after its time counts as late, not as lost.
+    /// A picture that came after its time was lost, and counts as late too.
     fn note_late(&mut self, arrival: &Arrival) {
         if arrival.frame < self.assembler.next_frame() {
             self.assembler.on_unit(arrival.frame, arrival.layer, arrival.class);
@@ -427,14 +427,14 @@ mod tests {
     }
 
     #[test]
-    fn a_base_after_its_time_is_late_and_not_lost() {
+    fn a_base_after_its_time_is_late_and_stays_lost() {
         let mut screen = ClipScreen::new(&header());
         screen.on_released(&released(0, 0));
         play(&mut screen);
         play(&mut screen);
         assert_eq!((screen.counts().late, screen.counts().lost), (0, 1));
         screen.on_arrival(&arrival(1, 0, true, Timeliness::Late)).unwrap();
-        assert_eq!((screen.counts().late, screen.counts().lost), (1, 0));
+        assert_eq!((screen.counts().late, screen.counts().lost), (1, 1));
     }
 
     #[test]

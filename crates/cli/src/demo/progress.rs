@@ -74,11 +74,11 @@ impl Progress {
         let delay = stats.delay_ms.unwrap_or_default();
         let quality = snapshot.psnr_y_db.unwrap_or_default();
         format!(
-            "{:>7.1} s  {} shown, {} late, {} lost  {:.0} ms (p95 {:.0})  {quality:.2} dB  {}",
+            "{:>7.1} s  {} shown, {} lost ({} late)  {:.0} ms (p95 {:.0})  {quality:.2} dB  {}",
             snapshot.elapsed.as_secs_f64(),
             frames.shown,
-            frames.late,
             frames.lost,
+            frames.late,
             delay.p50,
             delay.p95,
             paths.join("  "),
@@ -162,7 +162,7 @@ mod tests {
         );
         assert_eq!(
             at(1, &first),
-            "    1.0 s  50 shown, 0 late, 1 lost  31 ms (p95 61)  38.91 dB  \
+            "    1.0 s  50 shown, 1 lost (0 late)  31 ms (p95 61)  38.91 dB  \
              wifi* 6.4 Mbit/s 21 ms  mobile is being tried"
         );
         let second = stats(

@@ -62,14 +62,14 @@ pub struct BroadcastScreen {
     ready: VecDeque<AccessUnit>,
 }
 
-/// Pictures whose time has come, each in one field.
+/// Pictures whose time has come, each shown or lost. No count ever falls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PictureCounts {
     /// Released in time.
     pub shown: u64,
-    /// Arrived after their deadline.
+    /// Of those lost, arrived after their deadline.
     pub late: u64,
-    /// Never arrived.
+    /// Not whole at their time.
     pub lost: u64,
 }
 
@@ -101,12 +101,12 @@ impl BroadcastScreen {
         }
     }
 
-    /// A piece of a unit arrived. A picture that comes after its time counts as late, not as lost.
+    /// A piece of a unit arrived. A picture that comes after its time was lost, and counts as late
+    /// too.
     pub fn on_arrival(&mut self, of: Track, frame: u64, timeliness: Timeliness) {
         let is_picture = self.picture.as_ref().is_some_and(|it| track(it.pid()) == of);
         let is_late = is_picture && timeliness == Timeliness::Late;
         if is_late && self.lost.remove(&frame) {
-            self.counts.lost -= 1;
             self.counts.late += 1;
         }
     }

@@ -180,13 +180,13 @@ fn a_lost_piece_costs_its_picture_and_breaks_the_next() {
 }
 
 #[test]
-fn a_picture_that_comes_late_is_late_and_not_lost() {
+fn a_lost_picture_that_comes_late_counts_as_late_once_and_stays_lost() {
     let mut pieces = pieces(H264_AAC);
     pieces.retain(|(_, piece)| piece.header.track != Track(0x100) || piece.header.frame != 30);
     let (_, mut screen) = watch(&pieces);
     screen.on_arrival(Track(0x100), 30, Timeliness::Late);
     screen.on_arrival(Track(0x100), 30, Timeliness::Late);
-    assert_eq!(screen.counts(), PictureCounts { shown: PICTURES - 1, late: 1, lost: 0 });
+    assert_eq!(screen.counts(), PictureCounts { shown: PICTURES - 1, late: 1, lost: 1 });
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::CLIP_LAYERS_MAX;
 use crate::{Class, Layer};
 
-/// A base that comes this many pictures after its play time still counts as late; after that it is
-/// lost for good. At 25 pictures a second: 41 s.
+/// A base that comes this many pictures after its play time counts as late; after that it is as if
+/// it had never come. At 25 pictures a second: 41 s.
 pub const LATE_WINDOW_FRAMES: u64 = 1024;
 
 /// Units of pictures that are further ahead of the play time are not kept: their sender counts
@@ -44,17 +44,17 @@ impl Shown {
 }
 
 /// What became of the pictures whose play time has come. Each is counted in exactly one of the
-/// first four fields.
+/// first three fields, and no field ever falls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FrameCounts {
     /// Decoded in time, base or refined.
     pub shown: u64,
-    /// The base came after its play time.
-    pub late: u64,
-    /// The base has not come. It moves to `late` if it comes within [`LATE_WINDOW_FRAMES`].
+    /// The base was not there at its play time, whether it came later or never.
     pub lost: u64,
     /// The base came in time, but a picture that it is predicted from was not decoded.
     pub undecodable: u64,
+    /// How many of `lost` came later, within [`LATE_WINDOW_FRAMES`].
+    pub late: u64,
     /// How many of `shown` were refined by all the layers there are.
     pub full: u64,
 }
@@ -63,7 +63,7 @@ impl FrameCounts {
     /// All pictures whose play time has come.
     #[must_use]
     pub const fn played(&self) -> u64 {
-        self.shown + self.late + self.lost + self.undecodable
+        self.shown + self.lost + self.undecodable
     }
 }
 
@@ -129,7 +129,6 @@ impl FrameAssembler {
         if frame >= self.next {
             self.waiting.entry(frame).or_default().add(layer, class);
         } else if layer == Layer::BASE && self.missed.remove(&frame) {
-            self.counts.lost -= 1;
             self.counts.late += 1;
         }
     }
@@ -272,7 +271,7 @@ mod tests {
         base(&mut assembler, 1);
         base(&mut assembler, 0);
         enhancement(&mut assembler, 1);
-        assert_eq!((assembler.counts().late, assembler.counts().lost), (1, 0));
+        assert_eq!((assembler.counts().late, assembler.counts().lost), (1, 1), "lost stays lost");
 
         base(&mut assembler, 2);
         assert_eq!(assembler.play(), Shown::Frozen(Some(picture(0, 0))));
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn base_beyond_the_late_window_stays_lost() {
+    fn base_beyond_the_late_window_is_not_even_late() {
         let mut assembler = FrameAssembler::new(2, 0);
         for _ in 0..=LATE_WINDOW_FRAMES + 1 {
             assembler.play();

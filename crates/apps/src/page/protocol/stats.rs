@@ -133,14 +133,14 @@ pub struct AbandonedTally {
     pub before_sending: Tally,
 }
 
-/// Pictures whose time has come, each in one field; the base layer decides.
+/// Pictures whose time has come, each shown or lost; the base layer decides. No count ever falls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameCounts {
     /// Released in time.
     pub shown: u64,
-    /// Arrived after their deadline.
+    /// Of those lost, arrived after their deadline.
     pub late: u64,
-    /// Never arrived.
+    /// Not there at their time, or there in vain because one that they build on was not.
     pub lost: u64,
 }
 
