@@ -19,6 +19,9 @@ pub struct Config {
     /// Whether selective acknowledgments are offered (RFC 2018). They are used if both ends do.
     /// Default: yes.
     pub sack: bool,
+    /// What a partial acknowledgment does where there are no selective ones. Default:
+    /// [`FastRecovery::NewReno`].
+    pub fast_recovery: FastRecovery,
     /// The congestion controller. Default: [`CongestionControl::Reno`].
     pub congestion_control: CongestionControl,
     /// IW, the initial window in segments. Default: 10 (RFC 6928).
@@ -45,6 +48,18 @@ pub struct Config {
     pub time_wait: Duration,
 }
 
+/// Fast recovery without selective acknowledgments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FastRecovery {
+    /// RFC 6582: a partial acknowledgment has the next lost segment sent again.
+    #[default]
+    NewReno,
+    /// RFC 5681 alone: the first acknowledgment of new data ends it, and what else was lost of that
+    /// window is left to the timer. For comparisons with what was measured so.
+    Reno,
+}
+
 /// The congestion controllers there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -63,6 +78,7 @@ impl Default for Config {
             send_buffer: 4 << 20,
             receive_buffer: 4 << 20,
             sack: true,
+            fast_recovery: FastRecovery::default(),
             congestion_control: CongestionControl::default(),
             initial_window: 10,
             nagle: true,

@@ -38,7 +38,7 @@ mod send;
 mod sequence;
 mod stats;
 
-pub use config::{Config, CongestionControl};
+pub use config::{Config, CongestionControl, FastRecovery};
 pub use connection::{CloseReason, Connection, Event};
 pub use error::SendError;
 pub use reno::Reno;

@@ -172,7 +172,7 @@ impl Cell {
         let delivery = match self.strategy {
             Strategy::Sctp(strategy) => sctp::run(self, strategy, variation, video, &mut watch),
             Strategy::Rtp(strategy) => rtp::run(self, strategy, video, &mut watch),
-            Strategy::Tcp => tcp::run(self, video, &mut watch),
+            Strategy::Tcp => tcp::run(self, variation, video, &mut watch),
         };
         let delivery = delivery.map_err(|cause| CellError::simulation(self, cause))?;
         let links = watch.end().map_err(|cause| CellError::capture(self, cause))?;

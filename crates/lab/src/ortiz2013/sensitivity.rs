@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use anabranch_sctp::{AssociationConfig, CongestionControl, RetransmissionPolicy};
+use anabranch_sctp::{AssociationConfig, CongestionControl, LossDetection, RetransmissionPolicy};
+use anabranch_tcp::{Config as TcpConfig, FastRecovery};
 
-use super::cell::{Cell, Video};
+use super::cell::{Cell, LOSSES, RATES_MBPS, Video};
 use super::measure::Measured;
 use super::strategy::{SctpStrategy, Strategy, Treatment};
 use crate::CellError;
@@ -14,46 +15,95 @@ use crate::CellError;
 pub enum Variation {
     /// None.
     AsRun,
+    /// One loss of a window is repaired without a timer, as in Reno; the next one waits for it.
+    OneRepairPerWindow,
+    /// The receiver takes so many full segments at once.
+    Window {
+        /// Of 1,460 bytes.
+        segments: u16,
+    },
+    /// Both.
+    OneRepairInWindow {
+        /// Of 1,460 bytes.
+        segments: u16,
+    },
+    /// A receive window of 1 MiB.
+    ReceiveWindow,
+    /// ns-2's segments of 536 bytes.
+    ShortSegments,
     /// What three reports found lost goes out where it was lost, as RFC 9260 has it.
     RetransmitWhereLost,
     /// What was lost goes out on the link with the largest congestion window (RTX-CWND), the
     /// paper's other choice for CMT.
     RetransmitOnLargestWindow,
+    /// Reordered data is acknowledged at once, without DAC.
+    SacksInGaps,
     /// One timeout keeps new data off a path until it answers (RFC 7829).
     PotentiallyFailed,
     /// The initial window of RFC 9260.
     InitialWindow,
-    /// A receive window of 1 MiB.
-    ReceiveWindow,
     /// No limit to what an acknowledgement may release.
     NoBurstLimit,
 }
 
+const CMT: Strategy = Strategy::Sctp(SctpStrategy::CmtMulti(Treatment::Reliable));
+const MULTI: Strategy = Strategy::Sctp(SctpStrategy::Multi(Treatment::Reliable));
+
+/// Where the paper's values scatter most.
+const WORST: (&[u32], &[f64]) = (&[30], &[1e-2]);
+/// Where losses decide.
+const LOSSY: (&[u32], &[f64]) = (&RATES_MBPS, &[1e-3, 1e-2]);
+const ALL: (&[u32], &[f64]) = (&RATES_MBPS, &LOSSES);
+
 impl Variation {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
+    /// All of them, with the windows that come closest to the paper's delays of TCP without loss,
+    /// at 45 and 60 Mbit/s.
+    pub const ALL: [Self; 14] = [
         Self::AsRun,
+        Self::OneRepairPerWindow,
+        Self::Window { segments: 32 },
+        Self::Window { segments: 37 },
+        Self::OneRepairInWindow { segments: 32 },
+        Self::OneRepairInWindow { segments: 37 },
+        Self::ReceiveWindow,
+        Self::ShortSegments,
         Self::RetransmitWhereLost,
         Self::RetransmitOnLargestWindow,
+        Self::SacksInGaps,
         Self::PotentiallyFailed,
         Self::InitialWindow,
-        Self::ReceiveWindow,
         Self::NoBurstLimit,
     ];
 
-    /// The strategies that are varied, each where the paper's values scatter most.
-    pub const STRATEGIES: [Strategy; 2] = [
-        Strategy::Sctp(SctpStrategy::CmtMulti(Treatment::Reliable)),
-        Strategy::Sctp(SctpStrategy::Multi(Treatment::Reliable)),
-    ];
+    /// The strategies that are varied, each where it makes a difference.
+    pub const STRATEGIES: [Strategy; 3] = [CMT, MULTI, Strategy::Tcp];
 
     /// The cells that are varied, with the seeds 1 to `seeds`.
     pub fn cells(seeds: u64) -> impl Iterator<Item = (Self, Cell)> {
-        let strategies = Self::STRATEGIES.into_iter();
-        let varied = strategies.flat_map(|strategy| Self::ALL.map(|it| (it, strategy)));
-        varied.flat_map(move |(variation, strategy)| {
-            (1..=seeds).map(move |seed| (variation, Cell { strategy, mbps: 30, loss: 1e-2, seed }))
+        Self::STRATEGIES.into_iter().flat_map(move |strategy| {
+            Self::ALL.into_iter().flat_map(move |it| it.cells_of(strategy, seeds))
         })
+    }
+
+    fn cells_of(self, strategy: Strategy, seeds: u64) -> impl Iterator<Item = (Self, Cell)> {
+        let (rates, losses) = self.places(strategy);
+        let places = losses.iter().flat_map(|loss| rates.iter().map(|mbps| (*mbps, *loss)));
+        places.flat_map(move |(mbps, loss)| {
+            (1..=seeds).map(move |seed| (self, Cell { strategy, mbps, loss, seed }))
+        })
+    }
+
+    /// The rates and losses at which a strategy is varied.
+    fn places(self, strategy: Strategy) -> (&'static [u32], &'static [f64]) {
+        match (strategy, self) {
+            (CMT | MULTI | Strategy::Tcp, Self::OneRepairPerWindow) => LOSSY,
+            (Strategy::Tcp, Self::Window { .. } | Self::ReceiveWindow | Self::ShortSegments) => ALL,
+            (Strategy::Tcp, Self::OneRepairInWindow { .. }) => ALL,
+            (CMT, Self::RetransmitOnLargestWindow | Self::SacksInGaps) => WORST,
+            (CMT | MULTI, Self::RetransmitWhereLost | Self::PotentiallyFailed) => WORST,
+            (CMT | MULTI, Self::InitialWindow | Self::ReceiveWindow | Self::NoBurstLimit) => WORST,
+            _ => (&[], &[]),
+        }
     }
 
     /// Runs a cell with it.
@@ -66,35 +116,103 @@ impl Variation {
 
     pub(super) fn apply(self, config: AssociationConfig) -> AssociationConfig {
         match self {
-            Self::AsRun => config,
+            Self::AsRun
+            | Self::Window { .. }
+            | Self::OneRepairInWindow { .. }
+            | Self::ShortSegments => config,
+            Self::OneRepairPerWindow => {
+                AssociationConfig { loss_detection: LossDetection::OncePerWindow, ..config }
+            }
+            Self::ReceiveWindow => AssociationConfig { receive_buffer: 1 << 20, ..config },
             Self::RetransmitWhereLost => {
                 AssociationConfig { retransmission_policy: RetransmissionPolicy::Rfc9260, ..config }
             }
             Self::RetransmitOnLargestWindow => {
                 AssociationConfig { retransmission_policy: RetransmissionPolicy::Cwnd, ..config }
             }
+            Self::SacksInGaps => AssociationConfig { cmt_delayed_ack: false, ..config },
             Self::PotentiallyFailed => {
                 AssociationConfig { potentially_failed_max_retrans: 0, ..config }
             }
             Self::InitialWindow => {
                 AssociationConfig { congestion_control: CongestionControl::Rfc9260, ..config }
             }
-            Self::ReceiveWindow => AssociationConfig { receive_buffer: 1 << 20, ..config },
             Self::NoBurstLimit => AssociationConfig { max_burst: None, ..config },
         }
     }
+
+    pub(super) fn apply_to_tcp(self, config: TcpConfig) -> TcpConfig {
+        match self {
+            Self::OneRepairPerWindow => TcpConfig { fast_recovery: FastRecovery::Reno, ..config },
+            Self::Window { segments } => {
+                TcpConfig { receive_buffer: usize::from(segments) * SEGMENT, ..config }
+            }
+            Self::OneRepairInWindow { segments } => Self::OneRepairPerWindow
+                .apply_to_tcp(Self::Window { segments }.apply_to_tcp(config)),
+            Self::ReceiveWindow => TcpConfig { receive_buffer: 1 << 20, ..config },
+            Self::ShortSegments => TcpConfig { mtu: 536 + 40, ..config },
+            Self::AsRun
+            | Self::RetransmitWhereLost
+            | Self::RetransmitOnLargestWindow
+            | Self::SacksInGaps
+            | Self::PotentiallyFailed
+            | Self::InitialWindow
+            | Self::NoBurstLimit => config,
+        }
+    }
 }
+
+/// Bytes of a segment that fills the MTU.
+const SEGMENT: usize = 1_460;
 
 impl fmt::Display for Variation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AsRun => "as in the tables",
+            Self::OneRepairPerWindow => "one loss of a window repaired without a timer (Reno)",
+            Self::Window { segments } => return write!(f, "a window of {segments} segments"),
+            Self::OneRepairInWindow { segments } => {
+                return write!(f, "Reno in a window of {segments} segments");
+            }
+            Self::ReceiveWindow => "a receive window of 1 MiB",
+            Self::ShortSegments => "segments of 536 bytes",
             Self::RetransmitWhereLost => "fast retransmissions on the link of the loss (RFC 9260)",
             Self::RetransmitOnLargestWindow => "retransmissions on the largest window (RTX-CWND)",
+            Self::SacksInGaps => "SACKs in gaps at once (no DAC)",
             Self::PotentiallyFailed => "potentially failed paths (RFC 7829)",
-            Self::InitialWindow => "initial window of RFC 9260",
-            Self::ReceiveWindow => "receive window of 1 MiB",
+            Self::InitialWindow => "the initial window of RFC 9260",
             Self::NoBurstLimit => "no burst limit",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_variation_changes_the_strategies_that_it_is_run_with() {
+        let sctp = format!("{:?}", AssociationConfig::default());
+        let sctp_of_lab = AssociationConfig {
+            cmt_delayed_ack: true,
+            potentially_failed_max_retrans: 1,
+            retransmission_policy: RetransmissionPolicy::Ssthresh,
+            congestion_control: CongestionControl::SmallInitialWindow,
+            receive_buffer: 65_536,
+            ..AssociationConfig::default()
+        };
+        let before = format!("{sctp_of_lab:?}");
+        assert_ne!(sctp, before);
+        for (variation, cell) in Variation::cells(1) {
+            let changed = match cell.strategy {
+                Strategy::Tcp => {
+                    variation.apply_to_tcp(TcpConfig::default()) != TcpConfig::default()
+                }
+                Strategy::Sctp(_) | Strategy::Rtp(_) => {
+                    format!("{:?}", variation.apply(sctp_of_lab.clone())) != before
+                }
+            };
+            assert!(changed, "{variation} with {cell}");
+        }
     }
 }

@@ -22,6 +22,8 @@ pub struct Row {
     pub loss: f64,
     /// The mean one-way delay over all packets, in seconds.
     pub delay_s: Estimate,
+    /// The smallest and the largest of any seed.
+    pub delay_range_s: (f64, f64),
     /// The mean one-way delay over all seconds of the video, in seconds.
     pub delay_by_second_s: Estimate,
     /// The mean PSNR-Y in dB.
@@ -44,6 +46,12 @@ pub struct Row {
     pub timeouts: f64,
 }
 
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+        (least.min(value), most.max(value))
+    })
+}
+
 /// Takes the seeds of each cell together. `results` are in the order of
 /// [`cells`](super::cells): all seeds of a cell beside each other.
 #[must_use]
@@ -61,6 +69,7 @@ pub fn rows(results: &[(Cell, Measured)]) -> Vec<Row> {
             mbps: cell.mbps,
             loss: cell.loss,
             delay_s: over(|outcome| outcome.delay_s),
+            delay_range_s: range(group.iter().map(|(_, measured)| measured.outcome.delay_s)),
             delay_by_second_s: over(|outcome| outcome.delay_by_second_s),
             psnr_y_db: over(|outcome| outcome.psnr_y_db),
             packets: over(|outcome| outcome.packets as f64).mean,
@@ -188,6 +197,7 @@ pub(super) mod testing {
             mbps: 30,
             loss: 1e-2,
             delay_s: exact(delay_s),
+            delay_range_s: (delay_s, delay_s),
             delay_by_second_s: exact(delay_s),
             psnr_y_db: exact(psnr_y_db),
             packets: 1_000.0,

@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::cell::{Cell, PATIENCE, START, Video};
 use super::measure::{Arrivals, Delivery};
+use super::sensitivity::Variation;
 use super::watch::Watch;
 use crate::svc::{PAYLOAD_MAX, VideoPacket};
 
@@ -16,10 +17,12 @@ static PAYLOAD: [u8; PAYLOAD_MAX as usize] = [0x5a; PAYLOAD_MAX as usize];
 
 pub(super) fn run(
     cell: &Cell,
+    variation: Variation,
     video: &Video,
     watch: &mut Watch,
 ) -> Result<Delivery, SimulationError> {
-    let mut session = Session::connect(cell, video, watch)?;
+    let config = variation.apply_to_tcp(ns2());
+    let mut session = Session::connect(cell, &config, video, watch)?;
     let mut changes = cell.changes().into_iter().peekable();
     for packet in &video.packets {
         let at = packet.sent_at(START);
@@ -36,7 +39,8 @@ pub(super) fn run(
 
 /// What ns-2's FullTCP does by default: recovery without selective acknowledgments, an
 /// acknowledgment for each segment, Nagle's algorithm, an initial window of two segments, an RTO of
-/// 3 s at first and of 0.2 s at least.
+/// 3 s at first and of 0.2 s at least. Recovery is NewReno's here; plain Reno's, which the paper's
+/// values speak for, is a [`Variation`].
 ///
 /// Two of its defaults cannot have been the paper's. A window of 20 segments carries 23 Mbit/s at
 /// best, and the delay without loss would be 10 s at each rate; segments of 536 bytes would bring
@@ -77,11 +81,16 @@ struct Reader {
 }
 
 impl Session {
-    fn connect(cell: &Cell, video: &Video, watch: &mut Watch) -> Result<Self, SimulationError> {
+    fn connect(
+        cell: &Cell,
+        config: &Config,
+        video: &Video,
+        watch: &mut Watch,
+    ) -> Result<Self, SimulationError> {
         let on = |paths: &[FourTuple]| paths[0];
         let mut pair = Pair::new(cell.seed, &cell.links(), |side, paths, rng| match side {
-            Side::Client => Connection::client(ns2(), on(paths), rng),
-            Side::Server => Connection::listener(ns2(), on(paths), rng),
+            Side::Client => Connection::client(config.clone(), on(paths), rng),
+            Side::Server => Connection::listener(config.clone(), on(paths), rng),
         });
         pair.set_carrier(Carrier::Tcp);
         watch.begin(cell, &mut pair);

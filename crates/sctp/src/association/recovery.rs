@@ -94,7 +94,9 @@ impl Association {
                 let age = self.outstanding.overdue_age(path, srtt);
                 self.outstanding.give_up_overdue(now, path, age, true)
             }
-            LossDetection::InTime | LossDetection::Rfc9260 => self.outstanding.on_timeout(path),
+            LossDetection::InTime | LossDetection::Rfc9260 | LossDetection::OncePerWindow => {
+                self.outstanding.on_timeout(path)
+            }
         }
     }
 

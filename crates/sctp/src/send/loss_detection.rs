@@ -15,6 +15,9 @@ pub enum LossDetection {
     /// the loss of the last chunks are left to T3-rtx.
     #[default]
     Rfc9260,
+    /// The same, but in Fast Recovery nothing more is found: what else was lost of a window is left
+    /// to T3-rtx, as in TCP's Reno. For comparisons with what was measured so.
+    OncePerWindow,
     /// RFC 8985, carried over to TSNs and paths: a chunk is lost when one that was sent
     /// sufficiently later was delivered (RACK), and a silent path is probed after about two round
     /// trips (tail loss probe). Lost retransmissions and lost tails are found without a timeout,
@@ -26,6 +29,7 @@ impl LossDetection {
     pub(super) fn detector(self) -> Detector {
         match self {
             Self::Rfc9260 => Detector::Rfc9260(MissIndications::default()),
+            Self::OncePerWindow => Detector::Rfc9260(MissIndications::once_per_window()),
             Self::InTime => Detector::InTime(Box::default()),
         }
     }

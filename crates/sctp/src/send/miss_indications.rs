@@ -41,6 +41,8 @@ pub(super) struct MissIndications {
     /// The highest transmission acknowledged so far, plus one.
     pub(super) acked_below: u64,
     pub(super) recovery: Option<FastRecovery>,
+    /// Whether what else is missing in Fast Recovery waits for T3-rtx.
+    once_per_window: bool,
 }
 
 /// Fast Recovery of one path (RFC 9260 section 7.2.4). With one path in use it is the
@@ -56,6 +58,16 @@ pub(super) struct FastRecovery {
 }
 
 impl MissIndications {
+    /// One fast retransmission, and no more before Fast Recovery ends.
+    pub(super) fn once_per_window() -> Self {
+        Self { once_per_window: true, ..Self::default() }
+    }
+
+    /// Whether what is missing may be found lost now.
+    const fn may_find(&self) -> bool {
+        !self.once_per_window || self.recovery.is_none()
+    }
+
     /// The oldest suspect that is not stale.
     pub(super) fn oldest(&mut self, is_live: impl Fn(Sent) -> bool) -> Option<Sent> {
         let Some(first) = self.suspects.iter().position(|sent| is_live(*sent)) else {
@@ -150,6 +162,10 @@ impl Outstanding {
     /// Of an acknowledged chunk that was sent twice the other transmission is missing only after
     /// the time within which it arrives, if it is that one which the peer will report as duplicate.
     fn count_misses(&mut self, now: Time, path: PathId, acked: Overtaking) -> Losses {
+        let Detector::Rfc9260(misses) = &self.flights[path.index()].detector else {
+            return Losses::default();
+        };
+        let may_find = misses.may_find();
         let mut lost = std::mem::take(&mut self.lost);
         let mut overtaken = std::mem::take(&mut self.overtaken);
         let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
@@ -169,7 +185,7 @@ impl Outstanding {
             }
             let Some(chunk) = self.chunk_mut(sent.sequence) else { continue };
             chunk.misses = chunk.misses.saturating_add(indications);
-            if chunk.misses >= MISS_INDICATIONS && !chunk.fast_retransmitted {
+            if chunk.misses >= MISS_INDICATIONS && !chunk.fast_retransmitted && may_find {
                 // "Mark the DATA chunk(s) as being fast retransmitted and thus ineligible for a
                 // subsequent Fast Retransmit."
                 chunk.fast_retransmitted = true;
@@ -191,15 +207,17 @@ impl Outstanding {
     /// RFC 9260 section 7.2.4: "If not in Fast Recovery, enter Fast Recovery and mark the highest
     /// outstanding TSN as the Fast Recovery exit point." Returns false if the path was in it.
     pub(super) fn enter_fast_recovery(&mut self, path: PathId) -> bool {
+        if self.flights[path.index()].detector.in_recovery() {
+            return false;
+        }
         let outstanding = self.chunks.iter().rposition(|chunk| chunk.path == path);
         let exit = self.first + outstanding.unwrap_or(0) as u64;
         let awaited = self.first_awaited(path, self.first, exit);
         let Detector::Rfc9260(misses) = &mut self.flights[path.index()].detector else {
             return false;
         };
-        let enters = misses.recovery.is_none();
-        misses.recovery.get_or_insert(FastRecovery { exit, awaited });
-        enters
+        misses.recovery = Some(FastRecovery { exit, awaited });
+        true
     }
 }
 

@@ -142,6 +142,24 @@ fn in_fast_recovery_further_losses_are_found_and_do_not_enter_it_again() {
 }
 
 #[test]
+fn once_per_window_leaves_what_else_was_lost_to_the_timer() {
+    let detection = LossDetection::OncePerWindow;
+    let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, detection);
+    (0..12).for_each(|ssn| {
+        outstanding.push(Time::ZERO, fragment(0, ssn), PATH);
+    });
+    for highest in 102..=104 {
+        sack(&mut outstanding, 100, &[(102, highest)]);
+    }
+    for highest in 106..=111 {
+        sack(&mut outstanding, 100, &[(102, 104), (106, highest)]);
+    }
+    assert_eq!(marked(&outstanding), [101], "105 was missing six times");
+    outstanding.on_timeout(PATH);
+    assert_eq!(marked(&outstanding), [101, 105]);
+}
+
+#[test]
 fn a_chunk_on_another_path_is_not_missing_because_of_this_one() {
     let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, LossDetection::Rfc9260);
     outstanding.push(Time::ZERO, fragment(0, 0), PathId(1));

@@ -7,6 +7,7 @@ use anabranch_sansio::Time;
 
 use super::scoreboard::{DUP_THRESH, Delivery};
 use super::{Phase, Sender};
+use crate::FastRecovery;
 
 /// What a segment acknowledges, as positions.
 #[derive(Debug, Clone)]
@@ -142,6 +143,13 @@ impl Sender {
         match &mut self.phase {
             Phase::FastRecovery { point, .. } | Phase::AfterTimeout { point }
                 if self.una >= *point =>
+            {
+                (self.phase, self.inflation) = (Phase::Open, 0);
+            }
+            // RFC 5681 section 3.2: "When the next ACK arrives that acknowledges previously
+            // unacknowledged data, a TCP MUST set cwnd to ssthresh".
+            Phase::FastRecovery { .. }
+                if acked > 0 && !self.has_sack && self.fast_recovery == FastRecovery::Reno =>
             {
                 (self.phase, self.inflation) = (Phase::Open, 0);
             }

@@ -12,7 +12,7 @@ use anabranch_sansio::{Time, Wakeup};
 use bytes::Bytes;
 
 use crate::sequence::NumberSpace;
-use crate::{Config, SendError, Stats};
+use crate::{Config, FastRecovery, SendError, Stats};
 pub(crate) use acknowledgment::Acknowledgment;
 use buffer::SendBuffer;
 pub(crate) use rto::Rto;
@@ -28,6 +28,7 @@ pub(crate) struct Sender {
     /// SMSS, in bytes.
     smss: usize,
     has_sack: bool,
+    fast_recovery: FastRecovery,
     nagle: bool,
     retries_max: u32,
     buffer: SendBuffer,
@@ -116,6 +117,7 @@ impl Sender {
             space,
             smss,
             has_sack,
+            fast_recovery: config.fast_recovery,
             nagle: config.nagle,
             retries_max: config.retries,
             buffer: SendBuffer::new(FIRST),

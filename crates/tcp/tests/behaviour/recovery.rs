@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_netsim::{CLIENT, Verdict};
 use anabranch_sansio::Time;
-use anabranch_tcp::{Config, Stats};
+use anabranch_tcp::{Config, FastRecovery, Stats};
 
 use crate::harness::{Duo, link, pattern};
 
@@ -74,6 +74,16 @@ fn newreno_brings_one_segment_back_per_round_trip() {
     let (stats, took) = lose(without_sack(), 20, &lost);
     assert_eq!((stats.recoveries, stats.timeouts, stats.segments_retransmitted), (1, 0, 5));
     assert!((Time::from_millis(550)..Time::from_millis(570)).contains(&took), "{took:?}");
+}
+
+#[test]
+fn reno_leaves_the_second_loss_of_a_window_to_the_timer() {
+    let reno = Config { fast_recovery: FastRecovery::Reno, ..without_sack() };
+    let (stats, took) = lose(reno.clone(), 20, &[(2, 1), (8, 1)]);
+    assert_eq!((stats.recoveries, stats.timeouts, stats.segments_retransmitted), (1, 1, 2));
+    assert!(took > Time::from_millis(1_000), "{took:?}");
+    let (stats, _) = lose(reno, 20, &[(5, 1)]);
+    assert_eq!((stats.recoveries, stats.timeouts), (1, 0));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod assumptions;
 mod differences;
 mod figure;
+mod sensitivity;
 mod shapes;
 
 use maud::{Markup, PreEscaped, html};
@@ -20,6 +21,7 @@ use crate::page::{assumed, page, seeds_in_words};
 use assumptions::ASSUMPTIONS;
 use differences::{Cause, Difference, differences};
 pub use figure::figure;
+use sensitivity::{VariedRow, sensitive, varied_rows};
 pub use shapes::figure_name;
 use shapes::{observed, paper_figure};
 
@@ -61,6 +63,7 @@ impl Experiment<'_> {
     /// A figure cannot be drawn.
     pub fn report(&self) -> Result<String, FigureError> {
         let rows = rows(&self.results);
+        let varied = varied_rows(&self.varied);
         let full = self.video.full_psnr_y_db();
         let figures: Result<Vec<_>, _> =
             self.drawn().into_iter().map(|(cell, measured)| mosaic(cell, measured)).collect();
@@ -73,8 +76,8 @@ impl Experiment<'_> {
             p { "One run of each strategy. The dashed line is where the link begins to lose \
                  packets." }
             @for figure in figures? { (figure) }
-            (different(&rows, full))
-            @if !self.varied.is_empty() { (sensitive(&self.varied)) }
+            (different(&rows, &varied, full))
+            @if !varied.is_empty() { (sensitive(&rows, &varied)) }
             (assumed(&ASSUMPTIONS))
         };
         Ok(page(title, &body))
@@ -213,8 +216,8 @@ fn mosaic(cell: &Cell, measured: &Measured) -> Result<Markup, FigureError> {
     })
 }
 
-fn different(rows: &[Row], full: f64) -> Markup {
-    let differences = differences(rows, full);
+fn different(rows: &[Row], varied: &[VariedRow], full: f64) -> Markup {
+    let differences = differences(rows, varied, full);
     let compared = rows.iter().filter(|row| published(row.strategy, row.mbps, row.loss).is_some());
     html! {
         h2 id="differences" { "Differences from the paper" }
@@ -247,46 +250,6 @@ fn with_cause(cause: Cause, differences: &[&Difference]) -> Markup {
                 }
             } }
         } }
-    }
-}
-
-fn sensitive(varied: &[(Variation, Cell, Measured)]) -> Markup {
-    html! {
-        h2 id="sensitivity" { "Sensitivity" }
-        p {
-            "The same cells with one parameter chosen otherwise: how much of a difference from the "
-            "paper may come from what it leaves open."
-        }
-        div.scroll { table {
-            thead { tr {
-                th { "Parameter" } th { "Delay" } th { "PSNR-Y" } th { "Timers expired" }
-            } }
-            tbody {
-                @for group in varied.chunk_by(|a, b| (a.0, a.1.strategy) == (b.0, b.1.strategy)) {
-                    (varied_row(group))
-                }
-            }
-        } }
-    }
-}
-
-/// All seeds of a varied cell.
-fn varied_row(group: &[(Variation, Cell, Measured)]) -> Markup {
-    let results: Vec<_> =
-        group.iter().map(|(_, cell, measured)| (*cell, measured.clone())).collect();
-    let variation = group.first().map(|(variation, ..)| variation.to_string());
-    html! {
-        @for row in rows(&results) {
-            tr {
-                td {
-                    (variation.as_deref().unwrap_or_default())
-                    small { (row.strategy) ", " (row.mbps) " Mbit/s, " (row.loss) }
-                }
-                td { (seconds(row.delay_s)) }
-                td { (decibels(row.psnr_y_db)) }
-                td { (format!("{:.1}", row.timeouts)) }
-            }
-        }
     }
 }
 
@@ -330,7 +293,8 @@ mod tests {
             "Figure 11: RTP, 30 Mbit/s, loss 0.01, seed 1",
             "paper 0.0094 s · 24.77 dB",
             "id=\"differences\"",
-            "potentially failed paths (RFC 7829)<small>CMTMultiReliable, 30 Mbit/s, 0.01",
+            "<h3>CMTMultiReliable, loss 0.01</h3>",
+            "<td class=\"text\">potentially failed paths (RFC 7829)</td>",
             "id=\"assumptions\"",
         ];
         for part in parts {
