@@ -30,6 +30,9 @@ use tokio::net::TcpListener;
 /// Bytes of each message of a burst, as media is cut for browsers.
 const BURST_MESSAGE: usize = 16 << 10;
 
+/// Datagrams in one call: as many of 1,200 bytes as the kernel's 64 KiB hold.
+const SEGMENTS_MAX: usize = 48;
+
 #[derive(Clone)]
 struct App {
     rtc: Handle<Server>,
@@ -42,7 +45,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let port = std::env::args().nth(1).map_or(Ok(0), |port| port.parse())?;
     let mut sockets = SocketSet::new();
     let bound = sockets.bind("0.0.0.0:0".parse::<SocketAddr>()?)?;
-    let config = RtcConfig { candidates: candidates(bound.port())?, ..RtcConfig::default() };
+    let config = RtcConfig {
+        candidates: candidates(bound.port())?,
+        segments_max: SEGMENTS_MAX,
+        ..RtcConfig::default()
+    };
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)?;
     let rtc = Driver::spawn(Server::new(config, Rng::from_seed(seed))?, sockets)?;
