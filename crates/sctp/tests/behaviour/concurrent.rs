@@ -6,8 +6,8 @@ use std::time::Duration;
 use anabranch_netsim::{LinkConfig, QueueLimit};
 use anabranch_sansio::Rate;
 use anabranch_sctp::{
-    AssociationConfig, CongestionControl, LossDetection, OutgoingMessage, PathId, PathPreference,
-    PathSchedulerKind, PathState, Reliability, RetransmissionPolicy,
+    AssociationConfig, CongestionControl, Event, LossDetection, OutgoingMessage, PathId,
+    PathPreference, PathReport, PathSchedulerKind, PathState, Reliability, RetransmissionPolicy,
 };
 
 use crate::harness::{Duo, Side, link, numbered};
@@ -240,6 +240,42 @@ fn media_survives_the_death_of_a_path_without_a_loss_and_uses_it_again_when_it_i
         duo.run_for(Duration::from_secs(1));
         assert_eq!(duo.numbers(Side::Server), (0..310).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn a_path_that_dies_costs_a_tenth_more_bytes_at_most() {
+    for dies in [0, 1] {
+        let bytes_sent = |cut: bool| {
+            let links = [link(15, 10, 0.0), link(15, 10, 0.0)];
+            let mut duo = Duo::connected(1, &links, balanced_media());
+            duo.run_for(Duration::from_secs(1));
+            stream_media(&mut duo, 0..100);
+            if cut {
+                duo.pair.cut(dies);
+            }
+            stream_media(&mut duo, 100..300);
+            duo.run_for(Duration::from_secs(1));
+            assert_eq!(duo.messages(Side::Server).len(), 300, "nothing is lost");
+            [0, 1].map(|path| duo.path(Side::Client, path).counters.bytes_sent).iter().sum::<u64>()
+        };
+        let (with, without) = (bytes_sent(true), bytes_sent(false));
+        assert!(10 * with <= 11 * without, "path {dies}: {with} bytes instead of {without}");
+    }
+}
+
+#[test]
+fn a_clean_minute_over_two_paths_shows_no_failover_and_repeats_nothing() {
+    let mut duo = Duo::connected(1, &[link(15, 10, 0.0), link(15, 10, 0.0)], balanced_media());
+    duo.run_for(Duration::from_secs(1));
+    stream_media(&mut duo, 0..3_000);
+    for index in [0, 1] {
+        let PathReport { state, counters, .. } = duo.path(Side::Client, index);
+        let spurious = counters.spurious_retransmissions + counters.chunks_retransmitted;
+        assert_eq!((state, spurious, counters.timeouts), (PathState::Active, 0, 0), "{index}");
+        assert!(counters.chunks_sent > 1_000, "path {index} carries data");
+    }
+    let fails = |event: &&Event| matches!(event, Event::PathStateChanged { .. });
+    assert_eq!(duo.events(Side::Client).iter().filter(fails).count(), 0);
 }
 
 #[test]
