@@ -183,7 +183,7 @@ impl Host {
 
 /// The defaults are the RFC's. Only the paths are watched more closely, as the second kernel's side
 /// does, so that tests of failing paths take seconds.
-fn watchful() -> AssociationConfig {
+pub(crate) fn watchful() -> AssociationConfig {
     AssociationConfig {
         heartbeat_interval: Duration::from_secs(1),
         rto_max: Duration::from_secs(4),

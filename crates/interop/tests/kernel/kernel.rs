@@ -68,6 +68,26 @@ impl KernelSocket {
         socket
     }
 
+    /// Opens a bound socket for callers.
+    pub(crate) async fn listen(&mut self) {
+        self.expect_ok("listen").await;
+    }
+
+    /// Signs by this secret, under the identifier 1, and takes data signed only.
+    pub(crate) async fn authenticate(&mut self, secret: &str) {
+        self.expect_ok(&format!("authenticate 1 {secret}")).await;
+    }
+
+    /// Tells the peer that the kernel has one more address.
+    pub(crate) async fn add_address(&mut self, port: u16, address: &str) {
+        self.expect_ok(&format!("add_address {port} {address}")).await;
+    }
+
+    /// Tells the peer that the kernel has it no more.
+    pub(crate) async fn delete_address(&mut self, port: u16, address: &str) {
+        self.expect_ok(&format!("delete_address {port} {address}")).await;
+    }
+
     /// Calls a port at some addresses and waits for the answer; an error is the name of an errno.
     pub(crate) async fn connect(&mut self, port: u16, addresses: &[&str]) -> Result<(), String> {
         self.begin_connect(port, addresses).await;

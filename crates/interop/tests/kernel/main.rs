@@ -7,6 +7,7 @@
 //! `/dev/net/tun`, some Debian packages, and root or a user namespace are needed, so nothing
 //! runs unless asked for, as `./test.sh kernel` does, which brings the packages.
 
+mod authentication;
 mod capture;
 mod control;
 mod host;
@@ -73,6 +74,7 @@ fn trials(capture: &Arc<Mutex<Option<Capture>>>) -> Vec<Trial> {
     trials.extend(partial::trials());
     trials.extend(multihoming::trials());
     trials.extend(lifecycle::trials());
+    trials.extend(authentication::trials());
     let capture = Arc::clone(capture);
     trials.push(Trial::test("tshark_finds_no_fault_with_what_was_sent", move || {
         let capture = capture.lock().ok().and_then(|mut capture| capture.take());

@@ -23,7 +23,11 @@ MSG_NOTIFICATION = 0x8000
 SCTP_NODELAY = 3
 SCTP_EVENTS = 11
 SCTP_RECVRCVINFO = 32
+SCTP_AUTH_CHUNK = 21
+SCTP_AUTH_KEY = 23
+SCTP_AUTH_ACTIVE_KEY = 24
 SCTP_SOCKOPT_BINDX_ADD = 100
+SCTP_SOCKOPT_BINDX_REM = 101
 SCTP_SOCKOPT_CONNECTX = 110
 SCTP_SNDINFO = 2
 SCTP_RCVINFO = 3
@@ -79,6 +83,25 @@ class Peer:
         self.set_option(SCTP_EVENTS, SUBSCRIPTIONS)
         self.set_option(SCTP_RECVRCVINFO, 1)
         self.set_option(SCTP_NODELAY, 1)
+        return ["ok"], b""
+
+    def authenticate(self, _: bytes, number: str, secret: str) -> Answer:
+        """Signs by this key, and takes DATA signed only (RFC 6458 sections 8.3.1 to 8.3.5).
+        Answers `ok`."""
+        key = struct.pack("=iHH", 0, int(number), len(secret)) + secret.encode()
+        self.set_option(SCTP_AUTH_KEY, key)
+        self.set_option(SCTP_AUTH_ACTIVE_KEY, struct.pack("=iHxx", 0, int(number)))
+        self.set_option(SCTP_AUTH_CHUNK, b"\0")
+        return ["ok"], b""
+
+    def add_address(self, _: bytes, port: str, address: str) -> Answer:
+        """Answers `ok`."""
+        self.set_option(SCTP_SOCKOPT_BINDX_ADD, sockaddrs(int(port), (address,)))
+        return ["ok"], b""
+
+    def delete_address(self, _: bytes, port: str, address: str) -> Answer:
+        """Answers `ok`."""
+        self.set_option(SCTP_SOCKOPT_BINDX_REM, sockaddrs(int(port), (address,)))
         return ["ok"], b""
 
     def listen(self, _: bytes) -> Answer:
