@@ -239,6 +239,13 @@ impl Association {
         self.queue.queued()
     }
 
+    /// Bytes of the longest message that is never cut, because it fits into one packet. A longer
+    /// one is lost with any of its packets.
+    #[must_use]
+    pub fn whole_message_max(&self) -> usize {
+        self.pmdcs() - anabranch_wire::Data::HEADER_LEN
+    }
+
     /// Bytes that wait in the send queue or are in flight.
     #[must_use]
     pub fn unacknowledged(&self) -> usize {

@@ -217,10 +217,9 @@ impl Association {
         if self.config.loss_detection != LossDetection::InTime {
             return;
         }
-        let timer = match self.outstanding.reordering_due(path) {
-            Some(due) => Some((due, LossTimer::Reordering)),
-            None => self.probe_at(path).map(|at| (at, LossTimer::Probe)),
-        };
+        let due = self.outstanding.reordering_due(path).map(|at| (at, LossTimer::Reordering));
+        let probe = self.probe_at(path).map(|at| (at, LossTimer::Probe));
+        let timer = due.into_iter().chain(probe).min_by_key(|(at, _)| *at);
         self.paths.at_mut(path).loss_timer = timer;
     }
 

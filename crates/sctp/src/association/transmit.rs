@@ -360,7 +360,7 @@ impl Association {
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) {
-        let whole_packet = self.pmdcs() - DATA_HEADER;
+        let whole_packet = self.whole_message_max();
         loop {
             self.give_up_unfinished(now);
             if self.outstanding.len() >= OUTSTANDING_MAX {

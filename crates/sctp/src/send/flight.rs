@@ -1,12 +1,14 @@
 //! [`Flight`]: what is under way on one path, in the order it was sent.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+
+use anabranch_sansio::Time;
 
 use super::delivery_rate::DeliveryRate;
 use super::loss_detection::{Detector, LossDetection};
 
 /// A chunk on its way: the number of its transmission on the path, and its extended TSN.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sent {
     pub(crate) transmission: u64,
     pub(crate) sequence: u64,
@@ -21,6 +23,9 @@ pub(crate) struct Sent {
 pub(crate) struct Flight {
     /// In order of transmission; the loss detection takes them out from the front.
     pub(super) sent: VecDeque<Sent>,
+    /// Taken out of `sent`, and lost unless the peer reports a duplicate before the time given: see
+    /// [`Copies`](super::copies::Copies). They would keep what was sent after them waiting.
+    pub(super) unsettled: BTreeSet<(Time, Sent)>,
     /// Bytes of DATA chunks in flight.
     pub(crate) bytes: usize,
     pub(super) next_transmission: u64,
@@ -35,6 +40,7 @@ impl Flight {
     pub(super) fn new(detection: LossDetection) -> Self {
         Self {
             sent: VecDeque::new(),
+            unsettled: BTreeSet::new(),
             bytes: 0,
             next_transmission: 0,
             rtt_probe: None,
@@ -75,6 +81,7 @@ impl Flight {
             entries.extend(misses.drain());
         }
         entries.extend(self.sent.drain(..));
+        entries.extend(std::mem::take(&mut self.unsettled).into_iter().map(|(_, sent)| sent));
         entries
     }
 

@@ -113,6 +113,12 @@ impl Flight {
         self.detector.in_time_mut()
     }
 
+    /// When the reordering timer expires.
+    fn reordering_due(&self) -> Option<Time> {
+        let unsettled = self.unsettled.first().map(|(at, _)| *at);
+        self.detector.in_time()?.due.into_iter().chain(unsettled).min()
+    }
+
     /// Whether as many chunks as DupThresh were delivered that had been sent after the oldest one
     /// in flight.
     fn reaches_dup_thresh(&self, below: u64, is_delivered: impl Fn(Sent) -> bool) -> bool {
@@ -154,28 +160,55 @@ impl Outstanding {
         path: PathId,
         srtt: Option<Duration>,
     ) -> Losses {
+        let mut lost = std::mem::take(&mut self.lost);
+        self.take_overtaken(now, path, srtt, &mut lost);
+        self.take_settled(now, path, &mut lost);
+        self.declare_lost(path, lost, LostBy::Order)
+    }
+
+    /// Takes out what was overtaken long enough ago. A copy that may yet be reported as a duplicate
+    /// waits for that aside.
+    fn take_overtaken(
+        &mut self,
+        now: Time,
+        path: PathId,
+        srtt: Option<Duration>,
+        lost: &mut Vec<Sent>,
+    ) {
         let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
-        let Some(flight) = self.flights.get_mut(path.index()) else { return Losses::default() };
-        let Some(rack) = flight.detector.in_time().map(|in_time| &in_time.rack) else {
-            return Losses::default();
-        };
-        let Some(rtt) = rack.rtt() else { return Losses::default() };
+        let Some(flight) = self.flights.get_mut(path.index()) else { return };
+        let Some(rack) = flight.detector.in_time().map(|in_time| &in_time.rack) else { return };
+        let Some(rtt) = rack.rtt() else { return };
         let below = rack.delivered_below();
         let is_delivered = |sent| view.is_delivered(path, sent);
         flight.oldest(|sent| view.is_live(path, sent));
-        let Some(in_time) = flight.detector.in_time() else { return Losses::default() };
+        let Some(in_time) = flight.detector.in_time() else { return };
         let settled = in_time.in_recovery() || flight.reaches_dup_thresh(below, is_delivered);
         let age = rtt + in_time.rack.reo_wnd(settled, srtt);
-        let due = |sent| {
-            let due = view.sent_at(path, sent)? + age;
-            Some(view.copies.settled_at(path, sent).map_or(due, |settled| due.max(settled)))
-        };
-        let mut lost = std::mem::take(&mut self.lost);
-        let next_due = flight.take_due(now, below, due, |sent| lost.push(sent));
+        let due = |sent| Some(view.sent_at(path, sent)? + age);
+        let mut unsettled = std::mem::take(&mut flight.unsettled);
+        let next_due = flight.take_due(now, below, due, |sent| {
+            match view.copies.settled_at(path, sent).filter(|at| *at > now) {
+                Some(at) => drop(unsettled.insert((at, sent))),
+                None => lost.push(sent),
+            }
+        });
+        flight.unsettled = unsettled;
         if let Some(in_time) = flight.in_time_mut() {
             in_time.due = next_due;
         }
-        self.declare_lost(path, lost, LostBy::Order)
+    }
+
+    /// Takes the copies of which no duplicate was reported in time.
+    fn take_settled(&mut self, now: Time, path: PathId, lost: &mut Vec<Sent>) {
+        let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
+        let Some(flight) = self.flights.get_mut(path.index()) else { return };
+        while let Some(&(at, sent)) = flight.unsettled.first()
+            && (at <= now || !view.is_live(path, sent))
+        {
+            flight.unsettled.pop_first();
+            lost.extend(view.is_live(path, sent).then_some(sent));
+        }
     }
 
     /// The peer is silent on `path`, or its T3-rtx expired: what was sent `age` ago is lost, and
@@ -240,7 +273,7 @@ impl Outstanding {
 
     /// When the reordering timer of a path expires (RFC 8985 section 6.2, step 5).
     pub(crate) fn reordering_due(&self, path: PathId) -> Option<Time> {
-        self.flights.get(path.index())?.detector.in_time()?.due
+        self.flights.get(path.index())?.reordering_due()
     }
 
     /// Since when an answer to what is in flight on `path` has been awaited, if its absence calls

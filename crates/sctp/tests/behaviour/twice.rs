@@ -32,7 +32,10 @@ fn living(lifetime: Duration, message: OutgoingMessage) -> OutgoingMessage {
 /// A sender whose first of five packets was found lost and sent again after one round trip, `left`
 /// before the lifetime ends.
 fn repairing(left: Duration) -> RawPeer {
-    let congestion_control = CongestionControl::LargeInitialWindow;
+    repairing_with(CongestionControl::LargeInitialWindow, left)
+}
+
+fn repairing_with(congestion_control: CongestionControl, left: Duration) -> RawPeer {
     let config = AssociationConfig { congestion_control, ..AssociationConfig::media() };
     let mut peer = RawPeer::at_distance(config, RTT);
     (0..5).for_each(|number| peer.send(living(RTT + left, numbered(0, number, FULL))));
@@ -104,6 +107,23 @@ fn a_second_copy_that_no_duplicate_tells_of_was_lost() {
     let stats = peer.stats();
     assert_eq!((stats.in_flight, stats.paths[0].counters.chunks_lost), (0, 2));
     assert!(peer.take_numbers().is_empty(), "the chunk has arrived");
+}
+
+/// 10 Mbit/s at 10 % of loss: in time came 99.1 % instead of 99.8.
+#[test]
+fn a_copy_that_may_yet_be_reported_holds_up_nothing_that_was_sent_after_it() {
+    let mut peer = repairing_with(CongestionControl::Fixed { window: 100_000 }, PATIENCE / 2);
+    peer.run_for(PATIENCE / 4);
+    assert_eq!(peer.take_numbers(), [[1]], "the copy");
+    (5..10).for_each(|number| peer.send(numbered(0, number, FULL)));
+    peer.run_for(RTT - PATIENCE / 4);
+    peer.take();
+    peer.acknowledge(5, &[], WINDOW);
+    peer.run_for(PATIENCE / 4);
+    peer.acknowledge(5, &[(7, 10)], WINDOW);
+    assert_eq!(peer.take_numbers(), [[6]], "at once");
+    peer.run_for(RTT);
+    assert_eq!(peer.stats().paths[0].counters.chunks_lost, 3, "and the copy in the end");
 }
 
 fn over_two_paths(path_scheduler: PathSchedulerKind) -> AssociationConfig {
