@@ -63,16 +63,33 @@ const STEP_MS: u128 = 10;
 /// The latency that leaves at most `residual_loss` on a link, by the model above.
 #[must_use]
 pub fn advise_latency(link: &LinkQuality, residual_loss: f64) -> LatencyAdvice {
-    let loss = if link.loss.is_finite() { link.loss.clamp(0.0, 1.0) } else { 1.0 };
+    let loss = loss_of(link);
     let remaining = |rounds: u32| loss.powi(rounds as i32 + 1);
     // 0.1 to the fourth is a little above 1e-4 in binary.
     let enough = |rounds: &u32| remaining(*rounds) <= residual_loss * (1.0 + 1e-9);
     let rounds = (ROUNDS_MIN..ROUNDS_MAX).find(enough).unwrap_or(ROUNDS_MAX);
-    let round = link.rtt.saturating_add(link.rtt / 4).saturating_add(DETECTION);
+    let round = round_of(link);
     let exact = HOLD
         .saturating_add(link.rtt_variation.saturating_mul(4))
         .saturating_add(round.saturating_mul(rounds));
     LatencyAdvice { latency: step_above(exact), rounds, residual_loss: remaining(rounds) }
+}
+
+/// The share of packets that are still missing after `latency`, by the same model.
+#[must_use]
+pub fn residual_loss(link: &LinkQuality, latency: Duration) -> f64 {
+    let left = latency.saturating_sub(HOLD.saturating_add(link.rtt_variation.saturating_mul(4)));
+    let rounds = left.as_nanos() / round_of(link).as_nanos();
+    let rounds = u32::try_from(rounds).unwrap_or(ROUNDS_MAX).min(ROUNDS_MAX);
+    loss_of(link).powi(rounds as i32 + 1)
+}
+
+fn loss_of(link: &LinkQuality) -> f64 {
+    if link.loss.is_finite() { link.loss.clamp(0.0, 1.0) } else { 1.0 }
+}
+
+fn round_of(link: &LinkQuality) -> Duration {
+    link.rtt.saturating_add(link.rtt / 4).saturating_add(DETECTION)
 }
 
 fn step_above(exact: Duration) -> Duration {
@@ -97,6 +114,18 @@ mod tests {
         assert!((advice.residual_loss - 1e-4).abs() < 1e-12);
         assert_eq!(advise_latency(&link(50, 0.01), 1e-4).rounds, 1);
         assert_eq!(advise_latency(&link(50, 0.0), 1e-4).rounds, 1);
+    }
+
+    #[test]
+    fn the_latency_that_was_advised_leaves_the_loss_that_was_said() {
+        for loss in [0.001, 0.01, 0.05, 0.1, 0.2] {
+            let link = link(50, loss);
+            let advice = advise_latency(&link, 1e-4);
+            assert_eq!(residual_loss(&link, advice.latency), advice.residual_loss);
+            let less = residual_loss(&link, advice.latency - Duration::from_millis(73));
+            assert!((less * loss / advice.residual_loss - 1.0).abs() < 1e-9, "{loss}: {less}");
+        }
+        assert_eq!(residual_loss(&link(50, 0.1), Duration::ZERO), 0.1);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod link;
 mod measures;
 mod message;
 mod passphrase;
+mod piece_len;
 mod receiver;
 mod refusal;
 mod sender;

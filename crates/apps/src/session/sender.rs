@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_media::packetizer::{Notice, PacketizerStats};
+use anabranch_media::piece::MAX_MESSAGE;
 use anabranch_media::{Packetizer, Piece, Unit, cutter::UnitCutter, ts};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::{Association, AssociationStats, OutgoingMessage, PathId, SendError};
@@ -13,6 +14,7 @@ use anabranch_sctp::{Association, AssociationStats, OutgoingMessage, PathId, Sen
 use super::backlog::{Backlog, Waiting};
 use super::link::{Input, Link, Streams};
 use super::message::{Message, PPID_MEDIA};
+use super::piece_len::PieceLen;
 use super::{
     CallError, Disconnect, Event, Measures, PushError, Report, Role, SenderConfig, Source,
     SourceFormat,
@@ -29,6 +31,7 @@ pub use stats::{ClassStats, SenderStats};
 pub struct Sender {
     link: Link,
     cutter: Cutter,
+    piece_len: PieceLen,
     format: SourceFormat,
     session: u16,
     treatments: TreatmentTable,
@@ -74,6 +77,7 @@ impl Sender {
         Self {
             link: Link::new(config, Role::Sender, rng),
             cutter,
+            piece_len: PieceLen::default(),
             format,
             session,
             treatments,
@@ -354,6 +358,8 @@ impl Sender {
         match input {
             Input::Connected(agreement) => {
                 self.latency = agreement.latency;
+                self.piece_len = PieceLen::default();
+                self.choose_piece_len();
                 self.apply_priorities();
                 if agreement.incoming {
                     self.link.accept(now, Some(self.source()));
@@ -369,6 +375,7 @@ impl Sender {
             }
             Input::Media(_) => {}
             Input::Tick => {
+                self.choose_piece_len();
                 if let Some(association) = self.link.association() {
                     let measures = Measures::of(&association.stats());
                     self.link.send_control(now, &Message::Measures(measures));
@@ -387,6 +394,17 @@ impl Sender {
         if std::mem::take(&mut self.was_full) {
             self.link.tell(Event::Writable);
         }
+    }
+
+    fn choose_piece_len(&mut self) {
+        let Cutter::Packets(packetizer) = &mut self.cutter else { return };
+        let Some(association) = self.link.association() else { return };
+        // What is never given up only gets more headers by being cut.
+        let len = match self.treatments.is_complete() {
+            true => MAX_MESSAGE,
+            false => self.piece_len.choose(association, self.latency),
+        };
+        packetizer.set_piece_len_max(len);
     }
 
     fn announce_source(&mut self, now: Time) {

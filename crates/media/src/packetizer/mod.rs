@@ -18,12 +18,16 @@ use serde::Serialize;
 
 pub use notice::Notice;
 
+use crate::piece::{MAX_HEADER, MAX_MESSAGE};
 use crate::ts::{PACKET_LEN, Packet, Pid, Role, Tables};
 use crate::{PerClass, Piece};
 use track::{Flow, TrackState};
 
 /// The longest that a packet waits for others of its access unit.
 pub const HOLD: Duration = Duration::from_millis(5);
+
+/// The shortest limit on pieces: one packet behind any header fits.
+pub const PIECE_LEN_MIN: usize = PACKET_LEN + MAX_HEADER;
 
 /// What a [`Packetizer`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -51,6 +55,7 @@ pub struct PacketizerStats {
 #[derive(Debug)]
 pub struct Packetizer {
     session: u16,
+    piece_len_max: usize,
     position: u64,
     tables: Tables,
     table_changes: u64,
@@ -69,6 +74,7 @@ impl Packetizer {
     pub fn new(session: u16) -> Self {
         Self {
             session,
+            piece_len_max: MAX_MESSAGE,
             position: 0,
             tables: Tables::default(),
             table_changes: 0,
@@ -78,6 +84,18 @@ impl Packetizer {
             notices: VecDeque::new(),
             stats: PacketizerStats::default(),
         }
+    }
+
+    /// Lets pieces have at most `len` bytes, header included: from [`PIECE_LEN_MIN`] to
+    /// [`MAX_MESSAGE`], which they have from the start. Pieces that are open may have more.
+    pub const fn set_piece_len_max(&mut self, len: usize) {
+        self.piece_len_max = if len < PIECE_LEN_MIN {
+            PIECE_LEN_MIN
+        } else if len > MAX_MESSAGE {
+            MAX_MESSAGE
+        } else {
+            len
+        };
     }
 
     /// Takes the next packet of the source, which came (or, read from a file, is due) at `at`.
@@ -104,8 +122,12 @@ impl Packetizer {
         self.stats.continuity_errors += u64::from(track.is_continuity_error(packet));
         let first_time = track.notice(packet, self.tables.are_complete());
         self.notices.extend(first_time);
-        let mut out =
-            Output { session: self.session, pieces: &mut self.pieces, stats: &mut self.stats };
+        let mut out = Output {
+            session: self.session,
+            piece_len_max: self.piece_len_max,
+            pieces: &mut self.pieces,
+            stats: &mut self.stats,
+        };
         track.handle_packet(position, at, packet, &mut out);
         self.next_due = track.held_until().map_or(self.next_due, |due| due.min(self.next_due));
     }
@@ -167,8 +189,12 @@ impl Packetizer {
     }
 
     fn flush_where(&mut self, condition: impl Fn(&TrackState) -> bool) {
-        let mut out =
-            Output { session: self.session, pieces: &mut self.pieces, stats: &mut self.stats };
+        let mut out = Output {
+            session: self.session,
+            piece_len_max: self.piece_len_max,
+            pieces: &mut self.pieces,
+            stats: &mut self.stats,
+        };
         for track in self.tracks.values_mut().filter(|track| condition(track)) {
             track.flush(false, &mut out);
         }
@@ -202,6 +228,7 @@ const fn flow(lane: Lane, role: Role) -> Flow {
 /// Where tracks put their pieces.
 struct Output<'a> {
     session: u16,
+    piece_len_max: usize,
     pieces: &'a mut VecDeque<Piece>,
     stats: &'a mut PacketizerStats,
 }

@@ -119,24 +119,41 @@ fn tracks_do_not_share_pieces_and_keep_their_places() {
 }
 
 #[test]
-fn a_piece_never_exceeds_the_message_limit() {
-    let mut packetizer = packetizer();
-    let mut rng = Rng::from_u64(9);
-    packetizer.handle_packet(ms(1), &picture(&IDR));
-    for i in 0..2_000_u64 {
-        let at = Time::from_micros(1_000 + i / 4 * rng.range(1..9));
-        let pid = if rng.chance(0.8) { VIDEO } else { AUDIO };
-        packetizer.handle_packet(at.max(ms(1)), &more(pid));
+fn a_piece_never_exceeds_its_limit() {
+    for limit in [PIECE_LEN_MIN, 1_324, 1_344, 5_000, MAX_MESSAGE] {
+        let mut packetizer = packetizer();
+        packetizer.set_piece_len_max(limit);
+        let mut rng = Rng::from_u64(9);
+        packetizer.handle_packet(ms(1), &picture(&IDR));
+        for i in 0..2_000_u64 {
+            let at = Time::from_micros(1_000 + i / 4 * rng.range(1..9));
+            let pid = if rng.chance(0.8) { VIDEO } else { AUDIO };
+            packetizer.handle_packet(at.max(ms(1)), &more(pid));
+        }
+        packetizer.finish();
+        let pieces = drain(&mut packetizer);
+        assert_eq!(pieces.iter().map(|piece| piece.header.items()).sum::<u64>(), 2_001);
+        for piece in &pieces {
+            let message = piece.encode();
+            assert!(message.len() <= limit, "{} bytes of {limit}", message.len());
+            assert_eq!(message.len() - piece.payload.len(), piece.header.encoded_len());
+            assert!(piece.header.encoded_len() <= MAX_HEADER);
+            assert_eq!(Piece::decode(message.into()).as_ref(), Ok(piece));
+        }
     }
-    packetizer.finish();
-    let pieces = drain(&mut packetizer);
-    assert_eq!(pieces.iter().map(|piece| piece.header.items()).sum::<u64>(), 2_001);
-    for piece in &pieces {
-        let message = piece.encode();
-        assert!(message.len() <= MAX_MESSAGE, "{} bytes", message.len());
-        assert_eq!(message.len() - piece.payload.len(), piece.header.encoded_len());
-        assert!(piece.header.encoded_len() <= MAX_HEADER);
-        assert_eq!(Piece::decode(message.into()).as_ref(), Ok(piece));
+}
+
+/// 1,324 bytes are one SCTP packet in an IP packet of 1,400 bytes, 1,444 in one of 1,500.
+#[test]
+fn a_piece_that_is_full_leaves_at_once() {
+    for (limit, packets) in [(1_324, 6), (1_444, 7)] {
+        let mut packetizer = packetizer();
+        packetizer.set_piece_len_max(limit);
+        packetizer.handle_packet(ms(1), &picture(&IDR));
+        (2..packets).for_each(|_| packetizer.handle_packet(ms(1), &more(VIDEO)));
+        assert!(packetizer.poll_piece().is_none(), "one more fits into {limit}");
+        packetizer.handle_packet(ms(1), &more(VIDEO));
+        assert_eq!(summary(&drain(&mut packetizer)), [(Class::KeyFrame, 0, 0, false, packets)]);
     }
 }
 

@@ -4,7 +4,7 @@ use anabranch_sansio::Time;
 use bytes::Bytes;
 
 use crate::codec::{Classifier, Codec, Verdict};
-use crate::piece::{Format, Header, MAX_HEADER, MAX_ITEMS, MAX_MESSAGE, RunBuilder};
+use crate::piece::{Format, Header, MAX_HEADER, MAX_ITEMS, RunBuilder};
 use crate::ts::{NULL_PACKET, PACKET_LEN, Packet, PesHeader, Pid};
 use crate::{Class, PerClass, Piece, Track};
 
@@ -129,7 +129,9 @@ impl TrackState {
             self.begin_unit(packet, out);
         }
         let nulls = self.flow == Flow::Padding && *packet.bytes() == NULL_PACKET;
-        if self.open.as_ref().is_some_and(|open| !open.has_room_for(nulls)) {
+        let limits = self.limits(out);
+        let has_room = |open: &OpenPiece| open.has_room_for(position, at, nulls, limits);
+        if self.open.as_ref().is_some_and(|open| !has_room(open)) {
             self.flush(false, out);
         }
         if let Some(layer) = self.next_layer.take() {
@@ -141,8 +143,11 @@ impl TrackState {
         self.is_begun = true;
         let open = self.open.get_or_insert_with(|| OpenPiece::new(at, nulls));
         open.push(position, at, packet);
+        let is_full = open.is_full(limits);
         if self.ends_unit(packet.payload().len()) {
             self.flush(true, out);
+        } else if is_full {
+            self.flush(false, out);
         }
     }
 
@@ -233,9 +238,22 @@ impl TrackState {
         remaining == 0
     }
 
+    /// What the open piece may take. Whatever its class turns out to be, its number is no larger.
+    fn limits(&self, out: &Output<'_>) -> Limits {
+        let fixed = Header::fixed_len(self.frame, self.index, self.sequences.total());
+        Limits { runs: MAX_HEADER - fixed, media: out.piece_len_max - fixed }
+    }
+
     const fn track(&self) -> Track {
         Track(self.pid.as_u16())
     }
+}
+
+/// Bytes that a piece may have behind the fixed part of its header: for the runs alone, and in all.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    runs: usize,
+    media: usize,
 }
 
 /// A piece that still takes packets.
@@ -261,11 +279,17 @@ impl OpenPiece {
         }
     }
 
-    fn has_room_for(&self, nulls: bool) -> bool {
-        let header = Header::FIXED_LEN_MAX + self.runs.encoded_len_max();
+    fn has_room_for(&self, position: u64, at: Time, nulls: bool, limits: Limits) -> bool {
+        let runs = self.runs.encoded_len_with(position, at);
+        let packet = if nulls { 0 } else { PACKET_LEN };
         nulls == self.nulls
             && self.items < MAX_ITEMS
-            && header <= MAX_HEADER
-            && header + self.payload.len() + PACKET_LEN <= MAX_MESSAGE
+            && runs <= limits.runs
+            && runs + self.payload.len() + packet <= limits.media
+    }
+
+    /// Whether no further packet fits, whenever it comes.
+    fn is_full(&self, limits: Limits) -> bool {
+        !self.nulls && self.runs.encoded_len() + self.payload.len() + PACKET_LEN > limits.media
     }
 }

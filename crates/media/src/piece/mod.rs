@@ -110,7 +110,12 @@ pub struct Header {
 
 impl Header {
     /// Most bytes of all but the runs.
-    pub(crate) const FIXED_LEN_MAX: usize = FIXED_HEADER + 3 * varint::MAX_LEN;
+    const FIXED_LEN_MAX: usize = FIXED_HEADER + 3 * varint::MAX_LEN;
+
+    /// Bytes of all but the runs.
+    pub(crate) const fn fixed_len(frame: u64, index: u64, sequence: u64) -> usize {
+        FIXED_HEADER + varint::len(frame) + varint::len(index) + varint::len(sequence)
+    }
 
     /// Most bytes of a header with one run.
     pub(crate) const SINGLE_RUN_LEN_MAX: usize = Self::FIXED_LEN_MAX + runs::MAX_RUN_LEN;
@@ -139,8 +144,8 @@ impl Header {
     /// Bytes that it takes on the wire.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
-        let numbers = [self.frame, self.index, self.sequence].map(varint::len);
-        FIXED_HEADER + numbers.iter().sum::<usize>() + runs::encoded_len_of_all(&self.runs)
+        Self::fixed_len(self.frame, self.index, self.sequence)
+            + runs::encoded_len_of_all(&self.runs)
     }
 
     /// Number of items.

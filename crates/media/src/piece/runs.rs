@@ -59,6 +59,7 @@ pub(super) const MAX_RUN_LEN: usize = 4 * varint::MAX_LEN;
 pub(crate) struct RunBuilder {
     closed: Vec<Run>,
     open: Option<OpenRun>,
+    /// Bytes of `closed` in a header.
     encoded_len: usize,
 }
 
@@ -84,9 +85,24 @@ impl RunBuilder {
         self.closed
     }
 
-    /// An upper bound of the bytes that the runs take in a header when one more item was added.
-    pub(crate) const fn encoded_len_max(&self) -> usize {
-        self.encoded_len + 2 * MAX_RUN_LEN
+    /// Bytes that the runs take in a header.
+    pub(crate) fn encoded_len(&self) -> usize {
+        let open = self.open.map(|open| encoded_len(self.closed.last(), &open.run()));
+        self.encoded_len + open.unwrap_or(0)
+    }
+
+    /// Bytes that they take once this item was added, too.
+    pub(crate) fn encoded_len_with(&self, position: u64, at: Time) -> usize {
+        let at_us = at.as_micros();
+        let Some(mut open) = self.open else {
+            return encoded_len(None, &OpenRun::new(position, at_us).run());
+        };
+        if open.extend(position, at_us) {
+            return self.encoded_len + encoded_len(self.closed.last(), &open.run());
+        }
+        let run = open.run();
+        let next = OpenRun::new(position, at_us.max(run.last_at().as_micros())).run();
+        self.encoded_len() + encoded_len(Some(&run), &next)
     }
 }
 
@@ -222,6 +238,16 @@ mod tests {
         runs.iter().copied().flat_map(items).collect()
     }
 
+    /// What is foretold before the last item is added.
+    fn foretold_len(items: &[(u64, u64)]) -> usize {
+        let (&(position, at_us), before) = items.split_last().expect("an item");
+        let mut builder = RunBuilder::default();
+        for &(position, at_us) in before {
+            builder.push(position, Time::from_micros(at_us));
+        }
+        builder.encoded_len_with(position, Time::from_micros(at_us))
+    }
+
     #[test]
     fn packets_of_one_datagram_are_one_run_with_the_exact_time() {
         let items: Vec<_> = (0..7).map(|i| (100 + i, 5_000)).collect();
@@ -258,6 +284,7 @@ mod tests {
             encode(&runs, &mut bytes);
             let decoded = decode(runs.len() as u8, &mut bytes.as_slice());
             assert_eq!(decoded.as_ref(), Ok(&runs));
+            assert_eq!(foretold_len(&items), bytes.len());
             for (was, is) in items.iter().zip(restored(&runs)) {
                 assert!(was.0 == is.0 && was.1.abs_diff(is.1) <= 1, "{was:?} became {is:?}");
             }

@@ -96,6 +96,7 @@ pub(super) struct Setup {
     pub(super) caller: Caller,
     pub(super) sender: SessionConfig,
     pub(super) receiver: SessionConfig,
+    pub(super) stream: Stream,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,11 +116,12 @@ impl Setup {
             caller: Caller::Sender,
             sender: SessionConfig::new(false, latency),
             receiver: SessionConfig::new(true, latency),
+            stream: Stream::Fixture,
         }
     }
 
     pub(super) fn build(self) -> Studio {
-        let Self { seed, links, preset, caller, mut sender, mut receiver } = self;
+        let Self { seed, links, preset, caller, mut sender, mut receiver, stream } = self;
         sender.listen = caller == Caller::Receiver;
         receiver.listen = caller == Caller::Sender;
         let sender = SenderConfig { treatments: preset.table(), ..SenderConfig::mpeg_ts(sender) };
@@ -132,7 +134,15 @@ impl Setup {
             }
             Side::Server => Party::Receiver(Box::new(Receiver::new(receiver.clone(), rng))),
         });
-        Studio { pair, paths, caller, out: Vec::new(), schedule: schedule(), next: 0, start: None }
+        Studio {
+            pair,
+            paths,
+            caller,
+            out: Vec::new(),
+            schedule: stream.schedule(),
+            next: 0,
+            start: None,
+        }
     }
 }
 
@@ -299,8 +309,42 @@ impl Studio {
     }
 }
 
-/// When each packet of the stream is due.
-fn schedule() -> Vec<(Duration, Packet)> {
+/// What is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    /// [`STREAM`] in its own time.
+    Fixture,
+    /// 10 Mbit/s of one track for so many seconds, in datagrams of seven packets.
+    Broadcast(u64),
+}
+
+impl Stream {
+    fn schedule(self) -> Vec<(Duration, Packet)> {
+        match self {
+            Self::Fixture => fixture(),
+            Self::Broadcast(seconds) => broadcast(seconds),
+        }
+    }
+}
+
+fn broadcast(seconds: u64) -> Vec<(Duration, Packet)> {
+    let interval = Duration::from_nanos(DATAGRAM * 188 * 8 * 100);
+    let mut packet = [0xff; 188];
+    packet[..4].copy_from_slice(&[0x47, 0x01, 0x23, 0x10]);
+    let mut reader = Reader::new();
+    let datagrams = Duration::from_secs(seconds).as_nanos() / interval.as_nanos();
+    let packets = 0..datagrams as u64 * DATAGRAM;
+    packets.clone().for_each(|_| reader.push(&packet).expect("a transport stream"));
+    reader.finish().expect("a transport stream");
+    let due = packets.map(|n| interval * (n / DATAGRAM) as u32);
+    due.zip(std::iter::from_fn(|| reader.poll_packet())).collect()
+}
+
+/// Packets that programs put into one datagram.
+const DATAGRAM: u64 = 7;
+
+/// When each packet of the fixture is due.
+fn fixture() -> Vec<(Duration, Packet)> {
     let mut reader = Reader::new();
     reader.push(STREAM).expect("a transport stream");
     reader.finish().expect("a transport stream");

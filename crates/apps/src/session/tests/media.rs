@@ -6,7 +6,7 @@ use anabranch_netsim::{Hostility, LinkConfig, Probability, QueueLimit, Side};
 use anabranch_sansio::Rate;
 use anabranch_sctp::PathState;
 
-use super::harness::{Caller, STREAM, Setup, Studio, link};
+use super::harness::{Caller, STREAM, Setup, Stream, Studio, link};
 use crate::session::{Bond, Disconnect, Event, SourceFormat};
 use crate::treatment::{MediaClass, Preset, Reliability, Treatment};
 
@@ -213,6 +213,37 @@ fn overloaded(seed: u64, queue_ms: u64) -> Studio {
     studio.pair.reconfigure(0, LinkConfig { rate: Some(rate), queue, ..link(1, 15, 0.0) });
     studio.transfer();
     studio
+}
+
+/// What SRT brings there in the same time is 98.97 %.
+#[test]
+fn a_packet_that_comes_too_late_takes_no_other_along() {
+    let (mut sent, mut in_time) = (0, 0);
+    for seed in 1..=3 {
+        let setup = Setup::new(&[link(20, 25, 0.1)], Preset::Layered, 100);
+        let mut studio = Setup { seed, stream: Stream::Broadcast(10), ..setup }.build();
+        studio.transfer();
+        sent += studio.sender().stats().packetizer.packets;
+        in_time += studio.receiver().stats().playout.released_items;
+    }
+    let share = in_time as f64 / sent as f64;
+    assert!(share > 0.995, "{:.3} % in time", 100.0 * share);
+}
+
+#[test]
+fn long_pieces_are_for_links_where_each_arrives() {
+    let packets_per_piece = |loss, latency_ms| {
+        let setup = Setup::new(&[link(20, 25, loss)], Preset::Layered, latency_ms);
+        let mut studio = Setup { stream: Stream::Broadcast(4), ..setup }.build();
+        studio.transfer();
+        let stats = studio.sender().stats().packetizer;
+        stats.packets as f64 / stats.pieces.total() as f64
+    };
+    let (none, little, much) =
+        (packets_per_piece(0.0, 250), packets_per_piece(0.0, 100), packets_per_piece(0.1, 250));
+    // The first second knows of no loss.
+    let limits = none > 12.0 && little <= 7.0 && much <= 9.0;
+    assert!(limits, "{none}, {little}, {much}");
 }
 
 /// The share of a class's messages that was abandoned, over all transfers.
