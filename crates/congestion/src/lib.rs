@@ -48,6 +48,11 @@ pub trait CongestionController: Debug + Send {
         None
     }
 
+    /// How fast the path carries data by the controller's model; `None`: the window tells.
+    fn bandwidth(&self) -> Option<Rate> {
+        None
+    }
+
     /// A chunk of data goes out.
     fn on_sent(&mut self, _sent: &SentData) {}
 

@@ -173,6 +173,10 @@ impl CongestionController for Media {
         self.model.pacing_rate()
     }
 
+    fn bandwidth(&self) -> Option<Rate> {
+        self.model.bandwidth()
+    }
+
     fn on_sent(&mut self, sent: &SentData) {
         self.model.on_sent(sent);
     }

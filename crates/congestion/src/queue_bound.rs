@@ -110,6 +110,10 @@ impl CongestionController for QueueBound {
         self.inner.pacing_rate()
     }
 
+    fn bandwidth(&self) -> Option<Rate> {
+        self.inner.bandwidth()
+    }
+
     fn on_sent(&mut self, sent: &SentData) {
         self.inner.on_sent(sent);
     }

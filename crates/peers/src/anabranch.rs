@@ -71,6 +71,7 @@ impl Peer {
                 | anabranch_sctp::Event::Readable
                 | anabranch_sctp::Event::ResetRefused { .. }
                 | anabranch_sctp::Event::Writable
+                | anabranch_sctp::Event::RateChanged(_)
                 | anabranch_sctp::Event::PathAdded { .. }
                 | anabranch_sctp::Event::PathMoved { .. }
                 | anabranch_sctp::Event::PathStateChanged { .. }

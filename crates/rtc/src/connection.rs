@@ -236,7 +236,8 @@ impl Connection {
                 | Sctp::PathAdded { .. }
                 | Sctp::PathMoved { .. }
                 | Sctp::PathStateChanged { .. }
-                | Sctp::DataPathChanged { .. } => {}
+                | Sctp::DataPathChanged { .. }
+                | Sctp::RateChanged(_) => {}
             }
         }
         self.read(now);

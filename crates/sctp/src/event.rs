@@ -5,6 +5,7 @@ use std::fmt;
 use anabranch_sansio::{FourTuple, Time};
 use anabranch_wire::StreamId;
 
+use crate::association::RateSignal;
 use crate::path::{PathId, PathState};
 use crate::stats::AssociationStats;
 
@@ -74,6 +75,9 @@ pub enum Event {
         /// The peer's answer in words.
         why: String,
     },
+    /// What the association can carry changed: by an eighth or more, or in whether it may be more.
+    /// Told at most every 200 ms, and unless it fell at most once a second.
+    RateChanged(RateSignal),
     /// The peer shuts the association down: what we sent is still delivered, no more is taken.
     PeerClosing,
     /// The association ended. The last event.

@@ -63,7 +63,7 @@ pub use anabranch_congestion::{
     Ack, Bbr, CongestionControl, CongestionController, ControllerMetrics, Cubic, FixedWindow,
     LostChunk, Media, QueueBound, RateSample, Rfc9260, SentData,
 };
-pub use association::Association;
+pub use association::{Association, RateSignal};
 pub use authentication::{Authentication, AuthenticationError, Protection, SharedKey};
 pub use config::{AssociationConfig, EndpointConfig};
 pub use endpoint::{AssociationId, Endpoint};

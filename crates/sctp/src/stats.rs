@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anabranch_sansio::FourTuple;
 
+use crate::association::RateSignal;
 use crate::path::{PathId, PathState};
 
 /// What an association did and where it stands.
@@ -43,6 +44,8 @@ pub struct AssociationStats {
     pub peer_window: usize,
     /// Bytes that our receive buffer holds.
     pub held: usize,
+    /// What the association can carry now, once some data was sent.
+    pub rate: Option<RateSignal>,
     /// The counters of all streams, added up.
     pub streams: StreamStats,
     /// Each path.

@@ -242,6 +242,10 @@ impl CongestionController for Bbr {
         Some(Rate::bps((self.pace() * 8.0) as u64))
     }
 
+    fn bandwidth(&self) -> Option<Rate> {
+        (self.bw > 0.0).then(|| Rate::bps((self.bw * 8.0) as u64))
+    }
+
     fn on_sent(&mut self, sent: &SentData) {
         if sent.flight == 0 && sent.is_app_limited {
             self.restart_from_idle(sent);

@@ -171,6 +171,7 @@ impl Host {
             | Event::Writable
             | Event::StreamsReset { .. }
             | Event::ResetRefused { .. }
+            | Event::RateChanged(_)
             | Event::PathAdded { .. }
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }

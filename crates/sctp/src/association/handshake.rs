@@ -10,6 +10,7 @@ use anabranch_wire::{
 };
 
 use super::control::{Bundling, ControlQueue};
+use super::rate::RateMeter;
 use super::readdressing::Readdressing;
 use super::rebinding::Silence;
 use super::reconfiguration::Reconfiguration;
@@ -208,6 +209,7 @@ impl Association {
             trace: std::collections::VecDeque::new(),
             gap_blocks: Vec::new(),
             outlooks: Vec::new(),
+            rate: RateMeter::default(),
             config,
         }
     }

@@ -4,8 +4,8 @@
 //! calls although there is one, [`authenticated`] proves who sent what, [`addressing`] collects
 //! paths, [`readdressing`] tells the peer of addresses that come and go at our end,
 //! [`address_requests`] hears that of the peer, [`transfer`] moves data, [`scheduling`] spreads it
-//! over the paths, [`copies`] sends some of it twice, [`recovery`] answers its losses, [`liveness`]
-//! watches the paths, [`rebinding`] follows a peer whose address changes unannounced,
+//! over the paths, [`copies`] sends some of it twice, [`recovery`] answers its losses, [`rate`]
+//! tells what it carries, [`liveness`] watches the paths, [`rebinding`] follows a peer whose address changes unannounced,
 //! [`reconfiguration`] resets streams, [`shutdown`] ends it, [`transmit`] writes packets,
 //! [`control`] keeps the control chunks that wait to be written.
 
@@ -17,6 +17,7 @@ mod control;
 mod copies;
 mod handshake;
 mod liveness;
+mod rate;
 mod readdressing;
 mod rebinding;
 mod reconfiguration;
@@ -47,6 +48,8 @@ pub(crate) use collision::{CookieEchoCase, InitAnswer};
 use control::ControlQueue;
 pub(crate) use handshake::refusal_cause;
 use handshake::{CookieEchoed, CookieWait};
+use rate::RateMeter;
+pub use rate::RateSignal;
 use readdressing::Readdressing;
 use rebinding::Silence;
 use reconfiguration::Reconfiguration;
@@ -133,6 +136,7 @@ pub struct Association {
     error_count: u32,
     stats: AssociationStats,
     trace: VecDeque<TraceEvent>,
+    rate: RateMeter,
     /// Scratch space for gap blocks.
     gap_blocks: Vec<anabranch_wire::GapAckBlock>,
     /// Scratch space for what path schedulers look at.
@@ -526,6 +530,7 @@ impl Association {
         self.bury_doomed(now);
         self.open_burst();
         self.advance_shutdown(now);
+        self.follow_rate(now);
         self.tell_when_writable();
         if self.has_message() && !self.readable_said {
             self.readable_said = true;

@@ -20,13 +20,14 @@ impl Association {
             queued: self.queue.queued(),
             peer_window: self.window.rwnd,
             held: self.receiver.as_ref().map_or(0, Receiver::held),
+            rate: self.rate(),
             streams: self.stream_totals(),
             paths: self.paths.iter().map(|path| self.report_path(path)).collect(),
             ..self.stats.clone()
         }
     }
 
-    fn stream_totals(&self) -> StreamStats {
+    pub(super) fn stream_totals(&self) -> StreamStats {
         let mut total = self.stats.streams;
         for stream in 0..self.queue.stream_count() {
             if let Some(stats) = self.queue.stream_stats(StreamId(stream)) {

@@ -401,6 +401,9 @@ impl Association {
     /// one, says as little about how fast it is.
     pub(super) fn note_app_limits(&mut self, now: Time) {
         let waits = !self.queue.is_empty() || self.outstanding.has_retransmissions();
+        if !waits {
+            self.rate.note_pause();
+        }
         for path in self.paths.ids() {
             let is_held_back = waits && !self.paths.at(path).pacer.is_open(now);
             if self.may_send_on(path) && !is_held_back && !self.outstanding.has_copies(path) {

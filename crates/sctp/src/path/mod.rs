@@ -289,6 +289,15 @@ impl Path {
         }
     }
 
+    /// What congestion control lets the path carry.
+    pub(crate) fn allowed_rate(&self) -> Rate {
+        let by_window = || {
+            let window = self.congestion.metrics().window as u64;
+            Rate::of(window, self.rtt.srtt().unwrap_or_default())
+        };
+        self.congestion.bandwidth().unwrap_or_else(by_window)
+    }
+
     /// How fast data may go out, if that is limited.
     ///
     /// RFC 9002 section 7.7 paces a window by "rate = N * congestion_window / smoothed_rtt": "Using

@@ -302,6 +302,12 @@ impl MessageQueue {
         self.queued
     }
 
+    /// Payload bytes that wait in streams of this priority.
+    pub(crate) fn queued_at(&self, priority: u16) -> usize {
+        let alike = self.streams.iter().filter(|stream| stream.priority == priority);
+        alike.map(|stream| stream.queued).sum()
+    }
+
     /// True once after a refusal, as soon as half the queue is free.
     pub(crate) fn became_writable(&mut self) -> bool {
         let writable = self.refused && self.queued <= self.limit / 2;

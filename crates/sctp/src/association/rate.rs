@@ -1,0 +1,292 @@
+//! [`RateSignal`]: what the association can carry now.
+
+use std::time::Duration;
+
+use anabranch_sansio::{Rate, Time};
+
+use super::Association;
+use crate::event::Event;
+
+/// How often it is measured: long enough for several round trips of most paths, short enough for a
+/// source to follow within a fraction of most latencies.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// After so long without any input there is nothing to compare with.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A share less is told at once, and more at the next [`TOLD_EVERY`].
+const CHANGE: f64 = 1.0 / 8.0;
+
+/// Unless it fell, the rate is told at most so often.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+/// Paths that were full and are no longer may carry more: the rate rises by so much in each interval
+/// in which nothing waited, up to what congestion control allows, and after so many in a row it is
+/// that.
+const GROWTH: f64 = 1.05;
+const GROWTH_INTERVALS: u32 = 10;
+
+/// The weight of what was measured last.
+const RATE_WEIGHT: f64 = 1.0 / 2.0;
+const EFFICIENCY_WEIGHT: f64 = 1.0 / 4.0;
+
+/// What an association can carry now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateSignal {
+    /// New payload in a second, without headers and without what is sent again or twice: what is
+    /// left for the application.
+    pub carries: Rate,
+    /// Whether more may be possible: nothing waited for two seconds, so that the paths were not
+    /// full, or they are still being tried out.
+    pub is_at_least: bool,
+    /// Bytes that wait to be sent for the first time.
+    pub queued: usize,
+}
+
+/// Measures the rate, and notices when it changed.
+#[derive(Debug, Default)]
+pub(super) struct RateMeter {
+    /// The counters of the last measurement, and when that was.
+    before: Option<(Time, Totals)>,
+    /// Whether nothing waited at some time since.
+    paused: bool,
+    /// The share of what goes out that is new payload.
+    efficiency: Option<f64>,
+    /// Bits a second delivered while data waited, smoothed, if that is not long ago.
+    limited: Option<f64>,
+    /// Intervals in a row in which nothing waited at some time.
+    pauses: u32,
+    signal: Option<RateSignal>,
+    told: Option<(Time, RateSignal)>,
+}
+
+/// Counters of bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Totals {
+    /// DATA chunks acknowledged.
+    acked: u64,
+    /// New payload sent.
+    new: u64,
+    /// DATA chunks sent, headers included.
+    sent: u64,
+}
+
+/// What the paths in use say by themselves.
+#[derive(Debug, Clone, Copy)]
+struct Outlook {
+    /// What their congestion controllers allow.
+    allowed: Rate,
+    /// Whether one of them is still being tried out.
+    slow_start: bool,
+    queued: usize,
+}
+
+impl RateMeter {
+    /// Everything that there was to send has gone out.
+    pub(super) const fn note_pause(&mut self) {
+        self.paused = true;
+    }
+
+    pub(super) const fn signal(&self) -> Option<RateSignal> {
+        self.signal
+    }
+
+    fn is_due(&self, now: Time) -> bool {
+        self.before.is_none_or(|(at, _)| now >= at + INTERVAL)
+    }
+
+    /// Takes the counters in; the signal, if it is to be told.
+    fn measure(&mut self, now: Time, totals: Totals, outlook: Outlook) -> Option<RateSignal> {
+        let paused = std::mem::take(&mut self.paused);
+        let (at, before) = self.before.replace((now, totals))?;
+        // The counters of a path that made way are gone with it.
+        let sent = totals.sent.saturating_sub(before.sent);
+        if now - at > PAUSE || sent == 0 {
+            self.limited = None;
+            if let Some(signal) = &mut self.signal {
+                signal.is_at_least = true;
+            }
+            return None;
+        }
+        let share = totals.new.saturating_sub(before.new) as f64 / sent as f64;
+        let efficiency = smoothed(self.efficiency, share.min(1.0), EFFICIENCY_WEIGHT);
+        self.efficiency = Some(efficiency);
+        let acked = totals.acked.saturating_sub(before.acked);
+        let delivered = Rate::of(acked, now - at).as_bps() as f64;
+        let allowed = outlook.allowed.as_bps() as f64;
+        self.pauses = if paused { self.pauses + 1 } else { 0 };
+        self.limited = match self.limited {
+            _ if outlook.slow_start || self.pauses >= GROWTH_INTERVALS => None,
+            before if !paused => Some(smoothed(before, delivered, RATE_WEIGHT)),
+            before => before.map(|before| delivered.max(grown(before, allowed))),
+        };
+        let is_at_least = self.limited.is_none();
+        let bps = self.limited.unwrap_or_else(|| delivered.max(allowed));
+        let carries = Rate::bps((bps * efficiency) as u64);
+        let signal = RateSignal { carries, is_at_least, queued: outlook.queued };
+        self.signal = Some(signal);
+        self.is_news(now, &signal).then(|| {
+            self.told = Some((now, signal));
+            signal
+        })
+    }
+
+    fn is_news(&self, now: Time, signal: &RateSignal) -> bool {
+        let Some((at, told)) = self.told else { return true };
+        let ratio = signal.carries.as_bps() as f64 / told.carries.as_bps().max(1) as f64;
+        let changed = (ratio - 1.0).abs() >= CHANGE || signal.is_at_least != told.is_at_least;
+        ratio <= 1.0 - CHANGE || (changed && now >= at + TOLD_EVERY)
+    }
+}
+
+fn grown(before: f64, allowed: f64) -> f64 {
+    (before * GROWTH).min(allowed.max(before))
+}
+
+fn smoothed(before: Option<f64>, value: f64, weight: f64) -> f64 {
+    before.map_or(value, |before| before + (value - before) * weight)
+}
+
+impl Association {
+    /// What the association can carry now; `None` until some data was sent.
+    #[must_use]
+    pub const fn rate(&self) -> Option<RateSignal> {
+        self.rate.signal()
+    }
+
+    /// Payload bytes that wait to be sent for the first time on streams of this priority.
+    #[must_use]
+    pub fn queued_at(&self, priority: u16) -> usize {
+        self.queue.queued_at(priority)
+    }
+
+    /// Measures the rate when it is time to, and tells when it changed. One that nobody took in
+    /// the meantime is replaced.
+    pub(super) fn follow_rate(&mut self, now: Time) {
+        if !self.rate.is_due(now) {
+            return;
+        }
+        let (totals, outlook) = (self.rate_totals(), self.rate_outlook());
+        let Some(signal) = self.rate.measure(now, totals, outlook) else { return };
+        self.events.retain(|event| !matches!(event, Event::RateChanged(_)));
+        self.events.push_back(Event::RateChanged(signal));
+    }
+
+    fn rate_totals(&self) -> Totals {
+        let streams = self.stream_totals();
+        let counters = || self.paths.iter().map(|path| &path.stats);
+        let headers = DATA_HEADER * counters().map(|path| path.chunks_sent).sum::<u64>();
+        let payload = streams.bytes_sent + streams.bytes_retransmitted + streams.bytes_copied;
+        Totals {
+            acked: counters().map(|path| path.bytes_acked).sum(),
+            new: streams.bytes_sent,
+            sent: payload + headers,
+        }
+    }
+
+    fn rate_outlook(&self) -> Outlook {
+        let concurrent = self.config.path_scheduler.is_concurrent();
+        let current = self.paths.current();
+        let in_use = self.paths.carriers().filter(|path| concurrent || path.id == current);
+        let mut outlook =
+            Outlook { allowed: Rate::ZERO, slow_start: false, queued: self.queue.queued() };
+        for path in in_use {
+            let allowed = outlook.allowed.as_bps().saturating_add(path.allowed_rate().as_bps());
+            outlook.allowed = Rate::bps(allowed);
+            outlook.slow_start |= path.congestion.metrics().slow_start;
+        }
+        outlook
+    }
+}
+
+/// DATA chunk header.
+const DATA_HEADER: u64 = anabranch_wire::Data::HEADER_LEN as u64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A meter on a path that delivers, told every 200 ms.
+    struct Lab {
+        meter: RateMeter,
+        now: Time,
+        totals: Totals,
+    }
+
+    impl Lab {
+        fn new() -> Self {
+            let mut lab =
+                Self { meter: RateMeter::default(), now: Time::ZERO, totals: Totals::default() };
+            assert_eq!(lab.pass(0, false), None, "the first look");
+            lab
+        }
+
+        /// An interval in which so many kbit/s arrive, of which 9 of 10 are new.
+        fn pass(&mut self, kbps: u64, paused: bool) -> Option<RateSignal> {
+            let bytes = Rate::kbps(kbps).bytes_in(INTERVAL);
+            self.totals.acked += bytes;
+            self.totals.sent += bytes;
+            self.totals.new += bytes * 9 / 10;
+            self.meter.paused = paused;
+            let outlook = Outlook { allowed: Rate::mbps(5), slow_start: false, queued: 7 };
+            let told = self.meter.measure(self.now, self.totals, outlook);
+            self.now += INTERVAL;
+            told
+        }
+
+        fn carries(&self) -> Rate {
+            self.meter.signal().expect("measured").carries
+        }
+    }
+
+    #[test]
+    fn full_paths_carry_what_they_deliver_without_what_is_sent_again() {
+        let mut lab = Lab::new();
+        (0..20).for_each(|_| drop(lab.pass(8_000, false)));
+        let signal = lab.meter.signal().expect("measured");
+        assert_eq!((signal.carries, signal.is_at_least), (Rate::kbps(7_200), false));
+        assert_eq!(signal.queued, 7);
+    }
+
+    #[test]
+    fn paths_that_are_not_full_carry_at_least_what_their_controllers_allow() {
+        let mut lab = Lab::new();
+        let told = lab.pass(1_000, true).expect("the first is told");
+        assert_eq!((told.carries, told.is_at_least), (Rate::kbps(4_500), true));
+    }
+
+    #[test]
+    fn a_rate_that_falls_is_told_at_once_and_one_that_rises_after_a_second() {
+        let mut lab = Lab::new();
+        assert!(lab.pass(8_000, false).is_some());
+        assert!((0..20).all(|_| lab.pass(8_300, false).is_none()), "too little to tell");
+        assert!(lab.pass(4_000, false).is_some_and(|told| told.carries < Rate::mbps(6)));
+        let rises = (0..10).map(|_| lab.pass(12_000, false).is_some());
+        let rises: Vec<_> = rises.collect();
+        assert_eq!(rises.iter().position(|told| *told), Some(4), "{rises:?}");
+        assert!(lab.carries() > Rate::mbps(10));
+    }
+
+    #[test]
+    fn paths_that_were_full_are_tried_out_again_step_by_step() {
+        let mut lab = Lab::new();
+        lab.pass(3_000, false);
+        let mut steps = Vec::new();
+        while !lab.meter.signal().expect("measured").is_at_least {
+            lab.pass(1_000, true);
+            steps.push(lab.carries().as_mbps_f64() / 0.9);
+        }
+        assert_eq!(steps.len(), GROWTH_INTERVALS as usize);
+        assert!((steps[0] - 3.15).abs() < 0.01 && (steps[1] - 3.31).abs() < 0.01, "{steps:?}");
+        assert!((steps[9] - 5.0).abs() < 0.01, "what is allowed: {steps:?}");
+    }
+
+    #[test]
+    fn a_pause_begins_anew() {
+        let mut lab = Lab::new();
+        lab.pass(8_000, false);
+        lab.now += 2 * PAUSE;
+        assert_eq!(lab.pass(1_000, false), None);
+        assert_eq!(lab.carries(), Rate::kbps(7_200), "the last that is known");
+    }
+}
