@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use anabranch_driver::emulator::EmulatedLinkStats;
 use anabranch_netsim::NamedLink;
-use anabranch_sansio::Time;
+use anabranch_sansio::{Rate, Time};
 use anabranch_sctp::{PathId, PathState};
 
 use super::clip::ClipLayer;
 use super::links::settings_of;
 use super::timeline::LinkChange;
 use crate::page::protocol::{AbandonedTally, EventKind, NewEvent, Severity};
+use crate::page::sentence;
+use crate::service;
+use crate::treatment::MediaClass;
 
 /// How often it is looked whether something was abandoned, or a slider rests.
 const GATHER: Duration = Duration::from_secs(1);
@@ -114,6 +117,23 @@ impl Narrator {
                 None
             }
         }
+    }
+
+    /// The sender left out pictures that the network does not carry.
+    pub(super) fn left_out(
+        &self,
+        class: MediaClass,
+        pictures: u64,
+        span: Duration,
+        carried: Option<Rate>,
+    ) -> NewEvent {
+        let text = sentence(&service::left_out(class, pictures, span, carried));
+        event(Severity::Warning, EventKind::Abandoned, None, text)
+    }
+
+    /// All pictures of a class go again.
+    pub(super) fn whole_again(&self, class: MediaClass) -> NewEvent {
+        event(Severity::Good, EventKind::Note, None, sentence(&service::whole_again(class)))
     }
 
     /// What was gathered, if it is time to tell it.

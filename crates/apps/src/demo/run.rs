@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use anabranch_sansio::Time;
+use anabranch_sansio::{Rate, Time};
 use anabranch_sctp::PathId;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -194,6 +194,10 @@ impl<F: FnMut(News<'_>)> Stage<F> {
                 self.data_path = to;
                 Some(self.narrator.data_path(from, to))
             }
+            Event::LeftOut { class, pictures, span } => {
+                Some(self.narrator.left_out(class, pictures, span, self.carried()))
+            }
+            Event::WholeAgain { class } => Some(self.narrator.whole_again(class)),
             Event::Disconnected(how) => self.on_disconnected(&how),
             Event::Refused(refusal) => {
                 self.on_disconnected(&Disconnect::Lost { reason: refusal.to_string() })
@@ -203,9 +207,16 @@ impl<F: FnMut(News<'_>)> Stage<F> {
             | Event::PathMoved { .. }
             | Event::SourceChanged(_)
             | Event::Writable
+            | Event::RateChanged(_)
             | Event::MediaDue => None,
         };
         told.into_iter().for_each(|event| self.tell_event(event));
+    }
+
+    /// What the network carries at the moment.
+    fn carried(&self) -> Option<Rate> {
+        let stats = self.demo.sender.with(|sender, _| sender.stats());
+        Some(stats.association?.rate?.carries)
     }
 
     fn on_connected(&mut self) -> Option<NewEvent> {

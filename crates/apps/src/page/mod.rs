@@ -30,6 +30,7 @@ use tokio::time::timeout;
 
 use hub::Hub;
 use protocol::{Hello, NewEvent, Request, Stats, Treatments};
+pub(crate) use tap::sentence;
 pub use tap::{PageTap, ServedPage};
 
 /// Pages that may be open at once.

@@ -200,6 +200,9 @@ impl Run<'_, '_> {
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
             | Event::Writable
+            | Event::RateChanged(_)
+            | Event::LeftOut { .. }
+            | Event::WholeAgain { .. }
             | Event::MediaDue => Ok(()),
         }
     }

@@ -7,14 +7,15 @@ use std::time::Duration;
 use anabranch_driver::{Clock, Driver, Handle};
 use anabranch_media::Unit;
 use anabranch_sansio::Time;
+use anabranch_sctp::RateSignal;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::feed::{Batch, Feed, Item, Media, Reading, Timing};
 use super::input::{Input, InputOptions, Pace};
 use crate::net::{Interfaces, NetError, Network, Plan, Turn, unpredictable_rng};
 use crate::service::{
-    Before, Observer, Retries, Retry, ServiceError, Severity, Snapshot, Stop, Update, Wait,
-    words_of,
+    Before, Observer, RateLine, Retries, Retry, ServiceError, Severity, Snapshot, Stop, Update,
+    Wait, words_of,
 };
 use crate::session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig};
 use crate::treatment::TreatmentTable;
@@ -333,6 +334,7 @@ impl Run<'_, '_> {
                 }
                 self.on_failure(reason)?;
             }
+            Event::RateChanged(signal) => self.tell_rate(signal),
             Event::TurnedAway { .. }
             | Event::PathAdded { .. }
             | Event::PathMoved { .. }
@@ -340,9 +342,16 @@ impl Run<'_, '_> {
             | Event::DataPathChanged { .. }
             | Event::SourceChanged(_)
             | Event::Writable
+            | Event::LeftOut { .. }
+            | Event::WholeAgain { .. }
             | Event::MediaDue => {}
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    fn tell_rate(&mut self, signal: RateSignal) {
+        let at_ms = self.handle.clock().now().as_millis();
+        (self.observer)(Update::Rate(RateLine::of(at_ms, &signal)));
     }
 
     fn say_event(&mut self, event: &Event) {

@@ -1,5 +1,8 @@
 //! [`Update`]: what a service tells whoever runs it.
 
+use anabranch_sctp::RateSignal;
+use serde::Serialize;
+
 use super::Snapshot;
 
 /// What a service tells while it runs.
@@ -26,6 +29,32 @@ pub enum Update<'a> {
         /// Whether they are the last.
         last: bool,
     },
+    /// What the network carries changed.
+    Rate(RateLine),
+}
+
+/// What the network carries. As JSON, a line of its own; `docs/stats.md` describes the fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RateLine {
+    /// Milliseconds since the service began.
+    pub at_ms: u64,
+    /// Media in bits per second.
+    pub carries_bps: u64,
+    /// Whether more may be possible.
+    pub at_least: bool,
+    /// Bytes that wait to be sent.
+    pub queued_bytes: usize,
+}
+
+impl RateLine {
+    pub(crate) const fn of(at_ms: u64, signal: &RateSignal) -> Self {
+        Self {
+            at_ms,
+            carries_bps: signal.carries.as_bps(),
+            at_least: signal.is_at_least,
+            queued_bytes: signal.queued,
+        }
+    }
 }
 
 /// How much a line matters.

@@ -8,7 +8,7 @@ mod stop;
 mod words;
 
 pub use error::ServiceError;
-pub use line::{Observer, Severity, Update};
+pub use line::{Observer, RateLine, Severity, Update};
 pub use retry::{RETRY_DELAY_MAX, Retries, Retry, Wait};
 pub(crate) use snapshot::Before;
 pub use snapshot::{
@@ -16,4 +16,4 @@ pub use snapshot::{
     SentSnapshot, Snapshot, State, StrangersSnapshot,
 };
 pub use stop::{Stop, StopHandle};
-pub(crate) use words::words_of;
+pub(crate) use words::{left_out, whole_again, words_of};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_media::playout::PlayoutStats;
 use anabranch_media::{Distribution, Summary};
-use anabranch_sansio::Time;
+use anabranch_sansio::{Rate, Time};
 use anabranch_sctp::{AssociationStats, PathReport, PathState};
 use serde::Serialize;
 
@@ -63,6 +63,10 @@ pub struct AssociationSnapshot {
     pub in_flight_bytes: usize,
     /// What the peer's receive buffer can still take.
     pub peer_window_bytes: usize,
+    /// What it can carry now, in bits of media per second; null before anything was sent.
+    pub carries_bps: Option<u64>,
+    /// Whether more may be possible: not as much was sent lately as could have been.
+    pub carries_at_least: bool,
     /// Times that Fast Recovery began.
     pub fast_recoveries: u64,
     /// The paths.
@@ -156,6 +160,11 @@ pub struct SentSnapshot {
     pub dropped: u64,
     /// Messages that nobody was there to get.
     pub unsent: u64,
+    /// Pictures left out whole, since the network does not carry them.
+    pub left_out: u64,
+    /// What the network carries beside all that is sent before this class, in bits per second; null
+    /// where it may be more.
+    pub room_bps: Option<u64>,
 }
 
 /// What came of one class.
@@ -222,12 +231,14 @@ impl Snapshot {
                 abandoned_retransmissions: stream.abandoned_retransmissions,
                 dropped: stats.dropped,
                 unsent: stats.unsent,
+                left_out: stats.left_out,
+                room_bps: stats.room.map(Rate::as_bps),
             }
         };
         let classes: Vec<ClassSnapshot> = MediaClass::ALL
             .into_iter()
             .map(|class| (class, sent(class)))
-            .filter(|(_, sent)| *sent != SentSnapshot::default())
+            .filter(|(_, sent)| SentSnapshot { room_bps: None, ..*sent } != SentSnapshot::default())
             .map(|(class, sent)| ClassSnapshot::sent(class, sent))
             .collect();
         let media_bytes = classes.iter().filter_map(|row| row.sent).map(|row| row.sent_bytes).sum();
@@ -299,7 +310,7 @@ impl State {
 impl Before {
     fn rate(&mut self, now: Time, media_bytes: u64) -> u64 {
         let bytes = media_bytes.saturating_sub(self.media_bytes);
-        let rate = anabranch_sansio::Rate::of(bytes, now - self.at);
+        let rate = Rate::of(bytes, now - self.at);
         *self = Self { at: now, media_bytes };
         rate.as_bps()
     }
@@ -311,6 +322,8 @@ impl AssociationSnapshot {
             queued_bytes: stats.queued,
             in_flight_bytes: stats.in_flight,
             peer_window_bytes: stats.peer_window,
+            carries_bps: stats.rate.map(|rate| rate.carries.as_bps()),
+            carries_at_least: stats.rate.is_none_or(|rate| rate.is_at_least),
             fast_recoveries: stats.fast_recoveries,
             paths: stats.paths.iter().map(PathSnapshot::of).collect(),
         }

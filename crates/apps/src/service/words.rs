@@ -1,9 +1,13 @@
 //! Events of a session as sentences.
 
+use std::time::Duration;
+
+use anabranch_sansio::Rate;
 use anabranch_sctp::{PathId, PathReport, PathState};
 
 use super::Severity;
 use crate::session::{Event, Role};
+use crate::treatment::MediaClass;
 
 /// What people should read about an event, if anything. Before media flows, the paths' states tell
 /// nothing that the call's end does not.
@@ -65,11 +69,49 @@ pub(crate) fn words_of(
         Event::DataPathChanged { to, .. } => {
             (Severity::Info, format!("media takes {} now", name(to)))
         }
+        Event::LeftOut { class, pictures, span } => {
+            (Severity::Warning, left_out(*class, *pictures, *span, None))
+        }
+        Event::WholeAgain { class } => (Severity::Info, whole_again(*class)),
         Event::Refused(_)
         | Event::SourceChanged(_)
         | Event::Writable
+        | Event::RateChanged(_)
         | Event::MediaDue
         | Event::Disconnected(_) => return None,
     };
     Some(told)
+}
+
+/// Pictures of a class are left out.
+pub(crate) fn left_out(
+    class: MediaClass,
+    pictures: u64,
+    span: Duration,
+    carried: Option<Rate>,
+) -> String {
+    let span = match span.as_secs_f64().round() as u64 {
+        0 | 1 => "second".to_owned(),
+        seconds => format!("{seconds} seconds"),
+    };
+    let carried = carried.map_or_else(
+        || "the network does not carry all".to_owned(),
+        |rate| format!("the network carries {rate}"),
+    );
+    match class {
+        MediaClass::Enhancement => {
+            format!(
+                "{pictures} pictures went without their enhancement in the last {span}: {carried}"
+            )
+        }
+        _ => format!("{pictures} {class} pictures were left out in the last {span}: {carried}"),
+    }
+}
+
+/// All pictures of a class go again.
+pub(crate) fn whole_again(class: MediaClass) -> String {
+    match class {
+        MediaClass::Enhancement => "all pictures go with their enhancement again".to_owned(),
+        _ => format!("all {class} pictures go again"),
+    }
 }

@@ -7,10 +7,11 @@ use std::time::Duration;
 use anabranch_media::playout::Timeliness;
 use anabranch_media::{Class, Layer, Track};
 use anabranch_sansio::{FourTuple, Time};
-use anabranch_sctp::{ConnectError, PathId, PathState};
+use anabranch_sctp::{ConnectError, PathId, PathState, RateSignal};
 use thiserror::Error;
 
 use super::{Refusal, Source};
+use crate::treatment::MediaClass;
 
 /// Something happened in a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,6 +66,22 @@ pub enum Event {
     Writable,
     /// The receiver has items that are due. Said once until none is left.
     MediaDue,
+    /// What the network carries now changed.
+    RateChanged(RateSignal),
+    /// The sender left out pictures that the network does not carry.
+    LeftOut {
+        /// Of which class.
+        class: MediaClass,
+        /// How many.
+        pictures: u64,
+        /// Within this time.
+        span: Duration,
+    },
+    /// All pictures of a class go again.
+    WholeAgain {
+        /// Which.
+        class: MediaClass,
+    },
     /// The session is over.
     Disconnected(Disconnect),
 }

@@ -12,6 +12,7 @@
 mod backlog;
 mod config;
 mod event;
+mod gate;
 mod link;
 mod measures;
 mod message;

@@ -1,5 +1,6 @@
 //! [`Sender`]: media in, a session out.
 
+mod room;
 mod stats;
 
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ use super::{
     SourceFormat,
 };
 use crate::treatment::{MediaClass, Treatment, TreatmentError, TreatmentTable};
+use room::Room;
 use stats::Totals;
 pub use stats::{ClassStats, SenderStats};
 
@@ -32,6 +34,7 @@ pub struct Sender {
     link: Link,
     cutter: Cutter,
     piece_len: PieceLen,
+    room: Room,
     format: SourceFormat,
     session: u16,
     treatments: TreatmentTable,
@@ -78,6 +81,7 @@ impl Sender {
             link: Link::new(config, Role::Sender, rng),
             cutter,
             piece_len: PieceLen::default(),
+            room: Room::new(matches!(format, SourceFormat::Clip(_))),
             format,
             session,
             treatments,
@@ -136,7 +140,7 @@ impl Sender {
         let pieces: Vec<Piece> = cutter.cut(unit).collect();
         *items += pieces.len() as u64;
         for piece in &pieces {
-            self.offer(now, piece);
+            self.offer(now, piece, unit.bytes.len());
         }
         Ok(())
     }
@@ -248,8 +252,11 @@ impl Sender {
     #[must_use]
     pub fn stats(&self) -> SenderStats {
         let streams = self.link.streams();
-        let class =
-            |class: MediaClass| self.totals.class(class, &streams[class.index()], &self.backlog);
+        let class = |class: MediaClass| ClassStats {
+            left_out: self.room.left_out(class),
+            room: self.room_for(class),
+            ..self.totals.class(class, &streams[class.index()], &self.backlog)
+        };
         let present = self.link.association().map(Association::stats);
         SenderStats {
             classes: MediaClass::ALL.map(class),
@@ -283,15 +290,18 @@ impl Sender {
 
     fn send_pieces(&mut self, now: Time) {
         while let Some(piece) = self.cutter.poll_piece() {
-            self.offer(now, &piece);
+            self.offer(now, &piece, piece.payload.len());
         }
     }
 
-    /// Hands a piece to the transport, or to the backlog.
-    fn offer(&mut self, now: Time, piece: &Piece) {
+    /// Hands a piece to the transport, or to the backlog; `len` bytes of its unit are known.
+    fn offer(&mut self, now: Time, piece: &Piece, len: usize) {
         let class = MediaClass::of(piece.header.class, piece.header.layer);
         if !self.link.is_active() {
             self.totals.count_unsent(class);
+            return;
+        }
+        if !self.admits(now, piece, class, len) {
             return;
         }
         let message = Waiting { payload: piece.encode().into(), since: piece.header.first_at() };
@@ -376,6 +386,7 @@ impl Sender {
             Input::Media(_) => {}
             Input::Tick => {
                 self.choose_piece_len();
+                self.tell_what_was_left_out(now);
                 if let Some(association) = self.link.association() {
                     let measures = Measures::of(&association.stats());
                     self.link.send_control(now, &Message::Measures(measures));

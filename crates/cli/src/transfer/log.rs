@@ -45,6 +45,7 @@ impl Log {
             Update::Line { severity, text } => self.line(severity, text),
             Update::Countdown { seconds, reason } => self.countdown(seconds, reason),
             Update::Stats { snapshot, last } => self.snapshot(snapshot, last),
+            Update::Rate(rate) => self.measure(&Line::Rate(rate)),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 
-use anabranch_apps::service::{Severity, Snapshot};
+use anabranch_apps::service::{RateLine, Severity, Snapshot};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -25,6 +25,8 @@ pub(super) enum Line<'a> {
         #[serde(flatten)]
         snapshot: &'a Snapshot,
     },
+    /// What the network carries changed.
+    Rate(RateLine),
     /// Something happened.
     Event { at_ms: u64, severity: &'static str, text: &'a str },
 }

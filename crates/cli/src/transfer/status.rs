@@ -1,6 +1,6 @@
 //! How a transfer stands, in one line.
 
-use anabranch_apps::service::{PathSnapshot, Snapshot, State};
+use anabranch_apps::service::{AssociationSnapshot, PathSnapshot, Snapshot, State};
 use anabranch_sansio::Rate;
 
 /// The line that is overwritten on a terminal.
@@ -26,8 +26,10 @@ fn connected(snapshot: &Snapshot, clock: &str) -> String {
         }
         None => {
             let given_up: u64 = snapshot.classes.iter().map(given_up).sum();
-            let queue = snapshot.association.as_ref().map_or(0, |it| it.queued_bytes);
-            format!("{given_up} given up  queue {} kB", queue / 1_000)
+            let association = snapshot.association.as_ref();
+            let queue = association.map_or(0, |it| it.queued_bytes);
+            let carries = association.map_or_else(String::new, carries);
+            format!("{given_up} given up  queue {} kB{carries}", queue / 1_000)
         }
     };
     let association = snapshot.association.as_ref();
@@ -35,13 +37,21 @@ fn connected(snapshot: &Snapshot, clock: &str) -> String {
     format!("{clock}  {rate}  {media}  {}", paths.join("  "))
 }
 
-/// Messages of a class that were given up or dropped.
+/// What the network carries.
+fn carries(association: &AssociationSnapshot) -> String {
+    let Some(bps) = association.carries_bps else { return String::new() };
+    let or_more = if association.carries_at_least { " or more" } else { "" };
+    format!("  carries {}{or_more}", Rate::bps(bps))
+}
+
+/// Messages of a class that were given up or dropped, and pictures that were left out.
 pub(super) fn given_up(class: &anabranch_apps::service::ClassSnapshot) -> u64 {
     class.sent.as_ref().map_or(0, |sent| {
         sent.abandoned_unsent
             + sent.abandoned_expired
             + sent.abandoned_retransmissions
             + sent.dropped
+            + sent.left_out
     })
 }
 

@@ -169,6 +169,9 @@ impl Shared {
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
             | Event::Writable
+            | Event::RateChanged(_)
+            | Event::LeftOut { .. }
+            | Event::WholeAgain { .. }
             | Event::MediaDue => {}
         }
         if let Some(hello) = receiver.with(|receiver, _| view.new_hello(receiver)) {
@@ -222,6 +225,9 @@ fn in_words(happened: &Event, is_connected: bool, paths: &[PathReport]) -> Optio
         | Event::TurnedAway { .. }
         | Event::SourceChanged(_)
         | Event::Writable
+        | Event::RateChanged(_)
+        | Event::LeftOut { .. }
+        | Event::WholeAgain { .. }
         | Event::MediaDue => (EventKind::Note, None),
     };
     let path = path.map(|path| u32::from(path.0));
@@ -233,7 +239,7 @@ fn event(severity: Severity, kind: EventKind, text: String) -> NewEvent {
 }
 
 /// What stands on a line of its own in a terminal is a whole sentence on a page.
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
     let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };

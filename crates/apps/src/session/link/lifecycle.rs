@@ -29,7 +29,11 @@ impl Link {
             Transport::DataPathChanged { from, to } if self.is_peer(id) => {
                 self.tell(Event::DataPathChanged { from, to });
             }
-            Transport::PathAdded { .. }
+            Transport::RateChanged(signal) if self.is_peer(id) => {
+                self.tell(Event::RateChanged(signal));
+            }
+            Transport::RateChanged(_)
+            | Transport::PathAdded { .. }
             | Transport::PathMoved { .. }
             | Transport::PathStateChanged { .. }
             | Transport::DataPathChanged { .. }

@@ -1,6 +1,7 @@
 //! What a sender counts.
 
 use anabranch_media::packetizer::PacketizerStats;
+use anabranch_sansio::Rate;
 use anabranch_sctp::{AssociationStats, EndpointStats, StreamStats};
 
 use super::super::Report;
@@ -42,6 +43,11 @@ pub struct ClassStats {
     pub dropped: u64,
     /// Messages that nobody was there to get.
     pub unsent: u64,
+    /// Pictures that were left out whole, since the network does not carry them.
+    pub left_out: u64,
+    /// What the network carries beside all that is sent before this class; `None` where that is
+    /// not known, or may be more.
+    pub room: Option<Rate>,
 }
 
 /// Counters that outlive an association.
@@ -75,6 +81,11 @@ impl Totals {
     ) -> ClassStats {
         let mut stream = self.streams[class.index()];
         stream.add(present);
-        ClassStats { stream, dropped: backlog.dropped(class), unsent: self.unsent[class.index()] }
+        ClassStats {
+            stream,
+            dropped: backlog.dropped(class),
+            unsent: self.unsent[class.index()],
+            ..ClassStats::default()
+        }
     }
 }

@@ -3,11 +3,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use anabranch_media::clip::{Attribution, AudioFormat, ClipHeader, VideoFormat};
 use anabranch_media::ts::{Pacer, Packet, Reader};
 use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, Side, Verdict};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time, Transmit, Wakeup};
 
-use crate::session::{Event, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig};
+use crate::session::{
+    Event, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig, SourceFormat,
+};
 use crate::treatment::Preset;
 
 /// Two seconds of H.264 and AAC.
@@ -124,7 +127,8 @@ impl Setup {
         let Self { seed, links, preset, caller, mut sender, mut receiver, stream } = self;
         sender.listen = caller == Caller::Receiver;
         receiver.listen = caller == Caller::Sender;
-        let sender = SenderConfig { treatments: preset.table(), ..SenderConfig::mpeg_ts(sender) };
+        let (treatments, format) = (preset.table(), stream.format());
+        let sender = SenderConfig { treatments, format, ..SenderConfig::mpeg_ts(sender) };
         let receiver = ReceiverConfig { arrivals_max: 1 << 16, ..ReceiverConfig::new(receiver) };
         let mut paths = Vec::new();
         let pair = Pair::new(seed, &links, |side, seen, rng| match side {
@@ -316,6 +320,8 @@ pub(super) enum Stream {
     Fixture,
     /// 10 Mbit/s of one track for so many seconds, in datagrams of seven packets.
     Broadcast(u64),
+    /// Units of the demo's format, which the test pushes.
+    Clip,
 }
 
 impl Stream {
@@ -323,7 +329,39 @@ impl Stream {
         match self {
             Self::Fixture => fixture(),
             Self::Broadcast(seconds) => broadcast(seconds),
+            Self::Clip => Vec::new(),
         }
+    }
+
+    fn format(self) -> SourceFormat {
+        match self {
+            Self::Fixture | Self::Broadcast(_) => SourceFormat::MpegTs,
+            Self::Clip => SourceFormat::Clip(clip_header()),
+        }
+    }
+}
+
+fn clip_header() -> ClipHeader {
+    let video = VideoFormat {
+        codec: "vp09.00.40.08".to_owned(),
+        width: 1_280,
+        height: 720,
+        frame_rate_numerator: 25,
+        frame_rate_denominator: 1,
+        layers: 2,
+    };
+    let nobody = Attribution {
+        text: String::new(),
+        url: String::new(),
+        license: String::new(),
+        license_url: String::new(),
+    };
+    ClipHeader {
+        title: "two layers".to_owned(),
+        video,
+        audio: AudioFormat { codec: "opus".to_owned(), sample_rate: 48_000, channels: 2 },
+        attribution: nobody,
+        loop_duration_us: 10_000_000,
     }
 }
 

@@ -246,13 +246,15 @@ fn long_pieces_are_for_links_where_each_arrives() {
     assert!(limits, "{none}, {little}, {much}");
 }
 
-/// The share of a class's messages that was abandoned, over all transfers.
+/// The share of a class's messages and pictures that was abandoned or left out, over all transfers.
 fn given_up(studios: &[Studio], class: MediaClass) -> f64 {
-    let streams = studios.iter().map(|studio| studio.sender().stats().class(class).stream);
-    let (abandoned, queued) = streams.fold((0, 0), |(abandoned, queued), stream| {
-        (abandoned + stream.abandoned(), queued + stream.messages_queued)
+    let classes = studios.iter().map(|studio| *studio.sender().stats().class(class));
+    let (given_up, offered) = classes.fold((0, 0), |(given_up, offered), class| {
+        let stream = class.stream;
+        let offered = offered + stream.messages_queued + class.left_out;
+        (given_up + stream.abandoned() + class.left_out, offered)
     });
-    abandoned as f64 / queued as f64
+    given_up as f64 / offered as f64
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Sessions over simulated networks, in virtual time.
 
 mod harness;
+mod layered;
 mod media;
 mod peers;

@@ -1,0 +1,220 @@
+//! Whether there is room for a picture, and what is told of those that were left out.
+
+use std::time::Duration;
+
+use anabranch_media::Piece;
+use anabranch_sansio::{Rate, Time};
+use anabranch_sctp::Reliability;
+
+use super::super::gate::Gate;
+use super::super::{Event, REPORT_INTERVAL};
+use super::Sender;
+use crate::treatment::MediaClass;
+
+/// How long room must lack before pictures are left out. Data that goes over to another path, since
+/// the one it took died, lacks it for less.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// How long it must lack for reference pictures: what can be spared goes first.
+const PATIENCE_WITH_REFERENCES: Duration = Duration::from_secs(1);
+
+/// Room that was there for so long is there to stay.
+const RELIEF: Duration = Duration::from_secs(2);
+
+/// While more and more is left out, it is told so often.
+const TOLD_EVERY: Duration = Duration::from_secs(5);
+
+/// The classes whose pictures may be left out.
+const SPARED: [MediaClass; 3] =
+    [MediaClass::Reference, MediaClass::Disposable, MediaClass::Enhancement];
+
+/// How long a class has lacked room.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shortage {
+    /// Since when, without a unit that found room.
+    since: Option<Time>,
+    /// When one last had to be left out, if that is not long ago.
+    thinned: Option<Time>,
+}
+
+impl Shortage {
+    /// Whether a unit goes that would wait so long. A reference picture does unless it would come
+    /// too late; of what can be spared a third of its time is for repetitions.
+    fn admits(&mut self, now: Time, class: MediaClass, wait: Duration, lifetime: Duration) -> bool {
+        let (most, patience) = match class {
+            MediaClass::Reference => (lifetime, PATIENCE_WITH_REFERENCES),
+            _ => (lifetime * 2 / 3, PATIENCE),
+        };
+        self.thinned = self.thinned.filter(|last| now - *last < RELIEF);
+        if wait <= most {
+            self.since = None;
+            return true;
+        }
+        let since = *self.since.get_or_insert(now);
+        if self.thinned.is_none() && now - since < patience {
+            return true;
+        }
+        self.thinned = Some(now);
+        false
+    }
+}
+
+/// What is offered and left out, second by second.
+#[derive(Debug)]
+pub(super) struct Room {
+    gate: Gate,
+    shortages: [Shortage; MediaClass::ALL.len()],
+    /// Bytes that came to be sent since the last second began, and in the one before.
+    offered: [(u64, u64); MediaClass::ALL.len()],
+    /// Pictures left out at the last second.
+    left_out: [u64; MediaClass::ALL.len()],
+    /// Seconds since something was left out, by class, if it was told.
+    told: [Option<Told>; MediaClass::ALL.len()],
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    at: Time,
+    left_out: u64,
+    /// When something was last left out.
+    last: Time,
+}
+
+impl Room {
+    pub(super) fn new(enhances_alone: bool) -> Self {
+        Self {
+            gate: Gate::new(enhances_alone),
+            shortages: Default::default(),
+            offered: Default::default(),
+            left_out: Default::default(),
+            told: Default::default(),
+        }
+    }
+
+    pub(super) const fn left_out(&self, class: MediaClass) -> u64 {
+        self.gate.left_out(class)
+    }
+
+    /// The rate at which a class was offered in the last whole second.
+    fn offered(&self, class: MediaClass) -> Rate {
+        Rate::of(self.offered[class.index()].1, REPORT_INTERVAL)
+    }
+
+    /// A second is over: tells of what was left out in it.
+    fn tick(&mut self, now: Time) -> Vec<Event> {
+        for (current, before) in &mut self.offered {
+            *before = std::mem::take(current);
+        }
+        SPARED.into_iter().filter_map(|class| self.tell(now, class)).collect()
+    }
+
+    fn tell(&mut self, now: Time, class: MediaClass) -> Option<Event> {
+        let left_out = self.gate.left_out(class);
+        let before = std::mem::replace(&mut self.left_out[class.index()], left_out);
+        let told = &mut self.told[class.index()];
+        match told {
+            None if left_out > before => {
+                *told = Some(Told { at: now, left_out, last: now });
+                Some(Event::LeftOut { class, pictures: left_out - before, span: REPORT_INTERVAL })
+            }
+            None => None,
+            Some(known) if left_out > before => {
+                known.last = now;
+                if now - known.at < TOLD_EVERY {
+                    return None;
+                }
+                let (pictures, span) = (left_out - known.left_out, now - known.at);
+                (known.at, known.left_out) = (now, left_out);
+                Some(Event::LeftOut { class, pictures, span })
+            }
+            Some(known) if now - known.last >= RELIEF => {
+                *told = None;
+                Some(Event::WholeAgain { class })
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+impl Sender {
+    /// Whether a piece goes, of whose unit `len` bytes are known. While a unit waits, what is sent
+    /// before it goes on to come: it has only what is left of the rate.
+    pub(super) fn admits(
+        &mut self,
+        now: Time,
+        piece: &Piece,
+        class: MediaClass,
+        len: usize,
+    ) -> bool {
+        let rate = self.room_for(class);
+        let Self { room, link, treatments, latency, backlog, .. } = self;
+        let Room { gate, shortages, offered, .. } = room;
+        offered[class.index()].0 += piece.payload.len() as u64;
+        let treatment = treatments.treatment(class);
+        let reliability = treatment.reliability.resolve(*latency, Duration::ZERO);
+        let Reliability::Lifetime(lifetime) = reliability else { return true };
+        let Some(association) = link.association() else { return true };
+        gate.passes(&piece.header, class, || {
+            let ahead = association.queued_at(treatment.priority.into());
+            let ahead = ahead + backlog.bytes() + len;
+            let wait = rate.map(|rate| rate.time_for(ahead as u64));
+            let shortage = &mut shortages[class.index()];
+            wait.is_none_or(|wait| shortage.admits(now, class, wait, lifetime))
+        })
+    }
+
+    /// What the network carries beside all that goes before a class, if it is known.
+    pub(super) fn room_for(&self, class: MediaClass) -> Option<Rate> {
+        let signal = self.link.association()?.rate().filter(|signal| !signal.is_at_least)?;
+        let priority = self.treatments.treatment(class).priority;
+        let before = self.treatments.iter().filter(|(_, other)| other.priority < priority);
+        let before = before.map(|(other, _)| self.room.offered(other).as_bps());
+        let taken = before.fold(0, u64::saturating_add);
+        Some(Rate::bps(signal.carries.as_bps().saturating_sub(taken)))
+    }
+
+    /// A second is over.
+    pub(super) fn tell_what_was_left_out(&mut self, now: Time) {
+        for event in self.room.tick(now) {
+            self.link.tell(event);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIFETIME: Duration = Duration::from_millis(100);
+
+    fn ms(millis: u64) -> Time {
+        Time::from_millis(millis)
+    }
+
+    fn admits(shortage: &mut Shortage, at: u64, class: MediaClass, wait_ms: u64) -> bool {
+        shortage.admits(ms(at), class, Duration::from_millis(wait_ms), LIFETIME)
+    }
+
+    #[test]
+    fn a_short_lack_leaves_nothing_out() {
+        let mut shortage = Shortage::default();
+        let mut goes = |at, wait| admits(&mut shortage, at, MediaClass::Enhancement, wait);
+        assert!(goes(0, 90) && goes(100, 90) && goes(240, 90), "not for long");
+        assert!(goes(260, 66), "there is room");
+        assert!(goes(270, 67) && !goes(520, 67), "it begins anew");
+        assert!(goes(560, 60) && !goes(600, 70), "at once now");
+        assert!(goes(700, 60) && goes(2_700, 70), "two seconds later");
+    }
+
+    #[test]
+    fn references_go_last_and_only_where_they_would_be_late() {
+        let first_left_out = |class, wait_ms| {
+            let mut shortage = Shortage::default();
+            let mut at = (0..20).map(|n| 100 * n);
+            at.find(|at| !admits(&mut shortage, *at, class, wait_ms))
+        };
+        assert_eq!(first_left_out(MediaClass::Disposable, 101), Some(300));
+        assert_eq!(first_left_out(MediaClass::Reference, 101), Some(1_000));
+        assert_eq!(first_left_out(MediaClass::Reference, 100), None, "just in time");
+    }
+}
