@@ -20,6 +20,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::{ArgAction, Parser, Subcommand};
+use tokio::runtime::Builder;
 use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
@@ -49,6 +50,16 @@ enum Command {
 }
 
 impl Command {
+    /// A transfer is a few tasks that hand each datagram on to each other: on one thread none has
+    /// to wake another, which spares a fifth of the CPU time at 10 Mbit/s.
+    const fn is_transfer(&self) -> bool {
+        matches!(self, Self::Recv(_) | Self::Send(_))
+    }
+
+    fn runtime(&self) -> Builder {
+        if self.is_transfer() { Builder::new_current_thread() } else { Builder::new_multi_thread() }
+    }
+
     async fn run(self) -> Result<(), Failure> {
         match self {
             Self::Demo(command) => command.run().await,
@@ -74,7 +85,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = command.runtime().enable_all().build();
     runtime.map_err(Failure::failed)?.block_on(command.run())
 }
 

@@ -79,6 +79,32 @@ fn the_labs_television_gives_the_same_bytes_for_any_number_of_jobs_and_again_for
 }
 
 #[test]
+fn the_comparison_measures_what_is_installed_and_names_what_is_not() {
+    let folder = std::env::temp_dir().join(format!("anabranch-{}-compare", std::process::id()));
+    let out = folder.to_str().unwrap();
+    let arguments = ["lab", "compare", "--seconds", "1", "--only", "loss 0 %, buffer 100 ms"];
+    let arguments = [&arguments[..], &["--connects", "1", "--out", out]].concat();
+    // With an empty PATH no other tool is found.
+    let output = program(&arguments).env("PATH", "").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    for (tool, package) in [("srt", "srt-tools"), ("rist", "rist-tools")] {
+        assert!(text.contains(&format!("{tool} is left out: apt install {package}\n")), "{text}");
+    }
+    assert!(text.contains("anabranch  connects at 10 % loss in "), "{text}");
+    let csv = std::fs::read_to_string(folder.join("compare.csv")).unwrap();
+    let json = std::fs::read_to_string(folder.join("compare.json")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let rows: Vec<_> = csv.lines().skip(1).collect();
+    let [row] = rows[..] else { panic!("{csv}") };
+    let figures = row.strip_prefix("\"loss 0 %, buffer 100 ms\",anabranch,").unwrap();
+    let in_time: f64 = figures.split(',').next().unwrap().parse().unwrap();
+    // How much comes in time on a busy machine is not this test's matter.
+    assert!(in_time > 0.0, "{csv}");
+    assert!(json.contains("\"transfers\"") && json.contains("\"connects\""), "{json}");
+}
+
+#[test]
 fn wrong_arguments_are_one_line_and_status_2() {
     let wrong: [(&[&str], &str); 8] = [
         (&[], "no command given"),

@@ -95,6 +95,7 @@ impl Server {
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
+            | Event::RateChanged(_)
             | Event::StreamsReset { .. }
             | Event::ResetRefused { .. }
             | Event::PeerClosing => {}
@@ -253,6 +254,7 @@ impl NativeViewer {
                 | Event::PathMoved { .. }
                 | Event::PathStateChanged { .. }
                 | Event::DataPathChanged { .. }
+                | Event::RateChanged(_)
                 | Event::StreamsReset { .. }
                 | Event::ResetRefused { .. }
                 | Event::PeerClosing => {}

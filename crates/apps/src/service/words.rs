@@ -98,20 +98,18 @@ pub(crate) fn left_out(
         || "the network does not carry all".to_owned(),
         |rate| format!("the network carries {rate}"),
     );
-    match class {
-        MediaClass::Enhancement => {
-            format!(
-                "{pictures} pictures went without their enhancement in the last {span}: {carried}"
-            )
-        }
-        _ => format!("{pictures} {class} pictures were left out in the last {span}: {carried}"),
+    if class == MediaClass::Enhancement {
+        return format!(
+            "{pictures} pictures went without their enhancement in the last {span}: {carried}"
+        );
     }
+    format!("{pictures} {class} pictures were left out in the last {span}: {carried}")
 }
 
 /// All pictures of a class go again.
 pub(crate) fn whole_again(class: MediaClass) -> String {
-    match class {
-        MediaClass::Enhancement => "all pictures go with their enhancement again".to_owned(),
-        _ => format!("all {class} pictures go again"),
+    if class == MediaClass::Enhancement {
+        return "all pictures go with their enhancement again".to_owned();
     }
+    format!("all {class} pictures go again")
 }

@@ -20,9 +20,9 @@ const CHANGE: f64 = 1.0 / 8.0;
 /// Unless it fell, the rate is told at most so often.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
 
-/// Paths that were full and are no longer may carry more: the rate rises by so much in each interval
-/// in which nothing waited, up to what congestion control allows, and after so many in a row it is
-/// that.
+/// Paths that were full and are no longer may carry more: the rate rises by so much in each
+/// interval in which nothing waited, up to what congestion control allows, and after so many in a
+/// row it is that.
 const GROWTH: f64 = 1.05;
 const GROWTH_INTERVALS: u32 = 10;
 
@@ -242,7 +242,9 @@ mod tests {
     #[test]
     fn full_paths_carry_what_they_deliver_without_what_is_sent_again() {
         let mut lab = Lab::new();
-        (0..20).for_each(|_| drop(lab.pass(8_000, false)));
+        for _ in 0..20 {
+            lab.pass(8_000, false);
+        }
         let signal = lab.meter.signal().expect("measured");
         assert_eq!((signal.carries, signal.is_at_least), (Rate::kbps(7_200), false));
         assert_eq!(signal.queued, 7);

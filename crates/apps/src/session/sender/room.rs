@@ -41,9 +41,10 @@ impl Shortage {
     /// Whether a unit goes that would wait so long. A reference picture does unless it would come
     /// too late; of what can be spared a third of its time is for repetitions.
     fn admits(&mut self, now: Time, class: MediaClass, wait: Duration, lifetime: Duration) -> bool {
-        let (most, patience) = match class {
-            MediaClass::Reference => (lifetime, PATIENCE_WITH_REFERENCES),
-            _ => (lifetime * 2 / 3, PATIENCE),
+        let (most, patience) = if class == MediaClass::Reference {
+            (lifetime, PATIENCE_WITH_REFERENCES)
+        } else {
+            (lifetime * 2 / 3, PATIENCE)
         };
         self.thinned = self.thinned.filter(|last| now - *last < RELIEF);
         if wait <= most {

@@ -108,12 +108,12 @@ impl Show {
     /// What was told of the enhancement.
     fn told(&mut self) -> Vec<Event> {
         let events = self.studio.events(Side::Client).into_iter();
-        let is_about = |event: &Event| match event {
-            Event::LeftOut { class, .. } | Event::WholeAgain { class } => {
-                assert_eq!(*class, MediaClass::Enhancement);
-                true
-            }
-            _ => false,
+        let is_about = |event: &Event| {
+            matches!(
+                event,
+                Event::LeftOut { class: MediaClass::Enhancement, .. }
+                    | Event::WholeAgain { class: MediaClass::Enhancement }
+            )
         };
         events.filter(is_about).collect()
     }

@@ -33,7 +33,7 @@ use tool::Tool;
 #[command(verbatim_doc_comment)]
 pub(crate) struct Compare {
     /// Seconds of stream in each run.
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=3_600))]
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     seconds: u32,
     /// Decides which packets are lost.
     #[arg(long, default_value_t = 1)]
