@@ -240,10 +240,11 @@ fn a_third_lost_on_both_paths_costs_nearly_nothing() {
 
 #[test]
 fn the_media_controller_goes_on_where_copies_make_up_for_a_third_of_loss() {
-    for seed in 1..=4 {
-        let arrived = arrived_of_3_000(seed, CongestionControl::Media);
-        assert!(arrived >= 2_900, "{arrived} of 3,000 with seed {seed}");
-    }
+    // One in five runs begins with so many losses of both copies that it takes seconds to recover.
+    let arrived = (1..=9).map(|seed| arrived_of_3_000(seed, CongestionControl::Media));
+    let mut arrived: Vec<_> = arrived.collect();
+    arrived.sort_unstable();
+    assert!(arrived[4] >= 2_980, "of 3,000 each: {arrived:?}");
 }
 
 #[test]
