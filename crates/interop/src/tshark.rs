@@ -91,6 +91,10 @@ pub enum TsharkError {
     Output(String),
 }
 
+/// A fragment of IP's is judged with the last one, where tshark puts the packet together: Linux
+/// forgets the AUTH chunk when it reckons how much fits into a packet.
+const WHOLE: &str = "!(ip.flags.mf == 1 || ipv6.fraghdr.more == 1)";
+
 /// Reads a capture in which every packet is to be SCTP over UDP (RFC 6951), whole and with a right
 /// checksum.
 ///
@@ -113,7 +117,7 @@ pub fn examine_tcp(capture: &Path) -> Result<Examination, TsharkError> {
 fn ask(capture: &Path, questions: &Questions) -> Result<Examination, TsharkError> {
     let mut command = Command::new("tshark");
     command.args([OsStr::new("-r"), capture.as_os_str()]);
-    command.args(["-T", "fields", "-E", "separator=|"]);
+    command.args(["-T", "fields", "-E", "separator=|", "-Y", WHOLE]);
     for preference in questions.preferences {
         command.args(["-o", preference]);
     }

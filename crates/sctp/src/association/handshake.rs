@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anabranch_sansio::{FourTuple, Rng, Time};
 use anabranch_wire::{
-    Abort, CookieAck, CookieEcho, ErrorCause, ErrorCauses, ErrorChunk, Heartbeat, Init, InitAck,
-    Parameter, Parameters, Tsn, VerificationTag,
+    Abort, ChunkType, CookieAck, CookieEcho, ErrorCause, ErrorCauses, ErrorChunk, Heartbeat, Init,
+    InitAck, Items, Parameter, Parameters, Tsn, VerificationTag,
 };
 
 use super::control::{Bundling, ControlQueue};
@@ -508,6 +508,15 @@ const fn as_init<'a>(init_ack: &InitAck<'a>) -> Init<'a> {
     }
 }
 
+/// The error cause that tells a peer that its key is not ours, or that it has none. RFC 5061
+/// section 4.3.5 has it name what was refused by a parameter: here the chunk that lacked a proof.
+pub(crate) fn no_authorization(causes: &mut Vec<u8>) {
+    let mut refused = Vec::new();
+    let types = [ChunkType::COOKIE_ECHO];
+    Parameter::ChunkList(Items::from_slice(&types)).encode(&mut refused);
+    ErrorCause::NoAuthorization(&refused).encode(causes);
+}
+
 /// The error cause that tells a peer why its INIT or INIT ACK was refused.
 pub(crate) fn refusal_cause(refusal: &Refusal, causes: &mut Vec<u8>) {
     match refusal {
@@ -517,7 +526,7 @@ pub(crate) fn refusal_cause(refusal: &Refusal, causes: &mut Vec<u8>) {
         Refusal::ZeroTag | Refusal::NoStreams { .. } | Refusal::SmallWindow { .. } => {
             ErrorCause::InvalidMandatoryParameter.encode(causes);
         }
-        Refusal::NotAuthenticated => ErrorCause::NoAuthorization(&[]).encode(causes),
+        Refusal::NotAuthenticated => no_authorization(causes),
         // RFC 4895 section 6.1: "The ABORT chunk SHOULD contain the error cause 'Protocol
         // Violation'."
         Refusal::AsconfWithoutAuthentication | Refusal::Offer(_) => {

@@ -46,8 +46,8 @@ use crate::stats::{AssociationStats, StreamStats};
 pub(crate) use authenticated::keys_of_cookie;
 pub(crate) use collision::{CookieEchoCase, InitAnswer};
 use control::ControlQueue;
-pub(crate) use handshake::refusal_cause;
 use handshake::{CookieEchoed, CookieWait};
+pub(crate) use handshake::{no_authorization, refusal_cause};
 use rate::RateMeter;
 pub use rate::RateSignal;
 use readdressing::Readdressing;
@@ -331,7 +331,7 @@ impl Association {
         }
         self.trace(now, TraceKind::PacketReceived { path, len });
         if is_trusted {
-            self.on_sign_of_life(now);
+            self.on_sign_of_life();
         }
         self.handle_chunks(now, path, packet, standing);
         if !self.is_closed() {

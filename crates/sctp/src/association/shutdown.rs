@@ -152,10 +152,12 @@ impl Association {
     /// RFC 9260 section 9.2: "The reception of any packet from its peer (i.e., as the peer sends
     /// all of its queued DATA chunks) SHOULD clear the endpoint's retransmission count and restart
     /// the T2-shutdown timer".
-    pub(super) fn on_sign_of_life(&mut self, now: Time) {
+    ///
+    /// The timer is restarted by DATA, which is answered with another SHUTDOWN. Heartbeats may come
+    /// more often than it expires, and of a peer that never got the SHUTDOWN.
+    pub(super) const fn on_sign_of_life(&mut self) {
         if let State::ShutdownSent(timer) = &mut self.state {
             timer.retransmissions = 0;
-            timer.t2 = now + timer.rto;
         }
     }
 

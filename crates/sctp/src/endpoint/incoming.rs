@@ -11,7 +11,9 @@ use anabranch_wire::{
 };
 
 use super::{AssociationId, Endpoint, ports_of};
-use crate::association::{Association, CookieEchoCase, InitAnswer, keys_of_cookie, refusal_cause};
+use crate::association::{
+    Association, CookieEchoCase, InitAnswer, keys_of_cookie, no_authorization, refusal_cause,
+};
 use crate::authentication::{RANDOM_LEN, Random};
 use crate::event::RefusedCall;
 use crate::handshake::{Announcement, Cookie, CookieError, Refusal, TieTags, encode_parameters};
@@ -342,7 +344,7 @@ impl Endpoint {
     fn refuse_key(&mut self, tuple: FourTuple, packet: &Packet<'_>, tag: VerificationTag) {
         self.note_refused_call(RefusedCall { path: tuple, has_key: true });
         let mut bytes = Vec::new();
-        ErrorCause::NoAuthorization(&[]).encode(&mut bytes);
+        no_authorization(&mut bytes);
         let causes = ErrorCauses::from_bytes(&bytes);
         let abort = Chunk::Abort(Abort { tag_reflected: false, causes });
         self.reply_with(tuple, packet, tag, &[Chunk::Error(ErrorChunk { causes }), abort]);

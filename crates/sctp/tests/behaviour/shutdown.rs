@@ -428,3 +428,18 @@ fn the_last_data_before_a_shutdown_asks_for_its_sack_at_once() {
     let last = sent.iter().flat_map(Sent::data).last().expect("sent");
     assert!(matches!(last, Data { immediate: true, .. }));
 }
+
+#[test]
+fn regression_heartbeats_put_off_a_lost_shutdown_until_it_was_given_up() {
+    let config = AssociationConfig {
+        heartbeat_interval: Duration::from_millis(100),
+        rto_min: Duration::from_millis(500),
+        ..AssociationConfig::media()
+    };
+    let mut duo = Duo::connected(1, &[good_link()], config);
+    lose_first(&mut duo, Side::Client, ChunkType::SHUTDOWN, 1);
+    let begun = duo.now();
+    shut_down(&mut duo, Side::Client);
+    both_closed(&mut duo);
+    assert!(duo.now() - begun < SECOND, "{:?}", duo.now() - begun);
+}
