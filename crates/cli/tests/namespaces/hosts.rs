@@ -14,6 +14,9 @@ pub(crate) struct Wire<'a> {
     pub(crate) addresses: [&'a str; 2],
 }
 
+/// The link-layer addresses of a wire's two ends.
+const LINK_LAYER: [&str; 2] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+
 /// Two hosts with these wires between them.
 pub(crate) fn two_hosts(wires: &[Wire<'_>]) -> [Host; 2] {
     let first = Host::new(unshare());
@@ -23,15 +26,30 @@ pub(crate) fn two_hosts(wires: &[Wire<'_>]) -> [Host; 2] {
         let [first, second] = &hosts;
         let peer = second.holder.id().to_string();
         let name = wire.name;
-        first.ip(&["link", "add", name, "type", "veth", "peer", "name", name, "netns", &peer]);
+        let near = ["link", "add", name, "address", LINK_LAYER[0], "type", "veth"];
+        let far = ["peer", "name", name, "address", LINK_LAYER[1], "netns", &peer];
+        first.ip(&[near, far].concat());
         for (host, address) in hosts.iter().zip(wire.addresses) {
             let is_v6 = address.contains(':');
             let nodad: &[_] = if is_v6 { &["nodad"] } else { &[] };
             host.ip(&[&["address", "add", address, "dev", name], nodad].concat());
             host.set_link(name, "up");
         }
+        wire.introduce(&hosts);
     }
     hosts
+}
+
+impl Wire<'_> {
+    /// Each host knows the other from the start: a question that is lost while a wire comes up is
+    /// asked again after a second only, and the wire would be slow to begin with.
+    pub(crate) fn introduce(&self, hosts: &[Host; 2]) {
+        for (host, peer) in [(0, 1), (1, 0)] {
+            let (address, _) = self.addresses[peer].split_once('/').unwrap();
+            let entry = ["neighbour", "replace", address, "lladdr", LINK_LAYER[peer]];
+            hosts[host].ip(&[&entry[..], &["dev", self.name, "nud", "permanent"]].concat());
+        }
+    }
 }
 
 impl Host {

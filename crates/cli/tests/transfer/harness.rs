@@ -106,12 +106,16 @@ impl Running {
 
     /// Waits for a line on stderr.
     pub(crate) fn line_with(&mut self, expected: &str) -> String {
+        self.line_with_one_of(&[expected])
+    }
+
+    pub(crate) fn line_with_one_of(&mut self, expected: &[&str]) -> String {
         let mut said = String::new();
         loop {
             let mut line = String::new();
             let len = self.stderr.read_line(&mut line).unwrap();
-            assert!(len > 0, "ended without \"{expected}\": {said}");
-            if line.contains(expected) {
+            assert!(len > 0, "ended without {expected:?}: {said}");
+            if expected.iter().any(|part| line.contains(part)) {
                 return line;
             }
             said += &line;

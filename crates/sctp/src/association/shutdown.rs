@@ -106,7 +106,7 @@ impl Association {
         match self.state {
             State::ShutdownPending => {
                 self.state = State::ShutdownSent(self.shutdown_timer_from(now));
-                self.send_shutdown();
+                self.send_shutdown(self.paths.current());
             }
             State::ShutdownReceived => {
                 self.state = State::ShutdownAckSent(self.shutdown_timer_from(now));
@@ -127,7 +127,7 @@ impl Association {
         ShutdownTimer { t2: now + rto, rto, retransmissions: 0, t5_guard }
     }
 
-    fn send_shutdown(&mut self) {
+    fn send_shutdown(&mut self, path: PathId) {
         let Some(receiver) = self.receiver.as_mut() else { return };
         let shutdown = Shutdown { cumulative_tsn_ack: receiver.tracker.cumulative_tsn() };
         // "To indicate any gaps in TSN, the endpoint MAY also bundle a SACK chunk with the SHUTDOWN
@@ -135,17 +135,23 @@ impl Association {
         if receiver.tracker.has_gaps() {
             receiver.tracker.demand_sack();
         }
-        self.queue_control(self.paths.current(), Bundling::Bundled, &shutdown);
+        self.queue_control(path, Bundling::Bundled, &shutdown);
     }
 
     pub(super) fn resend_shutdown_ack(&mut self, path: PathId) {
         self.queue_control(self.reply_path(path), Bundling::Bundled, &ShutdownAck);
     }
 
-    pub(super) fn answer_data_with_shutdown(&mut self, now: Time) {
+    /// RFC 9260 section 9.2: "While in the SHUTDOWN-SENT state, the SHUTDOWN chunk sender MUST
+    /// immediately respond to each received packet containing one or more DATA chunks with a
+    /// SHUTDOWN chunk and restart the T2-shutdown timer."
+    ///
+    /// It goes back over the path of the data: as long as data restarts the timer, nothing else
+    /// would notice that the other path is dead.
+    pub(super) fn answer_data_with_shutdown(&mut self, now: Time, path: PathId) {
         if let State::ShutdownSent(timer) = &mut self.state {
             timer.t2 = now + timer.rto;
-            self.send_shutdown();
+            self.send_shutdown(self.reply_path(path));
         }
     }
 
@@ -291,7 +297,7 @@ impl Association {
         self.on_path_error(now, current, false);
         self.reselect_path();
         if matches!(self.state, State::ShutdownSent(_)) {
-            self.send_shutdown();
+            self.send_shutdown(self.paths.current());
         } else {
             self.resend_shutdown_ack(self.paths.current());
         }

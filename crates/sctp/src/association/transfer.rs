@@ -153,10 +153,7 @@ impl Association {
 
     /// A packet with DATA or FORWARD TSN is done: decides when it is acknowledged.
     pub(super) fn end_data_packet(&mut self, now: Time, path: PathId) {
-        // RFC 9260 section 9.2: "While in the SHUTDOWN-SENT state, the SHUTDOWN chunk sender MUST
-        // immediately respond to each received packet containing one or more DATA chunks with a
-        // SHUTDOWN chunk and restart the T2-shutdown timer."
-        self.answer_data_with_shutdown(now);
+        self.answer_data_with_shutdown(now, path);
         if self.config.probes_silence {
             self.silence.on_data(now);
         }

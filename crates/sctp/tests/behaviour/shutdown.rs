@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anabranch_sctp::{Association, AssociationConfig, CloseReason, Event, SendError};
+use anabranch_sctp::{Association, AssociationConfig, CloseReason, Event, PathId, SendError};
 use anabranch_wire::{
     Abort, Chunk, ChunkType, Data, ErrorCause, ErrorCauses, ErrorChunk, Shutdown, ShutdownComplete,
     Tsn, VerificationTag,
@@ -442,4 +442,23 @@ fn regression_heartbeats_put_off_a_lost_shutdown_until_it_was_given_up() {
     shut_down(&mut duo, Side::Client);
     both_closed(&mut duo);
     assert!(duo.now() - begun < SECOND, "{:?}", duo.now() - begun);
+}
+
+#[test]
+fn regression_data_over_another_path_kept_a_shutdown_on_the_dead_one() {
+    let mut duo = Duo::connected(1, &[good_link(), good_link()], default());
+    duo.run_for(SECOND);
+    assert!(duo.act(Side::Server, |association, _| association.set_primary(PathId(1))));
+    duo.pair.cut(0);
+    shut_down(&mut duo, Side::Client);
+    for number in 0..10 {
+        let send = |association: &mut Association, now| {
+            association.send(now, numbered(0, number, 100)).is_ok()
+        };
+        if duo.close_reason(Side::Client).is_none() {
+            duo.act(Side::Server, send);
+        }
+        duo.run_for(SECOND / 2);
+    }
+    assert_eq!(duo.close_reason(Side::Client), Some(CloseReason::Shutdown));
 }
