@@ -4,6 +4,7 @@
 
 mod end;
 mod live;
+mod paths;
 mod shared;
 mod world;
 
@@ -20,7 +21,7 @@ use world::Losses;
 /// The link of the rows on loss, in Mbit/s.
 const LINK_MBPS: u64 = 100;
 
-/// Its round-trip time, and that of all links here.
+/// Its round-trip time, and that of most links here.
 const RTT: Duration = Duration::from_millis(50);
 
 /// Bytes of an IP packet.
@@ -54,6 +55,11 @@ pub(crate) fn measure(
         }
     }
     for row in live::rows() {
+        if row.name().contains(plan.only) {
+            tell(row.measure(plan)?)?;
+        }
+    }
+    for row in paths::rows() {
         if row.name().contains(plan.only) {
             tell(row.measure(plan)?)?;
         }
@@ -92,17 +98,20 @@ impl Display for Row {
     }
 }
 
-/// A link of this rate with a drop-tail queue of one bandwidth-delay product, which loses this much
-/// of what goes forward.
-fn bottleneck(mbps: u64, loss: Loss) -> LinkConfig {
+/// A link of this rate with a drop-tail queue of one bandwidth-delay product.
+fn link(mbps: u64, round_trip: Duration) -> LinkConfig {
     let rate = Rate::mbps(mbps);
     LinkConfig {
         rate: Some(rate),
-        delay: RTT / 2,
-        queue: QueueLimit::lasting(RTT, rate),
-        loss,
+        delay: round_trip / 2,
+        queue: QueueLimit::lasting(round_trip, rate),
         ..LinkConfig::default()
     }
+}
+
+/// The link of most rows, which loses this much of what goes forward.
+fn bottleneck(mbps: u64, loss: Loss) -> LinkConfig {
+    LinkConfig { loss, ..link(mbps, RTT) }
 }
 
 /// How much of a link a sender fills that always has more.
@@ -155,7 +164,8 @@ mod tests {
             Ok(())
         })
         .unwrap();
-        assert_eq!(rows.len(), 4 * LOSSES.len() + live::rows().len() + shared::rows().len());
+        let others = live::rows().len() + paths::rows().len() + shared::rows().len();
+        assert_eq!(rows.len(), 4 * LOSSES.len() + others);
         let figures = || rows.iter().flat_map(|row| &row.figures);
         assert!(
             figures()

@@ -1,13 +1,12 @@
 //! [`End`]: a sender or a receiver, of SCTP over UDP or of TCP.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_netsim::Carrier;
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::{
     Association, AssociationConfig, AssociationId, CongestionControl, ConnectError, Endpoint,
-    EndpointConfig, OutgoingMessage,
+    EndpointConfig, OutgoingMessage, PathSchedulerKind, RetransmissionPolicy,
 };
 use anabranch_tcp::{Config, Connection};
 use anabranch_wire::StreamId;
@@ -28,6 +27,8 @@ const BUFFER: usize = 4 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transport {
     Sctp(CongestionControl),
+    /// What `bond=balance` makes of several paths.
+    Balanced,
     /// CUBIC with selective acknowledgments and a retransmission timer of 0.2 s at least, as most
     /// systems have it.
     Tcp,
@@ -48,32 +49,46 @@ pub(super) struct SctpEnd {
 impl Transport {
     pub(super) const fn carrier(self) -> Carrier {
         match self {
-            Self::Sctp(_) => Carrier::Udp,
+            Self::Sctp(_) | Self::Balanced => Carrier::Udp,
             Self::Tcp => Carrier::Tcp,
         }
     }
 
     /// The end that opens the connection.
-    pub(super) fn sender(self, now: Time, path: FourTuple, rng: Rng) -> Result<End, ConnectError> {
-        match self {
-            Self::Sctp(control) => {
-                let mut end = SctpEnd::new(control, path.local, rng);
-                end.id = Some(end.endpoint.connect(now, &[path], PORTS, association(control))?);
-                Ok(End::Sctp(Box::new(end)))
-            }
-            Self::Tcp => {
-                let mut connection = Connection::client(tcp(), path, rng);
-                connection.connect(now);
-                Ok(End::Tcp(Box::new(connection)))
-            }
-        }
+    pub(super) fn sender(
+        self,
+        now: Time,
+        paths: &[FourTuple],
+        rng: Rng,
+    ) -> Result<End, ConnectError> {
+        let Some(config) = self.association() else {
+            let mut connection = Connection::client(tcp(), paths[0], rng);
+            connection.connect(now);
+            return Ok(End::Tcp(Box::new(connection)));
+        };
+        let mut end = SctpEnd::new(config.clone(), paths, rng);
+        end.id = Some(end.endpoint.connect(now, paths, PORTS, config)?);
+        Ok(End::Sctp(Box::new(end)))
     }
 
     /// The end that waits.
-    pub(super) fn receiver(self, path: FourTuple, rng: Rng) -> End {
+    pub(super) fn receiver(self, paths: &[FourTuple], rng: Rng) -> End {
+        match self.association() {
+            Some(config) => End::Sctp(Box::new(SctpEnd::new(config, paths, rng))),
+            None => End::Tcp(Box::new(Connection::listener(tcp(), paths[0], rng))),
+        }
+    }
+
+    /// How SCTP is set up; of TCP there is nothing to say.
+    fn association(self) -> Option<AssociationConfig> {
         match self {
-            Self::Sctp(control) => End::Sctp(Box::new(SctpEnd::new(control, path.local, rng))),
-            Self::Tcp => End::Tcp(Box::new(Connection::listener(tcp(), path, rng))),
+            Self::Sctp(control) => Some(association(control)),
+            Self::Balanced => Some(AssociationConfig {
+                path_scheduler: PathSchedulerKind::EarliestDelivery,
+                retransmission_policy: RetransmissionPolicy::Earliest,
+                ..association(CongestionControl::Media)
+            }),
+            Self::Tcp => None,
         }
     }
 }
@@ -119,11 +134,10 @@ impl End {
 }
 
 impl SctpEnd {
-    fn new(control: CongestionControl, local: SocketAddr, rng: Rng) -> Self {
-        let association = association(control);
+    fn new(association: AssociationConfig, paths: &[FourTuple], rng: Rng) -> Self {
         let config = EndpointConfig { accept: true, association, ..EndpointConfig::default() };
         let mut endpoint = Endpoint::new(config, rng);
-        endpoint.set_local_addresses(vec![local]);
+        endpoint.set_local_addresses(paths.iter().map(|path| path.local).collect());
         Self { endpoint, id: None }
     }
 

@@ -1,4 +1,5 @@
-//! [`World`]: senders that share a bottleneck, each with a receiver of its own.
+//! [`World`]: senders that share a bottleneck, each with a receiver of its own, or one sender that
+//! has several paths.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -25,7 +26,7 @@ pub(super) enum Losses {
     BothWays,
 }
 
-/// Senders that share one bottleneck.
+/// Senders and receivers.
 pub(super) struct World {
     sim: Simulation<End>,
     flows: Vec<Flow>,
@@ -55,10 +56,29 @@ impl World {
         let backward = sim.network_mut().add_link("back", back);
         let mut world = Self { sim, flows: Vec::new() };
         for (n, transport) in (1..).zip(transports) {
-            let ends = [1, 2].map(|side| IpAddr::from([10, n, 0, side]));
+            let ends = ends_of(n);
             world.join(ends, [forward, backward])?;
-            world.add_flow(*transport, ends)?;
+            world.add_flow(*transport, &[ends])?;
         }
+        Ok(world)
+    }
+
+    /// One flow over a path for each link, which is the same both ways.
+    pub(super) fn of_paths(
+        seed: u64,
+        links: &[LinkConfig],
+        transport: Transport,
+    ) -> io::Result<Self> {
+        let mut world = Self { sim: Simulation::new(seed), flows: Vec::new() };
+        let mut paths = Vec::new();
+        for (n, link) in (1..).zip(links) {
+            let network = world.sim.network_mut();
+            let forward = network.add_link(format!("forward {n}"), *link);
+            let backward = network.add_link(format!("backward {n}"), *link);
+            paths.push(ends_of(n));
+            world.join(ends_of(n), [forward, backward])?;
+        }
+        world.add_flow(transport, &paths)?;
         Ok(world)
     }
 
@@ -69,14 +89,18 @@ impl World {
         network.add_route(far, near, vec![backward.into()]).map_err(io::Error::other)
     }
 
-    fn add_flow(&mut self, transport: Transport, [near, far]: [IpAddr; 2]) -> io::Result<()> {
+    fn add_flow(&mut self, transport: Transport, ends: &[[IpAddr; 2]]) -> io::Result<()> {
         let Self { sim, flows } = self;
-        let path = FourTuple::new(at(near), at(far));
+        let near: Vec<_> = ends.iter().map(|[near, _]| *near).collect();
+        let far: Vec<_> = ends.iter().map(|[_, far]| *far).collect();
+        let path = |[near, far]: &[IpAddr; 2]| FourTuple::new(at(*near), at(*far));
+        let paths: Vec<_> = ends.iter().map(path).collect();
+        let reversed: Vec<_> = paths.iter().map(|path| path.reversed()).collect();
         let rng = sim.fork_rng();
-        let sending = transport.sender(sim.now(), path, rng).map_err(io::Error::other)?;
-        let sender = sim.add_host("sender", &[near], sending).map_err(io::Error::other)?;
-        let receiving = transport.receiver(path.reversed(), sim.fork_rng());
-        let receiver = sim.add_host("receiver", &[far], receiving).map_err(io::Error::other)?;
+        let sending = transport.sender(sim.now(), &paths, rng).map_err(io::Error::other)?;
+        let sender = sim.add_host("sender", &near, sending).map_err(io::Error::other)?;
+        let receiving = transport.receiver(&reversed, sim.fork_rng());
+        let receiver = sim.add_host("receiver", &far, receiving).map_err(io::Error::other)?;
         sim.set_carrier(sender, transport.carrier());
         sim.set_carrier(receiver, transport.carrier());
         flows.push(Flow { sender, receiver, received: 0 });
@@ -135,6 +159,11 @@ impl World {
     pub(super) fn goodput_mbps(&self, flow: usize, span: Duration) -> f64 {
         self.flows[flow].received as f64 * 8.0 / span.as_secs_f64() / 1e6
     }
+}
+
+/// The addresses of a path's two ends.
+fn ends_of(path: u8) -> [IpAddr; 2] {
+    [1, 2].map(|side| IpAddr::from([10, path, 0, side]))
 }
 
 fn at(address: IpAddr) -> SocketAddr {
