@@ -17,6 +17,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial(everything_crosses_signed_when_the_kernel_calls),
         trial(a_kernel_with_another_key_is_refused),
         trial(an_address_that_the_kernel_adds_and_deletes_is_a_path_meanwhile),
+        trial(an_address_that_we_add_and_leave_is_a_path_of_the_kernels_meanwhile),
     ]
 }
 
@@ -66,6 +67,23 @@ async fn an_address_that_the_kernel_adds_and_deletes_is_a_path_meanwhile() {
     let messages = [message(0, 1, 1_000)];
     let (at_kernel, at_us) = pair.exchange(&messages, &messages).await;
     assert_eq!((&at_kernel[..], &at_us[..]), (&messages[..], &messages[..]));
+}
+
+async fn an_address_that_we_add_and_leave_is_a_path_of_the_kernels_meanwhile() {
+    let first = Addresses { ours: &TWO_PATHS.ours[..1], kernels: TWO_PATHS.kernels };
+    let config = keyed(SECRET, Protection::Addresses);
+    let mut pair = connected(Caller::We, first, config).await;
+    let second = TWO_PATHS.ours[1];
+    pair.host.join(second, TWO_PATHS.kernels[1]);
+    let is_active = |path: &String| path.contains(second) && path.ends_with("=active");
+    pair.kernel.until_paths(|paths| paths.iter().any(is_active)).await;
+    pair.network.cut(0).await;
+    let messages = [message(0, 1, 1_000)];
+    let (at_kernel, at_us) = pair.exchange(&messages, &messages).await;
+    assert_eq!((&at_kernel[..], &at_us[..]), (&messages[..], &messages[..]));
+    pair.network.restore(0).await;
+    pair.host.leave(second);
+    pair.kernel.until_paths(|paths| !paths.iter().any(|path| path.contains(second))).await;
 }
 
 fn keyed(secret: &str, protection: Protection) -> AssociationConfig {

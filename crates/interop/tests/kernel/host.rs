@@ -80,6 +80,18 @@ impl Host {
         self.association = Some(self.handle.with(connect).expect("nothing stands against it"));
     }
 
+    /// A further address appears at our side, and makes a path to one of the kernel's.
+    pub(crate) fn join(&self, ours: &str, kernels: &str) {
+        let path = FourTuple::new(encapsulated(ours), encapsulated(kernels));
+        self.handle.bind(path.local).expect("the network is up and the port free");
+        self.with(|association, now| association.open_path(now, path)).expect("room for a path");
+    }
+
+    /// An address of ours is gone.
+    pub(crate) fn leave(&self, ours: &str) {
+        self.with(|association, now| association.close_paths_from(now, encapsulated(ours)));
+    }
+
     /// Waits until there is an association.
     pub(crate) async fn connected(&mut self) {
         self.event(|event| matches!(event, Event::Connected { .. })).await;
