@@ -97,16 +97,21 @@ struct Channel {
 #[derive(Debug)]
 pub(crate) struct Channels {
     channels: BTreeMap<StreamId, Channel>,
+    /// Streams below this have a channel always.
+    negotiated: u16,
     /// The longest message that the peer takes.
     message_max: usize,
     pub(crate) events: VecDeque<ChannelEvent>,
 }
 
 impl Channels {
-    /// None yet. A `message_max` of 0 stands for any length (RFC 8841 section 6.1).
-    pub(crate) const fn new(message_max: usize) -> Self {
+    /// Those that both sides have from the beginning: the first `negotiated` streams. A
+    /// `message_max` of 0 stands for any length (RFC 8841 section 6.1).
+    pub(crate) fn new(negotiated: u16, message_max: usize) -> Self {
         let message_max = if message_max == 0 { usize::MAX } else { message_max };
-        Self { channels: BTreeMap::new(), message_max, events: VecDeque::new() }
+        let open = || Channel { state: State::Open, options: ChannelOptions::new("") };
+        let channels = (0..negotiated).map(|stream| (StreamId(stream), open())).collect();
+        Self { channels, negotiated, message_max, events: VecDeque::new() }
     }
 
     /// Opens a channel with DATA_CHANNEL_OPEN on a stream of our choice.
@@ -305,12 +310,17 @@ impl Channels {
         }
     }
 
-    /// Forgets a channel that is closed on both sides.
+    /// Forgets a channel that is closed on both sides, or opens it again if it is negotiated.
     ///
     /// RFC 8831 section 6.7: "Streams are available for reuse after a reset has been performed."
     fn settle(&mut self, stream: StreamId) {
         let closed = State::Closing { ours_is_reset: true, peers_is_reset: true };
-        if self.channels.get(&stream).is_some_and(|channel| channel.state == closed) {
+        let Some(channel) = self.channels.get_mut(&stream).filter(|it| it.state == closed) else {
+            return;
+        };
+        if stream.0 < self.negotiated {
+            channel.state = State::Open;
+        } else {
             self.channels.remove(&stream);
             self.events.push_back(ChannelEvent::Closed { stream });
         }

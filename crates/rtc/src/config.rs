@@ -22,6 +22,9 @@ pub struct RtcConfig {
     pub candidates: Vec<SocketAddr>,
     /// How the associations behave. Default: [`association`].
     pub association: AssociationConfig,
+    /// The channels with the numbers 0 up to this are there from the beginning: pages have them
+    /// with `negotiated: true`. One that a page closes is open again at once. Default: 0.
+    pub negotiated_channels: u16,
     /// Connections that may exist at once. Default: 1024.
     pub connections_max: usize,
     /// Connections of one address that are not set up yet. Default: 16.
@@ -39,6 +42,7 @@ impl Default for RtcConfig {
         Self {
             candidates: Vec::new(),
             association: association(),
+            negotiated_channels: 0,
             connections_max: 1_024,
             handshakes_per_address_max: 16,
             consent_timeout: Duration::from_secs(10),

@@ -86,7 +86,7 @@ impl Connection {
             is_secure: false,
             sctp: Endpoint::new(sctp, rng),
             association: None,
-            channels: Channels::new(offer.max_message_size),
+            channels: Channels::new(config.negotiated_channels, offer.max_message_size),
             resets: VecDeque::new(),
             datagrams: VecDeque::new(),
             events: VecDeque::new(),
@@ -231,7 +231,7 @@ impl Connection {
                     self.resets.push_back((Direction::Outgoing, streams));
                 }
                 Sctp::Restarted | Sctp::PeerClosing => self.close(CloseReason::ClosedByPeer),
-                Sctp::Closed { reason, .. } => self.close(CloseReason::Sctp(reason)),
+                Sctp::Closed { reason, .. } => self.part(now, CloseReason::Sctp(reason)),
                 Sctp::Readable
                 | Sctp::PathAdded { .. }
                 | Sctp::PathMoved { .. }
@@ -286,6 +286,11 @@ impl Connection {
         Some((&mut self.channels, association))
     }
 
+    /// Where the browser is, once it came.
+    pub(crate) const fn selected(&self) -> Option<FourTuple> {
+        self.selected
+    }
+
     pub(crate) fn association(&self) -> Option<&Association> {
         self.sctp.association(self.association?)
     }
@@ -295,12 +300,19 @@ impl Connection {
         if let Some((_, association)) = self.parts() {
             association.abort("the server closed the connection");
         }
-        let goodbye = self.goodbye(now);
-        self.datagrams.extend(goodbye);
-        self.close(CloseReason::Closed);
+        self.part(now, CloseReason::Closed);
     }
 
-    /// The last datagrams: SCTP's ABORT and DTLS's alert.
+    /// Ends the connection with goodbyes.
+    fn part(&mut self, now: Time, reason: CloseReason) {
+        if self.closed.is_none() {
+            let goodbye = self.goodbye(now);
+            self.datagrams.extend(goodbye);
+            self.close(reason);
+        }
+    }
+
+    /// The last datagrams: SCTP's ABORT or SHUTDOWN COMPLETE, and DTLS's alert.
     fn goodbye(&mut self, now: Time) -> Vec<Vec<u8>> {
         let mut last = Vec::new();
         if !self.is_secure {

@@ -27,4 +27,4 @@ pub use config::{RtcConfig, association};
 pub use dcep::ChannelOptions;
 pub use event::{CloseReason, Event};
 pub use sdp::OfferError;
-pub use server::{AcceptError, CertificateError, ConnectionId, Server, ServerStats};
+pub use server::{AcceptError, CertificateError, ConnectionId, Protocol, Server, ServerStats};

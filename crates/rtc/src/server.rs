@@ -60,6 +60,27 @@ pub enum AcceptError {
 #[error("no certificate could be made: {0}")]
 pub struct CertificateError(String);
 
+/// What a browser's datagram is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// A connectivity check.
+    Stun,
+    /// A record, with SCTP inside.
+    Dtls,
+}
+
+impl Protocol {
+    /// RFC 7983 section 7: the first byte tells, and leaves room for other protocols on the port.
+    #[must_use]
+    pub fn of(datagram: &[u8]) -> Option<Self> {
+        match datagram.first() {
+            Some(0..=3) => Some(Self::Stun),
+            Some(20..=63) => Some(Self::Dtls),
+            _ => None,
+        }
+    }
+}
+
 /// Counters of datagrams that reached no connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerStats {
@@ -251,10 +272,33 @@ impl Server {
         connection.pump(now);
     }
 
+    /// Does something with the association of a connection, below its channels: sends, or ends it.
+    /// `None` if there is none (yet).
+    ///
+    /// What comes for a channel is told by events; nothing may be read here.
+    pub fn with_association<T>(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        act: impl FnOnce(&mut Association) -> T,
+    ) -> Option<T> {
+        let connection = self.connection_mut(now, id)?;
+        let (_, association) = connection.parts()?;
+        let result = act(association);
+        connection.pump(now);
+        Some(result)
+    }
+
     /// The association of a connection, for its statistics.
     #[must_use]
     pub fn association(&self, id: ConnectionId) -> Option<&Association> {
         self.entries.get(&id)?.connection.association()
+    }
+
+    /// Where the browser of a connection is, once it came.
+    #[must_use]
+    pub fn path(&self, id: ConnectionId) -> Option<FourTuple> {
+        self.entries.get(&id)?.connection.selected()
     }
 
     /// The connections there are.
@@ -384,11 +428,10 @@ impl Machine for Server {
 
     fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
         self.now = now;
-        // RFC 7983 section 7: the first byte tells STUN (0 to 3) from DTLS (20 to 63).
-        match datagram.bytes.first() {
-            Some(0..=3) => self.on_stun(datagram.path, datagram.bytes),
-            Some(20..=63) => self.on_dtls(datagram.path, datagram.bytes),
-            _ => self.stats.malformed += 1,
+        match Protocol::of(datagram.bytes) {
+            Some(Protocol::Stun) => self.on_stun(datagram.path, datagram.bytes),
+            Some(Protocol::Dtls) => self.on_dtls(datagram.path, datagram.bytes),
+            None => self.stats.malformed += 1,
         }
     }
 

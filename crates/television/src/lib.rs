@@ -6,17 +6,22 @@
 //! greets viewers, its [`channel`]s keep the last group of pictures, and a servant per viewer sends
 //! the one that is watched. A [`Viewer`] is the other end. Neither does I/O or reads a clock: they
 //! are told what came and asked what to do with an [`Association`](anabranch_sctp::Association),
-//! be it on UDP or behind a browser's DTLS.
+//! be it on UDP or behind a browser's DTLS. A [`Server`] is a television with the associations of
+//! one UDP port, a [`NativeViewer`] a viewer with one of its own.
 
 pub mod channel;
 mod lifetime;
-pub mod native;
+mod machine;
 pub mod protocol;
 mod server;
 mod viewer;
 
 pub use lifetime::lifetime;
+pub use machine::{Server, ServerConfig, ServerStats};
 pub use server::{
-    Admission, Gate, OpenGate, Television, TelevisionConfig, ViewerId, ViewerReport, association,
+    Admission, Carrier, Gate, OpenGate, Television, TelevisionConfig, ViewerId, ViewerReport,
+    association,
 };
-pub use viewer::{ReceivedUnit, Viewer, ViewerEvent, ViewerStats};
+pub use viewer::{
+    NativeEvent, NativeViewer, ReceivedUnit, SCTP_PORT, Viewer, ViewerEvent, ViewerStats,
+};

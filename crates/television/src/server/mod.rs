@@ -71,11 +71,22 @@ impl fmt::Display for ViewerId {
     }
 }
 
+/// What carries a viewer's association.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// UDP, by one path or several.
+    Native,
+    /// DTLS, behind a browser.
+    Browser,
+}
+
 /// A viewer as the operator sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ViewerReport {
     /// Who.
     pub id: ViewerId,
+    /// How it came.
+    pub carrier: Carrier,
     /// From its token.
     pub name: Option<String>,
     /// Its program.
@@ -217,14 +228,20 @@ impl Television {
         entries
     }
 
+    /// How many viewers there may be.
+    #[must_use]
+    pub const fn viewers_max(&self) -> usize {
+        self.config.viewers_max
+    }
+
     /// A viewer's association is there; its hello must follow. `None` if there are too many.
-    pub fn viewer_came(&mut self, now: Time) -> Option<ViewerId> {
+    pub fn viewer_came(&mut self, now: Time, carrier: Carrier) -> Option<ViewerId> {
         if self.viewers.len() >= self.config.viewers_max {
             return None;
         }
         let id = ViewerId(self.next_viewer);
         self.next_viewer += 1;
-        self.viewers.insert(id, Session::new(now, now + PATIENCE));
+        self.viewers.insert(id, Session::new(now, carrier, now + PATIENCE));
         self.settle(id);
         Some(id)
     }
@@ -317,6 +334,7 @@ impl Television {
             let counts = session.servant.as_ref().map(servant::Servant::counts).unwrap_or_default();
             ViewerReport {
                 id: *id,
+                carrier: session.carrier,
                 name: session.admission().and_then(|admission| admission.name.clone()),
                 program: session.program.clone(),
                 since: session.since,

@@ -125,7 +125,6 @@ impl Television {
                 };
                 self.watching.insert((channel_id, id));
                 self.with_session(id, |session| {
-                    session.take_up(slot);
                     session.servant = Some(servant);
                     session.zaps += 1;
                 });

@@ -8,6 +8,7 @@ use anabranch_sctp::{Association, OutgoingMessage, SendError};
 use anabranch_wire::StreamId;
 use bytes::Bytes;
 
+use super::Carrier;
 use super::gate::Admission;
 use super::servant::Servant;
 use crate::channel::ChannelId;
@@ -24,6 +25,7 @@ const REQUEST_EVERY: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) phase: Phase,
+    pub(super) carrier: Carrier,
     pub(super) since: Time,
     pub(super) program: String,
     pub(super) budget: Duration,
@@ -64,9 +66,10 @@ pub(super) enum Phase {
 }
 
 impl Session {
-    pub(super) fn new(now: Time, greeting_until: Time) -> Self {
+    pub(super) fn new(now: Time, carrier: Carrier, greeting_until: Time) -> Self {
         Self {
             phase: Phase::Greeting { until: greeting_until },
+            carrier,
             since: now,
             program: String::new(),
             budget: Duration::ZERO,
@@ -117,11 +120,6 @@ impl Session {
     /// What it watches.
     pub(super) fn channel(&self) -> Option<ChannelId> {
         self.servant.as_ref().map(Servant::channel)
-    }
-
-    /// Media of a slot is wanted again.
-    pub(super) fn take_up(&mut self, slot: Slot) {
-        self.left.retain(|left| *left != slot);
     }
 
     /// Prepares the transport and hands it the texts that wait. False if they do not fit.

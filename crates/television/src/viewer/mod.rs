@@ -1,6 +1,7 @@
 //! [`Viewer`]: the other end.
 
 mod assembler;
+mod native;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::protocol::{
 };
 use assembler::Assembler;
 pub use assembler::ReceivedUnit;
+pub use native::{NativeEvent, NativeViewer, SCTP_PORT};
 
 /// Events that wait for the user; media beyond is dropped.
 const EVENTS_MAX: usize = 4_096;

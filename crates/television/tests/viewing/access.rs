@@ -3,8 +3,7 @@
 use anabranch_netsim::LinkConfig;
 use anabranch_sansio::Time;
 use anabranch_television::channel::{ChannelId, Label};
-use anabranch_television::native::NativeEvent;
-use anabranch_television::{Admission, Gate, ViewerEvent};
+use anabranch_television::{Admission, Gate, NativeEvent, ViewerEvent};
 
 use crate::harness::{SECOND, Studio, THREE_MBPS, link};
 

@@ -8,9 +8,9 @@ use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, QueueLimit, Side};
 use anabranch_sansio::{Datagram, Machine, Rate, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::{AssociationConfig, EndpointConfig};
 use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
-use anabranch_television::native::{NativeEvent, NativeViewer, Server};
 use anabranch_television::{
-    Gate, OpenGate, ReceivedUnit, Television, TelevisionConfig, Viewer, ViewerEvent,
+    Gate, NativeEvent, NativeViewer, OpenGate, ReceivedUnit, Server, ServerConfig, Television,
+    TelevisionConfig, Viewer, ViewerEvent,
 };
 
 pub(crate) const MILLISECOND: Duration = Duration::from_millis(1);
@@ -133,7 +133,9 @@ impl Studio {
             }
             Side::Server => {
                 let television = Television::new(TelevisionConfig::default(), gate());
-                Party::Server(Box::new(Server::new(television, base(), rng)))
+                let config = ServerConfig::default();
+                let server = Server::new(television, config, rng).expect("a certificate");
+                Party::Server(Box::new(server))
             }
         });
         let mut studio = Self {

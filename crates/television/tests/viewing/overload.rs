@@ -55,8 +55,8 @@ fn a_viewer_that_stops_reading_costs_no_memory_and_is_gone_in_ten_seconds() {
     let viewer = studio.server().television().viewers().next().expect("a viewer").id;
     for _ in 0..100 {
         studio.run_for(100 * MILLISECOND);
-        if let Some(association) = studio.server().association(viewer) {
-            assert!(association.queued() <= 128 << 10, "{}", association.queued());
+        if let Some(network) = studio.server().network(viewer) {
+            assert!(network.queued <= 128 << 10, "{}", network.queued);
         }
     }
     studio.run_for(2 * SECOND);

@@ -1,0 +1,326 @@
+//! [`Server`]: a television on one UDP port, for native viewers and browsers.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use anabranch_rtc::{
+    AcceptError, CertificateError, ConnectionId, Event as BrowserEvent, Protocol, RtcConfig,
+};
+use anabranch_sansio::{Datagram, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sctp::{
+    Association, AssociationConfig, AssociationId, AssociationStats, Endpoint, EndpointConfig,
+    EndpointStats, Event,
+};
+
+use crate::protocol::STREAMS;
+use crate::server::{Carrier, Television, ViewerId, association};
+
+/// Bytes from one viewer that wait to be read: it has little to say.
+const RECEIVE_BUFFER: usize = 64 << 10;
+
+/// How viewers reach a [`Server`].
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    /// Those that speak SCTP over UDP, by several paths if they have them.
+    pub native: EndpointConfig,
+    /// Browsers, and where they find the UDP port.
+    pub browsers: RtcConfig,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        let association = AssociationConfig::media();
+        let native = EndpointConfig { association, ..EndpointConfig::default() };
+        Self { native, browsers: RtcConfig::default() }
+    }
+}
+
+/// Counters of datagrams that belong to no viewer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ServerStats {
+    /// Of native viewers, or of nobody.
+    pub native: EndpointStats,
+    /// That look like a browser's.
+    pub browsers: anabranch_rtc::ServerStats,
+}
+
+/// The [`Machine`] of a television: its datagrams are those of one UDP port, which native viewers
+/// and browsers share.
+#[derive(Debug)]
+pub struct Server {
+    television: Television,
+    native: Endpoint,
+    browsers: anabranch_rtc::Server,
+    viewers: BTreeMap<Link, ViewerId>,
+    links: BTreeMap<ViewerId, Link>,
+}
+
+/// Where a viewer's association is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Link {
+    Native(AssociationId),
+    Browser(ConnectionId),
+}
+
+impl Server {
+    /// A server for a television. The generator must be unpredictable on real networks.
+    ///
+    /// # Errors
+    ///
+    /// If the cryptography at hand makes no certificate to show to browsers.
+    pub fn new(
+        television: Television,
+        config: ServerConfig,
+        mut rng: Rng,
+    ) -> Result<Self, CertificateError> {
+        let ServerConfig { native, browsers } = config;
+        let native =
+            EndpointConfig { accept: true, association: of_viewer(native.association), ..native };
+        let browsers = RtcConfig {
+            association: of_viewer(browsers.association),
+            negotiated_channels: STREAMS,
+            ..browsers
+        };
+        Ok(Self {
+            television,
+            native: Endpoint::new(native, rng.fork()),
+            browsers: anabranch_rtc::Server::new(browsers, rng)?,
+            viewers: BTreeMap::new(),
+            links: BTreeMap::new(),
+        })
+    }
+
+    /// Which of its addresses native viewers may use beside the one they called.
+    pub fn set_local_addresses(&mut self, locals: Vec<SocketAddr>) {
+        self.native.set_local_addresses(locals);
+    }
+
+    /// Answers a browser's offer, which came from `address`. It becomes a viewer when it is there.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with the offer, or which limit stands against it.
+    pub fn accept(
+        &mut self,
+        now: Time,
+        sdp: &str,
+        address: IpAddr,
+    ) -> Result<(ConnectionId, String), AcceptError> {
+        let limit = self.television.viewers_max();
+        if self.links.len() >= limit {
+            return Err(AcceptError::Full { limit });
+        }
+        self.browsers.accept(now, sdp, address)
+    }
+
+    /// Ends the connection of a browser, if there still is one.
+    pub fn hang_up(&mut self, now: Time, id: ConnectionId) {
+        self.browsers.close(now, id);
+        self.pump(now);
+    }
+
+    /// Channels and viewers.
+    #[must_use]
+    pub const fn television(&self) -> &Television {
+        &self.television
+    }
+
+    /// Changes channels or viewers, and sends what comes of it.
+    pub fn act<T>(&mut self, now: Time, act: impl FnOnce(&mut Television) -> T) -> T {
+        let result = act(&mut self.television);
+        self.serve(now);
+        result
+    }
+
+    /// What the network does to a viewer: paths, round-trip times, losses, rate, what waits.
+    #[must_use]
+    pub fn network(&self, viewer: ViewerId) -> Option<AssociationStats> {
+        match *self.links.get(&viewer)? {
+            Link::Native(id) => Some(self.native.association(id)?.stats()),
+            Link::Browser(id) => {
+                let mut stats = self.browsers.association(id)?.stats();
+                // Inside DTLS a path has no addresses.
+                if let Some(path) = self.browsers.path(id) {
+                    stats.paths.iter_mut().for_each(|report| report.tuple = path);
+                }
+                Some(stats)
+            }
+        }
+    }
+
+    /// Counters of datagrams that belong to no viewer.
+    #[must_use]
+    pub const fn stats(&self) -> ServerStats {
+        ServerStats { native: self.native.stats(), browsers: self.browsers.stats() }
+    }
+
+    fn pump(&mut self, now: Time) {
+        while let Some((id, event)) = self.native.poll_event() {
+            self.on_native(now, id, event);
+        }
+        while let Some((id, event)) = self.browsers.poll_event() {
+            self.on_browser(now, id, event);
+        }
+        self.serve(now);
+    }
+
+    fn on_native(&mut self, now: Time, id: AssociationId, event: Event) {
+        let link = Link::Native(id);
+        match event {
+            Event::Connected { .. } => self.on_connected(now, link),
+            // A viewer that began anew has to say hello again.
+            Event::Restarted => {
+                self.on_closed(link);
+                self.on_connected(now, link);
+            }
+            Event::Closed { .. } => self.on_closed(link),
+            Event::Readable => self.read(now, id),
+            Event::Writable => self.on_writable(link),
+            Event::PathAdded { .. }
+            | Event::PathMoved { .. }
+            | Event::PathStateChanged { .. }
+            | Event::DataPathChanged { .. }
+            | Event::RateChanged(_)
+            | Event::StreamsReset { .. }
+            | Event::ResetRefused { .. }
+            | Event::PeerClosing => {}
+        }
+    }
+
+    /// Also what nobody wants is read: an association stays until it was.
+    fn read(&mut self, now: Time, id: AssociationId) {
+        let viewer = self.viewers.get(&Link::Native(id)).copied();
+        while let Some(message) = self.native.association_mut(id).and_then(Association::receive) {
+            if let Some(viewer) = viewer {
+                self.television.handle_message(now, viewer, &message);
+            }
+        }
+    }
+
+    fn on_browser(&mut self, now: Time, id: ConnectionId, event: BrowserEvent) {
+        let link = Link::Browser(id);
+        match event {
+            BrowserEvent::Connected => self.on_connected(now, link),
+            BrowserEvent::Message { message, .. } => {
+                if let Some(viewer) = self.viewers.get(&link) {
+                    self.television.handle_message(now, *viewer, &message);
+                }
+            }
+            BrowserEvent::Writable => self.on_writable(link),
+            BrowserEvent::Closed { .. } => self.on_closed(link),
+            // A page may have channels of its own; they say nothing to us.
+            BrowserEvent::ChannelOpened { .. } | BrowserEvent::ChannelClosed { .. } => {}
+        }
+    }
+
+    fn on_connected(&mut self, now: Time, link: Link) {
+        let carrier = match link {
+            Link::Native(_) => Carrier::Native,
+            Link::Browser(_) => Carrier::Browser,
+        };
+        if let Some(viewer) = self.television.viewer_came(now, carrier) {
+            self.viewers.insert(link, viewer);
+            self.links.insert(viewer, link);
+        } else {
+            let reason = "there are as many viewers as the server takes";
+            self.with_association(now, link, |_, association| association.abort(reason));
+        }
+    }
+
+    fn on_writable(&mut self, link: Link) {
+        if let Some(viewer) = self.viewers.get(&link) {
+            self.television.handle_writable(*viewer);
+        }
+    }
+
+    fn on_closed(&mut self, link: Link) {
+        if let Some(viewer) = self.viewers.remove(&link) {
+            self.links.remove(&viewer);
+            self.television.viewer_left(viewer);
+        }
+    }
+
+    fn serve(&mut self, now: Time) {
+        while let Some(viewer) = self.television.poll_due() {
+            if let Some(&link) = self.links.get(&viewer) {
+                self.with_association(now, link, |television, association| {
+                    television.serve(now, viewer, association);
+                });
+            }
+        }
+    }
+
+    fn with_association(
+        &mut self,
+        now: Time,
+        link: Link,
+        act: impl FnOnce(&mut Television, &mut Association),
+    ) {
+        let television = &mut self.television;
+        match link {
+            Link::Native(id) => {
+                if let Some(association) = self.native.association_mut(id) {
+                    act(television, association);
+                }
+            }
+            Link::Browser(id) => {
+                let act = |association: &mut Association| act(television, association);
+                // Without an association there is nothing to do.
+                let _done: Option<()> = self.browsers.with_association(now, id, act);
+            }
+        }
+    }
+
+    fn transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let native = self.native.poll_transmit(now, buf);
+        native.or_else(|| self.browsers.poll_transmit(now, buf))
+    }
+}
+
+/// How an association with a viewer is set up, on top of what its carrier needs.
+fn of_viewer(base: AssociationConfig) -> AssociationConfig {
+    AssociationConfig { receive_buffer: RECEIVE_BUFFER, ..association(base) }
+}
+
+impl Machine for Server {
+    type Event = std::convert::Infallible;
+
+    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        if Protocol::of(datagram.bytes).is_some() {
+            self.browsers.handle_datagram(now, datagram);
+        } else {
+            self.native.handle_datagram(now, datagram);
+        }
+        self.pump(now);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.native.handle_timeout(now);
+        self.browsers.handle_timeout(now);
+        self.television.handle_timeout(now);
+        self.pump(now);
+    }
+
+    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let transmit = self.transmit(now, buf);
+        if transmit.is_none() {
+            // What was sent may have made room.
+            self.pump(now);
+            return self.transmit(now, buf);
+        }
+        transmit
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        let all = [
+            self.native.poll_timeout(),
+            self.browsers.poll_timeout(),
+            self.television.poll_timeout(),
+        ];
+        all.into_iter().flatten().min()
+    }
+
+    fn poll_event(&mut self) -> Option<Self::Event> {
+        None
+    }
+}
