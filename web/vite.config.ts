@@ -1,4 +1,7 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
+
+const PAGES = { page: 'index.html', tv: 'tv.html' };
 
 // Every file name is fixed, so that a rebuild changes contents only and the program can embed them.
 const names = {
@@ -7,9 +10,21 @@ const names = {
   assetFileNames: 'assets/[name][extname]',
 };
 
+const input = Object.fromEntries(
+  Object.entries(PAGES).map(([name, file]) => [
+    name,
+    fileURLToPath(new URL(file, import.meta.url)),
+  ]),
+);
+
 export default defineConfig({
-  // The page is served below a random token, which no build can know.
+  // The demo's page is served below a random token, which no build can know.
   base: './',
+  experimental: {
+    // The television's is served as `/` and as `/embed/N`: only names from the root serve both.
+    renderBuiltUrl: (file, { hostId }) =>
+      hostId.endsWith('tv.html') ? `/${file}` : { relative: true },
+  },
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none' },
   build: {
     target: 'es2022',
@@ -17,13 +32,7 @@ export default defineConfig({
     // A `data:` worker or worklet would need a wider content security policy.
     assetsInlineLimit: 0,
     modulePreload: false,
-    rollupOptions: {
-      output: {
-        ...names,
-        entryFileNames: 'assets/page.js',
-        assetFileNames: 'assets/page[extname]',
-      },
-    },
+    rollupOptions: { input, output: { ...names, chunkFileNames: 'assets/shared.js' } },
   },
   worker: { format: 'es', rollupOptions: { output: names } },
 });

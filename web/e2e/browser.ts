@@ -22,11 +22,14 @@ export interface TestBrowser {
   close(): Promise<void>;
 }
 
-export async function openBrowser(options: BrowserContextOptions = {}): Promise<TestBrowser> {
+export async function openBrowser(
+  options: BrowserContextOptions = {},
+  flags: readonly string[] = [],
+): Promise<TestBrowser> {
   const profile = mkdtempSync(join(tmpdir(), 'anabranch-page-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: EXECUTABLE,
-    args: FLAGS,
+    args: [...FLAGS, ...flags],
     headless: true,
     ...options,
   });

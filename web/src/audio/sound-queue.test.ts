@@ -79,9 +79,25 @@ describe('the sound queue', () => {
     expect(play(queue, 0, 16).every((sample) => sample === 0)).toBe(true);
   });
 
+  it('plays media that goes faster without a break', () => {
+    const queue = new SoundQueue();
+    for (let index = 0; index < 100; index++) {
+      queue.push({ ...block((index * BLOCK_MS) / 1.05), speed: 1.05 });
+    }
+    const played = play(queue, 0, 1_900).slice(QUANTUM);
+    expect(Math.min(...played)).toBeCloseTo(0.5);
+    expect(Math.abs(queue.skewMs ?? 99)).toBeLessThan(1);
+    expect(queue.underruns).toBe(0);
+  });
+
   it('plays another sample rate at the right speed', () => {
     const queue = new SoundQueue();
-    queue.push({ dueMs: 0, sampleRate: RATE / 2, channels: [new Float32Array(480).fill(0.5)] });
+    queue.push({
+      dueMs: 0,
+      sampleRate: RATE / 2,
+      speed: 1,
+      channels: [new Float32Array(480).fill(0.5)],
+    });
     const played = play(queue, 0, 40);
     const heard = played.filter((sample) => sample !== 0).length;
     expect((heard * 1000) / RATE).toBeCloseTo(20, 0);
@@ -90,7 +106,7 @@ describe('the sound queue', () => {
 
 function block(dueMs: number) {
   const samples = (RATE * BLOCK_MS) / 1000;
-  return { dueMs, sampleRate: RATE, channels: [new Float32Array(samples).fill(0.5)] };
+  return { dueMs, sampleRate: RATE, speed: 1, channels: [new Float32Array(samples).fill(0.5)] };
 }
 
 function filled(fromMs: number, blocks: number): SoundQueue {

@@ -5,6 +5,8 @@ export interface SoundBlock {
   /** When its first sample is to be heard, in ms since the epoch. */
   readonly dueMs: number;
   readonly sampleRate: number;
+  /** Of the media, against ours. */
+  readonly speed: number;
   readonly channels: readonly Float32Array[];
 }
 
@@ -74,7 +76,7 @@ export class SoundQueue {
     if (block === undefined) {
       return 1;
     }
-    const skewMs = nowMs - (block.dueMs + (this.#position * 1000) / block.sampleRate);
+    const skewMs = nowMs - (block.dueMs + (this.#position * 1000) / pace(block));
     if (!this.#playing || Math.abs(skewMs) > CUT_BEYOND_MS) {
       this.#jumpTo(nowMs);
       return 1;
@@ -94,7 +96,7 @@ export class SoundQueue {
       this.#stop();
       return;
     }
-    this.#position = ((nowMs - block.dueMs) * block.sampleRate) / 1000;
+    this.#position = ((nowMs - block.dueMs) * pace(block)) / 1000;
     this.#playing = true;
     this.#fade = 0;
     this.skewMs = null;
@@ -114,7 +116,7 @@ export class SoundQueue {
         channel[at] = gain * interpolated(samples, this.#position);
       }
     }
-    this.#position += speedPerRate * (block?.sampleRate ?? 0);
+    this.#position += speedPerRate * (block === undefined ? 0 : pace(block));
   }
 
   /** The block that holds the position, after leaving those that are played. */
@@ -135,7 +137,7 @@ export class SoundQueue {
     this.#position = -left;
     if (next !== undefined && missingMs > GAP_MS) {
       // Something between the two is lost: as much silence takes its place.
-      this.#position -= (missingMs * next.sampleRate) / 1000;
+      this.#position -= (missingMs * pace(next)) / 1000;
     }
     return this.#current();
   }
@@ -147,7 +149,12 @@ export class SoundQueue {
 }
 
 function durationMs(block: SoundBlock): number {
-  return ((block.channels[0]?.length ?? 0) * 1000) / block.sampleRate;
+  return ((block.channels[0]?.length ?? 0) * 1000) / pace(block);
+}
+
+/** Samples of the block in a second of ours. */
+function pace({ sampleRate, speed }: SoundBlock): number {
+  return sampleRate * speed;
 }
 
 function interpolated(samples: Float32Array | undefined, position: number): number {

@@ -43,6 +43,11 @@ export function nullable<T>(check: Check<T>): Check<T | null> {
   return (value, at) => (value === null ? null : check(value, at));
 }
 
+/** As {@link nullable}, for a field that may also be absent. */
+export function optional<T>(check: Check<T>): Check<T | null> {
+  return (value, at) => (value === undefined ? null : nullable(check)(value, at));
+}
+
 /** One of the given strings. */
 export function oneOf<const S extends string>(...allowed: readonly S[]): Check<S> {
   return (value, at) => {

@@ -185,7 +185,7 @@ export type VideoFormat = NonNullable<Hello['video']>;
 export type AudioFormat = NonNullable<Hello['audio']>;
 export type ProgramMessage = ReturnType<(typeof messages)[keyof typeof messages]>;
 
-function parse(json: string): unknown {
+export function parse(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
@@ -193,7 +193,8 @@ function parse(json: string): unknown {
   }
 }
 
-function tagged<const K extends string, T>(
+/** A message is its type and, checked, its fields. */
+export function tagged<const K extends string, T>(
   kind: K,
   check: Check<T>,
 ): (value: unknown) => { readonly type: K; readonly body: T } {

@@ -4,19 +4,13 @@ import { batch, computed, type Signal, signal } from '@preact/signals';
 import type { Hello, ProgramEvent, Severity, Stats, Treatments } from '../protocol/program';
 import type { Connection, LiveMessage, ScreenReport } from '../worker/messages';
 import { LayerHistory, type LayerView } from './layer-history';
+import { Notices } from './notices';
 import { PathHistory, type PathView } from './path-history';
 import { SHOWN_S } from './timeline';
 
 const EVENTS_MAX = 200;
-const NOTICES_MAX = 3;
 /** Pictures in the strip below the video. */
 export const STRIP_PICTURES = 300;
-
-export interface Notice {
-  readonly id: number;
-  readonly severity: Severity;
-  readonly text: string;
-}
 
 /** A moment worth a line on the graphs. */
 export interface Mark {
@@ -38,7 +32,7 @@ const MARKED = new Set([
   'peer_lost',
 ]);
 
-export class Store {
+export class Store extends Notices {
   readonly connection: Signal<Connection> = signal({ state: 'connecting' });
   readonly hello = signal<Hello | null>(null);
   readonly stats = signal<Stats | null>(null);
@@ -53,7 +47,6 @@ export class Store {
   readonly screen = signal<ScreenReport | null>(null);
   /** Layers of the last pictures, oldest first; 0 for a missing one. */
   readonly strip = signal<readonly number[]>([]);
-  readonly notices = signal<readonly Notice[]>([]);
   /** Seconds on the program's clock, with each `stats`: the right edge of the graphs. */
   readonly nowS = signal(0);
 
@@ -61,7 +54,6 @@ export class Store {
 
   #pathHistories = new Map<number, PathHistory>();
   #layerHistories = new Map<string, LayerHistory>();
-  #noticeId = 0;
 
   pathHistory(id: number): PathHistory {
     return entry(this.#pathHistories, id, () => new PathHistory());
@@ -121,16 +113,6 @@ export class Store {
         this.strip.value = [...this.strip.peek(), ...report.pictures].slice(-STRIP_PICTURES);
       }
     });
-  }
-
-  notify(severity: Severity, text: string): void {
-    this.#noticeId += 1;
-    const others = this.notices.peek().filter((notice) => notice.text !== text);
-    this.notices.value = [...others, { id: this.#noticeId, severity, text }].slice(-NOTICES_MAX);
-  }
-
-  dismiss(id: number): void {
-    this.notices.value = this.notices.peek().filter((notice) => notice.id !== id);
   }
 
   #restart(hello: Hello): void {

@@ -3,12 +3,13 @@ import type { Session } from '../state/session';
 import { SessionContext } from './context';
 import { EventLog } from './event-log';
 import { Footer } from './footer';
+import { toggleFullScreen } from './full-screen';
 import { Header } from './header';
 import { Help, openHelp } from './help';
 import { LayerCards } from './layer-card';
 import { Notices } from './notices';
 import { PathCards } from './path-card';
-import { Player, toggleFullScreen, toggleOverlay } from './player';
+import { Player, toggleOverlay } from './player';
 import { River } from './river';
 import { listenToShortcuts } from './shortcuts';
 import { switchTheme } from './theme';
@@ -44,7 +45,7 @@ export function App({ session }: { readonly session: Session }) {
         </div>
       </main>
       <Footer />
-      <Notices />
+      <Notices notices={session.store.notices.value} dismiss={(id) => session.store.dismiss(id)} />
       <Help />
     </SessionContext.Provider>
   );

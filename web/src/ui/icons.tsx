@@ -66,6 +66,23 @@ export function CutIcon() {
   );
 }
 
+export function SearchIcon() {
+  return (
+    <Icon>
+      <circle cx="8.5" cy="8.5" r="5" />
+      <path d="M12.3 12.3L17 17" />
+    </Icon>
+  );
+}
+
+export function StepIcon({ up }: { readonly up: boolean }) {
+  return (
+    <Icon>
+      <path d={up ? 'M4 12.5l6-6 6 6' : 'M4 7.5l6 6 6-6'} />
+    </Icon>
+  );
+}
+
 /** The mark of the program: a branch that leaves the stream and joins it again. */
 export function Logo() {
   return (

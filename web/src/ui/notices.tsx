@@ -1,16 +1,19 @@
 import { useEffect } from 'preact/hooks';
-import type { Notice } from '../state/store';
-import { useSession } from './context';
+import type { Notice } from '../state/notices';
 
 const SHOWN_MS = 10_000;
 
+interface Props {
+  readonly notices: readonly Notice[];
+  readonly dismiss: (id: number) => void;
+}
+
 /** What the program refused and what the page could not do. */
-export function Notices() {
-  const { store } = useSession();
+export function Notices({ notices, dismiss }: Props) {
   return (
     <div class="notices" role="alert" data-testid="notices">
-      {store.notices.value.map((notice) => (
-        <Line key={notice.id} notice={notice} dismiss={() => store.dismiss(notice.id)} />
+      {notices.map((notice) => (
+        <Line key={notice.id} notice={notice} dismiss={() => dismiss(notice.id)} />
       ))}
     </div>
   );

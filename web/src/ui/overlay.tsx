@@ -1,7 +1,6 @@
-import type { ComponentChildren } from 'preact';
 import { useSession } from './context';
-import { Figure } from './figure';
-import { milliseconds, type Quantity, rate, signedMilliseconds, whole } from './format';
+import { milliseconds, rate, signedMilliseconds } from './format';
+import { Count, Measure, Row } from './measures';
 
 /** What is on the screen, in figures. */
 export function Overlay() {
@@ -35,49 +34,6 @@ export function Overlay() {
       <Count name="Lost" value={stats?.frames.lost ?? null} testId="frames-lost" />
       <Count name="Abandoned" value={store.abandoned.value} testId="abandoned" />
     </dl>
-  );
-}
-
-interface RowProps {
-  readonly name: string;
-  readonly wide?: boolean;
-  readonly children: ComponentChildren;
-}
-
-function Row({ name, wide, children }: RowProps) {
-  return (
-    <div class={wide ? 'wide' : undefined}>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-interface MeasureProps {
-  readonly name: string;
-  readonly of: Quantity;
-  readonly testId: string;
-}
-
-function Measure({ name, of, testId }: MeasureProps) {
-  return (
-    <Row name={name}>
-      <Figure quantity={of} testId={testId} />
-    </Row>
-  );
-}
-
-interface CountProps {
-  readonly name: string;
-  readonly value: number | null;
-  readonly testId: string;
-}
-
-function Count({ name, value, testId }: CountProps) {
-  return (
-    <Row name={name}>
-      <span data-testid={testId}>{whole(value)}</span>
-    </Row>
   );
 }
 

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useSession } from './context';
+import { toggleFullScreen } from './full-screen';
 import { FullScreenIcon, OverlayIcon, SoundIcon } from './icons';
 import { LayerStrip } from './layer-strip';
 import { Overlay } from './overlay';
@@ -11,15 +12,6 @@ const overlayOn = signal(true);
 
 export function toggleOverlay(): void {
   overlayOn.value = !overlayOn.value;
-}
-
-export function toggleFullScreen(box: HTMLElement | null): void {
-  if (document.fullscreenElement !== null) {
-    void document.exitFullscreen();
-  } else {
-    // A browser may refuse; the page then stays as it is.
-    box?.requestFullscreen().catch(() => undefined);
-  }
 }
 
 export function Player({ box }: { readonly box: RefObject<HTMLElement | null> }) {

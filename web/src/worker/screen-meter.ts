@@ -1,6 +1,12 @@
 /** Counts what is on the screen. */
 
-import type { Picture } from '../media/pictures';
+/** What is counted of a picture. */
+export interface Counted {
+  readonly frame: number;
+  /** How many layers came: 1 is the base alone. */
+  readonly layers: number;
+  readonly data: Uint8Array;
+}
 
 const WINDOW_MS = 1_000;
 /** A gap in the numbers longer than this is a jump of the stream, not so many lost pictures. */
@@ -9,7 +15,6 @@ const LOST_AT_ONCE_MAX = 250;
 export class ScreenMeter {
   decoded = 0;
   displayed = 0;
-  decodeErrors = 0;
   layers = 0;
   width = 0;
   height = 0;
@@ -18,7 +23,7 @@ export class ScreenMeter {
   #lastFrame: number | null = null;
 
   /** A picture came; `decodable`: not in vain. */
-  arrived(picture: Picture, decodable: boolean): void {
+  arrived(picture: Counted, decodable: boolean): void {
     if (this.#lastFrame === null && !decodable) {
       // Nothing is missing before the first picture.
       return;
@@ -31,7 +36,7 @@ export class ScreenMeter {
     this.#pictures.push(decodable ? picture.layers : 0);
   }
 
-  shown(picture: Picture, nowMs: number, width: number, height: number): void {
+  shown(picture: Counted, nowMs: number, width: number, height: number): void {
     this.displayed += 1;
     this.layers = picture.layers;
     this.width = width;
@@ -56,7 +61,6 @@ export class ScreenMeter {
   reset(): void {
     this.decoded = 0;
     this.displayed = 0;
-    this.decodeErrors = 0;
     this.layers = 0;
     this.#recent = [];
     this.#pictures = [];

@@ -1,10 +1,10 @@
 /** The connection to the program. */
 
+import { Backoff } from '../media/backoff';
 import { DecodeError } from '../protocol/checks';
 import { decodeMediaUnit, type MediaUnit } from '../protocol/media-unit';
 import { decodeProgramMessage, PROTOCOL_VERSION, type ProgramMessage } from '../protocol/program';
 import { encodeRequest, type PageRequest } from '../protocol/requests';
-import { Backoff } from './backoff';
 import type { Connection, LiveMessage } from './messages';
 
 export interface SocketUser {

@@ -1,27 +1,31 @@
 /** Decodes sound and hands it to the sound output. */
 
-import type { Cushion } from '../media/cushion';
-import type { ProgramClock } from '../media/program-clock';
-import type { MediaUnit } from '../protocol/media-unit';
-import type { AudioFormat } from '../protocol/program';
 import type { ToSpeaker } from './messages';
 
+/** What the decoder must know. */
+export interface SoundFormat {
+  readonly codec: string;
+  readonly sample_rate: number;
+  readonly channels: number;
+}
+
 export class SoundFeed {
-  readonly #clock: ProgramClock;
-  readonly #cushion: Cushion;
+  readonly #dueMs: (timeUs: number) => number;
+  readonly #speed: () => number;
   #decoder: AudioDecoder | null = null;
-  #format: AudioFormat | null = null;
+  #format: SoundFormat | null = null;
   #port: MessagePort | null = null;
   decoded = 0;
   decodeErrors = 0;
 
-  constructor(clock: ProgramClock, cushion: Cushion) {
-    this.#clock = clock;
-    this.#cushion = cushion;
+  /** `dueMs` tells when what has this time is heard, `speed` how fast the media goes. */
+  constructor(dueMs: (timeUs: number) => number, speed: () => number = () => 1) {
+    this.#dueMs = dueMs;
+    this.#speed = speed;
   }
 
   /** Starts anew with sound of this format. */
-  restart(format: AudioFormat | null): void {
+  restart(format: SoundFormat | null): void {
     this.#closeDecoder();
     this.#format = format;
     this.decoded = 0;
@@ -35,12 +39,10 @@ export class SoundFeed {
     this.#closeDecoder();
   }
 
-  push(unit: MediaUnit): void {
+  push(timeUs: number, payload: Uint8Array): void {
     const decoder = this.#port === null ? null : this.#openDecoder();
     try {
-      decoder?.decode(
-        new EncodedAudioChunk({ type: 'key', timestamp: unit.playAtUs, data: unit.payload }),
-      );
+      decoder?.decode(new EncodedAudioChunk({ type: 'key', timestamp: timeUs, data: payload }));
     } catch {
       this.#failed();
     }
@@ -71,10 +73,10 @@ export class SoundFeed {
       data.copyTo(samples, { planeIndex, format: 'f32-planar' });
       return samples;
     });
-    const dueMs = this.#clock.toLocalMs(data.timestamp) + this.#cushion.ms;
+    const dueMs = this.#dueMs(data.timestamp);
     const { sampleRate } = data;
     data.close();
-    this.#tell({ kind: 'block', dueMs, sampleRate, channels });
+    this.#tell({ kind: 'block', dueMs, sampleRate, speed: this.#speed(), channels });
   }
 
   /** Every audio frame can be decoded by itself: a new decoder goes on with the next one. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { Backoff } from '../media/backoff';
 import type { Picture } from '../media/pictures';
-import { Backoff } from './backoff';
 import { ScreenMeter } from './screen-meter';
 
 describe('the back-off', () => {

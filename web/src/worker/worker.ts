@@ -23,7 +23,9 @@ class Player {
 
   constructor(socketUrl: string, canvas: OffscreenCanvas) {
     this.#video = new VideoPlayer(canvas, this.#clock, (text) => tell({ kind: 'problem', text }));
-    this.#sound = new SoundFeed(this.#clock, this.#video.cushion);
+    this.#sound = new SoundFeed(
+      (playAtUs) => this.#clock.toLocalMs(playAtUs) + this.#video.cushion.ms,
+    );
     this.#socket = new ProgramSocket(socketUrl, {
       onConnection: (connection) => tell({ kind: 'connection', connection }),
       onMessage: (message) => this.#onMessage(message),
@@ -67,7 +69,7 @@ class Player {
     if (unit.track === 'video') {
       this.#video.push(unit);
     } else {
-      this.#sound.push(unit);
+      this.#sound.push(unit.playAtUs, unit.payload);
     }
   }
 
@@ -78,7 +80,7 @@ class Player {
       report: {
         displayed: meter.displayed,
         dropped: this.#video.dropped,
-        decodeErrors: meter.decodeErrors + this.#sound.decodeErrors,
+        decodeErrors: this.#video.decodeErrors + this.#sound.decodeErrors,
         ...meter.rates(nowMs()),
         layers: meter.layers,
         width: meter.width,
@@ -97,7 +99,7 @@ class Player {
       decoded: meter.decoded,
       displayed: meter.displayed,
       dropped: this.#video.dropped,
-      decode_errors: meter.decodeErrors + this.#sound.decodeErrors,
+      decode_errors: this.#video.decodeErrors + this.#sound.decodeErrors,
       audio_decoded: this.#sound.decoded,
       longest_gap_ms: this.#video.longestGapMs(),
       av_skew_ms: this.#skewMs(),

@@ -1,0 +1,139 @@
+/** The television page: plays, zaps, warns, comes back; against a studio in the same browser. */
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { TelevisionVisit } from './television/visit';
+
+/** Pictures of these, on a machine that does other things, too. */
+const ZAP_MS_MAX = 1_000;
+
+describe('the television page', () => {
+  let visit: TelevisionVisit;
+  afterEach(() => visit.end());
+
+  it('plays the first channel: pictures advance, are not black, and sound is in step', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.morePictures(25);
+    const { mean, spread } = await visit.brightness();
+    expect(mean).toBeGreaterThan(20);
+    expect(spread).toBeGreaterThan(10);
+    await visit.page.keyboard.press('i');
+    await visit.until(async () => Math.abs(await visit.figure('skew')) < 80);
+    expect(visit.complaints).toEqual([]);
+  });
+
+  it('zaps through all channels, forth and back, and tells how long each took', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    for (const [key, number] of ZAPS) {
+      await visit.zap(key, number);
+      expect(await visit.zapMs(), key).toBeLessThan(ZAP_MS_MAX);
+      await visit.morePictures(3);
+    }
+    expect(visit.complaints).toEqual([]);
+  });
+
+  it('says what is off air and what a browser cannot play, and goes on from there', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.page.keyboard.press('4');
+    await visit.untilText('banner', 'City camera is off air: its source does not answer.');
+    await visit.page.keyboard.press('5');
+    await visit.untilText('banner', 'Old encoder cannot be played in a browser: its picture is');
+    expect(await visit.get('banner').locator('a').getAttribute('href')).toBe('/ch/5.ts');
+    await visit.page.keyboard.press('9');
+    await visit.untilText('banner', 'There is no such channel.');
+    await visit.zap('2', 2);
+    expect(await visit.get('banner').count()).toBe(0);
+  });
+
+  it('shows a source that is lost as off air, and its return', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.server.studio.evaluate(() => window.studio.air(101, false));
+    await visit.untilText('banner', 'Big Buck Bunny is off air');
+    await visit.untilText('channel-1', 'Off air');
+    await visit.server.studio.evaluate(() => window.studio.air(101, true));
+    await visit.get('channel-1').click();
+    await visit.untilPlays(1);
+  });
+
+  it('shows urgent messages over the picture, and acknowledges them', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.server.studio.evaluate(() => {
+      window.studio.say(1, { type: 'urgent', id: 7, level: 'alarm', text: 'Leave the house.' });
+      window.studio.say(1, { type: 'urgent', id: 8, level: 'notice', text: 'A pause at noon.' });
+    });
+    await visit.untilText('urgent-7', 'Leave the house.');
+    await visit.untilText('urgent-8', 'A pause at noon.');
+    await visit.until(async () => (await visit.server.seen()).join() === '7,8');
+    await visit.server.studio.evaluate(() => window.studio.say(1, { type: 'over', id: 7 }));
+    await visit.get('urgent-7').waitFor({ state: 'detached' });
+    await visit.get('urgent-8').getByRole('button').click();
+    await visit.get('urgent-8').waitFor({ state: 'detached' });
+  });
+
+  it('comes back by itself after the server was started again, to the same channel', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.zap('3', 3);
+    await visit.server.close();
+    await visit.untilText('banner', /Trying again in \d s\./);
+    await visit.untilText('status', 'No connection');
+    await visit.server.open();
+    await visit.untilText('status', 'Live');
+    await visit.untilPlays(3);
+    await visit.morePictures(10);
+  });
+
+  it('tells the words of a server that refuses', async () => {
+    visit = await TelevisionVisit.start('', {}, { status: 503, text: 'all 500 places are taken' });
+    await visit.untilText('banner', 'The server refuses: all 500 places are taken.');
+  });
+
+  it('finds channels by words of their names and programmes', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.get('channel-1').waitFor();
+    await visit.page.keyboard.press('/');
+    await visit.page.keyboard.type('rivers');
+    await visit.get('channel-1').waitFor({ state: 'detached' });
+    expect(await visit.get('channel-12').count()).toBe(1);
+    await visit.page.keyboard.press('Escape');
+    await visit.get('channel-1').waitFor();
+  });
+
+  it('is a bare player at /embed/N', async () => {
+    visit = await TelevisionVisit.start('embed/2');
+    await visit.until(async () => (await visit.state()) === 'playing');
+    await visit.morePictures(10);
+    expect(await visit.get('guide').count()).toBe(0);
+    await visit.untilText('now-playing', 'Test card');
+    expect(visit.complaints).toEqual([]);
+  });
+
+  it('tells the server what the viewer experiences', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.until(async () => {
+      const heard = await visit.server.studio.evaluate(() => window.studio.heard());
+      const report = heard.findLast(({ type }) => type === 'report') as { shown?: number };
+      return (report?.shown ?? 0) > 25;
+    });
+    await visit.get('latency').selectOption('1000');
+    await visit.until(async () => {
+      const heard = await visit.server.studio.evaluate(() => window.studio.heard());
+      return heard.some(({ type }) => type === 'latency');
+    });
+  });
+});
+
+const ZAPS: readonly (readonly [key: string, number: number])[] = [
+  ['2', 2],
+  ['3', 3],
+  ['Backspace', 2],
+  ['ArrowUp', 1],
+  ['PageDown', 12],
+  ['ArrowDown', 1],
+  ['2', 2],
+];

@@ -1,0 +1,238 @@
+/**
+ * A television server in a page of the same browser: its WebRTC is Chromium's, its channels are
+ * clips. It runs in that page alone, so everything it needs is inside of one function.
+ */
+
+export interface StudioUnit {
+  readonly track: 0 | 1;
+  readonly layer: number;
+  readonly flags: number;
+  readonly frame: number;
+  readonly ptsUs: number;
+  readonly dtsUs: number;
+  /** Where its bytes are among those of the clip. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface StudioClip {
+  readonly durationUs: number;
+  readonly video: object;
+  readonly audio: object;
+  readonly units: readonly StudioUnit[];
+}
+
+export interface StudioChannel {
+  readonly entry: { readonly id: number; readonly number: number; on_air: boolean };
+  /** Its clip, where it has something to show. */
+  readonly clip: number | null;
+  /** How much later than the others it began. */
+  readonly shiftUs: number;
+}
+
+export interface Heard {
+  readonly stream: number;
+  readonly type: string;
+  readonly id?: number;
+}
+
+export interface Studio {
+  /** Takes an offer, returns the answer. */
+  accept(id: number, offer: string): Promise<string>;
+  hangUp(id: number): void;
+  /** Says this on a stream to all. */
+  say(stream: number, message: object): void;
+  /** All texts of all pages. */
+  heard(): readonly Heard[];
+  /** The source is lost, or comes back. */
+  air(channel: number, onAir: boolean): void;
+}
+
+declare global {
+  interface Window {
+    studio: Studio;
+  }
+}
+
+/** Runs in the page. */
+export function installStudio({
+  channels,
+  clips,
+  media,
+}: {
+  readonly channels: readonly StudioChannel[];
+  readonly clips: readonly StudioClip[];
+  /** Where the bytes of the clips are. */
+  readonly media: readonly string[];
+}): void {
+  const STREAMS = 34;
+  const PAYLOAD_MAX = 16_000 - 36;
+  interface Viewer {
+    readonly peer: RTCPeerConnection;
+    readonly streams: readonly RTCDataChannel[];
+    /** What is watched: the next unit, and in which round of the clip. */
+    watched: { channel: StudioChannel; slot: number; next: number; round: number } | null;
+  }
+  const viewers = new Map<number, Viewer>();
+  const heard: Heard[] = [];
+  const bytes = media.map(async (url) => new Uint8Array(await (await fetch(url)).arrayBuffer()));
+  const loaded: Uint8Array[] = [];
+  void Promise.all(bytes).then((all) => loaded.push(...all));
+  const nowUs = () => performance.now() * 1000 + 60_000_000;
+  const list = () => channels.map(({ entry }) => entry);
+
+  const say = (viewer: Viewer, stream: number, message: object) => {
+    const channel = viewer.streams[stream];
+    if (channel?.readyState === 'open') {
+      channel.send(JSON.stringify(message));
+    }
+  };
+
+  /** When a unit came to the server. */
+  const atUs = (channel: StudioChannel, clip: StudioClip, unit: StudioUnit, round: number) =>
+    channel.shiftUs + round * clip.durationUs + unit.dtsUs;
+
+  const describe = (viewer: Viewer, channel: StudioChannel, slot: number) => {
+    const clip = clips[channel.clip ?? -1];
+    const stream = 2 + 4 * slot;
+    if (clip === undefined || !channel.entry.on_air) {
+      const text = 'its source does not answer';
+      say(viewer, stream, { type: 'off_air', channel: channel.entry.id, text });
+      viewer.watched = null;
+      return;
+    }
+    const { video, audio } = clip;
+    const description = { channel: channel.entry.id, epoch: 1, video, audio };
+    say(viewer, stream, { type: 'description', bits_per_second: 2_000_000, ...description });
+    const sinceUs = nowUs() - channel.shiftUs;
+    const round = Math.floor(sinceUs / clip.durationUs);
+    const within = sinceUs - round * clip.durationUs;
+    const key = clip.units.findLastIndex(
+      ({ track, layer, flags, dtsUs }) =>
+        track === 0 && layer === 0 && (flags & 1) !== 0 && dtsUs <= within,
+    );
+    viewer.watched = { channel, slot, next: Math.max(0, key), round };
+  };
+
+  const sendUnit = (viewer: Viewer, clip: StudioClip, unit: StudioUnit) => {
+    const { watched } = viewer;
+    if (watched === null) {
+      return;
+    }
+    const { channel, slot, round } = watched;
+    const payload = loaded[channel.clip ?? 0]?.subarray(unit.start, unit.end) ?? new Uint8Array();
+    const fragments = Math.max(1, Math.ceil(payload.length / PAYLOAD_MAX));
+    const bases = clip.units.filter(({ track, layer }) => track === unit.track && layer === 0);
+    const stream = 2 + 4 * slot + (unit.track === 1 ? 3 : unit.layer === 0 ? 1 : 2);
+    for (let fragment = 0; fragment < fragments; fragment++) {
+      const part = payload.subarray(fragment * PAYLOAD_MAX, (fragment + 1) * PAYLOAD_MAX);
+      const message = new Uint8Array(36 + part.length);
+      const view = new DataView(message.buffer);
+      message.set([1, unit.track, unit.layer, unit.flags]);
+      view.setUint32(4, channel.entry.id);
+      view.setUint16(8, 1);
+      view.setUint16(10, fragment);
+      view.setUint16(12, fragments);
+      view.setUint32(16, round * bases.length + unit.frame);
+      view.setBigInt64(20, BigInt(Math.round(round * clip.durationUs + unit.ptsUs)));
+      view.setBigUint64(28, BigInt(Math.round(atUs(channel, clip, unit, round))));
+      message.set(part, 36);
+      viewer.streams[stream]?.send(message);
+    }
+  };
+
+  /** Sends the next unit of a viewer if it came already; false if there is none. */
+  const advance = (viewer: Viewer): boolean => {
+    const { watched } = viewer;
+    const clip = clips[watched?.channel.clip ?? -1];
+    if (watched === null || clip === undefined || loaded.length < media.length) {
+      return false;
+    }
+    const unit = clip.units[watched.next];
+    if (unit === undefined) {
+      watched.next = 0;
+      watched.round += 1;
+      return true;
+    }
+    if (atUs(watched.channel, clip, unit, watched.round) > nowUs()) {
+      return false;
+    }
+    sendUnit(viewer, clip, unit);
+    watched.next += 1;
+    return true;
+  };
+
+  const tick = () => {
+    for (const viewer of viewers.values()) {
+      while (advance(viewer)) {}
+    }
+  };
+
+  const obey = (viewer: Viewer, stream: number, message: Record<string, unknown>) => {
+    if (message.type === 'hello') {
+      const welcome = { protocol: 1, program: 'studio', latency_ms: message.latency_ms };
+      say(viewer, 0, {
+        type: 'welcome',
+        ...welcome,
+        now_us: Math.round(nowUs()),
+        channels: list(),
+      });
+    } else if (message.type === 'tune') {
+      const channel = channels.find(({ entry }) => entry.id === message.channel);
+      if (channel !== undefined) {
+        describe(viewer, channel, (stream - 2) / 4);
+        tick();
+      }
+    }
+  };
+
+  window.studio = {
+    accept: async (id, offer) => {
+      const peer = new RTCPeerConnection();
+      const streams = Array.from({ length: STREAMS }, (_, stream) =>
+        peer.createDataChannel('', { negotiated: true, id: stream, ordered: stream % 4 === 2 }),
+      );
+      const viewer: Viewer = { peer, streams, watched: null };
+      viewers.set(id, viewer);
+      for (const [stream, channel] of streams.entries()) {
+        channel.onmessage = ({ data }) => {
+          const message = JSON.parse(data);
+          heard.push({ stream, ...message });
+          obey(viewer, stream, message);
+        };
+        channel.onclose = () => viewers.delete(id);
+      }
+      await peer.setRemoteDescription({ type: 'offer', sdp: offer });
+      await peer.setLocalDescription();
+      while (peer.iceGatheringState !== 'complete') {
+        await new Promise((done) => setTimeout(done, 5));
+      }
+      return peer.localDescription?.sdp ?? '';
+    },
+    hangUp: (id) => {
+      viewers.get(id)?.peer.close();
+      viewers.delete(id);
+    },
+    say: (stream, message) => {
+      for (const viewer of viewers.values()) {
+        say(viewer, stream, message);
+      }
+    },
+    heard: () => heard,
+    air: (id, onAir) => {
+      const channel = channels.find(({ entry }) => entry.id === id);
+      if (channel === undefined) {
+        return;
+      }
+      channel.entry.on_air = onAir;
+      for (const viewer of viewers.values()) {
+        const slot = viewer.watched?.channel === channel ? viewer.watched.slot : null;
+        say(viewer, 0, { type: 'channels', channels: list() });
+        if (slot !== null) {
+          describe(viewer, channel, slot);
+        }
+      }
+    },
+  };
+  setInterval(tick, 8);
+}

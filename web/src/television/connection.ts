@@ -1,0 +1,198 @@
+/** Keeps one connection to the server: 34 data channels, offered at `/whep`. */
+
+import { Backoff } from '../media/backoff';
+import { nowMs } from '../media/now';
+import { Liveness } from './liveness';
+import { isOrdered, STREAMS } from './protocol/streams';
+
+const SETUP_MS = 8_000;
+const WATCH_EVERY_MS = 1_000;
+
+/** As the interface shows it. */
+export type ConnectionState =
+  | { readonly state: 'connecting' }
+  | { readonly state: 'open' }
+  | { readonly state: 'waiting'; readonly untilMs: number; readonly why: string };
+
+/** What the browser measures. */
+export interface Traffic {
+  readonly roundTripMs: number | null;
+  readonly receivedBytes: number;
+}
+
+export interface ConnectionUser {
+  onState(state: ConnectionState): void;
+  /** New channels, which open soon. */
+  onChannels(attempt: number, channels: readonly RTCDataChannel[]): void;
+  /** They are of no use any more. */
+  onGone(): void;
+  onTraffic(traffic: Traffic): void;
+}
+
+export class Connection {
+  readonly #user: ConnectionUser;
+  readonly #backoff = new Backoff();
+  #attempt = 0;
+  #peer: RTCPeerConnection | null = null;
+  /** Where the server ends the session. */
+  #location: string | null = null;
+  #timers: number[] = [];
+  #retry = 0;
+  #left = false;
+
+  constructor(user: ConnectionUser) {
+    this.#user = user;
+    window.addEventListener('pagehide', () => this.#leave());
+    window.addEventListener('pageshow', ({ persisted }) => {
+      if (persisted) {
+        this.open();
+      }
+    });
+    window.addEventListener('online', () => this.#retryNow());
+  }
+
+  open(): void {
+    this.#left = false;
+    this.#attempt += 1;
+    this.#user.onState({ state: 'connecting' });
+    void this.#connect(this.#attempt);
+  }
+
+  /** The server let us in. */
+  welcomed(): void {
+    this.#backoff.reset();
+    this.#user.onState({ state: 'open' });
+    this.#every(WATCH_EVERY_MS, this.#watch(new Liveness()));
+  }
+
+  /** What was connected is of no use; `why` is a whole sentence. */
+  lost(attempt: number, why: string): void {
+    if (attempt !== this.#attempt || this.#left) {
+      return;
+    }
+    // What still comes from this one is not news.
+    this.#attempt += 1;
+    this.#close();
+    this.#user.onGone();
+    const delayMs = this.#backoff.next();
+    this.#user.onState({ state: 'waiting', untilMs: nowMs() + delayMs, why });
+    this.#retry = window.setTimeout(() => this.open(), delayMs);
+  }
+
+  async #connect(attempt: number): Promise<void> {
+    try {
+      const peer = new RTCPeerConnection();
+      this.#peer = peer;
+      peer.onconnectionstatechange = () => this.#onPeerState(attempt, peer);
+      // They can be handed to a worker only right after they are made.
+      this.#user.onChannels(attempt, openChannels(peer));
+      this.#after(SETUP_MS, () => this.#setupOver(attempt));
+      await peer.setLocalDescription();
+      const answer = await this.#offer(peer.localDescription?.sdp ?? '');
+      if (attempt === this.#attempt) {
+        await peer.setRemoteDescription({ type: 'answer', sdp: answer });
+      }
+    } catch (error) {
+      this.lost(attempt, error instanceof Refused ? error.message : 'The server does not answer.');
+    }
+  }
+
+  async #offer(sdp: string): Promise<string> {
+    const response = await fetch('/whep', {
+      method: 'POST',
+      headers: { 'content-type': 'application/sdp' },
+      body: sdp,
+    });
+    const text = await response.text();
+    if (response.status !== 201) {
+      throw new Refused(`The server refuses: ${text.slice(0, 300) || response.status}`);
+    }
+    this.#location = response.headers.get('location');
+    return text;
+  }
+
+  #onPeerState(attempt: number, peer: RTCPeerConnection): void {
+    if (peer.connectionState === 'failed') {
+      this.lost(attempt, 'The connection to the server is lost.');
+    }
+  }
+
+  #setupOver(attempt: number): void {
+    if (this.#peer?.connectionState !== 'connected') {
+      this.lost(attempt, 'The server answers, but no media port of it can be reached from here.');
+    }
+  }
+
+  #watch(liveness: Liveness): () => void {
+    const attempt = this.#attempt;
+    return () => {
+      void this.#peer?.getStats().then((report) => {
+        const { received, ...traffic } = trafficOf(report);
+        this.#user.onTraffic(traffic);
+        if (!liveness.isAlive(received, nowMs())) {
+          this.lost(attempt, 'Nothing comes from the server any more.');
+        }
+      });
+    };
+  }
+
+  #retryNow(): void {
+    if (this.#peer === null && !this.#left) {
+      window.clearTimeout(this.#retry);
+      this.open();
+    }
+  }
+
+  #leave(): void {
+    this.#left = true;
+    this.#close();
+  }
+
+  #close(): void {
+    window.clearTimeout(this.#retry);
+    for (const timer of this.#timers) {
+      window.clearInterval(timer);
+    }
+    this.#timers = [];
+    this.#peer?.close();
+    this.#peer = null;
+    if (this.#location !== null) {
+      // Also while the page is going away. A server that is gone needs no telling.
+      fetch(this.#location, { method: 'DELETE', keepalive: true }).catch(() => undefined);
+      this.#location = null;
+    }
+  }
+
+  #after(delayMs: number, then: () => void): void {
+    this.#timers.push(window.setTimeout(then, delayMs));
+  }
+
+  #every(periodMs: number, then: () => void): void {
+    this.#timers.push(window.setInterval(then, periodMs));
+  }
+}
+
+/** The server's own words. */
+class Refused extends Error {}
+
+/** All of docs/television.md: what the server sends says itself how reliable it is. */
+function openChannels(peer: RTCPeerConnection): RTCDataChannel[] {
+  return Array.from({ length: STREAMS }, (_, id) =>
+    peer.createDataChannel('', { negotiated: true, id, ordered: isOrdered(id) }),
+  );
+}
+
+function trafficOf(report: RTCStatsReport): Traffic & { readonly received: number } {
+  let traffic = { roundTripMs: null as number | null, receivedBytes: 0, received: 0 };
+  report.forEach((stats) => {
+    if (stats.type === 'candidate-pair' && stats.nominated) {
+      const { currentRoundTripTime, bytesReceived = 0, responsesReceived = 0 } = stats;
+      traffic = {
+        roundTripMs: currentRoundTripTime === undefined ? null : currentRoundTripTime * 1000,
+        receivedBytes: bytesReceived,
+        received: bytesReceived + responsesReceived,
+      };
+    }
+  });
+  return traffic;
+}

@@ -1,0 +1,119 @@
+/** What the server tells the page as text: see docs/television.md. */
+
+import {
+  amount,
+  array,
+  type Checked,
+  count,
+  DecodeError,
+  flag,
+  object,
+  oneOf,
+  optional,
+  text,
+} from '../../protocol/checks';
+import { parse, tagged } from '../../protocol/program';
+
+export const PROTOCOL_VERSION = 1;
+
+const TEXT_MESSAGE_LIMIT = 256 * 1024;
+const CHANNELS_MAX = 4_096;
+
+/**
+ * Returns the message, or `null` for a type that this version does not know; throws a {@link
+ * DecodeError}.
+ */
+export function decodeServerMessage(json: string): ServerMessage | null {
+  if (json.length > TEXT_MESSAGE_LIMIT) {
+    throw new DecodeError(`a text message of ${json.length} characters is over the limit`);
+  }
+  const value = parse(json);
+  const { type } = object({ type: text })(value, 'message');
+  return Object.hasOwn(messages, type) ? messages[type as keyof typeof messages](value) : null;
+}
+
+const programme = object({ now: optional(text), next: optional(text) });
+
+/** `no` comes with the reason in words. */
+const playable = object({ is: oneOf('unknown', 'yes', 'no'), text: optional(text) });
+
+const channel = object({
+  id: count,
+  number: count,
+  name: text,
+  group: optional(text),
+  on_air: flag,
+  playable,
+  programme,
+});
+
+const channels = array(channel, CHANNELS_MAX);
+
+/** A format that this page does not know is told to the viewer in words. */
+const video = object({
+  codec: text,
+  format: text,
+  width: optional(count),
+  height: optional(count),
+  fps: optional(amount),
+});
+
+const audio = object({ codec: text, format: text, sample_rate: count, channels: count });
+
+const messages = {
+  welcome: tagged(
+    'welcome',
+    object({ protocol: count, program: text, latency_ms: amount, now_us: count, channels }),
+  ),
+  channels: tagged('channels', object({ channels })),
+  guidance: tagged('guidance', object({ text })),
+  error: tagged('error', object({ text })),
+  bye: tagged('bye', object({ text })),
+  urgent: tagged('urgent', object({ id: count, level: oneOf('notice', 'alarm'), text })),
+  over: tagged('over', object({ id: count })),
+  description: tagged(
+    'description',
+    object({
+      channel: count,
+      epoch: count,
+      video: optional(video),
+      audio: optional(audio),
+      bits_per_second: amount,
+    }),
+  ),
+  off_air: tagged('off_air', object({ channel: count, text })),
+  programme: tagged('programme', object({ channel: count, programme })),
+};
+
+export type ServerMessage = ReturnType<(typeof messages)[keyof typeof messages]>;
+export type BodyOf<K extends ServerMessage['type']> = Extract<ServerMessage, { type: K }>['body'];
+export type Channel = Checked<typeof channel>;
+export type Programme = Checked<typeof programme>;
+export type Urgent = BodyOf<'urgent'>;
+export type Description = BodyOf<'description'>;
+export type VideoFormat = Checked<typeof video>;
+export type AudioFormat = Checked<typeof audio>;
+
+/** What the page tells the server. */
+export type ViewerMessage =
+  | {
+      readonly type: 'hello';
+      readonly protocol: number;
+      readonly program: string;
+      readonly token: string | null;
+      readonly latency_ms: number;
+    }
+  | { readonly type: 'latency'; readonly latency_ms: number }
+  | ({ readonly type: 'report' } & Report)
+  | { readonly type: 'seen'; readonly id: number }
+  | { readonly type: 'tune'; readonly channel: number }
+  | { readonly type: 'stop' };
+
+/** What is experienced, since the session began. */
+export interface Report {
+  readonly shown: number;
+  readonly late: number;
+  readonly lost: number;
+  /** From the last key press to the first new picture. */
+  readonly zap_ms: number | null;
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { DecodeError } from '../../protocol/checks';
+import { decodeServerMessage } from './control';
+import { decodeMedia, HEADER_BYTES } from './media';
+import { dataStream, isOrdered, roleOf, SLOTS, STREAMS } from './streams';
+
+/** The example that the server's test has, too. */
+const EXAMPLE = [
+  1, 0, 0, 3, 0, 0, 0, 3, 0, 1, 0, 1, 0, 4, 0, 0, 0, 0, 0, 104, 0, 0, 0, 0, 0, 0x3f, 0x7a, 0, 0, 0,
+  0, 0, 0, 0x4f, 0x58, 0x80, 0x82, 0x49,
+];
+
+describe('a media message', () => {
+  it('is read as the document lays it out', () => {
+    const { header, payload } = decodeMedia(bytes(EXAMPLE));
+    expect(header).toEqual({
+      track: 'video',
+      layer: 0,
+      key: true,
+      reference: true,
+      lastLayer: false,
+      discontinuity: false,
+      channel: 3,
+      epoch: 1,
+      fragment: 1,
+      fragments: 4,
+      frame: 104,
+      ptsUs: 4_160_000,
+      atUs: 5_200_000,
+    });
+    expect([...payload]).toEqual([0x82, 0x49]);
+  });
+
+  it.each([
+    ['another format', 0, 2],
+    ['an unknown track', 1, 2],
+    ['a layer that no picture has', 2, 8],
+    ['a part that its unit does not have', 11, 4],
+    ['too many parts', 12, 1],
+  ])('with %s is refused', (_, at, value) => {
+    const broken = EXAMPLE.with(at, value);
+    expect(() => decodeMedia(bytes(broken))).toThrow(DecodeError);
+  });
+
+  it('without a whole header is refused', () => {
+    expect(() => decodeMedia(bytes(EXAMPLE.slice(0, HEADER_BYTES - 1)))).toThrow('no whole header');
+    expect(decodeMedia(bytes(EXAMPLE.slice(0, HEADER_BYTES))).payload).toHaveLength(0);
+  });
+});
+
+describe('the streams', () => {
+  it('have the numbers of the document', () => {
+    expect([0, 1, 2, 3, 4, 5, 33].map(roleOf)).toEqual([
+      { kind: 'control' },
+      { kind: 'urgent' },
+      { kind: 'data', slot: 0 },
+      { kind: 'base', slot: 0 },
+      { kind: 'enhancement', slot: 0 },
+      { kind: 'audio', slot: 0 },
+      { kind: 'audio', slot: 7 },
+    ]);
+    expect(STREAMS).toBe(34);
+  });
+
+  it('are ordered where words are said', () => {
+    const ordered = Array.from({ length: STREAMS }, (_, stream) => stream).filter(isOrdered);
+    const data = Array.from({ length: SLOTS }, (_, slot) => dataStream(slot));
+    expect(ordered).toEqual([0, 1, ...data]);
+  });
+});
+
+describe('a text of the server', () => {
+  it('is read with what is left out as null', () => {
+    const entry = { id: 3, number: 3, name: 'News', on_air: true, playable: { is: 'yes' } };
+    const text = JSON.stringify({ type: 'channels', channels: [{ ...entry, programme: {} }] });
+    expect(decodeServerMessage(text)).toEqual({
+      type: 'channels',
+      body: {
+        channels: [
+          {
+            ...entry,
+            group: null,
+            playable: { is: 'yes', text: null },
+            programme: { now: null, next: null },
+          },
+        ],
+      },
+    });
+  });
+
+  it('of a later version is known to be unknown', () => {
+    expect(decodeServerMessage('{"type":"dance"}')).toBeNull();
+  });
+
+  it.each([
+    ['that is no JSON', '{'],
+    ['without a type', '{}'],
+    ['with a wrong field', '{"type":"over","id":"seven"}'],
+    ['of a level that there is not', '{"type":"urgent","id":1,"level":"loud","text":""}'],
+    ['that is too long', `"${'x'.repeat(300_000)}"`],
+  ])('%s is refused', (_, text) => {
+    expect(() => decodeServerMessage(text)).toThrow(DecodeError);
+  });
+});
+
+function bytes(values: readonly number[]): ArrayBuffer {
+  return new Uint8Array(values).buffer;
+}

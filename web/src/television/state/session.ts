@@ -1,0 +1,264 @@
+/** One visit to the television page: its connection, its worker, its sound. */
+
+import { batch, signal } from '@preact/signals';
+import { Speaker } from '../../audio/speaker';
+import { nowMs } from '../../media/now';
+import { Connection } from '../connection';
+import type { FromPlayer, ToPlayer } from '../worker/messages';
+import { Bridge, transferred } from './bridge';
+import { lastNumber, latencyMs, muted, volume } from './settings';
+import { Store } from './store';
+
+const SOUND = { sample_rate: 48_000, channels: 2 };
+
+export class Session {
+  readonly store = new Store();
+  readonly soundOn = signal(false);
+  readonly #worker: Worker;
+  readonly #connection: Connection;
+  readonly #token = new URLSearchParams(location.search).get('token');
+  #bridge: Bridge | null = null;
+  #speaker: Speaker | null = null;
+  #openingSound = false;
+  /** The key of the channel before this one. */
+  #before: number | null = null;
+
+  constructor() {
+    this.#worker = new Worker(new URL('../worker/tuner.ts', import.meta.url), {
+      type: 'module',
+      name: 'tuner',
+    });
+    this.#worker.onmessage = ({ data }: MessageEvent<FromPlayer>) => batch(() => this.#on(data));
+    this.#worker.onerror = () =>
+      this.store.notify('bad', 'The player failed. Reload the page to start it again.');
+    this.#connection = new Connection({
+      onState: (state) => {
+        this.store.connection.value = state;
+      },
+      onChannels: (attempt, channels) => this.#handOver(attempt, channels),
+      onGone: () => this.#onGone(),
+      onTraffic: (traffic) => {
+        this.store.traffic.value = traffic;
+      },
+    });
+  }
+
+  /** Connects, and plays on this canvas. A canvas can be handed over once only. */
+  start(canvas: HTMLCanvasElement, number: number | null): void {
+    this.store.number.value = number;
+    const offscreen = canvas.transferControlToOffscreen();
+    this.#tell({ kind: 'start', canvas: offscreen }, [offscreen]);
+    this.#connection.open();
+  }
+
+  /** Watches the channel with this key; `pressedMs` is when it was pressed. */
+  watch(number: number, pressedMs: number | null): void {
+    const { store } = this;
+    if (number === store.number.peek() && store.reception.peek().state === 'playing') {
+      return;
+    }
+    if (number !== store.number.peek()) {
+      this.#before = store.number.peek();
+    }
+    store.number.value = number;
+    lastNumber.value = number;
+    this.#tune(pressedMs);
+  }
+
+  /** Watches the channel that was watched before this one. */
+  back(pressedMs: number): void {
+    if (this.#before !== null) {
+      this.watch(this.#before, pressedMs);
+    }
+  }
+
+  /** Watches the channel so many keys further. */
+  step(by: number, pressedMs: number): void {
+    const channels = this.store.channels.peek() ?? [];
+    const at = channels.findIndex(({ number }) => number === this.store.number.peek());
+    const next = channels[(at + by + channels.length) % channels.length];
+    if (next !== undefined) {
+      this.watch(next.number, pressedMs);
+    }
+  }
+
+  setLatency(ms: number): void {
+    latencyMs.value = ms;
+    this.#tell({ kind: 'latency', latencyMs: ms });
+  }
+
+  setVolume(value: number): void {
+    volume.value = value;
+    this.#speaker?.setVolume(value);
+  }
+
+  seen(id: number): void {
+    this.#tell({ kind: 'seen', id });
+  }
+
+  toggleSound(): void {
+    muted.value = this.soundOn.peek() ? 1 : 0;
+    void (this.soundOn.peek() ? this.#silence() : this.#openSound());
+  }
+
+  /** A key or a click: browsers play no sound before the first one. */
+  gesture(): void {
+    if (muted.peek() === 0 && !this.soundOn.peek()) {
+      void this.#openSound();
+    }
+  }
+
+  #tune(pressedMs: number | null): void {
+    const { store } = this;
+    const channel = store.channel.peek();
+    store.description.value = null;
+    if (channel === null) {
+      store.reception.value = { state: 'idle' };
+      return;
+    }
+    store.reception.value = { state: 'tuning' };
+    this.#tell({ kind: 'tune', channel: channel.id, pressedMs });
+  }
+
+  #handOver(attempt: number, channels: readonly RTCDataChannel[]): void {
+    const connect = {
+      kind: 'connect',
+      attempt,
+      token: this.#token,
+      latencyMs: latencyMs.peek(),
+    } as const;
+    if (transferred(this.#worker, { ...connect, channels }, channels)) {
+      return;
+    }
+    this.#tell({ ...connect, channels: null });
+    this.#bridge = new Bridge(attempt, channels, (message, transfer) =>
+      this.#tell(message, transfer),
+    );
+  }
+
+  #onGone(): void {
+    this.#bridge = null;
+    this.store.traffic.value = null;
+    this.store.urgent.value = [];
+    this.#tell({ kind: 'disconnect' });
+  }
+
+  async #openSound(): Promise<void> {
+    if (this.#openingSound || this.#speaker !== null) {
+      return;
+    }
+    this.#openingSound = true;
+    try {
+      this.#speaker = await Speaker.open(SOUND, {
+        onSkew: (skewMs) => this.#tell({ kind: 'skew', skewMs }),
+      });
+      this.#speaker.setVolume(volume.peek());
+      this.soundOn.value = true;
+      this.#tell({ kind: 'sound', port: this.#speaker.port }, [this.#speaker.port]);
+    } catch {
+      this.store.notify('warning', 'This browser gives no sound output.');
+    } finally {
+      this.#openingSound = false;
+    }
+  }
+
+  #silence(): void {
+    this.#speaker?.close();
+    this.#speaker = null;
+    this.soundOn.value = false;
+    this.#tell({ kind: 'sound', port: null });
+  }
+
+  #on(message: FromPlayer): void {
+    const { store } = this;
+    switch (message.kind) {
+      case 'welcome':
+        this.#connection.welcomed();
+        this.#onWelcome(message.channels);
+        return;
+      case 'channels':
+        store.setChannels(message.channels);
+        return;
+      case 'lost': {
+        const why = message.text === null ? 'The server ended the connection.' : message.text;
+        this.#connection.lost(message.attempt, why);
+        return;
+      }
+      case 'say':
+        this.#bridge?.send(message.stream, message.text);
+        return;
+      case 'urgent':
+        store.addUrgent(message.urgent);
+        return;
+      case 'over':
+        store.removeUrgent(message.id);
+        return;
+      case 'words':
+        store.notify(message.of === 'error' ? 'warning' : 'info', message.text);
+        return;
+      case 'problem':
+        store.notify('warning', message.text);
+        return;
+      default:
+        this.#onReception(message);
+    }
+  }
+
+  #onWelcome(channels: Parameters<Store['setChannels']>[0]): void {
+    const { store } = this;
+    store.setChannels(channels);
+    if (store.channel.peek() === null) {
+      const list = store.channels.peek() ?? [];
+      const last = list.find(({ number }) => number === lastNumber.peek());
+      const first = list.find(({ on_air, playable }) => on_air && playable.is !== 'no');
+      store.number.value = (last ?? first ?? list[0])?.number ?? null;
+    }
+    this.#tune(nowMs());
+  }
+
+  #onReception(message: Extract<FromPlayer, { kind: ReceptionKind }>): void {
+    const { store } = this;
+    switch (message.kind) {
+      case 'description':
+        store.description.value = message.description;
+        return;
+      case 'first':
+        store.reception.value = { state: 'playing' };
+        store.zapMs.value = message.zapMs ?? store.zapMs.peek();
+        return;
+      case 'off_air':
+        store.reception.value = { state: 'off_air', text: message.text };
+        return;
+      case 'obstacle':
+        store.reception.value = { state: 'obstacle', text: message.text };
+        return;
+      case 'programme':
+        store.setProgramme(message.channel, message.programme);
+        return;
+      case 'thumbnail': {
+        const number = store.byId(message.channel)?.number;
+        if (number === undefined) {
+          message.picture.close();
+        } else {
+          store.setThumbnail(number, message.picture);
+        }
+        return;
+      }
+      case 'screen':
+        store.report.value = message.report;
+    }
+  }
+
+  #tell(message: ToPlayer, transfer: Transferable[] = []): void {
+    this.#worker.postMessage(message, transfer);
+  }
+}
+
+type ReceptionKind =
+  | 'description'
+  | 'first'
+  | 'off_air'
+  | 'obstacle'
+  | 'programme'
+  | 'thumbnail'
+  | 'screen';

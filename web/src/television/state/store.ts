@@ -1,0 +1,61 @@
+/** Everything that the television page shows, as signals. */
+
+import { computed, type Signal, signal } from '@preact/signals';
+import { Notices } from '../../state/notices';
+import type { ConnectionState, Traffic } from '../connection';
+import type { Channel, Description, Programme, Urgent } from '../protocol/control';
+import type { PlayerReport } from '../worker/messages';
+
+/** What became of the channel that was asked for last. */
+export type Reception =
+  | { readonly state: 'idle' | 'tuning' | 'playing' }
+  /** There is nothing to see, in words. */
+  | { readonly state: 'off_air' | 'obstacle'; readonly text: string };
+
+export class Store extends Notices {
+  readonly connection: Signal<ConnectionState> = signal({ state: 'connecting' });
+  readonly channels = signal<readonly Channel[] | null>(null);
+  /** The key of the channel that is watched; it survives a restart of the server. */
+  readonly number = signal<number | null>(null);
+  readonly reception: Signal<Reception> = signal({ state: 'idle' });
+  readonly description = signal<Description | null>(null);
+  readonly report = signal<PlayerReport | null>(null);
+  readonly traffic = signal<Traffic | null>(null);
+  readonly zapMs = signal<number | null>(null);
+  readonly urgent = signal<readonly Urgent[]>([]);
+  readonly thumbnails = signal<ReadonlyMap<number, ImageBitmap>>(new Map());
+  readonly channel = computed(() => this.#byNumber(this.number.value));
+
+  byId(id: number): Channel | null {
+    return this.channels.value?.find((channel) => channel.id === id) ?? null;
+  }
+
+  /** In the order of the keys; groups stay together. */
+  setChannels(channels: readonly Channel[]): void {
+    this.channels.value = [...channels].sort((one, other) => one.number - other.number);
+  }
+
+  setProgramme(id: number, programme: Programme): void {
+    this.channels.value =
+      this.channels
+        .peek()
+        ?.map((channel) => (channel.id === id ? { ...channel, programme } : channel)) ?? null;
+  }
+
+  setThumbnail(number: number, picture: ImageBitmap): void {
+    this.thumbnails.peek().get(number)?.close();
+    this.thumbnails.value = new Map(this.thumbnails.peek()).set(number, picture);
+  }
+
+  addUrgent(urgent: Urgent): void {
+    this.urgent.value = [...this.urgent.peek().filter(({ id }) => id !== urgent.id), urgent];
+  }
+
+  removeUrgent(id: number): void {
+    this.urgent.value = this.urgent.peek().filter((urgent) => urgent.id !== id);
+  }
+
+  #byNumber(number: number | null): Channel | null {
+    return this.channels.value?.find((channel) => channel.number === number) ?? null;
+  }
+}

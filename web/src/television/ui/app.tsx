@@ -1,0 +1,97 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { toggleFullScreen } from '../../ui/full-screen';
+import { Notices } from '../../ui/notices';
+import { Keys } from '../keys';
+import type { Session } from '../state/session';
+import { volume } from '../state/settings';
+import { SessionContext } from './context';
+import { toggleFigures } from './figures';
+import { Guide, search } from './guide';
+import { Header } from './header';
+import { Player } from './player';
+import { typing } from './signs';
+
+interface Props {
+  readonly session: Session;
+  /** The bare player, of this channel; null for the whole page. */
+  readonly embedded: number | null;
+}
+
+export function App({ session, embedded }: Props) {
+  const box = useRef<HTMLElement>(null);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => listen(session, box, field), [session]);
+  const { store } = session;
+  return (
+    <SessionContext.Provider value={session}>
+      {embedded === null && <Header field={field} />}
+      <main class={embedded === null ? 'television' : 'television embedded'}>
+        <Player box={box} number={embedded} />
+        {embedded === null && <Guide />}
+      </main>
+      <Notices notices={store.notices.value} dismiss={(id) => store.dismiss(id)} />
+    </SessionContext.Provider>
+  );
+}
+
+interface Ref<T> {
+  readonly current: T | null;
+}
+
+/** Returns the function that stops listening. */
+function listen(session: Session, box: Ref<HTMLElement>, field: Ref<HTMLInputElement>): () => void {
+  const keys = remote(session, box, field);
+  const onKey = (event: KeyboardEvent) => {
+    session.gesture();
+    const { ctrlKey, metaKey, altKey, target, key, timeStamp } = event;
+    if (key === 'Escape' && target === field.current) {
+      search.value = '';
+      field.current?.blur();
+    }
+    if (ctrlKey || metaKey || altKey || isTyping(target, key)) {
+      return;
+    }
+    if (keys.press(key, performance.timeOrigin + timeStamp)) {
+      event.preventDefault();
+    }
+  };
+  const onPointer = () => session.gesture();
+  document.addEventListener('keydown', onKey);
+  document.addEventListener('pointerup', onPointer);
+  return () => {
+    document.removeEventListener('keydown', onKey);
+    document.removeEventListener('pointerup', onPointer);
+  };
+}
+
+function remote(session: Session, box: Ref<HTMLElement>, field: Ref<HTMLInputElement>): Keys {
+  return new Keys(
+    {
+      numbers: () => session.store.channels.peek()?.map(({ number }) => number) ?? [],
+      onTyping: (digits) => {
+        typing.value = digits;
+      },
+      onNumber: (number, pressedMs) => session.watch(number, pressedMs),
+      onStep: (by, pressedMs) => session.step(by, pressedMs),
+      onBack: (pressedMs) => session.back(pressedMs),
+      onVolume: (by) => session.setVolume(Math.min(1, Math.max(0, volume.peek() + by))),
+      onSound: () => session.toggleSound(),
+      onFigures: toggleFigures,
+      onFullScreen: () => toggleFullScreen(box.current),
+      onSearch: () => field.current?.focus(),
+    },
+    {
+      set: (then, delayMs) => window.setTimeout(then, delayMs),
+      clear: (timer) => window.clearTimeout(timer),
+    },
+  );
+}
+
+/** Keys belong to a field into which they write, and arrows to what they move. */
+function isTyping(target: EventTarget | null, key: string): boolean {
+  if (!(target instanceof HTMLElement)) {
+    return false;
+  }
+  const isArrow = key.startsWith('Arrow');
+  return target.matches('input[type=search], select') || (isArrow && target.matches('input'));
+}

@@ -1,0 +1,43 @@
+import type { RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { useSession } from './context';
+import { Controls } from './controls';
+import { Figures } from './figures';
+import { Banner, ChannelSign, Typing } from './signs';
+import { UrgentMessages } from './urgent';
+
+interface Props {
+  readonly box: RefObject<HTMLElement | null>;
+  /** The channel to begin with, or null for the one watched last. */
+  readonly number: number | null;
+}
+
+export function Player({ box, number }: Props) {
+  const session = useSession();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    if (canvas.current !== null) {
+      session.start(canvas.current, number);
+    }
+  }, [session]);
+  const { store } = session;
+  return (
+    <section class="tv-player" aria-label="Television" ref={box}>
+      <div class="screen">
+        <canvas
+          ref={canvas}
+          data-testid="video"
+          data-state={store.reception.value.state}
+          data-zap-ms={store.zapMs.value ?? ''}
+          data-shown={store.report.value?.shown ?? 0}
+        />
+        <Banner />
+        <ChannelSign />
+        <Typing />
+        <Figures />
+        <UrgentMessages />
+      </div>
+      <Controls box={box} />
+    </section>
+  );
+}

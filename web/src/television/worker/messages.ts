@@ -1,0 +1,74 @@
+/** What passes between the television page's main thread and its worker. */
+
+import type { Channel, Description, Programme, Urgent } from '../protocol/control';
+
+export type ToPlayer =
+  | { readonly kind: 'start'; readonly canvas: OffscreenCanvas }
+  | {
+      readonly kind: 'connect';
+      readonly attempt: number;
+      /** The data channels by their ids, or null where only the main thread can hold them. */
+      readonly channels: readonly RTCDataChannel[] | null;
+      readonly token: string | null;
+      readonly latencyMs: number;
+    }
+  | Bridged
+  | { readonly kind: 'disconnect' }
+  /** `pressedMs`: when the viewer asked for it; null if nobody did just now. */
+  | { readonly kind: 'tune'; readonly channel: number; readonly pressedMs: number | null }
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'latency'; readonly latencyMs: number }
+  | { readonly kind: 'seen'; readonly id: number }
+  | { readonly kind: 'sound'; readonly port: MessagePort | null }
+  | { readonly kind: 'skew'; readonly skewMs: number | null };
+
+/** What the main thread's data channels tell, where it holds them. */
+export type Bridged =
+  | { readonly kind: 'opened' | 'closed'; readonly attempt: number }
+  | {
+      readonly kind: 'received';
+      readonly attempt: number;
+      readonly stream: number;
+      readonly data: unknown;
+    };
+
+export type FromPlayer =
+  | { readonly kind: 'welcome'; readonly program: string; readonly channels: readonly Channel[] }
+  | { readonly kind: 'channels'; readonly channels: readonly Channel[] }
+  | { readonly kind: 'description'; readonly description: Description }
+  | { readonly kind: 'off_air'; readonly channel: number; readonly text: string }
+  | { readonly kind: 'programme'; readonly channel: number; readonly programme: Programme }
+  | { readonly kind: 'urgent'; readonly urgent: Urgent }
+  | { readonly kind: 'over'; readonly id: number }
+  | { readonly kind: 'words'; readonly of: 'guidance' | 'error'; readonly text: string }
+  /** The connection is of no use any more; with the server's last words, if it had any. */
+  | { readonly kind: 'lost'; readonly attempt: number; readonly text: string | null }
+  /** To be sent on a data channel that the main thread holds. */
+  | { readonly kind: 'say'; readonly stream: number; readonly text: string }
+  /** The first picture, or the first sound, of a channel is there. */
+  | { readonly kind: 'first'; readonly channel: number; readonly zapMs: number | null }
+  | { readonly kind: 'thumbnail'; readonly channel: number; readonly picture: ImageBitmap }
+  | { readonly kind: 'screen'; readonly report: PlayerReport }
+  /** What this browser cannot do with the channel, as a whole sentence. */
+  | { readonly kind: 'obstacle'; readonly text: string }
+  | { readonly kind: 'problem'; readonly text: string };
+
+/** What is on the screen, four times a second. */
+export interface PlayerReport {
+  readonly shown: number;
+  readonly late: number;
+  readonly lost: number;
+  readonly dropped: number;
+  readonly decodeErrors: number;
+  readonly fps: number;
+  readonly kbps: number;
+  readonly layers: number;
+  readonly width: number;
+  readonly height: number;
+  readonly longestGapMs: number | null;
+  readonly skewMs: number | null;
+  /** From the server's hand to the screen. */
+  readonly behindMs: number | null;
+  readonly speed: number;
+  readonly zapMs: number | null;
+}
