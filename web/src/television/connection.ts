@@ -105,7 +105,8 @@ export class Connection {
     });
     const text = await response.text();
     if (response.status !== 201) {
-      throw new Refused(`The server refuses: ${text.slice(0, 300) || response.status}`);
+      const words = text.slice(0, 300).trim().replace(/\.$/, '') || `status ${response.status}`;
+      throw new Refused(`The server refuses: ${words}.`);
     }
     this.#location = response.headers.get('location');
     return text;
