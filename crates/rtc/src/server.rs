@@ -45,7 +45,7 @@ pub enum AcceptError {
         /// `RtcConfig::connections_max`.
         limit: usize,
     },
-    /// One address begins too much: HTTP's status 429.
+    /// One address begins too much: HTTP's status 403.
     #[error("{address} has {limit} connections that are not set up yet, which is the limit")]
     TooManyHandshakes {
         /// Whose offers.

@@ -35,12 +35,16 @@ impl Default for ServerConfig {
     }
 }
 
-/// Counters of datagrams that belong to no viewer.
+/// What there is beside viewers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerStats {
-    /// Of native viewers, or of nobody.
+    /// Associations of native viewers, those that begin or end included.
+    pub associations: usize,
+    /// Connections of browsers, those that begin or end included.
+    pub connections: usize,
+    /// Datagrams of no viewer that do not look like a browser's.
     pub native: EndpointStats,
-    /// That look like a browser's.
+    /// Those that do.
     pub browsers: anabranch_rtc::ServerStats,
 }
 
@@ -148,10 +152,15 @@ impl Server {
         }
     }
 
-    /// Counters of datagrams that belong to no viewer.
+    /// What there is beside viewers.
     #[must_use]
-    pub const fn stats(&self) -> ServerStats {
-        ServerStats { native: self.native.stats(), browsers: self.browsers.stats() }
+    pub fn stats(&self) -> ServerStats {
+        ServerStats {
+            associations: self.native.associations().count(),
+            connections: self.browsers.connections().count(),
+            native: self.native.stats(),
+            browsers: self.browsers.stats(),
+        }
     }
 
     fn pump(&mut self, now: Time) {

@@ -30,6 +30,7 @@ pub(crate) enum Seen {
     Message { stream: u16, ppid: u32, payload: Vec<u8> },
     Reset(u16),
     Aborted,
+    Closed,
 }
 
 pub(crate) struct Page {
@@ -196,6 +197,8 @@ impl Page {
                 self.seen.extend(streams.iter().map(|stream| Seen::Reset(stream.0)));
             } else if let SocketEvent::OnAborted(..) = event {
                 self.seen.push_back(Seen::Aborted);
+            } else if let SocketEvent::OnClosed() = event {
+                self.seen.push_back(Seen::Closed);
             }
         }
         while let Some(message) = self.sctp.get_next_message() {

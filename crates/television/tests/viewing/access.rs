@@ -5,7 +5,8 @@ use anabranch_sansio::Time;
 use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::{Admission, Gate, NativeEvent, ViewerEvent};
 
-use crate::harness::{SECOND, Studio, THREE_MBPS, link};
+use crate::broadcast::THREE_MBPS;
+use crate::harness::{SECOND, Studio, link};
 
 /// Knows one token, which is good for channel 2 and for ten seconds.
 #[derive(Debug)]

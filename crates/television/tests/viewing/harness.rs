@@ -1,27 +1,21 @@
 //! A server with some channels, a viewer, and the paths between them.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anabranch_media::decoding::{AudioFormat, AudioInfo, MediaTrack, VideoFormat, VideoInfo};
+use anabranch_media::decoding::MediaTrack;
 use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, QueueLimit, Side};
 use anabranch_sansio::{Datagram, Machine, Rate, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::{AssociationConfig, EndpointConfig};
-use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
+use anabranch_television::channel::ChannelId;
 use anabranch_television::{
     Gate, NativeEvent, NativeViewer, OpenGate, ReceivedUnit, Server, ServerConfig, Television,
     TelevisionConfig, Viewer, ViewerEvent,
 };
 
+use crate::broadcast::{Broadcast, Programming};
+
 pub(crate) const MILLISECOND: Duration = Duration::from_millis(1);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
-
-/// Between two pictures.
-const PICTURE: Duration = Duration::from_millis(40);
-/// Pictures of a group.
-const GROUP: u32 = 50;
-/// Between two frames of sound.
-const SOUND: Duration = Duration::from_millis(20);
 
 /// One machine for either end, so that one simulation runs both.
 #[derive(Debug)]
@@ -78,30 +72,10 @@ pub(crate) fn link(mbps: u64, delay_ms: u64, loss: f64) -> LinkConfig {
     }
 }
 
-/// What a channel sends.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Programming {
-    /// Bytes of the base layer of a key frame, and of another picture.
-    pub(crate) key: usize,
-    pub(crate) base: usize,
-    /// Of the enhancement.
-    pub(crate) enhancement: usize,
-}
-
-/// 3 Mbit/s: a key frame of 100 kB every two seconds.
-pub(crate) const THREE_MBPS: Programming =
-    Programming { key: 100_000, base: 12_500, enhancement: 0 };
-/// 1 Mbit/s and 2 Mbit/s more.
-pub(crate) const LAYERED: Programming =
-    Programming { key: 40_000, base: 4_000, enhancement: 10_000 };
-
 /// A server and a viewer.
 pub(crate) struct Studio {
     pub(crate) pair: Pair<Party>,
-    programming: BTreeMap<ChannelId, Programming>,
-    begun: Time,
-    pictures: u32,
-    sounds: u32,
+    broadcast: Broadcast,
     /// What the viewer was told, units aside.
     pub(crate) events: Vec<(Time, NativeEvent)>,
     pub(crate) units: Vec<(Time, ReceivedUnit)>,
@@ -140,14 +114,11 @@ impl Studio {
         });
         let mut studio = Self {
             pair,
-            programming: BTreeMap::new(),
-            begun: Time::ZERO,
-            pictures: 0,
-            sounds: 0,
+            broadcast: Broadcast::new(Time::ZERO),
             events: Vec::new(),
             units: Vec::new(),
         };
-        studio.begun = studio.pair.now();
+        studio.broadcast = Broadcast::new(studio.pair.now());
         let call = |party: &mut Party, now| viewer_of(party).connect(now, &paths);
         studio.pair.act_client(call).expect("quiet").expect("a call");
         studio
@@ -155,39 +126,18 @@ impl Studio {
 
     /// A channel that is on air.
     pub(crate) fn add(&mut self, number: u32, programming: Programming) -> ChannelId {
-        let name = format!("Channel {number}");
-        let label = Label { number, name, group: None, open: true };
-        let id = self.television(|television| television.add_channel(label));
-        self.begin(id);
-        self.programming.insert(id, programming);
-        id
+        self.broadcast(|broadcast, television| broadcast.add(television, number, programming))
     }
 
-    pub(crate) fn begin(&mut self, id: ChannelId) {
-        let video = VideoInfo {
-            codec: "avc1.42E01E".to_owned(),
-            format: VideoFormat::AnnexB,
-            width: None,
-            height: None,
-            fps: None,
-        };
-        let audio = AudioInfo {
-            codec: "opus".to_owned(),
-            format: AudioFormat::Opus,
-            sample_rate: 48_000,
-            channels: 2,
-        };
-        self.television(|television| television.begin(id, Some(video), Some(audio)));
-    }
-
-    /// The source of a channel falls silent.
-    pub(crate) fn silence(&mut self, id: ChannelId) {
-        self.programming.remove(&id);
-    }
-
-    /// It sends again.
-    pub(crate) fn resume(&mut self, id: ChannelId, programming: Programming) {
-        self.programming.insert(id, programming);
+    /// Changes what the sources send.
+    pub(crate) fn broadcast<T>(
+        &mut self,
+        act: impl FnOnce(&mut Broadcast, &mut Television) -> T,
+    ) -> T {
+        let mut broadcast = std::mem::replace(&mut self.broadcast, Broadcast::new(Time::ZERO));
+        let result = self.television(|television| act(&mut broadcast, television));
+        self.broadcast = broadcast;
+        result
     }
 
     pub(crate) fn television<T>(&mut self, act: impl FnOnce(&mut Television) -> T) -> T {
@@ -234,7 +184,10 @@ impl Studio {
             if self.now() >= end {
                 return false;
             }
-            self.send_due();
+            if self.broadcast.is_due(self.now()) {
+                let now = self.now();
+                self.broadcast(|broadcast, television| broadcast.send_due(now, television));
+            }
             let next = (self.now() + MILLISECOND).min(end);
             self.pair.run_for(next - self.now()).expect("comes to rest");
             self.collect();
@@ -265,60 +218,6 @@ impl Studio {
 
     pub(crate) fn is_welcome(&self) -> bool {
         self.told().any(|event| matches!(event, ViewerEvent::Welcome { .. }))
-    }
-
-    /// Pushes what the sources have until now.
-    fn send_due(&mut self) {
-        let elapsed = self.now() - self.begun;
-        while PICTURE * self.pictures <= elapsed {
-            let at = self.begun + PICTURE * self.pictures;
-            for (id, programming) in self.programming.clone() {
-                self.push_picture(id, programming, at);
-            }
-            self.pictures += 1;
-        }
-        while SOUND * self.sounds <= elapsed {
-            let at = self.begun + SOUND * self.sounds;
-            let sound = self.unit(MediaTrack::Audio, 0, self.sounds, at, 160);
-            for id in self.programming.keys().copied().collect::<Vec<_>>() {
-                self.television(|television| television.push(id, &sound));
-            }
-            self.sounds += 1;
-        }
-    }
-
-    fn push_picture(&mut self, id: ChannelId, programming: Programming, at: Time) {
-        // The channels' groups begin at different times.
-        let place = (self.pictures + 17 * id.0) % GROUP;
-        let bytes = if place == 0 { programming.key } else { programming.base };
-        let mut base = self.unit(MediaTrack::Video, 0, self.pictures, at, bytes);
-        base.key = place == 0;
-        base.reference = place.is_multiple_of(2);
-        base.last_layer = programming.enhancement == 0;
-        let mut enhancement =
-            self.unit(MediaTrack::Video, 1, self.pictures, at, programming.enhancement);
-        (enhancement.key, enhancement.reference) = (false, false);
-        self.television(|television| {
-            television.push(id, &base);
-            if programming.enhancement > 0 {
-                television.push(id, &enhancement);
-            }
-        });
-    }
-
-    fn unit(&self, track: MediaTrack, layer: u8, frame: u32, at: Time, len: usize) -> ChannelUnit {
-        ChannelUnit {
-            track,
-            layer,
-            frame,
-            key: true,
-            reference: true,
-            last_layer: true,
-            discontinuity: false,
-            pts_us: at.as_micros() as i64,
-            at,
-            bytes: vec![frame as u8; len].into(),
-        }
     }
 
     fn collect(&mut self) {

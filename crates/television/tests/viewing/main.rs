@@ -1,7 +1,13 @@
-//! A server and a viewer over simulated networks, on virtual time.
+//! A server and its viewers over simulated networks, on virtual time.
 
 mod access;
+mod broadcast;
+mod browser;
 mod harness;
+mod lounge;
 mod overload;
+#[path = "../../../rtc/tests/browser/page.rs"]
+mod page;
+mod port;
 mod urgent;
 mod zapping;

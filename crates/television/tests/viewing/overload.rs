@@ -3,7 +3,8 @@
 use anabranch_media::decoding::MediaTrack;
 use anabranch_sansio::Time;
 
-use crate::harness::{LAYERED, MILLISECOND, SECOND, Studio, THREE_MBPS, link};
+use crate::broadcast::{LAYERED, THREE_MBPS};
+use crate::harness::{MILLISECOND, SECOND, Studio, link};
 
 /// Units of a track and layer that came between two points in time.
 fn came(studio: &Studio, from: Time, track: MediaTrack, layer: u8) -> usize {

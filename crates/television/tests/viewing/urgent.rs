@@ -3,7 +3,8 @@
 use anabranch_television::ViewerEvent;
 use anabranch_television::protocol::UrgentLevel;
 
-use crate::harness::{MILLISECOND, SECOND, Studio, THREE_MBPS, link};
+use crate::broadcast::THREE_MBPS;
+use crate::harness::{MILLISECOND, SECOND, Studio, link};
 
 fn urgent_ids(studio: &Studio) -> Vec<u32> {
     let id = |event: &ViewerEvent| {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anabranch_television::ViewerEvent;
 
-use crate::harness::{MILLISECOND, SECOND, Studio, THREE_MBPS, link};
+use crate::broadcast::THREE_MBPS;
+use crate::harness::{MILLISECOND, SECOND, Studio, link};
 
 /// Changes the channel again and again; how long each change took, sorted.
 fn zap_often(studio: &mut Studio, times: u32) -> Vec<Duration> {
@@ -83,8 +84,10 @@ fn a_source_that_comes_back_is_described_anew() {
     let channel = studio.add(1, THREE_MBPS);
     studio.run_for(2 * SECOND);
     studio.zap(channel, SECOND).expect("a picture");
-    studio.silence(channel);
-    studio.television(|television| television.lose(channel, "the cable is out".to_owned()));
+    studio.broadcast(|broadcast, television| {
+        broadcast.silence(channel);
+        television.lose(channel, "the cable is out".to_owned());
+    });
     studio.run_for(SECOND);
     let text = "the cable is out".to_owned();
     let off_air = ViewerEvent::OffAir { channel, text };
@@ -93,8 +96,7 @@ fn a_source_that_comes_back_is_described_anew() {
         |event: &&ViewerEvent| matches!(event, ViewerEvent::Channels(list) if !list[0].on_air);
     assert_eq!(studio.told().filter(listed).count(), 1);
     let again = studio.now();
-    studio.begin(channel);
-    studio.resume(channel, THREE_MBPS);
+    studio.broadcast(|broadcast, television| broadcast.begin(television, channel, THREE_MBPS));
     studio.run_for(3 * SECOND);
     let described = studio.told().filter(|it| matches!(it, ViewerEvent::Description(_))).count();
     assert_eq!(described, 2);
