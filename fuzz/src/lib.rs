@@ -10,4 +10,5 @@ pub mod media;
 pub mod rtc;
 pub mod sctp;
 pub mod tcp;
+pub mod television;
 pub mod wire;

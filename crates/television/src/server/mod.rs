@@ -265,6 +265,7 @@ impl Television {
     /// Sends a viewer away.
     pub fn dismiss(&mut self, now: Time, id: ViewerId, text: String) {
         self.stop(id);
+        let text = text.chars().take(TEXT_CHARS_MAX).collect();
         self.with_session(id, |session| {
             if !matches!(session.phase, Phase::Leaving { .. }) {
                 session.say(StreamRole::Control, &FromServer::Bye { text });
