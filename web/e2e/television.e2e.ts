@@ -1,7 +1,9 @@
 /** The television page: plays, zaps, warns, comes back; against a studio in the same browser. */
 
 import { afterEach, describe, expect, it } from 'vitest';
+import { violations, watchForShifts } from './looks';
 import { TelevisionVisit } from './television/visit';
+import { LAPTOP, PHONE } from './visit';
 
 /** Pictures of these, on a machine that does other things, too. */
 const ZAP_MS_MAX = 1_000;
@@ -125,6 +127,48 @@ describe('the television page', () => {
       const heard = await visit.server.studio.evaluate(() => window.studio.heard());
       return heard.some(({ type }) => type === 'latency');
     });
+  });
+});
+
+describe('the television page looks', () => {
+  let visit: TelevisionVisit;
+  afterEach(() => visit.end());
+
+  it('calm: nothing moves while the channel changes', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.page.evaluate(watchForShifts);
+    await visit.zap('2', 2);
+    await visit.morePictures(10);
+    await visit.zap('3', 3);
+    await visit.morePictures(10);
+    expect(await visit.page.evaluate(() => Object(window).moved)).toEqual([]);
+  });
+
+  it('whole at every width: nothing overflows', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    for (const width of [320, PHONE.width, 600, 768, 1024, LAPTOP.width, 2560]) {
+      await visit.page.setViewportSize({ width, height: 844 });
+      await visit.page.waitForTimeout(100);
+      const inner = await visit.page.evaluate(() => document.documentElement.scrollWidth);
+      expect(inner, `at ${width}`).toBeLessThanOrEqual(width);
+    }
+  });
+
+  it('readable for everyone: no violation of WCAG 2.2 A and AA', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.page.keyboard.press('i');
+    await visit.server.studio.evaluate(() =>
+      window.studio.say(1, { type: 'urgent', id: 7, level: 'alarm', text: 'Leave the house.' }),
+    );
+    await visit.get('urgent-7').waitFor();
+    expect(await violations(visit.page)).toEqual([]);
+    await visit.zap('2', 2);
+    await visit.page.keyboard.press('5');
+    await visit.untilText('banner', 'cannot be played');
+    expect(await violations(visit.page)).toEqual([]);
   });
 });
 
