@@ -14,13 +14,14 @@ use anabranch_wire::{
 };
 
 /// Plays `bytes` as a script against an endpoint: what its peer sends, what its user does, and how
-/// time passes. The first byte says who calls and whether there is an association from the start.
+/// time passes. The first byte says who calls, whether there is an association from the start, and
+/// whether its messages interleave.
 pub fn peer(bytes: &[u8]) {
     let mut script = Script(bytes);
     let start = script.byte();
     let mut play = Play::new(start & 1 == 0);
     if start & 2 == 0 {
-        play.shake_hands();
+        play.shake_hands(start & 4 != 0);
     }
     while !script.0.is_empty() {
         play.step(&mut script);
@@ -36,7 +37,7 @@ const OUR_TSN: u32 = 1_000;
 /// Packets and timers that one step of the script may cause: windows and buffers are far smaller.
 const EVENTS_MAX: u32 = 20_000;
 
-const CHUNK_TYPES: [ChunkType; 15] = [
+const CHUNK_TYPES: [ChunkType; 17] = [
     ChunkType::DATA,
     ChunkType::SACK,
     ChunkType::FORWARD_TSN,
@@ -52,6 +53,8 @@ const CHUNK_TYPES: [ChunkType; 15] = [
     ChunkType::INIT,
     ChunkType::INIT_ACK,
     ChunkType::RE_CONFIG,
+    ChunkType::I_DATA,
+    ChunkType::I_FORWARD_TSN,
 ];
 
 /// What is left of the input; where it ends, zeros follow.
@@ -126,11 +129,12 @@ impl Play {
     }
 
     /// Completes the handshake that the endpoint began, or calls it.
-    fn shake_hands(&mut self) {
+    fn shake_hands(&mut self, interleaves: bool) {
         let mut parameters = Vec::new();
         Parameter::ForwardTsnSupported.encode(&mut parameters);
-        let types = [ChunkType::RE_CONFIG];
-        Parameter::SupportedExtensions(Items::from_slice(&types)).encode(&mut parameters);
+        let types = [ChunkType::RE_CONFIG, ChunkType::I_DATA, ChunkType::I_FORWARD_TSN];
+        let listed = if interleaves { &types[..] } else { &types[..1] };
+        Parameter::SupportedExtensions(Items::from_slice(listed)).encode(&mut parameters);
         if self.endpoint.associations().next().is_some() {
             Parameter::StateCookie(b"cookie").encode(&mut parameters);
             let init = init(&parameters);
@@ -154,6 +158,7 @@ impl Play {
         let established = self.endpoint.associations().next();
         let established = established.and_then(|id| self.endpoint.association(id));
         assert!(established.is_some_and(Association::is_established));
+        assert!(established.is_some_and(|a| a.interleaves_messages() == interleaves));
     }
 
     fn step(&mut self, script: &mut Script<'_>) {
@@ -184,7 +189,10 @@ impl Play {
         let len = usize::from(script.byte());
         let mut value = script.bytes(len).to_vec();
         let base = match ChunkType(ty) {
-            ChunkType::DATA | ChunkType::FORWARD_TSN => OUR_TSN,
+            ChunkType::DATA
+            | ChunkType::FORWARD_TSN
+            | ChunkType::I_DATA
+            | ChunkType::I_FORWARD_TSN => OUR_TSN,
             ChunkType::SACK | ChunkType::SHUTDOWN => self.their_tsn,
             _ => 0,
         };
@@ -332,6 +340,7 @@ fn config() -> AssociationConfig {
         receive_buffer: 8 << 10,
         message_size_max: 4 << 10,
         paths_max: 4,
+        message_interleaving: true,
         ..AssociationConfig::media()
     }
 }

@@ -38,7 +38,7 @@ const HEADER: CommonHeader = CommonHeader {
     verification_tag: VerificationTag(1),
 };
 
-const CHUNK_TYPES: [ChunkType; 20] = [
+const CHUNK_TYPES: [ChunkType; 22] = [
     ChunkType::DATA,
     ChunkType::INIT,
     ChunkType::INIT_ACK,
@@ -59,6 +59,8 @@ const CHUNK_TYPES: [ChunkType; 20] = [
     ChunkType::ASCONF_ACK,
     ChunkType::ASCONF,
     ChunkType::RE_CONFIG,
+    ChunkType::I_DATA,
+    ChunkType::I_FORWARD_TSN,
 ];
 
 /// Writes all chunks of `packet` into another, which must hold the same.
@@ -102,6 +104,7 @@ fn walk_chunk(chunk: &Chunk<'_>) {
         Chunk::Error(error) => walk_causes(error.causes),
         Chunk::Unknown(unknown) => assert_eq!(unknown.action().stop, unknown.ty.0 < 0x80),
         Chunk::Data(_)
+        | Chunk::IData(_)
         | Chunk::Sack(_)
         | Chunk::Heartbeat(_)
         | Chunk::HeartbeatAck(_)
@@ -113,7 +116,8 @@ fn walk_chunk(chunk: &Chunk<'_>) {
         | Chunk::Cwr(_)
         | Chunk::ShutdownComplete(_)
         | Chunk::Auth(_)
-        | Chunk::ForwardTsn(_) => {}
+        | Chunk::ForwardTsn(_)
+        | Chunk::IForwardTsn(_) => {}
     }
 }
 

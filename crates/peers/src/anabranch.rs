@@ -98,6 +98,8 @@ fn association_config(config: &Config) -> AssociationConfig {
         max_burst: if config.fixed_window.is_some() { None } else { Some(4) },
         outbound_streams: 1_024,
         inbound_streams_max: 1_024,
+        message_interleaving: config.message_interleaving,
+        zero_checksum_over_dtls: config.zero_checksum_over_dtls,
         ..AssociationConfig::default()
     }
 }

@@ -7,7 +7,8 @@ use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup
 use bytes::Bytes;
 use dcsctp::api::{
     DcSctpSocket, Message as Content, Options, PpId, SendOptions, SocketEvent, SocketState,
-    SocketTime, StreamId,
+    SocketTime, StreamId, ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS,
+    ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_NONE,
 };
 
 use crate::{Config, Event, Message, Reliability, SendError, State, Treatment, check_send};
@@ -176,6 +177,11 @@ fn options(config: &Config) -> Options {
         rto_max: config.rto_max,
         max_send_buffer_size: MAX_SEND_BUFFER_BYTES,
         per_stream_send_queue_limit: MAX_SEND_BUFFER_BYTES,
+        enable_message_interleaving: config.message_interleaving,
+        zero_checksum_alternate_error_detection_method: match config.zero_checksum_over_dtls {
+            true => ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS,
+            false => ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_NONE,
+        },
         ..Options::default()
     }
 }

@@ -147,6 +147,12 @@ pub struct Config {
     /// Bytes in flight whatever is lost, instead of congestion control. Default: none. Heeded by
     /// ours alone.
     pub fixed_window: Option<u32>,
+    /// Whether user message interleaving (RFC 8260) is offered. Default: false. Heeded by ours and
+    /// dcsctp.
+    pub message_interleaving: bool,
+    /// Whether packets without a checksum are offered, as under DTLS (RFC 9653). Default: false.
+    /// Heeded by ours and dcsctp.
+    pub zero_checksum_over_dtls: bool,
     /// The largest message in bytes, either way. Default: 256 KiB.
     pub max_message_size: u32,
     /// The retransmission timeout's first value. Default: 1 s (RFC 9260 section 16). rtc-sctp
@@ -166,6 +172,8 @@ impl Default for Config {
             port: 5000,
             mtu: 1191,
             fixed_window: None,
+            message_interleaving: false,
+            zero_checksum_over_dtls: false,
             receive_window: 1024 * 1024,
             max_message_size: 256 * 1024,
             rto_initial: Duration::from_secs(1),

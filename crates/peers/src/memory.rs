@@ -23,6 +23,8 @@ pub struct Memory {
     loss: f64,
     rng: Rng,
     counters: Counters,
+    /// What either end sent, if that is recorded.
+    recorded: Option<Vec<Bytes>>,
 }
 
 /// What went through a [`Memory`].
@@ -59,6 +61,7 @@ impl Memory {
             loss: 0.0,
             rng: Rng::from_u64(0),
             counters: Counters::default(),
+            recorded: None,
         }
     }
 
@@ -66,6 +69,17 @@ impl Memory {
     pub fn lose(&mut self, probability: f64, seed: u64) {
         self.loss = probability;
         self.rng = Rng::from_u64(seed);
+    }
+
+    /// From now on, keeps what either end sends, for [`recorded`](Self::recorded).
+    pub fn record(&mut self) {
+        self.recorded = Some(Vec::new());
+    }
+
+    /// What either end sent since [`record`](Self::record), lost packets included.
+    #[must_use]
+    pub fn recorded(&self) -> &[Bytes] {
+        self.recorded.as_deref().unwrap_or_default()
     }
 
     /// The virtual time.
@@ -120,6 +134,9 @@ impl Memory {
             self.b.handle_packet(self.now, towards_b, packet);
         }
         self.to_a.extend(std::iter::from_fn(|| self.b.poll_packet(self.now)));
+        if let Some(recorded) = &mut self.recorded {
+            recorded.extend(self.to_a.iter().cloned());
+        }
         for packet in self.to_a.drain(..) {
             self.counters.to_a += 1;
             self.a.handle_packet(self.now, towards_a, packet);
@@ -141,6 +158,9 @@ impl Memory {
 
     fn collect(&mut self) {
         while let Some(packet) = self.a.poll_packet(self.now) {
+            if let Some(recorded) = &mut self.recorded {
+                recorded.push(packet.clone());
+            }
             if self.rng.chance(self.loss) {
                 self.counters.lost += 1;
             } else {

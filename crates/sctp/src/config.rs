@@ -107,6 +107,13 @@ pub struct AssociationConfig {
     pub paths_max: usize,
     /// Whether partial reliability (RFC 3758) is offered. Default: true.
     pub partial_reliability: bool,
+    /// Whether user message interleaving (RFC 8260) is offered: between peers that both offer it,
+    /// an urgent message does not wait for the end of a long one of another stream. Messages of one
+    /// stream stay one behind the other. Default: false.
+    pub message_interleaving: bool,
+    /// Whether packets without a checksum are offered (RFC 9653): only where this association runs
+    /// in DTLS (RFC 8261), which refuses what was changed on its way. Default: false.
+    pub zero_checksum_over_dtls: bool,
     /// The congestion controller of each path. Default: RFC 9260's.
     pub congestion_control: CongestionControl,
     /// Whether data of a controller that has only a window is spread over the round trip (RFC 9002
@@ -173,6 +180,8 @@ impl Default for AssociationConfig {
             message_size_max: 256 << 10,
             paths_max: 8,
             partial_reliability: true,
+            message_interleaving: false,
+            zero_checksum_over_dtls: false,
             congestion_control: CongestionControl::default(),
             pacing: false,
             queuing_delay_max: None,

@@ -7,8 +7,9 @@
 //!
 //! Spoken here: RFC 9260, partial reliability by FORWARD TSN (RFC 3758) with lifetimes and limited
 //! retransmissions (RFC 7496), potentially failed paths (RFC 7829), UDP encapsulation (RFC 6951),
-//! stream priorities and turns (RFC 8260, schedulers only), streams that are reset (RFC 6525),
-//! authenticated chunks (RFC 4895), addresses that change by request (RFC 5061).
+//! stream priorities, turns, and messages that interleave (RFC 8260), streams that are reset (RFC
+//! 6525), authenticated chunks (RFC 4895), addresses that change by request (RFC 5061), packets
+//! without a checksum under DTLS (RFC 9653).
 //!
 //! ```
 //! use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
@@ -51,6 +52,7 @@ mod config;
 mod endpoint;
 mod error;
 mod event;
+mod format;
 mod handshake;
 mod path;
 mod ranges;

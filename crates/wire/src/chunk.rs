@@ -14,6 +14,8 @@ mod error;
 mod forward_tsn;
 mod heartbeat;
 mod heartbeat_ack;
+mod i_data;
+mod i_forward_tsn;
 mod init;
 mod init_ack;
 mod re_config;
@@ -37,6 +39,8 @@ pub use error::ErrorChunk;
 pub use forward_tsn::{ForwardTsn, SkippedStream};
 pub use heartbeat::Heartbeat;
 pub use heartbeat_ack::HeartbeatAck;
+pub use i_data::{FragmentPlace, IData};
+pub use i_forward_tsn::{IForwardTsn, SkippedMessages};
 pub use init::Init;
 pub use init_ack::InitAck;
 pub use re_config::ReConfig;
@@ -86,6 +90,8 @@ pub enum Chunk<'a> {
     ShutdownComplete(ShutdownComplete),
     /// Authentication.
     Auth(Auth<'a>),
+    /// Payload Data supporting Interleaving.
+    IData(IData<'a>),
     /// Address Configuration Acknowledgment.
     AsconfAck(AsconfAck<'a>),
     /// Re-configuration.
@@ -94,6 +100,8 @@ pub enum Chunk<'a> {
     ForwardTsn(ForwardTsn<'a>),
     /// Address Configuration Change.
     Asconf(Asconf<'a>),
+    /// Forward Cumulative TSN for I-DATA.
+    IForwardTsn(IForwardTsn<'a>),
     /// A chunk of a type that this crate does not know.
     Unknown(UnknownChunk<'a>),
 }
@@ -123,10 +131,12 @@ impl<'a> Chunk<'a> {
             ChunkType::CWR => Self::Cwr(Cwr::decode(raw)?),
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::decode(raw)?),
             ChunkType::AUTH => Self::Auth(Auth::decode(raw)?),
+            ChunkType::I_DATA => Self::IData(IData::decode(raw)?),
             ChunkType::ASCONF_ACK => Self::AsconfAck(AsconfAck::decode(raw)?),
             ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::decode(raw)),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::decode(raw)?),
             ChunkType::ASCONF => Self::Asconf(Asconf::decode(raw)?),
+            ChunkType::I_FORWARD_TSN => Self::IForwardTsn(IForwardTsn::decode(raw)?),
             _ => Self::Unknown(UnknownChunk::decode(raw)),
         })
     }
@@ -151,10 +161,12 @@ impl<'a> Chunk<'a> {
             Self::Cwr(_) => ChunkType::CWR,
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
             Self::Auth(_) => ChunkType::AUTH,
+            Self::IData(_) => ChunkType::I_DATA,
             Self::AsconfAck(_) => ChunkType::ASCONF_ACK,
             Self::ReConfig(_) => ChunkType::RE_CONFIG,
             Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
             Self::Asconf(_) => ChunkType::ASCONF,
+            Self::IForwardTsn(_) => ChunkType::I_FORWARD_TSN,
             Self::Unknown(chunk) => chunk.ty,
         }
     }
@@ -193,10 +205,12 @@ impl EncodeChunk for Chunk<'_> {
             Self::Cwr(chunk) => chunk.encoded_len(),
             Self::ShutdownComplete(chunk) => chunk.encoded_len(),
             Self::Auth(chunk) => chunk.encoded_len(),
+            Self::IData(chunk) => chunk.encoded_len(),
             Self::AsconfAck(chunk) => chunk.encoded_len(),
             Self::ReConfig(chunk) => chunk.encoded_len(),
             Self::ForwardTsn(chunk) => chunk.encoded_len(),
             Self::Asconf(chunk) => chunk.encoded_len(),
+            Self::IForwardTsn(chunk) => chunk.encoded_len(),
             Self::Unknown(chunk) => chunk.encoded_len(),
         }
     }
@@ -219,10 +233,12 @@ impl EncodeChunk for Chunk<'_> {
             Self::Cwr(chunk) => chunk.encode(buf),
             Self::ShutdownComplete(chunk) => chunk.encode(buf),
             Self::Auth(chunk) => chunk.encode(buf),
+            Self::IData(chunk) => chunk.encode(buf),
             Self::AsconfAck(chunk) => chunk.encode(buf),
             Self::ReConfig(chunk) => chunk.encode(buf),
             Self::ForwardTsn(chunk) => chunk.encode(buf),
             Self::Asconf(chunk) => chunk.encode(buf),
+            Self::IForwardTsn(chunk) => chunk.encode(buf),
             Self::Unknown(chunk) => chunk.encode(buf),
         }
     }

@@ -77,8 +77,8 @@ pub enum DecodeError {
         expected: usize,
     },
 
-    /// A DATA chunk with an empty User Data field.
-    #[error("DATA chunk with TSN {tsn} has no user data; it needs at least 1 byte")]
+    /// A DATA or I-DATA chunk with an empty User Data field.
+    #[error("data chunk with TSN {tsn} has no user data; it needs at least 1 byte")]
     NoUserData {
         /// The chunk's TSN, for the error cause of the same name.
         tsn: Tsn,
@@ -101,6 +101,12 @@ pub enum DecodeError {
     /// A FORWARD TSN chunk whose list does not consist of whole entries.
     #[error("FORWARD TSN chunk of length {len}; 8 and a multiple of 4 would be right")]
     ForwardTsnListLength {
+        /// The chunk's length field.
+        len: usize,
+    },
+    /// An I-FORWARD-TSN chunk whose list does not consist of whole entries.
+    #[error("I-FORWARD-TSN chunk of length {len}; 8 and a multiple of 8 would be right")]
+    IForwardTsnListLength {
         /// The chunk's length field.
         len: usize,
     },

@@ -84,6 +84,28 @@ impl fmt::Display for Ssn {
     }
 }
 
+/// A Message Identifier (RFC 8260): the place of a user message among the ordered or the unordered
+/// ones of its stream. It wraps, so it has no `<`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mid(pub u32);
+
+impl fmt::Display for Mid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// A Fragment Sequence Number (RFC 8260): the place of a fragment in its user message. It wraps, so
+/// it has no `<`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fsn(pub u32);
+
+impl fmt::Display for Fsn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
 /// A Stream Identifier: names one of the unidirectional streams of an association.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u16);

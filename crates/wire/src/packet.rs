@@ -92,6 +92,13 @@ impl<'a> Packet<'a> {
         Ok(Self { header, chunks })
     }
 
+    /// Whether the checksum field of these bytes is zero, as where something else detects errors
+    /// (RFC 9653).
+    #[must_use]
+    pub fn has_zero_checksum(bytes: &[u8]) -> bool {
+        matches!(bytes, [_, _, _, _, _, _, _, _, 0, 0, 0, 0, ..])
+    }
+
     /// The chunks in order; nothing follows an error.
     #[must_use]
     pub const fn chunks(&self) -> Chunks<'a> {
@@ -200,6 +207,14 @@ mod tests {
         assert_eq!(Packet::decode(&bytes, ChecksumMode::Verify), Err(error));
         assert_eq!(error.to_string(), "checksum 0x0052f527; the packet's CRC32c is 0xb452f527");
         assert!(Packet::decode(&bytes, ChecksumMode::Ignore).is_ok());
+    }
+
+    #[test]
+    fn a_checksum_of_zero_is_told_from_others() {
+        let bytes = hex(LINUX_DATA);
+        assert!(!Packet::has_zero_checksum(&bytes));
+        assert!(Packet::has_zero_checksum(&packet_around(&hex("0b000004"))));
+        assert!(!Packet::has_zero_checksum(&[0; 11]));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod reconfiguration_response;
 mod ssn_tsn_reset;
 mod unknown;
 mod unrecognized_parameter;
+mod zero_checksum;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -26,6 +27,7 @@ pub use outgoing_ssn_reset::OutgoingSsnResetRequest;
 pub use parameter_type::ParameterType;
 pub use reconfiguration_response::{ReconfigurationResponse, ReconfigurationResult};
 pub use unknown::UnknownParameter;
+pub use zero_checksum::ErrorDetectionMethod;
 
 use crate::tlv::{self, Tlv};
 use crate::{ChunkType, DecodeError, ErrorCauses, Items, StreamId};
@@ -83,6 +85,9 @@ pub enum Parameter<'a> {
     AddIncomingStreamsRequest(AddStreamsRequest),
     /// Reserved for ECN Capable.
     EcnCapable,
+    /// Zero Checksum Acceptable (RFC 9653): the sender takes packets with a checksum of zero where
+    /// this method finds errors.
+    ZeroChecksumAcceptable(ErrorDetectionMethod),
     /// Random (RFC 4895): the sender's part of the keys.
     Random(&'a [u8]),
     /// Chunk List (RFC 4895): the chunks that the sender takes authenticated only.
@@ -175,6 +180,9 @@ impl<'a> Parameter<'a> {
                 extension::decode_flag(tlv)?;
                 Self::EcnCapable
             }
+            ParameterType::ZERO_CHECKSUM_ACCEPTABLE => {
+                Self::ZeroChecksumAcceptable(zero_checksum::decode(tlv)?)
+            }
             ParameterType::RANDOM => Self::Random(tlv.value),
             ParameterType::CHUNKS => Self::ChunkList(extension::decode_chunk_types(tlv)),
             ParameterType::HMAC_ALGO => {
@@ -250,6 +258,7 @@ impl<'a> Parameter<'a> {
             Self::CookiePreservative { increment_ms } => {
                 tlv::encode(buf, ty, &increment_ms.to_be_bytes());
             }
+            Self::ZeroChecksumAcceptable(method) => tlv::encode(buf, ty, &method.0.to_be_bytes()),
             Self::SupportedAddressTypes(types) => address::encode_supported_types(types, buf),
             Self::OutgoingSsnResetRequest(request) => request.encode(buf),
             Self::IncomingSsnResetRequest(request) => request.encode(buf),
@@ -298,6 +307,7 @@ impl<'a> Parameter<'a> {
             Self::AddOutgoingStreamsRequest(_) => ParameterType::ADD_OUTGOING_STREAMS_REQUEST,
             Self::AddIncomingStreamsRequest(_) => ParameterType::ADD_INCOMING_STREAMS_REQUEST,
             Self::EcnCapable => ParameterType::ECN_CAPABLE,
+            Self::ZeroChecksumAcceptable(_) => ParameterType::ZERO_CHECKSUM_ACCEPTABLE,
             Self::Random(_) => ParameterType::RANDOM,
             Self::ChunkList(_) => ParameterType::CHUNKS,
             Self::HmacAlgorithms(_) => ParameterType::HMAC_ALGO,

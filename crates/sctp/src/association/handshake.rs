@@ -24,7 +24,7 @@ use crate::handshake::{
 };
 use crate::path::{Origin, PathId, PathSet, PathState};
 use crate::receive::Receiver;
-use crate::send::{LossDetection, MessageQueue, Outstanding};
+use crate::send::{Interleaving, LossDetection, MessageQueue, Outstanding};
 use crate::sequence::tsn;
 use crate::stats::AssociationStats;
 
@@ -104,7 +104,7 @@ impl Association {
             (paths[0], Origin::User),
             locals,
             initial_tsn,
-            SupportedExtensions { forward_tsn: true, ..SupportedExtensions::default() },
+            SupportedExtensions::BEFORE_THE_PEER_TOLD,
             rng,
         );
         for &tuple in &paths[1..] {
@@ -478,6 +478,7 @@ impl Association {
             inbound,
             self.config.a_rwnd() as usize,
             self.config.message_size_max,
+            shared.data_format(),
         );
         if shared.cmt_delayed_ack {
             receiver.tracker.delay_in_gaps();
@@ -490,6 +491,9 @@ impl Association {
         let lost = self.queue.limit_streams(peer_inbound);
         self.stats.streams.abandoned_unsent += lost as u64;
         self.outstanding.set_extensions(shared);
+        let whole_message_max = self.whole_message_max();
+        let interleaving = Interleaving { peer_buffer: a_rwnd as usize, whole_message_max };
+        self.queue.set_interleaving(shared.i_data.then_some(interleaving));
         let own_initial_tsn = tsn(self.outstanding.cumulative_ack_point()).next();
         self.reconfiguration = Reconfiguration::new(shared.re_config, own_initial_tsn, initial_tsn);
         self.readdressing = Readdressing::new(shared.asconf, own_initial_tsn, initial_tsn);

@@ -37,6 +37,7 @@ use crate::authentication::{AssociationKeys, Random, Standing};
 use crate::config::AssociationConfig;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event, TraceEvent, TraceKind};
+use crate::format::DataFormat;
 use crate::handshake::TieTags;
 use crate::path::{Outlook, PathId, PathSet};
 use crate::receive::{IncomingMessage, Receiver};
@@ -247,7 +248,19 @@ impl Association {
     /// one is lost with any of its packets.
     #[must_use]
     pub fn whole_message_max(&self) -> usize {
-        self.pmdcs() - anabranch_wire::Data::HEADER_LEN
+        self.pmdcs() - self.outstanding.format().header_len()
+    }
+
+    /// Whether messages of different streams interleave (RFC 8260), as both ends offered.
+    #[must_use]
+    pub const fn interleaves_messages(&self) -> bool {
+        matches!(self.outstanding.format(), DataFormat::IData)
+    }
+
+    /// Whether packets go without a checksum (RFC 9653), as both ends offered.
+    #[must_use]
+    pub const fn omits_checksums(&self) -> bool {
+        self.outstanding.omits_checksums()
     }
 
     /// Bytes that wait in the send queue or are in flight.
@@ -278,6 +291,11 @@ impl Association {
     /// reads, the oldest lines go.
     pub fn poll_trace(&mut self) -> Option<TraceEvent> {
         self.trace.pop_front()
+    }
+
+    /// Whether the peer may leave the checksum out: we told it so in INIT or INIT ACK.
+    pub(crate) const fn announced_zero_checksum(&self) -> bool {
+        self.config.zero_checksum_over_dtls
     }
 
     pub(crate) const fn identity(&self) -> Identity {
@@ -389,8 +407,9 @@ impl Association {
     /// arrives, for the purposes of sending a SACK, the receiver MUST follow the same rules as if a
     /// DATA chunk had been received".
     const fn is_data(&self, chunk: &Chunk<'_>) -> bool {
-        let forwards = self.config.partial_reliability && matches!(chunk, Chunk::ForwardTsn(_));
-        forwards || matches!(chunk, Chunk::Data(_))
+        let forwards = matches!(chunk, Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_));
+        (forwards && self.config.partial_reliability)
+            || matches!(chunk, Chunk::Data(_) | Chunk::IData(_))
     }
 
     /// Takes the first chunk of a packet that has the peer's verification tag and the T bit.
@@ -418,9 +437,11 @@ impl Association {
     /// Handles one chunk; false ends the packet.
     fn handle_chunk(&mut self, now: Time, path: PathId, chunk: &Chunk<'_>) -> bool {
         match chunk {
-            Chunk::Data(data) => self.on_data(now, path, data),
+            Chunk::Data(data) => self.on_data(now, path, DataFormat::Data, &data.into()),
+            Chunk::IData(data) => self.on_data(now, path, DataFormat::IData, &data.into()),
             Chunk::Sack(sack) => self.on_sack(now, path, sack),
             Chunk::ForwardTsn(forward) => self.on_forward_tsn(path, forward),
+            Chunk::IForwardTsn(forward) => self.on_i_forward_tsn(forward),
             Chunk::ReConfig(chunk) => self.on_re_config(now, path, chunk),
             Chunk::Heartbeat(heartbeat) => self.on_heartbeat(path, heartbeat),
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack),

@@ -175,7 +175,8 @@ impl Association {
     fn rate_totals(&self) -> Totals {
         let streams = self.stream_totals();
         let counters = || self.paths.iter().map(|path| &path.stats);
-        let headers = DATA_HEADER * counters().map(|path| path.chunks_sent).sum::<u64>();
+        let header = self.outstanding.format().header_len() as u64;
+        let headers = header * counters().map(|path| path.chunks_sent).sum::<u64>();
         let payload = streams.bytes_sent + streams.bytes_retransmitted + streams.bytes_copied;
         Totals {
             acked: counters().map(|path| path.bytes_acked).sum(),
@@ -198,9 +199,6 @@ impl Association {
         outlook
     }
 }
-
-/// DATA chunk header.
-const DATA_HEADER: u64 = anabranch_wire::Data::HEADER_LEN as u64;
 
 #[cfg(test)]
 mod tests {

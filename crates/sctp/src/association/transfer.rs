@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 use anabranch_wire::{
-    ChunkType, Data, DecodeError, EncodeChunk, ErrorCause, ErrorCauses, ErrorChunk, ForwardTsn,
-    Sack, UnknownChunk,
+    ChunkType, DecodeError, EncodeChunk, ErrorCause, ErrorCauses, ErrorChunk, ForwardTsn,
+    IForwardTsn, Mid, Sack, SkippedMessages, StreamId, UnknownChunk,
 };
 
 use super::control::Bundling;
 use super::{Association, State};
 use crate::event::TraceKind;
+use crate::format::DataFormat;
 use crate::path::PathId;
-use crate::receive::{DataOutcome, SackTiming};
+use crate::receive::{DataChunk, DataOutcome, SackTiming};
 use crate::send::{Abandonment, LossDetection, PathAck};
 use anabranch_congestion::Ack;
 
@@ -99,15 +100,24 @@ impl Window {
 }
 
 impl Association {
-    pub(super) fn on_data(&mut self, now: Time, path: PathId, data: &Data<'_>) {
+    pub(super) fn on_data(
+        &mut self,
+        now: Time,
+        path: PathId,
+        format: DataFormat,
+        data: &DataChunk<'_>,
+    ) {
         if !self.state.may_receive_data() {
             return;
+        }
+        if format != self.outstanding.format() {
+            return self.refuse_format(format, "data");
         }
         let Some(receiver) = self.receiver.as_mut() else { return };
         self.stats.chunks_received += 1;
         if !receiver.is_valid_stream(data.stream.0) {
             receiver.acknowledge_only(data);
-            return self.report_invalid_stream(path, data);
+            return self.report_invalid_stream(path, data.stream);
         }
         match receiver.on_data(now, path, data) {
             DataOutcome::Handled => {}
@@ -116,6 +126,10 @@ impl Association {
                 let what = format!("it sent a message of more than {limit} bytes");
                 self.abort_for(&ErrorCause::OutOfResource, &what);
             }
+            DataOutcome::Stuck => {
+                let what = "its unfinished messages fill our receive buffer";
+                self.abort_for(&ErrorCause::OutOfResource, what);
+            }
             DataOutcome::BadFragments => {
                 let what = "the fragments of its messages contradict each other";
                 self.abort_for(&ErrorCause::ProtocolViolation(what.as_bytes()), what);
@@ -123,13 +137,26 @@ impl Association {
         }
     }
 
+    /// RFC 8260 section 2.2.3: "If I-DATA support has been negotiated for an association, the
+    /// reception of a DATA chunk is a violation of the above rules and therefore the receiver of
+    /// the DATA chunk MUST abort the association by sending an ABORT chunk. ... The same applies if
+    /// I-DATA support has not been negotiated for an association and an I-DATA chunk is received."
+    /// Section 2.3.1 says the same of FORWARD TSN and I-FORWARD-TSN.
+    fn refuse_format(&mut self, format: DataFormat, of: &str) {
+        let what = match format {
+            DataFormat::Data => format!("it sent {of} as if messages did not interleave"),
+            DataFormat::IData => format!("it sent {of} as if messages interleaved"),
+        };
+        self.abort_for(&ErrorCause::ProtocolViolation(what.as_bytes()), &what);
+    }
+
     /// RFC 9260 section 6.5: "If an endpoint receives a DATA chunk with an invalid stream
     /// identifier, it SHOULD acknowledge the reception of the DATA chunk following the normal
     /// procedure, immediately send an ERROR chunk with cause set to "Invalid Stream Identifier"
     /// ..., and discard the DATA chunk."
-    fn report_invalid_stream(&mut self, path: PathId, data: &Data<'_>) {
+    fn report_invalid_stream(&mut self, path: PathId, stream: StreamId) {
         let mut causes = Vec::new();
-        ErrorCause::InvalidStreamIdentifier { stream: data.stream }.encode(&mut causes);
+        ErrorCause::InvalidStreamIdentifier { stream }.encode(&mut causes);
         let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
         self.queue_control(self.reply_path(path), Bundling::Bundled, &error);
     }
@@ -146,8 +173,28 @@ impl Association {
         if !self.state.may_receive_data() {
             return;
         }
+        if self.interleaves_messages() {
+            return self.refuse_format(DataFormat::Data, "a FORWARD TSN");
+        }
+        let skipped = forward.streams.iter().map(|last| SkippedMessages {
+            stream: last.stream,
+            unordered: false,
+            mid: Mid(last.ssn.0.into()),
+        });
         if let Some(receiver) = self.receiver.as_mut() {
-            receiver.on_forward_tsn(forward);
+            receiver.on_forward_tsn(forward.new_cumulative_tsn, skipped);
+        }
+    }
+
+    pub(super) fn on_i_forward_tsn(&mut self, forward: &IForwardTsn<'_>) {
+        if !self.state.may_receive_data() {
+            return;
+        }
+        if !self.interleaves_messages() || !self.outstanding.is_partially_reliable() {
+            return self.refuse_format(DataFormat::IData, "an I-FORWARD-TSN");
+        }
+        if let Some(receiver) = self.receiver.as_mut() {
+            receiver.on_forward_tsn(forward.new_cumulative_tsn, forward.streams.iter());
         }
     }
 
@@ -283,13 +330,13 @@ impl Association {
         self.settle_timers(now);
     }
 
-    /// Books abandoned messages, and gives the unsent rest of one a TSN that is abandoned at once,
+    /// Books abandoned messages, and gives the unsent rest of each a TSN that is abandoned at once,
     /// so that the peer drops the part it has.
     pub(super) fn settle_abandoned(&mut self, now: Time) {
-        if self.outstanding.lacks_ending()
-            && let Some(rest) = self.queue.take_unfinished()
-        {
-            self.outstanding.push_abandoned(now, rest);
+        for stream in self.outstanding.unended().to_vec() {
+            if let Some(rest) = self.queue.take_rest(stream) {
+                self.outstanding.push_abandoned(now, rest);
+            }
         }
         for (stream, why) in self.outstanding.take_abandoned() {
             self.queue.count_abandoned(stream, why);

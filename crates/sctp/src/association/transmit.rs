@@ -2,15 +2,16 @@
 
 use anabranch_sansio::{Time, Transmit};
 use anabranch_wire::{
-    ChecksumField, CommonHeader, ForwardTsn, Items, PacketWriter, Sack, VerificationTag,
+    ChecksumField, CommonHeader, ForwardTsn, IForwardTsn, Items, PacketWriter, Sack, SkippedStream,
+    VerificationTag,
 };
 
 use super::control::Bundling;
 use super::{Association, State};
 use crate::event::TraceKind;
+use crate::format::{DataFormat, ssn_of};
 use crate::path::{Outlook, PathId};
 use crate::receive::SackTiming;
-use crate::send::chunk_size;
 use crate::sequence::tsn;
 
 /// The shortest fragment that fills up a packet: less is not worth a chunk header.
@@ -18,9 +19,6 @@ const FRAGMENT_MIN: usize = 128;
 
 /// The largest UDP payload, which segmentation offload may not exceed in one call.
 const TRANSMIT_MAX: usize = 65_507;
-
-/// DATA chunk header.
-const DATA_HEADER: usize = anabranch_wire::Data::HEADER_LEN;
 
 /// A SACK in a packet that may not go out.
 #[derive(Debug, Clone, Copy)]
@@ -180,12 +178,24 @@ impl Association {
             return false;
         }
         self.finish_signature(signature, &mut writer);
-        writer.finish(ChecksumField::Fill);
+        let checksum = self.checksum_field(alone.is_some() || echoes);
+        writer.finish(checksum);
         if let Some(sack) = sack {
             self.on_sack_sent(sack);
         }
         self.count_packet(now, path, buf.len() - start);
         true
+    }
+
+    /// RFC 9653 section 5.2: "When an end point sends a packet containing a COOKIE ECHO chunk, it
+    /// MUST include a correct CRC32c checksum in the packet containing the COOKIE ECHO chunk." The
+    /// same holds for INIT, and for what a peer gets that may know nothing of the association.
+    const fn checksum_field(&self, is_first_contact: bool) -> ChecksumField {
+        if self.outstanding.omits_checksums() && !is_first_contact {
+            ChecksumField::Zero
+        } else {
+            ChecksumField::Fill
+        }
     }
 
     const fn header(&self, tag: Option<VerificationTag>) -> CommonHeader {
@@ -266,14 +276,29 @@ impl Association {
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) {
-        let room = size_max.saturating_sub(writer.len() + FORWARD_TSN_FIXED) / 4;
+        let format = self.outstanding.format();
+        let room = size_max.saturating_sub(writer.len() + FORWARD_TSN_FIXED) / entry_len(format);
         if !self.forward_tsn_is_due(now) || path != self.paths.current() || room == 0 {
             return;
         }
-        let streams = self.outstanding.skipped_streams(room);
+        let skipped = self.outstanding.skipped_messages(room);
         let point = self.outstanding.advanced_peer_ack_point();
-        let streams = Items::from_slice(&streams);
-        writer.push(&ForwardTsn { new_cumulative_tsn: tsn(point), streams });
+        let new_cumulative_tsn = tsn(point);
+        // RFC 8260 section 2.3.1: "The I-FORWARD-TSN chunk MUST be used in combination with the
+        // I-DATA chunk and MUST NOT be used in combination with the DATA chunk."
+        match format {
+            DataFormat::Data => {
+                let last = skipped.iter().map(|last| (last.stream, ssn_of(last.mid)));
+                let streams: Vec<_> =
+                    last.map(|(stream, ssn)| SkippedStream { stream, ssn }).collect();
+                let streams = Items::from_slice(&streams);
+                writer.push(&ForwardTsn { new_cumulative_tsn, streams });
+            }
+            DataFormat::IData => {
+                let streams = Items::from_slice(&skipped);
+                writer.push(&IForwardTsn { new_cumulative_tsn, streams });
+            }
+        }
         self.window.forwarded = Some((point, now));
         self.stats.forward_tsns_sent += 1;
         // RFC 3758 section 3.5, C5: "If a FORWARD TSN is sent, the sender MUST assure that at least
@@ -361,12 +386,13 @@ impl Association {
         writer: &mut PacketWriter<'_>,
     ) {
         let whole_packet = self.whole_message_max();
+        let format = self.outstanding.format();
         loop {
             self.give_up_unfinished(now);
             if self.outstanding.len() >= OUTSTANDING_MAX {
                 return;
             }
-            let room = size_max.saturating_sub(writer.len() + DATA_HEADER) & !3;
+            let room = size_max.saturating_sub(writer.len() + format.header_len()) & !3;
             let next = self.next_message(now, path, outlooks);
             let Some((stream, left)) = next.filter(|_| room > 0) else { return };
             // A message that fits into one packet is never cut: it would be lost twice as easily.
@@ -378,7 +404,7 @@ impl Association {
                 return self.start_window_probe(now);
             }
             let Some(fragment) = self.queue.take(stream, len) else { return };
-            self.begin_sending(now, path, chunk_size(len));
+            self.begin_sending(now, path, format.chunk_size(len));
             let preference = fragment.preference;
             let sequence = self.outstanding.push(now, fragment, path);
             self.window.on_sent(sequence, len);
@@ -423,11 +449,11 @@ impl Association {
         holding.filter_map(|path| path.pacer.opens_at()).min()
     }
 
-    /// The rest of a message whose lifetime ended in the middle of sending it.
+    /// The rest of messages whose lifetimes ended in the middle of sending them.
     pub(super) fn give_up_unfinished(&mut self, now: Time) {
-        if self.outstanding.is_partially_reliable()
-            && self.queue.unfinished_is_expired(now)
-            && let Some(rest) = self.queue.take_unfinished()
+        while self.outstanding.is_partially_reliable()
+            && let Some(stream) = self.queue.expired_in_the_middle(now)
+            && let Some(rest) = self.queue.take_rest(stream)
         {
             self.outstanding.push_abandoned(now, rest);
             self.settle_abandoned(now);
@@ -442,11 +468,11 @@ impl Association {
         writer: &mut PacketWriter<'_>,
     ) {
         let immediate = self.wants_sack_at_once(path);
-        let Some(mut data) = self.outstanding.data(sequence) else { return };
-        data.immediate = immediate;
-        let (stream, len) = (data.stream, data.payload.len());
-        debug_assert_eq!(anabranch_wire::EncodeChunk::encoded_len(&data), chunk_size(len));
-        writer.push(&data);
+        let before = writer.len();
+        let Some((stream, len)) = self.outstanding.write(sequence, immediate, writer) else {
+            return;
+        };
+        debug_assert_eq!(writer.len() - before, self.outstanding.format().chunk_size(len));
         let counters = &mut self.paths.at_mut(path).stats;
         counters.chunks_sent += 1;
         counters.chunks_retransmitted += u64::from(occasion == Occasion::Again);
@@ -478,5 +504,13 @@ impl Association {
 /// A SACK without gap blocks and duplicates.
 const SACK_FIXED: usize = 16;
 
-/// A FORWARD TSN without streams.
+/// A FORWARD TSN or I-FORWARD-TSN without streams.
 const FORWARD_TSN_FIXED: usize = 8;
+
+/// What each stream takes of it.
+const fn entry_len(format: DataFormat) -> usize {
+    match format {
+        DataFormat::Data => 4,
+        DataFormat::IData => 8,
+    }
+}

@@ -156,7 +156,6 @@ impl Authentication {
 /// RFC 5061 sections 4.1.1 and 4.1.2: "This chunk MUST be sent in an authenticated way".
 const ADDRESS_CHUNKS: [ChunkType; 2] = [ChunkType::ASCONF, ChunkType::ASCONF_ACK];
 
-/// The last two are I-DATA and I-FORWARD-TSN (RFC 8260).
 const ALL_CHUNKS: [ChunkType; 17] = [
     ChunkType::DATA,
     ChunkType::SACK,
@@ -173,8 +172,8 @@ const ALL_CHUNKS: [ChunkType; 17] = [
     ChunkType::ASCONF,
     ChunkType::ASCONF_ACK,
     ChunkType::RE_CONFIG,
-    ChunkType(0x40),
-    ChunkType(0xc2),
+    ChunkType::I_DATA,
+    ChunkType::I_FORWARD_TSN,
 ];
 
 #[cfg(test)]

@@ -104,7 +104,13 @@ impl AssociationKeys {
 
     /// Whether nearly every packet is signed, because data or acknowledgements are.
     pub(crate) fn signs_traffic(&self) -> bool {
-        let traffic = [ChunkType::DATA, ChunkType::SACK, ChunkType::FORWARD_TSN];
+        let traffic = [
+            ChunkType::DATA,
+            ChunkType::I_DATA,
+            ChunkType::SACK,
+            ChunkType::FORWARD_TSN,
+            ChunkType::I_FORWARD_TSN,
+        ];
         traffic.into_iter().any(|ty| self.signs(ty))
     }
 

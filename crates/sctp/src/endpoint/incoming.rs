@@ -396,6 +396,7 @@ impl Endpoint {
                 // 5) "the receiver SHOULD respond ... with a SHUTDOWN COMPLETE chunk."
                 Chunk::ShutdownAck => answer = Answer::ShutdownComplete,
                 Chunk::Data(_)
+                | Chunk::IData(_)
                 | Chunk::Init(_)
                 | Chunk::InitAck(_)
                 | Chunk::Sack(_)
@@ -409,6 +410,7 @@ impl Endpoint {
                 | Chunk::Auth(_)
                 | Chunk::AsconfAck(_)
                 | Chunk::ForwardTsn(_)
+                | Chunk::IForwardTsn(_)
                 | Chunk::Asconf(_)
                 | Chunk::ReConfig(_)
                 | Chunk::Unknown(_) => {}

@@ -347,6 +347,29 @@ impl Endpoint {
         known.find_map(|key| self.by_path(key.tuple(), ports))
     }
 
+    /// RFC 9653 section 5.3: "If an endpoint has sent the Zero Checksum Acceptable Chunk Parameter
+    /// indicating the support of an alternate error detection method in an INIT or INIT ACK chunk,
+    /// in addition to SCTP packets containing the correct CRC32c checksum value it MUST accept SCTP
+    /// packets that have an incorrect checksum value of zero and that fulfill the requirements of
+    /// the announced alternate error detection method used for this association. Otherwise, the
+    /// endpoint MUST drop all SCTP packets with an incorrect CRC32c checksum."
+    fn checksum_mode(&self, bytes: &[u8]) -> ChecksumMode {
+        if !Packet::has_zero_checksum(bytes) {
+            return ChecksumMode::Verify;
+        }
+        let Ok(packet) = Packet::decode(bytes, ChecksumMode::Ignore) else {
+            return ChecksumMode::Verify;
+        };
+        let association = self.by_tag(&packet).and_then(|id| self.association(id));
+        let announced = association.is_some_and(Association::announced_zero_checksum);
+        let is_first_contact =
+            matches!(leading_chunk(&packet), Some(Ok(Chunk::Init(_) | Chunk::CookieEcho(_))));
+        match announced && !is_first_contact {
+            true => ChecksumMode::Ignore,
+            false => ChecksumMode::Verify,
+        }
+    }
+
     fn deliver(&mut self, id: AssociationId, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
         let now = self.now;
         if let Some(entry) = self.entries.get_mut(&id) {
@@ -371,6 +394,7 @@ impl Endpoint {
             }
             Chunk::ShutdownAck => self.on_shutdown_ack(tuple, packet, len),
             Chunk::Data(_)
+            | Chunk::IData(_)
             | Chunk::InitAck(_)
             | Chunk::Sack(_)
             | Chunk::Heartbeat(_)
@@ -385,6 +409,7 @@ impl Endpoint {
             | Chunk::Auth(_)
             | Chunk::AsconfAck(_)
             | Chunk::ForwardTsn(_)
+            | Chunk::IForwardTsn(_)
             | Chunk::Asconf(_)
             | Chunk::ReConfig(_)
             | Chunk::Unknown(_) => self.on_tagged(tuple, packet, len),
@@ -446,7 +471,7 @@ impl Machine for Endpoint {
 
     fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
         self.now = now;
-        let Ok(packet) = Packet::decode(datagram.bytes, ChecksumMode::Verify) else {
+        let Ok(packet) = Packet::decode(datagram.bytes, self.checksum_mode(datagram.bytes)) else {
             self.stats.malformed += 1;
             return;
         };

@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 
 use anabranch_wire::{
-    ChunkType, DecodeError, HmacIdentifier, Init, Items, Parameter, Parameters, Tsn,
-    UnknownParameter, VerificationTag,
+    ChunkType, DecodeError, ErrorDetectionMethod, HmacIdentifier, Init, Items, Parameter,
+    Parameters, Tsn, UnknownParameter, VerificationTag,
 };
 use thiserror::Error;
 
 use crate::authentication::{Announced, Authentication, OfferError, Random};
 use crate::config::AssociationConfig;
+use crate::format::DataFormat;
 
 /// Addresses that are taken from one INIT or INIT ACK; the rest is ignored.
 const ADDRESSES_MAX: usize = 16;
@@ -31,9 +32,27 @@ pub(crate) struct SupportedExtensions {
     pub(crate) re_config: bool,
     /// RFC 5061.
     pub(crate) asconf: bool,
+    /// RFC 8260: user message interleaving.
+    pub(crate) i_data: bool,
+    /// RFC 8260: partial reliability together with that.
+    pub(crate) i_forward_tsn: bool,
+    /// RFC 9653: packets without a checksum, as DTLS finds errors.
+    pub(crate) zero_checksum: bool,
 }
 
 impl SupportedExtensions {
+    /// What an INIT ACK most likely will tell, as far as it matters to messages that are handed
+    /// over before: that lifetimes hold, and how long the longest header is.
+    pub(crate) const BEFORE_THE_PEER_TOLD: Self = Self {
+        forward_tsn: true,
+        cmt_delayed_ack: false,
+        re_config: false,
+        asconf: false,
+        i_data: true,
+        i_forward_tsn: true,
+        zero_checksum: false,
+    };
+
     /// What an association offers.
     pub(crate) const fn of(config: &AssociationConfig) -> Self {
         Self {
@@ -41,6 +60,9 @@ impl SupportedExtensions {
             cmt_delayed_ack: config.cmt_delayed_ack,
             re_config: true,
             asconf: config.authentication.is_some(),
+            i_data: config.message_interleaving,
+            i_forward_tsn: config.message_interleaving && config.partial_reliability,
+            zero_checksum: config.zero_checksum_over_dtls,
         }
     }
 
@@ -51,7 +73,24 @@ impl SupportedExtensions {
             cmt_delayed_ack: self.cmt_delayed_ack && other.cmt_delayed_ack,
             re_config: self.re_config && other.re_config,
             asconf: self.asconf && other.asconf,
+            i_data: self.i_data && other.i_data,
+            i_forward_tsn: self.i_forward_tsn && other.i_forward_tsn,
+            zero_checksum: self.zero_checksum && other.zero_checksum,
         }
+    }
+
+    /// What carries user data where both ends know this.
+    pub(crate) const fn data_format(self) -> DataFormat {
+        if self.i_data { DataFormat::IData } else { DataFormat::Data }
+    }
+
+    /// Whether messages can be abandoned where both ends know this.
+    ///
+    /// RFC 8260 section 2.3.1: "The partial reliability extension is negotiated and can be used in
+    /// combination with user message interleaving only if both endpoints indicated their support of
+    /// user message interleaving and the I-FORWARD-TSN chunk."
+    pub(crate) const fn partial_reliability(self) -> bool {
+        if self.i_data { self.i_forward_tsn } else { self.forward_tsn }
     }
 
     /// As a cookie keeps them.
@@ -59,6 +98,9 @@ impl SupportedExtensions {
         u8::from(self.forward_tsn)
             | u8::from(self.cmt_delayed_ack) << 1
             | u8::from(self.re_config) << 2
+            | u8::from(self.i_data) << 3
+            | u8::from(self.i_forward_tsn) << 4
+            | u8::from(self.zero_checksum) << 5
             | u8::from(self.asconf) << 7
     }
 
@@ -68,6 +110,9 @@ impl SupportedExtensions {
             cmt_delayed_ack: bits & 2 != 0,
             re_config: bits & 4 != 0,
             asconf: bits & 0x80 != 0,
+            i_data: bits & 8 != 0,
+            i_forward_tsn: bits & 0x10 != 0,
+            zero_checksum: bits & 0x20 != 0,
         }
     }
 }
@@ -180,6 +225,11 @@ impl Announcement {
                     self.extensions.forward_tsn |= lists(ChunkType::FORWARD_TSN);
                     self.extensions.re_config |= lists(ChunkType::RE_CONFIG);
                     self.extensions.asconf |= lists(ChunkType::ASCONF);
+                    self.extensions.i_data |= lists(ChunkType::I_DATA);
+                    self.extensions.i_forward_tsn |= lists(ChunkType::I_FORWARD_TSN);
+                }
+                Parameter::ZeroChecksumAcceptable(method) => {
+                    self.extensions.zero_checksum |= method == ErrorDetectionMethod::DTLS;
                 }
                 Parameter::Random(random) => self.offer.random = Some(random.to_vec()),
                 Parameter::ChunkList(types) => {
@@ -285,16 +335,23 @@ pub(crate) fn encode_parameters(
     // Some stacks look for FORWARD TSN here only, and not for the parameter of RFC 3758. RFC 5061
     // section 4.2.7: "An implementation supporting this extension MUST list the ASCONF,the
     // ASCONF-ACK, and the AUTH chunks in its INIT and INIT-ACK parameters."
+    // RFC 8260 section 2.2.1: "An SCTP endpoint indicates user message interleaving support by
+    // listing the I-DATA chunk within the Supported Extensions Parameter".
     let listed = [
         (extensions.forward_tsn, ChunkType::FORWARD_TSN),
         (extensions.re_config, ChunkType::RE_CONFIG),
         (extensions.asconf, ChunkType::ASCONF),
         (extensions.asconf, ChunkType::ASCONF_ACK),
         (extensions.asconf, ChunkType::AUTH),
+        (extensions.i_data, ChunkType::I_DATA),
+        (extensions.i_forward_tsn, ChunkType::I_FORWARD_TSN),
     ];
     let types: Vec<_> = listed.iter().filter(|(is_offered, _)| *is_offered).map(|e| e.1).collect();
     if !types.is_empty() {
         Parameter::SupportedExtensions(Items::from_slice(&types)).encode(&mut bytes);
+    }
+    if extensions.zero_checksum {
+        Parameter::ZeroChecksumAcceptable(ErrorDetectionMethod::DTLS).encode(&mut bytes);
     }
     if let Some(authentication) = &config.authentication {
         Announced::ours(authentication, random).encode(&mut bytes);
@@ -326,6 +383,8 @@ mod tests {
         let config = AssociationConfig {
             authentication: Some(authentication.clone()),
             cmt_delayed_ack: true,
+            message_interleaving: true,
+            zero_checksum_over_dtls: true,
             ..AssociationConfig::default()
         };
         let extensions = SupportedExtensions {
@@ -333,6 +392,9 @@ mod tests {
             cmt_delayed_ack: true,
             re_config: true,
             asconf: true,
+            i_data: true,
+            i_forward_tsn: true,
+            zero_checksum: true,
         };
         assert_eq!(SupportedExtensions::of(&config), extensions);
         let bytes = encode_parameters(&addresses, &config, [5; 32]);
@@ -341,6 +403,30 @@ mod tests {
         assert_eq!((read.addresses, read.extensions), (addresses.to_vec(), extensions));
         let single = encode_parameters(&addresses[..1], &config, [5; 32]);
         assert!(Announcement::read(&init(&single)).unwrap().addresses.is_empty());
+    }
+
+    #[test]
+    fn interleaving_has_its_own_partial_reliability() {
+        let interleaving = SupportedExtensions { i_data: true, ..SupportedExtensions::default() };
+        let without = SupportedExtensions { forward_tsn: true, ..interleaving };
+        assert_eq!(without.data_format(), DataFormat::IData);
+        assert!(!without.partial_reliability());
+        let with = SupportedExtensions { i_forward_tsn: true, ..interleaving };
+        assert!(with.partial_reliability());
+        let plain = SupportedExtensions { i_data: false, ..with };
+        assert_eq!(plain.data_format(), DataFormat::Data);
+        assert!(!plain.partial_reliability());
+    }
+
+    #[test]
+    fn only_dtls_stands_in_for_the_checksum() {
+        let reads = |method| {
+            let mut bytes = Vec::new();
+            Parameter::ZeroChecksumAcceptable(method).encode(&mut bytes);
+            Announcement::read(&init(&bytes)).unwrap().extensions.zero_checksum
+        };
+        assert!(reads(ErrorDetectionMethod::DTLS));
+        assert!(!reads(ErrorDetectionMethod(2)));
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Ppid, Ssn, StreamId};
+use anabranch_wire::{Mid, Ppid, SkippedMessages, Ssn, StreamId};
 use bytes::Bytes;
 
 use super::RECORD_OVERHEAD;
 use super::reassembly::Complete;
+use crate::format::{DataFormat, ssn_of};
 use crate::path::PathId;
-use crate::sequence::extend_ssn;
 
 /// A message from the peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,8 @@ pub struct IncomingMessage {
     /// Whether it was sent in order.
     pub ordered: bool,
     /// Its place among the ordered messages of its stream; a jump shows that the peer abandoned
-    /// what lies between. Zero for unordered messages.
+    /// what lies between. Where messages interleave, the lower 16 bits of that place. Zero for
+    /// unordered messages.
     pub ssn: Ssn,
     /// The bytes.
     pub payload: Bytes,
@@ -48,26 +49,32 @@ pub(crate) struct DeliveryQueue {
     ready: VecDeque<IncomingMessage>,
     streams: BTreeMap<StreamId, InStream>,
     stream_count: u16,
+    format: DataFormat,
     held: usize,
 }
 
-/// The reordering of one stream. SSNs are extended to 64 bits.
+/// Numbers of unordered messages that one behind the last one skipped may be ahead.
+const UNORDERED_AHEAD_MAX: u64 = 1 << 30;
+
+/// The reordering of one stream. Numbers of messages are extended to 64 bits.
 #[derive(Debug)]
 struct InStream {
     next: u64,
+    /// Unordered messages with lower numbers were skipped, or are long past.
+    next_unordered: u64,
     waiting: BTreeMap<u64, IncomingMessage>,
 }
 
 impl Default for InStream {
-    /// The first SSN is 0; the second span of 2^16 leaves room for what is before it.
+    /// The first number is 0; the second span of 2^32 leaves room for what is before it.
     fn default() -> Self {
-        Self { next: 1 << 16, waiting: BTreeMap::new() }
+        Self { next: 1 << 32, next_unordered: 1 << 32, waiting: BTreeMap::new() }
     }
 }
 
 impl DeliveryQueue {
-    pub(crate) const fn new(stream_count: u16) -> Self {
-        Self { ready: VecDeque::new(), streams: BTreeMap::new(), stream_count, held: 0 }
+    pub(crate) const fn new(stream_count: u16, format: DataFormat) -> Self {
+        Self { ready: VecDeque::new(), streams: BTreeMap::new(), stream_count, format, held: 0 }
     }
 
     /// Keeps the messages of `before` that wait for nothing but the user.
@@ -109,7 +116,7 @@ impl DeliveryQueue {
             stream: complete.stream,
             ppid: complete.ppid,
             ordered: !complete.unordered,
-            ssn: complete.ssn,
+            ssn: if complete.unordered { Ssn(0) } else { ssn_of(complete.mid) },
             payload: Bytes::from(complete.payload),
             completed_at: completion.at,
             path: completion.path,
@@ -120,26 +127,50 @@ impl DeliveryQueue {
             return;
         }
         let stream = self.streams.entry(complete.stream).or_default();
-        let ssn = extend_ssn(stream.next, complete.ssn);
-        if ssn == stream.next {
+        let number = self.format.extend_mid(stream.next, complete.mid);
+        if number == stream.next {
             stream.next += 1;
             self.ready.push_back(message);
             stream.release(&mut self.ready);
-        } else if ssn > stream.next && !stream.waiting.contains_key(&ssn) {
-            stream.waiting.insert(ssn, message);
+        } else if number > stream.next && !stream.waiting.contains_key(&number) {
+            stream.waiting.insert(number, message);
         } else {
-            // Its turn is over: the peer reused an SSN or abandoned what it then completed.
+            // Its turn is over: the peer reused a number or abandoned what it then completed.
             self.held -= message.payload.len() + RECORD_OVERHEAD;
         }
     }
 
-    /// The peer abandoned messages of a stream up to and including `ssn` (RFC 3758 section 3.6).
-    pub(super) fn skip(&mut self, id: StreamId, ssn: Ssn) {
-        if id.0 >= self.stream_count {
+    /// Whether the turn of a message that interleaves is over, or it was skipped: a fragment of it
+    /// that comes late would wait forever for the others.
+    pub(super) fn is_over(&self, (id, unordered): (StreamId, bool), mid: Mid) -> bool {
+        self.streams.get(&id).is_some_and(|stream| {
+            let next = if unordered { stream.next_unordered } else { stream.next };
+            self.format.extend_mid(next, mid) < next
+        })
+    }
+
+    /// Notes the number of an unordered message that is not over, so that what was skipped long
+    /// before never seems to be ahead.
+    pub(super) fn note_unordered(&mut self, id: StreamId, mid: Mid) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let number = self.format.extend_mid(stream.next_unordered, mid);
+        let long_past = number.saturating_sub(UNORDERED_AHEAD_MAX);
+        stream.next_unordered = stream.next_unordered.max(long_past);
+    }
+
+    /// The peer abandoned messages of a stream up to and including one of them (RFC 3758 section
+    /// 3.6).
+    pub(super) fn skip(&mut self, skipped: SkippedMessages) {
+        if skipped.stream.0 >= self.stream_count {
             return;
         }
-        let stream = self.streams.entry(id).or_default();
-        let next = extend_ssn(stream.next, ssn) + 1;
+        let stream = self.streams.entry(skipped.stream).or_default();
+        if skipped.unordered {
+            let next = self.format.extend_mid(stream.next_unordered, skipped.mid) + 1;
+            stream.next_unordered = stream.next_unordered.max(next);
+            return;
+        }
+        let next = self.format.extend_mid(stream.next, skipped.mid) + 1;
         if next <= stream.next {
             return;
         }
@@ -180,8 +211,12 @@ mod tests {
     const COMPLETION: Completion = Completion { at: Time::ZERO, path: PathId(0), fills_gap: false };
 
     fn message(stream: u16, ssn: u16, unordered: bool) -> Complete {
-        let (stream, ssn) = (StreamId(stream), Ssn(ssn));
-        Complete { stream, ssn, ppid: Ppid(0), unordered, payload: vec![0; 10] }
+        let (stream, mid) = (StreamId(stream), Mid(ssn.into()));
+        Complete { stream, mid, ppid: Ppid(0), unordered, payload: vec![0; 10] }
+    }
+
+    fn skipped(stream: u16, unordered: bool, mid: u32) -> SkippedMessages {
+        SkippedMessages { stream: StreamId(stream), unordered, mid: Mid(mid) }
     }
 
     fn drain(queue: &mut DeliveryQueue) -> Vec<(u16, u16)> {
@@ -192,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_stream_waits_for_its_own_gap_only() {
-        let mut queue = DeliveryQueue::new(8);
+        let mut queue = DeliveryQueue::new(8, DataFormat::Data);
         for (stream, ssn) in [(1, 1), (2, 0), (1, 2)] {
             queue.push(COMPLETION, message(stream, ssn, false));
         }
@@ -205,20 +240,20 @@ mod tests {
 
     #[test]
     fn skipping_delivers_what_was_stranded_in_order() {
-        let mut queue = DeliveryQueue::new(8);
+        let mut queue = DeliveryQueue::new(8, DataFormat::Data);
         for ssn in [1, 3, 4] {
             queue.push(COMPLETION, message(1, ssn, false));
         }
-        queue.skip(StreamId(1), Ssn(2));
+        queue.skip(skipped(1, false, 2));
         assert_eq!(drain(&mut queue), [(1, 1), (1, 3), (1, 4)]);
-        queue.skip(StreamId(1), Ssn(0));
+        queue.skip(skipped(1, false, 0));
         queue.push(COMPLETION, message(1, 5, false));
         assert_eq!(drain(&mut queue), [(1, 5)], "an old skip changes nothing");
     }
 
     #[test]
     fn sequence_numbers_wrap() {
-        let mut queue = DeliveryQueue::new(1);
+        let mut queue = DeliveryQueue::new(1, DataFormat::Data);
         for step in 0..70_000_u32 {
             queue.push(COMPLETION, message(0, step as u16, false));
             assert_eq!(drain(&mut queue).len(), 1, "message {step}");
@@ -226,9 +261,35 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_interleaving_messages_wrap_later() {
+        let mut queue = DeliveryQueue::new(1, DataFormat::IData);
+        queue.skip(skipped(0, false, 1 << 30));
+        queue.skip(skipped(0, false, 2 << 30));
+        queue.skip(skipped(0, false, u32::MAX - 1));
+        for mid in [0, u32::MAX] {
+            queue.push(COMPLETION, Complete { mid: Mid(mid), ..message(0, 0, false) });
+        }
+        assert_eq!(drain(&mut queue), [(0, u16::MAX), (0, 0)]);
+    }
+
+    #[test]
+    fn unordered_messages_are_over_once_skipped_however_many_follow() {
+        let mut queue = DeliveryQueue::new(1, DataFormat::IData);
+        let of = (StreamId(0), true);
+        queue.skip(skipped(0, true, 6));
+        assert!(queue.is_over(of, Mid(6)) && !queue.is_over(of, Mid(7)));
+        assert!(!queue.is_over((StreamId(0), false), Mid(0)), "ordered ones count by themselves");
+        for mid in (7..=u32::MAX).step_by(1 << 28) {
+            assert!(!queue.is_over(of, Mid(mid)), "message {mid}");
+            queue.note_unordered(StreamId(0), Mid(mid));
+        }
+        assert!(!queue.is_over(of, Mid(6)), "a new one, by now");
+    }
+
+    #[test]
     fn what_comes_after_its_turn_is_dropped_and_not_held() {
-        let mut queue = DeliveryQueue::new(1);
-        queue.skip(StreamId(0), Ssn(4));
+        let mut queue = DeliveryQueue::new(1, DataFormat::Data);
+        queue.skip(skipped(0, false, 4));
         queue.push(COMPLETION, message(0, 3, false));
         assert_eq!((drain(&mut queue).len(), queue.held()), (0, 0));
     }

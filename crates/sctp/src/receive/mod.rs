@@ -1,16 +1,20 @@
 //! Receiving: TSNs are tracked, fragments put together, messages put in order.
 
+mod data_chunk;
 mod delivery;
+mod place;
 mod reassembly;
 mod reset;
 mod tracker;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Data, ForwardTsn, Tsn};
+use anabranch_wire::{SkippedMessages, Tsn};
 
+use crate::format::DataFormat;
 use crate::path::PathId;
 use crate::sequence::{extend, first_sequence};
 
+pub(crate) use data_chunk::DataChunk;
 use delivery::Completion;
 pub(crate) use delivery::DeliveryQueue;
 pub use delivery::IncomingMessage;
@@ -28,6 +32,7 @@ pub(crate) struct Receiver {
     reassembly: Reassembly,
     delivery: DeliveryQueue,
     deferred_reset: Option<DeferredReset>,
+    format: DataFormat,
     capacity: usize,
     message_size_max: usize,
     /// The a_rwnd of the last SACK.
@@ -53,6 +58,8 @@ pub(crate) enum DataOutcome {
     MessageTooLarge,
     /// Its fragments contradict each other.
     BadFragments,
+    /// The beginnings of messages have taken all room, so that none of them can be completed.
+    Stuck,
 }
 
 impl Receiver {
@@ -62,13 +69,15 @@ impl Receiver {
         inbound_streams: u16,
         capacity: usize,
         message_size_max: usize,
+        format: DataFormat,
     ) -> Self {
         let first = first_sequence(peer_initial_tsn);
         Self {
             tracker: TsnTracker::new(first),
             reassembly: Reassembly::default(),
-            delivery: DeliveryQueue::new(inbound_streams),
+            delivery: DeliveryQueue::new(inbound_streams, format),
             deferred_reset: None,
+            format,
             capacity,
             message_size_max: message_size_max.min(capacity / 2),
             advertised: capacity,
@@ -82,8 +91,8 @@ impl Receiver {
         self.stats = before.stats;
     }
 
-    /// Takes a DATA chunk of a valid stream.
-    pub(crate) fn on_data(&mut self, now: Time, path: PathId, data: &Data<'_>) -> DataOutcome {
+    /// Takes a chunk of a valid stream.
+    pub(crate) fn on_data(&mut self, now: Time, path: PathId, data: &DataChunk<'_>) -> DataOutcome {
         let sequence = extend(self.tracker.cumulative(), data.tsn);
         let fills_gap = match self.tracker.classify(sequence) {
             Arrival::Duplicate => {
@@ -102,6 +111,9 @@ impl Receiver {
                 // or the gap would never close.
                 let limit = if fills_gap { 2 * self.capacity } else { self.capacity };
                 if self.held() + data.payload.len() > limit {
+                    if self.is_stuck_without(sequence) {
+                        return DataOutcome::Stuck;
+                    }
                     self.stats.dropped_no_room += 1;
                     self.tracker.note_refused();
                     return DataOutcome::Handled;
@@ -109,7 +121,13 @@ impl Receiver {
                 fills_gap
             }
         };
-        match self.reassembly.insert(sequence, data, self.message_size_max) {
+        let resets = self.deferred_reset.as_ref();
+        let is_next_life = resets.is_some_and(|reset| reset.precedes(sequence, data.stream));
+        if data.fsn.is_some() && !is_next_life && self.is_over(data) {
+            self.tracker.record(sequence, data.immediate);
+            return DataOutcome::Handled;
+        }
+        match self.reassembly.insert(sequence, is_next_life, data, self.message_size_max) {
             Ok(complete) => {
                 self.tracker.record(sequence, data.immediate);
                 if let Some(message) = complete {
@@ -123,6 +141,25 @@ impl Receiver {
         }
     }
 
+    /// Whether a fragment of an I-DATA chunk comes too late for its message.
+    fn is_over(&mut self, data: &DataChunk<'_>) -> bool {
+        if self.delivery.is_over((data.stream, data.unordered), data.mid) {
+            return true;
+        }
+        if data.unordered {
+            self.delivery.note_unordered(data.stream, data.mid);
+        }
+        false
+    }
+
+    /// Whether this TSN, which comes next and finds no room, would find none later either: neither
+    /// reading nor what is missing makes any. Messages that do not interleave are refused before,
+    /// for their length.
+    fn is_stuck_without(&self, sequence: u64) -> bool {
+        let is_next = sequence == self.tracker.cumulative() + 1;
+        is_next && self.delivery.held() == 0 && self.deferred_reset.is_none()
+    }
+
     /// Hands a message to the user, unless its stream is to begin anew before it.
     fn deliver(&mut self, sequence: u64, completion: Completion, message: Complete) {
         let ready = match &mut self.deferred_reset {
@@ -134,8 +171,8 @@ impl Receiver {
         }
     }
 
-    /// Notes a DATA chunk that is acknowledged but not kept.
-    pub(crate) fn acknowledge_only(&mut self, data: &Data<'_>) {
+    /// Notes a chunk that is acknowledged but not kept.
+    pub(crate) fn acknowledge_only(&mut self, data: &DataChunk<'_>) {
         let sequence = extend(self.tracker.cumulative(), data.tsn);
         match self.tracker.classify(sequence) {
             Arrival::New { .. } => self.tracker.record(sequence, data.immediate),
@@ -145,16 +182,27 @@ impl Receiver {
     }
 
     /// Moves past what the peer abandoned (RFC 3758 section 3.6). Returns false if it is old news.
-    pub(crate) fn on_forward_tsn(&mut self, forward: &ForwardTsn<'_>) -> bool {
-        let point = extend(self.tracker.cumulative(), forward.new_cumulative_tsn);
+    pub(crate) fn on_forward_tsn(
+        &mut self,
+        new_cumulative_tsn: Tsn,
+        skipped: impl Iterator<Item = SkippedMessages>,
+    ) -> bool {
+        let point = extend(self.tracker.cumulative(), new_cumulative_tsn);
         if !self.tracker.advance_to(point) {
             return false;
         }
         // RFC 3758 section 3.6: "The receiver MUST remove any partially reassembled message, which
         // is still missing one or more TSNs earlier than or equal to the new cumulative TSN point."
-        self.reassembly.discard_through(point);
-        for skipped in forward.streams.iter() {
-            self.delivery.skip(skipped.stream, skipped.ssn);
+        // Where messages interleave, their numbers tell which ones that are.
+        if self.format == DataFormat::Data {
+            self.reassembly.discard_through(point);
+        }
+        for skipped in skipped {
+            self.delivery.skip(skipped);
+            if self.format == DataFormat::IData {
+                let (delivery, of) = (&self.delivery, (skipped.stream, skipped.unordered));
+                self.reassembly.discard_messages(of, |mid| delivery.is_over(of, mid));
+            }
         }
         true
     }
@@ -212,15 +260,16 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_wire::{Ppid, Ssn, StreamId};
+    use anabranch_wire::{Mid, Ppid, StreamId};
 
     use super::*;
 
-    fn fragment(tsn: u32, ends: (bool, bool)) -> Data<'static> {
-        Data {
+    fn fragment(tsn: u32, ends: (bool, bool)) -> DataChunk<'static> {
+        DataChunk {
             tsn: Tsn(tsn),
             stream: StreamId(0),
-            ssn: Ssn(0),
+            mid: Mid(0),
+            fsn: None,
             ppid: Ppid(0),
             unordered: true,
             beginning: ends.0,
@@ -232,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_message_tells_the_path_of_its_last_piece_and_whether_later_data_overtook_it() {
-        let mut receiver = Receiver::new(Tsn(1), 1, 1 << 16, 1 << 10);
+        let mut receiver = Receiver::new(Tsn(1), 1, 1 << 16, 1 << 10, DataFormat::Data);
         let arrivals = [
             (1, (true, true), PathId(0)),
             (3, (false, true), PathId(0)),

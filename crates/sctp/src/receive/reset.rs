@@ -19,6 +19,11 @@ pub(super) struct DeferredReset {
 }
 
 impl DeferredReset {
+    /// Whether what comes with this TSN is of a stream's new life.
+    pub(super) fn precedes(&self, sequence: u64, stream: StreamId) -> bool {
+        sequence > self.last_assigned && self.concerns(stream)
+    }
+
     fn concerns(&self, stream: StreamId) -> bool {
         self.streams.is_empty() || self.streams.binary_search(&stream).is_ok()
     }
@@ -34,7 +39,7 @@ impl DeferredReset {
         completion: Completion,
         message: Complete,
     ) -> Option<(Completion, Complete)> {
-        if sequence <= self.last_assigned || !self.concerns(message.stream) {
+        if !self.precedes(sequence, message.stream) {
             return Some((completion, message));
         }
         self.queued.push((completion, message));
@@ -68,6 +73,7 @@ impl Receiver {
         let cumulative = self.tracker.cumulative();
         let due = self.deferred_reset.take_if(|reset| reset.last_assigned <= cumulative)?;
         self.delivery.reset(&due.streams);
+        self.reassembly.reset(|stream| due.concerns(stream));
         // E4: "Any queued TSNs (queued at step E2) MUST now be released and processed normally."
         for (completion, message) in due.queued {
             self.delivery.push(completion, message);
@@ -79,17 +85,24 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use anabranch_sansio::Time;
-    use anabranch_wire::{Data, Ppid, Ssn, Tsn};
+    use anabranch_wire::{Fsn, Mid, Ppid, Tsn};
 
+    use super::super::DataChunk;
     use super::*;
+    use crate::format::DataFormat;
     use crate::path::PathId;
     use crate::sequence::extend;
 
-    fn data(tsn: u32, stream: u16, ssn: u16) -> Data<'static> {
-        Data {
+    fn receiver(streams: u16, format: DataFormat) -> Receiver {
+        Receiver::new(Tsn(1), streams, 1 << 16, 1 << 10, format)
+    }
+
+    fn data(tsn: u32, stream: u16, mid: u32) -> DataChunk<'static> {
+        DataChunk {
             tsn: Tsn(tsn),
             stream: StreamId(stream),
-            ssn: Ssn(ssn),
+            mid: Mid(mid),
+            fsn: None,
             ppid: Ppid(tsn),
             unordered: false,
             beginning: true,
@@ -99,7 +112,7 @@ mod tests {
         }
     }
 
-    fn arrive(receiver: &mut Receiver, chunks: &[Data<'_>]) -> Vec<u32> {
+    fn arrive(receiver: &mut Receiver, chunks: &[DataChunk<'_>]) -> Vec<u32> {
         for chunk in chunks {
             receiver.on_data(Time::ZERO, PathId(0), chunk);
         }
@@ -108,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_reset_waits_for_what_was_sent_before_and_keeps_what_comes_after() {
-        let mut receiver = Receiver::new(Tsn(1), 4, 1 << 16, 1 << 10);
+        let mut receiver = receiver(4, DataFormat::Data);
         let last = extend(receiver.tracker.cumulative(), Tsn(3));
         assert_eq!(arrive(&mut receiver, &[data(1, 0, 0)]), [1]);
         assert!(!receiver.reset(last, vec![StreamId(0)]));
@@ -125,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_reset_of_no_stream_is_one_of_all() {
-        let mut receiver = Receiver::new(Tsn(1), 4, 1 << 16, 1 << 10);
+        let mut receiver = receiver(4, DataFormat::Data);
         let last = extend(receiver.tracker.cumulative(), Tsn(2));
         arrive(&mut receiver, &[data(1, 0, 0), data(2, 3, 0)]);
         assert!(receiver.reset(last, Vec::new()));
@@ -135,10 +148,29 @@ mod tests {
 
     #[test]
     fn what_is_held_for_a_reset_counts_for_the_window() {
-        let mut receiver = Receiver::new(Tsn(1), 1, 1 << 16, 1 << 10);
+        let mut receiver = receiver(1, DataFormat::Data);
         let last = extend(receiver.tracker.cumulative(), Tsn(1));
         assert!(!receiver.reset(last, Vec::new()));
         arrive(&mut receiver, &[data(2, 0, 0), data(3, 0, 1)]);
         assert_eq!(receiver.held(), 2 * (5 + RECORD_OVERHEAD));
+    }
+
+    #[test]
+    fn fragments_of_both_lives_of_a_stream_stay_apart() {
+        let mut receiver = receiver(1, DataFormat::IData);
+        let part = |tsn, fsn: u32, ending| DataChunk {
+            fsn: Some(Fsn(fsn)),
+            beginning: fsn == 0,
+            ending,
+            ..data(tsn, 0, 0)
+        };
+        let last = extend(receiver.tracker.cumulative(), Tsn(2));
+        assert!(!receiver.reset(last, vec![StreamId(0)]));
+        let early = [part(1, 0, false), part(3, 0, false), part(4, 1, true)];
+        assert_eq!(arrive(&mut receiver, &early), [0; 0], "TSN 2 is missing");
+        assert_eq!(arrive(&mut receiver, &[part(2, 1, true)]), [1]);
+        assert_eq!(receiver.settle_reset(), Some(vec![StreamId(0)]));
+        assert_eq!(arrive(&mut receiver, &[]), [3]);
+        assert_eq!(receiver.held(), 0);
     }
 }

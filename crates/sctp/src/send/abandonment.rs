@@ -5,14 +5,15 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{SkippedStream, StreamId};
+use anabranch_wire::{SkippedMessages, StreamId};
 use bytes::Bytes;
 
-use super::chunk::ChunkState;
+use super::chunk::{Chunk, ChunkState};
 use super::flight::Sent;
 use super::loss_detection::Detector;
 use super::message::{Abandonment, Fragment};
 use super::outstanding::Outstanding;
+use crate::format::DataFormat;
 use crate::path::PathId;
 
 /// RFC 3758 section 3.5, F3.
@@ -111,35 +112,47 @@ impl Outstanding {
     /// Gives up a whole message.
     ///
     /// RFC 3758 section 3.5, A3: "When a TSN is "abandoned", if it is part of a fragmented message,
-    /// all other TSN's within that fragmented message MUST be abandoned at the same time."
+    /// all other TSN's within that fragmented message MUST be abandoned at the same time." Among
+    /// them may be those of other messages, where messages interleave.
     pub(super) fn abandon(&mut self, sequence: u64, why: Abandonment) {
+        let Some(chunk) = self.chunk(sequence) else { return };
+        let (message, stream) = (chunk.message(), chunk.stream);
         let index = (sequence - self.first) as usize;
-        let start = (0..=index).rev().find(|&i| self.chunks[i].beginning).unwrap_or(0);
-        let mut index = start;
-        let stream = loop {
-            let Some(chunk) = self.chunks.get_mut(index) else {
-                self.lacks_ending = true;
-                break self.chunks[start].stream;
-            };
-            let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
-            let (ending, stream) = (chunk.ending, chunk.stream);
-            chunk.state = ChunkState::Abandoned;
-            chunk.payload = Bytes::new();
-            match state {
-                ChunkState::InFlight => {
-                    self.leave_flight(path, size);
-                    self.forget_rtt_probe(path, self.first + index as u64);
-                }
-                ChunkState::Lost => drop(self.retransmit.remove(&(self.first + index as u64))),
-                ChunkState::Acked | ChunkState::Abandoned => {}
+        let begins = |chunk: &Chunk| chunk.beginning && chunk.message() == message;
+        let start = self.chunks.range(..=index).rposition(begins).unwrap_or(0);
+        let mut has_ending = false;
+        for index in start..self.chunks.len() {
+            if self.chunks[index].message() == message {
+                has_ending = self.abandon_chunk(index);
             }
-            self.drop_copy(self.first + index as u64);
-            if ending {
-                break stream;
+            if has_ending {
+                break;
             }
-            index += 1;
-        };
+        }
+        if !has_ending && !self.unended.contains(&stream) {
+            self.unended.push(stream);
+        }
         self.abandoned.push((stream, why));
+    }
+
+    /// Gives up one chunk; returns whether its message ends with it.
+    fn abandon_chunk(&mut self, index: usize) -> bool {
+        let chunk = &mut self.chunks[index];
+        let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
+        let ending = chunk.ending;
+        chunk.state = ChunkState::Abandoned;
+        chunk.payload = Bytes::new();
+        let sequence = self.first + index as u64;
+        match state {
+            ChunkState::InFlight => {
+                self.leave_flight(path, size);
+                self.forget_rtt_probe(path, sequence);
+            }
+            ChunkState::Lost => drop(self.retransmit.remove(&sequence)),
+            ChunkState::Acked | ChunkState::Abandoned => {}
+        }
+        self.drop_copy(sequence);
+        ending
     }
 
     /// The messages given up since the last call.
@@ -147,16 +160,17 @@ impl Outstanding {
         std::mem::take(&mut self.abandoned)
     }
 
-    /// Whether a message was abandoned whose end has no TSN yet.
-    pub(crate) const fn lacks_ending(&self) -> bool {
-        self.lacks_ending
+    /// The streams of which a message was abandoned whose end has no TSN yet.
+    pub(crate) fn unended(&self) -> &[StreamId] {
+        &self.unended
     }
 
     /// Gives the rest of a message, which will not be sent, a TSN that is abandoned at once, and
     /// with it the whole message: a receiver that has the beginning learns by FORWARD TSN that
     /// nothing follows, even if all of the beginning was acknowledged.
     pub(crate) fn push_abandoned(&mut self, now: Time, rest: Fragment) {
-        let already = std::mem::take(&mut self.lacks_ending);
+        let listed_as = self.unended.iter().position(|stream| *stream == rest.stream);
+        let already = listed_as.map(|at| self.unended.swap_remove(at)).is_some();
         let path = self.chunks.back().map_or(PathId(0), |chunk| chunk.path);
         let sequence = self.push(now, rest, path);
         let listed = self.abandoned.len();
@@ -205,22 +219,30 @@ impl Outstanding {
         self.advanced_peer_ack_point
     }
 
-    /// The skipped streams that a FORWARD TSN lists, at most `limit`.
+    /// The skipped messages that a FORWARD TSN or I-FORWARD-TSN lists, at most `limit`.
     ///
     /// RFC 3758 section 3.5, C4: "only the highest abandoned stream sequence number is reported. If
     /// the total size of the FORWARD TSN does NOT fit in a single MTU, then the sender of the
     /// FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit".
-    pub(crate) fn skipped_streams(&mut self, limit: usize) -> Vec<SkippedStream> {
-        let mut skipped: Vec<SkippedStream> = Vec::new();
+    ///
+    /// RFC 8260 section 2.3.1: "the principle applied to ordered messages when using FORWARD-TSN
+    /// chunks is applied to ordered and unordered messages when using I-FORWARD-TSN chunks."
+    pub(crate) fn skipped_messages(&mut self, limit: usize) -> Vec<SkippedMessages> {
+        let lists_unordered = self.format() == DataFormat::IData;
+        let mut skipped: Vec<SkippedMessages> = Vec::new();
         let count = (self.advanced_peer_ack_point + 1).saturating_sub(self.first) as usize;
         for (index, chunk) in self.chunks.iter().take(count).enumerate() {
-            if chunk.state != ChunkState::Abandoned || chunk.unordered {
+            let &Chunk { stream, unordered, mid, .. } = chunk;
+            if chunk.state != ChunkState::Abandoned || (unordered && !lists_unordered) {
                 continue;
             }
-            if let Some(entry) = skipped.iter_mut().find(|entry| entry.stream == chunk.stream) {
-                entry.ssn = chunk.ssn;
+            let of = |entry: &&mut SkippedMessages| {
+                (entry.stream, entry.unordered) == (stream, unordered)
+            };
+            if let Some(entry) = skipped.iter_mut().find(of) {
+                entry.mid = mid;
             } else if skipped.len() < limit {
-                skipped.push(SkippedStream { stream: chunk.stream, ssn: chunk.ssn });
+                skipped.push(SkippedMessages { stream, unordered, mid });
             } else {
                 self.advanced_peer_ack_point = self.first + index as u64 - 1;
                 break;

@@ -1,10 +1,12 @@
-//! [`Chunk`]: what a sender keeps of a DATA chunk that has a TSN, and [`View`], which tells what is
-//! in flight.
+//! [`Chunk`]: what a sender keeps of a chunk of data that has a TSN, and [`View`], which tells what
+//! is in flight.
 
 use std::collections::VecDeque;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Data, Ppid, Ssn, StreamId};
+use anabranch_wire::{
+    Data, FragmentPlace, Fsn, IData, Mid, PacketWriter, Ppid, Ssn, StreamId, Tsn,
+};
 use bytes::Bytes;
 
 use super::copies::Copies;
@@ -12,6 +14,7 @@ use super::delivery_rate::Snapshot;
 use super::flight::Sent;
 use super::message::PathPreference;
 use super::spurious::Verdict;
+use crate::format::{DataFormat, ssn_of};
 use crate::path::PathId;
 
 /// What is known of one chunk.
@@ -31,11 +34,13 @@ pub(super) enum ChunkState {
 pub(super) struct Chunk {
     pub(super) payload: Bytes,
     pub(super) stream: StreamId,
-    pub(super) ssn: Ssn,
+    pub(super) mid: Mid,
+    pub(super) fsn: Fsn,
     pub(super) ppid: Ppid,
     pub(super) unordered: bool,
     pub(super) beginning: bool,
     pub(super) ending: bool,
+    pub(super) format: DataFormat,
     pub(super) state: ChunkState,
     pub(super) path: PathId,
     /// Of the latest transmission.
@@ -65,9 +70,51 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Bytes of the DATA chunk with header and padding.
+    /// Bytes of the chunk with header and padding.
     pub(super) fn size(&self) -> usize {
-        chunk_size(self.payload.len())
+        self.format.chunk_size(self.payload.len())
+    }
+
+    /// What tells its message from all others that are outstanding.
+    pub(super) const fn message(&self) -> (StreamId, bool, u32) {
+        (self.stream, self.unordered, self.mid.0)
+    }
+
+    /// Writes the chunk as it goes on the wire.
+    pub(super) fn write(&self, tsn: Tsn, immediate: bool, writer: &mut PacketWriter<'_>) {
+        let &Self { stream, mid, ppid, unordered, beginning, ending, ref payload, .. } = self;
+        match self.format {
+            DataFormat::Data => {
+                let ssn = if unordered { Ssn(0) } else { ssn_of(mid) };
+                writer.push(&Data {
+                    tsn,
+                    stream,
+                    ssn,
+                    ppid,
+                    unordered,
+                    beginning,
+                    ending,
+                    immediate,
+                    payload,
+                });
+            }
+            DataFormat::IData => {
+                let fragment = match beginning {
+                    true => FragmentPlace::First(ppid),
+                    false => FragmentPlace::Later(self.fsn),
+                };
+                writer.push(&IData {
+                    tsn,
+                    stream,
+                    mid,
+                    unordered,
+                    fragment,
+                    ending,
+                    immediate,
+                    payload,
+                });
+            }
+        }
     }
 
     /// RFC 7496 section 3.1: "The sender MUST abandon a user message if the number of
@@ -80,11 +127,6 @@ impl Chunk {
     pub(super) fn may_be_sent_again(&self) -> bool {
         !self.expired && !self.is_exhausted()
     }
-}
-
-/// Bytes that a DATA chunk of this payload takes in a packet.
-pub(crate) const fn chunk_size(payload: usize) -> usize {
-    Data::HEADER_LEN + payload.next_multiple_of(4)
 }
 
 /// Chunks and copies, on borrowed parts: to look at them while a flight is borrowed too.

@@ -341,7 +341,7 @@ impl Outstanding {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_wire::{GapAckBlock, Items, Ppid, Ssn, StreamId, Tsn};
+    use anabranch_wire::{Fsn, GapAckBlock, Items, Mid, Ppid, StreamId, Tsn};
     use bytes::Bytes;
 
     use super::super::loss_detection::LossDetection;
@@ -359,7 +359,8 @@ mod tests {
             Outstanding::new(Tsn(100), SupportedExtensions::default(), LossDetection::Rfc9260);
         let fragment = Fragment {
             stream: StreamId(0),
-            ssn: Ssn(0),
+            mid: Mid(0),
+            fsn: Fsn(0),
             ppid: Ppid(0),
             payload: Bytes::from_static(&[0; 100]),
             unordered: false,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Ppid, Ssn, StreamId};
+use anabranch_wire::{Fsn, Mid, Ppid, StreamId};
 use bytes::Bytes;
 
 use crate::path::PathId;
@@ -73,7 +73,9 @@ impl OutgoingMessage {
 #[derive(Debug, Clone)]
 pub(crate) struct Fragment {
     pub(crate) stream: StreamId,
-    pub(crate) ssn: Ssn,
+    /// Its message's place among the ordered or the unordered ones of the stream.
+    pub(crate) mid: Mid,
+    pub(crate) fsn: Fsn,
     pub(crate) ppid: Ppid,
     pub(crate) payload: Bytes,
     pub(crate) unordered: bool,

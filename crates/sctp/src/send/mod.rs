@@ -19,12 +19,11 @@ mod spurious;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use chunk::chunk_size;
 pub use loss_detection::LossDetection;
 pub(crate) use loss_detection::Losses;
 pub(crate) use message::Abandonment;
 pub use message::{OutgoingMessage, PathPreference, Reliability};
 pub(crate) use outstanding::{Outstanding, Retransmission};
-pub(crate) use queue::{Head, MessageQueue};
+pub(crate) use queue::{Head, Interleaving, MessageQueue};
 pub(crate) use sack::{PathAck, Rtts};
 pub use scheduler::SchedulerKind;

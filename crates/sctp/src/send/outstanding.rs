@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Data, StreamId, Tsn};
+use anabranch_wire::{PacketWriter, StreamId, Tsn};
 
 use super::chunk::{Chunk, ChunkState, View};
 use super::copies::Copies;
@@ -14,6 +14,7 @@ use super::loss_detection::{Detector, LossDetection, Losses};
 use super::message::{Abandonment, Fragment, PathPreference};
 use super::sack::PathAck;
 use super::spurious::Remembered;
+use crate::format::DataFormat;
 use crate::handshake::SupportedExtensions;
 use crate::path::PathId;
 use crate::ranges::RangeSet;
@@ -51,8 +52,8 @@ pub(crate) struct Outstanding {
     extensions: SupportedExtensions,
     /// Messages given up since the last call of [`take_abandoned`](Self::take_abandoned).
     pub(super) abandoned: Vec<(StreamId, Abandonment)>,
-    /// Whether a message was abandoned whose end has no TSN yet.
-    pub(super) lacks_ending: bool,
+    /// Streams of which a message was abandoned whose end has no TSN yet.
+    pub(super) unended: Vec<StreamId>,
     /// Kept to spare an allocation per SACK.
     pub(super) acks: Vec<PathAck>,
     pub(super) lost: Vec<Sent>,
@@ -82,7 +83,7 @@ impl Outstanding {
             advanced_peer_ack_point: first - 1,
             extensions,
             abandoned: Vec::new(),
-            lacks_ending: false,
+            unended: Vec::new(),
             acks: Vec::new(),
             lost: Vec::new(),
             overtaken: Vec::new(),
@@ -133,9 +134,19 @@ impl Outstanding {
         }
     }
 
-    /// Whether the peer understands FORWARD TSN, so that messages can be abandoned.
+    /// Whether the peer can be told what it shall not wait for, so that messages can be abandoned.
     pub(crate) const fn is_partially_reliable(&self) -> bool {
-        self.extensions.forward_tsn
+        self.extensions.partial_reliability()
+    }
+
+    /// What carries the data.
+    pub(crate) const fn format(&self) -> DataFormat {
+        self.extensions.data_format()
+    }
+
+    /// Whether packets may go without a checksum.
+    pub(crate) const fn omits_checksums(&self) -> bool {
+        self.extensions.zero_checksum
     }
 
     /// The handshake told what both ends know.
@@ -186,16 +197,18 @@ impl Outstanding {
     /// Gives a fragment the next TSN and puts it in flight on `path`; returns its extended TSN.
     pub(crate) fn push(&mut self, now: Time, fragment: Fragment, path: PathId) -> u64 {
         let sequence = self.next_sequence();
-        let limits_hold = self.extensions.forward_tsn;
+        let limits_hold = self.is_partially_reliable();
         let expires = fragment.expires.filter(|_| limits_hold);
         self.chunks.push_back(Chunk {
             payload: fragment.payload,
             stream: fragment.stream,
-            ssn: fragment.ssn,
+            mid: fragment.mid,
+            fsn: fragment.fsn,
             ppid: fragment.ppid,
             unordered: fragment.unordered,
             beginning: fragment.beginning,
             ending: fragment.ending,
+            format: self.format(),
             state: ChunkState::Lost,
             path,
             transmission: 0,
@@ -255,20 +268,16 @@ impl Outstanding {
         }
     }
 
-    /// The chunk as it goes on the wire.
-    pub(crate) fn data(&self, sequence: u64) -> Option<Data<'_>> {
+    /// Writes a chunk; returns its stream and its payload's length.
+    pub(crate) fn write(
+        &self,
+        sequence: u64,
+        immediate: bool,
+        writer: &mut PacketWriter<'_>,
+    ) -> Option<(StreamId, usize)> {
         let chunk = self.chunk(sequence)?;
-        Some(Data {
-            tsn: tsn(sequence),
-            stream: chunk.stream,
-            ssn: chunk.ssn,
-            ppid: chunk.ppid,
-            unordered: chunk.unordered,
-            beginning: chunk.beginning,
-            ending: chunk.ending,
-            immediate: false,
-            payload: &chunk.payload,
-        })
+        chunk.write(tsn(sequence), immediate, writer);
+        Some((chunk.stream, chunk.payload.len()))
     }
 
     /// The chunks marked for retransmission, lowest TSN first.

@@ -1,12 +1,13 @@
 //! [`MessageQueue`]: messages that have no TSNs yet.
 
+mod interleaving;
 mod reset;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Ppid, Ssn, StreamId};
+use anabranch_wire::{Fsn, Mid, Ppid, StreamId};
 use bytes::Bytes;
 
 use super::message::{Abandonment, Fragment, OutgoingMessage, PathPreference, Reliability};
@@ -14,6 +15,7 @@ use super::scheduler::{SchedulerKind, StreamScheduler};
 use crate::association::Occasion;
 use crate::error::SendError;
 use crate::stats::StreamStats;
+pub(crate) use interleaving::Interleaving;
 
 /// What one queued message costs beside its bytes, so that a flood of tiny ones is bounded too.
 const MESSAGE_OVERHEAD: usize = 64;
@@ -23,9 +25,11 @@ const MESSAGE_OVERHEAD: usize = 64;
 pub(crate) struct MessageQueue {
     streams: Vec<OutStream>,
     scheduler: Box<dyn StreamScheduler>,
-    /// The stream in the middle of a message: without interleaving (RFC 8260) the fragments of a
-    /// message have consecutive TSNs.
-    unfinished: Option<StreamId>,
+    /// The streams in the middle of a message. Without interleaving there is one at most: the
+    /// fragments of a message then have consecutive TSNs.
+    begun: Vec<StreamId>,
+    /// How messages of different streams interleave, if they do (RFC 8260).
+    interleaving: Option<Interleaving>,
     /// Bytes that wait, overhead included.
     queued: usize,
     limit: usize,
@@ -39,7 +43,8 @@ struct OutStream {
     waiting: VecDeque<Waiting>,
     /// What waits for the stream to be reset, while it is to be.
     held: Option<Box<reset::Held>>,
-    next_ssn: u16,
+    next_ordered: u32,
+    next_unordered: u32,
     priority: u16,
     /// Payload bytes of `waiting`.
     queued: usize,
@@ -52,6 +57,7 @@ pub(crate) struct Head<'a> {
     pub(crate) preference: PathPreference,
     pub(crate) expires: Option<Time>,
     priority: u16,
+    message: &'a Waiting,
     streams: &'a [OutStream],
 }
 
@@ -69,7 +75,10 @@ struct Waiting {
     payload: Bytes,
     ppid: Ppid,
     ordered: bool,
-    begun: bool,
+    /// The bytes that it had when it was handed over.
+    len: usize,
+    /// The number of its next fragment.
+    next_fsn: u32,
     expires: Option<Time>,
     max_retransmissions: Option<u32>,
     preference: PathPreference,
@@ -78,6 +87,10 @@ struct Waiting {
 impl Waiting {
     fn is_expired(&self, now: Time) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
+    }
+
+    const fn is_begun(&self) -> bool {
+        self.next_fsn > 0
     }
 
     const fn may_be_given_up(&self) -> bool {
@@ -99,7 +112,8 @@ impl MessageQueue {
         let mut queue = Self {
             streams: Vec::new(),
             scheduler: scheduler.build(),
-            unfinished: None,
+            begun: Vec::new(),
+            interleaving: None,
             queued: 0,
             limit,
             message_size_max,
@@ -123,13 +137,14 @@ impl MessageQueue {
             self.scheduler.deactivate(id, stream.priority);
         }
         self.streams.truncate(usize::from(count.max(1)));
+        self.begun.retain(|stream| stream.0 < count.max(1));
         lost
     }
 
     /// Starts the streams' sequence numbers anew, as a restarted peer expects them. A message that
     /// was begun is lost with the association that knew its beginning.
     pub(crate) fn restart(&mut self) {
-        if let Some(stream) = self.unfinished.take() {
+        for stream in std::mem::take(&mut self.begun) {
             self.drop_head(stream);
         }
         for index in 0..self.streams.len() {
@@ -169,10 +184,11 @@ impl MessageQueue {
             Reliability::MaxRetransmissions(max) => (None, Some(max)),
         };
         let waiting = Waiting {
+            len: message.payload.len(),
             payload: message.payload,
             ppid: message.ppid,
             ordered: message.ordered,
-            begun: false,
+            next_fsn: 0,
             expires,
             max_retransmissions,
             preference: message.path,
@@ -200,17 +216,25 @@ impl MessageQueue {
         mut eligible: impl FnMut(&Head<'_>) -> bool,
         time_to_send: impl Fn(&Head<'_>, usize) -> Duration,
     ) -> Option<(StreamId, usize)> {
-        if let Some(stream) = self.unfinished {
+        if self.interleaving.is_none()
+            && let Some(&stream) = self.begun.first()
+        {
             let left = self.first_waiting(stream)?.payload.len();
             return self.head(stream).filter(|head| eligible(head)).map(|_| (stream, left));
         }
         loop {
             let is_expired = |head: &Head<'_>| head.expires.is_some_and(|at| at <= now);
             let stream = self.scheduler.next(&mut |id| {
-                self.head(id).is_some_and(|head| is_expired(&head) || eligible(&head))
+                self.head(id).is_some_and(|head| match head.message.is_begun() {
+                    true => eligible(&head),
+                    false => is_expired(&head) || (self.may_begin(head.message) && eligible(&head)),
+                })
             })?;
             let first = self.first_waiting(stream)?;
             let len = first.payload.len();
+            if first.is_begun() {
+                return Some((stream, len));
+            }
             let time = self.head(stream).map_or(Duration::ZERO, |head| time_to_send(&head, len));
             let is_hopeless = first.expires.is_some_and(|at| at <= now + time);
             if !is_hopeless {
@@ -227,35 +251,42 @@ impl MessageQueue {
         let payload = head.payload.split_to(room.min(head.payload.len()));
         let fragment = Fragment {
             stream,
-            ssn: if head.ordered { Ssn(out.next_ssn) } else { Ssn(0) },
+            mid: Mid(if head.ordered { out.next_ordered } else { out.next_unordered }),
+            fsn: Fsn(head.next_fsn),
             ppid: head.ppid,
             unordered: !head.ordered,
-            beginning: !head.begun,
+            beginning: !head.is_begun(),
             ending: head.payload.is_empty(),
             expires: head.expires,
             max_retransmissions: head.max_retransmissions,
             preference: head.preference,
             payload,
         };
-        head.begun = true;
+        head.next_fsn += 1;
         out.queued -= fragment.payload.len();
         self.queued -= fragment.payload.len();
         if fragment.ending {
-            self.unfinished = None;
-            if head.ordered {
-                out.next_ssn = out.next_ssn.wrapping_add(1);
-            }
+            // RFC 8260 section 2.1: "The sender uses two counters for each outgoing stream: one for
+            // ordered messages and one for unordered messages."
+            let counter =
+                if head.ordered { &mut out.next_ordered } else { &mut out.next_unordered };
+            *counter = counter.wrapping_add(1);
             out.stats.messages_sent += 1;
             self.drop_head(stream);
-        } else {
-            self.unfinished = Some(stream);
+            return Some(fragment);
+        }
+        if fragment.beginning {
+            self.begun.push(stream);
+        }
+        if self.interleaving.is_some() {
+            self.scheduler.served(stream, out.priority, false);
         }
         Some(fragment)
     }
 
-    /// Takes all that is left of the message that was begun.
-    pub(crate) fn take_unfinished(&mut self) -> Option<Fragment> {
-        let stream = self.unfinished?;
+    /// Takes all that is left of the message of a stream that was begun.
+    pub(crate) fn take_rest(&mut self, stream: StreamId) -> Option<Fragment> {
+        self.first_waiting(stream).filter(|message| message.is_begun())?;
         let rest = self.take(stream, usize::MAX)?;
         // It was taken, but not sent.
         self.streams[usize::from(stream.0)].stats.messages_sent -= 1;
@@ -275,10 +306,11 @@ impl MessageQueue {
         *bytes += len as u64;
     }
 
-    /// Whether the first message of the unfinished stream has outlived its lifetime.
-    pub(crate) fn unfinished_is_expired(&self, now: Time) -> bool {
-        let unfinished = self.unfinished.and_then(|id| self.first_waiting(id));
-        unfinished.is_some_and(|message| message.is_expired(now))
+    /// A stream in the middle of a message that has outlived its lifetime.
+    pub(crate) fn expired_in_the_middle(&self, now: Time) -> Option<StreamId> {
+        let is_expired =
+            |id: &StreamId| self.first_waiting(*id).is_some_and(|message| message.is_expired(now));
+        self.begun.iter().copied().find(is_expired)
     }
 
     pub(crate) fn set_priority(&mut self, id: StreamId, priority: u16) -> bool {
@@ -341,7 +373,7 @@ impl MessageQueue {
             let before = stream.waiting.len();
             let mut freed = 0;
             stream.waiting.retain(|message| {
-                let drop = !message.begun && message.is_expired(now);
+                let drop = !message.is_begun() && message.is_expired(now);
                 freed += if drop { message.cost() } else { 0 };
                 !drop
             });
@@ -375,10 +407,13 @@ impl MessageQueue {
         let Some(message) = out.waiting.pop_front() else { return };
         out.queued -= message.payload.len();
         self.queued -= message.cost();
+        if message.is_begun() {
+            self.begun.retain(|begun| *begun != stream);
+        }
         if out.waiting.is_empty() {
             self.scheduler.deactivate(stream, out.priority);
         } else {
-            self.scheduler.served(stream, out.priority);
+            self.scheduler.served(stream, out.priority, true);
         }
     }
 
@@ -392,6 +427,7 @@ impl MessageQueue {
             preference: message.preference,
             expires: message.expires,
             priority: out.priority,
+            message,
             streams: &self.streams,
         })
     }
@@ -434,15 +470,15 @@ mod tests {
     }
 
     #[test]
-    fn ordered_messages_count_up_and_unordered_ones_do_not() {
+    fn ordered_and_unordered_messages_count_up_apart() {
         let mut queue = queue();
-        for ordered in [true, false, true] {
+        for ordered in [true, false, true, false] {
             queue.push(Time::ZERO, OutgoingMessage { ordered, ..message(2, 5) }).unwrap();
         }
-        let ssns: Vec<_> = std::iter::from_fn(|| take_next(&mut queue, Time::ZERO, 100))
-            .map(|piece| (piece.ssn.0, piece.unordered))
+        let mids: Vec<_> = std::iter::from_fn(|| take_next(&mut queue, Time::ZERO, 100))
+            .map(|piece| (piece.mid.0, piece.unordered))
             .collect();
-        assert_eq!(ssns, [(0, false), (0, true), (1, false)]);
+        assert_eq!(mids, [(0, false), (0, true), (1, false), (1, true)]);
     }
 
     #[test]
@@ -461,13 +497,13 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_expired_in_the_queue_is_never_sent_and_takes_no_ssn() {
+    fn a_message_that_expired_in_the_queue_is_never_sent_and_takes_no_number() {
         let mut queue = queue();
         let reliability = Reliability::Lifetime(Duration::from_millis(50));
         queue.push(Time::ZERO, OutgoingMessage { reliability, ..message(0, 5) }).unwrap();
         queue.push(Time::ZERO, message(0, 6)).unwrap();
         let piece = take_next(&mut queue, Time::from_millis(50), 100).unwrap();
-        assert_eq!((piece.ssn, piece.payload.len()), (Ssn(0), 6));
+        assert_eq!((piece.mid, piece.payload.len()), (Mid(0), 6));
         assert_eq!(queue.stream_stats(StreamId(0)).unwrap().abandoned_unsent, 1);
     }
 
@@ -507,15 +543,15 @@ mod tests {
     }
 
     #[test]
-    fn taking_the_rest_of_a_begun_message_uses_up_its_ssn() {
+    fn taking_the_rest_of_a_begun_message_uses_up_its_number() {
         let mut queue = queue();
         queue.push(Time::ZERO, message(0, 2_000)).unwrap();
         queue.push(Time::ZERO, message(0, 7)).unwrap();
         take_next(&mut queue, Time::ZERO, 500);
-        let rest = queue.take_unfinished().unwrap();
-        assert_eq!((rest.ssn, rest.payload.len(), rest.ending), (Ssn(0), 1_500, true));
+        let rest = queue.take_rest(StreamId(0)).unwrap();
+        assert_eq!((rest.mid, rest.payload.len(), rest.ending), (Mid(0), 1_500, true));
         let piece = take_next(&mut queue, Time::ZERO, 500).unwrap();
-        assert_eq!((piece.ssn, piece.payload.len(), piece.beginning), (Ssn(1), 7, true));
+        assert_eq!((piece.mid, piece.payload.len(), piece.beginning), (Mid(1), 7, true));
         assert!(queue.is_empty());
     }
 }

@@ -5,8 +5,9 @@ use std::fmt::Debug;
 
 use anabranch_wire::StreamId;
 
-/// Chooses among the streams that have messages waiting. A message, once begun, is sent to its end
-/// before the scheduler is asked again.
+/// Chooses among the streams that have messages waiting. Without interleaving (RFC 8260) a message,
+/// once begun, is sent to its end before the scheduler is asked again; with it, the scheduler is
+/// asked before each fragment.
 pub(crate) trait StreamScheduler: Debug + Send {
     /// The stream has messages waiting from now on.
     fn activate(&mut self, stream: StreamId, priority: u16);
@@ -17,8 +18,9 @@ pub(crate) trait StreamScheduler: Debug + Send {
     /// The first stream, in order of preference, that `eligible` accepts.
     fn next(&self, eligible: &mut dyn FnMut(StreamId) -> bool) -> Option<StreamId>;
 
-    /// A message of the stream was sent.
-    fn served(&mut self, stream: StreamId, priority: u16);
+    /// A message of the stream was sent or, where messages interleave, a fragment of it: `ended`
+    /// says whether to its end.
+    fn served(&mut self, stream: StreamId, priority: u16, ended: bool);
 }
 
 /// The schedulers there are.
@@ -26,10 +28,12 @@ pub(crate) trait StreamScheduler: Debug + Send {
 #[non_exhaustive]
 pub enum SchedulerKind {
     /// RFC 8260 section 3.4, "Priority-Based Scheduler": the stream with the lowest priority
-    /// number first; streams of equal priority take turns, message by message.
+    /// number first; streams of equal priority take turns, message by message, since one that is
+    /// whole early is worth more than two that are half there.
     #[default]
     Priority,
-    /// RFC 8260 section 3.2, "Round-Robin Scheduler": all streams take turns.
+    /// RFC 8260 section 3.2, "Round-Robin Scheduler": all streams take turns, message by message
+    /// or, where messages interleave, chunk by chunk.
     RoundRobin,
 }
 
@@ -61,7 +65,7 @@ impl StreamScheduler for RoundRobin {
         self.turns.iter().copied().find(|stream| eligible(*stream))
     }
 
-    fn served(&mut self, stream: StreamId, _priority: u16) {
+    fn served(&mut self, stream: StreamId, _priority: u16, _ended: bool) {
         if let Some(position) = self.turns.iter().position(|other| *other == stream) {
             self.turns.remove(position);
             self.turns.push_back(stream);
@@ -92,9 +96,9 @@ impl StreamScheduler for Priority {
         self.levels.values().find_map(|level| level.next(eligible))
     }
 
-    fn served(&mut self, stream: StreamId, priority: u16) {
-        if let Some(level) = self.levels.get_mut(&priority) {
-            level.served(stream, priority);
+    fn served(&mut self, stream: StreamId, priority: u16, ended: bool) {
+        if ended && let Some(level) = self.levels.get_mut(&priority) {
+            level.served(stream, priority, ended);
         }
     }
 }
@@ -116,7 +120,7 @@ mod tests {
         (0..count)
             .map(|_| {
                 let stream = scheduler.next(&mut |_| true).unwrap();
-                scheduler.served(stream, priority(stream));
+                scheduler.served(stream, priority(stream), true);
                 stream.0
             })
             .collect()

@@ -3,31 +3,35 @@
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{GapAckBlock, Items, Ppid, Sack, SkippedStream, Ssn, StreamId, Tsn};
+use anabranch_wire::{Fsn, GapAckBlock, Items, Mid, Ppid, Sack, SkippedMessages, StreamId, Tsn};
 use bytes::Bytes;
 
-use super::chunk::chunk_size;
 use super::loss_detection::LossDetection;
 use super::message::{Abandonment, Fragment, PathPreference};
 use super::outstanding::Outstanding;
 use super::sack::{PathAck, SackError};
+use crate::format::DataFormat;
 use crate::handshake::SupportedExtensions;
 use crate::path::PathId;
 
 const INITIAL: u32 = 100;
-const SIZE: usize = chunk_size(1_000);
+const SIZE: usize = DataFormat::Data.chunk_size(1_000);
 const PATH: PathId = PathId(0);
 const EXTENSIONS: SupportedExtensions = SupportedExtensions {
     forward_tsn: true,
     cmt_delayed_ack: false,
     re_config: false,
     asconf: false,
+    i_data: false,
+    i_forward_tsn: false,
+    zero_checksum: false,
 };
 
 fn fragment(stream: u16, ssn: u16) -> Fragment {
     Fragment {
         stream: StreamId(stream),
-        ssn: Ssn(ssn),
+        mid: Mid(ssn.into()),
+        fsn: Fsn(0),
         ppid: Ppid(0),
         payload: Bytes::from(vec![0; 1_000]),
         unordered: false,
@@ -303,7 +307,7 @@ fn what_the_peer_reneged_on_is_in_flight_again_and_times_out() {
     assert_eq!(outstanding.bytes_in_flight(), 3 * SIZE, "103 to 105 are missing for certain");
     assert_eq!(outstanding.on_timeout(PATH).chunks, 3);
     assert!(
-        outstanding.data(u64::from(103_u32) | 1 << 32).is_some_and(|d| d.payload.len() == 1_000)
+        outstanding.chunk(u64::from(103_u32) | 1 << 32).is_some_and(|d| d.payload.len() == 1_000)
     );
 }
 
@@ -333,8 +337,8 @@ fn an_expired_message_is_skipped_with_its_stream_and_ssn() {
     outstanding.expire(Time::from_millis(101), |_| Duration::ZERO);
     assert!(outstanding.is_forward_tsn_due());
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 101);
-    let skipped = SkippedStream { stream: StreamId(3), ssn: Ssn(1) };
-    assert_eq!(outstanding.skipped_streams(10), [skipped]);
+    let skipped = SkippedMessages { stream: StreamId(3), unordered: false, mid: Mid(1) };
+    assert_eq!(outstanding.skipped_messages(10), [skipped]);
     assert_eq!(outstanding.bytes_in_flight(), 2 * SIZE);
     sack(&mut outstanding, 101, &[]);
     assert!(!outstanding.is_forward_tsn_due());
@@ -371,14 +375,14 @@ fn regression_forward_tsn_skipped_ssns_behind_messages_that_the_peer_held() {
 }
 
 #[test]
-fn skipped_streams_that_do_not_fit_lower_the_point() {
+fn skipped_messages_that_do_not_fit_lower_the_point() {
     let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, LossDetection::Rfc9260);
     for stream in 0..5 {
         let expires = Some(Time::from_millis(100));
         outstanding.push(Time::ZERO, Fragment { expires, ..fragment(stream, 7) }, PATH);
     }
     outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
-    assert_eq!(outstanding.skipped_streams(3).len(), 3);
+    assert_eq!(outstanding.skipped_messages(3).len(), 3);
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102);
 }
 
@@ -434,10 +438,10 @@ fn regression_rest_of_an_abandoned_message_was_sent() {
     }
     sack(&mut outstanding, 99, &[(101, 101)]);
     outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
-    assert!(outstanding.lacks_ending());
+    assert_eq!(outstanding.unended(), [StreamId(0)]);
     let rest = Fragment { beginning: false, ..fragment(0, 0) };
     outstanding.push_abandoned(Time::from_millis(100), rest);
-    assert!(!outstanding.lacks_ending());
+    assert!(outstanding.unended().is_empty());
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102);
     assert_eq!(outstanding.take_abandoned().len(), 1, "one message, counted once");
 }

@@ -9,7 +9,8 @@ use anabranch_sctp::{AssociationConfig, CongestionControl, OutgoingMessage, Reli
 
 use crate::harness::{Duo, Side, link, numbered};
 
-/// Chunk types by the numbers that tshark prints (RFC 9260 section 3.2, RFC 3758 section 3.2).
+/// Chunk types by the numbers that tshark prints (RFC 9260 section 3.2, RFC 3758 section 3.2, RFC
+/// 8260 section 5).
 const DATA: u8 = 0;
 const INIT: u8 = 1;
 const INIT_ACK: u8 = 2;
@@ -22,15 +23,21 @@ const SHUTDOWN_ACK: u8 = 8;
 const COOKIE_ECHO: u8 = 10;
 const COOKIE_ACK: u8 = 11;
 const SHUTDOWN_COMPLETE: u8 = 14;
+const I_DATA: u8 = 64;
 const FORWARD_TSN: u8 = 192;
+const I_FORWARD_TSN: u8 = 194;
 
 /// Runs an association over two paths that lose one packet in ten, and has tshark read all that
 /// each end sent.
 fn examined(name: &str, act: impl FnOnce(&mut Duo)) -> Examination {
+    examined_with(name, AssociationConfig::media(), act)
+}
+
+fn examined_with(name: &str, config: AssociationConfig, act: impl FnOnce(&mut Duo)) -> Examination {
     let lossy = link(20, 10, 0.1);
     // tshark remarks on each SACK that has more than 100 TSNs behind a gap: fewer are in flight.
     let congestion_control = CongestionControl::Fixed { window: 40_000 };
-    let config = AssociationConfig { congestion_control, ..AssociationConfig::media() };
+    let config = AssociationConfig { congestion_control, ..config };
     let mut duo = Duo::new(1, &[lossy, lossy], config);
     let capture = duo.pair.sim.capture(CaptureScope::AllLinks, name, Vec::new()).expect("memory");
     duo.connect();
@@ -43,48 +50,66 @@ fn examined(name: &str, act: impl FnOnce(&mut Duo)) -> Examination {
 
 #[test]
 fn tshark_finds_no_fault_from_handshake_to_shutdown() {
-    let found = examined("shutdown", |duo| {
-        for (number, size) in [4, 5, 999, 1_320, 20_000, 262_144].into_iter().enumerate() {
-            for side in [Side::Client, Side::Server] {
-                duo.send(side, numbered(number as u16, number as u32, size));
-                let unordered = numbered(7, number as u32, size);
-                duo.send(side, OutgoingMessage { ordered: false, ..unordered });
-            }
-        }
-        duo.run_for(Duration::from_secs(60));
-        assert_eq!(duo.messages(Side::Server).len(), 12);
-        for number in 0..400 {
-            let reliability = match number % 2 {
-                0 => Reliability::MaxRetransmissions(0),
-                _ => Reliability::Lifetime(Duration::from_millis(60)),
-            };
-            let partial = numbered((number % 3) as u16, number, 2_000);
-            let ordered = number % 5 != 0;
-            duo.send(Side::Client, OutgoingMessage { reliability, ordered, ..partial });
-            duo.run_for(Duration::from_millis(5));
-        }
-        duo.run_for(Duration::from_secs(10));
-        duo.act(Side::Client, |association, now| association.shutdown(now));
-        duo.run_until_closed(Side::Client);
-        duo.run_until_closed(Side::Server);
-    });
+    let found = examined("shutdown", everything);
     assert_eq!(found.faults, []);
-    let expected = [
-        DATA,
-        INIT,
-        INIT_ACK,
-        SACK,
-        HEARTBEAT,
-        HEARTBEAT_ACK,
-        SHUTDOWN,
-        SHUTDOWN_ACK,
-        COOKIE_ECHO,
-        COOKIE_ACK,
-        SHUTDOWN_COMPLETE,
-        FORWARD_TSN,
-    ];
+    assert!(found.chunks.keys().copied().eq(EVERYTHING), "each of them, and no other: {found:?}");
+}
+
+#[test]
+fn tshark_finds_no_fault_where_messages_interleave() {
+    let config = AssociationConfig { message_interleaving: true, ..AssociationConfig::media() };
+    let found = examined_with("interleaving", config, everything);
+    assert_eq!(found.faults, []);
+    let mut expected = EVERYTHING.map(|ty| match ty {
+        DATA => I_DATA,
+        FORWARD_TSN => I_FORWARD_TSN,
+        other => other,
+    });
+    expected.sort_unstable();
     assert!(found.chunks.keys().copied().eq(expected), "each of them, and no other: {found:?}");
 }
+
+/// Messages of all sizes and treatments, then a shutdown.
+fn everything(duo: &mut Duo) {
+    for (number, size) in [4, 5, 999, 1_320, 20_000, 262_144].into_iter().enumerate() {
+        for side in [Side::Client, Side::Server] {
+            duo.send(side, numbered(number as u16, number as u32, size));
+            let unordered = numbered(7, number as u32, size);
+            duo.send(side, OutgoingMessage { ordered: false, ..unordered });
+        }
+    }
+    duo.run_for(Duration::from_secs(60));
+    assert_eq!(duo.messages(Side::Server).len(), 12);
+    for number in 0..400 {
+        let reliability = match number % 2 {
+            0 => Reliability::MaxRetransmissions(0),
+            _ => Reliability::Lifetime(Duration::from_millis(60)),
+        };
+        let partial = numbered((number % 3) as u16, number, 2_000);
+        let ordered = number % 5 != 0;
+        duo.send(Side::Client, OutgoingMessage { reliability, ordered, ..partial });
+        duo.run_for(Duration::from_millis(5));
+    }
+    duo.run_for(Duration::from_secs(10));
+    duo.act(Side::Client, |association, now| association.shutdown(now));
+    duo.run_until_closed(Side::Client);
+    duo.run_until_closed(Side::Server);
+}
+
+const EVERYTHING: [u8; 12] = [
+    DATA,
+    INIT,
+    INIT_ACK,
+    SACK,
+    HEARTBEAT,
+    HEARTBEAT_ACK,
+    SHUTDOWN,
+    SHUTDOWN_ACK,
+    COOKIE_ECHO,
+    COOKIE_ACK,
+    SHUTDOWN_COMPLETE,
+    FORWARD_TSN,
+];
 
 #[test]
 fn tshark_finds_no_fault_with_an_abort_and_what_answers_late_packets() {

@@ -21,8 +21,13 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
+    /// A checksum of zero says that there is none (RFC 9653).
     pub(crate) fn packet(&self) -> Packet<'_> {
-        Packet::decode(&self.bytes, ChecksumMode::Verify).expect("what is sent can be read")
+        let mode = match Packet::has_zero_checksum(&self.bytes) {
+            true => ChecksumMode::Ignore,
+            false => ChecksumMode::Verify,
+        };
+        Packet::decode(&self.bytes, mode).expect("what is sent can be read")
     }
 
     pub(crate) fn tag(&self) -> VerificationTag {

@@ -102,6 +102,7 @@ impl Run {
         if let Some(protection) = protection {
             config = keyed(SECRET, protection, config);
         }
+        config.message_interleaving = seed / 3 % 2 == 1;
         let lifetimes_hold = config.partial_reliability;
         let is_behind_nat = rng.range(0..4) == 0;
         let mut duo = Duo::new(seed, &links, config);

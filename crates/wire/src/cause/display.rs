@@ -133,6 +133,7 @@ impl fmt::Display for Shown<'_> {
             | Parameter::ErrorCauseIndication { .. }
             | Parameter::SuccessIndication { .. }
             | Parameter::AdaptationLayerIndication { .. }
+            | Parameter::ZeroChecksumAcceptable(_)
             | Parameter::Unknown(_) => write!(f, "{}", self.0.ty()),
         }
     }

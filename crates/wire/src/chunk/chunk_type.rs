@@ -41,6 +41,8 @@ impl ChunkType {
     pub const SHUTDOWN_COMPLETE: Self = Self(14);
     /// Authentication (RFC 4895).
     pub const AUTH: Self = Self(15);
+    /// Payload Data supporting Interleaving (RFC 8260).
+    pub const I_DATA: Self = Self(64);
     /// Address Configuration Acknowledgment (RFC 5061).
     pub const ASCONF_ACK: Self = Self(0x80);
     /// Re-configuration (RFC 6525).
@@ -49,6 +51,8 @@ impl ChunkType {
     pub const FORWARD_TSN: Self = Self(192);
     /// Address Configuration Change (RFC 5061).
     pub const ASCONF: Self = Self(0xc1);
+    /// Forward Cumulative TSN for I-DATA (RFC 8260).
+    pub const I_FORWARD_TSN: Self = Self(194);
 
     const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -68,10 +72,12 @@ impl ChunkType {
             Self::CWR => "CWR",
             Self::SHUTDOWN_COMPLETE => "SHUTDOWN COMPLETE",
             Self::AUTH => "AUTH",
+            Self::I_DATA => "I-DATA",
             Self::ASCONF_ACK => "ASCONF-ACK",
             Self::RE_CONFIG => "RE-CONFIG",
             Self::FORWARD_TSN => "FORWARD TSN",
             Self::ASCONF => "ASCONF",
+            Self::I_FORWARD_TSN => "I-FORWARD-TSN",
             _ => return None,
         })
     }

@@ -39,6 +39,8 @@ impl ParameterType {
     pub const ADD_INCOMING_STREAMS_REQUEST: Self = Self(18);
     /// Reserved for ECN Capable.
     pub const ECN_CAPABLE: Self = Self(0x8000);
+    /// Zero Checksum Acceptable (RFC 9653).
+    pub const ZERO_CHECKSUM_ACCEPTABLE: Self = Self(0x8001);
     /// Random (RFC 4895).
     pub const RANDOM: Self = Self(0x8002);
     /// Chunk List (RFC 4895).
@@ -82,6 +84,7 @@ impl ParameterType {
             Self::ADD_OUTGOING_STREAMS_REQUEST => "Add Outgoing Streams Request",
             Self::ADD_INCOMING_STREAMS_REQUEST => "Add Incoming Streams Request",
             Self::ECN_CAPABLE => "ECN Capable",
+            Self::ZERO_CHECKSUM_ACCEPTABLE => "Zero Checksum Acceptable",
             Self::RANDOM => "Random",
             Self::CHUNKS => "Chunk List",
             Self::HMAC_ALGO => "Requested HMAC Algorithm",

@@ -32,8 +32,10 @@ impl MessageQueue {
         let held = out.held.take().unwrap_or_default();
         // RFC 6525 section 5.2.7, H4: "the affected streams MUST now be reset and all queued data
         // should now be processed. The assigning of SSNs is allowed again."
+        // RFC 8260 section 2.3.2: "the two counters (one for the ordered messages, one for the
+        // unordered messages) used for the MIDs MUST be reset to 0."
         if performed {
-            out.next_ssn = 0;
+            (out.next_ordered, out.next_unordered) = (0, 0);
         }
         let was_idle = out.waiting.is_empty();
         out.waiting.extend(*held);
@@ -59,9 +61,9 @@ mod tests {
         queue.push(Time::ZERO, message).unwrap();
     }
 
-    fn take_next(queue: &mut MessageQueue) -> Option<(u16, usize)> {
+    fn take_next(queue: &mut MessageQueue) -> Option<(u32, usize)> {
         let (stream, _) = queue.next(Time::ZERO, |_| true, |_, _| Duration::ZERO)?;
-        queue.take(stream, 1_000).map(|piece| (piece.ssn.0, piece.payload.len()))
+        queue.take(stream, 1_000).map(|piece| (piece.mid.0, piece.payload.len()))
     }
 
     #[test]
