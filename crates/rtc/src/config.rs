@@ -52,7 +52,8 @@ impl Default for RtcConfig {
 }
 
 /// [`AssociationConfig::media`] under DTLS: one path, whose life ICE watches, and packets that fit
-/// behind its headers.
+/// behind its headers. Messages of different channels interleave and packets have no checksum of
+/// their own, where the browser agrees.
 #[must_use]
 pub fn association() -> AssociationConfig {
     AssociationConfig {
@@ -66,6 +67,8 @@ pub fn association() -> AssociationConfig {
         paths_max: 1,
         heartbeat_interval: Duration::from_secs(15),
         probes_silence: false,
+        message_interleaving: true,
+        zero_checksum_over_dtls: true,
         ..AssociationConfig::media()
     }
 }

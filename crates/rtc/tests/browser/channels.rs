@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use anabranch_rtc::{ChannelError, ChannelOptions, Event, MessageKind};
-use anabranch_sctp::Reliability;
+use anabranch_sansio::FourTuple;
+use anabranch_sctp::{Association, Reliability};
 use anabranch_wire::StreamId;
 use bytes::Bytes;
-use dcsctp::api::SendOptions;
+use dcsctp::api::{
+    Options, SendOptions, ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS,
+};
 
 use crate::harness::{Visit, lossy};
-use crate::page::{BINARY, DCEP, STRING, Seen};
+use crate::page::{BINARY, DCEP, Page, STRING, Seen};
 
 /// DATA_CHANNEL_OPEN of an ordered, reliable channel "chat".
 const OPEN: &[u8] = &[3, 0, 1, 0, 0, 0, 0, 0, 0, 4, 0, 0, b'c', b'h', b'a', b't'];
@@ -42,6 +45,56 @@ fn a_page_opens_a_channel_and_both_sides_talk() {
     visit.run_for(TEN_SECONDS);
     let expected = [message(0, DCEP, &[2]), message(0, BINARY, &[7; 16_384]), message(0, 56, &[0])];
     assert_eq!(visit.seen[1..], expected);
+}
+
+/// A page that offers interleaving (RFC 8260) and packets without a checksum (RFC 9653).
+fn offering_more(path: FourTuple) -> Page {
+    let mut page = Page::new(path);
+    let options = Options {
+        local_port: 5_000,
+        remote_port: 5_000,
+        mtu: 1_191,
+        enable_message_interleaving: true,
+        zero_checksum_alternate_error_detection_method:
+            ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS,
+        ..Options::default()
+    };
+    page.sctp = dcsctp::new_socket("page that offers more", &options);
+    page
+}
+
+#[test]
+fn a_page_that_offers_it_gets_interleaved_messages_without_checksums() {
+    for both in [false, true] {
+        let page = if both { offering_more } else { Page::new };
+        let mut visit = Visit::connected_by(5, lossy(0.0), page);
+        let metrics = visit.page(|page, _| page.sctp.get_metrics()).expect("connected");
+        assert_eq!((metrics.uses_message_interleaving, metrics.uses_zero_checksum), (both, both));
+        for stream in [0, 2] {
+            visit.page(|page, now| page.send(now, stream, DCEP, OPEN));
+        }
+        visit.run_for(TEN_SECONDS);
+        let id = visit.id();
+        for (stream, priority) in [(0, 9), (2, 1)] {
+            visit.server(|server, now| {
+                let set = |association: &mut Association| {
+                    association.set_stream_priority(StreamId(stream), priority)
+                };
+                assert_eq!(server.with_association(now, id, set), Some(true));
+            });
+        }
+        let long = (MessageKind::Binary, Bytes::from(vec![1; 200_000]));
+        visit.server(|server, now| server.send(now, id, StreamId(0), long, |_| {})).unwrap();
+        let urgent = (MessageKind::Binary, Bytes::from_static(b"urgent"));
+        visit.server(|server, now| server.send(now, id, StreamId(2), urgent, |_| {})).unwrap();
+        visit.run_for(TEN_SECONDS);
+        let arrived = visit.seen.iter().filter_map(|seen| {
+            let Seen::Message { stream, ppid: BINARY, .. } = seen else { return None };
+            Some(*stream)
+        });
+        let order = if both { [2, 0] } else { [0, 2] };
+        assert_eq!(arrived.collect::<Vec<_>>(), order, "interleaving: {both}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_netsim::{LinkConfig, Loss, Pair, Side};
 use anabranch_rtc::{ConnectionId, Event, MessageKind, RtcConfig, Server};
-use anabranch_sansio::{Datagram, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 use anabranch_wire::StreamId;
 
 use crate::page::{Page, Seen};
@@ -78,8 +78,17 @@ pub(crate) fn lossy(loss: f64) -> LinkConfig {
 impl Visit {
     /// The page has the answer to its offer.
     pub(crate) fn begun(seed: u64, link: LinkConfig, config: RtcConfig) -> Self {
+        Self::begun_by(seed, link, config, Page::new)
+    }
+
+    fn begun_by(
+        seed: u64,
+        link: LinkConfig,
+        config: RtcConfig,
+        page: fn(FourTuple) -> Page,
+    ) -> Self {
         let pair = Pair::new(seed, &[link.into()], |side, paths, rng: Rng| match side {
-            Side::Client => End::Page(Page::new(paths[0])),
+            Side::Client => End::Page(page(paths[0])),
             Side::Server => End::Server(Server::new(config.clone(), rng).expect("a certificate")),
         });
         let mut visit = Self { pair, id: None, seen: Vec::new(), told: Vec::new() };
@@ -94,7 +103,12 @@ impl Visit {
 
     /// Both ends know that the association is set up.
     pub(crate) fn connected(seed: u64, link: LinkConfig) -> Self {
-        let mut visit = Self::begun(seed, link, RtcConfig::default());
+        Self::connected_by(seed, link, Page::new)
+    }
+
+    /// The same with a page of another kind.
+    pub(crate) fn connected_by(seed: u64, link: LinkConfig, page: fn(FourTuple) -> Page) -> Self {
+        let mut visit = Self::begun_by(seed, link, RtcConfig::default(), page);
         let is_there = |visit: &Self| {
             visit.seen.contains(&Seen::Connected) && visit.told.contains(&Event::Connected)
         };
