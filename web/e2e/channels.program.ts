@@ -7,11 +7,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openBrowser, type TestBrowser } from './browser';
+import { reachable } from './network';
 
 const MESSAGE = 16_384;
 
@@ -154,12 +154,6 @@ describe('data channels of Chromium', () => {
     expect(refused).toMatch(/^400 the offer has no line `m=application/);
   });
 });
-
-/** Whether this machine has an address that Chromium uses. */
-function reachable(): boolean {
-  const addresses = Object.values(networkInterfaces()).flat();
-  return addresses.some((address) => address?.family === 'IPv4' && !address.internal);
-}
 
 /** What a page does with our server. */
 interface Client {

@@ -53,7 +53,7 @@ export class Program {
 
   /** The page's address, which stands on a line of its own. */
   url(): Promise<string> {
-    return this.line(/^http:\/\/127\.0\.0\.1:\d+\/\S+$/m);
+    return this.line(/^http:\/\/127\.0\.0\.1:\d+\/\S*$/m);
   }
 
   /** Presses Ctrl-C, and returns the exit status. */

@@ -4,6 +4,7 @@ import { Backoff } from '../media/backoff';
 import { nowMs } from '../media/now';
 import { Liveness } from './liveness';
 import { isOrdered, STREAMS } from './protocol/streams';
+import { sentence } from './words';
 
 const SETUP_MS = 8_000;
 const WATCH_EVERY_MS = 1_000;
@@ -105,8 +106,8 @@ export class Connection {
     });
     const text = await response.text();
     if (response.status !== 201) {
-      const words = text.slice(0, 300).trim().replace(/\.$/, '') || `status ${response.status}`;
-      throw new Refused(`The server refuses: ${words}.`);
+      const words = text.slice(0, 300) || `status ${response.status}`;
+      throw new Refused(sentence(`The server refuses: ${words}`));
     }
     this.#location = response.headers.get('location');
     return text;

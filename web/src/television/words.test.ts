@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConnectionState } from './connection';
 import type { Channel } from './protocol/control';
 import type { Reception } from './state/store';
-import { bannerOf, matching, obstacleOf } from './words';
+import { bannerOf, matching, obstacleOf, sentence } from './words';
 
 const OPEN = { state: 'open' } as const;
 const PLAYING = { state: 'playing' } as const;
@@ -29,6 +29,13 @@ describe('the words over the picture', () => {
     expect(banner(OPEN, mpeg2, PLAYING)).toBe('News cannot be played in a browser: it is MPEG-2.');
     expect(banner(OPEN, null, PLAYING)).toBe('There is no such channel.');
     expect(bannerOf(OPEN, null, false, PLAYING, NOW_MS)?.text).toMatch(/no channels yet/);
+  });
+
+  it('of the server become whole sentences', () => {
+    expect(['too many requests', ' It is over. '].map(sentence)).toEqual([
+      'Too many requests.',
+      'It is over.',
+    ]);
   });
 
   it('lead to another player where the browser cannot', () => {

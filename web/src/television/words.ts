@@ -98,6 +98,12 @@ function says(
   return { text, isWait, link };
 }
 
+/** Words of the server, as a whole sentence. */
+export function sentence(text: string): string {
+  const words = unstopped(text.trim());
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}
+
 function unstopped(text: string): string {
   return text.replace(/\.$/, '');
 }

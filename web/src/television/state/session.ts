@@ -4,6 +4,7 @@ import { batch, signal } from '@preact/signals';
 import { Speaker } from '../../audio/speaker';
 import { nowMs } from '../../media/now';
 import { Connection } from '../connection';
+import { sentence } from '../words';
 import type { FromPlayer, ToPlayer } from '../worker/messages';
 import { Bridge, transferred } from './bridge';
 import { lastNumber, latencyMs, muted, volume } from './settings';
@@ -180,7 +181,7 @@ export class Session {
         store.setChannels(message.channels);
         return;
       case 'lost': {
-        const why = message.text === null ? 'The server ended the connection.' : message.text;
+        const why = sentence(message.text ?? 'the server ended the connection');
         this.#connection.lost(message.attempt, why);
         return;
       }
