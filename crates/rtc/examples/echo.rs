@@ -17,7 +17,7 @@ use anabranch_rtc::{
     AcceptError, ChannelOptions, ConnectionId, Event, MessageKind, RtcConfig, Server,
 };
 use anabranch_sansio::{Rng, Time};
-use anabranch_sctp::{OutgoingMessage, Reliability};
+use anabranch_sctp::{Association, OutgoingMessage, Reliability};
 use anabranch_wire::StreamId;
 use axum::Router;
 use axum::extract::{ConnectInfo, Path, State};
@@ -150,6 +150,12 @@ fn obey(
                 let piece = (MessageKind::Binary, Bytes::from(vec![number; BURST_MESSAGE]));
                 server.send(now, id, stream, piece, live)
             })
+        }
+        Some(("format", _)) => {
+            let association = server.association(id);
+            let interleaves = association.is_some_and(Association::interleaves_messages);
+            let format = Bytes::from_static(if interleaves { b"I-DATA" } else { b"DATA" });
+            server.send(now, id, stream, (MessageKind::Text, format), |_| {})
         }
         _ => server.send(now, id, stream, (kind, payload), |_| {}),
     };
