@@ -104,9 +104,8 @@ impl Session {
 
     /// Counts a request; false if there were too many.
     pub(super) fn may_ask(&mut self, now: Time) -> bool {
-        let full = now.saturating_sub(REQUEST_EVERY * REQUESTS_BURST);
-        self.requests_paid = self.requests_paid.max(full) + REQUEST_EVERY;
-        self.requests_paid <= now + REQUEST_EVERY
+        self.requests_paid = self.requests_paid.max(now) + REQUEST_EVERY;
+        self.requests_paid <= now + REQUEST_EVERY * REQUESTS_BURST
     }
 
     /// Watches nothing any more; says what it watched.

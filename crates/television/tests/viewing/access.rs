@@ -84,6 +84,18 @@ fn a_permission_ends_when_it_says() {
 }
 
 #[test]
+fn a_viewer_may_ask_for_much_as_soon_as_it_is_there() {
+    let mut studio = studio(None);
+    studio.run_for(SECOND);
+    for _ in 0..60 {
+        studio.viewer(|viewer, now| viewer.tune(now, ChannelId(1)));
+    }
+    studio.run_for(2 * SECOND);
+    assert_eq!(goodbyes(&studio), [""; 0]);
+    assert!(!is_closed(&studio));
+}
+
+#[test]
 fn a_flood_of_requests_ends_the_session() {
     let mut studio = studio(None);
     studio.run_for(SECOND);
