@@ -114,6 +114,15 @@ describe('the television page', () => {
     expect(visit.complaints).toEqual([]);
   });
 
+  it('plays where the browser hands no data channels to workers', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.page.addInitScript(keepChannels);
+    await visit.page.reload();
+    await visit.untilPlays(1);
+    await visit.zap('2', 2);
+    await visit.morePictures(10);
+  });
+
   it('tells the server what the viewer experiences', async () => {
     visit = await TelevisionVisit.start();
     await visit.untilPlays(1);
@@ -171,6 +180,17 @@ describe('the television page looks', () => {
     expect(await violations(visit.page)).toEqual([]);
   });
 });
+
+/** Makes workers refuse data channels, as older browsers do. */
+function keepChannels(): void {
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (this: Worker, message: unknown, transfer?: unknown) {
+    if (Array.isArray(transfer) && transfer.some((item) => item instanceof RTCDataChannel)) {
+      throw new DOMException('no data channels here', 'DataCloneError');
+    }
+    post.call(this, message, transfer as StructuredSerializeOptions);
+  };
+}
 
 const ZAPS: readonly (readonly [key: string, number: number])[] = [
   ['2', 2],
