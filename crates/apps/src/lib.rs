@@ -5,6 +5,7 @@ pub mod net;
 pub mod page;
 pub mod recv;
 pub mod send;
+pub mod serve;
 pub mod service;
 pub mod session;
 pub mod treatment;

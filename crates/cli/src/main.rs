@@ -11,6 +11,7 @@ mod link;
 mod output;
 mod recv;
 mod send;
+mod serve;
 mod signal;
 mod transfer;
 mod treatments;
@@ -46,6 +47,7 @@ enum Command {
     Lab(lab::Lab),
     Recv(recv::Recv),
     Send(send::Send),
+    Serve(serve::Serve),
     Treatments(treatments::Treatments),
 }
 
@@ -67,6 +69,7 @@ impl Command {
             Self::Lab(command) => command.run().await,
             Self::Recv(command) => command.run().await,
             Self::Send(command) => command.run().await,
+            Self::Serve(command) => command.run().await,
             Self::Treatments(command) => command.run().await,
         }
     }

@@ -12,7 +12,7 @@ const CLIP: &[u8] = include_bytes!("../../../../assets/clip/big-buck-bunny.anacl
 const SCORES: &[u8] = include_bytes!("../../../../assets/clip/big-buck-bunny.psnr");
 
 /// The clip, which tests of the media crate hold against its format.
-pub(super) static DEMO_CLIP: LazyLock<Clip> = LazyLock::new(|| {
+pub(crate) static DEMO_CLIP: LazyLock<Clip> = LazyLock::new(|| {
     Clip::decode(&Bytes::from_static(CLIP)).expect("the committed clip obeys its format")
 });
 

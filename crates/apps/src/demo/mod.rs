@@ -10,7 +10,7 @@
 //! Both ends are what `anabranch send` and `anabranch recv` run, one multi-homed SCTP association
 //! over UDP sockets on this machine. The links are the simulator's, in real time.
 
-mod clip;
+pub(crate) mod clip;
 mod delay;
 mod handoff;
 mod links;

@@ -10,13 +10,13 @@ use rust_embed::RustEmbed;
 struct Dist;
 
 /// A file of the page.
-pub(super) struct Asset {
-    pub(super) content_type: &'static str,
-    pub(super) bytes: Cow<'static, [u8]>,
+pub(crate) struct Asset {
+    pub(crate) content_type: &'static str,
+    pub(crate) bytes: Cow<'static, [u8]>,
 }
 
 /// The file with this path, `index.html` for none.
-pub(super) fn asset(path: &str) -> Option<Asset> {
+pub(crate) fn asset(path: &str) -> Option<Asset> {
     let path = if path.is_empty() { "index.html" } else { path };
     let file = Dist::get(path)?;
     Some(Asset { content_type: content_type(path)?, bytes: file.data })

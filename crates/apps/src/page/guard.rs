@@ -12,16 +12,14 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 /// Random bytes of a token.
 const TOKEN_BYTES: usize = 16;
 
+/// What the page may load, and who may show it in a frame.
+pub(crate) const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+     img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; \
+     form-action 'none'; frame-ancestors 'none'";
+
 /// What every answer carries. The page needs nothing from elsewhere, its workers included.
-pub(super) const HEADERS: [(HeaderName, HeaderValue); 4] = [
-    (
-        HeaderName::from_static("content-security-policy"),
-        HeaderValue::from_static(
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-             connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
-             frame-ancestors 'none'",
-        ),
-    ),
+pub(crate) const HEADERS: [(HeaderName, HeaderValue); 4] = [
+    (HeaderName::from_static("content-security-policy"), HeaderValue::from_static(CONTENT_POLICY)),
     (HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff")),
     (HeaderName::from_static("referrer-policy"), HeaderValue::from_static("no-referrer")),
     (HeaderName::from_static("cache-control"), HeaderValue::from_static("no-store")),
@@ -105,14 +103,14 @@ impl Guard {
 }
 
 /// The value of a header that is there exactly once.
-fn only(headers: &HeaderMap, name: HeaderName) -> Option<&[u8]> {
+pub(crate) fn only(headers: &HeaderMap, name: HeaderName) -> Option<&[u8]> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
     values.next().is_none().then(|| value.as_bytes())
 }
 
 /// The time taken tells nothing about how much of a guess was right.
-fn equal_in_constant_time(guess: &str, token: &str) -> bool {
+pub(crate) fn equal_in_constant_time(guess: &str, token: &str) -> bool {
     let pairs = guess.bytes().zip(token.bytes());
     guess.len() == token.len() && pairs.fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }

@@ -5,9 +5,9 @@
 //! they need it; what they ask comes out of one channel, checked against what the program said
 //! that it offers. A page that reads slowly loses media, never the program's memory.
 
-mod assets;
+pub(crate) mod assets;
 mod check;
-mod guard;
+pub(crate) mod guard;
 mod hub;
 pub mod protocol;
 mod queue;

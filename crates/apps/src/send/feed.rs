@@ -13,14 +13,15 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::input::{Input, InputError, InputOptions, Pace};
-use super::udp;
+use super::udp::{self, Wrapping};
 use crate::session::SourceFormat;
+use crate::url::UdpUrl;
 
 /// Batches that are read ahead.
 const BATCHES_MAX: usize = 64;
 
 /// Packets or units of one batch.
-pub(super) const BATCH_ITEMS_MAX: usize = 256;
+pub(crate) const BATCH_ITEMS_MAX: usize = 256;
 
 /// Bytes read at once.
 const READ_LEN: usize = 64 << 10;
@@ -43,36 +44,36 @@ pub enum Timing {
 
 /// A packet or a unit.
 #[derive(Debug)]
-pub(super) enum Media {
+pub(crate) enum Media {
     Packet(Packet),
     Unit(ClipUnit),
 }
 
 /// Media and its time.
 #[derive(Debug)]
-pub(super) struct Item {
-    pub(super) at: Time,
-    pub(super) media: Media,
+pub(crate) struct Item {
+    pub(crate) at: Time,
+    pub(crate) media: Media,
 }
 
 /// What reading brought.
 #[derive(Debug)]
-pub(super) enum Reading {
+pub(crate) enum Reading {
     /// Media.
     Items(Vec<Item>),
     /// Something that people should know.
     Note(String),
 }
 
-pub(super) type Batch = Result<Reading, InputError>;
+pub(crate) type Batch = Result<Reading, InputError>;
 
 /// An input that is being read.
 #[derive(Debug)]
-pub(super) struct Feed {
-    pub(super) format: SourceFormat,
-    pub(super) timing: Timing,
+pub(crate) struct Feed {
+    pub(crate) format: SourceFormat,
+    pub(crate) timing: Timing,
     /// Whether it can be made to wait: a file or a pipe.
-    pub(super) can_wait: bool,
+    pub(crate) can_wait: bool,
     batches: mpsc::Receiver<Batch>,
     first: Option<Batch>,
 }
@@ -80,7 +81,7 @@ pub(super) struct Feed {
 impl Feed {
     /// Opens an input. A file is looked into, so that what is wrong with it is known before
     /// anything else begins.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         input: &Input,
         options: InputOptions,
         clock: Clock,
@@ -88,20 +89,13 @@ impl Feed {
         match input {
             Input::File(path) => Self::open_file(path, options, clock).await,
             Input::Stdin => Self::open_stdin(options, clock),
-            Input::Udp(url) => {
-                refuse_file_options("udp://", options)?;
-                if options.pace != Pace::Auto {
-                    let what = "packets from UDP are sent as they come: leave the pace out";
-                    return Err(InputError::Option { name: "udp://".to_owned(), what });
-                }
-                let batches = udp::spawn(url, options.program, clock)?;
-                Ok(Self::mpeg_ts(Timing::Arrival, false, batches))
-            }
+            Input::Udp(url) => Self::open_udp(url, Wrapping::None, options, clock),
+            Input::Rtp(url) => Self::open_udp(url, Wrapping::Rtp, options, clock),
         }
     }
 
     /// The next items, or `None` at the end.
-    pub(super) async fn next(&mut self) -> Option<Batch> {
+    pub(crate) async fn next(&mut self) -> Option<Batch> {
         match self.first.take() {
             Some(first) => Some(first),
             None => self.batches.recv().await,
@@ -135,6 +129,33 @@ impl Feed {
             };
         }
         Ok(feed)
+    }
+
+    fn open_udp(
+        url: &UdpUrl,
+        wrapping: Wrapping,
+        options: InputOptions,
+        clock: Clock,
+    ) -> Result<Self, InputError> {
+        let name = wrapping.scheme();
+        refuse_file_options(name, options)?;
+        if options.pace != Pace::Auto {
+            let what = "packets from the network are sent as they come: leave the pace out";
+            return Err(InputError::Option { name: name.to_owned(), what });
+        }
+        let batches = udp::spawn(url, wrapping, options.program, clock)?;
+        Ok(Self::mpeg_ts(Timing::Arrival, false, batches))
+    }
+
+    /// What a program writes to a pipe.
+    pub(crate) fn of_program(
+        name: String,
+        pipe: File,
+        options: InputOptions,
+        clock: Clock,
+    ) -> Self {
+        let timing = Timing::Arrival;
+        Self::mpeg_ts(timing, true, spawn_reader(pipe, name, options, timing, clock))
     }
 
     fn open_stdin(options: InputOptions, clock: Clock) -> Result<Self, InputError> {
@@ -293,7 +314,7 @@ fn read_all(
 }
 
 /// Bytes in, packets with times out.
-pub(super) struct PacketCutter {
+pub(crate) struct PacketCutter {
     name: String,
     reader: Reader,
     times: Times,
@@ -307,7 +328,7 @@ enum Times {
 }
 
 impl PacketCutter {
-    pub(super) fn new(
+    pub(crate) fn new(
         name: String,
         options: InputOptions,
         timing: Timing,
@@ -326,13 +347,13 @@ impl PacketCutter {
         Ok(Self { name, reader, times, items: Vec::new() })
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), InputError> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), InputError> {
         let read = self.reader.push(bytes);
         self.take_packets()?;
         read.map_err(|source| InputError::Read { name: self.name.clone(), source })
     }
 
-    fn finish(&mut self) -> Result<(), InputError> {
+    pub(crate) fn finish(&mut self) -> Result<(), InputError> {
         let read = self.reader.finish();
         self.take_packets()?;
         read.map_err(|source| InputError::Read { name: self.name.clone(), source })?;
@@ -344,7 +365,7 @@ impl PacketCutter {
         Ok(())
     }
 
-    pub(super) fn take_batch(&mut self) -> Option<Vec<Item>> {
+    pub(crate) fn take_batch(&mut self) -> Option<Vec<Item>> {
         if self.items.is_empty() {
             return None;
         }

@@ -21,6 +21,8 @@ pub enum Input {
     Stdin,
     /// A transport stream in UDP datagrams.
     Udp(UdpUrl),
+    /// A transport stream in RTP (RFC 2250).
+    Rtp(UdpUrl),
 }
 
 impl FromStr for Input {
@@ -32,6 +34,9 @@ impl FromStr for Input {
         }
         if UdpUrl::is_meant_by(text) {
             return Ok(Self::Udp(text.parse()?));
+        }
+        if text.starts_with("rtp://") {
+            return Ok(Self::Rtp(UdpUrl::parse(text, "rtp")?));
         }
         if text.contains("://") {
             return Err(UrlError::Scheme { url: text.to_owned(), scheme: "udp" });
@@ -117,7 +122,7 @@ pub enum InputError {
     },
     /// A name where only an address can be.
     #[error(
-        "udp://{host}: give an address of this machine, a multicast group, or none at all to take \
+        "{host}: give an address of this machine, a multicast group, or none at all to take \
          packets at any address"
     )]
     UdpHost {
@@ -125,7 +130,7 @@ pub enum InputError {
         host: String,
     },
     /// The port or the group cannot be had.
-    #[error("cannot receive at udp://{ip}:{port}: {message}")]
+    #[error("cannot receive at {ip}:{port}: {message}")]
     UdpBind {
         /// The address.
         ip: IpAddr,
@@ -169,6 +174,7 @@ mod tests {
         assert_eq!("-".parse(), Ok(Input::Stdin));
         assert_eq!("a b.ts".parse(), Ok(Input::File("a b.ts".into())));
         assert!(matches!("udp://@:1234".parse(), Ok(Input::Udp(_))));
+        assert!(matches!("rtp://@239.1.2.3:5004".parse(), Ok(Input::Rtp(_))));
         let error = "srt://h:1".parse::<Input>().unwrap_err();
         assert_eq!(error.to_string(), "\"srt://h:1\" is no udp URL: it must begin with udp://");
     }

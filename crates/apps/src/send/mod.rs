@@ -1,6 +1,6 @@
 //! The service behind `anabranch send`: a file, a pipe or a UDP stream into a session.
 
-mod feed;
+pub(crate) mod feed;
 mod input;
 mod run;
 mod udp;

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use anabranch_driver::{Clock, interface_addresses};
+use rtp_types::RtpPacket;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
@@ -21,9 +22,46 @@ const DATAGRAM_MAX: usize = 1 << 16;
 /// Batches that wait. A datagram is a batch: at 100 Mbit/s 100 ms.
 const BATCHES_MAX: usize = 1_024;
 
+/// What stands between UDP and the packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrapping {
+    None,
+    /// RTP, one header for all packets in a datagram (RFC 2250 section 2).
+    Rtp,
+}
+
+impl Wrapping {
+    pub(super) const fn scheme(self) -> &'static str {
+        match self {
+            Self::None => "udp://",
+            Self::Rtp => "rtp://",
+        }
+    }
+
+    /// The packets in a datagram; none in one that is nothing of the kind.
+    fn unwrap(self, datagram: &[u8]) -> &[u8] {
+        match self {
+            Self::None => datagram,
+            Self::Rtp => match RtpPacket::parse(datagram) {
+                Ok(packet) => {
+                    let padding = usize::from(packet.padding().unwrap_or(0));
+                    let end = datagram.len().saturating_sub(padding);
+                    let start = end.saturating_sub(packet.payload().len());
+                    datagram.get(start..end).unwrap_or_default()
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "not RTP");
+                    &[]
+                }
+            },
+        }
+    }
+}
+
 /// Receives until the service ends.
 pub(super) fn spawn(
     url: &UdpUrl,
+    wrapping: Wrapping,
     program: Option<u16>,
     clock: Clock,
 ) -> Result<mpsc::Receiver<Batch>, InputError> {
@@ -31,16 +69,16 @@ pub(super) fn spawn(
     let failed =
         |error: io::Error| InputError::UdpBind { ip, port: url.port, message: words(&error, ip) };
     let socket = bind(ip, url).and_then(UdpSocket::from_std).map_err(failed)?;
-    let name = format!("udp://{}", SocketAddr::new(ip, url.port));
+    let name = format!("{}{}", wrapping.scheme(), SocketAddr::new(ip, url.port));
     let options = InputOptions { program, ..InputOptions::default() };
     let cutter = PacketCutter::new(name.clone(), options, Timing::Arrival, clock)?;
     let (sender, batches) = mpsc::channel(BATCHES_MAX);
-    tokio::spawn(receive(socket, name, cutter, sender));
+    tokio::spawn(receive((socket, wrapping), name, cutter, sender));
     Ok(batches)
 }
 
 async fn receive(
-    socket: UdpSocket,
+    (socket, wrapping): (UdpSocket, Wrapping),
     name: String,
     mut cutter: PacketCutter,
     sender: mpsc::Sender<Batch>,
@@ -52,7 +90,7 @@ async fn receive(
             () = sender.closed() => return,
         };
         let pushed = match received {
-            Ok(len) => cutter.push(buf.get(..len).unwrap_or_default()),
+            Ok(len) => cutter.push(wrapping.unwrap(buf.get(..len).unwrap_or_default())),
             Err(error) => Err(InputError::broken(&name, &error)),
         };
         while let Some(batch) = cutter.take_batch() {
@@ -136,4 +174,22 @@ fn words(error: &io::Error, ip: IpAddr) -> String {
         return "no permission; choose a port from 1024 up".to_owned();
     }
     error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_packets_in_rtp_are_found_behind_its_header() {
+        let plain = [&[0x80, 33, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3][..], b"Gpackets"].concat();
+        assert_eq!(Wrapping::Rtp.unwrap(&plain), b"Gpackets");
+        // One contributing source, and an extension of one word.
+        let mut long = vec![0x91, 33, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4];
+        long.extend([0xbe, 0xde, 0, 1, 0, 0, 0, 0]);
+        long.extend(b"Gpackets");
+        assert_eq!(Wrapping::Rtp.unwrap(&long), b"Gpackets");
+        assert_eq!(Wrapping::Rtp.unwrap(b"Gpackets"), b"");
+        assert_eq!(Wrapping::None.unwrap(b"Gpackets"), b"Gpackets");
+    }
 }

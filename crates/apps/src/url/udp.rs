@@ -38,7 +38,17 @@ impl FromStr for UdpUrl {
     type Err = UrlError;
 
     fn from_str(url: &str) -> Result<Self, UrlError> {
-        let parts = Parts::of(url, SCHEME)?;
+        Self::parse(url, SCHEME)
+    }
+}
+
+impl UdpUrl {
+    /// Reads a URL of another scheme that is written alike.
+    ///
+    /// # Errors
+    /// It is not, or has options that make no sense.
+    pub fn parse(url: &str, scheme: &'static str) -> Result<Self, UrlError> {
+        let parts = Parts::of(url, scheme)?;
         let authority = parts.authority.strip_prefix('@').unwrap_or(parts.authority);
         let (host, port) = host_and_port(authority, Place::Url)?;
         let Some(port) = port else {
@@ -53,9 +63,7 @@ impl FromStr for UdpUrl {
         }
         Ok(parsed)
     }
-}
 
-impl UdpUrl {
     /// Whether the text means to be one.
     #[must_use]
     pub fn is_meant_by(text: &str) -> bool {

@@ -11,6 +11,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::signal;
 pub(crate) use log::Log;
+pub(crate) use stats::StatsFile;
 
 /// What both ends of a transfer are told.
 #[derive(Debug, Args)]

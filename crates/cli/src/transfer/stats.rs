@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 /// Where the JSON lines go.
 #[derive(Debug)]
-pub(super) enum StatsFile {
+pub(crate) enum StatsFile {
     Stdout,
     File(BufWriter<File>),
 }
@@ -32,7 +32,7 @@ pub(super) enum Line<'a> {
 }
 
 impl StatsFile {
-    pub(super) fn open(name: &str) -> Result<Self, Failure> {
+    pub(crate) fn open(name: &str) -> Result<Self, Failure> {
         if name == "-" {
             return Ok(Self::Stdout);
         }
@@ -42,7 +42,7 @@ impl StatsFile {
     }
 
     /// Writes a line whole, so that whoever reads along never sees half of one.
-    pub(super) fn write(&mut self, line: &Line<'_>) -> io::Result<()> {
+    pub(crate) fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         match self {

@@ -101,6 +101,12 @@ impl BroadcastScreen {
         }
     }
 
+    /// The stream has ended: so have the units that are open.
+    pub fn finish(&mut self) {
+        let open = [&self.picture, &self.sound].map(|it| it.as_ref().map(Elementary::pid));
+        open.into_iter().flatten().for_each(|pid| self.on_end(track(pid)));
+    }
+
     /// A piece of a unit arrived. A picture that comes after its time was lost, and counts as late
     /// too.
     pub fn on_arrival(&mut self, of: Track, frame: u64, timeliness: Timeliness) {

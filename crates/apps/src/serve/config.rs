@@ -1,0 +1,363 @@
+//! [`ChannelsFile`]: `channels.toml`, which says what there is to watch and how it is served.
+//! `docs/serve.md` describes every key.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use anabranch_television::protocol::Programme;
+use serde::Deserialize;
+use thiserror::Error;
+use toml::Spanned;
+
+use super::source::{DemoChannel, Source};
+use crate::send::Input;
+
+/// Channels of one server.
+pub(super) const CHANNELS_MAX: usize = 1_000;
+
+/// The largest number of a channel: five keys to press.
+pub(super) const NUMBER_MAX: u32 = 99_999;
+
+/// Characters of a name, a group or a title.
+const TEXT_CHARS_MAX: usize = 100;
+
+/// What `channels.toml` says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChannelsFile {
+    /// How it is served.
+    pub server: ServerSection,
+    /// What there is to watch.
+    pub channels: Vec<ChannelConfig>,
+}
+
+/// The section `[server]`. Arguments of the command go before it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerSection {
+    /// Where the page is served.
+    pub http: Option<SocketAddr>,
+    /// Where viewers are served.
+    pub udp: Option<SocketAddr>,
+    /// Where viewers find the server, if it cannot know by itself.
+    pub advertise: Option<String>,
+    /// Names under which browsers may ask for the page.
+    #[serde(default)]
+    pub names: Vec<String>,
+    /// Viewers at once.
+    pub viewers_max: Option<usize>,
+}
+
+/// A channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelConfig {
+    /// The key to press.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// Channels of one group are shown together.
+    pub group: Option<String>,
+    /// Where its media comes from.
+    pub source: Source,
+    /// The one program of a transport stream with several.
+    pub program: Option<u16>,
+    /// Now and next.
+    pub programme: Programme,
+}
+
+/// What is wrong with `channels.toml`.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("cannot read {file}: {message}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// The system's words.
+        message: String,
+    },
+    /// It is no TOML, or has what nobody knows.
+    #[error("{file}, line {line}: {message}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// Where.
+        line: usize,
+        /// The parser's words.
+        message: String,
+    },
+    /// A channel makes no sense.
+    #[error("{file}, line {line}, {key}: {what}")]
+    Channel {
+        /// The file.
+        file: String,
+        /// Where the channel begins.
+        line: usize,
+        /// Which of its keys.
+        key: &'static str,
+        /// What is wrong, and what would be right.
+        what: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFile {
+    #[serde(default)]
+    server: ServerSection,
+    #[serde(default, rename = "channel")]
+    channels: Vec<Spanned<ChannelText>>,
+}
+
+/// A channel as it is written, in the file or to the operator's interface.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChannelText {
+    number: Option<u32>,
+    name: String,
+    group: Option<String>,
+    source: Option<String>,
+    command: Option<String>,
+    program: Option<u16>,
+    now: Option<String>,
+    next: Option<String>,
+}
+
+/// A key and what is wrong with it.
+pub(super) type Wrong = (&'static str, String);
+
+impl ChannelConfig {
+    /// Only one can.
+    pub(super) fn reads_stdin(&self) -> bool {
+        self.source == Source::Input(Input::Stdin)
+    }
+}
+
+impl ChannelsFile {
+    /// Reads a file; the paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// Says where it makes no sense, and what would.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+            file: file.clone(),
+            message: error.to_string(),
+        })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::parse(&text, &file, folder)
+    }
+
+    /// The channels that there are without a file.
+    #[must_use]
+    pub fn demo() -> Self {
+        let channel = |demo, number, name: &str, now: &str| ChannelConfig {
+            number,
+            name: name.to_owned(),
+            group: Some("Demo".to_owned()),
+            source: Source::Demo(demo),
+            program: None,
+            programme: Programme { now: Some(now.to_owned()), next: None },
+        };
+        let channels = vec![
+            channel(
+                DemoChannel::Clip,
+                1,
+                "Big Buck Bunny",
+                "Big Buck Bunny, © 2008 Blender Foundation, www.bigbuckbunny.org, CC BY 3.0",
+            ),
+            channel(DemoChannel::Clock, 2, "Clock", "A test picture with a clock"),
+            channel(DemoChannel::Bars, 3, "Bars", "Colour bars"),
+        ];
+        Self { server: ServerSection::default(), channels }
+    }
+
+    fn parse(text: &str, file: &str, folder: &Path) -> Result<Self, ConfigError> {
+        let line_of = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+        let raw: RawFile = toml::from_str(text).map_err(|error| ConfigError::Syntax {
+            file: file.to_owned(),
+            line: line_of(error.span().map_or(0, |span| span.start)),
+            message: error.message().to_owned(),
+        })?;
+        let mut taken = BTreeMap::new();
+        let mut channels = Vec::new();
+        for entry in raw.channels {
+            let line = line_of(entry.span().start);
+            let wrong = |(key, what): Wrong| ConfigError::Channel {
+                file: file.to_owned(),
+                line,
+                key,
+                what,
+            };
+            let channel = entry.into_inner().check(folder, &taken).map_err(wrong)?;
+            if channels.len() == CHANNELS_MAX {
+                let what = format!("there are more than {CHANNELS_MAX} channels");
+                return Err(wrong(("name", what)));
+            }
+            if channel.reads_stdin() && channels.iter().any(ChannelConfig::reads_stdin) {
+                let what = "another channel reads the standard input already".to_owned();
+                return Err(wrong(("source", what)));
+            }
+            taken.insert(channel.number, channel.name.clone());
+            channels.push(channel);
+        }
+        Ok(Self { server: raw.server, channels })
+    }
+}
+
+impl ChannelText {
+    /// Whether it names a program to run.
+    pub(super) const fn has_command(&self) -> bool {
+        self.command.is_some()
+    }
+
+    /// Makes sense of it, beside the channels whose numbers are taken.
+    ///
+    /// # Errors
+    /// The key that makes no sense, and what would be right.
+    pub(super) fn check(
+        self,
+        folder: &Path,
+        taken: &BTreeMap<u32, String>,
+    ) -> Result<ChannelConfig, Wrong> {
+        let number = self.number.unwrap_or_else(|| {
+            taken.last_key_value().map_or(1, |(number, _)| number.saturating_add(1))
+        });
+        if number == 0 || number > NUMBER_MAX {
+            return Err(("number", format!("{number} is none: give 1 to {NUMBER_MAX}")));
+        }
+        if let Some(other) = taken.get(&number) {
+            let what = format!("{number} is the number of \"{other}\" already: give another one");
+            return Err(("number", what));
+        }
+        if self.name.trim().is_empty() {
+            return Err(("name", "it is empty: give the channel a name".to_owned()));
+        }
+        let texts = [
+            ("name", Some(&self.name)),
+            ("group", self.group.as_ref()),
+            ("now", self.now.as_ref()),
+            ("next", self.next.as_ref()),
+        ];
+        for (key, text) in texts {
+            if text.is_some_and(|text| text.chars().count() > TEXT_CHARS_MAX) {
+                let what = format!("it is too long: give at most {TEXT_CHARS_MAX} characters");
+                return Err((key, what));
+            }
+        }
+        let source = source(self.source, self.command, folder)?;
+        if self.program.is_some() && matches!(source, Source::Demo(_)) {
+            return Err(("program", "a demo channel has one only: leave it out".to_owned()));
+        }
+        Ok(ChannelConfig {
+            number,
+            name: self.name,
+            group: self.group,
+            source,
+            program: self.program,
+            programme: Programme { now: self.now, next: self.next },
+        })
+    }
+}
+
+fn source(source: Option<String>, command: Option<String>, folder: &Path) -> Result<Source, Wrong> {
+    let text = match (source, command) {
+        (Some(source), None) => source,
+        (None, Some(command)) if !command.trim().is_empty() => return Ok(Source::Command(command)),
+        (None, Some(_)) => {
+            return Err(("command", "it is empty: give a program that writes MPEG-TS".to_owned()));
+        }
+        (Some(_), Some(_)) => {
+            let what = "there is a source, too: give one of both; a program can read it itself";
+            return Err(("command", what.to_owned()));
+        }
+        (None, None) => {
+            let what = "there is none: give a file, a folder, udp://, rtp://, - or demo:clip, or a \
+                        command";
+            return Err(("source", what.to_owned()));
+        }
+    };
+    if let Some(name) = text.strip_prefix("demo:") {
+        let names = DemoChannel::ALL.map(DemoChannel::name).join(", ");
+        let unknown = || ("source", format!("there is no demo \"{name}\": give one of {names}"));
+        return DemoChannel::by_name(name).map(Source::Demo).ok_or_else(unknown);
+    }
+    if text.contains("://") && !text.starts_with("udp://") && !text.starts_with("rtp://") {
+        let what = format!(
+            "\"{text}\" is not read: give udp://, rtp:// or a file; for others a command, as in \
+             command = \"ffmpeg -i {text} -c copy -f mpegts -\""
+        );
+        return Err(("source", what));
+    }
+    let input: Input = text.parse().map_err(|error| ("source", format!("{error}")))?;
+    Ok(match input {
+        Input::File(path) => {
+            let path = folder.join(path);
+            if path.is_dir() { Source::Folder(path) } else { Source::Input(Input::File(path)) }
+        }
+        Input::Stdin | Input::Udp(_) | Input::Rtp(_) => Source::Input(input),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<ChannelsFile, String> {
+        let parsed = ChannelsFile::parse(text, "channels.toml", Path::new("/tv"));
+        parsed.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_file_says_what_there_is_to_watch() {
+        let text = "[server]\nhttp = '0.0.0.0:80'\nnames = ['tv.example']\n\
+                    [[channel]]\nnumber = 7\nname = 'News'\ngroup = 'A'\nsource = 'news.ts'\n\
+                    program = 2\nnow = 'Today'\n\
+                    [[channel]]\nname = 'Camera'\ncommand = 'ffmpeg -i x -f mpegts -'\n\
+                    [[channel]]\nname = 'Bars'\nsource = 'demo:bars'\n\
+                    [[channel]]\nname = 'Group'\nsource = 'udp://239.1.2.3:5000'\n";
+        let file = parse(text).unwrap();
+        assert_eq!(file.server.http, Some(([0, 0, 0, 0], 80).into()));
+        let numbers: Vec<_> = file.channels.iter().map(|channel| channel.number).collect();
+        assert_eq!(numbers, [7, 8, 9, 10], "the next one where none is given");
+        let news = &file.channels[0];
+        assert_eq!(news.source, Source::Input(Input::File("/tv/news.ts".into())));
+        assert_eq!((news.program, news.programme.now.as_deref()), (Some(2), Some("Today")));
+        assert!(matches!(file.channels[1].source, Source::Command(_)));
+        assert_eq!(file.channels[2].source, Source::Demo(DemoChannel::Bars));
+        assert!(matches!(file.channels[3].source, Source::Input(Input::Udp(_))));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named_with_its_line_and_what_would() {
+        let channel = |rest: &str| parse(&format!("# mine\n\n[[channel]]\nname = 'A'\n{rest}\n"));
+        let two = "source = 'a.ts'\nnumber = 3\n[[channel]]\nname = 'B'\nnumber = 3\nsource = '-'";
+        let stdin = "source = '-'\n[[channel]]\nname = 'B'\nsource = '-'";
+        for (rest, expected) in [
+            ("", "channels.toml, line 3, source: there is none: give a file"),
+            ("sorce = 'a.ts'", "channels.toml, line 5: unknown field `sorce`, expected one of"),
+            ("source = 'a.ts'\nnumber = 0", "line 3, number: 0 is none: give 1 to 99999"),
+            (two, "line 7, number: 3 is the number of \"A\" already"),
+            (stdin, "line 6, source: another channel reads the standard input already"),
+            ("source = 'srt://h:1'", "line 3, source: \"srt://h:1\" is not read: give udp://"),
+            ("source = 'udp://h'", "has no port"),
+            ("source = 'demo:cat'", "no demo \"cat\": give one of clip, clock, bars"),
+            ("source = 'a.ts'\ncommand = 'x'", "line 3, command: there is a source, too"),
+            ("source = 'a.ts'\nprogram = 'x'", "channels.toml, line 6: invalid type: string"),
+            ("source = 'demo:bars'\nprogram = 1", "program: a demo channel has one only"),
+        ] {
+            let error = channel(rest).unwrap_err();
+            assert!(error.contains(expected), "{rest}: {error}");
+        }
+        let error = parse("[server]\nhtp = '1'").unwrap_err();
+        assert!(error.contains("channels.toml, line 2: unknown field `htp`"), "{error}");
+    }
+
+    #[test]
+    fn without_a_file_there_are_three_channels() {
+        let demo = ChannelsFile::demo();
+        let numbers: Vec<_> = demo.channels.iter().map(|channel| channel.number).collect();
+        assert_eq!(numbers, [1, 2, 3]);
+    }
+}

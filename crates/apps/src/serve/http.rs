@@ -1,0 +1,146 @@
+//! What is served by HTTP: the page, the door for browsers, and streams for players.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anabranch_rtc::AcceptError;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, Request, State};
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, LOCATION};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+
+use super::door::Door;
+use super::station::{Station, is_transport_stream};
+use super::{operator, playlist};
+use crate::page::{assets, guard};
+
+/// An offer of 34 data channels has 1 kB.
+const OFFER_BYTES_MAX: usize = 64 << 10;
+
+/// The page, as it was built.
+const PAGE: &str = "tv.html";
+
+/// What the handlers need.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub(super) station: Arc<Station>,
+    pub(super) door: Door,
+    /// The operator's.
+    pub(super) token: String,
+}
+
+/// All that is served.
+pub(super) fn router(site: Arc<Site>) -> Router {
+    Router::new()
+        .route("/", get(|| async { asset(PAGE) }))
+        .route("/embed/{number}", get(embedded))
+        .route("/icon.svg", get(|| async { asset("icon.svg") }))
+        .route(
+            "/assets/{file}",
+            get(|Path(file): Path<String>| async move { asset(&format!("assets/{file}")) }),
+        )
+        .route("/whep", post(accept))
+        .route("/whep/{session}", delete(hang_up))
+        .route("/playlist.m3u", get(list))
+        .route("/ch/{file}", get(stream))
+        .merge(operator::router(site.clone()))
+        .fallback(|| async { not_found("There is nothing here; the page is at /.") })
+        .layer(DefaultBodyLimit::max(OFFER_BYTES_MAX))
+        .layer(middleware::from_fn_with_state(site.clone(), admit))
+        .with_state(site)
+}
+
+async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let mut response = match site.door.admit(request.method(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => (StatusCode::FORBIDDEN, refusal.to_string()).into_response(),
+    };
+    for (name, value) in guard::HEADERS {
+        response.headers_mut().entry(name).or_insert(value);
+    }
+    response
+}
+
+fn not_found(text: &'static str) -> Response {
+    (StatusCode::NOT_FOUND, text).into_response()
+}
+
+fn asset(path: &str) -> Response {
+    match assets::asset(path) {
+        Some(asset) => ([(CONTENT_TYPE, asset.content_type)], asset.bytes).into_response(),
+        None => not_found("There is no such file."),
+    }
+}
+
+/// The same page, which other sites may show in a frame.
+async fn embedded() -> Response {
+    let mut response = asset(PAGE);
+    let policy = guard::CONTENT_POLICY.replace("frame-ancestors 'none'", "frame-ancestors *");
+    if let Ok(policy) = HeaderValue::try_from(policy) {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}
+
+async fn accept(
+    State(site): State<Arc<Site>>,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    offer: String,
+) -> Response {
+    match site.station.accept(&offer, from.ip()) {
+        Ok((session, answer)) => {
+            let location = format!("/whep/{session}");
+            let headers = [(LOCATION, &*location), (CONTENT_TYPE, "application/sdp")];
+            (StatusCode::CREATED, headers, answer).into_response()
+        }
+        Err(error) => (status(&error), error.to_string()).into_response(),
+    }
+}
+
+const fn status(error: &AcceptError) -> StatusCode {
+    match error {
+        AcceptError::Full { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        AcceptError::TooManyHandshakes { .. } => StatusCode::TOO_MANY_REQUESTS,
+        AcceptError::Offer(_) | _ => StatusCode::BAD_REQUEST,
+    }
+}
+
+async fn hang_up(State(site): State<Arc<Site>>, Path(session): Path<String>) -> Response {
+    if site.station.hang_up(&session) {
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    not_found("There is no such session; it may have ended already.")
+}
+
+async fn list(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let channels = site.station.configs();
+    let text = playlist::write(channels.iter().filter(|it| is_transport_stream(&it.source)), host);
+    ([(CONTENT_TYPE, "audio/x-mpegurl; charset=utf-8")], text).into_response()
+}
+
+/// The transport stream of a channel from its last key frame on, for as long as someone reads.
+async fn stream(State(site): State<Arc<Site>>, Path(file): Path<String>) -> Response {
+    let number = file.strip_suffix(".ts").and_then(|number| number.parse().ok());
+    let Some(number) = number else {
+        return not_found("A stream is /ch/N.ts, N being the number of a channel.");
+    };
+    let channels = site.station.configs();
+    let config = channels.iter().find(|config| config.number == number);
+    if config.is_some_and(|config| !is_transport_stream(&config.source)) {
+        return not_found("This channel is no transport stream: watch it on the page, at /.");
+    }
+    let Some(relay) = site.station.relay(number) else {
+        return not_found("There is no channel of this number; /playlist.m3u lists them.");
+    };
+    let reader = relay.reader();
+    let chunks = futures_util::stream::unfold((relay, reader), |(relay, mut reader)| async move {
+        let bytes = relay.read(&mut reader).await?;
+        Some((Ok::<_, std::convert::Infallible>(bytes), (relay, reader)))
+    });
+    ([(CONTENT_TYPE, "video/mp2t")], Body::from_stream(chunks)).into_response()
+}

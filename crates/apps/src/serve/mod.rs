@@ -1,0 +1,217 @@
+//! The service behind `anabranch serve`: channels from their sources to all who watch.
+
+mod config;
+mod door;
+mod http;
+mod net;
+mod operator;
+mod playlist;
+mod relay;
+mod source;
+mod station;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anabranch_driver::Driver;
+use anabranch_sansio::Rng;
+use anabranch_television::{Carrier, OpenGate, Server, ServerConfig, Television, TelevisionConfig};
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+
+use crate::net::NetError;
+use crate::service::Stop;
+pub use config::{ChannelConfig, ChannelsFile, ConfigError, ServerSection};
+use door::Door;
+pub use net::{Advertised, ServeError};
+pub use source::{DemoChannel, Source};
+use station::{NEWS_MAX, Station};
+
+/// Viewers hear so long that the server ends.
+const FAREWELL: Duration = Duration::from_millis(300);
+
+/// Random bytes of an operator's token.
+const TOKEN_BYTES: usize = 16;
+
+/// Datagrams in one call: as many of 1,200 bytes as the kernel's 64 KiB hold.
+const SEGMENTS_MAX: usize = 48;
+
+/// What to serve, and where.
+#[derive(Debug, Clone, Default)]
+pub struct ServeOptions {
+    /// Channels and settings.
+    pub file: ChannelsFile,
+    /// Where the page is served, before what the file says.
+    pub http: Option<SocketAddr>,
+    /// Where viewers are served, before what the file says.
+    pub udp: Option<SocketAddr>,
+    /// Where viewers find the server, before what the file says.
+    pub advertise: Option<Advertised>,
+    /// Names under which browsers may ask, beside those of the file.
+    pub names: Vec<String>,
+    /// What opens the operator's interface; a random one without it.
+    pub operator_token: Option<String>,
+}
+
+/// A server that answers.
+#[derive(Debug)]
+pub struct Serving {
+    http: SocketAddr,
+    udp: Vec<SocketAddr>,
+    candidates: Vec<SocketAddr>,
+    station: Arc<Station>,
+    token: String,
+    news: mpsc::Receiver<String>,
+}
+
+/// What a server tells.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// A sentence for people.
+    Line(&'a str),
+    /// How things stand, once a second.
+    Second(&'a Standing),
+}
+
+/// How things stand. `docs/stats.md` describes the fields.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(tag = "type", rename = "serve")]
+pub struct Standing {
+    /// Milliseconds since the server began.
+    pub at_ms: u64,
+    /// Channels.
+    pub channels: usize,
+    /// Those whose source is there.
+    pub on_air: usize,
+    /// Viewers by UDP.
+    pub native_viewers: usize,
+    /// Viewers in browsers.
+    pub browser_viewers: usize,
+    /// Bytes of datagrams sent so far.
+    pub sent_bytes: u64,
+    /// Bits of datagrams sent in the last second.
+    pub sent_bps: u64,
+}
+
+impl Serving {
+    /// Binds addresses and begins to read all sources.
+    ///
+    /// # Errors
+    /// An address cannot be had; says what would be right.
+    pub async fn start(options: ServeOptions) -> Result<Self, ServeError> {
+        let section = &options.file.server;
+        let from_file = section.advertise.as_deref().map(str::parse).transpose()?;
+        let advertised = options.advertise.or(from_file);
+        let (sockets, udp) = net::bind_udp(options.udp.or(section.udp))?;
+        let candidates = net::candidates(&udp, advertised)?;
+        let listener = net::bind_http(options.http.or(section.http)).await?;
+        let http = listener.local_addr().map_err(ServeError::System)?;
+
+        let mut config = ServerConfig::default();
+        config.native.segments_max = SEGMENTS_MAX;
+        config.browsers.segments_max = SEGMENTS_MAX;
+        config.browsers.candidates.clone_from(&candidates);
+        let mut limits = TelevisionConfig::default();
+        limits.viewers_max = section.viewers_max.unwrap_or(limits.viewers_max);
+        config.browsers.connections_max = config.browsers.connections_max.max(limits.viewers_max);
+        let television = Television::new(limits, Box::new(OpenGate));
+        let server = Server::new(television, config, unpredictable()?)?;
+        let server = Driver::spawn(server, sockets)?;
+
+        let (sender, news) = mpsc::channel(NEWS_MAX);
+        let station = Arc::new(Station::new(server, sender));
+        let names = options.names.iter().chain(&section.names).cloned().collect();
+        let token = options.operator_token.map_or_else(random_token, Ok)?;
+        let door = Door::new(names);
+        let site = http::Site { station: station.clone(), door, token: token.clone() };
+        spawn_http(listener, Arc::new(site));
+        for channel in options.file.channels {
+            station.add(channel);
+        }
+        Ok(Self { http, udp, candidates, station, token, news })
+    }
+
+    /// Where the page is.
+    #[must_use]
+    pub fn page_url(&self) -> String {
+        format!("http://{}/", net::reachable(self.http))
+    }
+
+    /// What `anabranch watch` calls.
+    #[must_use]
+    pub fn native_url(&self) -> String {
+        let first = self.candidates.first().or(self.udp.first());
+        first.map_or_else(String::new, |addr| format!("anabranch://{addr}"))
+    }
+
+    /// What opens the operator's interface.
+    #[must_use]
+    pub fn operator_token(&self) -> &str {
+        &self.token
+    }
+
+    /// Serves until it is to end.
+    pub async fn run(mut self, mut stop: Stop, tell: &mut (dyn FnMut(News<'_>) + Send)) {
+        let mut standing = Standing::default();
+        let mut seconds = tokio::time::interval(Duration::from_secs(1));
+        loop {
+            tokio::select! {
+                () = stop.asked() => break,
+                line = self.news.recv() => {
+                    if let Some(line) = line {
+                        tell(News::Line(&line));
+                    }
+                }
+                _ = seconds.tick() => {
+                    standing = self.standing(&standing);
+                    tell(News::Second(&standing));
+                }
+            }
+        }
+        self.station.end();
+        tokio::time::sleep(FAREWELL).await;
+        self.station.handle().close();
+    }
+
+    fn standing(&self, before: &Standing) -> Standing {
+        let sent_bytes = self.station.handle().stats().total.tx.bytes;
+        self.station.look(|server, now| {
+            let channels = server.television().channels();
+            let count = |carrier| {
+                server.television().viewers().filter(|viewer| viewer.carrier == carrier).count()
+            };
+            Standing {
+                at_ms: now.as_millis(),
+                channels: channels.len(),
+                on_air: channels.iter().filter(|channel| channel.on_air).count(),
+                native_viewers: count(Carrier::Native),
+                browser_viewers: count(Carrier::Browser),
+                sent_bytes,
+                sent_bps: (sent_bytes - before.sent_bytes) * 8_000
+                    / (now.as_millis() - before.at_ms).max(1),
+            }
+        })
+    }
+}
+
+fn random_token() -> Result<String, ServeError> {
+    let mut random = [0; TOKEN_BYTES];
+    getrandom::fill(&mut random)
+        .map_err(|error| NetError::NoRandomness { message: error.to_string() })?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn unpredictable() -> Result<Rng, ServeError> {
+    Ok(crate::net::unpredictable_rng()?)
+}
+
+fn spawn_http(listener: TcpListener, site: Arc<http::Site>) {
+    let service = http::router(site).into_make_service_with_connect_info::<SocketAddr>();
+    tokio::spawn(async move {
+        if let Err(error) = axum::serve(listener, service).await {
+            tracing::error!(%error, "the page is no longer served");
+        }
+    });
+}

@@ -1,0 +1,190 @@
+//! Where a server is found: sockets, and the addresses that viewers are told.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
+
+use anabranch_driver::{BindError, SocketSet, SpawnError, interface_addresses};
+use anabranch_rtc::CertificateError;
+use thiserror::Error;
+use tokio::net::TcpListener;
+
+use crate::net::NetError;
+
+/// The ports that are tried first if none is asked for.
+const HTTP_PORT: u16 = 8_080;
+const UDP_PORT: u16 = 9_000;
+
+/// Candidates that a browser is told at most: it checks each.
+const CANDIDATES_MAX: usize = 8;
+
+/// Where viewers find the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Advertised {
+    ip: IpAddr,
+    /// That of the UDP socket, if none is given.
+    port: Option<u16>,
+}
+
+/// Why a server cannot begin.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// No such address.
+    #[error("\"{text}\" is no address to advertise: give one, as in 192.0.2.1 or 192.0.2.1:9000")]
+    Advertised {
+        /// What was given.
+        text: String,
+    },
+    /// The UDP port cannot be had.
+    #[error(transparent)]
+    Udp(#[from] BindError),
+    /// The HTTP port cannot be had.
+    #[error("the page cannot be served at {addr}: {source}; give another address with --http")]
+    Http {
+        /// Where.
+        addr: SocketAddr,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The system refuses.
+    #[error("the system refuses: {0}")]
+    System(io::Error),
+    /// The system has no randomness.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// No certificate for browsers.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// The system refuses.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+}
+
+impl FromStr for Advertised {
+    type Err = ServeError;
+
+    fn from_str(text: &str) -> Result<Self, ServeError> {
+        if let Ok(addr) = text.parse::<SocketAddr>() {
+            return Ok(Self { ip: addr.ip(), port: Some(addr.port()) });
+        }
+        let ip = text.trim_start_matches('[').trim_end_matches(']').parse();
+        let ip = ip.map_err(|_| ServeError::Advertised { text: text.to_owned() })?;
+        Ok(Self { ip, port: None })
+    }
+}
+
+/// Binds one port of both families, or the address that is asked for.
+pub(super) fn bind_udp(
+    asked: Option<SocketAddr>,
+) -> Result<(SocketSet, Vec<SocketAddr>), ServeError> {
+    let wanted = asked.unwrap_or_else(|| (Ipv6Addr::UNSPECIFIED, UDP_PORT).into());
+    match bind_both(wanted) {
+        Err(BindError::PortInUse { .. }) if asked.is_none() => {
+            Ok(bind_both(SocketAddr::new(wanted.ip(), 0))?)
+        }
+        bound => Ok(bound?),
+    }
+}
+
+/// `[::]` means all addresses, those of IPv4 included.
+fn bind_both(wanted: SocketAddr) -> Result<(SocketSet, Vec<SocketAddr>), BindError> {
+    let mut sockets = SocketSet::new();
+    if wanted.ip() != IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+        let bound = sockets.bind(wanted)?;
+        return Ok((sockets, vec![bound]));
+    }
+    let v4 = sockets.bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, wanted.port())))?;
+    let mut bound = vec![v4];
+    match sockets.bind(SocketAddr::new(wanted.ip(), v4.port())) {
+        Ok(v6) => bound.push(v6),
+        Err(BindError::NoFamily { .. }) => tracing::info!("this machine has no IPv6"),
+        Err(error) => return Err(error),
+    }
+    Ok((sockets, bound))
+}
+
+pub(super) async fn bind_http(asked: Option<SocketAddr>) -> Result<TcpListener, ServeError> {
+    let addr = asked.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, HTTP_PORT).into());
+    let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AddrInUse;
+    match TcpListener::bind(addr).await {
+        Err(error) if asked.is_none() && is_taken(&error) => {
+            let any = SocketAddr::new(addr.ip(), 0);
+            let bound = TcpListener::bind(any).await;
+            bound.map_err(|source| ServeError::Http { addr: any, source })
+        }
+        bound => bound.map_err(|source| ServeError::Http { addr, source }),
+    }
+}
+
+/// Where viewers find the sockets, the best first: what is advertised, then all addresses of this
+/// machine, its own loopback last.
+pub(super) fn candidates(
+    bound: &[SocketAddr],
+    advertised: Option<Advertised>,
+) -> Result<Vec<SocketAddr>, ServeError> {
+    let mut found: Vec<SocketAddr> = Vec::new();
+    if let Some(Advertised { ip, port }) = advertised {
+        let own = bound.first().map_or(UDP_PORT, SocketAddr::port);
+        found.push(SocketAddr::new(ip, port.unwrap_or(own)));
+    }
+    let mut own = Vec::new();
+    for socket in bound {
+        if !socket.ip().is_unspecified() {
+            own.push(*socket);
+            continue;
+        }
+        let all = interface_addresses().map_err(ServeError::System)?;
+        let ips = all.iter().map(|held| held.ip);
+        let fits = |ip: &IpAddr| ip.is_ipv4() == socket.is_ipv4() && !is_link_local(*ip);
+        own.extend(ips.filter(fits).map(|ip| SocketAddr::new(ip, socket.port())));
+    }
+    own.sort_by_key(|addr| addr.ip().is_loopback());
+    found.extend(own);
+    found.truncate(CANDIDATES_MAX);
+    Ok(found)
+}
+
+/// Such an address says nothing without its interface.
+const fn is_link_local(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
+    }
+}
+
+/// An address that a browser on this machine can open.
+pub(super) const fn reachable(bound: SocketAddr) -> SocketAddr {
+    match bound {
+        SocketAddr::V4(addr) if addr.ip().is_unspecified() => {
+            SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), addr.port())
+        }
+        SocketAddr::V6(addr) if addr.ip().is_unspecified() => {
+            SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), addr.port())
+        }
+        SocketAddr::V4(_) | SocketAddr::V6(_) => bound,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_advertised_comes_first_with_our_port_unless_it_has_its_own() {
+        let bound = ["127.0.0.1:7000".parse().unwrap()];
+        let first = |text: &str| candidates(&bound, Some(text.parse().unwrap())).unwrap()[0];
+        assert_eq!(first("192.0.2.1"), "192.0.2.1:7000".parse().unwrap());
+        assert_eq!(first("192.0.2.1:9"), "192.0.2.1:9".parse().unwrap());
+        assert_eq!(first("[2001:db8::1]"), "[2001:db8::1]:7000".parse().unwrap());
+        let error = "example.org".parse::<Advertised>().unwrap_err().to_string();
+        assert!(error.contains("give one, as in 192.0.2.1"), "{error}");
+    }
+
+    #[test]
+    fn all_addresses_of_this_machine_are_told_and_loopback_last() {
+        let found = candidates(&["0.0.0.0:7000".parse().unwrap()], None).unwrap();
+        assert!(found.iter().all(|addr| addr.is_ipv4() && addr.port() == 7000), "{found:?}");
+        assert!(found.is_sorted_by_key(|addr| addr.ip().is_loopback()), "{found:?}");
+    }
+}

@@ -1,0 +1,370 @@
+//! The operator's interface: who watches, urgent messages, channels that come and go, metrics.
+//! `openapi.json` beside this file describes it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use anabranch_sansio::Time;
+use anabranch_sctp::{AssociationStats, PathReport};
+use anabranch_television::channel::ChannelId;
+use anabranch_television::protocol::{ChannelEntry, UrgentLevel};
+use anabranch_television::{Carrier, Server, ViewerReport};
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, Request, State};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+
+use super::config::ChannelText;
+use super::http::Site;
+use crate::page::guard::{equal_in_constant_time, only};
+
+/// What describes the interface.
+const DESCRIPTION: &str = include_str!("openapi.json");
+
+/// All that needs the operator's token, and what describes it.
+pub(super) fn router(site: Arc<Site>) -> Router<Arc<Site>> {
+    let guarded = Router::new()
+        .route("/api/viewers", get(viewers))
+        .route("/api/channels", get(channels).post(add))
+        .route("/api/channels/{number}", delete(remove))
+        .route("/api/channels/{number}/restart", post(restart))
+        .route("/api/urgent", post(urgent))
+        .route("/api/urgent/{id}", get(seen).delete(end_urgent))
+        .route("/metrics", get(metrics))
+        .layer(middleware::from_fn_with_state(site, authorize));
+    let description = || async { ([(CONTENT_TYPE, "application/json")], DESCRIPTION) };
+    Router::new().route("/api/openapi.json", get(description)).merge(guarded)
+}
+
+async fn authorize(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    if is_operator(request.headers(), &site.token) {
+        return next.run(request).await;
+    }
+    let text = "This is the operator's: send the header \"Authorization: Bearer TOKEN\" with the \
+                token of --operator-token, or the one that the program printed.";
+    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text).into_response()
+}
+
+fn is_operator(headers: &HeaderMap, token: &str) -> bool {
+    let given = only(headers, AUTHORIZATION).and_then(|it| std::str::from_utf8(it).ok());
+    let given = given.and_then(|it| it.strip_prefix("Bearer "));
+    given.is_some_and(|given| equal_in_constant_time(given.trim(), token))
+}
+
+/// A viewer.
+#[derive(Debug, Serialize)]
+struct Viewer {
+    id: String,
+    name: Option<String>,
+    program: String,
+    carrier: &'static str,
+    since_ms: u64,
+    channel: Option<u32>,
+    latency_ms: u64,
+    zaps: u64,
+    sent_units: u64,
+    skipped_units: u64,
+    sent_bytes: u64,
+    carries_bps: Option<u64>,
+    queued_bytes: usize,
+    shown: u64,
+    late: u64,
+    lost: u64,
+    zap_ms: Option<f64>,
+    paths: Vec<ViewerPath>,
+}
+
+/// One of a viewer's paths.
+#[derive(Debug, Serialize)]
+struct ViewerPath {
+    local: String,
+    remote: String,
+    rtt_ms: Option<f64>,
+    loss: Option<f64>,
+    sent_bytes: u64,
+}
+
+impl Viewer {
+    fn new(
+        now: Time,
+        report: ViewerReport,
+        network: Option<AssociationStats>,
+        numbers: &BTreeMap<ChannelId, u32>,
+    ) -> Self {
+        let paths = network.iter().flat_map(|it| &it.paths).map(ViewerPath::of).collect();
+        Self {
+            id: report.id.to_string(),
+            name: report.name,
+            program: report.program,
+            carrier: match report.carrier {
+                Carrier::Native => "native",
+                Carrier::Browser => "browser",
+            },
+            since_ms: now.saturating_since(report.since).as_millis() as u64,
+            channel: report.channel.and_then(|id| numbers.get(&id).copied()),
+            latency_ms: report.budget.as_millis() as u64,
+            zaps: report.zaps,
+            sent_units: report.sent,
+            skipped_units: report.skipped,
+            sent_bytes: report.bytes,
+            carries_bps: network.as_ref().and_then(|it| Some(it.rate?.carries.as_bps())),
+            queued_bytes: network.as_ref().map_or(0, |it| it.queued),
+            shown: report.report.shown,
+            late: report.report.late,
+            lost: report.report.lost,
+            zap_ms: report.report.zap_ms,
+            paths,
+        }
+    }
+}
+
+impl ViewerPath {
+    fn of(path: &PathReport) -> Self {
+        let counters = path.counters;
+        let share = counters.chunks_lost as f64 / counters.chunks_sent as f64;
+        Self {
+            local: path.tuple.local.to_string(),
+            remote: path.tuple.remote.to_string(),
+            rtt_ms: path.srtt.map(|rtt| rtt.as_micros() as f64 / 1e3),
+            loss: (counters.chunks_sent > 0).then_some(share),
+            sent_bytes: counters.bytes_sent,
+        }
+    }
+}
+
+async fn viewers(State(site): State<Arc<Site>>) -> Json<Vec<Viewer>> {
+    Json(site.station.look(|server, now| {
+        let numbers = numbers(server);
+        let viewers = server.television().viewers();
+        viewers
+            .map(|report| {
+                let network = server.network(report.id);
+                Viewer::new(now, report, network, &numbers)
+            })
+            .collect()
+    }))
+}
+
+fn numbers(server: &Server) -> BTreeMap<ChannelId, u32> {
+    server.television().channels().iter().map(|entry| (entry.id, entry.number)).collect()
+}
+
+async fn channels(State(site): State<Arc<Site>>) -> Json<Vec<ChannelEntry>> {
+    Json(site.station.look(|server, _| server.television().channels()))
+}
+
+async fn add(
+    State(site): State<Arc<Site>>,
+    channel: Result<Json<ChannelText>, JsonRejection>,
+) -> Response {
+    let channel = match channel {
+        Ok(Json(channel)) => channel,
+        Err(error) => return (StatusCode::BAD_REQUEST, error.body_text()).into_response(),
+    };
+    // Whoever holds the token may choose what is shown, not what this machine runs.
+    if channel.has_command() {
+        let text = "command: a program to run stands in channels.toml only";
+        return (StatusCode::BAD_REQUEST, text).into_response();
+    }
+    match site.station.add_another(|taken| channel.check(FilePath::new(""), taken)) {
+        Ok(number) => (StatusCode::CREATED, Json(Added { number })).into_response(),
+        Err((key, what)) => (StatusCode::BAD_REQUEST, format!("{key}: {what}")).into_response(),
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Added {
+    number: u32,
+}
+
+async fn remove(State(site): State<Arc<Site>>, Path(number): Path<u32>) -> Response {
+    done(site.station.remove(number))
+}
+
+async fn restart(State(site): State<Arc<Site>>, Path(number): Path<u32>) -> Response {
+    done(site.station.restart(number))
+}
+
+fn done(was_there: bool) -> Response {
+    if was_there {
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    (StatusCode::NOT_FOUND, "There is no channel of this number.").into_response()
+}
+
+/// What to show.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrgentText {
+    level: UrgentLevel,
+    text: String,
+    /// To those of this channel only.
+    channel: Option<u32>,
+}
+
+#[derive(Debug, Serialize)]
+struct Shown {
+    id: u32,
+    seen: usize,
+    viewers: usize,
+}
+
+async fn urgent(
+    State(site): State<Arc<Site>>,
+    message: Result<Json<UrgentText>, JsonRejection>,
+) -> Response {
+    let message = match message {
+        Ok(Json(message)) => message,
+        Err(error) => return (StatusCode::BAD_REQUEST, error.body_text()).into_response(),
+    };
+    let channel = match message.channel.map(|number| site.station.id_of(number)) {
+        None => None,
+        Some(Some(id)) => Some(id),
+        Some(None) => return done(false),
+    };
+    let shown = site.station.act(|television, _| Shown {
+        id: television.urgent(message.level, &message.text, channel),
+        seen: 0,
+        viewers: television.viewers().count(),
+    });
+    (StatusCode::CREATED, Json(shown)).into_response()
+}
+
+async fn seen(State(site): State<Arc<Site>>, Path(id): Path<u32>) -> Json<Shown> {
+    Json(site.station.look(|server, _| {
+        let television = server.television();
+        Shown { id, seen: television.seen(id), viewers: television.viewers().count() }
+    }))
+}
+
+async fn end_urgent(State(site): State<Arc<Site>>, Path(id): Path<u32>) -> StatusCode {
+    site.station.act(|television, _| television.end_urgent(id));
+    StatusCode::NO_CONTENT
+}
+
+async fn metrics(State(site): State<Arc<Site>>) -> Response {
+    let traffic = site.station.handle().stats().total;
+    let mut text = site.station.look(|server, _| describe(server));
+    let counters = [
+        ("sent_bytes", "Bytes of datagrams sent.", traffic.tx.bytes),
+        ("received_bytes", "Bytes of datagrams received.", traffic.rx.bytes),
+        ("unsent_datagrams", "Datagrams that could not be sent.", traffic.lost.sum()),
+    ];
+    for (name, help, value) in counters {
+        head(&mut text, &format!("{name}_total"), "counter", help);
+        _ = writeln!(text, "anabranch_{name}_total {value}");
+    }
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+}
+
+/// In Prometheus' text format.
+fn describe(server: &Server) -> String {
+    let (mut text, television) = (String::new(), server.television());
+    head(&mut text, "viewers", "gauge", "Viewers, by what carries them and what they watch.");
+    let numbers = numbers(server);
+    let mut counts = BTreeMap::new();
+    for viewer in television.viewers() {
+        let carrier = match viewer.carrier {
+            Carrier::Native => "native",
+            Carrier::Browser => "browser",
+        };
+        let number = viewer.channel.and_then(|id| numbers.get(&id)).copied();
+        *counts.entry((carrier, number.unwrap_or(0))).or_insert(0) += 1;
+    }
+    for ((carrier, number), count) in counts {
+        _ = writeln!(
+            text,
+            "anabranch_viewers{{carrier=\"{carrier}\",channel=\"{number}\"}} {count}"
+        );
+    }
+    head(&mut text, "channel_on_air", "gauge", "Whether a channel's source is there.");
+    for entry in television.channels() {
+        let on_air = u8::from(entry.on_air);
+        _ = writeln!(text, "anabranch_channel_on_air{{channel=\"{}\"}} {on_air}", entry.number);
+    }
+    head(&mut text, "channel_bits_per_second", "gauge", "A channel's average rate.");
+    for entry in television.channels() {
+        let rate = television.channel(entry.id).map_or(0, |channel| channel.bits_per_second());
+        let number = entry.number;
+        _ = writeln!(text, "anabranch_channel_bits_per_second{{channel=\"{number}\"}} {rate}");
+    }
+    text
+}
+
+fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+    _ = writeln!(text, "# HELP anabranch_{name} {help}\n# TYPE anabranch_{name} {kind}");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use anabranch_television::TelevisionConfig;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn description() -> Value {
+        serde_json::from_str(DESCRIPTION).unwrap()
+    }
+
+    fn fields(value: &Value) -> BTreeSet<&str> {
+        value.as_object().unwrap().keys().map(String::as_str).collect()
+    }
+
+    fn assert_described(name: &str, value: &impl Serialize) {
+        let (all, value) = (description(), serde_json::to_value(value).unwrap());
+        let schema = &all["components"]["schemas"][name]["properties"];
+        assert_eq!(fields(&value), fields(schema), "{name}");
+    }
+
+    #[test]
+    fn the_description_has_every_route_and_no_other() {
+        let source = include_str!("operator.rs");
+        let routes = source.split(".route(\"").skip(1).filter(|it| it.starts_with('/'));
+        let routed: BTreeSet<_> = routes.filter_map(|it| it.split('"').next()).collect();
+        assert_eq!(routed, fields(&description()["paths"]));
+    }
+
+    #[test]
+    fn the_description_has_every_field_of_every_answer() {
+        let path = ViewerPath {
+            local: String::new(),
+            remote: String::new(),
+            rtt_ms: None,
+            loss: None,
+            sent_bytes: 0,
+        };
+        assert_described("ViewerPath", &path);
+        let mut television = anabranch_television::Television::new(
+            TelevisionConfig::default(),
+            Box::new(anabranch_television::OpenGate),
+        );
+        television.viewer_came(Time::ZERO, Carrier::Native).unwrap();
+        let report = television.viewers().next().unwrap();
+        let viewer = Viewer::new(Time::ZERO, report, None, &BTreeMap::new());
+        assert_described("Viewer", &viewer);
+        assert_described("Shown", &Shown { id: 1, seen: 0, viewers: 0 });
+        assert_described("Added", &Added { number: 1 });
+    }
+
+    #[test]
+    fn only_the_token_itself_opens() {
+        let ask = |value: &str| {
+            let headers = HeaderMap::from_iter([(AUTHORIZATION, value.parse().unwrap())]);
+            is_operator(&headers, "secret")
+        };
+        assert!(ask("Bearer secret"));
+        for wrong in ["Bearer secre", "Bearer ", "secret", "Basic secret", "Bearer secrets"] {
+            assert!(!ask(wrong), "{wrong}");
+        }
+        assert!(!is_operator(&HeaderMap::new(), "secret"));
+    }
+}

@@ -1,0 +1,20 @@
+//! Playlists in M3U, as VLC, mpv and Kodi read them: ours, and those of others.
+
+use std::fmt::Write as _;
+
+use super::config::ChannelConfig;
+
+/// The channels, each at its address under this host.
+pub(super) fn write<'a>(channels: impl Iterator<Item = &'a ChannelConfig>, host: &str) -> String {
+    let mut text = "#EXTM3U\n".to_owned();
+    for channel in channels {
+        let group = channel.group.as_deref().unwrap_or_default().replace('"', "'");
+        let (number, name) = (channel.number, channel.name.replace(['\r', '\n'], " "));
+        _ = writeln!(
+            text,
+            "#EXTINF:-1 tvg-chno=\"{number}\" group-title=\"{group}\",{name}\n\
+             http://{host}/ch/{number}.ts"
+        );
+    }
+    text
+}

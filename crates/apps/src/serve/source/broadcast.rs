@@ -1,0 +1,291 @@
+//! [`Broadcast`]: units for a channel out of the packets of a transport stream.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use anabranch_media::broadcast::{BroadcastScreen, Formats};
+use anabranch_media::codec::Codec;
+use anabranch_media::decoding::{AccessUnit, MediaTrack};
+use anabranch_media::piece::Piece;
+use anabranch_media::playout::Released;
+use anabranch_media::ts::Packet;
+use anabranch_media::{Class, Packetizer};
+use anabranch_sansio::Time;
+use anabranch_television::channel::ChannelUnit;
+
+use super::SourceEvent;
+use super::timeline::Timeline;
+
+/// Units that wait until it is known what there is to see and hear: ten seconds of both.
+const WAITING_MAX: usize = 1_024;
+
+/// The sound of a file may last a little longer than its pictures: that much of the next round's is
+/// left out.
+const OVERLAP_MAX_US: i64 = 100_000;
+
+/// The first picture and the first sound that browsers decode, out of packets as they come.
+#[derive(Debug)]
+pub(super) struct Broadcast {
+    packetizer: Packetizer,
+    screen: BroadcastScreen,
+    timeline: Timeline,
+    known: Option<Formats>,
+    /// Said to be what browsers do not decode.
+    refused: Vec<Codec>,
+    /// Numbers of the first picture and the first frame of sound of this round, and of the next.
+    frames: [Numbers; 2],
+    packets: u64,
+    /// Packets before this round.
+    packets_before: u64,
+    last_sound_us: Option<i64>,
+    waiting: VecDeque<ChannelUnit>,
+    events: VecDeque<SourceEvent>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Numbers {
+    base: u32,
+    next: u32,
+}
+
+impl Broadcast {
+    /// Waits for the first packet.
+    pub(super) fn new() -> Self {
+        Self {
+            packetizer: Packetizer::new(0),
+            screen: BroadcastScreen::new(),
+            timeline: Timeline::default(),
+            known: None,
+            refused: Vec::new(),
+            frames: [Numbers::default(); 2],
+            packets: 0,
+            packets_before: 0,
+            last_sound_us: None,
+            waiting: VecDeque::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The next packet came at `at`, which must not fall.
+    pub(super) fn handle_packet(&mut self, at: Time, packet: &Packet) {
+        self.packets += 1;
+        self.packetizer.handle_packet(at, packet);
+        self.take_pieces(at);
+    }
+
+    /// Nothing came for a while.
+    pub(super) fn handle_timeout(&mut self, now: Time) {
+        self.packetizer.handle_timeout(now);
+        self.take_pieces(now);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub(super) fn poll_timeout(&self) -> Option<Time> {
+        self.packetizer.poll_timeout().map(|wakeup| wakeup.at)
+    }
+
+    /// The media ends, and other media follows right behind it, or the same once more. Its packets
+    /// took `length`; answers with what its pictures take, which may be a little more.
+    pub(super) fn end_round(&mut self, now: Time, length: Duration) -> Duration {
+        self.packetizer.finish();
+        self.take_pieces(now);
+        self.screen.finish();
+        self.take_units(now);
+        self.packetizer = Packetizer::new(0);
+        self.screen = BroadcastScreen::new();
+        self.packets_before = self.packets;
+        self.frames = self.frames.map(|numbers| Numbers { base: numbers.next, ..numbers });
+        self.timeline.end_round(length)
+    }
+
+    /// The next thing to tell.
+    pub(super) fn poll(&mut self) -> Option<SourceEvent> {
+        self.events.pop_front()
+    }
+
+    fn take_pieces(&mut self, now: Time) {
+        while let Some(piece) = self.packetizer.poll_piece() {
+            if piece.header.nulls {
+                continue;
+            }
+            if piece.header.class == Class::KeyFrame && piece.header.index == 0 {
+                let first = piece.header.runs.first().map_or(0, |run| run.position);
+                self.events.push_back(SourceEvent::Entry(self.packets_before + first));
+            }
+            self.screen.on_released(&released(piece));
+        }
+        self.take_units(now);
+    }
+
+    fn take_units(&mut self, now: Time) {
+        let mut has_units = false;
+        while let Some(unit) = self.screen.poll_unit() {
+            has_units = true;
+            self.take_unit(now, unit);
+        }
+        if has_units || self.known.is_none() {
+            self.look_at_formats();
+        }
+        if self.known.is_some() {
+            self.events.extend(self.waiting.drain(..).map(SourceEvent::Unit));
+        }
+    }
+
+    fn take_unit(&mut self, now: Time, unit: AccessUnit) {
+        let pts_us = self.timeline.place(unit.track, unit.pts_us, now);
+        let numbers = &mut self.frames[unit.track as usize];
+        if unit.track == MediaTrack::Audio {
+            let behind_us = self.last_sound_us.map_or(-1, |last| last - pts_us);
+            if (0..OVERLAP_MAX_US).contains(&behind_us) {
+                numbers.base = numbers.base.wrapping_sub(1);
+                return;
+            }
+            self.last_sound_us = Some(pts_us);
+        }
+        let frame = numbers.base.wrapping_add(unit.frame);
+        numbers.next = frame.wrapping_add(1);
+        let key = unit.is_key();
+        let Some(layer) = unit.layers.into_iter().next() else { return };
+        if self.waiting.len() == WAITING_MAX {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(ChannelUnit {
+            track: unit.track,
+            layer: 0,
+            frame,
+            key,
+            reference: unit.track == MediaTrack::Video && layer.class != Class::Disposable,
+            last_layer: true,
+            discontinuity: unit.discontinuity,
+            pts_us,
+            at: now,
+            bytes: layer.bytes,
+        });
+    }
+
+    /// Says what there is to see and hear once it is known, and when it changes.
+    fn look_at_formats(&mut self) {
+        let Some(formats) = self.screen.formats() else { return };
+        let not_played = self.screen.not_played();
+        let lacks_picture = formats.video.is_none() && not_played.iter().any(|it| it.is_video());
+        if lacks_picture || formats == (Formats { video: None, audio: None }) {
+            self.waiting.clear();
+            if !not_played.is_empty() && self.refused != not_played {
+                self.refused = not_played.to_vec();
+                self.events.push_back(SourceEvent::NotDecodable(self.refused.clone()));
+            }
+            return;
+        }
+        if self.known.as_ref() != Some(&formats) {
+            let Formats { video, audio } = formats.clone();
+            self.known = Some(formats);
+            self.events.push_back(SourceEvent::Begin { video, audio });
+        }
+    }
+}
+
+/// As if it had crossed no network.
+fn released(piece: Piece) -> Released {
+    let at = piece.header.first_at();
+    let items = piece.header.items();
+    let header = piece.header;
+    Released {
+        format: header.format,
+        position: header.runs.first().map_or(0, |run| run.position),
+        items,
+        skipped: 0,
+        due: at,
+        sent: at,
+        track: header.track,
+        layer: header.layer,
+        class: header.class,
+        frame: header.frame,
+        index: header.index,
+        last: header.last,
+        bytes: piece.payload,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_media::ts::{Pacer, Reader};
+
+    use super::*;
+
+    /// Two seconds of H.264 and AAC.
+    const STREAM: &[u8] = include_bytes!("../../../../media/tests/fixtures/h264_aac.ts");
+
+    fn packets(stream: &[u8]) -> Vec<(Duration, Packet)> {
+        let (mut reader, mut pacer) = (Reader::new(), Pacer::by_clock());
+        reader.push(stream).unwrap();
+        reader.finish().unwrap();
+        std::iter::from_fn(|| reader.poll_packet()).for_each(|it| pacer.push(it).unwrap());
+        pacer.finish().unwrap();
+        std::iter::from_fn(|| pacer.poll_packet()).collect()
+    }
+
+    fn play(broadcast: &mut Broadcast, start: Time, packets: &[(Duration, Packet)]) -> Time {
+        let mut length = Duration::ZERO;
+        for (at, packet) in packets {
+            length = *at;
+            broadcast.handle_packet(start + length, packet);
+        }
+        start + broadcast.end_round(start + length, length)
+    }
+
+    fn units(events: &[SourceEvent], track: MediaTrack) -> Vec<&ChannelUnit> {
+        let found = events.iter().filter_map(|event| {
+            let SourceEvent::Unit(unit) = event else { return None };
+            (unit.track == track).then_some(unit)
+        });
+        found.collect()
+    }
+
+    #[test]
+    fn a_file_in_a_loop_is_one_stream_without_a_seam() {
+        let packets = packets(STREAM);
+        let mut broadcast = Broadcast::new();
+        let mut start = Time::from_secs(1);
+        for _ in 0..3 {
+            start = play(&mut broadcast, start, &packets);
+        }
+        let events: Vec<_> = std::iter::from_fn(|| broadcast.poll()).collect();
+        let begun = events.iter().filter(|it| matches!(it, SourceEvent::Begin { .. })).count();
+        assert_eq!(begun, 1, "the same description holds");
+
+        let pictures = units(&events, MediaTrack::Video);
+        assert!(pictures[0].key);
+        assert_eq!(pictures.len() % 3, 0);
+        let frames: Vec<_> = pictures.iter().map(|unit| unit.frame).collect();
+        let count = u32::try_from(frames.len()).unwrap();
+        assert_eq!(frames, (0..count).collect::<Vec<_>>());
+        let mut times: Vec<_> = pictures.iter().map(|unit| unit.pts_us).collect();
+        times.sort_unstable();
+        let steps = times.windows(2).map(|two| two[1] - two[0]);
+        let uneven: Vec<_> = steps.filter(|step| !(39_999..=40_001).contains(step)).collect();
+        assert_eq!(uneven, Vec::<i64>::new());
+        assert!(!pictures.iter().any(|unit| unit.discontinuity));
+
+        let sound = units(&events, MediaTrack::Audio);
+        assert!(sound.windows(2).all(|two| two[1].frame == two[0].frame + 1));
+        assert!(sound.windows(2).all(|two| two[1].pts_us > two[0].pts_us));
+    }
+
+    #[test]
+    fn entries_are_the_packets_where_key_frames_begin() {
+        let packets = packets(STREAM);
+        let mut broadcast = Broadcast::new();
+        let middle = play(&mut broadcast, Time::ZERO, &packets);
+        play(&mut broadcast, middle, &packets);
+        let entries = std::iter::from_fn(|| broadcast.poll()).filter_map(|event| {
+            let SourceEvent::Entry(number) = event else { return None };
+            Some(number as usize)
+        });
+        let entries: Vec<_> = entries.collect();
+        let starts = (0..2 * packets.len()).filter(|number| {
+            let packet = packets[number % packets.len()].1;
+            packet.payload_unit_start() && packet.random_access() && packet.pcr().is_some()
+        });
+        assert_eq!(entries, starts.collect::<Vec<_>>());
+    }
+}

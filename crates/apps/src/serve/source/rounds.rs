@@ -1,0 +1,161 @@
+//! Files, in a loop: each begins where the one before ends, as if it were one that never does.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anabranch_driver::Clock;
+use anabranch_media::ts::Packet;
+use anabranch_sansio::Time;
+
+use super::player::{Ending, Player};
+use super::{Listener, SourceEvent};
+use crate::demo::clip::DEMO_CLIP;
+use crate::send::feed::{Feed, Media, PacketCutter, Timing};
+use crate::send::{Input, InputError, InputOptions};
+use crate::service::{Retries, Retry, Wait};
+use crate::session::SourceFormat;
+
+/// Files of a folder that are looked at.
+const FILES_MAX: usize = 10_000;
+
+/// What the files of a folder must be called.
+const EXTENSIONS: [&str; 4] = ["ts", "m2ts", "mts", "trp"];
+
+/// Plays a file for ever.
+pub(super) async fn play_file<L: Listener>(
+    path: PathBuf,
+    program: Option<u16>,
+    clock: Clock,
+    listener: &mut L,
+) {
+    play(|| Ok(vec![path.clone()]), program, clock, listener).await;
+}
+
+/// Plays the transport streams of a folder in the order of their names for ever. What is put there
+/// meanwhile is played in the next round.
+pub(super) async fn play_folder<L: Listener>(
+    path: PathBuf,
+    program: Option<u16>,
+    clock: Clock,
+    listener: &mut L,
+) {
+    play(|| files_in(&path), program, clock, listener).await;
+}
+
+/// Plays a transport stream in memory for ever.
+pub(super) async fn play_embedded<L: Listener>(
+    name: &str,
+    media: &[u8],
+    clock: Clock,
+    listener: &mut L,
+) {
+    let packets = match packets_of(name, media, clock) {
+        Ok(packets) => packets,
+        Err(error) => return listener.tell(SourceEvent::Lost(error.to_string())),
+    };
+    let mut player = Player::new(clock, listener);
+    loop {
+        player.play_packets(&packets).await;
+        player.end_round();
+    }
+}
+
+/// Plays the clip of the demo for ever.
+pub(super) async fn play_demo_clip<L: Listener>(clock: Clock, listener: &mut L) {
+    Player::new(clock, listener).play_clip(&DEMO_CLIP).await;
+}
+
+async fn play<L: Listener>(
+    list: impl Fn() -> Result<Vec<PathBuf>, String>,
+    program: Option<u16>,
+    clock: Clock,
+    listener: &mut L,
+) {
+    let mut retry = Retry::new(Retries::Unlimited);
+    loop {
+        let (has_come, reason) = play_rounds(&list, program, clock, listener).await;
+        if has_come {
+            retry.on_success();
+        }
+        listener.tell(SourceEvent::Lost(reason.clone()));
+        retry.on_failure(reason);
+        while retry.wait().await != Wait::Over {}
+    }
+}
+
+/// Plays until none of the files can be played; answers with whether any could be before, and why
+/// the first one cannot.
+async fn play_rounds<L: Listener>(
+    list: impl Fn() -> Result<Vec<PathBuf>, String>,
+    program: Option<u16>,
+    clock: Clock,
+    listener: &mut L,
+) -> (bool, String) {
+    let mut player = Player::new(clock, listener);
+    let mut rounds = 0;
+    loop {
+        let files = match list() {
+            Ok(files) => files,
+            Err(reason) => return (rounds > 0, reason),
+        };
+        let (mut has_come, mut reason) = (false, None);
+        for file in files {
+            let ending = match open(file, program, clock).await {
+                Ok(feed) => player.play(feed).await,
+                Err(error) => Ending { has_come: false, error: Some(error) },
+            };
+            if let Some(error) = &ending.error {
+                player.note(error.to_string());
+                reason.get_or_insert_with(|| error.to_string());
+            }
+            has_come |= ending.has_come;
+            player.end_round();
+        }
+        if !has_come {
+            return (rounds > 0, reason.unwrap_or_else(|| "there is nothing in it".to_owned()));
+        }
+        rounds += 1;
+    }
+}
+
+/// A clip can loop by itself.
+async fn open(file: PathBuf, program: Option<u16>, clock: Clock) -> Result<Feed, InputError> {
+    let options = InputOptions { program, ..InputOptions::default() };
+    let input = Input::File(file);
+    let feed = Feed::open(&input, options, clock).await?;
+    if feed.format == SourceFormat::MpegTs {
+        return Ok(feed);
+    }
+    Feed::open(&input, InputOptions { looped: true, ..options }, clock).await
+}
+
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error: io::Error| format!("cannot read {}: {error}", folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)?.take(FILES_MAX) {
+        let path = entry.map_err(failed)?.path();
+        let extension = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
+        if extension.is_some_and(|it| EXTENSIONS.contains(&&*it)) && path.is_file() {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        let wanted = EXTENSIONS.map(|it| format!(".{it}")).join(", ");
+        return Err(format!("{} has no transport stream ({wanted})", folder.display()));
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn packets_of(name: &str, media: &[u8], clock: Clock) -> Result<Vec<(Time, Packet)>, InputError> {
+    let options = InputOptions::default();
+    let mut cutter = PacketCutter::new(name.to_owned(), options, Timing::Media, clock)?;
+    cutter.push(media)?;
+    cutter.finish()?;
+    let items = std::iter::from_fn(|| cutter.take_batch()).flatten();
+    let packet = |item: crate::send::feed::Item| match item.media {
+        Media::Packet(packet) => Some((item.at, packet)),
+        Media::Unit(_) => None,
+    };
+    Ok(items.filter_map(packet).collect())
+}

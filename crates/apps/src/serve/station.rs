@@ -1,0 +1,297 @@
+//! [`Station`]: the television server with the sources of its channels.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anabranch_driver::Handle;
+use anabranch_media::codec::Codec;
+use anabranch_rtc::{AcceptError, ConnectionId};
+use anabranch_sansio::Time;
+use anabranch_television::channel::{ChannelId, Label};
+use anabranch_television::{Server, Television};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::config::{CHANNELS_MAX, ChannelConfig, Wrong};
+use super::relay::Relay;
+use super::source::{self, Listener, Source, SourceEvent};
+
+/// Lines that wait to be told; more are dropped.
+pub(super) const NEWS_MAX: usize = 1_024;
+
+/// Connections of browsers that can be ended by HTTP: those of the last ones that came.
+const SESSIONS_MAX: usize = 4_096;
+
+/// Random bytes of a session's name.
+const SESSION_BYTES: usize = 16;
+
+/// What runs: the machine, and a task for each channel.
+#[derive(Debug)]
+pub(super) struct Station {
+    server: Handle<Server>,
+    channels: Mutex<BTreeMap<ChannelId, OnAir>>,
+    sessions: Mutex<VecDeque<(String, ConnectionId)>>,
+    news: mpsc::Sender<String>,
+}
+
+/// A channel and the task that reads its source.
+#[derive(Debug)]
+struct OnAir {
+    config: ChannelConfig,
+    relay: Arc<Relay>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for OnAir {
+    fn drop(&mut self) {
+        self.task.abort();
+        self.relay.end();
+    }
+}
+
+impl Station {
+    pub(super) fn new(server: Handle<Server>, news: mpsc::Sender<String>) -> Self {
+        let (channels, sessions) = (Mutex::default(), Mutex::default());
+        Self { server, channels, sessions, news }
+    }
+
+    /// Adds a channel and begins to read its source.
+    pub(super) fn add(&self, config: ChannelConfig) -> ChannelId {
+        let label = Label {
+            number: config.number,
+            name: config.name.clone(),
+            group: config.group.clone(),
+            open: true,
+        };
+        let id = self.act(|television, _| {
+            let id = television.add_channel(label);
+            television.set_programme(id, config.programme.clone());
+            id
+        });
+        let relay = Arc::new(Relay::default());
+        let task = self.read(id, &config, relay.clone());
+        lock(&self.channels).insert(id, OnAir { config, relay, task });
+        id
+    }
+
+    /// Adds a channel beside those that there are, once it was checked against them. Answers with
+    /// its number.
+    pub(super) fn add_another(
+        &self,
+        check: impl FnOnce(&BTreeMap<u32, String>) -> Result<ChannelConfig, Wrong>,
+    ) -> Result<u32, Wrong> {
+        let configs = self.configs();
+        let taken = configs.iter().map(|config| (config.number, config.name.clone())).collect();
+        let config = check(&taken)?;
+        if configs.len() >= CHANNELS_MAX {
+            return Err(("name", format!("there are {CHANNELS_MAX} channels already")));
+        }
+        if config.reads_stdin() {
+            return Err(("source", "standard input stands in channels.toml only".to_owned()));
+        }
+        let number = config.number;
+        self.add(config);
+        Ok(number)
+    }
+
+    /// The channel of this number.
+    pub(super) fn id_of(&self, number: u32) -> Option<ChannelId> {
+        let channels = lock(&self.channels);
+        let found = channels.iter().find(|(_, channel)| channel.config.number == number);
+        found.map(|(id, _)| *id)
+    }
+
+    /// Removes a channel. False if there is none of this number.
+    pub(super) fn remove(&self, number: u32) -> bool {
+        let Some(id) = self.id_of(number) else { return false };
+        let removed = lock(&self.channels).remove(&id);
+        self.act(|television, _| television.remove_channel(id));
+        removed.is_some()
+    }
+
+    /// Reads a channel's source anew. False if there is none of this number.
+    pub(super) fn restart(&self, number: u32) -> bool {
+        let Some(id) = self.id_of(number) else { return false };
+        let mut channels = lock(&self.channels);
+        let Some(channel) = channels.get_mut(&id) else { return false };
+        channel.task.abort();
+        self.act(|television, _| television.lose(id, "it is begun anew".to_owned()));
+        channel.task = self.read(id, &channel.config, channel.relay.clone());
+        true
+    }
+
+    /// The transport stream of the channel with this number. None if there is no such channel, or
+    /// it comes as no transport stream.
+    pub(super) fn relay(&self, number: u32) -> Option<Arc<Relay>> {
+        let channels = lock(&self.channels);
+        let channel = channels.values().find(|channel| channel.config.number == number)?;
+        Some(channel.relay.clone())
+    }
+
+    /// Each channel as it was configured, by number.
+    pub(super) fn configs(&self) -> Vec<ChannelConfig> {
+        let channels = lock(&self.channels);
+        let mut configs: Vec<_> = channels.values().map(|channel| channel.config.clone()).collect();
+        configs.sort_by_key(|config| config.number);
+        configs
+    }
+
+    /// Answers a browser's offer: with the name of its session, and the answer.
+    pub(super) fn accept(
+        &self,
+        offer: &str,
+        from: IpAddr,
+    ) -> Result<(String, String), AcceptError> {
+        let accepted = self.server.with(|server, now| server.accept(now, offer, from));
+        let (id, answer) = accepted?;
+        let mut random = [0; SESSION_BYTES];
+        // Without randomness nobody can end the session by HTTP; the browser still can.
+        let name = match getrandom::fill(&mut random) {
+            Ok(()) => random.iter().map(|byte| format!("{byte:02x}")).collect(),
+            Err(error) => {
+                tracing::warn!(%error, "no randomness");
+                String::new()
+            }
+        };
+        let mut sessions = lock(&self.sessions);
+        if !name.is_empty() {
+            sessions.push_back((name.clone(), id));
+        }
+        if sessions.len() > SESSIONS_MAX {
+            sessions.pop_front();
+        }
+        Ok((name, answer))
+    }
+
+    /// Ends a browser's session. False if there is none of this name.
+    pub(super) fn hang_up(&self, name: &str) -> bool {
+        let mut sessions = lock(&self.sessions);
+        let Some(place) = sessions.iter().position(|(known, _)| known == name) else {
+            return false;
+        };
+        let Some((_, id)) = sessions.remove(place) else { return false };
+        drop(sessions);
+        self.server.with(|server, now| server.hang_up(now, id));
+        true
+    }
+
+    /// Does something with channels and viewers.
+    pub(super) fn act<T>(&self, act: impl FnOnce(&mut Television, Time) -> T) -> T {
+        self.server.with(|server, now| server.act(now, |television| act(television, now)))
+    }
+
+    /// Looks at the server.
+    pub(super) fn look<T>(&self, look: impl FnOnce(&Server, Time) -> T) -> T {
+        self.server.with(|server, now| look(server, now))
+    }
+
+    pub(super) const fn handle(&self) -> &Handle<Server> {
+        &self.server
+    }
+
+    /// Stops reading sources, and sends all viewers away.
+    pub(super) fn end(&self) {
+        lock(&self.channels).clear();
+        self.act(|television, now| {
+            let viewers: Vec<_> = television.viewers().map(|viewer| viewer.id).collect();
+            for viewer in viewers {
+                television.dismiss(now, viewer, "the server ends".to_owned());
+            }
+        });
+    }
+
+    fn read(&self, id: ChannelId, config: &ChannelConfig, relay: Arc<Relay>) -> JoinHandle<()> {
+        let tuner = Tuner {
+            id,
+            number: config.number,
+            name: config.name.clone(),
+            server: self.server.clone(),
+            relay,
+            news: self.news.clone(),
+            last_words: String::new(),
+        };
+        let clock = self.server.clock();
+        source::spawn(config.source.clone(), config.program, clock, tuner)
+    }
+}
+
+/// Whether a source is one that players can have as it comes.
+pub(super) fn is_transport_stream(source: &Source) -> bool {
+    let is_clip_file = |path: &std::path::Path| path.extension().is_some_and(|it| it == "anaclip");
+    match source {
+        Source::Demo(demo) => demo.is_transport_stream(),
+        Source::Input(crate::send::Input::File(path)) => !is_clip_file(path),
+        Source::Input(_) | Source::Folder(_) | Source::Command(_) => true,
+    }
+}
+
+/// Hands on what a source tells.
+struct Tuner {
+    id: ChannelId,
+    number: u32,
+    name: String,
+    server: Handle<Server>,
+    relay: Arc<Relay>,
+    news: mpsc::Sender<String>,
+    last_words: String,
+}
+
+impl Tuner {
+    fn act(&self, act: impl FnOnce(&mut Television)) {
+        self.server.with(|server, now| server.act(now, act));
+    }
+
+    /// Says something once. Where nobody listens fast enough, it is dropped.
+    fn say(&mut self, words: String) {
+        if words != self.last_words {
+            _ = self.news.try_send(format!("{} {}: {words}", self.number, self.name));
+            self.last_words = words;
+        }
+    }
+}
+
+impl Listener for Tuner {
+    fn tell(&mut self, event: SourceEvent) {
+        let id = self.id;
+        match event {
+            SourceEvent::Unit(unit) => self.act(|television| television.push(id, &unit)),
+            SourceEvent::Begin { video, audio } => {
+                let codecs =
+                    [video.as_ref().map(|it| &it.codec), audio.as_ref().map(|it| &it.codec)];
+                let codecs: Vec<_> = codecs.into_iter().flatten().map(String::as_str).collect();
+                let words = format!("on air ({})", codecs.join(", "));
+                self.act(|television| television.begin(id, video, audio));
+                self.say(words);
+            }
+            SourceEvent::NotDecodable(codecs) => {
+                let text = format!(
+                    "it is sent as {}, which browsers do not decode; players take it from \
+                     /ch/{}.ts",
+                    list(&codecs),
+                    self.number
+                );
+                self.act(|television| television.cannot_be_played(id, text.clone()));
+                self.say(format!("{text}; a command in channels.toml can convert it"));
+            }
+            SourceEvent::Lost(reason) => {
+                self.act(|television| television.lose(id, reason.clone()));
+                self.say(format!("off air: {reason}"));
+            }
+            SourceEvent::Packets(packets) => self.relay.push(&packets),
+            SourceEvent::Entry(number) => self.relay.set_entry(number),
+            SourceEvent::NewStream => self.relay.begin(),
+            SourceEvent::Note(text) => self.say(text),
+        }
+    }
+}
+
+fn list(codecs: &[Codec]) -> String {
+    let names: Vec<_> = codecs.iter().map(Codec::to_string).collect();
+    names.join(" and ")
+}
+
+/// What is kept stays sound even if someone panicked while holding it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,190 @@
+//! `anabranch serve`: channels for viewers in browsers and at home.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anabranch_apps::serve::{
+    Advertised, ChannelsFile, News, ServeError, ServeOptions, Serving, Standing,
+};
+use anabranch_sansio::Rate;
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::transfer::{StatsFile, stop_when_interrupted};
+
+/// Nobody guesses so many letters and digits.
+const TOKEN_LEN_MIN: usize = 16;
+
+/// Back to the start of the line, and clear it.
+const CLEAR: &str = "\r\x1b[2K";
+
+/// Serves channels to viewers
+///
+/// Any browser shows them, at the address that is printed on a line of its own, and changes the
+/// channel within a round trip. Without a file there are three channels that come with anabranch.
+///
+/// Example:
+///   anabranch serve channels.toml
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Serve {
+    /// What there is to watch, in TOML; docs/serve.md describes it.
+    channels: Option<PathBuf>,
+    /// Serves the page here. Without it: 127.0.0.1:8080, or a free port if that is taken.
+    #[arg(long, value_name = "ADDR:PORT")]
+    http: Option<SocketAddr>,
+    /// Serves viewers at this UDP port. Without it: [::]:9000, which is all addresses, or a free
+    /// port if that is taken.
+    #[arg(long, value_name = "ADDR:PORT")]
+    udp: Option<SocketAddr>,
+    /// Where viewers find that port, if the server cannot know: behind a NAT, in a container.
+    #[arg(long, value_name = "ADDR[:PORT]", value_parser = advertised)]
+    advertise: Option<Advertised>,
+    /// A name under which browsers may ask for the page, beside all addresses. May be given several
+    /// times.
+    #[arg(long, value_name = "NAME")]
+    name: Vec<String>,
+    /// A file with the token that opens the operator's interface, /api and /metrics. Without it,
+    /// one is made and printed.
+    #[arg(long, value_name = "FILE")]
+    operator_token: Option<PathBuf>,
+    /// Writes how things stand, once a second, as JSON lines; - is stdout. docs/stats.md says what
+    /// the fields mean.
+    #[arg(long, value_name = "FILE")]
+    stats: Option<String>,
+    /// Says nothing but what is wrong.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Serve {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let file = match &self.channels {
+            Some(path) => ChannelsFile::read(path).map_err(Failure::usage)?,
+            None => ChannelsFile::demo(),
+        };
+        let stats = self.stats.as_deref().map(StatsFile::open).transpose()?;
+        let mut log = Log::new(stats, self.quiet);
+        let options = ServeOptions {
+            file,
+            http: self.http,
+            udp: self.udp,
+            advertise: self.advertise,
+            names: self.name,
+            operator_token: self.operator_token.as_deref().map(token).transpose()?,
+        };
+        let is_token_known = options.operator_token.is_some();
+        let serving = Serving::start(options).await.map_err(failure)?;
+        let page = format!("{}\n", serving.page_url());
+        if self.stats.as_deref() == Some("-") {
+            io::stderr().lock().write_all(page.as_bytes())?;
+        } else {
+            output::print(&page)?;
+        }
+        log.line(&format!("native viewers: {}", serving.native_url()));
+        if !is_token_known {
+            log.line(&format!("operator's token: {}", serving.operator_token()));
+        }
+        serving.run(stop_when_interrupted(), &mut |news| log.tell(&news)).await;
+        Ok(())
+    }
+}
+
+/// The token in a file.
+fn token(file: &Path) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(file);
+    let text =
+        text.map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
+    let token = text.trim();
+    if token.len() < TOKEN_LEN_MIN || token.contains(|c: char| !c.is_ascii_graphic()) {
+        return Err(Failure::usage(format!(
+            "{} has no token: write at least {TOKEN_LEN_MIN} letters and digits on one line, as \
+             openssl rand -hex 16 makes them",
+            file.display()
+        )));
+    }
+    Ok(token.to_owned())
+}
+
+fn advertised(text: &str) -> Result<Advertised, String> {
+    text.parse().map_err(|error: ServeError| error.to_string())
+}
+
+fn failure(error: ServeError) -> Failure {
+    if matches!(error, ServeError::Advertised { .. }) {
+        return Failure::usage(error);
+    }
+    Failure::failed(error)
+}
+
+/// Lines on stderr, a status that stays in its place if that is a terminal, measures in a file.
+struct Log {
+    stats: Option<StatsFile>,
+    is_quiet: bool,
+    in_place: bool,
+    /// Whether a line stands that the next one replaces.
+    stands: bool,
+}
+
+impl Log {
+    fn new(stats: Option<StatsFile>, is_quiet: bool) -> Self {
+        let in_place = !is_quiet && io::stderr().is_terminal();
+        Self { stats, is_quiet, in_place, stands: false }
+    }
+
+    fn tell(&mut self, news: &News<'_>) {
+        match news {
+            News::Line(text) => self.line(text),
+            News::Second(standing) => self.second(standing),
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        if !self.is_quiet {
+            let clear = if std::mem::take(&mut self.stands) { CLEAR } else { "" };
+            put(&format!("{clear}{text}\n"));
+        }
+    }
+
+    fn second(&mut self, standing: &Standing) {
+        if let Some(stats) = &mut self.stats
+            && let Err(error) = stats.write(standing)
+        {
+            self.stats = None;
+            self.line(&format!("the measures cannot be written any more: {error}"));
+        }
+        if self.in_place {
+            self.stands = true;
+            put(&format!("{CLEAR}\x1b[?7l{}\x1b[?7h", describe(standing)));
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        if self.stands {
+            put("\n");
+        }
+    }
+}
+
+fn describe(standing: &Standing) -> String {
+    let seconds = standing.at_ms / 1_000;
+    let viewers = standing.native_viewers + standing.browser_viewers;
+    format!(
+        "{}:{:02}  {} of {} channels on air  {viewers} viewers ({} in browsers)  {}",
+        seconds / 60,
+        seconds % 60,
+        standing.on_air,
+        standing.channels,
+        standing.browser_viewers,
+        Rate::bps(standing.sent_bps),
+    )
+}
+
+/// A terminal that has gone away does not end the server.
+fn put(text: &str) {
+    let _unheard = io::stderr().write_all(text.as_bytes());
+}
