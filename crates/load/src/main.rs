@@ -1,0 +1,129 @@
+//! Television viewers by the hundred, native and as browsers are: what they experience, and what
+//! they cost the server.
+//!
+//!     anabranch serve --http 127.0.0.1:8080 --udp 127.0.0.1:9000 &
+//!     cargo run --release -p anabranch-load -- --native 250 --browsers 250 --zaps 100 --pid $!
+
+mod browser;
+mod crowd;
+mod record;
+mod report;
+mod seat;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::crowd::Crowd;
+use crate::report::Report;
+use crate::seat::Kind;
+use crate::server::{Server, Usage, usage};
+
+/// How long an urgent message is waited for.
+const URGENT_MAX: Duration = Duration::from_secs(5);
+
+/// Television viewers by the hundred: what they experience, and what they cost the server.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Where the server's page is: host and port.
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    http: String,
+    /// The server's UDP port for viewers.
+    #[arg(long, default_value = "127.0.0.1:9000")]
+    udp: SocketAddr,
+    /// Viewers that speak SCTP over UDP.
+    #[arg(long, default_value_t = 10)]
+    native: usize,
+    /// Viewers behind DTLS, as browsers are.
+    #[arg(long, default_value_t = 10)]
+    browsers: usize,
+    /// How long they watch.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Keys that they press in a second, all together.
+    #[arg(long, default_value_t = 5.0)]
+    zaps: f64,
+    /// The server's process, to tell what it used.
+    #[arg(long)]
+    pid: Option<u32>,
+    /// The operator's token: an urgent message is sent to all at the end.
+    #[arg(long)]
+    operator_token: Option<String>,
+    /// Which viewers press which keys.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write the figures there, too.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody is left to tell if standard error is gone too.
+            writeln!(io::stderr(), "anabranch-load: {error}").ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: &Arguments) -> io::Result<()> {
+    let server = Server { http: arguments.http.clone(), udp: arguments.udp };
+    let kinds = [(Kind::Native, arguments.native), (Kind::Browser, arguments.browsers)];
+    let mut crowd = Crowd::gather(&server, &kinds, arguments.seed).await?;
+    let usages = Arc::new(Mutex::new(Vec::new()));
+    if let Some(pid) = arguments.pid {
+        usages.lock().unwrap_or_else(PoisonError::into_inner).push(usage(pid)?);
+        tokio::spawn(look_after(pid, Arc::clone(&usages)));
+    }
+    let span = Duration::from_secs(arguments.seconds);
+    crowd.watch(span, arguments.zaps).await;
+    if let Some(pid) = arguments.pid {
+        usages.lock().unwrap_or_else(PoisonError::into_inner).push(usage(pid)?);
+    }
+    let usages = usages.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut report = Report::of(span, &crowd.members, &usages);
+    if let Some(token) = &arguments.operator_token {
+        report.set_urgent(Some(alarm(&mut crowd, &server, token).await?));
+    }
+    if let Some(file) = &arguments.json {
+        std::fs::write(file, serde_json::to_string_pretty(&report)?)?;
+    }
+    write!(io::stdout(), "{report}")
+}
+
+/// Looks at the server's process every second.
+async fn look_after(pid: u32, usages: Arc<Mutex<Vec<Usage>>>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let Ok(usage) = usage(pid) else { return };
+        usages.lock().unwrap_or_else(PoisonError::into_inner).push(usage);
+    }
+}
+
+/// Tells all viewers something urgent; returns how long it took to the last of them.
+async fn alarm(crowd: &mut Crowd, server: &Server, token: &str) -> io::Result<Duration> {
+    let begin = crowd.now();
+    server.post_urgent(token, "This is a test.").await?;
+    while crowd.now() < begin + URGENT_MAX {
+        crowd.watch(Duration::from_millis(10), 0.0).await;
+        let times = crowd.members.iter().filter(|member| member.record().closed.is_none());
+        let times = times.map(|member| member.record().urgent.filter(|at| *at >= begin));
+        if let Some(last) = times.collect::<Option<Vec<_>>>() {
+            return Ok(last.into_iter().max().map_or(Duration::ZERO, |last| last - begin));
+        }
+    }
+    let text = format!("the urgent message was not at all viewers within {URGENT_MAX:?}");
+    Err(io::Error::other(text))
+}
