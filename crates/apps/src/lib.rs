@@ -10,3 +10,4 @@ pub mod service;
 pub mod session;
 pub mod treatment;
 pub mod url;
+pub mod watch;

@@ -16,6 +16,7 @@ mod signal;
 mod transfer;
 mod treatments;
 mod values;
+mod watch;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -49,13 +50,14 @@ enum Command {
     Send(send::Send),
     Serve(serve::Serve),
     Treatments(treatments::Treatments),
+    Watch(watch::Watch),
 }
 
 impl Command {
     /// A transfer is a few tasks that hand each datagram on to each other: on one thread none has
     /// to wake another, which spares a fifth of the CPU time at 10 Mbit/s.
     const fn is_transfer(&self) -> bool {
-        matches!(self, Self::Recv(_) | Self::Send(_))
+        matches!(self, Self::Recv(_) | Self::Send(_) | Self::Watch(_))
     }
 
     fn runtime(&self) -> Builder {
@@ -71,6 +73,7 @@ impl Command {
             Self::Send(command) => command.run().await,
             Self::Serve(command) => command.run().await,
             Self::Treatments(command) => command.run().await,
+            Self::Watch(command) => command.run().await,
         }
     }
 }

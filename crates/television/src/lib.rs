@@ -23,5 +23,6 @@ pub use server::{
     association,
 };
 pub use viewer::{
-    NativeEvent, NativeViewer, ReceivedUnit, SCTP_PORT, Viewer, ViewerEvent, ViewerStats,
+    NativeEvent, NativeViewer, Playout, PlayoutCounts, ReceivedUnit, SCTP_PORT, Viewer,
+    ViewerEvent, ViewerStats,
 };

@@ -30,8 +30,8 @@ use tokio::time::timeout;
 
 use hub::Hub;
 use protocol::{Hello, NewEvent, Request, Stats, Treatments};
-pub(crate) use tap::sentence;
 pub use tap::{PageTap, ServedPage};
+pub(crate) use tap::{path_info, path_stats, sentence};
 
 /// Pages that may be open at once.
 pub const PAGES_MAX: usize = 16;

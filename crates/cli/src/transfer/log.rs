@@ -28,7 +28,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(super) fn open(stats: Option<&str>, is_quiet: bool) -> Result<Self, Failure> {
+    pub(crate) fn open(stats: Option<&str>, is_quiet: bool) -> Result<Self, Failure> {
         Ok(Self {
             start: Instant::now(),
             stats: stats.map(StatsFile::open).transpose()?,

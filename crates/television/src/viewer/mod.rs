@@ -2,6 +2,7 @@
 
 mod assembler;
 mod native;
+mod playout;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use crate::protocol::{
 use assembler::Assembler;
 pub use assembler::ReceivedUnit;
 pub use native::{NativeEvent, NativeViewer, SCTP_PORT};
+pub use playout::{Playout, PlayoutCounts};
 
 /// Events that wait for the user; media beyond is dropped.
 const EVENTS_MAX: usize = 4_096;

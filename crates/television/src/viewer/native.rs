@@ -54,6 +54,15 @@ impl NativeViewer {
         Ok(())
     }
 
+    /// Begins anew with another session; what is left of the association is dropped. It is
+    /// to [`connect`](Self::connect) then.
+    pub fn renew(&mut self, viewer: Viewer) {
+        if let Some(id) = self.id.take() {
+            self.endpoint.forget(id);
+        }
+        (self.viewer, self.closed) = (viewer, None);
+    }
+
     /// The session.
     #[must_use]
     pub const fn viewer(&self) -> &Viewer {

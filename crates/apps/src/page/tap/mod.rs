@@ -16,6 +16,7 @@ use crate::recv::Tap;
 use crate::service::{self, words_of};
 use crate::session::{Disconnect, Event, Receiver, Role};
 use view::View;
+pub(crate) use view::{path_info, path_stats};
 
 /// How often the pages get statistics, and a picture that did not come is passed over.
 const TICK: Duration = Duration::from_millis(200);

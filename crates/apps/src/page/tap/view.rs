@@ -197,7 +197,7 @@ impl View {
         let buffer = self.newest_arrival.zip(self.last_released);
         Stats {
             now_us: 0,
-            paths: paths.map(|path| self.path_stats(path)).collect(),
+            paths: paths.map(|path| path_stats(path, self.data_path == Some(path.id))).collect(),
             layers: self.rows().iter().map(|row| self.layer_stats(row, &stats)).collect(),
             frames: self.frames(),
             delay_ms: None,
@@ -249,31 +249,31 @@ impl View {
         let id = (*id).to_owned();
         LayerStats { id, sent: None, in_time, late, retransmitted: None, abandoned: None }
     }
+}
 
-    /// What a receiver knows of a path: what the sender put on it is not among that.
-    fn path_stats(&self, path: &PathReport) -> PathStats {
-        PathStats {
-            info: path_info(path),
-            state: match path.state {
-                PathState::Active => page::PathState::Active,
-                PathState::PotentiallyFailed => page::PathState::PotentiallyFailed,
-                PathState::Inactive => page::PathState::Inactive,
-                PathState::Unconfirmed => page::PathState::Unconfirmed,
-            },
-            primary: self.data_path == Some(path.id),
-            rtt_ms: path.srtt.map(|rtt| rtt.as_secs_f64() * 1e3),
-            cwnd_bytes: None,
-            flight_bytes: None,
-            sent_packets: None,
-            lost_packets: None,
-            sent_bytes: None,
-            delivered_bytes: Some(path.counters.bytes_received),
-            link: None,
-        }
+/// What a receiver knows of a path: what the sender put on it is not among that.
+pub(crate) fn path_stats(path: &PathReport, carries_data: bool) -> PathStats {
+    PathStats {
+        info: path_info(path),
+        state: match path.state {
+            PathState::Active => page::PathState::Active,
+            PathState::PotentiallyFailed => page::PathState::PotentiallyFailed,
+            PathState::Inactive => page::PathState::Inactive,
+            PathState::Unconfirmed => page::PathState::Unconfirmed,
+        },
+        primary: carries_data,
+        rtt_ms: path.srtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+        cwnd_bytes: None,
+        flight_bytes: None,
+        sent_packets: None,
+        lost_packets: None,
+        sent_bytes: None,
+        delivered_bytes: Some(path.counters.bytes_received),
+        link: None,
     }
 }
 
-fn path_info(path: &PathReport) -> PathInfo {
+pub(crate) fn path_info(path: &PathReport) -> PathInfo {
     PathInfo {
         id: path.id.0.into(),
         name: None,

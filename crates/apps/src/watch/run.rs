@@ -1,0 +1,402 @@
+//! [`watch`]: the loop between the server and the page.
+
+use std::time::Duration;
+
+use anabranch_driver::{Clock, Driver, Handle};
+use anabranch_sansio::Time;
+use anabranch_sctp::{AssociationConfig, AssociationStats, CloseReason, EndpointConfig};
+use anabranch_television::channel::ChannelId;
+use anabranch_television::protocol::{ChannelEntry, Description, Report};
+use anabranch_television::{NativeEvent, NativeViewer, Playout, Viewer, ViewerEvent};
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval, sleep_until};
+
+use super::words::{listed, title, urgent};
+use super::{Choice, WatchPage};
+use crate::net::{Network, Plan, unpredictable_rng};
+use crate::service::{Observer, Retries, Retry, ServiceError, Severity, Stop, Update, Wait};
+use crate::url::{Mode, SessionUrl};
+
+/// How often the page gets statistics.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Ticks between two reports to the server.
+const REPORT_TICKS: u32 = 5;
+
+/// How long the last words may take.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// What to watch, and how.
+pub struct WatchOptions {
+    /// Whom to call.
+    pub url: SessionUrl,
+    /// What to watch first; else the first channel that is on air.
+    pub channel: Option<Choice>,
+    /// What entitles to channels that are not open to all.
+    pub token: Option<String>,
+    /// Only learns what channels there are.
+    pub only_list: bool,
+    /// How long to watch.
+    pub span: Option<Duration>,
+    /// How often to try again when the server cannot be reached or is lost.
+    pub retries: Retries,
+    /// Where it is shown.
+    pub page: Option<WatchPage>,
+    /// Channels that the user types.
+    pub choices: mpsc::Receiver<Choice>,
+}
+
+/// What was watched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// Each channel, as a line for people.
+    pub channels: Vec<String>,
+    /// Pictures that were shown.
+    pub pictures: u64,
+    /// Pictures that never came, or not whole.
+    pub missing: u64,
+    /// From the last choice of a channel to its first picture.
+    pub zap: Option<Duration>,
+}
+
+/// Watches until it is stopped.
+///
+/// # Errors
+/// Says what was wrong with the URL, or why the server could not be reached.
+pub async fn watch(
+    options: WatchOptions,
+    stop: Stop,
+    observer: &mut Observer<'_>,
+) -> Result<Watched, ServiceError> {
+    check(&options.url)?;
+    let (sockets, plan) = Network::open(&options.url).await?.into_parts();
+    let clock = options.page.as_ref().map_or_else(Clock::start, WatchPage::clock);
+    let association = AssociationConfig::media();
+    let base = EndpointConfig { association, ..EndpointConfig::default() };
+    let hello = Hello { token: options.token, budget: options.url.latency };
+    let machine = NativeViewer::new(hello.session(), base, unpredictable_rng()?);
+    let handle = Driver::spawn_with_clock(machine, sockets, clock)?;
+    let mut run = Run {
+        handle: handle.clone(),
+        plan,
+        playout: Playout::new(hello.budget),
+        hello,
+        wanted: options.channel,
+        only_list: options.only_list,
+        until: options.span.map(|span| clock.now() + span),
+        channels: Vec::new(),
+        retry: Retry::new(options.retries),
+        page: options.page,
+        goodbye: None,
+        ticks: 0,
+        leaving: None,
+        zap: None,
+        observer,
+    };
+    let result = run.run(stop, options.choices).await;
+    let last = result.as_ref().map_or_else(ToString::to_string, |_| "the end".to_owned());
+    if let Some(page) = &run.page {
+        page.end(&last).await;
+    }
+    handle.close();
+    handle.closed().await?;
+    result
+}
+
+fn check(url: &SessionUrl) -> Result<(), ServiceError> {
+    let senseless = if url.mode == Mode::Listener {
+        "a viewer calls its server: give anabranch://HOST:PORT"
+    } else if url.program.is_some() || url.stream_id.is_some() {
+        "program= and streamid= are for anabranch send: give --channel"
+    } else if url.passphrase.is_some() {
+        "a television server knows no passphrase=: leave it out"
+    } else {
+        return Ok(());
+    };
+    Err(ServiceError::Senseless(senseless))
+}
+
+/// What is said at the beginning of each session.
+struct Hello {
+    token: Option<String>,
+    budget: Duration,
+}
+
+impl Hello {
+    fn session(&self) -> Viewer {
+        let program = concat!("anabranch watch ", env!("CARGO_PKG_VERSION")).to_owned();
+        Viewer::new(program, self.token.clone(), self.budget)
+    }
+}
+
+struct Run<'a, 'b> {
+    handle: Handle<NativeViewer>,
+    plan: Plan,
+    hello: Hello,
+    playout: Playout,
+    /// What the user wants to watch.
+    wanted: Option<Choice>,
+    only_list: bool,
+    until: Option<Time>,
+    channels: Vec<ChannelEntry>,
+    retry: Retry,
+    page: Option<WatchPage>,
+    /// Why the server ended the session.
+    goodbye: Option<String>,
+    ticks: u32,
+    /// When the end is no longer waited for.
+    leaving: Option<Time>,
+    zap: Option<Duration>,
+    observer: &'a mut Observer<'b>,
+}
+
+impl Run<'_, '_> {
+    async fn run(
+        &mut self,
+        mut stop: Stop,
+        mut choices: mpsc::Receiver<Choice>,
+    ) -> Result<Watched, ServiceError> {
+        let handle = self.handle.clone();
+        self.call()?;
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut has_keys = true;
+        loop {
+            let now = handle.clock().now();
+            if self.leaving.is_some_and(|until| until <= now) {
+                return Ok(self.watched());
+            }
+            if self.leaving.is_none() && self.until.is_some_and(|until| until <= now) {
+                self.leave(now);
+            }
+            let wakeup = [self.playout.poll_timeout(), self.until, self.leaving];
+            let wakeup = wakeup.into_iter().flatten().filter(|at| *at > now).min();
+            tokio::select! {
+                event = handle.next_event() => match event {
+                    Some(NativeEvent::Session(event)) => self.on_event(event)?,
+                    Some(NativeEvent::Closed(reason)) => {
+                        if self.leaving.is_some() {
+                            return Ok(self.watched());
+                        }
+                        self.on_closed(&reason)?;
+                    }
+                    None => return Ok(self.watched()),
+                },
+                wait = self.retry.wait() => self.on_wait(wait)?,
+                _ = ticks.tick() => self.on_tick(),
+                choice = choices.recv(), if has_keys => match choice {
+                    Some(choice) => self.choose(choice),
+                    None => has_keys = false,
+                },
+                () = sleep_until(handle.clock().instant(wakeup.unwrap_or_default()).into()),
+                    if wakeup.is_some() => {}
+                () = stop.asked(), if self.leaving.is_none() => self.leave(now),
+            }
+            self.show();
+        }
+    }
+
+    fn call(&mut self) -> Result<(), ServiceError> {
+        let paths = self.plan.paths()?;
+        if let Some(primary) = paths.first() {
+            self.say(Severity::Info, &format!("calling the server at {}", primary.remote));
+        }
+        let session = self.hello.session();
+        let called = self.handle.with(|viewer, now| {
+            viewer.renew(session);
+            viewer.connect(now, &paths)
+        });
+        called.map_err(|error| ServiceError::Call(error.into()))
+    }
+
+    fn on_event(&mut self, event: ViewerEvent) -> Result<(), ServiceError> {
+        match event {
+            ViewerEvent::Welcome { program, budget, channels } => {
+                self.on_welcome(&program, budget, channels);
+            }
+            ViewerEvent::Channels(channels) => self.channels = channels,
+            ViewerEvent::Description(description) => self.begin(&description),
+            ViewerEvent::OffAir { channel, text } => {
+                let text = format!("{} is off air: {text}", self.name(channel));
+                self.say(Severity::Warning, &text);
+            }
+            ViewerEvent::Programme { channel, programme } => {
+                if let Some(now) = programme.now {
+                    let text = format!("now on {}: {now}", self.name(channel));
+                    self.say(Severity::Info, &text);
+                }
+            }
+            ViewerEvent::Unit(unit) => {
+                let now = self.handle.clock().now();
+                self.playout.push(now, unit);
+            }
+            ViewerEvent::Urgent(message) => {
+                self.say(Severity::Warning, &urgent(&message));
+                self.act(|viewer, _| viewer.seen(message.id));
+            }
+            ViewerEvent::Over { id } => {
+                self.say(Severity::Info, &format!("urgent message {id} holds no more"));
+            }
+            ViewerEvent::Guidance(text) => self.say(Severity::Info, &text),
+            ViewerEvent::Error(text) => self.say(Severity::Warning, &text),
+            ViewerEvent::Bye(text) => self.goodbye = Some(text),
+        }
+        Ok(())
+    }
+
+    fn on_welcome(&mut self, program: &str, budget: Duration, channels: Vec<ChannelEntry>) {
+        self.retry.on_success();
+        self.channels = channels;
+        self.playout.set_budget(budget);
+        if self.only_list {
+            let now = self.handle.clock().now();
+            return self.leave(now);
+        }
+        let count = self.channels.len();
+        self.say(Severity::Info, &format!("{program} has {count} channels"));
+        if let Some(page) = &mut self.page {
+            page.set_budget(budget);
+            page.reconnected();
+        }
+        match self.wanted.clone() {
+            Some(choice) => self.choose(choice),
+            None => {
+                let first = Choice::first(&self.channels).map(|entry| entry.id);
+                first.into_iter().for_each(|id| self.tune(id));
+            }
+        }
+    }
+
+    /// The user wants another channel.
+    fn choose(&mut self, choice: Choice) {
+        match choice.find(&self.channels) {
+            Ok(entry) => {
+                let id = entry.id;
+                self.wanted = Some(choice);
+                self.tune(id);
+            }
+            Err(error) => self.say(Severity::Warning, &error.to_string()),
+        }
+    }
+
+    fn tune(&mut self, id: ChannelId) {
+        let text = format!("watching {}", self.name(id));
+        self.say(Severity::Info, &text);
+        self.zap = None;
+        self.playout.begin(true);
+        self.act(|viewer, now| viewer.tune(now, id));
+    }
+
+    fn begin(&mut self, description: &Description) {
+        self.playout.begin(description.video.is_some());
+        let network = self.network();
+        let (title, counts) = (self.name(description.channel), self.playout.counts());
+        if let Some(page) = &mut self.page {
+            page.begin(title, description, network.as_ref(), counts);
+        }
+    }
+
+    /// Shows what is due.
+    fn show(&mut self) {
+        let now = self.handle.clock().now();
+        while let Some(unit) = self.playout.poll(now) {
+            self.tell_zap();
+            if let Some(page) = &mut self.page {
+                page.show(&unit);
+            }
+        }
+    }
+
+    fn tell_zap(&mut self) {
+        if self.zap.is_some() {
+            return;
+        }
+        self.zap = self.handle.with(|viewer, _| viewer.viewer().stats().zap);
+        if let Some(zap) = self.zap {
+            let text = format!("the first picture came after {} ms", zap.as_millis());
+            self.say(Severity::Info, &text);
+        }
+    }
+
+    fn on_tick(&mut self) {
+        let (network, counts) = (self.network(), self.playout.counts());
+        if let Some(page) = &self.page {
+            page.stats(network.as_ref(), counts);
+        }
+        self.ticks += 1;
+        if self.ticks.is_multiple_of(REPORT_TICKS) && network.is_some() {
+            let zap_ms = self.zap.map(|zap| zap.as_secs_f64() * 1e3);
+            let (shown, lost) = (counts.pictures, counts.missing);
+            self.act(|viewer, _| viewer.report(Report { shown, late: 0, lost, zap_ms }));
+        }
+    }
+
+    fn on_closed(&mut self, reason: &CloseReason) -> Result<(), ServiceError> {
+        self.playout.begin(true);
+        let reason = match self.goodbye.take() {
+            Some(text) => format!("the server says goodbye: {text}"),
+            None => format!("the server is lost: {reason}"),
+        };
+        self.say(Severity::Warning, &reason);
+        if !self.retry.on_failure(reason.clone()) {
+            return Err(ServiceError::Lost { reason });
+        }
+        if let Some((seconds, reason)) = self.retry.announcement() {
+            let reason = reason.to_owned();
+            self.count_down(seconds, &reason);
+        }
+        Ok(())
+    }
+
+    fn on_wait(&mut self, wait: Wait) -> Result<(), ServiceError> {
+        match wait {
+            Wait::Left(seconds, reason) => {
+                self.count_down(seconds, &reason);
+                Ok(())
+            }
+            Wait::Over => self.call(),
+        }
+    }
+
+    fn count_down(&mut self, seconds: u64, reason: &str) {
+        if let Some(page) = &self.page {
+            page.reconnecting(Duration::from_secs(seconds), reason);
+        }
+        (self.observer)(Update::Countdown { seconds, reason });
+    }
+
+    fn leave(&mut self, now: Time) {
+        self.leaving = Some(now + FAREWELL);
+        self.handle.with(NativeViewer::leave);
+    }
+
+    fn watched(&self) -> Watched {
+        let counts = self.playout.counts();
+        Watched {
+            channels: self.channels.iter().map(listed).collect(),
+            pictures: counts.pictures,
+            missing: counts.missing,
+            zap: self.zap,
+        }
+    }
+
+    fn name(&self, id: ChannelId) -> String {
+        let entry = self.channels.iter().find(|entry| entry.id == id);
+        entry.map_or_else(|| format!("channel {}", id.0), title)
+    }
+
+    fn network(&self) -> Option<AssociationStats> {
+        self.handle.with(|viewer, _| viewer.association().map(|association| association.stats()))
+    }
+
+    fn act(&self, act: impl FnOnce(&mut Viewer, Time)) {
+        self.handle.with(|viewer, now| viewer.act(now, |viewer| act(viewer, now)));
+    }
+
+    fn say(&mut self, severity: Severity, text: &str) {
+        if let Some(page) = &self.page {
+            page.tell(severity == Severity::Warning, text);
+        }
+        (self.observer)(Update::Line { severity, text });
+    }
+}

@@ -1,0 +1,129 @@
+//! `anabranch watch`: a channel of a television server on a page of this machine.
+
+use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::io::BufRead as _;
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use anabranch_apps::service::Retries;
+use anabranch_apps::url::SessionUrl;
+use anabranch_apps::watch::{Choice, WatchOptions, WatchPage, Watched, watch};
+use clap::Args;
+use tokio::sync::mpsc;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::transfer::{Log, failure, stop_when_interrupted};
+
+/// Channels typed faster than they can be asked for.
+const CHOICES_MAX: usize = 16;
+
+/// Watches the channels of a television server
+///
+/// Prints the address of a page of this machine that shows the channel. Type the number of another
+/// channel, or how its name begins, and Enter. Urgent messages are printed. If the server is lost,
+/// it is called again.
+///
+/// Examples:
+///   anabranch watch anabranch://tv.example:9000
+///   anabranch watch --list anabranch://tv.example:9000
+///   anabranch watch --channel 2 'anabranch://tv.example:9000?path=eth0,wlan0&latency=500'
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Watch {
+    /// anabranch://HOST:PORT. Options: latency (of the whole way to the screen), path, peer.
+    url: SessionUrl,
+    /// The channel to begin with: its number, or how its name begins. Without it, the first one
+    /// that is on air.
+    #[arg(long, value_name = "CHANNEL", value_parser = choice)]
+    channel: Option<Choice>,
+    /// Prints the channels and ends.
+    #[arg(long, conflicts_with_all = ["channel", "headless", "seconds"])]
+    list: bool,
+    /// What entitles to channels that are not open to all.
+    #[arg(long)]
+    token: Option<String>,
+    /// Serves no page.
+    #[arg(long)]
+    headless: bool,
+    /// Serves the page at this port.
+    #[arg(long, value_name = "PORT", default_value_t = 0, conflicts_with = "headless")]
+    page_port: u16,
+    /// Ends after so long.
+    #[arg(long, value_name = "S")]
+    seconds: Option<u32>,
+    /// How often in a row to try again when the server cannot be reached or is lost; 0 gives up at
+    /// once. Without it, there is no end to trying.
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
+    /// Says nothing but what is wrong.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Watch {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let mut log = Log::open(None, self.quiet || self.list)?;
+        let page = if self.list || self.headless {
+            None
+        } else {
+            let page = WatchPage::start(self.page_port).await.map_err(Failure::failed)?;
+            output::print(&format!("{}\n", page.url()))?;
+            Some(page)
+        };
+        let options = WatchOptions {
+            url: self.url,
+            channel: self.channel,
+            token: self.token,
+            only_list: self.list,
+            span: self.seconds.map(|seconds| Duration::from_secs(seconds.into())),
+            retries: self.retries.map_or(Retries::Unlimited, Retries::AtMost),
+            page,
+            choices: typed(),
+        };
+        let stop = stop_when_interrupted();
+        let watched =
+            watch(options, stop, &mut |update| log.tell(update)).await.map_err(failure)?;
+        drop(log);
+        let told = if self.list { list(&watched) } else { summary(&watched) };
+        if self.quiet && !self.list { Ok(()) } else { output::print(&told) }
+    }
+}
+
+fn choice(text: &str) -> Result<Choice, Infallible> {
+    Choice::from_str(text)
+}
+
+/// Lines of stdin. Nobody waits for the thread: the program may end while it reads.
+fn typed() -> mpsc::Receiver<Choice> {
+    let (sender, receiver) = mpsc::channel(CHOICES_MAX);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            let Ok(line) = line else { return };
+            if line.trim().is_empty() {
+                continue;
+            }
+            let Ok(choice) = Choice::from_str(&line);
+            if sender.blocking_send(choice).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+fn list(watched: &Watched) -> String {
+    watched.channels.iter().map(|channel| format!("{channel}\n")).collect()
+}
+
+fn summary(watched: &Watched) -> String {
+    let Watched { pictures, missing, zap, .. } = watched;
+    let mut text = format!("{pictures} pictures shown, {missing} missing");
+    if let Some(zap) = zap {
+        // A String takes all that is written to it.
+        let _infallible = write!(text, "; the last channel came after {} ms", zap.as_millis());
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,132 @@
+//! `anabranch watch` as its user meets it, on real sockets, before a server of this process.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod server;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use server::TestServer;
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+    command.arg("watch").args(arguments).env_remove("RUST_LOG").stdin(Stdio::null());
+    command
+}
+
+/// A viewer whose lines are read.
+struct Watching {
+    child: Child,
+    lines: BufReader<ChildStderr>,
+}
+
+impl Watching {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = program(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap());
+        Self { child, lines }
+    }
+
+    /// Reads until a line has this.
+    fn until(&mut self, wanted: &str) {
+        let mut seen = String::new();
+        loop {
+            let mut line = String::new();
+            let read = self.lines.read_line(&mut line).unwrap();
+            assert!(read > 0, "the program ended without `{wanted}`:\n{seen}");
+            if line.contains(wanted) {
+                return;
+            }
+            seen.push_str(&line);
+        }
+    }
+
+    fn type_line(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+#[test]
+fn the_channels_are_listed() {
+    let server = TestServer::start();
+    let output = program(&["--list", &server.url()]).output().unwrap();
+    let listed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(listed, "   1  News\n   2  Sport\n   3  Secret Garden (off air)\n");
+    assert!(output.status.success());
+}
+
+#[test]
+fn a_viewer_watches_changes_the_channel_and_is_told_what_is_urgent() {
+    let server = TestServer::start();
+    let mut watching = Watching::start(&["--headless", &server.url()]);
+    watching.until("watching 1 News");
+    watching.until("the first picture came after");
+    watching.type_line("spo");
+    watching.until("watching 2 Sport");
+    watching.until("the first picture came after");
+    watching.type_line("7");
+    watching.until("7 is not a channel of this server; there are 1 News, 2 Sport");
+    let id = server.alarm("Leave the house.");
+    watching.until("alarm: Leave the house.");
+    server.wait_until(|television| television.seen(id) == 1);
+    watching.type_line("3");
+    watching.until("3 Secret Garden is off air");
+}
+
+#[test]
+fn a_viewer_comes_back_when_the_server_does() {
+    let server = TestServer::start();
+    let url = server.url();
+    let mut watching = Watching::start(&["--headless", "--channel", "2", &url]);
+    watching.until("the first picture came after");
+    let server = server.restart();
+    watching.until("trying again in 1 s");
+    watching.until("watching 2 Sport");
+    watching.until("the first picture came after");
+    drop(server);
+}
+
+#[test]
+fn it_ends_after_the_seconds_that_it_was_given_and_says_what_came() {
+    let server = TestServer::start();
+    let output = program(&["--seconds", "2", &server.url()]).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    let mut lines = told.lines();
+    assert!(lines.next().unwrap().starts_with("http://127.0.0.1:"), "{told}");
+    let summary = lines.next().unwrap();
+    let pictures: u32 = summary.split(' ').next().unwrap().parse().unwrap();
+    assert!(pictures > 0 && summary.contains(" pictures shown, 0 missing"), "{summary}");
+    assert!(output.status.success());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_a_line() {
+    let refused = |arguments: &[&str]| {
+        let output = program(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let words = refused(&["--headless", "anabranch://127.0.0.1:9?passphrase=0123456789"]);
+    assert!(words.contains("a television server knows no passphrase="), "{words}");
+    let words = refused(&["--headless", "anabranch://:9"]);
+    assert!(words.contains("a viewer calls its server"), "{words}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_given_up_if_that_is_wanted() {
+    let url = TestServer::start().url();
+    let output = program(&["--headless", "--retries", "0", &url]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(words.contains("the server is lost: the peer did not answer"), "{words}");
+}

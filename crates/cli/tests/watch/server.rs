@@ -1,0 +1,121 @@
+//! [`TestServer`]: three channels, one of them off air.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anabranch_driver::{Driver, Handle, SocketSet};
+use anabranch_media::decoding::{AudioFormat, AudioInfo, MediaTrack, VideoFormat, VideoInfo};
+use anabranch_sansio::Rng;
+use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
+use anabranch_television::protocol::UrgentLevel;
+use anabranch_television::{OpenGate, Server, ServerConfig, Television, TelevisionConfig};
+use tokio::runtime::Runtime;
+use tokio::time::{interval, sleep};
+
+const PICTURE: Duration = Duration::from_millis(40);
+
+pub(crate) struct TestServer {
+    runtime: Runtime,
+    handle: Handle<Server>,
+    address: SocketAddr,
+}
+
+impl TestServer {
+    pub(crate) fn start() -> Self {
+        Self::at("127.0.0.1:0".parse().unwrap())
+    }
+
+    fn at(address: SocketAddr) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let within = runtime.enter();
+        let mut sockets = SocketSet::new();
+        let address = sockets.bind(address).unwrap();
+        let mut television = Television::new(TelevisionConfig::default(), Box::new(OpenGate));
+        let channels = [(1, "News"), (2, "Sport"), (3, "Secret Garden")].map(|(number, name)| {
+            let name = name.to_owned();
+            television.add_channel(Label { number, name, group: None, open: true })
+        });
+        for id in &channels[..2] {
+            television.begin(*id, Some(video()), Some(audio()));
+        }
+        let seed = u64::from(std::process::id()) << 16 | u64::from(address.port());
+        let server = Server::new(television, ServerConfig::default(), Rng::from_u64(seed));
+        let handle = Driver::spawn(server.unwrap(), sockets).unwrap();
+        drop(within);
+        let _endless = runtime.spawn(broadcast(handle.clone(), channels[..2].to_vec()));
+        Self { runtime, handle, address }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("anabranch://{}", self.address)
+    }
+
+    pub(crate) fn alarm(&self, text: &str) -> u32 {
+        let level = UrgentLevel::Alarm;
+        self.handle.with(|server, now| server.act(now, |it| it.urgent(level, text, None)))
+    }
+
+    pub(crate) fn wait_until(&self, is_so: impl Fn(&Television) -> bool) {
+        while !self.handle.with(|server, _| is_so(server.television())) {
+            self.runtime.block_on(sleep(Duration::from_millis(10)));
+        }
+    }
+
+    /// Another server at the same address, which sends its viewers away first.
+    pub(crate) fn restart(self) -> Self {
+        let Self { runtime, handle, address } = self;
+        let dismiss = |server: &mut Server, now| {
+            let viewers: Vec<_> = server.television().viewers().map(|viewer| viewer.id).collect();
+            server.act(now, |television| {
+                let text = "the server is started anew";
+                viewers.into_iter().for_each(|id| television.dismiss(now, id, text.to_owned()));
+            });
+        };
+        handle.with(dismiss);
+        while handle.with(|server, _| server.stats().associations > 0) {
+            runtime.block_on(sleep(Duration::from_millis(10)));
+        }
+        handle.close();
+        runtime.block_on(handle.closed()).unwrap();
+        drop(runtime);
+        Self::at(address)
+    }
+}
+
+/// A picture every 40 ms, a key frame every second.
+async fn broadcast(handle: Handle<Server>, channels: Vec<ChannelId>) {
+    let mut pictures = interval(PICTURE);
+    for frame in 0.. {
+        pictures.tick().await;
+        let push = |server: &mut Server, at| {
+            let unit = ChannelUnit {
+                track: MediaTrack::Video,
+                layer: 0,
+                frame,
+                key: frame.is_multiple_of(25),
+                reference: true,
+                last_layer: true,
+                discontinuity: false,
+                pts_us: i64::from(frame) * 40_000,
+                at,
+                bytes: vec![0; 4_000].into(),
+            };
+            server.act(at, |television| {
+                channels.iter().for_each(|id| television.push(*id, &unit));
+            });
+        };
+        if handle.try_with(push).is_err() {
+            return;
+        }
+    }
+}
+
+fn video() -> VideoInfo {
+    let (codec, format) = ("avc1.42E01E".to_owned(), VideoFormat::AnnexB);
+    VideoInfo { codec, format, width: None, height: None, fps: None }
+}
+
+fn audio() -> AudioInfo {
+    let (codec, format) = ("opus".to_owned(), AudioFormat::Opus);
+    AudioInfo { codec, format, sample_rate: 48_000, channels: 2 }
+}

@@ -1,0 +1,329 @@
+//! [`Playout`]: when what came is to be seen and heard.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use anabranch_media::Class;
+use anabranch_media::decoding::{AccessUnit, LayerUnit, MediaTrack};
+use anabranch_sansio::Time;
+use bytes::Bytes;
+
+use super::ReceivedUnit;
+use crate::protocol::MediaHeader;
+
+/// A decoder gets a picture so long before it is to be seen.
+const LEAD: Duration = Duration::from_millis(40);
+
+/// A viewer that began behind the live edge, or ahead of its budget, plays so much faster or slower
+/// until it is where it belongs: a twentieth.
+const CATCH_UP: i64 = 20;
+
+/// Pictures and frames of sound that wait for their time; the oldest make way.
+const WAITING_MAX: usize = 1_024;
+
+/// Puts what came of one channel in order, and says when each picture is to be seen.
+#[derive(Debug)]
+pub struct Playout {
+    budget: Duration,
+    /// What can be entered: pictures, or sound where there are none.
+    entry: MediaTrack,
+    /// The shortest way from the server so far, microseconds of two clocks.
+    transit_us: Option<i64>,
+    start: Option<Start>,
+    waiting: BTreeMap<(MediaTrack, u32), Waiting>,
+    /// What comes next of pictures and sound.
+    next: [Option<u32>; 2],
+    due: VecDeque<AccessUnit>,
+    counts: PlayoutCounts,
+}
+
+/// Counters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlayoutCounts {
+    /// Pictures handed to the decoder.
+    pub pictures: u64,
+    /// Pictures whose number was passed over.
+    pub missing: u64,
+}
+
+/// The first picture.
+#[derive(Debug, Clone, Copy)]
+struct Start {
+    pts_us: i64,
+    shown: Time,
+    /// How far it was behind the budget, or ahead of it if less than zero.
+    behind_us: i64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    header: MediaHeader,
+    layers: BTreeMap<u8, (MediaHeader, Bytes)>,
+    play_at: Time,
+}
+
+impl Playout {
+    /// Nothing to be seen yet.
+    #[must_use]
+    pub const fn new(budget: Duration) -> Self {
+        Self {
+            budget,
+            entry: MediaTrack::Video,
+            transit_us: None,
+            start: None,
+            waiting: BTreeMap::new(),
+            next: [None; 2],
+            due: VecDeque::new(),
+            counts: PlayoutCounts { pictures: 0, missing: 0 },
+        }
+    }
+
+    /// Another latency budget, for the next channel.
+    pub const fn set_budget(&mut self, budget: Duration) {
+        self.budget = budget;
+    }
+
+    /// Another channel, or another epoch of this one, with pictures or with sound alone.
+    pub fn begin(&mut self, has_pictures: bool) {
+        self.entry = if has_pictures { MediaTrack::Video } else { MediaTrack::Audio };
+        self.start = None;
+        self.waiting.clear();
+        self.next = [None; 2];
+        self.due.clear();
+    }
+
+    /// Takes what came whole.
+    pub fn push(&mut self, now: Time, unit: ReceivedUnit) {
+        let header = unit.header;
+        let transit = micros(now) - micros(header.at);
+        self.transit_us = Some(self.transit_us.map_or(transit, |least| least.min(transit)));
+        let is_entry = header.key && header.track == self.entry && header.layer == 0;
+        if self.start.is_none() && is_entry {
+            self.enter(now, &header, transit);
+        }
+        let next = &mut self.next[header.track as usize];
+        let is_past = next.is_some_and(|next| header.frame < next);
+        let Some(start) = self.start else { return self.keep(header, unit.bytes, now) };
+        if !is_past {
+            let play_at = start.play_at(header.pts_us);
+            self.keep(header, unit.bytes, play_at);
+        }
+    }
+
+    /// What is to be seen or heard next, in the order of decoding.
+    pub fn poll(&mut self, now: Time) -> Option<AccessUnit> {
+        if self.due.is_empty() && self.start.is_some() {
+            self.release(now, MediaTrack::Video);
+            self.release(now, MediaTrack::Audio);
+        }
+        self.due.pop_front()
+    }
+
+    /// When [`poll`](Self::poll) has something.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.start?;
+        self.waiting.values().map(Waiting::due).min()
+    }
+
+    /// Counters.
+    #[must_use]
+    pub const fn counts(&self) -> PlayoutCounts {
+        self.counts
+    }
+
+    /// Shows the first picture at once; what had come before it is of no use.
+    fn enter(&mut self, now: Time, header: &MediaHeader, transit: i64) {
+        let least = self.transit_us.unwrap_or(transit);
+        let behind_us = transit - least - self.budget.as_micros() as i64;
+        let start = Start { pts_us: header.pts_us, shown: now, behind_us };
+        self.start = Some(start);
+        self.next[header.track as usize] = Some(header.frame);
+        self.waiting.retain(|(track, frame), waiting| {
+            waiting.play_at = start.play_at(waiting.header.pts_us);
+            let is_past = *track == header.track && *frame < header.frame;
+            !is_past && waiting.header.pts_us >= header.pts_us
+        });
+    }
+
+    fn keep(&mut self, header: MediaHeader, bytes: Bytes, play_at: Time) {
+        let key = (header.track, header.frame);
+        let new = || Waiting { header, layers: BTreeMap::new(), play_at };
+        let waiting = self.waiting.entry(key).or_insert_with(new);
+        waiting.layers.insert(header.layer, (header, bytes));
+        if self.waiting.len() > WAITING_MAX {
+            self.waiting.pop_first();
+        }
+    }
+
+    /// Hands out all up to the last one that is due: what is shown later may be decoded before.
+    fn release(&mut self, now: Time, track: MediaTrack) {
+        let of_track = (track, 0)..=(track, u32::MAX);
+        let is_due = |(_, waiting): &(&(MediaTrack, u32), &Waiting)| waiting.due() <= now;
+        let Some((&last, _)) = self.waiting.range(of_track.clone()).rfind(is_due) else { return };
+        while let Some((&key, _)) = self.waiting.range(of_track.clone()).next()
+            && key <= last
+            && let Some(waiting) = self.waiting.remove(&key)
+        {
+            let next = self.next[track as usize].replace(key.1 + 1);
+            let missing = next.map_or(0, |next| key.1.saturating_sub(next));
+            let unit = waiting.into_unit(missing > 0);
+            if track == MediaTrack::Video {
+                self.counts.missing += u64::from(missing);
+                self.counts.pictures += u64::from(unit.is_some());
+            }
+            self.due.extend(unit);
+        }
+    }
+}
+
+impl Start {
+    fn play_at(&self, pts_us: i64) -> Time {
+        let elapsed = pts_us - self.pts_us;
+        let most = elapsed.max(0) / CATCH_UP;
+        let caught_up = self.behind_us.clamp(-most, most);
+        let after = u64::try_from(elapsed - caught_up).unwrap_or_default();
+        self.shown + Duration::from_micros(after)
+    }
+}
+
+impl Waiting {
+    fn due(&self) -> Time {
+        self.play_at.saturating_sub(LEAD)
+    }
+
+    /// The layers from the base upwards; nothing without a base.
+    fn into_unit(self, follows_gap: bool) -> Option<AccessUnit> {
+        let mut layers = Vec::new();
+        for (number, (header, bytes)) in self.layers {
+            if usize::from(number) != layers.len() {
+                break;
+            }
+            layers.push(LayerUnit { class: class(&header), delay: None, bytes });
+        }
+        let MediaHeader { track, frame, pts_us, discontinuity, .. } = self.header;
+        let discontinuity = discontinuity || follows_gap;
+        let play_at = self.play_at;
+        (!layers.is_empty()).then_some(AccessUnit {
+            track,
+            frame,
+            pts_us,
+            play_at,
+            discontinuity,
+            layers,
+        })
+    }
+}
+
+const fn class(header: &MediaHeader) -> Class {
+    match header.track {
+        MediaTrack::Audio => Class::Audio,
+        MediaTrack::Video if header.key => Class::KeyFrame,
+        MediaTrack::Video if header.reference => Class::Reference,
+        MediaTrack::Video => Class::Disposable,
+    }
+}
+
+fn micros(time: Time) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::ChannelId;
+
+    const BUDGET: Duration = Duration::from_millis(200);
+
+    /// A picture that came to the server when it was to be seen, 25 a second.
+    fn picture(frame: u32, layer: u8) -> ReceivedUnit {
+        let header = MediaHeader {
+            channel: ChannelId(1),
+            epoch: 1,
+            track: MediaTrack::Video,
+            layer,
+            frame,
+            fragment: 0,
+            fragments: 1,
+            key: frame.is_multiple_of(50),
+            reference: true,
+            last_layer: layer == 1,
+            discontinuity: false,
+            pts_us: i64::from(frame) * 40_000,
+            at: Time::from_millis(u64::from(frame) * 40),
+        };
+        ReceivedUnit { header, bytes: Bytes::from_static(b"x") }
+    }
+
+    fn all(playout: &mut Playout, now: Time) -> Vec<AccessUnit> {
+        std::iter::from_fn(|| playout.poll(now)).collect()
+    }
+
+    #[test]
+    fn the_first_picture_is_shown_at_once_and_the_rest_at_the_pace_of_the_media_and_faster() {
+        let mut playout = Playout::new(BUDGET);
+        // The way takes 30 ms, and the group of pictures is a second old.
+        playout.push(Time::from_millis(30), picture(0, 0));
+        playout.begin(true);
+        let now = Time::from_millis(50 * 40 + 1_030);
+        let mut shown = Vec::new();
+        for frame in 50..1_050 {
+            playout.push(now, picture(frame, 0));
+            shown.extend(all(&mut playout, Time::from_millis(u64::MAX / 1_000_000)));
+        }
+        assert_eq!(shown[0].play_at, now);
+        let step = |n: usize| shown[n].play_at - shown[n - 1].play_at;
+        assert_eq!(step(1), Duration::from_millis(38));
+        // 800 ms too much are caught up in 16 seconds.
+        assert_eq!(step(399), Duration::from_millis(38));
+        assert_eq!(step(402), Duration::from_millis(40));
+        let end = shown[999].play_at - Time::from_millis(1_049 * 40 + 30);
+        assert_eq!(end, BUDGET);
+    }
+
+    #[test]
+    fn pictures_come_in_order_and_a_gap_is_told() {
+        let mut playout = Playout::new(BUDGET);
+        playout.begin(true);
+        for frame in [0, 2, 1, 5, 4] {
+            playout.push(Time::from_millis(10), picture(frame, 0));
+        }
+        let units = all(&mut playout, Time::from_millis(2_000));
+        let told: Vec<_> = units.iter().map(|unit| (unit.frame, unit.discontinuity)).collect();
+        assert_eq!(told, [(0, false), (1, false), (2, false), (4, true), (5, false)]);
+        assert_eq!(playout.counts(), PlayoutCounts { pictures: 5, missing: 1 });
+        playout.push(Time::from_millis(2_000), picture(3, 0));
+        assert!(all(&mut playout, Time::from_millis(3_000)).is_empty(), "too late");
+    }
+
+    #[test]
+    fn layers_are_joined_and_none_is_shown_without_its_base() {
+        let mut playout = Playout::new(BUDGET);
+        playout.begin(true);
+        for (frame, layer) in [(0, 0), (1, 1), (1, 0), (2, 1)] {
+            playout.push(Time::from_millis(10), picture(frame, layer));
+        }
+        let layers: Vec<_> = all(&mut playout, Time::from_millis(2_000))
+            .iter()
+            .map(|unit| (unit.frame, unit.layers.len()))
+            .collect();
+        assert_eq!(layers, [(0, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn nothing_is_shown_before_a_key_frame_and_memory_is_bounded() {
+        let mut playout = Playout::new(BUDGET);
+        playout.begin(true);
+        for frame in 1..10_000_u32 {
+            let mut unit = picture(frame, 0);
+            unit.header.key = false;
+            playout.push(Time::from_millis(10), unit);
+            assert!(playout.waiting.len() <= WAITING_MAX);
+        }
+        assert!(all(&mut playout, Time::from_millis(1_000_000)).is_empty());
+        assert_eq!(playout.poll_timeout(), None);
+        playout.push(Time::from_millis(20), picture(10_000, 0));
+        let first = all(&mut playout, Time::from_millis(20));
+        assert_eq!(first.iter().map(|unit| unit.frame).collect::<Vec<_>>(), [10_000]);
+    }
+}
