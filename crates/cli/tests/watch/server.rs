@@ -1,6 +1,7 @@
 //! [`TestServer`]: three channels, one of them off air.
 
 use std::net::SocketAddr;
+use std::thread::sleep;
 use std::time::Duration;
 
 use anabranch_driver::{Driver, Handle, SocketSet};
@@ -10,9 +11,12 @@ use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
 use anabranch_television::protocol::UrgentLevel;
 use anabranch_television::{OpenGate, Server, ServerConfig, Television, TelevisionConfig};
 use tokio::runtime::Runtime;
-use tokio::time::{interval, sleep};
+use tokio::time::interval;
 
 const PICTURE: Duration = Duration::from_millis(40);
+
+/// How often a state is looked at that no event tells of.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 pub(crate) struct TestServer {
     runtime: Runtime,
@@ -57,7 +61,7 @@ impl TestServer {
 
     pub(crate) fn wait_until(&self, is_so: impl Fn(&Television) -> bool) {
         while !self.handle.with(|server, _| is_so(server.television())) {
-            self.runtime.block_on(sleep(Duration::from_millis(10)));
+            sleep(LOOK_EVERY);
         }
     }
 
@@ -73,7 +77,7 @@ impl TestServer {
         };
         handle.with(dismiss);
         while handle.with(|server, _| server.stats().associations > 0) {
-            runtime.block_on(sleep(Duration::from_millis(10)));
+            sleep(LOOK_EVERY);
         }
         handle.close();
         runtime.block_on(handle.closed()).unwrap();
