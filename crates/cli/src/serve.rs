@@ -35,7 +35,7 @@ pub(crate) struct Serve {
     /// Serves the page here. Without it: 127.0.0.1:8080, or a free port if that is taken.
     #[arg(long, value_name = "ADDR:PORT")]
     http: Option<SocketAddr>,
-    /// Serves viewers at this UDP port. Without it: [::]:9000, which is all addresses, or a free
+    /// Serves viewers at this UDP port. Without it: 9000 at all addresses, or a free
     /// port if that is taken.
     #[arg(long, value_name = "ADDR:PORT")]
     udp: Option<SocketAddr>,
