@@ -32,6 +32,7 @@ export interface ConnectionUser {
 
 export class Connection {
   readonly #user: ConnectionUser;
+  readonly #token: string | null;
   readonly #backoff = new Backoff();
   #attempt = 0;
   #peer: RTCPeerConnection | null = null;
@@ -41,7 +42,9 @@ export class Connection {
   #retry = 0;
   #left = false;
 
-  constructor(user: ConnectionUser) {
+  /** The token, if there is one, entitles to channels that are not open to all. */
+  constructor(token: string | null, user: ConnectionUser) {
+    this.#token = token;
     this.#user = user;
     window.addEventListener('pagehide', () => this.#leave());
     window.addEventListener('pageshow', ({ persisted }) => {
@@ -99,11 +102,11 @@ export class Connection {
   }
 
   async #offer(sdp: string): Promise<string> {
-    const response = await fetch('/whep', {
-      method: 'POST',
-      headers: { 'content-type': 'application/sdp' },
-      body: sdp,
-    });
+    const headers = new Headers({ 'content-type': 'application/sdp' });
+    if (this.#token !== null) {
+      headers.set('authorization', `Bearer ${this.#token}`);
+    }
+    const response = await fetch('/whep', { method: 'POST', headers, body: sdp });
     const text = await response.text();
     if (response.status !== 201) {
       const words = text.slice(0, 300) || `status ${response.status}`;

@@ -32,7 +32,7 @@ export class Session {
     this.#worker.onmessage = ({ data }: MessageEvent<FromPlayer>) => batch(() => this.#on(data));
     this.#worker.onerror = () =>
       this.store.notify('bad', 'The player failed. Reload the page to start it again.');
-    this.#connection = new Connection({
+    this.#connection = new Connection(this.#token, {
       onState: (state) => {
         this.store.connection.value = state;
       },
