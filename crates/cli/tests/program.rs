@@ -66,6 +66,14 @@ fn the_lab_gives_the_same_bytes_for_any_number_of_jobs_and_again_for_one_cell() 
 }
 
 #[test]
+fn the_labs_television_presses_keys_for_real_at_every_delay_of_figure_12() {
+    let (_, [keys]) = lab(&["kim2007", "--cell", "12,50,1", "--live", "1"], ["live.csv"]);
+    let keys = String::from_utf8(keys).unwrap();
+    let delays: Vec<_> = keys.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(delays, ["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]);
+}
+
+#[test]
 fn the_labs_television_gives_the_same_bytes_for_any_number_of_jobs_and_again_for_one_cell() {
     let television = |arguments: &[&str]| {
         let files = ["cells.csv", "report.html", "figure-12.svg"];

@@ -139,11 +139,16 @@ impl Serving {
         format!("http://{}/", net::reachable(self.http))
     }
 
+    /// Where native viewers call.
+    #[must_use]
+    pub fn native_address(&self) -> Option<SocketAddr> {
+        self.candidates.first().or(self.udp.first()).copied()
+    }
+
     /// What `anabranch watch` calls.
     #[must_use]
     pub fn native_url(&self) -> String {
-        let first = self.candidates.first().or(self.udp.first());
-        first.map_or_else(String::new, |addr| format!("anabranch://{addr}"))
+        self.native_address().map_or_else(String::new, |addr| format!("anabranch://{addr}"))
     }
 
     /// What opens the operator's interface.

@@ -28,7 +28,7 @@ impl Lab {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         match self.experiment {
             Experiment::Compare(experiment) => experiment.run().await,
-            Experiment::Kim2007(experiment) => experiment.run(),
+            Experiment::Kim2007(experiment) => experiment.run().await,
             Experiment::Ortiz2013(experiment) => experiment.run(),
         }
     }

@@ -18,8 +18,8 @@ use super::{switching, transfer};
 use crate::CellError;
 use crate::recording::{CaptureWriter, Recording};
 
-/// Fast Ethernet.
-const RATE: Rate = Rate::mbps(100);
+/// Of the link between server and client: Fast Ethernet.
+pub const LINK_RATE: Rate = Rate::mbps(100);
 
 /// One point of a figure's line with one seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,7 +107,7 @@ impl Cell {
 
     pub(super) fn setup(&self) -> Setup {
         let network = Network {
-            rate: RATE,
+            rate: LINK_RATE,
             delay: Duration::from_millis(self.delay_ms.into()),
             loss: f64::from(self.loss_percent) / 100.0,
             loses_both_ways: true,

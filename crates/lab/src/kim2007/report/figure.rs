@@ -7,6 +7,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::super::carrier::Carrier;
+use super::super::live::{LiveSwitch, MILESTONES};
 use super::super::scenario::Scenario;
 use super::super::table::{MEASURES, Measure, Row, line_name};
 use crate::Estimate;
@@ -65,6 +66,42 @@ pub fn figures(rows: &[Row]) -> Result<Vec<Figure>, FigureError> {
     };
     let figures: Result<Vec<_>, _> = MEASURES.iter().map(of_measure).collect();
     Ok(figures?.into_iter().filter(|figure| !figure.graphs.is_empty()).collect())
+}
+
+/// Figure 12 with what was measured for real: the graph with its name, which fits a file.
+/// `switches` are in the order of their delays.
+///
+/// # Errors
+/// The drawing library's.
+pub fn live_figure(switches: &[LiveSwitch], rows: &[Row]) -> Result<(String, String), FigureError> {
+    let graph = Graph {
+        name: "figure-12-live".to_owned(),
+        title: "Figure 12: live".to_owned(),
+        x: Scenario::Switching.axis(),
+        unit: "ms",
+        lines: simulated_switching(rows).into_iter().chain(live_lines(switches)).collect(),
+    };
+    Ok((graph.name.clone(), drawn(PANEL, |root| graph.draw(root))?))
+}
+
+fn simulated_switching(rows: &[Row]) -> Vec<Line> {
+    let measures = MEASURES.iter().filter(|measure| measure.scenario == Scenario::Switching);
+    let lines = measures.flat_map(|measure| {
+        measure.lines(rows).into_iter().filter_map(|line| of_line(measure, &line))
+    });
+    lines.map(|(_, line)| line).collect()
+}
+
+fn live_lines(switches: &[LiveSwitch]) -> impl Iterator<Item = Line> {
+    MILESTONES.iter().zip([GREEN, TEAL]).map(|(milestone, color)| {
+        let points = milestone.points(switches).into_iter();
+        Line {
+            name: milestone.name.to_owned(),
+            color,
+            is_ours: true,
+            points: points.map(|(delay, value)| (delay.into(), value)).collect(),
+        }
+    })
 }
 
 /// One, or one for each carrier where there is a line for each loss.
@@ -239,8 +276,16 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::live::testing::switches;
     use super::super::super::table::testing::row;
     use super::*;
+
+    #[test]
+    fn the_live_figure_shows_both_milestones() {
+        let (name, svg) = live_figure(&switches(), &[]).unwrap();
+        assert_eq!(name, "figure-12-live");
+        assert!(svg.contains("first message") && svg.contains("first picture"), "{svg}");
+    }
 
     #[test]
     fn figure_10_has_a_graph_for_each_carrier_and_the_others_have_one() {

@@ -6,6 +6,7 @@ mod figure;
 use maud::{Markup, PreEscaped, html};
 
 use super::cell::Cell;
+use super::live::{LiveSwitch, MILESTONES};
 use super::measure::Outcome;
 use super::paper::{Statement, statements};
 use super::scenario::Scenario;
@@ -14,7 +15,7 @@ use super::table::{Measure, Row, line_name, rows};
 use crate::drawing::FigureError;
 use crate::page::{assumed, page, seeds_in_words};
 use assumptions::ASSUMPTIONS;
-pub use figure::{Figure, figures};
+pub use figure::{Figure, figures, live_figure};
 
 /// How a reader runs one cell again.
 const AGAIN: &str = "anabranch lab kim2007 --cell 8,10,1 --carrier SCTP --capture --out DIR";
@@ -29,6 +30,8 @@ pub struct Experiment {
     /// The cells in which a parameter was varied, in the order of [`GROUPS`](super::GROUPS); none
     /// if only some cells were asked for.
     pub varied: Vec<(Variation, Cell, Outcome)>,
+    /// Keys that were pressed for real; none if that was not asked for.
+    pub live: Vec<LiveSwitch>,
 }
 
 impl Experiment {
@@ -51,6 +54,7 @@ impl Experiment {
                     figures.iter().filter(|it| it.measure.scenario == scenario).collect();
                 @if !of_test.is_empty() { (drawn(scenario, &of_test, &rows)) }
             }
+            @if !self.live.is_empty() { (live(&self.live, &rows)?) }
             @if !self.varied.is_empty() { (sensitive(&self.varied)) }
             (assumed(&ASSUMPTIONS))
         };
@@ -168,6 +172,42 @@ fn line_row(measure: &Measure, line: &[&Row], points: &[u32]) -> Markup {
     }
 }
 
+/// Figure 12 again, with the programs that people run.
+fn live(switches: &[LiveSwitch], rows: &[Row]) -> Result<Markup, FigureError> {
+    let (_, svg) = live_figure(switches, rows)?;
+    Ok(html! {
+        h3 id="live" { "Figure 12 for real" }
+        p {
+            code { "anabranch serve" } " with its demo channels and native viewers, on UDP \
+             sockets and in real time, with the live emulator between them: links of 100 Mbit/s \
+             as above, one for each delay, and " (keys_in_words(switches)) " at each, at random \
+             moments. The first message describes the channel; the first picture is whole when \
+             its last packet is there. Beside it what the simulator says of the message."
+        }
+        div.mosaic { div { (PreEscaped(svg)) } }
+        details {
+            summary { "Figure 12 for real, in ms" }
+            div.scroll { table {
+                thead { tr {
+                    th { (Scenario::Switching.axis()) }
+                    @for (delay, _) in MILESTONES[0].points(switches) { th { (delay) } }
+                } }
+                tbody { @for milestone in &MILESTONES { tr.ours {
+                    td { (milestone.name) }
+                    @for (_, value) in milestone.points(switches) { td { (format!("{value:.1}")) } }
+                } } }
+            } }
+        }
+    })
+}
+
+fn keys_in_words(switches: &[LiveSwitch]) -> String {
+    match switches.iter().map(|switch| switch.key).max() {
+        Some(1) | None => "a key".to_owned(),
+        Some(keys) => format!("{keys} keys"),
+    }
+}
+
 fn sensitive(varied: &[(Variation, Cell, Outcome)]) -> Markup {
     html! {
         h2 id="sensitivity" { "Sensitivity: why the figures are as they are" }
@@ -279,6 +319,7 @@ fn varied_value(column: &Cell, group: &[&(Variation, Cell, Outcome)]) -> Markup 
 #[cfg(test)]
 mod tests {
     use super::super::carrier::Carrier;
+    use super::super::live::testing::switches;
     use super::super::sensitivity::GROUPS;
     use super::*;
 
@@ -297,6 +338,7 @@ mod tests {
             command: "anabranch lab <kim2007>".to_owned(),
             results: cells.map(run).collect(),
             varied: varied.map(vary).collect(),
+            live: switches(),
         }
         .report()
         .unwrap()
@@ -312,13 +354,14 @@ mod tests {
             "Figure 12: channel switching time",
             "id=\"statements\"",
             "all channels on one stream",
+            "Figure 12 for real",
             "receive window of 1 MiB",
             "id=\"assumptions\"",
         ];
         for part in parts {
             assert!(report.contains(part), "{part}");
         }
-        assert_eq!(report.matches("<svg ").count(), 2 + 2 * 2 + 2 + 1);
+        assert_eq!(report.matches("<svg ").count(), 2 + 2 * 2 + 2 + 1 + 1);
         for outside in ["src=", "href=\"h", "@import", "url("] {
             assert!(!report.contains(outside), "{outside}");
         }

@@ -1,6 +1,8 @@
 //! `anabranch lab kim2007`: IPTV over SCTP, PR-SCTP, UDP and TCP.
 
-use std::num::NonZeroUsize;
+mod live;
+
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -40,6 +42,10 @@ pub(crate) struct Kim2007 {
     /// Writes all packets of the cells too, each as it leaves its link, as pcapng files.
     #[arg(long, requires = "cell", requires = "out")]
     capture: bool,
+    /// Presses so many keys at each delay of figure 12 for real, too: `anabranch serve`, native
+    /// viewers and emulated links between them, in real time. On an idle machine.
+    #[arg(long, value_name = "KEYS", num_args = 0..=1, default_missing_value = "10")]
+    live: Option<NonZeroU64>,
     /// Cells that run at once. The results are the same for any number.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -76,7 +82,7 @@ impl FromStr for Place {
 }
 
 impl Kim2007 {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
         let folder = self.out.as_deref().map(Folder::create).transpose()?;
         let (results, varied) = self.run_cells(folder.as_ref())?;
         let rows = experiment::rows(&results);
@@ -85,8 +91,15 @@ impl Kim2007 {
         let outcomes = results.iter().map(|(_, outcome)| outcome);
         let outcomes = outcomes.chain(varied.iter().map(|(_, _, outcome)| outcome));
         output::print(&speed(outcomes.map(|outcome| outcome.duration_s).sum()))?;
+        let live = match self.live {
+            Some(keys) => live::run(keys).await?,
+            None => Vec::new(),
+        };
+        if !live.is_empty() {
+            output::print(&experiment::live_table(&live))?;
+        }
         let Some(folder) = folder else { return Ok(()) };
-        write(&folder, &Experiment { command: self.command(), results, varied })
+        write(&folder, &Experiment { command: self.command(), results, varied, live })
     }
 
     /// What gives the same results: neither the number of jobs nor the folder is part of it.
@@ -104,6 +117,7 @@ impl Kim2007 {
         add("seeds", self.cell.is_none().then(|| self.seeds.to_string()));
         add("figure", (!figures.is_empty()).then(|| figures.join(",")));
         add("carrier", (!carriers.is_empty()).then(|| carriers.join(",")));
+        add("live", self.live.map(|keys| keys.to_string()));
         command
     }
 
@@ -155,6 +169,13 @@ fn write(folder: &Folder, experiment: &Experiment) -> Result<(), Failure> {
         folder.write("variations.csv", &table.map_err(Failure::failed)?)?;
     }
     let rows = experiment::rows(&experiment.results);
+    if !experiment.live.is_empty() {
+        let keys = experiment::live_csv(&experiment.live).map_err(Failure::failed)?;
+        folder.write("live.csv", &keys)?;
+        let (name, svg) =
+            experiment::live_figure(&experiment.live, &rows).map_err(Failure::failed)?;
+        folder.write(&format!("{name}.svg"), svg.as_bytes())?;
+    }
     let figures = experiment::figures(&rows).map_err(Failure::failed)?;
     for (name, svg) in figures.iter().flat_map(|figure| &figure.graphs) {
         folder.write(&format!("{name}.svg"), svg.as_bytes())?;
