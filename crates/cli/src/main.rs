@@ -13,6 +13,7 @@ mod recv;
 mod send;
 mod serve;
 mod signal;
+mod token;
 mod transfer;
 mod treatments;
 mod values;
@@ -49,6 +50,7 @@ enum Command {
     Recv(recv::Recv),
     Send(send::Send),
     Serve(serve::Serve),
+    Token(token::Token),
     Treatments(treatments::Treatments),
     Watch(watch::Watch),
 }
@@ -72,6 +74,7 @@ impl Command {
             Self::Recv(command) => command.run().await,
             Self::Send(command) => command.run().await,
             Self::Serve(command) => command.run().await,
+            Self::Token(command) => command.run(),
             Self::Treatments(command) => command.run().await,
             Self::Watch(command) => command.run().await,
         }

@@ -50,6 +50,10 @@ pub(crate) struct Serve {
     /// one is made and printed.
     #[arg(long, value_name = "FILE")]
     operator_token: Option<PathBuf>,
+    /// The file with the key for the tokens of viewers; it is made if it is not there. Without it,
+    /// access.key beside the channels' file, if a channel needs it.
+    #[arg(long, value_name = "FILE")]
+    access_key: Option<PathBuf>,
     /// Writes how things stand, once a second, as JSON lines; - is stdout. docs/stats.md says what
     /// the fields mean.
     #[arg(long, value_name = "FILE")]
@@ -74,6 +78,7 @@ impl Serve {
             advertise: self.advertise,
             names: self.name,
             operator_token: self.operator_token.as_deref().map(token).transpose()?,
+            access_key: self.access_key,
         };
         let is_token_known = options.operator_token.is_some();
         let serving = Serving::start(options).await.map_err(failure)?;
@@ -113,7 +118,7 @@ fn advertised(text: &str) -> Result<Advertised, String> {
 }
 
 fn failure(error: ServeError) -> Failure {
-    if matches!(error, ServeError::Advertised { .. }) {
+    if matches!(error, ServeError::Advertised { .. } | ServeError::Key(_)) {
         return Failure::usage(error);
     }
     Failure::failed(error)

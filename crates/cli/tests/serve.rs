@@ -1,6 +1,9 @@
 //! `anabranch serve` as its operators and players meet it: arguments, HTTP, a transport stream.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "serve/access.rs"]
+mod access;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -50,8 +53,7 @@ fn an_operator_adds_removes_and_restarts_channels_and_warns_viewers() {
     let mut server = Server::start(&[]);
     server.wait_for("operator's token: ");
     server.wait_for("3 Bars: on air");
-    let token = server.said.split("operator's token: ").nth(1).unwrap();
-    let token = token.lines().next().unwrap().to_owned();
+    let token = server.operator_token();
     let operate = |request: &str, body: &str| server.operate(request, &token, body);
 
     let added = operate("POST /api/channels", r#"{"name":"More","source":"demo:clock"}"#);
@@ -163,6 +165,12 @@ impl Server {
             format!("{request} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\nConnection: close\r\n\r\n");
         connection.write_all(head.as_bytes()).unwrap();
         connection
+    }
+
+    /// It must have been told.
+    fn operator_token(&self) -> String {
+        let told = self.said.split("operator's token: ").nth(1).unwrap();
+        told.lines().next().unwrap().to_owned()
     }
 
     /// What a player's engine finds in the first two seconds of a stream.

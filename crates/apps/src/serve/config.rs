@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anabranch_television::protocol::Programme;
 use serde::Deserialize;
@@ -21,6 +21,9 @@ pub(super) const NUMBER_MAX: u32 = 99_999;
 
 /// Characters of a name, a group or a title.
 const TEXT_CHARS_MAX: usize = 100;
+
+/// The key for tokens where none is named, beside the file.
+const ACCESS_KEY: &str = "access.key";
 
 /// What `channels.toml` says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,6 +49,20 @@ pub struct ServerSection {
     pub names: Vec<String>,
     /// Viewers at once.
     pub viewers_max: Option<usize>,
+    /// The file with the key for tokens, which is made if it is not there. Always given where a
+    /// channel is watched by token.
+    pub access_key: Option<PathBuf>,
+}
+
+/// Who may watch a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChannelAccess {
+    /// All.
+    #[default]
+    Open,
+    /// Who has a token for it.
+    Token,
 }
 
 /// A channel.
@@ -63,6 +80,8 @@ pub struct ChannelConfig {
     pub program: Option<u16>,
     /// Now and next.
     pub programme: Programme,
+    /// Who may watch it.
+    pub access: ChannelAccess,
 }
 
 /// What is wrong with `channels.toml`.
@@ -122,6 +141,8 @@ pub(super) struct ChannelText {
     program: Option<u16>,
     now: Option<String>,
     next: Option<String>,
+    #[serde(default)]
+    access: ChannelAccess,
 }
 
 /// A key and what is wrong with it.
@@ -159,6 +180,7 @@ impl ChannelsFile {
             source: Source::Demo(demo),
             program: None,
             programme: Programme { now: Some(now.to_owned()), next: None },
+            access: ChannelAccess::Open,
         };
         let channels = vec![
             channel(
@@ -202,7 +224,10 @@ impl ChannelsFile {
             taken.insert(channel.number, channel.name.clone());
             channels.push(channel);
         }
-        Ok(Self { server: raw.server, channels })
+        let needs_key = channels.iter().any(|it| it.access == ChannelAccess::Token);
+        let key = raw.server.access_key.or(needs_key.then(|| ACCESS_KEY.into()));
+        let access_key = key.map(|key| folder.join(key));
+        Ok(Self { server: ServerSection { access_key, ..raw.server }, channels })
     }
 }
 
@@ -257,6 +282,7 @@ impl ChannelText {
             source,
             program: self.program,
             programme: Programme { now: self.now, next: self.next },
+            access: self.access,
         })
     }
 }
@@ -327,6 +353,21 @@ mod tests {
         assert!(matches!(file.channels[1].source, Source::Command(_)));
         assert_eq!(file.channels[2].source, Source::Demo(DemoChannel::Bars));
         assert!(matches!(file.channels[3].source, Source::Input(Input::Udp(_))));
+    }
+
+    #[test]
+    fn a_channel_by_token_needs_a_key_beside_the_file_or_where_it_says() {
+        let key = |text: &str| parse(text).unwrap().server.access_key;
+        let open = "[[channel]]\nname = 'A'\nsource = 'a.ts'\n";
+        assert_eq!(key(open), None);
+        assert_eq!(key(&format!("{open}access = 'open'")), None);
+        let by_token = format!("{open}access = 'token'");
+        assert_eq!(key(&by_token), Some("/tv/access.key".into()));
+        assert_eq!(parse(&by_token).unwrap().channels[0].access, ChannelAccess::Token);
+        let named = format!("[server]\naccess_key = 'keys/tv'\n{by_token}");
+        assert_eq!(key(&named), Some("/tv/keys/tv".into()));
+        let error = parse(&format!("{open}access = 'secret'")).unwrap_err();
+        assert!(error.contains("line 4: unknown variant `secret`, expected `open` or"), "{error}");
     }
 
     #[test]

@@ -1,21 +1,21 @@
-//! What is served by HTTP: the page, the door for browsers, and streams for players.
+//! What is served by HTTP: the page, and the door for browsers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_rtc::AcceptError;
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, Request, State};
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, LOCATION};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 
 use super::door::Door;
-use super::station::{Station, is_transport_stream};
-use super::{operator, playlist};
+use super::station::Station;
+use super::{operator, players};
 use crate::page::{assets, guard};
 
 /// An offer of 34 data channels has 1 kB.
@@ -45,8 +45,7 @@ pub(super) fn router(site: Arc<Site>) -> Router {
         )
         .route("/whep", post(accept))
         .route("/whep/{session}", delete(hang_up))
-        .route("/playlist.m3u", get(list))
-        .route("/ch/{file}", get(stream))
+        .merge(players::router())
         .merge(operator::router(site.clone()))
         .fallback(|| async { not_found("There is nothing here; the page is at /.") })
         .layer(DefaultBodyLimit::max(OFFER_BYTES_MAX))
@@ -65,7 +64,7 @@ async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) -> R
     response
 }
 
-fn not_found(text: &'static str) -> Response {
+pub(super) fn not_found(text: &'static str) -> Response {
     (StatusCode::NOT_FOUND, text).into_response()
 }
 
@@ -89,8 +88,14 @@ async fn embedded() -> Response {
 async fn accept(
     State(site): State<Arc<Site>>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
+    request: Parts,
     offer: String,
 ) -> Response {
+    // The hello on the control stream brings the token again, and says what it opens: here, who
+    // has a wrong one is told before there is a connection.
+    if let Err(error) = site.station.access().check_request(&request) {
+        return unauthorized(&error.to_string());
+    }
     match site.station.accept(&offer, from.ip()) {
         Ok((session, answer)) => {
             let location = format!("/whep/{session}");
@@ -99,6 +104,11 @@ async fn accept(
         }
         Err(error) => (status(&error), error.to_string()).into_response(),
     }
+}
+
+/// A token is missing, or is none of ours.
+pub(super) fn unauthorized(text: &str) -> Response {
+    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text.to_owned()).into_response()
 }
 
 const fn status(error: &AcceptError) -> StatusCode {
@@ -114,33 +124,4 @@ async fn hang_up(State(site): State<Arc<Site>>, Path(session): Path<String>) -> 
         return StatusCode::NO_CONTENT.into_response();
     }
     not_found("There is no such session; it may have ended already.")
-}
-
-async fn list(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let channels = site.station.configs();
-    let text = playlist::write(channels.iter().filter(|it| is_transport_stream(&it.source)), host);
-    ([(CONTENT_TYPE, "audio/x-mpegurl; charset=utf-8")], text).into_response()
-}
-
-/// The transport stream of a channel from its last key frame on, for as long as someone reads.
-async fn stream(State(site): State<Arc<Site>>, Path(file): Path<String>) -> Response {
-    let number = file.strip_suffix(".ts").and_then(|number| number.parse().ok());
-    let Some(number) = number else {
-        return not_found("A stream is /ch/N.ts, N being the number of a channel.");
-    };
-    let channels = site.station.configs();
-    let config = channels.iter().find(|config| config.number == number);
-    if config.is_some_and(|config| !is_transport_stream(&config.source)) {
-        return not_found("This channel is no transport stream: watch it on the page, at /.");
-    }
-    let Some(relay) = site.station.relay(number) else {
-        return not_found("There is no channel of this number; /playlist.m3u lists them.");
-    };
-    let reader = relay.reader();
-    let chunks = futures_util::stream::unfold((relay, reader), |(relay, mut reader)| async move {
-        let bytes = relay.read(&mut reader).await?;
-        Some((Ok::<_, std::convert::Infallible>(bytes), (relay, reader)))
-    });
-    ([(CONTENT_TYPE, "video/mp2t")], Body::from_stream(chunks)).into_response()
 }

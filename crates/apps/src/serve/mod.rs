@@ -1,29 +1,34 @@
 //! The service behind `anabranch serve`: channels from their sources to all who watch.
 
+mod access;
 mod config;
 mod door;
 mod http;
 mod net;
 mod operator;
+mod players;
 mod playlist;
 mod relay;
 mod source;
 mod station;
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_driver::Driver;
 use anabranch_sansio::Rng;
-use anabranch_television::{Carrier, OpenGate, Server, ServerConfig, Television, TelevisionConfig};
+use anabranch_television::{Carrier, Server, ServerConfig, Television, TelevisionConfig};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use crate::net::NetError;
 use crate::service::Stop;
-pub use config::{ChannelConfig, ChannelsFile, ConfigError, ServerSection};
+use access::{Access, AccessGate};
+pub use access::{AccessKey, All, KeyError, Ticket, TicketChannels, TicketError, TokenError};
+pub use config::{ChannelAccess, ChannelConfig, ChannelsFile, ConfigError, ServerSection};
 use door::Door;
 pub use net::{Advertised, ServeError};
 pub use source::{DemoChannel, Source};
@@ -53,6 +58,8 @@ pub struct ServeOptions {
     pub names: Vec<String>,
     /// What opens the operator's interface; a random one without it.
     pub operator_token: Option<String>,
+    /// The file with the key for tokens, before what the channels' file says.
+    pub access_key: Option<PathBuf>,
 }
 
 /// A server that answers.
@@ -116,12 +123,14 @@ impl Serving {
         let mut limits = TelevisionConfig::default();
         limits.viewers_max = section.viewers_max.unwrap_or(limits.viewers_max);
         config.browsers.connections_max = config.browsers.connections_max.max(limits.viewers_max);
-        let television = Television::new(limits, Box::new(OpenGate));
+        let (sender, news) = mpsc::channel(NEWS_MAX);
+        let key_file = options.access_key.as_ref().or(section.access_key.as_ref());
+        let key = key_file.map(|file| access_key(file, &sender)).transpose()?;
+        let access = Arc::new(Access::new(key));
+        let television = Television::new(limits, Box::new(AccessGate(access.clone())));
         let server = Server::new(television, config, unpredictable()?)?;
         let server = Driver::spawn(server, sockets)?;
-
-        let (sender, news) = mpsc::channel(NEWS_MAX);
-        let station = Arc::new(Station::new(server, sender));
+        let station = Arc::new(Station::new(server, access, sender));
         let names = options.names.iter().chain(&section.names).cloned().collect();
         let token = options.operator_token.map_or_else(random_token, Ok)?;
         let door = Door::new(names);
@@ -199,6 +208,16 @@ impl Serving {
             }
         })
     }
+}
+
+/// The key in a file, which tells if it had to be made.
+fn access_key(file: &Path, news: &mpsc::Sender<String>) -> Result<AccessKey, KeyError> {
+    let (key, is_new) = AccessKey::read_or_make(file)?;
+    if is_new {
+        // There is room: nothing was told yet.
+        _ = news.try_send(format!("the key for tokens is new: {}", file.display()));
+    }
+    Ok(key)
 }
 
 fn random_token() -> Result<String, ServeError> {

@@ -9,6 +9,7 @@ use anabranch_rtc::CertificateError;
 use thiserror::Error;
 use tokio::net::TcpListener;
 
+use super::access::KeyError;
 use crate::net::NetError;
 
 /// The ports that are tried first if none is asked for.
@@ -53,6 +54,9 @@ pub enum ServeError {
     /// The system has no randomness.
     #[error(transparent)]
     Net(#[from] NetError),
+    /// The key for tokens.
+    #[error(transparent)]
+    Key(#[from] KeyError),
     /// No certificate for browsers.
     #[error(transparent)]
     Certificate(#[from] CertificateError),

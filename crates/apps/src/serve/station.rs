@@ -13,7 +13,8 @@ use anabranch_television::{Server, Television};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::config::{CHANNELS_MAX, ChannelConfig, Wrong};
+use super::access::Access;
+use super::config::{CHANNELS_MAX, ChannelAccess, ChannelConfig, Wrong};
 use super::relay::Relay;
 use super::source::{self, Listener, Source, SourceEvent};
 
@@ -30,6 +31,7 @@ const SESSION_BYTES: usize = 16;
 #[derive(Debug)]
 pub(super) struct Station {
     server: Handle<Server>,
+    access: Arc<Access>,
     channels: Mutex<BTreeMap<ChannelId, OnAir>>,
     sessions: Mutex<VecDeque<(String, ConnectionId)>>,
     news: mpsc::Sender<String>,
@@ -51,9 +53,18 @@ impl Drop for OnAir {
 }
 
 impl Station {
-    pub(super) fn new(server: Handle<Server>, news: mpsc::Sender<String>) -> Self {
+    pub(super) fn new(
+        server: Handle<Server>,
+        access: Arc<Access>,
+        news: mpsc::Sender<String>,
+    ) -> Self {
         let (channels, sessions) = (Mutex::default(), Mutex::default());
-        Self { server, channels, sessions, news }
+        Self { server, access, channels, sessions, news }
+    }
+
+    /// Who may watch what is not open to all.
+    pub(super) fn access(&self) -> &Access {
+        &self.access
     }
 
     /// Adds a channel and begins to read its source.
@@ -62,7 +73,7 @@ impl Station {
             number: config.number,
             name: config.name.clone(),
             group: config.group.clone(),
-            open: true,
+            open: config.access == ChannelAccess::Open,
         };
         let id = self.act(|television, _| {
             let id = television.add_channel(label);
@@ -86,6 +97,10 @@ impl Station {
         let config = check(&taken)?;
         if configs.len() >= CHANNELS_MAX {
             return Err(("name", format!("there are {CHANNELS_MAX} channels already")));
+        }
+        if config.access == ChannelAccess::Token && !self.access.has_key() {
+            let what = "this server has no key for tokens: start it with --access-key FILE";
+            return Err(("access", what.to_owned()));
         }
         if config.reads_stdin() {
             return Err(("source", "standard input stands in channels.toml only".to_owned()));

@@ -5,8 +5,6 @@ use std::fmt;
 
 use anabranch_sansio::Time;
 
-use crate::channel::ChannelId;
-
 /// Decides who may watch. Tokens need a wall clock and keys, which are not here.
 pub trait Gate: fmt::Debug + Send {
     /// Looks at what a viewer brought.
@@ -22,9 +20,33 @@ pub struct Admission {
     /// Who it is, for the operator.
     pub name: Option<String>,
     /// Channels beside those that are open to all.
-    pub channels: BTreeSet<ChannelId>,
-    /// When the permission ends.
+    pub channels: Permission,
+    /// When the permission for these ends.
     pub until: Option<Time>,
+}
+
+/// Channels that are not open to all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Permission {
+    /// None of them.
+    #[default]
+    Nothing,
+    /// Those of these numbers, whether they are there yet or not.
+    Numbers(BTreeSet<u32>),
+    /// All.
+    Everything,
+}
+
+impl Permission {
+    /// Whether a channel of this number is among them.
+    #[must_use]
+    pub fn includes(&self, number: u32) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Numbers(numbers) => numbers.contains(&number),
+            Self::Everything => true,
+        }
+    }
 }
 
 /// Lets everyone in, to all channels that are open.

@@ -19,7 +19,7 @@ use crate::channel::{Channel, ChannelId, ChannelUnit, Label};
 use crate::protocol::{
     ChannelEntry, FromServer, Programme, Report, STREAMS, StreamRole, TEXT_CHARS_MAX,
 };
-pub use gate::{Admission, Gate, OpenGate};
+pub use gate::{Admission, Gate, OpenGate, Permission};
 use servant::Pause;
 use session::{Phase, Session};
 use urgent::Board;
@@ -322,7 +322,7 @@ impl Television {
                     self.dismiss(now, id, "no hello came within ten seconds".to_owned());
                 }
                 Phase::Watching(admission) if admission.until.is_some_and(|at| at <= now) => {
-                    self.dismiss(now, id, "the permission to watch has ended".to_owned());
+                    self.end_permission(id);
                 }
                 Phase::Greeting { .. } | Phase::Watching(_) | Phase::Leaving { .. } => {}
             }
@@ -381,8 +381,23 @@ impl Television {
 
     fn may_watch(&self, viewer: ViewerId, id: ChannelId) -> bool {
         let Some(channel) = self.channels.get(&id) else { return false };
-        let admission = self.viewers.get(&viewer).and_then(Session::admission);
-        admission.is_some_and(|it| channel.label().open || it.channels.contains(&id))
+        let (label, session) = (channel.label(), self.viewers.get(&viewer));
+        let admission = session.and_then(Session::admission);
+        admission.is_some_and(|it| label.open || it.channels.includes(label.number))
+    }
+
+    /// A viewer is left with what is open to all.
+    fn end_permission(&mut self, id: ViewerId) {
+        self.with_session(id, Session::end_permission);
+        let watched = self.viewers.get(&id).and_then(Session::channel);
+        if let Some(channel) = watched.filter(|channel| !self.may_watch(id, *channel)) {
+            let text = "the permission to watch this channel has ended".to_owned();
+            self.tell_watcher(id, &FromServer::OffAir { channel, text });
+            self.stop(id);
+        }
+        let channels = self.channels_for(id);
+        let list = FromServer::Channels { channels };
+        self.with_session(id, |session| session.say(StreamRole::Control, &list));
     }
 
     /// Who watches a channel.
@@ -403,11 +418,15 @@ impl Television {
 
     fn tell_watchers(&mut self, id: ChannelId, message: &FromServer) {
         for viewer in self.watchers(id) {
-            self.with_session(viewer, |session| {
-                let slot = session.servant.as_ref().map(servant::Servant::slot);
-                slot.into_iter().for_each(|slot| session.say(StreamRole::Data(slot), message));
-            });
+            self.tell_watcher(viewer, message);
         }
+    }
+
+    fn tell_watcher(&mut self, id: ViewerId, message: &FromServer) {
+        self.with_session(id, |session| {
+            let slot = session.servant.as_ref().map(servant::Servant::slot);
+            slot.into_iter().for_each(|slot| session.say(StreamRole::Data(slot), message));
+        });
     }
 
     /// Does something for a viewer, whose association is to be served then.

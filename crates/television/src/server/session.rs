@@ -9,7 +9,7 @@ use anabranch_wire::StreamId;
 use bytes::Bytes;
 
 use super::Carrier;
-use super::gate::Admission;
+use super::gate::{Admission, Permission};
 use super::servant::Servant;
 use crate::channel::ChannelId;
 use crate::protocol::{FromServer, PPID_TEXT, Report, STREAMS, Slot, StreamRole};
@@ -151,6 +151,13 @@ impl Session {
         match &self.phase {
             Phase::Watching(admission) => Some(admission),
             Phase::Greeting { .. } | Phase::Leaving { .. } => None,
+        }
+    }
+
+    /// It may watch what is open to all, and nothing else any more.
+    pub(super) fn end_permission(&mut self) {
+        if let Phase::Watching(admission) = &mut self.phase {
+            (admission.channels, admission.until) = (Permission::Nothing, None);
         }
     }
 

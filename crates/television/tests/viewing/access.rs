@@ -3,7 +3,7 @@
 use anabranch_netsim::LinkConfig;
 use anabranch_sansio::Time;
 use anabranch_television::channel::{ChannelId, Label};
-use anabranch_television::{Admission, Gate, NativeEvent, ViewerEvent};
+use anabranch_television::{Admission, Gate, NativeEvent, Permission, ViewerEvent};
 
 use crate::broadcast::THREE_MBPS;
 use crate::harness::{SECOND, Studio, link};
@@ -18,7 +18,7 @@ impl Gate for Porter {
             None => Ok(Admission::default()),
             Some("two") => Ok(Admission {
                 name: Some("somebody".to_owned()),
-                channels: [ChannelId(2)].into(),
+                channels: Permission::Numbers([2].into()),
                 until: Some(now + 10 * SECOND),
             }),
             Some(_) => Err("this token was not made by us".to_owned()),
@@ -74,13 +74,34 @@ fn a_wrong_token_is_refused_in_words() {
 }
 
 #[test]
-fn a_permission_ends_when_it_says() {
+fn a_permission_ends_when_it_says_and_open_channels_stay() {
     let mut studio = studio(Some("two"));
-    studio.run_for(9 * SECOND);
+    studio.run_for(SECOND);
+    studio.viewer(|viewer, now| viewer.tune(now, ChannelId(2)));
+    studio.run_for(8 * SECOND);
+    let ended = |studio: &Studio| {
+        studio.told().any(|event| {
+            let ViewerEvent::OffAir { channel, text } = event else { return false };
+            *channel == ChannelId(2) && text == "the permission to watch this channel has ended"
+        })
+    };
+    assert!(!ended(&studio));
+    studio.run_for(2 * SECOND);
+    assert!(ended(&studio));
+    let watched = |studio: &Studio| studio.server().television().viewers().next()?.channel;
+    assert_eq!(watched(&studio), None);
+    let listed = studio.told().filter_map(|event| {
+        let ViewerEvent::Channels(channels) = event else { return None };
+        Some(channels.iter().map(|entry| entry.id).collect::<Vec<_>>())
+    });
+    assert_eq!(listed.last(), Some(vec![ChannelId(1)]));
+    studio.viewer(|viewer, now| viewer.tune(now, ChannelId(2)));
+    studio.run_for(SECOND);
+    assert!(studio.told().any(|event| matches!(event, ViewerEvent::Error(_))));
+    studio.viewer(|viewer, now| viewer.tune(now, ChannelId(1)));
+    studio.run_for(SECOND);
+    assert_eq!(watched(&studio), Some(ChannelId(1)));
     assert!(!is_closed(&studio));
-    studio.run_for(3 * SECOND);
-    assert_eq!(goodbyes(&studio), ["the permission to watch has ended"]);
-    assert!(is_closed(&studio));
 }
 
 #[test]

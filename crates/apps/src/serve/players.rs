@@ -1,0 +1,99 @@
+//! What players other than ours are served: a list of the channels, and each as it comes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, HOST};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use tokio::time::{Instant, timeout_at};
+
+use super::access::{Ticket, token_of};
+use super::config::{ChannelAccess, ChannelConfig};
+use super::http::{Site, not_found, unauthorized};
+use super::playlist;
+use super::station::is_transport_stream;
+
+/// A stream without a token ends with its reader: nobody reads for a year.
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
+
+pub(super) fn router() -> Router<Arc<Site>> {
+    Router::new().route("/playlist.m3u", get(list)).route("/ch/{file}", get(stream))
+}
+
+/// The channels that are open to all, and those of the token.
+async fn list(State(site): State<Arc<Site>>, request: Parts) -> Response {
+    let ticket = match site.station.access().check_request(&request) {
+        Ok(ticket) => ticket,
+        Err(error) => return unauthorized(&error.to_string()),
+    };
+    let host = request.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let channels = site.station.configs();
+    let watched = channels.iter().filter(|channel| {
+        is_transport_stream(&channel.source) && may_watch(ticket.as_ref(), channel)
+    });
+    let token = ticket.as_ref().and_then(|_| token_of(&request));
+    let text = playlist::write(watched, host, token.as_deref());
+    ([(CONTENT_TYPE, "audio/x-mpegurl; charset=utf-8")], text).into_response()
+}
+
+fn may_watch(ticket: Option<&Ticket>, channel: &ChannelConfig) -> bool {
+    channel.access == ChannelAccess::Open
+        || ticket.is_some_and(|ticket| ticket.includes(channel.number))
+}
+
+/// The transport stream of a channel from its last key frame on, for as long as someone reads and
+/// may.
+async fn stream(
+    State(site): State<Arc<Site>>,
+    Path(file): Path<String>,
+    request: Parts,
+) -> Response {
+    let number = file.strip_suffix(".ts").and_then(|number| number.parse().ok());
+    let Some(number) = number else {
+        return not_found("A stream is /ch/N.ts, N being the number of a channel.");
+    };
+    let channels = site.station.configs();
+    let config = channels.iter().find(|config| config.number == number);
+    let Some((config, relay)) = config.zip(site.station.relay(number)) else {
+        return not_found("There is no channel of this number; /playlist.m3u lists them.");
+    };
+    if !is_transport_stream(&config.source) {
+        return not_found("This channel is no transport stream: watch it on the page, at /.");
+    }
+    let until = match admit(&site, &request, config) {
+        Ok(until) => until,
+        Err(refused) => return *refused,
+    };
+    let reader = relay.reader();
+    let chunks =
+        futures_util::stream::unfold((relay, reader), move |(relay, mut reader)| async move {
+            let bytes = timeout_at(until, relay.read(&mut reader)).await.ok()??;
+            Some((Ok::<_, std::convert::Infallible>(bytes), (relay, reader)))
+        });
+    ([(CONTENT_TYPE, "video/mp2t")], Body::from_stream(chunks)).into_response()
+}
+
+/// Until when a channel may be read.
+fn admit(site: &Site, request: &Parts, channel: &ChannelConfig) -> Result<Instant, Box<Response>> {
+    let refused = |text: &str| Box::new(unauthorized(text));
+    let ticket = site.station.access().check_request(request);
+    let ticket = ticket.map_err(|error| refused(&error.to_string()))?;
+    if channel.access == ChannelAccess::Open {
+        return Ok(Instant::now() + YEAR);
+    }
+    let Some(ticket) = ticket else {
+        let number = channel.number;
+        return Err(refused(&format!("This channel needs a token: /ch/{number}.ts?token=TOKEN")));
+    };
+    if !ticket.includes(channel.number) {
+        let text = format!("This token of {} is for other channels.", ticket.who);
+        return Err(Box::new((StatusCode::FORBIDDEN, text).into_response()));
+    }
+    Ok(Instant::now() + ticket.left().min(YEAR))
+}
