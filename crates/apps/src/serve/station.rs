@@ -32,6 +32,7 @@ const SESSION_BYTES: usize = 16;
 pub(super) struct Station {
     server: Handle<Server>,
     access: Arc<Access>,
+    /// Who holds this may do something with the server, and not the other way round.
     channels: Mutex<BTreeMap<ChannelId, OnAir>>,
     sessions: Mutex<VecDeque<(String, ConnectionId)>>,
     news: mpsc::Sender<String>,
@@ -68,7 +69,11 @@ impl Station {
     }
 
     /// Adds a channel and begins to read its source.
-    pub(super) fn add(&self, config: ChannelConfig) -> ChannelId {
+    pub(super) fn add(&self, config: ChannelConfig) {
+        self.insert(&mut lock(&self.channels), config);
+    }
+
+    fn insert(&self, channels: &mut BTreeMap<ChannelId, OnAir>, config: ChannelConfig) {
         let label = Label {
             number: config.number,
             name: config.name.clone(),
@@ -82,8 +87,7 @@ impl Station {
         });
         let relay = Arc::new(Relay::default());
         let task = self.read(id, &config, relay.clone());
-        lock(&self.channels).insert(id, OnAir { config, relay, task });
-        id
+        channels.insert(id, OnAir { config, relay, task });
     }
 
     /// Adds a channel beside those that there are, once it was checked against them. Answers with
@@ -92,10 +96,12 @@ impl Station {
         &self,
         check: impl FnOnce(&BTreeMap<u32, String>) -> Result<ChannelConfig, Wrong>,
     ) -> Result<u32, Wrong> {
-        let configs = self.configs();
-        let taken = configs.iter().map(|config| (config.number, config.name.clone())).collect();
+        // Nobody takes its number between the check and the end.
+        let mut channels = lock(&self.channels);
+        let configs = channels.values().map(|channel| &channel.config);
+        let taken = configs.map(|config| (config.number, config.name.clone())).collect();
         let config = check(&taken)?;
-        if configs.len() >= CHANNELS_MAX {
+        if channels.len() >= CHANNELS_MAX {
             return Err(("name", format!("there are {CHANNELS_MAX} channels already")));
         }
         if config.access == ChannelAccess::Token && !self.access.has_key() {
@@ -106,7 +112,7 @@ impl Station {
             return Err(("source", "standard input stands in channels.toml only".to_owned()));
         }
         let number = config.number;
-        self.add(config);
+        self.insert(&mut channels, config);
         Ok(number)
     }
 
@@ -309,4 +315,60 @@ fn list(codecs: &[Codec]) -> String {
 /// What is kept stays sound even if someone panicked while holding it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_driver::{Driver, SocketSet};
+    use anabranch_sansio::Rng;
+    use anabranch_television::protocol::Programme;
+    use anabranch_television::{OpenGate, ServerConfig, TelevisionConfig};
+
+    use super::*;
+    use crate::send::Input;
+
+    fn station() -> Station {
+        let mut sockets = SocketSet::new();
+        sockets.bind(std::net::SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let television = Television::new(TelevisionConfig::default(), Box::new(OpenGate));
+        let server = Server::new(television, ServerConfig::default(), Rng::from_u64(1)).unwrap();
+        let server = Driver::spawn(server, sockets).unwrap();
+        let (news, _unread) = mpsc::channel(NEWS_MAX);
+        Station::new(server, Arc::default(), news)
+    }
+
+    fn nowhere(number: u32) -> ChannelConfig {
+        ChannelConfig {
+            number,
+            name: "Nowhere".to_owned(),
+            group: None,
+            source: Source::Input(Input::File("/nowhere.ts".into())),
+            program: None,
+            programme: Programme::default(),
+            access: ChannelAccess::Open,
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn two_that_add_at_once_never_get_the_same_number() {
+        const ADDERS: u32 = 16;
+        let station = Arc::new(station());
+        let adders = (0..ADDERS).map(|_| {
+            let station = station.clone();
+            tokio::task::spawn_blocking(move || {
+                station.add_another(|taken| {
+                    let number = taken.last_key_value().map_or(1, |(number, _)| number + 1);
+                    // Others get their chance to look, too.
+                    std::thread::yield_now();
+                    Ok(nowhere(number))
+                })
+            })
+        });
+        for adder in adders.collect::<Vec<_>>() {
+            adder.await.unwrap().unwrap();
+        }
+        let numbers = station.configs().into_iter().map(|config| config.number);
+        assert!(numbers.eq(1..=ADDERS));
+        station.end();
+    }
 }
