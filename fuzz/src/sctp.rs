@@ -5,21 +5,24 @@ use std::time::Duration;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
 use anabranch_sctp::{
-    Association, AssociationConfig, Endpoint, EndpointConfig, OutgoingMessage, PathId, Reliability,
+    Association, AssociationConfig, Authentication, Endpoint, EndpointConfig, OutgoingMessage,
+    PathId, Protection, Reliability, SharedKey,
 };
 use anabranch_wire::{
-    ChecksumField, ChecksumMode, Chunk, ChunkType, CommonHeader, CookieAck, CookieEcho,
-    EncodeChunk, Init, InitAck, Items, Packet, PacketWriter, Parameter, Parameters, StreamId, Tsn,
-    VerificationTag,
+    Auth, ChecksumField, ChecksumMode, Chunk, ChunkType, CommonHeader, CookieAck, CookieEcho,
+    EncodeChunk, HmacIdentifier, Init, InitAck, Items, Packet, PacketWriter, Parameter, Parameters,
+    StreamId, Tsn, VerificationTag,
 };
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 
 /// Plays `bytes` as a script against an endpoint: what its peer sends, what its user does, and how
-/// time passes. The first byte says who calls, whether there is an association from the start, and
-/// whether its messages interleave.
+/// time passes. The first byte says who calls, whether there is an association from the start,
+/// whether its messages interleave, and whether all is authenticated.
 pub fn peer(bytes: &[u8]) {
     let mut script = Script(bytes);
     let start = script.byte();
-    let mut play = Play::new(start & 1 == 0);
+    let mut play = Play::new(start & 1 == 0, start & 8 != 0);
     if start & 2 == 0 {
         play.shake_hands(start & 4 != 0);
     }
@@ -37,7 +40,11 @@ const OUR_TSN: u32 = 1_000;
 /// Packets and timers that one step of the script may cause: windows and buffers are far smaller.
 const EVENTS_MAX: u32 = 20_000;
 
-const CHUNK_TYPES: [ChunkType; 17] = [
+/// What both ends know, and the number of the key.
+const SECRET: &[u8] = b"a secret of two";
+const KEY: u16 = 1;
+
+const CHUNK_TYPES: [ChunkType; 20] = [
     ChunkType::DATA,
     ChunkType::SACK,
     ChunkType::FORWARD_TSN,
@@ -55,6 +62,9 @@ const CHUNK_TYPES: [ChunkType; 17] = [
     ChunkType::RE_CONFIG,
     ChunkType::I_DATA,
     ChunkType::I_FORWARD_TSN,
+    ChunkType::ASCONF,
+    ChunkType::ASCONF_ACK,
+    ChunkType::AUTH,
 ];
 
 /// What is left of the input; where it ends, zeros follow.
@@ -77,6 +87,11 @@ impl<'a> Script<'a> {
 /// The endpoint, and what its peer knows.
 struct Play {
     endpoint: Endpoint,
+    is_keyed: bool,
+    /// Signs what the peer sends, once both ends have announced how.
+    seal: Option<Seal>,
+    /// RANDOM, CHUNKS and HMAC-ALGO, as the endpoint announced them.
+    their_vector: Vec<u8>,
     now: Time,
     /// The tag that the endpoint wants, once it told.
     tag: VerificationTag,
@@ -102,8 +117,9 @@ impl EncodeChunk for Raw<'_> {
 }
 
 impl Play {
-    fn new(is_listener: bool) -> Self {
-        let association = config();
+    fn new(is_listener: bool, is_keyed: bool) -> Self {
+        let association =
+            AssociationConfig { authentication: is_keyed.then(authentication), ..config() };
         let config = EndpointConfig {
             accept: is_listener,
             association: association.clone(),
@@ -118,6 +134,9 @@ impl Play {
         }
         let mut play = Self {
             endpoint,
+            is_keyed,
+            seal: None,
+            their_vector: Vec::new(),
             now: Time::ZERO,
             tag: VerificationTag(0),
             their_tsn: 0,
@@ -132,9 +151,15 @@ impl Play {
     fn shake_hands(&mut self, interleaves: bool) {
         let mut parameters = Vec::new();
         Parameter::ForwardTsnSupported.encode(&mut parameters);
-        let types = [ChunkType::RE_CONFIG, ChunkType::I_DATA, ChunkType::I_FORWARD_TSN];
-        let listed = if interleaves { &types[..] } else { &types[..1] };
-        Parameter::SupportedExtensions(Items::from_slice(listed)).encode(&mut parameters);
+        let mut types = vec![ChunkType::RE_CONFIG];
+        if interleaves {
+            types.extend([ChunkType::I_DATA, ChunkType::I_FORWARD_TSN]);
+        }
+        if self.is_keyed {
+            types.extend([ChunkType::AUTH, ChunkType::ASCONF, ChunkType::ASCONF_ACK]);
+            parameters.extend(our_vector());
+        }
+        Parameter::SupportedExtensions(Items::from_slice(&types)).encode(&mut parameters);
         if self.endpoint.associations().next().is_some() {
             Parameter::StateCookie(b"cookie").encode(&mut parameters);
             let init = init(&parameters);
@@ -148,10 +173,12 @@ impl Play {
             };
             self.deliver(0, self.tag, &init_ack);
             self.settle();
+            self.begin_to_sign();
             self.deliver(0, self.tag, &CookieAck);
         } else {
             self.deliver(0, VerificationTag(0), &init(&parameters));
             self.settle();
+            self.begin_to_sign();
             self.echo_cookie();
         }
         self.settle();
@@ -159,6 +186,10 @@ impl Play {
         let established = established.and_then(|id| self.endpoint.association(id));
         assert!(established.is_some_and(Association::is_established));
         assert!(established.is_some_and(|a| a.interleaves_messages() == interleaves));
+    }
+
+    fn begin_to_sign(&mut self) {
+        self.seal = self.is_keyed.then(|| Seal::new(&our_vector(), &self.their_vector));
     }
 
     fn step(&mut self, script: &mut Script<'_>) {
@@ -207,7 +238,7 @@ impl Play {
         self.chunks.resize(self.chunks.len().next_multiple_of(4), 0);
     }
 
-    /// Sends the packet, with a tag that mostly is right.
+    /// Sends the packet, with a tag and, if need be, a signature that mostly are right.
     fn flush(&mut self, script: &mut Script<'_>) {
         let from = script.byte();
         let tag = match from >> 4 {
@@ -216,7 +247,11 @@ impl Play {
             _ => self.tag,
         };
         let chunks = std::mem::take(&mut self.chunks);
-        self.deliver(from & 3, tag, &Raw(&chunks));
+        if from >> 4 == 2 {
+            self.deliver_plain(from & 3, tag, &Raw(&chunks));
+        } else {
+            self.deliver(from & 3, tag, &Raw(&chunks));
+        }
     }
 
     fn echo_cookie(&mut self) {
@@ -277,7 +312,22 @@ impl Play {
         panic!("timers fire without end");
     }
 
-    fn deliver(&mut self, path: u8, verification_tag: VerificationTag, chunks: &impl EncodeChunk) {
+    /// Sends chunks, signed once it is known how.
+    fn deliver(&mut self, path: u8, tag: VerificationTag, chunks: &impl EncodeChunk) {
+        let Some(seal) = &self.seal else { return self.deliver_plain(path, tag, chunks) };
+        let mut covered = Vec::new();
+        chunks.encode(&mut covered);
+        covered.resize(covered.len().next_multiple_of(4), 0);
+        let signed = seal.sign(&covered);
+        self.deliver_plain(path, tag, &Raw(&signed));
+    }
+
+    fn deliver_plain(
+        &mut self,
+        path: u8,
+        verification_tag: VerificationTag,
+        chunks: &impl EncodeChunk,
+    ) {
         let (source_port, destination_port) = PORTS;
         let header = CommonHeader { source_port, destination_port, verification_tag };
         let mut bytes = Vec::new();
@@ -309,9 +359,11 @@ impl Play {
     fn learn(&mut self, chunk: &Chunk<'_>) {
         if let Chunk::Init(init) = chunk {
             (self.tag, self.their_tsn) = (init.initiate_tag, init.initial_tsn.0);
+            self.their_vector = vector(&init.parameters);
         }
         if let Chunk::InitAck(init_ack) = chunk {
             (self.tag, self.their_tsn) = (init_ack.initiate_tag, init_ack.initial_tsn.0);
+            self.their_vector = vector(&init_ack.parameters);
             let cookie = init_ack.parameters.iter().find_map(|parameter| {
                 let Ok(Parameter::StateCookie(cookie)) = parameter else { return None };
                 Some(cookie.to_vec())
@@ -331,6 +383,67 @@ impl Play {
             assert!(stats.paths.len() <= limits.paths_max);
         }
     }
+}
+
+/// An association shared key (RFC 4895 section 6.1).
+struct Seal(Hmac<Sha256>);
+
+impl Seal {
+    fn new(ours: &[u8], theirs: &[u8]) -> Self {
+        let is_ours_smaller = (ours.len(), ours) <= (theirs.len(), theirs);
+        let (first, second) = if is_ours_smaller { (ours, theirs) } else { (theirs, ours) };
+        let key = [SECRET, first, second].concat();
+        Self(Hmac::new_from_slice(&key).expect("any length"))
+    }
+
+    /// Chunks behind an AUTH chunk that covers them, it included.
+    fn sign(&self, chunks: &[u8]) -> Vec<u8> {
+        let mut mac = self.0.clone();
+        mac.update(&auth(&[0; 32]));
+        mac.update(chunks);
+        let hmac = mac.finalize().into_bytes();
+        [&auth(&hmac), chunks].concat()
+    }
+}
+
+fn auth(hmac: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let hmac_identifier = HmacIdentifier::SHA_256;
+    Auth { shared_key_identifier: KEY, hmac_identifier, hmac }.encode(&mut bytes);
+    bytes
+}
+
+/// What the peer announces of authentication.
+fn our_vector() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let chunks = [ChunkType::ASCONF, ChunkType::ASCONF_ACK, ChunkType::DATA, ChunkType::SACK];
+    Parameter::Random(&[9; 32]).encode(&mut bytes);
+    Parameter::ChunkList(Items::from_slice(&chunks)).encode(&mut bytes);
+    let algorithms = [HmacIdentifier::SHA_256, HmacIdentifier::SHA_1];
+    Parameter::HmacAlgorithms(Items::from_slice(&algorithms)).encode(&mut bytes);
+    // None of them is padded, other than by what follows.
+    bytes
+}
+
+/// RANDOM, CHUNKS and HMAC-ALGO, in this order and without padding.
+fn vector(parameters: &Parameters<'_>) -> Vec<u8> {
+    let mut found = [const { Vec::new() }; 3];
+    for parameter in parameters.iter().flatten() {
+        let mut bytes = Vec::new();
+        parameter.encode(&mut bytes);
+        let [t0, t1, l0, l1, ..] = bytes[..] else { continue };
+        let ty = u16::from_be_bytes([t0, t1]);
+        bytes.truncate(u16::from_be_bytes([l0, l1]).into());
+        if let Some(place) = [0x8002, 0x8003, 0x8004].iter().position(|known| *known == ty) {
+            found[place] = bytes;
+        }
+    }
+    found.concat()
+}
+
+fn authentication() -> Authentication {
+    let keys = vec![SharedKey::new(KEY, SECRET)];
+    Authentication::new(keys, Protection::Everything).expect("a sound key")
 }
 
 /// Small limits, so that a script can reach them.
