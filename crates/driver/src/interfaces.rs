@@ -12,13 +12,14 @@ use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
 };
 use socket2::{Domain, Protocol, Socket, Type};
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::{Instant, sleep_until};
 
 use crate::address::{
     InterfaceAddress, canonical, interface_addresses, local_towards, wildcard_like,
 };
-use crate::timer::register;
+use crate::readiness::register;
 
 /// rtnetlink(7): RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR and
 /// RTMGRP_IPV6_ROUTE.
@@ -48,7 +49,7 @@ impl InterfaceWatch {
         let protocol = SockProtocol::NetlinkRoute;
         let notices = socket(AddressFamily::Netlink, SockType::Raw, flags, protocol)?;
         bind(notices.as_raw_fd(), &NetlinkAddr::new(0, GROUPS))?;
-        Ok(Self { notices: register(notices)?, settled_at: None })
+        Ok(Self { notices: register(notices, Interest::READABLE)?, settled_at: None })
     }
 
     /// Waits for a change, and until what belongs to it has changed too. Dropping the future loses

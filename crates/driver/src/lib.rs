@@ -65,6 +65,7 @@ mod driver;
 pub mod emulator;
 mod handle;
 mod interfaces;
+mod readiness;
 mod socket;
 mod stats;
 mod task;

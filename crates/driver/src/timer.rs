@@ -13,7 +13,10 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+use crate::readiness::register;
 
 #[derive(Debug)]
 pub(crate) struct Timer {
@@ -26,7 +29,7 @@ impl Timer {
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        Ok(Self { fd: register(fd)?, armed: None })
+        Ok(Self { fd: register(fd, Interest::READABLE)?, armed: None })
     }
 
     /// Makes the timer expire at `at` or before.
@@ -62,15 +65,6 @@ impl Timer {
             return Poll::Ready(read.map(|_| ()));
         }
     }
-}
-
-#[expect(
-    deprecated,
-    reason = "deprecated for types whose descriptor may change, which an OwnedFd cannot; its \
-              successor is unsafe, and this workspace has no unsafe code"
-)]
-pub(crate) fn register(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::new(fd)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! [`LocalSocket`]: a bound socket in its driver's hands.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::task::{Context, Poll};
 
@@ -11,10 +11,11 @@ use nix::sys::socket::sockopt::ReceiveTimestampns;
 use quinn_udp::{EcnCodepoint, UdpSocketState};
 use rustix::io::Errno;
 use tokio::io::Interest;
-use tokio::net::UdpSocket;
+use tokio::io::unix::AsyncFd;
 
 use super::queue::SendQueue;
 use super::{BoundSocket, ReceiveBuffers};
+use crate::readiness::register;
 use crate::stats::{Counters, SocketStats};
 
 /// The most bytes that one send can carry: 65,535 less the headers of IPv4 and UDP.
@@ -38,7 +39,13 @@ impl Burst {
 
 #[derive(Debug)]
 pub(crate) struct LocalSocket {
-    io: UdpSocket,
+    /// Wakes the task when something has arrived, and for nothing else.
+    io: AsyncFd<UdpSocket>,
+    /// A duplicate that wakes the task when the kernel has room, while something waits for that.
+    ///
+    /// The kernel tells of room whenever a packet has left, also where there was room before: who
+    /// always listened would wake a thread for each call that sends.
+    room: Option<AsyncFd<UdpSocket>>,
     state: UdpSocketState,
     bound: SocketAddr,
     gso_segments: usize,
@@ -52,7 +59,8 @@ impl LocalSocket {
         let (socket, info) = bound.into_parts();
         let state = offloads(&socket)?;
         Ok(Self {
-            io: UdpSocket::from_std(socket)?,
+            io: register(socket, Interest::READABLE)?,
+            room: None,
             gso_segments: state.max_gso_segments(),
             state,
             bound: info.bound,
@@ -80,19 +88,19 @@ impl LocalSocket {
         cx: &mut Context<'_>,
         buffers: &mut ReceiveBuffers,
     ) -> Poll<()> {
-        while self.io.poll_recv_ready(cx).is_ready() {
-            let fill = || buffers.fill((&self.io).into(), &self.state);
-            match self.io.try_io(Interest::READABLE, fill) {
-                Ok(()) => {
+        // The runtime's end is not ours to tell: it drops the task.
+        while let Poll::Ready(Ok(mut readable)) = self.io.poll_read_ready(cx) {
+            match readable.try_io(|io| buffers.fill(io.get_ref().into(), &self.state)) {
+                Ok(Ok(())) => {
                     self.counters.rx.add(&buffers.traffic());
                     return Poll::Ready(());
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => {
+                Ok(Err(error)) => {
                     // The kernel reports each of these once, then goes on.
                     self.counters.rx_errors += 1;
                     tracing::debug!(bound = %self.bound, %error, "receive failed");
                 }
+                Err(_nothing_is_there) => {}
             }
         }
         Poll::Pending
@@ -135,7 +143,7 @@ impl LocalSocket {
             segment_size: Some(burst.segment),
             src_ip: burst.source,
         };
-        self.state.try_send((&self.io).into(), &transmit)
+        self.state.try_send(self.io.get_ref().into(), &transmit)
     }
 
     fn enqueue(&mut self, burst: Burst, contents: &[u8]) {
@@ -146,22 +154,30 @@ impl LocalSocket {
 
     /// Sends what waits, as far as the kernel has room; it wakes the task for the rest.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) {
-        while let Some((burst, contents)) = self.queue.front() {
-            if self.io.poll_send_ready(cx).is_pending() {
-                return;
-            }
-            // Within `try_io`, so that tokio forgets its readiness if the kernel has no room.
-            let sent = self.io.try_io(Interest::WRITABLE, || self.call(burst, contents));
-            if sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
-                continue;
-            }
-            let Some((burst, contents)) = self.queue.pop() else { return };
+        if !self.queue.is_empty() && self.room.is_none() {
+            self.room = self.listen_for_room();
+        }
+        while let (Some((burst, contents)), Some(room)) = (self.queue.front(), &self.room) {
+            let Poll::Ready(Ok(mut writable)) = room.poll_write_ready(cx) else { return };
+            let Ok(sent) = writable.try_io(|_| self.call(burst, contents)) else { continue };
+            let Some((burst, contents)) = self.queue.pop() else { break };
             match sent {
                 Ok(()) => self.count_sent(burst, &contents),
                 Err(error) => self.on_error(burst, &contents, &error),
             }
             self.queue.recycle(contents);
         }
+        self.room = None;
+    }
+
+    /// Nothing if the process has no descriptor left: the next turn tries again.
+    fn listen_for_room(&self) -> Option<AsyncFd<UdpSocket>> {
+        let duplicate = self.io.get_ref().try_clone();
+        let room = duplicate.and_then(|io| register(io, Interest::WRITABLE));
+        room.inspect_err(|error| {
+            tracing::warn!(bound = %self.bound, %error, "cannot wait for the kernel to have room");
+        })
+        .ok()
     }
 
     fn count_sent(&mut self, burst: Burst, contents: &[u8]) {
@@ -204,7 +220,7 @@ impl LocalSocket {
     }
 
     fn forget_refusals(&mut self) {
-        if let Ok(fresh) = offloads(&self.io) {
+        if let Ok(fresh) = offloads(self.io.get_ref()) {
             self.state = fresh;
         }
     }
@@ -242,6 +258,7 @@ fn to_codepoint(ecn: Ecn) -> EcnCodepoint {
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::time::Duration;
 
     use super::*;
     use crate::BindConfig;
@@ -307,5 +324,19 @@ mod tests {
         flush(&mut from).await;
         let Counters { tx, lost, .. } = from.stats().counters;
         assert_eq!((tx.datagrams, lost.not_permitted), (1, 1));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn what_leaves_wakes_no_thread() {
+        let (mut from, to) = (socket(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+        let path = FourTuple::new(from.bound(), to.local_addr().unwrap());
+        let metrics = tokio::runtime::Handle::current().metrics();
+        let before = metrics.worker_park_count(0);
+        for _ in 0..100 {
+            from.send(transmit(path), b"hello");
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        let parked = metrics.worker_park_count(0) - before;
+        assert!(parked < 10, "the runtime's thread went back to sleep {parked} times");
     }
 }
