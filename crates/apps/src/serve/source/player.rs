@@ -21,6 +21,10 @@ const SILENCE_MAX: Duration = Duration::from_secs(3);
 /// distances from now on.
 const LATENESS_MAX: Duration = Duration::from_secs(2);
 
+/// What is due within so long is told at once: the packets of a file are due one by one, and
+/// waking up for each would cost more than all else that is done for it.
+const GRAIN: Duration = Duration::from_millis(10);
+
 /// How an input ended.
 #[derive(Debug)]
 pub(super) struct Ending {
@@ -110,7 +114,7 @@ impl<'a, L: Listener> Player<'a, L> {
         while let Some(&(first, _)) = rest.first() {
             let now = self.due(first).await;
             let start = self.start.unwrap_or(now);
-            let is_due = |(at, _): &&(Time, Packet)| start + (*at - Time::ZERO) <= now;
+            let is_due = |(at, _): &&(Time, Packet)| start + (*at - Time::ZERO) <= now + GRAIN;
             let count = rest.iter().take_while(is_due).count().max(1);
             let (due, later) = rest.split_at(count.min(rest.len()));
             self.length = due.last().map_or(self.length, |(at, _)| *at - Time::ZERO);
