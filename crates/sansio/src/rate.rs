@@ -57,6 +57,10 @@ impl Rate {
         if self.0 == 0 {
             return Duration::MAX;
         }
+        // What goes out in less than two gigabytes needs no wider division.
+        if let Some(scaled) = bytes.checked_mul(8_000_000_000) {
+            return Duration::from_nanos(scaled / self.0);
+        }
         let nanos = u128::from(bytes) * 8_000_000_000 / u128::from(self.0);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
@@ -93,6 +97,7 @@ mod tests {
     #[test]
     fn the_ends_of_the_range_do_not_overflow() {
         assert_eq!(Rate::ZERO.time_for(1), Duration::MAX);
+        assert_eq!(Rate::bps(8).time_for(1 << 32), Duration::from_secs(1 << 32));
         assert_eq!(Rate::of(1, Duration::ZERO), Rate::ZERO);
         assert_eq!(Rate::bps(u64::MAX).bytes_in(Duration::MAX), u64::MAX);
         assert_eq!(Rate::mbps(u64::MAX), Rate::bps(u64::MAX));

@@ -76,6 +76,10 @@ impl Association {
                 break;
             }
         }
+        // Once for all of them: each packet with data would move the timer.
+        if self.paths.at(path).last_data_sent == Some(now) && !self.is_handshaking() {
+            self.settle_loss_timer(path);
+        }
         Some(Transmit {
             path: self.paths.at(path).tuple,
             ecn: None,
@@ -342,7 +346,6 @@ impl Association {
             // (including a retransmission), if the T3-rtx timer of that address is not running,
             // start it".
             target.t3_rtx.get_or_insert(now + target.rtt.rto());
-            self.settle_loss_timer(path);
         }
     }
 
@@ -393,8 +396,10 @@ impl Association {
                 return;
             }
             let room = size_max.saturating_sub(writer.len() + format.header_len()) & !3;
-            let next = self.next_message(now, path, outlooks);
-            let Some((stream, left)) = next.filter(|_| room > 0) else { return };
+            if room == 0 {
+                return;
+            }
+            let Some((stream, left)) = self.next_message(now, path, outlooks) else { return };
             // A message that fits into one packet is never cut: it would be lost twice as easily.
             let len = if left <= room { left } else { room };
             if len < left && (left <= whole_packet || room < FRAGMENT_MIN) {
