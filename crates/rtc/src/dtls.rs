@@ -1,6 +1,8 @@
-//! [`Dtls`]: the adapter for dimpl, a DTLS server without I/O. No other file names dimpl.
+//! [`Dtls`]: the adapter for dimpl, a DTLS server without I/O. Nothing outside names dimpl.
 
 #![expect(clippy::disallowed_types, reason = "dimpl counts time by `Instant`: it is told ours")]
+
+mod suites;
 
 use std::fmt;
 use std::sync::Arc;
@@ -45,6 +47,7 @@ impl Identity {
     pub(crate) fn generate(datagram_max: usize) -> Result<Self, DtlsError> {
         let certificate = generate_self_signed_certificate().map_err(failure)?;
         let config = Config::builder()
+            .with_crypto_provider(suites::provider())
             .mtu(datagram_max)
             // The connectivity check has shown that the peer is where it says, so a cookie would
             // cost a round trip for nothing.
