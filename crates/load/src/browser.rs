@@ -133,6 +133,13 @@ impl BrowserViewer {
         result
     }
 
+    /// Goes in friendship.
+    pub(crate) fn leave(&mut self, now: Time) {
+        if let Some(association) = self.id.and_then(|id| self.endpoint.association_mut(id)) {
+            association.shutdown(now);
+        }
+    }
+
     /// What happened: of the session, or why the connection ended.
     pub(crate) fn poll_viewer(&mut self) -> Option<Result<ViewerEvent, String>> {
         let session = self.viewer.poll_event().map(Ok);

@@ -23,6 +23,9 @@ const ARRIVALS_AT_ONCE: usize = 8;
 /// Between two such groups.
 const ARRIVAL_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long the last to leave may take.
+const FAREWELL_MAX: Duration = Duration::from_secs(5);
+
 /// How long the last to come may take to be let in.
 const WELCOME_MAX: Duration = Duration::from_secs(15);
 
@@ -114,6 +117,17 @@ impl Crowd {
         }
         let now = self.now();
         self.members.iter().for_each(|member| member.record().settle(now));
+    }
+
+    /// All viewers go. Who has not gone after a while is gone anyhow.
+    pub(crate) async fn leave(self) {
+        self.members.iter().for_each(|member| member.seat.leave());
+        let deadline = self.now() + FAREWELL_MAX;
+        while self.now() < deadline
+            && self.members.iter().any(|member| member.record().closed.is_none())
+        {
+            tokio::time::sleep(TICK).await;
+        }
     }
 
     /// One viewer presses the key of another channel.

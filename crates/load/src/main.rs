@@ -3,6 +3,7 @@
 //!
 //!     anabranch serve --http 127.0.0.1:8080 --udp 127.0.0.1:9000 &
 //!     cargo run --release -p anabranch-load -- --native 250 --browsers 250 --zaps 100 --pid $!
+//!     cargo run --release -p anabranch-load -- --zaps 0 --apart --pid $!
 
 mod browser;
 mod crowd;
@@ -51,6 +52,9 @@ struct Arguments {
     /// Keys that they press in a second, all together.
     #[arg(long, default_value_t = 5.0)]
     zaps: f64,
+    /// Let each kind watch by itself, one after the other, to tell what it costs the server.
+    #[arg(long)]
+    apart: bool,
     /// The server's process, to tell what it used.
     #[arg(long)]
     pid: Option<u32>,
@@ -81,26 +85,37 @@ async fn main() -> ExitCode {
 async fn run(arguments: &Arguments) -> io::Result<()> {
     let server = Server { http: arguments.http.clone(), udp: arguments.udp };
     let kinds = [(Kind::Native, arguments.native), (Kind::Browser, arguments.browsers)];
-    let mut crowd = Crowd::gather(&server, &kinds, arguments.seed).await?;
-    let usages = Arc::new(Mutex::new(Vec::new()));
-    if let Some(pid) = arguments.pid {
-        usages.lock().unwrap_or_else(PoisonError::into_inner).push(usage(pid)?);
-        tokio::spawn(look_after(pid, Arc::clone(&usages)));
-    }
+    let groups = if arguments.apart { kinds.chunks(1) } else { kinds.chunks(kinds.len()) };
     let span = Duration::from_secs(arguments.seconds);
-    crowd.watch(span, arguments.zaps).await;
-    if let Some(pid) = arguments.pid {
-        usages.lock().unwrap_or_else(PoisonError::into_inner).push(usage(pid)?);
-    }
-    let usages = usages.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let mut report = Report::of(span, &crowd.members, &usages);
-    if let Some(token) = &arguments.operator_token {
-        report.set_urgent(Some(alarm(&mut crowd, &server, token).await?));
+    let mut report = Report::new(span);
+    for group in groups.filter(|group| group.iter().any(|(_, count)| *count > 0)) {
+        let mut crowd = Crowd::gather(&server, group, arguments.seed).await?;
+        let usages = watch(&mut crowd, span, arguments).await?;
+        report.add(&crowd.members, &usages);
+        if let Some(token) = &arguments.operator_token {
+            report.add_urgent(alarm(&mut crowd, &server, token).await?);
+        }
+        crowd.leave().await;
     }
     if let Some(file) = &arguments.json {
         std::fs::write(file, serde_json::to_string_pretty(&report)?)?;
     }
     write!(io::stdout(), "{report}")
+}
+
+/// Lets viewers watch; returns what the server used meanwhile, where its process is known.
+async fn watch(crowd: &mut Crowd, span: Duration, arguments: &Arguments) -> io::Result<Vec<Usage>> {
+    let Some(pid) = arguments.pid else {
+        crowd.watch(span, arguments.zaps).await;
+        return Ok(Vec::new());
+    };
+    let usages = Arc::new(Mutex::new(vec![usage(pid)?]));
+    let look = tokio::spawn(look_after(pid, Arc::clone(&usages)));
+    crowd.watch(span, arguments.zaps).await;
+    look.abort();
+    let mut usages = usages.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    usages.push(usage(pid)?);
+    Ok(usages)
 }
 
 /// Looks at the server's process every second.

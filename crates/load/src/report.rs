@@ -18,7 +18,7 @@ pub(crate) struct Report {
     seconds: f64,
     native: Share,
     browsers: Share,
-    /// Of the server's process, where it is known.
+    /// Of the server's process, where it is known and both kinds watched together.
     server: Option<Cost>,
     /// Milliseconds from telling until the last viewer had the urgent message; nothing if one has
     /// not.
@@ -26,7 +26,7 @@ pub(crate) struct Report {
 }
 
 /// What the viewers of one kind experienced.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Share {
     viewers: usize,
     /// Reasons of those that are out.
@@ -40,6 +40,8 @@ struct Share {
     zap_max_ms: Option<f64>,
     units: u64,
     gigabytes: f64,
+    /// Of the server's process, where it is known and nobody else watched.
+    server: Option<Cost>,
 }
 
 /// What the server used meanwhile.
@@ -54,39 +56,38 @@ struct Cost {
 }
 
 impl Report {
-    pub(crate) fn of(span: Duration, members: &[Member], usages: &[Usage]) -> Self {
-        let native = Share::of(members.iter().filter(|member| member.kind == Kind::Native));
-        let browsers = Share::of(members.iter().filter(|member| member.kind == Kind::Browser));
-        let gigabytes = native.gigabytes + browsers.gigabytes;
-        Self {
-            seconds: span.as_secs_f64(),
-            server: Cost::of(usages, gigabytes),
-            native,
-            browsers,
-            urgent_ms: None,
-        }
+    /// Of viewers who watch for `span`.
+    pub(crate) fn new(span: Duration) -> Self {
+        let (native, browsers) = (Share::default(), Share::default());
+        Self { seconds: span.as_secs_f64(), native, browsers, server: None, urgent_ms: None }
     }
 
-    pub(crate) fn set_urgent(&mut self, took: Option<Duration>) {
-        self.urgent_ms = took.map(milliseconds);
+    /// What became of viewers who watched together, and of the server meanwhile.
+    pub(crate) fn add(&mut self, members: &[Member], usages: &[Usage]) {
+        let of = |kind: Kind| Share::of(members.iter().filter(|member| member.kind == kind));
+        let shares = [of(Kind::Native), of(Kind::Browser)];
+        let gigabytes = shares.iter().map(|share| share.gigabytes).sum();
+        let mut cost = Cost::of(usages, gigabytes);
+        for (share, mine) in shares.into_iter().zip([&mut self.native, &mut self.browsers]) {
+            if share.viewers == members.len() {
+                *mine = Share { server: cost.take(), ..share };
+            } else if share.viewers > 0 {
+                *mine = share;
+            }
+        }
+        self.server = cost.or(self.server.take());
+    }
+
+    /// How long an urgent message took to the last of the viewers.
+    pub(crate) fn add_urgent(&mut self, took: Duration) {
+        let before = self.urgent_ms.unwrap_or_default();
+        self.urgent_ms = Some(before.max(milliseconds(took)));
     }
 }
 
 impl Share {
     fn of<'a>(members: impl Iterator<Item = &'a Member>) -> Self {
-        let mut share = Self {
-            viewers: 0,
-            out: Vec::new(),
-            starved: 0,
-            longest_gap_ms: 0.0,
-            zaps: 0,
-            zaps_failed: 0,
-            zap_p50_ms: None,
-            zap_p95_ms: None,
-            zap_max_ms: None,
-            units: 0,
-            gigabytes: 0.0,
-        };
+        let mut share = Self::default();
         let mut zaps: Vec<Duration> = Vec::new();
         for member in members {
             let record = member.record();
@@ -149,20 +150,31 @@ impl Display for Report {
         row("95 % ms", &|share| shown(share.zap_p95_ms))?;
         row("slowest ms", &|share| shown(share.zap_max_ms))?;
         row("GB", &|share| format!("{:.3}", share.gigabytes))?;
+        let cost = |share: &Share| share.server.as_ref().map(|cost| cost.cpu_seconds_per_gigabyte);
+        if [a, b].iter().any(|share| share.server.is_some()) {
+            row("CPU-s per GB", &|share| {
+                cost(share).map_or("-".to_owned(), |cost| format!("{cost:.2}"))
+            })?;
+        }
         for reason in a.out.iter().chain(&b.out).take(3) {
             writeln!(f, "a viewer is out: {reason}")?;
         }
-        if let Some(cost) = &self.server {
-            let [begin, most, end] =
-                [cost.resident_mib_at_start, cost.resident_mib_most, cost.resident_mib_at_end];
-            let per_gigabyte = cost.cpu_seconds_per_gigabyte;
-            write!(f, "server: {per_gigabyte:.2} CPU-s per GB; ")?;
-            writeln!(f, "{begin:.1} MiB at the start, {most:.1} at most, {end:.1} at the end")?;
+        for cost in [&a.server, &b.server, &self.server].into_iter().flatten() {
+            writeln!(f, "{cost}")?;
         }
         if let Some(took) = self.urgent_ms {
             writeln!(f, "an urgent message was at all of them within {took:.0} ms")?;
         }
         Ok(())
+    }
+}
+
+impl Display for Cost {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let [begin, most, end] =
+            [self.resident_mib_at_start, self.resident_mib_most, self.resident_mib_at_end];
+        write!(f, "server: {:.2} CPU-s per GB; ", self.cpu_seconds_per_gigabyte)?;
+        write!(f, "{begin:.1} MiB at the start, {most:.1} at most, {end:.1} at the end")
     }
 }
 

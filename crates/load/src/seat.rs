@@ -87,6 +87,14 @@ impl Seat {
         }
     }
 
+    /// Goes in friendship.
+    pub(crate) fn leave(&self) {
+        match self {
+            Self::Native(handle) => handle.with(NativeViewer::leave),
+            Self::Browser(handle) => handle.with(BrowserViewer::leave),
+        }
+    }
+
     /// What happened, or why the viewer is out.
     pub(crate) async fn next(&self) -> Result<ViewerEvent, String> {
         let closed = || Err("the driver ended".to_owned());

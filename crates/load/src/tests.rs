@@ -3,37 +3,84 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anabranch_driver::{Driver, Handle, SocketSet};
+use anabranch_driver::{Clock, Driver, Handle, SocketSet};
 use anabranch_media::decoding::{MediaTrack, VideoFormat, VideoInfo};
+use anabranch_rtc::RtcConfig;
 use anabranch_sansio::{Rng, Time};
-use anabranch_television::channel::{ChannelUnit, Label};
+use anabranch_sctp::{AssociationConfig, EndpointConfig};
+use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
 use anabranch_television::{
-    OpenGate, Server as Machine, ServerConfig, Television, TelevisionConfig,
+    OpenGate, Server as Machine, ServerConfig, Television, TelevisionConfig, ViewerEvent,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use crate::crowd::Crowd;
 use crate::report::Report;
-use crate::seat::Kind;
+use crate::seat::{Kind, Seat};
 use crate::server::Server;
 
 /// Between two pictures.
 const PICTURE: Duration = Duration::from_millis(20);
 
+/// A server gives up who does not answer after some of these.
+const TIMEOUT: Duration = Duration::from_millis(50);
+
+/// How often a test looks for what shall happen, before it takes it for a thing that never does.
+const LOOKS_MAX: usize = 600;
+
 #[tokio::test]
 async fn viewers_of_both_kinds_are_let_in_and_change_channels() {
-    let server = television().await;
-    let kinds = [(Kind::Native, 2), (Kind::Browser, 2)];
-    let mut crowd = Crowd::gather(&server, &kinds, 1).await.unwrap();
-    let has_zapped = |crowd: &Crowd| crowd.members.iter().all(|it| it.record().zaps.len() > 2);
-    while !has_zapped(&crowd) {
-        crowd.watch(Duration::from_millis(200), 20.0).await;
-        let out = crowd.members.iter().find_map(|member| member.record().closed.clone());
-        assert_eq!(out, None);
-    }
-    let report = Report::of(Duration::from_secs(1), &crowd.members, &[]).to_string();
+    let (server, _machine) = television().await;
+    let mut crowd = four_viewers(&server).await;
+    all_zap(&mut crowd, 2).await;
+    let mut report = Report::new(Duration::from_secs(1));
+    report.add(&crowd.members, &[]);
+    let report = report.to_string();
     assert!(report.contains("viewers                 2          2"), "{report}");
+}
+
+#[tokio::test]
+async fn who_leaves_in_friendship_leaves_nothing_at_the_server() {
+    let (server, machine) = television().await;
+    let crowd = four_viewers(&server).await;
+    assert_eq!(population(&machine), 4);
+    crowd.leave().await;
+    assert_eq!(population(&machine), 0);
+}
+
+#[tokio::test]
+async fn who_dies_without_a_word_is_given_up_and_disturbs_nobody() {
+    let (server, machine) = television().await;
+    let mut crowd = four_viewers(&server).await;
+    let mut victims = Vec::new();
+    for kind in [Kind::Native, Kind::Browser] {
+        let (seat, _) = newcomer(kind, &server).await;
+        unplug(&seat).await;
+        victims.push(seat);
+    }
+    assert_eq!(population(&machine), 6);
+    let before = zaps(&crowd);
+    until(&mut crowd, |_| population(&machine) == 4).await;
+    all_zap(&mut crowd, before + 2).await;
+}
+
+#[tokio::test]
+async fn floods_of_requests_and_of_random_datagrams_disturb_nobody() {
+    let (server, machine) = television().await;
+    let mut crowd = four_viewers(&server).await;
+    for kind in [Kind::Native, Kind::Browser] {
+        let (seat, channels) = newcomer(kind, &server).await;
+        channels.iter().cycle().take(1_000).for_each(|channel| seat.tune(*channel));
+        while !matches!(seat.next().await, Ok(ViewerEvent::Bye(_)) | Err(_)) {}
+    }
+    flood(server.udp).await;
+    let before = zaps(&crowd);
+    until(&mut crowd, |_| population(&machine) == 4).await;
+    all_zap(&mut crowd, before + 2).await;
+    let stats = machine.with(|server, _| server.stats());
+    assert!(stats.native.malformed > 0, "what is no SCTP has come: {stats:?}");
+    assert!(stats.browsers.strangers > 0 && stats.browsers.checks_refused > 0, "{stats:?}");
 }
 
 #[tokio::test]
@@ -44,8 +91,85 @@ async fn a_server_that_is_not_there_is_told_as_such() {
     assert!(refused.to_string().contains("refused"), "{refused}");
 }
 
+async fn four_viewers(server: &Server) -> Crowd {
+    Crowd::gather(server, &[(Kind::Native, 2), (Kind::Browser, 2)], 1).await.unwrap()
+}
+
+/// Keys that were answered at the viewer with the fewest.
+fn zaps(crowd: &Crowd) -> usize {
+    crowd.members.iter().map(|member| member.record().zaps.len()).min().unwrap()
+}
+
+/// Lets viewers press keys until more than `zaps` were answered at each.
+async fn all_zap(crowd: &mut Crowd, more_than: usize) {
+    until(crowd, |crowd| zaps(crowd) > more_than).await;
+}
+
+/// Lets viewers press keys until something has happened; none of them may be out.
+async fn until(crowd: &mut Crowd, mut has_happened: impl FnMut(&Crowd) -> bool) {
+    for _ in 0..LOOKS_MAX {
+        crowd.watch(Duration::from_millis(100), 20.0).await;
+        let out = crowd.members.iter().find_map(|member| member.record().closed.clone());
+        assert_eq!(out, None);
+        if has_happened(crowd) {
+            return;
+        }
+    }
+    panic!("it never happened");
+}
+
+/// Whom the server knows, those that come or go included.
+fn population(machine: &Handle<Machine>) -> usize {
+    let stats = machine.with(|server, _| server.stats());
+    stats.associations + stats.connections
+}
+
+/// One more viewer, who watches; and what there is to watch.
+async fn newcomer(kind: Kind, server: &Server) -> (Seat, Vec<ChannelId>) {
+    let seat = Seat::take(kind, server, Clock::start(), Rng::from_u64(3)).await.unwrap();
+    let mut channels = Vec::new();
+    loop {
+        let event = seat.next().await.unwrap();
+        if let ViewerEvent::Welcome { channels: entries, .. } = event {
+            channels = entries.iter().map(|entry| entry.id).collect();
+            seat.tune(channels[0]);
+        } else if let ViewerEvent::Unit(_) = event {
+            return (seat, channels);
+        }
+    }
+}
+
+/// Nothing of a viewer is heard any more, and it hears nothing.
+async fn unplug(seat: &Seat) {
+    let sockets = match seat {
+        Seat::Native(handle) => handle.sockets(),
+        Seat::Browser(handle) => handle.sockets(),
+    };
+    for socket in sockets {
+        match seat {
+            Seat::Native(handle) => handle.remove(socket.bound).await,
+            Seat::Browser(handle) => handle.remove(socket.bound).await,
+        };
+    }
+}
+
+/// Datagrams of any length that begin with any byte.
+async fn flood(to: SocketAddr) {
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let mut rng = Rng::from_u64(5);
+    for number in 0..5_000_usize {
+        let mut datagram: Vec<u8> =
+            (0..rng.range(0..1_500)).map(|_| rng.next_u32() as u8).collect();
+        if let Some(first) = datagram.first_mut() {
+            *first = number as u8;
+        }
+        // Whether it is taken is the kernel's matter.
+        socket.send_to(&datagram, to).await.ok();
+    }
+}
+
 /// Two channels, and an exchange of offers.
-async fn television() -> Server {
+async fn television() -> (Server, Handle<Machine>) {
     let mut television = Television::new(TelevisionConfig::default(), Box::new(OpenGate));
     let channels = [1, 2].map(|number| {
         let label = Label { number, name: format!("Channel {number}"), group: None, open: true };
@@ -62,7 +186,7 @@ async fn television() -> Server {
     });
     let mut sockets = SocketSet::new();
     let udp = sockets.bind("127.0.0.1:0".parse::<SocketAddr>().unwrap()).unwrap();
-    let machine = Machine::new(television, ServerConfig::default(), Rng::from_u64(7)).unwrap();
+    let machine = Machine::new(television, impatient(), Rng::from_u64(7)).unwrap();
     let handle = Driver::spawn(machine, sockets).unwrap();
     let source = handle.clone();
     tokio::spawn(async move {
@@ -77,12 +201,22 @@ async fn television() -> Server {
     });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let http = listener.local_addr().unwrap().to_string();
+    let machine = handle.clone();
     tokio::spawn(async move {
         while let Ok((stream, from)) = listener.accept().await {
             answer(stream, from, &handle).await;
         }
     });
-    Server { http, udp }
+    (Server { http, udp }, machine)
+}
+
+/// A server that soon gives up who does not answer.
+fn impatient() -> ServerConfig {
+    let quick = |base| AssociationConfig { rto_min: TIMEOUT, rto_max: TIMEOUT, ..base };
+    let ServerConfig { native, browsers } = ServerConfig::default();
+    let native = EndpointConfig { association: quick(native.association), ..native };
+    let association = quick(browsers.association);
+    ServerConfig { native, browsers: RtcConfig { association, ..browsers } }
 }
 
 /// A small picture, every tenth a key frame.
