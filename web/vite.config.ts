@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
-const PAGES = { page: 'index.html', tv: 'tv.html' };
+const PAGES = { page: 'index.html', tv: 'tv.html', operator: 'operator.html' };
 
 // Every file name is fixed, so that a rebuild changes contents only and the program can embed them.
 const names = {
@@ -23,7 +23,7 @@ export default defineConfig({
   experimental: {
     // The television's is served as `/` and as `/embed/N`: only names from the root serve both.
     renderBuiltUrl: (file, { hostId }) =>
-      hostId.endsWith('tv.html') ? `/${file}` : { relative: true },
+      /(tv|operator)\.html$/.test(hostId) ? `/${file}` : { relative: true },
   },
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none' },
   build: {
@@ -32,7 +32,11 @@ export default defineConfig({
     // A `data:` worker or worklet would need a wider content security policy.
     assetsInlineLimit: 0,
     modulePreload: false,
-    rollupOptions: { input, output: { ...names, chunkFileNames: 'assets/shared.js' } },
+    rollupOptions: {
+      input,
+      // Each file costs a request before the first picture: what is small goes with what all share.
+      output: { ...names, chunkFileNames: 'assets/shared.js', experimentalMinChunkSize: 10_000 },
+    },
   },
   worker: { format: 'es', rollupOptions: { output: names } },
 });

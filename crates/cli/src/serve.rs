@@ -89,7 +89,10 @@ impl Serve {
             output::print(&page)?;
         }
         log.line(&format!("native viewers: {}", serving.native_url()));
-        if !is_token_known {
+        if is_token_known {
+            log.line(&format!("operator's page: {}operator", serving.page_url()));
+        } else {
+            log.line(&format!("operator's page: {}", serving.operator_url()));
             log.line(&format!("operator's token: {}", serving.operator_token()));
         }
         serving.run(stop_when_interrupted(), &mut |news| log.tell(&news)).await;

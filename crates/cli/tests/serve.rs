@@ -52,6 +52,9 @@ fn the_demo_channels_are_served_to_pages_and_players() {
 fn an_operator_adds_removes_and_restarts_channels_and_warns_viewers() {
     let mut server = Server::start(&[]);
     server.wait_for("operator's token: ");
+    let page = format!("operator's page: http://{}/operator#", server.host);
+    assert!(server.said.contains(&page), "{}", server.said);
+    assert!(server.get("/operator").contains("/assets/operator.js"));
     server.wait_for("3 Bars: on air");
     let token = server.operator_token();
     let operate = |request: &str, body: &str| server.operate(request, &token, body);
@@ -68,8 +71,10 @@ fn an_operator_adds_removes_and_restarts_channels_and_warns_viewers() {
     assert!(operate("DELETE /api/channels/4", "").starts_with("HTTP/1.1 404"));
 
     let shown = operate("POST /api/urgent", r#"{"level":"alarm","text":"Leave the house."}"#);
-    assert!(shown.ends_with(r#"{"id":1,"seen":0,"viewers":0}"#), "{shown}");
+    assert!(shown.ends_with(r#""channel":null,"seen":0,"viewers":0}"#), "{shown}");
+    assert!(operate("GET /api/urgent", "").contains(r#"[{"id":1,"level":"alarm","text":"Leave"#));
     assert!(operate("DELETE /api/urgent/1", "").starts_with("HTTP/1.1 204"));
+    assert!(operate("GET /api/urgent/1", "").starts_with("HTTP/1.1 404"));
     assert!(operate("GET /api/viewers", "").ends_with("[]"));
     let metrics = operate("GET /metrics", "");
     assert!(metrics.contains("anabranch_channel_on_air{channel=\"3\"} 1"), "{metrics}");

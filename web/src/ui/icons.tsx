@@ -83,6 +83,30 @@ export function StepIcon({ up }: { readonly up: boolean }) {
   );
 }
 
+export function RestartIcon() {
+  return (
+    <Icon>
+      <path d="M15.6 8A6 6 0 1 0 16 10.8M16 3.6V8h-4.4" />
+    </Icon>
+  );
+}
+
+export function RemoveIcon() {
+  return (
+    <Icon>
+      <path d="M4 6h12M8 6V3.8h4V6M5.6 6l.7 10.2h7.4L14.4 6M8.6 9v4.6M11.4 9v4.6" />
+    </Icon>
+  );
+}
+
+export function LeaveIcon() {
+  return (
+    <Icon>
+      <path d="M8 3.5H4v13h4M8.5 10H17M13.6 6.6L17 10l-3.4 3.4" />
+    </Icon>
+  );
+}
+
 /** The mark of the program: a branch that leaves the stream and joins it again. */
 export function Logo() {
   return (

@@ -18,11 +18,14 @@ use super::station::Station;
 use super::{operator, players};
 use crate::page::{assets, guard};
 
-/// An offer of 34 data channels has 1 kB.
+/// An offer of 35 data channels has 1 kB.
 const OFFER_BYTES_MAX: usize = 64 << 10;
 
 /// The page, as it was built.
 const PAGE: &str = "tv.html";
+
+/// The operator's, as it was built.
+const OPERATOR_PAGE: &str = "operator.html";
 
 /// What the handlers need.
 #[derive(Debug)]
@@ -38,6 +41,7 @@ pub(super) fn router(site: Arc<Site>) -> Router {
     Router::new()
         .route("/", get(|| async { asset(PAGE) }))
         .route("/embed/{number}", get(embedded))
+        .route("/operator", get(|| async { asset(OPERATOR_PAGE) }))
         .route("/icon.svg", get(|| async { asset("icon.svg") }))
         .route(
             "/assets/{file}",

@@ -160,6 +160,12 @@ impl Serving {
         self.native_address().map_or_else(String::new, |addr| format!("anabranch://{addr}"))
     }
 
+    /// Where the operator's page is, opened by its token: what follows # never leaves a browser.
+    #[must_use]
+    pub fn operator_url(&self) -> String {
+        format!("{}operator#{}", self.page_url(), self.token)
+    }
+
     /// What opens the operator's interface.
     #[must_use]
     pub fn operator_token(&self) -> &str {

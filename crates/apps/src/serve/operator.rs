@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use anabranch_sansio::Time;
 use anabranch_sctp::{AssociationStats, PathReport};
-use anabranch_television::channel::ChannelId;
+use anabranch_television::channel::{Channel, ChannelId};
 use anabranch_television::protocol::{ChannelEntry, UrgentLevel};
-use anabranch_television::{Carrier, Server, ViewerReport};
+use anabranch_television::{Carrier, Server, Television, UrgentReport, ViewerReport};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
@@ -35,8 +35,8 @@ pub(super) fn router(site: Arc<Site>) -> Router<Arc<Site>> {
         .route("/api/channels", get(channels).post(add))
         .route("/api/channels/{number}", delete(remove))
         .route("/api/channels/{number}/restart", post(restart))
-        .route("/api/urgent", post(urgent))
-        .route("/api/urgent/{id}", get(seen).delete(end_urgent))
+        .route("/api/urgent", get(messages).post(urgent))
+        .route("/api/urgent/{id}", get(message).delete(end_urgent))
         .route("/metrics", get(metrics))
         .layer(middleware::from_fn_with_state(site, authorize));
     let description = || async { ([(CONTENT_TYPE, "application/json")], DESCRIPTION) };
@@ -156,8 +156,34 @@ fn numbers(server: &Server) -> BTreeMap<ChannelId, u32> {
     server.television().channels().iter().map(|entry| (entry.id, entry.number)).collect()
 }
 
-async fn channels(State(site): State<Arc<Site>>) -> Json<Vec<ChannelEntry>> {
-    Json(site.station.look(|server, _| server.television().channels()))
+/// A channel.
+#[derive(Debug, Serialize)]
+struct Listed {
+    #[serde(flatten)]
+    entry: ChannelEntry,
+    /// What keeps it from being watched.
+    obstacle: Option<String>,
+    viewers: usize,
+    bits_per_second: u64,
+}
+
+impl Listed {
+    fn new(television: &Television, entry: ChannelEntry) -> Self {
+        let channel = television.channel(entry.id);
+        Self {
+            obstacle: channel.and_then(Channel::obstacle).map(str::to_owned),
+            viewers: television.watched_by(entry.id),
+            bits_per_second: channel.map_or(0, Channel::bits_per_second),
+            entry,
+        }
+    }
+}
+
+async fn channels(State(site): State<Arc<Site>>) -> Json<Vec<Listed>> {
+    Json(site.station.look(|server, _| {
+        let television = server.television();
+        television.channels().into_iter().map(|entry| Listed::new(television, entry)).collect()
+    }))
 }
 
 async fn add(
@@ -209,11 +235,29 @@ struct UrgentText {
     channel: Option<u32>,
 }
 
+/// An urgent message that holds.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct Message {
     id: u32,
+    level: UrgentLevel,
+    text: String,
+    /// The number of the one channel that it is for.
+    channel: Option<u32>,
     seen: usize,
     viewers: usize,
+}
+
+impl Message {
+    fn new(report: UrgentReport, numbers: &BTreeMap<ChannelId, u32>) -> Self {
+        Self {
+            id: report.urgent.id,
+            level: report.urgent.level,
+            text: report.urgent.text,
+            channel: report.channel.and_then(|id| numbers.get(&id).copied()),
+            seen: report.seen,
+            viewers: report.told,
+        }
+    }
 }
 
 async fn urgent(
@@ -229,19 +273,35 @@ async fn urgent(
         Some(Some(id)) => Some(id),
         Some(None) => return done(false),
     };
-    let shown = site.station.act(|television, _| Shown {
-        id: television.urgent(message.level, &message.text, channel),
-        seen: 0,
-        viewers: television.viewers().count(),
-    });
-    (StatusCode::CREATED, Json(shown)).into_response()
+    let id =
+        site.station.act(|television, _| television.urgent(message.level, &message.text, channel));
+    match find_message(&site, id) {
+        Some(message) => (StatusCode::CREATED, Json(message)).into_response(),
+        None => no_message(),
+    }
 }
 
-async fn seen(State(site): State<Arc<Site>>, Path(id): Path<u32>) -> Json<Shown> {
+async fn messages(State(site): State<Arc<Site>>) -> Json<Vec<Message>> {
     Json(site.station.look(|server, _| {
-        let television = server.television();
-        Shown { id, seen: television.seen(id), viewers: television.viewers().count() }
+        let numbers = numbers(server);
+        let messages = server.television().urgent_messages();
+        messages.map(|report| Message::new(report, &numbers)).collect()
     }))
+}
+
+async fn message(State(site): State<Arc<Site>>, Path(id): Path<u32>) -> Response {
+    find_message(&site, id).map_or_else(no_message, |message| Json(message).into_response())
+}
+
+fn find_message(site: &Site, id: u32) -> Option<Message> {
+    site.station.look(|server, _| {
+        let report = server.television().urgent_messages().find(|it| it.urgent.id == id)?;
+        Some(Message::new(report, &numbers(server)))
+    })
+}
+
+fn no_message() -> Response {
+    (StatusCode::NOT_FOUND, "There is no such message; it may have ended already.").into_response()
 }
 
 async fn end_urgent(State(site): State<Arc<Site>>, Path(id): Path<u32>) -> StatusCode {
@@ -311,6 +371,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use anabranch_television::TelevisionConfig;
+    use anabranch_television::channel::Label;
     use serde_json::Value;
 
     use super::*;
@@ -355,7 +416,15 @@ mod tests {
         let report = television.viewers().next().unwrap();
         let viewer = Viewer::new(Time::ZERO, report, None, &BTreeMap::new());
         assert_described("Viewer", &viewer);
-        assert_described("Shown", &Shown { id: 1, seen: 0, viewers: 0 });
+        let id = television.urgent(UrgentLevel::Alarm, "Leave the house.", None);
+        let report = television.urgent_messages().next().unwrap();
+        let message = Message::new(report, &BTreeMap::new());
+        assert_eq!(message.id, id);
+        assert_described("Message", &message);
+        let label = Label { number: 1, name: "News".to_owned(), group: None, open: true };
+        television.add_channel(label);
+        let entry = television.channels().remove(0);
+        assert_described("Channel", &Listed::new(&television, entry));
         assert_described("Added", &Added { number: 1 });
     }
 

@@ -22,6 +22,19 @@ struct Notice {
     channel: Option<ChannelId>,
 }
 
+/// An urgent message that holds, as the operator sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UrgentReport {
+    /// What is shown.
+    pub urgent: Urgent,
+    /// Only to who watches this.
+    pub channel: Option<ChannelId>,
+    /// Viewers who were told.
+    pub told: usize,
+    /// Those of them who have shown it.
+    pub seen: usize,
+}
+
 impl Board {
     pub(super) fn holds(&self, id: u32) -> bool {
         self.notices.iter().any(|notice| notice.urgent.id == id)
@@ -62,6 +75,16 @@ impl Television {
                 }
             });
         }
+    }
+
+    /// The urgent messages that hold, oldest first.
+    pub fn urgent_messages(&self) -> impl Iterator<Item = UrgentReport> + '_ {
+        self.board.notices.iter().map(|Notice { urgent, channel }| UrgentReport {
+            urgent: urgent.clone(),
+            channel: *channel,
+            told: self.viewers.values().filter(|it| it.told.contains(&urgent.id)).count(),
+            seen: self.seen(urgent.id),
+        })
     }
 
     /// Viewers who have shown an urgent message.

@@ -14,6 +14,12 @@ fn urgent_ids(studio: &Studio) -> Vec<u32> {
     studio.told().filter_map(id).collect()
 }
 
+/// Of each message that holds: how many were told, and how many have shown it.
+fn told_and_seen(studio: &Studio) -> Vec<(u32, usize, usize)> {
+    let messages = studio.server().television().urgent_messages();
+    messages.map(|message| (message.urgent.id, message.told, message.seen)).collect()
+}
+
 #[test]
 fn an_urgent_message_overtakes_the_channel_and_is_acknowledged() {
     // The channel takes all that the network carries.
@@ -24,11 +30,12 @@ fn an_urgent_message_overtakes_the_channel_and_is_acknowledged() {
     studio.run_for(5 * SECOND);
     let id = studio.television(|it| it.urgent(UrgentLevel::Alarm, "Leave the house.", None));
     assert!(studio.run_until(300 * MILLISECOND, |studio| urgent_ids(studio) == [id]));
-    assert_eq!(studio.server().television().seen(id), 0);
+    assert_eq!(told_and_seen(&studio), [(id, 1, 0)]);
     studio.viewer(|viewer, _| viewer.seen(id));
     studio.run_for(SECOND);
-    assert_eq!(studio.server().television().seen(id), 1);
+    assert_eq!(told_and_seen(&studio), [(id, 1, 1)]);
     studio.television(|television| television.end_urgent(id));
+    assert_eq!(told_and_seen(&studio), []);
     studio.run_for(SECOND);
     assert!(studio.told().any(|event| *event == ViewerEvent::Over { id }));
 }
@@ -43,6 +50,7 @@ fn a_message_for_one_channel_is_for_who_watches_it_once() {
     let id = studio.television(|it| it.urgent(notice, "No pictures at noon.", Some(second)));
     studio.run_for(SECOND);
     assert!(urgent_ids(&studio).is_empty());
+    assert_eq!(told_and_seen(&studio), [(id, 0, 0)]);
     for channel in [second, first, second] {
         studio.zap(channel, SECOND).expect("a picture");
     }

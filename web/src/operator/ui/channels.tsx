@@ -1,0 +1,138 @@
+import { useSignal } from '@preact/signals';
+import type { RefObject } from 'preact';
+import { useRef } from 'preact/hooks';
+import { Figure } from '../../ui/figure';
+import { rate } from '../../ui/format';
+import { RemoveIcon, RestartIcon } from '../../ui/icons';
+import type { Channel } from '../answers';
+import { stateOf } from '../words';
+import { AddChannel } from './add-channel';
+import { useDesk } from './context';
+
+/** What there is to watch: its state, and what can be done about it. */
+export function Channels() {
+  const desk = useDesk();
+  const channels = desk.channels.value;
+  const adding = useRef<HTMLDialogElement>(null);
+  return (
+    <section class="card panel channels" aria-labelledby="channels-title">
+      <div class="panel-head">
+        <h2 id="channels-title">Channels</h2>
+        <button type="button" onClick={() => adding.current?.showModal()} data-testid="add">
+          Add a channel
+        </button>
+      </div>
+      {channels.length === 0 ? (
+        <p class="empty">There are no channels.</p>
+      ) : (
+        <ul data-testid="channels">
+          {channels.map((channel) => (
+            <Line key={channel.number} channel={channel} />
+          ))}
+        </ul>
+      )}
+      <AddChannel dialog={adding} />
+    </section>
+  );
+}
+
+function Line({ channel }: { readonly channel: Channel }) {
+  const { number, name, group, viewers, bits_per_second } = channel;
+  const { severity, word, why } = stateOf(channel);
+  return (
+    <li data-testid={`channel-${number}`}>
+      <b class="number">{number}</b>
+      <div class="channel-name">
+        <span>{name}</span>
+        <small>{why ?? group}</small>
+      </div>
+      <span class={`pill ${severity}`}>{word}</span>
+      <span class="amount watched">
+        {viewers} <span class="unit">{viewers === 1 ? 'viewer' : 'viewers'}</span>
+      </span>
+      <span class="amount">
+        <Figure quantity={rate(channel.on_air ? bits_per_second / 1000 : null)} />
+      </span>
+      <Actions channel={channel} />
+    </li>
+  );
+}
+
+function Actions({ channel }: { readonly channel: Channel }) {
+  const desk = useDesk();
+  const busy = useSignal(false);
+  const asking = useRef<HTMLDialogElement>(null);
+  const { number, name } = channel;
+  const restart = async () => {
+    busy.value = true;
+    await desk.restart(channel);
+    busy.value = false;
+  };
+  return (
+    <span class="buttons">
+      <button
+        type="button"
+        class="icon-button"
+        disabled={busy.value}
+        onClick={() => void restart()}
+        aria-label={`Restart ${number} ${name}: read its source anew`}
+        title="Restart: read its source anew"
+        data-testid="restart"
+      >
+        <RestartIcon />
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        onClick={() => asking.current?.showModal()}
+        aria-label={`Remove ${number} ${name}`}
+        title="Remove"
+        data-testid="remove"
+      >
+        <RemoveIcon />
+      </button>
+      <ConfirmRemoval channel={channel} dialog={asking} />
+    </span>
+  );
+}
+
+interface ConfirmProps {
+  readonly channel: Channel;
+  readonly dialog: RefObject<HTMLDialogElement | null>;
+}
+
+function ConfirmRemoval({ channel, dialog }: ConfirmProps) {
+  const desk = useDesk();
+  const { number, name, viewers } = channel;
+  const titleId = `remove-${number}`;
+  return (
+    <dialog ref={dialog} class="card" aria-labelledby={titleId}>
+      <form method="dialog" class="confirm">
+        <h2 id={titleId}>
+          Remove {number} {name}?
+        </h2>
+        <p>
+          {watchedBy(viewers)} It comes back with the server, if it stands in the server's file.
+        </p>
+        <div class="dialog-buttons">
+          <button type="submit">Keep it</button>
+          <button
+            type="submit"
+            class="danger-button"
+            onClick={() => void desk.remove(channel)}
+            data-testid="confirm"
+          >
+            Remove
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+function watchedBy(viewers: number): string {
+  if (viewers === 0) {
+    return 'Nobody watches it.';
+  }
+  return viewers === 1 ? 'One viewer watches it.' : `${viewers} viewers watch it.`;
+}
