@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anabranch_media::decoding::MediaTrack;
+use anabranch_media::decoding::{MediaTrack, VideoFormat, VideoInfo};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
 use anabranch_sctp::{
     Association, AssociationConfig, AssociationId, Endpoint, EndpointConfig, Event,
@@ -74,7 +74,7 @@ impl Play {
             let name = format!("Channel {number}");
             let label = Label { number, name, group: None, open: number != 3 };
             let id = television.add_channel(label);
-            television.begin(id, None, None);
+            television.begin(id, Some(picture()), None);
         }
         let server = Server::new(television, ServerConfig::default(), Rng::from_u64(1));
         let server = server.expect("a certificate");
@@ -143,7 +143,7 @@ impl Play {
         let text = String::from_utf8_lossy(script.bytes()).into_owned();
         let channel = ChannelId(u32::from(what >> 4 & 3));
         self.server.act(now, |television| match what % 10 {
-            0 => television.begin(channel, None, None),
+            0 => television.begin(channel, (what >> 4 > 0).then(picture), None),
             1 => television.lose(channel, text),
             2 => television.cannot_be_played(channel, text),
             3 => {
@@ -208,6 +208,11 @@ impl Play {
     }
 }
 
+fn picture() -> VideoInfo {
+    let (codec, format) = ("avc1.42E01E".to_owned(), VideoFormat::AnnexB);
+    VideoInfo { codec, format, width: None, height: None, fps: None }
+}
+
 fn path() -> FourTuple {
     FourTuple::new(([10, 0, 0, 2], 40_000).into(), ([10, 0, 0, 1], 9_000).into())
 }
@@ -227,9 +232,10 @@ fn request(script: &mut Script<'_>) -> (StreamId, FromViewer) {
         3 => (StreamRole::Control, FromViewer::Report(Report::default())),
         4 => (StreamRole::Urgent, FromViewer::Seen { id: value.into() }),
         5 => (StreamRole::Data(slot), FromViewer::Stop),
-        _ => {
+        6 => {
             (StreamRole::Data(slot), FromViewer::Tune { channel: ChannelId(u32::from(value) % 5) })
         }
+        _ => (StreamRole::Still, FromViewer::Still { channel: ChannelId(u32::from(value) % 5) }),
     };
     (role.stream(), request)
 }
@@ -251,7 +257,9 @@ fn check_message(message: IncomingMessage) {
         let media = MediaMessage::decode(message.payload).expect("media");
         let is_right = match media.header.track {
             MediaTrack::Audio => matches!(role, StreamRole::Audio(_)),
-            MediaTrack::Video if media.header.layer == 0 => matches!(role, StreamRole::Base(_)),
+            MediaTrack::Video if media.header.layer == 0 => {
+                matches!(role, StreamRole::Base(_) | StreamRole::Still)
+            }
             MediaTrack::Video => matches!(role, StreamRole::Enhancement(_)),
         };
         assert!(is_right, "{:?} on {role:?}", media.header);
@@ -269,7 +277,8 @@ fn check_message(message: IncomingMessage) {
         | FromServer::Over { .. }
         | FromServer::Description(_)
         | FromServer::OffAir { .. }
-        | FromServer::Programme { .. } => {}
+        | FromServer::Programme { .. }
+        | FromServer::Still(_) => {}
     }
 }
 

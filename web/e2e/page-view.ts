@@ -57,9 +57,9 @@ export class PageView {
       .waitFor({ state: 'attached', timeout: PATIENCE_MS });
   }
 
-  /** Mean brightness of the picture and how much it varies, 0 to 255. */
-  brightness(): Promise<{ readonly mean: number; readonly spread: number }> {
-    return this.get('video').evaluate((video) => {
+  /** Mean brightness of a picture and how much it varies, 0 to 255. */
+  brightness(testId = 'video'): Promise<{ readonly mean: number; readonly spread: number }> {
+    return this.get(testId).evaluate((video) => {
       const copy = document.createElement('canvas');
       copy.width = 64;
       copy.height = 36;

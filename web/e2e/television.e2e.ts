@@ -102,6 +102,22 @@ describe('the television page', () => {
     await visit.get('channel-1').waitFor();
   });
 
+  it('tells its keys in a dialog, while which they change nothing', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.page.keyboard.press('?');
+    const help = visit.get('help-dialog');
+    await help.getByText('the one before, the next one').waitFor();
+    expect(await violations(visit.page)).toEqual([]);
+    await visit.page.keyboard.press('2');
+    await visit.page.keyboard.press('Escape');
+    await help.waitFor({ state: 'hidden' });
+    expect(await visit.get('channel-1').getAttribute('aria-current')).toBe('true');
+    await visit.get('help').click();
+    await help.getByRole('button', { name: 'Close' }).click();
+    await help.waitFor({ state: 'hidden' });
+  });
+
   it('is a bare player at /embed/N', async () => {
     visit = await TelevisionVisit.start('embed/2');
     await visit.until(async () => (await visit.state()) === 'playing');

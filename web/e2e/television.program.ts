@@ -48,6 +48,20 @@ describe('anabranch serve', () => {
     expect(view.complaints).toEqual([]);
   });
 
+  it('shows in its guide what is on channels that nobody watched', async () => {
+    for (const number of [2, 3]) {
+      const thumbnail = `thumbnail-${number}`;
+      await view.get(thumbnail).waitFor();
+      const { mean, spread } = await view.brightness(thumbnail);
+      expect(mean, thumbnail).toBeGreaterThan(10);
+      expect(spread, thumbnail).toBeGreaterThan(5);
+    }
+    expect(await view.state()).toBe('playing');
+    await view.zap('2', 2);
+    await view.get('thumbnail-1').waitFor();
+    expect(view.complaints).toEqual([]);
+  });
+
   it('comes back by itself after the server was started again', async () => {
     const { host } = new URL(await server.url());
     await view.zap('2', 2);

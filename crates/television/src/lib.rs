@@ -19,8 +19,8 @@ mod viewer;
 pub use lifetime::lifetime;
 pub use machine::{Server, ServerConfig, ServerStats};
 pub use server::{
-    Admission, Carrier, Gate, OpenGate, Permission, Television, TelevisionConfig, ViewerId,
-    ViewerReport, association,
+    Admission, Carrier, Gate, OpenGate, Permission, Television, TelevisionConfig, UrgentReport,
+    ViewerId, ViewerReport, association,
 };
 pub use viewer::{
     NativeEvent, NativeViewer, Playout, PlayoutCounts, ReceivedUnit, SCTP_PORT, Viewer,

@@ -65,7 +65,7 @@ export function installStudio({
   /** Where the bytes of the clips are. */
   readonly media: readonly string[];
 }): void {
-  const STREAMS = 34;
+  const STREAMS = 35;
   const PAYLOAD_MAX = 16_000 - 36;
   interface Viewer {
     readonly peer: RTCPeerConnection;
@@ -177,6 +177,9 @@ export function installStudio({
         now_us: Math.round(nowUs()),
         channels: list(),
       });
+    } else if (message.type === 'still') {
+      const none = { epoch: 0, frame: 0, video: null };
+      say(viewer, stream, { type: 'still', channel: message.channel, ...none });
     } else if (message.type === 'tune') {
       const channel = channels.find(({ entry }) => entry.id === message.channel);
       if (channel !== undefined) {

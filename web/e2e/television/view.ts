@@ -25,6 +25,11 @@ export class TelevisionView extends PageView {
     return Number(await this.get('video').getAttribute('data-zap-ms'));
   }
 
+  /** From opening the page to its first picture, as the page measured it. */
+  async openedMs(): Promise<number> {
+    return Number(await this.get('video').getAttribute('data-opened-ms'));
+  }
+
   /** Pictures shown so far. */
   async shown(): Promise<number> {
     return Number(await this.get('video').getAttribute('data-shown'));

@@ -1,8 +1,9 @@
-/** Keeps one connection to the server: 34 data channels, offered at `/whep`. */
+/** Keeps one connection to the server: 35 data channels, offered at `/whep`. */
 
 import { Backoff } from '../media/backoff';
 import { nowMs } from '../media/now';
 import { Liveness } from './liveness';
+import { passed } from './milestones';
 import { isOrdered, STREAMS } from './protocol/streams';
 import { sentence } from './words';
 
@@ -102,6 +103,7 @@ export class Connection {
   }
 
   async #offer(sdp: string): Promise<string> {
+    passed('offer');
     const headers = new Headers({ 'content-type': 'application/sdp' });
     if (this.#token !== null) {
       headers.set('authorization', `Bearer ${this.#token}`);
@@ -113,11 +115,14 @@ export class Connection {
       throw new Refused(sentence(`The server refuses: ${words}`));
     }
     this.#location = response.headers.get('location');
+    passed('answer');
     return text;
   }
 
   #onPeerState(attempt: number, peer: RTCPeerConnection): void {
-    if (peer.connectionState === 'failed') {
+    if (peer.connectionState === 'connected') {
+      passed('connected');
+    } else if (peer.connectionState === 'failed') {
       this.lost(attempt, 'The connection to the server is lost.');
     }
   }

@@ -17,19 +17,21 @@ export interface KeysUser {
   onFigures(): void;
   onFullScreen(): void;
   onSearch(): void;
+  onHelp(): void;
 }
 
 /** As shown in the help. */
 export const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['0 … 9', 'that channel'],
-  ['↑ ↓', 'the one before, the next one'],
-  ['Page ↑ ↓', 'the next one, the one before'],
+  ['↑ ↓', 'the one before, the next one; so do Page ↓ and Page ↑'],
   ['⌫', 'back to the last channel'],
   ['← →', 'volume'],
   ['M', 'sound on or off'],
   ['F', 'full screen'],
   ['I', 'figures over the picture'],
   ['/', 'search'],
+  ['Esc', 'takes back digits and search'],
+  ['?', 'this help'],
 ];
 
 /** Clock and timers, which a test tells. */
@@ -79,6 +81,7 @@ export class Keys {
       i: () => user.onFigures(),
       f: () => user.onFullScreen(),
       '/': () => user.onSearch(),
+      '?': () => user.onHelp(),
     };
     return Object.hasOwn(actions, key) ? actions[key] : undefined;
   }

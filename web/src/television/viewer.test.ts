@@ -178,6 +178,7 @@ function remote(numbers: readonly number[]) {
       onFigures: () => done.push('figures'),
       onFullScreen: () => done.push('full screen'),
       onSearch: () => done.push('search'),
+      onHelp: () => done.push('help'),
     },
     {
       set: (then) => {

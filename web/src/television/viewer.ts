@@ -10,11 +10,21 @@ import {
   type Programme,
   type Report,
   type ServerMessage,
+  type StillAnswer,
   type Urgent,
+  type VideoFormat,
   type ViewerMessage,
 } from './protocol/control';
-import { decodeMedia } from './protocol/media';
-import { CONTROL_STREAM, dataStream, roleOf, SLOTS, URGENT_STREAM } from './protocol/streams';
+import { decodeMedia, type MediaMessage } from './protocol/media';
+import {
+  CONTROL_STREAM,
+  dataStream,
+  roleOf,
+  SLOTS,
+  STILL_STREAM,
+  URGENT_STREAM,
+} from './protocol/streams';
+import { StillGatherer } from './stills/gatherer';
 
 export interface ViewerUser {
   /** To be sent on this stream. */
@@ -25,6 +35,8 @@ export interface ViewerUser {
   onOffAir(channel: number, text: string): void;
   onProgramme(channel: number, programme: Programme): void;
   onUnit(unit: Unit): void;
+  /** A single picture of a channel, or what came instead of it. */
+  onStill(channel: number, video: VideoFormat | null, payload: Uint8Array | null): void;
   onUrgent(urgent: Urgent): void;
   onOver(id: number): void;
   /** Something to show, or why a request cannot be met. */
@@ -37,6 +49,7 @@ export interface ViewerUser {
 export class Viewer {
   readonly #user: ViewerUser;
   readonly #assembler = new Assembler();
+  readonly #still = new StillGatherer();
   #slot = 0;
   #channel: number | null = null;
   #broken = false;
@@ -93,6 +106,11 @@ export class Viewer {
     this.#say(URGENT_STREAM, { type: 'seen', id });
   }
 
+  /** Asks for a single picture of a channel that is not watched. */
+  askStill(channel: number): void {
+    this.#say(STILL_STREAM, { type: 'still', channel });
+  }
+
   /** Takes what came on a stream. */
   receive(stream: number, data: unknown): void {
     try {
@@ -119,6 +137,10 @@ export class Viewer {
   #onMedia(stream: number, data: ArrayBuffer): void {
     const message = decodeMedia(data);
     const role = roleOf(stream);
+    if (role.kind === 'still') {
+      this.#onStillPart(message);
+      return;
+    }
     const isCurrent = 'slot' in role && role.slot === this.#slot;
     if (isCurrent && message.header.channel === this.#channel) {
       const unit = this.#assembler.push(message);
@@ -152,10 +174,27 @@ export class Viewer {
       case 'over':
         this.#user.onOver(message.body.id);
         return;
+      case 'still':
+        this.#onStill(message.body);
+        return;
       case 'description':
       case 'off_air':
       case 'programme':
         this.#onChannel(message);
+    }
+  }
+
+  #onStill(answer: StillAnswer): void {
+    this.#still.begin(answer);
+    if (answer.video === null) {
+      this.#user.onStill(answer.channel, null, null);
+    }
+  }
+
+  #onStillPart(message: MediaMessage): void {
+    const whole = this.#still.push(message);
+    if (whole !== null) {
+      this.#user.onStill(message.header.channel, whole.video, whole.payload);
     }
   }
 

@@ -237,6 +237,8 @@ impl Run<'_, '_> {
             ViewerEvent::Over { id } => {
                 self.say(Severity::Info, &format!("urgent message {id} holds no more"));
             }
+            // Only a guide with pictures asks for them.
+            ViewerEvent::Still { .. } => {}
             ViewerEvent::Guidance(text) => self.say(Severity::Info, &text),
             ViewerEvent::Error(text) => self.say(Severity::Warning, &text),
             ViewerEvent::Bye(text) => self.goodbye = Some(text),

@@ -1,6 +1,7 @@
 //! [`Channel`]: one programme, read once, whatever the number of its viewers.
 
 mod history;
+mod still;
 
 use anabranch_media::decoding::{AudioInfo, MediaTrack, VideoInfo};
 use anabranch_sansio::Time;
@@ -13,6 +14,7 @@ use crate::protocol::{
 };
 pub use history::Part;
 use history::{Parts, Rate};
+pub use still::Picture;
 
 /// What requests and media call a channel; not the key to press.
 #[derive(
@@ -243,6 +245,14 @@ impl Channel {
     #[must_use]
     pub fn part(&self, number: u64) -> Option<&Part> {
         self.parts.get(number)
+    }
+
+    /// The last key picture that is kept, for who does not watch the channel. None where there is
+    /// none, or where it is larger than that is worth.
+    #[must_use]
+    pub fn still(&self) -> Option<Picture> {
+        let part = self.part(self.entry_point())?;
+        (part.track == MediaTrack::Video).then(|| Picture::of(part))?
     }
 
     /// The number of the oldest part that is kept.

@@ -72,6 +72,8 @@ pub enum FromServer {
         /// Now and next.
         programme: Programme,
     },
+    /// Still: the last key picture of a channel follows on this stream.
+    Still(Still),
     /// Of a later version.
     #[serde(other)]
     Unknown,
@@ -112,6 +114,11 @@ pub enum FromViewer {
     },
     /// Data: send no channel.
     Stop,
+    /// Still: send the last key picture of this channel, when nothing else is to be sent.
+    Still {
+        /// Which.
+        channel: ChannelId,
+    },
     /// Of a later version.
     #[serde(other)]
     Unknown,
@@ -177,6 +184,19 @@ pub struct Description {
     pub audio: Option<AudioInfo>,
     /// The average rate, as far as it is known.
     pub bits_per_second: u64,
+}
+
+/// Which picture of a channel follows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Still {
+    /// The channel.
+    pub channel: ChannelId,
+    /// That of its media.
+    pub epoch: u16,
+    /// That of its media.
+    pub frame: u32,
+    /// How to decode it; none where there is no picture to send.
+    pub video: Option<VideoInfo>,
 }
 
 /// For all viewers, or for those of one channel.

@@ -7,8 +7,8 @@ mod streams;
 use anabranch_wire::Ppid;
 
 pub use control::{
-    ChannelEntry, Description, FromServer, FromViewer, Playable, Programme, Report, TEXT_CHARS_MAX,
-    Urgent, UrgentLevel,
+    ChannelEntry, Description, FromServer, FromViewer, Playable, Programme, Report, Still,
+    TEXT_CHARS_MAX, Urgent, UrgentLevel,
 };
 pub use media::{
     FRAGMENT_BYTES_MAX, MEDIA_HEADER_BYTES, MediaError, MediaHeader, MediaMessage, UNIT_BYTES_MAX,

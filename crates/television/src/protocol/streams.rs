@@ -1,5 +1,6 @@
 //! The structure of streams (Kim 2007, figure 3): one for control, one for urgent messages, and
-//! for each channel one for data and some for media.
+//! for each channel one for data and some for media. The last one is for single pictures of
+//! channels that are not watched.
 //!
 //! A server may have more channels than an association has streams, and a viewer watches one at a
 //! time. So the streams of a channel are a [`Slot`], and the viewer takes the next slot in turn
@@ -14,8 +15,10 @@ pub const SLOTS: u16 = 8;
 const SLOT_STREAMS: u16 = 4;
 const FIRST_SLOT: u16 = 2;
 
+const STILL_STREAM: u16 = FIRST_SLOT + SLOTS * SLOT_STREAMS;
+
 /// Streams of an association, in each direction.
-pub const STREAMS: u16 = FIRST_SLOT + SLOTS * SLOT_STREAMS;
+pub const STREAMS: u16 = STILL_STREAM + 1;
 
 /// The streams of one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -36,6 +39,8 @@ pub enum StreamRole {
     Base(Slot),
     /// What refines its picture.
     Enhancement(Slot),
+    /// Single pictures of channels that are not watched.
+    Still,
 }
 
 impl Slot {
@@ -70,6 +75,7 @@ impl StreamRole {
         match stream.0 {
             0 => Some(Self::Control),
             1 => Some(Self::Urgent),
+            STILL_STREAM => Some(Self::Still),
             number => {
                 let place = number - FIRST_SLOT;
                 let slot = Slot::new(place / SLOT_STREAMS)?;
@@ -89,6 +95,7 @@ impl StreamRole {
         let (slot, place) = match self {
             Self::Control => return StreamId(0),
             Self::Urgent => return StreamId(1),
+            Self::Still => return StreamId(STILL_STREAM),
             Self::Data(slot) => (slot, 0),
             Self::Base(slot) => (slot, 1),
             Self::Enhancement(slot) => (slot, 2),
@@ -107,6 +114,7 @@ impl StreamRole {
             Self::Audio(_) => 3,
             Self::Base(_) => 4,
             Self::Enhancement(_) => 5,
+            Self::Still => 6,
         }
     }
 }
@@ -130,7 +138,7 @@ mod tests {
         assert_eq!(slots.last().unwrap().next(), slots[0]);
         let streams: std::collections::BTreeSet<_> =
             slots.iter().flat_map(|slot| slot.streams()).map(|stream| stream.0).collect();
-        assert_eq!(streams.len(), usize::from(STREAMS - FIRST_SLOT));
+        assert_eq!(streams.len(), usize::from(STILL_STREAM - FIRST_SLOT));
         let roles = slots[3].streams().map(|stream| StreamRole::of(stream).unwrap());
         let audio = StreamRole::Audio(slots[3]);
         assert!(roles.into_iter().any(|role| role == audio));

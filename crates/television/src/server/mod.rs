@@ -4,6 +4,7 @@ mod gate;
 mod requests;
 mod servant;
 mod session;
+mod stills;
 mod thinning;
 mod urgent;
 
@@ -23,6 +24,7 @@ pub use gate::{Admission, Gate, OpenGate, Permission};
 use servant::Pause;
 use session::{Phase, Session};
 use urgent::Board;
+pub use urgent::UrgentReport;
 
 /// A hello, and the end of an association after the last words, may take so long.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -228,6 +230,12 @@ impl Television {
         entries
     }
 
+    /// How many watch a channel.
+    #[must_use]
+    pub fn watched_by(&self, id: ChannelId) -> usize {
+        self.watching_range(id).count()
+    }
+
     /// How many viewers there may be.
     #[must_use]
     pub const fn viewers_max(&self) -> usize {
@@ -283,21 +291,24 @@ impl Television {
     pub fn serve(&mut self, now: Time, id: ViewerId, association: &mut Association) {
         let Some(session) = self.viewers.get_mut(&id) else { return };
         let has_room = session.flush(now, association);
+        let mut is_idle = false;
         let is_over = matches!(session.phase, Phase::Leaving { until } if has_room || until <= now);
         if session.is_overwhelmed() {
             association.abort("what the viewer had to be told was not taken");
         } else if is_over {
             association.shutdown(now);
-        } else if has_room
-            && let Some(servant) = &mut session.servant
-            && let Some(channel) = self.channels.get(&servant.channel())
-        {
-            let pause = servant.pump(now, channel, session.budget, association);
+        } else if has_room {
+            let pause = session.servant.as_mut().and_then(|servant| {
+                let channel = self.channels.get(&servant.channel())?;
+                Some(servant.pump(now, channel, session.budget, association))
+            });
+            is_idle = matches!(pause, None | Some(Pause::CaughtUp));
             session.wake = match pause {
-                Pause::Until(at) => Some(at),
-                Pause::CaughtUp | Pause::Full => None,
+                Some(Pause::Until(at)) => Some(at),
+                Some(Pause::CaughtUp | Pause::Full) | None => None,
             };
         }
+        session.stills.pump(now, is_idle, association);
         self.settle(id);
     }
 
@@ -397,13 +408,20 @@ impl Television {
         }
         let channels = self.channels_for(id);
         let list = FromServer::Channels { channels };
-        self.with_session(id, |session| session.say(StreamRole::Control, &list));
+        self.with_session(id, |session| {
+            session.stills.stop();
+            session.say(StreamRole::Control, &list);
+        });
     }
 
     /// Who watches a channel.
     fn watchers(&self, id: ChannelId) -> Vec<ViewerId> {
+        self.watching_range(id).collect()
+    }
+
+    fn watching_range(&self, id: ChannelId) -> impl Iterator<Item = ViewerId> + '_ {
         let all = (id, ViewerId(0))..=(id, ViewerId(u64::MAX));
-        self.watching.range(all).map(|(_, viewer)| *viewer).collect()
+        self.watching.range(all).map(|(_, viewer)| *viewer)
     }
 
     /// A viewer watches nothing any more.

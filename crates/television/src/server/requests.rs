@@ -64,6 +64,7 @@ impl Television {
                 self.tune(now, id, slot, channel);
             }
             (StreamRole::Data(_), FromViewer::Stop) => self.stop(id),
+            (StreamRole::Still, FromViewer::Still { channel }) => self.send_still(now, id, channel),
             (_, request) => {
                 let text = format!("a request on the wrong stream: {request:?}");
                 self.dismiss(now, id, text);

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use super::Carrier;
 use super::gate::{Admission, Permission};
 use super::servant::Servant;
+use super::stills::Stills;
 use crate::channel::ChannelId;
 use crate::protocol::{FromServer, PPID_TEXT, Report, STREAMS, Slot, StreamRole};
 
@@ -32,6 +33,7 @@ pub(super) struct Session {
     pub(super) servant: Option<Servant>,
     /// When the servant wants to go on.
     pub(super) wake: Option<Time>,
+    pub(super) stills: Stills,
     pub(super) report: Report,
     /// Channel changes.
     pub(super) zaps: u64,
@@ -75,6 +77,7 @@ impl Session {
             budget: Duration::ZERO,
             servant: None,
             wake: None,
+            stills: Stills::default(),
             report: Report::default(),
             zaps: 0,
             told: BTreeSet::new(),
@@ -167,6 +170,6 @@ impl Session {
             Phase::Greeting { until } | Phase::Leaving { until } => Some(*until),
             Phase::Watching(admission) => admission.until,
         };
-        phase.into_iter().chain(self.wake).min()
+        phase.into_iter().chain(self.wake).chain(self.stills.next_timer()).min()
     }
 }

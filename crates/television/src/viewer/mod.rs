@@ -16,7 +16,7 @@ use bytes::Bytes;
 use crate::channel::ChannelId;
 use crate::protocol::{
     ChannelEntry, Description, FromServer, FromViewer, MediaMessage, PPID_BINARY, PPID_TEXT,
-    PROTOCOL_VERSION, Programme, Report, STREAMS, Slot, StreamRole, Urgent,
+    PROTOCOL_VERSION, Programme, Report, STREAMS, Slot, Still, StreamRole, Urgent,
 };
 use assembler::Assembler;
 pub use assembler::ReceivedUnit;
@@ -60,6 +60,13 @@ pub enum ViewerEvent {
     Unit(ReceivedUnit),
     /// To be shown at once, and then to be [acknowledged](Viewer::seen).
     Urgent(Urgent),
+    /// A picture of a channel that is not watched, which was [asked for](Viewer::ask_still).
+    Still {
+        /// Which, and how to decode it. Without that there is no picture.
+        still: Still,
+        /// The media.
+        bytes: Bytes,
+    },
     /// An urgent message holds no more.
     Over {
         /// Which.
@@ -98,6 +105,8 @@ pub struct Viewer {
     /// Where what is watched can be entered.
     entry: Option<MediaTrack>,
     assembler: Assembler,
+    /// The one that follows, and its parts.
+    still: Option<(Still, Assembler)>,
     outbox: VecDeque<(StreamId, Bytes)>,
     events: VecDeque<ViewerEvent>,
     stats: ViewerStats,
@@ -113,6 +122,7 @@ impl Viewer {
             asked: None,
             entry: None,
             assembler: Assembler::default(),
+            still: None,
             outbox: VecDeque::new(),
             events: VecDeque::new(),
             stats: ViewerStats::default(),
@@ -146,6 +156,11 @@ impl Viewer {
         self.entry = None;
         self.assembler.clear();
         self.say(StreamRole::Data(self.slot), &FromViewer::Stop);
+    }
+
+    /// Asks for a picture of a channel that is not watched.
+    pub fn ask_still(&mut self, channel: ChannelId) {
+        self.say(StreamRole::Still, &FromViewer::Still { channel });
     }
 
     /// Asks for another latency budget.
@@ -251,6 +266,7 @@ impl Viewer {
                 });
                 ViewerEvent::Description(description)
             }
+            FromServer::Still(still) => return self.on_still(still),
             FromServer::Unknown => return,
         };
         self.tell(event);
@@ -262,18 +278,49 @@ impl Viewer {
             StreamRole::Base(slot) | StreamRole::Enhancement(slot) | StreamRole::Audio(slot) => {
                 slot == self.slot
             }
-            StreamRole::Control | StreamRole::Urgent | StreamRole::Data(_) => false,
+            StreamRole::Control | StreamRole::Urgent | StreamRole::Data(_) | StreamRole::Still => {
+                false
+            }
         };
         let Ok(message) = MediaMessage::decode(payload) else {
             self.stats.malformed += 1;
             return;
         };
+        if role == StreamRole::Still {
+            return self.on_still_part(message);
+        }
         if !is_current || Some(message.header.channel) != self.channel {
             self.stats.stray += 1;
             return;
         }
         self.assembler.push(message);
         self.release(now);
+    }
+
+    fn on_still(&mut self, still: Still) {
+        if still.video.is_none() {
+            self.still = None;
+            return self.tell(ViewerEvent::Still { still, bytes: Bytes::new() });
+        }
+        let mut assembler = Assembler::default();
+        assembler.begin(still.epoch);
+        self.still = Some((still, assembler));
+    }
+
+    fn on_still_part(&mut self, message: MediaMessage) {
+        let Some((still, assembler)) = &mut self.still else {
+            self.stats.stray += 1;
+            return;
+        };
+        let is_of = (message.header.channel, message.header.frame) == (still.channel, still.frame);
+        if is_of {
+            assembler.push(message);
+        }
+        if let Some(unit) = assembler.poll() {
+            let still = still.clone();
+            self.still = None;
+            self.tell(ViewerEvent::Still { still, bytes: unit.bytes });
+        }
     }
 
     fn release(&mut self, now: Time) {

@@ -9,5 +9,6 @@ mod overload;
 #[path = "../../../rtc/tests/browser/page.rs"]
 mod page;
 mod port;
+mod stills;
 mod urgent;
 mod zapping;

@@ -83,6 +83,10 @@ const messages = {
   ),
   off_air: tagged('off_air', object({ channel: count, text })),
   programme: tagged('programme', object({ channel: count, programme })),
+  still: tagged(
+    'still',
+    object({ channel: count, epoch: count, frame: count, video: optional(video) }),
+  ),
 };
 
 export type ServerMessage = ReturnType<(typeof messages)[keyof typeof messages]>;
@@ -91,6 +95,7 @@ export type Channel = Checked<typeof channel>;
 export type Programme = Checked<typeof programme>;
 export type Urgent = BodyOf<'urgent'>;
 export type Description = BodyOf<'description'>;
+export type StillAnswer = BodyOf<'still'>;
 export type VideoFormat = Checked<typeof video>;
 export type AudioFormat = Checked<typeof audio>;
 
@@ -107,7 +112,8 @@ export type ViewerMessage =
   | ({ readonly type: 'report' } & Report)
   | { readonly type: 'seen'; readonly id: number }
   | { readonly type: 'tune'; readonly channel: number }
-  | { readonly type: 'stop' };
+  | { readonly type: 'stop' }
+  | { readonly type: 'still'; readonly channel: number };
 
 /** What is experienced, since the session began. */
 export interface Report {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DecodeError } from '../../protocol/checks';
 import { decodeServerMessage } from './control';
 import { decodeMedia, HEADER_BYTES } from './media';
-import { dataStream, isOrdered, roleOf, SLOTS, STREAMS } from './streams';
+import { dataStream, isOrdered, roleOf, SLOTS, STILL_STREAM, STREAMS } from './streams';
 
 /** The example that the server's test has, too. */
 const EXAMPLE = [
@@ -50,7 +50,7 @@ describe('a media message', () => {
 
 describe('the streams', () => {
   it('have the numbers of the document', () => {
-    expect([0, 1, 2, 3, 4, 5, 33].map(roleOf)).toEqual([
+    expect([0, 1, 2, 3, 4, 5, 33, 34].map(roleOf)).toEqual([
       { kind: 'control' },
       { kind: 'urgent' },
       { kind: 'data', slot: 0 },
@@ -58,14 +58,15 @@ describe('the streams', () => {
       { kind: 'enhancement', slot: 0 },
       { kind: 'audio', slot: 0 },
       { kind: 'audio', slot: 7 },
+      { kind: 'still' },
     ]);
-    expect(STREAMS).toBe(34);
+    expect(STREAMS).toBe(35);
   });
 
   it('are ordered where words are said', () => {
     const ordered = Array.from({ length: STREAMS }, (_, stream) => stream).filter(isOrdered);
     const data = Array.from({ length: SLOTS }, (_, slot) => dataStream(slot));
-    expect(ordered).toEqual([0, 1, ...data]);
+    expect(ordered).toEqual([0, 1, ...data, STILL_STREAM]);
   });
 });
 

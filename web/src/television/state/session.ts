@@ -4,12 +4,15 @@ import { batch, signal } from '@preact/signals';
 import { Speaker } from '../../audio/speaker';
 import { nowMs } from '../../media/now';
 import { Connection } from '../connection';
+import { passed } from '../milestones';
+import { Rota } from '../stills/rota';
 import { sentence } from '../words';
 import type { FromPlayer, ToPlayer } from '../worker/messages';
 import { Bridge, transferred } from './bridge';
 import { lastNumber, latencyMs, muted, volume } from './settings';
 import { Store } from './store';
 
+const STILLS_EVERY_MS = 250;
 const SOUND = { sample_rate: 48_000, channels: 2 };
 
 export class Session {
@@ -18,6 +21,7 @@ export class Session {
   readonly #worker: Worker;
   readonly #connection: Connection;
   readonly #token = new URLSearchParams(location.search).get('token');
+  readonly #stills = new Rota();
   #bridge: Bridge | null = null;
   #speaker: Speaker | null = null;
   #openingSound = false;
@@ -25,6 +29,7 @@ export class Session {
   #before: number | null = null;
 
   constructor() {
+    passed('script');
     this.#worker = new Worker(new URL('../worker/tuner.ts', import.meta.url), {
       type: 'module',
       name: 'tuner',
@@ -50,6 +55,12 @@ export class Session {
     const offscreen = canvas.transferControlToOffscreen();
     this.#tell({ kind: 'start', canvas: offscreen }, [offscreen]);
     this.#connection.open();
+    window.setInterval(() => this.#askStill(), STILLS_EVERY_MS);
+  }
+
+  /** The card of a channel came into view, or went. */
+  setVisible(channel: number, isVisible: boolean): void {
+    this.#stills.setVisible(channel, isVisible);
   }
 
   /** Watches the channel with this key; `pressedMs` is when it was pressed. */
@@ -139,6 +150,7 @@ export class Session {
 
   #onGone(): void {
     this.#bridge = null;
+    this.#stills.restart();
     this.store.traffic.value = null;
     this.store.urgent.value = [];
     this.#tell({ kind: 'disconnect' });
@@ -174,6 +186,7 @@ export class Session {
     const { store } = this;
     switch (message.kind) {
       case 'welcome':
+        passed('welcome');
         this.#connection.welcomed();
         this.#onWelcome(message.channels);
         return;
@@ -221,11 +234,13 @@ export class Session {
     const { store } = this;
     switch (message.kind) {
       case 'description':
+        passed('description');
         store.description.value = message.description;
         return;
       case 'first':
         store.reception.value = { state: 'playing' };
         store.zapMs.value = message.zapMs ?? store.zapMs.peek();
+        store.openedMs.value ??= message.atMs - performance.timeOrigin;
         return;
       case 'off_air':
         store.reception.value = { state: 'off_air', text: message.text };
@@ -236,17 +251,37 @@ export class Session {
       case 'programme':
         store.setProgramme(message.channel, message.programme);
         return;
-      case 'thumbnail': {
-        const number = store.byId(message.channel)?.number;
-        if (number === undefined) {
-          message.picture.close();
-        } else {
-          store.setThumbnail(number, message.picture);
+      case 'still':
+        this.#stills.answered(message.channel);
+        if (message.picture !== null) {
+          store.setThumbnail(message.channel, message.picture);
         }
         return;
-      }
+      case 'thumbnail':
+        store.setThumbnail(message.channel, message.picture);
+        return;
       case 'screen':
         store.report.value = message.report;
+    }
+  }
+
+  /** For the small pictures of the guide; what is being watched comes first, and has its own. */
+  #askStill(): void {
+    const { store } = this;
+    const isBusy = store.reception.peek().state === 'tuning' || document.hidden;
+    if (store.connection.peek().state !== 'open' || isBusy) {
+      return;
+    }
+    const others = (store.channels.peek() ?? []).filter(
+      ({ number, on_air, playable }) =>
+        on_air && playable.is !== 'no' && number !== store.number.peek(),
+    );
+    const channel = this.#stills.next(
+      others.map(({ id }) => id),
+      nowMs(),
+    );
+    if (channel !== null) {
+      this.#tell({ kind: 'still', channel });
     }
   }
 
@@ -262,4 +297,5 @@ type ReceptionKind =
   | 'obstacle'
   | 'programme'
   | 'thumbnail'
+  | 'still'
   | 'screen';

@@ -22,6 +22,8 @@ export class Store extends Notices {
   readonly report = signal<PlayerReport | null>(null);
   readonly traffic = signal<Traffic | null>(null);
   readonly zapMs = signal<number | null>(null);
+  /** From opening the page to its first picture. */
+  readonly openedMs = signal<number | null>(null);
   readonly urgent = signal<readonly Urgent[]>([]);
   readonly thumbnails = signal<ReadonlyMap<number, ImageBitmap>>(new Map());
   readonly channel = computed(() => this.#byNumber(this.number.value));
@@ -42,7 +44,12 @@ export class Store extends Notices {
         ?.map((channel) => (channel.id === id ? { ...channel, programme } : channel)) ?? null;
   }
 
-  setThumbnail(number: number, picture: ImageBitmap): void {
+  setThumbnail(id: number, picture: ImageBitmap): void {
+    const number = this.byId(id)?.number;
+    if (number === undefined) {
+      picture.close();
+      return;
+    }
     this.thumbnails.peek().get(number)?.close();
     this.thumbnails.value = new Map(this.thumbnails.peek()).set(number, picture);
   }

@@ -8,6 +8,7 @@ import { SessionContext } from './context';
 import { toggleFigures } from './figures';
 import { Guide, search } from './guide';
 import { Header } from './header';
+import { Help, openHelp } from './help';
 import { Player } from './player';
 import { typing } from './signs';
 
@@ -29,6 +30,7 @@ export function App({ session, embedded }: Props) {
         <Player box={box} number={embedded} />
         {embedded === null && <Guide />}
       </main>
+      <Help />
       <Notices notices={store.notices.value} dismiss={(id) => store.dismiss(id)} />
     </SessionContext.Provider>
   );
@@ -48,7 +50,7 @@ function listen(session: Session, box: Ref<HTMLElement>, field: Ref<HTMLInputEle
       search.value = '';
       field.current?.blur();
     }
-    if (ctrlKey || metaKey || altKey || isTyping(target, key)) {
+    if (ctrlKey || metaKey || altKey || isTyping(target, key) || isDialogOpen()) {
       return;
     }
     if (keys.press(key, performance.timeOrigin + timeStamp)) {
@@ -79,12 +81,18 @@ function remote(session: Session, box: Ref<HTMLElement>, field: Ref<HTMLInputEle
       onFigures: toggleFigures,
       onFullScreen: () => toggleFullScreen(box.current),
       onSearch: () => field.current?.focus(),
+      onHelp: openHelp,
     },
     {
       set: (then, delayMs) => window.setTimeout(then, delayMs),
       clear: (timer) => window.clearTimeout(timer),
     },
   );
+}
+
+/** Its own keys work in it, and no others. */
+function isDialogOpen(): boolean {
+  return document.querySelector('dialog[open]') !== null;
 }
 
 /** Keys belong to a field into which they write, and arrows to what they move. */

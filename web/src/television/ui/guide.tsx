@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Channel } from '../protocol/control';
+import type { Session } from '../state/session';
 import { matching, obstacleOf } from '../words';
 import { useSession } from './context';
 
@@ -41,6 +42,7 @@ function Card({ channel }: { readonly channel: Channel }) {
   const isWatched = session.store.number.value === number;
   const obstacle = obstacleOf(channel);
   const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => watchVisibility(session, channel.id, button.current), [session, channel.id]);
   useEffect(() => {
     if (isWatched) {
       button.current?.scrollIntoView({ block: 'nearest' });
@@ -56,7 +58,7 @@ function Card({ channel }: { readonly channel: Channel }) {
       onClick={({ timeStamp }) => session.watch(number, performance.timeOrigin + timeStamp)}
       data-testid={`channel-${number}`}
     >
-      <Thumbnail number={number} />
+      <Thumbnail channel={channel} />
       <span class="channel-words">
         <span class="channel-name">
           <b>{number}</b> {name}
@@ -74,18 +76,37 @@ function Card({ channel }: { readonly channel: Channel }) {
   );
 }
 
-/** As it was when the channel was watched last. */
-function Thumbnail({ number }: { readonly number: number }) {
+/** Tells the session while the card is in view. */
+function watchVisibility(session: Session, id: number, card: Element | null): () => void {
+  const observer = new IntersectionObserver((entries) => {
+    session.setVisible(id, entries.at(-1)?.isIntersecting === true);
+  });
+  if (card !== null) {
+    observer.observe(card);
+  }
+  return () => {
+    observer.disconnect();
+    session.setVisible(id, false);
+  };
+}
+
+/** How it looks now, or some seconds ago; in words where there is nothing to see. */
+function Thumbnail({ channel: { number, on_air } }: { readonly channel: Channel }) {
   const { store } = useSession();
   const picture = store.thumbnails.value.get(number);
   const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => draw(canvas, picture), [picture]);
+  useEffect(() => draw(canvas, picture), [picture, on_air]);
   return (
     <span class="thumbnail" aria-hidden="true">
-      {picture === undefined ? (
-        <b>{number}</b>
+      {picture !== undefined && on_air ? (
+        <canvas
+          ref={canvas}
+          width={picture.width}
+          height={picture.height}
+          data-testid={`thumbnail-${number}`}
+        />
       ) : (
-        <canvas ref={canvas} width={picture.width} height={picture.height} />
+        <b class={on_air ? undefined : 'off-air'}>{on_air ? number : 'off air'}</b>
       )}
     </span>
   );

@@ -1,8 +1,9 @@
 import type { RefObject } from 'preact';
-import { Logo, SearchIcon } from '../../ui/icons';
+import { HelpIcon, Logo, SearchIcon } from '../../ui/icons';
 import { connectionWord } from '../words';
 import { useSession } from './context';
 import { search } from './guide';
+import { openHelp } from './help';
 
 const SEVERITY = { connecting: 'info', open: 'good', waiting: 'bad' } as const;
 
@@ -32,6 +33,16 @@ export function Header({ field }: { readonly field: RefObject<HTMLInputElement |
           data-testid="search"
         />
       </label>
+      <button
+        type="button"
+        class="icon-button"
+        onClick={openHelp}
+        aria-label="Help with keys (?)"
+        title="Help (?)"
+        data-testid="help"
+      >
+        <HelpIcon />
+      </button>
     </header>
   );
 }

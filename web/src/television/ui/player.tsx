@@ -29,6 +29,7 @@ export function Player({ box, number }: Props) {
           data-testid="video"
           data-state={store.reception.value.state}
           data-zap-ms={store.zapMs.value ?? ''}
+          data-opened-ms={store.openedMs.value ?? ''}
           data-shown={store.report.value?.shown ?? 0}
         />
         <Banner />

@@ -19,6 +19,7 @@ export type ToPlayer =
   | { readonly kind: 'stop' }
   | { readonly kind: 'latency'; readonly latencyMs: number }
   | { readonly kind: 'seen'; readonly id: number }
+  | { readonly kind: 'still'; readonly channel: number }
   | { readonly kind: 'sound'; readonly port: MessagePort | null }
   | { readonly kind: 'skew'; readonly skewMs: number | null };
 
@@ -45,9 +46,16 @@ export type FromPlayer =
   | { readonly kind: 'lost'; readonly attempt: number; readonly text: string | null }
   /** To be sent on a data channel that the main thread holds. */
   | { readonly kind: 'say'; readonly stream: number; readonly text: string }
-  /** The first picture, or the first sound, of a channel is there. */
-  | { readonly kind: 'first'; readonly channel: number; readonly zapMs: number | null }
+  /** The first picture, or the first sound, of a channel is there, since `atMs`. */
+  | {
+      readonly kind: 'first';
+      readonly channel: number;
+      readonly atMs: number;
+      readonly zapMs: number | null;
+    }
   | { readonly kind: 'thumbnail'; readonly channel: number; readonly picture: ImageBitmap }
+  /** What was asked for is there, or will not be: null. */
+  | { readonly kind: 'still'; readonly channel: number; readonly picture: ImageBitmap | null }
   | { readonly kind: 'screen'; readonly report: PlayerReport }
   /** What this browser cannot do with the channel, as a whole sentence. */
   | { readonly kind: 'obstacle'; readonly text: string }

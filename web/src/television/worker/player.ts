@@ -4,10 +4,11 @@ import { nowMs } from '../../media/now';
 import { SoundFeed } from '../../worker/sound-feed';
 import { Pace } from '../playout/clock';
 import { Playout } from '../playout/playout';
-import type { Description } from '../protocol/control';
+import type { Description, VideoFormat } from '../protocol/control';
 import { Viewer } from '../viewer';
 import { BridgedLink, type Link, OwnLink } from './link';
 import type { Bridged, FromPlayer, ToPlayer } from './messages';
+import { StillDecoder } from './still-decoder';
 import { Thumbnails } from './thumbnails';
 import { Video } from './video';
 
@@ -23,6 +24,7 @@ export class Player {
   readonly #video: Video;
   readonly #sound: SoundFeed;
   readonly #thumbnails: Thumbnails;
+  readonly #stills = new StillDecoder();
   #viewer = this.#newViewer();
   #link: Link | null = null;
   #attempt = 0;
@@ -85,6 +87,9 @@ export class Player {
       case 'seen':
         this.#viewer.seen(message.id);
         return;
+      case 'still':
+        this.#viewer.askStill(message.channel);
+        return;
       case 'sound':
         this.#skewMs = null;
         this.#sound.connect(message.port);
@@ -144,6 +149,7 @@ export class Player {
         this.#playout.push(unit, nowMs());
         this.#playout.poll(nowMs(), this.#budgetMs);
       },
+      onStill: (channel, video, payload) => void this.#onStill(channel, video, payload),
       onUrgent: (urgent) => this.#tell({ kind: 'urgent', urgent }),
       onOver: (id) => this.#tell({ kind: 'over', id }),
       onWords: (of, text) => this.#tell({ kind: 'words', of, text }),
@@ -151,6 +157,16 @@ export class Player {
       onBroken: (why) =>
         this.#tell({ kind: 'problem', text: `The server sent something unreadable: ${why}.` }),
     });
+  }
+
+  async #onStill(
+    channel: number,
+    video: VideoFormat | null,
+    payload: Uint8Array | null,
+  ): Promise<void> {
+    const picture =
+      video === null || payload === null ? null : await this.#stills.decode(video, payload);
+    this.#tell({ kind: 'still', channel, picture });
   }
 
   #tune(channel: number, pressedMs: number | null): void {
@@ -200,7 +216,7 @@ export class Player {
     this.#pressedMs = null;
     const { channel } = this.#viewer;
     if (channel !== null) {
-      this.#tell({ kind: 'first', channel, zapMs });
+      this.#tell({ kind: 'first', channel, atMs: now, zapMs });
     }
   }
 

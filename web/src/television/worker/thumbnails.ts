@@ -1,4 +1,4 @@
-/** Small pictures of channels, as they were when they were watched last. */
+/** Small pictures: of the channel that is watched, and how they are made. */
 
 const WIDTH = 320;
 const EVERY_MS = 5_000;
@@ -21,10 +21,13 @@ export class Thumbnails {
     if (channel === null || width === 0 || height === 0) {
       return;
     }
-    const small = new OffscreenCanvas(WIDTH, Math.max(1, Math.round((WIDTH * height) / width)));
-    small
-      .getContext('2d', { alpha: false })
-      ?.drawImage(this.#canvas, ...([0, 0, small.width, small.height] as const));
-    this.#user(channel, small.transferToImageBitmap());
+    this.#user(channel, shrunk(this.#canvas, width, height));
   }
+}
+
+/** A small copy of a picture of this size. */
+export function shrunk(picture: CanvasImageSource, width: number, height: number): ImageBitmap {
+  const small = new OffscreenCanvas(WIDTH, Math.max(1, Math.round((WIDTH * height) / width)));
+  small.getContext('2d', { alpha: false })?.drawImage(picture, 0, 0, small.width, small.height);
+  return small.transferToImageBitmap();
 }

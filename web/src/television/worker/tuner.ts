@@ -14,5 +14,6 @@ self.onmessage = ({ data }: MessageEvent<ToPlayer>) => {
 };
 
 function tell(message: FromPlayer): void {
-  self.postMessage(message, message.kind === 'thumbnail' ? [message.picture] : []);
+  const picture = 'picture' in message ? message.picture : null;
+  self.postMessage(message, picture === null ? [] : [picture]);
 }
