@@ -35,6 +35,16 @@ pub(crate) struct Serve {
     /// Serves the page here. Without it: 127.0.0.1:8080, or a free port if that is taken.
     #[arg(long, value_name = "ADDR:PORT")]
     http: Option<SocketAddr>,
+    /// Serves the page by HTTPS here, too: browsers play only what comes so, or from their own
+    /// machine. The certificate is one of anabranch's own, unless one is given.
+    #[arg(long, value_name = "ADDR:PORT")]
+    https: Option<SocketAddr>,
+    /// The certificate for HTTPS, in PEM; it is read again when it is renewed.
+    #[arg(long, value_name = "FILE")]
+    tls_certificate: Option<PathBuf>,
+    /// The certificate's key, in PEM.
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
     /// Serves viewers at this UDP port. Without it: 9000 at all addresses, or a free
     /// port if that is taken.
     #[arg(long, value_name = "ADDR:PORT")]
@@ -79,6 +89,9 @@ impl Serve {
             names: self.name,
             operator_token: self.operator_token.as_deref().map(token).transpose()?,
             access_key: self.access_key,
+            https: self.https,
+            tls_certificate: self.tls_certificate,
+            tls_key: self.tls_key,
         };
         let is_token_known = options.operator_token.is_some();
         let serving = Serving::start(options).await.map_err(failure)?;
@@ -87,6 +100,10 @@ impl Serve {
             io::stderr().lock().write_all(page.as_bytes())?;
         } else {
             output::print(&page)?;
+        }
+        if let Some(https) = serving.https() {
+            let line = format!("by HTTPS: {} (SHA-256 {})", https.url, https.fingerprint);
+            log.line(&line);
         }
         log.line(&format!("native viewers: {}", serving.native_url()));
         if is_token_known {
@@ -121,7 +138,13 @@ fn advertised(text: &str) -> Result<Advertised, String> {
 }
 
 fn failure(error: ServeError) -> Failure {
-    if matches!(error, ServeError::Advertised { .. } | ServeError::Key(_)) {
+    if matches!(
+        error,
+        ServeError::Advertised { .. }
+            | ServeError::Key(_)
+            | ServeError::Tls(_)
+            | ServeError::HalfTls
+    ) {
         return Failure::usage(error);
     }
     Failure::failed(error)

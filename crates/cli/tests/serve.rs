@@ -3,6 +3,10 @@
 
 #[path = "serve/access.rs"]
 mod access;
+#[path = "serve/https.rs"]
+mod https;
+#[path = "serve/limits.rs"]
+mod limits;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -152,12 +156,16 @@ impl Server {
     }
 
     fn operate(&self, request: &str, token: &str, body: &str) -> String {
-        let mut answer = String::new();
         let headers = format!(
             "Authorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}",
             body.len()
         );
-        let mut connection = self.open(request, &self.host, &headers);
+        self.post(request, &headers, body)
+    }
+
+    fn post(&self, request: &str, headers: &str, body: &str) -> String {
+        let mut answer = String::new();
+        let mut connection = self.open(request, &self.host, headers);
         connection.write_all(body.as_bytes()).unwrap();
         connection.read_to_string(&mut answer).unwrap();
         answer

@@ -10,12 +10,14 @@
 //! one UDP port, a [`NativeViewer`] a viewer with one of its own.
 
 pub mod channel;
+mod household;
 mod lifetime;
 mod machine;
 pub mod protocol;
 mod server;
 mod viewer;
 
+pub use household::household;
 pub use lifetime::lifetime;
 pub use machine::{Server, ServerConfig, ServerStats};
 pub use server::{

@@ -12,6 +12,7 @@ use anabranch_sctp::{
     EndpointStats, Event,
 };
 
+use crate::household::Households;
 use crate::protocol::STREAMS;
 use crate::server::{Carrier, Television, ViewerId, association};
 
@@ -57,6 +58,7 @@ pub struct Server {
     browsers: anabranch_rtc::Server,
     viewers: BTreeMap<Link, ViewerId>,
     links: BTreeMap<ViewerId, Link>,
+    households: Households,
 }
 
 /// Where a viewer's association is.
@@ -91,6 +93,7 @@ impl Server {
             browsers: anabranch_rtc::Server::new(browsers, rng)?,
             viewers: BTreeMap::new(),
             links: BTreeMap::new(),
+            households: Households::default(),
         })
     }
 
@@ -115,6 +118,12 @@ impl Server {
             return Err(AcceptError::Full { limit });
         }
         self.browsers.accept(now, sdp, address)
+    }
+
+    /// Whether there are as many viewers from an address as may be.
+    #[must_use]
+    pub fn is_full_for(&self, address: IpAddr) -> bool {
+        self.households.count(address) >= self.television.viewers_per_address_max()
     }
 
     /// Ends the connection of a browser, if there still is one.
@@ -227,13 +236,27 @@ impl Server {
             Link::Native(_) => Carrier::Native,
             Link::Browser(_) => Carrier::Browser,
         };
-        if let Some(viewer) = self.television.viewer_came(now, carrier) {
+        let address = self.remote(link);
+        if address.is_some_and(|address| self.is_full_for(address)) {
+            let reason = "there are as many viewers from this address as the server takes";
+            self.with_association(now, link, |_, association| association.abort(reason));
+        } else if let Some(viewer) = self.television.viewer_came(now, carrier) {
             self.viewers.insert(link, viewer);
             self.links.insert(viewer, link);
+            address.into_iter().for_each(|address| self.households.add(viewer, address));
         } else {
             let reason = "there are as many viewers as the server takes";
             self.with_association(now, link, |_, association| association.abort(reason));
         }
+    }
+
+    /// Where the other end is.
+    fn remote(&self, link: Link) -> Option<IpAddr> {
+        let path = match link {
+            Link::Native(id) => self.native.association(id)?.stats().paths.first()?.tuple,
+            Link::Browser(id) => self.browsers.path(id)?,
+        };
+        Some(path.remote.ip())
     }
 
     fn on_writable(&mut self, link: Link) {
@@ -245,6 +268,7 @@ impl Server {
     fn on_closed(&mut self, link: Link) {
         if let Some(viewer) = self.viewers.remove(&link) {
             self.links.remove(&viewer);
+            self.households.remove(viewer);
             self.television.viewer_left(viewer);
         }
     }

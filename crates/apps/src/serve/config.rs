@@ -10,6 +10,7 @@ use serde::Deserialize;
 use thiserror::Error;
 use toml::Spanned;
 
+use super::proxies::Network;
 use super::source::{DemoChannel, Source};
 use crate::send::Input;
 
@@ -28,6 +29,8 @@ const ACCESS_KEY: &str = "access.key";
 /// What `channels.toml` says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChannelsFile {
+    /// Where it lies: files that are made lie beside it.
+    pub folder: Option<PathBuf>,
     /// How it is served.
     pub server: ServerSection,
     /// What there is to watch.
@@ -47,8 +50,21 @@ pub struct ServerSection {
     /// Names under which browsers may ask for the page.
     #[serde(default)]
     pub names: Vec<String>,
+    /// Where the page is served by HTTPS.
+    pub https: Option<SocketAddr>,
+    /// The certificate for it, and those that vouch for it, in PEM.
+    pub tls_certificate: Option<PathBuf>,
+    /// Its key.
+    pub tls_key: Option<PathBuf>,
     /// Viewers at once.
     pub viewers_max: Option<usize>,
+    /// Viewers at once from one address, players among them.
+    pub viewers_per_address_max: Option<usize>,
+    /// Players at once.
+    pub players_max: Option<usize>,
+    /// Proxies whose word is taken about who asks.
+    #[serde(default)]
+    pub trusted_proxies: Vec<Network>,
     /// The file with the key for tokens, which is made if it is not there. Always given where a
     /// channel is watched by token.
     pub access_key: Option<PathBuf>,
@@ -133,16 +149,16 @@ struct RawFile {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ChannelText {
-    number: Option<u32>,
-    name: String,
-    group: Option<String>,
-    source: Option<String>,
-    command: Option<String>,
-    program: Option<u16>,
-    now: Option<String>,
-    next: Option<String>,
+    pub(super) number: Option<u32>,
+    pub(super) name: String,
+    pub(super) group: Option<String>,
+    pub(super) source: Option<String>,
+    pub(super) command: Option<String>,
+    pub(super) program: Option<u16>,
+    pub(super) now: Option<String>,
+    pub(super) next: Option<String>,
     #[serde(default)]
-    access: ChannelAccess,
+    pub(super) access: ChannelAccess,
 }
 
 /// A key and what is wrong with it.
@@ -192,7 +208,7 @@ impl ChannelsFile {
             channel(DemoChannel::Clock, 2, "Clock", "A test picture with a clock"),
             channel(DemoChannel::Bars, 3, "Bars", "Colour bars"),
         ];
-        Self { server: ServerSection::default(), channels }
+        Self { channels, ..Self::default() }
     }
 
     fn parse(text: &str, file: &str, folder: &Path) -> Result<Self, ConfigError> {
@@ -225,9 +241,15 @@ impl ChannelsFile {
             channels.push(channel);
         }
         let needs_key = channels.iter().any(|it| it.access == ChannelAccess::Token);
-        let key = raw.server.access_key.or(needs_key.then(|| ACCESS_KEY.into()));
-        let access_key = key.map(|key| folder.join(key));
-        Ok(Self { server: ServerSection { access_key, ..raw.server }, channels })
+        let key = raw.server.access_key.clone().or(needs_key.then(|| ACCESS_KEY.into()));
+        let here = |file: PathBuf| folder.join(file);
+        let server = ServerSection {
+            access_key: key.map(here),
+            tls_certificate: raw.server.tls_certificate.map(here),
+            tls_key: raw.server.tls_key.map(here),
+            ..raw.server
+        };
+        Ok(Self { folder: Some(folder.to_owned()), server, channels })
     }
 }
 

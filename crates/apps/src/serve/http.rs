@@ -1,20 +1,21 @@
 //! What is served by HTTP: the page, and the door for browsers.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_rtc::AcceptError;
-use axum::Router;
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, Request, State};
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
+use axum::{Extension, Router};
 
 use super::door::Door;
-use super::station::Station;
+use super::listen::{Peer, Places};
+use super::proxies::Proxies;
+use super::station::{OfferRefusal, Station};
 use super::{operator, players};
 use crate::page::{assets, guard};
 
@@ -34,6 +35,10 @@ pub(super) struct Site {
     pub(super) door: Door,
     /// The operator's.
     pub(super) token: String,
+    /// Who speaks for others.
+    pub(super) proxies: Proxies,
+    /// Those of players.
+    pub(super) players: Arc<Places>,
 }
 
 /// All that is served.
@@ -91,7 +96,7 @@ async fn embedded() -> Response {
 
 async fn accept(
     State(site): State<Arc<Site>>,
-    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    Extension(peer): Extension<Peer>,
     request: Parts,
     offer: String,
 ) -> Response {
@@ -100,7 +105,8 @@ async fn accept(
     if let Err(error) = site.station.access().check_request(&request) {
         return unauthorized(&error.to_string());
     }
-    match site.station.accept(&offer, from.ip()) {
+    let from = site.proxies.asker(peer.addr.ip(), &request.headers);
+    match site.station.accept(&offer, from) {
         Ok((session, answer)) => {
             let location = format!("/whep/{session}");
             let headers = [(LOCATION, &*location), (CONTENT_TYPE, "application/sdp")];
@@ -115,11 +121,14 @@ pub(super) fn unauthorized(text: &str) -> Response {
     (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text.to_owned()).into_response()
 }
 
-const fn status(error: &AcceptError) -> StatusCode {
+const fn status(error: &OfferRefusal) -> StatusCode {
     match error {
-        AcceptError::Full { .. } => StatusCode::SERVICE_UNAVAILABLE,
-        AcceptError::TooManyHandshakes { .. } => StatusCode::TOO_MANY_REQUESTS,
-        AcceptError::Offer(_) | _ => StatusCode::BAD_REQUEST,
+        OfferRefusal::Offer(AcceptError::Full { .. }) => StatusCode::SERVICE_UNAVAILABLE,
+        OfferRefusal::Household { .. }
+        | OfferRefusal::Offer(AcceptError::TooManyHandshakes { .. }) => {
+            StatusCode::TOO_MANY_REQUESTS
+        }
+        OfferRefusal::Offer(AcceptError::Offer(_) | _) => StatusCode::BAD_REQUEST,
     }
 }
 

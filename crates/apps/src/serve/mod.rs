@@ -4,10 +4,12 @@ mod access;
 mod config;
 mod door;
 mod http;
+mod listen;
 mod net;
 mod operator;
 mod players;
 mod playlist;
+mod proxies;
 mod relay;
 mod source;
 mod station;
@@ -30,7 +32,12 @@ use access::{Access, AccessGate};
 pub use access::{AccessKey, All, KeyError, Ticket, TicketChannels, TicketError, TokenError};
 pub use config::{ChannelAccess, ChannelConfig, ChannelsFile, ConfigError, ServerSection};
 use door::Door;
+use http::Site;
+pub use listen::TlsError;
+use listen::{Files, Listener, Places, Service, Tls};
 pub use net::{Advertised, ServeError};
+use proxies::Proxies;
+pub use proxies::{Network, NoNetwork};
 pub use source::{DemoChannel, Source};
 use station::{NEWS_MAX, Station};
 
@@ -42,6 +49,9 @@ const TOKEN_BYTES: usize = 16;
 
 /// Datagrams in one call: as many of 1,200 bytes as the kernel's 64 KiB hold.
 const SEGMENTS_MAX: usize = 48;
+
+/// Players at once. Each holds a connection, and few people use one.
+const PLAYERS_MAX: usize = 200;
 
 /// What to serve, and where.
 #[derive(Debug, Clone, Default)]
@@ -58,6 +68,12 @@ pub struct ServeOptions {
     pub names: Vec<String>,
     /// What opens the operator's interface; a random one without it.
     pub operator_token: Option<String>,
+    /// Where the page is served by HTTPS, before what the file says.
+    pub https: Option<SocketAddr>,
+    /// The certificate for it, before what the file says.
+    pub tls_certificate: Option<PathBuf>,
+    /// The certificate's key, before what the file says.
+    pub tls_key: Option<PathBuf>,
     /// The file with the key for tokens, before what the channels' file says.
     pub access_key: Option<PathBuf>,
 }
@@ -66,11 +82,21 @@ pub struct ServeOptions {
 #[derive(Debug)]
 pub struct Serving {
     http: SocketAddr,
+    https: Option<Https>,
     udp: Vec<SocketAddr>,
     candidates: Vec<SocketAddr>,
     station: Arc<Station>,
     token: String,
     news: mpsc::Receiver<String>,
+}
+
+/// Where the page is served by HTTPS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Https {
+    /// Where other machines find it.
+    pub url: String,
+    /// SHA-256 of the certificate, as browsers show it.
+    pub fingerprint: String,
 }
 
 /// What a server tells.
@@ -113,15 +139,16 @@ impl Serving {
         let advertised = options.advertise.or(from_file);
         let (sockets, udp) = net::bind_udp(options.udp.or(section.udp))?;
         let candidates = net::candidates(&udp, advertised)?;
-        let listener = net::bind_http(options.http.or(section.http)).await?;
-        let http = listener.local_addr().map_err(ServeError::System)?;
+        let plain = net::bind_http(options.http.or(section.http)).await?;
+        let http = plain.local_addr().map_err(ServeError::System)?;
+        let names: Vec<_> = options.names.iter().chain(&section.names).cloned().collect();
+        let secure = secure(&options, &names).await?;
 
         let mut config = ServerConfig::default();
         config.native.segments_max = SEGMENTS_MAX;
         config.browsers.segments_max = SEGMENTS_MAX;
         config.browsers.candidates.clone_from(&candidates);
-        let mut limits = TelevisionConfig::default();
-        limits.viewers_max = section.viewers_max.unwrap_or(limits.viewers_max);
+        let limits = limits(section);
         config.browsers.connections_max = config.browsers.connections_max.max(limits.viewers_max);
         let (sender, news) = mpsc::channel(NEWS_MAX);
         let key_file = options.access_key.as_ref().or(section.access_key.as_ref());
@@ -130,22 +157,43 @@ impl Serving {
         let television = Television::new(limits, Box::new(AccessGate(access.clone())));
         let server = Server::new(television, config, unpredictable()?)?;
         let server = Driver::spawn(server, sockets)?;
-        let station = Arc::new(Station::new(server, access, sender));
-        let names = options.names.iter().chain(&section.names).cloned().collect();
+        let station = Arc::new(Station::new(server, access, sender.clone()));
         let token = options.operator_token.map_or_else(random_token, Ok)?;
-        let door = Door::new(names);
-        let site = http::Site { station: station.clone(), door, token: token.clone() };
-        spawn_http(listener, Arc::new(site));
+        let proxies = Proxies::new(section.trusted_proxies.clone());
+        let site = Site {
+            station: station.clone(),
+            door: Door::new(names),
+            token: token.clone(),
+            proxies: proxies.clone(),
+            players: Places::new(
+                section.players_max.unwrap_or(PLAYERS_MAX),
+                limits.viewers_per_address_max,
+            ),
+        };
+        let service = Service::new(http::router(Arc::new(site)), proxies);
+        let https = secure.as_ref().map(Secure::told);
+        if let Some(Secure { tcp, tls, .. }) = secure {
+            let listener = Listener { tcp, tls: Some(tls.acceptor()?), service: service.clone() };
+            tokio::spawn(tls.follow(sender));
+            tokio::spawn(listener.serve());
+        }
+        tokio::spawn(Listener { tcp: plain, tls: None, service }.serve());
         for channel in options.file.channels {
             station.add(channel);
         }
-        Ok(Self { http, udp, candidates, station, token, news })
+        Ok(Self { http, https, udp, candidates, station, token, news })
     }
 
     /// Where the page is.
     #[must_use]
     pub fn page_url(&self) -> String {
         format!("http://{}/", net::reachable(self.http))
+    }
+
+    /// Where the page is by HTTPS.
+    #[must_use]
+    pub const fn https(&self) -> Option<&Https> {
+        self.https.as_ref()
     }
 
     /// Where native viewers call.
@@ -237,11 +285,49 @@ fn unpredictable() -> Result<Rng, ServeError> {
     Ok(crate::net::unpredictable_rng()?)
 }
 
-fn spawn_http(listener: TcpListener, site: Arc<http::Site>) {
-    let service = http::router(site).into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(async move {
-        if let Err(error) = axum::serve(listener, service).await {
-            tracing::error!(%error, "the page is no longer served");
+fn limits(section: &ServerSection) -> TelevisionConfig {
+    let usual = TelevisionConfig::default();
+    TelevisionConfig {
+        viewers_max: section.viewers_max.unwrap_or(usual.viewers_max),
+        viewers_per_address_max: section
+            .viewers_per_address_max
+            .unwrap_or(usual.viewers_per_address_max),
+        ..usual
+    }
+}
+
+/// A port for HTTPS, and what is shown there.
+struct Secure {
+    tcp: TcpListener,
+    addr: SocketAddr,
+    tls: Arc<Tls>,
+}
+
+impl Secure {
+    fn told(&self) -> Https {
+        let url = format!("https://{}/", net::from_elsewhere(self.addr));
+        Https { url, fingerprint: self.tls.fingerprint() }
+    }
+}
+
+/// Binds the port for HTTPS, if there is to be one.
+async fn secure(options: &ServeOptions, names: &[String]) -> Result<Option<Secure>, ServeError> {
+    let section = &options.file.server;
+    let certificate = options.tls_certificate.as_ref().or(section.tls_certificate.as_ref());
+    let key = options.tls_key.as_ref().or(section.tls_key.as_ref());
+    let addr = match (options.https.or(section.https), certificate, key) {
+        (Some(addr), _, _) if certificate.is_some() == key.is_some() => addr,
+        (None, None, None) => return Ok(None),
+        (_, _, _) => return Err(ServeError::HalfTls),
+    };
+    let tls = match certificate.cloned().zip(key.cloned()) {
+        Some((certificate, key)) => Tls::read(Files { certificate, key })?,
+        None => {
+            let folder = options.file.folder.clone().unwrap_or_else(net::state_folder);
+            Tls::own(&folder, net::certificate_names(names))?
         }
-    });
+    };
+    let tcp = net::bind_https(addr).await?;
+    let addr = tcp.local_addr().map_err(ServeError::System)?;
+    Ok(Some(Secure { tcp, addr, tls }))
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use anabranch_driver::{BindError, SocketSet, SpawnError, interface_addresses};
@@ -10,6 +11,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 
 use super::access::KeyError;
+use super::listen::TlsError;
 use crate::net::NetError;
 
 /// The ports that are tried first if none is asked for.
@@ -40,11 +42,13 @@ pub enum ServeError {
     /// The UDP port cannot be had.
     #[error(transparent)]
     Udp(#[from] BindError),
-    /// The HTTP port cannot be had.
-    #[error("the page cannot be served at {addr}: {source}; give another address with --http")]
+    /// The HTTP or HTTPS port cannot be had.
+    #[error("the page cannot be served at {addr}: {source}; give another address with {option}")]
     Http {
         /// Where.
         addr: SocketAddr,
+        /// What asks for it.
+        option: &'static str,
         /// The system's words.
         source: io::Error,
     },
@@ -57,6 +61,15 @@ pub enum ServeError {
     /// The key for tokens.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// No certificate for HTTPS.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// A certificate without its key, or without HTTPS.
+    #[error(
+        "HTTPS with a certificate of your own needs three: https, tls_certificate and tls_key \
+         (--https, --tls-certificate, --tls-key)"
+    )]
+    HalfTls,
     /// No certificate for browsers.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
@@ -115,10 +128,48 @@ pub(super) async fn bind_http(asked: Option<SocketAddr>) -> Result<TcpListener, 
         Err(error) if asked.is_none() && is_taken(&error) => {
             let any = SocketAddr::new(addr.ip(), 0);
             let bound = TcpListener::bind(any).await;
-            bound.map_err(|source| ServeError::Http { addr: any, source })
+            bound.map_err(|source| ServeError::Http { addr: any, option: "--http", source })
         }
-        bound => bound.map_err(|source| ServeError::Http { addr, source }),
+        bound => bound.map_err(|source| ServeError::Http { addr, option: "--http", source }),
     }
+}
+
+pub(super) async fn bind_https(addr: SocketAddr) -> Result<TcpListener, ServeError> {
+    let bound = TcpListener::bind(addr).await;
+    bound.map_err(|source| ServeError::Http { addr, option: "--https", source })
+}
+
+/// Where another machine finds what is bound: the first address of this one that is not its own
+/// loopback.
+pub(super) fn from_elsewhere(bound: SocketAddr) -> SocketAddr {
+    if !bound.ip().is_unspecified() {
+        return bound;
+    }
+    // Without interfaces there is no elsewhere.
+    let all = interface_addresses().unwrap_or_default();
+    let mut ips = all.iter().map(|held| held.ip);
+    let fits = |ip: &IpAddr| ip.is_ipv4() && !ip.is_loopback() && !is_link_local(*ip);
+    ips.find(fits).map_or(reachable(bound), |ip| SocketAddr::new(ip, bound.port()))
+}
+
+/// Where programs of a user keep what they made, without a file beside which it could lie.
+pub(super) fn state_folder() -> PathBuf {
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let home = || Some(std::env::home_dir()?.join(".local/state"));
+    state.filter(|it| it.is_absolute()).or_else(home).unwrap_or_default().join("anabranch")
+}
+
+/// What a certificate of our own is good for: the names, and all addresses of this machine.
+pub(super) fn certificate_names(names: &[String]) -> Vec<String> {
+    let addresses = interface_addresses().unwrap_or_default();
+    let addresses = addresses.iter().filter(|held| !is_link_local(held.ip));
+    let mut all: Vec<_> = std::iter::once("localhost".to_owned())
+        .chain(names.iter().cloned())
+        .chain(addresses.map(|held| held.ip.to_string()))
+        .collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// Where viewers find the sockets, the best first: what is advertised, then all addresses of this

@@ -312,6 +312,8 @@ async fn end_urgent(State(site): State<Arc<Site>>, Path(id): Path<u32>) -> Statu
 async fn metrics(State(site): State<Arc<Site>>) -> Response {
     let traffic = site.station.handle().stats().total;
     let mut text = site.station.look(|server, _| describe(server));
+    head(&mut text, "players", "gauge", "Players of /ch/N.ts.");
+    _ = writeln!(text, "anabranch_players {}", site.players.count());
     head(&mut text, "tokens_total", "counter", "Viewers' tokens that were looked at.");
     for (outcome, count) in site.station.access().counts() {
         _ = writeln!(text, "anabranch_tokens_total{{outcome=\"{outcome}\"}} {count}");

@@ -1,9 +1,10 @@
 //! What players other than ours are served: a list of the channels, and each as it comes.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use anabranch_television::household;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -11,11 +12,13 @@ use axum::http::header::{CONTENT_TYPE, HOST};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use tokio::time::{Instant, timeout_at};
 
 use super::access::{Ticket, token_of};
 use super::config::{ChannelAccess, ChannelConfig};
 use super::http::{Site, not_found, unauthorized};
+use super::listen::{NoPlace, Peer, Place};
 use super::playlist;
 use super::station::is_transport_stream;
 
@@ -27,18 +30,23 @@ pub(super) fn router() -> Router<Arc<Site>> {
 }
 
 /// The channels that are open to all, and those of the token.
-async fn list(State(site): State<Arc<Site>>, request: Parts) -> Response {
+async fn list(
+    State(site): State<Arc<Site>>,
+    Extension(peer): Extension<Peer>,
+    request: Parts,
+) -> Response {
     let ticket = match site.station.access().check_request(&request) {
         Ok(ticket) => ticket,
         Err(error) => return unauthorized(&error.to_string()),
     };
     let host = request.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let scheme = site.proxies.scheme(peer.addr.ip(), peer.scheme, &request.headers);
     let channels = site.station.configs();
     let watched = channels.iter().filter(|channel| {
         is_transport_stream(&channel.source) && may_watch(ticket.as_ref(), channel)
     });
     let token = ticket.as_ref().and_then(|_| token_of(&request));
-    let text = playlist::write(watched, host, token.as_deref());
+    let text = playlist::write(watched, &format!("{scheme}://{host}"), token.as_deref());
     ([(CONTENT_TYPE, "audio/x-mpegurl; charset=utf-8")], text).into_response()
 }
 
@@ -52,6 +60,7 @@ fn may_watch(ticket: Option<&Ticket>, channel: &ChannelConfig) -> bool {
 async fn stream(
     State(site): State<Arc<Site>>,
     Path(file): Path<String>,
+    Extension(peer): Extension<Peer>,
     request: Parts,
 ) -> Response {
     let number = file.strip_suffix(".ts").and_then(|number| number.parse().ok());
@@ -70,13 +79,37 @@ async fn stream(
         Ok(until) => until,
         Err(refused) => return *refused,
     };
-    let reader = relay.reader();
+    let from = site.proxies.asker(peer.addr.ip(), &request.headers);
+    let place = match place(&site, from) {
+        Ok(place) => place,
+        Err(none) => return full(none),
+    };
+    let player = (relay.reader(), relay, place);
     let chunks =
-        futures_util::stream::unfold((relay, reader), move |(relay, mut reader)| async move {
+        futures_util::stream::unfold(player, move |(mut reader, relay, place)| async move {
             let bytes = timeout_at(until, relay.read(&mut reader)).await.ok()??;
-            Some((Ok::<_, std::convert::Infallible>(bytes), (relay, reader)))
+            Some((Ok::<_, std::convert::Infallible>(bytes), (reader, relay, place)))
         });
     ([(CONTENT_TYPE, "video/mp2t")], Body::from_stream(chunks)).into_response()
+}
+
+/// Who is on this machine, or behind a proxy that does not say for whom it asks, is many.
+fn place(site: &Site, from: IpAddr) -> Result<Place, NoPlace> {
+    let is_many = from.is_loopback() || site.proxies.trusts(from);
+    site.players.take(household(from), is_many)
+}
+
+fn full(none: NoPlace) -> Response {
+    match none {
+        NoPlace::Full { limit } => {
+            let text = format!("The server has {limit} players, which is its limit.");
+            (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
+        }
+        NoPlace::FullFor { limit } => {
+            let text = format!("Your address has {limit} players, which is the limit.");
+            (StatusCode::TOO_MANY_REQUESTS, text).into_response()
+        }
+    }
 }
 
 /// Until when a channel may be read.

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use super::config::{ChannelAccess, ChannelConfig};
 
-/// The channels, each at its address under this host, with the token where it needs one.
+/// The channels, each at its address under this site (`http://tv.example`), with the token where it
+/// needs one.
 pub(super) fn write<'a>(
     channels: impl Iterator<Item = &'a ChannelConfig>,
-    host: &str,
+    site: &str,
     token: Option<&str>,
 ) -> String {
     let mut text = "#EXTM3U\n".to_owned();
@@ -19,7 +20,7 @@ pub(super) fn write<'a>(
         _ = writeln!(
             text,
             "#EXTINF:-1 tvg-chno=\"{number}\" group-title=\"{group}\",{name}\n\
-             http://{host}/ch/{number}.ts{query}"
+             {site}/ch/{number}.ts{query}"
         );
     }
     text

@@ -9,7 +9,8 @@ use anabranch_media::codec::Codec;
 use anabranch_rtc::{AcceptError, ConnectionId};
 use anabranch_sansio::Time;
 use anabranch_television::channel::{ChannelId, Label};
-use anabranch_television::{Server, Television};
+use anabranch_television::{Server, Television, household};
+use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -26,6 +27,15 @@ const SESSIONS_MAX: usize = 4_096;
 
 /// Random bytes of a session's name.
 const SESSION_BYTES: usize = 16;
+
+/// Why a browser's offer is not answered.
+#[derive(Debug, Error)]
+pub(super) enum OfferRefusal {
+    #[error(transparent)]
+    Offer(#[from] AcceptError),
+    #[error("{limit} viewers watch from your address, which is the limit")]
+    Household { limit: usize },
+}
 
 /// What runs: the machine, and a task for each channel.
 #[derive(Debug)]
@@ -163,9 +173,14 @@ impl Station {
         &self,
         offer: &str,
         from: IpAddr,
-    ) -> Result<(String, String), AcceptError> {
-        let accepted = self.server.with(|server, now| server.accept(now, offer, from));
-        let (id, answer) = accepted?;
+    ) -> Result<(String, String), OfferRefusal> {
+        let (id, answer) = self.server.with(|server, now| {
+            if server.is_full_for(from) {
+                let limit = server.television().viewers_per_address_max();
+                return Err(OfferRefusal::Household { limit });
+            }
+            Ok(server.accept(now, offer, household(from))?)
+        })?;
         let mut random = [0; SESSION_BYTES];
         // Without randomness nobody can end the session by HTTP; the browser still can.
         let name = match getrandom::fill(&mut random) {

@@ -6,43 +6,63 @@ use std::process::{Output, Stdio};
 
 use super::{Server, program};
 
+/// A folder that is gone with the test.
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    pub(super) fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("anabranch-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(super) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.path(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Nothing depends on it.
+        let _left_behind = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// A folder with two channels, the second by token, and a key that is made by the first server.
 struct House {
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl House {
     fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("anabranch-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = Folder::new(name);
         let text = "[[channel]]\nname = 'Open'\nsource = 'demo:clock'\n\
                     [[channel]]\nname = 'Closed'\nsource = 'demo:bars'\naccess = 'token'\n";
-        std::fs::write(folder.join("channels.toml"), text).unwrap();
+        folder.write("channels.toml", text);
         Self { folder }
     }
 
     fn serve(&self) -> Server {
-        let mut server = Server::start(&[self.folder.join("channels.toml").to_str().unwrap()]);
+        let mut server = Server::start(&[self.folder.path("channels.toml").to_str().unwrap()]);
         server.wait_for("1 Open: on air");
         server.wait_for("2 Closed: on air");
         server
     }
 
     fn key(&self) -> PathBuf {
-        self.folder.join("access.key")
+        self.folder.path("access.key")
     }
 
     fn token(&self, arguments: &[&str]) -> String {
         let output = token(&self.key(), arguments);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-    }
-}
-
-impl Drop for House {
-    fn drop(&mut self) {
-        // Nothing depends on it.
-        let _left_behind = std::fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -40,6 +40,9 @@ const RETRANSMISSIONS_MAX: u32 = 10;
 pub struct TelevisionConfig {
     /// Viewers at once. Default: 1,000.
     pub viewers_max: usize,
+    /// Viewers at once from one address, or one network of IPv6, other machines' only. Default:
+    /// 100, more than a home or a classroom has behind one address.
+    pub viewers_per_address_max: usize,
     /// The smallest and largest latency budget that a viewer gets. Default: 50 ms to 10 s.
     pub budget: (Duration, Duration),
 }
@@ -47,7 +50,7 @@ pub struct TelevisionConfig {
 impl Default for TelevisionConfig {
     fn default() -> Self {
         let budget = (Duration::from_millis(50), Duration::from_secs(10));
-        Self { viewers_max: 1_000, budget }
+        Self { viewers_max: 1_000, viewers_per_address_max: 100, budget }
     }
 }
 
@@ -66,6 +69,13 @@ pub fn association(base: AssociationConfig) -> AssociationConfig {
 /// A viewer, as long as it is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ViewerId(u64);
+
+#[cfg(test)]
+impl ViewerId {
+    pub(crate) const fn of(number: u64) -> Self {
+        Self(number)
+    }
+}
 
 impl fmt::Display for ViewerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -240,6 +250,12 @@ impl Television {
     #[must_use]
     pub const fn viewers_max(&self) -> usize {
         self.config.viewers_max
+    }
+
+    /// How many viewers there may be from one address.
+    #[must_use]
+    pub const fn viewers_per_address_max(&self) -> usize {
+        self.config.viewers_per_address_max
     }
 
     /// A viewer's association is there; its hello must follow. `None` if there are too many.

@@ -122,3 +122,32 @@ fn a_native_viewer_that_is_refused_leaves_nothing_behind() {
     assert!(reason.to_string().contains("as many viewers as the server takes"), "{reason}");
     assert_eq!(house.server().stats().associations, 0);
 }
+
+#[test]
+fn an_address_gets_its_part_of_the_viewers_whatever_carries_them() {
+    let limited =
+        |limit| TelevisionConfig { viewers_per_address_max: limit, ..TelevisionConfig::default() };
+    let mut house = House::new(limited(1));
+    house.offer().expect("room");
+    house.sim.run_for(2 * SECOND).expect("rest");
+    assert_eq!(house.carriers(), [Carrier::Native, Carrier::Browser]);
+    let is_full =
+        |house: &House| [2, 3, 4].map(|it| house.server().is_full_for([192, 0, 2, it].into()));
+    assert_eq!(is_full(&house), [true, true, false]);
+    let leave = |end: &mut End, now| {
+        let End::Native(viewer) = end else { panic!("the native viewer") };
+        viewer.leave(now);
+    };
+    house.sim.act(house.native, leave).expect("quiet");
+    house.sim.run_for(SECOND).expect("rest");
+    assert_eq!(is_full(&house), [true, false, false]);
+
+    let mut house = House::new(limited(0));
+    house.offer().expect("nobody is there yet");
+    house.sim.run_for(2 * SECOND).expect("rest");
+    assert_eq!(house.carriers(), []);
+    assert!(house.sim.take_events(house.page).contains(&Seen::Aborted));
+    let End::Native(viewer) = house.sim.machine_mut(house.native) else { panic!("native") };
+    let Some(NativeEvent::Closed(reason)) = viewer.poll_event() else { panic!("still there") };
+    assert!(reason.to_string().contains("as many viewers from this address"), "{reason}");
+}
