@@ -45,6 +45,9 @@ pub(crate) struct Serve {
     /// The certificate's key, in PEM.
     #[arg(long, value_name = "FILE")]
     tls_key: Option<PathBuf>,
+    /// Adds the channels of a playlist in M3U.
+    #[arg(long, value_name = "FILE")]
+    import: Option<PathBuf>,
     /// Serves viewers at this UDP port. Without it: 9000 at all addresses, or a free
     /// port if that is taken.
     #[arg(long, value_name = "ADDR:PORT")]
@@ -75,10 +78,7 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) async fn run(self) -> Result<(), Failure> {
-        let file = match &self.channels {
-            Some(path) => ChannelsFile::read(path).map_err(Failure::usage)?,
-            None => ChannelsFile::demo(),
-        };
+        let (file, untaken) = self.channels()?;
         let stats = self.stats.as_deref().map(StatsFile::open).transpose()?;
         let mut log = Log::new(stats, self.quiet);
         let options = ServeOptions {
@@ -101,6 +101,7 @@ impl Serve {
         } else {
             output::print(&page)?;
         }
+        untaken.iter().for_each(|line| log.line(line));
         if let Some(https) = serving.https() {
             let line = format!("by HTTPS: {} (SHA-256 {})", https.url, https.fingerprint);
             log.line(&line);
@@ -114,6 +115,22 @@ impl Serve {
         }
         serving.run(stop_when_interrupted(), &mut |news| log.tell(&news)).await;
         Ok(())
+    }
+}
+
+impl Serve {
+    /// What there is to watch, and what of a playlist could not be taken.
+    fn channels(&self) -> Result<(ChannelsFile, Vec<String>), Failure> {
+        let mut file = match (&self.channels, &self.import) {
+            (Some(path), _) => ChannelsFile::read(path).map_err(Failure::usage)?,
+            (None, Some(_)) => ChannelsFile::default(),
+            (None, None) => ChannelsFile::demo(),
+        };
+        let untaken = match &self.import {
+            Some(playlist) => file.import(playlist).map_err(Failure::usage)?,
+            None => Vec::new(),
+        };
+        Ok((file, untaken))
     }
 }
 

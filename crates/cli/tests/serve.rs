@@ -5,6 +5,8 @@
 mod access;
 #[path = "serve/https.rs"]
 mod https;
+#[path = "serve/import.rs"]
+mod import;
 #[path = "serve/limits.rs"]
 mod limits;
 

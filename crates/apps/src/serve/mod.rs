@@ -4,6 +4,7 @@ mod access;
 mod config;
 mod door;
 mod http;
+mod import;
 mod listen;
 mod net;
 mod operator;
