@@ -1,8 +1,7 @@
 //! `anabranch watch`: a channel of a television server on a page of this machine.
 
 use std::convert::Infallible;
-use std::fmt::Write as _;
-use std::io::BufRead as _;
+use std::io::{self, BufRead as _, Write as _};
 use std::str::FromStr as _;
 use std::time::Duration;
 
@@ -44,6 +43,10 @@ pub(crate) struct Watch {
     /// What entitles to channels that are not open to all.
     #[arg(long)]
     token: Option<String>,
+    /// Writes how it goes, once a second, as JSON lines; - is stdout, and the page's address is
+    /// on stderr then. docs/stats.md says what the fields mean.
+    #[arg(long, value_name = "FILE", conflicts_with = "list")]
+    stats: Option<String>,
     /// Serves no page.
     #[arg(long)]
     headless: bool,
@@ -64,12 +67,13 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub(crate) async fn run(self) -> Result<(), Failure> {
-        let mut log = Log::open(None, self.quiet || self.list)?;
+        let mut log = Log::open(self.stats.as_deref(), self.quiet || self.list)?;
+        let is_measured_here = self.stats.as_deref() == Some("-");
         let page = if self.list || self.headless {
             None
         } else {
             let page = WatchPage::start(self.page_port).await.map_err(Failure::failed)?;
-            output::print(&format!("{}\n", page.url()))?;
+            tell(&format!("{}\n", page.url()), is_measured_here)?;
             Some(page)
         };
         let options = WatchOptions {
@@ -87,8 +91,16 @@ impl Watch {
             watch(options, stop, &mut |update| log.tell(update)).await.map_err(failure)?;
         drop(log);
         let told = if self.list { list(&watched) } else { summary(&watched) };
-        if self.quiet && !self.list { Ok(()) } else { output::print(&told) }
+        if self.quiet && !self.list { Ok(()) } else { tell(&told, is_measured_here) }
     }
+}
+
+/// On stdout, if that is not for measures.
+fn tell(text: &str, is_measured_there: bool) -> Result<(), Failure> {
+    if is_measured_there {
+        return Ok(io::stderr().lock().write_all(text.as_bytes())?);
+    }
+    output::print(text)
 }
 
 fn choice(text: &str) -> Result<Choice, Infallible> {
@@ -121,8 +133,7 @@ fn summary(watched: &Watched) -> String {
     let Watched { pictures, missing, zap, .. } = watched;
     let mut text = format!("{pictures} pictures shown, {missing} missing");
     if let Some(zap) = zap {
-        // A String takes all that is written to it.
-        let _infallible = write!(text, "; the last channel came after {} ms", zap.as_millis());
+        text.push_str(&format!("; the last channel came after {} ms", zap.as_millis()));
     }
     text.push('\n');
     text

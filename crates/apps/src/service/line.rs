@@ -4,6 +4,7 @@ use anabranch_sctp::RateSignal;
 use serde::Serialize;
 
 use super::Snapshot;
+use crate::watch::Watching;
 
 /// What a service tells while it runs.
 #[derive(Debug)]
@@ -26,6 +27,13 @@ pub enum Update<'a> {
     Stats {
         /// The measures.
         snapshot: &'a Snapshot,
+        /// Whether they are the last.
+        last: bool,
+    },
+    /// How watching goes, once a second and at the end.
+    Watching {
+        /// The measures.
+        watching: &'a Watching,
         /// Whether they are the last.
         last: bool,
     },

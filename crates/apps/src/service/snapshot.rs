@@ -317,7 +317,7 @@ impl Before {
 }
 
 impl AssociationSnapshot {
-    fn of(stats: &AssociationStats) -> Self {
+    pub(crate) fn of(stats: &AssociationStats) -> Self {
         Self {
             queued_bytes: stats.queued,
             in_flight_bytes: stats.in_flight,

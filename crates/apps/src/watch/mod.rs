@@ -3,8 +3,10 @@
 mod choice;
 mod page;
 mod run;
+mod standing;
 mod words;
 
 pub use choice::{Choice, NoSuchChannel};
 pub use page::WatchPage;
 pub use run::{WatchOptions, Watched, watch};
+pub use standing::Watching;

@@ -11,6 +11,7 @@ use anabranch_television::{NativeEvent, NativeViewer, Playout, Viewer, ViewerEve
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
+use super::standing::{Before, Seen, Watching};
 use super::words::{listed, title, urgent};
 use super::{Choice, WatchPage};
 use crate::net::{Network, Plan, unpredictable_rng};
@@ -91,9 +92,11 @@ pub async fn watch(
         ticks: 0,
         leaving: None,
         zap: None,
+        before: Before::default(),
         observer,
     };
     let result = run.run(stop, options.choices).await;
+    run.measure(run.network().as_ref(), true);
     let last = result.as_ref().map_or_else(ToString::to_string, |_| "the end".to_owned());
     if let Some(page) = &run.page {
         page.end(&last).await;
@@ -147,6 +150,7 @@ struct Run<'a, 'b> {
     /// When the end is no longer waited for.
     leaving: Option<Time>,
     zap: Option<Duration>,
+    before: Before,
     observer: &'a mut Observer<'b>,
 }
 
@@ -326,11 +330,31 @@ impl Run<'_, '_> {
             page.stats(network.as_ref(), counts);
         }
         self.ticks += 1;
+        if self.ticks.is_multiple_of(REPORT_TICKS) {
+            self.measure(network.as_ref(), false);
+        }
         if self.ticks.is_multiple_of(REPORT_TICKS) && network.is_some() {
             let zap_ms = self.zap.map(|zap| zap.as_secs_f64() * 1e3);
             let (shown, lost) = (counts.pictures, counts.missing);
             self.act(|viewer, _| viewer.report(Report { shown, late: 0, lost, zap_ms }));
         }
+    }
+
+    /// Tells how it goes.
+    fn measure(&mut self, network: Option<&AssociationStats>, last: bool) {
+        let tuned = self.handle.with(|viewer, _| viewer.viewer().channel());
+        let watching = Watching::new(
+            &Seen {
+                now: self.handle.clock().now(),
+                channel: self.channels.iter().find(|entry| Some(entry.id) == tuned),
+                budget: self.hello.budget,
+                counts: self.playout.counts(),
+                zap: self.zap,
+                network,
+            },
+            &mut self.before,
+        );
+        (self.observer)(Update::Watching { watching: &watching, last });
     }
 
     fn on_closed(&mut self, reason: &CloseReason) -> Result<(), ServiceError> {

@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Instant;
 
 use anabranch_apps::service::{Severity, Snapshot, Update};
+use anabranch_apps::watch::Watching;
 
 use super::stats::{Line, StatsFile, word};
-use super::status::status;
+use super::status::{status, watching_status};
 use super::summary::summary;
 use crate::failure::Failure;
 
@@ -45,6 +46,7 @@ impl Log {
             Update::Line { severity, text } => self.line(severity, text),
             Update::Countdown { seconds, reason } => self.countdown(seconds, reason),
             Update::Stats { snapshot, last } => self.snapshot(snapshot, last),
+            Update::Watching { watching, last } => self.watching(watching, last),
             Update::Rate(rate) => self.measure(&Line::Rate(rate)),
         }
     }
@@ -74,6 +76,13 @@ impl Log {
             }
         } else if self.in_place {
             self.replace(&status(snapshot));
+        }
+    }
+
+    fn watching(&mut self, watching: &Watching, last: bool) {
+        self.measure(&Line::Watch { last, watching });
+        if self.in_place && !last {
+            self.replace(&watching_status(watching));
         }
     }
 

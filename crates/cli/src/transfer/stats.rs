@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 
 use anabranch_apps::service::{RateLine, Severity, Snapshot};
+use anabranch_apps::watch::Watching;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -24,6 +25,12 @@ pub(super) enum Line<'a> {
         last: bool,
         #[serde(flatten)]
         snapshot: &'a Snapshot,
+    },
+    /// How watching goes.
+    Watch {
+        last: bool,
+        #[serde(flatten)]
+        watching: &'a Watching,
     },
     /// What the network carries changed.
     Rate(RateLine),

@@ -1,6 +1,7 @@
 //! How a transfer stands, in one line.
 
 use anabranch_apps::service::{AssociationSnapshot, PathSnapshot, Snapshot, State};
+use anabranch_apps::watch::Watching;
 use anabranch_sansio::Rate;
 
 /// The line that is overwritten on a terminal.
@@ -13,6 +14,22 @@ pub(super) fn status(snapshot: &Snapshot) -> String {
         State::Connected => return connected(snapshot, &clock),
     };
     format!("{clock}  {state}")
+}
+
+/// The same for who watches.
+pub(super) fn watching_status(watching: &Watching) -> String {
+    let seconds = watching.at_ms / 1_000;
+    let clock = format!("{}:{:02}", seconds / 60, seconds % 60);
+    let Some(association) = &watching.association else { return format!("{clock}  calling") };
+    let channel = match (watching.channel, &watching.name) {
+        (Some(number), Some(name)) => format!("{number} {name}"),
+        (_, _) => "no channel".to_owned(),
+    };
+    let Watching { pictures, missing, .. } = watching;
+    let rate = Rate::bps(watching.received_bps);
+    let paths: Vec<String> = association.paths.iter().map(path).collect();
+    let paths = paths.join("  ");
+    format!("{clock}  {channel}  {rate}  {pictures} pictures  {missing} missing  {paths}")
 }
 
 fn connected(snapshot: &Snapshot, clock: &str) -> String {

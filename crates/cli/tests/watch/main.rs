@@ -6,6 +6,7 @@ mod server;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
+use serde_json::Value;
 use server::TestServer;
 
 fn program(arguments: &[&str]) -> Command {
@@ -107,6 +108,25 @@ fn it_ends_after_the_seconds_that_it_was_given_and_says_what_came() {
     let pictures: u32 = summary.split(' ').next().unwrap().parse().unwrap();
     assert!(pictures > 0 && summary.contains(" pictures shown, 0 missing"), "{summary}");
     assert!(output.status.success());
+}
+
+#[test]
+fn measures_are_written_once_a_second_and_at_the_end() {
+    let server = TestServer::start();
+    let arguments = ["--stats", "-", "--channel", "2", "--seconds", "2", &server.url()];
+    let output = program(&arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line["type"] == "event"), "{text}");
+    let watched: Vec<_> = lines.iter().filter(|line| line["type"] == "watch").collect();
+    assert!(watched.len() >= 2 && watched.iter().rev().skip(1).all(|it| it["last"] == false));
+    let last = watched.last().unwrap();
+    assert_eq!((&last["last"], &last["channel"]), (&Value::Bool(true), &Value::from(2)));
+    assert_eq!(last["name"], "Sport");
+    assert!(last["pictures"].as_u64().unwrap() > 0 && last["zap_ms"].is_f64(), "{last}");
+    assert!(watched.iter().any(|it| it["association"]["paths"][0]["received_bytes"] != 0));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("http://127.0.0.1:") && told.contains("pictures shown"), "{told}");
 }
 
 #[test]
