@@ -424,9 +424,11 @@ impl Television {
         }
         let channels = self.channels_for(id);
         let list = FromServer::Channels { channels };
+        let text = "This token has ended; channels that need one are no longer there.".to_owned();
         self.with_session(id, |session| {
             session.stills.stop();
             session.say(StreamRole::Control, &list);
+            session.say(StreamRole::Control, &FromServer::Guidance { text });
         });
     }
 

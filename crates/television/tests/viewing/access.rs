@@ -88,6 +88,11 @@ fn a_permission_ends_when_it_says_and_open_channels_stay() {
     assert!(!ended(&studio));
     studio.run_for(2 * SECOND);
     assert!(ended(&studio));
+    let guided = studio.told().any(|event| {
+        let ViewerEvent::Guidance(text) = event else { return false };
+        text == "This token has ended; channels that need one are no longer there."
+    });
+    assert!(guided);
     let watched = |studio: &Studio| studio.server().television().viewers().next()?.channel;
     assert_eq!(watched(&studio), None);
     let listed = studio.told().filter_map(|event| {
