@@ -119,15 +119,17 @@ impl Crowd {
         self.members.iter().for_each(|member| member.record().settle(now));
     }
 
-    /// All viewers go. Who has not gone after a while is gone anyhow.
-    pub(crate) async fn leave(self) {
+    /// All viewers go. Who has not gone after a while is gone anyhow; true if there is nobody.
+    pub(crate) async fn leave(self) -> bool {
         self.members.iter().for_each(|member| member.seat.leave());
         let deadline = self.now() + FAREWELL_MAX;
-        while self.now() < deadline
-            && self.members.iter().any(|member| member.record().closed.is_none())
-        {
+        while self.members.iter().any(|member| member.record().closed.is_none()) {
+            if self.now() >= deadline {
+                return false;
+            }
             tokio::time::sleep(TICK).await;
         }
+        true
     }
 
     /// One viewer presses the key of another channel.

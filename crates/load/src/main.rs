@@ -95,7 +95,9 @@ async fn run(arguments: &Arguments) -> io::Result<()> {
         if let Some(token) = &arguments.operator_token {
             report.add_urgent(alarm(&mut crowd, &server, token).await?);
         }
-        crowd.leave().await;
+        if !crowd.leave().await {
+            writeln!(io::stderr(), "the server did not let all viewers go in friendship")?;
+        }
     }
     if let Some(file) = &arguments.json {
         std::fs::write(file, serde_json::to_string_pretty(&report)?)?;

@@ -45,7 +45,7 @@ async fn who_leaves_in_friendship_leaves_nothing_at_the_server() {
     let (server, machine) = television().await;
     let crowd = four_viewers(&server).await;
     assert_eq!(population(&machine), 4);
-    crowd.leave().await;
+    assert!(crowd.leave().await, "the server answers who leaves");
     assert_eq!(population(&machine), 0);
 }
 

@@ -230,7 +230,8 @@ impl Connection {
                 Sctp::ResetRefused { streams, .. } => {
                     self.resets.push_back((Direction::Outgoing, streams));
                 }
-                Sctp::Restarted | Sctp::PeerClosing => self.close(CloseReason::ClosedByPeer),
+                Sctp::Restarted => self.close(CloseReason::ClosedByPeer),
+                Sctp::PeerClosing => self.part(now, CloseReason::ClosedByPeer),
                 Sctp::Closed { reason, .. } => self.part(now, CloseReason::Sctp(reason)),
                 Sctp::Readable
                 | Sctp::PathAdded { .. }
