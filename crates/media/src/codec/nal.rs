@@ -14,11 +14,17 @@ pub fn units(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 const START_CODE_LEN: usize = 3;
 
-/// Where the first unit after `from` begins: behind the next 0x000001.
+/// Where the first unit after `from` begins: behind the next 0x000001. No start code holds a byte
+/// above 1, so that most of a picture is passed over by threes.
 fn start_code(bytes: &[u8], from: usize) -> Option<usize> {
-    let windows = bytes.get(from..)?.windows(START_CODE_LEN);
-    let at = windows.into_iter().position(|window| window == [0, 0, 1])?;
-    Some(from + at + START_CODE_LEN)
+    let mut end = from + START_CODE_LEN;
+    loop {
+        match bytes.get(end - START_CODE_LEN..end)? {
+            [0, 0, 1] => return Some(end),
+            [_, _, third] if *third > 1 => end += START_CODE_LEN,
+            _ => end += 1,
+        }
+    }
 }
 
 /// Reads bits of a NAL unit's payload, emulation prevention bytes left out.
@@ -84,6 +90,15 @@ mod tests {
         let found: Vec<_> = units(&bytes).collect();
         assert_eq!(found, [&[0xaa, 0][..], &[0xbb, 0xcc], &[]]);
         assert_eq!(units(&[0, 0]).count(), 0);
+    }
+
+    #[test]
+    fn a_start_code_is_found_at_any_distance_from_a_larger_byte() {
+        for len in 0..8 {
+            let mut bytes = vec![7; len];
+            bytes.extend([0, 0, 1, 0xaa]);
+            assert_eq!(units(&bytes).collect::<Vec<_>>(), [&[0xaa]], "behind {len} bytes");
+        }
     }
 
     #[test]
