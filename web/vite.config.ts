@@ -31,7 +31,8 @@ export default defineConfig({
     outDir: 'dist',
     // A `data:` worker or worklet would need a wider content security policy.
     assetsInlineLimit: 0,
-    modulePreload: false,
+    // What is shared is fetched beside what needs it, not after it.
+    modulePreload: { polyfill: false },
     rollupOptions: {
       input,
       // Each file costs a request before the first picture: what is small goes with what all share.

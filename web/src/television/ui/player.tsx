@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { useSession } from './context';
 import { Controls } from './controls';
 import { Figures } from './figures';
@@ -15,7 +15,8 @@ interface Props {
 export function Player({ box, number }: Props) {
   const session = useSession();
   const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
+  // Before the first frame is drawn: the connection takes its time as well.
+  useLayoutEffect(() => {
     if (canvas.current !== null) {
       session.start(canvas.current, number);
     }
