@@ -65,6 +65,24 @@ fn a_channel_that_is_not_open_needs_a_token() {
 }
 
 #[test]
+fn a_channel_that_is_not_open_shows_not_even_a_still() {
+    for (token, shows) in [(None, false), (Some("two"), true)] {
+        let mut studio = studio(token);
+        studio.broadcast(|broadcast, television| {
+            broadcast.begin(television, ChannelId(2), THREE_MBPS);
+        });
+        studio.run_for(SECOND);
+        studio.viewer(|viewer, _| viewer.ask_still(ChannelId(2)));
+        studio.run_for(4 * SECOND);
+        let still = studio.told().find_map(|event| {
+            let ViewerEvent::Still { bytes, .. } = event else { return None };
+            Some(!bytes.is_empty())
+        });
+        assert_eq!(still, Some(shows));
+    }
+}
+
+#[test]
 fn a_wrong_token_is_refused_in_words() {
     let mut studio = studio(Some("three"));
     studio.run_for(2 * SECOND);
