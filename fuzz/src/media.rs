@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use anabranch_media::playout::{Config, PathId, Playout};
+use anabranch_media::broadcast::BroadcastScreen;
+use anabranch_media::playout::{Config, PathId, Playout, Released};
 use anabranch_media::ts::{Pacer, PcrMeter, Reader};
 use anabranch_media::{Packetizer, Piece};
 use anabranch_sansio::Time;
@@ -34,6 +35,7 @@ pub fn transport_stream(bytes: &[u8]) {
         program => Reader::of_program(program.into()),
     };
     let mut packetizer = Packetizer::new(1);
+    let mut screen = BroadcastScreen::new();
     let mut pacer = Pacer::by_clock();
     let mut meter = PcrMeter::new();
     let (mut taken, mut left, mut at) = (0, 0, Time::ZERO);
@@ -45,14 +47,14 @@ pub fn transport_stream(bytes: &[u8]) {
             packetizer.handle_packet(at, &packet);
             meter.on_packet(at, &packet);
             assert!(pacer.push(packet).is_ok());
-            left += drain(&mut packetizer);
+            left += drain(&mut packetizer, &mut screen);
         }
         if !is_readable {
             break;
         }
     }
     packetizer.finish();
-    assert_eq!(taken, left + drain(&mut packetizer));
+    assert_eq!(taken, left + drain(&mut packetizer, &mut screen));
     assert!(packetizer.poll_timeout().is_none());
     if pacer.finish().is_ok() {
         let paced: Vec<_> = std::iter::from_fn(|| pacer.poll_packet()).collect();
@@ -61,13 +63,37 @@ pub fn transport_stream(bytes: &[u8]) {
     }
 }
 
-fn drain(packetizer: &mut Packetizer) -> u64 {
+fn drain(packetizer: &mut Packetizer, screen: &mut BroadcastScreen) -> u64 {
     let mut items = 0;
     while let Some(made) = packetizer.poll_piece() {
         piece(&made.encode());
         items += made.header.items();
+        screen.on_released(&released(made));
+    }
+    while let Some(unit) = screen.poll_unit() {
+        assert!(!unit.layers.is_empty());
     }
     items
+}
+
+/// As if it had crossed no network.
+fn released(piece: Piece) -> Released {
+    let (at, items, header) = (piece.header.first_at(), piece.header.items(), piece.header);
+    Released {
+        format: header.format,
+        position: header.runs.first().map_or(0, |run| run.position),
+        items,
+        skipped: 0,
+        due: at,
+        sent: at,
+        track: header.track,
+        layer: header.layer,
+        class: header.class,
+        frame: header.frame,
+        index: header.index,
+        last: header.last,
+        bytes: piece.payload,
+    }
 }
 
 /// Takes each command as the milliseconds that pass, a path, and the length of a message that

@@ -12,7 +12,7 @@ use anabranch_sctp::{
 use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
 use anabranch_television::protocol::{
     Description, FromServer, FromViewer, MediaHeader, MediaMessage, PPID_BINARY, PPID_TEXT,
-    Programme, Report, Slot, StreamRole, TEXT_CHARS_MAX, UrgentLevel,
+    Programme, References, Report, Slot, StreamRole, TEXT_CHARS_MAX, UrgentLevel,
 };
 use anabranch_television::{
     OpenGate, SCTP_PORT, Server, ServerConfig, Television, TelevisionConfig, Viewer, ViewerEvent,
@@ -359,6 +359,7 @@ fn media(script: &mut Script<'_>) -> MediaMessage {
         frame: u32::from(script.byte()) << (20 * (parts & 1)),
         fragment: u16::from(parts & 15),
         fragments,
+        references: References(parts.into()),
         key: what & 32 != 0,
         reference: what & 64 != 0,
         last_layer: what & 128 != 0,

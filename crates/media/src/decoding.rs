@@ -75,10 +75,13 @@ pub struct VideoInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VideoFormat {
-    /// A VP9 frame without a superframe index, one per layer.
+    /// A VP9 frame without a superframe index, one per layer. Where there is one layer only, it
+    /// may be a superframe.
     Vp9,
     /// An H.264 access unit in Annex B form.
     AnnexB,
+    /// An AV1 temporal unit.
+    Av1,
 }
 
 /// The sound.

@@ -39,7 +39,7 @@ export function decodeProgramMessage(json: string): ProgramMessage | null {
 
 const video = object({
   codec: text,
-  format: oneOf('vp9', 'annexb'),
+  format: oneOf('vp9', 'annexb', 'av1'),
   width: nullable(count),
   height: nullable(count),
   fps: nullable(amount),

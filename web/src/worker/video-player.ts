@@ -76,9 +76,9 @@ export class VideoPlayer {
 
   /** Whether the decoder took it. */
   #decode(picture: Picture): boolean {
-    // A VP9 decoder would show a picture whose reference is missing in pieces of others; an H.264
-    // decoder conceals what it lacks.
-    if (picture.discontinuity && this.#format?.format === 'vp9') {
+    // An H.264 decoder conceals what it lacks; others would show a picture whose reference is
+    // missing in pieces of others.
+    if (picture.discontinuity && this.#format?.format !== 'annexb') {
       this.#decoder.awaitKey();
     }
     return this.#decoder.decode(picture);

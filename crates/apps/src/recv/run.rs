@@ -154,7 +154,7 @@ impl Run<'_, '_> {
             tokio::select! {
                 event = handle.next_event() => match event {
                     Some(event) => self.on_event(event).await?,
-                    None => return self.closed_early().await,
+                    None => return closed_early(&handle).await,
                 },
                 wait = self.retry.wait() => self.on_wait(wait)?,
                 _ = ticks.tick() => self.on_tick().await?,
@@ -349,11 +349,6 @@ impl Run<'_, '_> {
         self.ending = Some(Ending { result, until: now + latency + DRAIN_EXTRA });
     }
 
-    async fn closed_early(&self) -> Result<Snapshot, ServiceError> {
-        self.handle.closed().await?;
-        Err(ServiceError::Lost { reason: "the sockets were closed".to_owned() })
-    }
-
     /// Writes what was gathered, whatever the reason for the end.
     async fn finish(
         &mut self,
@@ -393,6 +388,11 @@ impl Run<'_, '_> {
     fn say(&mut self, severity: Severity, text: &str) {
         (self.observer)(Update::Line { severity, text });
     }
+}
+
+async fn closed_early(handle: &Handle<Receiver>) -> Result<Snapshot, ServiceError> {
+    handle.closed().await?;
+    Err(ServiceError::Lost { reason: "the sockets were closed".to_owned() })
 }
 
 impl Ending {

@@ -158,6 +158,11 @@ impl Feed {
         Self::mpeg_ts(timing, true, spawn_reader(pipe, name, options, timing, clock))
     }
 
+    /// What another end of a session sends.
+    pub(crate) const fn of_session(format: SourceFormat, batches: mpsc::Receiver<Batch>) -> Self {
+        Self { format, timing: Timing::Arrival, can_wait: false, batches, first: None }
+    }
+
     fn open_stdin(options: InputOptions, clock: Clock) -> Result<Self, InputError> {
         let name = "standard input".to_owned();
         refuse_file_options(&name, options)?;

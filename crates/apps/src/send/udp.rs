@@ -136,7 +136,14 @@ fn bind(ip: IpAddr, url: &UdpUrl) -> io::Result<std::net::UdpSocket> {
                 Some(IpAddr::V6(_)) => return Err(other_family()),
                 None => Ipv4Addr::UNSPECIFIED,
             };
-            socket.join_multicast_v4(&group, &interface)?;
+            match url.source {
+                Some(IpAddr::V4(source)) => socket.join_ssm_v4(&source, &group, &interface)?,
+                Some(IpAddr::V6(_)) => return Err(other_family()),
+                None => socket.join_multicast_v4(&group, &interface)?,
+            }
+            // Linux hands a socket also what comes to groups that others here joined, from senders
+            // that it did not ask for.
+            socket.set_multicast_all_v4(false)?;
         }
         (IpAddr::V6(group), local) if group.is_multicast() => {
             socket.join_multicast_v6(&group, local.map_or(Ok(0), interface_index)?)?;
@@ -147,7 +154,7 @@ fn bind(ip: IpAddr, url: &UdpUrl) -> io::Result<std::net::UdpSocket> {
 }
 
 fn other_family() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "localaddr= is of the other family")
+    io::Error::new(io::ErrorKind::InvalidInput, "localaddr= or source= is of the other family")
 }
 
 /// The number that the kernel gives the interface with an address; IPv6 groups are joined by it.
@@ -179,6 +186,25 @@ fn words(error: &io::Error, ip: IpAddr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_is_taken_from_the_sender_that_was_chosen() {
+        let group = Ipv4Addr::new(232, 7, 19, 3);
+        let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let url = format!("udp://127.0.0.2@{group}:{free}?localaddr=127.0.0.1");
+        let receiver = bind(group.into(), &url.parse().unwrap()).unwrap();
+        receiver.set_nonblocking(false).unwrap();
+        // Loopback keeps order: the foreign packet would come first.
+        for (from, words) in [([127, 0, 0, 1], b"foreign"), ([127, 0, 0, 2], b"awaited")] {
+            let sender = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).unwrap();
+            sender.bind(&SocketAddr::from((from, 0)).into()).unwrap();
+            sender.set_multicast_if_v4(&Ipv4Addr::LOCALHOST).unwrap();
+            sender.send_to(words, &SocketAddr::from((group, free)).into()).unwrap();
+        }
+        let mut buf = [0; 16];
+        let len = receiver.recv(&mut buf).unwrap();
+        assert_eq!(&buf[..len], b"awaited");
+    }
 
     #[test]
     fn the_packets_in_rtp_are_found_behind_its_header() {

@@ -13,6 +13,7 @@ use toml::Spanned;
 use super::proxies::Network;
 use super::source::{DemoChannel, Source};
 use crate::send::Input;
+use crate::url::{ChannelUrl, SessionUrl};
 
 /// Channels of one server.
 pub(super) const CHANNELS_MAX: usize = 1_000;
@@ -294,8 +295,8 @@ impl ChannelText {
             }
         }
         let source = source(self.source, self.command, folder)?;
-        if self.program.is_some() && matches!(source, Source::Demo(_)) {
-            return Err(("program", "a demo channel has one only: leave it out".to_owned()));
+        if self.program.is_some() && matches!(source, Source::Demo(_) | Source::Channel(_)) {
+            return Err(("program", "such a channel has one only: leave it out".to_owned()));
         }
         Ok(ChannelConfig {
             number,
@@ -321,8 +322,8 @@ fn source(source: Option<String>, command: Option<String>, folder: &Path) -> Res
             return Err(("command", what.to_owned()));
         }
         (None, None) => {
-            let what = "there is none: give a file, a folder, udp://, rtp://, - or demo:clip, or a \
-                        command";
+            let what = "there is none: give a file, a folder, udp://, rtp://, anabranch://, - or \
+                        demo:clip, or a command";
             return Err(("source", what.to_owned()));
         }
     };
@@ -331,9 +332,12 @@ fn source(source: Option<String>, command: Option<String>, folder: &Path) -> Res
         let unknown = || ("source", format!("there is no demo \"{name}\": give one of {names}"));
         return DemoChannel::by_name(name).map(Source::Demo).ok_or_else(unknown);
     }
+    if text.starts_with("anabranch://") {
+        return session(&text);
+    }
     if text.contains("://") && !text.starts_with("udp://") && !text.starts_with("rtp://") {
         let what = format!(
-            "\"{text}\" is not read: give udp://, rtp:// or a file; for others a command, as in \
+            "\"{text}\" is not read: give udp://, rtp://, anabranch:// or a file; for others a command, as in \
              command = \"ffmpeg -i {text} -c copy -f mpegts -\""
         );
         return Err(("source", what));
@@ -346,6 +350,20 @@ fn source(source: Option<String>, command: Option<String>, folder: &Path) -> Res
         }
         Input::Stdin | Input::Udp(_) | Input::Rtp(_) => Source::Input(input),
     })
+}
+
+/// A channel of another server, or what `anabranch send` brings.
+fn session(text: &str) -> Result<Source, Wrong> {
+    let wrong = |error: &dyn std::fmt::Display| ("source", error.to_string());
+    if ChannelUrl::is_meant_by(text) {
+        let url: ChannelUrl = text.parse().map_err(|error| wrong(&error))?;
+        return Ok(Source::Channel(Box::new(url)));
+    }
+    let url: SessionUrl = text.parse().map_err(|error| wrong(&error))?;
+    if url.program.is_some() {
+        return Err(("source", "program= is a key of its own: write program = 2".to_owned()));
+    }
+    Ok(Source::Session(Box::new(url)))
 }
 
 #[cfg(test)]
@@ -405,10 +423,14 @@ mod tests {
             (stdin, "line 6, source: another channel reads the standard input already"),
             ("source = 'srt://h:1'", "line 3, source: \"srt://h:1\" is not read: give udp://"),
             ("source = 'udp://h'", "has no port"),
+            ("source = 'anabranch://:9?channel=3'", "a channel is one of another server"),
+            ("source = 'anabranch://h:9?channel=3&bond=dup'", "there are channel, token, latency"),
+            ("source = 'anabranch://h:9?channel=3'\nprogram = 1", "program: such a channel has"),
+            ("source = 'anabranch://:9?program=2'", "program= is a key of its own"),
             ("source = 'demo:cat'", "no demo \"cat\": give one of clip, clock, bars"),
             ("source = 'a.ts'\ncommand = 'x'", "line 3, command: there is a source, too"),
             ("source = 'a.ts'\nprogram = 'x'", "channels.toml, line 6: invalid type: string"),
-            ("source = 'demo:bars'\nprogram = 1", "program: a demo channel has one only"),
+            ("source = 'demo:bars'\nprogram = 1", "program: such a channel has one only"),
         ] {
             let error = channel(rest).unwrap_err();
             assert!(error.contains(expected), "{rest}: {error}");

@@ -48,6 +48,9 @@ const FAREWELL: Duration = Duration::from_millis(300);
 /// Random bytes of an operator's token.
 const TOKEN_BYTES: usize = 16;
 
+/// Random bytes of the name by which other servers know this one.
+const NAME_BYTES: usize = 8;
+
 /// Datagrams in one call: as many of 1,200 bytes as the kernel's 64 KiB hold.
 const SEGMENTS_MAX: usize = 48;
 
@@ -158,8 +161,9 @@ impl Serving {
         let television = Television::new(limits, Box::new(AccessGate(access.clone())));
         let server = Server::new(television, config, unpredictable()?)?;
         let server = Driver::spawn(server, sockets)?;
-        let station = Arc::new(Station::new(server, access, sender.clone()));
-        let token = options.operator_token.map_or_else(random_token, Ok)?;
+        let name = random_name::<NAME_BYTES>()?;
+        let station = Arc::new(Station::new(server, access, name, sender.clone()));
+        let token = options.operator_token.map_or_else(random_name::<TOKEN_BYTES>, Ok)?;
         let proxies = Proxies::new(section.trusted_proxies.clone());
         let site = Site {
             station: station.clone(),
@@ -275,8 +279,8 @@ fn access_key(file: &Path, news: &mpsc::Sender<String>) -> Result<AccessKey, Key
     Ok(key)
 }
 
-fn random_token() -> Result<String, ServeError> {
-    let mut random = [0; TOKEN_BYTES];
+fn random_name<const BYTES: usize>() -> Result<String, ServeError> {
+    let mut random = [0; BYTES];
     getrandom::fill(&mut random)
         .map_err(|error| NetError::NoRandomness { message: error.to_string() })?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())

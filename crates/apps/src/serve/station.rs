@@ -9,6 +9,7 @@ use anabranch_media::codec::Codec;
 use anabranch_rtc::{AcceptError, ConnectionId};
 use anabranch_sansio::Time;
 use anabranch_television::channel::{ChannelId, Label};
+use anabranch_television::protocol::{Programme, TEXT_CHARS_MAX};
 use anabranch_television::{Server, Television, household};
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -45,6 +46,8 @@ pub(super) struct Station {
     /// Who holds this may do something with the server, and not the other way round.
     channels: Mutex<BTreeMap<ChannelId, OnAir>>,
     sessions: Mutex<VecDeque<(String, ConnectionId)>>,
+    /// What other servers know this one by.
+    name: Arc<str>,
     news: mpsc::Sender<String>,
 }
 
@@ -67,10 +70,11 @@ impl Station {
     pub(super) fn new(
         server: Handle<Server>,
         access: Arc<Access>,
+        name: String,
         news: mpsc::Sender<String>,
     ) -> Self {
         let (channels, sessions) = (Mutex::default(), Mutex::default());
-        Self { server, access, channels, sessions, news }
+        Self { server, access, channels, sessions, name: name.into(), news }
     }
 
     /// Who may watch what is not open to all.
@@ -93,6 +97,7 @@ impl Station {
         let id = self.act(|television, _| {
             let id = television.add_channel(label);
             television.set_programme(id, config.programme.clone());
+            television.set_through(id, vec![self.name.to_string()]);
             id
         });
         let relay = Arc::new(Relay::default());
@@ -243,22 +248,28 @@ impl Station {
             number: config.number,
             name: config.name.clone(),
             server: self.server.clone(),
+            own: self.name.clone(),
+            has_programme: config.programme != Programme::default(),
             relay,
             news: self.news.clone(),
             last_words: String::new(),
         };
         let clock = self.server.clock();
-        source::spawn(config.source.clone(), config.program, clock, tuner)
+        source::spawn(config.source.clone(), config.program, clock, self.name.clone(), tuner)
     }
 }
 
 /// Whether a source is one that players can have as it comes.
 pub(super) fn is_transport_stream(source: &Source) -> bool {
-    let is_clip_file = |path: &std::path::Path| path.extension().is_some_and(|it| it == "anaclip");
+    let is_no_stream = |path: &std::path::Path| {
+        let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+        matches!(extension, "anaclip" | "webm" | "mkv")
+    };
     match source {
         Source::Demo(demo) => demo.is_transport_stream(),
-        Source::Input(crate::send::Input::File(path)) => !is_clip_file(path),
-        Source::Input(_) | Source::Folder(_) | Source::Command(_) => true,
+        Source::Input(crate::send::Input::File(path)) => !is_no_stream(path),
+        Source::Channel(_) => false,
+        Source::Input(_) | Source::Session(_) | Source::Folder(_) | Source::Command(_) => true,
     }
 }
 
@@ -268,6 +279,10 @@ struct Tuner {
     number: u32,
     name: String,
     server: Handle<Server>,
+    /// This server, among those that media passes.
+    own: Arc<str>,
+    /// What is on is said by whoever runs the server.
+    has_programme: bool,
     relay: Arc<Relay>,
     news: mpsc::Sender<String>,
     last_words: String,
@@ -311,15 +326,29 @@ impl Listener for Tuner {
                 self.say(format!("{text}; a command in channels.toml can convert it"));
             }
             SourceEvent::Lost(reason) => {
-                self.act(|television| television.lose(id, reason.clone()));
+                self.act(|television| television.lose(id, shown(&reason)));
                 self.say(format!("off air: {reason}"));
             }
             SourceEvent::Packets(packets) => self.relay.push(&packets),
             SourceEvent::Entry(number) => self.relay.set_entry(number),
             SourceEvent::NewStream => self.relay.begin(),
+            SourceEvent::Programme(programme) => {
+                if !self.has_programme {
+                    self.act(|television| television.set_programme(id, programme));
+                }
+            }
+            SourceEvent::Through(mut servers) => {
+                servers.push(self.own.to_string());
+                self.act(|television| television.set_through(id, servers));
+            }
             SourceEvent::Note(text) => self.say(text),
         }
     }
+}
+
+/// As long as what is shown to viewers may be.
+fn shown(reason: &str) -> String {
+    reason.chars().take(TEXT_CHARS_MAX).collect()
 }
 
 fn list(codecs: &[Codec]) -> String {
@@ -349,7 +378,7 @@ mod tests {
         let server = Server::new(television, ServerConfig::default(), Rng::from_u64(1)).unwrap();
         let server = Driver::spawn(server, sockets).unwrap();
         let (news, _unread) = mpsc::channel(NEWS_MAX);
-        Station::new(server, Arc::default(), news)
+        Station::new(server, Arc::default(), "here".to_owned(), news)
     }
 
     fn nowhere(number: u32) -> ChannelConfig {

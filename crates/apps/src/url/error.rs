@@ -79,6 +79,9 @@ pub enum UrlError {
         /// What to do about it.
         remedy: &'static str,
     },
+    /// A channel of nobody.
+    #[error("a channel is one of another server: give anabranch://HOST:PORT?channel=3")]
+    ChannelOfNobody,
     /// An option without a value.
     #[error("option {name} has no value: write {name}=VALUE, or leave it out")]
     NoValue {
@@ -164,6 +167,18 @@ pub enum UrlError {
         /// What was given.
         value: String,
     },
+    /// Nobody who could send.
+    #[error("source={value} sends nothing: give the address of one sender, as 192.0.2.1")]
+    MulticastSource {
+        /// What was given.
+        value: String,
+    },
+    /// Packets to an address of our own come from anyone.
+    #[error("source= chooses a sender of a group: give udp://232.1.2.3:5000?source=192.0.2.1")]
+    SourceWithoutGroup,
+    /// The socket library has no such call.
+    #[error("source= is for IPv4 only: leave it out, a group of IPv6 is taken from all senders")]
+    SourceOfIpv6,
     /// Not a time to live.
     #[error("ttl={value} makes no sense: give 1 to 255")]
     Ttl {

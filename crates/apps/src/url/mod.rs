@@ -27,14 +27,19 @@
 //!
 //! Values may hold `%XX`. An option that does not exist, or not yet, is refused and never ignored.
 //!
+//! A [`ChannelUrl`] names a channel of a television server:
+//! `anabranch://HOST:PORT?channel=NUMBER_OR_NAME&token=TOKEN`, with `latency`, `path` and `peer`.
+//!
 //! A [`UdpUrl`] is where plain transport stream packets come from or go to, as ffmpeg and OBS
 //! write it: `udp://HOST:PORT`.
 
+mod channel;
 mod error;
 mod query;
 mod session;
 mod udp;
 
+pub use channel::ChannelUrl;
 pub use error::{Place, UrlError};
 pub use session::{
     HostPort, LATENCY_DEFAULT, LATENCY_MS_MAX, LATENCY_MS_MIN, LocalPath, Mode, STREAM_ID_MAX,

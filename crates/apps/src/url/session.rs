@@ -8,7 +8,7 @@ use super::error::{Place, UrlError};
 use super::query::{Parts, host_and_port};
 use crate::session::{Bond, Passphrase, UnknownBond};
 
-const SCHEME: &str = "anabranch";
+pub(super) const SCHEME: &str = "anabranch";
 
 /// The latency of an end that does not say.
 pub const LATENCY_DEFAULT: Duration = Duration::from_millis(200);
@@ -86,6 +86,16 @@ impl FromStr for SessionUrl {
     type Err = UrlError;
 
     fn from_str(url: &str) -> Result<Self, UrlError> {
+        Self::parse_with(url, |_, _| Ok(false))
+    }
+}
+
+impl SessionUrl {
+    /// Reads one with options that a session does not have; `take` answers whether one was such.
+    pub(super) fn parse_with(
+        url: &str,
+        mut take: impl FnMut(&str, &str) -> Result<bool, UrlError>,
+    ) -> Result<Self, UrlError> {
         let parts = Parts::of(url, SCHEME)?;
         let (host, port) = host_and_port(parts.authority, Place::Url)?;
         let Some(port) = port else {
@@ -94,7 +104,9 @@ impl FromStr for SessionUrl {
         let mut options = Options::default();
         for option in parts.options() {
             let (name, value) = option?;
-            options.take(name, &value)?;
+            if !take(name, &value)? {
+                options.take(name, &value)?;
+            }
         }
         let host = (!host.is_empty()).then(|| host.to_owned());
         options.finish(host, port)
@@ -159,7 +171,7 @@ impl Options {
     }
 }
 
-fn set<T>(field: &mut Option<T>, name: &str, value: T) -> Result<(), UrlError> {
+pub(super) fn set<T>(field: &mut Option<T>, name: &str, value: T) -> Result<(), UrlError> {
     match field.replace(value) {
         Some(_) => Err(UrlError::Repeated { name: name.to_owned() }),
         None => Ok(()),

@@ -13,13 +13,14 @@ pub const PKT_SIZE_DEFAULT: usize = 1_316;
 
 const PKT_SIZE_MAX: usize = 348 * 188;
 
-const KNOWN: &str = "localaddr, ttl, pkt_size";
+const KNOWN: &str = "localaddr, source, ttl, pkt_size";
 
 /// Where plain transport stream packets come from or go to: `udp://HOST:PORT`.
 ///
 /// As an input, the host is a multicast group or an address of this machine; empty, or with `@` as
 /// VLC writes it, any. Options, as in ffmpeg: `localaddr` (the interface's address), `ttl` and
-/// `pkt_size` (outputs).
+/// `pkt_size` (outputs). `source` (inputs) takes a group's packets from this sender only, which VLC
+/// writes as `udp://SENDER@GROUP:PORT` (RFC 4607).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UdpUrl {
     /// A name or an address; `None`: any address of this machine.
@@ -28,6 +29,8 @@ pub struct UdpUrl {
     pub port: u16,
     /// The address of the interface to use.
     pub local_addr: Option<IpAddr>,
+    /// The one sender of a multicast group to take packets from.
+    pub source: Option<IpAddr>,
     /// Time to live of multicast that is sent.
     pub ttl: Option<u8>,
     /// Bytes per datagram that is sent.
@@ -49,18 +52,29 @@ impl UdpUrl {
     /// It is not, or has options that make no sense.
     pub fn parse(url: &str, scheme: &'static str) -> Result<Self, UrlError> {
         let parts = Parts::of(url, scheme)?;
-        let authority = parts.authority.strip_prefix('@').unwrap_or(parts.authority);
+        let (sender, authority) = match parts.authority.split_once('@') {
+            Some((sender, authority)) => (Some(sender).filter(|it| !it.is_empty()), authority),
+            None => (None, parts.authority),
+        };
         let (host, port) = host_and_port(authority, Place::Url)?;
         let Some(port) = port else {
             return Err(UrlError::NoPort { place: Place::Url, text: authority.to_owned() });
         };
         let host = (!host.is_empty()).then(|| host.to_owned());
-        let mut parsed =
-            Self { host, port, local_addr: None, ttl: None, pkt_size: PKT_SIZE_DEFAULT };
+        let mut parsed = Self {
+            host,
+            port,
+            local_addr: None,
+            source: None,
+            ttl: None,
+            pkt_size: PKT_SIZE_DEFAULT,
+        };
         for option in parts.options() {
             let (name, value) = option?;
             parsed.take(name, &value)?;
         }
+        sender.map_or(Ok(()), |sender| parsed.take("source", sender))?;
+        parsed.check_source()?;
         Ok(parsed)
     }
 
@@ -70,12 +84,29 @@ impl UdpUrl {
         text.starts_with("udp://")
     }
 
+    /// A sender is chosen among those of a group of its family.
+    fn check_source(&self) -> Result<(), UrlError> {
+        let Some(source) = self.source else { return Ok(()) };
+        let group = self.host.as_deref().and_then(|host| host.parse::<IpAddr>().ok());
+        match group.filter(IpAddr::is_multicast) {
+            None => Err(UrlError::SourceWithoutGroup),
+            Some(group) if group.is_ipv6() || source.is_ipv6() => Err(UrlError::SourceOfIpv6),
+            Some(_) => Ok(()),
+        }
+    }
+
     fn take(&mut self, name: &str, value: &str) -> Result<(), UrlError> {
         match name {
             "localaddr" => {
                 let addr = value.parse();
                 let failed = |_| UrlError::LocalAddr { value: value.to_owned() };
                 self.local_addr = Some(addr.map_err(failed)?);
+            }
+            "source" => {
+                let sender = source(value)?;
+                if self.source.replace(sender).is_some() {
+                    return Err(UrlError::Repeated { name: name.to_owned() });
+                }
             }
             "ttl" => {
                 let ttl = value.parse().ok().filter(|ttl| *ttl > 0);
@@ -93,6 +124,15 @@ impl UdpUrl {
         }
         Ok(())
     }
+}
+
+/// RFC 4607 section 1: a channel is "the combination of an IP unicast source address and an SSM
+/// destination address".
+fn source(value: &str) -> Result<IpAddr, UrlError> {
+    let bare = value.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(value);
+    let is_sender = |addr: &IpAddr| !addr.is_multicast() && !addr.is_unspecified();
+    let addr = bare.parse().ok().filter(is_sender);
+    addr.ok_or_else(|| UrlError::MulticastSource { value: value.to_owned() })
 }
 
 #[cfg(test)]
@@ -115,12 +155,28 @@ mod tests {
     }
 
     #[test]
+    fn a_group_may_be_taken_from_one_sender_only() {
+        for text in ["udp://232.1.2.3:5000?source=192.0.2.1", "udp://192.0.2.1@232.1.2.3:5000"] {
+            let url: UdpUrl = text.parse().unwrap();
+            assert_eq!((url.host.as_deref(), url.port), (Some("232.1.2.3"), 5000));
+            assert_eq!(url.source, Some([192, 0, 2, 1].into()));
+        }
+    }
+
+    #[test]
     fn senseless_options_are_refused_with_what_would_be_right() {
         let words = |url: &str| url.parse::<UdpUrl>().unwrap_err().to_string();
         assert!(words("udp://h").contains("has no port"));
         assert!(words("udp://h:1?pkt_size=1300").contains("a multiple of 188"));
         assert!(words("udp://h:1?ttl=0").contains("give 1 to 255"));
         assert!(words("udp://h:1?localaddr=eth0").contains("is not an address"));
-        assert!(words("udp://h:1?fifo_size=3").contains("there are localaddr, ttl, pkt_size"));
+        assert!(words("udp://h:1?fifo_size=3").contains("there are localaddr, source, ttl"));
+        let group = "udp://232.1.2.3:5000?source=";
+        assert!(words(&format!("{group}studio")).contains("give the address of one sender"));
+        assert!(words(&format!("{group}232.1.2.3")).contains("give the address of one sender"));
+        assert!(words("udp://192.0.2.1@:5000").contains("source= chooses a sender of a group"));
+        assert!(words("udp://[ff35::1]:5000?source=2001:db8::1").contains("for IPv4 only"));
+        let twice = words("udp://192.0.2.1@232.1.2.3:5000?source=192.0.2.1");
+        assert!(twice.contains("option source= is given twice"), "{twice}");
     }
 }

@@ -1,6 +1,7 @@
 //! [`Choice`]: a channel as people name it.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::str::FromStr;
 
 use anabranch_television::protocol::{ChannelEntry, Playable};
@@ -32,6 +33,15 @@ impl FromStr for Choice {
     }
 }
 
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(name) => write!(f, "`{name}`"),
+        }
+    }
+}
+
 impl Choice {
     /// The channel that is meant.
     ///
@@ -45,13 +55,7 @@ impl Choice {
             Self::Number(number) => channels.iter().find(|entry| entry.number == *number),
             Self::Name(name) => by_name(&name.to_lowercase(), channels),
         };
-        found.ok_or_else(|| NoSuchChannel {
-            wanted: match self {
-                Self::Number(number) => number.to_string(),
-                Self::Name(name) => format!("`{name}`"),
-            },
-            known: known(channels),
-        })
+        found.ok_or_else(|| NoSuchChannel { wanted: self.to_string(), known: known(channels) })
     }
 
     /// What to watch where nothing was chosen: the first channel that can be watched now.
@@ -96,6 +100,7 @@ mod tests {
             on_air: id != 1,
             playable: Playable::Yes,
             programme: Programme::default(),
+            through: Vec::new(),
         };
         [(1, 10, "News"), (2, 20, "News at Night"), (3, 30, "Sport")].map(entry).to_vec()
     }

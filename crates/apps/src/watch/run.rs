@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use anabranch_driver::{Clock, Driver, Handle};
+use anabranch_driver::Clock;
 use anabranch_sansio::Time;
-use anabranch_sctp::{AssociationConfig, AssociationStats, CloseReason, EndpointConfig};
+use anabranch_sctp::{AssociationStats, CloseReason};
 use anabranch_television::channel::ChannelId;
 use anabranch_television::protocol::{ChannelEntry, Description, Report};
 use anabranch_television::{NativeEvent, NativeViewer, Playout, Viewer, ViewerEvent};
@@ -13,8 +13,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::standing::{Before, Seen, Watching};
 use super::words::{listed, title, urgent};
-use super::{Choice, WatchPage};
-use crate::net::{Network, Plan, unpredictable_rng};
+use super::{Choice, Hello, Line, WatchPage};
 use crate::service::{Observer, Retries, Retry, ServiceError, Severity, Stop, Update, Wait};
 use crate::url::{Mode, SessionUrl};
 
@@ -70,18 +69,15 @@ pub async fn watch(
     observer: &mut Observer<'_>,
 ) -> Result<Watched, ServiceError> {
     check(&options.url)?;
-    let (sockets, plan) = Network::open(&options.url).await?.into_parts();
     let clock = options.page.as_ref().map_or_else(Clock::start, WatchPage::clock);
-    let association = AssociationConfig::media();
-    let base = EndpointConfig { association, ..EndpointConfig::default() };
-    let hello = Hello { token: options.token, budget: options.url.latency };
-    let machine = NativeViewer::new(hello.session(), base, unpredictable_rng()?);
-    let handle = Driver::spawn_with_clock(machine, sockets, clock)?;
+    let program = concat!("anabranch watch ", env!("CARGO_PKG_VERSION")).to_owned();
+    let hello = Hello { program, token: options.token, budget: options.url.latency };
+    let playout = Playout::new(hello.budget);
+    let line = Line::open(&options.url, hello, clock).await?;
+    let handle = line.handle().clone();
     let mut run = Run {
-        handle: handle.clone(),
-        plan,
-        playout: Playout::new(hello.budget),
-        hello,
+        line,
+        playout,
         wanted: options.channel,
         only_list: options.only_list,
         until: options.span.map(|span| clock.now() + span),
@@ -119,23 +115,8 @@ fn check(url: &SessionUrl) -> Result<(), ServiceError> {
     Err(ServiceError::Senseless(senseless))
 }
 
-/// What is said at the beginning of each session.
-struct Hello {
-    token: Option<String>,
-    budget: Duration,
-}
-
-impl Hello {
-    fn session(&self) -> Viewer {
-        let program = concat!("anabranch watch ", env!("CARGO_PKG_VERSION")).to_owned();
-        Viewer::new(program, self.token.clone(), self.budget)
-    }
-}
-
 struct Run<'a, 'b> {
-    handle: Handle<NativeViewer>,
-    plan: Plan,
-    hello: Hello,
+    line: Line,
     playout: Playout,
     /// What the user wants to watch.
     wanted: Option<Choice>,
@@ -160,7 +141,7 @@ impl Run<'_, '_> {
         mut stop: Stop,
         mut choices: mpsc::Receiver<Choice>,
     ) -> Result<Watched, ServiceError> {
-        let handle = self.handle.clone();
+        let handle = self.line.handle().clone();
         self.call()?;
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -201,21 +182,15 @@ impl Run<'_, '_> {
     }
 
     fn call(&mut self) -> Result<(), ServiceError> {
-        let paths = self.plan.paths()?;
-        if let Some(primary) = paths.first() {
-            self.say(Severity::Info, &format!("calling the server at {}", primary.remote));
+        if let Some(remote) = self.line.call()? {
+            self.say(Severity::Info, &format!("calling the server at {remote}"));
         }
-        let session = self.hello.session();
-        let called = self.handle.with(|viewer, now| {
-            viewer.renew(session);
-            viewer.connect(now, &paths)
-        });
-        called.map_err(|error| ServiceError::Call(error.into()))
+        Ok(())
     }
 
     fn on_event(&mut self, event: ViewerEvent) -> Result<(), ServiceError> {
         match event {
-            ViewerEvent::Welcome { program, budget, channels } => {
+            ViewerEvent::Welcome { program, budget, channels, .. } => {
                 self.on_welcome(&program, budget, channels);
             }
             ViewerEvent::Channels(channels) => self.channels = channels,
@@ -231,7 +206,7 @@ impl Run<'_, '_> {
                 }
             }
             ViewerEvent::Unit(unit) => {
-                let now = self.handle.clock().now();
+                let now = self.line.handle().clock().now();
                 self.playout.push(now, unit);
             }
             ViewerEvent::Urgent(message) => {
@@ -255,7 +230,7 @@ impl Run<'_, '_> {
         self.channels = channels;
         self.playout.set_budget(budget);
         if self.only_list {
-            let now = self.handle.clock().now();
+            let now = self.line.handle().clock().now();
             return self.leave(now);
         }
         let count = self.channels.len();
@@ -304,7 +279,7 @@ impl Run<'_, '_> {
 
     /// Shows what is due.
     fn show(&mut self) {
-        let now = self.handle.clock().now();
+        let now = self.line.handle().clock().now();
         while let Some(unit) = self.playout.poll(now) {
             self.tell_zap();
             if let Some(page) = &mut self.page {
@@ -317,7 +292,7 @@ impl Run<'_, '_> {
         if self.zap.is_some() {
             return;
         }
-        self.zap = self.handle.with(|viewer, _| viewer.viewer().stats().zap);
+        self.zap = self.line.handle().with(|viewer, _| viewer.viewer().stats().zap);
         if let Some(zap) = self.zap {
             let text = format!("the first picture came after {} ms", zap.as_millis());
             self.say(Severity::Info, &text);
@@ -342,12 +317,12 @@ impl Run<'_, '_> {
 
     /// Tells how it goes.
     fn measure(&mut self, network: Option<&AssociationStats>, last: bool) {
-        let tuned = self.handle.with(|viewer, _| viewer.viewer().channel());
+        let tuned = self.line.handle().with(|viewer, _| viewer.viewer().channel());
         let watching = Watching::new(
             &Seen {
-                now: self.handle.clock().now(),
+                now: self.line.handle().clock().now(),
                 channel: self.channels.iter().find(|entry| Some(entry.id) == tuned),
-                budget: self.hello.budget,
+                budget: self.line.budget(),
                 counts: self.playout.counts(),
                 zap: self.zap,
                 network,
@@ -393,7 +368,7 @@ impl Run<'_, '_> {
 
     fn leave(&mut self, now: Time) {
         self.leaving = Some(now + FAREWELL);
-        self.handle.with(NativeViewer::leave);
+        self.line.handle().with(NativeViewer::leave);
     }
 
     fn watched(&self) -> Watched {
@@ -412,11 +387,13 @@ impl Run<'_, '_> {
     }
 
     fn network(&self) -> Option<AssociationStats> {
-        self.handle.with(|viewer, _| viewer.association().map(|association| association.stats()))
+        self.line
+            .handle()
+            .with(|viewer, _| viewer.association().map(|association| association.stats()))
     }
 
     fn act(&self, act: impl FnOnce(&mut Viewer, Time)) {
-        self.handle.with(|viewer, now| viewer.act(now, |viewer| act(viewer, now)));
+        self.line.act(act);
     }
 
     fn say(&mut self, severity: Severity, text: &str) {

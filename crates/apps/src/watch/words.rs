@@ -19,7 +19,7 @@ pub(super) fn listed(entry: &ChannelEntry) -> String {
 }
 
 /// An urgent message.
-pub(super) fn urgent(urgent: &Urgent) -> String {
+pub(crate) fn urgent(urgent: &Urgent) -> String {
     let level = match urgent.level {
         UrgentLevel::Notice => "notice",
         UrgentLevel::Alarm => "alarm",

@@ -28,6 +28,8 @@ pub(super) struct PesUnit {
     pub(super) class: Class,
     /// When to show it: 90 kHz, 33 bits.
     pub(super) pts: Option<u64>,
+    /// When to decode it, if that is earlier.
+    pub(super) dts: Option<u64>,
     /// When its last packet was due.
     pub(super) due: Time,
     pub(super) data: Vec<u8>,
@@ -79,6 +81,7 @@ impl Elementary {
             frame: from.frame,
             class: from.class,
             pts: header.pts,
+            dts: header.dts,
             due: from.due,
             data: data.unwrap_or_default().to_vec(),
             // A header that goes on in the next packet is not followed.

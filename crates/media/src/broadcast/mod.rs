@@ -1,11 +1,14 @@
 //! [`BroadcastScreen`]: what a viewer sees and hears of a transport stream that arrives.
 //!
-//! Browsers decode H.264 and AAC everywhere. The first track of each kind is shown; a picture or a
+//! Browsers decode H.264, AAC, MP3 and Opus. The first track of each kind is shown; a picture or a
 //! frame of sound of which something is missing is left out.
 
 mod adts;
 mod avc;
 mod elementary;
+mod mpeg_audio;
+pub(crate) mod opus;
+mod sound;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -23,7 +26,8 @@ use crate::ts::{PACKET_LEN, Packet, Pid, Role, Tables};
 use crate::{Class, Track};
 use avc::ParameterSets;
 use elementary::{Elementary, PesUnit};
-use timing::PresentationClock;
+use sound::Sound;
+use timing::{PictureTimes, PresentationClock};
 
 /// Pictures whose loss is remembered, in case that they come late.
 const LOST_KEPT: usize = 1_024;
@@ -45,13 +49,16 @@ const NOT_PLAYED_MAX: usize = 16;
 pub struct BroadcastScreen {
     tables: Tables,
     picture: Option<Elementary>,
-    sound: Option<Elementary>,
+    sound: Option<(Sound, Elementary)>,
+    /// Sound that turned out to be what no page plays.
+    mute: BTreeSet<Pid>,
     /// Codecs that no page plays.
     not_played: Vec<Codec>,
     /// When the first packet of a track was due, and the last one.
     span: Option<(Time, Time)>,
     parameter_sets: ParameterSets,
-    audio: Option<adts::Format>,
+    audio: Option<AudioInfo>,
+    times: PictureTimes,
     clock: PresentationClock,
     counts: PictureCounts,
     lost: BTreeSet<u64>,
@@ -103,8 +110,12 @@ impl BroadcastScreen {
 
     /// The stream has ended: so have the units that are open.
     pub fn finish(&mut self) {
-        let open = [&self.picture, &self.sound].map(|it| it.as_ref().map(Elementary::pid));
-        open.into_iter().flatten().for_each(|pid| self.on_end(track(pid)));
+        let sound = self.sound.as_ref().map(|(_, track)| track);
+        let open = [self.picture.as_ref(), sound];
+        open.map(|it| it.map(Elementary::pid))
+            .into_iter()
+            .flatten()
+            .for_each(|pid| self.on_end(track(pid)));
     }
 
     /// A piece of a unit arrived. A picture that comes after its time was lost, and counts as late
@@ -126,7 +137,7 @@ impl BroadcastScreen {
     #[must_use]
     pub fn formats(&self) -> Option<Formats> {
         let codec = self.parameter_sets.codec();
-        let patience = match (&codec, self.audio) {
+        let patience = match (&codec, &self.audio) {
             (Some(_), Some(_)) => Duration::ZERO,
             (None, Some(_)) if self.picture.is_some() => KEY_FRAME_PATIENCE,
             (Some(_), None) | (None, Some(_)) => PATIENCE,
@@ -142,7 +153,7 @@ impl BroadcastScreen {
             height: None,
             fps: None,
         });
-        is_known.then(|| Formats { video, audio: self.audio.map(adts::Format::info) })
+        is_known.then(|| Formats { video, audio: self.audio.clone() })
     }
 
     /// Codecs of pictures and sound that no page plays, in the order in which they came.
@@ -168,9 +179,9 @@ impl BroadcastScreen {
         if let Some(picture) = self.picture.as_mut().filter(|it| it.pid() == pid) {
             let ended = picture.push(packet, from);
             ended.into_iter().flatten().for_each(|unit| self.on_picture(unit));
-        } else if let Some(sound) = self.sound.as_mut().filter(|it| it.pid() == pid) {
-            let ended = sound.push(packet, from);
-            ended.into_iter().flatten().for_each(|unit| self.on_sound(&unit));
+        } else if let Some((sound, track)) = self.sound.as_mut().filter(|(_, it)| it.pid() == pid) {
+            let (sound, ended) = (*sound, track.push(packet, from));
+            ended.into_iter().flatten().for_each(|unit| self.on_sound(sound, &unit));
         }
     }
 
@@ -178,12 +189,17 @@ impl BroadcastScreen {
     fn take_up(&mut self, pid: Pid, codec: Codec) {
         if codec == Codec::H264 {
             self.picture.get_or_insert_with(|| Elementary::new(pid));
-        } else if codec == Codec::Aac {
-            self.sound.get_or_insert_with(|| Elementary::new(pid));
-        } else if (codec.is_video() || codec.is_audio())
-            && !self.not_played.contains(&codec)
-            && self.not_played.len() < NOT_PLAYED_MAX
-        {
+        } else if let Some(sound) = Sound::of(codec) {
+            if !self.mute.contains(&pid) {
+                self.sound.get_or_insert_with(|| (sound, Elementary::new(pid)));
+            }
+        } else if codec.is_video() || codec.is_audio() {
+            self.refuse(codec);
+        }
+    }
+
+    fn refuse(&mut self, codec: Codec) {
+        if !self.not_played.contains(&codec) && self.not_played.len() < NOT_PLAYED_MAX {
             self.not_played.push(codec);
         }
     }
@@ -193,13 +209,16 @@ impl BroadcastScreen {
         if let Some(picture) = self.picture.as_mut().filter(|it| track(it.pid()) == ended) {
             let unit = picture.finish();
             unit.into_iter().for_each(|unit| self.on_picture(unit));
-        } else if let Some(sound) = self.sound.as_mut().filter(|it| track(it.pid()) == ended) {
-            let unit = sound.finish();
-            unit.into_iter().for_each(|unit| self.on_sound(&unit));
+        } else if let Some((sound, it)) =
+            self.sound.as_mut().filter(|(_, it)| track(it.pid()) == ended)
+        {
+            let (sound, unit) = (*sound, it.finish());
+            unit.into_iter().for_each(|unit| self.on_sound(sound, &unit));
         }
     }
 
     fn on_picture(&mut self, unit: PesUnit) {
+        let time = self.times.place(unit.pts, unit.dts);
         let is_key = self.parameter_sets.look_at(&unit.data);
         if self.parameter_sets.codec().is_none() {
             return;
@@ -215,10 +234,9 @@ impl BroadcastScreen {
             (false, _) => Class::Reference,
         };
         let data = if is_key { self.parameter_sets.in_front_of(unit.data) } else { unit.data };
-        let (pts_us, play_at) = match unit.pts {
-            Some(pts) => self.clock.place(pts, unit.due),
-            None => (0, unit.due),
-        };
+        // A stream that never says when to show something is shown as it comes.
+        let time = time.unwrap_or_else(|| unit.due.as_micros() * 9 / 100);
+        let (pts_us, play_at) = self.clock.place(time, unit.due);
         self.ready.push_back(AccessUnit {
             track: MediaTrack::Video,
             frame: unit.frame as u32,
@@ -248,12 +266,17 @@ impl BroadcastScreen {
     }
 
     /// A PES packet may hold several frames.
-    fn on_sound(&mut self, unit: &PesUnit) {
+    fn on_sound(&mut self, sound: Sound, unit: &PesUnit) {
         let Some(pts) = unit.pts.filter(|_| unit.is_whole) else { return };
-        for ((format, frame), nth) in adts::frames(&unit.data).zip(0..) {
-            self.audio = Some(format);
-            let ticks = nth * u64::from(adts::SAMPLES) * 90_000 / u64::from(format.sample_rate);
-            let (pts_us, play_at) = self.clock.place(pts.wrapping_add(ticks), unit.due);
+        if let Some(codec) = sound.obstacle(&unit.data) {
+            // Another track may be one that is played.
+            let refused = self.sound.take();
+            self.mute.extend(refused.map(|(_, track)| track.pid()));
+            return self.refuse(codec);
+        }
+        for frame in sound.frames(&unit.data) {
+            let (pts_us, play_at) = self.clock.place(pts.wrapping_add(frame.ticks), unit.due);
+            self.audio = Some(frame.info);
             self.ready.push_back(AccessUnit {
                 track: MediaTrack::Audio,
                 frame: self.sounds,
@@ -263,7 +286,7 @@ impl BroadcastScreen {
                 layers: vec![LayerUnit {
                     class: Class::Audio,
                     delay: None,
-                    bytes: Bytes::copy_from_slice(frame),
+                    bytes: Bytes::copy_from_slice(frame.bytes),
                 }],
             });
             self.sounds = self.sounds.wrapping_add(1);

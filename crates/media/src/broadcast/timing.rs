@@ -1,4 +1,5 @@
-//! [`PresentationClock`]: when a unit is to be seen or heard.
+//! [`PresentationClock`]: when a unit is to be seen or heard, and [`PictureTimes`], for pictures
+//! that do not say so.
 //!
 //! A transport stream says when to show what it carries on a clock of its own (PTS), and the
 //! playout when the bytes are due on ours. All tracks share one distance between the two: the
@@ -21,6 +22,54 @@ const BREAK_US: i64 = 10_000_000;
 
 /// PTS count 33 bits of 90 kHz.
 const PTS_BITS: u32 = 33;
+
+const PTS_MASK: u64 = (1 << PTS_BITS) - 1;
+
+/// Until it is known, a picture lasts a 25th of a second.
+const PICTURE_TICKS: u64 = 3_600;
+
+/// ISO/IEC 13818-1 section 2.7.4: the time between two PTS "does not exceed 0.7 seconds"; what
+/// differs by more is another clock, and tells nothing about how long a picture lasts.
+const PTS_GAP_MAX: u64 = 63_000;
+
+/// Times of pictures, of which not all have one of their own.
+#[derive(Debug)]
+pub(super) struct PictureTimes {
+    /// When the last one was to be decoded.
+    last: Option<u64>,
+    /// Pictures since the last one that had a time.
+    without: u64,
+    /// How long a picture lasts.
+    ticks: u64,
+}
+
+impl Default for PictureTimes {
+    fn default() -> Self {
+        Self { last: None, without: 0, ticks: PICTURE_TICKS }
+    }
+}
+
+impl PictureTimes {
+    /// When the next picture in order of decoding is to be shown: when it says so, else a picture's
+    /// length after the one before was to be decoded. None before the first one that says it.
+    pub(super) fn place(&mut self, pts: Option<u64>, dts: Option<u64>) -> Option<u64> {
+        let Some(decoded) = dts.or(pts) else {
+            self.without += 1;
+            self.last = Some(self.last?.wrapping_add(self.ticks) & PTS_MASK);
+            return self.last;
+        };
+        if let Some(last) = self.last {
+            // The last one may have been placed by a length that was wrong.
+            let first = last.wrapping_sub(self.without * self.ticks);
+            let step = decoded.wrapping_sub(first) & PTS_MASK;
+            if (1..=PTS_GAP_MAX).contains(&step) {
+                self.ticks = (step / (self.without + 1)).max(1);
+            }
+        }
+        (self.last, self.without) = (Some(decoded), 0);
+        pts.or(dts)
+    }
+}
 
 /// Carries presentation times over to our clock.
 #[derive(Debug, Default)]
@@ -103,6 +152,33 @@ mod tests {
 
     fn at(clock: &mut PresentationClock, frame: u64, due_ms: u64) -> u64 {
         clock.place(frame * TICKS, Time::from_millis(due_ms)).1.as_millis()
+    }
+
+    #[test]
+    fn a_picture_without_a_time_follows_the_one_before() {
+        let mut times = PictureTimes::default();
+        assert_eq!(times.place(None, None), None, "nothing is known yet");
+        assert_eq!(times.place(Some(90_000), None), Some(90_000));
+        assert_eq!(times.place(None, None), Some(93_600));
+        // 50 a second, of which every other one says when.
+        let mut placed = |nth: u64| {
+            let pts = nth.is_multiple_of(2).then_some(200_000 + nth * 1_800);
+            times.place(pts, None).map(|ticks| ticks - 200_000)
+        };
+        let shown: Vec<_> = (0..8).map(&mut placed).collect();
+        let expected = [0, 3_600, 3_600, 5_400, 7_200, 9_000, 10_800, 12_600];
+        assert_eq!(shown, expected.map(Some));
+    }
+
+    #[test]
+    fn a_picture_without_a_time_is_placed_where_the_one_before_was_decoded() {
+        let mut times = PictureTimes::default();
+        assert_eq!(times.place(Some(10_000), Some(2_800)), Some(10_000));
+        assert_eq!(times.place(Some(20_800), Some(6_400)), Some(20_800));
+        assert_eq!(times.place(None, None), Some(10_000));
+        assert_eq!(times.place(Some(17_200), Some(13_600)), Some(17_200));
+        let end = PictureTimes { last: Some(PTS_MASK), ..times }.place(None, None);
+        assert_eq!(end, Some(3_599), "33 bits go round");
     }
 
     #[test]

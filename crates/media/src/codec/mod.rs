@@ -1,9 +1,11 @@
 //! What a track carries, and what its pictures are worth: from the first bytes of each.
 
+pub mod av1;
 pub mod h264;
 pub mod h265;
 mod mpeg_video;
 pub mod nal;
+pub mod vp9;
 
 use std::fmt;
 
@@ -21,8 +23,10 @@ pub enum Codec {
     Mpeg2Video,
     /// MPEG-4 part 2 video.
     Mpeg4Video,
-    /// MPEG-1 or MPEG-2 audio (MP2, MP3).
+    /// MPEG-1 or MPEG-2 audio (MP2, MP3): the tables do not tell its layer.
     MpegAudio,
+    /// The same once its frames have shown that its layer is I or II.
+    MpegAudioLayer2,
     /// AAC, in ADTS or LATM.
     Aac,
     /// AC-3, E-AC-3.
@@ -67,7 +71,13 @@ impl Codec {
     pub const fn is_audio(self) -> bool {
         matches!(
             self,
-            Self::MpegAudio | Self::Aac | Self::Ac3 | Self::Dts | Self::Opus | Self::OtherAudio
+            Self::MpegAudio
+                | Self::MpegAudioLayer2
+                | Self::Aac
+                | Self::Ac3
+                | Self::Dts
+                | Self::Opus
+                | Self::OtherAudio
         )
     }
 
@@ -86,6 +96,7 @@ impl fmt::Display for Codec {
             Self::Mpeg2Video => "MPEG-2 video",
             Self::Mpeg4Video => "MPEG-4 video",
             Self::MpegAudio => "MPEG audio",
+            Self::MpegAudioLayer2 => "MPEG audio layer II",
             Self::Aac => "AAC",
             Self::Ac3 => "AC-3",
             Self::Dts => "DTS",
@@ -99,9 +110,11 @@ impl fmt::Display for Codec {
 
 /// Private data (stream type 0x06) is named by its descriptors: ETSI EN 300 468 table 12.
 fn of_descriptors(mut bytes: &[u8]) -> Option<Codec> {
+    let has_many_channels = has_many_opus_channels(bytes);
     while let Some(([tag, len], rest)) = bytes.split_first_chunk::<2>() {
         let (body, rest) = rest.split_at_checked(usize::from(*len))?;
         let codec = match (tag, body) {
+            (0x05, b"Opus") if has_many_channels => Some(Codec::OtherAudio),
             (0x05, b"Opus") => Some(Codec::Opus),
             (0x05, b"AC-3" | b"EAC3") | (0x6a | 0x7a, _) => Some(Codec::Ac3),
             (0x05, b"HEVC") => Some(Codec::H265),
@@ -116,6 +129,19 @@ fn of_descriptors(mut bytes: &[u8]) -> Option<Codec> {
         bytes = rest;
     }
     None
+}
+
+/// ETSI TS 103 491 section 4: an extension descriptor gives Opus's channel configuration. Of more
+/// than two channels, an access unit is several Opus packets in one.
+fn has_many_opus_channels(mut bytes: &[u8]) -> bool {
+    while let Some(([tag, len], rest)) = bytes.split_first_chunk::<2>() {
+        let Some((body, rest)) = rest.split_at_checked(usize::from(*len)) else { return false };
+        if let (0x7f, [0x80, channels, ..]) = (tag, body) {
+            return *channels > 2;
+        }
+        bytes = rest;
+    }
+    false
 }
 
 /// What an access unit is worth.
@@ -195,6 +221,7 @@ impl Classifier {
             Codec::Mpeg2Video => units.find_map(mpeg_video::mpeg2_verdict),
             Codec::Mpeg4Video => units.find_map(mpeg_video::mpeg4_verdict),
             Codec::MpegAudio
+            | Codec::MpegAudioLayer2
             | Codec::Aac
             | Codec::Ac3
             | Codec::Dts
@@ -236,6 +263,8 @@ mod tests {
     fn private_streams_are_named_by_their_descriptors() {
         let opus = [0x05, 4, b'O', b'p', b'u', b's', 0x7f, 2, 0x80, 2];
         assert_eq!(Codec::of_stream(0x06, &opus), Codec::Opus);
+        let surround = [&opus[..9], &[6]].concat();
+        assert_eq!(Codec::of_stream(0x06, &surround), Codec::OtherAudio);
         assert_eq!(Codec::of_stream(0x06, &[0x0a, 4, 1, 2, 3, 0, 0x6a, 1, 0]), Codec::Ac3);
         let subtitles = [0x59, 8, 1, 2, 3, 4, 5, 6, 7, 8];
         assert_eq!(Codec::of_stream(0x06, &subtitles), Codec::Other { stream_type: 6 });

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::{
     ChannelEntry, Description, FRAGMENT_BYTES_MAX, MediaHeader, MediaMessage, Playable, Programme,
-    UNIT_BYTES_MAX,
+    References, UNIT_BYTES_MAX,
 };
 pub use history::Part;
 use history::{Parts, Rate};
@@ -67,11 +67,15 @@ pub struct Channel {
     id: ChannelId,
     label: Label,
     programme: Programme,
+    /// The servers that its media passes, this one last.
+    through: Vec<String>,
     playable: Playable,
     state: State,
     epoch: u16,
     video: Option<VideoInfo>,
     audio: Option<AudioInfo>,
+    /// Of the last picture, and after it.
+    references: (References, References),
     parts: Parts,
     rate: Rate,
     oversized: u64,
@@ -92,11 +96,13 @@ impl Channel {
             id,
             label,
             programme: Programme::default(),
+            through: Vec::new(),
             playable: Playable::Unknown,
             state: State::OffAir("its source has not come yet".to_owned()),
             epoch: 0,
             video: None,
             audio: None,
+            references: (References::FIRST, References::FIRST),
             parts: Parts::default(),
             rate: Rate::default(),
             oversized: 0,
@@ -114,6 +120,7 @@ impl Channel {
             on_air: self.is_on_air(),
             playable: self.playable.clone(),
             programme: self.programme.clone(),
+            through: self.through.clone(),
         }
     }
 
@@ -134,12 +141,18 @@ impl Channel {
         self.programme = programme;
     }
 
+    /// Its media passes these servers, this one last.
+    pub fn set_through(&mut self, through: Vec<String>) {
+        self.through = through;
+    }
+
     /// The source begins, or begins anew: what was kept of it is void.
     pub fn begin(&mut self, video: Option<VideoInfo>, audio: Option<AudioInfo>) {
         self.state = State::OnAir;
         self.playable = Playable::Yes;
         self.epoch = self.epoch.wrapping_add(1);
         (self.video, self.audio) = (video, audio);
+        self.references = (References::FIRST, References::FIRST);
         self.parts.clear();
     }
 
@@ -167,6 +180,10 @@ impl Channel {
                 MediaTrack::Video => unit.layer == 0,
                 MediaTrack::Audio => self.video.is_none(),
             };
+        if unit.track == MediaTrack::Video && unit.layer == 0 {
+            let (_, here) = self.references;
+            self.references = (here, here.after(unit.reference));
+        }
         let messages = self.messages(unit);
         if messages.is_empty() {
             self.oversized += 1;
@@ -265,6 +282,10 @@ impl Channel {
         if unit.bytes.len() > UNIT_BYTES_MAX {
             return Vec::new();
         }
+        let references = match unit.track {
+            MediaTrack::Video => self.references.0,
+            MediaTrack::Audio => References::default(),
+        };
         let fragments = unit.bytes.len().div_ceil(FRAGMENT_BYTES_MAX).max(1) as u16;
         let message = |fragment: u16| {
             let start = usize::from(fragment) * FRAGMENT_BYTES_MAX;
@@ -277,6 +298,7 @@ impl Channel {
                 frame: unit.frame,
                 fragment,
                 fragments,
+                references,
                 key: unit.key,
                 reference: unit.reference,
                 last_layer: unit.last_layer,

@@ -143,6 +143,10 @@ pub struct ChannelEntry {
     /// Now and next.
     #[serde(default)]
     pub programme: Programme,
+    /// The servers that its media passes, each by the name that it drew when it began, this one
+    /// last. A server takes no channel that passed it before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub through: Vec<String>,
 }
 
 /// Whether viewers can decode a channel.

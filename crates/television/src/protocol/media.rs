@@ -10,7 +10,7 @@
 //! +-------------------------------+-------------------------------+
 //! |             epoch             |            fragment           |
 //! +-------------------------------+-------------------------------+
-//! |           fragments           |       0, to be ignored        |
+//! |           fragments           |          references           |
 //! +-------------------------------+-------------------------------+
 //! |                             frame                             |
 //! +---------------------------------------------------------------+
@@ -67,6 +67,9 @@ pub struct MediaHeader {
     pub fragment: u16,
     /// How many parts it has.
     pub fragments: u16,
+    /// How many pictures that others are predicted from came before this one, as
+    /// [`References`] counts; of sound 0.
+    pub references: References,
     /// Decoding can begin here.
     pub key: bool,
     /// Others are predicted from it.
@@ -79,6 +82,29 @@ pub struct MediaHeader {
     pub pts_us: i64,
     /// When it came to the server, on the server's clock.
     pub at: Time,
+}
+
+/// How many pictures of an epoch that others are predicted from came so far: 1 to 65,535, and 1
+/// again. 0 says nothing, as servers of before did.
+///
+/// It tells what was missed: two pictures between which no other one is needed are as far apart as
+/// the first one of them counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct References(pub u16);
+
+impl References {
+    /// Before the first picture of an epoch.
+    pub const FIRST: Self = Self(1);
+
+    /// After a picture.
+    #[must_use]
+    pub const fn after(self, reference: bool) -> Self {
+        match (self.0, reference) {
+            (0, _) | (_, false) => self,
+            (u16::MAX, true) => Self::FIRST,
+            (count, true) => Self(count + 1),
+        }
+    }
 }
 
 /// A part of a picture or of a frame of sound.
@@ -137,7 +163,7 @@ impl MediaMessage {
         out.put_u16(header.epoch);
         out.put_u16(header.fragment);
         out.put_u16(header.fragments);
-        out.put_u16(0);
+        out.put_u16(header.references.0);
         out.put_u32(header.frame);
         out.put_i64(header.pts_us);
         out.put_u64(header.at.as_micros());
@@ -171,7 +197,7 @@ impl MediaMessage {
         if fragment >= fragments || fragments > FRAGMENTS_MAX {
             return Err(MediaError::Fragment { fragment, fragments });
         }
-        let _ignored = bytes.get_u16();
+        let references = References(bytes.get_u16());
         let header = MediaHeader {
             channel,
             epoch,
@@ -180,6 +206,7 @@ impl MediaMessage {
             frame: bytes.get_u32(),
             fragment,
             fragments,
+            references,
             key: flags & FLAG_KEY != 0,
             reference: flags & FLAG_REFERENCE != 0,
             last_layer: flags & FLAG_LAST_LAYER != 0,
@@ -192,6 +219,15 @@ impl MediaMessage {
 }
 
 impl MediaHeader {
+    /// Whether a picture can be decoded once this one was: none that it may refer to is missing
+    /// between the two.
+    #[must_use]
+    pub fn is_enough_for(&self, next: &Self) -> bool {
+        let follows = next.frame == self.frame.wrapping_add(1);
+        let is_counted = self.references != References::default();
+        follows || (is_counted && next.references == self.references.after(self.reference))
+    }
+
     fn flags(&self) -> u8 {
         let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
         flag(self.key, FLAG_KEY)
@@ -216,6 +252,7 @@ mod tests {
                 frame: 104,
                 fragment: 1,
                 fragments: 4,
+                references: References(0x0203),
                 key: true,
                 reference: true,
                 last_layer: false,
@@ -231,11 +268,27 @@ mod tests {
     fn the_header_is_laid_out_as_the_document_says() {
         let bytes = example().encode();
         let expected = [
-            1, 0, 0, 3, 0, 0, 0, 3, 0, 1, 0, 1, 0, 4, 0, 0, 0, 0, 0, 104, 0, 0, 0, 0, 0, 0x3f,
+            1, 0, 0, 3, 0, 0, 0, 3, 0, 1, 0, 1, 0, 4, 2, 3, 0, 0, 0, 104, 0, 0, 0, 0, 0, 0x3f,
             0x7a, 0, 0, 0, 0, 0, 0, 0x4f, 0x58, 0x80, 0x82, 0x49,
         ];
         assert_eq!(bytes.as_ref(), expected);
         assert_eq!(MediaMessage::decode(bytes), Ok(example()));
+    }
+
+    #[test]
+    fn a_gap_of_pictures_that_no_other_needs_costs_nothing_else() {
+        let picture = |frame, references, reference| {
+            let references = References(references);
+            MediaHeader { frame, references, reference, ..example().header }
+        };
+        let before = picture(7, 5, true);
+        assert!(before.is_enough_for(&picture(8, 6, false)));
+        assert!(before.is_enough_for(&picture(10, 6, true)), "8 and 9 were disposable");
+        assert!(!before.is_enough_for(&picture(10, 7, true)), "one of them was not");
+        assert!(picture(7, 5, false).is_enough_for(&picture(10, 5, true)));
+        assert!(picture(7, u16::MAX, true).is_enough_for(&picture(9, 1, true)));
+        assert!(!picture(7, 0, true).is_enough_for(&picture(9, 0, true)), "nothing is known");
+        assert!(picture(7, 0, true).is_enough_for(&picture(8, 0, true)));
     }
 
     #[test]

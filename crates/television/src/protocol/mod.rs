@@ -11,7 +11,8 @@ pub use control::{
     TEXT_CHARS_MAX, Urgent, UrgentLevel,
 };
 pub use media::{
-    FRAGMENT_BYTES_MAX, MEDIA_HEADER_BYTES, MediaError, MediaHeader, MediaMessage, UNIT_BYTES_MAX,
+    FRAGMENT_BYTES_MAX, MEDIA_HEADER_BYTES, MediaError, MediaHeader, MediaMessage, References,
+    UNIT_BYTES_MAX,
 };
 pub use streams::{SLOTS, STREAMS, Slot, StreamRole};
 

@@ -206,6 +206,11 @@ impl Television {
         self.tell_watchers(id, &FromServer::Programme { channel: id, programme });
     }
 
+    /// A channel's media passes these servers, this one last.
+    pub fn set_through(&mut self, id: ChannelId, through: Vec<String>) {
+        self.change(id, |channel| channel.set_through(through));
+    }
+
     /// Shows something to all viewers, at no particular hurry.
     pub fn guide(&mut self, text: &str) {
         for viewer in self.viewers.keys().copied().collect::<Vec<_>>() {

@@ -157,6 +157,7 @@ mod tests {
 
     use super::*;
     use crate::channel::ChannelId;
+    use crate::protocol::References;
 
     fn part(epoch: u16, frame: u32, fragment: u16, fragments: u16) -> MediaMessage {
         let header = MediaHeader {
@@ -167,6 +168,7 @@ mod tests {
             frame,
             fragment,
             fragments,
+            references: References::default(),
             key: false,
             reference: true,
             last_layer: true,

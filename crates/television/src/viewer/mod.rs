@@ -33,6 +33,8 @@ pub enum ViewerEvent {
     Welcome {
         /// Its program.
         program: String,
+        /// What its clock showed when it said so.
+        now: Time,
         /// The latency budget in force.
         budget: Duration,
         /// What there is to watch.
@@ -244,9 +246,10 @@ impl Viewer {
             return;
         }
         let event = match text {
-            FromServer::Welcome { program, latency_ms, channels, .. } => {
+            FromServer::Welcome { program, latency_ms, now_us, channels, .. } => {
                 let budget = Duration::from_millis(latency_ms.into());
-                ViewerEvent::Welcome { program, budget, channels }
+                let now = Time::from_micros(now_us);
+                ViewerEvent::Welcome { program, now, budget, channels }
             }
             FromServer::Channels { channels } => ViewerEvent::Channels(channels),
             FromServer::Guidance { text } => ViewerEvent::Guidance(text),

@@ -33,6 +33,8 @@ pub struct Playout {
     waiting: BTreeMap<(MediaTrack, u32), Waiting>,
     /// What comes next of pictures and sound.
     next: [Option<u32>; 2],
+    /// The last picture that was handed out.
+    last_picture: Option<MediaHeader>,
     due: VecDeque<AccessUnit>,
     counts: PlayoutCounts,
 }
@@ -73,6 +75,7 @@ impl Playout {
             start: None,
             waiting: BTreeMap::new(),
             next: [None; 2],
+            last_picture: None,
             due: VecDeque::new(),
             counts: PlayoutCounts { pictures: 0, missing: 0 },
         }
@@ -89,6 +92,7 @@ impl Playout {
         self.start = None;
         self.waiting.clear();
         self.next = [None; 2];
+        self.last_picture = None;
         self.due.clear();
     }
 
@@ -167,13 +171,24 @@ impl Playout {
         {
             let next = self.next[track as usize].replace(key.1 + 1);
             let missing = next.map_or(0, |next| key.1.saturating_sub(next));
-            let unit = waiting.into_unit(missing > 0);
+            let lacks = match track {
+                MediaTrack::Video => self.lacks_reference(&waiting),
+                MediaTrack::Audio => missing > 0,
+            };
+            let unit = waiting.into_unit(lacks);
             if track == MediaTrack::Video {
                 self.counts.missing += u64::from(missing);
                 self.counts.pictures += u64::from(unit.is_some());
             }
             self.due.extend(unit);
         }
+    }
+
+    /// Whether a picture that this one may refer to was not handed out.
+    fn lacks_reference(&mut self, waiting: &Waiting) -> bool {
+        let Some((base, _)) = waiting.layers.get(&0) else { return false };
+        let last = self.last_picture.replace(*base);
+        last.is_some_and(|last| !last.is_enough_for(base))
     }
 }
 
@@ -193,7 +208,7 @@ impl Waiting {
     }
 
     /// The layers from the base upwards; nothing without a base.
-    fn into_unit(self, follows_gap: bool) -> Option<AccessUnit> {
+    fn into_unit(self, lacks_reference: bool) -> Option<AccessUnit> {
         let mut layers = Vec::new();
         for (number, (header, bytes)) in self.layers {
             if usize::from(number) != layers.len() {
@@ -202,7 +217,7 @@ impl Waiting {
             layers.push(LayerUnit { class: class(&header), delay: None, bytes });
         }
         let MediaHeader { track, frame, pts_us, discontinuity, .. } = self.header;
-        let discontinuity = discontinuity || follows_gap;
+        let discontinuity = discontinuity || lacks_reference;
         let play_at = self.play_at;
         (!layers.is_empty()).then_some(AccessUnit {
             track,
@@ -232,6 +247,7 @@ fn micros(time: Time) -> i64 {
 mod tests {
     use super::*;
     use crate::channel::ChannelId;
+    use crate::protocol::References;
 
     const BUDGET: Duration = Duration::from_millis(200);
 
@@ -245,6 +261,7 @@ mod tests {
             frame,
             fragment: 0,
             fragments: 1,
+            references: References::default(),
             key: frame.is_multiple_of(50),
             reference: true,
             last_layer: layer == 1,
@@ -294,6 +311,23 @@ mod tests {
         assert_eq!(playout.counts(), PlayoutCounts { pictures: 5, missing: 1 });
         playout.push(Time::from_millis(2_000), picture(3, 0));
         assert!(all(&mut playout, Time::from_millis(3_000)).is_empty(), "too late");
+    }
+
+    #[test]
+    fn a_picture_that_no_other_needs_is_missed_by_itself() {
+        let mut playout = Playout::new(BUDGET);
+        playout.begin(true);
+        // Every other picture is disposable; 3 and then 6 do not come.
+        for frame in [0, 1, 2, 4, 5, 7] {
+            let mut unit = picture(frame, 0);
+            unit.header.reference = frame % 2 == 0;
+            unit.header.references = References(1 + frame.div_ceil(2) as u16);
+            playout.push(Time::from_millis(10), unit);
+        }
+        let units = all(&mut playout, Time::from_millis(2_000));
+        let broken = units.iter().filter(|unit| unit.discontinuity).map(|unit| unit.frame);
+        assert_eq!(broken.collect::<Vec<_>>(), [7]);
+        assert_eq!(playout.counts(), PlayoutCounts { pictures: 6, missing: 2 });
     }
 
     #[test]

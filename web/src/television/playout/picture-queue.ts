@@ -1,5 +1,6 @@
 /** Layers of pictures, as they come, to pictures in decoding order. */
 
+import { isEnoughFor, type MediaHeader } from '../protocol/media';
 import type { Unit } from './assembler';
 
 /** Before their time, by so much pictures go to the decoder. */
@@ -35,7 +36,7 @@ export class PictureQueue {
   /** What refines them, by number and layer. */
   #refinements = new Map<number, Map<number, Unit>>();
   #entry: number | null = null;
-  #last: number | null = null;
+  #last: MediaHeader | null = null;
   /** Pictures that never came, or not before their time. */
   lost = 0;
   /** Pictures that came after their time. */
@@ -50,7 +51,7 @@ export class PictureQueue {
 
   push(unit: Unit, nowMs: number): void {
     const { frame, layer } = unit.header;
-    if (this.#last !== null && frame <= this.#last) {
+    if (this.#last !== null && frame <= this.#last.frame) {
       this.#countLate(unit);
     } else if (layer === 0) {
       this.#insert({ base: unit, sinceMs: nowMs });
@@ -75,7 +76,7 @@ export class PictureQueue {
     if (next === undefined) {
       return null;
     }
-    const isNext = next.base.header.frame === this.#last + 1;
+    const isNext = next.base.header.frame === this.#last.frame + 1;
     const isWhole = isNext && this.#layersOf(next.base).isWhole;
     const leadMs = isWhole ? PICTURE_AHEAD_MS : GUARD_MS;
     const soonest = this.#bases.slice(0, REORDER_MAX).map(({ base }) => dueMs(base.header.ptsUs));
@@ -99,16 +100,17 @@ export class PictureQueue {
   #release(base: Unit): Picture {
     const { frame, key, discontinuity, ptsUs } = base.header;
     const { layers } = this.#layersOf(base);
-    const missing = this.#last === null ? 0 : frame - this.#last - 1;
-    this.lost += missing;
-    this.#last = frame;
+    const last = this.#last ?? base.header;
+    this.lost += Math.max(0, frame - last.frame - 1);
+    const lacks = last !== base.header && !isEnoughFor(last, base.header);
+    this.#last = base.header;
     this.#bases = this.#bases.filter((waiting) => waiting.base.header.frame > frame);
     for (const number of this.#refinements.keys()) {
       if (number <= frame) {
         this.#refinements.delete(number);
       }
     }
-    return { frame, key, discontinuity: discontinuity || missing > 0, ptsUs, layers };
+    return { frame, key, discontinuity: discontinuity || lacks, ptsUs, layers };
   }
 
   #layersOf(base: Unit): { readonly layers: Uint8Array[]; readonly isWhole: boolean } {

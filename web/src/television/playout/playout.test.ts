@@ -77,6 +77,17 @@ describe('the play-out', () => {
     expect([tv.playout.pictures.lost, tv.playout.pictures.late]).toEqual([0, 1]);
   });
 
+  it('goes on behind a missing picture that no other one needs', () => {
+    const tv = new Television();
+    tv.receive(key(ASKED_FRAME, { references: 1 }));
+    tv.receive(picture(ASKED_FRAME + 2, { references: 2 }));
+    tv.receive(picture(ASKED_FRAME + 4, { references: 4 }));
+    tv.advance(1_200);
+    expect(tv.pictures()).toEqual([ASKED_FRAME, ASKED_FRAME + 2, ASKED_FRAME + 4]);
+    expect(tv.broken).toEqual([ASKED_FRAME + 4]);
+    expect(tv.playout.pictures.lost).toBe(2);
+  });
+
   it('keeps decoding order where pictures come in another', () => {
     const tv = new Television();
     tv.watchLive(ASKED_FRAME - 5, 10);

@@ -16,6 +16,7 @@ const HEADER: MediaHeader = {
   epoch: 1,
   fragment: 0,
   fragments: 1,
+  references: 0,
   frame: 0,
   ptsUs: 0,
   atUs: 0,

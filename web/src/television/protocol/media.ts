@@ -19,6 +19,11 @@ export interface MediaHeader {
   readonly epoch: number;
   readonly fragment: number;
   readonly fragments: number;
+  /**
+   * How many pictures that others are predicted from came before this one: 1 to 65,535, and 1
+   * again. 0 says nothing.
+   */
+  readonly references: number;
   readonly frame: number;
   readonly ptsUs: number;
   /** When it came to the server, on its clock. */
@@ -35,6 +40,8 @@ export const HEADER_BYTES = 36;
 export const FRAGMENTS_MAX = 132;
 /** As many as a VP9 superframe holds. */
 const LAYERS_MAX = 8;
+
+const REFERENCES_MAX = 0xffff;
 
 const FORMAT = 1;
 const TRACKS: readonly Track[] = ['video', 'audio'];
@@ -70,9 +77,21 @@ export function decodeMedia(bytes: ArrayBuffer): MediaMessage {
     epoch: view.getUint16(8),
     fragment,
     fragments,
+    references: view.getUint16(14),
     frame: view.getUint32(16),
     ptsUs: Number(view.getBigInt64(20)),
     atUs: Number(view.getBigUint64(28)),
   };
   return { header, payload: new Uint8Array(bytes, HEADER_BYTES) };
+}
+
+/**
+ * Whether a picture can be decoded once another one was: none that it may refer to is missing
+ * between the two.
+ */
+export function isEnoughFor(before: MediaHeader, next: MediaHeader): boolean {
+  const { references, reference } = before;
+  const after = reference ? (references % REFERENCES_MAX) + 1 : references;
+  const isCounted = references !== 0;
+  return next.frame === before.frame + 1 || (isCounted && next.references === after);
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { DecodeError } from '../../protocol/checks';
 import { decodeServerMessage } from './control';
-import { decodeMedia, HEADER_BYTES } from './media';
+import { decodeMedia, HEADER_BYTES, isEnoughFor } from './media';
 import { dataStream, isOrdered, roleOf, SLOTS, STILL_STREAM, STREAMS } from './streams';
 
 /** The example that the server's test has, too. */
 const EXAMPLE = [
-  1, 0, 0, 3, 0, 0, 0, 3, 0, 1, 0, 1, 0, 4, 0, 0, 0, 0, 0, 104, 0, 0, 0, 0, 0, 0x3f, 0x7a, 0, 0, 0,
+  1, 0, 0, 3, 0, 0, 0, 3, 0, 1, 0, 1, 0, 4, 2, 3, 0, 0, 0, 104, 0, 0, 0, 0, 0, 0x3f, 0x7a, 0, 0, 0,
   0, 0, 0, 0x4f, 0x58, 0x80, 0x82, 0x49,
 ];
 
@@ -24,11 +24,26 @@ describe('a media message', () => {
       epoch: 1,
       fragment: 1,
       fragments: 4,
+      references: 0x0203,
       frame: 104,
       ptsUs: 4_160_000,
       atUs: 5_200_000,
     });
     expect([...payload]).toEqual([0x82, 0x49]);
+  });
+
+  it('tells whether a picture that it may refer to is missing before it', () => {
+    const { header } = decodeMedia(bytes(EXAMPLE));
+    const picture = (frame: number, references: number, reference: boolean) => {
+      return { ...header, frame, references, reference };
+    };
+    const before = picture(7, 5, true);
+    expect(isEnoughFor(before, picture(8, 6, false))).toBe(true);
+    expect(isEnoughFor(before, picture(10, 6, true))).toBe(true);
+    expect(isEnoughFor(before, picture(10, 7, true))).toBe(false);
+    expect(isEnoughFor(picture(7, 5, false), picture(10, 5, true))).toBe(true);
+    expect(isEnoughFor(picture(7, 0xffff, true), picture(9, 1, true))).toBe(true);
+    expect(isEnoughFor(picture(7, 0, true), picture(9, 0, true))).toBe(false);
   });
 
   it.each([

@@ -10,7 +10,7 @@ function part(fragment: number, changes: Partial<MediaMessage['header']> = {}): 
   const header: MediaMessage['header'] = {
     ...{ track: 'video' as const, layer: 0, key: true, reference: true, lastLayer: true },
     ...{ discontinuity: false, channel: 3, epoch: 1, fragment, fragments: 2, frame: 50 },
-    ...{ ptsUs: 0, atUs: 0 },
+    ...{ references: 0, ptsUs: 0, atUs: 0 },
     ...changes,
   };
   return { header, payload: new Uint8Array([fragment]) };

@@ -1,4 +1,4 @@
-//! [`Broadcast`]: units for a channel out of the packets of a transport stream.
+//! [`Broadcast`]: units for a channel out of the packets of a transport stream, or out of a film.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -71,6 +71,12 @@ impl Broadcast {
         self.packets += 1;
         self.packetizer.handle_packet(at, packet);
         self.take_pieces(at);
+    }
+
+    /// The next unit of a film came at `at`, which must not fall.
+    pub(super) fn handle_unit(&mut self, at: Time, unit: AccessUnit) {
+        self.take_unit(at, unit);
+        self.events.extend(self.waiting.drain(..).map(SourceEvent::Unit));
     }
 
     /// Nothing came for a while.
@@ -176,6 +182,23 @@ impl Broadcast {
             }
             return;
         }
+        if self.known.as_ref() != Some(&formats) {
+            let sound =
+                not_played.iter().find(|it| it.is_audio()).filter(|_| formats.audio.is_none());
+            let note = sound.map(|codec| {
+                let text = format!(
+                    "its sound is sent as {codec}, which browsers do not decode: they show the \
+                     picture without; a command in channels.toml can convert it"
+                );
+                SourceEvent::Note(text)
+            });
+            self.begin(formats);
+            self.events.extend(note);
+        }
+    }
+
+    /// Says what there is to see and hear from here on, unless it is known.
+    pub(super) fn begin(&mut self, formats: Formats) {
         if self.known.as_ref() != Some(&formats) {
             let Formats { video, audio } = formats.clone();
             self.known = Some(formats);

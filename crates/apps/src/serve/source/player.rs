@@ -9,13 +9,11 @@ use anabranch_sansio::Time;
 
 use super::broadcast::Broadcast;
 use super::clip;
-use super::{Listener, SourceEvent};
+use super::matroska::Film;
+use super::{Listener, SILENCE_MAX, SourceEvent};
 use crate::send::InputError;
 use crate::send::feed::{Batch, Feed, Item, Media, Reading, Timing};
 use crate::session::SourceFormat;
-
-/// Who hears nothing for so long from a source that comes as it likes takes it for lost.
-const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// Media of a file that is late by more was held up by the machine: the rest of it keeps its
 /// distances from now on.
@@ -104,8 +102,26 @@ impl<'a, L: Listener> Player<'a, L> {
         self.listener.tell(clip::description(header));
         for unit in clip.looped() {
             let at = Time::from_micros(unit.pts_us);
-            self.take_unit(at, unit, header.video.layers).await;
+            let now = self.due(at).await;
+            self.take_unit(now, unit, header.video.layers);
         }
+    }
+
+    /// Plays a film to its end.
+    pub(super) async fn play_film(&mut self, mut film: Film) -> Ending {
+        self.has_come = false;
+        self.broadcast.begin(film.formats);
+        while let Some(timed) = film.units.recv().await {
+            let (at, unit) = match timed {
+                Ok(timed) => timed,
+                Err(error) => return Ending { has_come: self.has_come, error: Some(error) },
+            };
+            let now = self.due(Time::ZERO + at).await;
+            (self.length, self.has_come) = (at, true);
+            self.broadcast.handle_unit(now, unit);
+            self.tell_all();
+        }
+        Ending { has_come: self.has_come, error: None }
     }
 
     /// Plays packets at their times.
@@ -174,7 +190,11 @@ impl<'a, L: Listener> Player<'a, L> {
                 Media::Packet(packet) => packets.push((item.at, packet)),
                 Media::Unit(unit) => {
                     if let SourceFormat::Clip(header) = format {
-                        self.take_unit(item.at, unit, header.video.layers).await;
+                        let now = match timing {
+                            Timing::Media => self.due(item.at).await,
+                            Timing::Arrival | Timing::None => self.clock.now(),
+                        };
+                        self.take_unit(now, unit, header.video.layers);
                     }
                 }
             }
@@ -188,8 +208,7 @@ impl<'a, L: Listener> Player<'a, L> {
         }
     }
 
-    async fn take_unit(&mut self, at: Time, unit: ClipUnit, layers: u8) {
-        let now = self.due(at).await;
+    fn take_unit(&mut self, now: Time, unit: ClipUnit, layers: u8) {
         self.has_come = true;
         let unit = clip::channel_unit(unit, layers, now);
         self.listener.tell(SourceEvent::Unit(unit));

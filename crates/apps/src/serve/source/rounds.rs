@@ -7,6 +7,7 @@ use anabranch_driver::Clock;
 use anabranch_media::ts::Packet;
 use anabranch_sansio::Time;
 
+use super::matroska::Film;
 use super::player::{Ending, Player};
 use super::{Listener, SourceEvent};
 use crate::demo::clip::DEMO_CLIP;
@@ -19,7 +20,7 @@ use crate::session::SourceFormat;
 const FILES_MAX: usize = 10_000;
 
 /// What the files of a folder must be called.
-const EXTENSIONS: [&str; 4] = ["ts", "m2ts", "mts", "trp"];
+const EXTENSIONS: [&str; 6] = ["ts", "m2ts", "mts", "trp", "webm", "mkv"];
 
 /// Plays a file for ever.
 pub(super) async fn play_file<L: Listener>(
@@ -31,7 +32,7 @@ pub(super) async fn play_file<L: Listener>(
     play(|| Ok(vec![path.clone()]), program, clock, listener).await;
 }
 
-/// Plays the transport streams of a folder in the order of their names for ever. What is put there
+/// Plays the films of a folder in the order of their names for ever. What is put there
 /// meanwhile is played in the next round.
 pub(super) async fn play_folder<L: Listener>(
     path: PathBuf,
@@ -101,7 +102,8 @@ async fn play_rounds<L: Listener>(
         let (mut has_come, mut reason) = (false, None);
         for file in files {
             let ending = match open(file, program, clock).await {
-                Ok(feed) => player.play(feed).await,
+                Ok(Opened::Feed(feed)) => player.play(feed).await,
+                Ok(Opened::Film(film)) => player.play_film(film).await,
                 Err(error) => Ending { has_come: false, error: Some(error) },
             };
             if let Some(error) = &ending.error {
@@ -118,15 +120,25 @@ async fn play_rounds<L: Listener>(
     }
 }
 
+/// A file that can be played.
+enum Opened {
+    Feed(Feed),
+    Film(Film),
+}
+
 /// A clip can loop by itself.
-async fn open(file: PathBuf, program: Option<u16>, clock: Clock) -> Result<Feed, InputError> {
+async fn open(file: PathBuf, program: Option<u16>, clock: Clock) -> Result<Opened, InputError> {
+    if let Some(film) = Film::open(&file)? {
+        return Ok(Opened::Film(film));
+    }
     let options = InputOptions { program, ..InputOptions::default() };
     let input = Input::File(file);
     let feed = Feed::open(&input, options, clock).await?;
     if feed.format == SourceFormat::MpegTs {
-        return Ok(feed);
+        return Ok(Opened::Feed(feed));
     }
-    Feed::open(&input, InputOptions { looped: true, ..options }, clock).await
+    let looped = InputOptions { looped: true, ..options };
+    Ok(Opened::Feed(Feed::open(&input, looped, clock).await?))
 }
 
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>, String> {
@@ -141,7 +153,7 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>, String> {
     }
     if files.is_empty() {
         let wanted = EXTENSIONS.map(|it| format!(".{it}")).join(", ");
-        return Err(format!("{} has no transport stream ({wanted})", folder.display()));
+        return Err(format!("{} has no film ({wanted})", folder.display()));
     }
     files.sort();
     Ok(files)

@@ -1,0 +1,8 @@
+//! Sources of `anabranch serve` as whoever runs it meets them: files, networks, programs, other
+//! servers, on real sockets.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod media;
+mod others;
+mod program;
+mod streams;

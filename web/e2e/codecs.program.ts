@@ -1,0 +1,68 @@
+/** Each way in which a channel may be coded, as a browser decodes it. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openBrowser, type TestBrowser } from './browser';
+import { reachable } from './network';
+import { Program } from './program';
+import { TelevisionView } from './television/view';
+
+const PICTURE = ['-pix_fmt', 'yuv420p', '-g', '25'];
+const H264 = ['-c:v', 'libx264', '-preset', 'ultrafast', ...PICTURE];
+const VP9 = ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8', ...PICTURE];
+const AV1 = ['-c:v', 'libaom-av1', '-usage', 'realtime', '-cpu-used', '8', ...PICTURE];
+const OPUS = ['-c:a', 'libopus'];
+const MP3 = ['-c:a', 'libmp3lame'];
+
+const FILMS = [
+  { coding: 'avc1.42c00c + mp3', file: 'mp3.ts', options: [...H264, ...MP3] },
+  { coding: 'avc1.42c00c + opus', file: 'opus.ts', options: [...H264, ...OPUS] },
+  { coding: 'vp09.00.11.08 + opus', file: 'vp9.webm', options: [...VP9, ...OPUS] },
+  { coding: 'av01.0.00M.08 + opus', file: 'av1.webm', options: [...AV1, ...OPUS] },
+  { coding: 'vp09.00.11.08 + mp3', file: 'vp9.mkv', options: [...VP9, ...MP3] },
+];
+
+describe('a channel', () => {
+  let folder: string;
+  let server: Program;
+  let browser: TestBrowser;
+
+  beforeAll(() => {
+    expect(reachable(), 'Chromium needs an address beside loopback: add a veth pair').toBe(true);
+    folder = mkdtempSync(join(tmpdir(), 'anabranch-codecs-'));
+  });
+  afterEach(async () => {
+    await browser.close();
+    await server.interrupt();
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it.each(FILMS)('in $coding plays, with its sound in step', async ({ coding, file, options }) => {
+    make(join(folder, file), options);
+    const channels = join(folder, 'channels.toml');
+    writeFileSync(channels, `[[channel]]\nname = "Film"\nsource = "${file}"\n`);
+    server = new Program('serve', '--http', '127.0.0.1:0', '--udp', '0.0.0.0:0', channels);
+    browser = await openBrowser();
+    const view = new TelevisionView(await browser.context.newPage());
+    await view.page.goto(await server.url());
+    await view.untilPlays(1);
+    await view.morePictures(60);
+    const { mean, spread } = await view.brightness();
+    expect(mean).toBeGreaterThan(10);
+    expect(spread).toBeGreaterThan(5);
+    await view.page.keyboard.press('i');
+    await view.untilText('figures', coding);
+    await view.until(async () => Math.abs(await view.figure('skew')) < 80);
+    expect(view.complaints).toEqual([]);
+  });
+});
+
+/** Two seconds, which are played in a loop. */
+function make(path: string, options: readonly string[]): void {
+  const picture = ['-f', 'lavfi', '-i', 'testsrc=size=320x180:rate=25:duration=2'];
+  const tone = ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000:duration=2'];
+  execFileSync('ffmpeg', ['-v', 'error', '-nostdin', '-y', ...picture, ...tone, ...options, path]);
+}
