@@ -31,7 +31,7 @@ const CHOICES_MAX: usize = 16;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Watch {
-    /// anabranch://HOST:PORT. Options: latency (of the whole way to the screen), path, peer.
+    /// anabranch://HOST:PORT. Options: latency (of the whole way to the screen), path, peer, token.
     url: SessionUrl,
     /// The channel to begin with: its number, or how its name begins. Without it, the first one
     /// that is on air.
@@ -40,7 +40,7 @@ pub(crate) struct Watch {
     /// Prints the channels and ends.
     #[arg(long, conflicts_with_all = ["channel", "headless", "seconds"])]
     list: bool,
-    /// What entitles to channels that are not open to all.
+    /// What entitles to channels that are not open to all; or token= in the URL.
     #[arg(long)]
     token: Option<String>,
     /// Writes how it goes, once a second, as JSON lines; - is stdout, and the page's address is
@@ -66,7 +66,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) async fn run(self) -> Result<(), Failure> {
+    pub(crate) async fn run(mut self) -> Result<(), Failure> {
+        if self.token.is_some() && self.url.token.is_some() {
+            return Err(Failure::usage("there are two tokens: give --token, or token= in the URL"));
+        }
+        let token = self.token.take().or(self.url.token.take());
         let mut log = Log::open(self.stats.as_deref(), self.quiet || self.list)?;
         let is_measured_here = self.stats.as_deref() == Some("-");
         let page = if self.list || self.headless {
@@ -79,7 +83,7 @@ impl Watch {
         let options = WatchOptions {
             url: self.url,
             channel: self.channel,
-            token: self.token,
+            token,
             only_list: self.list,
             span: self.seconds.map(|seconds| Duration::from_secs(seconds.into())),
             retries: self.retries.map_or(Retries::Unlimited, Retries::AtMost),

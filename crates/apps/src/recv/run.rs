@@ -12,8 +12,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use super::output::{Output, Sink};
 use crate::net::{Network, Plan, unpredictable_rng};
 use crate::service::{
-    Before, Observer, Retries, Retry, ServiceError, Severity, Snapshot, Stop, Update, Wait,
-    words_of,
+    Before, Observer, Retries, Retry, ServiceError, Severity, Snapshot, Stop, TOKEN_OF_VIEWER,
+    Update, Wait, words_of,
 };
 use crate::session::{
     Disconnect, Event, Receiver, ReceiverConfig, Role, SessionConfig, SourceFormat,
@@ -78,6 +78,9 @@ pub async fn recv(
         return Err(ServiceError::Senseless(
             "program= is the sender's choice: give it to anabranch send",
         ));
+    }
+    if url.token.is_some() {
+        return Err(ServiceError::Senseless(TOKEN_OF_VIEWER));
     }
     let sink = match &output {
         Some(output) => Some(Sink::open(output).await?),

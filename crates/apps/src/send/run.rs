@@ -14,8 +14,8 @@ use super::feed::{Batch, Feed, Item, Media, Reading, Timing};
 use super::input::{Input, InputOptions, Pace};
 use crate::net::{Interfaces, NetError, Network, Plan, Turn, unpredictable_rng};
 use crate::service::{
-    Before, Observer, RateLine, Retries, Retry, ServiceError, Severity, Snapshot, Stop, Update,
-    Wait, words_of,
+    Before, Observer, RateLine, Retries, Retry, ServiceError, Severity, Snapshot, Stop,
+    TOKEN_OF_VIEWER, Update, Wait, words_of,
 };
 use crate::session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig};
 use crate::treatment::TreatmentTable;
@@ -65,6 +65,9 @@ pub async fn send(
             "what is sent as fast as the network takes it must be reliable: give --treatment \
              reliable with --fast",
         ));
+    }
+    if url.token.is_some() {
+        return Err(ServiceError::Senseless(TOKEN_OF_VIEWER));
     }
     let input_options =
         InputOptions { program: input_options.program.or(url.program), ..input_options };

@@ -9,6 +9,10 @@ use crate::recv::OutputError;
 use crate::send::InputError;
 use crate::session::{CallError, Refusal};
 
+/// To `send` and `recv`, whose peers know no tokens.
+pub(crate) const TOKEN_OF_VIEWER: &str =
+    "token= is for anabranch watch: leave it out; passphrase= keeps strangers from taking part";
+
 /// Why a service did not do what it was asked to.
 #[derive(Debug, Error)]
 #[non_exhaustive]

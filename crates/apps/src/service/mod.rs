@@ -8,6 +8,7 @@ mod stop;
 mod words;
 
 pub use error::ServiceError;
+pub(crate) use error::TOKEN_OF_VIEWER;
 pub use line::{Observer, RateLine, Severity, Update};
 pub use retry::{RETRY_DELAY_MAX, Retries, Retry, Wait};
 pub(crate) use snapshot::Before;

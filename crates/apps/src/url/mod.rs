@@ -24,6 +24,7 @@
 //! | `passphrase` | 10 to 79 bytes that both ends must know: who does not is refused, and can
 //! change nothing. Nothing is encrypted |
 //! | `program` | sender: the one program of the transport stream to send |
+//! | `token` | viewer of a television server: what entitles to channels that are not open to all |
 //!
 //! Values may hold `%XX`. An option that does not exist, or not yet, is refused and never ignored.
 //!

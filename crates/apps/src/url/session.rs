@@ -28,7 +28,7 @@ const ADDRESSES_MAX: usize = 8;
 /// The longest name of a Linux interface.
 const INTERFACE_LEN_MAX: usize = 15;
 
-const KNOWN: &str = "mode, latency, path, peer, bond, streamid, passphrase, program";
+const KNOWN: &str = "mode, latency, path, peer, bond, streamid, passphrase, program, token";
 
 /// Who begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +80,8 @@ pub struct SessionUrl {
     pub passphrase: Option<Passphrase>,
     /// The one program to send.
     pub program: Option<u16>,
+    /// What entitles a viewer to channels that are not open to all.
+    pub token: Option<String>,
 }
 
 impl FromStr for SessionUrl {
@@ -125,6 +127,7 @@ struct Options {
     stream_id: Option<String>,
     passphrase: Option<Passphrase>,
     program: Option<u16>,
+    token: Option<String>,
 }
 
 impl Options {
@@ -138,6 +141,7 @@ impl Options {
             "streamid" => set(&mut self.stream_id, name, stream_id(value)?),
             "passphrase" => set(&mut self.passphrase, name, passphrase(value)?),
             "program" => set(&mut self.program, name, program(value)?),
+            "token" => set(&mut self.token, name, value.to_owned()),
             _ => Err(unknown(name)),
         }
     }
@@ -167,6 +171,7 @@ impl Options {
             stream_id: self.stream_id,
             passphrase: self.passphrase,
             program: self.program,
+            token: self.token,
         })
     }
 }
@@ -301,7 +306,7 @@ mod tests {
         let url = parse(
             "anabranch://studio.example:9000?path=192.0.2.5,wwan0,2001:db8::5&\
              peer=198.51.100.9,[2001:db8::9]:9001,2001:db8::8&bond=balance&streamid=cam%201&\
-             passphrase=long%20and%20secret&program=3",
+             passphrase=long%20and%20secret&program=3&token=a.b.c",
         )
         .unwrap();
         let address = |text: &str| LocalPath::Address(text.parse().unwrap());
@@ -315,6 +320,7 @@ mod tests {
         );
         assert_eq!(url.bond, Bond::Balance);
         assert_eq!((url.stream_id.as_deref(), url.program), (Some("cam 1"), Some(3)));
+        assert_eq!(url.token.as_deref(), Some("a.b.c"));
         assert_eq!(url.passphrase, Some("long and secret".parse().unwrap()));
     }
 

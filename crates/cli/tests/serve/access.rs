@@ -151,6 +151,8 @@ fn native_viewers_bring_tokens_and_the_operator_sees_who() {
     assert!(!listed(&[]).contains("Closed"));
     let token = house.token(&["--who", "alice", "--channels", "2,9", "--for", "1h"]);
     assert!(listed(&["--token", &token]).contains("   2  Closed"));
+    let by_url = program(&["watch", "--list", &format!("{url}?token={token}")]).output().unwrap();
+    assert!(String::from_utf8(by_url.stdout).unwrap().contains("   2  Closed"));
     let refused = listed(&["--token", "nonsense"]);
     assert!(refused.contains("this is no token: one looks like xxx.yyy.zzz"), "{refused}");
 
@@ -183,7 +185,11 @@ fn a_token_that_makes_no_sense_is_refused_in_a_line() {
     let missing = token(&house.key(), &["--who", "a", "--channels", "1", "--for", "1d"]);
     house.serve().end();
     let refused = |arguments: &[&str]| token(&house.key(), arguments);
+    let url = "anabranch://127.0.0.1:9?token=a.b.c";
+    let other = |arguments: &[&str]| program(arguments).output().unwrap();
     let cases = [
+        (other(&["send", "nowhere.ts", url]), "token= is for anabranch watch: leave it out"),
+        (other(&["recv", url, "nowhere.ts"]), "token= is for anabranch watch: leave it out"),
         (missing, "cannot read the key for tokens in "),
         (refused(&["--who", "a", "--channels", "1", "--until", "2020-01-01T00:00Z"]), "is over"),
         (refused(&["--who", "a", "--channels", "1"]), "--until <TIME>"),

@@ -138,6 +138,8 @@ fn what_makes_no_sense_is_refused_in_a_line() {
     };
     let words = refused(&["--headless", "anabranch://127.0.0.1:9?passphrase=0123456789"]);
     assert!(words.contains("a television server knows no passphrase="), "{words}");
+    let words = refused(&["--token", "a.b.c", "anabranch://127.0.0.1:9?token=a.b.c"]);
+    assert!(words.contains("give --token, or token= in the URL"), "{words}");
     let words = refused(&["--headless", "anabranch://:9"]);
     assert!(words.contains("a viewer calls its server"), "{words}");
 }
