@@ -78,6 +78,11 @@ impl KernelSocket {
         self.expect_ok(&format!("authenticate 1 {secret}")).await;
     }
 
+    /// Offers I-DATA.
+    pub(crate) async fn interleave(&mut self) {
+        self.expect_ok("interleave").await;
+    }
+
     /// Tells the peer that the kernel has one more address.
     pub(crate) async fn add_address(&mut self, port: u16, address: &str) {
         self.expect_ok(&format!("add_address {port} {address}")).await;

@@ -11,6 +11,7 @@ mod authentication;
 mod capture;
 mod control;
 mod host;
+mod interleaving;
 mod kernel;
 mod lifecycle;
 mod multihoming;
@@ -75,6 +76,7 @@ fn trials(capture: &Arc<Mutex<Option<Capture>>>) -> Vec<Trial> {
     trials.extend(multihoming::trials());
     trials.extend(lifecycle::trials());
     trials.extend(authentication::trials());
+    trials.extend(interleaving::trials());
     let capture = Arc::clone(capture);
     trials.push(Trial::test("tshark_finds_no_fault_with_what_was_sent", move || {
         let capture = capture.lock().ok().and_then(|mut capture| capture.take());

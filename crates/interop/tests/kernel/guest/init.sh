@@ -25,6 +25,8 @@ set_sysctl sctp/udp_port 9899
 # RFC 4895 and RFC 5061.
 set_sysctl sctp/auth_enable 1
 set_sysctl sctp/addip_enable 1
+# RFC 8260, for sockets that ask for it.
+set_sysctl sctp/intl_enable 1
 # Paths are watched in seconds, not minutes, so that tests are; all else is as the kernel has it.
 set_sysctl sctp/hb_interval 1000
 set_sysctl sctp/rto_initial 1000

@@ -23,12 +23,14 @@ MSG_NOTIFICATION = 0x8000
 SCTP_NODELAY = 3
 SCTP_EVENTS = 11
 SCTP_RECVRCVINFO = 32
+SCTP_FRAGMENT_INTERLEAVE = 18
 SCTP_AUTH_CHUNK = 21
 SCTP_AUTH_KEY = 23
 SCTP_AUTH_ACTIVE_KEY = 24
 SCTP_SOCKOPT_BINDX_ADD = 100
 SCTP_SOCKOPT_BINDX_REM = 101
 SCTP_SOCKOPT_CONNECTX = 110
+SCTP_INTERLEAVING_SUPPORTED = 125
 SCTP_SNDINFO = 2
 SCTP_RCVINFO = 3
 SCTP_PRINFO = 5
@@ -92,6 +94,12 @@ class Peer:
         self.set_option(SCTP_AUTH_KEY, key)
         self.set_option(SCTP_AUTH_ACTIVE_KEY, struct.pack("=iHxx", 0, int(number)))
         self.set_option(SCTP_AUTH_CHUNK, b"\0")
+        return ["ok"], b""
+
+    def interleave(self, _: bytes) -> Answer:
+        """Offers I-DATA, in associations to come (RFC 8260 section 4.3). Answers `ok`."""
+        self.set_option(SCTP_FRAGMENT_INTERLEAVE, 2)
+        self.set_option(SCTP_INTERLEAVING_SUPPORTED, struct.pack("=iI", 0, 1))
         return ["ok"], b""
 
     def add_address(self, _: bytes, port: str, address: str) -> Answer:
