@@ -18,7 +18,7 @@ use crate::output;
 ///
 /// Examples:
 ///   anabranch token --key access.key --who alice --channels 1,7 --until 2026-12-31T23:59Z
-///   anabranch token --key access.key --who bob --channels all --for 30d --page http://tv.example/
+///   anabranch token --key access.key --who bob --channels all --for 30d
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Token {

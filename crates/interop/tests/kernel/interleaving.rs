@@ -1,8 +1,9 @@
 //! Messages in I-DATA chunks (RFC 8260), each of one fragment.
 //!
-//! The kernel does not count fragments as others do. RFC 8260 section 2.1 says of the first one that
-//! "the FSN is implicitly considered to be 0", and of all that they are enumerated "starting from 0
-//! and incremented by 1"; but it gives the second one FSN 0, too, and waits for that from its peer.
+//! The kernel does not count fragments as others do. RFC 8260 section 2.1 says of the first one
+//! that "the FSN is implicitly considered to be 0", and of all that they are enumerated "starting
+//! from 0 and incremented by 1"; but it gives the second one FSN 0, too, and waits for that from
+//! its peer.
 
 use anabranch_sctp::AssociationConfig;
 use libtest_mimic::Trial;
