@@ -16,6 +16,11 @@ export async function violations(page: Page): Promise<readonly string[]> {
   });
 }
 
+/** Runs in the page: waits until what was changed by now is on the screen. */
+export function untilPainted(): Promise<void> {
+  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())));
+}
+
 /** Notes in `window.moved` whatever changes its place by itself. */
 export function watchForShifts(): void {
   interface LayoutShift extends PerformanceEntry {

@@ -1,7 +1,7 @@
 /** The operator's page with more viewers than a test can have. */
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { violations, watchForShifts } from './looks';
+import { untilPainted, violations, watchForShifts } from './looks';
 import { ControlRoom } from './operator/control-room';
 import { LAPTOP, PHONE } from './visit';
 
@@ -21,6 +21,8 @@ describe("the operator's page", () => {
     expect(await firstOf()).toMatch(/^39/);
     await room.get('sort-zaps').click();
     expect(await firstOf()).toMatch(/^0/);
+    // The new order moves rows, once.
+    await room.page.evaluate(untilPainted);
     await room.page.evaluate(watchForShifts);
     await room.page.waitForTimeout(LONG_TASKS_MS);
     expect(await room.page.evaluate(() => Object(window).moved)).toEqual([]);
