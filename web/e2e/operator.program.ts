@@ -109,7 +109,7 @@ describe("the operator's page", () => {
     await desk.get('add-name').fill('More');
     await desk.get('add-source').fill('srt://elsewhere:1');
     await desk.get('add-submit').click();
-    await desk.untilText('add-wrong', 'is not read: give udp://, rtp:// or a file');
+    await desk.untilText('add-wrong', 'is not read: give udp://, rtp://, anabranch:// or a file');
     await desk.get('add-source').fill('demo:clock');
     await desk.get('add-submit').click();
     await desk.untilText('channel-4', 'On air');
