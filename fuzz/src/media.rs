@@ -68,32 +68,12 @@ fn drain(packetizer: &mut Packetizer, screen: &mut BroadcastScreen) -> u64 {
     while let Some(made) = packetizer.poll_piece() {
         piece(&made.encode());
         items += made.header.items();
-        screen.on_released(&released(made));
+        screen.on_released(&Released::uncrossed(made));
     }
     while let Some(unit) = screen.poll_unit() {
         assert!(!unit.layers.is_empty());
     }
     items
-}
-
-/// As if it had crossed no network.
-fn released(piece: Piece) -> Released {
-    let (at, items, header) = (piece.header.first_at(), piece.header.items(), piece.header);
-    Released {
-        format: header.format,
-        position: header.runs.first().map_or(0, |run| run.position),
-        items,
-        skipped: 0,
-        due: at,
-        sent: at,
-        track: header.track,
-        layer: header.layer,
-        class: header.class,
-        frame: header.frame,
-        index: header.index,
-        last: header.last,
-        bytes: piece.payload,
-    }
 }
 
 /// Takes each command as the milliseconds that pass, a path, and the length of a message that

@@ -107,6 +107,29 @@ pub struct Released {
     pub bytes: Bytes,
 }
 
+impl Released {
+    /// A piece as if it had crossed no network.
+    #[must_use]
+    pub fn uncrossed(piece: Piece) -> Self {
+        let (at, items, header) = (piece.header.first_at(), piece.header.items(), piece.header);
+        Self {
+            format: header.format,
+            position: header.runs.first().map_or(0, |run| run.position),
+            items,
+            skipped: 0,
+            due: at,
+            sent: at,
+            track: header.track,
+            layer: header.layer,
+            class: header.class,
+            frame: header.frame,
+            index: header.index,
+            last: header.last,
+            bytes: piece.payload,
+        }
+    }
+}
+
 /// Puts the items of one source in order and releases each at its time.
 #[derive(Debug)]
 pub struct Playout {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use anabranch_media::broadcast::{BroadcastScreen, Formats};
 use anabranch_media::codec::Codec;
 use anabranch_media::decoding::{AccessUnit, MediaTrack};
-use anabranch_media::piece::Piece;
 use anabranch_media::playout::Released;
 use anabranch_media::ts::Packet;
 use anabranch_media::{Class, Packetizer};
@@ -118,7 +117,7 @@ impl Broadcast {
                 let first = piece.header.runs.first().map_or(0, |run| run.position);
                 self.events.push_back(SourceEvent::Entry(self.packets_before + first));
             }
-            self.screen.on_released(&released(piece));
+            self.screen.on_released(&Released::uncrossed(piece));
         }
         self.take_units(now);
     }
@@ -204,28 +203,6 @@ impl Broadcast {
             self.known = Some(formats);
             self.events.push_back(SourceEvent::Begin { video, audio });
         }
-    }
-}
-
-/// As if it had crossed no network.
-fn released(piece: Piece) -> Released {
-    let at = piece.header.first_at();
-    let items = piece.header.items();
-    let header = piece.header;
-    Released {
-        format: header.format,
-        position: header.runs.first().map_or(0, |run| run.position),
-        items,
-        skipped: 0,
-        due: at,
-        sent: at,
-        track: header.track,
-        layer: header.layer,
-        class: header.class,
-        frame: header.frame,
-        index: header.index,
-        last: header.last,
-        bytes: piece.payload,
     }
 }
 
