@@ -29,6 +29,8 @@ pub struct Retry {
 struct Waiting {
     until: Instant,
     reason: String,
+    /// How many seconds were left when that was told last.
+    told: u64,
 }
 
 /// What a wait brought.
@@ -54,7 +56,8 @@ impl Retry {
         }
         let delay = Duration::from_secs(1 << self.failures.min(3)).min(RETRY_DELAY_MAX);
         self.failures += 1;
-        self.waiting = Some(Waiting { until: Instant::now() + delay, reason });
+        self.waiting =
+            Some(Waiting { until: Instant::now() + delay, reason, told: delay.as_secs() });
         true
     }
 
@@ -70,48 +73,31 @@ impl Retry {
         self.limit != Retries::AtMost(0)
     }
 
-    /// Waits until a second less is left; for ever if nothing is to be tried again.
+    /// Waits until a second less is left than was told; for ever if nothing is to be tried again.
+    /// May be dropped and called again at any time: no second is passed over.
     pub async fn wait(&mut self) -> Wait {
-        let Some(waiting) = &self.waiting else { return std::future::pending().await };
-        let left = waiting.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        let Some(waiting) = &mut self.waiting else { return std::future::pending().await };
+        let next = waiting.told.saturating_sub(1);
+        tokio::time::sleep_until(waiting.until - Duration::from_secs(next)).await;
+        if next == 0 {
             self.waiting = None;
             return Wait::Over;
         }
-        let seconds = begun_seconds(left);
-        let reason = waiting.reason.clone();
-        tokio::time::sleep(left - Duration::from_secs(seconds - 1).min(left)).await;
-        if seconds == 1 { self.finish_wait() } else { Wait::Left(seconds - 1, reason) }
+        waiting.told = next;
+        Wait::Left(next, waiting.reason.clone())
     }
 
-    fn finish_wait(&mut self) -> Wait {
-        self.waiting = None;
-        Wait::Over
-    }
-
-    /// What the wait is for and how long it takes, when it begins.
+    /// What the wait is for and how many seconds are left of it.
     #[must_use]
     pub fn announcement(&self) -> Option<(u64, &str)> {
         let waiting = self.waiting.as_ref()?;
-        let left = waiting.until.saturating_duration_since(Instant::now());
-        Some((begun_seconds(left), &waiting.reason))
+        Some((waiting.told, &waiting.reason))
     }
-}
-
-/// Seconds, counting one that has only begun.
-fn begun_seconds(left: Duration) -> u64 {
-    left.as_secs() + u64::from(left.subsec_nanos() > 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn regression_less_than_a_millisecond_counted_as_no_second() {
-        let nanos = [1, 999_999, 1_000_000_000, 1_000_000_001];
-        assert_eq!(nanos.map(|ns| begun_seconds(Duration::from_nanos(ns))), [1, 1, 1, 2]);
-    }
 
     #[tokio::test(start_paused = true)]
     async fn waits_grow_to_a_bound_and_count_down_by_seconds() {
@@ -132,6 +118,15 @@ mod tests {
         retry.on_success();
         assert!(retry.on_failure("no".to_owned()));
         assert_eq!(retry.announcement(), Some((1, "no")), "from the beginning");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn regression_a_second_that_ended_while_nobody_waited_was_not_told() {
+        let mut retry = Retry::new(Retries::Unlimited);
+        assert!(retry.on_failure(String::new()) && retry.on_failure("no".to_owned()));
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        assert_eq!(retry.wait().await, Wait::Left(1, "no".to_owned()));
+        assert_eq!(retry.wait().await, Wait::Over);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(crate) struct Log {
     stands: bool,
     /// Seconds of the last count-down.
     counted: Option<u64>,
+    /// Whether a count-down stands, which no status is to replace.
+    is_counting: bool,
 }
 
 impl Log {
@@ -37,6 +39,7 @@ impl Log {
             in_place: !is_quiet && io::stderr().is_terminal(),
             stands: false,
             counted: None,
+            is_counting: false,
         })
     }
 
@@ -52,6 +55,7 @@ impl Log {
     }
 
     fn line(&mut self, severity: Severity, text: &str) {
+        self.is_counting = false;
         let at_ms = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.measure(&Line::Event { at_ms, severity: word(severity), text });
         if severity == Severity::Warning || !self.is_quiet {
@@ -61,6 +65,7 @@ impl Log {
 
     fn countdown(&mut self, seconds: u64, reason: &str) {
         let is_first = self.counted.replace(seconds).is_none_or(|before| seconds >= before);
+        self.is_counting = true;
         if self.in_place {
             self.replace(&format!("{reason}; trying again in {seconds} s"));
         } else if is_first && !self.is_quiet {
@@ -74,14 +79,14 @@ impl Log {
             if !self.is_quiet {
                 self.print(summary(snapshot).trim_end());
             }
-        } else if self.in_place {
+        } else if self.in_place && !self.is_counting {
             self.replace(&status(snapshot));
         }
     }
 
     fn watching(&mut self, watching: &Watching, last: bool) {
         self.measure(&Line::Watch { last, watching });
-        if self.in_place && !last {
+        if self.in_place && !self.is_counting && !last {
             self.replace(&watching_status(watching));
         }
     }
