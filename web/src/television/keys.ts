@@ -1,116 +1,55 @@
 /** The remote control: keys of the keyboard. */
 
-/** After so long without another digit, the number is complete. */
-export const DIGIT_WAIT_MS = 1_200;
-const DIGITS_MAX = 4;
+import {
+  CHANNEL_KEYS,
+  ChannelKeys,
+  type ChannelKeysUser,
+  TIMERS,
+  type Timers,
+} from '../channels/keys';
 
-export interface KeysUser {
-  /** The keys of the channels there are. */
-  numbers(): readonly number[];
-  /** What is typed so far, for the screen; empty when done. */
-  onTyping(digits: string): void;
-  onNumber(number: number, pressedMs: number): void;
-  onStep(by: number, pressedMs: number): void;
-  onBack(pressedMs: number): void;
+export interface KeysUser extends ChannelKeysUser {
   onVolume(by: number): void;
   onSound(): void;
   onFigures(): void;
   onFullScreen(): void;
-  onSearch(): void;
   onHelp(): void;
 }
 
 /** As shown in the help. */
 export const KEYS: readonly (readonly [key: string, does: string])[] = [
-  ['0 … 9', 'that channel'],
-  ['↑ ↓', 'the one before, the next one; so do Page ↓ and Page ↑'],
-  ['⌫', 'back to the last channel'],
+  ...CHANNEL_KEYS,
   ['← →', 'volume'],
   ['M', 'sound on or off'],
   ['F', 'full screen'],
   ['I', 'figures over the picture'],
-  ['/', 'search'],
-  ['Esc', 'takes back digits and search'],
   ['?', 'this help'],
 ];
 
-/** Clock and timers, which a test tells. */
-export interface Timers {
-  set(then: () => void, delayMs: number): number;
-  clear(timer: number): void;
-}
-
 export class Keys {
-  readonly #user: KeysUser;
-  readonly #timers: Timers;
-  #digits = '';
-  #timer = 0;
+  readonly #channels: ChannelKeys;
+  readonly #others: Readonly<Record<string, () => void>>;
 
-  constructor(user: KeysUser, timers: Timers) {
-    this.#user = user;
-    this.#timers = timers;
+  constructor(user: KeysUser, timers: Timers = TIMERS) {
+    this.#channels = new ChannelKeys(user, timers);
+    this.#others = {
+      ArrowLeft: () => user.onVolume(-0.05),
+      ArrowRight: () => user.onVolume(0.05),
+      m: () => user.onSound(),
+      i: () => user.onFigures(),
+      f: () => user.onFullScreen(),
+      '?': () => user.onHelp(),
+    };
   }
 
   /** Whether the key means something here. */
   press(key: string, pressedMs: number): boolean {
-    if (/^[0-9]$/.test(key)) {
-      this.#digit(key, pressedMs);
+    if (this.#channels.press(key, pressedMs)) {
       return true;
     }
-    if (key === 'Enter' && this.#digits !== '') {
-      this.#commit(pressedMs);
-      return true;
-    }
-    const action = this.#action(key.length === 1 ? key.toLowerCase() : key);
-    action?.(pressedMs);
+    const name = key.length === 1 ? key.toLowerCase() : key;
+    const action = Object.hasOwn(this.#others, name) ? this.#others[name] : undefined;
+    action?.();
     return action !== undefined;
-  }
-
-  #action(key: string): ((pressedMs: number) => void) | undefined {
-    const user = this.#user;
-    const actions: Record<string, (pressedMs: number) => void> = {
-      ArrowUp: (at) => user.onStep(-1, at),
-      ArrowDown: (at) => user.onStep(1, at),
-      PageUp: (at) => user.onStep(1, at),
-      PageDown: (at) => user.onStep(-1, at),
-      Backspace: (at) => user.onBack(at),
-      ArrowLeft: () => user.onVolume(-0.05),
-      ArrowRight: () => user.onVolume(0.05),
-      Escape: () => this.#clear(),
-      m: () => user.onSound(),
-      i: () => user.onFigures(),
-      f: () => user.onFullScreen(),
-      '/': () => user.onSearch(),
-      '?': () => user.onHelp(),
-    };
-    return Object.hasOwn(actions, key) ? actions[key] : undefined;
-  }
-
-  /** A number that no longer one begins with needs no waiting. */
-  #digit(digit: string, pressedMs: number): void {
-    this.#timers.clear(this.#timer);
-    this.#digits = (this.#digits + digit).slice(-DIGITS_MAX);
-    const longer = this.#user.numbers().some((number) => {
-      const text = String(number);
-      return text.length > this.#digits.length && text.startsWith(this.#digits);
-    });
-    if (!longer && Number(this.#digits) > 0) {
-      this.#commit(pressedMs);
-      return;
-    }
-    this.#user.onTyping(this.#digits);
-    this.#timer = this.#timers.set(() => this.#commit(pressedMs + DIGIT_WAIT_MS), DIGIT_WAIT_MS);
-  }
-
-  #commit(pressedMs: number): void {
-    const number = Number(this.#digits);
-    this.#clear();
-    this.#user.onNumber(number, pressedMs);
-  }
-
-  #clear(): void {
-    this.#timers.clear(this.#timer);
-    this.#digits = '';
-    this.#user.onTyping('');
   }
 }

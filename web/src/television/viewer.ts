@@ -1,17 +1,15 @@
 /** The other end of the server: takes slots in turn, understands what is said and what is sent. */
 
+import type { Channel, Programme, Urgent } from '../protocol/channel';
 import { DecodeError } from '../protocol/checks';
 import { Assembler, type Unit } from './playout/assembler';
 import {
-  type Channel,
   type Description,
   decodeServerMessage,
   PROTOCOL_VERSION,
-  type Programme,
   type Report,
   type ServerMessage,
   type StillAnswer,
-  type Urgent,
   type VideoFormat,
   type ViewerMessage,
 } from './protocol/control';

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { exampleChannel as channel } from '../channels/example';
+import type { Reception } from '../channels/words';
+import type { Channel } from '../protocol/channel';
 import type { ConnectionState } from './connection';
-import type { Channel } from './protocol/control';
-import type { Reception } from './state/store';
-import { bannerOf, matching, obstacleOf, sentence } from './words';
+import { bannerOf, sentence } from './words';
 
 const OPEN = { state: 'open' } as const;
 const PLAYING = { state: 'playing' } as const;
@@ -48,42 +49,10 @@ describe('the words over the picture', () => {
   });
 });
 
-describe('the guide', () => {
-  it('says what keeps a channel from being watched', () => {
-    expect(obstacleOf(channel())).toBeNull();
-    expect(obstacleOf(channel({ on_air: false }))).toBe('Off air');
-    expect(obstacleOf(channel({ playable: { is: 'no', text: 'HEVC.' } }))).toBe(
-      'Cannot be played: HEVC',
-    );
-  });
-
-  it('finds channels that have all the words', () => {
-    const channels = [channel(), channel({ number: 12, name: 'Sport', group: 'Other' })];
-    const numbers = (search: string) => matching(channels, search).map(({ number }) => number);
-    expect(numbers('')).toEqual([3, 12]);
-    expect(numbers('NEWS weather')).toEqual([3]);
-    expect(numbers('12')).toEqual([12]);
-    expect(numbers('sport public')).toEqual([]);
-  });
-});
-
 function banner(
   connection: ConnectionState,
   channel: Channel | null,
   reception: Reception,
 ): string | null {
   return bannerOf(connection, channel, true, reception, NOW_MS)?.text ?? null;
-}
-
-function channel(fields: Partial<Channel> = {}): Channel {
-  return {
-    id: 103,
-    number: 3,
-    name: 'News',
-    group: 'Public',
-    on_air: true,
-    playable: { is: 'yes', text: null },
-    programme: { now: 'Weather', next: null },
-    ...fields,
-  };
 }

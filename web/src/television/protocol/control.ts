@@ -1,14 +1,12 @@
 /** What the server tells the page as text: see docs/television.md. */
 
+import { channels, programme, urgent } from '../../protocol/channel';
 import {
   amount,
-  array,
   type Checked,
   count,
   DecodeError,
-  flag,
   object,
-  oneOf,
   optional,
   text,
 } from '../../protocol/checks';
@@ -17,7 +15,6 @@ import { parse, tagged } from '../../protocol/program';
 export const PROTOCOL_VERSION = 1;
 
 const TEXT_MESSAGE_LIMIT = 256 * 1024;
-const CHANNELS_MAX = 4_096;
 
 /**
  * Returns the message, or `null` for a type that this version does not know; throws a {@link
@@ -31,23 +28,6 @@ export function decodeServerMessage(json: string): ServerMessage | null {
   const { type } = object({ type: text })(value, 'message');
   return Object.hasOwn(messages, type) ? messages[type as keyof typeof messages](value) : null;
 }
-
-const programme = object({ now: optional(text), next: optional(text) });
-
-/** `no` comes with the reason in words. */
-const playable = object({ is: oneOf('unknown', 'yes', 'no'), text: optional(text) });
-
-const channel = object({
-  id: count,
-  number: count,
-  name: text,
-  group: optional(text),
-  on_air: flag,
-  playable,
-  programme,
-});
-
-const channels = array(channel, CHANNELS_MAX);
 
 /** A format that this page does not know is told to the viewer in words. */
 const video = object({
@@ -69,7 +49,7 @@ const messages = {
   guidance: tagged('guidance', object({ text })),
   error: tagged('error', object({ text })),
   bye: tagged('bye', object({ text })),
-  urgent: tagged('urgent', object({ id: count, level: oneOf('notice', 'alarm'), text })),
+  urgent: tagged('urgent', urgent),
   over: tagged('over', object({ id: count })),
   description: tagged(
     'description',
@@ -91,9 +71,6 @@ const messages = {
 
 export type ServerMessage = ReturnType<(typeof messages)[keyof typeof messages]>;
 export type BodyOf<K extends ServerMessage['type']> = Extract<ServerMessage, { type: K }>['body'];
-export type Channel = Checked<typeof channel>;
-export type Programme = Checked<typeof programme>;
-export type Urgent = BodyOf<'urgent'>;
 export type Description = BodyOf<'description'>;
 export type StillAnswer = BodyOf<'still'>;
 export type VideoFormat = Checked<typeof video>;

@@ -2,6 +2,7 @@
 
 import { batch, signal } from '@preact/signals';
 import { Speaker } from '../../audio/speaker';
+import { type Stills, stepped, type Tuner } from '../../channels/tuner';
 import { nowMs } from '../../media/now';
 import { Connection } from '../connection';
 import { passed } from '../milestones';
@@ -15,13 +16,17 @@ import { Store } from './store';
 const STILLS_EVERY_MS = 250;
 const SOUND = { sample_rate: 48_000, channels: 2 };
 
-export class Session {
+export class Session implements Tuner {
   readonly store = new Store();
   readonly soundOn = signal(false);
+  readonly stills: Stills = {
+    thumbnails: this.store.thumbnails,
+    setVisible: (channel, isVisible) => this.#rota.setVisible(channel, isVisible),
+  };
   readonly #worker: Worker;
   readonly #connection: Connection;
   readonly #token = new URLSearchParams(location.search).get('token');
-  readonly #stills = new Rota();
+  readonly #rota = new Rota();
   #bridge: Bridge | null = null;
   #speaker: Speaker | null = null;
   #openingSound = false;
@@ -58,11 +63,6 @@ export class Session {
     window.setInterval(() => this.#askStill(), STILLS_EVERY_MS);
   }
 
-  /** The card of a channel came into view, or went. */
-  setVisible(channel: number, isVisible: boolean): void {
-    this.#stills.setVisible(channel, isVisible);
-  }
-
   /** Watches the channel with this key; `pressedMs` is when it was pressed. */
   watch(number: number, pressedMs: number | null): void {
     const { store } = this;
@@ -86,11 +86,9 @@ export class Session {
 
   /** Watches the channel so many keys further. */
   step(by: number, pressedMs: number): void {
-    const channels = this.store.channels.peek() ?? [];
-    const at = channels.findIndex(({ number }) => number === this.store.number.peek());
-    const next = channels[(at + by + channels.length) % channels.length];
-    if (next !== undefined) {
-      this.watch(next.number, pressedMs);
+    const next = stepped(this, by);
+    if (next !== null) {
+      this.watch(next, pressedMs);
     }
   }
 
@@ -150,7 +148,7 @@ export class Session {
 
   #onGone(): void {
     this.#bridge = null;
-    this.#stills.restart();
+    this.#rota.restart();
     this.store.traffic.value = null;
     this.store.urgent.value = [];
     this.#tell({ kind: 'disconnect' });
@@ -252,7 +250,7 @@ export class Session {
         store.setProgramme(message.channel, message.programme);
         return;
       case 'still':
-        this.#stills.answered(message.channel);
+        this.#rota.answered(message.channel);
         if (message.picture !== null) {
           store.setThumbnail(message.channel, message.picture);
         }
@@ -276,7 +274,7 @@ export class Session {
       ({ number, on_air, playable }) =>
         on_air && playable.is !== 'no' && number !== store.number.peek(),
     );
-    const channel = this.#stills.next(
+    const channel = this.#rota.next(
       others.map(({ id }) => id),
       nowMs(),
     );

@@ -1,16 +1,13 @@
 /** Everything that the television page shows, as signals. */
 
 import { computed, type Signal, signal } from '@preact/signals';
+import { byNumber } from '../../channels/tuner';
+import type { Reception } from '../../channels/words';
+import type { Channel, Programme, Urgent } from '../../protocol/channel';
 import { Notices } from '../../state/notices';
 import type { ConnectionState, Traffic } from '../connection';
-import type { Channel, Description, Programme, Urgent } from '../protocol/control';
+import type { Description } from '../protocol/control';
 import type { PlayerReport } from '../worker/messages';
-
-/** What became of the channel that was asked for last. */
-export type Reception =
-  | { readonly state: 'idle' | 'tuning' | 'playing' }
-  /** There is nothing to see, in words. */
-  | { readonly state: 'off_air' | 'obstacle'; readonly text: string };
 
 export class Store extends Notices {
   readonly connection: Signal<ConnectionState> = signal({ state: 'connecting' });
@@ -26,15 +23,14 @@ export class Store extends Notices {
   readonly openedMs = signal<number | null>(null);
   readonly urgent = signal<readonly Urgent[]>([]);
   readonly thumbnails = signal<ReadonlyMap<number, ImageBitmap>>(new Map());
-  readonly channel = computed(() => this.#byNumber(this.number.value));
+  readonly channel = computed(() => this.#numbered(this.number.value));
 
   byId(id: number): Channel | null {
     return this.channels.value?.find((channel) => channel.id === id) ?? null;
   }
 
-  /** In the order of the keys; groups stay together. */
   setChannels(channels: readonly Channel[]): void {
-    this.channels.value = [...channels].sort((one, other) => one.number - other.number);
+    this.channels.value = byNumber(channels);
   }
 
   setProgramme(id: number, programme: Programme): void {
@@ -62,7 +58,7 @@ export class Store extends Notices {
     this.urgent.value = this.urgent.peek().filter((urgent) => urgent.id !== id);
   }
 
-  #byNumber(number: number | null): Channel | null {
+  #numbered(number: number | null): Channel | null {
     return this.channels.value?.find((channel) => channel.number === number) ?? null;
   }
 }

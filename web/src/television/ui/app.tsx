@@ -1,4 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { Guide } from '../../channels/guide';
+import { typing } from '../../channels/signs';
 import { toggleFullScreen } from '../../ui/full-screen';
 import { Notices } from '../../ui/notices';
 import { Keys } from '../keys';
@@ -6,11 +8,9 @@ import type { Session } from '../state/session';
 import { volume } from '../state/settings';
 import { SessionContext } from './context';
 import { toggleFigures } from './figures';
-import { Guide, search } from './guide';
 import { Header } from './header';
 import { Help, openHelp } from './help';
 import { Player } from './player';
-import { typing } from './signs';
 
 interface Props {
   readonly session: Session;
@@ -28,7 +28,7 @@ export function App({ session, embedded }: Props) {
       {embedded === null && <Header field={field} />}
       <main class={embedded === null ? 'television' : 'television embedded'}>
         <Player box={box} number={embedded} />
-        {embedded === null && <Guide />}
+        {embedded === null && <Guide tuner={session} />}
       </main>
       <Help />
       <Notices notices={store.notices.value} dismiss={(id) => store.dismiss(id)} />
@@ -46,10 +46,6 @@ function listen(session: Session, box: Ref<HTMLElement>, field: Ref<HTMLInputEle
   const onKey = (event: KeyboardEvent) => {
     session.gesture();
     const { ctrlKey, metaKey, altKey, target, key, timeStamp } = event;
-    if (key === 'Escape' && target === field.current) {
-      search.value = '';
-      field.current?.blur();
-    }
     if (ctrlKey || metaKey || altKey || isTyping(target, key) || isDialogOpen()) {
       return;
     }
@@ -67,27 +63,21 @@ function listen(session: Session, box: Ref<HTMLElement>, field: Ref<HTMLInputEle
 }
 
 function remote(session: Session, box: Ref<HTMLElement>, field: Ref<HTMLInputElement>): Keys {
-  return new Keys(
-    {
-      numbers: () => session.store.channels.peek()?.map(({ number }) => number) ?? [],
-      onTyping: (digits) => {
-        typing.value = digits;
-      },
-      onNumber: (number, pressedMs) => session.watch(number, pressedMs),
-      onStep: (by, pressedMs) => session.step(by, pressedMs),
-      onBack: (pressedMs) => session.back(pressedMs),
-      onVolume: (by) => session.setVolume(Math.min(1, Math.max(0, volume.peek() + by))),
-      onSound: () => session.toggleSound(),
-      onFigures: toggleFigures,
-      onFullScreen: () => toggleFullScreen(box.current),
-      onSearch: () => field.current?.focus(),
-      onHelp: openHelp,
+  return new Keys({
+    numbers: () => session.store.channels.peek()?.map(({ number }) => number) ?? [],
+    onTyping: (digits) => {
+      typing.value = digits;
     },
-    {
-      set: (then, delayMs) => window.setTimeout(then, delayMs),
-      clear: (timer) => window.clearTimeout(timer),
-    },
-  );
+    onNumber: (number, pressedMs) => session.watch(number, pressedMs),
+    onStep: (by, pressedMs) => session.step(by, pressedMs),
+    onBack: (pressedMs) => session.back(pressedMs),
+    onVolume: (by) => session.setVolume(Math.min(1, Math.max(0, volume.peek() + by))),
+    onSound: () => session.toggleSound(),
+    onFigures: toggleFigures,
+    onFullScreen: () => toggleFullScreen(box.current),
+    onSearch: () => field.current?.focus(),
+    onHelp: openHelp,
+  });
 }
 
 /** Its own keys work in it, and no others. */

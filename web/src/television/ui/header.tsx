@@ -1,8 +1,8 @@
 import type { RefObject } from 'preact';
-import { HelpIcon, Logo, SearchIcon } from '../../ui/icons';
+import { SearchField } from '../../channels/search';
+import { HelpIcon, Logo } from '../../ui/icons';
 import { connectionWord } from '../words';
 import { useSession } from './context';
-import { search } from './guide';
 import { openHelp } from './help';
 
 const SEVERITY = { connecting: 'info', open: 'good', waiting: 'bad' } as const;
@@ -19,20 +19,7 @@ export function Header({ field }: { readonly field: RefObject<HTMLInputElement |
       <p class={`pill ${SEVERITY[connection.state]}`} role="status" data-testid="status">
         {connectionWord(connection)}
       </p>
-      <label class="search">
-        <SearchIcon />
-        <input
-          type="search"
-          ref={field}
-          placeholder="Search ( / )"
-          aria-label="Search channels"
-          value={search.value}
-          onInput={({ currentTarget }) => {
-            search.value = currentTarget.value;
-          }}
-          data-testid="search"
-        />
-      </label>
+      <SearchField field={field} />
       <button
         type="button"
         class="icon-button"

@@ -1,10 +1,11 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { ChannelSign, Typing } from '../../channels/signs';
+import { UrgentMessages } from '../../channels/urgent';
+import { Banner } from './banner';
 import { useSession } from './context';
 import { Controls } from './controls';
 import { Figures } from './figures';
-import { Banner, ChannelSign, Typing } from './signs';
-import { UrgentMessages } from './urgent';
 
 interface Props {
   readonly box: RefObject<HTMLElement | null>;
@@ -34,10 +35,14 @@ export function Player({ box, number }: Props) {
           data-shown={store.report.value?.shown ?? 0}
         />
         <Banner />
-        <ChannelSign />
+        <ChannelSign channel={store.channel.value} />
         <Typing />
         <Figures />
-        <UrgentMessages />
+        <UrgentMessages
+          messages={store.urgent.value}
+          onSeen={(id) => session.seen(id)}
+          onClose={(id) => store.removeUrgent(id)}
+        />
       </div>
       <Controls box={box} />
     </section>

@@ -1,6 +1,7 @@
 /** What passes between the television page's main thread and its worker. */
 
-import type { Channel, Description, Programme, Urgent } from '../protocol/control';
+import type { Channel, Programme, Urgent } from '../../protocol/channel';
+import type { Description } from '../protocol/control';
 
 export type ToPlayer =
   | { readonly kind: 'start'; readonly canvas: OffscreenCanvas }

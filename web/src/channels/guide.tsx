@@ -1,17 +1,13 @@
-import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Channel } from '../protocol/control';
-import type { Session } from '../state/session';
-import { matching, obstacleOf } from '../words';
-import { useSession } from './context';
-
-export const search = signal('');
+import type { Channel } from '../protocol/channel';
+import { search } from './search';
+import type { Stills, Tuner } from './tuner';
+import { matching, obstacleOf } from './words';
 
 /** All channels, by groups. */
-export function Guide() {
-  const { store } = useSession();
-  const channels = store.channels.value;
+export function Guide({ tuner }: { readonly tuner: Tuner }) {
+  const channels = tuner.store.channels.value;
   const found = matching(channels ?? [], search.value);
   return (
     <nav class="guide" aria-label="Channels" data-testid="guide">
@@ -21,7 +17,7 @@ export function Guide() {
           <ul>
             {members.map((channel) => (
               <li key={channel.id}>
-                <Card channel={channel} />
+                <Card channel={channel} tuner={tuner} />
               </li>
             ))}
           </ul>
@@ -36,13 +32,18 @@ export function Guide() {
   );
 }
 
-function Card({ channel }: { readonly channel: Channel }) {
-  const session = useSession();
+interface CardProps {
+  readonly channel: Channel;
+  readonly tuner: Tuner;
+}
+
+function Card({ channel, tuner }: CardProps) {
   const { number, name, programme } = channel;
-  const isWatched = session.store.number.value === number;
+  const { stills } = tuner;
+  const isWatched = tuner.store.number.value === number;
   const obstacle = obstacleOf(channel);
   const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => watchVisibility(session, channel.id, button.current), [session, channel.id]);
+  useEffect(() => watchVisibility(stills, channel.id, button.current), [stills, channel.id]);
   useEffect(() => {
     if (isWatched) {
       button.current?.scrollIntoView({ block: 'nearest' });
@@ -55,10 +56,10 @@ function Card({ channel }: { readonly channel: Channel }) {
       ref={button}
       aria-current={isWatched ? 'true' : undefined}
       data-obstacle={obstacle !== null}
-      onClick={({ timeStamp }) => session.watch(number, performance.timeOrigin + timeStamp)}
+      onClick={({ timeStamp }) => tuner.watch(number, performance.timeOrigin + timeStamp)}
       data-testid={`channel-${number}`}
     >
-      <Thumbnail channel={channel} />
+      {stills !== null && <Thumbnail channel={channel} stills={stills} />}
       <span class="channel-words">
         <span class="channel-name">
           <b>{number}</b> {name}
@@ -76,24 +77,33 @@ function Card({ channel }: { readonly channel: Channel }) {
   );
 }
 
-/** Tells the session while the card is in view. */
-function watchVisibility(session: Session, id: number, card: Element | null): () => void {
-  const observer = new IntersectionObserver((entries) => {
-    session.setVisible(id, entries.at(-1)?.isIntersecting === true);
-  });
-  if (card !== null) {
-    observer.observe(card);
+/** Tells who brings the pictures while the card is in view. */
+function watchVisibility(
+  stills: Stills | null,
+  id: number,
+  card: Element | null,
+): (() => void) | undefined {
+  if (stills === null || card === null) {
+    return undefined;
   }
+  const observer = new IntersectionObserver((entries) => {
+    stills.setVisible(id, entries.at(-1)?.isIntersecting === true);
+  });
+  observer.observe(card);
   return () => {
     observer.disconnect();
-    session.setVisible(id, false);
+    stills.setVisible(id, false);
   };
 }
 
+interface ThumbnailProps {
+  readonly channel: Channel;
+  readonly stills: Stills;
+}
+
 /** How it looks now, or some seconds ago; in words where there is nothing to see. */
-function Thumbnail({ channel: { number, on_air } }: { readonly channel: Channel }) {
-  const { store } = useSession();
-  const picture = store.thumbnails.value.get(number);
+function Thumbnail({ channel: { number, on_air }, stills }: ThumbnailProps) {
+  const picture = stills.thumbnails.value.get(number);
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => draw(canvas, picture), [picture, on_air]);
   return (

@@ -1,28 +1,36 @@
 import { useEffect } from 'preact/hooks';
-import type { Urgent } from '../protocol/control';
-import { useSession } from './context';
+import type { Urgent } from '../protocol/channel';
+
+interface Props {
+  readonly messages: readonly Urgent[];
+  /** A message is on the screen. */
+  readonly onSeen: (id: number) => void;
+  readonly onClose: (id: number) => void;
+}
 
 /** Over the picture, whatever is on. */
-export function UrgentMessages() {
-  const { store } = useSession();
+export function UrgentMessages({ messages, onSeen, onClose }: Props) {
   return (
     <div class="urgent" role="alert" data-testid="urgent">
-      {store.urgent.value.map((urgent) => (
-        <Message key={urgent.id} urgent={urgent} />
+      {messages.map((urgent) => (
+        <Message key={urgent.id} urgent={urgent} onSeen={onSeen} onClose={onClose} />
       ))}
     </div>
   );
 }
 
-function Message({ urgent }: { readonly urgent: Urgent }) {
-  const session = useSession();
+interface MessageProps extends Omit<Props, 'messages'> {
+  readonly urgent: Urgent;
+}
+
+function Message({ urgent, onSeen, onClose }: MessageProps) {
   const { id, level, text } = urgent;
-  useEffect(() => onceVisible(() => session.seen(id)), [session, id]);
+  useEffect(() => onceVisible(() => onSeen(id)), [id]);
   return (
     <div class={level} data-testid={`urgent-${id}`}>
       <b>{level === 'alarm' ? 'Alarm' : 'Notice'}</b>
       <p>{text}</p>
-      <button type="button" onClick={() => session.store.removeUrgent(id)}>
+      <button type="button" onClick={() => onClose(id)}>
         Close
       </button>
     </div>

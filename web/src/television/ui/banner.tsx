@@ -1,16 +1,10 @@
-/** What lies over the picture for a while. */
-
-import { signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { nowMs } from '../../media/now';
 import { bannerOf } from '../words';
 import { useSession } from './context';
 
-const SIGN_MS = 3_000;
 const TICK_MS = 250;
-
-/** Digits of a channel's number, while they are typed. */
-export const typing = signal('');
 
 /** Why there is nothing to see. */
 export function Banner() {
@@ -43,37 +37,5 @@ export function Banner() {
         </p>
       )}
     </div>
-  );
-}
-
-/** Number and name, for a moment after the channel was changed. */
-export function ChannelSign() {
-  const { store } = useSession();
-  const channel = store.channel.value;
-  const visible = useSignal(false);
-  useEffect(() => {
-    visible.value = channel !== null;
-    const timer = window.setTimeout(() => {
-      visible.value = false;
-    }, SIGN_MS);
-    return () => window.clearTimeout(timer);
-  }, [channel?.number, visible]);
-  return (
-    <div class="sign" data-visible={visible.value} aria-hidden="true">
-      <b>{channel?.number}</b>
-      <span>
-        {channel?.name}
-        <small>{channel?.programme.now}</small>
-      </span>
-    </div>
-  );
-}
-
-export function Typing() {
-  return typing.value === '' ? null : (
-    <p class="typing" role="status" data-testid="typing">
-      {typing.value}
-      <i>–</i>
-    </p>
   );
 }
