@@ -6,10 +6,10 @@ use anabranch_media::decoding::MediaTrack;
 use anabranch_sansio::Time;
 
 /// Media whose times run away from its arrival by more has another clock.
-const JUMP_US: i64 = 3_000_000;
+const JUMP_US: u64 = 3_000_000;
 
 /// Packets and pictures of a file may differ in length by as much.
-const LENGTH_TOLERANCE_US: i64 = 1_000_000;
+const LENGTH_TOLERANCE_US: u64 = 1_000_000;
 
 /// Carries the media's times over to one line that never jumps, with both tracks in step.
 #[derive(Debug, Default)]
@@ -51,7 +51,8 @@ impl Timeline {
         let before = self.tracks[nth];
         if let Some((firsts, length_us)) = self.seam.take() {
             let first_us = firsts[nth].or_else(|| firsts.into_iter().flatten().min());
-            self.newest_us = first_us.unwrap_or_default() + length_us - media_us;
+            let begin_us = first_us.unwrap_or_default().saturating_add(length_us);
+            self.newest_us = begin_us.saturating_sub(media_us);
         }
         let offset_us = match before.last {
             None => self.newest_us,
@@ -71,7 +72,7 @@ impl Timeline {
         let length_us = micros(length);
         let [video, audio] = self.tracks.map(|track| track.round);
         let shown_us = video.or(audio).map_or(length_us, Span::length_us);
-        let is_sound = (shown_us - length_us).abs() < LENGTH_TOLERANCE_US;
+        let is_sound = shown_us.abs_diff(length_us) < LENGTH_TOLERANCE_US;
         let length_us = if is_sound { shown_us } else { length_us };
         self.seam = Some(([video, audio].map(|span| Some(span?.first_us)), length_us));
         for track in &mut self.tracks {
@@ -81,16 +82,16 @@ impl Timeline {
     }
 
     fn offset_after(&self, offset_us: i64, last: Last, media_us: i64, at: Time) -> i64 {
-        let elapsed_us = micros(at.saturating_since(last.at));
-        let strays = |line_us: i64| (line_us - last.line_us - elapsed_us).abs() > JUMP_US;
-        if !strays(last.line_us + (media_us - last.media_us)) {
+        let expected_us = last.line_us.saturating_add(micros(at.saturating_since(last.at)));
+        let strays = |line_us: i64| line_us.abs_diff(expected_us) > JUMP_US;
+        if !strays(last.line_us.saturating_add(media_us.saturating_sub(last.media_us))) {
             return offset_us;
         }
         // The other track may have shown the new clock first.
-        if !strays(media_us + self.newest_us) {
+        if !strays(media_us.saturating_add(self.newest_us)) {
             return self.newest_us;
         }
-        last.line_us + elapsed_us - media_us
+        expected_us.saturating_sub(media_us)
     }
 }
 
@@ -110,8 +111,8 @@ impl Span {
 
     /// The last unit lasts as long as the others do on average.
     fn length_us(self) -> i64 {
-        let between = self.most_us - self.least_us;
-        between + between / (self.units - 1).max(1)
+        let between = self.most_us.saturating_sub(self.least_us);
+        between.saturating_add(between / (self.units - 1).max(1))
     }
 }
 
@@ -162,6 +163,22 @@ mod tests {
         assert_eq!(place(MediaTrack::Audio, 90_025_000), 90_025_000, "still the old clock");
         assert_eq!(place(MediaTrack::Video, 1_040_000), 90_060_000);
         assert_eq!(place(MediaTrack::Audio, 1_005_000), 90_025_000, "the same new clock");
+    }
+
+    #[test]
+    fn times_that_no_clock_shows_do_no_harm() {
+        let wild = [0, i64::MAX, i64::MIN, 1, i64::MIN + 1, i64::MAX - 1];
+        for first in wild {
+            for second in wild {
+                let mut line = Timeline::default();
+                for (nth, media_us) in [first, second, 40_000].into_iter().enumerate() {
+                    line.place(MediaTrack::Video, media_us, at(nth as i64));
+                    line.place(MediaTrack::Audio, second, at(nth as i64));
+                }
+                line.end_round(Duration::MAX);
+                line.place(MediaTrack::Video, first, at(9));
+            }
+        }
     }
 
     #[test]
