@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
+/** What several pages show, with all that it needs. */
+const OF_SEVERAL = /\/src\/(channels\/|audio\/speaker\.|ui\/(full-screen|measures|notices)\.)/;
 const PAGES = { page: 'index.html', tv: 'tv.html', operator: 'operator.html' };
 
 // Every file name is fixed, so that a rebuild changes contents only and the program can embed them.
@@ -36,7 +38,12 @@ export default defineConfig({
     rollupOptions: {
       input,
       // Each file costs a request before the first picture: what is small goes with what all share.
-      output: { ...names, chunkFileNames: 'assets/shared.js', experimentalMinChunkSize: 10_000 },
+      output: {
+        ...names,
+        chunkFileNames: 'assets/shared.js',
+        experimentalMinChunkSize: 10_000,
+        manualChunks: (id) => (OF_SEVERAL.test(id) ? 'shared' : undefined),
+      },
     },
   },
   worker: { format: 'es', rollupOptions: { output: names } },

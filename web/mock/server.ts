@@ -9,6 +9,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { encodeMediaUnit } from '../src/protocol/media-unit';
 import { PRESETS } from '../src/protocol/program';
 import type { PageRequest } from '../src/protocol/requests';
+import { CHANNELS, tune } from './channels';
 import type { Clip, ClipUnit } from './clip';
 import { type Fate, presetTreatments, World } from './world';
 
@@ -46,6 +47,8 @@ export interface Options {
   readonly port?: number;
   /** No link settings, no treatments, unknowns as null: what `anabranch recv --page` knows. */
   readonly asReceiver?: boolean;
+  /** Channels to choose from: what `anabranch watch` has beside that. */
+  readonly asViewer?: boolean;
 }
 
 interface Waiting {
@@ -76,6 +79,7 @@ export class MockServer {
   #next = 0;
   #loop = 0;
   #eventsSent = 0;
+  #chosen = 1;
 
   static async start(clip: Clip, options: Options = {}): Promise<MockServer> {
     const server = new MockServer(clip, options);
@@ -134,6 +138,10 @@ export class MockServer {
       socket.send(JSON.stringify({ type: 'event', ...event }));
     }
     socket.send(JSON.stringify(this.#treatments()));
+    if (this.#options.asViewer) {
+      socket.send(JSON.stringify({ type: 'channels', channels: CHANNELS }));
+      this.#choose(socket, this.#chosen);
+    }
     socket.on('message', (data) => this.#onRequest(socket, JSON.parse(String(data))));
   }
 
@@ -174,7 +182,21 @@ export class MockServer {
       case 'set_latency':
         world.latencyMs = request.latency_ms;
         return;
+      case 'choose':
+        this.#choose(socket, request.number);
+        return;
+      case 'seen':
       case 'page_stats':
+    }
+  }
+
+  #choose(socket: WebSocket, number: number): void {
+    const answers = tune(number);
+    if (answers.length > 1) {
+      this.#chosen = number;
+    }
+    for (const answer of answers) {
+      socket.send(JSON.stringify(answer ?? this.hello()));
     }
   }
 
@@ -269,11 +291,17 @@ export class MockServer {
   hello(): object {
     const clip = this.#clip;
     const controls = this.#options.asReceiver
-      ? { links: null, treatments: null, latency_ms: null }
+      ? {
+          links: null,
+          treatments: null,
+          latency_ms: null,
+          channels: this.#options.asViewer ?? false,
+        }
       : {
           links: { rate_kbps: [100, 100_000], delay_ms: [0, 1000], loss_percent: [0, 50] },
           treatments: { priority: [0, 7], lifetime_ms: [10, 10_000], max_retransmissions: [0, 20] },
           latency_ms: [20, 5000],
+          channels: false,
         };
     return {
       type: 'hello',

@@ -11,6 +11,10 @@ const FROM_PROGRAM = [
   'stats',
   'event',
   'treatments',
+  'channels',
+  'tuned',
+  'urgent',
+  'over',
   'error',
   'reconnecting',
   'ended',
@@ -20,7 +24,7 @@ describe('the fixtures', () => {
   it.each(FROM_PROGRAM)('%s is decoded without losing a field', (type) => {
     const json = fixture(`${type}.json`);
     const { type: _, ...fields } = JSON.parse(json);
-    expect(decodeProgramMessage(json)).toEqual({ type, body: fields });
+    expect(decodeProgramMessage(json)).toMatchObject({ type, body: fields });
   });
 
   it.each(requests())('$type is what the page sends', (request) => {
@@ -69,6 +73,8 @@ function requests(): PageRequest[] {
     },
     { type: 'preset', preset: 'live' },
     { type: 'set_latency', latency_ms: 300 },
+    { type: 'choose', number: 20 },
+    { type: 'seen', id: 3 },
     {
       type: 'page_stats',
       decoded: 250,

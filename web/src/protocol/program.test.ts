@@ -41,6 +41,11 @@ describe('a message with one wrong field', () => {
     ['hello', ['title'], 'a'.repeat(5000), 'hello.title should be a short text'],
     ['hello', ['controls', 'latency_ms'], [9, 1], 'should be smallest before largest'],
     ['treatments', ['treatments', 0, 'reliability'], 'hopeful', 'reliability should be an object'],
+    ['hello', ['controls', 'channels'], 1, 'hello.controls.channels should be true or false'],
+    ['channels', ['channels', 1, 'number'], -1, 'channels.channels[1].number should be a whole'],
+    ['channels', ['channels', 0, 'playable', 'is'], 'maybe', 'playable.is should be one of'],
+    ['tuned', ['state'], 'lost', 'tuned.state should be one of asked, on_air, off_air'],
+    ['urgent', ['level'], 'panic', 'urgent.level should be one of notice, alarm'],
     ['event', ['severity'], 'fatal', 'event.severity should be one of info, good, warning, bad'],
   ] as const)('%s %j = %j names the field', (type, at, wrong, words) => {
     const message = readFileSync(new URL(`../../fixtures/${type}.json`, import.meta.url), 'utf8');

@@ -1,5 +1,6 @@
 /** What the program tells the page as text: see docs/page-protocol.md. */
 
+import { channels, urgent } from './channel';
 import {
   amount,
   array,
@@ -66,12 +67,13 @@ const controls = object({
   links: nullable(object({ rate_kbps: range, delay_ms: range, loss_percent: range })),
   treatments: nullable(object({ priority: range, lifetime_ms: range, max_retransmissions: range })),
   latency_ms: nullable(range),
+  channels: flag,
 });
 
 const hello = object({
   protocol: count,
   program: text,
-  mode: oneOf('demo', 'recv'),
+  mode: oneOf('demo', 'recv', 'watch'),
   title: nullable(text),
   now_us: count,
   latency_ms: amount,
@@ -152,6 +154,13 @@ const treatments = object({
   treatments: array(treatment, CLASSES_MAX),
 });
 
+/** What became of the channel that is watched. */
+const tuned = object({
+  number: count,
+  state: oneOf('asked', 'on_air', 'off_air'),
+  text: nullable(text),
+});
+
 const error = object({ request: nullable(text), text });
 const reconnecting = object({ in_s: amount, why: text });
 const ended = object({ text });
@@ -161,6 +170,10 @@ const messages = {
   stats: tagged('stats', stats),
   event: tagged('event', event),
   treatments: tagged('treatments', treatments),
+  channels: tagged('channels', object({ channels })),
+  tuned: tagged('tuned', tuned),
+  urgent: tagged('urgent', urgent),
+  over: tagged('over', object({ id: count })),
   error: tagged('error', error),
   reconnecting: tagged('reconnecting', reconnecting),
   ended: tagged('ended', ended),
@@ -180,6 +193,7 @@ export type Reliability = Checked<typeof reliability>;
 export type Treatment = Checked<typeof treatment>;
 export type Treatments = Checked<typeof treatments>;
 export type TreatmentRanges = NonNullable<Hello['controls']['treatments']>;
+export type Tuned = Checked<typeof tuned>;
 export type Preset = (typeof PRESETS)[number];
 export type VideoFormat = NonNullable<Hello['video']>;
 export type AudioFormat = NonNullable<Hello['audio']>;

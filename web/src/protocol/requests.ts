@@ -7,6 +7,8 @@ export type PageRequest =
   | ({ readonly type: 'set_treatment' } & Treatment)
   | { readonly type: 'preset'; readonly preset: Preset }
   | { readonly type: 'set_latency'; readonly latency_ms: number }
+  | { readonly type: 'choose'; readonly number: number }
+  | { readonly type: 'seen'; readonly id: number }
   | ({ readonly type: 'page_stats' } & PageStats);
 
 /** What was really decoded and displayed since the last `hello`. */

@@ -2,15 +2,18 @@
 
 import { signal } from '@preact/signals';
 import { Speaker } from '../audio/speaker';
+import { stepped, type Tuner } from '../channels/tuner';
 import { nowMs } from '../media/now';
 import type { LinkSettings } from '../protocol/program';
 import type { PageRequest } from '../protocol/requests';
 import type { FromWorker, ToWorker } from '../worker/messages';
 import { Store } from './store';
 
-export class Session {
+export class Session implements Tuner {
   readonly store = new Store();
   readonly soundOn = signal(false);
+  /** There are no small pictures of the channels. */
+  readonly stills = null;
   readonly #worker: Worker;
   #speaker: Speaker | null = null;
   #opening = false;
@@ -42,6 +45,29 @@ export class Session {
 
   setLink(path: number, link: LinkSettings): void {
     this.request({ type: 'set_link', path, ...link });
+  }
+
+  /** Watches the channel with this number. */
+  watch(number: number): void {
+    const { store } = this;
+    if (number !== store.number.peek() || store.reception.peek().state !== 'playing') {
+      this.request({ type: 'choose', number });
+    }
+  }
+
+  /** Watches the channel that was watched before this one. */
+  back(): void {
+    if (this.store.before !== null) {
+      this.watch(this.store.before);
+    }
+  }
+
+  /** Watches the channel so many keys further. */
+  step(by: number): void {
+    const next = stepped(this, by);
+    if (next !== null) {
+      this.watch(next);
+    }
   }
 
   /** Must be called from a key or a click the first time: browsers play no sound otherwise. */

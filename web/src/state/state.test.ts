@@ -101,6 +101,29 @@ describe('the store', () => {
     expect(store.pathHistory(1).timeline.times).toEqual([]);
   });
 
+  it('keeps the channels and what is urgent when another hello comes, but not for another socket', () => {
+    const store = started();
+    for (const type of ['channels', 'tuned', 'urgent', 'hello'] as const) {
+      store.onMessage(fixture(type), 0);
+    }
+    expect(store.channels.value?.map(({ number }) => number)).toEqual([1, 20]);
+    expect(store.channel.value?.name).toBe('Sport');
+    expect(store.reception.value).toEqual({ state: 'off_air', text: 'Its source ended.' });
+    expect(store.urgent.value).toHaveLength(1);
+    store.onMessage(fixture('over'), 0);
+    expect(store.urgent.value).toEqual([]);
+    store.onConnection({ state: 'connecting' }, 0);
+    expect([store.channels.value, store.number.value]).toEqual([null, null]);
+  });
+
+  it('remembers the channel before this one', () => {
+    const store = started();
+    for (const number of [1, 20, 20, 1]) {
+      store.onMessage({ type: 'tuned', body: { number, state: 'asked', text: null } }, 0);
+    }
+    expect(store.before).toBe(20);
+  });
+
   it('counts down to the next attempt at the peer until it is back', () => {
     const store = started();
     store.onMessage(fixture('reconnecting'), 1_000);

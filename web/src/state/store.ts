@@ -1,10 +1,10 @@
 /** Everything that the interface shows, as signals. */
 
 import { batch, computed, type Signal, signal } from '@preact/signals';
-import type { Hello, ProgramEvent, Severity, Stats, Treatments } from '../protocol/program';
+import { ChannelStore } from '../channels/store';
+import type { Hello, ProgramEvent, Severity, Stats, Treatments, Tuned } from '../protocol/program';
 import type { Connection, LiveMessage, ScreenReport } from '../worker/messages';
 import { LayerHistory, type LayerView } from './layer-history';
-import { Notices } from './notices';
 import { PathHistory, type PathView } from './path-history';
 import { SHOWN_S } from './timeline';
 
@@ -32,7 +32,7 @@ const MARKED = new Set([
   'peer_lost',
 ]);
 
-export class Store extends Notices {
+export class Store extends ChannelStore {
   readonly connection: Signal<Connection> = signal({ state: 'connecting' });
   readonly hello = signal<Hello | null>(null);
   readonly stats = signal<Stats | null>(null);
@@ -49,6 +49,9 @@ export class Store extends Notices {
   readonly strip = signal<readonly number[]>([]);
   /** Seconds on the program's clock, with each `stats`: the right edge of the graphs. */
   readonly nowS = signal(0);
+
+  /** The key of the channel that was watched before this one. */
+  before: number | null = null;
 
   readonly abandoned = computed(() => sumAbandoned(this.stats.value));
 
@@ -88,6 +91,18 @@ export class Store extends Notices {
         case 'treatments':
           this.treatments.value = message.body;
           return;
+        case 'channels':
+          this.setChannels(message.body.channels);
+          return;
+        case 'tuned':
+          this.#onTuned(message.body);
+          return;
+        case 'urgent':
+          this.addUrgent(message.body);
+          return;
+        case 'over':
+          this.removeUrgent(message.body.id);
+          return;
         case 'error':
           this.notify('bad', message.body.text);
           return;
@@ -102,6 +117,9 @@ export class Store extends Notices {
   onConnection(connection: Connection, nowMs: number): void {
     batch(() => {
       this.connection.value = connection;
+      if (connection.state === 'connecting') {
+        this.#forgetChannels();
+      }
       this.retryAtMs.value = connection.state === 'waiting' ? nowMs + connection.retryInMs : null;
     });
   }
@@ -127,6 +145,25 @@ export class Store extends Notices {
     this.peerWait.value = null;
     this.strip.value = [];
     this.nowS.value = hello.now_us / 1e6;
+  }
+
+  /** What was said on another connection may hold no more; what does is said anew. */
+  #forgetChannels(): void {
+    this.channels.value = null;
+    this.number.value = null;
+    this.reception.value = { state: 'idle' };
+    this.urgent.value = [];
+  }
+
+  #onTuned({ number, state, text }: Tuned): void {
+    if (number !== this.number.peek()) {
+      this.before = this.number.peek();
+    }
+    this.number.value = number;
+    this.reception.value =
+      state === 'off_air'
+        ? { state, text: text ?? 'its source has nothing' }
+        : { state: state === 'asked' ? 'tuning' : 'playing' };
   }
 
   #onStats(stats: Stats): void {

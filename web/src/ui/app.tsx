@@ -1,5 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { ChannelKeys } from '../channels/keys';
+import { typing } from '../channels/signs';
 import type { Session } from '../state/session';
+import { Channels } from './channels';
 import { SessionContext } from './context';
 import { EventLog } from './event-log';
 import { Footer } from './footer';
@@ -17,18 +20,20 @@ import { TreatmentTable } from './treatment-table';
 
 export function App({ session }: { readonly session: Session }) {
   const player = useRef<HTMLElement>(null);
-  useEffect(
-    () =>
-      listenToShortcuts({
-        onSound: () => void session.toggleSound(),
-        onOverlay: toggleOverlay,
-        onFullScreen: () => toggleFullScreen(player.current),
-        onTheme: switchTheme,
-        onHelp: openHelp,
-        onCut: (number) => cutPath(session, number),
-      }),
-    [session],
-  );
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const remote = remoteControl(session, field);
+    return listenToShortcuts({
+      onSound: () => void session.toggleSound(),
+      onOverlay: toggleOverlay,
+      onFullScreen: () => toggleFullScreen(player.current),
+      onTheme: switchTheme,
+      onHelp: openHelp,
+      onCut: (number) => cutPath(session, number),
+      onRemote: (key, pressedMs) =>
+        session.store.channels.peek() !== null && remote.press(key, pressedMs),
+    });
+  }, [session]);
   return (
     <SessionContext.Provider value={session}>
       <Header />
@@ -39,6 +44,7 @@ export function App({ session }: { readonly session: Session }) {
           <EventLog />
         </div>
         <div class="steer">
+          <Channels field={field} />
           <PathCards />
           <LayerCards />
           <TreatmentTable />
@@ -49,6 +55,22 @@ export function App({ session }: { readonly session: Session }) {
       <Help />
     </SessionContext.Provider>
   );
+}
+
+function remoteControl(
+  session: Session,
+  field: { readonly current: HTMLInputElement | null },
+): ChannelKeys {
+  return new ChannelKeys({
+    numbers: () => session.store.channels.peek()?.map(({ number }) => number) ?? [],
+    onTyping: (digits) => {
+      typing.value = digits;
+    },
+    onNumber: (number) => session.watch(number),
+    onStep: (by) => session.step(by),
+    onBack: () => session.back(),
+    onSearch: () => field.current?.focus(),
+  });
 }
 
 /** Cuts the path with this place in the list, from 1, or mends it. */

@@ -1,4 +1,5 @@
-import { SHORTCUTS } from './shortcuts';
+import { useSession } from './context';
+import { shortcutsFor } from './shortcuts';
 
 const ID = 'help';
 
@@ -30,6 +31,7 @@ export function openHelp(): void {
 }
 
 export function Help() {
+  const { store } = useSession();
   return (
     <dialog id={ID} class="card" aria-labelledby="help-title">
       <form method="dialog">
@@ -40,7 +42,7 @@ export function Help() {
       </form>
       <h3>Keys</h3>
       <dl class="keys">
-        {SHORTCUTS.map(([key, does]) => (
+        {shortcutsFor(store.hello.value?.controls).map(([key, does]) => (
           <div key={key}>
             <dt>
               <kbd>{key}</kbd>

@@ -1,6 +1,8 @@
 import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { ChannelSign, Typing } from '../channels/signs';
+import { UrgentMessages } from '../channels/urgent';
 import { useSession } from './context';
 import { toggleFullScreen } from './full-screen';
 import { FullScreenIcon, OverlayIcon, SoundIcon } from './icons';
@@ -27,6 +29,13 @@ export function Player({ box }: { readonly box: RefObject<HTMLElement | null> })
       <div class="picture" style={{ '--aspect': aspect(session.store.hello.value?.video) }}>
         <canvas ref={canvas} data-testid="video" />
         <Banner />
+        <ChannelSign channel={session.store.channel.value} />
+        <Typing />
+        <UrgentMessages
+          messages={session.store.urgent.value}
+          onSeen={(id) => session.request({ type: 'seen', id })}
+          onClose={(id) => session.store.removeUrgent(id)}
+        />
       </div>
       {overlayOn.value && <Overlay />}
       <LayerStrip />
@@ -36,9 +45,9 @@ export function Player({ box }: { readonly box: RefObject<HTMLElement | null> })
 }
 
 function Banner() {
-  const { long, severity } = useStatus();
+  const { long, severity, isWait = false } = useStatus();
   return long === null ? null : (
-    <p class={`banner ${severity}`} data-testid="banner">
+    <p class={`banner ${severity}${isWait ? ' wait' : ''}`} data-testid="banner">
       {long}
     </p>
   );

@@ -1,5 +1,6 @@
 /** The state of the whole, in a few words. */
 
+import { obstacleWords } from '../channels/words';
 import type { Hello } from '../protocol/program';
 import type { Store } from '../state/store';
 
@@ -8,6 +9,8 @@ export interface Status {
   readonly short: string;
   /** Said over the picture while there is none, or `null`. */
   readonly long: string | null;
+  /** A short wait is not worth words: they show when it lasts. */
+  readonly isWait?: boolean;
 }
 
 export function statusOf(store: Store, nowMs: number): Status {
@@ -45,12 +48,34 @@ function playing(store: Store, nowMs: number): Status {
   if (hello === null) {
     return { severity: 'info', short: 'Connected', long: 'Waiting for the program.' };
   }
+  const obstacle = hello.controls.channels ? obstacleOf(store) : null;
+  if (obstacle !== null) {
+    return obstacle;
+  }
   if (hello.video === null) {
     return withoutPicture(hello);
   }
   return (store.screen.value?.layers ?? 0) === 0
     ? { severity: 'info', short: 'Waiting', long: 'Waiting for the first picture.' }
     : { severity: 'good', short: 'Playing', long: null };
+}
+
+/** What keeps the channel that was chosen from being seen. */
+function obstacleOf(store: Store): Status | null {
+  const channels = store.channels.value;
+  if (channels === null || (channels.length > 0 && store.number.value === null)) {
+    return { severity: 'info', short: 'Waiting', long: 'Waiting for the list of channels.' };
+  }
+  const { value: channel } = store.channel;
+  const obstacle = obstacleWords(channel, channels.length > 0, store.reception.value);
+  if (obstacle === null) {
+    return null;
+  }
+  const { text: long, isWait, isUndecodable } = obstacle;
+  if (isWait) {
+    return { severity: 'info', short: 'Waiting', long, isWait };
+  }
+  return { severity: 'warning', short: isUndecodable ? 'Not played' : 'Off air', long };
 }
 
 function withoutPicture({ audio, not_played }: Hello): Status {

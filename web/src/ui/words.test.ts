@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { exampleChannel as channel } from '../channels/example';
 import type { Hello } from '../protocol/program';
 import { Store } from '../state/store';
 import * as format from './format';
+import { shortcutsFor } from './shortcuts';
 import { statusOf } from './status';
 import { logarithmicStops, nearestStop, squaredStops } from './stops';
 
@@ -80,6 +82,17 @@ describe('the stops of a slider', () => {
   });
 });
 
+describe('the help', () => {
+  it('tells of the keys that mean something here', () => {
+    const { controls } = hello();
+    const keys = (has: Partial<Hello['controls']>) =>
+      shortcutsFor({ ...controls, links: null, ...has }).map(([key]) => key);
+    expect(keys({ links: controls.links })).toEqual(['1 … 9', 'M', 'S', 'F', 'T', '?']);
+    expect(keys({})).toEqual(['M', 'S', 'F', 'T', '?']);
+    expect(keys({ channels: true }).slice(0, 3)).toEqual(['0 … 9', '↑ ↓', '⌫']);
+  });
+});
+
 describe('the status', () => {
   it('counts down to the next attempt', () => {
     const store = new Store();
@@ -106,6 +119,35 @@ describe('the status', () => {
     expect(statusOf(store, 5_000).long).toBe('The sender has not answered for 5 s. Trying now.');
   });
 
+  it('says what keeps the channel that was chosen from being seen', () => {
+    const store = watching();
+    expect(statusOf(store, 0).long).toBe('Waiting for the list of channels.');
+    const channels = [
+      channel(),
+      channel({ number: 4, playable: { is: 'no', text: 'It is HEVC.' } }),
+    ];
+    store.onMessage({ type: 'channels', body: { channels } }, 0);
+    expect(statusOf(store, 0).short).toBe('Waiting');
+    store.onMessage({ type: 'tuned', body: { number: 3, state: 'asked', text: null } }, 0);
+    expect(statusOf(store, 0)).toMatchObject({ long: 'News …', isWait: true });
+    const text = 'Its source ended.';
+    store.onMessage({ type: 'tuned', body: { number: 3, state: 'off_air', text } }, 0);
+    expect(statusOf(store, 0)).toMatchObject({
+      short: 'Off air',
+      long: 'News is off air: Its source ended. It goes on when it is back.',
+    });
+    store.onMessage({ type: 'tuned', body: { number: 4, state: 'asked', text: null } }, 0);
+    expect(statusOf(store, 0).long).toBe('News cannot be played in a browser: It is HEVC.');
+    store.onMessage({ type: 'tuned', body: { number: 3, state: 'on_air', text: null } }, 0);
+    expect(statusOf(store, 0).long).toBe('Waiting for the first picture.');
+  });
+
+  it('of a server without channels says so', () => {
+    const store = watching();
+    store.onMessage({ type: 'channels', body: { channels: [] } }, 0);
+    expect(statusOf(store, 0).long).toBe('This server has no channels yet.');
+  });
+
   it('names what the page does not play', () => {
     const store = new Store();
     store.onConnection({ state: 'open' }, 0);
@@ -122,6 +164,16 @@ describe('the status', () => {
     expect(statusOf(store, 0).long).toContain('This stream has H.265');
   });
 });
+
+/** What a page knows that `anabranch watch` has greeted. */
+function watching(): Store {
+  const store = new Store();
+  store.onConnection({ state: 'open' }, 0);
+  const { controls, ...others } = hello();
+  const body = { ...others, controls: { ...controls, links: null, channels: true } };
+  store.onMessage({ type: 'hello', body }, 0);
+  return store;
+}
 
 function hello(): Hello {
   return JSON.parse(readFileSync(new URL('../../fixtures/hello.json', import.meta.url), 'utf8'));

@@ -232,7 +232,7 @@ impl Demo {
             controls: Controls {
                 links: Some(links::RANGES),
                 treatments: Some(treatments::RANGES),
-                latency_ms: None,
+                ..Controls::default()
             },
             ..Hello::new(Mode::Demo)
         };

@@ -251,6 +251,9 @@ impl<F: FnMut(News<'_>)> Stage<F> {
                 Ok(())
             }
             Request::SetLatency { .. } => Err("The latency is chosen at the start.".to_owned()),
+            Request::Choose { .. } | Request::Seen { .. } => {
+                Err("There are no channels here.".to_owned())
+            }
             Request::PageStats(stats) => {
                 tracing::debug!(?stats, "page");
                 Ok(())

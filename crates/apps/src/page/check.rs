@@ -17,8 +17,8 @@ pub(super) enum RequestError {
     #[error("That was not JSON: {reason}.")]
     NotJson { reason: String },
     #[error(
-        "There is no request {}; there are set_link, set_treatment, preset, set_latency and \
-         page_stats.",
+        "There is no request {}; there are set_link, set_treatment, preset, set_latency, choose, \
+         seen and page_stats.",
         .kind.as_deref().unwrap_or("without a type")
     )]
     UnknownType { kind: Option<String> },
@@ -51,7 +51,8 @@ impl RequestError {
 }
 
 /// The request's type, if it has one that is known.
-const TYPES: [&str; 5] = ["set_link", "set_treatment", "preset", "set_latency", "page_stats"];
+const TYPES: [&str; 7] =
+    ["set_link", "set_treatment", "preset", "set_latency", "choose", "seen", "page_stats"];
 
 /// Reads a request. An error comes with the request's type.
 pub(super) fn parse(text: &str) -> Result<Request, (Option<String>, RequestError)> {
@@ -103,7 +104,13 @@ pub(super) fn check(request: &Request, hello: &Hello, paths: &[u32]) -> Result<(
             let range = controls.latency_ms.ok_or(RequestError::Fixed { what: "latency" })?;
             within("latency in ms", *latency_ms, range)
         }
-        Request::Preset { .. } | Request::PageStats(_) => Ok(()),
+        Request::Choose { .. } | Request::Seen { .. } if !controls.channels => {
+            Err(RequestError::Fixed { what: "channel" })
+        }
+        Request::Preset { .. }
+        | Request::Choose { .. }
+        | Request::Seen { .. }
+        | Request::PageStats(_) => Ok(()),
     }
 }
 
@@ -114,6 +121,8 @@ pub(super) const fn type_of(request: &Request) -> &'static str {
         Request::SetTreatment(_) => "set_treatment",
         Request::Preset { .. } => "preset",
         Request::SetLatency { .. } => "set_latency",
+        Request::Choose { .. } => "choose",
+        Request::Seen { .. } => "seen",
         Request::PageStats(_) => "page_stats",
     }
 }
@@ -228,6 +237,22 @@ mod tests {
     }
 
     #[test]
+    fn channels_are_chosen_where_there_are_some() {
+        let [choose, seen] = [
+            include_str!("../../../../web/fixtures/choose.json"),
+            include_str!("../../../../web/fixtures/seen.json"),
+        ];
+        for text in [choose, seen] {
+            assert_eq!(refused(text, &hello()), "The channel cannot be changed here.");
+            let mut hello = Hello::new(Mode::Watch);
+            hello.controls.channels = true;
+            let request = parse(text).unwrap();
+            assert_eq!(check(&request, &hello, &[]), Ok(()));
+            assert!(text.contains(type_of(&request)));
+        }
+    }
+
+    #[test]
     fn what_is_no_request_is_a_breach_and_named() {
         for (text, kind, words) in [
             ("{", None, "That was not JSON"),
@@ -235,6 +260,9 @@ mod tests {
             (r#"{"type":"dance"}"#, Some("dance"), "There is no request dance"),
             (r#"{"type":"preset","preset":"best"}"#, Some("preset"), "cannot be read"),
             (r#"{"type":"set_link","path":-1}"#, Some("set_link"), "cannot be read"),
+            (r#"{"type":"choose","number":"two"}"#, Some("choose"), "cannot be read"),
+            (r#"{"type":"choose","number":4294967296}"#, Some("choose"), "cannot be read"),
+            (r#"{"type":"seen"}"#, Some("seen"), "cannot be read"),
         ] {
             let (named, error) = parse(text).unwrap_err();
             assert_eq!(named.as_deref(), kind);

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anabranch_driver::Clock;
 use anabranch_media::decoding::AccessUnit;
+use anabranch_television::protocol::{ChannelEntry, Urgent};
 use tokio::sync::{Notify, watch};
 
 use super::check::{self, RequestError};
-use super::protocol::{Event, Hello, NewEvent, ProgramMessage, Request, Stats, Treatments};
+use super::guide::Guide;
+use super::protocol::{Event, Hello, NewEvent, ProgramMessage, Request, Stats, Treatments, Tuned};
 use super::queue::{Farewell, Outgoing, PageQueue};
 use super::{PAGES_MAX, PageId};
 
@@ -32,6 +34,7 @@ struct State {
     events: VecDeque<Event>,
     next_event: u64,
     treatments: Option<Treatments>,
+    guide: Guide,
     /// The last [`ProgramMessage::Reconnecting`], as long as it is true.
     reconnecting: Option<String>,
     ended: Option<String>,
@@ -48,6 +51,7 @@ impl Hub {
             events: VecDeque::new(),
             next_event: 1,
             treatments: None,
+            guide: Guide::default(),
             reconnecting: None,
             ended: None,
             members: BTreeMap::new(),
@@ -106,6 +110,30 @@ impl Hub {
         state.for_each(|queue| queue.push_text(text.clone()));
     }
 
+    pub(super) fn channels(&self, channels: Vec<ChannelEntry>) {
+        let mut state = self.state();
+        let text = state.guide.set_channels(channels);
+        state.for_each(|queue| queue.push_channels(text.clone()));
+    }
+
+    pub(super) fn tuned(&self, tuned: Tuned) {
+        self.guide(|guide| vec![guide.set_tuned(tuned)]);
+    }
+
+    pub(super) fn urgent(&self, urgent: Urgent) {
+        self.guide(|guide| guide.add_urgent(urgent));
+    }
+
+    pub(super) fn end_urgent(&self, id: Option<u32>) {
+        self.guide(|guide| guide.end_urgent(id));
+    }
+
+    fn guide(&self, change: impl FnOnce(&mut Guide) -> Vec<String>) {
+        let mut state = self.state();
+        let texts = change(&mut state.guide);
+        state.for_each(|queue| texts.iter().for_each(|text| queue.push_text(text.clone())));
+    }
+
     pub(super) fn reconnecting(&self, in_s: f64, why: String) {
         let text = ProgramMessage::Reconnecting { in_s, why }.to_json();
         let mut state = self.state();
@@ -153,6 +181,8 @@ impl Hub {
         state.next_page += 1;
         let mut queue = PageQueue::new(state.hello_text());
         state.event_texts().into_iter().for_each(|text| queue.push_text(text));
+        state.guide.channels_text().into_iter().for_each(|text| queue.push_channels(text));
+        state.guide.texts().into_iter().for_each(|text| queue.push_text(text));
         let texts = [state.treatments_text(), state.reconnecting.clone()];
         texts.into_iter().flatten().for_each(|text| queue.push_text(text));
         if let Some(ended) = &state.ended {

@@ -8,6 +8,7 @@
 pub(crate) mod assets;
 mod check;
 pub(crate) mod guard;
+mod guide;
 mod hub;
 pub mod protocol;
 mod queue;
@@ -25,11 +26,12 @@ use std::time::Duration;
 
 use anabranch_driver::Clock;
 use anabranch_media::decoding::AccessUnit;
+use anabranch_television::protocol::{ChannelEntry, Urgent};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use hub::Hub;
-use protocol::{Hello, NewEvent, Request, Stats, Treatments};
+use protocol::{Hello, NewEvent, Request, Stats, Treatments, Tuned};
 pub use tap::{PageTap, ServedPage};
 pub(crate) use tap::{path_info, path_stats, sentence};
 
@@ -138,6 +140,26 @@ impl PageServer {
     /// Tells the treatments in force.
     pub fn treatments(&self, treatments: Treatments) {
         self.hub.treatments(treatments);
+    }
+
+    /// Tells what there is to choose from.
+    pub fn channels(&self, channels: Vec<ChannelEntry>) {
+        self.hub.channels(channels);
+    }
+
+    /// Tells which channel is watched, and how it fares.
+    pub fn tuned(&self, tuned: Tuned) {
+        self.hub.tuned(tuned);
+    }
+
+    /// Shows a message over the picture.
+    pub fn urgent(&self, urgent: Urgent) {
+        self.hub.urgent(urgent);
+    }
+
+    /// Takes an urgent message back, or all of them.
+    pub fn end_urgent(&self, id: Option<u32>) {
+        self.hub.end_urgent(id);
     }
 
     /// Tells that the peer is lost, and when it is tried again, until [`hello`](Self::hello) or

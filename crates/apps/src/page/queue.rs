@@ -1,8 +1,8 @@
 //! [`PageQueue`]: what waits for one page to take it.
 //!
 //! A page that reads slowly, or not at all because it is hidden, loses media, never the program's
-//! memory: pictures are dropped until a key frame fits again, statistics are replaced by newer
-//! ones, and a page that does not even take its few texts is given up.
+//! memory: pictures are dropped until a key frame fits again, statistics and lists of channels are
+//! replaced by newer ones, and a page that does not even take its few texts is given up.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub(super) const MEDIA_BYTES_MAX: usize = 4 << 20;
 /// Of those, bytes that only sound may take: it goes on when pictures have to stop. Ten seconds.
 const SOUND_RESERVE_BYTES: usize = 256 << 10;
 
-/// Texts that wait for one page, statistics aside.
+/// Texts that wait for one page, but for those of which only the newest is worth sending.
 const TEXTS_MAX: usize = 256;
 
 /// What is to be sent to the page next.
@@ -44,6 +44,7 @@ pub(super) enum Farewell {
 #[derive(Debug)]
 pub(super) struct PageQueue {
     texts: VecDeque<String>,
+    channels: Option<String>,
     stats: Option<String>,
     media: VecDeque<Bytes>,
     media_bytes: usize,
@@ -68,6 +69,7 @@ impl PageQueue {
     pub(super) fn new(hello: String) -> Self {
         let mut queue = Self {
             texts: VecDeque::new(),
+            channels: None,
             stats: None,
             media: VecDeque::new(),
             media_bytes: 0,
@@ -104,9 +106,17 @@ impl PageQueue {
     pub(super) fn give_up(&mut self, why: Farewell) {
         self.farewell = Some(why);
         self.texts.clear();
+        self.channels = None;
         self.stats = None;
         self.media.clear();
         self.media_bytes = 0;
+    }
+
+    /// What there is to choose from: only the newest list is worth sending.
+    pub(super) fn push_channels(&mut self, channels: String) {
+        if self.farewell.is_none() {
+            self.channels = Some(channels);
+        }
     }
 
     /// Statistics: only the newest are worth sending.
@@ -149,8 +159,8 @@ impl PageQueue {
         if !is_last_text && let Some(text) = self.texts.pop_front() {
             return Some(Outgoing::Text(text));
         }
-        if let Some(stats) = self.stats.take() {
-            return Some(Outgoing::Text(stats));
+        if let Some(newest) = self.channels.take().or_else(|| self.stats.take()) {
+            return Some(Outgoing::Text(newest));
         }
         if let Some(media) = self.media.pop_front() {
             self.media_bytes -= media.len();
@@ -263,12 +273,15 @@ mod tests {
     }
 
     #[test]
-    fn statistics_do_not_pile_up() {
+    fn statistics_and_lists_of_channels_do_not_pile_up() {
         let mut queue = PageQueue::new("hello".into());
         queue.push_stats("old".into());
+        queue.push_channels("two channels".into());
         queue.push_stats("new".into());
-        assert_eq!(queue.pop(), Some(Outgoing::Text("hello".into())));
-        assert_eq!(queue.pop(), Some(Outgoing::Text("new".into())));
+        queue.push_channels("three channels".into());
+        for text in ["hello", "three channels", "new"] {
+            assert_eq!(queue.pop(), Some(Outgoing::Text(text.into())));
+        }
         assert_eq!(queue.pop(), None);
     }
 

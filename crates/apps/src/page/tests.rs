@@ -5,6 +5,8 @@ use std::time::Duration;
 use anabranch_media::Class;
 use anabranch_media::decoding::{LayerUnit, MediaTrack};
 use anabranch_sansio::Time;
+use anabranch_television::channel::ChannelId;
+use anabranch_television::protocol::{Playable, Programme, UrgentLevel};
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -13,7 +15,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-use super::protocol::{Controls, EventKind, LinkRanges, Mode, Named, Range, Severity};
+use super::protocol::{Controls, EventKind, LinkRanges, Mode, Named, Range, Severity, TunedState};
 use super::*;
 
 /// No test waits that long unless it fails.
@@ -83,6 +85,19 @@ fn picture(frame: u32, class: Class, len: usize) -> AccessUnit {
         play_at: Time::ZERO,
         discontinuity: false,
         layers: vec![LayerUnit { class, delay: None, bytes: vec![7; len].into() }],
+    }
+}
+
+fn news() -> ChannelEntry {
+    ChannelEntry {
+        id: ChannelId(1),
+        number: 7,
+        name: "News".into(),
+        group: None,
+        on_air: true,
+        playable: Playable::Yes,
+        programme: Programme::default(),
+        through: Vec::new(),
     }
 }
 
@@ -203,6 +218,29 @@ async fn after_another_hello_a_page_still_knows_what_happened() {
     server.hello(demo_hello());
     next_of(&mut page, "hello").await;
     assert_eq!(next_of(&mut page, "event").await["text"], "Connected.");
+}
+
+#[tokio::test]
+async fn a_page_that_comes_later_knows_the_channels_and_what_is_urgent() {
+    let (server, _requests) = start().await;
+    let mut early = open(&server).await;
+    next_of(&mut early, "hello").await;
+    server.channels(vec![news()]);
+    server.tuned(Tuned { number: 7, state: TunedState::Asked, text: None });
+    server.urgent(Urgent { id: 3, level: UrgentLevel::Alarm, text: "Leave the house.".into() });
+    server.hello(demo_hello());
+    let mut late = open(&server).await;
+    assert_eq!(next_of(&mut early, "tuned").await["number"], 7);
+    next_of(&mut early, "urgent").await;
+    next_of(&mut early, "hello").await;
+    assert_eq!(next_of(&mut early, "channels").await["channels"][0]["name"], "News");
+
+    next_of(&mut late, "hello").await;
+    assert_eq!(next_of(&mut late, "tuned").await["state"], "asked");
+    assert_eq!(next_of(&mut late, "urgent").await["id"], 3);
+    assert_eq!(next_of(&mut late, "channels").await["channels"][0]["number"], 7);
+    server.end_urgent(None);
+    assert_eq!(next_of(&mut late, "over").await["id"], 3);
 }
 
 #[tokio::test]

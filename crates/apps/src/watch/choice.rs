@@ -7,6 +7,9 @@ use std::str::FromStr;
 use anabranch_television::protocol::{ChannelEntry, Playable};
 use thiserror::Error;
 
+/// Channels that a refusal names.
+const NAMED_MAX: usize = 12;
+
 /// A channel as people name it: by its number, or by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
@@ -80,8 +83,12 @@ fn known(channels: &[ChannelEntry]) -> String {
     if channels.is_empty() {
         return "none".to_owned();
     }
-    let names = channels.iter().map(|entry| format!("{} {}", entry.number, entry.name));
-    names.collect::<Vec<_>>().join(", ")
+    let names = channels.iter().take(NAMED_MAX);
+    let mut names: Vec<_> = names.map(|it| format!("{} {}", it.number, it.name)).collect();
+    if channels.len() > NAMED_MAX {
+        names.push(format!("and {} more", channels.len() - NAMED_MAX));
+    }
+    names.join(", ")
 }
 
 #[cfg(test)]
@@ -123,6 +130,13 @@ mod tests {
         let expected =
             "4 is not a channel of this server; there are 10 News, 20 News at Night, 30 Sport";
         assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn a_refusal_does_not_name_hundreds() {
+        let many: Vec<_> = channels().into_iter().cycle().take(500).collect();
+        let error = Choice::Number(4).find(&many).unwrap_err().to_string();
+        assert!(error.len() < 300 && error.ends_with(", and 488 more"), "{error}");
     }
 
     #[test]

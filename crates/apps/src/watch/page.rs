@@ -6,21 +6,24 @@ use anabranch_driver::Clock;
 use anabranch_media::decoding::{AccessUnit, MediaTrack};
 use anabranch_sctp::AssociationStats;
 use anabranch_television::PlayoutCounts;
-use anabranch_television::protocol::Description;
+use anabranch_television::protocol::{ChannelEntry, Description, Urgent};
+use tokio::sync::mpsc;
 
 use crate::page::protocol::{
-    EventKind, FrameCounts, Hello, LayerStats, Mode, Named, NewEvent, Severity, Stats, Tally,
+    Controls, EventKind, FrameCounts, Hello, LayerStats, Mode, Named, NewEvent, Severity, Stats,
+    Tally, Tuned, TunedState,
 };
-use crate::page::{PageError, PageServer, path_info, path_stats, sentence};
+use crate::page::{PageError, PageRequest, PageServer, path_info, path_stats, sentence};
 
 /// The rows of the statistics.
 const ROWS: [(&str, &str); 3] =
     [("base", "Base picture"), ("enhancement", "Enhancement"), ("audio", "Sound")];
 
-/// A page of this machine that shows the channel that is watched.
+/// A page of this machine that shows the channel that is watched, and chooses another.
 #[derive(Debug)]
 pub struct WatchPage {
     page: PageServer,
+    requests: mpsc::Receiver<PageRequest>,
     clock: Clock,
     budget: Duration,
     tallies: [Tally; ROWS.len()],
@@ -35,11 +38,10 @@ impl WatchPage {
     /// The port cannot be had.
     pub async fn start(port: u16) -> Result<Self, PageError> {
         let clock = Clock::start();
-        // There is nothing to control, so there are no requests to wait for.
-        let (page, _requests) = PageServer::start(port, clock, Hello::new(Mode::Recv)).await?;
+        let (page, requests) = PageServer::start(port, clock, hello()).await?;
         let tallies = [Tally::default(); ROWS.len()];
         let (budget, before) = (Duration::ZERO, PlayoutCounts::default());
-        Ok(Self { page, clock, budget, tallies, before })
+        Ok(Self { page, requests, clock, budget, tallies, before })
     }
 
     /// Where the page is.
@@ -51,6 +53,46 @@ impl WatchPage {
     /// Whose times it tells.
     pub(super) const fn clock(&self) -> Clock {
         self.clock
+    }
+
+    /// Whether somebody looks.
+    pub(super) fn is_open(&self) -> bool {
+        self.page.pages() > 0
+    }
+
+    /// What a page asks for next.
+    pub(super) async fn next_request(&mut self) -> PageRequest {
+        match self.requests.recv().await {
+            Some(request) => request,
+            // Nobody can ask any more.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Answers a request that cannot be met.
+    pub(super) fn refuse(&self, request: &PageRequest, why: &str) {
+        self.page.refuse(request, sentence(why));
+    }
+
+    /// What there is to choose from.
+    pub(super) fn set_channels(&self, channels: &[ChannelEntry]) {
+        // Where they come from is between servers.
+        let listed = |it: &ChannelEntry| ChannelEntry { through: Vec::new(), ..it.clone() };
+        self.page.channels(channels.iter().map(listed).collect());
+    }
+
+    /// Which channel is watched, and how it fares.
+    pub(super) fn tuned(&self, number: u32, state: TunedState, text: Option<&str>) {
+        self.page.tuned(Tuned { number, state, text: text.map(sentence) });
+    }
+
+    pub(super) fn urgent(&self, urgent: &Urgent) {
+        self.page.urgent(urgent.clone());
+    }
+
+    /// An urgent message holds no more, or with the server all are gone.
+    pub(super) fn end_urgent(&self, id: Option<u32>) {
+        self.page.end_urgent(id);
     }
 
     pub(super) const fn set_budget(&mut self, budget: Duration) {
@@ -76,7 +118,7 @@ impl WatchPage {
             audio: description.audio.clone(),
             paths: network.iter().flat_map(|it| &it.paths).map(path_info).collect(),
             layers: ROWS.iter().map(named).collect(),
-            ..Hello::new(Mode::Recv)
+            ..hello()
         });
     }
 
@@ -127,8 +169,11 @@ impl WatchPage {
         self.page.reconnecting(after, sentence(why));
     }
 
-    pub(super) fn reconnected(&self) {
+    /// The server is there, be it again: who waited for it does so no more.
+    pub(super) fn connected(&self, text: &str) {
         self.page.reconnected();
+        let (severity, kind) = (Severity::Good, EventKind::PeerConnected);
+        self.page.event(NewEvent { severity, kind, path: None, text: sentence(text) });
     }
 
     /// Says the last words, and waits until the pages know.
@@ -136,4 +181,10 @@ impl WatchPage {
         self.page.say_goodbye(sentence(text));
         self.page.told().await;
     }
+}
+
+/// Nothing to see yet, but channels to choose from.
+fn hello() -> Hello {
+    let controls = Controls { channels: true, ..Controls::default() };
+    Hello { controls, ..Hello::new(Mode::Watch) }
 }

@@ -1,19 +1,23 @@
 //! [`watch`]: the loop between the server and the page.
 
+use std::collections::BTreeSet;
+use std::future::pending;
 use std::time::Duration;
 
 use anabranch_driver::Clock;
 use anabranch_sansio::Time;
 use anabranch_sctp::{AssociationStats, CloseReason};
 use anabranch_television::channel::ChannelId;
-use anabranch_television::protocol::{ChannelEntry, Description, Report};
+use anabranch_television::protocol::{ChannelEntry, Description, Programme, Report, Urgent};
 use anabranch_television::{NativeEvent, NativeViewer, Playout, Viewer, ViewerEvent};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::standing::{Before, Seen, Watching};
 use super::words::{listed, title, urgent};
-use super::{Choice, Hello, Line, WatchPage};
+use super::{Choice, Hello, Line, NoSuchChannel, WatchPage};
+use crate::page::PageRequest;
+use crate::page::protocol::{Request, TunedState};
 use crate::service::{Observer, Retries, Retry, ServiceError, Severity, Stop, Update, Wait};
 use crate::url::{Mode, SessionUrl};
 
@@ -22,6 +26,9 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// Ticks between two reports to the server.
 const REPORT_TICKS: u32 = 5;
+
+/// Urgent messages that wait to be shown: as many as a server keeps.
+const UNSEEN_MAX: usize = 16;
 
 /// How long the last words may take.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -85,6 +92,7 @@ pub async fn watch(
         retry: Retry::new(options.retries),
         page: options.page,
         goodbye: None,
+        unseen: BTreeSet::new(),
         ticks: 0,
         leaving: None,
         zap: None,
@@ -127,6 +135,8 @@ struct Run<'a, 'b> {
     page: Option<WatchPage>,
     /// Why the server ended the session.
     goodbye: Option<String>,
+    /// Urgent messages that a page has not shown yet.
+    unseen: BTreeSet<u32>,
     ticks: u32,
     /// When the end is no longer waited for.
     leaving: Option<Time>,
@@ -170,9 +180,10 @@ impl Run<'_, '_> {
                 wait = self.retry.wait() => self.on_wait(wait)?,
                 _ = ticks.tick() => self.on_tick(),
                 choice = choices.recv(), if has_keys => match choice {
-                    Some(choice) => self.choose(choice),
+                    Some(choice) => self.on_typed(choice),
                     None => has_keys = false,
                 },
+                request = next_request(&mut self.page) => self.on_request(&request),
                 () = sleep_until(handle.clock().instant(wakeup.unwrap_or_default()).into()),
                     if wakeup.is_some() => {}
                 () = stop.asked(), if self.leaving.is_none() => self.leave(now),
@@ -193,28 +204,19 @@ impl Run<'_, '_> {
             ViewerEvent::Welcome { program, budget, channels, .. } => {
                 self.on_welcome(&program, budget, channels);
             }
-            ViewerEvent::Channels(channels) => self.channels = channels,
+            ViewerEvent::Channels(channels) => self.set_channels(channels),
             ViewerEvent::Description(description) => self.begin(&description),
-            ViewerEvent::OffAir { channel, text } => {
-                let text = format!("{} is off air: {text}", self.name(channel));
-                self.say(Severity::Warning, &text);
-            }
-            ViewerEvent::Programme { channel, programme } => {
-                if let Some(now) = programme.now {
-                    let text = format!("now on {}: {now}", self.name(channel));
-                    self.say(Severity::Info, &text);
-                }
-            }
+            ViewerEvent::OffAir { channel, text } => self.on_off_air(channel, &text),
+            ViewerEvent::Programme { channel, programme } => self.on_programme(channel, programme),
             ViewerEvent::Unit(unit) => {
                 let now = self.line.handle().clock().now();
                 self.playout.push(now, unit);
             }
-            ViewerEvent::Urgent(message) => {
-                self.say(Severity::Warning, &urgent(&message));
-                self.act(|viewer, _| viewer.seen(message.id));
-            }
+            ViewerEvent::Urgent(message) => self.on_urgent(&message),
             ViewerEvent::Over { id } => {
+                self.unseen.remove(&id);
                 self.say(Severity::Info, &format!("urgent message {id} holds no more"));
+                self.on_page(|page| page.end_urgent(Some(id)));
             }
             // Only a guide with pictures asks for them.
             ViewerEvent::Still { .. } => {}
@@ -227,20 +229,21 @@ impl Run<'_, '_> {
 
     fn on_welcome(&mut self, program: &str, budget: Duration, channels: Vec<ChannelEntry>) {
         self.retry.on_success();
-        self.channels = channels;
+        self.set_channels(channels);
         self.playout.set_budget(budget);
         if self.only_list {
             let now = self.line.handle().clock().now();
             return self.leave(now);
         }
         let count = self.channels.len();
-        self.say(Severity::Info, &format!("{program} has {count} channels"));
+        let text = format!("{program} has {count} channels");
         if let Some(page) = &mut self.page {
             page.set_budget(budget);
-            page.reconnected();
+            page.connected(&text);
         }
+        (self.observer)(Update::Line { severity: Severity::Info, text: &text });
         match self.wanted.clone() {
-            Some(choice) => self.choose(choice),
+            Some(choice) => self.on_typed(choice),
             None => {
                 let first = Choice::first(&self.channels).map(|entry| entry.id);
                 first.into_iter().for_each(|id| self.tune(id));
@@ -248,21 +251,82 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The user wants another channel.
-    fn choose(&mut self, choice: Choice) {
-        match choice.find(&self.channels) {
-            Ok(entry) => {
-                let id = entry.id;
-                self.wanted = Some(choice);
-                self.tune(id);
-            }
-            Err(error) => self.say(Severity::Warning, &error.to_string()),
+    fn set_channels(&mut self, channels: Vec<ChannelEntry>) {
+        self.channels = channels;
+        self.on_page(|page| page.set_channels(&self.channels));
+    }
+
+    fn on_off_air(&mut self, id: ChannelId, text: &str) {
+        let words = format!("{} is off air: {text}", self.name(id));
+        self.say(Severity::Warning, &words);
+        self.tell_tuned(id, TunedState::OffAir, Some(text));
+    }
+
+    fn on_programme(&mut self, id: ChannelId, programme: Programme) {
+        if let Some(now) = &programme.now {
+            let text = format!("now on {}: {now}", self.name(id));
+            self.say(Severity::Info, &text);
         }
+        if let Some(entry) = self.channels.iter_mut().find(|entry| entry.id == id) {
+            entry.programme = programme;
+        }
+        self.on_page(|page| page.set_channels(&self.channels));
+    }
+
+    /// It counts as seen when a page has it on the screen, or at once where it is only printed.
+    fn on_urgent(&mut self, message: &Urgent) {
+        self.say(Severity::Warning, &urgent(message));
+        self.on_page(|page| page.urgent(message));
+        if self.page.as_ref().is_some_and(WatchPage::is_open) {
+            self.unseen.insert(message.id);
+            if self.unseen.len() > UNSEEN_MAX {
+                self.unseen.pop_first();
+            }
+        } else {
+            self.act(|viewer, _| viewer.seen(message.id));
+        }
+    }
+
+    fn on_request(&mut self, asked: &PageRequest) {
+        match asked.request {
+            Request::Choose { number } => {
+                if let Err(error) = self.choose(Choice::Number(number)) {
+                    self.on_page(|page| page.refuse(asked, &error.to_string()));
+                }
+            }
+            Request::Seen { id } => {
+                // Several pages show it, and it may hold no more by now.
+                if self.unseen.remove(&id) {
+                    self.act(|viewer, _| viewer.seen(id));
+                }
+            }
+            Request::PageStats(_) => {}
+            // The page was offered nothing of that kind: such requests were refused before.
+            Request::SetLink(_)
+            | Request::SetTreatment(_)
+            | Request::Preset { .. }
+            | Request::SetLatency { .. } => {}
+        }
+    }
+
+    /// The user typed what to watch.
+    fn on_typed(&mut self, choice: Choice) {
+        if let Err(error) = self.choose(choice) {
+            self.say(Severity::Warning, &error.to_string());
+        }
+    }
+
+    fn choose(&mut self, choice: Choice) -> Result<(), NoSuchChannel> {
+        let id = choice.find(&self.channels)?.id;
+        self.wanted = Some(choice);
+        self.tune(id);
+        Ok(())
     }
 
     fn tune(&mut self, id: ChannelId) {
         let text = format!("watching {}", self.name(id));
         self.say(Severity::Info, &text);
+        self.tell_tuned(id, TunedState::Asked, None);
         self.zap = None;
         self.playout.begin(true);
         self.act(|viewer, now| viewer.tune(now, id));
@@ -275,6 +339,7 @@ impl Run<'_, '_> {
         if let Some(page) = &mut self.page {
             page.begin(title, description, network.as_ref(), counts);
         }
+        self.tell_tuned(description.channel, TunedState::OnAir, None);
     }
 
     /// Shows what is due.
@@ -334,6 +399,9 @@ impl Run<'_, '_> {
 
     fn on_closed(&mut self, reason: &CloseReason) -> Result<(), ServiceError> {
         self.playout.begin(true);
+        // Those that hold are told anew.
+        self.unseen.clear();
+        self.on_page(|page| page.end_urgent(None));
         let reason = match self.goodbye.take() {
             Some(text) => format!("the server says goodbye: {text}"),
             None => format!("the server is lost: {reason}"),
@@ -386,6 +454,12 @@ impl Run<'_, '_> {
         entry.map_or_else(|| format!("channel {}", id.0), title)
     }
 
+    fn tell_tuned(&self, id: ChannelId, state: TunedState, text: Option<&str>) {
+        if let Some(entry) = self.channels.iter().find(|entry| entry.id == id) {
+            self.on_page(|page| page.tuned(entry.number, state, text));
+        }
+    }
+
     fn network(&self) -> Option<AssociationStats> {
         self.line
             .handle()
@@ -396,10 +470,24 @@ impl Run<'_, '_> {
         self.line.act(act);
     }
 
+    fn on_page(&self, act: impl FnOnce(&WatchPage)) {
+        if let Some(page) = &self.page {
+            act(page);
+        }
+    }
+
     fn say(&mut self, severity: Severity, text: &str) {
         if let Some(page) = &self.page {
             page.tell(severity == Severity::Warning, text);
         }
         (self.observer)(Update::Line { severity, text });
+    }
+}
+
+/// What a page asks for next; nothing, ever, where there is none.
+async fn next_request(page: &mut Option<WatchPage>) -> PageRequest {
+    match page {
+        Some(page) => page.next_request().await,
+        None => pending().await,
     }
 }

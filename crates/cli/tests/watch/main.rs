@@ -1,11 +1,13 @@
 //! `anabranch watch` as its user meets it, on real sockets, before a server of this process.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod page;
 mod server;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
+use page::Page;
 use serde_json::Value;
 use server::TestServer;
 
@@ -42,6 +44,13 @@ impl Watching {
             }
             seen.push_str(&line);
         }
+    }
+
+    /// What is on stdout, to the end of the line.
+    fn page_url(&mut self) -> String {
+        let mut line = String::new();
+        BufReader::new(self.child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        line.trim().to_owned()
     }
 
     fn type_line(&mut self, line: &str) {
@@ -82,6 +91,58 @@ fn a_viewer_watches_changes_the_channel_and_is_told_what_is_urgent() {
     server.wait_until(|television| television.seen(id) == 1);
     watching.type_line("3");
     watching.until("3 Secret Garden is off air");
+}
+
+#[test]
+fn its_page_chooses_channels_and_says_what_it_has_shown() {
+    let server = TestServer::start();
+    let mut watching = Watching::start(&[&server.url()]);
+    let mut page = Page::open(&watching.page_url());
+    let (mut names, mut plays) = (Vec::new(), false);
+    page.until(|it| {
+        let listed = it["channels"].as_array().into_iter().flatten();
+        names.extend(listed.map(|channel| channel["name"].as_str().unwrap().to_owned()));
+        plays |= it["title"] == "1 News" && it["controls"]["channels"] == true;
+        plays && names.len() >= 3
+    });
+    assert_eq!(names[..3], ["News", "Sport", "Secret Garden"]);
+
+    page.ask(r#"{"type":"choose","number":2}"#);
+    page.until(|it| it["type"] == "tuned" && it["number"] == 2 && it["state"] == "asked");
+    page.until(|it| it["type"] == "hello" && it["title"] == "2 Sport");
+    page.until(|it| it["type"] == "tuned" && it["number"] == 2 && it["state"] == "on_air");
+    page.until_media();
+    watching.until("watching 2 Sport");
+
+    page.ask(r#"{"type":"choose","number":7}"#);
+    let refused = page.until(|it| it["type"] == "error");
+    let words = "7 is not a channel of this server; there are 1 News, 2 Sport, 3 Secret Garden.";
+    assert_eq!((&refused["request"], &refused["text"]), (&"choose".into(), &words.into()));
+
+    let id = server.alarm("Leave the house.");
+    let urgent = page.until(|it| it["type"] == "urgent");
+    assert_eq!((&urgent["id"], &urgent["level"]), (&id.into(), &"alarm".into()));
+    assert_eq!(server.seen(id), 0, "no page said that it is on the screen");
+    page.ask(&format!(r#"{{"type":"seen","id":{id}}}"#));
+    server.wait_until(|television| television.seen(id) == 1);
+
+    page.ask(r#"{"type":"choose","number":3}"#);
+    let tuned = page.until(|it| it["type"] == "tuned" && it["state"] == "off_air");
+    assert_eq!(tuned["number"], 3);
+    assert!(tuned["text"].as_str().is_some_and(|text| text.ends_with('.')), "{tuned}");
+}
+
+#[test]
+fn a_page_that_waits_for_the_server_learns_that_it_is_back() {
+    let server = TestServer::start();
+    let mut watching = Watching::start(&["--channel", "3", &server.url()]);
+    let mut page = Page::open(&watching.page_url());
+    page.until(|it| it["type"] == "tuned" && it["state"] == "off_air");
+    let server = server.restart();
+    page.until(|it| it["type"] == "reconnecting");
+    page.until(|it| it["type"] == "event" && it["kind"] == "peer_connected");
+    page.until(|it| it["type"] == "tuned" && it["state"] == "off_air");
+    drop(server);
 }
 
 #[test]

@@ -59,6 +59,11 @@ impl TestServer {
         self.handle.with(|server, now| server.act(now, |it| it.urgent(level, text, None)))
     }
 
+    /// How many viewers have shown an urgent message.
+    pub(crate) fn seen(&self, id: u32) -> usize {
+        self.handle.with(|server, _| server.television().seen(id))
+    }
+
     pub(crate) fn wait_until(&self, is_so: impl Fn(&Television) -> bool) {
         while !self.handle.with(|server, _| is_so(server.television())) {
             sleep(LOOK_EVERY);

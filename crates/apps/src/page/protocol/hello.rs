@@ -95,6 +95,8 @@ pub enum Mode {
     Demo,
     /// `anabranch recv --page`.
     Recv,
+    /// `anabranch watch`.
+    Watch,
 }
 
 /// Whom to name.
@@ -141,6 +143,8 @@ pub struct Controls {
     pub treatments: Option<TreatmentRanges>,
     /// The play-out latency.
     pub latency_ms: Option<Range>,
+    /// Whether there are channels to choose from.
+    pub channels: bool,
 }
 
 /// The smallest and the largest value.

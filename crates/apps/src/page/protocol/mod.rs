@@ -3,15 +3,18 @@
 //! A field of type `Option` is the document's "or null".
 
 mod event;
+mod guide;
 mod hello;
 mod media;
 mod request;
 mod stats;
 mod treatments;
 
+use anabranch_television::protocol::{ChannelEntry, Urgent};
 use serde::{Deserialize, Serialize};
 
 pub use event::{Event, EventKind, NewEvent, Severity};
+pub use guide::{Tuned, TunedState};
 pub use hello::{
     Attribution, Controls, Hello, LinkRanges, Mode, Named, PathInfo, Range, TreatmentRanges,
 };
@@ -38,6 +41,20 @@ pub enum ProgramMessage {
     Event(Event),
     /// The treatments in force.
     Treatments(Treatments),
+    /// What the page may choose from.
+    Channels {
+        /// All channels.
+        channels: Vec<ChannelEntry>,
+    },
+    /// Another channel is watched, or it fares otherwise.
+    Tuned(Tuned),
+    /// To be shown over the picture.
+    Urgent(Urgent),
+    /// An urgent message holds no more.
+    Over {
+        /// Which.
+        id: u32,
+    },
     /// A request was refused.
     Error {
         /// The request's type, if it could be read.
@@ -103,14 +120,17 @@ mod tests {
 
     #[test]
     fn messages_of_the_program_are_those_of_the_document() {
-        for name in ["hello", "stats", "event", "treatments", "error", "reconnecting", "ended"] {
+        let about_all = ["hello", "stats", "event", "treatments", "error", "reconnecting", "ended"];
+        let about_channels = ["channels", "tuned", "urgent", "over"];
+        for name in about_all.into_iter().chain(about_channels) {
             assert_round_trip::<ProgramMessage>(&format!("{name}.json"));
         }
     }
 
     #[test]
     fn requests_of_the_page_are_those_of_the_document() {
-        for name in ["set_link", "set_treatment", "preset", "set_latency", "page_stats"] {
+        let about_all = ["set_link", "set_treatment", "preset", "set_latency", "page_stats"];
+        for name in about_all.into_iter().chain(["choose", "seen"]) {
             assert_round_trip::<Request>(&format!("{name}.json"));
         }
     }

@@ -22,6 +22,16 @@ pub enum Request {
         /// To this.
         latency_ms: f64,
     },
+    /// Watch another channel.
+    Choose {
+        /// The one with this number.
+        number: u32,
+    },
+    /// An urgent message is on the screen.
+    Seen {
+        /// Which.
+        id: u32,
+    },
     /// What was really decoded and displayed.
     PageStats(PageStats),
 }

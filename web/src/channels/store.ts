@@ -1,0 +1,30 @@
+/** What a page knows of channels, as signals. */
+
+import { computed, type Signal, signal } from '@preact/signals';
+import type { Channel, Urgent } from '../protocol/channel';
+import { Notices } from '../state/notices';
+import { byNumber } from './tuner';
+import type { Reception } from './words';
+
+export class ChannelStore extends Notices {
+  readonly channels = signal<readonly Channel[] | null>(null);
+  /** The key of the channel that is watched; it survives a restart of the server. */
+  readonly number = signal<number | null>(null);
+  readonly reception: Signal<Reception> = signal({ state: 'idle' });
+  readonly urgent = signal<readonly Urgent[]>([]);
+  readonly channel = computed(
+    () => this.channels.value?.find(({ number }) => number === this.number.value) ?? null,
+  );
+
+  setChannels(channels: readonly Channel[]): void {
+    this.channels.value = byNumber(channels);
+  }
+
+  addUrgent(urgent: Urgent): void {
+    this.urgent.value = [...this.urgent.peek().filter(({ id }) => id !== urgent.id), urgent];
+  }
+
+  removeUrgent(id: number): void {
+    this.urgent.value = this.urgent.peek().filter((urgent) => urgent.id !== id);
+  }
+}
