@@ -6,10 +6,10 @@ use anabranch_apps::send::{Input, InputOptions, Pace, SendOptions, send};
 use anabranch_apps::treatment::{Preset, TreatmentTable};
 use anabranch_apps::url::SessionUrl;
 use anabranch_sansio::Rate;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::failure::Failure;
-use crate::transfer::{Telling, failure, stop_when_interrupted};
+use crate::transfer::{Paths, Telling, failure, stop_when_interrupted};
 use crate::values::{self, Speed};
 
 /// Sends media to a receiver, over all the paths given
@@ -51,12 +51,6 @@ pub(crate) struct Send {
     looped: bool,
     #[command(flatten)]
     telling: Telling,
-}
-
-/// Which paths a call takes.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Paths {
-    Auto,
 }
 
 impl Send {

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::transfer::{Log, failure, stop_when_interrupted};
+use crate::transfer::{Log, Paths, failure, stop_when_interrupted};
 
 /// Channels typed faster than they can be asked for.
 const CHOICES_MAX: usize = 16;
@@ -27,6 +27,7 @@ const CHOICES_MAX: usize = 16;
 ///
 /// Examples:
 ///   anabranch watch anabranch://tv.example:9000
+///   anabranch watch --paths auto anabranch://tv.example:9000
 ///   anabranch watch --list anabranch://tv.example:9000
 ///   anabranch watch --channel 2 'anabranch://tv.example:9000?path=eth0,wlan0&latency=500'
 #[derive(Debug, Args)]
@@ -34,6 +35,10 @@ const CHOICES_MAX: usize = 16;
 pub(crate) struct Watch {
     /// anabranch://HOST:PORT. Options: latency (of the whole way to the screen), path, peer, token.
     url: SessionUrl,
+    /// auto: a path over every interface that reaches the server, as interfaces come and go,
+    /// instead of path= in the URL.
+    #[arg(long, value_name = "auto")]
+    paths: Option<Paths>,
     /// The channel to begin with: its number, or how its name begins. Without it, the first one
     /// that is on air.
     #[arg(long, value_name = "CHANNEL", value_parser = choice)]
@@ -83,6 +88,7 @@ impl Watch {
         };
         let options = WatchOptions {
             url: self.url,
+            over_all_interfaces: self.paths.is_some(),
             channel: self.channel,
             token,
             only_list: self.list,

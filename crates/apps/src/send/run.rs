@@ -1,21 +1,22 @@
 //! [`send`]: the loop between the input and the session.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use anabranch_driver::{Clock, Driver, Handle};
 use anabranch_media::Unit;
-use anabranch_sansio::Time;
+use anabranch_sansio::{FourTuple, Time};
 use anabranch_sctp::RateSignal;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::feed::{Batch, Feed, Item, Media, Reading, Timing};
 use super::input::{Input, InputOptions, Pace};
-use crate::net::{Interfaces, NetError, Network, Plan, Turn, unpredictable_rng};
+use crate::net::{NetError, unpredictable_rng};
 use crate::service::{
-    Before, Observer, RateLine, Retries, Retry, ServiceError, Severity, Snapshot, Stop,
-    TOKEN_OF_VIEWER, Update, Wait, words_of,
+    Before, Multihomed, Observer, RateLine, Retries, Retry, ServiceError, Severity, Snapshot, Stop,
+    TOKEN_OF_VIEWER, Update, Uplinks, Wait, words_of,
 };
 use crate::session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig};
 use crate::treatment::TreatmentTable;
@@ -73,8 +74,7 @@ pub async fn send(
         InputOptions { program: input_options.program.or(url.program), ..input_options };
     let clock = Clock::start();
     let feed = Feed::open(&input, input_options, clock).await?;
-    let (network, interfaces) = open_network(&url, over_all_interfaces).await?;
-    let (sockets, plan) = network.into_parts();
+    let (sockets, uplinks) = Uplinks::open(&url, over_all_interfaces).await?;
     let listens = url.mode == Mode::Listener;
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
     session = session.with_passphrase(url.passphrase.as_ref());
@@ -82,12 +82,11 @@ pub async fn send(
     let config =
         SenderConfig { format: feed.format.clone(), treatments, ..SenderConfig::mpeg_ts(session) };
     let mut sender = Sender::new(config, unpredictable_rng()?);
-    sender.set_local_addresses(plan.announced());
+    sender.set_local_addresses(uplinks.plan().announced());
     let handle = Driver::spawn_with_clock(sender, sockets, clock)?;
     let run = Run {
         handle: handle.clone(),
-        plan,
-        interfaces,
+        uplinks,
         feed,
         pending: VecDeque::new(),
         feed_has_ended: false,
@@ -104,32 +103,19 @@ pub async fn send(
     result
 }
 
-async fn open_network(
-    url: &SessionUrl,
-    over_all_interfaces: bool,
-) -> Result<(Network, Option<Interfaces>), ServiceError> {
-    if !over_all_interfaces {
-        return Ok((Network::open(url).await?, None));
+impl Multihomed for Sender {
+    fn open_path(&mut self, now: Time, path: FourTuple) {
+        Self::open_path(self, now, path);
     }
-    if url.mode == Mode::Listener {
-        return Err(ServiceError::Senseless(
-            "the paths are the caller's: give --paths auto where the URL calls a receiver",
-        ));
+
+    fn close_paths_from(&mut self, now: Time, local: SocketAddr) {
+        Self::close_paths_from(self, now, local);
     }
-    if !url.paths.is_empty() {
-        return Err(ServiceError::Senseless(
-            "--paths auto takes every interface, and path= names some: give one of the two",
-        ));
-    }
-    let (network, interfaces) = Network::open_over_all_interfaces(url).await?;
-    Ok((network, Some(interfaces)))
 }
 
 struct Run<'a, 'b> {
     handle: Handle<Sender>,
-    plan: Plan,
-    /// Watched, if paths come and go with them.
-    interfaces: Option<Interfaces>,
+    uplinks: Uplinks,
     feed: Feed,
     /// Media that was read and not pushed.
     pending: VecDeque<Item>,
@@ -156,7 +142,7 @@ enum Pushed {
 
 impl Run<'_, '_> {
     async fn run(mut self, mut stop: Stop) -> Result<Snapshot, ServiceError> {
-        if self.plan.calls() {
+        if self.uplinks.plan().calls() {
             self.call()?;
         } else {
             self.say(Severity::Info, &format!("waiting for a receiver at {}", self.listening()));
@@ -184,7 +170,7 @@ impl Run<'_, '_> {
                 batch = self.feed.next(), if wants_input => self.on_batch(batch)?,
                 () = sleep_until(deadline), if wake.is_some() => {}
                 wait = self.retry.wait() => self.on_wait(wait)?,
-                changed = changed(&mut self.interfaces) => {
+                changed = self.uplinks.changed() => {
                     changed?;
                     self.follow_interfaces().await?;
                 }
@@ -203,11 +189,7 @@ impl Run<'_, '_> {
     }
 
     fn call(&mut self) -> Result<(), ServiceError> {
-        let paths = match &self.interfaces {
-            Some(interfaces) => interfaces.paths(),
-            None => self.plan.paths(),
-        };
-        let paths = match paths {
+        let paths = match self.uplinks.paths() {
             // Somebody was there, and will be again when the network is.
             Err(error @ NetError::NoRoute { .. }) if self.was_connected => {
                 return self.on_failure(error.to_string());
@@ -223,20 +205,8 @@ impl Run<'_, '_> {
 
     /// Paths come and go with the interfaces.
     async fn follow_interfaces(&mut self) -> Result<(), ServiceError> {
-        let Some(interfaces) = &mut self.interfaces else { return Ok(()) };
-        for turn in interfaces.follow(&self.handle).await? {
-            let severity = match &turn {
-                Turn::Opened { path, .. } => {
-                    self.handle.with(|sender, now| sender.open_path(now, *path));
-                    Severity::Info
-                }
-                Turn::Closed { bound, .. } => {
-                    self.handle.with(|sender, now| sender.close_paths_from(now, *bound));
-                    Severity::Warning
-                }
-                Turn::Failed { .. } => Severity::Warning,
-            };
-            self.say(severity, &turn.to_string());
+        for (severity, text) in self.uplinks.follow(&self.handle).await? {
+            self.say(severity, &text);
         }
         Ok(())
     }
@@ -368,7 +338,7 @@ impl Run<'_, '_> {
 
     /// The receiver could not be reached, or is lost.
     fn on_failure(&mut self, reason: String) -> Result<(), ServiceError> {
-        if !self.plan.calls() {
+        if !self.uplinks.plan().calls() {
             if !self.retry.is_allowed() {
                 return Err(ServiceError::Lost { reason });
             }
@@ -441,19 +411,13 @@ impl Run<'_, '_> {
     }
 
     fn listening(&self) -> String {
-        let bound: Vec<String> = self.plan.bound().iter().map(ToString::to_string).collect();
+        let bound: Vec<String> =
+            self.uplinks.plan().bound().iter().map(ToString::to_string).collect();
         bound.join(", ")
     }
 
     fn say(&mut self, severity: Severity, text: &str) {
         (self.observer)(Update::Line { severity, text });
-    }
-}
-
-async fn changed(interfaces: &mut Option<Interfaces>) -> Result<(), NetError> {
-    match interfaces {
-        Some(interfaces) => Ok(interfaces.changed().await?),
-        None => std::future::pending().await,
     }
 }
 

@@ -5,6 +5,7 @@ mod line;
 mod retry;
 mod snapshot;
 mod stop;
+mod uplinks;
 mod words;
 
 pub use error::ServiceError;
@@ -17,4 +18,5 @@ pub use snapshot::{
     SentSnapshot, Snapshot, State, StrangersSnapshot,
 };
 pub use stop::{Stop, StopHandle};
+pub(crate) use uplinks::{Multihomed, Uplinks};
 pub(crate) use words::{left_out, whole_again, words_of};

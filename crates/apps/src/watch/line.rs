@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_driver::{Clock, Driver, Handle};
-use anabranch_sansio::Time;
+use anabranch_sansio::{FourTuple, Time};
 use anabranch_sctp::{AssociationConfig, EndpointConfig};
 use anabranch_television::{NativeViewer, Viewer};
 
-use crate::net::{Network, Plan, unpredictable_rng};
-use crate::service::ServiceError;
+use crate::net::{NetError, unpredictable_rng};
+use crate::service::{Multihomed, ServiceError, Severity, Uplinks};
 use crate::url::SessionUrl;
 
 /// What is said at the beginning of each session.
@@ -33,26 +33,28 @@ impl Hello {
 #[derive(Debug)]
 pub(crate) struct Line {
     handle: Handle<NativeViewer>,
-    plan: Plan,
+    uplinks: Uplinks,
     hello: Hello,
 }
 
 impl Line {
-    /// Resolves names and binds sockets; nothing is sent yet.
+    /// Resolves names and binds sockets; nothing is sent yet. With `over_all_interfaces`, paths
+    /// come and go with those that reach the server.
     ///
     /// # Errors
     /// Says which name or address is wrong.
     pub(crate) async fn open(
         url: &SessionUrl,
+        over_all_interfaces: bool,
         hello: Hello,
         clock: Clock,
     ) -> Result<Self, ServiceError> {
-        let (sockets, plan) = Network::open(url).await?.into_parts();
+        let (sockets, uplinks) = Uplinks::open(url, over_all_interfaces).await?;
         let association = AssociationConfig::media();
         let base = EndpointConfig { association, ..EndpointConfig::default() };
         let machine = NativeViewer::new(hello.session(), base, unpredictable_rng()?);
         let handle = Driver::spawn_with_clock(machine, sockets, clock)?;
-        Ok(Self { handle, plan, hello })
+        Ok(Self { handle, uplinks, hello })
     }
 
     /// Calls the server, with nothing left of a session before; answers with where it is.
@@ -60,7 +62,7 @@ impl Line {
     /// # Errors
     /// No path leads there, or the transport refuses.
     pub(crate) fn call(&self) -> Result<Option<SocketAddr>, ServiceError> {
-        let paths = self.plan.paths()?;
+        let paths = self.uplinks.paths()?;
         let session = self.hello.session();
         let called = self.handle.with(|viewer, now| {
             viewer.renew(session);
@@ -68,6 +70,23 @@ impl Line {
         });
         called.map_err(|error| ServiceError::Call(error.into()))?;
         Ok(paths.first().map(|primary| primary.remote))
+    }
+
+    /// Waits until [`follow`](Self::follow) may have something to do. Dropping the future loses
+    /// nothing.
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub(crate) async fn changed(&mut self) -> Result<(), NetError> {
+        self.uplinks.changed().await
+    }
+
+    /// Opens and closes paths as interfaces came and went; returns what to say of it.
+    ///
+    /// # Errors
+    /// The system does not tell which interfaces there are.
+    pub(crate) async fn follow(&mut self) -> Result<Vec<(Severity, String)>, NetError> {
+        self.uplinks.follow(&self.handle).await
     }
 
     /// Asks the server for something.
@@ -82,5 +101,15 @@ impl Line {
 
     pub(crate) const fn handle(&self) -> &Handle<NativeViewer> {
         &self.handle
+    }
+}
+
+impl Multihomed for NativeViewer {
+    fn open_path(&mut self, now: Time, path: FourTuple) {
+        Self::open_path(self, now, path);
+    }
+
+    fn close_paths_from(&mut self, now: Time, local: SocketAddr) {
+        Self::close_paths_from(self, now, local);
     }
 }

@@ -1,5 +1,7 @@
 //! [`watch`]: the loop between the server and the page.
 
+mod told;
+
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::time::Duration;
@@ -8,14 +10,15 @@ use anabranch_driver::Clock;
 use anabranch_sansio::Time;
 use anabranch_sctp::{AssociationStats, CloseReason};
 use anabranch_television::channel::ChannelId;
-use anabranch_television::protocol::{ChannelEntry, Description, Programme, Report, Urgent};
-use anabranch_television::{NativeEvent, NativeViewer, Playout, Viewer, ViewerEvent};
+use anabranch_television::protocol::{ChannelEntry, Report};
+use anabranch_television::{NativeEvent, NativeViewer, Playout, Viewer};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::standing::{Before, Seen, Watching};
-use super::words::{listed, title, urgent};
+use super::words::{listed, title};
 use super::{Choice, Hello, Line, NoSuchChannel, WatchPage};
+use crate::net::NetError;
 use crate::page::PageRequest;
 use crate::page::protocol::{Request, TunedState};
 use crate::service::{Observer, Retries, Retry, ServiceError, Severity, Stop, Update, Wait};
@@ -37,6 +40,8 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub struct WatchOptions {
     /// Whom to call.
     pub url: SessionUrl,
+    /// Whether to call over every interface that reaches the server, as interfaces come and go.
+    pub over_all_interfaces: bool,
     /// What to watch first; else the first channel that is on air.
     pub channel: Option<Choice>,
     /// What entitles to channels that are not open to all.
@@ -80,7 +85,7 @@ pub async fn watch(
     let program = concat!("anabranch watch ", env!("CARGO_PKG_VERSION")).to_owned();
     let hello = Hello { program, token: options.token, budget: options.url.latency };
     let playout = Playout::new(hello.budget);
-    let line = Line::open(&options.url, hello, clock).await?;
+    let line = Line::open(&options.url, options.over_all_interfaces, hello, clock).await?;
     let handle = line.handle().clone();
     let mut run = Run {
         line,
@@ -92,6 +97,7 @@ pub async fn watch(
         retry: Retry::new(options.retries),
         page: options.page,
         goodbye: None,
+        was_welcome: false,
         unseen: BTreeSet::new(),
         ticks: 0,
         leaving: None,
@@ -135,6 +141,7 @@ struct Run<'a, 'b> {
     page: Option<WatchPage>,
     /// Why the server ended the session.
     goodbye: Option<String>,
+    was_welcome: bool,
     /// Urgent messages that a page has not shown yet.
     unseen: BTreeSet<u32>,
     ticks: u32,
@@ -183,6 +190,10 @@ impl Run<'_, '_> {
                     Some(choice) => self.on_typed(choice),
                     None => has_keys = false,
                 },
+                changed = self.line.changed() => {
+                    changed?;
+                    self.follow_interfaces().await?;
+                }
                 request = next_request(&mut self.page) => self.on_request(&request),
                 () = sleep_until(handle.clock().instant(wakeup.unwrap_or_default()).into()),
                     if wakeup.is_some() => {}
@@ -193,98 +204,27 @@ impl Run<'_, '_> {
     }
 
     fn call(&mut self) -> Result<(), ServiceError> {
-        if let Some(remote) = self.line.call()? {
-            self.say(Severity::Info, &format!("calling the server at {remote}"));
+        match self.line.call() {
+            // It was there, and will be again when the network is.
+            Err(ServiceError::Net(error @ NetError::NoRoute { .. })) if self.was_welcome => {
+                self.on_failure(error.to_string())
+            }
+            Err(error) => Err(error),
+            Ok(remote) => {
+                if let Some(remote) = remote {
+                    self.say(Severity::Info, &format!("calling the server at {remote}"));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Paths come and go with the interfaces.
+    async fn follow_interfaces(&mut self) -> Result<(), ServiceError> {
+        for (severity, text) in self.line.follow().await? {
+            self.say(severity, &text);
         }
         Ok(())
-    }
-
-    fn on_event(&mut self, event: ViewerEvent) -> Result<(), ServiceError> {
-        match event {
-            ViewerEvent::Welcome { program, budget, channels, .. } => {
-                self.on_welcome(&program, budget, channels);
-            }
-            ViewerEvent::Channels(channels) => self.set_channels(channels),
-            ViewerEvent::Description(description) => self.begin(&description),
-            ViewerEvent::OffAir { channel, text } => self.on_off_air(channel, &text),
-            ViewerEvent::Programme { channel, programme } => self.on_programme(channel, programme),
-            ViewerEvent::Unit(unit) => {
-                let now = self.line.handle().clock().now();
-                self.playout.push(now, unit);
-            }
-            ViewerEvent::Urgent(message) => self.on_urgent(&message),
-            ViewerEvent::Over { id } => {
-                self.unseen.remove(&id);
-                self.say(Severity::Info, &format!("urgent message {id} holds no more"));
-                self.on_page(|page| page.end_urgent(Some(id)));
-            }
-            // Only a guide with pictures asks for them.
-            ViewerEvent::Still { .. } => {}
-            ViewerEvent::Guidance(text) => self.say(Severity::Info, &text),
-            ViewerEvent::Error(text) => self.say(Severity::Warning, &text),
-            ViewerEvent::Bye(text) => self.goodbye = Some(text),
-        }
-        Ok(())
-    }
-
-    fn on_welcome(&mut self, program: &str, budget: Duration, channels: Vec<ChannelEntry>) {
-        self.retry.on_success();
-        self.set_channels(channels);
-        self.playout.set_budget(budget);
-        if self.only_list {
-            let now = self.line.handle().clock().now();
-            return self.leave(now);
-        }
-        let count = self.channels.len();
-        let text = format!("{program} has {count} channels");
-        if let Some(page) = &mut self.page {
-            page.set_budget(budget);
-            page.connected(&text);
-        }
-        (self.observer)(Update::Line { severity: Severity::Info, text: &text });
-        match self.wanted.clone() {
-            Some(choice) => self.on_typed(choice),
-            None => {
-                let first = Choice::first(&self.channels).map(|entry| entry.id);
-                first.into_iter().for_each(|id| self.tune(id));
-            }
-        }
-    }
-
-    fn set_channels(&mut self, channels: Vec<ChannelEntry>) {
-        self.channels = channels;
-        self.on_page(|page| page.set_channels(&self.channels));
-    }
-
-    fn on_off_air(&mut self, id: ChannelId, text: &str) {
-        let words = format!("{} is off air: {text}", self.name(id));
-        self.say(Severity::Warning, &words);
-        self.tell_tuned(id, TunedState::OffAir, Some(text));
-    }
-
-    fn on_programme(&mut self, id: ChannelId, programme: Programme) {
-        if let Some(now) = &programme.now {
-            let text = format!("now on {}: {now}", self.name(id));
-            self.say(Severity::Info, &text);
-        }
-        if let Some(entry) = self.channels.iter_mut().find(|entry| entry.id == id) {
-            entry.programme = programme;
-        }
-        self.on_page(|page| page.set_channels(&self.channels));
-    }
-
-    /// It counts as seen when a page has it on the screen, or at once where it is only printed.
-    fn on_urgent(&mut self, message: &Urgent) {
-        self.say(Severity::Warning, &urgent(message));
-        self.on_page(|page| page.urgent(message));
-        if self.page.as_ref().is_some_and(WatchPage::is_open) {
-            self.unseen.insert(message.id);
-            if self.unseen.len() > UNSEEN_MAX {
-                self.unseen.pop_first();
-            }
-        } else {
-            self.act(|viewer, _| viewer.seen(message.id));
-        }
     }
 
     fn on_request(&mut self, asked: &PageRequest) {
@@ -330,16 +270,6 @@ impl Run<'_, '_> {
         self.zap = None;
         self.playout.begin(true);
         self.act(|viewer, now| viewer.tune(now, id));
-    }
-
-    fn begin(&mut self, description: &Description) {
-        self.playout.begin(description.video.is_some());
-        let network = self.network();
-        let (title, counts) = (self.name(description.channel), self.playout.counts());
-        if let Some(page) = &mut self.page {
-            page.begin(title, description, network.as_ref(), counts);
-        }
-        self.tell_tuned(description.channel, TunedState::OnAir, None);
     }
 
     /// Shows what is due.
@@ -406,6 +336,11 @@ impl Run<'_, '_> {
             Some(text) => format!("the server says goodbye: {text}"),
             None => format!("the server is lost: {reason}"),
         };
+        self.on_failure(reason)
+    }
+
+    /// The server is lost, or cannot be reached.
+    fn on_failure(&mut self, reason: String) -> Result<(), ServiceError> {
         self.say(Severity::Warning, &reason);
         if !self.retry.on_failure(reason.clone()) {
             return Err(ServiceError::Lost { reason });

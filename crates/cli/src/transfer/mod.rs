@@ -6,12 +6,18 @@ mod status;
 mod summary;
 
 use anabranch_apps::service::{Retries, ServiceError, Stop, StopHandle};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
 use crate::signal;
 pub(crate) use log::Log;
 pub(crate) use stats::StatsFile;
+
+/// Which paths a call takes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Paths {
+    Auto,
+}
 
 /// What both ends of a transfer are told.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! `anabranch send` and `recv` on two hosts: network namespaces of this machine, joined by links
+//! `anabranch send` and `recv`, `serve` and `watch`, on two hosts: network namespaces of this machine, joined by links
 //! that tests take down.
 //!
 //! Root or a user namespace is needed, so nothing runs unless asked for, as `./test.sh namespaces`
@@ -10,6 +10,7 @@
 mod harness;
 mod hosts;
 mod links;
+mod watching;
 
 use std::any::type_name;
 use std::env;
@@ -29,7 +30,8 @@ fn main() -> ExitCode {
         let _unheard = io::stdout().write_all(left_out.as_bytes());
         return ExitCode::SUCCESS;
     }
-    libtest_mimic::run(&Arguments::from_args(), links::trials()).exit_code()
+    let trials = links::trials().into_iter().chain(watching::trials()).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 /// A test by the name of its function.

@@ -133,6 +133,21 @@ fn its_page_chooses_channels_and_says_what_it_has_shown() {
 }
 
 #[test]
+fn a_viewer_that_comes_before_the_channels_watches_as_soon_as_they_are_there() {
+    let server = TestServer::without_channels();
+    let url = server.url();
+    let mut any = Watching::start(&["--headless", &url]);
+    let mut sport = Watching::start(&["--headless", "--channel", "2", &url]);
+    any.until("has 0 channels");
+    sport.until("has 0 channels");
+    server.begin();
+    any.until("watching 1 News");
+    any.until("the first picture came after");
+    sport.until("watching 2 Sport");
+    sport.until("the first picture came after");
+}
+
+#[test]
 fn a_page_that_waits_for_the_server_learns_that_it_is_back() {
     let server = TestServer::start();
     let mut watching = Watching::start(&["--channel", "3", &server.url()]);

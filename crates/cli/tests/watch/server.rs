@@ -29,25 +29,46 @@ impl TestServer {
         Self::at("127.0.0.1:0".parse().unwrap())
     }
 
+    /// Its channels come [later](Self::begin).
+    pub(crate) fn without_channels() -> Self {
+        Self::idle_at("127.0.0.1:0".parse().unwrap())
+    }
+
     fn at(address: SocketAddr) -> Self {
+        let server = Self::idle_at(address);
+        server.begin();
+        server
+    }
+
+    fn idle_at(address: SocketAddr) -> Self {
         let runtime = Runtime::new().unwrap();
         let within = runtime.enter();
         let mut sockets = SocketSet::new();
         let address = sockets.bind(address).unwrap();
-        let mut television = Television::new(TelevisionConfig::default(), Box::new(OpenGate));
-        let channels = [(1, "News"), (2, "Sport"), (3, "Secret Garden")].map(|(number, name)| {
-            let name = name.to_owned();
-            television.add_channel(Label { number, name, group: None, open: true })
-        });
-        for id in &channels[..2] {
-            television.begin(*id, Some(video()), Some(audio()));
-        }
+        let television = Television::new(TelevisionConfig::default(), Box::new(OpenGate));
         let seed = u64::from(std::process::id()) << 16 | u64::from(address.port());
         let server = Server::new(television, ServerConfig::default(), Rng::from_u64(seed));
         let handle = Driver::spawn(server.unwrap(), sockets).unwrap();
         drop(within);
-        let _endless = runtime.spawn(broadcast(handle.clone(), channels[..2].to_vec()));
         Self { runtime, handle, address }
+    }
+
+    /// Two channels are on air from now on, and one is not.
+    pub(crate) fn begin(&self) {
+        let channels = self.handle.with(|server, now| {
+            server.act(now, |television| {
+                let channels = [(1, "News"), (2, "Sport"), (3, "Secret Garden")];
+                let channels = channels.map(|(number, name)| {
+                    let name = name.to_owned();
+                    television.add_channel(Label { number, name, group: None, open: true })
+                });
+                for id in &channels[..2] {
+                    television.begin(*id, Some(video()), Some(audio()));
+                }
+                channels
+            })
+        });
+        let _endless = self.runtime.spawn(broadcast(self.handle.clone(), channels[..2].to_vec()));
     }
 
     pub(crate) fn url(&self) -> String {

@@ -1,5 +1,7 @@
 //! [`NativeViewer`]: a [`Viewer`] that speaks SCTP over UDP, as a machine.
 
+use std::net::SocketAddr;
+
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::{
     Association, AssociationConfig, AssociationId, CloseReason, ConnectError, Endpoint,
@@ -74,6 +76,22 @@ impl NativeViewer {
         let result = act(&mut self.viewer);
         self.pump(now);
         result
+    }
+
+    /// Opens a further path to the server, if there is one and room for it.
+    pub fn open_path(&mut self, now: Time, path: FourTuple) {
+        if let Some(association) = self.association_mut() {
+            association.open_path(now, path);
+        }
+        self.pump(now);
+    }
+
+    /// Nothing can be sent from this address any more: see [`Association::close_paths_from`].
+    pub fn close_paths_from(&mut self, now: Time, local: SocketAddr) {
+        if let Some(association) = self.association_mut() {
+            association.close_paths_from(now, local);
+        }
+        self.pump(now);
     }
 
     /// Leaves in order.

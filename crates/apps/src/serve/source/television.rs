@@ -102,7 +102,7 @@ impl<'a, L: Listener> Session<'a, L> {
         let program = concat!("anabranch serve ", env!("CARGO_PKG_VERSION")).to_owned();
         let budget = url.server.latency;
         let hello = Hello { program, token: url.token.clone(), budget };
-        let line = Line::open(&url.server, hello, clock).await?;
+        let line = Line::open(&url.server, false, hello, clock).await?;
         let remote = line.call()?;
         let server = remote.map_or_else(String::new, |remote| format!(" of {remote}"));
         Ok(Self {
