@@ -66,7 +66,8 @@ tests() {
   cargo test --locked --workspace --no-fail-fast 2>&1 | tee target/test.log
 }
 
-# `send` and `recv`, `serve` and `watch`, on two hosts whose links go down: network namespaces of this machine.
+# `send` and `recv`, `serve` and `watch`, on two hosts whose links go down: network namespaces of
+# this machine.
 namespaces() {
   local lacking
   lacking=$(namespaces_lack)

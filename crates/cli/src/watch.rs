@@ -21,9 +21,9 @@ const CHOICES_MAX: usize = 16;
 /// Watches the channels of a television server
 ///
 /// Prints the address of a page of this machine that shows the channel, and the others to choose
-/// from: by number keys, arrows, search or a click. Or type the number of a channel, or how its name
-/// begins, and Enter, here. Urgent messages are shown over the picture, and printed. If the server
-/// is lost, it is called again.
+/// from: by number keys, arrows, search or a click. Or type the number of a channel, or how its
+/// name begins, and Enter, here. Urgent messages are shown over the picture, and printed. If the
+/// server is lost, it is called again.
 ///
 /// Examples:
 ///   anabranch watch anabranch://tv.example:9000

@@ -101,7 +101,7 @@ describe('the store', () => {
     expect(store.pathHistory(1).timeline.times).toEqual([]);
   });
 
-  it('keeps the channels and what is urgent when another hello comes, but not for another socket', () => {
+  it('keeps channels and urgent messages for another hello, not for another socket', () => {
     const store = started();
     for (const type of ['channels', 'tuned', 'urgent', 'hello'] as const) {
       store.onMessage(fixture(type), 0);

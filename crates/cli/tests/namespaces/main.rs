@@ -1,5 +1,5 @@
-//! `anabranch send` and `recv`, `serve` and `watch`, on two hosts: network namespaces of this machine, joined by links
-//! that tests take down.
+//! `anabranch send` and `recv`, `serve` and `watch`, on two hosts: network namespaces of this
+//! machine, joined by links that tests take down.
 //!
 //! Root or a user namespace is needed, so nothing runs unless asked for, as `./test.sh namespaces`
 //! does.
