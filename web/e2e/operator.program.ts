@@ -111,6 +111,10 @@ describe("the operator's page", () => {
     await desk.get('add-submit').click();
     await desk.untilText('add-wrong', 'is not read: give udp://, rtp://, anabranch:// or a file');
     await desk.get('add-source').fill('demo:clock');
+    await desk.get('add-access').selectOption('token');
+    await desk.get('add-submit').click();
+    await desk.untilText('add-wrong', 'access: this server has no key for tokens: start it with');
+    await desk.get('add-access').selectOption('open');
     await desk.get('add-submit').click();
     await desk.untilText('channel-4', 'On air');
     await watcher.get('channel-4').waitFor();

@@ -57,6 +57,20 @@ describe('the television page', () => {
     await visit.untilPlays(1);
   });
 
+  it('says why a channel is not there any more, and shows another one', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    const take = (id: number) => window.studio.take(id, 'the permission has ended');
+    await visit.server.studio.evaluate(take, 101);
+    const words = 'Big Buck Bunny is not among your channels any more: the permission has ended.';
+    await visit.untilText('banner', words);
+    await visit.get('channel-1').waitFor({ state: 'detached' });
+    await visit.zap('2', 2);
+    expect(await visit.get('banner').count()).toBe(0);
+    await visit.page.keyboard.press('9');
+    await visit.untilText('banner', 'There is no such channel.');
+  });
+
   it('shows urgent messages over the picture, and acknowledges them', async () => {
     visit = await TelevisionVisit.start();
     await visit.untilPlays(1);

@@ -3,6 +3,10 @@
 
 #[path = "serve/access.rs"]
 mod access;
+#[path = "../../load/src/browser.rs"]
+mod browser;
+#[path = "serve/hostile/mod.rs"]
+mod hostile;
 #[path = "serve/https.rs"]
 mod https;
 #[path = "serve/import.rs"]
@@ -186,6 +190,13 @@ impl Server {
     fn operator_token(&self) -> String {
         let told = self.said.split("operator's token: ").nth(1).unwrap();
         told.lines().next().unwrap().to_owned()
+    }
+
+    /// What the system says that it holds in memory.
+    fn resident_bytes(&self) -> u64 {
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
+        let pages: u64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
+        pages * rustix::param::page_size() as u64
     }
 
     /// What a player's engine finds in the first two seconds of a stream.

@@ -32,6 +32,9 @@ pub struct RtcConfig {
     /// How long a browser may send no connectivity check before it counts as gone; at most 30 s
     /// (RFC 7675). Browsers send one every few seconds. Default: 10 s.
     pub consent_timeout: Duration,
+    /// How long a browser may take from its offer to the association; a check alone sets up
+    /// nothing, and must not hold its place for ever. Default: 10 s.
+    pub setup_timeout: Duration,
     /// Datagrams of one size that a single transmission may hold (UDP segmentation offload).
     /// Default: 1.
     pub segments_max: usize,
@@ -46,6 +49,7 @@ impl Default for RtcConfig {
             connections_max: 1_024,
             handshakes_per_address_max: 16,
             consent_timeout: Duration::from_secs(10),
+            setup_timeout: Duration::from_secs(10),
             segments_max: 1,
         }
     }

@@ -39,6 +39,8 @@ pub(crate) struct Connection {
     pub(crate) tuples: Vec<FourTuple>,
     /// Where we send: what the browser nominated, or the first that it checked.
     selected: Option<FourTuple>,
+    /// When the offer came.
+    began: Time,
     /// When the last authentic check came, or the offer.
     last_check: Time,
     fingerprint: [u8; 32],
@@ -79,6 +81,7 @@ impl Connection {
             peer_ufrag: offer.ufrag,
             tuples: Vec::new(),
             selected: None,
+            began: now,
             last_check: now,
             fingerprint: offer.fingerprint,
             is_authentic: false,
@@ -143,8 +146,11 @@ impl Connection {
 
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         if self.deadline() <= now {
-            let never = self.selected.is_none();
-            let reason = if never { CloseReason::NeverCame } else { CloseReason::Silent };
+            let reason = match self.association {
+                _ if self.selected.is_none() => CloseReason::NeverCame,
+                None => CloseReason::NotSetUp,
+                Some(_) => CloseReason::Silent,
+            };
             return self.close(reason);
         }
         if self.dtls.timer().is_some_and(|at| at <= now) {
@@ -162,7 +168,11 @@ impl Connection {
     /// RFC 7675 section 5.1: "Consent expires after 30 seconds." We ask for no consent, as a lite
     /// agent, but see the browser ask for ours all the time.
     fn deadline(&self) -> Time {
-        self.last_check + self.config.consent_timeout
+        let consent = self.last_check + self.config.consent_timeout;
+        if self.association.is_some() {
+            return consent;
+        }
+        consent.min(self.began + self.config.setup_timeout)
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Wakeup> {

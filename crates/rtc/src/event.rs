@@ -68,6 +68,8 @@ pub enum CloseReason {
     ClosedByPeer,
     /// After its offer, no connectivity check came.
     NeverCame,
+    /// It came, and had no association in time.
+    NotSetUp,
     /// Its connectivity checks ceased: the page is gone, or the network.
     Silent,
     /// It showed another certificate than its offer named.
@@ -84,6 +86,7 @@ impl fmt::Display for CloseReason {
             Self::Closed => f.write_str("the server closed the connection"),
             Self::ClosedByPeer => f.write_str("the browser closed the connection"),
             Self::NeverCame => f.write_str("the browser never reached the UDP port of its answer"),
+            Self::NotSetUp => f.write_str("the browser came, and set up no association in time"),
             Self::Silent => f.write_str("the browser fell silent"),
             Self::WrongCertificate => {
                 f.write_str("the certificate has another fingerprint than the offer")

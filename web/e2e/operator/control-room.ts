@@ -73,7 +73,8 @@ function viewer(index: number, seconds: number): Viewer {
     local: `192.0.2.${network}:9000`,
     remote: `198.51.${100 + network}.${index % 250}:${40_000 + index}`,
     rtt_ms: 12 + ((index * 7) % 90) + 20 * network,
-    loss: ((index * 3) % 11) / 400,
+    sent_chunks: Math.round((bytesPerSecond * share * (seconds + 60)) / 1000),
+    lost_chunks: Math.round(((index * 3) % 11) * (seconds + 60) * share * 0.3),
     sent_bytes: Math.round(bytesPerSecond * share * (seconds + 60)),
   });
   return {

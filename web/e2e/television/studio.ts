@@ -46,6 +46,8 @@ export interface Studio {
   heard(): readonly Heard[];
   /** The source is lost, or comes back. */
   air(channel: number, onAir: boolean): void;
+  /** Nobody may watch a channel any more. */
+  take(channel: number, text: string): void;
 }
 
 declare global {
@@ -79,7 +81,8 @@ export function installStudio({
   const loaded: Uint8Array[] = [];
   void Promise.all(bytes).then((all) => loaded.push(...all));
   const nowUs = () => performance.now() * 1000 + 60_000_000;
-  const list = () => channels.map(({ entry }) => entry);
+  const taken = new Set<number>();
+  const list = () => channels.map(({ entry }) => entry).filter(({ id }) => !taken.has(id));
 
   const say = (viewer: Viewer, stream: number, message: object) => {
     const channel = viewer.streams[stream];
@@ -234,6 +237,16 @@ export function installStudio({
         if (slot !== null) {
           describe(viewer, channel, slot);
         }
+      }
+    },
+    take: (id, text) => {
+      taken.add(id);
+      for (const viewer of viewers.values()) {
+        if (viewer.watched?.channel.entry.id === id) {
+          say(viewer, 2 + 4 * viewer.watched.slot, { type: 'off_air', channel: id, text });
+          viewer.watched = null;
+        }
+        say(viewer, 0, { type: 'channels', channels: list() });
       }
     },
   };

@@ -16,7 +16,17 @@ export class ChannelStore extends Notices {
     () => this.channels.value?.find(({ number }) => number === this.number.value) ?? null,
   );
 
+  /** What was watched when the server took it from the list. */
+  readonly #taken = signal<Channel | null>(null);
+  /** The channel that was asked for, where it was taken from the list since. */
+  readonly taken = computed(() => {
+    const taken = this.#taken.value;
+    const isAskedFor = this.channel.value === null && taken?.number === this.number.value;
+    return isAskedFor ? taken : null;
+  });
+
   setChannels(channels: readonly Channel[]): void {
+    this.#taken.value = this.channel.peek() ?? this.#taken.peek();
     this.channels.value = byNumber(channels);
   }
 

@@ -19,9 +19,13 @@ export interface Obstacle {
 /** Why there is nothing to see, if that is so. */
 export function obstacleWords(
   channel: Channel | null,
+  taken: Channel | null,
   hasChannels: boolean,
   reception: Reception,
 ): Obstacle | null {
+  if (channel === null && taken !== null) {
+    return says(takenWords(taken, reception));
+  }
   if (channel === null) {
     return says(hasChannels ? 'There is no such channel.' : 'This server has no channels yet.');
   }
@@ -41,6 +45,12 @@ export function obstacleWords(
     case 'playing':
       return null;
   }
+}
+
+/** The server says why before it takes a channel from the list, or right after. */
+function takenWords({ name }: Channel, reception: Reception): string {
+  const why = reception.state === 'off_air' ? `: ${unstopped(reception.text)}` : '';
+  return `${name} is not among your channels any more${why}.`;
 }
 
 /** Of a channel in the guide: what keeps it from being watched. */

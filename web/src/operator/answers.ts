@@ -21,7 +21,8 @@ const path = object({
   local: text,
   remote: text,
   rtt_ms: nullable(amount),
-  loss: nullable(amount),
+  sent_chunks: count,
+  lost_chunks: count,
   sent_bytes: count,
 });
 
@@ -81,7 +82,11 @@ export interface NewChannel {
   readonly program?: number;
   readonly now?: string;
   readonly next?: string;
+  readonly access: ChannelAccess;
 }
+
+/** Who may watch: all, or who has a token for it. */
+export type ChannelAccess = 'open' | 'token';
 
 export interface NewMessage {
   readonly level: Message['level'];

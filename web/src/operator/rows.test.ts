@@ -24,7 +24,15 @@ function viewer(id: number, changes: Partial<Viewer> = {}): Viewer {
 
 function path(sent_bytes: number, changes: Partial<Viewer['paths'][number]> = {}) {
   const local = '192.0.2.1:9000';
-  return { local, remote: '198.51.100.7:4000', rtt_ms: 20, loss: 0, sent_bytes, ...changes };
+  return {
+    local,
+    remote: '198.51.100.7:4000',
+    rtt_ms: 20,
+    sent_chunks: 0,
+    lost_chunks: 0,
+    sent_bytes,
+    ...changes,
+  };
 }
 
 describe('the rows of viewers', () => {
@@ -45,17 +53,31 @@ describe('the rows of viewers', () => {
     expect(rows.update([viewer(1)], 2_000)[0]?.kbps).toBeNull();
   });
 
-  it('tell the round trip of the fastest path, and the loss of all that was sent', () => {
-    const paths = [
-      path(3_000, { rtt_ms: 80, loss: 0.04 }),
-      path(1_000, { rtt_ms: 20, loss: 0 }),
-      path(0, { rtt_ms: null, loss: null }),
-    ];
+  it('tell the round trip of the fastest path', () => {
+    const paths = [path(0, { rtt_ms: 80 }), path(0), path(0, { rtt_ms: null })];
     const [row] = new Rows().update([viewer(1, { paths })], 0);
     expect(row?.roundTripMs).toBe(20);
-    expect(row?.lossPercent).toBeCloseTo(3);
     const [unknown] = new Rows().update([viewer(1, { paths: [] })], 0);
     expect(unknown).toMatchObject({ roundTripMs: null, lossPercent: null });
+  });
+
+  it('tell what is lost of late, on each path and on all, and forget what was lost before', () => {
+    const rows = new Rows();
+    const at = (second: number) => {
+      // One in ten was lost in the first five seconds, and nothing since.
+      const lost_chunks = 10 * Math.min(second, 5);
+      const paths = [
+        path(0, { sent_chunks: 100 * second, lost_chunks }),
+        path(0, { remote: '203.0.113.9:1', sent_chunks: 100 * second }),
+      ];
+      const row = rows.update([viewer(1, { paths })], 1_000 * second)[0];
+      return [row?.lossPercent, ...(row?.paths ?? []).map(({ lossPercent }) => lossPercent)];
+    };
+    const told = Array.from({ length: 21 }, (_, second) => at(second));
+    expect(told[0]).toEqual([null, null, null]);
+    expect(told[5]).toEqual([5, 10, 0]);
+    expect(told[10]).toEqual([2.5, 5, 0]);
+    expect(told[20]).toEqual([0, 0, 0]);
   });
 
   it('call a viewer by the name in its token, or else by its number', () => {

@@ -4,6 +4,7 @@ import { CounterWindow } from '../state/counter-window';
 import type { Viewer, ViewerPath } from './answers';
 
 const RATE_WINDOW_S = 3;
+const LOSS_WINDOW_S = 10;
 
 export interface Row {
   readonly id: string;
@@ -16,14 +17,22 @@ export interface Row {
   readonly kbps: number | null;
   /** Of its fastest path. */
   readonly roundTripMs: number | null;
-  /** In per cent, over all its paths. */
+  /** Of the last seconds, over all its paths. */
   readonly lossPercent: number | null;
   readonly zaps: number;
   readonly zapMs: number | null;
   readonly shown: number;
   /** Pictures that came late or never. */
   readonly missed: number;
-  readonly paths: readonly ViewerPath[];
+  readonly paths: readonly PathRow[];
+}
+
+export interface PathRow {
+  readonly local: string;
+  readonly remote: string;
+  readonly roundTripMs: number | null;
+  /** Of the last seconds. */
+  readonly lossPercent: number | null;
 }
 
 export const COLUMNS = {
@@ -39,25 +48,55 @@ export const COLUMNS = {
 
 export type Column = keyof typeof COLUMNS;
 
+/** What a heading leaves open. */
+export const HINTS: { readonly [column in Column]?: string } = {
+  kbps: `of the last ${RATE_WINDOW_S} seconds`,
+  lossPercent: `of the last ${LOSS_WINDOW_S} seconds`,
+};
+
 export interface Order {
   readonly column: Column;
   readonly descending: boolean;
 }
 
-/** Makes rows, with rates from counters that only grow. */
+/** Makes rows, with rates and losses from counters that only grow. */
 export class Rows {
-  #windows = new Map<string, CounterWindow>();
+  #meters = new Map<string, Meter>();
 
   update(viewers: readonly Viewer[], nowMs: number): readonly Row[] {
-    const windows = new Map<string, CounterWindow>();
+    const meters = new Map<string, Meter>();
     const rows = viewers.map((viewer) => {
-      const window = this.#windows.get(viewer.id) ?? new CounterWindow(RATE_WINDOW_S);
-      windows.set(viewer.id, window);
-      window.push(nowMs / 1000, [sum(viewer.paths.map(({ sent_bytes }) => sent_bytes))]);
-      return row(viewer, window.perSecond(0));
+      const meter = this.#meters.get(viewer.id) ?? new Meter();
+      meters.set(viewer.id, meter);
+      return meter.read(viewer, nowMs / 1000);
     });
-    this.#windows = windows;
+    this.#meters = meters;
     return rows;
+  }
+}
+
+/** The counters of one viewer. */
+class Meter {
+  readonly #rate = new CounterWindow(RATE_WINDOW_S);
+  readonly #loss = new CounterWindow(LOSS_WINDOW_S);
+  #paths = new Map<string, CounterWindow>();
+
+  read(viewer: Viewer, nowS: number): Row {
+    this.#rate.push(nowS, [sum(viewer.paths.map(({ sent_bytes }) => sent_bytes))]);
+    this.#loss.push(nowS, [
+      sum(viewer.paths.map(({ sent_chunks }) => sent_chunks)),
+      sum(viewer.paths.map(({ lost_chunks }) => lost_chunks)),
+    ]);
+    const known = this.#paths;
+    this.#paths = new Map();
+    const paths = viewer.paths.map((path) => {
+      const key = `${path.local} ${path.remote}`;
+      const window = known.get(key) ?? new CounterWindow(LOSS_WINDOW_S);
+      this.#paths.set(key, window);
+      window.push(nowS, [path.sent_chunks, path.lost_chunks]);
+      return pathRow(path, lossPercent(window));
+    });
+    return row(viewer, paths, this.#rate.perSecond(0), lossPercent(this.#loss));
   }
 }
 
@@ -90,10 +129,14 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-function row(viewer: Viewer, bytesPerSecond: number | null): Row {
+function row(
+  viewer: Viewer,
+  paths: readonly PathRow[],
+  bytesPerSecond: number | null,
+  loss: number | null,
+): Row {
   const { id, name, program, carrier, since_ms, channel, zaps, zap_ms, shown, late, lost } = viewer;
-  const { paths } = viewer;
-  const roundTrips = paths.map(({ rtt_ms }) => rtt_ms).filter((rtt) => rtt !== null);
+  const roundTrips = paths.map(({ roundTripMs }) => roundTripMs).filter((rtt) => rtt !== null);
   return {
     id,
     who: name ?? id.charAt(0).toUpperCase() + id.slice(1),
@@ -103,7 +146,7 @@ function row(viewer: Viewer, bytesPerSecond: number | null): Row {
     channel,
     kbps: bytesPerSecond === null ? null : (bytesPerSecond * 8) / 1000,
     roundTripMs: roundTrips.length === 0 ? null : Math.min(...roundTrips),
-    lossPercent: lossPercent(paths),
+    lossPercent: loss,
     zaps,
     zapMs: zap_ms,
     shown,
@@ -112,12 +155,14 @@ function row(viewer: Viewer, bytesPerSecond: number | null): Row {
   };
 }
 
-/** Each path counts as much as it carried. */
-function lossPercent(paths: readonly ViewerPath[]): number | null {
-  const known = paths.filter(({ loss }) => loss !== null);
-  const sent = sum(known.map(({ sent_bytes }) => sent_bytes));
-  const lost = sum(known.map(({ loss, sent_bytes }) => (loss ?? 0) * sent_bytes));
-  return sent === 0 ? null : (100 * lost) / sent;
+function pathRow({ local, remote, rtt_ms }: ViewerPath, loss: number | null): PathRow {
+  return { local, remote, roundTripMs: rtt_ms, lossPercent: loss };
+}
+
+/** Of a window of chunks that were sent and lost. What is lost now was sent a while ago. */
+function lossPercent(window: CounterWindow): number | null {
+  const [sent, lost] = [window.growth(0), window.growth(1)];
+  return sent === null || lost === null || sent === 0 ? null : Math.min(100, (100 * lost) / sent);
 }
 
 /** What is unknown comes first. */

@@ -29,7 +29,17 @@ describe('the words over the picture', () => {
     const mpeg2 = channel({ playable: { is: 'no', text: 'it is MPEG-2' } });
     expect(banner(OPEN, mpeg2, PLAYING)).toBe('News cannot be played in a browser: it is MPEG-2.');
     expect(banner(OPEN, null, PLAYING)).toBe('There is no such channel.');
-    expect(bannerOf(OPEN, null, false, PLAYING, NOW_MS)?.text).toMatch(/no channels yet/);
+    expect(bannerOf(OPEN, null, null, false, PLAYING, NOW_MS)?.text).toMatch(/no channels yet/);
+  });
+
+  it('say that a channel was taken from the list, and why', () => {
+    const ended = { state: 'off_air', text: 'the permission has ended.' } as const;
+    const words = (reception: Reception) =>
+      bannerOf(OPEN, null, channel(), true, reception, NOW_MS)?.text;
+    expect(words(ended)).toBe(
+      'News is not among your channels any more: the permission has ended.',
+    );
+    expect(words(PLAYING)).toBe('News is not among your channels any more.');
   });
 
   it('of the server become whole sentences', () => {
@@ -41,7 +51,7 @@ describe('the words over the picture', () => {
 
   it('lead to another player where the browser cannot', () => {
     const obstacle = { state: 'obstacle', text: 'No AV1 here.' } as const;
-    expect(bannerOf(OPEN, channel(), true, obstacle, NOW_MS)).toEqual({
+    expect(bannerOf(OPEN, channel(), null, true, obstacle, NOW_MS)).toEqual({
       text: 'No AV1 here.',
       isWait: false,
       link: '/ch/3.ts',
@@ -54,5 +64,5 @@ function banner(
   channel: Channel | null,
   reception: Reception,
 ): string | null {
-  return bannerOf(connection, channel, true, reception, NOW_MS)?.text ?? null;
+  return bannerOf(connection, channel, null, true, reception, NOW_MS)?.text ?? null;
 }

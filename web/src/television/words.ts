@@ -16,6 +16,7 @@ export interface Banner {
 export function bannerOf(
   connection: ConnectionState,
   channel: Channel | null,
+  taken: Channel | null,
   hasChannels: boolean,
   reception: Reception,
   nowMs: number,
@@ -27,7 +28,7 @@ export function bannerOf(
       return says(`${connection.why} ${retryWords(connection.untilMs - nowMs)}`);
     case 'open':
   }
-  const obstacle = obstacleWords(channel, hasChannels, reception);
+  const obstacle = obstacleWords(channel, taken, hasChannels, reception);
   return obstacle === null
     ? null
     : says(obstacle.text, {

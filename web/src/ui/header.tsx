@@ -1,6 +1,6 @@
 import { useSession } from './context';
 import { plain } from './format';
-import { openHelp } from './help';
+import { openHelp } from './help-dialog';
 import { HelpIcon, Logo, ThemeIcon } from './icons';
 import { NumberField } from './number-field';
 import { switchTheme, theme } from './theme';

@@ -1,9 +1,8 @@
 import { useSession } from './context';
+import { HelpDialog, type Term } from './help-dialog';
 import { shortcutsFor } from './shortcuts';
 
-const ID = 'help';
-
-const TERMS: readonly (readonly [term: string, means: string])[] = [
+const TERMS: readonly Term[] = [
   [
     'Path',
     'One network between the two ends: a pair of addresses. All paths carry one association.',
@@ -23,43 +22,7 @@ const TERMS: readonly (readonly [term: string, means: string])[] = [
   ],
 ];
 
-export function openHelp(): void {
-  const dialog = document.getElementById(ID);
-  if (dialog instanceof HTMLDialogElement && !dialog.open) {
-    dialog.showModal();
-  }
-}
-
 export function Help() {
   const { store } = useSession();
-  return (
-    <dialog id={ID} class="card" aria-labelledby="help-title">
-      <form method="dialog">
-        <h2 id="help-title">Help</h2>
-        <button type="submit" class="icon-button" aria-label="Close">
-          ×
-        </button>
-      </form>
-      <h3>Keys</h3>
-      <dl class="keys">
-        {shortcutsFor(store.hello.value?.controls).map(([key, does]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{does}</dd>
-          </div>
-        ))}
-      </dl>
-      <h3>Words</h3>
-      <dl class="terms">
-        {TERMS.map(([term, means]) => (
-          <div key={term}>
-            <dt>{term}</dt>
-            <dd>{means}</dd>
-          </div>
-        ))}
-      </dl>
-    </dialog>
-  );
+  return <HelpDialog keys={shortcutsFor(store.hello.value?.controls)} terms={TERMS} />;
 }

@@ -67,7 +67,12 @@ function obstacleOf(store: Store): Status | null {
     return { severity: 'info', short: 'Waiting', long: 'Waiting for the list of channels.' };
   }
   const { value: channel } = store.channel;
-  const obstacle = obstacleWords(channel, channels.length > 0, store.reception.value);
+  const obstacle = obstacleWords(
+    channel,
+    store.taken.value,
+    channels.length > 0,
+    store.reception.value,
+  );
   if (obstacle === null) {
     return null;
   }

@@ -39,6 +39,8 @@ pub(super) struct Site {
     pub(super) proxies: Proxies,
     /// Those of players.
     pub(super) players: Arc<Places>,
+    /// Those of connections.
+    pub(super) places: Arc<Places>,
 }
 
 /// All that is served.

@@ -6,6 +6,7 @@ mod door;
 mod http;
 mod import;
 mod listen;
+mod metrics;
 mod net;
 mod operator;
 mod players;
@@ -165,6 +166,7 @@ impl Serving {
         let station = Arc::new(Station::new(server, access, name, sender.clone()));
         let token = options.operator_token.map_or_else(random_name::<TOKEN_BYTES>, Ok)?;
         let proxies = Proxies::new(section.trusted_proxies.clone());
+        let places = listen::places();
         let site = Site {
             station: station.clone(),
             door: Door::new(names),
@@ -174,8 +176,9 @@ impl Serving {
                 section.players_max.unwrap_or(PLAYERS_MAX),
                 limits.viewers_per_address_max,
             ),
+            places: places.clone(),
         };
-        let service = Service::new(http::router(Arc::new(site)), proxies);
+        let service = Service::new(http::router(Arc::new(site)), proxies, places);
         let https = secure.as_ref().map(Secure::told);
         if let Some(Secure { tcp, tls, .. }) = secure {
             let listener = Listener { tcp, tls: Some(tls.acceptor()?), service: service.clone() };

@@ -1,8 +1,7 @@
-//! The operator's interface: who watches, urgent messages, channels that come and go, metrics.
+//! The operator's interface: who watches, urgent messages, channels that come and go.
 //! `openapi.json` beside this file describes it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
@@ -23,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::ChannelText;
 use super::http::Site;
+use super::metrics::metrics;
 use crate::page::guard::{equal_in_constant_time, only};
 
 /// What describes the interface.
@@ -88,6 +88,8 @@ struct ViewerPath {
     remote: String,
     rtt_ms: Option<f64>,
     loss: Option<f64>,
+    sent_chunks: u64,
+    lost_chunks: u64,
     sent_bytes: u64,
 }
 
@@ -134,6 +136,8 @@ impl ViewerPath {
             remote: path.tuple.remote.to_string(),
             rtt_ms: path.srtt.map(|rtt| rtt.as_micros() as f64 / 1e3),
             loss: (counters.chunks_sent > 0).then_some(share),
+            sent_chunks: counters.chunks_sent,
+            lost_chunks: counters.chunks_lost,
             sent_bytes: counters.bytes_sent,
         }
     }
@@ -152,7 +156,7 @@ async fn viewers(State(site): State<Arc<Site>>) -> Json<Vec<Viewer>> {
     }))
 }
 
-fn numbers(server: &Server) -> BTreeMap<ChannelId, u32> {
+pub(super) fn numbers(server: &Server) -> BTreeMap<ChannelId, u32> {
     server.television().channels().iter().map(|entry| (entry.id, entry.number)).collect()
 }
 
@@ -309,65 +313,6 @@ async fn end_urgent(State(site): State<Arc<Site>>, Path(id): Path<u32>) -> Statu
     StatusCode::NO_CONTENT
 }
 
-async fn metrics(State(site): State<Arc<Site>>) -> Response {
-    let traffic = site.station.handle().stats().total;
-    let mut text = site.station.look(|server, _| describe(server));
-    head(&mut text, "players", "gauge", "Players of /ch/N.ts.");
-    _ = writeln!(text, "anabranch_players {}", site.players.count());
-    head(&mut text, "tokens_total", "counter", "Viewers' tokens that were looked at.");
-    for (outcome, count) in site.station.access().counts() {
-        _ = writeln!(text, "anabranch_tokens_total{{outcome=\"{outcome}\"}} {count}");
-    }
-    let counters = [
-        ("sent_bytes", "Bytes of datagrams sent.", traffic.tx.bytes),
-        ("received_bytes", "Bytes of datagrams received.", traffic.rx.bytes),
-        ("unsent_datagrams", "Datagrams that could not be sent.", traffic.lost.sum()),
-    ];
-    for (name, help, value) in counters {
-        head(&mut text, &format!("{name}_total"), "counter", help);
-        _ = writeln!(text, "anabranch_{name}_total {value}");
-    }
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
-}
-
-/// In Prometheus' text format.
-fn describe(server: &Server) -> String {
-    let (mut text, television) = (String::new(), server.television());
-    head(&mut text, "viewers", "gauge", "Viewers, by what carries them and what they watch.");
-    let numbers = numbers(server);
-    let mut counts = BTreeMap::new();
-    for viewer in television.viewers() {
-        let carrier = match viewer.carrier {
-            Carrier::Native => "native",
-            Carrier::Browser => "browser",
-        };
-        let number = viewer.channel.and_then(|id| numbers.get(&id)).copied();
-        *counts.entry((carrier, number.unwrap_or(0))).or_insert(0) += 1;
-    }
-    for ((carrier, number), count) in counts {
-        _ = writeln!(
-            text,
-            "anabranch_viewers{{carrier=\"{carrier}\",channel=\"{number}\"}} {count}"
-        );
-    }
-    head(&mut text, "channel_on_air", "gauge", "Whether a channel's source is there.");
-    for entry in television.channels() {
-        let on_air = u8::from(entry.on_air);
-        _ = writeln!(text, "anabranch_channel_on_air{{channel=\"{}\"}} {on_air}", entry.number);
-    }
-    head(&mut text, "channel_bits_per_second", "gauge", "A channel's average rate.");
-    for entry in television.channels() {
-        let rate = television.channel(entry.id).map_or(0, |channel| channel.bits_per_second());
-        let number = entry.number;
-        _ = writeln!(text, "anabranch_channel_bits_per_second{{channel=\"{number}\"}} {rate}");
-    }
-    text
-}
-
-fn head(text: &mut String, name: &str, kind: &str, help: &str) {
-    _ = writeln!(text, "# HELP anabranch_{name} {help}\n# TYPE anabranch_{name} {kind}");
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -407,6 +352,8 @@ mod tests {
             remote: String::new(),
             rtt_ms: None,
             loss: None,
+            sent_chunks: 0,
+            lost_chunks: 0,
             sent_bytes: 0,
         };
         assert_described("ViewerPath", &path);

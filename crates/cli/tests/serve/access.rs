@@ -35,12 +35,12 @@ impl Drop for Folder {
 }
 
 /// A folder with two channels, the second by token, and a key that is made by the first server.
-struct House {
+pub(super) struct House {
     folder: Folder,
 }
 
 impl House {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let folder = Folder::new(name);
         let text = "[[channel]]\nname = 'Open'\nsource = 'demo:clock'\n\
                     [[channel]]\nname = 'Closed'\nsource = 'demo:bars'\naccess = 'token'\n";
@@ -48,8 +48,12 @@ impl House {
         Self { folder }
     }
 
-    fn serve(&self) -> Server {
-        let mut server = Server::start(&[self.folder.path("channels.toml").to_str().unwrap()]);
+    pub(super) fn file(&self) -> PathBuf {
+        self.folder.path("channels.toml")
+    }
+
+    pub(super) fn serve(&self) -> Server {
+        let mut server = Server::start(&[self.file().to_str().unwrap()]);
         server.wait_for("1 Open: on air");
         server.wait_for("2 Closed: on air");
         server
@@ -59,7 +63,7 @@ impl House {
         self.folder.path("access.key")
     }
 
-    fn token(&self, arguments: &[&str]) -> String {
+    pub(super) fn token(&self, arguments: &[&str]) -> String {
         let output = token(&self.key(), arguments);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()

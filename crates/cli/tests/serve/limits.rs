@@ -22,6 +22,16 @@ fn serve(folder: &Folder, section: &str) -> Server {
     server
 }
 
+/// The answer to the offer of a page that does not go on with it.
+pub(super) fn offer(server: &Server, header: &str) -> String {
+    let fingerprint = vec!["AB"; 32].join(":");
+    let offer = format!("{OFFER}a=fingerprint:sha-256 {fingerprint}\r\n");
+    let length = format!("Content-Length: {}", offer.len());
+    let headers = [header, "Content-Type: application/sdp", &length].map(str::to_owned);
+    let headers: Vec<_> = headers.into_iter().filter(|header| !header.is_empty()).collect();
+    server.post("POST /whep", &headers.join("\r\n"), &offer)
+}
+
 #[test]
 fn players_beyond_the_limit_are_refused_until_one_goes() {
     let folder = Folder::new("players-limit");
@@ -47,16 +57,7 @@ fn players_beyond_the_limit_are_refused_until_one_goes() {
 fn offers_are_limited_by_who_is_behind_a_proxy_that_is_trusted() {
     let folder = Folder::new("proxy");
     let server = serve(&folder, "trusted_proxies = ['127.0.0.0/8']");
-    let offer = |asker: &str| {
-        let fingerprint = vec!["AB"; 32].join(":");
-        let offer = format!("{OFFER}a=fingerprint:sha-256 {fingerprint}\r\n");
-        let headers = format!(
-            "X-Forwarded-For: 203.0.113.5, {asker}\r\nContent-Type: application/sdp\r\n\
-             Content-Length: {}",
-            offer.len()
-        );
-        server.post("POST /whep", &headers, &offer)
-    };
+    let offer = |asker: &str| offer(&server, &format!("X-Forwarded-For: 203.0.113.5, {asker}"));
     for _ in 0..16 {
         let accepted = offer("198.51.100.7");
         assert!(accepted.starts_with("HTTP/1.1 201"), "{accepted}");

@@ -39,6 +39,15 @@ fn a_page_that_never_comes_is_forgotten() {
 }
 
 #[test]
+fn a_page_that_checks_and_sets_up_nothing_is_forgotten() {
+    let mut visit = Visit::begun(1, lossy(0.0), RtcConfig::default());
+    visit.page(|page, _| page.only_check());
+    visit.run_for(Duration::from_secs(11));
+    assert_eq!(closed(&visit), Some(&CloseReason::NotSetUp));
+    assert_eq!(visit.server(|server, _| server.connections().count()), 0);
+}
+
+#[test]
 fn a_tab_that_is_closed_is_noticed_within_ten_seconds() {
     let mut visit = Visit::connected(1, lossy(0.0));
     visit.page(|page, _| page.vanish());

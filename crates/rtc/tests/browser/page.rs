@@ -43,6 +43,8 @@ pub(crate) struct Page {
     password: String,
     next_check: Option<Time>,
     is_checked: bool,
+    /// Whether it goes no further than its checks.
+    only_checks: bool,
     dtls: Dtls,
     dtls_timer: Option<Time>,
     pub(crate) sctp: Box<dyn DcSctpSocket>,
@@ -69,6 +71,7 @@ impl Page {
             password: "0123456789012345678901".to_owned(),
             next_check: None,
             is_checked: false,
+            only_checks: false,
             dtls,
             dtls_timer: None,
             sctp: dcsctp::new_socket("page", &options),
@@ -106,6 +109,11 @@ impl Page {
         self.datagrams.clear();
         self.is_secure = false;
         self.dtls_timer = None;
+    }
+
+    /// It checks who is there, and never begins DTLS.
+    pub(crate) const fn only_check(&mut self) {
+        self.only_checks = true;
     }
 
     pub(crate) fn send(&mut self, now: Time, stream: u16, ppid: u32, payload: &[u8]) {
@@ -158,7 +166,7 @@ impl Page {
         let Some((_, password)) = &self.answer else { return };
         assert!(message.verify(password.as_bytes(), hmac), "the answer has our integrity");
         assert_eq!(message.mapped_address(), Some(self.path.local));
-        self.is_checked = true;
+        self.is_checked = !self.only_checks;
     }
 
     fn pump_dtls(&mut self) {

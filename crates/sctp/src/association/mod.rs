@@ -269,6 +269,18 @@ impl Association {
         self.queue.queued() + self.outstanding.bytes_outstanding()
     }
 
+    /// Bytes of DATA chunks that the peer has acknowledged, on the paths there are.
+    #[must_use]
+    pub fn bytes_acked(&self) -> u64 {
+        self.paths.iter().map(|path| path.stats.bytes_acked).sum()
+    }
+
+    /// When the last packet came from the peer.
+    #[must_use]
+    pub fn last_heard(&self) -> Option<Time> {
+        self.paths.iter().filter_map(|path| path.last_heard).max()
+    }
+
     /// Whether all that was handed over is delivered or abandoned.
     #[must_use]
     pub fn is_drained(&self) -> bool {

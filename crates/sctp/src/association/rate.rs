@@ -178,11 +178,7 @@ impl Association {
         let header = self.outstanding.format().header_len() as u64;
         let headers = header * counters().map(|path| path.chunks_sent).sum::<u64>();
         let payload = streams.bytes_sent + streams.bytes_retransmitted + streams.bytes_copied;
-        Totals {
-            acked: counters().map(|path| path.bytes_acked).sum(),
-            new: streams.bytes_sent,
-            sent: payload + headers,
-        }
+        Totals { acked: self.bytes_acked(), new: streams.bytes_sent, sent: payload + headers }
     }
 
     fn rate_outlook(&self) -> Outlook {

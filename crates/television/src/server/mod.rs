@@ -7,6 +7,7 @@ mod session;
 mod stills;
 mod thinning;
 mod urgent;
+mod vigil;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -26,13 +27,17 @@ use session::{Phase, Session};
 use urgent::Board;
 pub use urgent::UrgentReport;
 
-/// A hello, and the end of an association after the last words, may take so long.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A hello may take so long.
+const GREETING: Duration = Duration::from_secs(6);
+
+/// And the end of an association after the last words: who says no hello, and takes no goodbye, is
+/// gone within ten seconds.
+const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Bytes that wait for one viewer in its association: the rest waits in the channel, for all.
 const SEND_BUFFER: usize = 64 << 10;
 
-/// With the timers of media, a viewer that vanished is given up within ten seconds.
+/// With the timers of media, the other end is given up about ten seconds after it vanished.
 const RETRANSMISSIONS_MAX: u32 = 10;
 
 /// What a server allows.
@@ -270,7 +275,7 @@ impl Television {
         }
         let id = ViewerId(self.next_viewer);
         self.next_viewer += 1;
-        self.viewers.insert(id, Session::new(now, carrier, now + PATIENCE));
+        self.viewers.insert(id, Session::new(now, carrier, now + GREETING));
         self.settle(id);
         Some(id)
     }
@@ -298,7 +303,7 @@ impl Television {
         self.with_session(id, |session| {
             if !matches!(session.phase, Phase::Leaving { .. }) {
                 session.say(StreamRole::Control, &FromServer::Bye { text });
-                session.phase = Phase::Leaving { until: now + PATIENCE };
+                session.phase = Phase::Leaving { until: now + FAREWELL };
             }
         });
     }
@@ -313,10 +318,7 @@ impl Television {
         let Some(session) = self.viewers.get_mut(&id) else { return };
         let has_room = session.flush(now, association);
         let mut is_idle = false;
-        let is_over = matches!(session.phase, Phase::Leaving { until } if has_room || until <= now);
-        if session.is_overwhelmed() {
-            association.abort("what the viewer had to be told was not taken");
-        } else if is_over {
+        if matches!(session.phase, Phase::Leaving { .. }) && has_room {
             association.shutdown(now);
         } else if has_room {
             let pause = session.servant.as_mut().and_then(|servant| {
@@ -330,6 +332,9 @@ impl Television {
             };
         }
         session.stills.pump(now, is_idle, association);
+        if let Some(reason) = session.refusal(now, association) {
+            association.abort(reason);
+        }
         self.settle(id);
     }
 
@@ -351,7 +356,7 @@ impl Television {
             session.wake = session.wake.filter(|at| *at > now);
             match &session.phase {
                 Phase::Greeting { until } if *until <= now => {
-                    self.dismiss(now, id, "no hello came within ten seconds".to_owned());
+                    self.dismiss(now, id, "no hello came within six seconds".to_owned());
                 }
                 Phase::Watching(admission) if admission.until.is_some_and(|at| at <= now) => {
                     self.end_permission(id);

@@ -12,6 +12,7 @@ use super::Carrier;
 use super::gate::{Admission, Permission};
 use super::servant::Servant;
 use super::stills::Stills;
+use super::vigil::Vigil;
 use crate::channel::ChannelId;
 use crate::protocol::{FromServer, PPID_TEXT, Report, STREAMS, Slot, StreamRole};
 
@@ -34,6 +35,7 @@ pub(super) struct Session {
     /// When the servant wants to go on.
     pub(super) wake: Option<Time>,
     pub(super) stills: Stills,
+    pub(super) vigil: Vigil,
     pub(super) report: Report,
     /// Channel changes.
     pub(super) zaps: u64,
@@ -78,6 +80,7 @@ impl Session {
             servant: None,
             wake: None,
             stills: Stills::default(),
+            vigil: Vigil::default(),
             report: Report::default(),
             zaps: 0,
             told: BTreeSet::new(),
@@ -100,9 +103,15 @@ impl Session {
         }
     }
 
-    /// Whether it did not take what it had to be told.
-    pub(super) const fn is_overwhelmed(&self) -> bool {
-        self.is_overwhelmed
+    /// Why the association must end at once, if it must.
+    pub(super) fn refusal(&mut self, now: Time, association: &Association) -> Option<&'static str> {
+        if self.is_overwhelmed {
+            return Some("what the viewer had to be told was not taken");
+        }
+        if matches!(self.phase, Phase::Leaving { until } if until <= now) {
+            return Some("the viewer did not take its leave");
+        }
+        self.vigil.look(now, self.carrier, association)
     }
 
     /// Counts a request; false if there were too many.
@@ -170,6 +179,7 @@ impl Session {
             Phase::Greeting { until } | Phase::Leaving { until } => Some(*until),
             Phase::Watching(admission) => admission.until,
         };
-        phase.into_iter().chain(self.wake).chain(self.stills.next_timer()).min()
+        let next = [phase, self.wake, self.stills.next_timer(), self.vigil.next()];
+        next.into_iter().flatten().min()
     }
 }

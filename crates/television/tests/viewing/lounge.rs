@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anabranch_netsim::{LinkConfig, Pair, Side};
 use anabranch_sansio::{Datagram, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sctp::Endpoint;
 use anabranch_television::channel::ChannelId;
 use anabranch_television::protocol::{FromServer, FromViewer, MediaMessage, Slot, StreamRole};
 use anabranch_television::{
@@ -19,6 +20,8 @@ pub(crate) enum End {
     Server(Box<Server>),
     Page(Box<Page>),
     Native(Box<NativeViewer>),
+    /// The transport of a native viewer, and nobody who reads.
+    Deaf(Box<Endpoint>),
 }
 
 macro_rules! delegate {
@@ -27,6 +30,7 @@ macro_rules! delegate {
             Self::Server($end) => $call,
             Self::Page($end) => $call,
             Self::Native($end) => $call,
+            Self::Deaf($end) => $call,
         }
     };
 }
@@ -52,7 +56,7 @@ impl Machine for End {
 
     fn poll_event(&mut self) -> Option<Seen> {
         match self {
-            Self::Server(_) | Self::Native(_) => None,
+            Self::Server(_) | Self::Native(_) | Self::Deaf(_) => None,
             Self::Page(page) => page.poll_event(),
         }
     }
@@ -144,7 +148,7 @@ impl Lounge {
     pub(crate) fn page<T>(&mut self, act: impl FnOnce(&mut Page, Time) -> T) -> T {
         let acted = self.pair.act_client(|end, now| match end {
             End::Page(page) => act(page, now),
-            End::Server(_) | End::Native(_) => panic!("not a page"),
+            End::Server(_) | End::Native(_) | End::Deaf(_) => panic!("not a page"),
         });
         self.collect();
         acted.expect("quiet")
@@ -153,7 +157,7 @@ impl Lounge {
     pub(crate) fn serve<T>(&mut self, act: impl FnOnce(&mut Server, Time) -> T) -> T {
         let acted = self.pair.act_server(|end, now| match end {
             End::Server(server) => act(server, now),
-            End::Page(_) | End::Native(_) => panic!("not a server"),
+            End::Page(_) | End::Native(_) | End::Deaf(_) => panic!("not a server"),
         });
         self.collect();
         acted.expect("quiet")
@@ -166,7 +170,7 @@ impl Lounge {
     pub(crate) fn server(&self) -> &Server {
         match self.pair.server() {
             End::Server(server) => server,
-            End::Page(_) | End::Native(_) => panic!("not a server"),
+            End::Page(_) | End::Native(_) | End::Deaf(_) => panic!("not a server"),
         }
     }
 

@@ -3,6 +3,7 @@
 mod access;
 mod broadcast;
 mod browser;
+mod giving_up;
 mod harness;
 mod lounge;
 mod overload;

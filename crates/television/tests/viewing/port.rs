@@ -75,7 +75,7 @@ impl House {
     fn server(&self) -> &Server {
         match self.sim.machine(self.server) {
             End::Server(server) => server,
-            End::Page(_) | End::Native(_) => panic!("not the server"),
+            End::Page(_) | End::Native(_) | End::Deaf(_) => panic!("not the server"),
         }
     }
 
@@ -111,6 +111,17 @@ fn a_browser_beyond_the_limit_is_refused_by_its_offer_or_when_it_comes() {
     assert_eq!(house.offer(), Err(AcceptError::Full { limit: 1 }));
     let End::Native(viewer) = house.sim.machine(house.native) else { panic!("native") };
     assert!(viewer.association().is_some_and(|association| association.is_established()));
+}
+
+#[test]
+fn a_browser_that_only_checks_who_is_there_leaves_nothing_behind() {
+    let mut house = House::new(TelevisionConfig::default());
+    house.page(|page, _| page.only_check());
+    house.offer().expect("room");
+    house.sim.run_for(SECOND).expect("rest");
+    assert_eq!(house.server().stats().connections, 1);
+    house.sim.run_for(9 * SECOND).expect("rest");
+    assert_eq!(house.server().stats().connections, 0);
 }
 
 #[test]

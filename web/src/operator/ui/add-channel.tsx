@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
-import type { NewChannel } from '../answers';
+import type { ChannelAccess, NewChannel } from '../answers';
 import { useDesk } from './context';
 
 const NUMBER_MAX = 99_999;
@@ -42,6 +42,13 @@ export function AddChannel({ dialog }: { readonly dialog: RefObject<HTMLDialogEl
         <Field name="program" label="Program" type="number" max={PROGRAM_MAX} hint="all of it" />
         <Field name="now" label="Now" />
         <Field name="next" label="Next" />
+        <label class="field wide">
+          <span>Who may watch</span>
+          <select name="access" data-testid="add-access">
+            <option value="open">All</option>
+            <option value="token">Who has a token for it</option>
+          </select>
+        </label>
         {wrong.value !== null && (
           <p class="bad wide" role="alert" data-testid="add-wrong">
             {wrong.value}
@@ -96,6 +103,7 @@ function channelOf(form: FormData): NewChannel {
   return {
     name: text('name'),
     source: text('source'),
+    access: text('access') as ChannelAccess,
     ...given(['group', 'now', 'next'], String),
     ...given(['number', 'program'], Number),
   };

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { Figure } from '../../ui/figure';
 import { milliseconds, percent, rate, whole } from '../../ui/format';
 import { SearchIcon } from '../../ui/icons';
-import { arranged, COLUMNS, type Column, type Order, type Row, reordered } from '../rows';
+import { arranged, COLUMNS, type Column, HINTS, type Order, type Row, reordered } from '../rows';
 import { duration } from '../words';
 import { useDesk } from './context';
 
@@ -100,7 +100,7 @@ function Heading({ column }: { readonly column: Column }) {
         }}
         data-testid={`sort-${column}`}
       >
-        {COLUMNS[column]}
+        <span title={HINTS[column]}>{COLUMNS[column]}</span>
         <i aria-hidden="true">{isCurrent ? (descending ? '▾' : '▴') : ''}</i>
       </button>
     </th>
@@ -143,8 +143,8 @@ function Line({ row }: { readonly row: Row }) {
             {path.remote}
             {row.paths.length > 1 && (
               <small>
-                <Figure quantity={milliseconds(path.rtt_ms)} />,{' '}
-                <Figure quantity={percent(path.loss === null ? null : path.loss * 100)} /> lost
+                <Figure quantity={milliseconds(path.roundTripMs)} />,{' '}
+                <Figure quantity={percent(path.lossPercent)} /> lost
               </small>
             )}
           </span>

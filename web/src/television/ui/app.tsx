@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Guide } from '../../channels/guide';
 import { typing } from '../../channels/signs';
 import { toggleFullScreen } from '../../ui/full-screen';
+import { openHelp } from '../../ui/help-dialog';
 import { Notices } from '../../ui/notices';
 import { Keys } from '../keys';
 import type { Session } from '../state/session';
@@ -9,7 +10,7 @@ import { volume } from '../state/settings';
 import { SessionContext } from './context';
 import { toggleFigures } from './figures';
 import { Header } from './header';
-import { Help, openHelp } from './help';
+import { Help } from './help';
 import { Player } from './player';
 
 interface Props {

@@ -21,6 +21,7 @@ export function Banner() {
   const banner = bannerOf(
     connection,
     store.channel.value,
+    store.taken.value,
     hasChannels,
     store.reception.value,
     now.value,

@@ -1,9 +1,9 @@
 import type { RefObject } from 'preact';
 import { SearchField } from '../../channels/search';
+import { openHelp } from '../../ui/help-dialog';
 import { HelpIcon, Logo } from '../../ui/icons';
 import { connectionWord } from '../words';
 import { useSession } from './context';
-import { openHelp } from './help';
 
 const SEVERITY = { connecting: 'info', open: 'good', waiting: 'bad' } as const;
 

@@ -5,6 +5,7 @@ mod places;
 mod tls;
 
 use std::convert::Infallible;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
@@ -34,6 +36,9 @@ pub(super) use tls::{Files, Tls};
 /// A handshake of TLS, the head of a request, and the rest until it is answered take at most so
 /// long each.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Who answers nothing for so long has vanished: what it held is free within ten seconds.
+const SILENCE: Duration = Duration::from_secs(8);
 
 /// After this, connections are taken again where the system had no room for one.
 const RECOVERY: Duration = Duration::from_millis(100);
@@ -69,9 +74,13 @@ pub(super) struct Listener {
     pub(super) service: Service,
 }
 
+/// The places that there are for connections.
+pub(super) fn places() -> Arc<Places> {
+    Places::new(CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX)
+}
+
 impl Service {
-    pub(super) fn new(router: Router, proxies: Proxies) -> Self {
-        let places = Places::new(CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX);
+    pub(super) fn new(router: Router, proxies: Proxies, places: Arc<Places>) -> Self {
         Self { router, proxies, places, refusals: Places::new(REFUSALS_MAX, REFUSALS_MAX) }
     }
 
@@ -125,6 +134,9 @@ async fn connection(stream: TcpStream, addr: SocketAddr, tls: Option<TlsAcceptor
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "small packets wait for others");
     }
+    if let Err(error) = watch_over(&stream) {
+        tracing::debug!(%error, "who vanishes is noticed late");
+    }
     let Some(tls) = tls else {
         return converse(stream, Peer { addr, scheme: "http" }, router).await;
     };
@@ -133,6 +145,18 @@ async fn connection(stream: TcpStream, addr: SocketAddr, tls: Option<TlsAcceptor
         Ok(Err(error)) => tracing::debug!(%addr, %error, "no TLS"),
         Err(_) => tracing::debug!(%addr, "no TLS within ten seconds"),
     }
+}
+
+/// Has the system end a connection whose other end is silent, though it was asked, or has taken
+/// nothing of what was sent to it. Where nothing is sent, as of a channel that is off air, nobody
+/// else would notice; and what is sent fills the system's buffers before it waits here.
+fn watch_over(stream: &TcpStream) -> io::Result<()> {
+    let asked = TcpKeepalive::new().with_time(SILENCE / 2).with_interval(SILENCE / 8);
+    let socket = SockRef::from(stream);
+    socket.set_tcp_keepalive(&asked.with_retries(4))?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(SILENCE))?;
+    Ok(())
 }
 
 async fn converse(
@@ -174,7 +198,7 @@ mod tests {
         let router = Router::new().route("/", get(|| async { "served" }));
         let router = router.route("/echo", post(|text: String| async { text }));
         let places = Places::new(connections, connections);
-        let service = Service { places, ..Service::new(router, Proxies::default()) };
+        let service = Service::new(router, Proxies::default(), places);
         tokio::spawn(Listener { tcp, tls: None, service }.serve());
         addr
     }
@@ -185,6 +209,22 @@ mod tests {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         answer
+    }
+
+    #[tokio::test]
+    async fn the_system_watches_over_every_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let addr = listener.local_addr().unwrap();
+        let (_near, accepted) = tokio::join!(TcpStream::connect(addr), listener.accept());
+        let (stream, _) = accepted.unwrap();
+        watch_over(&stream).unwrap();
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap());
+        let (idle, every) =
+            (socket.tcp_keepalive_time().unwrap(), socket.tcp_keepalive_interval().unwrap());
+        assert!(idle + every * socket.tcp_keepalive_retries().unwrap() <= SILENCE);
+        #[cfg(target_os = "linux")]
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(SILENCE));
     }
 
     #[tokio::test]

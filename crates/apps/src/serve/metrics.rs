@@ -1,0 +1,116 @@
+//! What Prometheus is told.
+
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write as _};
+use std::sync::Arc;
+
+use anabranch_television::{Carrier, Server};
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+
+use super::http::Site;
+use super::operator::numbers;
+
+/// What is counted, in Prometheus' text format.
+pub(super) async fn metrics(State(site): State<Arc<Site>>) -> Response {
+    let mut text = Text::default();
+    site.station.look(|server, _| {
+        describe_viewers(&mut text, server);
+        describe_channels(&mut text, server);
+        describe_port(&mut text, server);
+    });
+    text.gauge("players", "Players of /ch/N.ts.", site.players.count());
+    text.gauge("http_connections", "Connections by HTTP, this one included.", site.places.count());
+    text.head("tokens_total", "counter", "Viewers' tokens that were looked at.");
+    for (outcome, count) in site.station.access().counts() {
+        text.line("tokens_total", &format!("outcome=\"{outcome}\""), count);
+    }
+    let traffic = site.station.handle().stats().total;
+    let counters = [
+        ("sent_bytes_total", "Bytes of datagrams sent.", traffic.tx.bytes),
+        ("received_bytes_total", "Bytes of datagrams received.", traffic.rx.bytes),
+        ("unsent_datagrams_total", "Datagrams that could not be sent.", traffic.lost.sum()),
+    ];
+    for (name, help, value) in counters {
+        text.head(name, "counter", help);
+        text.line(name, "", value);
+    }
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text.0).into_response()
+}
+
+fn describe_viewers(text: &mut Text, server: &Server) {
+    text.head("viewers", "gauge", "Viewers, by what carries them and what they watch.");
+    let numbers = numbers(server);
+    let mut counts = BTreeMap::new();
+    for viewer in server.television().viewers() {
+        let carrier = match viewer.carrier {
+            Carrier::Native => "native",
+            Carrier::Browser => "browser",
+        };
+        let number = viewer.channel.and_then(|id| numbers.get(&id)).copied();
+        *counts.entry((carrier, number.unwrap_or(0))).or_insert(0) += 1;
+    }
+    for ((carrier, number), count) in counts {
+        text.line("viewers", &format!("carrier=\"{carrier}\",channel=\"{number}\""), count);
+    }
+}
+
+fn describe_channels(text: &mut Text, server: &Server) {
+    let television = server.television();
+    text.head("channel_on_air", "gauge", "Whether a channel's source is there.");
+    for entry in television.channels() {
+        let label = format!("channel=\"{}\"", entry.number);
+        text.line("channel_on_air", &label, u8::from(entry.on_air));
+    }
+    text.head("channel_bits_per_second", "gauge", "A channel's average rate.");
+    for entry in television.channels() {
+        let rate = television.channel(entry.id).map_or(0, |channel| channel.bits_per_second());
+        text.line("channel_bits_per_second", &format!("channel=\"{}\"", entry.number), rate);
+    }
+}
+
+/// What holds memory at the UDP port, and what was sent away from it.
+fn describe_port(text: &mut Text, server: &Server) {
+    let stats = server.stats();
+    let help = "Native associations and connections of browsers, those that begin or end included.";
+    text.head("connections", "gauge", help);
+    text.line("connections", "carrier=\"native\"", stats.associations);
+    text.line("connections", "carrier=\"browser\"", stats.connections);
+    text.head("refused_datagrams_total", "counter", "Datagrams of nobody who is connected.");
+    let refused = [
+        ("malformed", stats.native.malformed + stats.browsers.malformed),
+        ("out_of_the_blue", stats.native.out_of_the_blue),
+        ("init_refused", stats.native.inits_refused),
+        ("cookie_forged", stats.native.cookies_forged),
+        ("cookie_stale", stats.native.cookies_stale),
+        ("cookie_replayed", stats.native.cookies_replayed),
+        ("reply_suppressed", stats.native.replies_suppressed),
+        ("check_refused", stats.browsers.checks_refused),
+        ("dtls_stranger", stats.browsers.strangers),
+    ];
+    for (what, count) in refused {
+        text.line("refused_datagrams_total", &format!("what=\"{what}\""), count);
+    }
+}
+
+/// Prometheus' text format.
+#[derive(Debug, Default)]
+struct Text(String);
+
+impl Text {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        _ = writeln!(self.0, "# HELP anabranch_{name} {help}\n# TYPE anabranch_{name} {kind}");
+    }
+
+    /// A sample, with labels or without.
+    fn line(&mut self, name: &str, labels: &str, value: impl Display) {
+        let braces = if labels.is_empty() { ["", ""] } else { ["{", "}"] };
+        _ = writeln!(self.0, "anabranch_{name}{}{labels}{} {value}", braces[0], braces[1]);
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: usize) {
+        self.head(name, "gauge", help);
+        self.line(name, "", value);
+    }
+}
