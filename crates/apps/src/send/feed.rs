@@ -13,6 +13,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::input::{Input, InputError, InputOptions, Pace};
+use super::mp4::{Mp4, is_mp4};
 use super::udp::{self, Wrapping};
 use crate::session::SourceFormat;
 use crate::url::UdpUrl;
@@ -30,6 +31,9 @@ const READ_LEN: usize = 64 << 10;
 const CLIP_BYTES_MAX: u64 = 1 << 30;
 
 const CLIP_MAGIC: &[u8] = b"ANACLIP";
+
+/// Bytes of a file that tell what it is.
+const HEAD_LEN: u64 = 16;
 
 /// What the times of a feed's items mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,20 +118,28 @@ impl Feed {
             return Err(InputError::Directory { name });
         }
         let is_pipe = !metadata.is_file();
+        let timing = timing(options.pace, is_pipe);
         if is_pipe {
             refuse_file_options(&name, options)?;
-        } else if is_clip(&mut file).map_err(|error| InputError::open(&name, &error))? {
+            let batches = spawn_reader(file, name, options, timing, clock);
+            return Ok(Self::mpeg_ts(timing, true, batches));
+        }
+        let head = head_of(&mut file).map_err(|error| InputError::open(&name, &error))?;
+        if head.starts_with(CLIP_MAGIC) {
             return Self::open_clip(name, file, metadata.len(), options);
         }
-        let timing = timing(options.pace, is_pipe);
-        let batches = spawn_reader(file, name, options, timing, clock);
+        let batches = if is_mp4(&head) {
+            let failed = |message| InputError::Open { name: name.clone(), message };
+            let film = Mp4::open(file).map_err(failed)?;
+            spawn_reader(film, name, options, timing, clock)
+        } else {
+            spawn_reader(file, name, options, timing, clock)
+        };
         let mut feed = Self::mpeg_ts(timing, true, batches);
-        if !is_pipe {
-            feed.first = match feed.batches.recv().await {
-                Some(Err(error)) => return Err(error),
-                first => first,
-            };
-        }
+        feed.first = match feed.batches.recv().await {
+            Some(Err(error)) => return Err(error),
+            first => first,
+        };
         Ok(feed)
     }
 
@@ -231,6 +243,12 @@ impl Readable for File {
     }
 }
 
+impl Readable for Mp4<File> {
+    fn begin_again(&mut self) -> io::Result<()> {
+        self.rewind()
+    }
+}
+
 struct Pipe(io::Stdin);
 
 impl Read for Pipe {
@@ -251,11 +269,11 @@ fn stdin_is_file() -> bool {
     descriptor.and_then(|fd| File::from(fd).metadata()).is_ok_and(|metadata| metadata.is_file())
 }
 
-fn is_clip(file: &mut File) -> io::Result<bool> {
+fn head_of(file: &mut File) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    file.by_ref().take(CLIP_MAGIC.len() as u64).read_to_end(&mut head)?;
+    file.by_ref().take(HEAD_LEN).read_to_end(&mut head)?;
     file.rewind()?;
-    Ok(head == CLIP_MAGIC)
+    Ok(head)
 }
 
 /// Reads on a thread of its own: reading a pipe blocks, and must not keep the program from ending.

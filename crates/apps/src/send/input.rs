@@ -15,7 +15,7 @@ use crate::url::{UdpUrl, UrlError};
 /// Where media comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// A transport stream or a clip, by its path.
+    /// A transport stream, an MP4 file or a clip, by its path.
     File(PathBuf),
     /// A transport stream on standard input: `-`.
     Stdin,

@@ -2,6 +2,7 @@
 
 pub(crate) mod feed;
 mod input;
+mod mp4;
 mod run;
 mod udp;
 

@@ -33,13 +33,15 @@ fn what_browsers_do_not_decode_is_said_so_and_stays_for_players() {
     make(&folder.path().join("ac3.ts"), &[&H264[..], &["-c:a", "ac3"]].concat());
     make(&folder.path().join("mp2.ts"), &[&H264[..], &["-c:a", "mp2"]].concat());
     make(&folder.path().join("opus.ts"), &[&H264[..], &["-c:a", "libopus"]].concat());
+    make(&folder.path().join("film.mp4"), &[&H264[..], &["-c:a", "aac"]].concat());
     let channels = format!(
         "[[channel]]\nname = 'High'\nsource = '{TWO_PROGRAMS}'\nprogram = 1\n\
          [[channel]]\nname = 'Old'\nsource = '{TWO_PROGRAMS}'\nprogram = 2\n\
          [[channel]]\nname = 'None'\nsource = '{TWO_PROGRAMS}'\nprogram = 3\n\
          [[channel]]\nname = 'Ac3'\nsource = 'ac3.ts'\n\
          [[channel]]\nname = 'Mp2'\nsource = 'mp2.ts'\n\
-         [[channel]]\nname = 'Opus'\nsource = 'opus.ts'\n"
+         [[channel]]\nname = 'Opus'\nsource = 'opus.ts'\n\
+         [[channel]]\nname = 'Film'\nsource = 'film.mp4'\n"
     );
     let http = free_port();
     let mut server = Running::serve(&folder, &channels, free_port(), http);
@@ -51,6 +53,7 @@ fn what_browsers_do_not_decode_is_said_so_and_stays_for_players() {
         "4 Ac3: its sound is sent as AC-3, which browsers do not decode: they show the picture",
         "5 Mp2: its sound is sent as MPEG audio layer II, which browsers do not decode",
         "6 Opus: on air (avc1.42c00b, opus)",
+        "7 Film: on air (avc1.42c00b, mp4a.40.2)",
     ];
     while !expected.iter().all(|line| said.contains(line)) {
         said.push_str(&server.until(":"));
@@ -60,6 +63,8 @@ fn what_browsers_do_not_decode_is_said_so_and_stays_for_players() {
     assert!(!codecs.contains("hevc"), "one program of two: {codecs}");
     let codecs = probe(http, "/ch/1.ts");
     assert!(codecs.contains("hevc") && codecs.contains("opus"), "{codecs}");
+    let codecs = probe(http, "/ch/7.ts");
+    assert!(codecs.contains("h264") && codecs.contains("aac"), "{codecs}");
     assert!(get(http, "/playlist.m3u").contains("/ch/2.ts"));
     server.end();
 }

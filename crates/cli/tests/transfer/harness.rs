@@ -13,6 +13,10 @@ use std::time::Duration;
 pub(crate) const STREAM: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../media/tests/fixtures/h264_aac.ts");
 
+/// The same as an MP4 file.
+pub(crate) const FILM: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../media/tests/fixtures/h264_aac.mp4");
+
 /// Two programs at a constant bit rate, null packets included.
 pub(crate) const TWO_PROGRAMS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../media/tests/fixtures/two_programs_cbr.ts");

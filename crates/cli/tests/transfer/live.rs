@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::harness::{Place, Running, STREAM, TWO_PROGRAMS, free_port, urls};
+use crate::harness::{FILM, Place, Running, STREAM, TWO_PROGRAMS, free_port, run, urls};
 
 /// Long enough for any machine: a test that waits for it has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -64,6 +64,25 @@ fn what_ffmpeg_sends_as_live_media_arrives_frame_by_frame() {
     sender.assert_success();
     receiver.assert_success();
     assert_eq!(frames(&out), frames(STREAM));
+}
+
+#[test]
+fn an_mp4_file_arrives_as_a_transport_stream_with_every_picture_and_sample() {
+    let place = Place::new("mp4");
+    let out = place.file("out.ts");
+    let (listener, caller) = urls("", "");
+    let receiver = Running::start(&["recv", &listener, &out]);
+    let (status, said) = run(&["send", "--fast", FILM, &caller]);
+    assert_eq!(status, Some(0), "{said}");
+    receiver.assert_success();
+    let decoded = |file| {
+        // An MP4 file also says which samples are not to be heard.
+        let input = ["-ignore_editlist", "1", "-i", file];
+        let input = if file == FILM { &input[..] } else { &input[2..] };
+        let output = ["-fps_mode", "passthrough", "-f", "streamhash", "-hash", "md5", "-"];
+        ffmpeg(&[input, &output[..]].concat())
+    };
+    assert_eq!(decoded(&out), decoded(FILM));
 }
 
 /// A hash of all coded frames, by track.

@@ -20,7 +20,7 @@ use crate::session::SourceFormat;
 const FILES_MAX: usize = 10_000;
 
 /// What the files of a folder must be called.
-const EXTENSIONS: [&str; 6] = ["ts", "m2ts", "mts", "trp", "webm", "mkv"];
+const EXTENSIONS: [&str; 9] = ["ts", "m2ts", "mts", "trp", "mp4", "m4v", "mov", "webm", "mkv"];
 
 /// Plays a file for ever.
 pub(super) async fn play_file<L: Listener>(

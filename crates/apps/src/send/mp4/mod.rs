@@ -1,0 +1,170 @@
+//! [`Mp4`]: an MP4 file (ISO/IEC 14496-12), read as the transport stream that it would be.
+
+mod mux;
+mod samples;
+mod track;
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use mp4_atom::{Atom as _, Header, Moof, Moov, ReadAtom as _, ReadFrom as _, Trak};
+
+use mux::{Muxer, Unit};
+use track::{Kind, Track};
+
+/// ISO/IEC 14496-12 section 4.3: a file begins with a box of this type, behind the box's size.
+const FILE_TYPE: &[u8] = b"ftyp";
+
+/// Boxes of a file that are looked at.
+const BOXES_MAX: usize = 10_000;
+
+/// The largest description of a film that is read; it is held in memory.
+const MOOV_BYTES_MAX: usize = 256 << 20;
+
+/// The largest picture that is read.
+const SAMPLE_BYTES_MAX: u32 = 64 << 20;
+
+/// A film: its picture, its sound, or both.
+#[derive(Debug)]
+pub(super) struct Mp4<S> {
+    source: S,
+    tracks: Vec<Track>,
+    /// The time that the stream counts from.
+    start: i64,
+    muxer: Muxer,
+    sample: Vec<u8>,
+    unit: Vec<u8>,
+    /// How much of what the muxer made was read.
+    taken: usize,
+}
+
+/// Whether a file that begins so is one.
+pub(super) fn is_mp4(head: &[u8]) -> bool {
+    head.get(4..).is_some_and(|rest| rest.starts_with(FILE_TYPE))
+}
+
+impl<S: Read + Seek> Mp4<S> {
+    /// Reads what the file says of itself.
+    ///
+    /// # Errors
+    /// In words, if it cannot be read, or has nothing that a transport stream can carry.
+    pub(super) fn open(mut source: S) -> Result<Self, String> {
+        let moov = read_moov(&mut source)?;
+        let tracks = tracks_of(&moov)?;
+        if tracks.is_empty() {
+            return Err("it has neither a picture nor sound".to_owned());
+        }
+        let muxer = Muxer::new(&tracks.iter().map(|track| track.stream).collect::<Vec<_>>());
+        let mut film = Self {
+            source,
+            tracks,
+            start: 0,
+            muxer,
+            sample: Vec::new(),
+            unit: Vec::new(),
+            taken: 0,
+        };
+        film.rewind().map_err(|error| error.to_string())?;
+        if film.tracks.iter().all(|track| track.next_dts().is_none()) {
+            return Err("there is nothing in it".to_owned());
+        }
+        Ok(film)
+    }
+
+    pub(super) fn rewind(&mut self) -> io::Result<()> {
+        self.muxer.begin_again();
+        self.taken = 0;
+        for track in &mut self.tracks {
+            track.rewind().map_err(io::Error::other)?;
+        }
+        self.start = self.tracks.iter().filter_map(Track::next_dts).min().unwrap_or_default();
+        Ok(())
+    }
+
+    /// Makes packets of the sample that is decoded next; false at the end.
+    fn make_more(&mut self) -> io::Result<bool> {
+        let tracks = self.tracks.iter_mut().enumerate();
+        let Some((stream, track)) = tracks
+            .filter(|(_, track)| track.next_dts().is_some())
+            .min_by_key(|(_, it)| it.next_dts())
+        else {
+            return Ok(false);
+        };
+        let Some(due) = track.take_next().map_err(io::Error::other)? else { return Ok(false) };
+        if due.place.size > SAMPLE_BYTES_MAX {
+            return Err(io::Error::other("it has a picture of more than 64 MiB: it is damaged"));
+        }
+        self.sample.resize(due.place.size as usize, 0);
+        self.source.seek(SeekFrom::Start(due.place.offset))?;
+        self.source.read_exact(&mut self.sample)?;
+        self.unit.clear();
+        track.pack(&self.sample, due.place.is_sync, &mut self.unit).map_err(io::Error::other)?;
+        let unit = Unit {
+            stream,
+            pts: due.pts - self.start,
+            dts: due.dts - self.start,
+            is_key: due.place.is_sync,
+            bytes: &self.unit,
+        };
+        self.muxer.push(&unit)?;
+        Ok(true)
+    }
+}
+
+impl<S: Read + Seek> Read for Mp4<S> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        while self.taken == self.muxer.made().len() {
+            self.muxer.clear();
+            self.taken = 0;
+            if !self.make_more()? {
+                return Ok(0);
+            }
+        }
+        let rest = self.muxer.made().get(self.taken..).unwrap_or_default();
+        let len = rest.len().min(buf.len());
+        let (to, from) = (buf.get_mut(..len), rest.get(..len));
+        if let (Some(to), Some(from)) = (to, from) {
+            to.copy_from_slice(from);
+        }
+        self.taken += len;
+        Ok(len)
+    }
+}
+
+fn read_moov(source: &mut (impl Read + Seek)) -> Result<Moov, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("it is damaged: {error}");
+    source.rewind().map_err(|error| error.to_string())?;
+    for _ in 0..BOXES_MAX {
+        let header = Option::<Header>::read_from(source).map_err(|error| failed(&error))?;
+        let Some(Header { kind, size: Some(size) }) = header else { break };
+        if kind == Moov::KIND {
+            if size > MOOV_BYTES_MAX {
+                return Err("it describes itself in more than 256 MiB: it is damaged".to_owned());
+            }
+            let header = Header { kind, size: Some(size) };
+            let moov = Moov::read_atom(&header, source).map_err(|error| failed(&error))?;
+            return if moov.mvex.is_some() { Err(in_fragments()) } else { Ok(moov) };
+        }
+        if kind == Moof::KIND {
+            return Err(in_fragments());
+        }
+        let size = i64::try_from(size).map_err(|error| failed(&error))?;
+        source.seek(SeekFrom::Current(size)).map_err(|error| failed(&error))?;
+    }
+    Err("it is cut short: what describes it is missing, as when its recording broke off".to_owned())
+}
+
+fn in_fragments() -> String {
+    "it is in fragments, which are not read: make it a transport stream with ffmpeg -i FILE \
+     -c copy FILE.ts"
+        .to_owned()
+}
+
+/// The first picture and the first sound.
+fn tracks_of(moov: &Moov) -> Result<Vec<Track>, String> {
+    let first = |kind| moov.trak.iter().find(|trak| Kind::of(trak) == Some(kind));
+    let track = |trak: &Trak| Track::new(trak, moov.mvhd.timescale);
+    [Kind::Video, Kind::Audio].into_iter().filter_map(first).map(track).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+use std::io::Cursor;
+
+use anabranch_media::codec::Codec;
+use anabranch_media::ts::{PACKET_LEN, Packet, PesHeader, Pid, Reader, Role, Tables};
+use mp4_atom::{Encode as _, Mvex};
+
+use super::*;
+
+/// Three seconds of H.264 with B pictures and AAC.
+const FILM: &[u8] = include_bytes!("../../../../media/tests/fixtures/h264_aac.mp4");
+
+/// When its pictures are shown, in 90 kHz.
+const PICTURES: &str = include_str!("../../../../media/tests/fixtures/h264.csv");
+
+/// No film of these tests becomes more.
+const STREAM_MAX: u64 = 4 << 20;
+
+fn film(bytes: &[u8]) -> Result<Mp4<Cursor<Vec<u8>>>, String> {
+    Mp4::open(Cursor::new(bytes.to_vec()))
+}
+
+fn stream_of(film: &mut Mp4<Cursor<Vec<u8>>>) -> io::Result<Vec<u8>> {
+    let mut stream = Vec::new();
+    film.take(STREAM_MAX).read_to_end(&mut stream)?;
+    Ok(stream)
+}
+
+fn packets(stream: &[u8]) -> Vec<Packet> {
+    let mut reader = Reader::new();
+    reader.push(stream).unwrap();
+    reader.finish().unwrap();
+    let packets: Vec<_> = std::iter::from_fn(|| reader.poll_packet()).collect();
+    assert_eq!(packets.len() * PACKET_LEN, stream.len());
+    packets
+}
+
+/// The headers of a stream's units, in order.
+fn headers(packets: &[Packet], pid: u16) -> Vec<PesHeader> {
+    let starts = packets.iter().filter(|it| it.pid().as_u16() == pid && it.payload_unit_start());
+    starts.map(|packet| PesHeader::parse(packet.payload()).unwrap()).collect()
+}
+
+/// Where the film describes itself: at its end.
+fn moov_at() -> usize {
+    FILM.windows(4).rposition(|four| four == b"moov").unwrap() - 4
+}
+
+/// The film with another description of itself.
+fn with_moov(change: impl FnOnce(&mut Moov)) -> Vec<u8> {
+    let mut moov = read_moov(&mut Cursor::new(FILM)).unwrap();
+    change(&mut moov);
+    let mut changed = FILM[..moov_at()].to_vec();
+    moov.encode(&mut changed).unwrap();
+    changed
+}
+
+#[test]
+fn a_film_becomes_a_transport_stream_with_its_tracks_and_times() {
+    let packets = packets(&stream_of(&mut film(FILM).unwrap()).unwrap());
+    let mut tables = Tables::default();
+    packets.iter().for_each(|packet| tables.handle_packet(packet));
+    assert!(tables.are_complete() && tables.damaged_sections() == 0);
+    let role = |pid| tables.role(Pid::new(pid));
+    let roles = [Role::Stream(Codec::H264), Role::Stream(Codec::Aac)];
+    assert_eq!([role(0x100), role(0x101)], roles);
+
+    let pictures = headers(&packets, 0x100);
+    let mut shown: Vec<_> = pictures.iter().map(|it| it.pts.unwrap()).collect();
+    shown.sort_unstable();
+    let csv = PICTURES.lines().map(|line| line.split(',').next().unwrap().parse::<u64>().unwrap());
+    let expected: Vec<_> = csv.collect();
+    let since = |times: &[u64]| times.iter().map(|time| time - times[0]).collect::<Vec<_>>();
+    assert_eq!(since(&shown), since(&expected));
+    let decoded: Vec<_> = pictures.iter().map(|it| it.dts.or(it.pts).unwrap()).collect();
+    assert!(decoded.is_sorted());
+    assert!(pictures.iter().all(|it| it.dts.is_none_or(|dts| dts < it.pts.unwrap())));
+
+    let sound = headers(&packets, 0x101);
+    let ahead = shown[0] - sound[0].pts.unwrap();
+    assert_eq!(ahead, 1_890, "the coder's 1,024 samples come before the first picture");
+    assert_eq!(sound.len(), 142);
+}
+
+#[test]
+fn the_clock_comes_in_time_and_every_packet_is_counted() {
+    let packets = packets(&stream_of(&mut film(FILM).unwrap()).unwrap());
+    let clocks: Vec<_> = packets.iter().filter_map(Packet::pcr).map(|pcr| pcr.ticks()).collect();
+    assert!(clocks.windows(2).all(|two| two[0] < two[1] && two[1] - two[0] < 2_700_000));
+    let first = headers(&packets, 0x100)[0];
+    assert_eq!(first.dts.or(first.pts).unwrap() - clocks[0] / 300, LEAD_TICKS);
+    for pid in [0, 0x1000, 0x100, 0x101] {
+        let of_pid = packets.iter().filter(|it| it.pid().as_u16() == pid && it.has_payload());
+        let counters: Vec<_> = of_pid.map(Packet::continuity_counter).collect();
+        assert!(counters.windows(2).all(|two| two[1] == (two[0] + 1) % 16), "{pid}");
+    }
+}
+
+/// A fifth of a second.
+const LEAD_TICKS: u64 = 18_000;
+
+#[test]
+fn pictures_that_come_seldom_do_not_stop_the_clock() {
+    let slow = with_moov(|moov| {
+        let video = &mut moov.trak[0].mdia.minf.stbl;
+        video.stts.entries.iter_mut().for_each(|run| run.sample_delta *= 100);
+        video.ctts = None;
+        moov.trak.truncate(1);
+    });
+    let packets = packets(&stream_of(&mut film(&slow).unwrap()).unwrap());
+    let clocks: Vec<_> = packets.iter().filter_map(Packet::pcr).map(|pcr| pcr.ticks()).collect();
+    assert!(clocks.len() > 3_000, "a picture lasts four seconds, {} clocks", clocks.len());
+    assert!(clocks.windows(2).all(|two| two[0] < two[1] && two[1] - two[0] <= 2_700_000));
+}
+
+#[test]
+fn a_second_round_is_as_long_and_its_counters_go_on() {
+    let mut film = film(FILM).unwrap();
+    let first = stream_of(&mut film).unwrap();
+    film.rewind().unwrap();
+    let second = stream_of(&mut film).unwrap();
+    assert_eq!(first.len(), second.len());
+    let ends = |stream: &[u8], pid| {
+        let packets = packets(stream);
+        let counted = |it: &&Packet| it.pid().as_u16() == pid && it.has_payload();
+        let counter = |it: &Packet| it.continuity_counter();
+        let first = packets.iter().find(counted).map(counter).unwrap();
+        (first, packets.iter().rfind(counted).map(counter).unwrap())
+    };
+    for pid in [0x100, 0x101] {
+        assert_eq!((ends(&first, pid).1 + 1) % 16, ends(&second, pid).0);
+    }
+}
+
+#[test]
+fn what_cannot_be_carried_is_refused_with_the_way_out() {
+    let cut = film(&FILM[..moov_at()]).unwrap_err();
+    assert!(cut.contains("cut short"), "{cut}");
+    let fragments = with_moov(|moov| moov.mvex = Some(Mvex::default()));
+    let error = film(&fragments).unwrap_err();
+    assert!(error.contains("fragments") && error.contains("ffmpeg -i FILE"), "{error}");
+    let mut other = FILM.to_vec();
+    let codec = FILM.windows(4).rposition(|four| four == b"avc1").unwrap();
+    other[codec..codec + 4].copy_from_slice(b"zzzz");
+    let error = film(&other).unwrap_err();
+    assert!(error.contains("no transport stream carries"), "{error}");
+    let nothing = with_moov(|moov| moov.trak.clear());
+    assert!(film(&nothing).unwrap_err().contains("neither a picture nor sound"));
+    let endless = with_moov(|moov| {
+        moov.trak[0].mdia.minf.stbl.stts.entries[0].sample_delta = u32::MAX;
+    });
+    let error = stream_of(&mut film(&endless).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("stands still"), "{error}");
+}
+
+#[test]
+fn damage_anywhere_ends_in_an_error_or_in_a_stream_and_never_in_a_panic() {
+    let mut state = 1_u32;
+    for at in (0..64).chain(moov_at()..FILM.len()) {
+        let mut damaged = FILM.to_vec();
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        damaged[at] ^= (state >> 24) as u8 | 1;
+        if let Ok(mut film) = film(&damaged) {
+            _ = stream_of(&mut film);
+        }
+    }
+    let cut = with_moov(|moov| {
+        let places = &mut moov.trak[0].mdia.minf.stbl.stco.as_mut().unwrap().entries;
+        *places.last_mut().unwrap() = FILM.len() as u32;
+    });
+    assert!(stream_of(&mut film(&cut).unwrap()).is_err(), "its last pictures are not there");
+}
