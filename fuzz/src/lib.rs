@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clip;
+pub mod codec;
 pub mod media;
 pub mod rtc;
 pub mod sctp;

@@ -17,13 +17,13 @@ fn a_folder_is_played_in_rounds_and_a_file_that_is_added_is_in_the_next() {
     std::fs::copy(H264_AAC, films.join("1.ts")).unwrap();
     let channels = "[[channel]]\nname = 'Films'\nsource = 'films'\n";
     let mut server = Running::serve(&folder, channels, free_port(), free_port());
-    server.until("1 Films: on air (avc1.");
+    // A machine that stalls may have it on air without its sound first.
+    server.until(", mp4a.40.2)");
     make(&films.join("2.part"), &[&H264[..], &["-c:a", "libmp3lame", "-f", "mpegts"]].concat());
     std::fs::rename(films.join("2.part"), films.join("2.ts")).unwrap();
-    let second = server.until("1 Films: on air (avc1.");
-    assert!(second.contains(", mp3)"), "{second}");
-    let first = server.until("1 Films: on air (avc1.");
-    assert!(first.contains(", mp4a.40.2)"), "the round begins again: {first}");
+    server.until(", mp3)");
+    // The round begins again.
+    server.until(", mp4a.40.2)");
     server.end();
 }
 

@@ -15,6 +15,7 @@ mod rounds;
 mod television;
 mod timeline;
 
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +26,7 @@ use anabranch_media::decoding::{AudioInfo, VideoInfo};
 use anabranch_media::ts::Packet;
 use anabranch_television::channel::ChannelUnit;
 use anabranch_television::protocol::Programme;
+use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 
 use crate::send::Input;
@@ -33,6 +35,9 @@ pub use demo::DemoChannel;
 
 /// Who hears nothing for so long from a source that comes as it likes takes it for lost.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
+
+/// Before a source is read anew whose reader failed.
+const RECOVERY: Duration = Duration::from_secs(5);
 
 /// Where a channel's media comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,30 +101,88 @@ pub(crate) fn spawn(
     mut listener: impl Listener + 'static,
 ) -> JoinHandle<()> {
     tokio::spawn(async move {
-        match source {
-            Source::Demo(DemoChannel::Clip) => rounds::play_demo_clip(clock, &mut listener).await,
-            Source::Demo(demo) => {
-                let media = demo.transport_stream().unwrap_or_default();
-                rounds::play_embedded(demo.name(), media, clock, &mut listener).await;
+        loop {
+            let reading = read(source.clone(), program, clock, &own, &mut listener);
+            if AssertUnwindSafe(reading).catch_unwind().await.is_ok() {
+                return;
             }
-            Source::Input(Input::File(path)) => {
-                rounds::play_file(path, program, clock, &mut listener).await;
-            }
-            Source::Folder(path) => {
-                rounds::play_folder(path, program, clock, &mut listener).await;
-            }
-            Source::Channel(url) => {
-                television::relay(&url, &own, clock, &mut listener).await;
-            }
-            Source::Session(url) => {
-                contribution::receive(&url, program, clock, &mut listener).await;
-            }
-            Source::Input(input) => {
-                packets::receive(&input, program, clock, &mut listener).await;
-            }
-            Source::Command(command) => {
-                command::run(&command, program, clock, &mut listener).await;
-            }
+            // A channel whose reader fails must not stay as it was, without a word.
+            let reason = "reading it failed by a defect of this program; it is read anew";
+            listener.tell(SourceEvent::Lost(reason.to_owned()));
+            tokio::time::sleep(RECOVERY).await;
         }
     })
+}
+
+async fn read(
+    source: Source,
+    program: Option<u16>,
+    clock: Clock,
+    own: &Arc<str>,
+    listener: &mut impl Listener,
+) {
+    match source {
+        Source::Demo(DemoChannel::Clip) => rounds::play_demo_clip(clock, listener).await,
+        Source::Demo(demo) => {
+            let media = demo.transport_stream().unwrap_or_default();
+            rounds::play_embedded(demo.name(), media, clock, listener).await;
+        }
+        Source::Input(Input::File(path)) => {
+            rounds::play_file(path, program, clock, listener).await;
+        }
+        Source::Folder(path) => rounds::play_folder(path, program, clock, listener).await,
+        Source::Channel(url) => television::relay(&url, own, clock, listener).await,
+        Source::Session(url) => contribution::receive(&url, program, clock, listener).await,
+        Source::Input(input) => packets::receive(&input, program, clock, listener).await,
+        Source::Command(command) => command::run(&command, program, clock, listener).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    /// Fails at the first unit, and hands on what it is told otherwise.
+    struct Clumsy {
+        told: mpsc::UnboundedSender<SourceEvent>,
+        has_failed: bool,
+    }
+
+    impl Listener for Clumsy {
+        fn tell(&mut self, event: SourceEvent) {
+            if matches!(event, SourceEvent::Unit(_)) && !self.has_failed {
+                self.has_failed = true;
+                panic!("a defect");
+            }
+            // The test may have seen enough.
+            _ = self.told.send(event);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_fails_is_off_air_in_words_and_begins_anew() {
+        let (told, mut events) = mpsc::unbounded_channel();
+        let listener = Clumsy { told, has_failed: false };
+        let source = Source::Demo(DemoChannel::Clip);
+        let reading = spawn(source, None, Clock::start(), "here".into(), listener);
+        let mut lost = None;
+        loop {
+            match events.recv().await.unwrap() {
+                SourceEvent::Lost(reason) => lost = Some(reason),
+                SourceEvent::Unit(_) => break,
+                SourceEvent::Begin { .. }
+                | SourceEvent::NotDecodable(_)
+                | SourceEvent::Packets(_)
+                | SourceEvent::Entry(_)
+                | SourceEvent::Programme(_)
+                | SourceEvent::Through(_)
+                | SourceEvent::Note(_)
+                | SourceEvent::NewStream => {}
+            }
+        }
+        assert!(lost.unwrap().contains("by a defect of this program"));
+        reading.abort();
+    }
 }
