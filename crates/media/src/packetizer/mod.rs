@@ -144,6 +144,14 @@ impl Packetizer {
         self.next_due = held.min().unwrap_or(Time::MAX);
     }
 
+    /// Lets go of what is held of tables: who takes pieces as they leave, and not by their places,
+    /// cannot tell what a track is before it has them.
+    ///
+    /// Invalidates the answers of all polls.
+    pub fn flush_tables(&mut self) {
+        self.flush_where(TrackState::is_of_tables);
+    }
+
     /// The source has ended: lets go of everything.
     pub fn finish(&mut self) {
         self.flush_where(|_| true);

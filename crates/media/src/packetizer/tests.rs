@@ -177,6 +177,19 @@ fn a_picture_that_does_not_say_what_it_is_gets_the_conservative_class() {
 }
 
 #[test]
+fn tables_leave_before_what_is_held_of_other_tracks() {
+    let mut packetizer = packetizer();
+    packetizer.handle_packet(ms(1), &picture(&IDR));
+    packetizer.handle_packet(ms(1), &build::pat(1, 1, &[(1, 0x1000)]));
+    packetizer.flush_tables();
+    packetizer.handle_packet(ms(1), &more(VIDEO));
+    let before = drain(&mut packetizer);
+    packetizer.finish();
+    let classes = [before, drain(&mut packetizer)].map(|pieces| summary(&pieces)[0].0);
+    assert_eq!(classes, [Class::Tables, Class::KeyFrame]);
+}
+
+#[test]
 fn null_packets_leave_without_their_bytes() {
     let mut packetizer = packetizer();
     let null = Packet::new(NULL_PACKET).unwrap();

@@ -90,6 +90,11 @@ impl TrackState {
         self.classifier = flow.classifier();
     }
 
+    /// Whether it tells what the others are.
+    pub(super) fn is_of_tables(&self) -> bool {
+        self.flow == Flow::Tables
+    }
+
     /// True if packets are missing in front of this one.
     pub(super) fn is_continuity_error(&mut self, packet: &Packet) -> bool {
         if self.flow == Flow::Padding || packet.transport_error() || !packet.has_payload() {

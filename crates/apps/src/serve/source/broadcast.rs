@@ -68,7 +68,13 @@ impl Broadcast {
     /// The next packet came at `at`, which must not fall.
     pub(super) fn handle_packet(&mut self, at: Time, packet: &Packet) {
         self.packets += 1;
+        let known = self.packetizer.tables().changes();
         self.packetizer.handle_packet(at, packet);
+        // Packets of a file come in lots of one time, of which the pieces of a large picture leave
+        // at once, and tables wait for more.
+        if self.packetizer.tables().changes() != known {
+            self.packetizer.flush_tables();
+        }
         self.take_pieces(at);
     }
 
@@ -269,6 +275,20 @@ mod tests {
         let sound = units(&events, MediaTrack::Audio);
         assert!(sound.windows(2).all(|two| two[1].frame == two[0].frame + 1));
         assert!(sound.windows(2).all(|two| two[1].pts_us > two[0].pts_us));
+    }
+
+    #[test]
+    fn regression_the_first_pictures_of_a_round_were_lost_when_its_packets_came_in_lots() {
+        let in_lots = |(at, packet): &(Duration, Packet)| {
+            (Duration::from_millis(at.as_millis() as u64 / 50 * 50), *packet)
+        };
+        let packets: Vec<_> = packets(STREAM).iter().map(in_lots).collect();
+        let mut broadcast = Broadcast::new();
+        let middle = play(&mut broadcast, Time::ZERO, &packets);
+        play(&mut broadcast, middle, &packets);
+        let events: Vec<_> = std::iter::from_fn(|| broadcast.poll()).collect();
+        let frames = units(&events, MediaTrack::Video).into_iter().map(|unit| unit.frame);
+        assert_eq!(frames.collect::<Vec<_>>(), (0..150).collect::<Vec<_>>());
     }
 
     #[test]
