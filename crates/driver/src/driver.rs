@@ -2,13 +2,14 @@
 
 use std::io;
 use std::sync::Arc;
+use std::thread;
 
 use anabranch_sansio::Machine;
 
 use crate::Clock;
 use crate::handle::{Handle, Shared};
 use crate::socket::{LocalSocket, SocketSet};
-use crate::task::Task;
+use crate::task::{Rest, Task};
 
 /// Why a driver cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -17,8 +18,8 @@ pub enum SpawnError {
     /// There is no runtime to spawn on.
     #[error("no tokio runtime: call this from within one, with I/O enabled")]
     NoRuntime,
-    /// The system gives no timer, or does not take a socket into its polling.
-    #[error("the system refuses a timer or the polling of a socket: {0}")]
+    /// The system gives no timer or no thread, or does not take a socket into its polling.
+    #[error("the system refuses a timer, a thread or the polling of a socket: {0}")]
     System(#[from] io::Error),
 }
 
@@ -52,12 +53,45 @@ impl Driver {
         M: Machine<Event: Send> + Send + 'static,
     {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| SpawnError::NoRuntime)?;
-        let infos = sockets.iter().cloned().collect();
-        let locals =
-            sockets.sockets.into_iter().map(LocalSocket::new).collect::<io::Result<Vec<_>>>()?;
-        let shared = Arc::new(Shared::new(machine, clock, infos));
-        let task = Task::new(Arc::clone(&shared), locals)?;
+        let (task, handle) = prepare(machine, sockets, clock, Rest::None)?;
         runtime.spawn(task);
-        Ok(Handle::new(shared))
+        Ok(handle)
     }
+
+    /// As [`spawn`](Self::spawn), for a machine with many peers: on a thread of its own, which
+    /// rests for [`REST`] between two looks at its sockets while datagrams keep coming. To wake up
+    /// for each of them would cost more than all that is done for it. Needs no tokio runtime.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn spawn_apart<M>(machine: M, sockets: SocketSet) -> Result<Handle<M>, SpawnError>
+    where
+        M: Machine<Event: Send> + Send + 'static,
+    {
+        // One task is all that there is: what has arrived is looked at after each of its turns.
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_io().event_interval(1).build()?;
+        let within_runtime = runtime.enter();
+        let (task, handle) = prepare(machine, sockets, Clock::start(), Rest::WhileBusy)?;
+        drop(within_runtime);
+        // Spawned, it wakes itself without a system call.
+        let run = move || runtime.block_on(runtime.spawn(task));
+        thread::Builder::new().name("driver".to_owned()).spawn(run)?;
+        Ok(handle)
+    }
+}
+
+/// Must be called within a tokio runtime.
+fn prepare<M: Machine>(
+    machine: M,
+    sockets: SocketSet,
+    clock: Clock,
+    rest: Rest,
+) -> Result<(Task<M>, Handle<M>), SpawnError> {
+    let infos = sockets.iter().cloned().collect();
+    let locals =
+        sockets.sockets.into_iter().map(LocalSocket::new).collect::<io::Result<Vec<_>>>()?;
+    let shared = Arc::new(Shared::new(machine, clock, infos));
+    let task = Task::new(Arc::clone(&shared), locals, rest)?;
+    Ok((task, Handle::new(shared)))
 }

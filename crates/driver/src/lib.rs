@@ -45,6 +45,9 @@
 //! send, and sleeps. The machine sits behind a lock that is held for single calls, never across a
 //! system call, so that [`Handle::with`] is short from any thread; it wakes the task to send.
 //!
+//! A server with hundreds of peers runs apart ([`Driver::spawn_apart`]): while datagrams keep
+//! coming, its thread sleeps between turns and takes what has gathered at once.
+//!
 //! Work per turn is bounded ([`RECEIVES_PER_TURN_MAX`], [`TRANSMITS_PER_TURN_MAX`]), so that a busy
 //! socket starves neither the timers nor the other tasks of the runtime.
 //!
@@ -78,4 +81,4 @@ pub use handle::{DriverError, Handle};
 pub use interfaces::{InterfaceWatch, Way, ways_to};
 pub use socket::{BindConfig, BindError, SEND_QUEUE_BYTES_MAX, SOCKETS_MAX, SocketInfo, SocketSet};
 pub use stats::{Counters, DriverStats, Losses, SocketStats, Traffic};
-pub use task::{RECEIVES_PER_TURN_MAX, TRANSMITS_PER_TURN_MAX};
+pub use task::{RECEIVES_PER_TURN_MAX, REST, TRANSMITS_PER_TURN_MAX};

@@ -37,6 +37,20 @@ const CLOSING_TRANSMITS_MAX: usize = 4_096;
 /// How many local addresses without a socket are reported; what follows is counted only.
 const UNBOUND_REPORTED_MAX: usize = 64;
 
+/// How long a busy driver on a thread of its own rests at most: far less than acknowledgements may
+/// be delayed (RFC 9260 section 6.2). A timer ends a rest, so that paced packets are not late.
+pub const REST: Duration = Duration::from_millis(2);
+
+/// Whether a driver lets datagrams gather.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// It shares its thread with others.
+    None,
+    /// It blocks its thread for [`REST`] while datagrams keep coming. A sleeping thread is not
+    /// woken by what arrives, one that waits for its sockets is, for each datagram.
+    WhileBusy,
+}
+
 /// The driver's task.
 pub(crate) struct Task<M: Machine> {
     shared: Arc<Shared<M>>,
@@ -52,11 +66,18 @@ pub(crate) struct Task<M: Machine> {
     stats: DriverStats,
     /// Turns in a row in which nothing came or went, though a timer was due after each.
     idle_turns: u32,
+    rest: Rest,
+    /// When something last arrived.
+    heard: Option<Time>,
 }
 
 impl<M: Machine> Task<M> {
     /// Must be called within a tokio runtime.
-    pub(crate) fn new(shared: Arc<Shared<M>>, sockets: Vec<LocalSocket>) -> io::Result<Self> {
+    pub(crate) fn new(
+        shared: Arc<Shared<M>>,
+        sockets: Vec<LocalSocket>,
+        rest: Rest,
+    ) -> io::Result<Self> {
         Ok(Self {
             shared,
             sockets,
@@ -67,6 +88,8 @@ impl<M: Machine> Task<M> {
             removed: Counters::default(),
             stats: DriverStats::default(),
             idle_turns: 0,
+            rest,
+            heard: None,
         })
     }
 }
@@ -145,7 +168,10 @@ impl<M: Machine> Task<M> {
         let is_idle = received == Amount::Nothing && sent == Amount::Nothing;
         let timer_is_due = self.sleep_until_timeout(cx, is_idle)?;
         self.publish();
-        let again = timer_is_due || received == Amount::Bound || sent == Amount::Bound;
+        let again = timer_is_due
+            || received == Amount::Bound
+            || sent == Amount::Bound
+            || (received == Amount::Some && !closing && self.rest());
         Ok(match (closing, again) {
             (true, _) => Turn::End,
             (false, true) => Turn::Again,
@@ -292,6 +318,20 @@ impl<M: Machine> Task<M> {
         }
         self.stats.busy_loops += 1;
         now + BUSY_LOOP_PAUSE
+    }
+
+    /// Lets more gather if something had arrived a moment before, too; true if it did. What comes
+    /// alone is never kept waiting.
+    fn rest(&mut self) -> bool {
+        let now = self.shared.clock.now();
+        let before = self.heard.replace(now);
+        let is_busy = before.is_some_and(|heard| now.saturating_since(heard) < 2 * REST);
+        if self.rest == Rest::None || !is_busy {
+            return false;
+        }
+        let timer = self.timer.armed().map_or(REST, |at| at.saturating_since(now));
+        std::thread::sleep(REST.min(timer));
+        true
     }
 
     fn publish(&mut self) {

@@ -32,6 +32,11 @@ impl Timer {
         Ok(Self { fd: register(fd, Interest::READABLE)?, armed: None })
     }
 
+    /// When it expires.
+    pub(crate) const fn armed(&self) -> Option<Time> {
+        self.armed
+    }
+
     /// Makes the timer expire at `at` or before.
     ///
     /// A timer that is armed for an earlier time is left as it is: the early expiry costs one idle

@@ -161,7 +161,7 @@ impl Serving {
         let access = Arc::new(Access::new(key));
         let television = Television::new(limits, Box::new(AccessGate(access.clone())));
         let server = Server::new(television, config, unpredictable()?)?;
-        let server = Driver::spawn(server, sockets)?;
+        let server = Driver::spawn_apart(server, sockets)?;
         let name = random_name::<NAME_BYTES>()?;
         let station = Arc::new(Station::new(server, access, name, sender.clone()));
         let token = options.operator_token.map_or_else(random_name::<TOKEN_BYTES>, Ok)?;

@@ -139,3 +139,35 @@ fn without_a_runtime_spawning_is_refused_in_words() {
     let refused = Driver::spawn(Probe::default(), SocketSet::new());
     assert!(matches!(refused, Err(SpawnError::NoRuntime)));
 }
+
+#[tokio::test]
+async fn a_driver_apart_takes_what_keeps_coming_in_lots() {
+    const DATAGRAMS: u64 = 300;
+    let mut sockets = SocketSet::new();
+    let at = sockets.bind(addr("127.0.0.1:0")).unwrap();
+    let handle = Driver::spawn_apart(Probe::default(), sockets).unwrap();
+    let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let before = handle.stats().turns;
+    for _ in 0..DATAGRAMS {
+        peer.send_to(b"one of many", at).unwrap();
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    until(|| handle.stats().total.rx.datagrams == DATAGRAMS).await;
+    let turns = handle.stats().turns - before;
+    assert!(turns < DATAGRAMS / 2, "{turns} turns");
+}
+
+#[test]
+fn a_driver_apart_needs_no_runtime_and_ends_with_its_last_handle() {
+    let mut sockets = SocketSet::new();
+    let at = sockets.bind(addr("127.0.0.1:0")).unwrap();
+    let handle = Driver::spawn_apart(Probe::default(), sockets).unwrap();
+    handle.with(|machine, _| machine.answers = true);
+    let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    peer.send_to(b"hello", at).unwrap();
+    let mut buf = [0; 8];
+    assert_eq!(peer.recv(&mut buf).unwrap(), 5);
+    drop(handle);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(is_free(at));
+}
