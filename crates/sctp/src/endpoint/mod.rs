@@ -97,6 +97,14 @@ struct Entry {
     in_report: bool,
 }
 
+impl Entry {
+    /// Whether [`Machine::poll_transmit`] will come to it. Who is done with its last event goes at
+    /// once.
+    const fn is_to_transmit(&self) -> bool {
+        self.in_transmit && !self.association.is_closed()
+    }
+}
+
 impl Endpoint {
     /// An endpoint without associations. The generator must be unpredictable on real networks.
     #[must_use]
@@ -533,7 +541,11 @@ impl Machine for Endpoint {
                 entry.in_report = false;
             }
             self.to_report.pop_front();
-            self.refresh(id);
+            // One that may have something to send is looked at when that is written.
+            let waits = self.entries.get(&id).is_some_and(Entry::is_to_transmit);
+            if !waits {
+                self.refresh(id);
+            }
         }
         None
     }
