@@ -134,7 +134,7 @@ impl Play {
             bytes: vec![size; usize::from(size) << 10].into(),
         };
         let channel = ChannelId(u32::from(what & 3));
-        self.server.act(self.now, |television| television.push(channel, &unit));
+        self.server.act(|television| television.push(channel, &unit));
     }
 
     /// The operator does something.
@@ -142,7 +142,7 @@ impl Play {
         let (what, now) = (script.byte(), self.now);
         let text = String::from_utf8_lossy(script.bytes()).into_owned();
         let channel = ChannelId(u32::from(what >> 4 & 3));
-        self.server.act(now, |television| match what % 10 {
+        self.server.act(|television| match what % 10 {
             0 => television.begin(channel, (what >> 4 > 0).then(picture), None),
             1 => television.lose(channel, text),
             2 => television.cannot_be_played(channel, text),

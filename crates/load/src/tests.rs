@@ -192,7 +192,7 @@ async fn television() -> (Server, Handle<Machine>) {
     tokio::spawn(async move {
         for picture in 0.. {
             source.with(|server, now| {
-                server.act(now, |television| {
+                server.act(|television| {
                     channels.iter().for_each(|id| television.push(*id, &unit(now, picture)));
                 });
             });

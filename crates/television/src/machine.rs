@@ -129,7 +129,7 @@ impl Server {
     /// Ends the connection of a browser, if there still is one.
     pub fn hang_up(&mut self, now: Time, id: ConnectionId) {
         self.browsers.close(now, id);
-        self.pump(now);
+        self.take_events(now);
     }
 
     /// Channels and viewers.
@@ -138,11 +138,9 @@ impl Server {
         &self.television
     }
 
-    /// Changes channels or viewers, and sends what comes of it.
-    pub fn act<T>(&mut self, now: Time, act: impl FnOnce(&mut Television) -> T) -> T {
-        let result = act(&mut self.television);
-        self.serve(now);
-        result
+    /// Changes channels or viewers; what comes of it is sent with the next polls.
+    pub fn act<T>(&mut self, act: impl FnOnce(&mut Television) -> T) -> T {
+        act(&mut self.television)
     }
 
     /// What the network does to a viewer: paths, round-trip times, losses, rate, what waits.
@@ -172,14 +170,13 @@ impl Server {
         }
     }
 
-    fn pump(&mut self, now: Time) {
+    fn take_events(&mut self, now: Time) {
         while let Some((id, event)) = self.native.poll_event() {
             self.on_native(now, id, event);
         }
         while let Some((id, event)) = self.browsers.poll_event() {
             self.on_browser(now, id, event);
         }
-        self.serve(now);
     }
 
     fn on_native(&mut self, now: Time, id: AssociationId, event: Event) {
@@ -273,14 +270,15 @@ impl Server {
         }
     }
 
-    fn serve(&mut self, now: Time) {
-        while let Some(viewer) = self.television.poll_due() {
-            if let Some(&link) = self.links.get(&viewer) {
-                self.with_association(now, link, |television, association| {
-                    television.serve(now, viewer, association);
-                });
-            }
+    /// Hands the association of the next viewer what it is to send; false if there is none.
+    fn serve_next(&mut self, now: Time) -> bool {
+        let Some(viewer) = self.television.poll_due() else { return false };
+        if let Some(&link) = self.links.get(&viewer) {
+            self.with_association(now, link, |television, association| {
+                television.serve(now, viewer, association);
+            });
         }
+        true
     }
 
     fn with_association(
@@ -324,24 +322,30 @@ impl Machine for Server {
         } else {
             self.native.handle_datagram(now, datagram);
         }
-        self.pump(now);
+        self.take_events(now);
     }
 
     fn handle_timeout(&mut self, now: Time) {
         self.native.handle_timeout(now);
         self.browsers.handle_timeout(now);
         self.television.handle_timeout(now);
-        self.pump(now);
+        self.take_events(now);
     }
 
+    /// Viewers are served one by one, each when all is sent that the one before has room for: what
+    /// a processor knows of an association it needs once, and not again when hundreds of others
+    /// were served in between.
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let transmit = self.transmit(now, buf);
-        if transmit.is_none() {
+        loop {
+            if let Some(transmit) = self.transmit(now, buf) {
+                return Some(transmit);
+            }
             // What was sent may have made room.
-            self.pump(now);
-            return self.transmit(now, buf);
+            self.take_events(now);
+            if !self.serve_next(now) {
+                return self.transmit(now, buf);
+            }
         }
-        transmit
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

@@ -219,7 +219,7 @@ impl Station {
 
     /// Does something with channels and viewers.
     pub(super) fn act<T>(&self, act: impl FnOnce(&mut Television, Time) -> T) -> T {
-        self.server.with(|server, now| server.act(now, |television| act(television, now)))
+        self.server.with(|server, now| server.act(|television| act(television, now)))
     }
 
     /// Looks at the server.
@@ -290,7 +290,7 @@ struct Tuner {
 
 impl Tuner {
     fn act(&self, act: impl FnOnce(&mut Television)) {
-        self.server.with(|server, now| server.act(now, act));
+        self.server.with(|server, _| server.act(act));
     }
 
     /// Says something once. Where nobody listens fast enough, it is dropped.

@@ -55,8 +55,8 @@ impl TestServer {
 
     /// Two channels are on air from now on, and one is not.
     pub(crate) fn begin(&self) {
-        let channels = self.handle.with(|server, now| {
-            server.act(now, |television| {
+        let channels = self.handle.with(|server, _| {
+            server.act(|television| {
                 let channels = [(1, "News"), (2, "Sport"), (3, "Secret Garden")];
                 let channels = channels.map(|(number, name)| {
                     let name = name.to_owned();
@@ -77,7 +77,7 @@ impl TestServer {
 
     pub(crate) fn alarm(&self, text: &str) -> u32 {
         let level = UrgentLevel::Alarm;
-        self.handle.with(|server, now| server.act(now, |it| it.urgent(level, text, None)))
+        self.handle.with(|server, _| server.act(|it| it.urgent(level, text, None)))
     }
 
     /// How many viewers have shown an urgent message.
@@ -96,7 +96,7 @@ impl TestServer {
         let Self { runtime, handle, address } = self;
         let dismiss = |server: &mut Server, now| {
             let viewers: Vec<_> = server.television().viewers().map(|viewer| viewer.id).collect();
-            server.act(now, |television| {
+            server.act(|television| {
                 let text = "the server is started anew";
                 viewers.into_iter().for_each(|id| television.dismiss(now, id, text.to_owned()));
             });
@@ -130,7 +130,7 @@ async fn broadcast(handle: Handle<Server>, channels: Vec<ChannelId>) {
                 at,
                 bytes: vec![0; 4_000].into(),
             };
-            server.act(at, |television| {
+            server.act(|television| {
                 channels.iter().for_each(|id| television.push(*id, &unit));
             });
         };

@@ -159,7 +159,7 @@ fn a_page_that_is_sent_away_is_told_why_and_its_connection_ends_at_once() {
     lounge.run_for(SECOND);
     let viewer = lounge.server().television().viewers().next().expect("a viewer").id;
     let text = "good night".to_owned();
-    lounge.serve(|server, now| server.act(now, |it| it.dismiss(now, viewer, text.clone())));
+    lounge.serve(|server, now| server.act(|it| it.dismiss(now, viewer, text.clone())));
     lounge.run_for(SECOND);
     assert!(lounge.texts().any(|said| *said == FromServer::Bye { text: text.clone() }));
     assert!(lounge.seen.contains(&Seen::Closed), "{:?}", lounge.seen);

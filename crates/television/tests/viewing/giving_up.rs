@@ -92,9 +92,9 @@ impl House {
             }
         });
         let mut broadcast = Broadcast::new(pair.now());
-        let add = |end: &mut End, now| {
+        let add = |end: &mut End, _| {
             let End::Server(server) = end else { panic!("the server") };
-            server.act(now, |television| broadcast.add(television, 1, THREE_MBPS))
+            server.act(|television| broadcast.add(television, 1, THREE_MBPS))
         };
         let channel = pair.act_server(add).expect("quiet");
         let mut house = Self { pair, broadcast, channel };
@@ -143,7 +143,7 @@ impl House {
             let send = |end: &mut End, now| {
                 let End::Server(server) = end else { panic!("the server") };
                 if broadcast.is_due(now) {
-                    server.act(now, |television| broadcast.send_due(now, television));
+                    server.act(|television| broadcast.send_due(now, television));
                 }
             };
             self.pair.act_server(send).expect("quiet");

@@ -141,7 +141,7 @@ impl Studio {
     }
 
     pub(crate) fn television<T>(&mut self, act: impl FnOnce(&mut Television) -> T) -> T {
-        let act = |party: &mut Party, now| server_of(party).act(now, act);
+        let act = |party: &mut Party, _| server_of(party).act(act);
         let result = self.pair.act_server(act).expect("quiet");
         self.collect();
         result

@@ -164,7 +164,7 @@ impl Lounge {
     }
 
     pub(crate) fn television<T>(&mut self, act: impl FnOnce(&mut Television) -> T) -> T {
-        self.serve(|server, now| server.act(now, act))
+        self.serve(|server, _| server.act(act))
     }
 
     pub(crate) fn server(&self) -> &Server {
