@@ -20,8 +20,9 @@ use crate::session::SourceFormat;
 const LATENESS_MAX: Duration = Duration::from_secs(2);
 
 /// What is due within so long is told at once: the packets of a file are due one by one, and
-/// waking up for each would cost more than all else that is done for it.
-const GRAIN: Duration = Duration::from_millis(10);
+/// waking up for each would cost more than all else that is done for it. Half a picture's time
+/// moves none of them noticeably.
+const GRAIN: Duration = Duration::from_millis(20);
 
 /// How an input ended.
 #[derive(Debug)]
