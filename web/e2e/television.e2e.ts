@@ -71,6 +71,17 @@ describe('the television page', () => {
     await visit.untilText('banner', 'There is no such channel.');
   });
 
+  it('plays as soon as a server that it came before has channels', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.server.studio.evaluate(() => window.studio.open(false));
+    await visit.page.reload();
+    await visit.untilText('banner', 'This server has no channels yet.');
+    await visit.server.studio.evaluate(() => window.studio.open(true));
+    await visit.untilPlays(1);
+    await visit.morePictures(3);
+  });
+
   it('shows urgent messages over the picture, and acknowledges them', async () => {
     visit = await TelevisionVisit.start();
     await visit.untilPlays(1);

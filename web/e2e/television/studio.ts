@@ -48,6 +48,8 @@ export interface Studio {
   air(channel: number, onAir: boolean): void;
   /** Nobody may watch a channel any more. */
   take(channel: number, text: string): void;
+  /** Whether there are channels yet. */
+  open(isOpen: boolean): void;
 }
 
 declare global {
@@ -82,7 +84,9 @@ export function installStudio({
   void Promise.all(bytes).then((all) => loaded.push(...all));
   const nowUs = () => performance.now() * 1000 + 60_000_000;
   const taken = new Set<number>();
-  const list = () => channels.map(({ entry }) => entry).filter(({ id }) => !taken.has(id));
+  let isOpen = true;
+  const list = () =>
+    channels.map(({ entry }) => entry).filter(({ id }) => isOpen && !taken.has(id));
 
   const say = (viewer: Viewer, stream: number, message: object) => {
     const channel = viewer.streams[stream];
@@ -246,6 +250,12 @@ export function installStudio({
           say(viewer, 2 + 4 * viewer.watched.slot, { type: 'off_air', channel: id, text });
           viewer.watched = null;
         }
+        say(viewer, 0, { type: 'channels', channels: list() });
+      }
+    },
+    open: (isNowOpen) => {
+      isOpen = isNowOpen;
+      for (const viewer of viewers.values()) {
         say(viewer, 0, { type: 'channels', channels: list() });
       }
     },

@@ -98,7 +98,7 @@ function inWords(codecs: readonly string[]): string | null {
   return codecs.length === 0
     ? null
     : `This stream has ${codecs.join(' and ')}, which the page does not play. ` +
-        'It plays H.264 and AAC.';
+        'It plays H.264, AV1, AAC, MP3 and Opus.';
 }
 
 function secondsUntil(atMs: number | null, nowMs: number): number {

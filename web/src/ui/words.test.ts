@@ -157,7 +157,7 @@ describe('the status', () => {
     expect(silent.short).toBe('Not played');
     expect(silent.long).toBe(
       'This stream has MPEG-2 video and AC-3, which the page does not play. ' +
-        'It plays H.264 and AAC.',
+        'It plays H.264, AV1, AAC, MP3 and Opus.',
     );
     store.onMessage({ type: 'hello', body: { ...body, not_played: ['H.265'] } }, 0);
     expect(statusOf(store, 0).short).toBe('Playing');

@@ -4,6 +4,7 @@ import { batch, signal } from '@preact/signals';
 import { Speaker } from '../../audio/speaker';
 import { type Stills, stepped, type Tuner } from '../../channels/tuner';
 import { nowMs } from '../../media/now';
+import type { Channel } from '../../protocol/channel';
 import { Connection } from '../connection';
 import { passed } from '../milestones';
 import { Rota } from '../stills/rota';
@@ -189,7 +190,7 @@ export class Session implements Tuner {
         this.#onWelcome(message.channels);
         return;
       case 'channels':
-        store.setChannels(message.channels);
+        this.#onChannels(message.channels);
         return;
       case 'lost': {
         const why = sentence(message.text ?? 'the server ended the connection');
@@ -216,9 +217,24 @@ export class Session implements Tuner {
     }
   }
 
-  #onWelcome(channels: Parameters<Store['setChannels']>[0]): void {
+  #onWelcome(channels: readonly Channel[]): void {
+    this.store.setChannels(channels);
+    this.#begin();
+  }
+
+  /** Whoever came before there were channels begins with the first that come. */
+  #onChannels(channels: readonly Channel[]): void {
     const { store } = this;
+    const hadNone = store.channels.peek()?.length === 0;
     store.setChannels(channels);
+    if (hadNone && channels.length > 0) {
+      this.#begin();
+    }
+  }
+
+  /** Watches what was watched before, or what can be watched. */
+  #begin(): void {
+    const { store } = this;
     if (store.channel.peek() === null) {
       const list = store.channels.peek() ?? [];
       const last = list.find(({ number }) => number === lastNumber.peek());
