@@ -1,9 +1,10 @@
 /** Each way in which a channel may be coded, as a browser decodes it. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openBrowser, type TestBrowser } from './browser';
 import { reachable } from './network';
@@ -25,6 +26,9 @@ const FILMS = [
   { coding: 'vp09.00.11.08 + mp3', file: 'vp9.mkv', options: [...VP9, ...MP3] },
 ];
 
+/** This ffmpeg does not know how AV1 is put into a transport stream. */
+const AV1_STREAM = new URL('../../crates/media/tests/fixtures/av1.ts', import.meta.url);
+
 describe('a channel', () => {
   let folder: string;
   let server: Program;
@@ -42,6 +46,19 @@ describe('a channel', () => {
 
   it.each(FILMS)('in $coding plays, with its sound in step', async ({ coding, file, options }) => {
     make(join(folder, file), options);
+    const view = await watch(file, coding);
+    await view.until(async () => Math.abs(await view.figure('skew')) < 80);
+    expect(view.complaints).toEqual([]);
+  });
+
+  it('in AV1 of a transport stream plays', async () => {
+    copyFileSync(fileURLToPath(AV1_STREAM), join(folder, 'av1.ts'));
+    const view = await watch('av1.ts', 'av01.0.00M.08');
+    expect(view.complaints).toEqual([]);
+  });
+
+  /** Serves the film, and waits until it plays. */
+  async function watch(file: string, coding: string): Promise<TelevisionView> {
     const channels = join(folder, 'channels.toml');
     writeFileSync(channels, `[[channel]]\nname = "Film"\nsource = "${file}"\n`);
     server = new Program('serve', '--http', '127.0.0.1:0', '--udp', '0.0.0.0:0', channels);
@@ -55,9 +72,8 @@ describe('a channel', () => {
     expect(spread).toBeGreaterThan(5);
     await view.page.keyboard.press('i');
     await view.untilText('figures', coding);
-    await view.until(async () => Math.abs(await view.figure('skew')) < 80);
-    expect(view.complaints).toEqual([]);
-  });
+    return view;
+  }
 });
 
 /** Two seconds, which are played in a loop. */

@@ -1,13 +1,15 @@
 //! [`BroadcastScreen`]: what a viewer sees and hears of a transport stream that arrives.
 //!
-//! Browsers decode H.264, AAC, MP3 and Opus. The first track of each kind is shown; a picture or a
-//! frame of sound of which something is missing is left out.
+//! Browsers decode H.264, AV1, AAC, MP3 and Opus. The first track of each kind is shown; a picture
+//! or a frame of sound of which something is missing is left out.
 
 mod adts;
+mod av1;
 mod avc;
 mod elementary;
 mod mpeg_audio;
 pub(crate) mod opus;
+mod picture;
 mod sound;
 #[cfg(test)]
 mod tests;
@@ -20,12 +22,12 @@ use anabranch_sansio::Time;
 use bytes::Bytes;
 
 use crate::codec::Codec;
-use crate::decoding::{AccessUnit, AudioInfo, LayerUnit, MediaTrack, VideoFormat, VideoInfo};
+use crate::decoding::{AccessUnit, AudioInfo, LayerUnit, MediaTrack, VideoInfo};
 use crate::playout::{Released, Timeliness};
 use crate::ts::{PACKET_LEN, Packet, Pid, Role, Tables};
 use crate::{Class, Track};
-use avc::ParameterSets;
 use elementary::{Elementary, PesUnit};
+use picture::{Pictures, Taken};
 use sound::Sound;
 use timing::{PictureTimes, PresentationClock};
 
@@ -48,7 +50,7 @@ const NOT_PLAYED_MAX: usize = 16;
 #[derive(Debug, Default)]
 pub struct BroadcastScreen {
     tables: Tables,
-    picture: Option<Elementary>,
+    picture: Option<(Pictures, Elementary)>,
     sound: Option<(Sound, Elementary)>,
     /// Sound that turned out to be what no page plays.
     mute: BTreeSet<Pid>,
@@ -56,13 +58,14 @@ pub struct BroadcastScreen {
     not_played: Vec<Codec>,
     /// When the first packet of a track was due, and the last one.
     span: Option<(Time, Time)>,
-    parameter_sets: ParameterSets,
     audio: Option<AudioInfo>,
     times: PictureTimes,
     clock: PresentationClock,
     counts: PictureCounts,
     lost: BTreeSet<u64>,
     last_picture: Option<u64>,
+    /// Access units that are not shown: they have no number of their own.
+    kept: u64,
     /// A picture that the next one may refer to was left out.
     is_broken: bool,
     sounds: u32,
@@ -110,8 +113,8 @@ impl BroadcastScreen {
 
     /// The stream has ended: so have the units that are open.
     pub fn finish(&mut self) {
-        let sound = self.sound.as_ref().map(|(_, track)| track);
-        let open = [self.picture.as_ref(), sound];
+        let picture = self.picture.as_ref().map(|(_, track)| track);
+        let open = [picture, self.sound.as_ref().map(|(_, track)| track)];
         open.map(|it| it.map(Elementary::pid))
             .into_iter()
             .flatten()
@@ -121,7 +124,7 @@ impl BroadcastScreen {
     /// A piece of a unit arrived. A picture that comes after its time was lost, and counts as late
     /// too.
     pub fn on_arrival(&mut self, of: Track, frame: u64, timeliness: Timeliness) {
-        let is_picture = self.picture.as_ref().is_some_and(|it| track(it.pid()) == of);
+        let is_picture = self.picture.as_ref().is_some_and(|(_, it)| track(it.pid()) == of);
         let is_late = is_picture && timeliness == Timeliness::Late;
         if is_late && self.lost.remove(&frame) {
             self.counts.late += 1;
@@ -136,8 +139,8 @@ impl BroadcastScreen {
     /// What is shown, once there is little hope for more: each change makes the page begin anew.
     #[must_use]
     pub fn formats(&self) -> Option<Formats> {
-        let codec = self.parameter_sets.codec();
-        let patience = match (&codec, &self.audio) {
+        let video = self.picture.as_ref().and_then(|(pictures, _)| pictures.info());
+        let patience = match (&video, &self.audio) {
             (Some(_), Some(_)) => Duration::ZERO,
             (None, Some(_)) if self.picture.is_some() => KEY_FRAME_PATIENCE,
             (Some(_), None) | (None, Some(_)) => PATIENCE,
@@ -146,13 +149,6 @@ impl BroadcastScreen {
         };
         let (first, last) = self.span?;
         let is_known = last - first >= patience;
-        let video = codec.map(|codec| VideoInfo {
-            codec,
-            format: VideoFormat::AnnexB,
-            width: None,
-            height: None,
-            fps: None,
-        });
         is_known.then(|| Formats { video, audio: self.audio.clone() })
     }
 
@@ -176,7 +172,7 @@ impl BroadcastScreen {
             let first = self.span.map_or(from.due, |(first, _)| first);
             self.span = Some((first, from.due.max(first)));
         }
-        if let Some(picture) = self.picture.as_mut().filter(|it| it.pid() == pid) {
+        if let Some((_, picture)) = self.picture.as_mut().filter(|(_, it)| it.pid() == pid) {
             let ended = picture.push(packet, from);
             ended.into_iter().flatten().for_each(|unit| self.on_picture(unit));
         } else if let Some((sound, track)) = self.sound.as_mut().filter(|(_, it)| it.pid() == pid) {
@@ -187,8 +183,8 @@ impl BroadcastScreen {
 
     /// Shows a track if it is the first of its kind, and one that browsers decode.
     fn take_up(&mut self, pid: Pid, codec: Codec) {
-        if codec == Codec::H264 {
-            self.picture.get_or_insert_with(|| Elementary::new(pid));
+        if let Some(pictures) = Pictures::of(codec) {
+            self.picture.get_or_insert_with(|| (pictures, Elementary::new(pid)));
         } else if let Some(sound) = Sound::of(codec) {
             if !self.mute.contains(&pid) {
                 self.sound.get_or_insert_with(|| (sound, Elementary::new(pid)));
@@ -206,8 +202,8 @@ impl BroadcastScreen {
 
     /// A unit of a track has ended.
     fn on_end(&mut self, ended: Track) {
-        if let Some(picture) = self.picture.as_mut().filter(|it| track(it.pid()) == ended) {
-            let unit = picture.finish();
+        if let Some((_, it)) = self.picture.as_mut().filter(|(_, it)| track(it.pid()) == ended) {
+            let unit = it.finish();
             unit.into_iter().for_each(|unit| self.on_picture(unit));
         } else if let Some((sound, it)) =
             self.sound.as_mut().filter(|(_, it)| track(it.pid()) == ended)
@@ -218,28 +214,42 @@ impl BroadcastScreen {
     }
 
     fn on_picture(&mut self, unit: PesUnit) {
-        let time = self.times.place(unit.pts, unit.dts);
-        let is_key = self.parameter_sets.look_at(&unit.data);
-        if self.parameter_sets.codec().is_none() {
+        let is_next = self.last_picture.is_none_or(|last| unit.frame == last.saturating_add(1));
+        let Some((pictures, _)) = &mut self.picture else { return };
+        if !is_next {
+            pictures.miss(&[]);
+        }
+        let taken = if unit.is_whole {
+            pictures.take(unit.data)
+        } else {
+            pictures.miss(&unit.data);
+            Taken::Nothing
+        };
+        let is_known = pictures.info().is_some();
+        if is_known {
+            self.count_missing(unit.frame);
+        }
+        if matches!(taken, Taken::Kept) {
+            self.kept += 1;
             return;
         }
-        self.count_missing(unit.frame);
-        if !unit.is_whole {
-            return self.lose(unit.frame);
+        let time = self.times.place(unit.pts, unit.dts);
+        if !is_known {
+            return;
         }
+        let Taken::Shown { data, is_key } = taken else { return self.lose(unit.frame) };
         self.counts.shown += 1;
         let class = match (is_key, unit.class) {
             (true, _) => Class::KeyFrame,
             (false, Class::Disposable) => Class::Disposable,
             (false, _) => Class::Reference,
         };
-        let data = if is_key { self.parameter_sets.in_front_of(unit.data) } else { unit.data };
         // A stream that never says when to show something is shown as it comes.
         let time = time.unwrap_or_else(|| unit.due.as_micros() * 9 / 100);
         let (pts_us, play_at) = self.clock.place(time, unit.due);
         self.ready.push_back(AccessUnit {
             track: MediaTrack::Video,
-            frame: unit.frame as u32,
+            frame: unit.frame.saturating_sub(self.kept) as u32,
             pts_us,
             play_at,
             discontinuity: std::mem::take(&mut self.is_broken),

@@ -33,6 +33,7 @@ impl Sound {
             Codec::Opus => Some(Self::Opus),
             Codec::H264
             | Codec::H265
+            | Codec::Av1
             | Codec::Mpeg2Video
             | Codec::Mpeg4Video
             | Codec::MpegAudioLayer2

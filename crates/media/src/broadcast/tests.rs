@@ -4,14 +4,20 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 
+use crate::codec::av1::{ObuHeader, TEMPORAL_DELIMITER};
 use crate::playout::{Config, PathId, Playout};
 use crate::ts::{Pacer, PesHeader, Reader};
 use crate::{Packetizer, Piece};
 
 use super::*;
+use crate::decoding::VideoFormat;
 
 const H264_AAC: &[u8] = include_bytes!("../../tests/fixtures/h264_aac.ts");
 const TWO_PROGRAMS: &[u8] = include_bytes!("../../tests/fixtures/two_programs_cbr.ts");
+
+const AV1: &[u8] = include_bytes!("../../tests/fixtures/av1.ts");
+/// What its encoder made, with temporal delimiters.
+const AV1_OBUS: &[u8] = include_bytes!("../../tests/fixtures/av1.obu");
 
 /// 3 s at 25 pictures a second, less the last one: only the next one shows where a picture ends.
 const PICTURES: u64 = 74;
@@ -37,6 +43,20 @@ fn pieces(stream: &[u8]) -> Vec<(Time, Piece)> {
     let end = Time::from_secs(60);
     pieces.extend(std::iter::from_fn(|| packetizer.poll_piece()).map(|piece| (end, piece)));
     pieces
+}
+
+/// Temporal units without their delimiters.
+fn temporal_units(mut obus: &[u8]) -> Vec<Vec<u8>> {
+    let mut units: Vec<Vec<u8>> = Vec::new();
+    while let Some(header) = ObuHeader::parse(obus) {
+        let (obu, rest) = obus.split_at(header.len + header.size.unwrap());
+        match units.last_mut().filter(|_| header.kind != TEMPORAL_DELIMITER) {
+            Some(unit) => unit.extend(obu),
+            None => units.push(Vec::new()),
+        }
+        obus = rest;
+    }
+    units
 }
 
 /// What a viewer gets of them.
@@ -220,4 +240,43 @@ fn what_no_browser_plays_is_named_and_nothing_is_shown_of_it() {
     let times: Vec<_> = of(&units, MediaTrack::Audio).iter().map(|unit| unit.pts_us).collect();
     assert!(times.len() > 50, "{}", times.len());
     assert!(times.windows(2).all(|two| (19_990..=20_010).contains(&(two[1] - two[0]))));
+}
+
+#[test]
+fn av1_is_shown_in_the_temporal_units_that_its_encoder_made() {
+    let pieces = pieces(AV1);
+    let keys = pieces.iter().filter(|(_, it)| it.header.class == Class::KeyFrame);
+    let keys: BTreeSet<_> = keys.map(|(_, piece)| piece.header.frame).collect();
+    assert_eq!(keys.len(), 2, "a viewer enters at key frames");
+    let (units, screen) = watch(&pieces);
+    let formats = screen.formats().unwrap();
+    let video = formats.video.unwrap();
+    assert_eq!((video.codec.as_str(), video.format), ("av01.0.00M.08", VideoFormat::Av1));
+    let pictures = of(&units, MediaTrack::Video);
+    let shown: Vec<_> = pictures.iter().map(|unit| unit.layers[0].bytes.to_vec()).collect();
+    assert!(shown == temporal_units(AV1_OBUS));
+    assert_eq!(screen.counts(), PictureCounts { shown: 50, late: 0, lost: 0 });
+    assert!(pictures.iter().all(|unit| !unit.discontinuity));
+    let keys: Vec<_> = pictures.iter().filter(|unit| unit.is_key()).map(|it| it.frame).collect();
+    assert_eq!(keys, [0, 25]);
+    // Frames that are not shown have neither a number nor a time.
+    assert!(pictures.iter().zip(0..).all(|(unit, number)| unit.frame == number));
+    let mut steps = pictures.windows(2).map(|two| two[1].pts_us - two[0].pts_us);
+    assert!(steps.all(|step| step == 40_000));
+}
+
+#[test]
+fn a_frame_that_is_not_shown_is_missed_by_the_next_that_is() {
+    let mut pieces = pieces(AV1);
+    // Of five frames after the key frame, the last one is shown.
+    pieces.retain(|(_, piece)| piece.header.track != Track(0x100) || piece.header.frame != 2);
+    let (units, screen) = watch(&pieces);
+    assert_eq!(screen.counts().lost, 1);
+    let pictures = of(&units, MediaTrack::Video);
+    let broken: Vec<_> =
+        pictures.iter().filter(|it| it.discontinuity).map(|it| it.pts_us).collect();
+    assert_eq!(broken, [pictures[0].pts_us + 40_000]);
+    let whole = temporal_units(AV1_OBUS);
+    assert!(pictures[1].layers[0].bytes.len() < whole[1].len());
+    assert_eq!(pictures[2].layers[0].bytes, whole[2]);
 }

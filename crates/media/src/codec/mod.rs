@@ -19,6 +19,8 @@ pub enum Codec {
     H264,
     /// H.265/HEVC.
     H265,
+    /// AV1.
+    Av1,
     /// MPEG-1 or MPEG-2 video.
     Mpeg2Video,
     /// MPEG-4 part 2 video.
@@ -84,7 +86,7 @@ impl Codec {
     /// True if its pictures can be told apart.
     #[must_use]
     pub const fn is_video(self) -> bool {
-        matches!(self, Self::H264 | Self::H265 | Self::Mpeg2Video | Self::Mpeg4Video)
+        matches!(self, Self::H264 | Self::H265 | Self::Av1 | Self::Mpeg2Video | Self::Mpeg4Video)
     }
 }
 
@@ -93,6 +95,7 @@ impl fmt::Display for Codec {
         f.write_str(match self {
             Self::H264 => "H.264",
             Self::H265 => "H.265",
+            Self::Av1 => "AV1",
             Self::Mpeg2Video => "MPEG-2 video",
             Self::Mpeg4Video => "MPEG-4 video",
             Self::MpegAudio => "MPEG audio",
@@ -118,6 +121,8 @@ fn of_descriptors(mut bytes: &[u8]) -> Option<Codec> {
             (0x05, b"Opus") => Some(Codec::Opus),
             (0x05, b"AC-3" | b"EAC3") | (0x6a | 0x7a, _) => Some(Codec::Ac3),
             (0x05, b"HEVC") => Some(Codec::H265),
+            // AOM, Carriage of AV1 in MPEG-2 TS, section 2.1.
+            (0x05, b"AV01") => Some(Codec::Av1),
             (0x05, b"DTS1" | b"DTS2" | b"DTS3") | (0x7b, _) => Some(Codec::Dts),
             (0x05, b"BSSD") => Some(Codec::OtherAudio),
             (0x7c, _) => Some(Codec::Aac),
@@ -218,6 +223,7 @@ impl Classifier {
                 h264::verdict(unit)
             }),
             Codec::H265 => units.find_map(|unit| h265::verdict(unit, highest)),
+            Codec::Av1 => units.find_map(av1::verdict),
             Codec::Mpeg2Video => units.find_map(mpeg_video::mpeg2_verdict),
             Codec::Mpeg4Video => units.find_map(mpeg_video::mpeg4_verdict),
             Codec::MpegAudio
@@ -266,6 +272,8 @@ mod tests {
         let surround = [&opus[..9], &[6]].concat();
         assert_eq!(Codec::of_stream(0x06, &surround), Codec::OtherAudio);
         assert_eq!(Codec::of_stream(0x06, &[0x0a, 4, 1, 2, 3, 0, 0x6a, 1, 0]), Codec::Ac3);
+        let av1 = [0x05, 4, b'A', b'V', b'0', b'1', 0x80, 4, 0x81, 0, 0x0c, 0xc0];
+        assert_eq!(Codec::of_stream(0x06, &av1), Codec::Av1);
         let subtitles = [0x59, 8, 1, 2, 3, 4, 5, 6, 7, 8];
         assert_eq!(Codec::of_stream(0x06, &subtitles), Codec::Other { stream_type: 6 });
         assert_eq!(Codec::of_stream(0x06, &[0x05, 200, b'O']), Codec::Other { stream_type: 6 });
