@@ -59,9 +59,9 @@ impl Driver {
     }
 
     /// As [`spawn`](Self::spawn), for a machine with many peers: on a thread of its own, which
-    /// rests for [`REST`](crate::REST) between two looks at its sockets while datagrams keep coming.
-    /// To wake up for each of them would cost more than all that is done for it. Needs no tokio
-    /// runtime.
+    /// rests for [`REST`](crate::REST) between two looks at its sockets while datagrams keep
+    /// coming. To wake up for each of them would cost more than all that is done for it. Needs no
+    /// tokio runtime.
     ///
     /// # Errors
     /// The system refuses.
