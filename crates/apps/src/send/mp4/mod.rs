@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use mp4_atom::{Atom as _, Header, Moof, Moov, ReadAtom as _, ReadFrom as _, Trak};
 
-use mux::{Muxer, Unit};
+use mux::{CLOCK_HZ, Muxer, Unit};
 use track::{Kind, Track};
 
 /// ISO/IEC 14496-12 section 4.3: a file begins with a box of this type, behind the box's size.
@@ -23,6 +23,9 @@ const MOOV_BYTES_MAX: usize = 256 << 20;
 /// The largest picture that is read.
 const SAMPLE_BYTES_MAX: u32 = 64 << 20;
 
+/// No film has more pictures and frames of sound in a second, nor so many more at any instant.
+const SAMPLES_PER_SECOND_MAX: u64 = 10_000;
+
 /// A film: its picture, its sound, or both.
 #[derive(Debug)]
 pub(super) struct Mp4<S> {
@@ -33,6 +36,8 @@ pub(super) struct Mp4<S> {
     muxer: Muxer,
     sample: Vec<u8>,
     unit: Vec<u8>,
+    /// Samples that were taken since the beginning.
+    count: u64,
     /// How much of what the muxer made was read.
     taken: usize,
 }
@@ -61,6 +66,7 @@ impl<S: Read + Seek> Mp4<S> {
             muxer,
             sample: Vec::new(),
             unit: Vec::new(),
+            count: 0,
             taken: 0,
         };
         film.rewind().map_err(|error| error.to_string())?;
@@ -72,7 +78,7 @@ impl<S: Read + Seek> Mp4<S> {
 
     pub(super) fn rewind(&mut self) -> io::Result<()> {
         self.muxer.begin_again();
-        self.taken = 0;
+        (self.count, self.taken) = (0, 0);
         for track in &mut self.tracks {
             track.rewind().map_err(io::Error::other)?;
         }
@@ -90,6 +96,11 @@ impl<S: Read + Seek> Mp4<S> {
             return Ok(false);
         };
         let Some(due) = track.take_next().map_err(io::Error::other)? else { return Ok(false) };
+        let elapsed = (due.dts - self.start).unsigned_abs() / CLOCK_HZ.unsigned_abs();
+        if self.count > SAMPLES_PER_SECOND_MAX.saturating_mul(elapsed + 1) {
+            return Err(io::Error::other("its time does not pass: it is damaged"));
+        }
+        self.count += 1;
         if due.place.size > SAMPLE_BYTES_MAX {
             return Err(io::Error::other("it has a picture of more than 64 MiB: it is damaged"));
         }

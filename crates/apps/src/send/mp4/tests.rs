@@ -2,7 +2,7 @@ use std::io::Cursor;
 
 use anabranch_media::codec::Codec;
 use anabranch_media::ts::{PACKET_LEN, Packet, PesHeader, Pid, Reader, Role, Tables};
-use mp4_atom::{Encode as _, Mvex};
+use mp4_atom::{Encode as _, Mvex, StszSamples, SttsEntry};
 
 use super::*;
 
@@ -150,6 +150,19 @@ fn what_cannot_be_carried_is_refused_with_the_way_out() {
     });
     let error = stream_of(&mut film(&endless).unwrap()).unwrap_err().to_string();
     assert!(error.contains("stands still"), "{error}");
+}
+
+#[test]
+fn regression_sound_without_end_at_one_time_was_made_into_packets_without_end() {
+    let endless = with_moov(|moov| {
+        let sound = &mut moov.trak[1].mdia.minf.stbl;
+        sound.stsz.samples = StszSamples::Identical { count: u32::MAX, size: 1 };
+        sound.stsc.entries.truncate(1);
+        sound.stsc.entries[0].samples_per_chunk = u32::MAX;
+        sound.stts.entries = vec![SttsEntry { sample_count: u32::MAX, sample_delta: 0 }];
+    });
+    let error = stream_of(&mut film(&endless).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("time does not pass"), "{error}");
 }
 
 #[test]
