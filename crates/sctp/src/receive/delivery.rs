@@ -21,8 +21,8 @@ pub struct IncomingMessage {
     /// Whether it was sent in order.
     pub ordered: bool,
     /// Its place among the ordered messages of its stream; a jump shows that the peer abandoned
-    /// what lies between. Where messages interleave, the lower 16 bits of that place. Zero for
-    /// unordered messages.
+    /// what lies between. Where messages interleave, the lower 16 bits of that place, and ordered
+    /// and unordered messages are counted apart. Else zero for unordered messages.
     pub ssn: Ssn,
     /// The bytes.
     pub payload: Bytes,
@@ -116,7 +116,7 @@ impl DeliveryQueue {
             stream: complete.stream,
             ppid: complete.ppid,
             ordered: !complete.unordered,
-            ssn: if complete.unordered { Ssn(0) } else { ssn_of(complete.mid) },
+            ssn: self.ssn_of(&complete),
             payload: Bytes::from(complete.payload),
             completed_at: completion.at,
             path: completion.path,
@@ -138,6 +138,14 @@ impl DeliveryQueue {
             // Its turn is over: the peer reused a number or abandoned what it then completed.
             self.held -= message.payload.len() + RECORD_OVERHEAD;
         }
+    }
+
+    /// RFC 8260 section 4.1: "If user message interleaving is used, the lower-order 16 bits of the
+    /// MID are used as the SSN when filling out these structures." A DATA chunk that is unordered
+    /// has no number.
+    fn ssn_of(&self, complete: &Complete) -> Ssn {
+        let has_none = complete.unordered && self.format == DataFormat::Data;
+        if has_none { Ssn(0) } else { ssn_of(complete.mid) }
     }
 
     /// Whether the turn of a message that interleaves is over, or it was skipped: a fragment of it

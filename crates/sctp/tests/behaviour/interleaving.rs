@@ -466,3 +466,58 @@ fn a_lost_fragment_of_one_message_does_not_hold_up_another_stream() {
     duo.run_for(5 * SECOND);
     assert_eq!(duo.numbers(Side::Server), [1, 0]);
 }
+
+/// RFC 8260 section 4.1: "the lower-order 16 bits of the MID are used as the SSN". It was zero for
+/// unordered messages.
+#[test]
+fn regression_unordered_messages_showed_no_number() {
+    let mut peer = connected();
+    let unordered = |data| IData { unordered: true, ..data };
+    deliver(&mut peer, &[whole(0, 0), unordered(whole(1, 0x1_0005))]);
+    peer.deliver(&[forward(2, &[skipped(0, true, 0x1_0006)])]);
+    deliver(&mut peer, &[unordered(whole(3, 0x1_0006)), unordered(whole(4, 0x1_0007))]);
+    let told: Vec<_> = peer.read().iter().map(|m| (m.ordered, m.ssn.0)).collect();
+    assert_eq!(told, [(true, 0), (false, 5), (false, 7)], "6 was skipped");
+}
+
+/// RFC 8260 section 2.2.2: "The sender MUST NOT process (move user data into I-DATA chunks and
+/// assign a TSN to it) more than one user message in any given stream at any time."
+#[test]
+fn messages_of_one_stream_never_interleave_whatever_their_order_and_lifetimes() {
+    for seed in 0..20 {
+        let config = AssociationConfig { scheduler: SchedulerKind::RoundRobin, ..interleaving() };
+        let mut duo = Duo::connected(seed, &[link(2, 10, 0.05)], config);
+        let tap = Wiretap::on(&mut duo);
+        for number in 0..40 {
+            let lifetime = Duration::from_millis(20 + u64::from(number) * 10);
+            let reliability = match number % 3 {
+                0 => Reliability::Reliable,
+                1 => Reliability::Lifetime(lifetime),
+                _ => Reliability::MaxRetransmissions(0),
+            };
+            let message = numbered((number / 4 % 3) as u16, number, 4_000);
+            let ordered = number % 2 == 0;
+            duo.send(Side::Client, OutgoingMessage { reliability, ordered, ..message });
+            duo.run_for(Duration::from_millis(5));
+        }
+        duo.run_for(20 * SECOND);
+        let mut chunks = Vec::new();
+        for sent in tap.of(Side::Client, ChunkType::I_DATA) {
+            for chunk in sent.chunks() {
+                let Chunk::IData(data) = chunk else { continue };
+                chunks.push((data.tsn.0, (data.stream.0, data.unordered, data.mid.0)));
+            }
+        }
+        let first = chunks[0].0;
+        chunks.sort_unstable_by_key(|(tsn, _)| tsn.wrapping_sub(first));
+        chunks.dedup();
+        let mut current = std::collections::BTreeMap::new();
+        let mut over = std::collections::BTreeSet::new();
+        for (tsn, message) in chunks {
+            let before = current.insert(message.0, message);
+            over.extend(before.filter(|before| *before != message));
+            assert!(!over.contains(&message), "seed {seed}, TSN {tsn}: {message:?} goes on");
+        }
+        assert!(over.len() > 20, "seed {seed}");
+    }
+}
