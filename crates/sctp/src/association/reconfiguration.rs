@@ -43,7 +43,7 @@ pub(super) struct Reconfiguration {
     /// The number of the peer's next request.
     expected_request: u32,
     /// How the last requests of the peer ended.
-    results: VecDeque<(u32, ReconfigurationResult)>,
+    results: VecDeque<ReconfigurationResponse>,
 }
 
 /// A request of ours.
@@ -82,19 +82,21 @@ impl Reconfiguration {
             || in_flight.is_some_and(|request| request.streams.contains(&stream))
     }
 
-    fn remember(&mut self, number: u32, result: ReconfigurationResult) {
-        self.results.retain(|(before, _)| *before != number);
+    fn remember(&mut self, response: ReconfigurationResponse) {
+        let number = response.response_sequence_number;
+        self.results.retain(|before| before.response_sequence_number != number);
         if self.results.len() >= RESULTS_REMEMBERED {
             self.results.pop_front();
         }
-        self.results.push_back((number, result));
+        self.results.push_back(response);
     }
 }
 
 impl Association {
     /// Begins the numbering of our streams anew, which is how data channels are closed: what was
     /// handed over before is delivered first, what is handed over from now on waits for the peer's
-    /// answer, [`Event::StreamsReset`] or [`Event::ResetRefused`].
+    /// answer, [`Event::StreamsReset`] or [`Event::ResetRefused`]. No stream stands for all, as
+    /// in the requests of RFC 6525.
     ///
     /// # Errors
     ///
@@ -110,9 +112,19 @@ impl Association {
         if let Some(stream) = streams.iter().find(|stream| stream.0 > last) {
             return Err(ResetError::InvalidStream { stream: stream.0, last });
         }
-        self.want_reset(streams);
+        // RFC 6525 section 5.2.2, E3: "If no stream numbers are listed in the parameter, then all
+        // incoming streams MUST be reset".
+        if streams.is_empty() {
+            self.want_reset(&self.all_outgoing());
+        } else {
+            self.want_reset(streams);
+        }
         self.advance_reconfiguration(now);
         Ok(())
+    }
+
+    fn all_outgoing(&self) -> Vec<StreamId> {
+        (0..self.queue.stream_count()).map(StreamId).collect()
     }
 
     fn want_reset(&mut self, streams: &[StreamId]) {
@@ -247,8 +259,8 @@ impl Association {
         }
         let mut responses = Vec::new();
         for parameter in &parameters {
-            if let Some((number, result)) = self.on_reconfiguration_parameter(now, parameter) {
-                encode_response(number, result, &mut responses);
+            if let Some(response) = self.on_reconfiguration_parameter(now, parameter) {
+                Parameter::ReconfigurationResponse(response).encode(&mut responses);
             }
         }
         if responses.is_empty() {
@@ -277,7 +289,7 @@ impl Association {
         &mut self,
         now: Time,
         parameter: &Parameter<'_>,
-    ) -> Option<(u32, ReconfigurationResult)> {
+    ) -> Option<ReconfigurationResponse> {
         if let Parameter::ReconfigurationResponse(response) = parameter {
             self.on_reconfiguration_response(now, *response);
             return None;
@@ -286,17 +298,38 @@ impl Association {
         let reconfiguration = &mut self.reconfiguration;
         // RFC 6525 section 5.2.1: "the same RE-CONFIG chunk MUST to be sent back in response, as it
         // was earlier", unless what was in progress has ended since.
-        let known = reconfiguration.results.iter().find(|(before, _)| *before == number);
-        if let Some(&result) = known {
-            return Some(result);
+        let is_same = |before: &&ReconfigurationResponse| before.response_sequence_number == number;
+        if let Some(&before) = reconfiguration.results.iter().find(is_same) {
+            return Some(before);
         }
-        if number != reconfiguration.expected_request {
-            return Some((number, ReconfigurationResult::BAD_SEQUENCE_NUMBER));
+        let is_expected = number == reconfiguration.expected_request;
+        let mut result = ReconfigurationResult::BAD_SEQUENCE_NUMBER;
+        if is_expected {
+            reconfiguration.expected_request = number.wrapping_add(1);
+            result = self.on_reconfiguration_request(parameter);
         }
-        reconfiguration.expected_request = number.wrapping_add(1);
-        let result = self.on_reconfiguration_request(parameter);
-        self.reconfiguration.remember(number, result);
-        Some((number, result))
+        let resets_tsns = matches!(parameter, Parameter::SsnTsnResetRequest { .. });
+        let next_tsns = resets_tsns.then(|| self.next_tsns()).flatten();
+        let response =
+            ReconfigurationResponse { response_sequence_number: number, result, next_tsns };
+        if is_expected {
+            self.reconfiguration.remember(response);
+        }
+        Some(response)
+    }
+
+    /// Sender's Next TSN and Receiver's Next TSN. No TSN is reset: who is denied uses neither.
+    ///
+    /// RFC 6525 section 5.1.7, D3: "If the incoming request is an SSN/TSN reset request, the
+    /// Sender's Next TSN field MUST be filled with the next TSN the sender of this Re-configuration
+    /// Response Parameter will assign."; D4: "the Receiver's Next TSN field MUST be filled with a
+    /// TSN such that the sender of the Re-configuration Response Parameter can be sure it can
+    /// discard received DATA chunks with smaller TSNs. The value SHOULD be the smallest TSN not
+    /// acknowledged by the receiver of the request plus 2^31."
+    fn next_tsns(&self) -> Option<(Tsn, Tsn)> {
+        let smallest_missing = self.receiver.as_ref()?.tracker.cumulative_tsn().next();
+        let theirs = Tsn(smallest_missing.0.wrapping_add(1 << 31));
+        Some((tsn(self.outstanding.next_sequence()), theirs))
     }
 
     fn on_reconfiguration_request(&mut self, request: &Parameter<'_>) -> ReconfigurationResult {
@@ -339,15 +372,15 @@ impl Association {
         self.tell_reset(Direction::Incoming, streams);
         let reconfiguration = &mut self.reconfiguration;
         let mut responses = Vec::new();
-        let deferred = |result: &&mut (u32, ReconfigurationResult)| {
-            result.1 == ReconfigurationResult::IN_PROGRESS
-                && reconfiguration.asked_by != Some(result.0)
+        let deferred = |response: &&mut ReconfigurationResponse| {
+            response.result == ReconfigurationResult::IN_PROGRESS
+                && reconfiguration.asked_by != Some(response.response_sequence_number)
         };
-        for (number, result) in reconfiguration.results.iter_mut().filter(deferred) {
+        for response in reconfiguration.results.iter_mut().filter(deferred) {
             // E5: "A Re-configuration Response Parameter MUST be put into a RE-CONFIG chunk
             // indicating successful processing."
-            *result = ReconfigurationResult::PERFORMED;
-            encode_response(*number, *result, &mut responses);
+            response.result = ReconfigurationResult::PERFORMED;
+            Parameter::ReconfigurationResponse(*response).encode(&mut responses);
         }
         if !responses.is_empty() {
             self.send_re_config(self.paths.current(), &responses);
@@ -366,7 +399,7 @@ impl Association {
             return ReconfigurationResult::WRONG_SSN;
         }
         if streams.is_empty() {
-            streams = (0..count).map(StreamId).collect();
+            streams = self.all_outgoing();
         }
         // "If the Outgoing SSN Reset Request Parameter that was just sent completely overlaps the
         // received Incoming SSN Reset Request Parameter, respond to the peer with an acknowledgment
@@ -414,7 +447,11 @@ impl Association {
         }
         let answered = reconfiguration.asked_by.take_if(|n| *n == request.response_number);
         if let Some(asked_by) = answered {
-            reconfiguration.remember(asked_by, ReconfigurationResult::PERFORMED);
+            reconfiguration.remember(ReconfigurationResponse {
+                response_sequence_number: asked_by,
+                result: ReconfigurationResult::PERFORMED,
+                next_tsns: None,
+            });
         }
         let performed = [ReconfigurationResult::NOTHING_TO_DO, ReconfigurationResult::PERFORMED];
         let performed = performed.contains(&result);
@@ -466,13 +503,4 @@ fn request_number(parameter: &Parameter<'_>) -> Option<u32> {
     } else {
         None
     }
-}
-
-fn encode_response(number: u32, result: ReconfigurationResult, responses: &mut Vec<u8>) {
-    Parameter::ReconfigurationResponse(ReconfigurationResponse {
-        response_sequence_number: number,
-        result,
-        next_tsns: None,
-    })
-    .encode(responses);
 }

@@ -89,6 +89,20 @@ fn take(peer: &mut RawPeer) -> (Vec<(u32, ReconfigurationResult)>, Vec<Request>)
     (results, requests)
 }
 
+/// The answers that the endpoint sent since the last call.
+fn responses(peer: &mut RawPeer) -> Vec<ReconfigurationResponse> {
+    let mut responses = Vec::new();
+    for chunk in peer.take().iter().flat_map(crate::packets::Sent::chunks) {
+        let Chunk::ReConfig(chunk) = chunk else { continue };
+        for parameter in chunk.parameters.iter().map(Result::unwrap) {
+            if let Parameter::ReconfigurationResponse(response) = parameter {
+                responses.push(response);
+            }
+        }
+    }
+    responses
+}
+
 fn resets(events: &[&Event]) -> Vec<(Direction, Vec<StreamId>)> {
     let reset = |event: &&Event| {
         let Event::StreamsReset { direction, streams } = event else { return None };
@@ -340,4 +354,42 @@ fn a_stream_that_does_not_exist_cannot_be_reset() {
     peer.act(|a, now| a.shutdown(now));
     let refused = peer.act(|a, now| a.reset_streams(now, &STREAM));
     assert_eq!(refused, Err(ResetError::NotEstablished));
+}
+
+/// Nothing was reset, and no error told so.
+#[test]
+fn regression_resetting_no_stream_reset_none_instead_of_all() {
+    let mut duo = Duo::connected(1, &[good_link()], AssociationConfig::default());
+    let all: Vec<_> = (0..16).map(StreamId).collect();
+    all.iter().for_each(|stream| duo.send(Side::Client, numbered(stream.0, 0, 100)));
+    duo.act(Side::Client, |a, now| a.reset_streams(now, &[])).unwrap();
+    all.iter().for_each(|stream| duo.send(Side::Client, numbered(stream.0, 1, 100)));
+    duo.run_for(Duration::from_secs(5));
+    let ssns: Vec<_> = duo.messages(Side::Server).iter().map(|message| message.ssn).collect();
+    assert_eq!(ssns, [Ssn(0); 32]);
+    let events: Vec<_> = duo.events(Side::Client).iter().collect();
+    assert_eq!(resets(&events), [(Direction::Outgoing, all)]);
+}
+
+/// RFC 6525 section 5.1.7, D3 and D4.
+#[test]
+fn regression_answers_to_resets_of_tsns_lacked_the_next_tsns() {
+    let mut peer = peer();
+    peer.send(numbered(0, 0, 100));
+    peer.deliver(&[Chunk::Data(data(FIRST_TSN, 0))]);
+    let next_tsn = peer.tsn_of(2);
+    let reset = |number| Parameter::SsnTsnResetRequest { request_sequence_number: number };
+    let expected = |number, result| {
+        let next_tsns = Some((next_tsn, Tsn((FIRST_TSN + 1).wrapping_add(1 << 31))));
+        ReconfigurationResponse { response_sequence_number: number, result, next_tsns }
+    };
+    let (denied, bad) = (ReconfigurationResult::DENIED, ReconfigurationResult::BAD_SEQUENCE_NUMBER);
+    for (number, result) in [(FIRST_TSN, denied), (FIRST_TSN, denied), (FIRST_TSN + 9, bad)] {
+        peer.take();
+        re_config(&mut peer, &[reset(number)]);
+        assert_eq!(responses(&mut peer), [expected(number, result)]);
+    }
+    peer.take();
+    re_config(&mut peer, &[outgoing(FIRST_TSN + 1, FIRST_TSN, &STREAM)]);
+    assert_eq!(responses(&mut peer)[0].next_tsns, None, "only of TSNs");
 }
