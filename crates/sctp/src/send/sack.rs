@@ -23,7 +23,7 @@ use anabranch_congestion::RateSample;
 pub(crate) enum SackError {
     #[error("SACK acknowledges TSN {acked}, but the highest one sent is {highest}")]
     AcksUnsentTsn { acked: u32, highest: u32 },
-    #[error("SACK has a gap block {start}-{end}, whose start is under 2 or beyond its end")]
+    #[error("SACK has a gap block {start}-{end}, whose start is beyond its end")]
     MalformedGapBlock { start: u16, end: u16 },
 }
 
@@ -68,6 +68,12 @@ pub(crate) struct PathAck {
     pub(super) rtts: Option<Rtts>,
 }
 
+/// The gap blocks of a SACK that leave a gap: the TSN behind the Cumulative TSN Ack is missing, or
+/// that would be higher. A block that begins there or sooner contradicts this and is passed over.
+fn gap_ack_blocks<'a>(sack: &Sack<'a>) -> impl Iterator<Item = GapAckBlock> + use<'a> {
+    sack.gap_ack_blocks.iter().filter(|block| block.start >= 2)
+}
+
 impl Outstanding {
     /// Takes a SACK that came over the path `via`. What it says about each path that ever carried
     /// data is then to be had from [`take_acks`](Self::take_acks).
@@ -98,7 +104,7 @@ impl Outstanding {
         self.begin_acks(cumulative, rtts);
         self.take_duplicates(sack);
         self.acknowledge_through(now, cumulative, via);
-        for block in sack.gap_ack_blocks.iter() {
+        for block in gap_ack_blocks(sack) {
             self.acknowledge_block(now, cumulative, block, via);
         }
         self.take_arrived_copies(now, sack, via);
@@ -137,8 +143,8 @@ impl Outstanding {
         if cumulative > highest {
             return Err(unsent(cumulative));
         }
-        for GapAckBlock { start, end } in sack.gap_ack_blocks.iter() {
-            if start < 2 || start > end {
+        for GapAckBlock { start, end } in gap_ack_blocks(sack) {
+            if start > end {
                 return Err(SackError::MalformedGapBlock { start, end });
             }
             if cumulative + u64::from(end) > highest {

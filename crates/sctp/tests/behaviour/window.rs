@@ -140,8 +140,7 @@ fn regression_an_old_sack_reopened_a_closed_window() {
 
 #[test]
 fn a_sack_for_what_was_never_sent_ends_the_association_with_words() {
-    let lies: [(u32, &[(u16, u16)]); 4] =
-        [(3, &[]), (1, &[(2, 3)]), (1, &[(2, 1)]), (1, &[(1, 1)])];
+    let lies: [(u32, &[(u16, u16)]); 3] = [(3, &[]), (1, &[(2, 3)]), (1, &[(2, 1)])];
     for (cumulative, blocks) in lies {
         let mut peer = RawPeer::connected(default());
         peer.send(numbered(0, 0, 10));
@@ -162,6 +161,26 @@ fn a_sack_for_what_was_never_sent_ends_the_association_with_words() {
         assert!(matches!(causes_of(&chunks[0])[..], [ErrorCause::ProtocolViolation(_)]));
         let reason = peer.close_reason().expect("closed");
         assert!(matches!(reason, CloseReason::PeerMisbehaved { .. }), "{reason}");
+    }
+}
+
+/// The association was aborted.
+#[test]
+fn regression_a_gap_block_without_a_gap_in_front_ended_the_association() {
+    for (start, end) in [(0, 0), (0, 9), (1, 1), (1, 3), (1, 0)] {
+        let mut peer = RawPeer::connected(default());
+        (0..4).for_each(|number| peer.send(numbered(0, number, 10)));
+        let blocks = [GapAckBlock { start, end }, GapAckBlock { start: 3, end: 3 }];
+        peer.deliver(&[Chunk::Sack(Sack {
+            cumulative_tsn_ack: peer.tsn_of(1),
+            a_rwnd: 50_000,
+            gap_ack_blocks: Items::from_slice(&blocks),
+            duplicate_tsns: Items::default(),
+            data_packets: 1,
+        })]);
+        assert!(peer.is_established(), "{start}-{end}");
+        // Of 2, 3 and 4 the second block acknowledges the last.
+        assert_eq!(peer.stats().in_flight, 2 * (16 + 12), "{start}-{end}");
     }
 }
 
