@@ -1,6 +1,6 @@
 //! [`DataFormat`]: which chunk carries the user data of an association.
 
-use anabranch_wire::{Data, IData, Mid, Ssn, Tsn};
+use anabranch_wire::{ChunkType, Data, IData, Mid, Ssn, Tsn};
 
 use crate::sequence::{extend, extend_ssn};
 
@@ -18,6 +18,13 @@ pub(crate) enum DataFormat {
 }
 
 impl DataFormat {
+    pub(crate) const fn chunk_type(self) -> ChunkType {
+        match self {
+            Self::Data => ChunkType::DATA,
+            Self::IData => ChunkType::I_DATA,
+        }
+    }
+
     /// Bytes that stand before the payload.
     pub(crate) const fn header_len(self) -> usize {
         match self {

@@ -97,7 +97,25 @@ impl Association {
     /// Bytes that authentication takes of a packet that begins with such a control chunk.
     pub(super) fn signature_len(&self, ty: ChunkType) -> usize {
         let Some(keys) = &self.keys else { return 0 };
-        if keys.signs_traffic() || keys.signs(ty) { keys.auth_len() } else { 0 }
+        let is_signed = if ty == ChunkType::COOKIE_ECHO {
+            keys.signs(ty)
+        } else {
+            keys.signs_traffic() || keys.signs(ty)
+        };
+        if is_signed { keys.auth_len() } else { 0 }
+    }
+
+    /// Whether chunks of a type that follow a COOKIE ECHO must go without the proof that the peer
+    /// wants of them.
+    ///
+    /// RFC 4895 section 6.3: "If the receiver has an STCB, it MUST process the AUTH chunk as
+    /// described above using the STCB from the existing association to authenticate the COOKIE-ECHO
+    /// chunk and all the chunks after it." To a peer that knows us from before we restarted, our
+    /// key is a wrong one: where it takes a COOKIE ECHO unsigned, an AUTH chunk would only keep it
+    /// from being used.
+    pub(super) fn lacks_proof_behind_echo(&self, ty: ChunkType) -> bool {
+        let keys = self.keys.as_ref();
+        keys.is_some_and(|keys| !keys.signs(ChunkType::COOKIE_ECHO) && keys.signs(ty))
     }
 
     /// Begins a packet for a path with an AUTH chunk, if anything that may follow is to be signed.
@@ -112,7 +130,12 @@ impl Association {
         writer: &mut PacketWriter<'_>,
     ) -> Option<usize> {
         let keys = self.keys.as_ref()?;
-        let is_wanted = keys.signs_traffic() || self.control.has_for(path, |ty| keys.signs(ty));
+        let front = self.control.front().filter(|chunk| chunk.path == path);
+        let is_wanted = if front.is_some_and(|chunk| chunk.ty() == ChunkType::COOKIE_ECHO) {
+            keys.signs(ChunkType::COOKIE_ECHO)
+        } else {
+            keys.signs_traffic() || self.control.has_for(path, |ty| keys.signs(ty))
+        };
         let blank = keys.blank().filter(|_| is_wanted)?;
         let at = writer.len();
         writer.push(&blank);

@@ -39,6 +39,8 @@ pub(super) struct CookieWait {
     pub(super) initial_tsn: Tsn,
     stale_cookies: u32,
     cookie_preservative_ms: Option<u32>,
+    /// Whether the user wants the association to end once what was handed over is delivered.
+    pub(super) shuts_down: bool,
 }
 
 /// We sent COOKIE ECHO and wait for COOKIE ACK.
@@ -51,6 +53,8 @@ pub(super) struct CookieEchoed {
     sent_at: Time,
     /// Unrecognized parameters of the INIT ACK, to be reported.
     unrecognized: Vec<u8>,
+    /// As in [`CookieWait`].
+    pub(super) shuts_down: bool,
 }
 
 /// The timer T1-init or T1-cookie.
@@ -124,6 +128,7 @@ impl Association {
             initial_tsn,
             stale_cookies: 0,
             cookie_preservative_ms: None,
+            shuts_down: false,
         });
         association.send_init(PathId(0));
         association
@@ -237,7 +242,7 @@ impl Association {
         // other than the COOKIE-WAIT or CLOSED state, the endpoint SHOULD discard the INIT ACK
         // chunk."
         let State::CookieWait(wait) = &self.state else { return };
-        let (initial_tsn, stale_cookies) = (wait.initial_tsn, wait.stale_cookies);
+        let CookieWait { initial_tsn, stale_cookies, shuts_down, .. } = *wait;
         let T1 { path: asked, retransmissions, .. } = wait.t1_init;
         let round_trip = now - wait.sent_at;
         let announcement = match Announcement::read(&as_init(init_ack)) {
@@ -256,6 +261,7 @@ impl Association {
             return self.abort_for(&cause, "its INIT ACK has no State Cookie");
         };
         self.identity.peer_tag = announcement.tag;
+        let unrecognized = announcement.unrecognized_with(&self.config);
         self.take_announcement(&announcement);
         self.take_keys(self.random, peer.as_ref());
         self.add_announced_paths(&announcement.addresses);
@@ -273,7 +279,8 @@ impl Association {
             stale_cookies,
             cookie,
             sent_at: now,
-            unrecognized: announcement.unrecognized,
+            unrecognized,
+            shuts_down,
         });
         self.send_cookie_echo(now, path);
     }
@@ -309,11 +316,12 @@ impl Association {
     /// DATA chunks, but it MUST be the first chunk in the packet, and until the COOKIE ACK chunk is
     /// returned, the sender MUST NOT send any other packets to the peer."
     fn send_cookie_echo(&mut self, now: Time, path: PathId) {
+        let lacks_proof = self.lacks_proof_behind_echo(ChunkType::ERROR);
         let State::CookieEchoed(echoed) = &mut self.state else { return };
         echoed.sent_at = now;
         let echo = CookieEcho { cookie: &echoed.cookie };
         let mut taken = self.control.push(path, Bundling::WithData, &echo);
-        if !echoed.unrecognized.is_empty() {
+        if !echoed.unrecognized.is_empty() && !lacks_proof {
             let mut causes = Vec::new();
             ErrorCause::UnrecognizedParameters(&echoed.unrecognized).encode(&mut causes);
             let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
@@ -339,6 +347,7 @@ impl Association {
 
     /// Enters ESTABLISHED and begins to watch the paths.
     pub(super) fn establish(&mut self, now: Time, incoming: bool) {
+        let shuts_down = self.is_to_shut_down();
         self.state = State::Established;
         self.error_count = 0;
         let partial_reliability = self.outstanding.is_partially_reliable();
@@ -349,6 +358,18 @@ impl Association {
         for path in self.paths.ids() {
             self.start_heartbeats(now, path);
         }
+        if shuts_down {
+            self.shutdown(now);
+        }
+    }
+
+    /// Whether the user shut the association down before it was set up.
+    pub(super) const fn is_to_shut_down(&self) -> bool {
+        matches!(
+            self.state,
+            State::CookieWait(CookieWait { shuts_down: true, .. })
+                | State::CookieEchoed(CookieEchoed { shuts_down: true, .. })
+        )
     }
 
     /// What went with a COOKIE ECHO goes with the next one again.
@@ -379,6 +400,7 @@ impl Association {
             initial_tsn: echoed.initial_tsn,
             stale_cookies,
             cookie_preservative_ms: u32::try_from(increment.as_millis()).ok(),
+            shuts_down: echoed.shuts_down,
         });
         self.identity.peer_tag = VerificationTag(0);
         self.keys = None;

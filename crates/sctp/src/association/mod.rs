@@ -152,7 +152,7 @@ impl Association {
     /// Says why the message was not taken; it can be handed over again later only after
     /// [`SendError::BufferFull`].
     pub fn send(&mut self, now: Time, message: OutgoingMessage) -> Result<(), SendError> {
-        if !self.state.takes_messages() {
+        if !self.state.takes_messages() || self.is_to_shut_down() {
             return Err(SendError::Closing);
         }
         self.queue.push(now, message)?;
@@ -418,10 +418,15 @@ impl Association {
     /// Whether a chunk is to be acknowledged. RFC 3758 section 3.6: "Any time a FORWARD TSN chunk
     /// arrives, for the purposes of sending a SACK, the receiver MUST follow the same rules as if a
     /// DATA chunk had been received".
+    ///
+    /// RFC 9260 section 6: "DATA chunks MUST only be received according to the rules below in
+    /// ESTABLISHED, SHUTDOWN-PENDING, and SHUTDOWN-SENT states." and "A DATA chunk received in any
+    /// other state SHOULD be discarded.": what was discarded is not acknowledged.
     const fn is_data(&self, chunk: &Chunk<'_>) -> bool {
         let forwards = matches!(chunk, Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_));
-        (forwards && self.config.partial_reliability)
-            || matches!(chunk, Chunk::Data(_) | Chunk::IData(_))
+        let is_data = (forwards && self.config.partial_reliability)
+            || matches!(chunk, Chunk::Data(_) | Chunk::IData(_));
+        is_data && self.state.may_receive_data()
     }
 
     /// Takes the first chunk of a packet that has the peer's verification tag and the T bit.

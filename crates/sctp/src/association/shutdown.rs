@@ -8,6 +8,7 @@ use anabranch_wire::{
 };
 
 use super::control::Bundling;
+use super::handshake::{CookieEchoed, CookieWait};
 use super::{Association, State};
 use crate::event::{CloseReason, Event};
 use crate::path::PathId;
@@ -19,18 +20,27 @@ pub(super) struct ShutdownTimer {
     t2: Time,
     rto: Duration,
     retransmissions: u32,
-    /// RFC 9260 section 9.2: "it SHOULD be set to the RECOMMENDED value of 5 times 'RTO.Max'".
-    t5_guard: Time,
+    /// RFC 9260 section 9.2: "The sender of the SHUTDOWN chunk MAY also start an overall guard
+    /// timer T5-shutdown-guard to bound the overall time for the shutdown sequence." and "it SHOULD
+    /// be set to the RECOMMENDED value of 5 times 'RTO.Max'". Who sent none has no guard.
+    t5_guard: Option<Time>,
 }
 
 impl Association {
     /// Ends the association in order: what was handed over is still delivered, then both sides
-    /// close. [`Event::Closed`] follows.
+    /// close. [`Event::Closed`] follows. Before the handshake is done, what was handed over waits
+    /// for its end; if there is nothing, the association ends at once.
     pub fn shutdown(&mut self, now: Time) {
-        match self.state {
+        match &mut self.state {
             State::Established => {
                 self.state = State::ShutdownPending;
                 self.advance_shutdown(now);
+            }
+            State::CookieWait(CookieWait { shuts_down, .. })
+            | State::CookieEchoed(CookieEchoed { shuts_down, .. })
+                if !self.queue.is_empty() =>
+            {
+                *shuts_down = true;
             }
             State::CookieWait(_) | State::CookieEchoed(_) => {
                 self.abort("shut down before the association was set up");
@@ -105,11 +115,12 @@ impl Association {
         }
         match self.state {
             State::ShutdownPending => {
-                self.state = State::ShutdownSent(self.shutdown_timer_from(now));
+                let guard = now + self.config.rto_max.saturating_mul(5);
+                self.state = State::ShutdownSent(self.shutdown_timer_from(now, Some(guard)));
                 self.send_shutdown(self.paths.current());
             }
             State::ShutdownReceived => {
-                self.state = State::ShutdownAckSent(self.shutdown_timer_from(now));
+                self.state = State::ShutdownAckSent(self.shutdown_timer_from(now, None));
                 self.resend_shutdown_ack(self.paths.current());
             }
             State::CookieWait(_)
@@ -121,9 +132,8 @@ impl Association {
         }
     }
 
-    fn shutdown_timer_from(&self, now: Time) -> ShutdownTimer {
+    fn shutdown_timer_from(&self, now: Time, t5_guard: Option<Time>) -> ShutdownTimer {
         let rto = self.paths.at(self.paths.current()).rtt.rto();
-        let t5_guard = now + self.config.rto_max * 5;
         ShutdownTimer { t2: now + rto, rto, retransmissions: 0, t5_guard }
     }
 
@@ -180,8 +190,8 @@ impl Association {
             // "If an endpoint is in the SHUTDOWN-SENT state and receives a SHUTDOWN chunk from its
             // peer, the endpoint SHOULD respond immediately with a SHUTDOWN ACK chunk to its peer
             // and move into the SHUTDOWN-ACK-SENT state, restarting its T2-shutdown timer."
-            State::ShutdownSent(_) => {
-                self.state = State::ShutdownAckSent(self.shutdown_timer_from(now));
+            State::ShutdownSent(ShutdownTimer { t5_guard, .. }) => {
+                self.state = State::ShutdownAckSent(self.shutdown_timer_from(now, t5_guard));
                 self.resend_shutdown_ack(path);
             }
             State::ShutdownAckSent(_) => self.resend_shutdown_ack(path),
@@ -263,7 +273,8 @@ impl Association {
     pub(super) fn shutdown_timer(&self) -> Option<(Time, &'static str)> {
         match &self.state {
             State::ShutdownSent(timer) | State::ShutdownAckSent(timer) => {
-                Some((timer.t2, "T2-shutdown").min((timer.t5_guard, "T5-shutdown-guard")))
+                let guard = timer.t5_guard.map(|at| (at, "T5-shutdown-guard"));
+                guard.into_iter().chain([(timer.t2, "T2-shutdown")]).min()
             }
             State::CookieWait(_)
             | State::CookieEchoed(_)
@@ -278,7 +289,7 @@ impl Association {
         let (State::ShutdownSent(timer) | State::ShutdownAckSent(timer)) = &mut self.state else {
             return;
         };
-        if timer.t5_guard <= now {
+        if timer.t5_guard.is_some_and(|at| at <= now) {
             self.send_abort(self.paths.current(), &[]);
             return self.close(CloseReason::ShutdownTimeout);
         }

@@ -158,6 +158,7 @@ impl Association {
             Bundling::Bundled | Bundling::WithData => None,
         });
         let echoes = self.control.front().is_some_and(|c| c.bundling == Bundling::WithData);
+        let lacks_proof = self.lacks_proof_behind_echo(self.outstanding.format().chunk_type());
         let mut writer = PacketWriter::new(buf, self.header(alone));
         let signature = self.begin_signature(path, &mut writer);
         let unsigned = writer.chunks();
@@ -170,7 +171,7 @@ impl Association {
             self.write_control(path, size_max, &mut writer);
             sack = self.write_sack(path, size_max, &mut writer);
             self.write_forward_tsn(now, path, size_max, &mut writer);
-            if echoes || self.state.may_send_data() {
+            if (echoes && !lacks_proof) || self.state.may_send_data() {
                 self.write_data(now, path, size_max, &mut writer);
             }
         }

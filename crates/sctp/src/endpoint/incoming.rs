@@ -151,10 +151,16 @@ impl Endpoint {
         };
         let mut parameters = encode_parameters(&answer.addresses, config, random);
         Parameter::StateCookie(&self.cookies.seal(self.now, &cookie)).encode(&mut parameters);
-        for unrecognized in Parameters::from_bytes(&announcement.unrecognized).iter() {
-            if let Ok(Parameter::Unknown(unknown)) = unrecognized {
-                Parameter::UnrecognizedParameter(unknown.raw).encode(&mut parameters);
-            }
+        let unrecognized = announcement.unrecognized_with(config);
+        for parameter in Parameters::from_bytes(&unrecognized).iter().flatten() {
+            let mut known = Vec::new();
+            let raw = if let Parameter::Unknown(unknown) = parameter {
+                unknown.raw
+            } else {
+                parameter.encode(&mut known);
+                &known
+            };
+            Parameter::UnrecognizedParameter(raw).encode(&mut parameters);
         }
         let init_ack = InitAck {
             initiate_tag: local_tag,

@@ -440,14 +440,14 @@ impl Endpoint {
 
     /// RFC 9260 section 8.5.1, E: "If the receiver is in COOKIE-ECHOED or COOKIE-WAIT state, the
     /// procedures in Section 8.4 SHOULD be followed; in other words, it is treated as an OOTB
-    /// packet."
+    /// packet." In other states the rule for all packets holds.
     fn on_shutdown_ack(&mut self, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
-        let is_set_up =
-            |id: &AssociationId| self.association(*id).is_some_and(|a| a.is_established());
-        match self.by_tag(packet).filter(is_set_up) {
-            Some(id) => self.deliver(id, tuple, packet, len),
-            None => self.on_out_of_the_blue(tuple, packet),
+        let known = self.by_tag(packet).or_else(|| self.by_path(tuple, ports_of(packet)));
+        let association = known.and_then(|id| self.association(id));
+        if association.is_some_and(Association::is_handshaking) {
+            return self.on_out_of_the_blue(tuple, packet);
         }
+        self.on_tagged(tuple, packet, len);
     }
 
     /// An ABORT or SHUTDOWN COMPLETE with the T bit: RFC 9260 section 8.5.1, B and C, accept it if

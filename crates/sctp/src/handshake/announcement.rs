@@ -140,7 +140,8 @@ pub(crate) struct Announcement {
     pub(crate) cookie_preservative_ms: Option<u32>,
     /// Whole parameters that we do not know and that want to be reported, with padding between
     /// them.
-    pub(crate) unrecognized: Vec<u8>,
+    unrecognized: Vec<u8>,
+    has_forward_tsn_parameter: bool,
 }
 
 /// Why an announcement is refused.
@@ -199,6 +200,7 @@ impl Announcement {
             cookie: None,
             cookie_preservative_ms: None,
             unrecognized: Vec::new(),
+            has_forward_tsn_parameter: false,
         };
         announcement.read_parameters(init.parameters)?;
         Ok(announcement)
@@ -219,7 +221,10 @@ impl Announcement {
                     return Err(Refusal::HostName { parameter: raw });
                 }
                 Parameter::CmtDelayedAckSupported => self.extensions.cmt_delayed_ack = true,
-                Parameter::ForwardTsnSupported => self.extensions.forward_tsn = true,
+                Parameter::ForwardTsnSupported => {
+                    self.extensions.forward_tsn = true;
+                    self.has_forward_tsn_parameter = true;
+                }
                 Parameter::SupportedExtensions(types) => {
                     let lists = |wanted| types.iter().any(|ty| ty == wanted);
                     self.extensions.forward_tsn |= lists(ChunkType::FORWARD_TSN);
@@ -290,6 +295,21 @@ impl Announcement {
         let chunks = chunks.as_deref().map(Items::from_slice);
         let announced = Announced::theirs(random, chunks, Items::from_slice(algorithms));
         announced.map(Some).map_err(Refusal::Offer)
+    }
+
+    /// What is reported to the peer as not recognized by an association of this configuration.
+    ///
+    /// RFC 3758 section 3.3.2: "When a receiver of an INIT detects a Forward-TSN-Supported
+    /// parameter and does not support the Forward-TSN chunk type, the receiver MUST follow the
+    /// rules defined in Section 3.3.3 of RFC 2960"; the same holds for an INIT ACK. The upper bits
+    /// of its type, 0xC000, say: skip and report.
+    pub(crate) fn unrecognized_with(&self, config: &AssociationConfig) -> Vec<u8> {
+        let mut unrecognized = self.unrecognized.clone();
+        if self.has_forward_tsn_parameter && !config.partial_reliability {
+            unrecognized.resize(unrecognized.len().next_multiple_of(4), 0);
+            Parameter::ForwardTsnSupported.encode(&mut unrecognized);
+        }
+        unrecognized
     }
 
     fn note_unrecognized(&mut self, unknown: &UnknownParameter<'_>) {

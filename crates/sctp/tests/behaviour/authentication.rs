@@ -377,3 +377,31 @@ fn a_nat_that_rebinds_costs_no_more_than_without_a_key() {
     let signed = shortest(keyed(SECRET, Protection::Everything, AssociationConfig::media()));
     assert!(signed <= plain + 2 * MS, "{signed:?} and {plain:?}");
 }
+
+/// A caller that came back signed its COOKIE ECHO, by a key that a peer which knew it from before
+/// did not have yet, though that peer had not asked for it.
+#[test]
+fn regression_a_cookie_echo_was_signed_that_nobody_wanted_signed() {
+    let all = [ChunkType::DATA, ChunkType::SACK, ChunkType::ERROR, ChunkType::COOKIE_ECHO];
+    let cases = [
+        (&all[..1], vec![ChunkType::COOKIE_ECHO]),
+        (&all[1..2], vec![ChunkType::COOKIE_ECHO, ChunkType::DATA]),
+        (&all[..], vec![ChunkType::AUTH, ChunkType::COOKIE_ECHO, ChunkType::DATA]),
+    ];
+    for (chunks, expected) in cases {
+        let mut peer = RawPeer::facing(anabranch_sctp::EndpointConfig::default());
+        let path = peer.path;
+        let sent = peer.let_it_call(&[path], strict());
+        peer.send(numbered(0, 7, 100));
+        let offer = offer(chunks, &[HmacIdentifier::SHA_256]);
+        let signer = Signer::new(SECRET, &offer, &sent.bytes[32..]);
+        peer.answer_init(&offer);
+        assert_eq!(peer.take_types(), std::slice::from_ref(&expected));
+        deliver_signed(&mut peer, &signer, &[Chunk::CookieAck]);
+        assert!(peer.is_established());
+        let later = peer.take_types().concat();
+        let is_sent = expected.contains(&ChunkType::DATA);
+        let rest = [ChunkType::AUTH, ChunkType::DATA];
+        assert_eq!(later, if is_sent { &[][..] } else { &rest[..] }, "{chunks:?}");
+    }
+}

@@ -394,6 +394,36 @@ fn several_unknown_parameters_are_reported_one_by_one() {
     assert_eq!(reports, expected);
 }
 
+/// RFC 3758 section 3.3.2: who does not support FORWARD TSN treats the parameter as unknown.
+#[test]
+fn regression_forward_tsn_supported_was_not_reported_by_one_without_partial_reliability() {
+    let without = || AssociationConfig { partial_reliability: false, ..default() };
+    let mut parameter = Vec::new();
+    Parameter::ForwardTsnSupported.encode(&mut parameter);
+    let offer = [&[0xc1, 0x23, 0, 5, 7, 0, 0, 0], &parameter[..]].concat();
+    let reports = |config| {
+        let mut peer = RawPeer::facing_listener(config);
+        peer.deliver_as(peer.path, VerificationTag(0), &[Chunk::Init(init(TAG, &offer))]);
+        let sent = peer.take();
+        let [Chunk::InitAck(init_ack)] = sent[0].chunks()[..] else { panic!("{sent:?}") };
+        let report = |parameter| match parameter {
+            Ok(Parameter::UnrecognizedParameter(raw)) => Some(raw.to_vec()),
+            _ => None,
+        };
+        init_ack.parameters.iter().filter_map(report).collect::<Vec<_>>()
+    };
+    assert_eq!(reports(default()), [&offer[..5]]);
+    assert_eq!(reports(without()), [&offer[..5], &parameter[..]]);
+    let mut peer = RawPeer::facing(anabranch_sctp::EndpointConfig::default());
+    let path = peer.path;
+    peer.let_it_call(&[path], without());
+    peer.answer_init(&parameter);
+    let sent = peer.take();
+    assert_eq!(sent[0].types(), [ChunkType::COOKIE_ECHO, ChunkType::ERROR]);
+    let unrecognized = ErrorCause::UnrecognizedParameters(&parameter);
+    assert_eq!(causes_of(&sent[0].chunks()[1]), [unrecognized]);
+}
+
 #[test]
 fn unknown_parameters_of_an_init_ack_are_reported_behind_the_cookie_echo() {
     for (parameters, reported, goes_on) in unknown_parameters() {

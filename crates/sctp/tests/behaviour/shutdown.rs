@@ -462,3 +462,101 @@ fn regression_data_over_another_path_kept_a_shutdown_on_the_dead_one() {
     }
     assert_eq!(duo.close_reason(Side::Client), Some(CloseReason::Shutdown));
 }
+
+/// It was answered as out of the blue: who guessed no tag could make us talk to the peer.
+#[test]
+fn regression_a_shutdown_ack_with_a_wrong_tag_was_answered() {
+    let mut peer = RawPeer::connected(default());
+    peer.act(Association::shutdown);
+    peer.take();
+    for tag in [VerificationTag(0), TAG, VerificationTag(peer.tag.0 ^ 1)] {
+        peer.deliver_as(peer.path, tag, &[Chunk::ShutdownAck]);
+    }
+    assert!(peer.take().is_empty());
+    assert_eq!((peer.close_reason(), peer.stats().malformed), (None, 3));
+    peer.deliver(&[Chunk::ShutdownAck]);
+    assert_eq!(peer.take_types(), [[ChunkType::SHUTDOWN_COMPLETE]]);
+    assert_eq!(peer.close_reason(), Some(CloseReason::Shutdown));
+}
+
+/// It was not kept and yet answered with a SACK.
+#[test]
+fn regression_data_in_shutdown_received_was_answered() {
+    let mut peer = RawPeer::connected(default());
+    peer.send(numbered(0, 0, 100));
+    peer.deliver(&[Chunk::Data(data(FIRST_TSN, 0)), shutdown_of(&peer)]);
+    assert_eq!(peer.take_sack().map(|report| report.cumulative), Some(FIRST_TSN));
+    peer.deliver(&[Chunk::Data(data(FIRST_TSN + 1, 1)), Chunk::Data(data(FIRST_TSN + 2, 2))]);
+    peer.run_for(SECOND / 2);
+    assert!(peer.take().is_empty());
+    assert_eq!(peer.read().len(), 1, "what came before the SHUTDOWN");
+    peer.acknowledge(1, &[], 100_000);
+    assert_eq!(peer.take_types(), [[ChunkType::SHUTDOWN_ACK]]);
+}
+
+/// The guard of the SHUTDOWN's sender ran at its receiver, too.
+#[test]
+fn regression_a_shutdown_ack_was_given_up_before_its_retransmissions_were_exhausted() {
+    let config = AssociationConfig { rto_max: SECOND, association_max_retrans: 8, ..default() };
+    let mut peer = RawPeer::connected(config);
+    let start = peer.now;
+    peer.deliver(&[shutdown_of(&peer)]);
+    peer.run_for(60 * SECOND);
+    let sent = peer.take();
+    let times: Vec<_> = sent.iter().map(|sent| (sent.at - start).as_secs()).collect();
+    assert!(sent.iter().all(|sent| sent.types() == [ChunkType::SHUTDOWN_ACK]), "{sent:?}");
+    assert_eq!(times, (0..=8).collect::<Vec<_>>());
+    assert_eq!(peer.close_reason(), Some(CloseReason::PeerUnreachable));
+}
+
+#[test]
+fn a_sender_of_shutdown_that_acknowledges_one_keeps_its_guard() {
+    let config = AssociationConfig { rto_max: SECOND, association_max_retrans: 8, ..default() };
+    let mut peer = RawPeer::connected(config);
+    peer.act(Association::shutdown);
+    peer.run_for(SECOND / 2);
+    peer.deliver(&[shutdown_of(&peer)]);
+    peer.run_for(60 * SECOND);
+    let abort = peer.take().into_iter().find(|sent| sent.has(ChunkType::ABORT));
+    assert_eq!(abort.map(|sent| (sent.at - anabranch_sansio::Time::ZERO).as_secs()), Some(5));
+    assert_eq!(peer.close_reason(), Some(CloseReason::ShutdownTimeout));
+}
+
+/// What was handed over was dropped.
+#[test]
+fn regression_a_shutdown_before_the_handshake_was_done_lost_what_was_sent() {
+    for (side, lost) in [
+        (Side::Client, ChunkType::INIT),
+        (Side::Server, ChunkType::INIT_ACK),
+        (Side::Client, ChunkType::COOKIE_ECHO),
+        (Side::Server, ChunkType::COOKIE_ACK),
+    ] {
+        for count in 0..2 {
+            let mut duo = Duo::new(1, &[good_link()], default());
+            lose_first(&mut duo, side, lost, count);
+            duo.connect();
+            (0..3).for_each(|number| duo.send(Side::Client, numbered(0, number, 5_000)));
+            shut_down(&mut duo, Side::Client);
+            let refused = duo.act(Side::Client, |a, now| a.send(now, numbered(0, 3, 10)));
+            assert_eq!(refused, Err(SendError::Closing));
+            both_closed(&mut duo);
+            assert_eq!(duo.numbers(Side::Server), [0, 1, 2], "{lost} lost {count} times");
+        }
+    }
+}
+
+#[test]
+fn a_shutdown_is_remembered_when_the_cookie_is_stale() {
+    let mut peer = RawPeer::facing(anabranch_sctp::EndpointConfig::default());
+    let path = peer.path;
+    peer.let_it_call(&[path], default());
+    peer.answer_init(&[]);
+    peer.send(numbered(0, 0, 100));
+    peer.act(Association::shutdown);
+    let stale = cause(ErrorCause::StaleCookie { measure_us: 1 });
+    peer.deliver(&[Chunk::Error(ErrorChunk { causes: ErrorCauses::from_bytes(&stale) })]);
+    peer.answer_init(&[]);
+    peer.deliver(&[Chunk::CookieAck]);
+    peer.acknowledge(1, &[], 100_000);
+    assert_eq!(peer.take_types().last(), Some(&vec![ChunkType::SHUTDOWN]));
+}
