@@ -13,12 +13,15 @@ import { TelevisionView } from './television/view';
 
 const PICTURE = ['-pix_fmt', 'yuv420p', '-g', '25'];
 const H264 = ['-c:v', 'libx264', '-preset', 'ultrafast', ...PICTURE];
+const SLICES = [...H264, '-tune', 'zerolatency', '-x264-params', 'slices=4'];
 const VP9 = ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8', ...PICTURE];
 const AV1 = ['-c:v', 'libaom-av1', '-usage', 'realtime', '-cpu-used', '8', ...PICTURE];
 const OPUS = ['-c:a', 'libopus'];
 const MP3 = ['-c:a', 'libmp3lame'];
 
 const FILMS = [
+  { coding: 'avc1.42c00c + mp4a.40.2', file: 'slices.ts', options: [...SLICES, '-c:a', 'aac'] },
+  { coding: 'avc1.42c00c + mp4a.40.2', file: 'slices.mp4', options: [...SLICES, '-c:a', 'aac'] },
   { coding: 'avc1.42c00c + mp3', file: 'mp3.ts', options: [...H264, ...MP3] },
   { coding: 'avc1.42c00c + opus', file: 'opus.ts', options: [...H264, ...OPUS] },
   { coding: 'vp09.00.11.08 + opus', file: 'vp9.webm', options: [...VP9, ...OPUS] },
@@ -44,12 +47,15 @@ describe('a channel', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it.each(FILMS)('in $coding plays, with its sound in step', async ({ coding, file, options }) => {
-    make(join(folder, file), options);
-    const view = await watch(file, coding);
-    await view.until(async () => Math.abs(await view.figure('skew')) < 80);
-    expect(view.complaints).toEqual([]);
-  });
+  it.each(FILMS)(
+    'in $coding plays from $file, with its sound in step',
+    async ({ coding, file, options }) => {
+      make(join(folder, file), options);
+      const view = await watch(file, coding);
+      await view.until(async () => Math.abs(await view.figure('skew')) < 80);
+      expect(view.complaints).toEqual([]);
+    },
+  );
 
   it('in AV1 of a transport stream plays', async () => {
     copyFileSync(fileURLToPath(AV1_STREAM), join(folder, 'av1.ts'));

@@ -78,6 +78,26 @@ describe('anabranch recv --page', () => {
     expect(readFileSync(output).equals(readFileSync(input))).toBe(true);
   });
 
+  it('plays pictures of several slices that come long before their sound', async () => {
+    const input = join(folder, 'camera.ts');
+    makeStream(input, ...ZERO_LATENCY, ...AAC);
+    await transfer(input);
+    await view.morePictures(100);
+    await seesAPicture();
+    expect(await view.figure('frames-lost')).toBe(0);
+    await view.untilText('banner', 'The stream has ended.');
+    expect(view.complaints).toEqual([]);
+  });
+
+  it('plays a film of several slices a picture', async () => {
+    const input = join(folder, 'camera.mp4');
+    makeStream(input, ...ZERO_LATENCY, ...AAC);
+    await transfer(input);
+    await view.morePictures(100);
+    await seesAPicture();
+    expect(view.complaints).toEqual([]);
+  });
+
   it('plays a clip in layers', async () => {
     await transfer(defaultClip());
     await view.morePictures(50);
@@ -108,6 +128,11 @@ describe('anabranch recv --page', () => {
 });
 
 const H264_WITH_B_PICTURES = ['-c:v', 'libx264', '-bf', '2', '-g', '25', '-pix_fmt', 'yuv420p'];
+/** As the README's camera: the picture leaves the encoder at once, and a frame of sound waits. */
+const ZERO_LATENCY = [
+  ...['-c:v', 'libx264', '-preset', 'veryfast', '-tune', 'zerolatency'],
+  ...['-x264-params', 'slices=4', '-g', '50', '-pix_fmt', 'yuv420p'],
+];
 const AAC = ['-c:a', 'aac', '-ac', '2', '-ar', '48000'];
 
 /** Eight seconds of picture and sound. */
@@ -115,7 +140,7 @@ function makeStream(file: string, ...codecs: readonly string[]): void {
   execFileSync('ffmpeg', [
     ...['-v', 'error', '-nostdin', '-y'],
     ...['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=25', '-f', 'lavfi', '-i', 'sine=440'],
-    ...['-t', '8', ...codecs, '-f', 'mpegts', file],
+    ...['-t', '8', ...codecs, ...(file.endsWith('.ts') ? ['-f', 'mpegts'] : []), file],
   ]);
 }
 

@@ -6,10 +6,7 @@ export interface Waiting {
   close(): void;
 }
 
-/**
- * More would only starve the decoder of buffers: a hidden page shows nothing, and its pictures
- * pile up.
- */
+/** More would only starve the decoder of buffers. */
 export const WAITING_MAX = 12;
 
 export class DisplayQueue<P extends Waiting> {
@@ -18,11 +15,17 @@ export class DisplayQueue<P extends Waiting> {
   /** Pictures closed without having been shown. */
   dropped = 0;
 
-  push(picture: P): void {
+  /**
+   * Beyond what may wait, the oldest goes if its time has passed, as on a hidden page, which shows
+   * nothing; else the last, so that there is something to show when its time comes.
+   */
+  push(picture: P, nowMs: number): void {
     const at = this.#waiting.findLastIndex((earlier) => earlier.dueMs <= picture.dueMs) + 1;
     this.#waiting.splice(at, 0, picture);
     if (this.#waiting.length > WAITING_MAX) {
-      this.#drop(1);
+      const [oldest] = this.#waiting;
+      const isPast = oldest !== undefined && oldest.dueMs < nowMs;
+      this.#drop(isPast ? 0 : this.#waiting.length - 1);
     }
   }
 
@@ -32,7 +35,7 @@ export class DisplayQueue<P extends Waiting> {
     if (due < 0) {
       return null;
     }
-    this.#drop(due);
+    this.#drop(0, due);
     return this.#waiting.shift() ?? null;
   }
 
@@ -44,8 +47,8 @@ export class DisplayQueue<P extends Waiting> {
     this.dropped = 0;
   }
 
-  #drop(number: number): void {
-    for (const picture of this.#waiting.splice(0, number)) {
+  #drop(from: number, number = 1): void {
+    for (const picture of this.#waiting.splice(from, number)) {
       picture.close();
       this.dropped += 1;
     }

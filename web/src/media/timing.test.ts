@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Cushion } from './cushion';
+import { CODED_MAX, DECODE_AHEAD_MS, DecodeQueue } from './decode-queue';
 import { DisplayQueue, WAITING_MAX } from './display-queue';
 import { GapMeter } from './gap-meter';
 import { ProgramClock } from './program-clock';
@@ -46,7 +47,7 @@ describe('the display queue', () => {
     const closed: number[] = [];
     const queue = new DisplayQueue();
     for (const dueMs of [10, 30, 20, 40]) {
-      queue.push({ dueMs, close: () => closed.push(dueMs) });
+      queue.push({ dueMs, close: () => closed.push(dueMs) }, 0);
     }
     expect(queue.takeDue(9)).toBeNull();
     expect(queue.takeDue(30)?.dueMs).toBe(30);
@@ -60,19 +61,59 @@ describe('the display queue', () => {
     const closed: number[] = [];
     const queue = new DisplayQueue();
     for (let dueMs = 0; dueMs <= WAITING_MAX; dueMs++) {
-      queue.push({ dueMs, close: () => closed.push(dueMs) });
+      queue.push({ dueMs, close: () => closed.push(dueMs) }, WAITING_MAX);
     }
     expect(closed).toEqual([0]);
+  });
+
+  it('shows something also while more comes ahead of its time than may wait', () => {
+    const queue = new DisplayQueue();
+    let shown = 0;
+    for (let now = 0; now < 2_000; now += 8) {
+      queue.push({ dueMs: now + 600, close: () => undefined }, now);
+      shown += queue.takeDue(now) === null ? 0 : 1;
+    }
+    expect(shown).toBeGreaterThan(WAITING_MAX);
   });
 
   it('closes all when cleared', () => {
     let closed = 0;
     const queue = new DisplayQueue();
-    queue.push({ dueMs: 1, close: () => closed++ });
-    queue.push({ dueMs: 2, close: () => closed++ });
+    queue.push({ dueMs: 1, close: () => closed++ }, 0);
+    queue.push({ dueMs: 2, close: () => closed++ }, 0);
     queue.clear();
     expect(closed).toBe(2);
     expect(queue.takeDue(10)).toBeNull();
+  });
+});
+
+describe('the decode queue', () => {
+  it('keeps pictures until shortly before their time', () => {
+    const queue = new DecodeQueue<string>();
+    queue.push('one', 1_000);
+    queue.push('two', 1_040);
+    expect(queue.take(999 - DECODE_AHEAD_MS)).toEqual([]);
+    expect(queue.take(1_000 - DECODE_AHEAD_MS)).toEqual(['one']);
+    expect(queue.take(2_000)).toEqual(['two']);
+  });
+
+  it('decodes what others are predicted from before them', () => {
+    const queue = new DecodeQueue<string>();
+    queue.push('P4', 1_160);
+    queue.push('B2', 1_080);
+    queue.push('b1', 1_040);
+    queue.push('b3', 1_120);
+    expect(queue.take(1_040 - DECODE_AHEAD_MS)).toEqual(['P4', 'B2', 'b1']);
+    queue.clear();
+    expect(queue.take(9_000)).toEqual([]);
+  });
+
+  it('has a bound', () => {
+    const queue = new DecodeQueue<number>();
+    for (let picture = 0; picture <= CODED_MAX; picture++) {
+      queue.push(picture, 1_000_000);
+    }
+    expect(queue.take(0)).toEqual([0]);
   });
 });
 

@@ -39,7 +39,7 @@ export class Screen<P> {
   }
 
   push(frame: VideoFrame, picture: P, dueMs: number): void {
-    this.#queue.push({ frame, picture, dueMs, close: () => frame.close() });
+    this.#queue.push({ frame, picture, dueMs, close: () => frame.close() }, nowMs());
   }
 
   /** Shows a picture without waiting for anything. */

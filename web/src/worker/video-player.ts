@@ -1,6 +1,7 @@
 /** Decodes pictures and puts each on the canvas at its time. */
 
 import { Cushion } from '../media/cushion';
+import { DecodeQueue } from '../media/decode-queue';
 import { nowMs } from '../media/now';
 import { type Picture, PictureAssembler } from '../media/pictures';
 import type { ProgramClock } from '../media/program-clock';
@@ -10,10 +11,13 @@ import { obstacleTo, PictureDecoder } from './picture-decoder';
 import { Screen } from './screen';
 import { ScreenMeter } from './screen-meter';
 
+const POLL_MS = 10;
+
 export class VideoPlayer {
   readonly #clock: ProgramClock;
   readonly #problem: (text: string) => void;
   readonly #assembler = new PictureAssembler();
+  readonly #coded = new DecodeQueue<Picture>();
   readonly #decoder = new PictureDecoder<Picture>((frame, picture) =>
     this.#decoded(frame, picture),
   );
@@ -29,6 +33,7 @@ export class VideoPlayer {
     this.#screen = new Screen(canvas, (picture, now) =>
       this.meter.shown(picture, now, canvas.width, canvas.height),
     );
+    setInterval(() => this.#poll(), POLL_MS);
   }
 
   /** Starts anew with media of this format. */
@@ -37,6 +42,7 @@ export class VideoPlayer {
     this.#errorsBefore = this.#decoder.errors;
     this.#screen.clear();
     this.#assembler.reset();
+    this.#coded.clear();
     this.cushion.reset();
     this.meter.reset();
     this.#format = format;
@@ -47,8 +53,9 @@ export class VideoPlayer {
 
   push(unit: MediaUnit): void {
     for (const picture of this.#assembler.push(unit)) {
-      this.meter.arrived(picture, this.#decode(picture));
+      this.#coded.push(picture, this.#clock.toLocalMs(picture.playAtUs));
     }
+    this.#poll();
   }
 
   get dropped(): number {
@@ -65,6 +72,12 @@ export class VideoPlayer {
 
   longestGapMs(): number | null {
     return this.#screen.longestGapMs();
+  }
+
+  #poll(): void {
+    for (const picture of this.#coded.take(nowMs())) {
+      this.meter.arrived(picture, this.#decode(picture));
+    }
   }
 
   async #checkSupport({ codec }: VideoFormat): Promise<void> {
