@@ -5,6 +5,7 @@ mod requests;
 mod servant;
 mod session;
 mod stills;
+mod strain;
 mod thinning;
 mod urgent;
 mod vigil;

@@ -6,6 +6,7 @@ use anabranch_media::decoding::MediaTrack;
 use anabranch_sansio::Time;
 use anabranch_sctp::{Association, OutgoingMessage, Reliability, SendError};
 
+use super::strain::Strain;
 use super::thinning::Thinning;
 use crate::channel::{Channel, ChannelId, Part};
 use crate::lifetime::lifetime;
@@ -17,6 +18,10 @@ const BURST: u32 = 4;
 /// A viewer who began behind the live edge plays so much faster until it has caught up: a
 /// twentieth.
 const CATCH_UP: u32 = 20;
+
+/// A viewer that takes nothing for so much longer than its budget stands still: more than a round
+/// trip, within which nothing can be acknowledged.
+const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// Sends one channel to one viewer.
 #[derive(Debug)]
@@ -34,6 +39,7 @@ pub(super) struct Servant {
     /// Whether a picture was left out that the next ones refer to.
     awaits_key: bool,
     thinning: Thinning,
+    strain: Strain,
     counts: Counts,
 }
 
@@ -69,6 +75,7 @@ impl Servant {
             first_at: None,
             awaits_key: false,
             thinning: Thinning::new(now),
+            strain: Strain::new(now),
             counts: Counts::default(),
         }
     }
@@ -94,6 +101,26 @@ impl Servant {
         association: &mut Association,
     ) -> Pause {
         self.follow(now, channel);
+        self.strain.look(now, association.bytes_acked(), budget / 4);
+        // What would be handed over now would be too old once the viewer goes on.
+        if !association.is_drained() && self.strain.is_standing(now, budget + STANDSTILL) {
+            return Pause::Full;
+        }
+        let pause = self.hand_over(now, channel, budget, association);
+        match pause {
+            Pause::Full => self.strain.on_full(now),
+            Pause::CaughtUp | Pause::Until(_) => self.strain.on_done(),
+        }
+        pause
+    }
+
+    fn hand_over(
+        &mut self,
+        now: Time,
+        channel: &Channel,
+        budget: Duration,
+        association: &mut Association,
+    ) -> Pause {
         while let Some(part) = channel.part(self.next) {
             if self.message == 0 {
                 let due = self.due(part.at);
@@ -101,7 +128,8 @@ impl Servant {
                     return Pause::Until(due);
                 }
                 let lag = now.saturating_since(self.wanted(now, part.at));
-                self.thinning.observe(now, lag, budget);
+                // The server's own delay, or the source's, says nothing about the viewer.
+                self.thinning.observe(now, lag.min(self.strain.held_up()), budget);
                 if lag > budget && self.jump(now, channel) {
                     continue;
                 }

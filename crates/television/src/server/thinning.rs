@@ -11,10 +11,13 @@ use crate::channel::Part;
 const STEP_PAUSE: Duration = Duration::from_millis(250);
 
 /// How long all must go well before more is tried.
-const RECOVERY: Duration = Duration::from_secs(3);
+const RECOVERY: Duration = Duration::from_secs(2);
 
 /// What was tried too early is tried again later and later, up to this.
 const RECOVERY_MAX: Duration = Duration::from_secs(48);
+
+/// What goes well for so long did not come too early.
+const PROBATION: Duration = Duration::from_secs(6);
 
 /// How much is left out. Sound never is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +32,9 @@ enum Level {
 }
 
 /// Leaves out enhancement first, then pictures, as long as a viewer falls behind.
+///
+/// Trouble is taken for a passing one at first: then all is tried again at once. Where that fails,
+/// one step is tried at a time, and less and less often.
 #[derive(Debug)]
 pub(super) struct Thinning {
     level: Level,
@@ -36,15 +42,18 @@ pub(super) struct Thinning {
     since: Time,
     /// When the viewer was last behind.
     strained: Time,
+    /// When more was last tried.
+    tried: Option<Time>,
     recovery: Duration,
 }
 
 impl Thinning {
     pub(super) const fn new(now: Time) -> Self {
-        Self { level: Level::All, since: now, strained: now, recovery: RECOVERY }
+        Self { level: Level::All, since: now, strained: now, tried: None, recovery: RECOVERY }
     }
 
-    /// A part is about to be sent, `lag` after its turn, where the viewer has `budget` in all.
+    /// A part is about to be sent, `lag` after its turn for which the viewer is to blame; it has
+    /// `budget` in all.
     pub(super) fn observe(&mut self, now: Time, lag: Duration, budget: Duration) {
         if lag > budget / 8 {
             self.strained = now;
@@ -67,25 +76,27 @@ impl Thinning {
     }
 
     fn step_up(&mut self, now: Time) {
-        let was_early = now.saturating_since(self.since) < 2 * RECOVERY;
+        if let Some(tried) = self.tried.take() {
+            let was_early = now.saturating_since(tried) < PROBATION;
+            self.recovery =
+                if was_early { (2 * self.recovery).min(RECOVERY_MAX) } else { RECOVERY };
+        }
         self.level = match self.level {
             Level::All => Level::Base,
             Level::Base => Level::References,
             Level::References | Level::Keys => Level::Keys,
         };
-        if was_early {
-            self.recovery = (2 * self.recovery).min(RECOVERY_MAX);
-        }
         self.since = now;
     }
 
     fn step_down(&mut self, now: Time) {
         self.level = match self.level {
+            _ if self.recovery == RECOVERY => Level::All,
             Level::Keys => Level::References,
             Level::References => Level::Base,
             Level::Base | Level::All => Level::All,
         };
-        (self.since, self.strained) = (now, now);
+        (self.since, self.strained, self.tried) = (now, now, Some(now));
     }
 }
 
@@ -127,6 +138,36 @@ mod tests {
             thinning.observe(after(ms), LATE, BUDGET);
         }
         assert_eq!(thinning.level, Level::Base);
+    }
+
+    #[test]
+    fn a_long_trouble_that_passes_leaves_nothing_out_two_seconds_later() {
+        let mut thinning = Thinning::new(Time::ZERO);
+        for ms in (0..5_000).step_by(10) {
+            thinning.observe(after(ms), LATE, BUDGET);
+        }
+        assert_eq!(thinning.level, Level::Keys);
+        for ms in (5_000..7_000).step_by(10) {
+            thinning.observe(after(ms), Duration::ZERO, BUDGET);
+        }
+        assert_eq!(thinning.level, Level::All);
+    }
+
+    #[test]
+    fn what_went_well_for_long_is_tried_again_as_soon_as_before_the_trouble() {
+        let mut thinning = Thinning::new(Time::ZERO);
+        let mut came_back = Vec::new();
+        for ms in (0..200_000).step_by(10) {
+            let is_bad =
+                ms < 60_000 && thinning.level == Level::All || (150_000..152_000).contains(&ms);
+            let before = thinning.level;
+            thinning.observe(after(ms), if is_bad { LATE } else { Duration::ZERO }, BUDGET);
+            if thinning.level == Level::All && before != Level::All {
+                came_back.push(ms);
+            }
+        }
+        let last = came_back.last().copied().unwrap();
+        assert!((153_900..=154_000).contains(&last), "{came_back:?}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use anabranch_television::{
 };
 
 use crate::broadcast::{Broadcast, Programming};
+use crate::held::Held;
 
 pub(crate) const MILLISECOND: Duration = Duration::from_millis(1);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
@@ -74,7 +75,7 @@ pub(crate) fn link(mbps: u64, delay_ms: u64, loss: f64) -> LinkConfig {
 
 /// A server and a viewer.
 pub(crate) struct Studio {
-    pub(crate) pair: Pair<Party>,
+    pub(crate) pair: Pair<Held<Party>>,
     broadcast: Broadcast,
     /// What the viewer was told, units aside.
     pub(crate) events: Vec<(Time, NativeEvent)>,
@@ -103,13 +104,13 @@ impl Studio {
                 paths = seen.to_vec();
                 let token = token.map(str::to_owned);
                 let viewer = Viewer::new("a test".to_owned(), token, 300 * MILLISECOND);
-                Party::Viewer(Box::new(NativeViewer::new(viewer, base(), rng)))
+                Held::new(Party::Viewer(Box::new(NativeViewer::new(viewer, base(), rng))))
             }
             Side::Server => {
                 let television = Television::new(TelevisionConfig::default(), gate());
                 let config = ServerConfig::default();
                 let server = Server::new(television, config, rng).expect("a certificate");
-                Party::Server(Box::new(server))
+                Held::new(Party::Server(Box::new(server)))
             }
         });
         let mut studio = Self {
@@ -119,7 +120,7 @@ impl Studio {
             units: Vec::new(),
         };
         studio.broadcast = Broadcast::new(studio.pair.now());
-        let call = |party: &mut Party, now| viewer_of(party).connect(now, &paths);
+        let call = |held: &mut Held<Party>, now| viewer_of(held).connect(now, &paths);
         studio.pair.act_client(call).expect("quiet").expect("a call");
         studio
     }
@@ -141,28 +142,29 @@ impl Studio {
     }
 
     pub(crate) fn television<T>(&mut self, act: impl FnOnce(&mut Television) -> T) -> T {
-        let act = |party: &mut Party, _| server_of(party).act(act);
+        let act = |held: &mut Held<Party>, _| server_of(held).act(act);
         let result = self.pair.act_server(act).expect("quiet");
         self.collect();
         result
     }
 
     pub(crate) fn viewer<T>(&mut self, act: impl FnOnce(&mut Viewer, Time) -> T) -> T {
-        let act = |party: &mut Party, now| viewer_of(party).act(now, |viewer| act(viewer, now));
+        let act =
+            |held: &mut Held<Party>, now: Time| viewer_of(held).act(now, |viewer| act(viewer, now));
         let result = self.pair.act_client(act).expect("quiet");
         self.collect();
         result
     }
 
     pub(crate) fn server(&self) -> &Server {
-        match self.pair.server() {
+        match &self.pair.server().machine {
             Party::Server(server) => server,
             Party::Viewer(_) => panic!("a viewer"),
         }
     }
 
     pub(crate) fn watching(&self) -> &NativeViewer {
-        match self.pair.client() {
+        match &self.pair.client().machine {
             Party::Viewer(viewer) => viewer,
             Party::Server(_) => panic!("a server"),
         }
@@ -184,7 +186,7 @@ impl Studio {
             if self.now() >= end {
                 return false;
             }
-            if self.broadcast.is_due(self.now()) {
+            if !self.pair.server().is_held() && self.broadcast.is_due(self.now()) {
                 let now = self.now();
                 self.broadcast(|broadcast, television| broadcast.send_due(now, television));
             }
@@ -232,15 +234,15 @@ impl Studio {
     }
 }
 
-fn server_of(party: &mut Party) -> &mut Server {
-    match party {
+fn server_of(held: &mut Held<Party>) -> &mut Server {
+    match &mut held.machine {
         Party::Server(server) => server,
         Party::Viewer(_) => panic!("a viewer"),
     }
 }
 
-fn viewer_of(party: &mut Party) -> &mut NativeViewer {
-    match party {
+fn viewer_of(held: &mut Held<Party>) -> &mut NativeViewer {
+    match &mut held.machine {
         Party::Viewer(viewer) => viewer,
         Party::Server(_) => panic!("a server"),
     }

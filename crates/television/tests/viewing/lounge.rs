@@ -13,6 +13,7 @@ use anabranch_television::{
 
 use crate::broadcast::{Broadcast, Programming};
 use crate::harness::{MILLISECOND, SECOND};
+use crate::held::Held;
 use crate::page::{BINARY, Page, STRING, Seen};
 
 /// One machine for each end, so that one simulation runs all.
@@ -70,7 +71,7 @@ pub(crate) enum Got {
 }
 
 pub(crate) struct Lounge {
-    pub(crate) pair: Pair<End>,
+    pub(crate) pair: Pair<Held<End>>,
     broadcast: Broadcast,
     slot: Slot,
     /// What the page saw, messages aside.
@@ -93,8 +94,11 @@ impl Lounge {
     /// The page is connected and has said hello.
     pub(crate) fn new(seed: u64, link: LinkConfig) -> Self {
         let pair = Pair::new(seed, &[link.into()], |side, paths, rng| match side {
-            Side::Client => End::Page(Box::new(Page::new(paths[0]))),
-            Side::Server => End::Server(Box::new(server(TelevisionConfig::default(), rng))),
+            Side::Client => Held::new(End::Page(Box::new(Page::new(paths[0])))),
+            Side::Server => {
+                let server = server(TelevisionConfig::default(), rng);
+                Held::new(End::Server(Box::new(server)))
+            }
         });
         let broadcast = Broadcast::new(pair.now());
         let slot = Slot::default();
@@ -146,7 +150,7 @@ impl Lounge {
     }
 
     pub(crate) fn page<T>(&mut self, act: impl FnOnce(&mut Page, Time) -> T) -> T {
-        let acted = self.pair.act_client(|end, now| match end {
+        let acted = self.pair.act_client(|held, now| match &mut held.machine {
             End::Page(page) => act(page, now),
             End::Server(_) | End::Native(_) | End::Deaf(_) => panic!("not a page"),
         });
@@ -155,7 +159,7 @@ impl Lounge {
     }
 
     pub(crate) fn serve<T>(&mut self, act: impl FnOnce(&mut Server, Time) -> T) -> T {
-        let acted = self.pair.act_server(|end, now| match end {
+        let acted = self.pair.act_server(|held, now| match &mut held.machine {
             End::Server(server) => act(server, now),
             End::Page(_) | End::Native(_) | End::Deaf(_) => panic!("not a server"),
         });
@@ -168,7 +172,7 @@ impl Lounge {
     }
 
     pub(crate) fn server(&self) -> &Server {
-        match self.pair.server() {
+        match &self.pair.server().machine {
             End::Server(server) => server,
             End::Page(_) | End::Native(_) | End::Deaf(_) => panic!("not a server"),
         }
@@ -197,7 +201,7 @@ impl Lounge {
             if self.now() >= end {
                 return false;
             }
-            if self.broadcast.is_due(self.now()) {
+            if !self.pair.server().is_held() && self.broadcast.is_due(self.now()) {
                 let now = self.now();
                 self.broadcast(|broadcast, television| broadcast.send_due(now, television));
             }

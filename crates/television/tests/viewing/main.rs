@@ -5,11 +5,13 @@ mod broadcast;
 mod browser;
 mod giving_up;
 mod harness;
+mod held;
 mod lounge;
 mod overload;
 #[path = "../../../rtc/tests/browser/page.rs"]
 mod page;
 mod port;
+mod stalls;
 mod stills;
 mod urgent;
 mod zapping;
