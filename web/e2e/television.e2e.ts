@@ -40,8 +40,6 @@ describe('the television page', () => {
     await visit.page.keyboard.press('5');
     await visit.untilText('banner', 'Old encoder cannot be played in a browser: its picture is');
     expect(await visit.get('banner').locator('a').getAttribute('href')).toBe('/ch/5.ts');
-    await visit.page.keyboard.press('9');
-    await visit.untilText('banner', 'There is no such channel.');
     await visit.zap('2', 2);
     expect(await visit.get('banner').count()).toBe(0);
   });
@@ -67,8 +65,44 @@ describe('the television page', () => {
     await visit.get('channel-1').waitFor({ state: 'detached' });
     await visit.zap('2', 2);
     expect(await visit.get('banner').count()).toBe(0);
+  });
+
+  it('leaves picture and name alone when digits name no channel', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
     await visit.page.keyboard.press('9');
-    await visit.untilText('banner', 'There is no such channel.');
+    await visit.untilText('notices', 'There is no channel 9.');
+    await visit.untilText('now-playing', 'Big Buck Bunny');
+    await visit.morePictures(10);
+    expect(await visit.state()).toBe('playing');
+    expect(await visit.get('banner').count()).toBe(0);
+  });
+
+  it('begins with the channel of its address, and goes back and forth in the history', async () => {
+    visit = await TelevisionVisit.start('?channel=3');
+    await visit.untilPlays(3);
+    await visit.zap('2', 2);
+    expect(new URL(visit.page.url()).search).toBe('?channel=2');
+    await visit.page.waitForTimeout(1_600);
+    await visit.zap('1', 1);
+    await visit.zap('ArrowDown', 2);
+    await visit.page.goBack();
+    await visit.untilPlays(2);
+    await visit.page.goBack();
+    await visit.untilPlays(3);
+    await visit.page.goForward();
+    await visit.untilPlays(2);
+    await visit.page.reload();
+    await visit.untilPlays(2);
+    expect(visit.complaints).toEqual([]);
+  });
+
+  it('says so when its address names no channel, and shows none in its place', async () => {
+    visit = await TelevisionVisit.start('?channel=77');
+    await visit.untilText('banner', 'There is no channel 77.');
+    expect(await visit.shown()).toBe(0);
+    await visit.zap('2', 2);
+    expect(await visit.get('banner').count()).toBe(0);
   });
 
   it('plays as soon as a server that it came before has channels', async () => {
@@ -127,6 +161,24 @@ describe('the television page', () => {
     await visit.get('channel-1').waitFor();
   });
 
+  it('watches what was found at the press of Enter, or of arrows and Enter', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.page.keyboard.press('/');
+    await visit.page.keyboard.type('rivers');
+    expect(await visit.get('channel-12').getAttribute('data-marked')).toBe('true');
+    await visit.zap('Enter', 12);
+    expect(await visit.get('search').inputValue()).toBe('');
+    await visit.page.keyboard.press('/');
+    await visit.page.keyboard.press('ArrowDown');
+    await visit.page.keyboard.press('ArrowDown');
+    expect(await violations(visit.page)).toEqual([]);
+    const second = await visit.get('guide').getByRole('button').nth(1).getAttribute('data-testid');
+    expect(await visit.get(second ?? '').getAttribute('data-marked')).toBe('true');
+    await visit.zap('Enter', Number(second?.replace('channel-', '')));
+    await visit.zap('3', 3);
+  });
+
   it('tells its keys in a dialog, while which they change nothing', async () => {
     visit = await TelevisionVisit.start();
     await visit.untilPlays(1);
@@ -149,7 +201,21 @@ describe('the television page', () => {
     await visit.morePictures(10);
     expect(await visit.get('guide').count()).toBe(0);
     await visit.untilText('now-playing', 'Test card');
+    for (const key of ['3', 'ArrowDown', 'Backspace', '/']) {
+      await visit.page.keyboard.press(key);
+    }
+    await visit.morePictures(10);
+    await visit.untilText('now-playing', 'Test card');
     expect(visit.complaints).toEqual([]);
+  });
+
+  it('says at /embed/N that there is no N, and shows nothing else', async () => {
+    visit = await TelevisionVisit.start('embed/77');
+    await visit.untilText('banner', 'There is no channel 77.');
+    await visit.page.keyboard.press('2');
+    await visit.page.waitForTimeout(500);
+    await visit.untilText('banner', 'There is no channel 77.');
+    expect(await visit.shown()).toBe(0);
   });
 
   it('plays where the browser hands no data channels to workers', async () => {

@@ -1,14 +1,15 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Channel } from '../protocol/channel';
-import { search } from './search';
+import { grouped, listed } from './finding';
+import { marked, search } from './search';
 import type { Stills, Tuner } from './tuner';
-import { matching, obstacleOf } from './words';
+import { obstacleOf } from './words';
 
 /** All channels, by groups. */
 export function Guide({ tuner }: { readonly tuner: Tuner }) {
   const channels = tuner.store.channels.value;
-  const found = matching(channels ?? [], search.value);
+  const found = listed(channels ?? [], search.value);
   return (
     <nav class="guide" aria-label="Channels" data-testid="guide">
       {grouped(found).map(([group, members]) => (
@@ -41,14 +42,15 @@ function Card({ channel, tuner }: CardProps) {
   const { number, name, programme } = channel;
   const { stills } = tuner;
   const isWatched = tuner.store.number.value === number;
+  const isMarked = marked.value === number;
   const obstacle = obstacleOf(channel);
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => watchVisibility(stills, channel.id, button.current), [stills, channel.id]);
   useEffect(() => {
-    if (isWatched) {
+    if (isWatched || isMarked) {
       button.current?.scrollIntoView({ block: 'nearest' });
     }
-  }, [isWatched]);
+  }, [isWatched, isMarked]);
   return (
     <button
       type="button"
@@ -56,6 +58,7 @@ function Card({ channel, tuner }: CardProps) {
       ref={button}
       aria-current={isWatched ? 'true' : undefined}
       data-obstacle={obstacle !== null}
+      data-marked={isMarked}
       onClick={({ timeStamp }) => tuner.watch(number, performance.timeOrigin + timeStamp)}
       data-testid={`channel-${number}`}
     >
@@ -126,14 +129,4 @@ function draw(canvas: RefObject<HTMLCanvasElement | null>, picture: ImageBitmap 
   if (picture !== undefined) {
     canvas.current?.getContext('2d')?.drawImage(picture, 0, 0);
   }
-}
-
-/** Groups in the order of their first channels. */
-function grouped(channels: readonly Channel[]): [group: string, members: Channel[]][] {
-  const groups = new Map<string, Channel[]>();
-  for (const channel of channels) {
-    const group = channel.group ?? '';
-    groups.set(group, [...(groups.get(group) ?? []), channel]);
-  }
-  return [...groups];
 }

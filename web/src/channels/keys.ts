@@ -20,7 +20,7 @@ export const CHANNEL_KEYS: readonly (readonly [key: string, does: string])[] = [
   ['0 … 9', 'that channel'],
   ['↑ ↓', 'the one before, the next one; so do Page ↓ and Page ↑'],
   ['⌫', 'back to the last channel'],
-  ['/', 'search'],
+  ['/', 'search; ↑ ↓ and Enter choose what was found'],
   ['Esc', 'takes back digits and search'],
 ];
 

@@ -1,11 +1,49 @@
 import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
+import { nowMs } from '../media/now';
 import { SearchIcon } from '../ui/icons';
+import { listed, markStepped, meant } from './finding';
+import type { Tuner } from './tuner';
 
+/** The words that a channel of the guide must have. */
 export const search = signal('');
 
-/** Where the words stand that a channel of the guide must have. */
-export function SearchField({ field }: { readonly field: RefObject<HTMLInputElement | null> }) {
+/** The channel that Enter chooses. */
+export const marked = signal<number | null>(null);
+
+interface Props {
+  readonly field: RefObject<HTMLInputElement | null>;
+  readonly tuner: Tuner;
+}
+
+/** Where the words are typed, and where arrows and Enter choose among what was found. */
+export function SearchField({ field, tuner }: Props) {
+  const found = () => listed(tuner.store.channels.peek() ?? [], search.peek());
+  const seek = (words: string) => {
+    search.value = words;
+    marked.value = meant(found(), words);
+  };
+  const move = (by: 1 | -1) => {
+    marked.value = markStepped(found(), marked.peek(), by);
+  };
+  const leave = (input: HTMLInputElement) => {
+    seek('');
+    input.blur();
+  };
+  const choose = (input: HTMLInputElement) => {
+    const { value: number } = marked;
+    if (number !== null) {
+      leave(input);
+      tuner.watch(number, nowMs());
+    }
+  };
+  const keys: Readonly<Record<string, (input: HTMLInputElement) => void>> = {
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    Enter: choose,
+    Escape: leave,
+  };
+  const channel = tuner.store.channels.value?.find(({ number }) => number === marked.value);
   return (
     <label class="search">
       <SearchIcon />
@@ -15,17 +53,18 @@ export function SearchField({ field }: { readonly field: RefObject<HTMLInputElem
         placeholder="Search ( / )"
         aria-label="Search channels"
         value={search.value}
-        onInput={({ currentTarget }) => {
-          search.value = currentTarget.value;
-        }}
-        onKeyDown={({ key, currentTarget }) => {
-          if (key === 'Escape') {
-            search.value = '';
-            currentTarget.blur();
+        onInput={({ currentTarget }) => seek(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (Object.hasOwn(keys, event.key)) {
+            event.preventDefault();
+            keys[event.key]?.(event.currentTarget);
           }
         }}
         data-testid="search"
       />
+      <span class="visually-hidden" role="status">
+        {channel !== undefined && `Enter: ${channel.number} ${channel.name}`}
+      </span>
     </label>
   );
 }

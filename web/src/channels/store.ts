@@ -4,7 +4,7 @@ import { computed, type Signal, signal } from '@preact/signals';
 import type { Channel, Urgent } from '../protocol/channel';
 import { Notices } from '../state/notices';
 import { byNumber } from './tuner';
-import type { Reception } from './words';
+import type { Asked, Reception } from './words';
 
 export class ChannelStore extends Notices {
   readonly channels = signal<readonly Channel[] | null>(null);
@@ -24,6 +24,13 @@ export class ChannelStore extends Notices {
     const isAskedFor = this.channel.value === null && taken?.number === this.number.value;
     return isAskedFor ? taken : null;
   });
+
+  readonly asked = computed<Asked>(() => ({
+    number: this.number.value,
+    channel: this.channel.value,
+    taken: this.taken.value,
+    hasChannels: (this.channels.value?.length ?? 0) > 0,
+  }));
 
   setChannels(channels: readonly Channel[]): void {
     this.#taken.value = this.channel.peek() ?? this.#taken.peek();

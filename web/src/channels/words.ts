@@ -8,6 +8,17 @@ export type Reception =
   /** There is nothing to see, in words. */
   | { readonly state: 'off_air' | 'obstacle'; readonly text: string };
 
+/** What was asked for. */
+export interface Asked {
+  /** The key of the channel. */
+  readonly number: number | null;
+  readonly channel: Channel | null;
+  /** The channel, where it was taken from the list since. */
+  readonly taken: Channel | null;
+  /** Whether there are any channels. */
+  readonly hasChannels: boolean;
+}
+
 export interface Obstacle {
   readonly text: string;
   /** A short wait is not worth words. */
@@ -18,16 +29,15 @@ export interface Obstacle {
 
 /** Why there is nothing to see, if that is so. */
 export function obstacleWords(
-  channel: Channel | null,
-  taken: Channel | null,
-  hasChannels: boolean,
+  { number, channel, taken, hasChannels }: Asked,
   reception: Reception,
 ): Obstacle | null {
   if (channel === null && taken !== null) {
     return says(takenWords(taken, reception));
   }
   if (channel === null) {
-    return says(hasChannels ? 'There is no such channel.' : 'This server has no channels yet.');
+    const none = number === null ? 'There is no such channel.' : `There is no channel ${number}.`;
+    return says(hasChannels ? none : 'This server has no channels yet.');
   }
   const { name, on_air, playable } = channel;
   if (playable.is === 'no') {
@@ -59,15 +69,6 @@ export function obstacleOf({ on_air, playable }: Channel): string | null {
     return `Cannot be played: ${unstopped(playable.text ?? 'unknown format')}`;
   }
   return on_air ? null : 'Off air';
-}
-
-/** Channels whose number, name, group or programme has all the words. */
-export function matching(channels: readonly Channel[], search: string): readonly Channel[] {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  return channels.filter(({ number, name, group, programme }) => {
-    const text = [number, name, group, programme.now, programme.next].join(' ').toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
 }
 
 /** Words that go on in a sentence of ours. */

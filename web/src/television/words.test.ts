@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { exampleChannel as channel } from '../channels/example';
-import type { Reception } from '../channels/words';
+import type { Asked, Reception } from '../channels/words';
 import type { Channel } from '../protocol/channel';
 import type { ConnectionState } from './connection';
 import { bannerOf, sentence } from './words';
@@ -28,14 +28,15 @@ describe('the words over the picture', () => {
     );
     const mpeg2 = channel({ playable: { is: 'no', text: 'it is MPEG-2' } });
     expect(banner(OPEN, mpeg2, PLAYING)).toBe('News cannot be played in a browser: it is MPEG-2.');
-    expect(banner(OPEN, null, PLAYING)).toBe('There is no such channel.');
-    expect(bannerOf(OPEN, null, null, false, PLAYING, NOW_MS)?.text).toMatch(/no channels yet/);
+    expect(banner(OPEN, null, PLAYING)).toBe('There is no channel 3.');
+    const empty = { ...asked(null), hasChannels: false };
+    expect(bannerOf(OPEN, empty, PLAYING, NOW_MS)?.text).toMatch(/no channels yet/);
   });
 
   it('say that a channel was taken from the list, and why', () => {
     const ended = { state: 'off_air', text: 'the permission has ended.' } as const;
     const words = (reception: Reception) =>
-      bannerOf(OPEN, null, channel(), true, reception, NOW_MS)?.text;
+      bannerOf(OPEN, { ...asked(null), taken: channel() }, reception, NOW_MS)?.text;
     expect(words(ended)).toBe(
       'News is not among your channels any more: the permission has ended.',
     );
@@ -51,7 +52,7 @@ describe('the words over the picture', () => {
 
   it('lead to another player where the browser cannot', () => {
     const obstacle = { state: 'obstacle', text: 'No AV1 here.' } as const;
-    expect(bannerOf(OPEN, channel(), null, true, obstacle, NOW_MS)).toEqual({
+    expect(bannerOf(OPEN, asked(channel()), obstacle, NOW_MS)).toEqual({
       text: 'No AV1 here.',
       isWait: false,
       link: '/ch/3.ts',
@@ -64,5 +65,9 @@ function banner(
   channel: Channel | null,
   reception: Reception,
 ): string | null {
-  return bannerOf(connection, channel, null, true, reception, NOW_MS)?.text ?? null;
+  return bannerOf(connection, asked(channel), reception, NOW_MS)?.text ?? null;
+}
+
+function asked(channel: Channel | null): Asked {
+  return { number: 3, channel, taken: null, hasChannels: true };
 }

@@ -1,7 +1,6 @@
 /** What the page says of channels and of the connection. */
 
-import { obstacleWords, type Reception, unstopped } from '../channels/words';
-import type { Channel } from '../protocol/channel';
+import { type Asked, obstacleWords, type Reception, unstopped } from '../channels/words';
 import type { ConnectionState } from './connection';
 
 export interface Banner {
@@ -15,9 +14,7 @@ export interface Banner {
 /** What lies over the picture, if anything. */
 export function bannerOf(
   connection: ConnectionState,
-  channel: Channel | null,
-  taken: Channel | null,
-  hasChannels: boolean,
+  asked: Asked,
   reception: Reception,
   nowMs: number,
 ): Banner | null {
@@ -28,12 +25,12 @@ export function bannerOf(
       return says(`${connection.why} ${retryWords(connection.untilMs - nowMs)}`);
     case 'open':
   }
-  const obstacle = obstacleWords(channel, taken, hasChannels, reception);
+  const obstacle = obstacleWords(asked, reception);
   return obstacle === null
     ? null
     : says(obstacle.text, {
         isWait: obstacle.isWait,
-        link: obstacle.isUndecodable && channel !== null ? `/ch/${channel.number}.ts` : null,
+        link: obstacle.isUndecodable && asked.channel !== null ? `/ch/${asked.number}.ts` : null,
       });
 }
 

@@ -13,7 +13,7 @@ export function Channels({ field }: { readonly field: RefObject<HTMLInputElement
     <section class="channels card" aria-labelledby="channels-title">
       <div class="channels-head">
         <h2 id="channels-title">Channels</h2>
-        <SearchField field={field} />
+        <SearchField field={field} tuner={session} />
       </div>
       <Guide tuner={session} />
     </section>

@@ -66,13 +66,7 @@ function obstacleOf(store: Store): Status | null {
   if (channels === null || (channels.length > 0 && store.number.value === null)) {
     return { severity: 'info', short: 'Waiting', long: 'Waiting for the list of channels.' };
   }
-  const { value: channel } = store.channel;
-  const obstacle = obstacleWords(
-    channel,
-    store.taken.value,
-    channels.length > 0,
-    store.reception.value,
-  );
+  const obstacle = obstacleWords(store.asked.value, store.reception.value);
   if (obstacle === null) {
     return null;
   }

@@ -5,6 +5,7 @@ import { Speaker } from '../../audio/speaker';
 import { type Stills, stepped, type Tuner } from '../../channels/tuner';
 import { nowMs } from '../../media/now';
 import type { Channel } from '../../protocol/channel';
+import { Address, channelIn } from '../address';
 import { Connection } from '../connection';
 import { passed } from '../milestones';
 import { Rota } from '../stills/rota';
@@ -28,14 +29,22 @@ export class Session implements Tuner {
   readonly #connection: Connection;
   readonly #token = new URLSearchParams(location.search).get('token');
   readonly #rota = new Rota();
+  readonly #address = new Address();
+  /** The channel that the page's address asks for, also where there is no such channel. */
+  readonly #askedFor: number | null;
+  /** The page shows one channel, and no other. */
+  readonly isBound: boolean;
   #bridge: Bridge | null = null;
   #speaker: Speaker | null = null;
   #openingSound = false;
   /** The key of the channel before this one. */
   #before: number | null = null;
 
-  constructor() {
+  /** `embedded` is the only channel to show; null for the whole page. */
+  constructor(embedded: number | null) {
     passed('script');
+    this.isBound = embedded !== null;
+    this.#askedFor = embedded ?? channelIn(location.search);
     this.#worker = new Worker(new URL('../worker/tuner.ts', import.meta.url), {
       type: 'module',
       name: 'tuner',
@@ -56,8 +65,11 @@ export class Session implements Tuner {
   }
 
   /** Connects, and plays on this canvas. A canvas can be handed over once only. */
-  start(canvas: HTMLCanvasElement, number: number | null): void {
-    this.store.number.value = number;
+  start(canvas: HTMLCanvasElement): void {
+    this.store.number.value = this.#askedFor;
+    if (!this.isBound) {
+      this.#address.listen((number) => this.#change(number, nowMs()));
+    }
     const offscreen = canvas.transferControlToOffscreen();
     this.#tell({ kind: 'start', canvas: offscreen }, [offscreen]);
     this.#connection.open();
@@ -66,6 +78,20 @@ export class Session implements Tuner {
 
   /** Watches the channel with this key; `pressedMs` is when it was pressed. */
   watch(number: number, pressedMs: number | null): void {
+    if (this.isBound) {
+      return;
+    }
+    const { store } = this;
+    const isThere = store.channels.peek()?.some((channel) => channel.number === number);
+    if (isThere === false) {
+      store.notify('warning', `There is no channel ${number}.`);
+      return;
+    }
+    this.#address.choose(number, nowMs());
+    this.#change(number, pressedMs);
+  }
+
+  #change(number: number, pressedMs: number | null): void {
     const { store } = this;
     if (number === store.number.peek() && store.reception.peek().state === 'playing') {
       return;
@@ -222,12 +248,14 @@ export class Session implements Tuner {
     this.#begin();
   }
 
-  /** Whoever came before there were channels begins with the first that come. */
+  /** Whoever waits for a channel begins with it, or else with the first that come. */
   #onChannels(channels: readonly Channel[]): void {
     const { store } = this;
     const hadNone = store.channels.peek()?.length === 0;
+    const wasThere = store.channel.peek() !== null;
     store.setChannels(channels);
-    if (hadNone && channels.length > 0) {
+    const isThere = store.channel.peek() !== null;
+    if ((isThere && !wasThere) || (hadNone && channels.length > 0)) {
       this.#begin();
     }
   }
@@ -235,11 +263,16 @@ export class Session implements Tuner {
   /** Watches what was watched before, or what can be watched. */
   #begin(): void {
     const { store } = this;
-    if (store.channel.peek() === null) {
+    const isAskedFor = this.#askedFor !== null && store.number.peek() === this.#askedFor;
+    if (store.channel.peek() === null && !isAskedFor) {
       const list = store.channels.peek() ?? [];
       const last = list.find(({ number }) => number === lastNumber.peek());
       const first = list.find(({ on_air, playable }) => on_air && playable.is !== 'no');
       store.number.value = (last ?? first ?? list[0])?.number ?? null;
+    }
+    const number = store.number.peek();
+    if (number !== null && !this.isBound) {
+      this.#address.show(number);
     }
     this.#tune(nowMs());
   }

@@ -15,21 +15,19 @@ import { Player } from './player';
 
 interface Props {
   readonly session: Session;
-  /** The bare player, of this channel; null for the whole page. */
-  readonly embedded: number | null;
 }
 
-export function App({ session, embedded }: Props) {
+export function App({ session }: Props) {
   const box = useRef<HTMLElement>(null);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => listen(session, box, field), [session]);
-  const { store } = session;
+  const { store, isBound } = session;
   return (
     <SessionContext.Provider value={session}>
-      {embedded === null && <Header field={field} />}
-      <main class={embedded === null ? 'television' : 'television embedded'}>
-        <Player box={box} number={embedded} />
-        {embedded === null && <Guide tuner={session} />}
+      {!isBound && <Header field={field} />}
+      <main class={isBound ? 'television embedded' : 'television'}>
+        <Player box={box} />
+        {!isBound && <Guide tuner={session} />}
       </main>
       <Help />
       <Notices notices={store.notices.value} dismiss={(id) => store.dismiss(id)} />
@@ -67,7 +65,7 @@ function remote(session: Session, box: Ref<HTMLElement>, field: Ref<HTMLInputEle
   return new Keys({
     numbers: () => session.store.channels.peek()?.map(({ number }) => number) ?? [],
     onTyping: (digits) => {
-      typing.value = digits;
+      typing.value = session.isBound ? '' : digits;
     },
     onNumber: (number, pressedMs) => session.watch(number, pressedMs),
     onStep: (by, pressedMs) => session.step(by, pressedMs),

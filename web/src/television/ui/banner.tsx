@@ -17,15 +17,7 @@ export function Banner() {
     const timer = counts ? window.setInterval(() => (now.value = nowMs()), TICK_MS) : 0;
     return () => window.clearInterval(timer);
   }, [connection, counts, now]);
-  const hasChannels = (store.channels.value?.length ?? 0) > 0;
-  const banner = bannerOf(
-    connection,
-    store.channel.value,
-    store.taken.value,
-    hasChannels,
-    store.reception.value,
-    now.value,
-  );
+  const banner = bannerOf(connection, store.asked.value, store.reception.value, now.value);
   if (banner === null) {
     return null;
   }

@@ -7,10 +7,11 @@ import { useSession } from './context';
 import { areFiguresOn, toggleFigures } from './figures';
 
 export function Controls({ box }: { readonly box: RefObject<HTMLElement | null> }) {
+  const session = useSession();
   return (
     <div class="controls">
       <NowPlaying />
-      <Steps />
+      {!session.isBound && <Steps />}
       <Sound />
       <Latency />
       <div class="buttons">

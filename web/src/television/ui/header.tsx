@@ -8,7 +8,8 @@ import { useSession } from './context';
 const SEVERITY = { connecting: 'info', open: 'good', waiting: 'bad' } as const;
 
 export function Header({ field }: { readonly field: RefObject<HTMLInputElement | null> }) {
-  const { store } = useSession();
+  const session = useSession();
+  const { store } = session;
   const connection = store.connection.value;
   return (
     <header>
@@ -19,7 +20,7 @@ export function Header({ field }: { readonly field: RefObject<HTMLInputElement |
       <p class={`pill ${SEVERITY[connection.state]}`} role="status" data-testid="status">
         {connectionWord(connection)}
       </p>
-      <SearchField field={field} />
+      <SearchField field={field} tuner={session} />
       <button
         type="button"
         class="icon-button"

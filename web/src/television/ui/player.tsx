@@ -9,17 +9,15 @@ import { Figures } from './figures';
 
 interface Props {
   readonly box: RefObject<HTMLElement | null>;
-  /** The channel to begin with, or null for the one watched last. */
-  readonly number: number | null;
 }
 
-export function Player({ box, number }: Props) {
+export function Player({ box }: Props) {
   const session = useSession();
   const canvas = useRef<HTMLCanvasElement>(null);
   // Before the first frame is drawn: the connection takes its time as well.
   useLayoutEffect(() => {
     if (canvas.current !== null) {
-      session.start(canvas.current, number);
+      session.start(canvas.current);
     }
   }, [session]);
   const { store } = session;
