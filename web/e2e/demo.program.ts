@@ -50,6 +50,16 @@ describe('anabranch demo', () => {
     await view.morePictures(25);
   });
 
+  it('tells a page that comes later when everything happened', async () => {
+    const times = () => view.get('events').locator('time').allTextContents();
+    const before = await times();
+    await view.page.reload();
+    await view.untilText('events', 'The link of wifi was cut.');
+    expect((await times()).slice(-before.length)).toEqual(before);
+    expect(before[0]).not.toBe('0:00');
+    await view.morePictures(10);
+  });
+
   it('treats media as one asks it to', async () => {
     await view.get('preset-live').click();
     await view.untilText('events', 'Treatments: from now on live');

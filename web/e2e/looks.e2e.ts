@@ -21,11 +21,30 @@ describe('the page looks', () => {
   it('complete on a laptop: video, paths and events without scrolling', async () => {
     visit = await Visit.start({}, { viewport: LAPTOP });
     await visit.morePictures(3);
-    for (const testId of ['video', 'path-1', 'path-2', 'events', 'sound']) {
+    for (const testId of ['video', 'treatments', 'path-1', 'path-2', 'events', 'sound']) {
       const box = await visit.get(testId).boundingBox();
       expect(box, testId).not.toBeNull();
       expect((box?.y ?? 0) + (box?.height ?? 0), testId).toBeLessThanOrEqual(LAPTOP.height);
     }
+  });
+
+  it('with figures that leave most of the picture free, and treatments beside it', async () => {
+    visit = await Visit.start();
+    await visit.morePictures(3);
+    const box = async (testId: string) => {
+      const found = await visit.get(testId).boundingBox();
+      return found ?? { x: 0, y: 0, width: 0, height: 0 };
+    };
+    for (const width of [768, 1090, LAPTOP.width, 1920]) {
+      await visit.page.setViewportSize({ width, height: 768 });
+      await visit.page.waitForTimeout(100);
+      const [picture, figures] = [await box('video'), await box('overlay')];
+      const covered = (figures.width * figures.height) / (picture.width * picture.height);
+      expect(covered, `at ${width}`).toBeLessThan(0.3);
+    }
+    const [picture, treatments] = [await box('video'), await box('treatments')];
+    expect(treatments.y).toBeLessThan(picture.y + 10);
+    expect(treatments.x).toBeGreaterThan(picture.x + picture.width);
   });
 
   it('whole at every width: nothing overflows', async () => {

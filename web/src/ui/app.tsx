@@ -46,9 +46,9 @@ export function App({ session }: { readonly session: Session }) {
         </div>
         <div class="steer">
           <Channels field={field} />
+          <TreatmentTable />
           <PathCards />
           <LayerCards />
-          <TreatmentTable />
         </div>
       </main>
       <Footer />

@@ -6,7 +6,6 @@ import { clock } from './format';
 export function EventLog() {
   const { store } = useSession();
   const events = store.events.value;
-  const startUs = store.hello.value?.now_us ?? 0;
   return (
     <section class="events card" aria-labelledby="events-title">
       <h2 id="events-title">What happened</h2>
@@ -18,22 +17,18 @@ export function EventLog() {
       <ol tabIndex={0} aria-labelledby="events-title" data-testid="events">
         {events.length === 0 && <li class="empty">Nothing yet.</li>}
         {events.toReversed().map((event) => (
-          <Line key={event.id} event={event} startUs={startUs} />
+          <Line key={event.id} event={event} />
         ))}
       </ol>
     </section>
   );
 }
 
-interface LineProps {
-  readonly event: ProgramEvent;
-  readonly startUs: number;
-}
-
-function Line({ event, startUs }: LineProps) {
+/** The program's clock counts from its start: what came before the page has its own time. */
+function Line({ event }: { readonly event: ProgramEvent }) {
   return (
     <li class={event.severity} data-kind={event.kind}>
-      <time>{clock((event.at_us - startUs) / 1e6)}</time>
+      <time>{clock(event.at_us / 1e6)}</time>
       <span>{event.text}</span>
     </li>
   );

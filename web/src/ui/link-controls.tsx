@@ -14,7 +14,7 @@ interface Props {
   readonly place: number;
 }
 
-/** The emulated link's sliders and the switch that cuts it. */
+/** The emulated link's sliders and the button that cuts it. */
 export function LinkControls({ path, link, place }: Props) {
   const session = useSession();
   const ranges = session.store.hello.value?.controls.links ?? null;
@@ -58,7 +58,7 @@ export function LinkControls({ path, link, place }: Props) {
         onInput={(loss_percent) => change({ ...shown, loss_percent })}
         testId="link-loss"
       />
-      <CutSwitch
+      <CutButton
         name={pathName(path)}
         place={place}
         cut={shown.cut}
@@ -76,20 +76,19 @@ interface CutProps {
   readonly onChange: (cut: boolean) => void;
 }
 
-function CutSwitch({ name, place, cut, onChange }: CutProps) {
+function CutButton({ name, place, cut, onChange }: CutProps) {
+  const does = cut ? 'Mend' : 'Cut';
   return (
     <button
       type="button"
-      role="switch"
-      aria-checked={cut}
-      class="cut"
+      class={cut ? 'cut mend' : 'cut'}
       onClick={() => onChange(!cut)}
-      title={`Cut or mend ${name} (${place})`}
-      aria-label={`Cut ${name}`}
+      title={`${does} ${name} (${place})`}
+      aria-label={`${does} ${name}`}
       data-testid="cut"
     >
       <CutIcon />
-      <span>{cut ? 'Is cut' : 'Cut'}</span>
+      <span>{does}</span>
     </button>
   );
 }

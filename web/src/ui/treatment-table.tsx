@@ -19,7 +19,7 @@ export function TreatmentTable() {
   }
   const editable = (store.hello.value?.controls.treatments ?? null) !== null;
   return (
-    <section class="card treatments" aria-labelledby="treatments-title">
+    <section class="card treatments" aria-labelledby="treatments-title" data-testid="treatments">
       <div class="treatments-head">
         <h2 id="treatments-title">Treatment</h2>
         <Presets chosen={table.preset} editable={editable} />
