@@ -129,7 +129,7 @@ impl Servant {
                 }
                 let lag = now.saturating_since(self.wanted(now, part.at));
                 // The server's own delay, or the source's, says nothing about the viewer.
-                self.thinning.observe(now, lag.min(self.strain.held_up()), budget);
+                self.thinning.observe(now, part, lag.min(self.strain.held_up()), budget);
                 if lag > budget && self.jump(now, channel) {
                     continue;
                 }

@@ -11,12 +11,13 @@ use crate::channel::Part;
 const STEP_PAUSE: Duration = Duration::from_millis(250);
 
 /// How long all must go well before more is tried.
-const RECOVERY: Duration = Duration::from_secs(2);
+const RECOVERY: Duration = Duration::from_secs(1);
 
 /// What was tried too early is tried again later and later, up to this.
 const RECOVERY_MAX: Duration = Duration::from_secs(48);
 
-/// What goes well for so long did not come too early.
+/// What goes well for three times as long as was waited for it, or for so long, was not tried too
+/// early: a network that lacks a tenth of the room fills up sooner.
 const PROBATION: Duration = Duration::from_secs(6);
 
 /// How much is left out. Sound never is.
@@ -33,8 +34,9 @@ enum Level {
 
 /// Leaves out enhancement first, then pictures, as long as a viewer falls behind.
 ///
-/// Trouble is taken for a passing one at first: then all is tried again at once. Where that fails,
-/// one step is tried at a time, and less and less often.
+/// Trouble is taken for a passing one at first: then all is tried again at once, and from the next
+/// key frame on where only these were left. Where that fails, one step is tried at a time, and less
+/// and less often.
 #[derive(Debug)]
 pub(super) struct Thinning {
     level: Level,
@@ -45,24 +47,42 @@ pub(super) struct Thinning {
     /// When more was last tried.
     tried: Option<Time>,
     recovery: Duration,
+    /// Whether there is anything but base layers.
+    is_layered: bool,
 }
 
 impl Thinning {
     pub(super) const fn new(now: Time) -> Self {
-        Self { level: Level::All, since: now, strained: now, tried: None, recovery: RECOVERY }
+        Self {
+            level: Level::All,
+            since: now,
+            strained: now,
+            tried: None,
+            recovery: RECOVERY,
+            is_layered: false,
+        }
     }
 
     /// A part is about to be sent, `lag` after its turn for which the viewer is to blame; it has
     /// `budget` in all.
-    pub(super) fn observe(&mut self, now: Time, lag: Duration, budget: Duration) {
-        if lag > budget / 8 {
+    pub(super) fn observe(&mut self, now: Time, part: &Part, lag: Duration, budget: Duration) {
+        self.is_layered |= part.layer > 0;
+        let is_behind = lag > budget / 2;
+        if is_behind {
             self.strained = now;
         }
-        if lag > budget / 2 && now.saturating_since(self.since) >= STEP_PAUSE {
+        if is_behind && now.saturating_since(self.since) >= STEP_PAUSE {
             self.step_up(now);
-        } else if self.level != Level::All && now.saturating_since(self.strained) >= self.recovery {
+        } else if !is_behind && self.level != Level::All && self.may_try(now, part) {
             self.step_down(now);
         }
+    }
+
+    /// Whether it is time to try more. Who got key frames only waits for the next one anyway.
+    fn may_try(&self, now: Time, part: &Part) -> bool {
+        let is_entry = part.track == MediaTrack::Video && part.layer == 0 && part.key;
+        let is_first = self.level == Level::Keys && self.recovery == RECOVERY;
+        is_first && is_entry || now.saturating_since(self.strained) >= self.recovery
     }
 
     /// Whether the viewer does without a part.
@@ -77,13 +97,13 @@ impl Thinning {
 
     fn step_up(&mut self, now: Time) {
         if let Some(tried) = self.tried.take() {
-            let was_early = now.saturating_since(tried) < PROBATION;
+            let was_early = now.saturating_since(tried) < PROBATION.min(3 * self.recovery);
             self.recovery =
                 if was_early { (2 * self.recovery).min(RECOVERY_MAX) } else { RECOVERY };
         }
         self.level = match self.level {
-            Level::All => Level::Base,
-            Level::Base => Level::References,
+            Level::All if self.is_layered => Level::Base,
+            Level::All | Level::Base => Level::References,
             Level::References | Level::Keys => Level::Keys,
         };
         self.since = now;
@@ -93,8 +113,8 @@ impl Thinning {
         self.level = match self.level {
             _ if self.recovery == RECOVERY => Level::All,
             Level::Keys => Level::References,
-            Level::References => Level::Base,
-            Level::Base | Level::All => Level::All,
+            Level::References if self.is_layered => Level::Base,
+            Level::References | Level::Base | Level::All => Level::All,
         };
         (self.since, self.strained, self.tried) = (now, now, Some(now));
     }
@@ -109,6 +129,11 @@ mod tests {
 
     fn part(track: MediaTrack, layer: u8, key: bool, reference: bool) -> Part {
         Part::for_tests(track, layer, key, reference)
+    }
+
+    /// A picture of this layer that is no key frame.
+    fn picture(layer: u8) -> Part {
+        part(MediaTrack::Video, layer, false, true)
     }
 
     fn after(ms: u64) -> Time {
@@ -127,7 +152,7 @@ mod tests {
         for left in [5, 4, 3, 2, 2] {
             let sent = parts.map(|part| !thinning.skips(part));
             assert_eq!(sent, [0, 1, 2, 3, 4].map(|place| place < left), "{thinning:?}");
-            thinning.observe(thinning.since + STEP_PAUSE, LATE, BUDGET);
+            thinning.observe(thinning.since + STEP_PAUSE, &enhancement, LATE, BUDGET);
         }
     }
 
@@ -135,20 +160,54 @@ mod tests {
     fn one_delay_costs_one_step() {
         let mut thinning = Thinning::new(Time::ZERO);
         for ms in 300..500 {
-            thinning.observe(after(ms), LATE, BUDGET);
+            thinning.observe(after(ms), &picture(1), LATE, BUDGET);
         }
         assert_eq!(thinning.level, Level::Base);
     }
 
     #[test]
-    fn a_long_trouble_that_passes_leaves_nothing_out_two_seconds_later() {
+    fn where_there_is_one_layer_pictures_go_at_once() {
+        let mut thinning = Thinning::new(Time::ZERO);
+        thinning.observe(after(300), &picture(0), LATE, BUDGET);
+        assert_eq!(thinning.level, Level::References);
+    }
+
+    #[test]
+    fn who_got_key_frames_only_gets_all_from_the_next_one_on_unless_that_failed() {
+        let key = part(MediaTrack::Video, 0, true, true);
+        let mut thinning = Thinning::new(Time::ZERO);
+        for (begun, is_taken) in [(1_000, true), (3_000, false)] {
+            for ms in [300, 600, 900] {
+                thinning.observe(after(begun + ms), &picture(1), LATE, BUDGET);
+            }
+            assert_eq!(thinning.level, Level::Keys);
+            thinning.observe(after(begun + 1_000), &key, Duration::ZERO, BUDGET);
+            assert_eq!(thinning.level == Level::All, is_taken);
+        }
+    }
+
+    #[test]
+    fn regression_the_size_of_key_frames_kept_a_viewer_at_them() {
+        let mut thinning = Thinning::new(Time::ZERO);
+        thinning.level = Level::Keys;
+        thinning.recovery = 4 * RECOVERY;
+        for ms in (0..=4_000).step_by(20) {
+            // What comes behind a key frame, every second, waits until that is gone.
+            let lag = Duration::from_millis(if ms % 1_000 < 100 { 100 } else { 0 });
+            thinning.observe(after(ms), &picture(0), lag, BUDGET);
+        }
+        assert_eq!(thinning.level, Level::References);
+    }
+
+    #[test]
+    fn a_long_trouble_that_passes_leaves_nothing_out_a_second_later() {
         let mut thinning = Thinning::new(Time::ZERO);
         for ms in (0..5_000).step_by(10) {
-            thinning.observe(after(ms), LATE, BUDGET);
+            thinning.observe(after(ms), &picture(1), LATE, BUDGET);
         }
         assert_eq!(thinning.level, Level::Keys);
-        for ms in (5_000..7_000).step_by(10) {
-            thinning.observe(after(ms), Duration::ZERO, BUDGET);
+        for ms in (5_000..6_000).step_by(10) {
+            thinning.observe(after(ms), &picture(1), Duration::ZERO, BUDGET);
         }
         assert_eq!(thinning.level, Level::All);
     }
@@ -161,13 +220,18 @@ mod tests {
             let is_bad =
                 ms < 60_000 && thinning.level == Level::All || (150_000..152_000).contains(&ms);
             let before = thinning.level;
-            thinning.observe(after(ms), if is_bad { LATE } else { Duration::ZERO }, BUDGET);
+            thinning.observe(
+                after(ms),
+                &picture(1),
+                if is_bad { LATE } else { Duration::ZERO },
+                BUDGET,
+            );
             if thinning.level == Level::All && before != Level::All {
                 came_back.push(ms);
             }
         }
         let last = came_back.last().copied().unwrap();
-        assert!((153_900..=154_000).contains(&last), "{came_back:?}");
+        assert!((152_900..=153_000).contains(&last), "{came_back:?}");
     }
 
     #[test]
@@ -178,7 +242,7 @@ mod tests {
         for ms in (0..120_000).step_by(10) {
             let lag = if thinning.level == Level::All { LATE } else { Duration::ZERO };
             let before = thinning.level;
-            thinning.observe(after(ms), lag, BUDGET);
+            thinning.observe(after(ms), &picture(1), lag, BUDGET);
             if thinning.level < before {
                 tried.push(ms / 1_000);
             }

@@ -6,6 +6,7 @@ mod browser;
 mod giving_up;
 mod harness;
 mod held;
+mod lossy;
 mod lounge;
 mod overload;
 #[path = "../../../rtc/tests/browser/page.rs"]
