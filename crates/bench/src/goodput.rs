@@ -126,7 +126,7 @@ fn saturated(
     let link = bottleneck(LINK_MBPS, Loss::uniform(loss_percent / 100.0));
     let runs = (1..=plan.seeds).map(|seed| {
         let flows = [Transport::Sctp(control)];
-        let mut world = world::World::new(seed, Losses::OfData, link, &flows)?;
+        let mut world = world::World::new(seed, Losses::OfData, link.clone(), &flows)?;
         world.saturate(Duration::from_secs(seconds))?;
         Ok(world.goodput_mbps(0, Duration::from_secs(seconds)))
     });

@@ -69,7 +69,7 @@ fn pair() -> Pair<Endpoint> {
         queue: QueueLimit::lasting(Duration::from_millis(50), rate),
         ..LinkConfig::default()
     };
-    let links: [DuplexConfig; 2] = [link.into(), link.into()];
+    let links: [DuplexConfig; 2] = [link.clone().into(), link.into()];
     Pair::new(1, &links, |side, paths, rng| {
         let accept = side == Side::Server;
         let config = EndpointConfig { accept, association: config(), ..EndpointConfig::default() };

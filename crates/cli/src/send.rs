@@ -96,6 +96,8 @@ impl Send {
 fn bitrate(text: &str) -> Result<Rate, String> {
     match values::speed(text).map_err(|error| error.to_string())? {
         Speed::Limited(rate) => Ok(rate),
-        Speed::Unlimited => Err("a bit rate must be a number: 500k, 5M".to_owned()),
+        Speed::Unlimited | Speed::Trace(_) => {
+            Err("a bit rate must be a number: 500k, 5M".to_owned())
+        }
     }
 }

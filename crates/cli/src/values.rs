@@ -1,9 +1,11 @@
 //! Values as people write them: rates, times, losses, queues, addresses.
 
+use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::Path;
 use std::time::Duration;
 
-use anabranch_netsim::Preset;
+use anabranch_netsim::{Preset, Trace, TraceError};
 use anabranch_sansio::Rate;
 use thiserror::Error;
 
@@ -25,11 +27,15 @@ const PRESETS: [(&str, Preset); Preset::ALL.len()] = [
     ("satellite", Preset::Satellite),
 ];
 
+/// In front of a file that tells when a link may send.
+const TRACE: &str = "trace:";
+
 /// How fast a link sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Speed {
     Limited(Rate),
     Unlimited,
+    Trace(Trace),
 }
 
 /// How much may wait in front of a link.
@@ -44,10 +50,14 @@ pub(crate) enum Queue {
 /// A text that is not the value it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum ValueError {
-    #[error("\"{0}\" is no rate: write 500k, 10M or 1.5G (bit/s), or unlimited")]
+    #[error("\"{0}\" is no rate: write 500k, 10M or 1.5G (bit/s), unlimited, or trace:FILE")]
     Rate(String),
     #[error("no link sends at {0}: give 1 bit/s to 1000G, or unlimited")]
     RateRange(String),
+    #[error("{file}: {error}")]
+    Trace { file: String, error: TraceError },
+    #[error("{file} cannot be read: {reason}")]
+    File { file: String, reason: String },
     #[error("\"{0}\" is no time: write 500us, 20ms or 1.5s")]
     Time(String),
     #[error("{0} is too long: give at most an hour, 3600s")]
@@ -68,10 +78,13 @@ pub(crate) enum ValueError {
     Address(String),
 }
 
-/// `10M`, `1.5G`, `500k`, in bit/s by thousands; `unlimited`.
+/// `10M`, `1.5G`, `500k`, in bit/s by thousands; `unlimited`; `trace:FILE`.
 pub(crate) fn speed(text: &str) -> Result<Speed, ValueError> {
     if text == "unlimited" {
         return Ok(Speed::Unlimited);
+    }
+    if let Some(file) = text.strip_prefix(TRACE) {
+        return trace(Path::new(file)).map(Speed::Trace);
     }
     let wrong = || ValueError::Rate(text.to_owned());
     let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
@@ -87,6 +100,14 @@ pub(crate) fn speed(text: &str) -> Result<Speed, ValueError> {
         return Err(ValueError::RateRange(text.to_owned()));
     }
     Ok(Speed::Limited(rate))
+}
+
+/// The trace in a file.
+pub(crate) fn trace(file: &Path) -> Result<Trace, ValueError> {
+    let name = || file.display().to_string();
+    let text = fs::read_to_string(file)
+        .map_err(|error| ValueError::File { file: name(), reason: error.to_string() })?;
+    text.parse().map_err(|error| ValueError::Trace { file: name(), error })
 }
 
 /// `20ms`, `1.5s`, `500us`, `0`.

@@ -36,7 +36,8 @@ async fn run(rate: Rate, seconds: f64) -> Result<(), Box<dyn Error>> {
     let target = sockets.bind(any)?;
     let receiver = Driver::spawn_with_clock(Receiver::default(), sockets, clock)?;
     let link = LinkConfig { delay: DELAY, ..LinkConfig::default() };
-    let link = EmulatedLink { name: "link".to_owned(), listen: any, target, up: link, down: link };
+    let link =
+        EmulatedLink { name: "link".to_owned(), listen: any, target, up: link.clone(), down: link };
     let emulator = Emulator::spawn(EmulatorConfig { links: vec![link], seed: 1 })?;
 
     let mut sockets = SocketSet::new();

@@ -44,7 +44,7 @@ fn run(span: Duration) -> Result<u64, SimulationError> {
         loss: Loss::uniform(0.001),
         ..LinkConfig::default()
     };
-    let mut pair = Pair::new(7, &[link.into(), link.into()], |side, paths, _| match side {
+    let mut pair = Pair::new(7, &[link.clone().into(), link.into()], |side, paths, _| match side {
         Side::Client => Flood::source(paths),
         Side::Server => Flood::sink(),
     });

@@ -58,7 +58,8 @@ pub use duplicate::Duplicate;
 pub use element::{DropCause, Element};
 pub use hostility::Hostility;
 pub use link::{
-    Drops, Link, LinkConfig, LinkConfigError, LinkStats, Loss, MAX_PACKETS_HELD, Preset, QueueLimit,
+    Drops, Link, LinkConfig, LinkConfigError, LinkStats, Loss, MAX_PACKETS_HELD, Preset,
+    QueueLimit, Trace, TraceError,
 };
 pub use nat::{Filtering, Nat, NatConfig};
 pub use network::{Duplex, DuplexConfig, ElementId, LinkId, NatId, Network, RouteError};

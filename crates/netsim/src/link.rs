@@ -4,21 +4,25 @@ mod config;
 mod loss;
 mod preset;
 mod queue;
+mod sending;
 mod stats;
+mod trace;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use anabranch_sansio::{Rate, Rng, Time};
+use anabranch_sansio::{Rng, Time};
 
 pub use config::{LinkConfig, LinkConfigError, QueueLimit};
 pub use loss::Loss;
 pub use preset::Preset;
 pub use stats::{Drops, LinkStats};
+pub use trace::{Trace, TraceError};
 
-use crate::{DropCause, Element, Packet, Traffic};
+use crate::{DropCause, Element, Packet, Probability, Traffic};
 use loss::LossModel;
 use queue::DropTail;
+use sending::{Pace, Sending, Used};
 
 /// A link holds at most this many packets in queue and on the wire together, whatever its limits
 /// say; more are dropped as by a full queue. 1 Gbit/s times 1 s of full packets is a third of it.
@@ -32,7 +36,8 @@ const MAX_DROPPED_KEPT: usize = MAX_PACKETS_HELD + 1;
 ///
 /// A packet waits in a drop-tail queue, is sent at the link's rate, travels for its delay, and is
 /// lost or delivered at the far end: a lost packet has used its share of the rate. Packets never
-/// overtake each other, whatever is changed while they travel.
+/// overtake each other, whatever is changed while they travel, but for those that the configuration
+/// wants held back.
 ///
 /// ```
 /// use anabranch_netsim::{Carrier, Element, Link, LinkConfig, Packet};
@@ -52,27 +57,36 @@ const MAX_DROPPED_KEPT: usize = MAX_PACKETS_HELD + 1;
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
+    /// How fast it sends; `None` is unlimited.
+    pace: Option<Pace>,
     is_up: bool,
     queue: DropTail,
     sending: Option<Sending>,
+    /// By time of arrival.
     wire: VecDeque<Arrival>,
+    /// When the last packet arrives that is not held back.
+    last_arrival: Time,
     loss: LossModel,
-    jitter: Rng,
+    /// Draws jitter, and which packets are held back for how long.
+    rng: Rng,
     stats: LinkStats,
     dropped: Option<VecDeque<(DropCause, Packet)>>,
 }
 
 impl Link {
-    /// A link that is up and empty. All its randomness comes from `rng`.
+    /// A link that is up and empty. All its randomness comes from `rng`. A trace begins at
+    /// [`Time::ZERO`].
     #[must_use]
     pub fn new(config: LinkConfig, mut rng: Rng) -> Self {
         Self {
+            pace: Pace::new(&config, Time::ZERO),
             is_up: true,
             queue: DropTail::default(),
             sending: None,
             wire: VecDeque::new(),
+            last_arrival: Time::ZERO,
             loss: LossModel::new(config.loss, rng.fork()),
-            jitter: rng,
+            rng,
             stats: LinkStats::default(),
             dropped: None,
             config,
@@ -90,10 +104,15 @@ impl Link {
     /// What has been sent of the current packet stays sent; the rest goes at the new rate. Packets
     /// on the wire keep their time of arrival, and later ones arrive after them. The new loss model
     /// starts afresh and meets packets on the wire too. A shorter queue drops nothing that waits.
+    /// Another trace begins now; the same one goes on.
     pub fn reconfigure(&mut self, now: Time, config: LinkConfig) {
         self.advance(now);
-        if let Some(sending) = &mut self.sending {
-            sending.change_rate(now, self.config.rate, config.rate);
+        if (&self.config.rate, &self.config.trace) != (&config.rate, &config.trace) {
+            let pace = Pace::new(&config, now);
+            if let Some(sending) = &mut self.sending {
+                sending.change_pace(now, self.pace.as_ref(), pace.as_ref());
+            }
+            self.pace = pace;
         }
         if self.config.loss != config.loss {
             self.loss.reconfigure(config.loss);
@@ -107,6 +126,7 @@ impl Link {
     pub fn cut(&mut self, now: Time) {
         self.advance(now);
         self.is_up = false;
+        self.last_arrival = now;
         let arrived = self.wire.iter().take_while(|arrival| arrival.at <= now).count();
         let travelling = self.wire.split_off(arrived);
         self.stats.on_wire = Traffic::default();
@@ -151,11 +171,11 @@ impl Link {
     }
 
     fn enqueue(&mut self, now: Time, packet: Packet) {
-        let Some(rate) = self.config.rate else {
+        let Some(pace) = &self.pace else {
             return self.travel(now, packet);
         };
         if self.sending.is_none() {
-            self.sending = Some(Sending::start(now, packet, rate));
+            self.sending = Some(Sending::start(now, packet, pace));
             return;
         }
         if let Err(packet) = self.queue.push(packet, self.config.queue) {
@@ -166,12 +186,18 @@ impl Link {
     /// Moves on to the wire whatever has been sent by `now`.
     fn advance(&mut self, now: Time) {
         while let Some(sending) = self.sending.take_if(|sending| sending.done_at <= now) {
-            self.travel(sending.done_at, sending.packet);
+            let (done_at, packet, used) = sending.finish();
+            self.travel(done_at, packet);
             let Some(next) = self.queue.pop() else { return };
-            match self.config.rate {
-                Some(rate) => self.sending = Some(Sending::start(sending.done_at, next, rate)),
-                None => self.flush(sending.done_at, next),
-            }
+            self.send_next(done_at, used, next);
+        }
+    }
+
+    /// Sends the first that waited.
+    fn send_next(&mut self, now: Time, used: Used, next: Packet) {
+        match &self.pace {
+            Some(pace) => self.sending = Some(Sending::follow(now, used, next, pace)),
+            None => self.flush(now, next),
         }
     }
 
@@ -184,17 +210,31 @@ impl Link {
     }
 
     fn travel(&mut self, now: Time, packet: Packet) {
-        let at = now + self.config.delay + self.draw_jitter();
+        let in_order = (now + self.config.delay + self.draw_jitter()).max(self.last_arrival);
+        let hold = self.draw_hold();
+        if hold.is_zero() {
+            self.last_arrival = in_order;
+        }
         self.stats.on_wire.add(&packet);
-        self.wire.push_back(Arrival { at, packet });
+        let at = in_order + hold;
+        let place = self.wire.partition_point(|other| other.at <= at);
+        self.wire.insert(place, Arrival { at, packet });
     }
 
     fn draw_jitter(&mut self) -> Duration {
         if self.config.jitter.is_zero() {
             return Duration::ZERO;
         }
-        let most = u64::try_from(self.config.jitter.as_nanos()).unwrap_or(u64::MAX);
-        Duration::from_nanos(self.jitter.range(0..most.saturating_add(1)))
+        Duration::from_nanos(self.rng.range(0..nanos(self.config.jitter).saturating_add(1)))
+    }
+
+    /// For how long the packet is held back, if it is.
+    fn draw_hold(&mut self) -> Duration {
+        let share = self.config.reorder;
+        if share == Probability::NEVER || !self.rng.chance(share.as_f64()) {
+            return Duration::ZERO;
+        }
+        Duration::from_nanos(self.rng.range(0..nanos(self.config.hold_max)) + 1)
     }
 
     fn drop_packet(&mut self, cause: DropCause, packet: Packet) {
@@ -254,51 +294,12 @@ impl Element for Link {
 /// A packet on its way over the wire.
 #[derive(Debug)]
 struct Arrival {
-    /// When it arrives, unless one in front of it arrives later.
     at: Time,
     packet: Packet,
 }
 
-/// The packet that is being put on the wire.
-#[derive(Debug)]
-struct Sending {
-    packet: Packet,
-    /// What is left to send from `since` on, in bits times 10^9: divided by the rate in bit/s, it
-    /// gives nanoseconds.
-    work: u64,
-    since: Time,
-    done_at: Time,
-}
-
-/// The work of one byte. 65,535 bytes are under 2^49.
-const WORK_PER_BYTE: u64 = 8 * 1_000_000_000;
-
-impl Sending {
-    fn start(now: Time, packet: Packet, rate: Rate) -> Self {
-        let work = packet.ip_len() as u64 * WORK_PER_BYTE;
-        Self { packet, work, since: now, done_at: done_at(now, work, Some(rate)) }
-    }
-
-    fn change_rate(&mut self, now: Time, old: Option<Rate>, new: Option<Rate>) {
-        let bps = old.map_or(0, Rate::as_bps);
-        let done = now.saturating_since(self.since).as_nanos() * u128::from(bps);
-        self.work = self.work.saturating_sub(u64::try_from(done).unwrap_or(u64::MAX));
-        self.since = now;
-        self.done_at = done_at(now, self.work, new);
-    }
-
-    fn traffic(&self) -> Traffic {
-        Traffic { packets: 1, bytes: self.packet.ip_len() as u64 }
-    }
-}
-
-/// Rounds up to the nanosecond, so that no packet is faster than the rate.
-fn done_at(since: Time, work: u64, rate: Option<Rate>) -> Time {
-    match rate.map(Rate::as_bps) {
-        None => since,
-        Some(0) => Time::MAX,
-        Some(bps) => since + Duration::from_nanos(work.div_ceil(bps)),
-    }
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

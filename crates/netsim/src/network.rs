@@ -71,7 +71,7 @@ pub struct Duplex {
 }
 
 /// The configuration of both directions.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DuplexConfig {
     /// From the first address to the second.
     pub forward: LinkConfig,
@@ -81,7 +81,7 @@ pub struct DuplexConfig {
 
 impl From<LinkConfig> for DuplexConfig {
     fn from(both: LinkConfig) -> Self {
-        Self { forward: both, backward: both }
+        Self { forward: both.clone(), backward: both }
     }
 }
 

@@ -124,7 +124,7 @@ impl<M: Machine> Pair<M> {
         links: &[DuplexConfig],
         make: impl FnMut(Side, &[FourTuple], Rng) -> M,
     ) -> Self {
-        let paths = links.iter().enumerate().map(|(n, links)| PathConfig::nth(n, *links));
+        let paths = links.iter().enumerate().map(|(n, links)| PathConfig::nth(n, links.clone()));
         let pair = paths
             .collect::<Result<Vec<_>, _>>()
             .and_then(|paths| Self::with_paths(seed, &paths, make));
@@ -162,7 +162,7 @@ impl<M: Machine> Pair<M> {
         }
         let mut joined = Vec::new();
         for path in paths {
-            let links = sim.network_mut().connect(&path.name, path.ends(), path.links)?;
+            let links = sim.network_mut().connect(&path.name, path.ends(), path.links.clone())?;
             joined.push(PairPath { addresses: path.addresses, links });
         }
         Ok(Self { sim, paths: joined })

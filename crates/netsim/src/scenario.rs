@@ -332,7 +332,8 @@ impl NamedLink {
     /// Both directions.
     #[must_use]
     pub fn config(&self) -> DuplexConfig {
-        DuplexConfig { forward: self.forward, backward: self.backward.unwrap_or(self.forward) }
+        let backward = self.backward.as_ref().unwrap_or(&self.forward);
+        DuplexConfig { forward: self.forward.clone(), backward: backward.clone() }
     }
 }
 

@@ -8,7 +8,7 @@ use anabranch_driver::emulator::{
     Direction, EmulatedLink, EmulatedLinkStats, Emulator, EmulatorConfig, EmulatorError,
     UnknownLink,
 };
-use anabranch_netsim::{LinkConfig, Loss, NamedLink, QueueLimit};
+use anabranch_netsim::{LinkConfig, Loss, NamedLink, QueueLimit, Trace};
 use anabranch_sansio::Rate;
 
 use super::timeline::LinkChange;
@@ -75,6 +75,7 @@ impl LinkSpec {
     fn apply(self, link: NamedLink) -> NamedLink {
         let change = |config: LinkConfig| LinkConfig {
             rate: self.rate.or(config.rate),
+            trace: config.trace.filter(|_| self.rate.is_none()),
             queue: self.rate.map_or(config.queue, queue_of),
             delay: self.delay.unwrap_or(config.delay),
             loss: self.loss.map_or(config.loss, Loss::uniform),
@@ -108,8 +109,8 @@ impl Links {
             name: link.name.clone(),
             listen: SocketAddr::new(target.ip(), 0),
             target: *target,
-            up: link.forward,
-            down: link.backward.unwrap_or(link.forward),
+            up: link.config().forward,
+            down: link.config().backward,
         });
         let emulator = Emulator::spawn(EmulatorConfig { links: emulated.collect(), seed })?;
         Ok(Self { emulator, names: links.iter().map(|link| link.name.clone()).collect() })
@@ -147,9 +148,9 @@ impl Links {
             LinkChange::Restore(link) => self.emulator.restore(link),
             LinkChange::Rebind(link) => self.emulator.rebind(link),
             LinkChange::Set(link) => {
-                let down = link.backward.unwrap_or(link.forward);
-                self.emulator.reconfigure(&link.name, Direction::Up, link.forward)?;
-                self.emulator.reconfigure(&link.name, Direction::Down, down)
+                let both = link.config();
+                self.emulator.reconfigure(&link.name, Direction::Up, both.forward)?;
+                self.emulator.reconfigure(&link.name, Direction::Down, both.backward)
             }
         }
     }
@@ -159,8 +160,9 @@ impl Links {
 pub(super) fn settings_of(link: &EmulatedLinkStats) -> LinkSettings {
     let config = &link.up_config;
     let unlimited = RANGES.rate_kbps.1;
+    let rate = config.trace.as_ref().map(Trace::mean_rate).or(config.rate);
     LinkSettings {
-        rate_kbps: config.rate.map_or(unlimited, |rate| rate.as_bps() as f64 / 1e3),
+        rate_kbps: rate.map_or(unlimited, |rate| rate.as_bps() as f64 / 1e3),
         delay_ms: config.delay.as_secs_f64() * 1e3,
         // A share of 0.005 is not exactly half a percent in binary.
         loss_percent: (config.loss.mean() * 1e6).round() / 1e4,
@@ -182,7 +184,11 @@ pub(super) fn changes_to(link: &EmulatedLinkStats, wanted: &LinkSettings) -> Vec
             loss: (now.loss_percent != wanted.loss_percent).then(|| wanted.loss_percent / 100.0),
         };
         let name = link.name.clone();
-        let is = NamedLink { name, forward: link.up_config, backward: Some(link.down_config) };
+        let is = NamedLink {
+            name,
+            forward: link.up_config.clone(),
+            backward: Some(link.down_config.clone()),
+        };
         changes.push(LinkChange::Set(Box::new(spec.apply(is))));
     }
     if now.cut != wanted.cut {
@@ -211,6 +217,27 @@ mod tests {
         assert_eq!(link.forward.delay, wifi().forward.delay);
         assert_eq!(link.forward.queue, QueueLimit::Bytes(QUEUE_BYTES_MIN));
         assert_eq!(LinkSpec::default().apply(mobile()), mobile());
+    }
+
+    #[tokio::test]
+    async fn a_trace_stays_until_the_page_moves_the_rate() {
+        let trace = Trace::new(vec![1, 2, 3]).unwrap();
+        let mut link = mobile();
+        link.forward.trace = Some(trace.clone());
+        let targets = ["127.0.0.1:9".parse().unwrap()];
+        let links = Links::spawn(&[link], &targets, 1).unwrap();
+        let before = links.stats().remove(0);
+        let mut wanted = settings_of(&before);
+        assert_eq!(wanted.rate_kbps, 12_000.0, "the trace's mean");
+        wanted.delay_ms += 5.0;
+        let set = |wanted: &LinkSettings| {
+            changes_to(&before, wanted).iter().for_each(|change| links.change(change).unwrap());
+            links.stats().remove(0).up_config
+        };
+        assert_eq!(set(&wanted).trace, Some(trace));
+        wanted.rate_kbps = 1_000.0;
+        let slower = set(&wanted);
+        assert_eq!((slower.trace, slower.rate), (None, Some(Rate::mbps(1))));
     }
 
     #[tokio::test]

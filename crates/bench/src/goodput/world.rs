@@ -48,7 +48,7 @@ impl World {
         transports: &[Transport],
     ) -> io::Result<Self> {
         let mut sim = Simulation::new(seed);
-        let forward = sim.network_mut().add_link("bottleneck", link);
+        let forward = sim.network_mut().add_link("bottleneck", link.clone());
         let back = match losses {
             Losses::OfData => LinkConfig { loss: Loss::None, ..link },
             Losses::BothWays => link,
@@ -73,8 +73,8 @@ impl World {
         let mut paths = Vec::new();
         for (n, link) in (1..).zip(links) {
             let network = world.sim.network_mut();
-            let forward = network.add_link(format!("forward {n}"), *link);
-            let backward = network.add_link(format!("backward {n}"), *link);
+            let forward = network.add_link(format!("forward {n}"), link.clone());
+            let backward = network.add_link(format!("backward {n}"), link.clone());
             paths.push(ends_of(n));
             world.join(ends_of(n), [forward, backward])?;
         }

@@ -124,7 +124,7 @@ impl Demo {
         &self,
         default: &DemoConfig,
     ) -> Result<(Vec<anabranch_netsim::NamedLink>, Timeline, u64), Failure> {
-        let settings = [self.wifi, self.mobile].map(Option::unwrap_or_default);
+        let settings = [&self.wifi, &self.mobile].map(|it| it.clone().unwrap_or_default());
         let links: Vec<_> = settings
             .into_iter()
             .zip(default.links.clone())

@@ -45,7 +45,7 @@ impl LinkArgument {
     pub(super) fn link(self) -> Result<EmulatedLink, LinkError> {
         let Self { name, listen, target, settings } = self;
         let perfect = LinkConfig::default();
-        let (up, down) = settings.directions(perfect, perfect)?;
+        let (up, down) = settings.directions(perfect.clone(), perfect)?;
         Ok(EmulatedLink { name, listen, target, up, down })
     }
 
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_scenario_sets_its_links_alone() {
         let forward = LinkConfig::wifi();
-        let named = NamedLink { name: "wifi".to_owned(), forward, backward: None };
+        let named = NamedLink { name: "wifi".to_owned(), forward: forward.clone(), backward: None };
         let argument: LinkArgument = ENDS.parse().unwrap();
         assert_eq!(argument.link_as(&named).unwrap().down, forward);
         let argument: LinkArgument = format!("{ENDS},down.rate=1M").parse().unwrap();

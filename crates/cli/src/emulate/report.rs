@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use anabranch_driver::emulator::EmulatedLinkStats;
-use anabranch_netsim::{LinkConfig, LinkStats, Loss, QueueLimit, Traffic};
+use anabranch_netsim::{LinkConfig, LinkStats, Loss, Probability, QueueLimit, Traffic};
 use anabranch_sansio::Rate;
 
 /// Where a link listens and how it is set.
@@ -48,8 +48,7 @@ pub(super) fn closing(links: &[EmulatedLinkStats]) -> String {
 }
 
 fn setting(config: &LinkConfig) -> String {
-    let rate = config.rate.map_or_else(|| "unlimited rate".to_owned(), |rate| rate.to_string());
-    let mut text = format!("{rate}, {:?}", config.delay);
+    let mut text = format!("{}, {:?}", speed(config), config.delay);
     if !config.jitter.is_zero() {
         // Writing to a string cannot fail.
         let _ = write!(text, " and up to {:?} more", config.jitter);
@@ -61,13 +60,27 @@ fn setting(config: &LinkConfig) -> String {
             write!(text, ", {}% lost in bursts", percent(config.loss.mean()))
         }
     };
-    if config.rate.is_some() {
+    if config.reorder > Probability::NEVER {
+        let (share, most) = (percent(config.reorder.as_f64()), config.hold_max);
+        let _ = write!(text, ", {share}% held back for up to {most:?}");
+    }
+    if config.rate.is_some() || config.trace.is_some() {
         let _ = match config.queue {
             QueueLimit::Packets(packets) => write!(text, ", queue of {packets} packets"),
             QueueLimit::Bytes(bytes) => write!(text, ", queue of {bytes} bytes"),
         };
     }
     text
+}
+
+fn speed(config: &LinkConfig) -> String {
+    match (&config.trace, config.rate) {
+        (Some(trace), _) => {
+            format!("a trace of {:?} at {} on average", trace.period(), trace.mean_rate())
+        }
+        (None, Some(rate)) => rate.to_string(),
+        (None, None) => "unlimited rate".to_owned(),
+    }
 }
 
 /// A share in percent, to three digits behind the point and no zeros at the end.

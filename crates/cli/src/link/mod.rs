@@ -9,7 +9,7 @@ use anabranch_netsim::{LinkConfig, NamedLink};
 pub(crate) use settings::{KEYS, Settings, SettingsError};
 
 /// A link's settings: for both directions, and what differs in one.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct LinkSettings {
     both: Settings,
     up: Settings,
@@ -37,14 +37,16 @@ impl LinkSettings {
         up: LinkConfig,
         down: LinkConfig,
     ) -> Result<(LinkConfig, LinkConfig), SettingsError> {
-        Ok((self.up.or(self.both).change(up)?, self.down.or(self.both).change(down)?))
+        let of = |one: &Settings| one.clone().or(self.both.clone());
+        Ok((of(&self.up).change(up)?, of(&self.down).change(down)?))
     }
 
     /// A link with these settings; what they leave out stays.
     pub(crate) fn change(&self, link: NamedLink) -> Result<NamedLink, SettingsError> {
-        let backward = link.backward.unwrap_or(link.forward);
-        let (forward, backward) = self.directions(link.forward, backward)?;
-        Ok(NamedLink { forward, backward: (backward != forward).then_some(backward), ..link })
+        let backward = link.backward.clone().unwrap_or_else(|| link.forward.clone());
+        let (forward, backward) = self.directions(link.forward.clone(), backward)?;
+        let backward = (backward != forward).then_some(backward);
+        Ok(NamedLink { forward, backward, ..link })
     }
 }
 

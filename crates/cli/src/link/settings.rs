@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::{LinkConfig, Loss, Preset, QueueLimit};
+use anabranch_netsim::{LinkConfig, Loss, Preset, Probability, QueueLimit, Trace};
 use anabranch_sansio::Rate;
 use clap::Args;
 use thiserror::Error;
@@ -15,15 +15,16 @@ const QUEUE: Duration = Duration::from_millis(100);
 const QUEUE_BYTES_MIN: u64 = 64 << 10;
 
 /// The keys of [`Settings::set`].
-pub(crate) const KEYS: &str = "preset, rate, delay, jitter, loss, burst, queue, mtu";
+pub(crate) const KEYS: &str = "preset, rate, delay, jitter, loss, burst, reorder, hold, queue, mtu";
 
 /// What one direction of a link is told.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 pub(crate) struct Settings {
     /// A kind of link, which the flags below change: ethernet, wifi, mobile, dsl or satellite.
     #[arg(long, requires = "listen", value_parser = values::preset)]
     preset: Option<Preset>,
-    /// Bits per second of IP packets, such as 500k, 10M, unlimited.
+    /// Bits per second of IP packets, such as 500k, 10M, unlimited; or trace:FILE, which has on
+    /// each line a millisecond at which 1500 bytes can leave, and is repeated (Mahimahi's format).
     #[arg(long, requires = "listen", value_parser = values::speed)]
     rate: Option<Speed>,
     /// How long a packet travels one way, such as 20ms.
@@ -38,8 +39,14 @@ pub(crate) struct Settings {
     /// Losses come in bursts of this many packets on average, instead of one by one.
     #[arg(long, requires = "listen", value_parser = values::burst, value_name = "N")]
     burst: Option<f64>,
-    /// What may wait to be sent: 100ms (at the rate), 64K (bytes) or 50p (packets). Unless given,
-    /// 100ms and at least 64K where a rate is given.
+    /// Share of packets held back, so that later ones overtake them, such as 1%.
+    #[arg(long, requires = "listen", value_parser = values::loss, value_name = "PERCENT")]
+    reorder: Option<f64>,
+    /// For how long at most they are held back, drawn for each; 10ms unless given.
+    #[arg(long, requires = "listen", value_parser = values::time, value_name = "TIME")]
+    hold: Option<Duration>,
+    /// What may wait to be sent: 100ms (at the rate, or a trace's mean), 64K (bytes) or 50p
+    /// (packets). Unless given, 100ms and at least 64K where a rate is given, 1000p for a trace.
     #[arg(long, requires = "listen", value_parser = values::queue)]
     queue: Option<Queue>,
     /// The longest IP packet; longer ones are dropped.
@@ -65,6 +72,8 @@ pub(crate) enum SettingsError {
              {least:.1}, or less loss"
     )]
     BurstTooShort { percent: f64, length: f64, least: f64 },
+    #[error("packets held back for {span:?}, but none are: give a share, too, such as reorder=1%")]
+    HoldWithoutReorder { span: Duration },
     #[error("a queue of {span:?} needs a rate: give one, or a queue in bytes or packets")]
     QueueWithoutRate { span: Duration },
 }
@@ -79,6 +88,8 @@ impl Settings {
             "jitter" => put(&mut self.jitter, key, values::time(value)),
             "loss" => put(&mut self.loss, key, values::loss(value)),
             "burst" => put(&mut self.burst, key, values::burst(value)),
+            "reorder" => put(&mut self.reorder, key, values::loss(value)),
+            "hold" => put(&mut self.hold, key, values::time(value)),
             "queue" => put(&mut self.queue, key, values::queue(value)),
             "mtu" => put(&mut self.mtu, key, values::mtu(value)),
             _ => Err(SettingsError::UnknownKey { key: key.to_owned() }),
@@ -94,6 +105,8 @@ impl Settings {
             jitter: self.jitter.or(others.jitter),
             loss: self.loss.or(others.loss),
             burst: self.burst.or(others.burst),
+            reorder: self.reorder.or(others.reorder),
+            hold: self.hold.or(others.hold),
             queue: self.queue.or(others.queue),
             mtu: self.mtu.or(others.mtu),
         }
@@ -103,31 +116,44 @@ impl Settings {
     /// else stays as it is.
     pub(crate) fn change(&self, config: LinkConfig) -> Result<LinkConfig, SettingsError> {
         let base = self.preset.map_or(config, Preset::config);
-        let rate = match self.rate {
-            None => base.rate,
-            Some(Speed::Limited(rate)) => Some(rate),
-            Some(Speed::Unlimited) => None,
+        let (rate, trace) = match self.rate.clone() {
+            None => (base.rate, base.trace),
+            Some(Speed::Limited(rate)) => (Some(rate), None),
+            Some(Speed::Unlimited) => (None, None),
+            Some(Speed::Trace(trace)) => (None, Some(trace)),
         };
+        let reorder = self.reorder.map_or(base.reorder, Probability::saturating);
+        if let Some(span) = self.hold.filter(|_| reorder == Probability::NEVER) {
+            return Err(SettingsError::HoldWithoutReorder { span });
+        }
         Ok(LinkConfig {
             rate,
             delay: self.delay.unwrap_or(base.delay),
             jitter: self.jitter.unwrap_or(base.jitter),
-            queue: self.queue_limit(rate, base.queue)?,
+            queue: self.queue_limit(rate, trace.as_ref(), base.queue)?,
             loss: self.loss_model(base.loss)?,
+            reorder,
+            hold_max: self.hold.unwrap_or(base.hold_max),
             mtu: self.mtu.unwrap_or(base.mtu),
+            trace,
         })
     }
 
     fn queue_limit(
         &self,
         rate: Option<Rate>,
+        trace: Option<&Trace>,
         base: QueueLimit,
     ) -> Result<QueueLimit, SettingsError> {
-        match (self.queue, rate) {
+        match (self.queue, rate.or(trace.map(Trace::mean_rate))) {
             (Some(Queue::Bytes(bytes)), _) => Ok(QueueLimit::Bytes(bytes)),
             (Some(Queue::Packets(packets)), _) => Ok(QueueLimit::Packets(packets)),
             (Some(Queue::Span(span)), Some(rate)) => Ok(QueueLimit::lasting(span, rate)),
             (Some(Queue::Span(span)), None) => Err(SettingsError::QueueWithoutRate { span }),
+            // Where the rate falls to nothing for seconds, 100 ms of its mean is no queue at all.
+            (None, Some(_)) if matches!(self.rate, Some(Speed::Trace(_))) => {
+                Ok(QueueLimit::default())
+            }
             (None, Some(rate)) if self.rate.is_some() => {
                 Ok(QueueLimit::Bytes(rate.bytes_in(QUEUE).max(QUEUE_BYTES_MIN)))
             }
@@ -191,7 +217,7 @@ mod tests {
 
     #[test]
     fn every_key_that_is_named_can_be_set() {
-        let values = ["wifi", "1M", "1ms", "1ms", "1%", "2", "9p", "1400"];
+        let values = ["wifi", "1M", "1ms", "1ms", "1%", "2", "5%", "3ms", "9p", "1400"];
         let pairs: Vec<_> = KEYS.split(", ").zip(values).collect();
         let expected = LinkConfig {
             rate: Some(Rate::mbps(1)),
@@ -199,6 +225,9 @@ mod tests {
             jitter: Duration::from_millis(1),
             queue: QueueLimit::Packets(9),
             loss: Loss::bursts(0.01, 2.0),
+            reorder: Probability::saturating(0.05),
+            hold_max: Duration::from_millis(3),
+            trace: None,
             mtu: 1_400,
         };
         assert_eq!(config(&pairs), Ok(expected));
@@ -227,6 +256,41 @@ mod tests {
         let short = SettingsError::BurstTooShort { percent: 75.0, length: 2.0, least: 3.0 };
         assert_eq!(loss(&[("burst", "2"), ("loss", "75%")]), Err(short));
         assert!(loss(&[("burst", "3"), ("loss", "75%")]).is_ok());
+    }
+
+    #[test]
+    fn a_trace_takes_the_place_of_a_rate_and_a_rate_that_of_a_trace() {
+        let file = std::env::temp_dir().join(format!("anabranch-trace-{}", std::process::id()));
+        std::fs::write(&file, "1\n2\n2\n6\n").unwrap();
+        let rate = format!("trace:{}", file.display());
+        let traced = config(&[("preset", "mobile"), ("rate", &rate)]).unwrap();
+        assert_eq!((traced.rate, traced.queue), (None, QueueLimit::default()));
+        let trace = Trace::new(vec![1, 2, 2, 6]).unwrap();
+        assert_eq!(traced.trace, Some(trace));
+        // 6,000 bytes in 6 ms.
+        let queue = config(&[("rate", &rate), ("queue", "30ms")]).unwrap().queue;
+        assert_eq!(queue, QueueLimit::Bytes(30_000));
+        let mut faster = Settings::default();
+        faster.set("rate", "1M").unwrap();
+        let faster = faster.change(traced).unwrap();
+        assert_eq!((faster.rate, faster.trace), (Some(Rate::mbps(1)), None));
+
+        std::fs::write(&file, "1\n2\nthree\n").unwrap();
+        let error = config(&[("rate", &rate)]).unwrap_err().to_string();
+        std::fs::remove_file(&file).unwrap();
+        let expected = format!("rate: {}: line 3: \"three\" is no millisecond", file.display());
+        assert!(error.starts_with(&expected), "{error}");
+        let error = config(&[("rate", &rate)]).unwrap_err().to_string();
+        assert!(error.contains("cannot be read"), "{error}");
+    }
+
+    #[test]
+    fn what_is_held_back_needs_a_share() {
+        let span = Duration::from_millis(5);
+        assert_eq!(config(&[("hold", "5ms")]), Err(SettingsError::HoldWithoutReorder { span }));
+        let link = config(&[("reorder", "2%")]).unwrap();
+        assert_eq!(link.reorder, Probability::saturating(0.02));
+        assert_eq!(link.hold_max, LinkConfig::default().hold_max);
     }
 
     #[test]

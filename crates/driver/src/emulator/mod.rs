@@ -133,10 +133,11 @@ impl Emulator {
         direction: Direction,
         config: LinkConfig,
     ) -> Result<(), UnknownLink> {
+        let running = self.link(link)?;
+        tracing::info!(link, ?direction, ?config, "link changes");
         let change =
             |relay: &mut Relay, now: Time| relay.link_mut(direction).reconfigure(now, config);
-        self.link(link)?.handle.with(change);
-        tracing::info!(link, ?direction, ?config, "link changed");
+        running.handle.with(change);
         Ok(())
     }
 
@@ -235,8 +236,8 @@ impl Running {
             listen: self.listen,
             target: self.target,
             is_up: relay.up.is_up(),
-            up_config: *relay.up.config(),
-            down_config: *relay.down.config(),
+            up_config: relay.up.config().clone(),
+            down_config: relay.down.config().clone(),
             up: relay.up.stats(),
             down: relay.down.stats(),
             clients: relay.clients.len(),

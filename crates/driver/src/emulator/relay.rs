@@ -38,8 +38,8 @@ impl Relay {
         Self {
             listen,
             target: link.target,
-            up: Link::new(link.up, rng.fork()),
-            down: Link::new(link.down, rng.fork()),
+            up: Link::new(link.up.clone(), rng.fork()),
+            down: Link::new(link.down.clone(), rng.fork()),
             clients: Clients::default(),
             outbox: VecDeque::new(),
             spare: Vec::new(),

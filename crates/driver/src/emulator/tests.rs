@@ -208,7 +208,7 @@ impl Bench {
             name: "link".to_owned(),
             listen: listen(),
             target: target(),
-            up: config,
+            up: config.clone(),
             down: config,
         };
         let relay = Relay::new(&link, listen(), &mut Rng::from_u64(7));

@@ -14,7 +14,8 @@ use crate::probe::{Arrived, Probe, addr, datagram, echo, is_free, probe, soon, u
 
 fn config(target: SocketAddr, link: LinkConfig) -> EmulatorConfig {
     let listen = addr(if target.is_ipv4() { "127.0.0.1:0" } else { "[::1]:0" });
-    let link = EmulatedLink { name: "wifi".to_owned(), listen, target, up: link, down: link };
+    let link =
+        EmulatedLink { name: "wifi".to_owned(), listen, target, up: link.clone(), down: link };
     EmulatorConfig { links: vec![link], seed: 7 }
 }
 
@@ -108,7 +109,7 @@ async fn no_packet_is_faster_than_its_link() {
     let delay = Duration::from_millis(20);
     let chain = Chain::new("127.0.0.1:0", LinkConfig::default());
     let slow = LinkConfig { delay, ..LinkConfig::default() };
-    chain.emulator.reconfigure("wifi", Direction::Up, slow).unwrap();
+    chain.emulator.reconfigure("wifi", Direction::Up, slow.clone()).unwrap();
     assert_eq!(wifi(&chain.emulator).up_config, slow);
     let start = chain.client.clock().now();
     chain.send(b"ping");

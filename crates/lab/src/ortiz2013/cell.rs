@@ -198,6 +198,7 @@ impl Cell {
             mtu: 1_500,
             ..LinkConfig::default()
         };
-        DuplexConfig { forward: LinkConfig { loss: Loss::uniform(loss), ..backward }, backward }
+        let forward = LinkConfig { loss: Loss::uniform(loss), ..backward.clone() };
+        DuplexConfig { forward, backward }
     }
 }

@@ -6,13 +6,17 @@ use anabranch_sansio::Rate;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Loss, Preset};
-use crate::millis;
+use super::{Loss, Preset, Trace};
+use crate::{Probability, millis};
 
 /// Delays and jitters are at most this long: an hour.
 const MAX_DELAY: Duration = Duration::from_secs(3_600);
 /// Rates are at most this high: 1 Tbit/s.
 const MAX_RATE: Rate = Rate::mbps(1_000_000);
+
+/// For how long a packet is held back at most unless it is chosen: at 1 Mbit/s and more, full
+/// packets overtake it.
+const HOLD_MAX: Duration = Duration::from_millis(10);
 
 /// All that can be chosen about a link. The default is a perfect link: unlimited rate, no delay.
 ///
@@ -23,20 +27,25 @@ const MAX_RATE: Rate = Rate::mbps(1_000_000);
 /// |---|---|
 /// | `preset` | the name of a [`Preset`] |
 /// | `rate_mbps` | Mbit/s of IP packets, or `"unlimited"` |
+/// | `trace_ms` | instead of a rate, a [`Trace`]: `[0, 3, 3, 12]` |
 /// | `delay_ms` | ms one way |
 /// | `jitter_ms` | ms, drawn uniformly from 0 to this and added to the delay |
 /// | `queue` | `{ packets = 100 }` or `{ bytes = 65536 }` |
 /// | `loss` | `"none"` or a model, as below |
+/// | `reorder` | the share of packets held back, from 0 to 1 |
+/// | `hold_max_ms` | ms, for how long at most |
 /// | `mtu_bytes` | bytes of an IP packet |
 ///
 /// Models of loss are `{ uniform = { probability = 0.01 } }` and
 /// `{ gilbert_elliott = { p = 0.01, r = 0.3 } }`, the latter with `loss_good = 0` and
 /// `loss_bad = 1` unless given.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "LinkData", into = "LinkData")]
 pub struct LinkConfig {
     /// How many bits of IP packets are sent per second; `None` is unlimited. Default `None`.
     pub rate: Option<Rate>,
+    /// When packets may be sent, instead of at a rate; `rate` does not count then. Default `None`.
+    pub trace: Option<Trace>,
     /// How long a packet travels after it was sent. Default 0.
     pub delay: Duration,
     /// Up to this much, drawn uniformly per packet, is added to the delay. As packets stay in
@@ -47,6 +56,11 @@ pub struct LinkConfig {
     pub queue: QueueLimit,
     /// Which packets do not arrive. Default none.
     pub loss: Loss,
+    /// How many packets are held back after all delays, so that later ones overtake them. Default
+    /// none.
+    pub reorder: Probability,
+    /// For how long at most; the time is drawn uniformly from just above zero. Default 10 ms.
+    pub hold_max: Duration,
     /// The longest IP packet, in bytes. Longer ones are dropped, as if all forbade fragmentation.
     /// Default 65,535, the longest there is.
     pub mtu: u16,
@@ -56,10 +70,13 @@ impl Default for LinkConfig {
     fn default() -> Self {
         Self {
             rate: None,
+            trace: None,
             delay: Duration::ZERO,
             jitter: Duration::ZERO,
             queue: QueueLimit::default(),
             loss: Loss::None,
+            reorder: Probability::NEVER,
+            hold_max: HOLD_MAX,
             mtu: u16::MAX,
         }
     }
@@ -102,11 +119,14 @@ pub enum LinkConfigError {
     /// A delay is negative, not a number or beyond what the simulator counts.
     #[error("{field} = {ms} is no delay: give 0 to 3600000 milliseconds")]
     Delay {
-        /// Which field: `delay_ms` or `jitter_ms`.
+        /// Which field: `delay_ms`, `jitter_ms` or `hold_max_ms`.
         field: &'static str,
         /// The number given.
         ms: f64,
     },
+    /// A link cannot follow both.
+    #[error("rate_mbps and trace_ms both say how fast the link is: give one of them")]
+    RateAndTrace,
 }
 
 /// A [`LinkConfig`] as it is written down.
@@ -115,11 +135,16 @@ pub enum LinkConfigError {
 struct LinkData {
     #[serde(skip_serializing_if = "Option::is_none")]
     preset: Option<Preset>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     rate_mbps: Option<RateData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_ms: Option<Trace>,
     delay_ms: Option<f64>,
     jitter_ms: Option<f64>,
     queue: Option<QueueLimit>,
     loss: Option<Loss>,
+    reorder: Option<Probability>,
+    hold_max_ms: Option<f64>,
     mtu_bytes: Option<u16>,
 }
 
@@ -141,12 +166,21 @@ impl TryFrom<LinkData> for LinkConfig {
 
     fn try_from(data: LinkData) -> Result<Self, LinkConfigError> {
         let base = data.preset.map_or_else(Self::default, Preset::config);
+        if data.rate_mbps.is_some() && data.trace_ms.is_some() {
+            return Err(LinkConfigError::RateAndTrace);
+        }
+        let rate = base.rate.filter(|_| data.trace_ms.is_none());
+        let span =
+            |field, ms: Option<f64>, base| ms.map_or(Ok(base), |ms| duration_from(field, ms));
         Ok(Self {
-            rate: data.rate_mbps.map_or(Ok(base.rate), rate_from)?,
-            delay: data.delay_ms.map_or(Ok(base.delay), |ms| duration_from("delay_ms", ms))?,
-            jitter: data.jitter_ms.map_or(Ok(base.jitter), |ms| duration_from("jitter_ms", ms))?,
+            rate: data.rate_mbps.map_or(Ok(rate), rate_from)?,
+            trace: data.trace_ms,
+            delay: span("delay_ms", data.delay_ms, base.delay)?,
+            jitter: span("jitter_ms", data.jitter_ms, base.jitter)?,
             queue: data.queue.unwrap_or(base.queue),
             loss: data.loss.unwrap_or(base.loss),
+            reorder: data.reorder.unwrap_or(base.reorder),
+            hold_max: span("hold_max_ms", data.hold_max_ms, base.hold_max)?,
             mtu: data.mtu_bytes.unwrap_or(base.mtu),
         })
     }
@@ -160,11 +194,14 @@ impl From<LinkConfig> for LinkData {
         };
         Self {
             preset: None,
-            rate_mbps: Some(rate),
+            rate_mbps: config.trace.is_none().then_some(rate),
+            trace_ms: config.trace,
             delay_ms: Some(millis::from_duration(config.delay)),
             jitter_ms: Some(millis::from_duration(config.jitter)),
             queue: Some(config.queue),
             loss: Some(config.loss),
+            reorder: Some(config.reorder),
+            hold_max_ms: Some(millis::from_duration(config.hold_max)),
             mtu_bytes: Some(config.mtu),
         }
     }
@@ -199,8 +236,14 @@ mod tests {
             delay: Duration::from_nanos(1),
             ..LinkConfig::default()
         };
-        let presets = Preset::ALL.map(Preset::config);
-        for config in presets.into_iter().chain([LinkConfig::default(), gilbert_elliott, odd]) {
+        let traced = LinkConfig {
+            trace: Some(Trace::new(vec![0, 3, 3, 12]).unwrap()),
+            reorder: Probability::saturating(0.01),
+            hold_max: Duration::from_millis(7),
+            ..LinkConfig::default()
+        };
+        let others = [LinkConfig::default(), gilbert_elliott, odd, traced];
+        for config in Preset::ALL.map(Preset::config).into_iter().chain(others) {
             let json = serde_json::to_string(&config).unwrap();
             assert_eq!(parse(&json), Ok(config), "{json}");
         }
@@ -229,6 +272,15 @@ mod tests {
     }
 
     #[test]
+    fn a_trace_takes_the_place_of_the_rate_of_a_preset() {
+        let config = parse(r#"{"preset": "mobile", "trace_ms": [5, 9]}"#).unwrap();
+        assert_eq!(config.trace, Some(Trace::new(vec![5, 9]).unwrap()));
+        assert_eq!(config.rate, None);
+        let toml = "preset = \"mobile\"\ntrace_ms = [5, 9]\n";
+        assert_eq!(toml::from_str(toml), Ok(config));
+    }
+
+    #[test]
     fn errors_say_what_would_be_right() {
         let rejected = [
             (r#"{"rate_mbps": -1}"#, "give 0 to 1000000 Mbit/s"),
@@ -240,6 +292,10 @@ mod tests {
             (r#"{"loss": {"uniform": {"probability": 2}}}"#, "from 0 to 1, so 2 % is 0.02"),
             (r#"{"queue": {"seconds": 1}}"#, "expected `packets` or `bytes`"),
             (r#"{"mtu_bytes": 70000}"#, "u16"),
+            (r#"{"trace_ms": [5, 3]}"#, "line 2: 3 is before 5: give milliseconds in rising"),
+            (r#"{"trace_ms": [5], "rate_mbps": 1}"#, "both say how fast the link is: give one"),
+            (r#"{"reorder": 2}"#, "from 0 to 1, so 2 % is 0.02"),
+            (r#"{"hold_max_ms": -1}"#, "hold_max_ms = -1 is no delay"),
         ];
         for (json, expected) in rejected {
             let error = parse(json).unwrap_err();

@@ -70,6 +70,7 @@ impl LinkConfig {
             queue: QueueLimit::lasting(Duration::from_millis(100), rate),
             loss: Loss::bursts(0.001, 3.0),
             mtu: ETHERNET_MTU,
+            ..Self::default()
         }
     }
 
@@ -85,6 +86,7 @@ impl LinkConfig {
             queue: QueueLimit::lasting(Duration::from_millis(300), rate),
             loss: Loss::uniform(0.0005),
             mtu: ETHERNET_MTU,
+            ..Self::default()
         }
     }
 

@@ -1,3 +1,5 @@
+use anabranch_sansio::Rate;
+
 use super::*;
 use crate::testing::{drain, number, packet};
 
@@ -115,7 +117,7 @@ fn a_shorter_delay_does_not_reorder() {
 fn jitter_is_uniform_and_keeps_the_order() {
     let jitter = Duration::from_millis(4);
     let config = LinkConfig { rate: None, jitter, ..slow(10) };
-    let mut sparse = link(config);
+    let mut sparse = link(config.clone());
     let mut extra = Vec::new();
     for n in 0..5_000 {
         let sent = ms(20 * u64::from(n));
@@ -206,7 +208,7 @@ fn dropped_packets_can_be_polled_if_kept_and_the_oldest_are_forgotten() {
 fn the_order_of_draws_does_not_depend_on_the_polls() {
     let config = LinkConfig { jitter: Duration::from_millis(3), ..LinkConfig::wifi() };
     let offered = |link: &mut Link, n: u32| link.handle_packet(ms(u64::from(n)), packet(n, 1_000));
-    let mut eager = link(config);
+    let mut eager = link(config.clone());
     let mut out = Vec::new();
     for n in 0..2_000 {
         offered(&mut eager, n);
@@ -216,4 +218,122 @@ fn the_order_of_draws_does_not_depend_on_the_polls() {
     let mut lazy = link(config);
     (0..2_000).for_each(|n| offered(&mut lazy, n));
     assert_eq!(out, drain(&mut lazy, Time::MAX));
+}
+
+/// A link that sends by this trace.
+fn traced(milliseconds: &[u32]) -> LinkConfig {
+    let trace = Some(Trace::new(milliseconds.to_vec()).unwrap());
+    LinkConfig { trace, ..LinkConfig::default() }
+}
+
+/// A packet of so many IP bytes.
+fn of_len(n: u32, ip_len: usize) -> Packet {
+    packet(n, ip_len - 28)
+}
+
+#[test]
+fn each_line_of_a_trace_carries_1500_bytes_and_equal_lines_several_packets() {
+    let mut link = link(traced(&[2, 2, 5, 9]));
+    for n in 0..6 {
+        link.handle_packet(ms(0), of_len(n, 1_500));
+    }
+    let expected = [(0, 2), (1, 2), (2, 5), (3, 9), (4, 11), (5, 11)];
+    assert_eq!(run(&mut link, Time::MAX), expected.map(|(n, at)| (n, ms(at))));
+}
+
+#[test]
+fn short_packets_share_an_opportunity_and_a_long_one_goes_on_in_the_next() {
+    let mut link = link(traced(&[2, 5, 9]));
+    for (n, len) in [(0, 500), (1, 500), (2, 700), (3, 3_000)] {
+        link.handle_packet(ms(0), of_len(n, len));
+    }
+    // Of the first opportunity 500 bytes are left, of the second 1,300, of the third none.
+    let expected = [(0, 2), (1, 2), (2, 5), (3, 11)];
+    assert_eq!(run(&mut link, Time::MAX), expected.map(|(n, at)| (n, ms(at))));
+}
+
+#[test]
+fn an_opportunity_that_nothing_waits_for_is_lost() {
+    let mut link = link(traced(&[2, 2, 5, 9]));
+    link.handle_packet(ms(0), of_len(0, 100));
+    assert_eq!(run(&mut link, ms(3)), [(0, ms(2))]);
+    link.handle_packet(ms(5), of_len(1, 100));
+    assert_eq!(run(&mut link, Time::MAX), [(1, ms(9))], "the one at 5 ms has passed");
+}
+
+#[test]
+fn a_full_queue_is_sent_at_the_mean_rate_of_its_trace() {
+    let config = traced(&[7, 7, 8, 40, 41, 100]);
+    let mean = config.trace.as_ref().map(Trace::mean_rate);
+    let mut link = link(config);
+    for n in 0..1_000 {
+        link.handle_packet(ms(0), of_len(n, 900));
+    }
+    let (_, last) = run(&mut link, Time::MAX)[999];
+    let rate = Rate::bps((900_000.0 * 8.0 / (last - ms(0)).as_secs_f64()) as u64);
+    assert_eq!(mean, Some(Rate::kbps(720)));
+    assert_eq!((rate, link.stats().delivered.packets), (Rate::kbps(720), 1_000));
+}
+
+#[test]
+fn a_packet_being_sent_goes_on_when_a_trace_comes_or_goes() {
+    let mut link = link(traced(&[2, 4, 6]));
+    link.handle_packet(ms(0), of_len(0, 4_500));
+    // Two thirds are sent; 1,500 bytes take 12 ms at 1 Mbit/s.
+    link.reconfigure(ms(5), slow(0));
+    assert_eq!(link.poll_timeout(), Some(ms(17)));
+    // Half of that is done by 11 ms; the new trace begins then, and its second line is at 14 ms.
+    link.reconfigure(ms(11), traced(&[0, 3]));
+    assert_eq!(run(&mut link, Time::MAX), [(0, ms(14))]);
+}
+
+#[test]
+fn held_packets_are_their_share_uniform_in_time_and_overtaken() {
+    let config = LinkConfig {
+        reorder: Probability::saturating(0.3),
+        hold_max: Duration::from_millis(10),
+        ..slow(20)
+    };
+    let mut link = link(LinkConfig { rate: None, ..config });
+    let mut holds = Vec::new();
+    let mut out = Vec::new();
+    for n in 0..10_000 {
+        out.extend(run(&mut link, ms(u64::from(n))));
+        offer(&mut link, ms(u64::from(n)), n..n + 1);
+    }
+    out.extend(run(&mut link, Time::MAX));
+    for (n, at) in &out {
+        holds.push(*at - ms(u64::from(*n) + 20));
+    }
+    holds.retain(|hold| !hold.is_zero());
+    assert!((2_850..3_150).contains(&holds.len()), "{} of 10000 held", holds.len());
+    let mean = holds.iter().sum::<Duration>() / holds.len() as u32;
+    assert!((4_800..5_200).contains(&mean.as_micros()), "held for {mean:?} on average");
+    assert!(holds.iter().all(|hold| *hold <= Duration::from_millis(10)));
+    let overtaken = out.windows(2).filter(|pair| pair[1].0 < pair[0].0).count();
+    assert!(overtaken > 1_500, "{overtaken} came after a later one");
+    assert_eq!((out.len(), link.stats().in_flight()), (10_000, Traffic::default()));
+}
+
+#[test]
+fn without_reordering_nothing_is_drawn_for_it() {
+    let jitter = LinkConfig { jitter: Duration::from_millis(3), ..LinkConfig::wifi() };
+    let hold = LinkConfig { hold_max: Duration::from_secs(1), ..jitter.clone() };
+    let [a, b] = [jitter, hold].map(|config| {
+        let mut link = link(config);
+        offer(&mut link, ms(0), 0..500);
+        run(&mut link, Time::MAX)
+    });
+    assert_eq!(a, b);
+}
+
+#[test]
+fn what_a_cut_lost_holds_up_nothing_that_comes_after_it() {
+    let mut link = link(slow(1_000));
+    offer(&mut link, ms(0), 0..1);
+    link.cut(ms(5));
+    link.restore();
+    link.reconfigure(ms(5), slow(10));
+    offer(&mut link, ms(5), 1..2);
+    assert_eq!(run(&mut link, Time::MAX), [(1, ms(16))]);
 }

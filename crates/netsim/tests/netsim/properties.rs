@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use anabranch_netsim::{Carrier, Element, Link, LinkConfig, LinkStats, Loss, Packet, QueueLimit};
+use anabranch_netsim::{
+    Carrier, Element, Link, LinkConfig, LinkStats, Loss, Packet, QueueLimit, Trace,
+};
 use anabranch_sansio::{FourTuple, Rate, Rng, Time};
 
 const SEEDS: u64 = 300;
@@ -201,7 +203,19 @@ fn random_config(rng: &mut Rng) -> LinkConfig {
             _ => Loss::bursts(probability, 1.0 + 10.0 * rng.unit()),
         },
         mtu: rng.range(1_000..3_000) as u16,
+        trace: (rng.range(0..4) == 0).then(|| random_trace(rng)),
+        ..LinkConfig::default()
     }
+}
+
+fn random_trace(rng: &mut Rng) -> Trace {
+    let mut ms = 0;
+    let count = rng.range(1..100);
+    let times = (0..count).map(|_| {
+        ms += rng.range(0..5) as u32;
+        ms
+    });
+    Trace::new(times.chain([500]).collect()).unwrap()
 }
 
 fn packet(number: u32, len: usize) -> Packet {

@@ -38,7 +38,7 @@ fn examined_with(name: &str, config: AssociationConfig, act: impl FnOnce(&mut Du
     // tshark remarks on each SACK that has more than 100 TSNs behind a gap: fewer are in flight.
     let congestion_control = CongestionControl::Fixed { window: 40_000 };
     let config = AssociationConfig { congestion_control, ..config };
-    let mut duo = Duo::new(1, &[lossy, lossy], config);
+    let mut duo = Duo::new(1, &[lossy.clone(), lossy], config);
     let capture = duo.pair.sim.capture(CaptureScope::AllLinks, name, Vec::new()).expect("memory");
     duo.connect();
     duo.run_for(Duration::from_secs(10));

@@ -72,7 +72,7 @@ impl Duo {
         config: AssociationConfig,
         association: AssociationConfig,
     ) -> Self {
-        let duplex: Vec<DuplexConfig> = links.iter().map(|link| (*link).into()).collect();
+        let duplex: Vec<DuplexConfig> = links.iter().map(|link| link.clone().into()).collect();
         let pair = Pair::new(seed, &duplex, move |side, paths, rng| {
             let accept = side == Side::Server;
             let association = association.clone();

@@ -36,12 +36,12 @@ pub(crate) fn link(mbps: u64, rtt_ms: u64, loss: f64) -> LinkConfig {
 impl Duo {
     /// Losses hit both directions.
     pub(crate) fn new(seed: u64, link: LinkConfig, client: Config, server: Config) -> Self {
-        Self::over(seed, link, link, client, server)
+        Self::over(seed, link.clone(), link, client, server)
     }
 
     /// Losses hit data only.
     pub(crate) fn one_way(seed: u64, link: LinkConfig, config: Config) -> Self {
-        let back = LinkConfig { loss: Loss::None, ..link };
+        let back = LinkConfig { loss: Loss::None, ..link.clone() };
         Self::over(seed, link, back, config.clone(), config)
     }
 

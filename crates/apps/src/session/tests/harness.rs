@@ -114,7 +114,7 @@ impl Setup {
         let latency = Duration::from_millis(latency_ms);
         Self {
             seed: 1,
-            links: links.iter().map(|link| (*link).into()).collect(),
+            links: links.iter().map(|link| link.clone().into()).collect(),
             preset,
             caller: Caller::Sender,
             sender: SessionConfig::new(false, latency),

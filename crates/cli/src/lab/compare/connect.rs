@@ -35,7 +35,9 @@ pub(super) async fn measure(tool: Tool, attempts: u32, seed: u64) -> Result<Conn
     let link = LinkConfig { delay: one_way, loss: Loss::uniform(LOSS), ..LinkConfig::default() };
     let mut times = Vec::new();
     for attempt in 0..attempts {
-        let mut bench = Bench::start(tool, &[link], BUFFER, seed + u64::from(attempt)).await?;
+        let mut bench =
+            Bench::start(tool, std::slice::from_ref(&link), BUFFER, seed + u64::from(attempt))
+                .await?;
         if let Some(first) = bench.first_packet(PATIENCE).await? {
             times.push(millis(first.saturating_sub(BUFFER + one_way)));
         }

@@ -235,8 +235,8 @@ fn emulator(links: &[LinkConfig], receiver: u16, seed: u64) -> Result<Emulator, 
         name: name(n),
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         target: (Ipv4Addr::LOCALHOST, receiver).into(),
-        up: *config,
-        down: *config,
+        up: config.clone(),
+        down: config.clone(),
     });
     let config = EmulatorConfig { links: links.collect(), seed };
     Emulator::spawn(config).map_err(Failure::failed)

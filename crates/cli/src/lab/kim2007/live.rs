@@ -106,7 +106,7 @@ fn emulator(target: SocketAddr, delay_ms: u32) -> Result<Emulator, Failure> {
         name: format!("{delay_ms} ms"),
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         target,
-        up: link,
+        up: link.clone(),
         down: link,
     };
     let config = EmulatorConfig { links: vec![link], seed: delay_ms.into() };
