@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::authentication::Authentication;
 use crate::handshake::A_RWND_MIN;
 use crate::path::{PathSchedulerKind, RetransmissionPolicy};
+use crate::receive::Buffer;
 use crate::send::{LossDetection, SchedulerKind};
 use anabranch_congestion::{CongestionControl, CongestionController, QueueBound};
 use anabranch_sansio::Rng;
@@ -98,7 +99,8 @@ pub struct AssociationConfig {
     /// Bytes of messages that may wait in the send queue. Default: 1 MiB.
     pub send_buffer: usize,
     /// Bytes of received data that may wait for gaps to close or for the user: the a_rwnd of an
-    /// empty association. At least 1500 (RFC 9260 section 3.3.2). Default: 1 MiB.
+    /// empty association. At least 1500 (RFC 9260 section 3.3.2). With what each message costs
+    /// beside its bytes, four times as much at most are held. Default: 1 MiB.
     pub receive_buffer: usize,
     /// The longest message that can be sent or received, in bytes; at most half the receive
     /// buffer. Default: 256 KiB.
@@ -248,6 +250,12 @@ impl AssociationConfig {
     /// The a_rwnd of an empty association.
     pub(crate) fn a_rwnd(&self) -> u32 {
         u32::try_from(self.receive_buffer).unwrap_or(u32::MAX).max(A_RWND_MIN)
+    }
+
+    /// The receive buffer.
+    pub(crate) fn buffer(&self) -> Buffer {
+        let (capacity, packet) = (self.a_rwnd() as usize, self.packet_size_max());
+        Buffer { capacity, message_size_max: self.message_size_max, packet }
     }
 
     /// Bytes of SCTP packet that fit into the path MTU behind all headers.

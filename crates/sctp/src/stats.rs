@@ -42,7 +42,7 @@ pub struct AssociationStats {
     pub queued: usize,
     /// What the peer's receive buffer can still take.
     pub peer_window: usize,
-    /// Bytes that our receive buffer holds.
+    /// Bytes that our receive buffer holds, with what each message costs beside.
     pub held: usize,
     /// What the association can carry now, once some data was sent.
     pub rate: Option<RateSignal>,

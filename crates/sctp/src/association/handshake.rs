@@ -495,13 +495,8 @@ impl Association {
     ) {
         let shared = SupportedExtensions::of(&self.config).shared(extensions);
         let inbound = peer_outbound.min(self.config.inbound_streams_max.max(1));
-        let mut receiver = Receiver::new(
-            initial_tsn,
-            inbound,
-            self.config.a_rwnd() as usize,
-            self.config.message_size_max,
-            shared.data_format(),
-        );
+        let mut receiver =
+            Receiver::new(initial_tsn, inbound, self.config.buffer(), shared.data_format());
         if shared.cmt_delayed_ack {
             receiver.tracker.delay_in_gaps();
         }

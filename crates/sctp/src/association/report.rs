@@ -4,7 +4,6 @@ use anabranch_wire::StreamId;
 
 use super::Association;
 use crate::path::Path;
-use crate::receive::Receiver;
 use crate::stats::{AssociationStats, PathReport, StreamStats};
 
 impl Association {
@@ -19,7 +18,7 @@ impl Association {
             in_flight: self.outstanding.bytes_in_flight(),
             queued: self.queue.queued(),
             peer_window: self.window.rwnd,
-            held: self.receiver.as_ref().map_or(0, Receiver::held),
+            held: self.receiver.as_ref().map_or(0, |receiver| receiver.held().cost()),
             rate: self.rate(),
             streams: self.stream_totals(),
             paths: self.paths.iter().map(|path| self.report_path(path)).collect(),

@@ -2,6 +2,7 @@
 
 mod data_chunk;
 mod delivery;
+mod held;
 mod place;
 mod reassembly;
 mod reset;
@@ -18,12 +19,25 @@ pub(crate) use data_chunk::DataChunk;
 use delivery::Completion;
 pub(crate) use delivery::DeliveryQueue;
 pub use delivery::IncomingMessage;
+pub(crate) use held::Held;
 use reassembly::{Complete, Reassembly};
 use reset::DeferredReset;
 pub(crate) use tracker::{Arrival, SackTiming, TsnTracker};
 
-/// What a peer makes us keep per message or fragment run beside its bytes.
-pub(crate) const RECORD_OVERHEAD: usize = 96;
+/// What one association keeps of what it receives.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Buffer {
+    /// Payload bytes: the a_rwnd of an empty buffer.
+    pub(crate) capacity: usize,
+    pub(crate) message_size_max: usize,
+    /// Bytes of a full packet.
+    pub(crate) packet: usize,
+}
+
+/// Messages cost more than their bytes: so many times the buffer they may take in all, and from
+/// so many times on the window is told to be closed. What is in flight then still finds room.
+const COST_MAX: usize = 3;
+const COST_TOLD_MAX: usize = 2;
 
 /// The receiving half of an association.
 #[derive(Debug)]
@@ -33,8 +47,7 @@ pub(crate) struct Receiver {
     delivery: DeliveryQueue,
     deferred_reset: Option<DeferredReset>,
     format: DataFormat,
-    capacity: usize,
-    message_size_max: usize,
+    buffer: Buffer,
     /// The a_rwnd of the last SACK.
     advertised: usize,
     pub(crate) stats: ReceiverStats,
@@ -67,20 +80,19 @@ impl Receiver {
     pub(crate) fn new(
         peer_initial_tsn: Tsn,
         inbound_streams: u16,
-        capacity: usize,
-        message_size_max: usize,
+        mut buffer: Buffer,
         format: DataFormat,
     ) -> Self {
         let first = first_sequence(peer_initial_tsn);
+        buffer.message_size_max = buffer.message_size_max.min(buffer.capacity / 2);
         Self {
             tracker: TsnTracker::new(first),
             reassembly: Reassembly::default(),
             delivery: DeliveryQueue::new(inbound_streams, format),
             deferred_reset: None,
             format,
-            capacity,
-            message_size_max: message_size_max.min(capacity / 2),
-            advertised: capacity,
+            buffer,
+            advertised: buffer.capacity,
             stats: ReceiverStats::default(),
         }
     }
@@ -105,12 +117,7 @@ impl Receiver {
                 return DataOutcome::Handled;
             }
             Arrival::New { fills_gap } => {
-                // RFC 9260 section 6.2: "When the receiver's advertised window is 0, the receiver
-                // MUST drop any new incoming DATA chunk with a TSN larger than the largest TSN
-                // received so far." What closes a gap may go beyond the window by as much again,
-                // or the gap would never close.
-                let limit = if fills_gap { 2 * self.capacity } else { self.capacity };
-                if self.held() + data.payload.len() > limit {
+                if !self.has_room_for(data.payload.len(), fills_gap) {
                     if self.is_stuck_without(sequence) {
                         return DataOutcome::Stuck;
                     }
@@ -127,7 +134,7 @@ impl Receiver {
             self.tracker.record(sequence, data.immediate);
             return DataOutcome::Handled;
         }
-        match self.reassembly.insert(sequence, is_next_life, data, self.message_size_max) {
+        match self.reassembly.insert(sequence, is_next_life, data, self.buffer.message_size_max) {
             Ok(complete) => {
                 self.tracker.record(sequence, data.immediate);
                 if let Some(message) = complete {
@@ -139,6 +146,24 @@ impl Receiver {
             }
             Err(outcome) => outcome,
         }
+    }
+
+    /// Whether a chunk can be kept.
+    ///
+    /// RFC 9260 section 6.2: "When the receiver's advertised window is 0, the receiver MUST drop
+    /// any new incoming DATA chunk with a TSN larger than the largest TSN received so far." What
+    /// closes a gap may go beyond the window by as much again, or the gap would never close.
+    ///
+    /// The peer counts payload: what it sent within the window that it was told finds room, however
+    /// much is kept beside, up to the limit on that.
+    fn has_room_for(&self, payload: usize, fills_gap: bool) -> bool {
+        if !fills_gap && self.advertised == 0 && self.window() == 0 {
+            return false;
+        }
+        let capacity = self.buffer.capacity;
+        let held = self.held().with(payload);
+        let extra = if fills_gap { capacity } else { 0 };
+        held.payload <= capacity + extra && held.cost() <= COST_MAX * capacity + extra
     }
 
     /// Whether a fragment of an I-DATA chunk comes too late for its message.
@@ -157,7 +182,7 @@ impl Receiver {
     /// for their length.
     fn is_stuck_without(&self, sequence: u64) -> bool {
         let is_next = sequence == self.tracker.cumulative() + 1;
-        is_next && self.delivery.held() == 0 && self.deferred_reset.is_none()
+        is_next && self.delivery.held().is_empty() && self.deferred_reset.is_none()
     }
 
     /// Hands a message to the user, unless its stream is to begin anew before it.
@@ -217,15 +242,21 @@ impl Receiver {
         self.delivery.has_message()
     }
 
-    /// Bytes that the peer makes us keep, overhead included.
-    pub(crate) fn held(&self) -> usize {
-        let deferred = self.deferred_reset.as_ref().map_or(0, DeferredReset::held);
-        self.reassembly.held() + self.delivery.held() + deferred
+    /// What the peer makes us keep.
+    pub(crate) fn held(&self) -> Held {
+        let deferred = self.deferred_reset.as_ref().map(DeferredReset::held).unwrap_or_default();
+        self.reassembly.held().and(self.delivery.held()).and(deferred)
     }
 
     /// The a_rwnd to advertise: what is left of the buffer.
+    ///
+    /// RFC 9260 section 6.2, B: "As DATA chunks are received and buffered, decrement a_rwnd by the
+    /// number of bytes received and buffered." The overhead is left out, or the window would shrink
+    /// below what is in flight already; only where it exceeds the payload, the window follows it.
     pub(crate) fn window(&self) -> usize {
-        self.capacity.saturating_sub(self.held())
+        let (capacity, held) = (self.buffer.capacity, self.held());
+        let by_cost = (COST_TOLD_MAX * capacity).saturating_sub(held.cost());
+        capacity.saturating_sub(held.payload).min(by_cost)
     }
 
     /// Notes the window of a SACK that goes out.
@@ -238,9 +269,13 @@ impl Receiver {
     /// RFC 9260 section 6.2: "The receiver MUST avoid sending a large number of window updates --
     /// in particular, large bursts of them.  One way to achieve this is to send a window update
     /// only if the window can be increased by at least a quarter of the receive buffer size of the
-    /// association."
+    /// association." A peer that was told little may wait for it, and learns sooner of more, as RFC
+    /// 1122 section 4.2.3.3 has it: of two packets, or half the buffer if that is less.
     pub(crate) fn window_update_is_due(&self) -> bool {
-        self.window() >= self.advertised + self.capacity / 4
+        let Buffer { capacity, packet, .. } = self.buffer;
+        let is_short = self.advertised < capacity / 2;
+        let step = if is_short { (2 * packet).min(capacity / 2) } else { capacity / 4 };
+        self.window() >= self.advertised + step
     }
 
     /// The peer may use that many more streams if there are not more than `limit` then; returns
@@ -281,7 +316,8 @@ mod tests {
 
     #[test]
     fn a_message_tells_the_path_of_its_last_piece_and_whether_later_data_overtook_it() {
-        let mut receiver = Receiver::new(Tsn(1), 1, 1 << 16, 1 << 10, DataFormat::Data);
+        let buffer = Buffer { capacity: 1 << 16, message_size_max: 1 << 10, packet: 1 << 10 };
+        let mut receiver = Receiver::new(Tsn(1), 1, buffer, DataFormat::Data);
         let arrivals = [
             (1, (true, true), PathId(0)),
             (3, (false, true), PathId(0)),

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use anabranch_wire::{Mid, Ppid, StreamId};
 
+use super::DataOutcome;
 use super::data_chunk::DataChunk;
+use super::held::Held;
 use super::place::{MessageKey, Place};
-use super::{DataOutcome, RECORD_OVERHEAD};
 
 /// A message that is whole but maybe not yet in order.
 #[derive(Debug, PartialEq, Eq)]
@@ -274,8 +275,8 @@ impl Reassembly {
     }
 
     /// Bytes kept, overhead included.
-    pub(super) fn held(&self) -> usize {
-        self.bytes + self.runs.len() * RECORD_OVERHEAD
+    pub(super) fn held(&self) -> Held {
+        Held { payload: self.bytes, records: self.runs.len() }
     }
 }
 
@@ -330,7 +331,7 @@ mod tests {
             }
             let expected: Vec<u8> = (0..8).flat_map(|i| [i; 3]).collect();
             assert_eq!(complete.unwrap().payload, expected);
-            assert_eq!(reassembly.held(), 0);
+            assert!(reassembly.held().is_empty());
         }
     }
 
@@ -423,7 +424,7 @@ mod tests {
         assert_eq!(numbers(&reassembly), [8], "6 will never come");
         reassembly.discard_through(7);
         assert_eq!(numbers(&reassembly), [0; 0], "7 will never come");
-        assert_eq!(reassembly.held(), 0);
+        assert!(reassembly.held().is_empty());
     }
 
     /// The TSNs of I-DATA chunks say nothing about where they belong.
@@ -446,7 +447,7 @@ mod tests {
             .map(|message| message.payload)
             .collect();
         assert_eq!(completed, [b"gh", b"ef", b"cd", b"ab"]);
-        assert_eq!(reassembly.held(), 0);
+        assert!(reassembly.held().is_empty());
     }
 
     #[test]

@@ -3,9 +3,10 @@
 
 use anabranch_wire::StreamId;
 
+use super::Receiver;
 use super::delivery::Completion;
+use super::held::Held;
 use super::reassembly::Complete;
-use super::{RECORD_OVERHEAD, Receiver};
 
 /// A reset that waits for what the peer had sent before it.
 #[derive(Debug)]
@@ -46,9 +47,9 @@ impl DeferredReset {
         None
     }
 
-    /// Bytes kept, overhead included.
-    pub(super) fn held(&self) -> usize {
-        self.queued.iter().map(|(_, message)| message.payload.len() + RECORD_OVERHEAD).sum()
+    pub(super) fn held(&self) -> Held {
+        let lengths = self.queued.iter().map(|(_, message)| message.payload.len());
+        lengths.fold(Held::default(), Held::with)
     }
 }
 
@@ -87,14 +88,15 @@ mod tests {
     use anabranch_sansio::Time;
     use anabranch_wire::{Fsn, Mid, Ppid, Tsn};
 
-    use super::super::DataChunk;
+    use super::super::{Buffer, DataChunk};
     use super::*;
     use crate::format::DataFormat;
     use crate::path::PathId;
     use crate::sequence::extend;
 
     fn receiver(streams: u16, format: DataFormat) -> Receiver {
-        Receiver::new(Tsn(1), streams, 1 << 16, 1 << 10, format)
+        let buffer = Buffer { capacity: 1 << 16, message_size_max: 1 << 10, packet: 1 << 10 };
+        Receiver::new(Tsn(1), streams, buffer, format)
     }
 
     fn data(tsn: u32, stream: u16, mid: u32) -> DataChunk<'static> {
@@ -132,7 +134,7 @@ mod tests {
         assert_eq!(arrive(&mut receiver, &[data(2, 0, 1)]), [2, 3]);
         assert_eq!(receiver.settle_reset(), Some(vec![StreamId(0)]));
         assert_eq!(arrive(&mut receiver, &[data(6, 0, 1)]), [4, 6]);
-        assert_eq!(receiver.held(), 0);
+        assert!(receiver.held().is_empty());
         assert_eq!(receiver.settle_reset(), None);
     }
 
@@ -152,7 +154,7 @@ mod tests {
         let last = extend(receiver.tracker.cumulative(), Tsn(1));
         assert!(!receiver.reset(last, Vec::new()));
         arrive(&mut receiver, &[data(2, 0, 0), data(3, 0, 1)]);
-        assert_eq!(receiver.held(), 2 * (5 + RECORD_OVERHEAD));
+        assert_eq!(receiver.held(), Held { payload: 2 * 5, records: 2 });
     }
 
     #[test]
@@ -171,6 +173,6 @@ mod tests {
         assert_eq!(arrive(&mut receiver, &[part(2, 1, true)]), [1]);
         assert_eq!(receiver.settle_reset(), Some(vec![StreamId(0)]));
         assert_eq!(arrive(&mut receiver, &[]), [3]);
-        assert_eq!(receiver.held(), 0);
+        assert!(receiver.held().is_empty());
     }
 }

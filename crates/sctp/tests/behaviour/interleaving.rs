@@ -258,7 +258,7 @@ fn a_peer_whose_unfinished_messages_fill_the_buffer_is_told_so() {
     let config = AssociationConfig { receive_buffer: 10_000, ..interleaving() };
     let mut peer = connected_with(config, WINDOW);
     let payload = [0; 1_000];
-    for number in 0..10 {
+    for number in 0..11 {
         assert!(peer.is_established(), "{number}");
         let stream = number as u16 % 8;
         deliver(

@@ -6,7 +6,7 @@ use anabranch_sctp::{AssociationConfig, CloseReason, PathState};
 use anabranch_wire::{Chunk, ChunkType, ErrorCause, GapAckBlock, Items, Sack, Tsn};
 
 use crate::harness::{Duo, Side, good_link, numbered};
-use crate::packets::{Sent, Wiretap};
+use crate::packets::{Sent, Wiretap, packet};
 use crate::raw_peer::{FIRST_TSN, RawPeer, causes_of, data, sack};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -205,17 +205,58 @@ fn the_window_told_shrinks_by_what_is_held_and_grows_when_it_is_read() {
     };
     (0..9).for_each(|number| peer.deliver(&[chunk(number)]));
     let window = peer.take_sack().expect("asked for").window as usize;
-    assert_eq!(window, 10_000 - peer.stats().held);
-    assert!(window < 1_000, "{window}");
-    peer.deliver(&[chunk(9)]);
+    assert_eq!(window, 10_000 - 9 * 1_000);
+    (9..11).for_each(|number| peer.deliver(&[chunk(number)]));
     let report = peer.take_sack().expect("at once");
-    assert_eq!(report.cumulative, FIRST_TSN + 8, "no room: not acknowledged");
+    assert_eq!(report.cumulative, FIRST_TSN + 9, "no room: not acknowledged");
     assert_eq!(peer.stats().dropped_no_room, 1);
     let updates = read_one_by_one(&mut peer);
     assert!((1..=4).contains(&updates.len()), "by quarters: {updates:?}");
     assert_eq!(peer.stats().held, 0);
-    peer.deliver(&[chunk(9)]);
-    assert_eq!(peer.take_sack().expect("asked for").cumulative, FIRST_TSN + 9);
+    peer.deliver(&[chunk(10)]);
+    assert_eq!(peer.take_sack().expect("asked for").cumulative, FIRST_TSN + 10);
+}
+
+/// What each message costs beside its bytes was taken off the window, also for what had been sent
+/// within it.
+#[test]
+fn regression_data_within_the_window_that_was_told_found_no_room() {
+    const TOLD: usize = 20_000;
+    for len in [50, 100, 300, 1_000, 1_300] {
+        let config = AssociationConfig { receive_buffer: TOLD, ..default() };
+        let mut peer = RawPeer::connected(config);
+        let payload = vec![7; len];
+        let count = TOLD / len;
+        for number in 0..count as u32 {
+            let data = data(FIRST_TSN + number, number as u16);
+            let data = anabranch_wire::Data { payload: &payload, immediate: true, ..data };
+            let bytes = packet(peer.ports, peer.tag, &[Chunk::Data(data)]);
+            peer.handle_bytes(peer.path, &bytes);
+        }
+        peer.act(|_, _| ());
+        let report = peer.take_sack().expect("asked for");
+        assert_eq!(report.cumulative, FIRST_TSN + count as u32 - 1, "of {len} bytes");
+        assert_eq!(peer.stats().dropped_no_room, 0, "of {len} bytes");
+        let left = if len >= 100 { TOLD - count * len } else { 0 };
+        assert_eq!(report.window as usize, left, "of {len} bytes");
+    }
+}
+
+/// A window that was nearly closed was told of only when a quarter of the buffer was free.
+#[test]
+fn regression_a_window_that_was_nearly_closed_opened_late() {
+    let config = AssociationConfig { receive_buffer: 100_000, ..default() };
+    let mut peer = RawPeer::connected(config);
+    let payload = [7; 1_000];
+    for number in 0..95 {
+        let data = data(FIRST_TSN + number, number as u16);
+        peer.deliver(&[Chunk::Data(anabranch_wire::Data { payload: &payload, ..data })]);
+    }
+    peer.run_for(SECOND);
+    assert_eq!(peer.take_sack().map(|report| report.window), Some(5_000));
+    let updates = read_one_by_one(&mut peer);
+    assert_eq!(updates[..3], [8_000, 11_000, 14_000], "two packets each");
+    assert_eq!(updates[updates.len() - 2..], [75_000, 100_000], "a quarter each");
 }
 
 /// Reads all messages, one after the other; returns the windows told meanwhile.
@@ -232,15 +273,15 @@ fn what_fills_a_gap_is_taken_even_when_the_window_is_closed() {
     let config = AssociationConfig { receive_buffer: 10_000, ..default() };
     let mut peer = RawPeer::connected(config);
     let payload = [7; 1_000];
-    for number in 1..=10 {
+    for number in 1..=11 {
         let data = data(FIRST_TSN + number, number as u16);
         peer.deliver(&[Chunk::Data(anabranch_wire::Data { payload: &payload, ..data })]);
     }
-    assert_eq!(peer.take_sack().expect("a gap").blocks, [(2, 10)], "the last one has no room");
+    assert_eq!(peer.take_sack().expect("a gap").blocks, [(2, 11)], "the last one has no room");
     let first = data(FIRST_TSN, 0);
     peer.deliver(&[Chunk::Data(anabranch_wire::Data { payload: &payload, ..first })]);
-    assert_eq!(peer.take_sack().expect("filled").cumulative, FIRST_TSN + 9);
-    assert_eq!(peer.read().len(), 10);
+    assert_eq!(peer.take_sack().expect("filled").cumulative, FIRST_TSN + 10);
+    assert_eq!(peer.read().len(), 11);
 }
 
 #[test]
