@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::authentication::Authentication;
+use crate::error::ConfigError;
 use crate::handshake::A_RWND_MIN;
 use crate::path::{PathSchedulerKind, RetransmissionPolicy};
 use crate::receive::Buffer;
@@ -12,6 +13,12 @@ use anabranch_sansio::Rng;
 
 /// More than any stack of headers takes; leaves room for data at the smallest path MTU.
 const HEADER_OVERHEAD_MAX: usize = 256;
+
+/// A path MTU that every IPv4 host takes: less is counted as that.
+const PATH_MTU_MIN: usize = 576;
+
+/// Paths are told apart by a number of 8 bits.
+const PATHS_LIMIT: usize = u8::MAX as usize;
 
 /// RFC 9260 section 6.2: the bound on 'SACK.Delay'.
 const SACK_DELAY_MAX: Duration = Duration::from_millis(500);
@@ -49,7 +56,8 @@ impl Default for EndpointConfig {
 }
 
 /// How one association behaves. The default is what RFC 9260 section 16 recommends;
-/// [`media`](Self::media) is for deadlines.
+/// [`media`](Self::media) is for deadlines. What cannot work is refused by
+/// [`validate`](Self::validate).
 #[derive(Debug, Clone)]
 pub struct AssociationConfig {
     /// 'RTO.Initial'. Default: 1 s.
@@ -59,6 +67,11 @@ pub struct AssociationConfig {
     pub rto_min: Duration,
     /// 'RTO.Max'. Default: 60 s.
     pub rto_max: Duration,
+    /// What 4 * RTTVAR counts at least in the RTO. On a steady path it goes towards nothing, and
+    /// with an [`rto_min`](field@Self::rto_min) below the round trip the first SACK that the peer
+    /// delays looks like a loss: the peer's [`sack_delay`](field@Self::sack_delay) prevents that.
+    /// Default: 0, as RFC 9260 section 6.3.1 has it.
+    pub rto_variation_min: Duration,
     /// 'Association.Max.Retrans': consecutive unanswered retransmissions after which the peer
     /// counts as lost. Default: 10.
     pub association_max_retrans: u32,
@@ -75,7 +88,8 @@ pub struct AssociationConfig {
     /// Resends of an INIT or COOKIE ECHO before T1 backs off: on a path that loses much, a lost
     /// handshake says little about congestion. Default: 0.
     pub t1_steady: u32,
-    /// 'HB.interval'. Default: 30 s.
+    /// 'HB.interval'. Default: 30 s. [`Duration::MAX`] leaves idle paths alone; a single one is by
+    /// [`Association::set_heartbeats`](crate::Association::set_heartbeats).
     pub heartbeat_interval: Duration,
     /// Whether a receiver that hears nothing for longer than usual sends a heartbeat, which tells a
     /// sender the new port if a NAT in between forgot the old one; without it, the next one after
@@ -85,9 +99,14 @@ pub struct AssociationConfig {
     pub sack_delay: Duration,
     /// 'Max.Burst': packets that one arrival may release; `None` leaves it to the congestion
     /// window. Default: 4.
+    ///
+    /// No transmission holds more than these packets either, however many
+    /// [`segments_max`](EndpointConfig::segments_max) allows: for bulk data with segmentation
+    /// offload take `None`, and [`pacing`](field@Self::pacing) or a controller that paces, which
+    /// keep short queues from overflowing.
     pub max_burst: Option<u32>,
-    /// IP bytes that a packet may have on every path. Default: 1400, which passes through the
-    /// usual tunnels (VPNs, PPPoE, mobile networks) unfragmented.
+    /// IP bytes that a packet may have on every path, at least 576. Default: 1400, which passes
+    /// through the usual tunnels (VPNs, PPPoE, mobile networks) unfragmented.
     pub path_mtu: usize,
     /// Bytes that headers in front of an SCTP packet take of the path MTU. Default: 48, for IPv6
     /// and UDP, so that a packet fits every path of a mixed association. At most 256.
@@ -105,7 +124,8 @@ pub struct AssociationConfig {
     /// The longest message that can be sent or received, in bytes; at most half the receive
     /// buffer. Default: 256 KiB.
     pub message_size_max: usize,
-    /// Paths that an association may have, those included that a peer announces. Default: 8.
+    /// Paths that an association may have, those included that a peer announces: 1 to 255.
+    /// Default: 8.
     pub paths_max: usize,
     /// Whether partial reliability (RFC 3758) is offered. Default: true.
     pub partial_reliability: bool,
@@ -163,6 +183,7 @@ impl Default for AssociationConfig {
             rto_initial: Duration::from_secs(1),
             rto_min: Duration::from_secs(1),
             rto_max: Duration::from_secs(60),
+            rto_variation_min: Duration::ZERO,
             association_max_retrans: 10,
             path_max_retrans: 5,
             potentially_failed_max_retrans: 0,
@@ -211,16 +232,18 @@ impl AssociationConfig {
     /// Heartbeats every 0.4 s keep what NATs know of idle paths: the shortest timeouts are about
     /// 15 s.
     ///
-    /// The SACK delay of 20 ms is a fifth of the smallest RTO, so that a delayed SACK never causes
-    /// a timeout. Bursts are left to the pacing of [`Media`](crate::Media), which paths that lose
-    /// packets without being full do not slow down. The initial window is QUIC's, so that a path
-    /// that takes over repeats a key frame in time.
+    /// The SACK delay of 20 ms is a fifth of the smallest RTO, and always has room in the RTO
+    /// beside the round trip, so that a delayed SACK never causes a timeout. Bursts are left to the
+    /// pacing of [`Media`](crate::Media), which paths that lose packets without being full do not
+    /// slow down. The initial window is QUIC's, so that a path that takes over repeats a key frame
+    /// in time.
     #[must_use]
     pub fn media() -> Self {
         Self {
             rto_initial: Duration::from_millis(250),
             rto_min: Duration::from_millis(100),
             rto_max: Duration::from_secs(1),
+            rto_variation_min: Duration::from_millis(20),
             association_max_retrans: 20,
             path_max_retrans: 3,
             max_init_retransmits: 12,
@@ -236,6 +259,51 @@ impl AssociationConfig {
             send_buffer: 4 << 20,
             receive_buffer: 4 << 20,
             ..Self::default()
+        }
+    }
+
+    /// Whether an association can work like this. [`Endpoint::connect`](crate::Endpoint::connect)
+    /// asks by itself; who listens asks before [`Endpoint::new`](crate::Endpoint::new), which takes
+    /// the nearest value that works instead.
+    ///
+    /// # Errors
+    ///
+    /// Names the first rule that is broken, and its numbers.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let (min, max) = (self.rto_min, self.rto_max);
+        let (outbound, inbound) = (self.outbound_streams, self.inbound_streams_max);
+        let (paths, header) = (self.paths_max, self.header_overhead);
+        let is_zero = |(_, timeout): &&(&str, Duration)| timeout.is_zero();
+        let timeouts = [
+            ("rto_initial", self.rto_initial),
+            ("rto_max", self.rto_max),
+            ("t1_initial", self.t1_initial),
+        ];
+        let sends_nothing =
+            matches!(self.congestion_control, CongestionControl::Fixed { window: 0 });
+        if let Some(&(name, _)) = timeouts.iter().find(is_zero) {
+            Err(ConfigError::ZeroTimeout { name })
+        } else if min > max {
+            Err(ConfigError::RtoBounds { min, max })
+        } else if self.path_mtu < PATH_MTU_MIN {
+            Err(ConfigError::PathMtu { path_mtu: self.path_mtu, min: PATH_MTU_MIN })
+        } else if header > HEADER_OVERHEAD_MAX {
+            Err(ConfigError::HeaderOverhead { header_overhead: header, limit: HEADER_OVERHEAD_MAX })
+        } else if outbound == 0 || inbound == 0 {
+            Err(ConfigError::NoStreams { outbound, inbound })
+        } else if self.receive_buffer < A_RWND_MIN as usize {
+            let (receive_buffer, min) = (self.receive_buffer, A_RWND_MIN);
+            Err(ConfigError::ReceiveBuffer { receive_buffer, min })
+        } else if self.message_size_max == 0 {
+            Err(ConfigError::NoMessages)
+        } else if paths == 0 || paths > PATHS_LIMIT {
+            Err(ConfigError::Paths { paths_max: paths, limit: PATHS_LIMIT })
+        } else if self.max_burst == Some(0) {
+            Err(ConfigError::NoBurst)
+        } else if sends_nothing {
+            Err(ConfigError::NoWindow)
+        } else {
+            Ok(())
         }
     }
 
@@ -260,7 +328,10 @@ impl AssociationConfig {
 
     /// Bytes of SCTP packet that fit into the path MTU behind all headers.
     pub(crate) fn packet_size_max(&self) -> usize {
-        self.path_mtu.max(576).saturating_sub(self.header_overhead.min(HEADER_OVERHEAD_MAX)) & !3
+        self.path_mtu
+            .max(PATH_MTU_MIN)
+            .saturating_sub(self.header_overhead.min(HEADER_OVERHEAD_MAX))
+            & !3
     }
 
     /// A congestion controller for a fresh path.
@@ -275,5 +346,66 @@ impl AssociationConfig {
     /// PMDCS: bytes of the longest DATA chunk that fits into a packet, chunk header included.
     pub(crate) fn pmdcs(&self) -> usize {
         self.packet_size_max() - anabranch_wire::CommonHeader::LEN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(config: AssociationConfig) -> ConfigError {
+        config.validate().unwrap_err()
+    }
+
+    #[test]
+    fn presets_can_work() {
+        assert_eq!(AssociationConfig::default().validate(), Ok(()));
+        assert_eq!(AssociationConfig::media().validate(), Ok(()));
+    }
+
+    #[test]
+    fn each_rule_has_an_error_of_its_own_with_its_numbers() {
+        let sound = AssociationConfig::default;
+        let zero = Duration::ZERO;
+        for (config, name) in [
+            (AssociationConfig { rto_initial: zero, ..sound() }, "rto_initial"),
+            (AssociationConfig { rto_max: zero, rto_min: zero, ..sound() }, "rto_max"),
+            (AssociationConfig { t1_initial: zero, ..sound() }, "t1_initial"),
+        ] {
+            assert_eq!(refusal(config), ConfigError::ZeroTimeout { name });
+        }
+        let (min, max) = (Duration::from_secs(2), Duration::from_secs(1));
+        let config = AssociationConfig { rto_min: min, rto_max: max, ..sound() };
+        assert_eq!(refusal(config), ConfigError::RtoBounds { min, max });
+        let config = AssociationConfig { path_mtu: 575, ..sound() };
+        assert_eq!(refusal(config), ConfigError::PathMtu { path_mtu: 575, min: 576 });
+        let config = AssociationConfig { header_overhead: 257, ..sound() };
+        let error = ConfigError::HeaderOverhead { header_overhead: 257, limit: 256 };
+        assert_eq!(refusal(config), error);
+        let config = AssociationConfig { outbound_streams: 0, ..sound() };
+        assert_eq!(refusal(config), ConfigError::NoStreams { outbound: 0, inbound: 64 });
+        let config = AssociationConfig { inbound_streams_max: 0, ..sound() };
+        assert_eq!(refusal(config), ConfigError::NoStreams { outbound: 16, inbound: 0 });
+        let config = AssociationConfig { receive_buffer: 1_499, ..sound() };
+        let error = ConfigError::ReceiveBuffer { receive_buffer: 1_499, min: 1_500 };
+        assert_eq!(refusal(config), error);
+        let config = AssociationConfig { message_size_max: 0, ..sound() };
+        assert_eq!(refusal(config), ConfigError::NoMessages);
+        for paths_max in [0, 256] {
+            let config = AssociationConfig { paths_max, ..sound() };
+            assert_eq!(refusal(config), ConfigError::Paths { paths_max, limit: 255 });
+        }
+        let config = AssociationConfig { max_burst: Some(0), ..sound() };
+        assert_eq!(refusal(config), ConfigError::NoBurst);
+        let congestion_control = CongestionControl::Fixed { window: 0 };
+        let config = AssociationConfig { congestion_control, ..sound() };
+        assert_eq!(refusal(config), ConfigError::NoWindow);
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_wrong_and_what_would_be_right() {
+        let told = refusal(AssociationConfig { receive_buffer: 9, ..AssociationConfig::default() });
+        let expected = "the receive buffer has 9 bytes, but RFC 9260 asks for at least 1500";
+        assert_eq!(told.to_string(), expected);
     }
 }

@@ -1,6 +1,8 @@
 //! Errors of calls. What the network does wrong is never an error of a call: see
 //! [`Event::Closed`](crate::Event::Closed).
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 /// Why a message was not taken.
@@ -59,6 +61,75 @@ pub enum ResetError {
     },
 }
 
+/// Why an [`AssociationConfig`](crate::AssociationConfig) cannot work.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// What waits for no time at all, never stops.
+    #[error("{name} is 0, but a timeout must take some time")]
+    ZeroTimeout {
+        /// The field.
+        name: &'static str,
+    },
+    /// No RTO is within the bounds.
+    #[error("rto_min is {min:?} and rto_max {max:?}, but the first must not be above the second")]
+    RtoBounds {
+        /// `AssociationConfig::rto_min`.
+        min: Duration,
+        /// `AssociationConfig::rto_max`.
+        max: Duration,
+    },
+    /// Too little for headers and data.
+    #[error("the path MTU is {path_mtu} bytes, but at least {min} are needed")]
+    PathMtu {
+        /// `AssociationConfig::path_mtu`.
+        path_mtu: usize,
+        /// The least that works.
+        min: usize,
+    },
+    /// More than headers take.
+    #[error("{header_overhead} bytes of headers were given, but at most {limit} are possible")]
+    HeaderOverhead {
+        /// `AssociationConfig::header_overhead`.
+        header_overhead: usize,
+        /// The most that works.
+        limit: usize,
+    },
+    /// RFC 9260 section 3.3.2 allows no association without streams.
+    #[error("{outbound} outbound and {inbound} inbound streams, but each must be at least 1")]
+    NoStreams {
+        /// `AssociationConfig::outbound_streams`.
+        outbound: u16,
+        /// `AssociationConfig::inbound_streams_max`.
+        inbound: u16,
+    },
+    /// RFC 9260 section 3.3.2 has peers refuse a smaller one.
+    #[error("the receive buffer has {receive_buffer} bytes, but RFC 9260 asks for at least {min}")]
+    ReceiveBuffer {
+        /// `AssociationConfig::receive_buffer`.
+        receive_buffer: usize,
+        /// The least a_rwnd.
+        min: u32,
+    },
+    /// No message has no bytes.
+    #[error("message_size_max is 0, but a message has at least one byte")]
+    NoMessages,
+    /// None, or more than can be told apart.
+    #[error("paths_max is {paths_max}, but it must be from 1 to {limit}")]
+    Paths {
+        /// `AssociationConfig::paths_max`.
+        paths_max: usize,
+        /// The most that works.
+        limit: usize,
+    },
+    /// Nothing would ever be sent.
+    #[error("max_burst is 0 packets, but at least 1 must go out; None sets no limit")]
+    NoBurst,
+    /// Nothing would ever be sent.
+    #[error("the fixed congestion window is 0, but at least 1 byte must go out")]
+    NoWindow,
+}
+
 /// Why no association was begun.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -80,6 +151,9 @@ pub enum ConnectError {
         /// `EndpointConfig::associations_max`.
         limit: usize,
     },
+    /// It could not work.
+    #[error("the configuration of the association cannot work: {0}")]
+    Config(#[from] ConfigError),
     /// There is an association with this peer already.
     #[error("an association over this path between these SCTP ports exists already")]
     Exists,

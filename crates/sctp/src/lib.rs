@@ -69,7 +69,7 @@ pub use association::{Association, RateSignal};
 pub use authentication::{Authentication, AuthenticationError, Protection, SharedKey};
 pub use config::{AssociationConfig, EndpointConfig};
 pub use endpoint::{AssociationId, Endpoint};
-pub use error::{ConnectError, ResetError, SendError};
+pub use error::{ConfigError, ConnectError, ResetError, SendError};
 pub use event::{CloseReason, Direction, Event, RefusedCall, TraceEvent, TraceKind};
 pub use path::{PathId, PathSchedulerKind, PathState, RetransmissionPolicy};
 pub use receive::IncomingMessage;

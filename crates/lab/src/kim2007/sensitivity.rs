@@ -182,6 +182,7 @@ impl Variation {
             Self::RtoMin(ms) => {
                 tcp.rto_min = Duration::from_millis(ms.into());
                 association.rto_min = Duration::from_millis(ms.into());
+                association.rto_variation_min = association.sack_delay;
             }
             Self::NoNagle => tcp.nagle = false,
             Self::ReceiveWindow => association.receive_buffer = 1 << 20,

@@ -78,7 +78,7 @@ impl T1 {
     fn restart(&mut self, now: Time, paths: usize, config: &AssociationConfig) -> bool {
         self.retransmissions += 1;
         if self.retransmissions > config.t1_steady {
-            self.rto = (self.rto * 2).min(config.rto_max);
+            self.rto = self.rto.saturating_mul(2).min(config.rto_max);
         }
         self.at = now + self.rto;
         // RFC 9260 section 5.1: "Retransmissions of INIT chunks and COOKIE ECHO chunks SHOULD use

@@ -36,8 +36,44 @@ impl Association {
     /// the RTO value".
     fn idle_period(&mut self, path: PathId) -> Duration {
         let rto = self.paths.at(path).rtt.rto();
-        let jitter = rto.mul_f64(0.5 + self.rng.unit());
-        self.config.heartbeat_interval + jitter
+        let jitter = rto.as_secs_f64() * (0.5 + self.rng.unit());
+        let jitter = Duration::try_from_secs_f64(jitter).unwrap_or(Duration::MAX);
+        self.config.heartbeat_interval.saturating_add(jitter)
+    }
+
+    /// Switches the heartbeats of a path off, or on again (RFC 9260 section 8.3, A and C). Without
+    /// them only data tells whether it lives, and one that fails while another carries the data
+    /// does not come back by itself. A path that is not confirmed is probed all the same. Returns
+    /// false if there is no such path.
+    pub fn set_heartbeats(&mut self, now: Time, path: PathId, on: bool) -> bool {
+        if self.paths.lookup(path).is_none() {
+            return false;
+        }
+        let was_off = std::mem::replace(&mut self.paths.at_mut(path).has_no_heartbeats, !on);
+        if on && was_off && self.sends_heartbeats() {
+            self.start_heartbeats(now, path);
+        }
+        true
+    }
+
+    /// Sends a heartbeat on a path at once (RFC 9260 section 8.3, D), though they be switched off
+    /// there. Returns false if there is no such path, or no association yet or any more.
+    pub fn request_heartbeat(&mut self, now: Time, path: PathId) -> bool {
+        let can = self.sends_heartbeats() && self.paths.lookup(path).is_some();
+        if can {
+            self.send_heartbeat(now, path);
+        }
+        can
+    }
+
+    /// Whether heartbeats may go out on a path that nobody asked for.
+    ///
+    /// RFC 7829 section 3.2, rule 5: "if the Path Heartbeat function is disabled for the
+    /// destination address in question, HEARTBEATs MUST NOT be sent." Paths are verified all the
+    /// same (RFC 9260 section 5.4).
+    pub(super) fn may_probe(&self, path: PathId) -> bool {
+        let path = self.paths.at(path);
+        !path.has_no_heartbeats || !path.is_confirmed()
     }
 
     pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathId) {
@@ -47,6 +83,10 @@ impl Association {
         }
         if self.paths.at(path).heartbeat.awaits_answer {
             return self.on_heartbeat_unanswered(now, path);
+        }
+        if !self.may_probe(path) {
+            self.paths.at_mut(path).heartbeat.timer = None;
+            return;
         }
         // RFC 9260 section 8.3: a path is idle "if no new chunk that can be used for updating path
         // RTT ... and no HEARTBEAT chunk has been sent to it within the current heartbeat period".
@@ -94,7 +134,7 @@ impl Association {
         // outstanding towards the destination address": T3-rtx counts and backs off there.
         let carries_data = path == self.paths.current() && !self.outstanding.is_empty();
         if carries_data || self.outstanding.flight(path) > 0 {
-            return self.send_heartbeat(now, path);
+            return self.probe_again(now, path);
         }
         // RFC 9260 section 8.1: "Unacknowledged HEARTBEAT chunks observed on paths different from
         // the path currently used for data transfer SHOULD NOT increment the association error
@@ -113,7 +153,7 @@ impl Association {
         // is lowered to the normal HEARTBEAT rate."
         let errors = self.paths.at(path).error_count;
         if errors <= self.config.path_max_retrans {
-            return self.send_heartbeat(now, path);
+            return self.probe_again(now, path);
         }
         if self.give_up_candidate(path) {
             return;
@@ -121,6 +161,16 @@ impl Association {
         // The period counts from the last HEARTBEAT on, whose answer was awaited for an RTO.
         let period = self.idle_period(path).saturating_sub(waited);
         self.paths.at_mut(path).heartbeat.timer = Some(now + period);
+    }
+
+    /// A heartbeat follows one that was not answered, if any may.
+    fn probe_again(&mut self, now: Time, path: PathId) {
+        if self.may_probe(path) {
+            return self.send_heartbeat(now, path);
+        }
+        let heartbeat = &mut self.paths.at_mut(path).heartbeat;
+        heartbeat.awaits_answer = false;
+        heartbeat.timer = None;
     }
 
     pub(super) fn on_heartbeat(&mut self, path: PathId, heartbeat: &Heartbeat<'_>) {

@@ -168,7 +168,8 @@ impl Association {
     pub(super) fn on_silence(&mut self, now: Time) {
         self.silence.timer = None;
         let path = self.reply_path(self.sack_path);
-        if self.sends_heartbeats() && !self.paths.at(path).heartbeat.awaits_answer {
+        let awaits_answer = self.paths.at(path).heartbeat.awaits_answer;
+        if self.sends_heartbeats() && self.may_probe(path) && !awaits_answer {
             self.send_heartbeat(now, path);
         }
     }

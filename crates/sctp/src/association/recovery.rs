@@ -137,7 +137,7 @@ impl Association {
     fn on_probe_timeout(&mut self, now: Time, path: PathId) {
         self.paths.at_mut(path).stats.probes_sent += 1;
         self.outstanding.begin_probe(path);
-        if self.paths.alternate_of(path).is_some() {
+        if self.paths.alternate_of(path).is_some() && self.may_probe(path) {
             let patience = self.paths.at(path).rtt.patience();
             // Where data takes several paths, what was sent last does not wait to be overdue too:
             // it holds up all that the others bring.

@@ -297,7 +297,7 @@ impl Association {
             return;
         }
         timer.retransmissions += 1;
-        timer.rto = (timer.rto * 2).min(self.config.rto_max);
+        timer.rto = timer.rto.saturating_mul(2).min(self.config.rto_max);
         timer.t2 = now + timer.rto;
         if timer.retransmissions > self.config.association_max_retrans {
             return self.close(CloseReason::PeerUnreachable);

@@ -216,7 +216,8 @@ impl Endpoint {
     /// reasons."
     fn cookie_life(&self, announcement: &Announcement) -> Duration {
         let asked = announcement.cookie_preservative_ms.unwrap_or(0);
-        self.config.cookie_life + Duration::from_millis(asked.into()).min(COOKIE_PRESERVATIVE_MAX)
+        let added = Duration::from_millis(asked.into()).min(COOKIE_PRESERVATIVE_MAX);
+        self.config.cookie_life.saturating_add(added)
     }
 
     /// Our addresses that a peer on this path may use: what is on our own machine is of no use to

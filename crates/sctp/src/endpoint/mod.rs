@@ -107,6 +107,8 @@ impl Entry {
 
 impl Endpoint {
     /// An endpoint without associations. The generator must be unpredictable on real networks.
+    ///
+    /// What incoming associations get is not checked here: see [`AssociationConfig::validate`].
     #[must_use]
     pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
         let cookies = CookieJar::new(rng.fork());
@@ -150,6 +152,7 @@ impl Endpoint {
         config: AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
         self.now = now;
+        config.validate()?;
         let Some(&first) = paths.first() else { return Err(ConnectError::NoPath) };
         if paths.len() > config.paths_max {
             return Err(ConnectError::TooManyPaths { paths: paths.len(), limit: config.paths_max });
@@ -309,7 +312,7 @@ impl Endpoint {
         let (tag, keys) = (entry.tag, std::mem::take(&mut entry.keys));
         entry.linked = None;
         if self.by_tag.remove(&tag).is_some() {
-            let life = self.config.cookie_life + incoming::COOKIE_PRESERVATIVE_MAX;
+            let life = self.config.cookie_life.saturating_add(incoming::COOKIE_PRESERVATIVE_MAX);
             self.cookies.spend(self.now, tag, life);
         }
         self.forget_keys(id, &keys);

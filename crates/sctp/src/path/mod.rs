@@ -102,6 +102,8 @@ pub(crate) struct Path {
     /// The reordering timer or the probe timeout, of which one runs at most.
     pub(crate) loss_timer: Option<(Time, LossTimer)>,
     pub(crate) heartbeat: Heartbeat,
+    /// Whether the user switched heartbeats off.
+    pub(crate) has_no_heartbeats: bool,
     /// RFC 9260 section 8.2: consecutive timeouts and unanswered heartbeats.
     pub(crate) error_count: u32,
     /// When a packet last came over it.
@@ -191,6 +193,7 @@ impl Path {
             t3_rtx: None,
             loss_timer: None,
             heartbeat: Heartbeat::default(),
+            has_no_heartbeats: false,
             error_count: 0,
             last_heard: None,
             first_heard: None,

@@ -12,6 +12,8 @@ pub(crate) struct RttEstimator {
     max: Duration,
     /// How long the peer may delay a SACK.
     sack_delay: Duration,
+    /// What four times RTTVAR counts at least in the RTO.
+    variation_min: Duration,
     /// SRTT and RTTVAR; absent before the first sample.
     smoothed: Option<(Duration, Duration)>,
     latest: Option<Duration>,
@@ -27,6 +29,7 @@ impl RttEstimator {
             min: config.rto_min,
             max: config.rto_max,
             sack_delay: config.sack_delay(),
+            variation_min: config.rto_variation_min,
             smoothed: None,
             latest: None,
             lowest: None,
@@ -35,10 +38,6 @@ impl RttEstimator {
     }
 
     /// Takes a sample (C2, C3, C6, C7). Undoes any back-off.
-    ///
-    /// While data flows, SACKs come at once and the variation goes towards nothing; the next SACK
-    /// may be delayed all the same. RFC 9002 section 6.2.1 adds that delay; here it is what the
-    /// variation counts at least.
     pub(crate) fn on_sample(&mut self, rtt: Duration) {
         let (srtt, rttvar) = match self.smoothed {
             None => (rtt, rtt / 2),
@@ -51,25 +50,40 @@ impl RttEstimator {
         self.smoothed = Some((srtt, rttvar));
         self.latest = Some(rtt);
         self.lowest = Some(self.lowest.map_or(rtt, |lowest| lowest.min(rtt)));
-        self.rto = self.patience().max(self.min).min(self.max);
+        self.rto = self.computed_rto();
     }
 
-    /// How long an acknowledgement usually takes at most: the RTO without bounds and back-off. Zero
-    /// before the first sample.
+    /// RFC 9260 section 6.3.1, C3: "RTO = SRTT + 4 * RTTVAR", within its bounds.
+    fn computed_rto(&self) -> Duration {
+        self.expected_within(self.variation_min).max(self.min).min(self.max)
+    }
+
+    /// How long an acknowledgement usually takes at most, be it delayed. Zero before the first
+    /// sample.
+    ///
+    /// While data flows, SACKs come at once and the variation goes towards nothing; the next SACK
+    /// may be delayed all the same. RFC 9002 section 6.2.1 adds that delay; here it is what the
+    /// variation counts at least.
     pub(crate) fn patience(&self) -> Duration {
-        self.smoothed
-            .map_or(Duration::ZERO, |(srtt, rttvar)| srtt + (4 * rttvar).max(self.sack_delay))
+        self.expected_within(self.sack_delay)
+    }
+
+    fn expected_within(&self, variation_min: Duration) -> Duration {
+        let within = |(srtt, rttvar): (Duration, Duration)| {
+            srtt.saturating_add((4 * rttvar).max(variation_min))
+        };
+        self.smoothed.map_or(Duration::ZERO, within)
     }
 
     /// RFC 9260 section 6.3.3, E2: "set RTO = RTO * 2 ("back off the timer")."
     pub(crate) fn back_off(&mut self) {
-        self.rto = (self.rto * 2).min(self.max);
+        self.rto = self.rto.saturating_mul(2).min(self.max);
     }
 
     /// The timeout had no reason: the RTO is as before it.
     pub(crate) fn undo_back_off(&mut self) {
         if self.smoothed.is_some() {
-            self.rto = self.patience().max(self.min).min(self.max);
+            self.rto = self.computed_rto();
         }
     }
 
@@ -118,11 +132,21 @@ mod tests {
         })
     }
 
+    /// The delay of our own SACKs was silently added to the RTO.
     #[test]
-    fn a_steady_path_leaves_room_for_a_delayed_sack() {
+    fn regression_the_rto_of_a_steady_path_was_above_that_of_the_rfc() {
         let mut rtt = estimator();
         (0..200).for_each(|_| rtt.on_sample(millis(300)));
-        assert_eq!(rtt.rto(), millis(305));
+        assert_eq!((rtt.rto(), rtt.patience()), (millis(300), millis(305)));
+    }
+
+    #[test]
+    fn a_steady_path_leaves_room_for_a_delayed_sack_where_that_is_wanted() {
+        let mut rtt = RttEstimator { variation_min: millis(20), ..estimator() };
+        (0..200).for_each(|_| rtt.on_sample(millis(300)));
+        assert_eq!(rtt.rto(), millis(320));
+        rtt.on_sample(millis(400));
+        assert!(rtt.rto() > millis(400), "a larger variation counts as it is: {:?}", rtt.rto());
     }
 
     #[test]

@@ -302,3 +302,77 @@ fn two_interfaces_towards_one_address_are_two_paths() {
         sent.iter().filter(|sent| sent.has(ChunkType::DATA)).map(|sent| sent.path).collect();
     assert_eq!(data, paths, "what timed out on one goes out by the other");
 }
+
+#[test]
+fn a_path_without_heartbeats_is_left_alone_until_they_are_switched_on_again() {
+    let mut peer = dual(default());
+    run_answering(&mut peer, 5 * SECOND, |_| true);
+    assert_eq!(states(&peer), [PathState::Active; 2]);
+    assert!(peer.act(|association, now| association.set_heartbeats(now, PathId(1), false)));
+    assert!(!peer.act(|association, now| association.set_heartbeats(now, PathId(2), false)));
+    let second =
+        |sent: &[Sent]| heartbeats(sent).iter().filter(|sent| sent.path == second_path()).count();
+    let sent = run_answering(&mut peer, 600 * SECOND, |_| true);
+    assert_eq!((second(&sent), heartbeats(&sent).len()), (0, 19), "the first path has its own");
+    // Asked for, and not answered: counted once.
+    assert!(peer.act(|association, now| association.request_heartbeat(now, PathId(1))));
+    let sent = run_answering(&mut peer, 600 * SECOND, |path| path != second_path());
+    assert_eq!(second(&sent), 1);
+    assert_eq!(states(&peer)[1], PathState::PotentiallyFailed);
+    assert_eq!(peer.stats().paths[1].error_count, 1);
+    peer.act(|association, now| association.set_heartbeats(now, PathId(1), true));
+    run_answering(&mut peer, 5 * SECOND, |_| true);
+    assert_eq!(states(&peer), [PathState::Active; 2]);
+}
+
+#[test]
+fn a_new_path_is_verified_though_it_shall_have_no_heartbeats() {
+    let mut peer = dual(default());
+    peer.act(|association, now| association.set_heartbeats(now, PathId(1), false));
+    peer.take();
+    let sent = run_answering(&mut peer, 600 * SECOND, |_| true);
+    let verifying = heartbeats(&sent).iter().filter(|sent| sent.path == second_path()).count();
+    assert!(verifying <= 1, "{verifying}");
+    assert_eq!(states(&peer), [PathState::Active; 2]);
+}
+
+/// An interval without end was added to another time.
+#[test]
+fn regression_endless_times_in_a_configuration_panicked() {
+    let endless = [
+        AssociationConfig { heartbeat_interval: Duration::MAX, ..default() },
+        AssociationConfig { rto_max: Duration::MAX, ..default() },
+        AssociationConfig { rto_initial: Duration::MAX, rto_max: Duration::MAX, ..default() },
+        AssociationConfig { rto_min: Duration::MAX, rto_max: Duration::MAX, ..default() },
+        AssociationConfig { t1_initial: Duration::MAX, ..default() },
+        AssociationConfig { sack_delay: Duration::MAX, ..default() },
+        AssociationConfig { rto_variation_min: Duration::MAX, ..default() },
+        AssociationConfig { queuing_delay_max: Some(Duration::MAX), ..AssociationConfig::media() },
+    ];
+    for config in endless {
+        assert_eq!(config.validate(), Ok(()));
+        let mut duo = Duo::connected(1, &[good_link(), good_link()], config.clone());
+        for number in 0..20 {
+            duo.send(Side::Client, numbered(0, number, 5_000));
+            duo.run_for(SECOND / 4);
+        }
+        assert_eq!(duo.numbers(Side::Server), (0..20).collect::<Vec<_>>(), "{config:?}");
+        duo.pair.cut(0);
+        duo.send(Side::Client, numbered(0, 20, 5_000));
+        duo.run_for(600 * SECOND);
+        duo.act(Side::Client, |association, now| association.shutdown(now));
+        duo.run_for(600 * SECOND);
+    }
+}
+
+#[test]
+fn a_caller_is_refused_what_cannot_work() {
+    let mut peer = RawPeer::facing(anabranch_sctp::EndpointConfig::default());
+    let config = AssociationConfig { path_mtu: 100, ..default() };
+    let refused = peer.endpoint.connect(peer.now, &[peer.path], (1, 2), config);
+    let error = refused.expect_err("no packet fits");
+    let expected = "the configuration of the association cannot work: \
+                    the path MTU is 100 bytes, but at least 576 are needed";
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(peer.endpoint.associations().count(), 0);
+}
