@@ -100,7 +100,7 @@ pub struct AssociationConfig {
     /// 'Max.Burst': packets that one arrival may release; `None` leaves it to the congestion
     /// window. Default: 4.
     ///
-    /// No transmission holds more than these packets either, however many
+    /// Nor does a transmission hold more than these packets, a shorter one aside, however many
     /// [`segments_max`](EndpointConfig::segments_max) allows: for bulk data with segmentation
     /// offload take `None`, and [`pacing`](field@Self::pacing) or a controller that paces, which
     /// keep short queues from overflowing.

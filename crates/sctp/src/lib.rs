@@ -11,6 +11,10 @@
 //! 6525), authenticated chunks (RFC 4895), addresses that change by request (RFC 5061), packets
 //! without a checksum under DTLS (RFC 9653).
 //!
+//! [`AssociationConfig::default`] is what RFC 9260 recommends, [`AssociationConfig::media`] is for
+//! deadlines. For bulk data with segmentation offload take `max_burst: None` and `pacing: true`:
+//! else a transmission holds no more than the few packets that RFC 9260 lets an arrival release.
+//!
 //! ```
 //! use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
 //! use anabranch_sctp::{AssociationConfig, Endpoint, EndpointConfig, OutgoingMessage};

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use anabranch_netsim::{LinkConfig, QueueLimit};
-use anabranch_sctp::{AssociationConfig, CongestionControl};
+use anabranch_sansio::{Datagram, Machine, Rng, Time};
+use anabranch_sctp::{AssociationConfig, CongestionControl, Endpoint, EndpointConfig};
 
-use crate::harness::{Duo, Side, link, numbered};
+use crate::harness::{Duo, PORTS, Side, link, numbered};
+use crate::raw_peer::tuple;
 
 /// Payload bits per second that arrive, of one second's of `seconds` after the start.
 fn goodput_mbps(duo: &mut Duo, seconds: u64) -> f64 {
@@ -103,4 +105,50 @@ fn a_paced_window_brings_bursts_through_a_queue_of_ten_packets() {
     };
     assert_eq!(lost(true), 0);
     assert!(lost(false) > 200, "most of 42 packets that come at once find no room");
+}
+
+/// The most packets of one transmission while 300,000 bytes cross from one endpoint to another, 64
+/// of which the driver would take.
+fn largest_transmission(config: AssociationConfig) -> usize {
+    let endpoint = |accept, seed| {
+        let association = config.clone();
+        let config =
+            EndpointConfig { accept, association, segments_max: 64, ..EndpointConfig::default() };
+        Endpoint::new(config, Rng::from_u64(seed))
+    };
+    let (mut server, mut client) = (endpoint(true, 1), endpoint(false, 2));
+    let mut now = Time::ZERO;
+    let path = tuple("10.0.0.1:9899", "10.0.0.2:9899");
+    let id = client.connect(now, &[path], PORTS, config.clone()).expect("sound");
+    let association = client.association_mut(id).expect("just made");
+    (0..30).for_each(|number| association.send(now, numbered(0, number, 10_000)).expect("taken"));
+    let mut largest = 0;
+    for round in 0..400 {
+        now += Duration::from_millis(5);
+        let (from, to) =
+            if round % 2 == 0 { (&mut client, &mut server) } else { (&mut server, &mut client) };
+        from.handle_timeout(now);
+        let mut buf = Vec::new();
+        while let Some(transmit) = from.poll_transmit(now, &mut buf) {
+            let segment = transmit.segment_size.unwrap_or(buf.len());
+            let path = transmit.path.reversed();
+            largest = largest.max(buf.len().div_ceil(segment));
+            for bytes in buf.chunks(segment) {
+                to.handle_datagram(now, Datagram { path, ecn: None, bytes });
+            }
+            buf.clear();
+        }
+    }
+    assert!(client.association(id).expect("alive").is_drained());
+    largest
+}
+
+#[test]
+fn a_transmission_holds_no_more_packets_than_an_arrival_may_release() {
+    let config = AssociationConfig::default();
+    let largest = largest_transmission(config.clone());
+    assert!((4..=5).contains(&largest), "{largest}: the last may be shorter");
+    let unlimited = AssociationConfig { max_burst: None, ..config };
+    let largest = largest_transmission(unlimited);
+    assert!(largest > 15, "{largest}: what the window allows");
 }
