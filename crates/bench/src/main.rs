@@ -5,6 +5,7 @@
 //!     cargo run --release -p anabranch-bench -- simulator
 //!     cargo run --release -p anabranch-bench -- idle
 //!     cargo run --release -p anabranch-bench -- goodput
+//!     cargo run --release -p anabranch-bench -- starts --stream FILE.ts
 //!
 //! Both ends are counted, in the kernel too. A figure is the best of several runs, so that what
 //! else the machine does adds little; compare the ratios, not figures of different machines.
@@ -17,14 +18,17 @@ mod idle;
 mod memory;
 mod quic;
 mod simulator;
+mod starts;
 mod table;
 mod udp;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anabranch_peers::Config;
+use anabranch_sansio::Rate;
 use clap::{Parser, ValueEnum};
 
 use crate::entrants::ENTRANTS;
@@ -72,6 +76,18 @@ struct Arguments {
     /// The table as JSON.
     #[arg(long)]
     json: bool,
+    /// A transport stream that is sent (starts only).
+    #[arg(long, required_if_eq("medium", "starts"))]
+    stream: Option<PathBuf>,
+    /// Its rate, in Mbit/s (starts only).
+    #[arg(long, default_value_t = 10.0)]
+    mbps: f64,
+    /// The first seed (starts only).
+    #[arg(long, default_value_t = 1)]
+    first: u64,
+    /// Each start, too (starts only).
+    #[arg(long)]
+    each: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -86,6 +102,8 @@ enum Medium {
     Idle,
     /// None: what each congestion controller makes of simulated links.
     Goodput,
+    /// None: what comes in time of a live stream from its first packet on, over many starts.
+    Starts,
 }
 
 /// One transfer to measure.
@@ -140,6 +158,13 @@ fn run(arguments: &Arguments) -> io::Result<()> {
             let Arguments { seconds, seeds, ref only, .. } = *arguments;
             let plan = goodput::Plan { seconds, seeds, only };
             goodput::measure(plan, |row| writeln!(io::stdout(), "{row}"))
+        }
+        Medium::Starts => {
+            let rate = Rate::bps((arguments.mbps * 1e6) as u64);
+            let Arguments { seconds, seeds: starts, first, each, ref only, .. } = *arguments;
+            let plan = starts::Plan { seconds, starts, first, only, rate, each };
+            let stream = arguments.stream.as_deref().unwrap_or("".as_ref());
+            starts::measure(stream, plan, |line| writeln!(io::stdout(), "{line}"))
         }
         Medium::Idle => writeln!(io::stdout(), "{}", idle::measure()?),
     }

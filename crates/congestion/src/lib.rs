@@ -217,15 +217,23 @@ pub enum CongestionControl {
 impl CongestionControl {
     /// A controller for a fresh path. `pmdcs` is the path's maximum DATA chunk size in bytes,
     /// chunk header included. What a controller leaves to chance comes from a fork of `rng`.
+    ///
+    /// `start_rate` is how fast the path may begin, for controllers that follow a model of it; the
+    /// others begin with their initial windows.
     #[must_use]
-    pub fn build(self, pmdcs: usize, rng: &mut Rng) -> Box<dyn CongestionController> {
+    pub fn build(
+        self,
+        pmdcs: usize,
+        start_rate: Option<Rate>,
+        rng: &mut Rng,
+    ) -> Box<dyn CongestionController> {
         match self {
             Self::Rfc9260 => Box::new(Rfc9260::new(pmdcs)),
             Self::SmallInitialWindow => Box::new(Rfc9260::with_small_initial_window(pmdcs)),
             Self::LargeInitialWindow => Box::new(Rfc9260::with_large_initial_window(pmdcs)),
             Self::Cubic => Box::new(Cubic::new(pmdcs)),
             Self::Bbr => Box::new(Bbr::new(pmdcs, rng.fork())),
-            Self::Media => Box::new(Media::new(pmdcs, rng.fork())),
+            Self::Media => Box::new(Media::new(pmdcs, start_rate, rng.fork())),
             Self::Fixed { window } => Box::new(FixedWindow::new(window)),
         }
     }

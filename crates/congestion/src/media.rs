@@ -15,6 +15,16 @@ const INFLATION: (f64, Duration) = (0.25, Duration::from_millis(5));
 /// was not cut, so that a picture need not wait for ProbeRTT.
 const MIN_RTT_TOLERANCE: f64 = 17.0 / 16.0;
 
+/// A burst of losses this long leaves the window open for what follows it.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Data in flight, in packets, below which the delay of a SACK looks like one of the path.
+const FLIGHT_MIN: usize = 4;
+
+/// A path on which nothing speaks for congestion for so long is tried out anew, if its source has a
+/// rate of its own.
+const CALM: Duration = Duration::from_millis(700);
+
 /// The weight of a round trip's losses in the estimate of the background.
 const BACKGROUND_WEIGHT: f64 = 1.0 / 8.0;
 
@@ -43,6 +53,15 @@ const BREAKER_ROUNDS: u32 = 3;
 ///   to be trusted then. What a second copy makes up for is not repeated and does not count here:
 ///   media sent over two paths at once is still whole where either loses a third.
 ///
+/// What comes at a rate of its own, as live media does, starts at it: where there is a rate to
+/// start at, the window holds that much from the first packet on, and Startup ends only when a queue
+/// lasts for a round trip or the circuit breaker speaks for a full path, since a rate that grows no more is the source's. A
+/// timeout that had little to answer, as that of a control message on an idle path, says nothing
+/// about the path; any other one halves what may go out until there is an answer.
+///
+/// Such a source is slowed down by no mistake for long: where nothing speaks for congestion, the
+/// path is tried out anew after less than a second, from the rate that the model has.
+///
 /// The round trip is that of the path without queues for longer than in the draft: it is renewed
 /// whenever the queue empties by itself, instead of by cutting the window twice in ten seconds.
 ///
@@ -55,14 +74,44 @@ const BREAKER_ROUNDS: u32 = 3;
 pub struct Media {
     model: Bbr,
     judge: Judge,
+    /// Whether the source has a rate of its own.
+    is_live: bool,
+    /// Since when nothing speaks for congestion.
+    calm_since: Option<Time>,
 }
 
 impl Media {
-    /// A controller for a path whose DATA chunks have at most `pmdcs` bytes.
+    /// A controller for a path whose DATA chunks have at most `pmdcs` bytes, and which may begin at
+    /// `start_rate`.
     #[must_use]
-    pub fn new(pmdcs: usize, rng: Rng) -> Self {
-        let parameters = Parameters { min_rtt_tolerance: MIN_RTT_TOLERANCE };
-        Self { model: Bbr::with_parameters(pmdcs, rng, parameters), judge: Judge::new(pmdcs) }
+    pub fn new(pmdcs: usize, start_rate: Option<Rate>, rng: Rng) -> Self {
+        let parameters = Parameters {
+            min_rtt_tolerance: MIN_RTT_TOLERANCE,
+            start_rate: start_rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0),
+            patience: PATIENCE,
+            forgives_timeouts: true,
+        };
+        Self {
+            model: Bbr::with_parameters(pmdcs, rng, parameters),
+            judge: Judge::new(pmdcs),
+            is_live: start_rate.is_some(),
+            calm_since: None,
+        }
+    }
+
+    /// Ends Startup by what the judge says, or begins it again.
+    fn follow_judge(&mut self, now: Time) {
+        let is_queued = std::mem::take(&mut self.judge.was_queued);
+        if is_queued {
+            self.model.end_startup();
+        }
+        if is_queued || self.judge.is_open || !self.model.is_pipe_full() {
+            self.calm_since = None;
+        }
+        let since = *self.calm_since.get_or_insert(now);
+        if self.is_live && self.model.is_pipe_full() && now - since >= CALM {
+            self.model.begin_anew();
+        }
     }
 }
 
@@ -74,6 +123,10 @@ struct Judge {
     background: f64,
     /// Whether the last round trip was longer than one without a queue.
     is_inflated: bool,
+    /// Whether all of the round trip's samples were, and there was one.
+    is_queued_round: Option<bool>,
+    /// Whether all of the last round trip's were.
+    was_queued: bool,
     /// What was sent while bandwidth was probed is judged until this is delivered.
     probed_until: u64,
     /// What must be delivered for the round trip to end.
@@ -94,6 +147,8 @@ impl Judge {
             smss,
             background: 0.0,
             is_inflated: false,
+            is_queued_round: None,
+            was_queued: false,
             probed_until: 0,
             round_end: 0,
             round_begin: 0,
@@ -107,9 +162,12 @@ impl Judge {
 
     /// A SACK came while the model was in `state` and knew this lowest round trip.
     fn on_ack(&mut self, ack: &Ack, sample: &RateSample, state: State, lowest: Option<Duration>) {
-        if let (Some(rtt), Some(lowest)) = (sample.rtt, lowest) {
+        let is_telling = sample.in_flight >= FLIGHT_MIN * self.smss;
+        if let (Some(rtt), Some(lowest), true) = (sample.rtt, lowest, is_telling) {
             let (share, least) = INFLATION;
             self.is_inflated = rtt > lowest + lowest.mul_f64(share).max(least);
+            let is_queued = self.is_queued_round.get_or_insert(true);
+            *is_queued &= self.is_inflated;
         }
         if state == State::Up {
             self.probed_until = ack.delivered + ack.flight as u64;
@@ -138,6 +196,7 @@ impl Judge {
             false => self.heavy_rounds >= BREAKER_ROUNDS,
             true => missing > BREAKER.1,
         };
+        self.was_queued = self.is_queued_round.take().unwrap_or(false);
         self.round_begin = ack.delivered;
         self.round_end = ack.delivered;
         self.lost_in_round = 0;
@@ -187,6 +246,8 @@ impl CongestionController for Media {
             self.judge.on_ack(&ack, &sample, self.model.state(), self.model.lowest_rtt());
             sample.lost = self.judge.congestive(sample.lost, sample.in_flight, ack.delivered);
             ack.sample = Some(sample);
+            self.model.set_below_capacity(!self.judge.is_inflated && !self.judge.is_open);
+            self.follow_judge(ack.now);
         }
         self.model.on_ack(&ack);
     }
@@ -198,6 +259,7 @@ impl CongestionController for Media {
     /// Nothing came back for a whole timeout: that is no background.
     fn on_timeout(&mut self, now: Time) {
         self.model.on_timeout(now);
+        self.calm_since = None;
     }
 
     fn on_chunk_lost(&mut self, now: Time, lost: &LostChunk) {
@@ -230,13 +292,20 @@ mod tests {
     use super::*;
     use crate::pipe::{Pipe, SMSS};
 
+    impl Media {
+        /// In bytes per second.
+        fn pace(&self) -> f64 {
+            self.pacing_rate().map_or(0.0, |rate| rate.as_bps() as f64 / 8.0)
+        }
+    }
+
     const fn secs(secs: u64) -> Duration {
         Duration::from_secs(secs)
     }
 
     /// Four chunks a millisecond, 50 ms, after ten seconds with this loss.
     fn pipe(loss_every: u64) -> Pipe<Media> {
-        let mut pipe = Pipe::new(Media::new(SMSS, Rng::from_u64(1)), 4.0, 50);
+        let mut pipe = Pipe::new(Media::new(SMSS, None, Rng::from_u64(1)), 4.0, 50);
         pipe.loss_every = loss_every;
         pipe.run_for(secs(10));
         pipe
@@ -299,7 +368,7 @@ mod tests {
         assert!(!pipe.controller.judge.is_open);
         pipe.run_until(secs(2), |pipe| pipe.controller.judge.is_open);
         pipe.run_for(secs(1));
-        let pace = pipe.controller.pacing_rate().unwrap().as_bps() as f64 / 8.0;
+        let pace = pipe.controller.pace();
         assert!(pace < 0.7 * pipe.rate, "{pace} of {}", pipe.rate);
         pipe.loss_every = 0;
         pipe.run_until(secs(2), |pipe| !pipe.controller.judge.is_open);
@@ -316,10 +385,89 @@ mod tests {
         pipe.run_until(secs(2), |pipe| pipe.controller.judge.is_open);
     }
 
+    /// A path of 20 Mbit/s and 100 ms, and a source of half of it.
+    fn live(start_rate: Option<Rate>) -> Pipe<Media> {
+        let controller = Media::new(SMSS, start_rate, Rng::from_u64(1));
+        let mut pipe = Pipe::new(controller, 2.5, 100);
+        pipe.app_rate = pipe.rate / 2.0;
+        pipe
+    }
+
     #[test]
-    fn a_timeout_is_never_background() {
-        let mut pipe = pipe(0);
+    fn a_source_with_a_rate_of_its_own_is_sent_at_it_from_the_first_packet_on() {
+        let sent_in_first_round = |start_rate| {
+            let mut pipe = live(start_rate);
+            pipe.run_for(Duration::from_millis(100));
+            pipe.flight as f64 / (pipe.app_rate * 0.1)
+        };
+        assert!(sent_in_first_round(Some(Rate::mbps(30))) > 0.98);
+        assert!(sent_in_first_round(None) < 0.2, "slow start from the initial window");
+    }
+
+    #[test]
+    fn a_narrow_link_ends_the_start_by_its_queue() {
+        let mut pipe = live(Some(Rate::mbps(30)));
+        pipe.app_rate = f64::INFINITY;
+        pipe.run_until(secs(2), |pipe| pipe.controller.model.state() != State::Startup);
+        let share = share(&mut pipe);
+        assert!(share > 0.94, "{share}");
+    }
+
+    #[test]
+    fn a_rate_that_does_not_grow_ends_no_start_without_a_queue() {
+        let mut pipe = live(Some(Rate::mbps(30)));
+        pipe.loss_every = 8;
+        pipe.run_for(secs(10));
+        assert_eq!(pipe.controller.model.state(), State::Startup);
+        assert!(pipe.controller.window() as f64 > 1.5 * pipe.bdp());
+    }
+
+    #[test]
+    fn a_path_that_was_narrow_is_used_in_full_within_two_seconds() {
+        let mut pipe = live(Some(Rate::mbps(30)));
+        let wide = pipe.rate;
+        pipe.rate = wide / 4.0;
+        pipe.run_until(secs(5), |pipe| pipe.controller.pace() < 1.3 * pipe.rate);
+        pipe.rate = wide;
+        pipe.run_until(secs(2), |pipe| pipe.controller.pace() > wide / 2.0);
+    }
+
+    #[test]
+    fn what_a_control_message_measures_ends_no_start() {
+        let mut judge = Judge::new(SMSS);
+        let sample = |in_flight| RateSample {
+            delivered: SMSS as u64,
+            prior_delivered: 0,
+            send_elapsed: Duration::ZERO,
+            ack_elapsed: Duration::from_millis(70),
+            is_reliable: true,
+            is_app_limited: true,
+            in_flight,
+            lost: 0,
+            rtt: Some(Duration::from_millis(70)),
+        };
+        let ack = crate::testing::ack(Time::from_secs(1), SMSS, SMSS);
+        let lowest = Some(Duration::from_millis(50));
+        judge.on_ack(&ack, &sample(SMSS), State::Startup, lowest);
+        assert!(!judge.is_inflated && !judge.was_queued, "its SACK was delayed");
+        judge.on_ack(&ack, &sample(10 * SMSS), State::Startup, lowest);
+        assert!(judge.is_inflated);
+    }
+
+    #[test]
+    fn a_timeout_halves_what_may_go_out_until_there_is_an_answer() {
+        let mut pipe = live(Some(Rate::mbps(30)));
+        pipe.run_for(secs(2));
+        let window = pipe.controller.window();
         pipe.controller.on_timeout(pipe.now);
-        assert_eq!(pipe.controller.window(), 1);
+        assert_eq!(pipe.controller.window(), window, "next to nothing is unanswered");
+        let now = pipe.now;
+        let sent = SentData { now, bytes: 20_000, flight: 0, is_app_limited: true };
+        pipe.controller.on_sent(&sent);
+        pipe.controller.on_timeout(pipe.now);
+        pipe.controller.on_timeout(pipe.now);
+        assert_eq!(pipe.controller.window(), window / 4);
+        pipe.run_for(Duration::from_millis(10));
+        assert!(pipe.controller.window() >= window);
     }
 }

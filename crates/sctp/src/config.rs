@@ -9,7 +9,7 @@ use crate::path::{PathSchedulerKind, RetransmissionPolicy};
 use crate::receive::Buffer;
 use crate::send::{LossDetection, SchedulerKind};
 use anabranch_congestion::{CongestionControl, CongestionController, QueueBound};
-use anabranch_sansio::Rng;
+use anabranch_sansio::{Rate, Rng};
 
 /// More than any stack of headers takes; leaves room for data at the smallest path MTU.
 const HEADER_OVERHEAD_MAX: usize = 256;
@@ -138,6 +138,11 @@ pub struct AssociationConfig {
     pub zero_checksum_over_dtls: bool,
     /// The congestion controller of each path. Default: RFC 9260's.
     pub congestion_control: CongestionControl,
+    /// How fast a path may begin of which nothing is known yet, for what is sent at a rate of its
+    /// own, as live media is: [`Media`](crate::Media) then takes up to this rate from the first
+    /// packet on, until losses and delay tell what the path carries. `None`: the controller's
+    /// initial window, doubled each round trip. Default: `None`.
+    pub start_rate: Option<Rate>,
     /// Whether data of a controller that has only a window is spread over the round trip (RFC 9002
     /// section 7.7): a burst of a whole window overflows short queues. Controllers that follow a
     /// model of the path are always paced. Default: false.
@@ -206,6 +211,7 @@ impl Default for AssociationConfig {
             message_interleaving: false,
             zero_checksum_over_dtls: false,
             congestion_control: CongestionControl::default(),
+            start_rate: None,
             pacing: false,
             queuing_delay_max: None,
             loss_detection: LossDetection::default(),
@@ -336,7 +342,7 @@ impl AssociationConfig {
 
     /// A congestion controller for a fresh path.
     pub(crate) fn controller(&self, rng: &mut Rng) -> Box<dyn CongestionController> {
-        let controller = self.congestion_control.build(self.pmdcs(), rng);
+        let controller = self.congestion_control.build(self.pmdcs(), self.start_rate, rng);
         match self.queuing_delay_max {
             Some(bound) => Box::new(QueueBound::new(controller, bound, self.pmdcs())),
             None => controller,

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use anabranch_sansio::Rate;
 use anabranch_sctp::{AssociationConfig, EndpointConfig, PathSchedulerKind, RetransmissionPolicy};
-
 use thiserror::Error;
 
 use super::Passphrase;
@@ -42,6 +42,10 @@ const QUEUING_SHARE: u32 = 4;
 /// A queuing delay that is no reason to send less: delayed SACKs and the jitter of Wi-Fi are as
 /// long.
 const QUEUING_DELAY_MIN: Duration = Duration::from_millis(40);
+
+/// How fast media may begin: what a source brings in its own time is sent at once, and paced only
+/// beyond this. A narrower link shows within a round trip.
+const START_RATE: Rate = Rate::mbps(30);
 
 /// Datagrams that one transmission may hold; the kernel takes up to 64.
 const SEGMENTS_MAX: usize = 32;
@@ -114,6 +118,7 @@ impl SessionConfig {
             max_init_retransmits: INIT_RETRANSMITS_MAX,
             association_max_retrans: RETRANSMISSIONS_MAX,
             message_size_max: 64 << 10,
+            start_rate: Some(START_RATE),
             queuing_delay_max: Some((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN)),
             ..AssociationConfig::media()
         };

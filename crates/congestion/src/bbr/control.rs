@@ -10,6 +10,9 @@ pub(super) const STARTUP_PACING_GAIN: f64 = 2.77;
 /// BBR.DefaultCwndGain.
 const DEFAULT_CWND_GAIN: f64 = 2.0;
 
+/// The round trip that counts until one was measured.
+const FIRST_RTT: Duration = Duration::from_millis(250);
+
 /// C.send_quantum: a millisecond's worth, at most 64 KiB and at least two packets.
 const SEND_QUANTUM: (f64, usize) = (0.001, 64 << 10);
 
@@ -36,10 +39,21 @@ impl Bbr {
         }
     }
 
-    /// InitPacingRate: the initial window in a round trip.
+    /// InitPacingRate: the initial window in a round trip, or the rate to start at.
     pub(super) fn init_pacing_rate(&mut self, rtt: Duration) {
         let seconds = rtt.as_secs_f64().max(1e-6);
-        self.pacing_rate = STARTUP_PACING_GAIN * self.initial_cwnd as f64 / seconds;
+        let by_window = STARTUP_PACING_GAIN * self.initial_cwnd as f64 / seconds;
+        self.pacing_rate = by_window.max(self.parameters.start_rate);
+    }
+
+    /// What Startup may have in flight at the rate to start at, until the path is known.
+    pub(super) fn start_window(&self) -> usize {
+        if self.full_pipe.reached {
+            return 0;
+        }
+        let rtt = self.min_rtt.lowest().unwrap_or(FIRST_RTT);
+        let span = rtt.mul_f64(DEFAULT_CWND_GAIN) + self.parameters.patience;
+        (self.parameters.start_rate * span.as_secs_f64()) as usize
     }
 
     /// SetPacingRateWithGain.

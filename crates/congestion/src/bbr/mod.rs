@@ -71,10 +71,17 @@ pub struct Bbr {
     idle_restart: bool,
     /// C.is_cwnd_limited: whether the window was used up in this round trip, and in the last.
     is_cwnd_limited: [bool; 2],
+    /// Neither delay nor loss speaks for a full path, so that a rate which grows no more is no
+    /// reason to end Startup. The draft does not ask.
+    is_below_capacity: bool,
     /// T3-rtx expired; the window is restored when this round trip is over.
     timed_out: Option<u64>,
     /// T3-rtx expired, and nothing was acknowledged since.
     is_silent: bool,
+    /// Bytes sent since something was acknowledged.
+    unanswered: usize,
+    /// Timeouts in a row that had much to answer.
+    silent_timeouts: u32,
 }
 
 /// What a controller built on the model may choose otherwise than the draft.
@@ -83,6 +90,24 @@ pub(super) struct Parameters {
     /// A round trip of up to this many times the lowest one shows that the queue is empty, so that
     /// the window need not be cut to find out.
     pub(super) min_rtt_tolerance: f64,
+    /// In bytes per second: as fast as this, Startup need not find out first what the path carries.
+    pub(super) start_rate: f64,
+    /// How much longer than the draft says, at the rate of the model, data may go out unanswered
+    /// where nothing speaks for a queue.
+    pub(super) patience: Duration,
+    /// Whether a timeout halves what may go out until there is an answer, instead of leaving one
+    /// packet, and not even that where next to nothing was in flight; the answer gives it back.
+    pub(super) forgives_timeouts: bool,
+}
+
+impl Parameters {
+    /// The draft's choices.
+    pub(super) const DRAFT: Self = Self {
+        min_rtt_tolerance: 1.0,
+        start_rate: 0.0,
+        patience: Duration::ZERO,
+        forgives_timeouts: false,
+    };
 }
 
 /// BBR.state.
@@ -122,7 +147,7 @@ impl Bbr {
     /// wait between two probes for bandwidth to chance: `rng` draws it.
     #[must_use]
     pub fn new(pmdcs: usize, rng: Rng) -> Self {
-        Self::with_parameters(pmdcs, rng, Parameters { min_rtt_tolerance: 1.0 })
+        Self::with_parameters(pmdcs, rng, Parameters::DRAFT)
     }
 
     pub(super) fn with_parameters(pmdcs: usize, rng: Rng, parameters: Parameters) -> Self {
@@ -148,11 +173,19 @@ impl Bbr {
             drain_start_round: 0,
             idle_restart: false,
             is_cwnd_limited: [false; 2],
+            is_below_capacity: false,
             timed_out: None,
             is_silent: false,
+            unanswered: 0,
+            silent_timeouts: 0,
         };
         bbr.init_pacing_rate(Duration::from_millis(1));
         bbr
+    }
+
+    /// Whether neither delay nor loss speaks for a full path.
+    pub(super) const fn set_below_capacity(&mut self, is_below_capacity: bool) {
+        self.is_below_capacity = is_below_capacity;
     }
 
     pub(super) const fn state(&self) -> State {
@@ -235,7 +268,14 @@ impl CongestionController for Bbr {
     /// "Upon a retransmission timeout (RTO), BBR conservatively reduces C.cwnd to a value that will
     /// allow 1 C.SMSS to be transmitted."
     fn window(&self) -> usize {
-        if self.is_silent { 1 } else { self.cwnd }
+        let window = self.cwnd.max(self.start_window());
+        match self.is_silent {
+            false => window,
+            true if self.parameters.forgives_timeouts => {
+                window.checked_shr(self.silent_timeouts).unwrap_or(0).max(1)
+            }
+            true => 1,
+        }
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
@@ -250,11 +290,14 @@ impl CongestionController for Bbr {
         if sent.flight == 0 && sent.is_app_limited {
             self.restart_from_idle(sent);
         }
+        self.unanswered = self.unanswered.saturating_add(sent.bytes);
         self.is_cwnd_limited[0] |= sent.flight + sent.bytes + self.smss > self.cwnd;
     }
 
     fn on_ack(&mut self, ack: &Ack) {
         self.is_silent = false;
+        self.silent_timeouts = 0;
+        self.unanswered = 0;
         let Some(mut sample) = ack.sample else { return };
         sample.is_app_limited |= self.min_rtt.spoils(&sample);
         if let Some(rtt) = sample.rtt
@@ -283,9 +326,13 @@ impl CongestionController for Bbr {
     fn on_timeout(&mut self, _now: Time) {
         self.save_cwnd();
         self.save_state_upon_loss();
+        self.is_silent = true;
+        if self.parameters.forgives_timeouts {
+            self.silent_timeouts += u32::from(self.unanswered >= self.initial_cwnd);
+            return;
+        }
         self.cwnd = self.smss;
         self.timed_out = Some(self.rounds.count + 1);
-        self.is_silent = true;
     }
 
     fn on_chunk_lost(&mut self, now: Time, lost: &LostChunk) {
@@ -302,7 +349,7 @@ impl CongestionController for Bbr {
     fn metrics(&self) -> ControllerMetrics {
         let bound = self.bounds.inflight_longterm;
         ControllerMetrics {
-            window: self.cwnd,
+            window: self.window(),
             ssthresh: (bound != usize::MAX).then_some(bound),
             slow_start: self.state == State::Startup,
         }

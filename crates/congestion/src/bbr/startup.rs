@@ -1,5 +1,6 @@
 //! Startup and Drain: finding the bandwidth, and emptying the queue that this leaves.
 
+use super::congestion::Bounds;
 use super::{Bbr, State, Step};
 
 /// How much a round trip's rate must exceed the last best one to count as growth.
@@ -46,12 +47,34 @@ impl Bbr {
         if full.now || !self.rounds.start || step.sample.is_app_limited {
             return;
         }
+        // In Startup alone: what ProbeBW probes is meant to make a queue.
+        if self.is_below_capacity && !full.reached {
+            return;
+        }
         if step.rate >= full.bw * FULL_BW_GROWTH {
             return full.reset(step.rate);
         }
         full.count += 1;
         full.now = full.count >= FULL_BW_ROUNDS;
         full.reached |= full.now;
+    }
+
+    /// Something else than the rate shows that the path is full.
+    pub(crate) const fn end_startup(&mut self) {
+        self.full_pipe.reached = true;
+    }
+
+    /// Whether Startup has ended.
+    pub(crate) const fn is_pipe_full(&self) -> bool {
+        self.full_pipe.reached
+    }
+
+    /// Nothing speaks for a full path any more: Startup goes on from the rate that is known.
+    pub(crate) fn begin_anew(&mut self) {
+        self.full_pipe = FullPipe::default();
+        self.bounds = Bounds::default();
+        self.parameters.start_rate = self.parameters.start_rate.min(2.0 * self.bw);
+        self.enter_startup();
     }
 
     /// CheckStartupDone.

@@ -193,7 +193,7 @@ fn an_idle_flow_begins_again_at_its_rate() {
 
 #[test]
 fn with_tolerance_a_queue_that_empties_by_itself_spares_probe_rtt() {
-    let parameters = Parameters { min_rtt_tolerance: 17.0 / 16.0 };
+    let parameters = Parameters { min_rtt_tolerance: 17.0 / 16.0, ..Parameters::DRAFT };
     let mut pipe = Pipe::new(Bbr::with_parameters(SMSS, Rng::from_u64(1), parameters), 4.0, 50);
     pipe.run_until(Duration::from_secs(20), |pipe| pipe.controller.state == State::Cruise);
     let end = pipe.now + Duration::from_secs(30);

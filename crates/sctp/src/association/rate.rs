@@ -20,10 +20,10 @@ const CHANGE: f64 = 1.0 / 8.0;
 /// Unless it fell, the rate is told at most so often.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
 
-/// Paths that were full and are no longer may carry more: the rate rises by so much in each
-/// interval in which nothing waited, up to what congestion control allows, and after so many in a
-/// row it is that.
-const GROWTH: f64 = 1.05;
+/// Paths that were full and are no longer may carry more: the rate rises by so much in the first
+/// interval in which nothing waited, by twice as much in each further one, up to what congestion
+/// control allows, and after so many in a row it is that.
+const GROWTH: f64 = 0.05;
 const GROWTH_INTERVALS: u32 = 10;
 
 /// The weight of what was measured last.
@@ -116,9 +116,10 @@ impl RateMeter {
         let allowed = outlook.allowed.as_bps() as f64;
         self.pauses = if paused { self.pauses + 1 } else { 0 };
         self.limited = match self.limited {
-            _ if outlook.slow_start || self.pauses >= GROWTH_INTERVALS => None,
+            _ if self.pauses >= GROWTH_INTERVALS => None,
+            None if outlook.slow_start => None,
             before if !paused => Some(smoothed(before, delivered, RATE_WEIGHT)),
-            before => before.map(|before| delivered.max(grown(before, allowed))),
+            before => before.map(|before| delivered.max(grown(before, self.pauses, allowed))),
         };
         let is_at_least = self.limited.is_none();
         let bps = self.limited.unwrap_or_else(|| delivered.max(allowed));
@@ -139,8 +140,10 @@ impl RateMeter {
     }
 }
 
-fn grown(before: f64, allowed: f64) -> f64 {
-    (before * GROWTH).min(allowed.max(before))
+/// The rate of before, after so many intervals in which nothing waited.
+fn grown(before: f64, pauses: u32, allowed: f64) -> f64 {
+    let growth = GROWTH * f64::from(1_u32 << (pauses.clamp(1, GROWTH_INTERVALS) - 1));
+    (before * (1.0 + growth)).min(allowed.max(before))
 }
 
 fn smoothed(before: Option<f64>, value: f64, weight: f64) -> f64 {
@@ -188,7 +191,10 @@ impl Association {
         let mut outlook =
             Outlook { allowed: Rate::ZERO, slow_start: false, queued: self.queue.queued() };
         for path in in_use {
-            let allowed = outlook.allowed.as_bps().saturating_add(path.allowed_rate().as_bps());
+            // A path that is being tried out may carry twice what it did.
+            let factor = if path.congestion.metrics().slow_start { 2 } else { 1 };
+            let allowed = path.allowed_rate().as_bps().saturating_mul(factor);
+            let allowed = outlook.allowed.as_bps().saturating_add(allowed);
             outlook.allowed = Rate::bps(allowed);
             outlook.slow_start |= path.congestion.metrics().slow_start;
         }
@@ -273,8 +279,9 @@ mod tests {
             steps.push(lab.carries().as_mbps_f64() / 0.9);
         }
         assert_eq!(steps.len(), GROWTH_INTERVALS as usize);
-        assert!((steps[0] - 3.15).abs() < 0.01 && (steps[1] - 3.31).abs() < 0.01, "{steps:?}");
-        assert!((steps[9] - 5.0).abs() < 0.01, "what is allowed: {steps:?}");
+        let expected = [3.15, 3.465, 4.158, 5.0, 5.0];
+        let fits = |(step, expected): (&f64, f64)| (step - expected).abs() < 0.01;
+        assert!(steps.iter().zip(expected).all(fits), "up to what is allowed: {steps:?}");
     }
 
     #[test]
