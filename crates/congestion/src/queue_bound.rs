@@ -120,7 +120,8 @@ impl CongestionController for QueueBound {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.inner.on_ack(ack);
-        if let Some(rtt) = ack.rtt {
+        // The newest chunk's round trip: that of an older one counts the SACKs that were lost.
+        if let Some(rtt) = ack.sample.map_or(ack.rtt, |sample| sample.rtt) {
             self.on_rtt(ack, rtt);
         }
         self.lift(ack);

@@ -163,6 +163,13 @@ pub struct AssociationConfig {
     /// [miss indications](LossDetection::Rfc9260); those [in time](LossDetection::InTime) would
     /// come late. A peer that does not know it does not notice. Default: false.
     pub cmt_delayed_ack: bool,
+    /// Whether SACKs that are spaced in time are offered. Between peers that both offer them, a
+    /// receiver sends a SACK once in a quarter of a round trip, from 5 to 10 ms, and three times as
+    /// often while something is missing, from 2.5 to 6 ms, instead of after every second packet and
+    /// after each one behind a gap. For losses that are found
+    /// [in time](LossDetection::InTime) and controllers that follow a model; a window of few packets
+    /// would grow slowly. A peer that does not know it does not notice. Default: false.
+    pub spaced_sacks: bool,
     /// Which path lost data takes. Default: as RFC 9260 has it.
     pub retransmission_policy: RetransmissionPolicy,
     /// Whether a lost chunk is sent again twice when a further retransmission would come after its
@@ -218,6 +225,7 @@ impl Default for AssociationConfig {
             scheduler: SchedulerKind::default(),
             path_scheduler: PathSchedulerKind::default(),
             cmt_delayed_ack: false,
+            spaced_sacks: false,
             retransmission_policy: RetransmissionPolicy::default(),
             last_chance_twice: false,
             buffer_splitting: true,
@@ -261,6 +269,7 @@ impl AssociationConfig {
             max_burst: None,
             congestion_control: CongestionControl::Media,
             loss_detection: LossDetection::InTime,
+            spaced_sacks: true,
             last_chance_twice: true,
             send_buffer: 4 << 20,
             receive_buffer: 4 << 20,

@@ -99,6 +99,9 @@ pub enum Parameter<'a> {
     /// CMT-Delayed-Ack-Supported: the sender delays SACKs of reordered data too, and counts packets
     /// in them (DAC of Iyengar 2006, section V).
     CmtDelayedAckSupported,
+    /// Spaced-SACKs-Supported: our own. The sender takes SACKs that are spaced in time, and spaces
+    /// its own towards a peer that announces the same.
+    SpacedSacksSupported,
     /// Forward-TSN-Supported (RFC 3758).
     ForwardTsnSupported,
     /// Add IP Address (RFC 5061): the sender has one more.
@@ -195,6 +198,10 @@ impl<'a> Parameter<'a> {
                 extension::decode_flag(tlv)?;
                 Self::CmtDelayedAckSupported
             }
+            ParameterType::SPACED_SACKS_SUPPORTED => {
+                extension::decode_flag(tlv)?;
+                Self::SpacedSacksSupported
+            }
             ParameterType::FORWARD_TSN_SUPPORTED => {
                 extension::decode_flag(tlv)?;
                 Self::ForwardTsnSupported
@@ -269,7 +276,10 @@ impl<'a> Parameter<'a> {
             Self::AddOutgoingStreamsRequest(request) | Self::AddIncomingStreamsRequest(request) => {
                 request.encode(self.ty(), buf);
             }
-            Self::EcnCapable | Self::CmtDelayedAckSupported | Self::ForwardTsnSupported => {
+            Self::EcnCapable
+            | Self::CmtDelayedAckSupported
+            | Self::SpacedSacksSupported
+            | Self::ForwardTsnSupported => {
                 tlv::encode(buf, ty, &[]);
             }
             Self::AddIpAddress { correlation_id, address }
@@ -313,6 +323,7 @@ impl<'a> Parameter<'a> {
             Self::HmacAlgorithms(_) => ParameterType::HMAC_ALGO,
             Self::SupportedExtensions(_) => ParameterType::SUPPORTED_EXTENSIONS,
             Self::CmtDelayedAckSupported => ParameterType::CMT_DELAYED_ACK_SUPPORTED,
+            Self::SpacedSacksSupported => ParameterType::SPACED_SACKS_SUPPORTED,
             Self::ForwardTsnSupported => ParameterType::FORWARD_TSN_SUPPORTED,
             Self::AddIpAddress { .. } => ParameterType::ADD_IP_ADDRESS,
             Self::DeleteIpAddress { .. } => ParameterType::DELETE_IP_ADDRESS,

@@ -10,6 +10,7 @@ use super::Association;
 use super::transmit::Occasion;
 use crate::event::TraceKind;
 use crate::path::{LossTimer, Path, PathId};
+use crate::receive::SACK_SPACING_MAX;
 use crate::send::{LossDetection, Losses, PathAck};
 
 /// The shortest time after which a silent path is probed: below it, what the peer's machine does
@@ -244,9 +245,13 @@ impl Association {
             let at = since + target.rtt.patience().max(PROBE_TIMEOUT_MIN);
             return Some(target.t3_rtx.map_or(at, |t3_rtx| at.min(t3_rtx)));
         }
-        // The SACK of a single packet may be delayed; of several, every second gets one at once.
-        let is_single = in_flight <= self.config.packet_size_max();
-        let delay = if is_single { self.config.sack_delay() } else { Duration::ZERO };
+        // The SACK of a single packet may be delayed; of several, every second gets one at once,
+        // unless they are spaced in time.
+        let delay = match in_flight <= self.config.packet_size_max() {
+            true => self.config.sack_delay(),
+            false if self.has_spaced_sacks() => SACK_SPACING_MAX,
+            false => Duration::ZERO,
+        };
         let last = target.last_data_sent.unwrap_or(since);
         let in_pause = (last + timeout).max(since + timeout / 2) + delay;
         let at = in_pause.min(since + timeout + self.config.sack_delay());

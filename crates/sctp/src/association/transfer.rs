@@ -205,7 +205,9 @@ impl Association {
             self.silence.on_data(now);
         }
         let reply_path = self.reply_path(path);
+        let is_spaced = self.has_spaced_sacks();
         let Some(receiver) = self.receiver.as_mut() else { return };
+        receiver.tracker.space_sacks(is_spaced);
         receiver.tracker.end_packet();
         // RFC 9260 section 6.7: "When its peer is multi-homed, the SCTP endpoint SHOULD always try
         // to send the SACK chunk to the same destination address from which the last DATA chunk was
@@ -213,10 +215,23 @@ impl Association {
         self.sack_path = reply_path;
         match receiver.tracker.timing() {
             SackTiming::Delayed => {
-                self.sack_timer.get_or_insert(now + self.config.sack_delay());
+                let srtt = self.paths.at(reply_path).rtt.srtt();
+                let spaced = receiver.tracker.spaced_sack_at(now, srtt);
+                let at = spaced.unwrap_or(now + self.config.sack_delay());
+                let at = self.sack_timer.map_or(at, |timer| timer.min(at));
+                self.sack_timer = Some(at).filter(|at| *at > now);
+                if at <= now {
+                    receiver.tracker.demand_sack();
+                }
             }
             SackTiming::Immediate | SackTiming::None => self.sack_timer = None,
         }
+    }
+
+    /// Whether SACKs are spaced in time, both ways: agreed upon, and no second path confuses what
+    /// a SACK tells.
+    pub(super) fn has_spaced_sacks(&self) -> bool {
+        self.outstanding.has_spaced_sacks() && self.paths.carriers().count() <= 1
     }
 
     pub(super) fn on_sack(&mut self, now: Time, via: PathId, sack: &Sack<'_>) {

@@ -186,7 +186,7 @@ impl Association {
         let checksum = self.checksum_field(alone.is_some() || echoes);
         writer.finish(checksum);
         if let Some(sack) = sack {
-            self.on_sack_sent(sack);
+            self.on_sack_sent(now, sack);
         }
         self.count_packet(now, path, buf.len() - start);
         true
@@ -266,10 +266,10 @@ impl Association {
         Some(WrittenSack { window, is_due: timing == SackTiming::Immediate })
     }
 
-    fn on_sack_sent(&mut self, sack: WrittenSack) {
+    fn on_sack_sent(&mut self, now: Time, sack: WrittenSack) {
         let Some(receiver) = self.receiver.as_mut() else { return };
         receiver.note_advertised(sack.window);
-        receiver.tracker.on_sack_sent();
+        receiver.tracker.on_sack_sent(now);
         self.sack_timer = None;
         self.stats.sacks_sent += 1;
     }

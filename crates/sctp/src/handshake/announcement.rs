@@ -28,6 +28,8 @@ pub(crate) struct SupportedExtensions {
     pub(crate) forward_tsn: bool,
     /// Delayed acknowledgements for CMT (DAC of Iyengar 2006, section V).
     pub(crate) cmt_delayed_ack: bool,
+    /// SACKs that are spaced in time.
+    pub(crate) spaced_sacks: bool,
     /// RFC 6525.
     pub(crate) re_config: bool,
     /// RFC 5061.
@@ -46,6 +48,7 @@ impl SupportedExtensions {
     pub(crate) const BEFORE_THE_PEER_TOLD: Self = Self {
         forward_tsn: true,
         cmt_delayed_ack: false,
+        spaced_sacks: false,
         re_config: false,
         asconf: false,
         i_data: true,
@@ -58,6 +61,7 @@ impl SupportedExtensions {
         Self {
             forward_tsn: config.partial_reliability,
             cmt_delayed_ack: config.cmt_delayed_ack,
+            spaced_sacks: config.spaced_sacks,
             re_config: true,
             asconf: config.authentication.is_some(),
             i_data: config.message_interleaving,
@@ -71,6 +75,7 @@ impl SupportedExtensions {
         Self {
             forward_tsn: self.forward_tsn && other.forward_tsn,
             cmt_delayed_ack: self.cmt_delayed_ack && other.cmt_delayed_ack,
+            spaced_sacks: self.spaced_sacks && other.spaced_sacks,
             re_config: self.re_config && other.re_config,
             asconf: self.asconf && other.asconf,
             i_data: self.i_data && other.i_data,
@@ -101,6 +106,7 @@ impl SupportedExtensions {
             | u8::from(self.i_data) << 3
             | u8::from(self.i_forward_tsn) << 4
             | u8::from(self.zero_checksum) << 5
+            | u8::from(self.spaced_sacks) << 6
             | u8::from(self.asconf) << 7
     }
 
@@ -113,6 +119,7 @@ impl SupportedExtensions {
             i_data: bits & 8 != 0,
             i_forward_tsn: bits & 0x10 != 0,
             zero_checksum: bits & 0x20 != 0,
+            spaced_sacks: bits & 0x40 != 0,
         }
     }
 }
@@ -221,6 +228,7 @@ impl Announcement {
                     return Err(Refusal::HostName { parameter: raw });
                 }
                 Parameter::CmtDelayedAckSupported => self.extensions.cmt_delayed_ack = true,
+                Parameter::SpacedSacksSupported => self.extensions.spaced_sacks = true,
                 Parameter::ForwardTsnSupported => {
                     self.extensions.forward_tsn = true;
                     self.has_forward_tsn_parameter = true;
@@ -349,6 +357,9 @@ pub(crate) fn encode_parameters(
     if extensions.cmt_delayed_ack {
         Parameter::CmtDelayedAckSupported.encode(&mut bytes);
     }
+    if extensions.spaced_sacks {
+        Parameter::SpacedSacksSupported.encode(&mut bytes);
+    }
     if extensions.forward_tsn {
         Parameter::ForwardTsnSupported.encode(&mut bytes);
     }
@@ -403,6 +414,7 @@ mod tests {
         let config = AssociationConfig {
             authentication: Some(authentication.clone()),
             cmt_delayed_ack: true,
+            spaced_sacks: true,
             message_interleaving: true,
             zero_checksum_over_dtls: true,
             ..AssociationConfig::default()
@@ -410,6 +422,7 @@ mod tests {
         let extensions = SupportedExtensions {
             forward_tsn: true,
             cmt_delayed_ack: true,
+            spaced_sacks: true,
             re_config: true,
             asconf: true,
             i_data: true,

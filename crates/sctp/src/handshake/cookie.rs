@@ -306,6 +306,7 @@ mod tests {
             extensions: SupportedExtensions {
                 forward_tsn: true,
                 cmt_delayed_ack: true,
+                spaced_sacks: true,
                 re_config: true,
                 asconf: true,
                 i_data: true,

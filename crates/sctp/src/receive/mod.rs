@@ -22,7 +22,7 @@ pub use delivery::IncomingMessage;
 pub(crate) use held::Held;
 use reassembly::{Complete, Reassembly};
 use reset::DeferredReset;
-pub(crate) use tracker::{Arrival, SackTiming, TsnTracker};
+pub(crate) use tracker::{Arrival, SACK_SPACING_MAX, SackTiming, TsnTracker};
 
 /// What one association keeps of what it receives.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,8 @@
 //! [`TsnTracker`]: which TSNs arrived, and what a SACK says about it.
 
+use std::time::Duration;
+
+use anabranch_sansio::Time;
 use anabranch_wire::{GapAckBlock, Tsn};
 
 use crate::ranges::RangeSet;
@@ -7,6 +10,24 @@ use crate::sequence::tsn;
 
 /// Duplicates that are remembered for the next SACK. More are counted only.
 const DUPLICATES_MAX: usize = 32;
+
+/// Spaced SACKs: the least and the most time between two.
+const SPACING: (Duration, Duration) = (Duration::from_millis(5), SACK_SPACING_MAX);
+
+/// The most time between two spaced SACKs.
+pub(crate) const SACK_SPACING_MAX: Duration = Duration::from_millis(10);
+
+/// Spaced SACKs: the least and the most time between two while something is missing. They get lost
+/// as well, and what they tell cannot wait for the next one but one.
+const SPACING_IN_GAPS: (Duration, Duration) =
+    (Duration::from_micros(2_500), Duration::from_millis(6));
+
+/// Spaced SACKs: the round trip that counts until one was measured.
+const SPACED_RTT: Duration = Duration::from_millis(20);
+
+/// Spaced SACKs: packets with DATA after which one is due in any case, a transmission with
+/// segmentation offload.
+const SPACED_PACKETS_MAX: u32 = 64;
 
 /// A gap block's offsets have 16 bits: what is further ahead could not be reported.
 const AHEAD_MAX: u64 = 0xffff;
@@ -42,6 +63,10 @@ pub(crate) struct TsnTracker {
     /// DAC of Iyengar 2006, section V: whether what arrives in the midst of gaps is acknowledged no
     /// sooner than other data, and SACKs count packets instead.
     delays_in_gaps: bool,
+    /// Whether SACKs are spaced in time.
+    is_spaced: bool,
+    /// When the last SACK went out.
+    last_sack: Time,
     /// Whether the current packet brought something that asks for a SACK at once.
     urgent: bool,
 }
@@ -56,6 +81,8 @@ impl TsnTracker {
             timing: SackTiming::None,
             packets: 0,
             delays_in_gaps: false,
+            is_spaced: false,
+            last_sack: Time::ZERO,
             // RFC 9260 section 5.1: "After the reception of the first DATA chunk in an association,
             // the endpoint MUST immediately respond with a SACK chunk to acknowledge the DATA
             // chunk."
@@ -69,6 +96,23 @@ impl TsnTracker {
     /// tell nothing that the next one does not.
     pub(crate) const fn delay_in_gaps(&mut self) {
         self.delays_in_gaps = true;
+    }
+
+    /// Whether SACKs are spaced in time from now on: both ends agreed on it, and one path alone
+    /// brings data. Of several, a SACK tells by the path that it takes which one brought what.
+    pub(crate) const fn space_sacks(&mut self, is_spaced: bool) {
+        self.is_spaced = is_spaced;
+    }
+
+    /// When the next SACK is due where they are spaced in time: a few times per round trip, and
+    /// three times as often while something is missing.
+    pub(crate) fn spaced_sack_at(&self, now: Time, srtt: Option<Duration>) -> Option<Time> {
+        let srtt = srtt.unwrap_or(SPACED_RTT);
+        let spacing = match self.has_gaps() {
+            false => (srtt / 4).clamp(SPACING.0, SPACING.1),
+            true => (srtt / 12).clamp(SPACING_IN_GAPS.0, SPACING_IN_GAPS.1),
+        };
+        self.is_spaced.then(|| (self.last_sack + spacing).max(now))
     }
 
     /// The cumulative TSN, extended.
@@ -100,7 +144,8 @@ impl TsnTracker {
             self.beyond.insert(sequence..=sequence, |_| ());
         }
         let is_gap = had_gap || !self.beyond.is_empty();
-        self.urgent |= immediate || (is_gap && !self.delays_in_gaps);
+        let tells_each = !self.delays_in_gaps && !self.is_spaced;
+        self.urgent |= immediate || (is_gap && tells_each);
     }
 
     /// RFC 9260 section 6.2: "When a packet arrives with duplicate DATA chunk(s) and with no new
@@ -109,7 +154,8 @@ impl TsnTracker {
         if self.duplicates.len() < DUPLICATES_MAX {
             self.duplicates.push(tsn);
         }
-        self.urgent = true;
+        // Copies are sent on purpose between peers that space their SACKs.
+        self.urgent |= !self.is_spaced;
     }
 
     /// A chunk was dropped for lack of room: the peer should learn the window.
@@ -124,11 +170,13 @@ impl TsnTracker {
     /// arrival of any unacknowledged DATA chunk."
     pub(crate) fn end_packet(&mut self) {
         self.packets += 1;
-        self.timing = if self.urgent || self.packets >= 2 || self.timing == SackTiming::Immediate {
-            SackTiming::Immediate
-        } else {
-            SackTiming::Delayed
-        };
+        let packets_max = if self.is_spaced { SPACED_PACKETS_MAX } else { 2 };
+        self.timing =
+            if self.urgent || self.packets >= packets_max || self.timing == SackTiming::Immediate {
+                SackTiming::Immediate
+            } else {
+                SackTiming::Delayed
+            };
         self.urgent = false;
     }
 
@@ -151,7 +199,8 @@ impl TsnTracker {
         self.cumulative = point;
         self.beyond.remove_through(point);
         self.absorb();
-        self.urgent |= !self.beyond.is_empty() && !self.delays_in_gaps;
+        let tells_each = !self.delays_in_gaps && !self.is_spaced;
+        self.urgent |= !self.beyond.is_empty() && tells_each;
         true
     }
 
@@ -180,7 +229,8 @@ impl TsnTracker {
     }
 
     /// A SACK goes out: what it said need not be said again.
-    pub(crate) fn on_sack_sent(&mut self) {
+    pub(crate) fn on_sack_sent(&mut self, now: Time) {
+        self.last_sack = now;
         self.duplicates.clear();
         self.timing = SackTiming::None;
         self.packets = 0;
@@ -230,7 +280,7 @@ mod tests {
     fn every_second_packet_is_acknowledged_at_once_and_so_is_the_very_first() {
         let mut tracker = tracker(&[1]);
         assert_eq!(tracker.timing(), SackTiming::Immediate);
-        tracker.on_sack_sent();
+        tracker.on_sack_sent(Time::ZERO);
         for (sequence, timing) in [(2, SackTiming::Delayed), (3, SackTiming::Immediate)] {
             tracker.record(sequence, false);
             tracker.end_packet();
@@ -242,7 +292,7 @@ mod tests {
     fn a_gap_and_its_filling_are_reported_at_once() {
         assert_eq!(tracker(&[2]).timing(), SackTiming::Immediate);
         let mut tracker = tracker(&[2]);
-        tracker.on_sack_sent();
+        tracker.on_sack_sent(Time::ZERO);
         tracker.record(1, false);
         tracker.end_packet();
         assert_eq!((tracker.cumulative(), tracker.timing()), (2, SackTiming::Immediate));
@@ -254,13 +304,48 @@ mod tests {
         tracker.record(1, true);
         tracker.end_packet();
         assert_eq!(tracker.timing(), SackTiming::Immediate);
-        tracker.on_sack_sent();
+        tracker.on_sack_sent(Time::ZERO);
         tracker.note_duplicate(Tsn(1));
         tracker.end_packet();
         assert_eq!(
             (tracker.timing(), tracker.duplicates()),
             (SackTiming::Immediate, &[Tsn(1)][..])
         );
+    }
+
+    #[test]
+    fn spaced_sacks_leave_a_quarter_of_a_round_trip_apart_and_sooner_when_something_is_missing() {
+        let at = Time::from_millis;
+        let mut tracker = tracker(&[1]);
+        tracker.space_sacks(true);
+        tracker.on_sack_sent(at(100));
+        let rtt = |millis| Some(Duration::from_millis(millis));
+        tracker.record(2, false);
+        tracker.end_packet();
+        assert_eq!(tracker.timing(), SackTiming::Delayed);
+        let due = |tracker: &TsnTracker, rtt| tracker.spaced_sack_at(at(101), rtt);
+        assert_eq!(due(&tracker, rtt(32)), Some(at(108)));
+        assert_eq!(due(&tracker, rtt(1)), Some(at(105)), "not more often than each 5 ms");
+        assert_eq!(due(&tracker, rtt(900)), Some(at(110)), "and not less than each 10 ms");
+        tracker.record(4, false);
+        tracker.end_packet();
+        assert_eq!(tracker.timing(), SackTiming::Delayed);
+        assert_eq!(due(&tracker, rtt(36)), Some(at(103)));
+        assert_eq!(due(&tracker, rtt(900)), Some(at(106)));
+    }
+
+    #[test]
+    fn spaced_sacks_are_due_after_64_packets_at_the_latest() {
+        let mut tracker = tracker(&[1]);
+        tracker.space_sacks(true);
+        tracker.on_sack_sent(Time::ZERO);
+        let mut receive = |sequence| {
+            tracker.record(sequence, false);
+            tracker.end_packet();
+            tracker.timing()
+        };
+        assert!((2..65).all(|sequence| receive(sequence) == SackTiming::Delayed));
+        assert_eq!(receive(65), SackTiming::Immediate);
     }
 
     #[test]

@@ -159,6 +159,11 @@ impl Outstanding {
         self.extensions.cmt_delayed_ack
     }
 
+    /// Whether both ends agreed on SACKs that are spaced in time.
+    pub(crate) const fn has_spaced_sacks(&self) -> bool {
+        self.extensions.spaced_sacks
+    }
+
     /// What the last SACK said, to be given back with [`recycle_acks`](Self::recycle_acks).
     pub(crate) fn take_acks(&mut self) -> Vec<PathAck> {
         std::mem::take(&mut self.acks)

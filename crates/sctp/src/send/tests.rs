@@ -20,6 +20,7 @@ const PATH: PathId = PathId(0);
 const EXTENSIONS: SupportedExtensions = SupportedExtensions {
     forward_tsn: true,
     cmt_delayed_ack: false,
+    spaced_sacks: false,
     re_config: false,
     asconf: false,
     i_data: false,

@@ -26,6 +26,7 @@ mod retransmission;
 mod sack_timing;
 mod shutdown;
 mod signing;
+mod spaced_sacks;
 mod spurious;
 mod stream_reset;
 mod streams;

@@ -391,6 +391,7 @@ fn random_config(rng: &mut Rng) -> AssociationConfig {
         buffer_splitting: rng.chance(0.5),
         last_chance_twice: rng.chance(0.5),
         cmt_delayed_ack: rng.chance(0.7),
+        spaced_sacks: rng.chance(0.7),
         ..preset
     }
 }

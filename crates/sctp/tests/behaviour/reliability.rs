@@ -527,7 +527,8 @@ fn reliable_messages_are_untouched_by_their_unreliable_neighbours() {
 #[test]
 fn a_withdrawn_stream_sends_nothing_more_but_what_is_reliable() {
     let slow = link(1, 20, 0.0);
-    let mut duo = Duo::connected(11, &[slow], AssociationConfig::media());
+    let config = AssociationConfig { spaced_sacks: false, ..AssociationConfig::media() };
+    let mut duo = Duo::connected(11, &[slow], config);
     let tap = Wiretap::on(&mut duo);
     for number in 0..40 {
         duo.send(Side::Client, living(10 * SECOND, numbered(1, number, 1_000)));

@@ -159,8 +159,8 @@ fn a_duplicate_shows_that_the_probe_had_nothing_to_repair() {
 }
 
 /// Ten packets of which the last two are lost: how long until all have arrived.
-fn time_with_lost_tail(detection: LossDetection) -> Duration {
-    let config = AssociationConfig { loss_detection: detection, ..media() };
+fn time_with_lost_tail(detection: LossDetection, spaced_sacks: bool) -> Duration {
+    let config = AssociationConfig { loss_detection: detection, spaced_sacks, ..media() };
     let mut duo = Duo::connected(1, &[link(100, 25, 0.0)], config);
     for number in 0..100 {
         duo.send(Side::Client, numbered(0, number, FULL));
@@ -181,8 +181,10 @@ fn time_with_lost_tail(detection: LossDetection) -> Duration {
 #[test]
 fn a_lost_tail_is_repaired_by_a_probe_after_two_round_trips() {
     // The probe arrives half a round trip later, and its answer makes the other chunk go out.
-    let took = time_with_lost_tail(LossDetection::InTime);
+    let took = time_with_lost_tail(LossDetection::InTime, false);
     assert!(took < Duration::from_millis(2 * 50 + 75 + 5), "{took:?}");
+    let spaced = time_with_lost_tail(LossDetection::InTime, true);
+    assert!(spaced < took + Duration::from_millis(2 * 10), "{spaced:?}, not {took:?}");
 }
 
 #[test]

@@ -125,6 +125,7 @@ impl fmt::Display for Shown<'_> {
             | Parameter::AddIncomingStreamsRequest(_)
             | Parameter::EcnCapable
             | Parameter::CmtDelayedAckSupported
+            | Parameter::SpacedSacksSupported
             | Parameter::Random(_)
             | Parameter::ChunkList(_)
             | Parameter::HmacAlgorithms(_)

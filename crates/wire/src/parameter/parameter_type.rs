@@ -52,6 +52,8 @@ impl ParameterType {
     /// CMT-Delayed-Ack-Supported: our own, of a type that IANA has given to nobody. Its upper bits,
     /// 10, have a peer that does not know it skip it without a word (RFC 9260 section 3.2.1).
     pub const CMT_DELAYED_ACK_SUPPORTED: Self = Self(0xbdac);
+    /// Spaced-SACKs-Supported: our own, likewise.
+    pub const SPACED_SACKS_SUPPORTED: Self = Self(0xbdad);
     /// Forward-TSN-Supported (RFC 3758).
     pub const FORWARD_TSN_SUPPORTED: Self = Self(0xc000);
     /// Add IP Address (RFC 5061).
@@ -90,6 +92,7 @@ impl ParameterType {
             Self::HMAC_ALGO => "Requested HMAC Algorithm",
             Self::SUPPORTED_EXTENSIONS => "Supported Extensions",
             Self::CMT_DELAYED_ACK_SUPPORTED => "CMT-Delayed-Ack-Supported",
+            Self::SPACED_SACKS_SUPPORTED => "Spaced-SACKs-Supported",
             Self::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
             Self::ADD_IP_ADDRESS => "Add IP Address",
             Self::DELETE_IP_ADDRESS => "Delete IP Address",
