@@ -30,8 +30,7 @@ impl Report {
         let base_only = frames.shown - frames.shown_full;
         writeln!(
             f,
-            "pictures   {} shown ({} in full quality, {base_only} base only), {} lost, {} of them \
-             came late",
+            "pictures   {} shown ({} in full quality, {base_only} base only), {} lost ({} late)",
             frames.shown, frames.shown_full, frames.lost, frames.late
         )?;
         if let Some((is, full)) = self.psnr_y_db.zip(self.psnr_y_full_db) {
@@ -47,18 +46,22 @@ impl Report {
     }
 
     fn write_paths(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\npath       state               RTT      sent          arrived       lost")?;
+        writeln!(
+            f,
+            "\npath       state                   RTT       sent    arrived   lost packets"
+        )?;
         for path in &self.paths {
             write_path(path, f)?;
         }
-        Ok(())
+        let has_primary = self.paths.iter().any(|path| path.primary);
+        if has_primary { writeln!(f, "           * carries the data") } else { Ok(()) }
     }
 
     fn write_layers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "\nlayer        messages sent   in time      late   repeated   \
-             given up: expired, unsent, repeated"
+            "\n                  messages                           given up when\n\
+             layer             sent   in time    late  repeated  expired  unsent  repeated"
         )?;
         for layer in &self.layers {
             write_layer(layer, f)?;
@@ -79,10 +82,10 @@ fn write_path(path: &PathStats, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let packets = path.sent_packets.unwrap_or_default();
     let lost = path.lost_packets.unwrap_or_default();
     let share = 100.0 * lost as f64 / packets.max(1) as f64;
-    let primary = if path.primary { ", carries the data" } else { "" };
+    let name = format!("{name}{}", if path.primary { "*" } else { "" });
     writeln!(
         f,
-        "{name:<10} {state:<19} {rtt:<8} {:<13} {:<13} {lost} packets ({share:.1} %){primary}",
+        "{name:<10} {state:<18} {rtt:>8} {:>10} {:>10}   {lost} ({share:.1} %)",
         megabytes(path.sent_bytes),
         megabytes(path.delivered_bytes),
     )
@@ -93,7 +96,7 @@ fn write_layer(layer: &LayerStats, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let messages = |tally: Option<Tally>| tally.unwrap_or_default().messages;
     writeln!(
         f,
-        "{:<12} {:>13} {:>9} {:>9} {:>10}   {:>17} {:>7} {:>9}",
+        "{:<12} {:>9} {:>9} {:>7} {:>9} {:>8} {:>7} {:>9}",
         layer.id,
         messages(layer.sent),
         layer.in_time.messages,

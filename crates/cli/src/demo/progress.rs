@@ -8,6 +8,12 @@ use anabranch_apps::page::protocol::{PathState, PathStats};
 
 use crate::failure::Failure;
 
+/// Columns of the narrowest terminal that people use.
+const COLUMNS: usize = 80;
+
+/// Where the text of an event begins.
+const EVENT_INDENT: usize = 11;
+
 /// Back to the start of the line, and clear it.
 const CLEAR: &str = "\r\x1b[2K";
 
@@ -39,13 +45,16 @@ impl Progress {
     pub(super) fn event(&mut self, elapsed: Duration, text: &str) {
         let clear = if std::mem::take(&mut self.stands) { CLEAR } else { "" };
         // A reader that has gone away does not end the demo, which may have a page.
+        let text = wrapped(text, COLUMNS - 1 - EVENT_INDENT, EVENT_INDENT);
         let _unheard = self.write(&format!("{clear}{:>7.1} s  {text}\n", elapsed.as_secs_f64()));
     }
 
     /// Another second has passed.
     pub(super) fn second(&mut self, snapshot: &Snapshot<'_>) {
         let line = self.describe(snapshot);
-        let text = if self.in_place { format!("{CLEAR}{line}") } else { format!("{line}\n") };
+        // A line that goes round could not be replaced.
+        let short: String = line.chars().take(COLUMNS - 1).collect();
+        let text = if self.in_place { format!("{CLEAR}{short}") } else { format!("{line}\n") };
         self.stands = self.in_place;
         let _unheard = self.write(&text);
     }
@@ -74,14 +83,12 @@ impl Progress {
         let delay = stats.delay_ms.unwrap_or_default();
         let quality = snapshot.psnr_y_db.unwrap_or_default();
         format!(
-            "{:>7.1} s  {} shown, {} lost ({} late)  {:.0} ms (p95 {:.0})  {quality:.2} dB  {}",
+            "{:>7.1} s  {} shown, {} lost  {:.0} ms  {quality:.1} dB  {}",
             snapshot.elapsed.as_secs_f64(),
             frames.shown,
             frames.lost,
-            frames.late,
             delay.p50,
-            delay.p95,
-            paths.join("  "),
+            paths.join(", "),
         )
     }
 
@@ -95,20 +102,33 @@ fn put(mut to: impl io::Write, text: &str) -> io::Result<()> {
     to.flush()
 }
 
-/// `wifi 6.4 Mbit/s 21 ms`, with a mark for the one that carries the data.
+/// Words of a text in lines of `width` characters, the later ones behind so many spaces.
+fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join(&format!("\n{}", " ".repeat(indent)))
+}
+
+/// `wifi 6.4M`, the bits per second that it sends, with a mark for the one that carries the data.
 fn describe_path(path: &PathStats, sent_before: u64, span_s: f64) -> String {
     let name = path.info.name.as_deref().unwrap_or("path");
     let sent = path.sent_bytes.unwrap_or_default().saturating_sub(sent_before);
     let mbps = sent as f64 * 8e-6 / span_s;
     let mark = if path.primary { "*" } else { "" };
     match path.state {
-        PathState::Active => {
-            let rtt = path.rtt_ms.unwrap_or_default();
-            format!("{name}{mark} {mbps:.1} Mbit/s {rtt:.0} ms")
-        }
-        PathState::PotentiallyFailed => format!("{name}{mark} does not answer"),
+        PathState::Active => format!("{name}{mark} {mbps:.1}M"),
+        PathState::PotentiallyFailed => format!("{name}{mark} silent"),
         PathState::Inactive => format!("{name}{mark} failed"),
-        PathState::Unconfirmed => format!("{name}{mark} is being tried"),
+        PathState::Unconfirmed => format!("{name}{mark} tried"),
     }
 }
 
@@ -162,13 +182,38 @@ mod tests {
         );
         assert_eq!(
             at(1, &first),
-            "    1.0 s  50 shown, 1 lost (0 late)  31 ms (p95 61)  38.91 dB  \
-             wifi* 6.4 Mbit/s 21 ms  mobile is being tried"
+            "    1.0 s  50 shown, 1 lost  31 ms  38.9 dB  wifi* 6.4M, mobile tried"
         );
         let second = stats(
             path("wifi", 800_000, PathState::Inactive, false),
             path("mobile", 250_000, PathState::Active, true),
         );
-        assert!(at(2, &second).ends_with("  wifi failed  mobile* 2.0 Mbit/s 21 ms"));
+        assert!(at(2, &second).ends_with("  wifi failed, mobile* 2.0M"));
+    }
+
+    #[test]
+    fn a_line_of_an_hour_fits_a_terminal() {
+        let mut progress = Progress::new(false);
+        let mut stats = stats(
+            path("wifi", 4_500_000_000, PathState::Active, true),
+            path("mobile", 4_500_000_000, PathState::Active, false),
+        );
+        stats.frames = FrameCounts { shown: 90_000, late: 100, lost: 1_000 };
+        let elapsed = Duration::from_secs(3_600);
+        let line = progress.describe(&Snapshot {
+            elapsed,
+            stats: &stats,
+            psnr_y_db: Some(38.911),
+            pages: 0,
+        });
+        assert!(line.len() < COLUMNS, "{}: {line}", line.len());
+    }
+
+    #[test]
+    fn long_events_go_on_below_their_beginning() {
+        let text = "4 messages abandoned: enhancement (4 expired).";
+        let lines = "4 messages\n  abandoned:\n  enhancement\n  (4\n  expired).";
+        assert_eq!(wrapped(text, 10, 2), lines);
+        assert_eq!(wrapped(text, 80, 2), text);
     }
 }
