@@ -10,7 +10,7 @@ const BUILDS = ['release', 'debug'].map((profile) =>
 const PATIENCE_MS = 15_000;
 
 /** `ANABRANCH`, or else the newest build. */
-function executable(): string {
+export function executable(): string {
   if (process.env.ANABRANCH !== undefined) {
     return process.env.ANABRANCH;
   }
@@ -22,13 +22,13 @@ function executable(): string {
   return newest;
 }
 
-/** A running program, with all that it printed. */
-export class Program {
+/** Something that runs, with all that it printed. */
+export class Running {
   readonly #process: ChildProcess;
   printed = '';
 
-  constructor(...args: readonly string[]) {
-    this.#process = spawn(executable(), args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(process: ChildProcess) {
+    this.#process = process;
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       stream?.on('data', (data) => {
         this.printed += String(data);
@@ -59,8 +59,12 @@ export class Program {
   /** Presses Ctrl-C, and returns the exit status. */
   interrupt(): Promise<number | null> {
     const ended = this.ended();
-    this.#process.kill('SIGINT');
+    this.signal(this.#process);
     return ended;
+  }
+
+  protected signal(process: ChildProcess): void {
+    process.kill('SIGINT');
   }
 
   /** Waits for the program's end, and returns the exit status. */
@@ -70,5 +74,30 @@ export class Program {
       return exitCode;
     }
     return new Promise((done) => this.#process.once('exit', done));
+  }
+}
+
+/** The program by itself. */
+export class Program extends Running {
+  constructor(...args: readonly string[]) {
+    super(spawn(executable(), args, { stdio: ['ignore', 'pipe', 'pipe'] }));
+  }
+}
+
+/** What a shell runs, which finds the program as `anabranch`. */
+export class ShellCommand extends Running {
+  constructor(command: string, cwd: string, programs: string) {
+    const env = { ...process.env, PATH: `${programs}:${process.env.PATH}` };
+    const args = ['-o', 'pipefail', '-c', command];
+    super(spawn('bash', args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] }));
+  }
+
+  /** A shell has a group of processes of its own, which hears of Ctrl-C as a whole. */
+  protected override signal({ pid }: ChildProcess): void {
+    try {
+      process.kill(-(pid ?? Number.NaN), 'SIGINT');
+    } catch {
+      // All of it has ended.
+    }
   }
 }

@@ -1,13 +1,13 @@
 /** The page of `anabranch recv --page`, fed by `anabranch send`. */
 
 import { execFileSync } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { defaultClip } from '../mock/default-clip';
 import { openBrowser, type TestBrowser } from './browser';
+import { freePort } from './network';
 import { PageView } from './page-view';
 import { Program } from './program';
 
@@ -142,14 +142,4 @@ function makeStream(file: string, ...codecs: readonly string[]): void {
     ...['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=25', '-f', 'lavfi', '-i', 'sine=440'],
     ...['-t', '8', ...codecs, ...(file.endsWith('.ts') ? ['-f', 'mpegts'] : []), file],
   ]);
-}
-
-function freePort(): Promise<number> {
-  return new Promise((done) => {
-    const socket = createSocket('udp4');
-    socket.bind(0, '127.0.0.1', () => {
-      const { port } = socket.address();
-      socket.close(() => done(port));
-    });
-  });
 }
