@@ -63,8 +63,23 @@ describe('a channel', () => {
     expect(view.complaints).toEqual([]);
   });
 
+  it('of sound alone is heard, under its name in the place of a picture', async () => {
+    const tone = ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000:duration=4'];
+    const radio = join(folder, 'radio.ts');
+    execFileSync('ffmpeg', ['-v', 'error', '-nostdin', '-y', ...tone, '-c:a', 'aac', radio]);
+    const view = await open('radio.ts');
+    await view.untilText('radio', 'Film');
+    await view.untilText('radio', 'Press M for the sound.');
+    await view.page.keyboard.press('m');
+    await view.get('radio').getByText('Press M').waitFor({ state: 'detached' });
+    await view.page.keyboard.press('i');
+    await view.untilText('figures', 'sound only');
+    await view.until(async () => Math.abs(await view.figure('skew')) < 80);
+    expect(view.complaints).toEqual([]);
+  });
+
   /** Serves the film, and waits until it plays. */
-  async function watch(file: string, coding: string): Promise<TelevisionView> {
+  async function open(file: string): Promise<TelevisionView> {
     const channels = join(folder, 'channels.toml');
     writeFileSync(channels, `[[channel]]\nname = "Film"\nsource = "${file}"\n`);
     server = new Program('serve', '--http', '127.0.0.1:0', '--udp', '0.0.0.0:0', channels);
@@ -72,6 +87,12 @@ describe('a channel', () => {
     const view = new TelevisionView(await browser.context.newPage());
     await view.page.goto(await server.url());
     await view.untilPlays(1);
+    return view;
+  }
+
+  /** Serves the film, and looks at its pictures. */
+  async function watch(file: string, coding: string): Promise<TelevisionView> {
+    const view = await open(file);
     await view.morePictures(60);
     const { mean, spread } = await view.brightness();
     expect(mean).toBeGreaterThan(10);

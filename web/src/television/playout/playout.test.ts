@@ -132,7 +132,20 @@ describe('the play-out', () => {
       tv.receive(sound(frame));
     }
     tv.advance(10);
+    expect(tv.sounds).toEqual([]);
+    tv.advance(300);
     expect(tv.sounds).toEqual([500, 501, 502, 503, 504]);
+  });
+
+  it('plays sound alone without a gap where a third of a second of it comes at once', () => {
+    const tv = new Television();
+    tv.playout.begin(false);
+    tv.receive(sound(500));
+    tv.advance(330);
+    for (let frame = 501; frame < 517; frame++) {
+      tv.receive(sound(frame));
+    }
+    expect(tv.playout.dueMs(sound(501).header.ptsUs, tv.nowMs)).toBeGreaterThan(tv.nowMs);
   });
 
   it('goes on at once where the server left much out', () => {

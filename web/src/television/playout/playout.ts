@@ -17,6 +17,11 @@ const STALL_MS = 250;
 const LATE_MS = 1_000;
 /** What is played next is so far ahead after the clock was set. */
 const RESTART_AHEAD_MS = 50;
+/**
+ * Sound alone begins so late: transport streams carry a third of a second of it at once, and what
+ * begins with the end of one lot must last until the next comes.
+ */
+const SOUND_ALONE_AHEAD_MS = 400;
 
 export interface PlayoutUser {
   onPicture(picture: Picture): void;
@@ -163,7 +168,7 @@ export class Playout {
     if (this.#entry !== null && nowMs - this.#entry.atMs > FIRST_PICTURE_MS) {
       this.clock.start(this.#entry.ptsUs, nowMs);
     } else if (!this.#hasVideo && sound !== undefined) {
-      this.clock.start(sound.header.ptsUs, nowMs + RESTART_AHEAD_MS);
+      this.clock.start(sound.header.ptsUs, nowMs + SOUND_ALONE_AHEAD_MS);
     }
   }
 

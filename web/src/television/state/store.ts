@@ -1,6 +1,6 @@
 /** Everything that the television page shows, as signals. */
 
-import { type Signal, signal } from '@preact/signals';
+import { computed, type Signal, signal } from '@preact/signals';
 import { ChannelStore } from '../../channels/store';
 import type { Channel, Programme } from '../../protocol/channel';
 import type { ConnectionState, Traffic } from '../connection';
@@ -16,6 +16,14 @@ export class Store extends ChannelStore {
   /** From opening the page to its first picture. */
   readonly openedMs = signal<number | null>(null);
   readonly thumbnails = signal<ReadonlyMap<number, ImageBitmap>>(new Map());
+
+  /** A channel without pictures plays. */
+  readonly isRadio = computed(
+    () =>
+      this.reception.value.state === 'playing' &&
+      this.description.value !== null &&
+      this.description.value.video === null,
+  );
 
   byId(id: number): Channel | null {
     return this.channels.value?.find((channel) => channel.id === id) ?? null;

@@ -25,7 +25,7 @@ export function Figures() {
   return (
     <dl class="overlay" data-testid="figures">
       <Row name="Picture" wide>
-        {pictureText(report)}
+        {store.isRadio.value ? 'sound only' : pictureText(report)}
       </Row>
       <Row name="Coding" wide>
         {[video?.codec, audio?.codec].filter(Boolean).join(' + ') || '–'}

@@ -6,6 +6,7 @@ import { Banner } from './banner';
 import { useSession } from './context';
 import { Controls } from './controls';
 import { Figures } from './figures';
+import { Radio } from './radio';
 
 interface Props {
   readonly box: RefObject<HTMLElement | null>;
@@ -28,11 +29,13 @@ export function Player({ box }: Props) {
           ref={canvas}
           data-testid="video"
           data-state={store.reception.value.state}
+          data-radio={store.isRadio.value}
           data-zap-ms={store.zapMs.value ?? ''}
           data-opened-ms={store.openedMs.value ?? ''}
           data-shown={store.report.value?.shown ?? 0}
         />
         <Banner />
+        <Radio />
         <ChannelSign channel={store.channel.value} />
         <Typing />
         <Figures />
