@@ -1,12 +1,13 @@
 //! [`Mp4`]: an MP4 file (ISO/IEC 14496-12), read as the transport stream that it would be.
 
+mod boxes;
 mod mux;
 mod samples;
 mod track;
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use mp4_atom::{Atom as _, Header, Moof, Moov, ReadAtom as _, ReadFrom as _, Trak};
+use mp4_atom::{Atom as _, DecodeAtom as _, Header, Moof, Moov, ReadFrom as _, Trak};
 
 use mux::{CLOCK_HZ, Muxer, Unit};
 use track::{Kind, Track};
@@ -17,8 +18,9 @@ const FILE_TYPE: &[u8] = b"ftyp";
 /// Boxes of a file that are looked at.
 const BOXES_MAX: usize = 10_000;
 
-/// The largest description of a film that is read; it is held in memory.
-const MOOV_BYTES_MAX: usize = 256 << 20;
+/// The largest description of a film that is read; it is held in memory. Ten hours of 60 pictures
+/// a second have 40 MiB.
+const MOOV_BYTES_MAX: usize = 64 << 20;
 
 /// The largest picture that is read.
 const SAMPLE_BYTES_MAX: u32 = 64 << 20;
@@ -30,6 +32,8 @@ const SAMPLES_PER_SECOND_MAX: u64 = 10_000;
 #[derive(Debug)]
 pub(super) struct Mp4<S> {
     source: S,
+    /// Bytes of the file.
+    len: u64,
     tracks: Vec<Track>,
     /// The time that the stream counts from.
     start: i64,
@@ -53,14 +57,15 @@ impl<S: Read + Seek> Mp4<S> {
     /// # Errors
     /// In words, if it cannot be read, or has nothing that a transport stream can carry.
     pub(super) fn open(mut source: S) -> Result<Self, String> {
-        let moov = read_moov(&mut source)?;
-        let tracks = tracks_of(&moov)?;
+        let len = source.seek(SeekFrom::End(0)).map_err(|error| error.to_string())?;
+        let tracks = tracks_of(read_moov(&mut source, len)?)?;
         if tracks.is_empty() {
             return Err("it has neither a picture nor sound".to_owned());
         }
         let muxer = Muxer::new(&tracks.iter().map(|track| track.stream).collect::<Vec<_>>());
         let mut film = Self {
             source,
+            len,
             tracks,
             start: 0,
             muxer,
@@ -104,6 +109,9 @@ impl<S: Read + Seek> Mp4<S> {
         if due.place.size > SAMPLE_BYTES_MAX {
             return Err(io::Error::other("it has a picture of more than 64 MiB: it is damaged"));
         }
+        if due.place.offset.saturating_add(u64::from(due.place.size)) > self.len {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         self.sample.resize(due.place.size as usize, 0);
         self.source.seek(SeekFrom::Start(due.place.offset))?;
         self.source.read_exact(&mut self.sample)?;
@@ -141,19 +149,14 @@ impl<S: Read + Seek> Read for Mp4<S> {
     }
 }
 
-fn read_moov(source: &mut (impl Read + Seek)) -> Result<Moov, String> {
+fn read_moov(source: &mut (impl Read + Seek), len: u64) -> Result<Moov, String> {
     let failed = |error: &dyn std::fmt::Display| format!("it is damaged: {error}");
     source.rewind().map_err(|error| error.to_string())?;
     for _ in 0..BOXES_MAX {
         let header = Option::<Header>::read_from(source).map_err(|error| failed(&error))?;
         let Some(Header { kind, size: Some(size) }) = header else { break };
         if kind == Moov::KIND {
-            if size > MOOV_BYTES_MAX {
-                return Err("it describes itself in more than 256 MiB: it is damaged".to_owned());
-            }
-            let header = Header { kind, size: Some(size) };
-            let moov = Moov::read_atom(&header, source).map_err(|error| failed(&error))?;
-            return if moov.mvex.is_some() { Err(in_fragments()) } else { Ok(moov) };
+            return decode_moov(&read_body(source, len, size)?);
         }
         if kind == Moof::KIND {
             return Err(in_fragments());
@@ -161,7 +164,33 @@ fn read_moov(source: &mut (impl Read + Seek)) -> Result<Moov, String> {
         let size = i64::try_from(size).map_err(|error| failed(&error))?;
         source.seek(SeekFrom::Current(size)).map_err(|error| failed(&error))?;
     }
-    Err("it is cut short: what describes it is missing, as when its recording broke off".to_owned())
+    Err(cut_short())
+}
+
+/// The body of a box of this size, if the file has it.
+fn read_body(source: &mut (impl Read + Seek), len: u64, size: usize) -> Result<Vec<u8>, String> {
+    if size > MOOV_BYTES_MAX {
+        return Err("it describes itself in more than 64 MiB: it is damaged".to_owned());
+    }
+    let at = source.stream_position().map_err(|error| error.to_string())?;
+    if size as u64 > len.saturating_sub(at) {
+        return Err(cut_short());
+    }
+    let mut body = vec![0; size];
+    source.read_exact(&mut body).map_err(|error| error.to_string())?;
+    Ok(body)
+}
+
+fn decode_moov(body: &[u8]) -> Result<Moov, String> {
+    let kept = boxes::pruned(body).map_err(|error| error.to_string())?;
+    let header = Header { kind: Moov::KIND, size: Some(kept.len()) };
+    let moov = Moov::decode_atom(&header, &mut kept.as_slice())
+        .map_err(|error| format!("it is damaged: {error}"))?;
+    if moov.mvex.is_some() { Err(in_fragments()) } else { Ok(moov) }
+}
+
+fn cut_short() -> String {
+    "it is cut short: what describes it is missing, as when its recording broke off".to_owned()
 }
 
 fn in_fragments() -> String {
@@ -171,10 +200,15 @@ fn in_fragments() -> String {
 }
 
 /// The first picture and the first sound.
-fn tracks_of(moov: &Moov) -> Result<Vec<Track>, String> {
-    let first = |kind| moov.trak.iter().find(|trak| Kind::of(trak) == Some(kind));
-    let track = |trak: &Trak| Track::new(trak, moov.mvhd.timescale);
-    [Kind::Video, Kind::Audio].into_iter().filter_map(first).map(track).collect()
+fn tracks_of(mut moov: Moov) -> Result<Vec<Track>, String> {
+    let mut tracks = Vec::new();
+    for kind in [Kind::Video, Kind::Audio] {
+        if let Some(nth) = moov.trak.iter().position(|trak| Kind::of(trak) == Some(kind)) {
+            let trak: Trak = moov.trak.remove(nth);
+            tracks.push(Track::new(trak, moov.mvhd.timescale)?);
+        }
+    }
+    Ok(tracks)
 }
 
 #[cfg(test)]

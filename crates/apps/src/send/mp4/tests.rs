@@ -47,7 +47,7 @@ fn moov_at() -> usize {
 
 /// The film with another description of itself.
 fn with_moov(change: impl FnOnce(&mut Moov)) -> Vec<u8> {
-    let mut moov = read_moov(&mut Cursor::new(FILM)).unwrap();
+    let mut moov = read_moov(&mut Cursor::new(FILM), FILM.len() as u64).unwrap();
     change(&mut moov);
     let mut changed = FILM[..moov_at()].to_vec();
     moov.encode(&mut changed).unwrap();
@@ -181,4 +181,66 @@ fn damage_anywhere_ends_in_an_error_or_in_a_stream_and_never_in_a_panic() {
         *places.last_mut().unwrap() = FILM.len() as u32;
     });
     assert!(stream_of(&mut film(&cut).unwrap()).is_err(), "its last pictures are not there");
+}
+
+/// A box that says of itself that it has thirty million entries of no bytes each (ISO/IEC 14496-12
+/// section 8.9.3, version 0).
+fn groups_of_nothing() -> Vec<u8> {
+    let mut sgpd = 24_u32.to_be_bytes().to_vec();
+    sgpd.extend(b"sgpd\0\0\0\0none");
+    sgpd.extend(30_000_000_u32.to_be_bytes());
+    sgpd.extend([0; 4]);
+    sgpd
+}
+
+/// The film with a further box within these, each in the one before.
+fn with_box(nest: &[&[u8; 4]], more: &[u8]) -> Vec<u8> {
+    let mut changed = FILM.to_vec();
+    let mut at = moov_at();
+    for kind in nest {
+        at += changed[at..].windows(4).position(|four| four == *kind).unwrap();
+        let size = u32::from_be_bytes(changed[at - 4..at].try_into().unwrap()) + more.len() as u32;
+        changed[at - 4..at].copy_from_slice(&size.to_be_bytes());
+    }
+    changed.splice(at + 4..at + 4, more.iter().copied());
+    changed
+}
+
+#[test]
+fn regression_boxes_that_nobody_asks_for_were_made_as_large_as_they_said() {
+    let expected = stream_of(&mut film(FILM).unwrap()).unwrap();
+    let nests: [&[&[u8; 4]]; 3] =
+        [&[b"moov"], &[b"moov", b"trak"], &[b"moov", b"trak", b"mdia", b"minf", b"stbl"]];
+    for nest in nests {
+        let hostile = with_box(nest, &groups_of_nothing());
+        let kept = boxes::pruned(&hostile[moov_at() + 8..]).unwrap();
+        assert!(!kept.windows(4).any(|four| four == b"sgpd"), "{nest:?}");
+        assert!(stream_of(&mut film(&hostile).unwrap()).unwrap() == expected, "{nest:?}");
+    }
+}
+
+#[test]
+fn a_table_that_counts_more_than_its_box_holds_is_refused() {
+    for kind in [b"stts", b"ctts", b"stsc", b"stsz", b"stco", b"stss", b"elst"] {
+        let mut hostile = FILM.to_vec();
+        let at = moov_at() + FILM[moov_at()..].windows(4).position(|four| four == kind).unwrap();
+        let ahead = if kind == b"stsz" { 12 } else { 8 };
+        hostile[at + ahead..at + ahead + 4].copy_from_slice(&[0x70, 0, 0, 0]);
+        let error = film(&hostile).unwrap_err();
+        assert!(error.contains("more entries than its box has room for"), "{error}");
+    }
+    let mut longer = FILM.to_vec();
+    longer[moov_at()..moov_at() + 4].copy_from_slice(&[3, 0, 0, 0]);
+    assert!(film(&longer).unwrap_err().contains("cut short"));
+}
+
+#[test]
+fn a_picture_that_the_file_cannot_hold_costs_no_memory() {
+    let large = with_moov(|moov| {
+        let video = &mut moov.trak[0].mdia.minf.stbl;
+        video.stsz.samples = StszSamples::Identical { count: 50, size: SAMPLE_BYTES_MAX };
+    });
+    let mut film = film(&large).unwrap();
+    assert!(stream_of(&mut film).is_err());
+    assert!(film.sample.capacity() < FILM.len());
 }

@@ -91,24 +91,25 @@ impl Coding {
 }
 
 impl Track {
-    pub(super) fn new(trak: &Trak, movie_timescale: u32) -> Result<Self, String> {
-        let mdia = &trak.mdia;
-        let (timescale, tables) = (mdia.mdhd.timescale, &mdia.minf.stbl);
+    pub(super) fn new(trak: Trak, movie_timescale: u32) -> Result<Self, String> {
+        let kind = Kind::of(&trak).unwrap_or(Kind::Audio);
+        let timescale = trak.mdia.mdhd.timescale;
         if timescale == 0 {
             return Err("it is damaged: its times have no unit".to_owned());
         }
+        let shift = shift_of(&trak, timescale, movie_timescale);
+        let tables = trak.mdia.minf.stbl;
         let codec =
             tables.stsd.codecs.first().ok_or("it is damaged: a track has no description")?;
         let (stream_type, packing) = packing_of(codec)?;
-        let kind = Kind::of(trak).unwrap_or(Kind::Audio);
         let delays = tables.ctts.iter().flat_map(|ctts| &ctts.entries);
         let least = delays.map(|entry| entry.sample_offset).min().unwrap_or_default();
         Ok(Self {
             stream: Stream { stream_type, is_video: kind == Kind::Video },
             packing,
-            tables: tables.clone(),
+            tables,
             timescale,
-            shift: shift_of(trak, timescale, movie_timescale),
+            shift,
             advance: least.min(0).saturating_neg(),
             samples: Samples::default(),
             next: None,
