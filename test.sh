@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-readonly STEPS=(install format lints docs tests namespaces kernel web fuzz)
+readonly STEPS=(install format lints docs advisories tests namespaces kernel web fuzz)
 readonly FUZZ_SECONDS=10
 # Where Debian keeps what administrators run, not on everyone's path.
 export PATH=$PATH:/usr/sbin:/sbin
@@ -58,6 +58,29 @@ lints() {
 
 docs() {
   RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items
+}
+
+# Packages that somebody has reported a weakness of, or that are no longer kept (deny.toml). Their
+# licences, sources and versions need no network: crates/tidy holds them.
+advisories() {
+  local lacking
+  lacking=$(advisories_lack)
+  if [ -n "$lacking" ]; then
+    echo "LEFT OUT: the step 'advisories' needs $lacking."
+    return
+  fi
+  cargo deny --locked check --disable-fetch advisories
+  cargo deny --manifest-path fuzz/Cargo.toml --locked \
+    check --config "$PWD/deny.toml" --disable-fetch advisories
+}
+
+# What keeps the step `advisories` from running here, if anything.
+advisories_lack() {
+  if ! cargo deny --version >/dev/null 2>&1; then
+    echo 'cargo-deny (cargo install --locked cargo-deny)'
+  elif ! cargo deny fetch db >/dev/null 2>&1; then
+    echo 'the database of advisories, which cannot be reached (github.com/rustsec)'
+  fi
 }
 
 # Unit, integration and documentation tests, the repository's own rules (crates/tidy) among them.
@@ -204,6 +227,7 @@ main() {
   done
   printf '\nAll steps passed in %d s.\n' "$SECONDS"
   [[ " ${steps[*]} " != *' tests '* ]] || summary
+  tell_left_out advisories "$(advisories_lack)" "${steps[@]}"
   tell_left_out namespaces "$(namespaces_lack)" "${steps[@]}"
   tell_left_out kernel "$(kernel_lacks)" "${steps[@]}"
 }
