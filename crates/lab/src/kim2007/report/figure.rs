@@ -13,9 +13,9 @@ use super::super::table::{MEASURES, Measure, Row, line_name};
 use crate::Estimate;
 use crate::drawing::{Area, BLUE, FigureError, GREEN, GRID, PURPLE, RED, TEXT, drawn, nice, short};
 
-const PANEL: (u32, u32) = (640, 380);
-/// On the right of a graph, for its legend.
-const LEGEND: u32 = 150;
+const PANEL: (u32, u32) = (690, 380);
+/// On the right of a graph, for its legend: the longest entry is "Anabranch-PR, 10 %".
+const LEGEND: u32 = 200;
 
 /// Length of a dash, and of the gap behind it.
 const DASH: i32 = 5;
