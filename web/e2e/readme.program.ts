@@ -33,21 +33,25 @@ type Changes = readonly (readonly [written: string, here: string])[];
 
 const RECEIVE = "anabranch recv 'anabranch://:9000?mode=listener&latency=200' out.ts";
 const CAMERA = [
-  'ffmpeg -f v4l2 -i /dev/video0 -f alsa -i default -c:v libx264 -preset veryfast -tune zerolatency -g 50 \\',
+  'ffmpeg -f v4l2 -i /dev/video0 -f alsa -i default ' +
+    '-c:v libx264 -preset veryfast -tune zerolatency -g 50 \\',
   "       -c:a aac -f mpegts 'udp://127.0.0.1:5000?pkt_size=1316' &",
 ].join('\n');
 const SEND_CAMERA =
-  "anabranch send udp://127.0.0.1:5000 'anabranch://receiver.example:9000?latency=200&path=192.0.2.5,198.51.100.7'";
+  'anabranch send udp://127.0.0.1:5000 ' +
+  "'anabranch://receiver.example:9000?latency=200&path=192.0.2.5,198.51.100.7'";
 const SEND_FILE = "anabranch send in.ts 'anabranch://receiver.example:9000?latency=200'";
 const RECEIVE_AND_PLAY = "anabranch recv 'anabranch://:9000?mode=listener' - | mpv -";
 const RECEIVE_ON_PAGE = "anabranch recv --page 'anabranch://:9000?mode=listener' out.ts";
 const EMULATE =
-  'anabranch emulate --listen 127.0.0.1:7000 --target 127.0.0.1:9000 --rate 10M --delay 20ms --loss 1%';
+  'anabranch emulate --listen 127.0.0.1:7000 --target 127.0.0.1:9000 ' +
+  '--rate 10M --delay 20ms --loss 1%';
 const CHANNELS = [
   "cat > channels.toml <<'END'",
   '[[channel]]',
   'name = "Camera"',
-  'command = "ffmpeg -re -f lavfi -i testsrc2=r=25 -c:v libx264 -tune zerolatency -g 25 -pix_fmt yuv420p -f mpegts -"',
+  'command = "ffmpeg -re -f lavfi -i testsrc2=r=25 -c:v libx264 -tune zerolatency -g 25 ' +
+    '-pix_fmt yuv420p -f mpegts -"',
   'END',
 ].join('\n');
 
