@@ -22,8 +22,11 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const FLIGHT_MIN: usize = 4;
 
 /// A path on which nothing speaks for congestion for so long is tried out anew, if its source has a
-/// rate of its own.
+/// rate of its own, and no queue has shown that the path carries no more.
 const CALM: Duration = Duration::from_millis(700);
+
+/// A queue shows what the path carries, as long as the model's rate is not this much lower.
+const SLUMP: f64 = 0.7;
 
 /// The weight of a round trip's losses in the estimate of the background.
 const BACKGROUND_WEIGHT: f64 = 1.0 / 8.0;
@@ -59,8 +62,9 @@ const BREAKER_ROUNDS: u32 = 3;
 /// timeout that had little to answer, as that of a control message on an idle path, says nothing
 /// about the path; any other one halves what may go out until there is an answer.
 ///
-/// Such a source is slowed down by no mistake for long: where nothing speaks for congestion, the
-/// path is tried out anew after less than a second, from the rate that the model has.
+/// Such a source is slowed down by no mistake for long: where nothing speaks for congestion, and
+/// the model's rate is not the one at which a queue was seen last, the path is tried out anew after
+/// less than a second, from that rate.
 ///
 /// The round trip is that of the path without queues for longer than in the draft: it is renewed
 /// whenever the queue empties by itself, instead of by cutting the window twice in ten seconds.
@@ -78,6 +82,8 @@ pub struct Media {
     is_live: bool,
     /// Since when nothing speaks for congestion.
     calm_since: Option<Time>,
+    /// The model's rate when there was a queue last; 0 if there was none.
+    full_at: f64,
 }
 
 impl Media {
@@ -96,7 +102,13 @@ impl Media {
             judge: Judge::new(pmdcs),
             is_live: start_rate.is_some(),
             calm_since: None,
+            full_at: 0.0,
         }
+    }
+
+    /// The model's rate in bits per second; 0 before it has one.
+    fn rate(&self) -> f64 {
+        self.model.bandwidth().map_or(0.0, |rate| rate.as_bps() as f64)
     }
 
     /// Ends Startup by what the judge says, or begins it again.
@@ -104,12 +116,14 @@ impl Media {
         let is_queued = std::mem::take(&mut self.judge.was_queued);
         if is_queued {
             self.model.end_startup();
+            self.full_at = self.rate();
         }
         if is_queued || self.judge.is_open || !self.model.is_pipe_full() {
             self.calm_since = None;
         }
         let since = *self.calm_since.get_or_insert(now);
-        if self.is_live && self.model.is_pipe_full() && now - since >= CALM {
+        let is_slump = self.full_at == 0.0 || self.rate() < SLUMP * self.full_at;
+        if self.is_live && is_slump && self.model.is_pipe_full() && now - since >= CALM {
             self.model.begin_anew();
         }
     }
@@ -423,13 +437,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_was_narrow_is_used_in_full_within_two_seconds() {
+    fn a_slump_that_no_queue_explains_ends_within_two_seconds() {
         let mut pipe = live(Some(Rate::mbps(30)));
-        let wide = pipe.rate;
-        pipe.rate = wide / 4.0;
-        pipe.run_until(secs(5), |pipe| pipe.controller.pace() < 1.3 * pipe.rate);
-        pipe.rate = wide;
-        pipe.run_until(secs(2), |pipe| pipe.controller.pace() > wide / 2.0);
+        pipe.loss_every = 3;
+        pipe.run_until(secs(10), |pipe| pipe.controller.pace() < pipe.app_rate);
+        pipe.loss_every = 0;
+        pipe.run_until(secs(2), |pipe| pipe.controller.pace() > pipe.app_rate);
     }
 
     #[test]

@@ -388,6 +388,24 @@ impl PacketCutter {
         Ok(())
     }
 
+    /// Items that wait to be taken.
+    pub(crate) const fn waiting(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The items were read together, and came one portion after the other between two times: up to
+    /// the last of them evenly. `ends` says how many items there were after each portion.
+    pub(crate) fn spread(&mut self, from: Time, to: Time, ends: &[usize]) {
+        let mut begin = 0;
+        for (portion, &end) in (1_u32..).zip(ends) {
+            let share = f64::from(portion) / ends.len() as f64;
+            let at = from + (to - from).mul_f64(share);
+            let items = self.items.get_mut(begin..end).unwrap_or_default();
+            items.iter_mut().for_each(|item| item.at = at);
+            begin = end;
+        }
+    }
+
     pub(crate) fn take_batch(&mut self) -> Option<Vec<Item>> {
         if self.items.is_empty() {
             return None;

@@ -2,8 +2,10 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
 use anabranch_driver::{Clock, interface_addresses};
+use anabranch_sansio::Time;
 use rtp_types::RtpPacket;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
@@ -19,8 +21,15 @@ const KERNEL_BUFFER: usize = 4 << 20;
 /// The longest datagram there is.
 const DATAGRAM_MAX: usize = 1 << 16;
 
-/// Batches that wait. A datagram is a batch: at 100 Mbit/s 100 ms.
+/// Batches that wait: the datagrams of [`REST`] or one; at 100 Mbit/s 100 ms at least.
 const BATCHES_MAX: usize = 1_024;
+
+/// Where datagrams come this fast, those that come within it are read together: most of what a
+/// stream costs its sender is being woken for each datagram.
+const REST: Duration = Duration::from_millis(3);
+
+/// Datagrams that are read together at most.
+const DATAGRAMS_MAX: usize = 256;
 
 /// What stands between UDP and the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,26 +82,43 @@ pub(super) fn spawn(
     let options = InputOptions { program, ..InputOptions::default() };
     let cutter = PacketCutter::new(name.clone(), options, Timing::Arrival, clock)?;
     let (sender, batches) = mpsc::channel(BATCHES_MAX);
-    tokio::spawn(receive((socket, wrapping), name, cutter, sender));
+    tokio::spawn(receive((socket, wrapping), clock, name, cutter, sender));
     Ok(batches)
 }
 
 async fn receive(
     (socket, wrapping): (UdpSocket, Wrapping),
+    clock: Clock,
     name: String,
     mut cutter: PacketCutter,
     sender: mpsc::Sender<Batch>,
 ) {
     let mut buf = vec![0; DATAGRAM_MAX];
+    let mut last_read = Time::ZERO;
     loop {
-        let received = tokio::select! {
+        let first = tokio::select! {
             received = socket.recv(&mut buf) => received,
             () = sender.closed() => return,
         };
-        let pushed = match received {
-            Ok(len) => cutter.push(wrapping.unwrap(buf.get(..len).unwrap_or_default())),
-            Err(error) => Err(InputError::broken(&name, &error)),
-        };
+        let mut received = Some(first);
+        let mut pushed = Ok(());
+        let mut ends = Vec::new();
+        while let Some(next) = received.take() {
+            pushed = match next {
+                Ok(len) => cutter.push(wrapping.unwrap(buf.get(..len).unwrap_or_default())),
+                Err(error) => Err(InputError::broken(&name, &error)),
+            };
+            ends.push(cutter.waiting());
+            if pushed.is_ok() && ends.len() < DATAGRAMS_MAX {
+                let next = socket.try_recv(&mut buf);
+                let is_all = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+                received = Some(next).filter(|next| !next.as_ref().is_err_and(is_all));
+            }
+        }
+        let now = clock.now();
+        cutter.spread(last_read.max(now.saturating_sub(REST)), now, &ends);
+        let is_fast = ends.len() > 1 || now < last_read + REST;
+        last_read = now;
         while let Some(batch) = cutter.take_batch() {
             if sender.send(Ok(Reading::Items(batch))).await.is_err() {
                 return;
@@ -102,6 +128,9 @@ async fn receive(
             // If nobody listens any more, the service has ended.
             _ = sender.send(Err(error)).await;
             return;
+        }
+        if is_fast {
+            tokio::time::sleep(REST).await;
         }
     }
 }
@@ -186,6 +215,28 @@ fn words(error: &io::Error, ip: IpAddr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn datagrams_that_were_read_together_came_evenly_one_after_the_other() {
+        let clock = Clock::start();
+        let options = InputOptions::default();
+        let name = "a test".to_owned();
+        let mut cutter = PacketCutter::new(name, options, Timing::Arrival, clock).unwrap();
+        let mut null = [0xff; 188];
+        null[..4].copy_from_slice(&[0x47, 0x1f, 0xff, 0x10]);
+        let mut ends = Vec::new();
+        for _ in 0..4 {
+            cutter.push(&null.repeat(7)).unwrap();
+            ends.push(cutter.waiting());
+        }
+        let last = cutter.waiting();
+        cutter.spread(Time::from_millis(100), Time::from_millis(104), &ends);
+        let items = cutter.take_batch().unwrap();
+        let times: Vec<Time> = items.iter().map(|item| item.at).collect();
+        assert!(times.is_sorted() && items.len() == last && last >= 7, "{times:?}");
+        assert_eq!(times.last(), Some(&Time::from_millis(104)));
+        assert!(times[0] <= Time::from_millis(102), "{times:?}");
+    }
 
     #[test]
     fn a_group_is_taken_from_the_sender_that_was_chosen() {

@@ -28,9 +28,10 @@ pub const NEWCOMERS_MAX: usize = 16;
 /// Bytes of media that may wait for room in the transport's own queue: at 20 Mbit/s three seconds.
 pub const BACKLOG_DEFAULT: usize = 8 << 20;
 
-/// Unanswered handshake packets after which a call has failed: 5.5 s, after which the caller says
-/// so and tries again.
-const INIT_RETRANSMITS_MAX: u32 = 3;
+/// Unanswered handshake packets after which a call has failed, one each 125 ms: 5 s, after which
+/// the caller says so and tries again. Where losses come in bursts, what matters is how often it is
+/// tried, since a burst of a sparse exchange lasts for as many packets.
+const INIT_RETRANSMITS_MAX: u32 = 40;
 
 /// Unanswered packets after which the peer is lost: some 9 s of silence on all paths.
 const RETRANSMISSIONS_MAX: u32 = 8;
@@ -116,6 +117,7 @@ impl SessionConfig {
     pub fn new(listen: bool, latency: Duration) -> Self {
         let association = AssociationConfig {
             max_init_retransmits: INIT_RETRANSMITS_MAX,
+            t1_steady: INIT_RETRANSMITS_MAX,
             association_max_retrans: RETRANSMISSIONS_MAX,
             message_size_max: 64 << 10,
             start_rate: Some(START_RATE),

@@ -7,6 +7,10 @@ use super::{Bbr, HEADROOM, PACING_MARGIN, State, Step, share};
 /// BBR.StartupPacingGain.
 pub(super) const STARTUP_PACING_GAIN: f64 = 2.77;
 
+/// The gain of a Startup that begins anew on a path which was full: its queue, which others may
+/// use, shall not overflow before it shows.
+pub(super) const RESTART_PACING_GAIN: f64 = 1.5;
+
 /// BBR.DefaultCwndGain.
 const DEFAULT_CWND_GAIN: f64 = 2.0;
 
@@ -20,7 +24,7 @@ impl Bbr {
     /// BBR.pacing_gain.
     pub(super) const fn pacing_gain(&self) -> f64 {
         match self.state {
-            State::Startup => STARTUP_PACING_GAIN,
+            State::Startup => self.startup_gain,
             State::Drain => 0.5,
             State::Down => 0.9,
             State::Cruise | State::Refill | State::ProbeRtt => 1.0,

@@ -24,6 +24,7 @@ use super::{
     large_initial_window,
 };
 use congestion::{Bounds, Signals, Undo};
+use control::STARTUP_PACING_GAIN;
 use model::{Aggregation, MaxBwFilter, Rounds};
 use probe_bw::ProbeBw;
 use probe_rtt::MinRtt;
@@ -62,6 +63,8 @@ pub struct Bbr {
     rounds: Rounds,
     aggregation: Aggregation,
     full_pipe: FullPipe,
+    /// BBR.StartupPacingGain, or less for a Startup that begins anew.
+    startup_gain: f64,
     bounds: Bounds,
     signals: Signals,
     probe_bw: ProbeBw,
@@ -165,6 +168,7 @@ impl Bbr {
             rounds: Rounds::default(),
             aggregation: Aggregation::default(),
             full_pipe: FullPipe::default(),
+            startup_gain: STARTUP_PACING_GAIN,
             bounds: Bounds::default(),
             signals: Signals::default(),
             probe_bw: ProbeBw::new(rng),

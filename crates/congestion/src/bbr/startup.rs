@@ -1,6 +1,7 @@
 //! Startup and Drain: finding the bandwidth, and emptying the queue that this leaves.
 
 use super::congestion::Bounds;
+use super::control::RESTART_PACING_GAIN;
 use super::{Bbr, State, Step};
 
 /// How much a round trip's rate must exceed the last best one to count as growth.
@@ -73,7 +74,8 @@ impl Bbr {
     pub(crate) fn begin_anew(&mut self) {
         self.full_pipe = FullPipe::default();
         self.bounds = Bounds::default();
-        self.parameters.start_rate = self.parameters.start_rate.min(2.0 * self.bw);
+        self.startup_gain = RESTART_PACING_GAIN;
+        self.parameters.start_rate = self.parameters.start_rate.min(RESTART_PACING_GAIN * self.bw);
         self.enter_startup();
     }
 

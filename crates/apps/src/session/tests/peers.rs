@@ -44,6 +44,15 @@ fn refusal(mut studio: Studio, caller: Side) -> Refusal {
 }
 
 #[test]
+fn regression_a_call_gave_up_and_paused_when_four_answers_were_lost_in_a_row() {
+    let mut studio = Setup::new(&[link(20, 25, 0.0)], Preset::Live, 200).build();
+    studio.pair.sim.drop_next(anabranch_netsim::SERVER, 10);
+    studio.call();
+    studio.run_for(Duration::from_millis(1_600));
+    assert!(studio.sender().is_connected() && studio.receiver().is_connected());
+}
+
+#[test]
 fn a_listener_refuses_a_caller_with_another_streamid_in_words() {
     for (caller, side) in [(Caller::Sender, Side::Client), (Caller::Receiver, Side::Server)] {
         let mut setup = Setup { caller, ..setup() };
