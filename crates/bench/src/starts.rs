@@ -1,4 +1,5 @@
-//! Many starts of a live stream on simulated links: how much comes in time from the first packet on.
+//! Many starts of a live stream on simulated links: how much comes in time from the first packet
+//! on.
 //!
 //! A sender connects, rests, and is then given a transport stream in its own time. What counts is
 //! the worst start, not the mean.
@@ -205,7 +206,8 @@ impl Display for Start {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:.3} %, missing {}, hole {:.0} ms at {:.2} s, over {:.1}, back {:.2}, left out {}, given up {}",
+            "{:.3} %, missing {}, hole {:.0} ms at {:.2} s, over {:.1}, back {:.2}, \
+             left out {}, given up {}",
             self.in_time(),
             self.missing,
             self.hole.as_secs_f64() * 1e3,

@@ -57,10 +57,11 @@ const BREAKER_ROUNDS: u32 = 3;
 ///   media sent over two paths at once is still whole where either loses a third.
 ///
 /// What comes at a rate of its own, as live media does, starts at it: where there is a rate to
-/// start at, the window holds that much from the first packet on, and Startup ends only when a queue
-/// lasts for a round trip or the circuit breaker speaks for a full path, since a rate that grows no more is the source's. A
-/// timeout that had little to answer, as that of a control message on an idle path, says nothing
-/// about the path; any other one halves what may go out until there is an answer.
+/// start at, the window holds that much from the first packet on, and Startup ends only when a
+/// queue lasts for a round trip or the circuit breaker speaks for a full path, since a rate that
+/// grows no more is the source's. A timeout that had little to answer, as that of a control message
+/// on an idle path, says nothing about the path; any other one halves what may go out until there
+/// is an answer.
 ///
 /// Such a source is slowed down by no mistake for long: where nothing speaks for congestion, and
 /// the model's rate is not the one at which a queue was seen last, the path is tried out anew after

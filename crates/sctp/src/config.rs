@@ -163,12 +163,12 @@ pub struct AssociationConfig {
     /// [miss indications](LossDetection::Rfc9260); those [in time](LossDetection::InTime) would
     /// come late. A peer that does not know it does not notice. Default: false.
     pub cmt_delayed_ack: bool,
-    /// Whether SACKs that are spaced in time are offered. Between peers that both offer them, a
-    /// receiver sends a SACK once in a quarter of a round trip, from 5 to 10 ms, and three times as
-    /// often while something is missing, from 2.5 to 6 ms, instead of after every second packet and
-    /// after each one behind a gap. For losses that are found
-    /// [in time](LossDetection::InTime) and controllers that follow a model; a window of few packets
-    /// would grow slowly. A peer that does not know it does not notice. Default: false.
+    /// Whether SACKs that are spaced in time are offered. Between peers that both offer them, while
+    /// one path brings data, a receiver sends a SACK once in a quarter of a round trip, from 5 to
+    /// 10 ms, and three times as often while something is missing, from 2.5 to 6 ms, instead of
+    /// after every second packet and after each one behind a gap. For losses that are found
+    /// [in time](LossDetection::InTime) and controllers that follow a model; a window of few
+    /// packets would grow slowly. A peer that does not know it does not notice. Default: false.
     pub spaced_sacks: bool,
     /// Which path lost data takes. Default: as RFC 9260 has it.
     pub retransmission_policy: RetransmissionPolicy,

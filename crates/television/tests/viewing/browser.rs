@@ -64,16 +64,20 @@ fn the_first_picture_comes_a_round_trip_after_the_key() {
 
 #[test]
 fn a_lossy_network_with_little_room_changes_channels_within_half_a_second() {
-    let mut lounge = Lounge::new(3, link(8, 25, 0.03));
-    let channels = [1, 2, 3, 4].map(|number| lounge.add(number, THREE_MBPS));
-    lounge.run_for(4 * SECOND);
     let mut took = Vec::new();
-    for time in 0..40 {
-        took.push(lounge.zap(channels[time % 4], 4 * SECOND).expect("a picture"));
-        lounge.run_for((700 + 37 * time as u32 % 500) * MILLISECOND);
+    // A request that is lost waits for the browser's retransmission timeout of 0.4 s: how many are
+    // is left to chance.
+    for seed in 1..=8 {
+        let mut lounge = Lounge::new(seed, link(8, 25, 0.03));
+        let channels = [1, 2, 3, 4].map(|number| lounge.add(number, THREE_MBPS));
+        lounge.run_for(4 * SECOND);
+        for time in 0..20 {
+            took.push(lounge.zap(channels[time % 4], 4 * SECOND).expect("a picture"));
+            lounge.run_for((700 + 37 * time as u32 % 500) * MILLISECOND);
+        }
     }
     took.sort();
-    assert!(took[38] <= 500 * MILLISECOND, "95 % {:?}", took[38]);
+    assert!(took[152] <= 500 * MILLISECOND, "95 % {:?}", took[152]);
 }
 
 #[test]
