@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use anabranch_apps::send::{Input, InputOptions, Pace, SendOptions, send};
+use anabranch_apps::send::{Input, InputError, InputOptions, Pace, SendOptions, send};
+use anabranch_apps::service::ServiceError;
 use anabranch_apps::treatment::{Preset, TreatmentTable};
 use anabranch_apps::url::SessionUrl;
+use anabranch_media::ts::PaceError;
 use anabranch_sansio::Rate;
 use clap::Args;
 
@@ -72,7 +74,16 @@ impl Send {
         };
         let mut log = self.telling.log()?;
         let sent = send(options, stop_when_interrupted(), &mut |update| log.tell(update)).await;
-        sent.map(|_| ()).map_err(failure)
+        sent.map(|_| ()).map_err(|error| {
+            let has_no_clock = matches!(
+                error,
+                ServiceError::Input(InputError::Pace { source: PaceError::NoClock { .. }, .. })
+            );
+            if has_no_clock {
+                return Failure::usage(format!("{error}, or --bitrate 5M sends them at that rate"));
+            }
+            failure(error)
+        })
     }
 
     fn treatments(&self) -> Result<TreatmentTable, Failure> {

@@ -62,7 +62,7 @@ fn inputs_that_cannot_be_read_are_refused() {
         (&["send", &empty, URL], "the input is empty"),
         (&["send", &text, URL], "the input is text, not an MPEG transport stream"),
         (&["send", &stub, URL], "not an MPEG transport stream"),
-        (&["send", &no_clock, URL], "a given bitrate would do instead"),
+        (&["send", &no_clock, URL], "writes them, or --bitrate 5M sends them"),
         (&["send", TWO_PROGRAMS, &program], "no program 7, only programs 1 and 2"),
         (&["send", "udp://no-address:1", URL], "give an address of this machine"),
     ];

@@ -234,3 +234,23 @@ fn assert_described(value: &serde_json::Value, document: &str) {
     let inner = map.map(|(_, inner)| inner).chain(value.as_array().into_iter().flatten());
     inner.for_each(|value| assert_described(value, document));
 }
+
+#[test]
+fn packets_with_times_or_code_beside_them_arrive_without() {
+    let place = Place::new("padded");
+    let stream = std::fs::read(STREAM).unwrap();
+    for (name, before, behind) in [("in.m2ts", 4, 0), ("in.ts", 0, 16)] {
+        let padded = stream
+            .chunks(188)
+            .map(|packet| [&vec![0x11; before][..], packet, &vec![0x22; behind]].concat());
+        let (padded, out) = (padded.collect::<Vec<_>>().concat(), place.file("out.ts"));
+        std::fs::write(place.file(name), padded).unwrap();
+        let (listener, caller) = urls("", "");
+        let receiver = Running::start(&["recv", &listener, &out]);
+        let sender = Running::start(&["send", "--fast", &place.file(name), &caller]);
+        let said = sender.assert_success();
+        assert!(!said.contains("damaged"), "{said}");
+        receiver.assert_success();
+        assert_same(&out, STREAM);
+    }
+}

@@ -26,6 +26,10 @@ use track::{Flow, TrackState};
 /// The longest that a packet waits for others of its access unit.
 pub const HOLD: Duration = Duration::from_millis(5);
 
+/// A stream without a program association table for so long has none: ETSI TR 101 290 section 5.2.1
+/// wants one every half second.
+const TABLES_PATIENCE: Duration = Duration::from_secs(2);
+
 /// The shortest limit on pieces: one packet behind any header fits.
 pub const PIECE_LEN_MIN: usize = PACKET_LEN + MAX_HEADER;
 
@@ -64,6 +68,8 @@ pub struct Packetizer {
     next_due: Time,
     pieces: VecDeque<Piece>,
     notices: VecDeque<Notice>,
+    /// When tables are no longer waited for, from the first packet until they come.
+    tables_due: Option<Time>,
     stats: PacketizerStats,
 }
 
@@ -82,6 +88,7 @@ impl Packetizer {
             next_due: Time::MAX,
             pieces: VecDeque::new(),
             notices: VecDeque::new(),
+            tables_due: None,
             stats: PacketizerStats::default(),
         }
     }
@@ -105,6 +112,9 @@ impl Packetizer {
     pub fn handle_packet(&mut self, at: Time, packet: &Packet) {
         self.handle_timeout(at);
         let position = self.position;
+        if position == 0 {
+            self.tables_due = Some(at + TABLES_PATIENCE);
+        }
         self.position += 1;
         self.stats.packets += 1;
         self.stats.damaged_packets += u64::from(packet.transport_error());
@@ -113,6 +123,7 @@ impl Packetizer {
         if self.tables.changes() != self.table_changes {
             self.on_tables_changed();
         }
+        self.look_for_tables(at);
         let pid = packet.pid();
         let lane = Lane::of(packet);
         let track = self
@@ -154,6 +165,7 @@ impl Packetizer {
 
     /// The source has ended: lets go of everything.
     pub fn finish(&mut self) {
+        self.look_for_tables(Time::MAX);
         self.flush_where(|_| true);
     }
 
@@ -170,7 +182,7 @@ impl Packetizer {
         Some(Wakeup { at, why: "packets held for their access unit" })
     }
 
-    /// The next thing that a user should know about the source, once per track.
+    /// The next thing that a user should know about the source.
     #[must_use]
     pub fn poll_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
@@ -193,6 +205,15 @@ impl Packetizer {
         self.table_changes = self.tables.changes();
         for ((pid, lane), track) in &mut self.tracks {
             track.set_flow(flow(*lane, self.tables.role(*pid)));
+        }
+    }
+
+    fn look_for_tables(&mut self, now: Time) {
+        let Some(due) = self.tables_due else { return };
+        let is_there = self.tables.programs().is_some();
+        if is_there || now >= due {
+            self.tables_due = None;
+            self.notices.extend((!is_there).then_some(Notice::NoTables));
         }
     }
 

@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::Track;
 use crate::codec::Codec;
 
-/// Something that is so for a whole track; told once.
+/// Something that is so for a whole track, or for the stream; told once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Notice {
@@ -31,6 +31,13 @@ pub enum Notice {
         /// Which.
         track: Track,
     },
+    /// Nothing tells the stream's pictures from its sound.
+    #[error(
+        "the stream has no program association table (PAT), so that nothing tells its pictures \
+         from its sound, and few players show it; ffmpeg -i INPUT -c copy -f mpegts OUTPUT.ts \
+         writes one"
+    )]
+    NoTables,
     /// The track is encrypted.
     #[error("track {track} is scrambled, its frames cannot be told apart: it is sent as data")]
     Scrambled {

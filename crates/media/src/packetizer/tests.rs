@@ -323,3 +323,22 @@ fn random_packet(rng: &mut Rng) -> Packet {
     bytes[2] &= 0x03;
     Packet::new(bytes).unwrap()
 }
+
+#[test]
+fn a_stream_without_a_program_association_table_is_said_so_once() {
+    let missing = |packetizer: &mut Packetizer| {
+        std::iter::from_fn(|| packetizer.poll_notice()).filter(|it| *it == Notice::NoTables).count()
+    };
+    let mut live = Packetizer::new(7);
+    for at in [0, 1_999, 2_000, 9_000] {
+        live.handle_packet(ms(at), &picture(&IDR));
+        assert_eq!(missing(&mut live), usize::from(at == 2_000), "{at} ms");
+    }
+    let mut short = Packetizer::new(7);
+    short.handle_packet(ms(0), &picture(&IDR));
+    short.finish();
+    assert_eq!(missing(&mut short), 1, "nothing more can come");
+    let mut told = packetizer();
+    told.handle_packet(ms(5_000), &picture(&IDR));
+    assert_eq!(missing(&mut told), 0);
+}

@@ -13,6 +13,12 @@ const SYNC_RUN_FIRST: usize = 5;
 /// The same where one is already known to be.
 const SYNC_RUN: usize = 3;
 
+/// From one packet to the next: alone; with four bytes of time in front of each (M2TS, AVCHD,
+/// Blu-ray); with 16 bytes of Reed-Solomon code behind each (DVB).
+const DISTANCES: [usize; 3] = [PACKET_LEN, PACKET_LEN + TIME_LEN, PACKET_LEN + 16];
+
+const TIME_LEN: usize = 4;
+
 /// Bytes without a transport stream in them after which we say so.
 pub const PROBE_LIMIT: u64 = 64 * 1024;
 
@@ -35,7 +41,8 @@ pub struct FramerStats {
     pub packets: u64,
     /// Times that a packet did not begin where the last one ended.
     pub sync_losses: u64,
-    /// Bytes that belong to no packet, an unfinished one at the end included.
+    /// Bytes that belong to no packet, an unfinished one at the end included; not the time or the
+    /// code that each packet has beside it.
     pub skipped_bytes: u64,
 }
 
@@ -45,6 +52,10 @@ pub struct Framer {
     pending: Vec<u8>,
     head: Vec<u8>,
     locked: bool,
+    /// From one packet to the next, once there was one.
+    distance: usize,
+    /// Bytes of time or code that come before the next packet.
+    between: usize,
     stats: FramerStats,
 }
 
@@ -93,6 +104,9 @@ impl Framer {
     pub fn finish(&mut self, mut sink: impl FnMut(Packet)) -> Result<(), NotMpegTs> {
         // Too few packets for a run of sync bytes: at the end these few must do.
         let pending = std::mem::take(&mut self.pending);
+        if self.stats.packets == 0 {
+            self.settle(likeliest_distance(&pending));
+        }
         let rest = self.take_packets(&pending, &mut sink);
         self.stats.skipped_bytes += rest.len() as u64;
         self.locked = false;
@@ -110,12 +124,18 @@ impl Framer {
                 }
                 self.stats.sync_losses += 1;
             }
-            let (skip, found) = hunt(rest, self.sync_run());
+            let known = std::slice::from_ref(&self.distance);
+            let (skip, found) = match self.stats.packets {
+                0 => hunt(rest, SYNC_RUN_FIRST, &DISTANCES),
+                _ => hunt(rest, SYNC_RUN, known),
+            };
             self.stats.skipped_bytes += skip as u64;
             rest = rest.get(skip..).unwrap_or_default();
-            self.locked = found;
-            if !found {
-                break;
+            self.locked = found.is_some();
+            match found {
+                Some(distance) if self.stats.packets == 0 => self.settle(distance),
+                Some(_) => self.between = 0,
+                None => break,
             }
         }
         bytes.len() - rest.len()
@@ -123,19 +143,31 @@ impl Framer {
 
     /// Takes packets as long as each begins where the last one ended; returns what follows them.
     fn take_packets<'a>(&mut self, bytes: &'a [u8], sink: &mut impl FnMut(Packet)) -> &'a [u8] {
-        let mut rest = bytes;
+        let mut rest = self.pass_between(bytes);
         while let Some((first, after)) = rest.split_first_chunk::<PACKET_LEN>()
             && let Some(packet) = Packet::new(*first)
         {
             self.stats.packets += 1;
             sink(packet);
-            rest = after;
+            self.between = self.distance - PACKET_LEN;
+            rest = self.pass_between(after);
         }
         rest
     }
 
-    const fn sync_run(&self) -> usize {
-        if self.stats.packets == 0 { SYNC_RUN_FIRST } else { SYNC_RUN }
+    /// Passes over what stands between two packets, as far as it is there.
+    fn pass_between<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let passed = self.between.min(bytes.len());
+        self.between -= passed;
+        bytes.get(passed..).unwrap_or_default()
+    }
+
+    /// The first packets are so far from each other. A time in front of the first belongs to it.
+    const fn settle(&mut self, distance: usize) {
+        self.distance = distance;
+        if distance == PACKET_LEN + TIME_LEN {
+            self.stats.skipped_bytes = self.stats.skipped_bytes.saturating_sub(TIME_LEN as u64);
+        }
     }
 
     fn not_mpeg_ts(&self) -> NotMpegTs {
@@ -143,19 +175,33 @@ impl Framer {
     }
 }
 
-/// Looks for `sync_run` sync bytes, each a packet after the one before: how many bytes to skip, and
-/// whether they were found there. If not, they may still come there.
-fn hunt(rest: &[u8], sync_run: usize) -> (usize, bool) {
+/// Looks for `sync_run` sync bytes at one of these distances: how many bytes to skip, and which
+/// distance was found there. If none, there may still be one.
+fn hunt(rest: &[u8], sync_run: usize, distances: &[usize]) -> (usize, Option<usize>) {
     for (at, _) in rest.iter().enumerate().filter(|(_, byte)| **byte == SYNC_BYTE) {
-        let mut run = (0..sync_run).map(|i| rest.get(at + i * PACKET_LEN));
-        if run.clone().all(|byte| byte == Some(&SYNC_BYTE)) {
-            return (at, true);
+        let run = |distance: &usize| {
+            let distance = *distance;
+            (0..sync_run).map(move |nth| rest.get(at + nth * distance))
+        };
+        let is_found = |distance: &&usize| run(distance).all(|byte| byte == Some(&SYNC_BYTE));
+        if let Some(distance) = distances.iter().find(is_found) {
+            return (at, Some(*distance));
         }
-        if run.all(|byte| byte.is_none_or(|byte| *byte == SYNC_BYTE)) {
-            return (at, false);
+        let may_be = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == SYNC_BYTE);
+        if distances.iter().any(|distance| run(distance).all(may_be)) {
+            return (at, None);
         }
     }
-    (rest.len(), false)
+    (rest.len(), None)
+}
+
+/// The distance at which most sync bytes follow each other from the beginning on.
+fn likeliest_distance(bytes: &[u8]) -> usize {
+    let run = |distance: &usize| {
+        bytes.iter().step_by(*distance).take_while(|byte| **byte == SYNC_BYTE).count()
+    };
+    // Of equal ones the last is taken: packets alone.
+    DISTANCES.into_iter().rev().max_by_key(run).unwrap_or(PACKET_LEN)
 }
 
 #[cfg(test)]
@@ -249,11 +295,49 @@ mod tests {
         for _ in 0..200 {
             rng.fill(&mut garbage);
             framer.push(&garbage, |_| ()).unwrap();
-            assert!(
-                framer.pending.len() <= SYNC_RUN_FIRST * PACKET_LEN,
-                "{}",
-                framer.pending.len()
-            );
+            let pending = framer.pending.len();
+            assert!(pending <= SYNC_RUN_FIRST * PACKET_LEN, "{pending}");
         }
+    }
+
+    /// The packets with so many bytes before and behind each.
+    fn padded(packets: usize, before: usize, behind: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for packet in stream(packets).chunks(PACKET_LEN) {
+            bytes.resize(bytes.len() + before, 0x11);
+            bytes.extend_from_slice(packet);
+            bytes.resize(bytes.len() + behind, 0x22);
+        }
+        bytes
+    }
+
+    #[test]
+    fn packets_with_times_in_front_or_code_behind_are_read_without_them() {
+        for (before, behind) in [(4, 0), (0, 16)] {
+            for packets in [1, 2, 40] {
+                let bytes = padded(packets, before, behind);
+                for portion in [1, 7, 192, 5_000] {
+                    let (mut framer, mut out) = (Framer::new(), Vec::new());
+                    for bytes in bytes.chunks(portion) {
+                        out.extend(frame(&mut framer, bytes));
+                    }
+                    framer.finish(|packet| out.extend_from_slice(packet.bytes())).unwrap();
+                    assert_eq!(out, stream(packets), "{before} {behind} {packets} {portion}");
+                    let skipped = framer.stats().skipped_bytes;
+                    // A single packet does not tell what follows it.
+                    assert_eq!(skipped, if packets == 1 { (before + behind) as u64 } else { 0 });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn packets_with_times_are_found_again_behind_missing_bytes() {
+        let mut bytes = padded(20, 4, 0);
+        bytes.drain(10 * 192 + 50..10 * 192 + 60);
+        let mut framer = Framer::new();
+        let out = frame(&mut framer, &bytes);
+        assert_eq!((framer.stats().sync_losses, framer.stats().packets), (1, 19));
+        assert_eq!(out[out.len() - 8 * PACKET_LEN..], stream(20)[12 * PACKET_LEN..]);
     }
 }

@@ -22,7 +22,8 @@ pub enum PaceError {
     /// Fewer than two clock references in a row in what was read.
     #[error(
         "the stream cannot be sent in real time: {packets} packets have {references} clock \
-         references (PCR), two in a row are needed; a given bitrate would do instead"
+         references (PCR), two in a row are needed; ffmpeg -i INPUT -c copy -f mpegts \
+         OUTPUT.ts writes them"
     )]
     NoClock {
         /// Packets read.

@@ -10,10 +10,6 @@ use super::packet::{PACKET_LEN, SYNC_BYTE};
 pub enum Found {
     /// No bytes at all.
     Nothing,
-    /// Transport stream packets with 4 bytes of time in front of each (M2TS, AVCHD, Blu-ray).
-    TimedTs,
-    /// Transport stream packets with 16 bytes of Reed-Solomon code after each.
-    CodedTs,
     /// Transport stream packets in RTP.
     RtpTs,
     /// ISO base media: MP4, MOV.
@@ -50,9 +46,7 @@ impl Found {
     pub const fn remedy(self) -> &'static str {
         match self {
             Self::Nothing => "is the source running?",
-            Self::TimedTs
-            | Self::CodedTs
-            | Self::Mp4
+            Self::Mp4
             | Self::Matroska
             | Self::Flv
             | Self::Ogg
@@ -63,7 +57,7 @@ impl Found {
             Self::RtpTs => "send it without RTP, as ffmpeg does with -f mpegts udp://HOST:PORT",
             Self::Playlist => "ffmpeg -i PLAYLIST -c copy -f mpegts OUTPUT.ts makes one of it",
             Self::Picture | Self::Capture | Self::Text | Self::Unknown => {
-                "it needs packets of 188 bytes that begin with 0x47"
+                "it needs packets of 188, 192 or 204 bytes that have 0x47 in their place"
             }
         }
     }
@@ -73,8 +67,6 @@ impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Nothing => "empty",
-            Self::TimedTs => "a transport stream with packets of 192 bytes (M2TS)",
-            Self::CodedTs => "a transport stream with packets of 204 bytes",
             Self::RtpTs => "a transport stream in RTP",
             Self::Mp4 => "an MP4 or MOV file",
             Self::Matroska => "a Matroska or WebM file",
@@ -97,12 +89,6 @@ impl fmt::Display for Found {
 pub(super) fn sniff(head: &[u8]) -> Found {
     if head.is_empty() {
         return Found::Nothing;
-    }
-    if has_sync_every(head, 4, PACKET_LEN + 4) {
-        return Found::TimedTs;
-    }
-    if has_sync_every(head, 0, PACKET_LEN + 16) {
-        return Found::CodedTs;
     }
     if has_sync_every(head, 12, 12 + 7 * PACKET_LEN) && head.starts_with(&[0x80]) {
         return Found::RtpTs;
@@ -154,22 +140,13 @@ fn is_readable(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn packets(before: usize, after: usize) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for _ in 0..5 {
-            bytes.resize(bytes.len() + before, 0x01);
-            bytes.push(SYNC_BYTE);
-            bytes.resize(bytes.len() + PACKET_LEN - 1 + after, 0x02);
-        }
-        bytes
-    }
-
     #[test]
-    fn other_packet_lengths_are_named() {
-        assert_eq!(sniff(&packets(4, 0)), Found::TimedTs);
-        assert_eq!(sniff(&packets(0, 16)), Found::CodedTs);
+    fn packets_in_rtp_are_named() {
         let mut rtp = vec![0x80; 12];
-        rtp.extend(packets(0, 0));
+        for _ in 0..5 {
+            rtp.push(SYNC_BYTE);
+            rtp.resize(rtp.len() + PACKET_LEN - 1, 0x02);
+        }
         assert_eq!(sniff(&rtp), Found::RtpTs);
     }
 
@@ -184,11 +161,11 @@ mod tests {
 
     #[test]
     fn the_refusal_says_what_would_be_right() {
-        let error = super::super::NotMpegTs { found: Found::TimedTs };
+        let error = super::super::NotMpegTs { found: Found::ProgramStream };
         assert_eq!(
             error.to_string(),
-            "the input is a transport stream with packets of 192 bytes (M2TS), not an MPEG \
-             transport stream; ffmpeg -i INPUT -c copy -f mpegts OUTPUT.ts makes one of it"
+            "the input is an MPEG program stream, not an MPEG transport stream; ffmpeg -i INPUT \
+             -c copy -f mpegts OUTPUT.ts makes one of it"
         );
     }
 }

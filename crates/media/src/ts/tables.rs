@@ -94,6 +94,13 @@ impl Tables {
         self.pat.is_some() && self.programs.values().all(|program| program.map.is_some())
     }
 
+    /// Whether a program has a picture, as far as its map is known.
+    #[must_use]
+    pub fn has_video(&self) -> bool {
+        let maps = self.programs.values().filter_map(|program| program.map.as_ref());
+        maps.flat_map(|map| &map.streams).any(|stream| stream.codec.is_video())
+    }
+
     /// The PID that carries the clock of a program, or of the first one.
     #[must_use]
     pub fn pcr_pid(&self, program: Option<u16>) -> Option<Pid> {
