@@ -191,7 +191,8 @@ impl Ortiz2013 {
 
 fn write(folder: &Folder, experiment: &Experiment<'_>) -> Result<(), Failure> {
     let results = &experiment.results;
-    folder.write("cells.csv", &experiment::cells_csv(results).map_err(Failure::failed)?)?;
+    let cells = experiment::cells_csv(experiment.video, results);
+    folder.write("cells.csv", &cells.map_err(Failure::failed)?)?;
     folder.write("seconds.csv", &experiment::seconds_csv(results).map_err(Failure::failed)?)?;
     if !experiment.varied.is_empty() {
         let table = experiment::variations_csv(&experiment.varied);

@@ -24,7 +24,7 @@ pub use cell::{Cell, LINK_RATE};
 pub use live::{LiveSwitch, live_csv, live_table};
 pub use measure::Outcome;
 pub use message::MESSAGES;
-pub use paper::{Statement, statements, statements_table};
+pub use paper::{Statement, Verdict, statements, statements_table};
 pub use report::{Experiment, Figure, figures, live_figure};
 pub use scenario::Scenario;
 pub use sensitivity::{GROUPS, Group, Variation};

@@ -13,10 +13,12 @@ use crate::Estimate;
 const FLAT_S: f64 = 1.0;
 /// Of what many streams gain over one, three gain this share at least where "the gain saturates".
 const SATURATED: f64 = 0.75;
+/// Times that differ by less are the same, in seconds.
+const SAME_S: f64 = 0.01;
 /// A gain below this is none, in seconds.
 const GAIN_S: f64 = 0.5;
-/// "About two times".
-const TWICE: std::ops::RangeInclusive<f64> = 1.9..=2.1;
+/// "About two times" is within this of two.
+const TWICE: f64 = 0.1;
 
 /// A statement of the paper, and whether our runs show it too.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +28,78 @@ pub struct Statement {
     /// What it says.
     pub says: &'static str,
     /// Whether our runs show it.
-    pub holds: bool,
+    pub verdict: Verdict,
     /// The values that decide.
     pub evidence: String,
+}
+
+/// What runs with several seeds say of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds, with room between all confidence intervals.
+    Shown,
+    /// The opposite holds somewhere, with room between the intervals.
+    NotShown,
+    /// Intervals overlap: more seeds would tell.
+    Undecided,
+}
+
+impl Verdict {
+    /// The verdict in words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Shown => "shown",
+            Self::NotShown => "not shown",
+            Self::Undecided => "undecided",
+        }
+    }
+
+    /// Of a statement that is made of these: one that is not shown refutes it.
+    fn all(parts: impl IntoIterator<Item = Self>) -> Self {
+        parts.into_iter().fold(Self::Shown, |all, part| match (all, part) {
+            (Self::NotShown, _) | (_, Self::NotShown) => Self::NotShown,
+            (Self::Undecided, _) | (_, Self::Undecided) => Self::Undecided,
+            (Self::Shown, Self::Shown) => Self::Shown,
+        })
+    }
+
+    /// Whether one is above another by more than `margin`.
+    pub(super) fn is_above(high: Estimate, low: Estimate, margin: f64) -> Self {
+        Self::is_positive(plus(minus(high, low), exact(-margin)))
+    }
+
+    fn is_positive(value: Estimate) -> Self {
+        match value {
+            it if it.mean > it.half_width => Self::Shown,
+            it if it.mean < -it.half_width => Self::NotShown,
+            _ => Self::Undecided,
+        }
+    }
+
+    /// Whether a value is within `margin` of another.
+    fn is_near(value: Estimate, other: f64, margin: f64) -> Self {
+        let distance = (value.mean - other).abs();
+        Self::is_positive(Estimate { mean: margin - distance, half_width: value.half_width })
+    }
+}
+
+const fn exact(mean: f64) -> Estimate {
+    Estimate { mean, half_width: 0.0 }
+}
+
+/// The intervals add up: what is above 0 by more has intervals that do not overlap.
+fn plus(a: Estimate, b: Estimate) -> Estimate {
+    Estimate { mean: a.mean + b.mean, half_width: a.half_width + b.half_width }
+}
+
+fn minus(a: Estimate, b: Estimate) -> Estimate {
+    Estimate { mean: a.mean - b.mean, half_width: a.half_width + b.half_width }
+}
+
+/// Whether each is above the one before it.
+fn rises(values: &[Estimate]) -> Verdict {
+    Verdict::all(values.windows(2).map(|pair| Verdict::is_above(pair[1], pair[0], 0.0)))
 }
 
 /// All statements that the rows are enough for.
@@ -53,21 +124,28 @@ pub fn statements(rows: &[Row]) -> Vec<Statement> {
     all.into_iter().flatten().collect()
 }
 
-/// The statements as text; nothing where there are none.
+/// The statements as text, the paper's and then ours; nothing where there are none.
 #[must_use]
 pub fn statements_table(statements: &[Statement]) -> String {
-    if statements.is_empty() {
-        return String::new();
-    }
-    let mut text = "What the paper says of its figures, and our runs\n".to_owned();
-    for statement in statements {
-        let Statement { figure, says, holds, evidence } = statement;
-        let figure = figure.map_or("ours".to_owned(), |figure| figure.to_string());
-        let verdict = if *holds { "shown" } else { "NOT SHOWN" };
+    let (papers, ours): (Vec<_>, Vec<_>) =
+        statements.iter().partition(|statement| statement.figure.is_some());
+    let mut text = String::new();
+    for (title, statements) in [
+        ("What the paper says of its figures, and our runs", papers),
+        ("What is said of ours", ours),
+    ] {
+        if statements.is_empty() {
+            continue;
+        }
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{figure:>4}  {verdict:10}{says}\n{:16}{evidence}", "");
+        let _ = writeln!(text, "{title}");
+        for Statement { figure, says, verdict, evidence } in statements {
+            let figure = figure.map_or("ours".to_owned(), |figure| figure.to_string());
+            let verdict = verdict.as_str().to_uppercase();
+            let _ = writeln!(text, "{figure:>4}  {verdict:10}{says}\n{:16}{evidence}", "");
+        }
+        text.push('\n');
     }
-    text.push('\n');
     text
 }
 
@@ -81,30 +159,32 @@ impl Rows<'_> {
         self.0.iter().find(|row| super::Cell { seed: 0, ..row.cell } == wanted).copied()
     }
 
-    fn completion(self, scenario: Scenario, carrier: Carrier, point: u32) -> Option<f64> {
-        mean(self.find(scenario, carrier, 0, point)?.completion_s)
+    fn completion(self, scenario: Scenario, carrier: Carrier, point: u32) -> Option<Estimate> {
+        self.find(scenario, carrier, 0, point)?.completion_s
     }
 
     /// Completion of a carrier at every point of its figure; nothing where one is missing.
-    fn completions(self, scenario: Scenario, carrier: Carrier) -> Option<Vec<f64>> {
+    fn completions(self, scenario: Scenario, carrier: Carrier) -> Option<Vec<Estimate>> {
         let points = scenario.points().iter();
         points.map(|point| self.completion(scenario, carrier, *point)).collect()
     }
 
-    fn streams(self, loss: u32, streams: u32) -> Option<f64> {
-        mean(self.find(Scenario::Streams, Carrier::Sctp, loss, streams)?.completion_s)
+    fn streams(self, loss: u32, streams: u32) -> Option<Estimate> {
+        self.find(Scenario::Streams, Carrier::Sctp, loss, streams)?.completion_s
     }
 
-    fn switching(self, carrier: Carrier) -> Option<Vec<f64>> {
+    fn switching(self, carrier: Carrier) -> Option<Vec<Estimate>> {
         let points = Scenario::Switching.points().iter();
         points
-            .map(|point| mean(self.find(Scenario::Switching, carrier, 0, *point)?.switching_s))
+            .map(|point| self.find(Scenario::Switching, carrier, 0, *point)?.switching_s)
             .collect()
     }
-}
 
-fn mean(estimate: Option<Estimate>) -> Option<f64> {
-    estimate.map(|estimate| estimate.mean)
+    /// In per cent.
+    fn share(self, carrier: Carrier, loss: u32) -> Option<Estimate> {
+        let row = self.find(Scenario::Loss, carrier, 0, loss)?;
+        row.share_received.map(|share| share.times(100.0))
+    }
 }
 
 /// What the file takes by its own clock, in seconds.
@@ -112,12 +192,19 @@ fn file_s() -> f64 {
     (INTERVAL * MESSAGES).as_secs_f64()
 }
 
-fn range(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, 0.0), |(low, high), it| (low.min(*it), high.max(*it)))
+/// The lowest and the highest mean.
+fn range(values: &[Estimate]) -> (f64, f64) {
+    let means = values.iter().map(|value| value.mean);
+    means.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)))
 }
 
-fn is_flat(values: &[f64]) -> bool {
-    values.iter().all(|value| (value - file_s()).abs() <= FLAT_S)
+/// Means with their intervals where these show.
+fn words(values: &[Estimate], digits: usize) -> String {
+    values.iter().map(|value| format!("{value:.digits$}")).collect::<Vec<_>>().join(", ")
+}
+
+fn is_flat(values: &[Estimate]) -> Verdict {
+    Verdict::all(values.iter().map(|value| Verdict::is_near(*value, file_s(), FLAT_S)))
 }
 
 fn flat(rows: Rows<'_>) -> Option<Statement> {
@@ -127,7 +214,7 @@ fn flat(rows: Rows<'_>) -> Option<Statement> {
     Some(Statement {
         figure: Some(8),
         says: "UDP and PR-SCTP stay flat near 16 s at every loss",
-        holds: is_flat(&udp) && is_flat(&pr),
+        verdict: Verdict::all([is_flat(&udp), is_flat(&pr)]),
         evidence: format!(
             "UDP {udp_low:.1} to {udp_high:.1} s, PR-SCTP {pr_low:.1} to {pr_high:.1} s; the file \
              takes {:.1} s",
@@ -141,15 +228,15 @@ fn climb(rows: Rows<'_>) -> Option<Statement> {
     let [tcp, sctp] = [Carrier::Tcp, Carrier::Sctp]
         .map(|carrier| Some([at(carrier, 0)?, at(carrier, 5)?, at(carrier, 10)?]));
     let (tcp, sctp) = (tcp?, sctp?);
-    let climbs = |[none, some, most]: [f64; 3]| some > none + GAIN_S && most > some + GAIN_S;
+    let climbs = |[none, some, most]: [Estimate; 3]| {
+        let steps = [(some, none), (most, some)];
+        Verdict::all(steps.map(|(high, low)| Verdict::is_above(high, low, GAIN_S)))
+    };
     Some(Statement {
         figure: Some(8),
         says: "TCP and SCTP climb with loss",
-        holds: climbs(tcp) && climbs(sctp),
-        evidence: format!(
-            "at 0, 5, 10 %: TCP {:.1}, {:.1}, {:.1} s; SCTP {:.1}, {:.1}, {:.1} s",
-            tcp[0], tcp[1], tcp[2], sctp[0], sctp[1], sctp[2]
-        ),
+        verdict: Verdict::all([climbs(tcp), climbs(sctp)]),
+        evidence: format!("at 0, 5, 10 %: TCP {} s; SCTP {} s", words(&tcp, 1), words(&sctp, 1)),
     })
 }
 
@@ -159,7 +246,7 @@ fn thirty(rows: Rows<'_>) -> Option<Statement> {
     Some(Statement {
         figure: Some(8),
         says: "TCP and SCTP take 30 s and more at 10 %",
-        holds: tcp >= 30.0 && sctp >= 30.0,
+        verdict: Verdict::all([tcp, sctp].map(|it| Verdict::is_above(it, exact(30.0), 0.0))),
         evidence: format!("TCP {tcp:.1} s, SCTP {sctp:.1} s"),
     })
 }
@@ -167,69 +254,71 @@ fn thirty(rows: Rows<'_>) -> Option<Statement> {
 fn udp_is_faster(rows: Rows<'_>) -> Option<Statement> {
     let udp = rows.completions(Scenario::Loss, Carrier::Udp)?;
     let pr = rows.completions(Scenario::Loss, Carrier::PrSctp)?;
-    let later = udp.iter().zip(&pr).map(|(udp, pr)| pr - udp);
-    let (low, high) = later
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)));
+    let later: Vec<_> = udp.iter().zip(&pr).map(|(udp, pr)| minus(*pr, *udp)).collect();
+    let (low, high) = range(&later);
+    let is_later = |later: &Estimate| Verdict::is_above(*later, exact(0.0), -SAME_S);
     Some(Statement {
         figure: Some(8),
         says: "UDP is as fast as PR-SCTP or faster",
-        holds: low >= -0.01,
+        verdict: Verdict::all(later.iter().map(is_later)),
         evidence: format!("PR-SCTP ends {low:.2} to {high:.2} s after UDP"),
     })
 }
 
 fn pr_above_udp(rows: Rows<'_>) -> Option<Statement> {
-    let share = |carrier, loss| {
-        mean(rows.find(Scenario::Loss, carrier, 0, loss)?.share_received).map(|it| it * 100.0)
-    };
     let losses = Scenario::Loss.points().iter().filter(|loss| **loss > 0);
     let pairs: Option<Vec<_>> = losses
-        .map(|loss| Some((share(Carrier::PrSctp, *loss)?, share(Carrier::Udp, *loss)?)))
+        .map(|loss| Some((rows.share(Carrier::PrSctp, *loss)?, rows.share(Carrier::Udp, *loss)?)))
         .collect();
     let pairs = pairs?;
     let (pr, udp) = *pairs.last()?;
     Some(Statement {
         figure: Some(9),
         says: "PR-SCTP delivers more than UDP at every loss above 0",
-        holds: pairs.iter().all(|(pr, udp)| pr > udp),
+        verdict: Verdict::all(pairs.iter().map(|(pr, udp)| Verdict::is_above(*pr, *udp, 0.0))),
         evidence: format!("at 10 %: PR-SCTP {pr:.1} %, UDP {udp:.1} %"),
     })
 }
 
 fn lower_loss_is_faster(rows: Rows<'_>) -> Option<Statement> {
-    let of = |loss: &u32| -> Option<Vec<f64>> {
+    let of = |loss: &u32| -> Option<Vec<Estimate>> {
         let points = Scenario::Streams.points().iter();
         points.map(|streams| rows.streams(*loss, *streams)).collect()
     };
     let lines: Option<Vec<_>> = Scenario::Streams.losses().iter().map(of).collect();
     let lines = lines?;
-    let is_below = |pair: &[Vec<f64>]| pair[0].iter().zip(&pair[1]).all(|(a, b)| *a <= b + 0.01);
-    let single: Vec<_> = lines.iter().map(|line| format!("{:.1}", line[0])).collect();
+    let is_below = |pair: &[Vec<Estimate>]| {
+        let points = pair[0].iter().zip(&pair[1]);
+        Verdict::all(points.map(|(low, high)| Verdict::is_above(*high, *low, -SAME_S)))
+    };
+    let single: Vec<_> = lines.iter().filter_map(|line| line.first().copied()).collect();
     Some(Statement {
         figure: Some(10),
         says: "SCTP is faster at lower loss, with any number of streams",
-        holds: lines.windows(2).all(is_below),
-        evidence: format!("one stream at 1, 3, 5, 10 %: {} s", single.join(", ")),
+        verdict: Verdict::all(lines.windows(2).map(is_below)),
+        evidence: format!("one stream at 1, 3, 5, 10 %: {} s", words(&single, 1)),
     })
 }
 
 /// Where streams gain anything.
 fn saturated(rows: Rows<'_>) -> Option<Statement> {
     let mut evidence = Vec::new();
-    let mut holds = true;
+    let mut verdicts = Vec::new();
     for loss in Scenario::Streams.losses() {
         let at = |streams| rows.streams(*loss, streams);
         let (one, three, ten) = (at(1)?, at(3)?, at(10)?);
-        if one - ten < GAIN_S {
+        if one.mean - ten.mean < GAIN_S {
             continue;
         }
-        holds &= one - three >= SATURATED * (one - ten);
-        evidence.push(format!("at {loss} %: {one:.1}, {three:.1}, {ten:.1} s"));
+        // one - three >= SATURATED * (one - ten), with each value once.
+        let most = plus(one.times(1.0 - SATURATED), ten.times(SATURATED));
+        verdicts.push(Verdict::is_above(most, three, 0.0));
+        evidence.push(format!("at {loss} %: {} s", words(&[one, three, ten], 1)));
     }
     Some(Statement {
         figure: Some(10),
         says: "the gain from streams saturates at 3",
-        holds: holds && !evidence.is_empty(),
+        verdict: if evidence.is_empty() { Verdict::NotShown } else { Verdict::all(verdicts) },
         evidence: match evidence.is_empty() {
             true => "streams gain nothing".to_owned(),
             false => format!("with 1, 3 and 10 streams {}", evidence.join("; ")),
@@ -238,7 +327,7 @@ fn saturated(rows: Rows<'_>) -> Option<Statement> {
 }
 
 /// TCP's and SCTP's completion at each loss above 0.
-fn channels(rows: Rows<'_>) -> Option<Vec<(f64, f64)>> {
+fn channels(rows: Rows<'_>) -> Option<Vec<(Estimate, Estimate)>> {
     let losses = Scenario::Channels.points().iter().filter(|loss| **loss > 0);
     let at = |carrier, loss: &u32| rows.completion(Scenario::Channels, carrier, *loss);
     losses.map(|loss| Some((at(Carrier::Tcp, loss)?, at(Carrier::Sctp, loss)?))).collect()
@@ -250,71 +339,76 @@ fn sctp_beats_tcp(rows: Rows<'_>) -> Option<Statement> {
     Some(Statement {
         figure: Some(11),
         says: "SCTP with three streams is faster than TCP at every loss above 0",
-        holds: pairs.iter().all(|(tcp, sctp)| tcp > sctp),
+        verdict: Verdict::all(pairs.iter().map(|(tcp, sctp)| Verdict::is_above(*tcp, *sctp, 0.0))),
         evidence: format!("at 10 %: TCP {tcp:.1} s, SCTP {sctp:.1} s"),
     })
 }
 
 fn gap_grows_with_loss(rows: Rows<'_>) -> Option<Statement> {
-    let gaps: Vec<_> = channels(rows)?.iter().map(|(tcp, sctp)| tcp - sctp).collect();
-    let words: Vec<_> = gaps.iter().map(|gap| format!("{gap:.2}")).collect();
+    let gaps: Vec<_> = channels(rows)?.iter().map(|(tcp, sctp)| minus(*tcp, *sctp)).collect();
     Some(Statement {
         figure: Some(11),
         says: "the gap between TCP and SCTP grows with loss",
-        holds: gaps.is_sorted(),
-        evidence: format!("at 1, 3, 5, 10 %: {} s", words.join(", ")),
+        verdict: rises(&gaps),
+        evidence: format!("at 1, 3, 5, 10 %: {} s", words(&gaps, 2)),
     })
 }
 
 fn twice(rows: Rows<'_>) -> Option<Statement> {
     let (tcp, sctp) = (rows.switching(Carrier::Tcp)?, rows.switching(Carrier::Sctp)?);
-    let ratios: Vec<_> = tcp.iter().zip(&sctp).map(|(tcp, sctp)| tcp / sctp).collect();
+    let ratios: Vec<_> = tcp.iter().zip(&sctp).map(|(tcp, sctp)| ratio(*tcp, *sctp)).collect();
     let (low, high) = range(&ratios);
     Some(Statement {
         figure: Some(12),
         says: "TCP takes about two times as long as SCTP to switch: two round trips against one",
-        holds: ratios.iter().all(|ratio| TWICE.contains(ratio)),
+        verdict: Verdict::all(ratios.iter().map(|it| Verdict::is_near(*it, 2.0, TWICE))),
         evidence: format!("{low:.3} to {high:.3} times"),
     })
 }
 
+/// To first order in the intervals.
+fn ratio(a: Estimate, b: Estimate) -> Estimate {
+    let mean = a.mean / b.mean;
+    Estimate { mean, half_width: mean * (a.half_width / a.mean + b.half_width / b.mean) }
+}
+
 fn gap_grows_with_delay(rows: Rows<'_>) -> Option<Statement> {
     let (tcp, sctp) = (rows.switching(Carrier::Tcp)?, rows.switching(Carrier::Sctp)?);
-    let gaps: Vec<_> = tcp.iter().zip(&sctp).map(|(tcp, sctp)| (tcp - sctp) * 1e3).collect();
+    let pairs = tcp.iter().zip(&sctp);
+    let gaps: Vec<_> = pairs.map(|(tcp, sctp)| minus(*tcp, *sctp).times(1e3)).collect();
     let (low, high) = range(&gaps);
     Some(Statement {
         figure: Some(12),
         says: "the gap grows with the link's delay",
-        holds: gaps.is_sorted(),
+        verdict: rises(&gaps),
         evidence: format!("{low:.1} to {high:.1} ms"),
     })
 }
 
 fn ours_is_flat(rows: Rows<'_>) -> Option<Statement> {
     let reliable = rows.completions(Scenario::Loss, Carrier::Anabranch)?;
-    let timed = rows.find(Scenario::Loss, Carrier::AnabranchPr, 0, 10)?;
-    let share = mean(timed.share_received)? * 100.0;
+    let share = rows.share(Carrier::AnabranchPr, 10)?;
+    let of_pr = rows.share(Carrier::PrSctp, 10)?;
     let (low, high) = range(&reliable);
     Some(Statement {
         figure: None,
         says: "Anabranch is reliable and flat; with lifetimes it loses less than PR-SCTP",
-        holds: is_flat(&reliable)
-            && share
-                > mean(rows.find(Scenario::Loss, Carrier::PrSctp, 0, 10)?.share_received)? * 100.0,
+        verdict: Verdict::all([is_flat(&reliable), Verdict::is_above(share, of_pr, 0.0)]),
         evidence: format!("{low:.1} to {high:.1} s; {share:.2} % received at 10 %"),
     })
 }
 
 fn ours_blocks_least(rows: Rows<'_>) -> Option<Statement> {
     let delay_ms = |carrier| {
-        mean(rows.find(Scenario::Channels, carrier, 0, 10)?.delay_s).map(|delay| delay * 1e3)
+        let row = rows.find(Scenario::Channels, carrier, 0, 10)?;
+        row.delay_s.map(|delay| delay.times(1e3))
     };
     let (tcp, sctp) = (delay_ms(Carrier::Tcp)?, delay_ms(Carrier::Sctp)?);
     let ours = delay_ms(Carrier::Anabranch)?;
     Some(Statement {
         figure: None,
         says: "three channels over Anabranch wait least for what was lost",
-        holds: ours < tcp && ours < sctp,
+        verdict: Verdict::all([tcp, sctp].map(|other| Verdict::is_above(other, ours, 0.0))),
         evidence: format!(
             "mean delivery delay at 10 %: TCP {tcp:.0}, SCTP {sctp:.0}, Anabranch {ours:.0} ms"
         ),
@@ -324,6 +418,7 @@ fn ours_blocks_least(rows: Rows<'_>) -> Option<Statement> {
 #[cfg(test)]
 mod tests {
     use super::super::table::testing::row;
+    use super::Verdict::{NotShown, Shown, Undecided};
     use super::*;
 
     fn of_figure(figure: u32, rows: &[Row]) -> Vec<Statement> {
@@ -331,8 +426,8 @@ mod tests {
         all.filter(|statement| statement.figure == Some(figure)).collect()
     }
 
-    fn verdicts(figure: u32, rows: &[Row]) -> Vec<bool> {
-        of_figure(figure, rows).iter().map(|statement| statement.holds).collect()
+    fn verdicts(figure: u32, rows: &[Row]) -> Vec<Verdict> {
+        of_figure(figure, rows).iter().map(|statement| statement.verdict).collect()
     }
 
     /// Figure 11 with what TCP loses to SCTP at 1, 3, 5 and 10 %.
@@ -347,11 +442,11 @@ mod tests {
 
     #[test]
     fn a_gap_must_be_there_and_grow() {
-        assert_eq!(verdicts(11, &gaps([0.1, 0.2, 2.0, 8.0])), [true, true]);
-        assert_eq!(verdicts(11, &gaps([0.1, 0.2, 2.0, 1.0])), [true, false]);
-        assert_eq!(verdicts(11, &gaps([-0.1, 0.2, 2.0, 8.0])), [false, true]);
+        assert_eq!(verdicts(11, &gaps([0.1, 0.2, 2.0, 8.0])), [Shown, Shown]);
+        assert_eq!(verdicts(11, &gaps([0.1, 0.2, 2.0, 1.0])), [Shown, NotShown]);
+        assert_eq!(verdicts(11, &gaps([-0.1, 0.2, 2.0, 8.0])), [NotShown, Shown]);
         let missing = verdicts(11, &gaps([0.1, 0.2, 2.0, 8.0])[1..]);
-        assert_eq!(missing, [false; 0], "a point is missing");
+        assert_eq!(missing, [], "a point is missing");
     }
 
     #[test]
@@ -366,14 +461,39 @@ mod tests {
                 })
                 .collect()
         };
-        assert_eq!(verdicts(10, &line(16.5)), [true]);
-        assert_eq!(verdicts(10, &line(18.0)), [false]);
+        assert_eq!(verdicts(10, &line(16.5)), [Shown]);
+        assert_eq!(verdicts(10, &line(18.0)), [NotShown]);
+    }
+
+    #[test]
+    fn intervals_that_overlap_decide_nothing() {
+        let mut rows = gaps([0.1, 0.2, 2.0, 8.0]);
+        for row in &mut rows {
+            row.completion_s = row.completion_s.map(|it| Estimate { half_width: 0.04, ..it });
+        }
+        assert_eq!(verdicts(11, &rows), [Shown, Undecided], "gaps of 0.1 and 0.2, each +-0.08");
+        for row in &mut rows {
+            row.completion_s = row.completion_s.map(|it| Estimate { half_width: 0.06, ..it });
+        }
+        assert_eq!(verdicts(11, &rows)[0], Undecided);
+    }
+
+    #[test]
+    fn what_is_said_of_ours_is_not_the_papers() {
+        let ours = Statement {
+            figure: None,
+            says: "ours is good",
+            verdict: Shown,
+            evidence: "much".to_owned(),
+        };
+        let text = statements_table(&[ours]);
+        assert!(text.starts_with("What is said of ours\nours  SHOWN"), "{text}");
     }
 
     #[test]
     fn what_is_not_shown_is_said_aloud() {
         let text = statements_table(&of_figure(11, &gaps([0.1, 0.2, 2.0, 1.0])));
-        assert!(text.contains("11  shown     SCTP with three streams"), "{text}");
+        assert!(text.contains("11  SHOWN     SCTP with three streams"), "{text}");
         assert!(text.contains("11  NOT SHOWN the gap"), "{text}");
         assert!(text.contains("0.10, 0.20, 2.00, 1.00 s"), "{text}");
         assert_eq!(statements_table(&[]), "");

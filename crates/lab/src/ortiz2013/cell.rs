@@ -70,9 +70,24 @@ pub enum Source {
     Plain,
 }
 
+impl Source {
+    /// As `--source` has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Congested => "congested",
+            Self::Literal => "literal",
+            Self::Plain => "plain",
+        }
+    }
+}
+
 /// The video, ready to be sent.
 #[derive(Debug)]
 pub struct Video {
+    pub(super) source: Source,
+    /// How many frames are left, if it was cut.
+    pub(super) cut: Option<usize>,
     pub(super) trace: Trace,
     pub(super) packets: Vec<VideoPacket>,
 }
@@ -89,13 +104,25 @@ impl Video {
             }
             Source::Plain => plain,
         };
-        Self { packets: packets(&trace, FRAME_TIME), trace }
+        Self { source, cut: None, packets: packets(&trace, FRAME_TIME), trace }
     }
 
     /// Its mean PSNR-Y with every packet there, in dB.
     #[must_use]
     pub fn full_psnr_y_db(&self) -> f64 {
         Pictures::score(&self.trace, &self.packets, |_| true).psnr_y()
+    }
+
+    /// The command that runs a cell with this video again, and captures it.
+    #[must_use]
+    pub fn again(&self, cell: &Cell) -> String {
+        let Cell { strategy, mbps, loss, seed } = cell;
+        let frames = self.cut.map(|frames| format!(" --frames {frames}")).unwrap_or_default();
+        format!(
+            "anabranch lab ortiz2013 --cell {mbps},{loss},{seed} --strategy {strategy} --source \
+             {}{frames} --capture --out DIR",
+            self.source.name()
+        )
     }
 
     /// Seconds that it takes, begun ones included.
@@ -114,6 +141,7 @@ impl Video {
     #[must_use]
     pub fn cut_after(mut self, frames: usize) -> Self {
         self.trace.frames.truncate(frames);
+        self.cut = Some(frames);
         self.packets = packets(&self.trace, FRAME_TIME);
         self
     }

@@ -18,6 +18,8 @@ pub(super) struct Delivery {
     pub(super) retransmissions: u64,
     /// Retransmission timers that expired.
     pub(super) timeouts: u64,
+    /// Packets of video that arrived and that the receiver had no room for.
+    pub(super) discarded_by_receiver: u64,
 }
 
 /// What came of one cell.
@@ -52,6 +54,8 @@ pub struct Outcome {
     pub lost_on_links: u64,
     /// Packets that their queues had no room for.
     pub refused_by_queues: u64,
+    /// Packets of video that the receiver had no room for: they came again, or never.
+    pub discarded_by_receiver: u64,
     /// Packets of video that were sent again.
     pub retransmissions: u64,
     /// Retransmission timers that expired.
@@ -100,6 +104,7 @@ impl Measured {
             frames_repeated: pictures.repeated,
             lost_on_links: all().map(|second| u64::from(second.lost)).sum(),
             refused_by_queues: all().map(|second| u64::from(second.refused)).sum(),
+            discarded_by_receiver: delivery.discarded_by_receiver,
             retransmissions: delivery.retransmissions,
             timeouts: delivery.timeouts,
             duration_s: seconds.len(),

@@ -26,6 +26,12 @@ const FIRST_PPID: u32 = 1 << 31;
 const BASE: StreamId = StreamId(0);
 const ENHANCEMENT: StreamId = StreamId(1);
 
+/// What ns-2's agents have, and ours on equal terms.
+pub(super) const RECEIVE_BUFFER: usize = 65_536;
+pub(super) const RTO_INITIAL: Duration = Duration::from_secs(3);
+pub(super) const RTO_MIN: Duration = Duration::from_secs(1);
+pub(super) const RTO_MAX: Duration = Duration::from_secs(60);
+
 static PAYLOAD: [u8; PAYLOAD_MAX as usize] = [0x5a; PAYLOAD_MAX as usize];
 
 pub(super) fn run(
@@ -46,13 +52,13 @@ pub(super) fn run(
             session.pair.reconfigure(path, links);
         }
         session.run_to(at)?;
-        session.send(message(strategy, id, packet))?;
+        session.send(message(strategy, variation, id, packet))?;
     }
     session.drain()?;
     Ok(session.into_delivery())
 }
 
-fn config(strategy: SctpStrategy) -> AssociationConfig {
+pub(super) fn config(strategy: SctpStrategy) -> AssociationConfig {
     match strategy {
         // Each link as its window allows, SACKs of reordered data delayed (DAC); what was lost goes
         // out on the link with the largest slow-start threshold (RTX-SSTHRESH), which is one of the
@@ -79,16 +85,16 @@ fn config(strategy: SctpStrategy) -> AssociationConfig {
 fn ns2() -> AssociationConfig {
     const ERRORS_MAX: u32 = 1;
     AssociationConfig {
-        rto_initial: Duration::from_secs(3),
-        rto_min: Duration::from_secs(1),
-        rto_max: Duration::from_secs(60),
+        rto_initial: RTO_INITIAL,
+        rto_min: RTO_MIN,
+        rto_max: RTO_MAX,
         path_max_retrans: ERRORS_MAX,
         potentially_failed_max_retrans: ERRORS_MAX,
         association_max_retrans: 100,
         heartbeat_interval: Duration::from_secs(30),
         sack_delay: Duration::from_millis(200),
         max_burst: Some(4),
-        receive_buffer: 65_536,
+        receive_buffer: RECEIVE_BUFFER,
         congestion_control: CongestionControl::SmallInitialWindow,
         buffer_splitting: false,
         scheduler: SchedulerKind::RoundRobin,
@@ -119,7 +125,12 @@ fn on_these_links(config: AssociationConfig) -> AssociationConfig {
 
 /// The packet's number travels as the payload protocol identifier, which SCTP does not read.
 /// Numbers that are registered for other protocols are left out: what shows captures goes by them.
-fn message(strategy: SctpStrategy, id: usize, packet: &VideoPacket) -> OutgoingMessage {
+fn message(
+    strategy: SctpStrategy,
+    variation: Variation,
+    id: usize,
+    packet: &VideoPacket,
+) -> OutgoingMessage {
     let stream = match (strategy, packet.layer) {
         (SctpStrategy::Single(_), _) | (_, Layer::Base) => BASE,
         (_, Layer::Enhancement) => ENHANCEMENT,
@@ -127,7 +138,7 @@ fn message(strategy: SctpStrategy, id: usize, packet: &VideoPacket) -> OutgoingM
     OutgoingMessage {
         ppid: Ppid(FIRST_PPID + id as u32),
         // The viewer puts ours in order, as one of RTP does.
-        ordered: strategy != SctpStrategy::Anabranch,
+        ordered: strategy != SctpStrategy::Anabranch || variation == Variation::EqualTerms,
         reliability: strategy.reliability(packet.layer),
         ..OutgoingMessage::new(stream, Bytes::from_static(&PAYLOAD).slice(..packet.len as usize))
     }
@@ -195,10 +206,14 @@ impl Session {
         let association = self.pair.client().association(self.id);
         let stats = association.map(Association::stats).unwrap_or_default();
         let paths = stats.paths.iter();
+        // Its only association.
+        let server = self.pair.server();
+        let receiver = server.associations().next().and_then(|id| server.association(id));
         Delivery {
             arrivals: self.arrivals,
             retransmissions: stats.streams.chunks_retransmitted,
             timeouts: paths.map(|path| path.counters.timeouts).sum(),
+            discarded_by_receiver: receiver.map_or(0, |it| it.stats().dropped_no_room),
         }
     }
 

@@ -7,10 +7,11 @@ use anabranch_tcp::{Config as TcpConfig, FastRecovery};
 
 use super::cell::{Cell, LOSSES, RATES_MBPS, Video};
 use super::measure::Measured;
+use super::sctp::{RECEIVE_BUFFER, RTO_INITIAL, RTO_MAX, RTO_MIN};
 use super::strategy::{SctpStrategy, Strategy, Treatment};
 use crate::CellError;
 
-/// A parameter of the eleven strategies that is chosen otherwise.
+/// A parameter of a strategy that is chosen otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Variation {
     /// None.
@@ -44,6 +45,9 @@ pub enum Variation {
     InitialWindow,
     /// No limit to what an acknowledgement may release.
     NoBurstLimit,
+    /// Ours with what the others have: their receive window, their retransmission timers, and
+    /// delivery in order.
+    EqualTerms,
 }
 
 const CMT: Strategy = Strategy::Sctp(SctpStrategy::CmtMulti(Treatment::Reliable));
@@ -58,7 +62,7 @@ const ALL: (&[u32], &[f64]) = (&RATES_MBPS, &LOSSES);
 impl Variation {
     /// All of them, with the windows that come closest to the paper's delays of TCP without loss,
     /// at 45 and 60 Mbit/s.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::AsRun,
         Self::OneRepairPerWindow,
         Self::Window { segments: 32 },
@@ -73,10 +77,11 @@ impl Variation {
         Self::PotentiallyFailed,
         Self::InitialWindow,
         Self::NoBurstLimit,
+        Self::EqualTerms,
     ];
 
     /// The strategies that are varied, each where it makes a difference.
-    pub const STRATEGIES: [Strategy; 3] = [CMT, MULTI, Strategy::Tcp];
+    pub const STRATEGIES: [Strategy; 4] = [CMT, MULTI, Strategy::Tcp, Strategy::OURS];
 
     /// The cells that are varied, with the seeds 1 to `seeds`.
     pub fn cells(seeds: u64) -> impl Iterator<Item = (Self, Cell)> {
@@ -99,6 +104,7 @@ impl Variation {
             (CMT | MULTI | Strategy::Tcp, Self::OneRepairPerWindow) => LOSSY,
             (Strategy::Tcp, Self::Window { .. } | Self::ReceiveWindow | Self::ShortSegments) => ALL,
             (Strategy::Tcp, Self::OneRepairInWindow { .. }) => ALL,
+            (Strategy::OURS, Self::EqualTerms) => ALL,
             (CMT, Self::RetransmitOnLargestWindow | Self::SacksInGaps) => WORST,
             (CMT | MULTI, Self::RetransmitWhereLost | Self::PotentiallyFailed) => WORST,
             (CMT | MULTI, Self::InitialWindow | Self::ReceiveWindow | Self::NoBurstLimit) => WORST,
@@ -138,6 +144,13 @@ impl Variation {
                 AssociationConfig { congestion_control: CongestionControl::Rfc9260, ..config }
             }
             Self::NoBurstLimit => AssociationConfig { max_burst: None, ..config },
+            Self::EqualTerms => AssociationConfig {
+                receive_buffer: RECEIVE_BUFFER,
+                rto_initial: RTO_INITIAL,
+                rto_min: RTO_MIN,
+                rto_max: RTO_MAX,
+                ..config
+            },
         }
     }
 
@@ -157,7 +170,8 @@ impl Variation {
             | Self::SacksInGaps
             | Self::PotentiallyFailed
             | Self::InitialWindow
-            | Self::NoBurstLimit => config,
+            | Self::NoBurstLimit
+            | Self::EqualTerms => config,
         }
     }
 }
@@ -182,6 +196,7 @@ impl fmt::Display for Variation {
             Self::PotentiallyFailed => "potentially failed paths (RFC 7829)",
             Self::InitialWindow => "the initial window of RFC 9260",
             Self::NoBurstLimit => "no burst limit",
+            Self::EqualTerms => "the others' receive window, timers and order",
         })
     }
 }
@@ -192,25 +207,16 @@ mod tests {
 
     #[test]
     fn each_variation_changes_the_strategies_that_it_is_run_with() {
-        let sctp = format!("{:?}", AssociationConfig::default());
-        let sctp_of_lab = AssociationConfig {
-            cmt_delayed_ack: true,
-            potentially_failed_max_retrans: 1,
-            retransmission_policy: RetransmissionPolicy::Ssthresh,
-            congestion_control: CongestionControl::SmallInitialWindow,
-            receive_buffer: 65_536,
-            ..AssociationConfig::default()
-        };
-        let before = format!("{sctp_of_lab:?}");
-        assert_ne!(sctp, before);
         for (variation, cell) in Variation::cells(1) {
             let changed = match cell.strategy {
                 Strategy::Tcp => {
                     variation.apply_to_tcp(TcpConfig::default()) != TcpConfig::default()
                 }
-                Strategy::Sctp(_) | Strategy::Rtp(_) => {
-                    format!("{:?}", variation.apply(sctp_of_lab.clone())) != before
+                Strategy::Sctp(strategy) => {
+                    let before = super::super::sctp::config(strategy);
+                    format!("{:?}", variation.apply(before.clone())) != format!("{before:?}")
                 }
+                Strategy::Rtp(_) => false,
             };
             assert!(changed, "{variation} with {cell}");
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::cell::{Cell, LOSSES, RATES_MBPS};
+use super::cell::{Cell, LOSSES, RATES_MBPS, Video};
 use super::measure::{Measured, Outcome};
 use super::paper::published;
 use super::sensitivity::Variation;
@@ -40,6 +40,8 @@ pub struct Row {
     pub lost_on_links: f64,
     /// Packets that their queues had no room for.
     pub refused_by_queues: f64,
+    /// Packets of video that the receiver had no room for.
+    pub discarded_by_receiver: f64,
     /// Packets of video that were sent again.
     pub retransmissions: f64,
     /// Retransmission timers that expired.
@@ -78,6 +80,7 @@ pub fn rows(results: &[(Cell, Measured)]) -> Vec<Row> {
             frames_repeated: over(|outcome| outcome.frames_repeated as f64).mean,
             lost_on_links: over(|outcome| outcome.lost_on_links as f64).mean,
             refused_by_queues: over(|outcome| outcome.refused_by_queues as f64).mean,
+            discarded_by_receiver: over(|outcome| outcome.discarded_by_receiver as f64).mean,
             retransmissions: over(|outcome| outcome.retransmissions as f64).mean,
             timeouts: over(|outcome| outcome.timeouts as f64).mean,
         })
@@ -133,8 +136,12 @@ fn pair(row: &Row) -> String {
 ///
 /// # Errors
 /// Never, as memory takes all that is written.
-pub fn cells_csv(results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
-    csv_lines(results.iter().map(|(cell, measured)| (Place::from(cell), &measured.outcome)))
+pub fn cells_csv(video: &Video, results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
+    csv_lines(
+        results.iter().map(|(cell, measured)| {
+            (Place::from(cell), &measured.outcome, Origin::new(video, cell))
+        }),
+    )
 }
 
 /// A line for each second of each cell, with a header.
@@ -166,6 +173,26 @@ struct Varied {
 impl From<Variation> for Varied {
     fn from(variation: Variation) -> Self {
         Self { variation: variation.to_string() }
+    }
+}
+
+/// The last columns of a cell's line: all that gives the same again.
+#[derive(Debug, Serialize)]
+struct Origin {
+    source: &'static str,
+    frames: usize,
+    version: &'static str,
+    command: String,
+}
+
+impl Origin {
+    fn new(video: &Video, cell: &Cell) -> Self {
+        Self {
+            source: video.source.name(),
+            frames: video.trace.frames.len(),
+            version: env!("CARGO_PKG_VERSION"),
+            command: video.again(cell),
+        }
     }
 }
 
@@ -206,6 +233,7 @@ pub(super) mod testing {
             frames_repeated: 0.0,
             lost_on_links: 0.0,
             refused_by_queues: 0.0,
+            discarded_by_receiver: 0.0,
             retransmissions: 0.0,
             timeouts: 0.0,
         }
@@ -214,6 +242,7 @@ pub(super) mod testing {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cell::Source;
     use super::super::measure::Second;
     use super::super::strategy::RtpStrategy;
     use super::*;
@@ -236,6 +265,7 @@ mod tests {
                 frames_repeated: 1,
                 lost_on_links: 1,
                 refused_by_queues: 0,
+                discarded_by_receiver: 4,
                 retransmissions: 0,
                 timeouts: 0,
                 duration_s: 2,
@@ -265,10 +295,18 @@ mod tests {
 
     #[test]
     fn every_cell_is_a_line_and_every_second_of_it_another() {
-        let text = String::from_utf8(cells_csv(&two_seeds()).unwrap()).unwrap();
+        let video = Video::new(Source::Plain).cut_after(3);
+        let text = String::from_utf8(cells_csv(&video, &two_seeds()).unwrap()).unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[0].starts_with("strategy,mbps,loss,seed,packets,arrived,delay_s,"));
-        assert_eq!(lines[2], "RTP,30,0.01,2,10,9,0.03,0.03,30.0,1,0,1,1,0,0,0,2");
+        assert!(lines[0].ends_with(",duration_s,source,frames,version,command"), "{}", lines[0]);
+        let expected = format!(
+            "RTP,30,0.01,2,10,9,0.03,0.03,30.0,1,0,1,1,0,4,0,0,2,plain,3,{},\"anabranch lab \
+             ortiz2013 --cell 30,0.01,2 --strategy RTP --source plain --frames 3 --capture --out \
+             DIR\"",
+            env!("CARGO_PKG_VERSION")
+        );
+        assert_eq!(lines[2], expected);
         let text = String::from_utf8(seconds_csv(&two_seeds()).unwrap()).unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[0].starts_with("strategy,mbps,loss,seed,second,eth0_mbps,eth0_discards,"));

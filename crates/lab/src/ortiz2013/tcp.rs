@@ -122,6 +122,7 @@ impl Session {
             arrivals: self.reader.arrivals,
             retransmissions: stats.segments_retransmitted,
             timeouts: stats.timeouts,
+            ..Delivery::default()
         }
     }
 
