@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use anabranch_apps::service::told;
 use clap::error::ErrorKind;
 
 /// The exit status for arguments that make no sense.
@@ -60,7 +61,7 @@ pub(crate) fn explain_arguments(error: &clap::Error) -> ExitCode {
 
 fn explain(reason: &str, status: ExitCode) -> ExitCode {
     // Nobody is left to tell if stderr is gone; the status still says it.
-    let _ = writeln!(io::stderr(), "anabranch: {}", reason.trim_end());
+    let _ = writeln!(io::stderr(), "anabranch: {}", told(reason.trim_end()));
     status
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anabranch_apps::serve::{
     Advertised, ChannelsFile, News, ServeError, ServeOptions, Serving, Standing,
 };
+use anabranch_apps::service::told;
 use anabranch_sansio::Rate;
 use clap::Args;
 
@@ -192,7 +193,7 @@ impl Log {
     fn line(&mut self, text: &str) {
         if !self.is_quiet {
             let clear = if std::mem::take(&mut self.stands) { CLEAR } else { "" };
-            put(&format!("{clear}{text}\n"));
+            put(&format!("{clear}{}\n", told(text)));
         }
     }
 

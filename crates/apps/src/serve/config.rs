@@ -294,6 +294,13 @@ impl ChannelText {
                 return Err((key, what));
             }
         }
+        for (key, text) in texts {
+            if text.is_some_and(|text| text.contains(char::is_control)) {
+                let what = "there is a line break or another sign in it that cannot be shown: \
+                            leave it out";
+                return Err((key, what.to_owned()));
+            }
+        }
         let source = source(self.source, self.command, folder)?;
         if self.program.is_some() && matches!(source, Source::Demo(_) | Source::Channel(_)) {
             return Err(("program", "such a channel has one only: leave it out".to_owned()));
@@ -417,6 +424,8 @@ mod tests {
         let stdin = "source = '-'\n[[channel]]\nname = 'B'\nsource = '-'";
         for (rest, expected) in [
             ("", "channels.toml, line 3, source: there is none: give a file"),
+            ("group = \"A\\nB\"\nsource = 'a.ts'", "line 3, group: there is a line break or"),
+            ("now = \"\\u001b[2J\"\nsource = 'a.ts'", "line 3, now: there is a line break or"),
             ("sorce = 'a.ts'", "channels.toml, line 5: unknown field `sorce`, expected one of"),
             ("source = 'a.ts'\nnumber = 0", "line 3, number: 0 is none: give 1 to 99999"),
             (two, "line 7, number: 3 is the number of \"A\" already"),

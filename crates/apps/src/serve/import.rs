@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::config::{CHANNELS_MAX, ChannelText, ChannelsFile, ConfigError, NUMBER_MAX};
+use crate::service::{printable, told};
 
 /// Bytes of a playlist: tens of thousands of channels.
 const PLAYLIST_BYTES_MAX: u64 = 16 << 20;
@@ -63,7 +64,7 @@ impl ChannelsFile {
             if let Some(said) = line.strip_prefix("#EXTINF:") {
                 entry = Entry::parse(said);
             } else if let Some(group) = line.strip_prefix("#EXTGRP:") {
-                entry.group = Some(group.trim().to_owned());
+                entry.group = Some(printable(group.trim()));
             } else if !line.is_empty() && !line.starts_with('#') {
                 if self.channels.len() >= CHANNELS_MAX {
                     let what = format!("there are {CHANNELS_MAX} channels already: the rest stays");
@@ -87,7 +88,7 @@ impl ChannelsFile {
         place: &str,
         folder: &Path,
     ) -> Result<Option<String>, String> {
-        let name = entry.name.unwrap_or_else(|| place.to_owned());
+        let name = entry.name.unwrap_or_else(|| told(place));
         let taken: BTreeMap<_, _> =
             self.channels.iter().map(|it| (it.number, it.name.clone())).collect();
         let wanted = entry.number.filter(|number| (1..=NUMBER_MAX).contains(number));
@@ -154,12 +155,12 @@ impl Entry {
         loop {
             rest = rest.trim_start();
             if let Some(name) = rest.strip_prefix(',') {
-                entry.name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+                entry.name = Some(printable(name.trim())).filter(|name| !name.is_empty());
                 break;
             }
             let Some((key, after)) = rest.split_once("=\"") else { break };
             let Some((value, after)) = after.split_once('"') else { break };
-            let value = Some(value.trim().to_owned()).filter(|value| !value.is_empty());
+            let value = Some(printable(value.trim())).filter(|value| !value.is_empty());
             match key.trim() {
                 "tvg-name" => by_attribute = value,
                 "group-title" => entry.group = value,
@@ -185,6 +186,53 @@ mod tests {
         let mut file = ChannelsFile::default();
         let untaken = file.import_text(text, Path::new("/lists"));
         (file.channels, untaken)
+    }
+
+    /// Other bytes at each place in turn, which often are no text.
+    fn damaged(text: &str) -> impl Iterator<Item = String> {
+        let replacements = [0x1b, b'\n', b'"', b',', b'=', b'#', 0xff, b'9'];
+        let places = 0..text.len();
+        places.flat_map(move |at| replacements.map(|byte| (at, byte))).map(|(at, byte)| {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes[at] = byte;
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    }
+
+    #[test]
+    fn a_damaged_playlist_or_channels_file_never_panics_and_names_stay_printable() {
+        let list = "#EXTM3U\n#EXTINF:-1 tvg-chno=\"7\" group-title=\"News\",First\n\
+                    udp://@239.1.2.3:5000\n#EXTGRP:Films\nrtsp://u:p@camera/1\n";
+        for text in damaged(list) {
+            for channel in import(&text).0 {
+                let names = [Some(&channel.name), channel.group.as_ref()];
+                assert!(!names.into_iter().flatten().any(|name| name.contains(char::is_control)));
+            }
+        }
+        let file = "[server]\nhttp = '0.0.0.0:80'\n[[channel]]\nnumber = 7\nname = \"News\"\n\
+                    group = 'A'\nsource = 'udp://239.1.2.3:5000'\nprogram = 2\naccess = 'token'\n";
+        let path = std::env::temp_dir().join(format!("anabranch-{}-damaged", std::process::id()));
+        for text in damaged(file) {
+            std::fs::write(&path, text).unwrap();
+            if let Err(error) = ChannelsFile::read(&path) {
+                assert!(error.to_string().contains("line "), "{error}");
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn names_of_a_playlist_have_nothing_that_a_terminal_acts_on_and_no_password() {
+        let (channels, untaken) = import(
+            "#EXTINF:-1 group-title=\"A\u{1b}[31mB\",Ne\u{9b}2Jws\nudp://239.1.2.3:5000\n\
+             rtsp://me:secret@camera/1\n",
+        );
+        assert_eq!(untaken, []);
+        assert_eq!(
+            (channels[0].name.as_str(), channels[0].group.as_deref()),
+            ("Ne2Jws", Some("A[31mB"))
+        );
+        assert_eq!(channels[1].name, "rtsp://***@camera/1");
     }
 
     #[test]

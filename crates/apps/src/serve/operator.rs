@@ -172,10 +172,12 @@ struct Listed {
 }
 
 impl Listed {
-    fn new(television: &Television, entry: ChannelEntry) -> Self {
+    /// Viewers are not told why a channel is off air; this one is.
+    fn new(television: &Television, entry: ChannelEntry, trouble: Option<&String>) -> Self {
         let channel = television.channel(entry.id);
+        let told_viewers = channel.and_then(Channel::obstacle).map(str::to_owned);
         Self {
-            obstacle: channel.and_then(Channel::obstacle).map(str::to_owned),
+            obstacle: trouble.filter(|_| !entry.on_air).cloned().or(told_viewers),
             viewers: television.watched_by(entry.id),
             bits_per_second: channel.map_or(0, Channel::bits_per_second),
             entry,
@@ -184,9 +186,14 @@ impl Listed {
 }
 
 async fn channels(State(site): State<Arc<Site>>) -> Json<Vec<Listed>> {
+    let troubles = site.station.troubles();
     Json(site.station.look(|server, _| {
         let television = server.television();
-        television.channels().into_iter().map(|entry| Listed::new(television, entry)).collect()
+        let list = |entry: ChannelEntry| {
+            let trouble = troubles.get(&entry.number);
+            Listed::new(television, entry, trouble)
+        };
+        television.channels().into_iter().map(list).collect()
     }))
 }
 
@@ -373,7 +380,7 @@ mod tests {
         let label = Label { number: 1, name: "News".to_owned(), group: None, open: true };
         television.add_channel(label);
         let entry = television.channels().remove(0);
-        assert_described("Channel", &Listed::new(&television, entry));
+        assert_described("Channel", &Listed::new(&television, entry, None));
         assert_described("Added", &Added { number: 1 });
     }
 

@@ -13,8 +13,8 @@ pub(super) fn write<'a>(
 ) -> String {
     let mut text = "#EXTM3U\n".to_owned();
     for channel in channels {
-        let group = channel.group.as_deref().unwrap_or_default().replace('"', "'");
-        let (number, name) = (channel.number, channel.name.replace(['\r', '\n'], " "));
+        let group = in_a_line(channel.group.as_deref().unwrap_or_default()).replace('"', "'");
+        let (number, name) = (channel.number, in_a_line(&channel.name));
         let token = token.filter(|_| channel.access == ChannelAccess::Token);
         let query = token.map_or_else(String::new, |token| format!("?token={token}"));
         _ = writeln!(
@@ -24,4 +24,34 @@ pub(super) fn write<'a>(
         );
     }
     text
+}
+
+/// A name with a line break in it would write lines of its own.
+fn in_a_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_television::protocol::Programme;
+
+    use super::super::source::{DemoChannel, Source};
+    use super::*;
+
+    #[test]
+    fn regression_a_line_break_in_a_group_wrote_a_line_of_its_own() {
+        let channel = ChannelConfig {
+            number: 1,
+            name: "A\r\nhttp://evil.example/a".to_owned(),
+            group: Some("B\nhttp://evil.example/b\u{2}".to_owned()),
+            source: Source::Demo(DemoChannel::Bars),
+            program: None,
+            programme: Programme::default(),
+            access: ChannelAccess::Open,
+        };
+        let text = write(std::iter::once(&channel), "http://tv.example", None);
+        let expected = "#EXTM3U\n#EXTINF:-1 tvg-chno=\"1\" group-title=\"B http://evil.example/b \",\
+                        A  http://evil.example/a\nhttp://tv.example/ch/1.ts\n";
+        assert_eq!(text, expected);
+    }
 }

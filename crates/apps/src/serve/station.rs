@@ -19,12 +19,17 @@ use super::access::Access;
 use super::config::{CHANNELS_MAX, ChannelAccess, ChannelConfig, Wrong};
 use super::relay::Relay;
 use super::source::{self, Listener, Source, SourceEvent};
+use crate::service::told;
 
 /// Lines that wait to be told; more are dropped.
 pub(super) const NEWS_MAX: usize = 1_024;
 
 /// Connections of browsers that can be ended by HTTP: those of the last ones that came.
 const SESSIONS_MAX: usize = 4_096;
+
+/// What viewers hear of a source that is lost: why may name commands, files and addresses, which
+/// are the operator's.
+const OFF_AIR: &str = "trying again";
 
 /// Random bytes of a session's name.
 const SESSION_BYTES: usize = 16;
@@ -56,7 +61,22 @@ pub(super) struct Station {
 struct OnAir {
     config: ChannelConfig,
     relay: Arc<Relay>,
+    trouble: Arc<Trouble>,
     task: JoinHandle<()>,
+}
+
+/// Why a channel is off air, for whoever runs the server.
+#[derive(Debug, Default)]
+struct Trouble(Mutex<Option<String>>);
+
+impl Trouble {
+    fn set(&self, reason: Option<String>) {
+        *lock(&self.0) = reason;
+    }
+
+    fn reason(&self) -> Option<String> {
+        lock(&self.0).clone()
+    }
 }
 
 impl Drop for OnAir {
@@ -101,8 +121,9 @@ impl Station {
             id
         });
         let relay = Arc::new(Relay::default());
-        let task = self.read(id, &config, relay.clone());
-        channels.insert(id, OnAir { config, relay, task });
+        let trouble = Arc::new(Trouble::default());
+        let task = self.read(id, &config, relay.clone(), trouble.clone());
+        channels.insert(id, OnAir { config, relay, trouble, task });
     }
 
     /// Adds a channel beside those that there are, once it was checked against them. Answers with
@@ -152,8 +173,10 @@ impl Station {
         let mut channels = lock(&self.channels);
         let Some(channel) = channels.get_mut(&id) else { return false };
         channel.task.abort();
-        self.act(|television, _| television.lose(id, "it is begun anew".to_owned()));
-        channel.task = self.read(id, &channel.config, channel.relay.clone());
+        self.act(|television, _| television.lose(id, OFF_AIR.to_owned()));
+        channel.trouble.set(Some("it is begun anew".to_owned()));
+        let (relay, trouble) = (channel.relay.clone(), channel.trouble.clone());
+        channel.task = self.read(id, &channel.config, relay, trouble);
         true
     }
 
@@ -163,6 +186,13 @@ impl Station {
         let channels = lock(&self.channels);
         let channel = channels.values().find(|channel| channel.config.number == number)?;
         Some(channel.relay.clone())
+    }
+
+    /// Why channels are off air, by number.
+    pub(super) fn troubles(&self) -> BTreeMap<u32, String> {
+        let channels = lock(&self.channels);
+        let troubles = channels.values().map(|it| (it.config.number, it.trouble.reason()));
+        troubles.filter_map(|(number, reason)| Some((number, reason?))).collect()
     }
 
     /// Each channel as it was configured, by number.
@@ -242,7 +272,13 @@ impl Station {
         });
     }
 
-    fn read(&self, id: ChannelId, config: &ChannelConfig, relay: Arc<Relay>) -> JoinHandle<()> {
+    fn read(
+        &self,
+        id: ChannelId,
+        config: &ChannelConfig,
+        relay: Arc<Relay>,
+        trouble: Arc<Trouble>,
+    ) -> JoinHandle<()> {
         let tuner = Tuner {
             id,
             number: config.number,
@@ -251,6 +287,7 @@ impl Station {
             own: self.name.clone(),
             has_programme: config.programme != Programme::default(),
             relay,
+            trouble,
             news: self.news.clone(),
             last_words: String::new(),
         };
@@ -284,6 +321,7 @@ struct Tuner {
     /// What is on is said by whoever runs the server.
     has_programme: bool,
     relay: Arc<Relay>,
+    trouble: Arc<Trouble>,
     news: mpsc::Sender<String>,
     last_words: String,
 }
@@ -295,6 +333,7 @@ impl Tuner {
 
     /// Says something once. Where nobody listens fast enough, it is dropped.
     fn say(&mut self, words: String) {
+        let words = told(&words);
         if words != self.last_words {
             _ = self.news.try_send(format!("{} {}: {words}", self.number, self.name));
             self.last_words = words;
@@ -312,6 +351,7 @@ impl Listener for Tuner {
                     [video.as_ref().map(|it| &it.codec), audio.as_ref().map(|it| &it.codec)];
                 let codecs: Vec<_> = codecs.into_iter().flatten().map(String::as_str).collect();
                 let words = format!("on air ({})", codecs.join(", "));
+                self.trouble.set(None);
                 self.act(|television| television.begin(id, video, audio));
                 self.say(words);
             }
@@ -322,11 +362,14 @@ impl Listener for Tuner {
                     list(&codecs),
                     self.number
                 );
+                self.trouble.set(None);
                 self.act(|television| television.cannot_be_played(id, text.clone()));
                 self.say(format!("{text}; a command in channels.toml can convert it"));
             }
             SourceEvent::Lost(reason) => {
-                self.act(|television| television.lose(id, shown(&reason)));
+                let reason = told(&reason);
+                self.act(|television| television.lose(id, OFF_AIR.to_owned()));
+                self.trouble.set(Some(shown(&reason)));
                 self.say(format!("off air: {reason}"));
             }
             SourceEvent::Packets(packets) => self.relay.push(&packets),
@@ -346,7 +389,7 @@ impl Listener for Tuner {
     }
 }
 
-/// As long as what is shown to viewers may be.
+/// As long as what is shown may be.
 fn shown(reason: &str) -> String {
     reason.chars().take(TEXT_CHARS_MAX).collect()
 }
@@ -379,6 +422,30 @@ mod tests {
         let server = Driver::spawn(server, sockets).unwrap();
         let (news, _unread) = mpsc::channel(NEWS_MAX);
         Station::new(server, Arc::default(), "here".to_owned(), news)
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn why_a_channel_fails_is_for_the_operator_and_no_secret_for_anybody() {
+        let station = station();
+        let command = "echo 'rtsp://me:secret@camera/1: 401' >&2; exit 1".to_owned();
+        station.add(ChannelConfig { source: Source::Command(command), ..nowhere(1) });
+        station.add(nowhere(2));
+        let is_lost = |station: &Station| station.troubles().len() == 2;
+        while !is_lost(&station) {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        let troubles = station.troubles();
+        assert!(troubles[&1].contains("it said: rtsp://***@camera/1: 401"), "{troubles:?}");
+        assert!(troubles[&2].contains("cannot read /nowhere.ts"), "{troubles:?}");
+        for number in [1, 2] {
+            let id = station.id_of(number).unwrap();
+            let obstacle = |server: &Server| {
+                server.television().channel(id).unwrap().obstacle().map(str::to_owned)
+            };
+            let heard = station.look(|server, _| obstacle(server));
+            assert_eq!(heard.as_deref(), Some("trying again"));
+        }
+        station.end();
     }
 
     fn nowhere(number: u32) -> ChannelConfig {

@@ -5,6 +5,7 @@ mod line;
 mod retry;
 mod snapshot;
 mod stop;
+mod told;
 mod uplinks;
 mod words;
 
@@ -18,5 +19,6 @@ pub use snapshot::{
     SentSnapshot, Snapshot, State, StrangersSnapshot,
 };
 pub use stop::{Stop, StopHandle};
+pub use told::{printable, told, without_secrets};
 pub(crate) use uplinks::{Multihomed, Uplinks};
 pub(crate) use words::{left_out, whole_again, words_of};

@@ -35,12 +35,17 @@ impl Running {
 
     /// Reads until a line has this.
     pub(crate) fn until(&mut self, wanted: &str) -> String {
+        self.until_either(wanted, wanted)
+    }
+
+    /// Reads until a line has one of these.
+    pub(crate) fn until_either(&mut self, wanted: &str, or: &str) -> String {
         loop {
             let mut line = String::new();
             let read = self.lines.read_line(&mut line).unwrap();
             assert!(read > 0, "the program ended without `{wanted}`:\n{}", self.seen);
             self.seen.push_str(&line);
-            if line.contains(wanted) {
+            if line.contains(wanted) || line.contains(or) {
                 return line;
             }
         }

@@ -2,7 +2,7 @@
 
 use anabranch_media::decoding::{AudioInfo, VideoInfo};
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::TEXT_BYTES_MAX;
 use crate::channel::ChannelId;
@@ -19,6 +19,7 @@ pub enum FromServer {
         /// [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION).
         protocol: u32,
         /// The program's name and version.
+        #[serde(deserialize_with = "printable")]
         program: String,
         /// The latency budget in force.
         latency_ms: u32,
@@ -35,16 +36,19 @@ pub enum FromServer {
     /// Control: something to show to the viewer.
     Guidance {
         /// In words.
+        #[serde(deserialize_with = "printable")]
         text: String,
     },
     /// Control or data: a request cannot be met.
     Error {
         /// Why, in words.
+        #[serde(deserialize_with = "printable")]
         text: String,
     },
     /// Control: the last message; the association is shut down then.
     Bye {
         /// Why, in words.
+        #[serde(deserialize_with = "printable")]
         text: String,
     },
     /// Urgent: to be shown over the picture at once, and answered with
@@ -63,6 +67,7 @@ pub enum FromServer {
         /// The channel.
         channel: ChannelId,
         /// Why, in words.
+        #[serde(deserialize_with = "printable")]
         text: String,
     },
     /// Data: another programme began.
@@ -88,6 +93,7 @@ pub enum FromViewer {
         /// [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION).
         protocol: u32,
         /// The program's name and version.
+        #[serde(deserialize_with = "printable")]
         program: String,
         /// What entitles to channels that are not open to all.
         #[serde(default)]
@@ -132,9 +138,10 @@ pub struct ChannelEntry {
     /// The key to press.
     pub number: u32,
     /// Its name.
+    #[serde(deserialize_with = "printable")]
     pub name: String,
     /// Channels of one group are shown together.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "printable_if_any")]
     pub group: Option<String>,
     /// Whether its source is there.
     pub on_air: bool,
@@ -160,6 +167,7 @@ pub enum Playable {
     /// They cannot.
     No {
         /// What stands against it, in words.
+        #[serde(deserialize_with = "printable")]
         text: String,
     },
 }
@@ -168,10 +176,10 @@ pub enum Playable {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programme {
     /// Now.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "printable_if_any")]
     pub now: Option<String>,
     /// After that.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "printable_if_any")]
     pub next: Option<String>,
 }
 
@@ -211,6 +219,7 @@ pub struct Urgent {
     /// How loud.
     pub level: UrgentLevel,
     /// At most [`TEXT_CHARS_MAX`].
+    #[serde(deserialize_with = "printable")]
     pub text: String,
 }
 
@@ -282,9 +291,42 @@ fn decode<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
     serde_json::from_slice(text).map_err(|error| format!("not a message of the protocol: {error}"))
 }
 
+/// A foreign text without what a terminal would act on.
+fn printable<'a, D: Deserializer<'a>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Ok(text.chars().filter(|c| !c.is_control()).collect())
+}
+
+fn printable_if_any<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.map(|text| text.chars().filter(|c| !c.is_control()).collect()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_is_safe_from_names_and_words_of_others() {
+        let nasty = || "\u{1b}]0;x\u{7}A\nB".to_owned();
+        let entry = ChannelEntry {
+            id: ChannelId(1),
+            number: 1,
+            name: nasty(),
+            group: Some(nasty()),
+            on_air: true,
+            playable: Playable::No { text: nasty() },
+            programme: Programme { now: Some(nasty()), next: Some(nasty()) },
+            through: Vec::new(),
+        };
+        let off_air = FromServer::OffAir { channel: ChannelId(1), text: nasty() };
+        let channels = FromServer::Channels { channels: vec![entry] };
+        for sent in [channels, off_air, FromServer::Bye { text: nasty() }] {
+            let read = FromServer::decode(&sent.encode()).unwrap().encode();
+            let text = std::str::from_utf8(&read).unwrap();
+            assert!(text.contains("]0;xAB") && !text.contains("\\u") && !text.contains("\\n"));
+        }
+    }
 
     #[test]
     fn texts_survive_the_way_and_look_as_the_document_says() {

@@ -15,7 +15,7 @@ use super::player::Player;
 use super::{Listener, SourceEvent};
 use crate::send::InputOptions;
 use crate::send::feed::Feed;
-use crate::service::{Retries, Retry, Wait};
+use crate::service::{Retries, Retry, Wait, told};
 
 /// A program that ran for so long had worked: its next start does not wait longer.
 const WORKED: Duration = Duration::from_secs(10);
@@ -140,8 +140,9 @@ async fn last_line(stderr: ChildStderr) -> Option<String> {
             last = words.trim_ascii().to_vec();
         }
     }
-    let text = String::from_utf8_lossy(&last).into_owned();
-    let clean = text.chars().filter(|c| !c.is_control()).take(LINE_CHARS_MAX).collect::<String>();
+    // What is struck out must be whole.
+    let text = told(&String::from_utf8_lossy(&last));
+    let clean = text.chars().take(LINE_CHARS_MAX).collect::<String>();
     (!clean.is_empty()).then_some(clean)
 }
 
@@ -172,6 +173,14 @@ mod tests {
         let expected = "the program has ended (exit status: 3), it said: three: no such camera";
         assert_eq!(reason, expected);
         assert_eq!(end_of("exit 1").await, "the program has ended (exit status: 1)");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_tells_a_password_is_quoted_without_it() {
+        let long = "x".repeat(LINE_CHARS_MAX - 20);
+        let command = format!("echo {long} rtsp://me:secret@camera/1: 401 >&2; exit 1");
+        let reason = end_of(&command).await;
+        assert!(reason.contains("rtsp://***@") && !reason.contains("secret"), "{reason}");
     }
 
     #[tokio::test]
