@@ -81,7 +81,7 @@ fn the_labs_television_gives_the_same_bytes_for_any_number_of_jobs_and_again_for
     };
     let one = television(&["--jobs", "1", "--seeds", "2"]);
     assert_eq!(television(&["--jobs", "2", "--seeds", "2"]), one);
-    assert!(one.0.contains("12  shown     the gap grows with the link's delay"), "{}", one.0);
+    assert!(one.0.contains("12  SHOWN     the gap grows with the link's delay"), "{}", one.0);
     let (_, [cell]) = lab(&["kim2007", "--cell", "11,5,2"], ["cells.csv"]);
     assert_within(&cell, &one.1[0], 1 + 3);
 }

@@ -215,7 +215,7 @@ fn random_trace(rng: &mut Rng) -> Trace {
         ms += rng.range(0..5) as u32;
         ms
     });
-    Trace::new(times.chain([500]).collect()).unwrap()
+    Trace::new(times.chain([500]).collect()).expect("a trace")
 }
 
 fn packet(number: u32, len: usize) -> Packet {

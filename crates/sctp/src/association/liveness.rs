@@ -132,7 +132,9 @@ impl Association {
         }
         // RFC 7829 section 3.2, rule 6: "the timeout of a HEARTBEAT chunk MAY be ignored if data is
         // outstanding towards the destination address": T3-rtx counts and backs off there.
-        let carries_data = path == self.paths.current() && !self.outstanding.is_empty();
+        // Where data takes several paths at once, what is outstanding may all be on others.
+        let is_alone = !self.config.path_scheduler.is_concurrent();
+        let carries_data = is_alone && path == self.paths.current() && !self.outstanding.is_empty();
         if carries_data || self.outstanding.flight(path) > 0 {
             return self.probe_again(now, path);
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anabranch_netsim::LinkConfig;
 use anabranch_sctp::{
-    AssociationConfig, CongestionControl, OutgoingMessage, PathPreference, PathSchedulerKind,
-    Reliability,
+    AssociationConfig, CongestionControl, OutgoingMessage, PathId, PathPreference,
+    PathSchedulerKind, PathState, Reliability,
 };
 use anabranch_wire::ChunkType;
 
@@ -199,6 +199,16 @@ fn both_paths_carry_everything_and_each_message_arrives_once() {
     let srtt = |path: usize| stats.paths[path].srtt.unwrap_or_default();
     assert!(srtt(0) < 25 * MILLISECOND, "{:?}", srtt(0));
     assert!(srtt(1) > 45 * MILLISECOND, "{:?}", srtt(1));
+}
+
+#[test]
+fn regression_a_primary_path_whose_data_took_the_other_one_was_never_found_dead() {
+    let links = [link(20, 10, 0.0), link(20, 10, 0.0)];
+    let mut duo = Duo::connected(1, &links, over_two_paths(PathSchedulerKind::EarliestDelivery));
+    duo.run_for(SECOND);
+    duo.pair.cut(0);
+    stream(&mut duo, 2_000, PathPreference::Prefer(PathId(1)));
+    assert_ne!(duo.path(Side::Client, 0).state, PathState::Active);
 }
 
 #[test]
