@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use anabranch_apps::service::told;
 use clap::error::ErrorKind;
 
+use crate::output;
+
 /// The exit status for arguments that make no sense.
 const EXIT_USAGE: u8 = 2;
 
@@ -46,15 +48,17 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Says on one line of stderr what is wrong with the arguments; help that was asked for goes to
-/// stdout.
+/// Says on one line of stderr what is wrong with the arguments; help goes to stdout, as an answer
+/// to `--help`, or to a command that lacks the next one.
 pub(crate) fn explain_arguments(error: &clap::Error) -> ExitCode {
     let kind = error.kind();
     if matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return error.print().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
     if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return explain("no command given: see anabranch --help", EXIT_USAGE.into());
+        // It is meant for a terminal, and clap would say it on stderr.
+        let help = output::print(&error.render().to_string());
+        return help.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
     explain(&one_line(&error.render().to_string()), EXIT_USAGE.into())
 }

@@ -3,11 +3,13 @@
 //! Exit status: 0 when all went well, 1 with a reason on stderr when it did not, 2 with one line on
 //! stderr when the arguments make no sense.
 
+mod completions;
 mod demo;
 mod emulate;
 mod failure;
 mod lab;
 mod link;
+mod man;
 mod output;
 mod recv;
 mod send;
@@ -44,9 +46,11 @@ struct Arguments {
 /// in [`Command::run`]. The doc comment of the struct is what `--help` says about the command.
 #[derive(Debug, Subcommand)]
 enum Command {
+    Completions(completions::Completions),
     Demo(Box<demo::Demo>),
     Emulate(emulate::Emulate),
     Lab(lab::Lab),
+    Man(man::Man),
     Recv(recv::Recv),
     Send(send::Send),
     Serve(serve::Serve),
@@ -68,9 +72,11 @@ impl Command {
 
     async fn run(self) -> Result<(), Failure> {
         match self {
+            Self::Completions(command) => command.run(),
             Self::Demo(command) => command.run().await,
             Self::Emulate(command) => command.run().await,
             Self::Lab(command) => command.run().await,
+            Self::Man(command) => command.run(),
             Self::Recv(command) => command.run().await,
             Self::Send(command) => command.run().await,
             Self::Serve(command) => command.run().await,
@@ -99,9 +105,10 @@ fn run(command: Command) -> Result<(), Failure> {
 }
 
 fn log_to_stderr(verbose: u8) {
+    // What an MP4 file has beyond what is looked for is no warning to who sends it.
     let level = match verbose {
-        0 => "warn",
-        1 => "info",
+        0 => "warn,mp4_atom=off",
+        1 => "info,mp4_atom=off",
         2 => "debug",
         _ => "trace",
     };

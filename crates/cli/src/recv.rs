@@ -51,8 +51,7 @@ impl Recv {
         let mut tap: Option<Box<dyn Tap>> = None;
         let mut page = None;
         if self.page {
-            let (watcher, served) =
-                PageTap::start(self.page_port).await.map_err(Failure::failed)?;
+            let (watcher, served) = PageTap::start(self.page_port).await.map_err(Failure::usage)?;
             let is_taken = media_to_stdout || self.telling.stats_go_to_stdout();
             announce(served.url(), is_taken)?;
             tap = Some(Box::new(watcher));

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anabranch_apps::serve::{
-    Advertised, ChannelsFile, News, ServeError, ServeOptions, Serving, Standing,
+    Advertised, ChannelsFile, News, ServeError, ServeOptions, Serving, Standing, http_address,
+    https_address, udp_address,
 };
 use anabranch_apps::service::told;
 use anabranch_sansio::Rate;
@@ -33,12 +34,13 @@ const CLEAR: &str = "\r\x1b[2K";
 pub(crate) struct Serve {
     /// What there is to watch, in TOML; docs/serve.md describes it.
     channels: Option<PathBuf>,
-    /// Serves the page here. Without it: 127.0.0.1:8080, or a free port if that is taken.
-    #[arg(long, value_name = "ADDR:PORT")]
+    /// Serves the page here. 8080 is a port of this machine only, as without this option; :8080
+    /// is one of all its addresses; 0 is any free one.
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = http_address)]
     http: Option<SocketAddr>,
     /// Serves the page by HTTPS here, too: browsers play only what comes so, or from their own
     /// machine. The certificate is one of anabranch's own, unless one is given.
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = https_address)]
     https: Option<SocketAddr>,
     /// The certificate for HTTPS, in PEM; it is read again when it is renewed.
     #[arg(long, value_name = "FILE")]
@@ -49,9 +51,8 @@ pub(crate) struct Serve {
     /// Adds the channels of a playlist in M3U.
     #[arg(long, value_name = "FILE")]
     import: Option<PathBuf>,
-    /// Serves viewers at this UDP port. Without it: 9000 at all addresses, or a free
-    /// port if that is taken.
-    #[arg(long, value_name = "ADDR:PORT")]
+    /// Serves viewers at this UDP port. Without it: 9000 at all addresses.
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = udp_address)]
     udp: Option<SocketAddr>,
     /// Where viewers find that port, if the server cannot know: behind a NAT, in a container.
     #[arg(long, value_name = "ADDR[:PORT]", value_parser = advertised)]
@@ -159,6 +160,9 @@ fn failure(error: ServeError) -> Failure {
     if matches!(
         error,
         ServeError::Advertised { .. }
+            | ServeError::Udp { .. }
+            | ServeError::Http { .. }
+            | ServeError::HttpInUse { .. }
             | ServeError::Key(_)
             | ServeError::Tls(_)
             | ServeError::HalfTls

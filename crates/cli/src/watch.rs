@@ -63,7 +63,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "S")]
     seconds: Option<u32>,
     /// How often in a row to try again when the server cannot be reached or is lost; 0 gives up at
-    /// once. Without it, there is no end to trying.
+    /// once, as --list does. Without it, there is no end to trying.
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
     /// Says nothing but what is wrong.
@@ -82,10 +82,13 @@ impl Watch {
         let page = if self.list || self.headless {
             None
         } else {
-            let page = WatchPage::start(self.page_port).await.map_err(Failure::failed)?;
+            let page = WatchPage::start(self.page_port).await.map_err(Failure::usage)?;
             tell(&format!("{}\n", page.url()), is_measured_here)?;
             Some(page)
         };
+        // Who asks for a list waits for an answer, not for a server.
+        let usual = if self.list { Retries::AtMost(0) } else { Retries::Unlimited };
+        let retries = self.retries.map_or(usual, Retries::AtMost);
         let options = WatchOptions {
             url: self.url,
             over_all_interfaces: self.paths.is_some(),
@@ -93,7 +96,7 @@ impl Watch {
             token,
             only_list: self.list,
             span: self.seconds.map(|seconds| Duration::from_secs(seconds.into())),
-            retries: self.retries.map_or(Retries::Unlimited, Retries::AtMost),
+            retries,
             page,
             choices: typed(),
         };

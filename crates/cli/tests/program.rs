@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -114,8 +114,7 @@ fn the_comparison_measures_what_is_installed_and_names_what_is_not() {
 
 #[test]
 fn wrong_arguments_are_one_line_and_status_2() {
-    let wrong: [(&[&str], &str); 8] = [
-        (&[], "no command given"),
+    let wrong: [(&[&str], &str); 7] = [
         (&["branch"], "'branch'"),
         (&["treatments", "--preset", "best"], "give reliable, layered or live"),
         (&["emulate"], "no link: give --listen and --target"),
@@ -134,7 +133,68 @@ fn a_port_in_use_is_said_in_words() {
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let listen = taken.local_addr().unwrap().to_string();
     let output = run(&["emulate", "--listen", &listen, "--target", "127.0.0.1:9"]);
-    assert_refused(&output, 1, "is in use at 127.0.0.1: choose another one");
+    assert_refused(&output, 2, "is in use at 127.0.0.1: choose another one");
+}
+
+#[test]
+fn regression_a_port_that_another_program_has_was_replaced_by_another_one_in_silence() {
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let http = tcp.local_addr().unwrap().to_string();
+    let viewers = udp.local_addr().unwrap().to_string();
+    let output = run(&["serve", "--http", &http, "--udp", "127.0.0.1:0"]);
+    assert_refused(&output, 2, "another program has the port; end it, or give another port with");
+    let output = run(&["serve", "--http", "0", "--udp", &viewers]);
+    assert_refused(&output, 2, "is in use at 127.0.0.1: choose another one");
+    // Without an option there is the usual port, or none. Another program may have it already.
+    if let Ok(_held) = TcpListener::bind("127.0.0.1:8080") {
+        let output = run(&["serve", "--udp", "127.0.0.1:0"]);
+        assert_refused(&output, 2, "at 127.0.0.1:8080: another program has the port");
+    }
+    let port = tcp.local_addr().unwrap().port().to_string();
+    let output = run(&["demo", "--page-port", &port]);
+    assert_refused(&output, 2, "give another port, or 0 for any");
+}
+
+#[test]
+fn without_a_command_there_is_help() {
+    for arguments in [&[][..], &["lab"]] {
+        let output = run(arguments);
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && help.contains("Usage: anabranch"), "{help}");
+        assert!(output.stderr.is_empty());
+    }
+}
+
+#[test]
+fn regression_lines_of_the_demo_were_wider_than_a_terminal() {
+    let output = run(&["demo", "--headless", "--seconds", "3", "--cut", "wifi@1s..2s"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(" shown, ") && text.contains("\nlayer "), "{text}");
+    let wide: Vec<_> = text.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(output.status.success() && wide.is_empty(), "{wide:#?}");
+}
+
+#[test]
+fn shells_learn_the_commands_and_manual_pages_tell_them() {
+    for (shell, words) in [
+        ("bash", "complete -F _anabranch"),
+        ("zsh", "#compdef anabranch"),
+        ("fish", "complete -c anabranch"),
+        ("elvish", "edit:completion:arg-completer[anabranch]"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        let script = String::from_utf8(run(&["completions", shell]).stdout).unwrap();
+        assert!(script.contains(words) && script.contains("emulate"), "{shell}: {script}");
+    }
+    let folder = std::env::temp_dir().join(format!("anabranch-{}-man", std::process::id()));
+    let output = run(&["man", folder.to_str().unwrap()]);
+    let pages = ["anabranch.1", "anabranch-serve.1", "anabranch-lab-kim2007.1"];
+    let read = pages.map(|page| std::fs::read_to_string(folder.join(page)).unwrap());
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(output.status.success() && output.stdout.is_empty());
+    assert!(read[1].contains(".TH anabranch-serve 1") && read[1].contains("\\-\\-https"));
+    assert_refused(&run(&["man", "/dev/null/man"]), 2, "cannot write to /dev/null/man: ");
 }
 
 #[test]

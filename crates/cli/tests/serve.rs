@@ -13,6 +13,8 @@ mod https;
 mod import;
 #[path = "serve/limits.rs"]
 mod limits;
+#[path = "serve/players.rs"]
+mod players;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -36,6 +38,12 @@ fn the_demo_channels_are_served_to_pages_and_players() {
 
     let list = server.get("/playlist.m3u");
     assert!(list.contains(&format!("Clock\nhttp://{}/ch/2.ts\n", server.host)), "{list}");
+    let left_out = format!(
+        "# 1 Big Buck Bunny is left out, for it comes as no transport stream: \
+                            http://{}/ shows it\n",
+        server.host
+    );
+    assert!(list.contains(&left_out), "{list}");
     let codecs = server.probe("/ch/2.ts");
     assert!(codecs.contains("h264,640,360") && codecs.contains("aac"), "{codecs}");
 

@@ -185,7 +185,13 @@ impl Demo {
         let mut demo =
             Self { clock, sender, receiver, links, paths, page: None, requests: None, config };
         if let Some(port) = demo.config.page_port {
-            let (page, requests) = PageServer::start(port, clock, demo.hello()).await?;
+            let (page, requests) = match PageServer::start(port, clock, demo.hello()).await {
+                Ok(served) => served,
+                Err(error) => {
+                    demo.close().await;
+                    return Err(error.into());
+                }
+            };
             page.treatments(treatments::to_page(&demo.config.treatments, demo.config.latency));
             demo.page = Some(page);
             demo.requests = Some(requests);

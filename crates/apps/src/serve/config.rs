@@ -10,6 +10,7 @@ use serde::Deserialize;
 use thiserror::Error;
 use toml::Spanned;
 
+use super::ports::{http_place, https_place, udp_place};
 use super::proxies::Network;
 use super::source::{DemoChannel, Source};
 use crate::send::Input;
@@ -43,8 +44,10 @@ pub struct ChannelsFile {
 #[serde(deny_unknown_fields)]
 pub struct ServerSection {
     /// Where the page is served.
+    #[serde(default, deserialize_with = "http_place")]
     pub http: Option<SocketAddr>,
     /// Where viewers are served.
+    #[serde(default, deserialize_with = "udp_place")]
     pub udp: Option<SocketAddr>,
     /// Where viewers find the server, if it cannot know by itself.
     pub advertise: Option<String>,
@@ -52,6 +55,7 @@ pub struct ServerSection {
     #[serde(default)]
     pub names: Vec<String>,
     /// Where the page is served by HTTPS.
+    #[serde(default, deserialize_with = "https_place")]
     pub https: Option<SocketAddr>,
     /// The certificate for it, and those that vouch for it, in PEM.
     pub tls_certificate: Option<PathBuf>,
@@ -345,7 +349,7 @@ fn source(source: Option<String>, command: Option<String>, folder: &Path) -> Res
     if text.contains("://") && !text.starts_with("udp://") && !text.starts_with("rtp://") {
         let what = format!(
             "\"{text}\" is not read: give udp://, rtp://, anabranch:// or a file; for others a command, as in \
-             command = \"ffmpeg -i {text} -c copy -f mpegts -\""
+             command = \"ffmpeg -i '{text}' -c copy -f mpegts -\""
         );
         return Err(("source", what));
     }

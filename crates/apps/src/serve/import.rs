@@ -314,8 +314,11 @@ mod tests {
 
     #[test]
     fn our_own_playlist_is_read_again() {
-        let (channels, _) = import("#EXTINF:-1 tvg-chno=\"5\" group-title=\"City\",News\na.ts\n");
-        let text = playlist::write(channels.iter(), "http://tv.example:8080", None);
+        let list = "#EXTINF:-1 tvg-chno=\"5\" group-title=\"City\",News\na.ts\nb.webm\n";
+        let (channels, _) = import(list);
+        let entry = |channel| playlist::Entry { channel, is_stream: channel.number == 5 };
+        let text = playlist::write(channels.iter().map(entry), "http://tv.example:8080", None);
+        assert!(text.contains("\n# 6 b.webm is left out, for it comes as no transport"), "{text}");
         let (again, untaken) = import(&text);
         assert_eq!(untaken, []);
         let [news] = &again[..] else { unreachable!("one channel") };

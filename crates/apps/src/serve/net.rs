@@ -14,9 +14,9 @@ use super::access::KeyError;
 use super::listen::TlsError;
 use crate::net::NetError;
 
-/// The ports that are tried first if none is asked for.
-const HTTP_PORT: u16 = 8_080;
-const UDP_PORT: u16 = 9_000;
+/// The ports if none is asked for.
+pub(super) const HTTP_PORT: u16 = 8_080;
+pub(super) const UDP_PORT: u16 = 9_000;
 
 /// Candidates that a browser is told at most: it checks each.
 const CANDIDATES_MAX: usize = 8;
@@ -34,14 +34,39 @@ pub struct Advertised {
 #[non_exhaustive]
 pub enum ServeError {
     /// No such address.
+    #[error(
+        "\"{text}\" is no address to serve at: give 127.0.0.1:{usual}, :{usual} for all \
+         addresses, or {usual}"
+    )]
+    Address {
+        /// What was given.
+        text: String,
+        /// The usual port.
+        usual: u16,
+    },
+    /// No such address.
     #[error("\"{text}\" is no address to advertise: give one, as in 192.0.2.1 or 192.0.2.1:9000")]
     Advertised {
         /// What was given.
         text: String,
     },
     /// The UDP port cannot be had.
-    #[error(transparent)]
-    Udp(#[from] BindError),
+    #[error("viewers cannot be served: {source}; --udp takes the port")]
+    Udp {
+        /// Why.
+        source: BindError,
+    },
+    /// The HTTP or HTTPS port is somebody else's.
+    #[error(
+        "the page cannot be served at {addr}: another program has the port; end it, or give \
+         another port with {option}, 0 for any free one"
+    )]
+    HttpInUse {
+        /// Where.
+        addr: SocketAddr,
+        /// What asks for it.
+        option: &'static str,
+    },
     /// The HTTP or HTTPS port cannot be had.
     #[error("the page cannot be served at {addr}: {source}; give another address with {option}")]
     Http {
@@ -96,12 +121,7 @@ pub(super) fn bind_udp(
     asked: Option<SocketAddr>,
 ) -> Result<(SocketSet, Vec<SocketAddr>), ServeError> {
     let wanted = asked.unwrap_or_else(|| (Ipv6Addr::UNSPECIFIED, UDP_PORT).into());
-    match bind_both(wanted) {
-        Err(BindError::PortInUse { .. }) if asked.is_none() => {
-            Ok(bind_both(SocketAddr::new(wanted.ip(), 0))?)
-        }
-        bound => Ok(bound?),
-    }
+    bind_both(wanted).map_err(|source| ServeError::Udp { source })
 }
 
 /// `[::]` means all addresses, those of IPv4 included.
@@ -122,21 +142,20 @@ fn bind_both(wanted: SocketAddr) -> Result<(SocketSet, Vec<SocketAddr>), BindErr
 }
 
 pub(super) async fn bind_http(asked: Option<SocketAddr>) -> Result<TcpListener, ServeError> {
-    let addr = asked.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, HTTP_PORT).into());
-    let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AddrInUse;
-    match TcpListener::bind(addr).await {
-        Err(error) if asked.is_none() && is_taken(&error) => {
-            let any = SocketAddr::new(addr.ip(), 0);
-            let bound = TcpListener::bind(any).await;
-            bound.map_err(|source| ServeError::Http { addr: any, option: "--http", source })
-        }
-        bound => bound.map_err(|source| ServeError::Http { addr, option: "--http", source }),
-    }
+    bind_page(asked.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, HTTP_PORT).into()), "--http").await
 }
 
 pub(super) async fn bind_https(addr: SocketAddr) -> Result<TcpListener, ServeError> {
-    let bound = TcpListener::bind(addr).await;
-    bound.map_err(|source| ServeError::Http { addr, option: "--https", source })
+    bind_page(addr, "--https").await
+}
+
+async fn bind_page(addr: SocketAddr, option: &'static str) -> Result<TcpListener, ServeError> {
+    TcpListener::bind(addr).await.map_err(|source| {
+        if source.kind() == io::ErrorKind::AddrInUse {
+            return ServeError::HttpInUse { addr, option };
+        }
+        ServeError::Http { addr, option, source }
+    })
 }
 
 /// Where another machine finds what is bound: the first address of this one that is not its own

@@ -8,7 +8,7 @@ use anabranch_television::household;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::http::header::{CONTENT_TYPE, HOST};
+use axum::http::header::{CONTENT_TYPE, HOST, RETRY_AFTER};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -19,11 +19,14 @@ use super::access::{Ticket, token_of};
 use super::config::{ChannelAccess, ChannelConfig};
 use super::http::{Site, not_found, unauthorized};
 use super::listen::{NoPlace, Peer, Place};
-use super::playlist;
-use super::station::is_transport_stream;
+use super::playlist::{self, Entry};
+use super::relay::Obstacle;
 
 /// A stream without a token ends with its reader: nobody reads for a year.
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
+
+/// A source that is lost is tried again about so often.
+const OFF_AIR_SECONDS: &str = "5";
 
 pub(super) fn router() -> Router<Arc<Site>> {
     Router::new().route("/playlist.m3u", get(list)).route("/ch/{file}", get(stream))
@@ -41,12 +44,14 @@ async fn list(
     };
     let host = request.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let scheme = site.proxies.scheme(peer.addr.ip(), peer.scheme, &request.headers);
-    let channels = site.station.configs();
-    let watched = channels.iter().filter(|channel| {
-        is_transport_stream(&channel.source) && may_watch(ticket.as_ref(), channel)
+    let channels = site.station.relays();
+    let watched = channels.iter().filter(|(channel, _)| may_watch(ticket.as_ref(), channel));
+    let entries = watched.map(|(channel, relay)| Entry {
+        channel,
+        is_stream: relay.obstacle() != Some(Obstacle::NoStream),
     });
     let token = ticket.as_ref().and_then(|_| token_of(&request));
-    let text = playlist::write(watched, &format!("{scheme}://{host}"), token.as_deref());
+    let text = playlist::write(entries, &format!("{scheme}://{host}"), token.as_deref());
     ([(CONTENT_TYPE, "audio/x-mpegurl; charset=utf-8")], text).into_response()
 }
 
@@ -63,22 +68,26 @@ async fn stream(
     Extension(peer): Extension<Peer>,
     request: Parts,
 ) -> Response {
-    let number = file.strip_suffix(".ts").and_then(|number| number.parse().ok());
+    let number = file.strip_suffix(".ts").and_then(|number| number.parse::<u32>().ok());
     let Some(number) = number else {
         return not_found("A stream is /ch/N.ts, N being the number of a channel.");
     };
-    let channels = site.station.configs();
-    let config = channels.iter().find(|config| config.number == number);
-    let Some((config, relay)) = config.zip(site.station.relay(number)) else {
+    let channels = site.station.relays();
+    let Some((config, relay)) = channels.into_iter().find(|(config, _)| config.number == number)
+    else {
         return not_found("There is no channel of this number; /playlist.m3u lists them.");
     };
-    if !is_transport_stream(&config.source) {
-        return not_found("This channel is no transport stream: watch it on the page, at /.");
-    }
-    let until = match admit(&site, &request, config) {
+    let until = match admit(&site, &request, &config) {
         Ok(until) => until,
         Err(refused) => return *refused,
     };
+    match relay.obstacle() {
+        Some(Obstacle::NoStream) => {
+            return not_found("This channel is no transport stream: watch it on the page, at /.");
+        }
+        Some(Obstacle::OffAir(reason)) => return off_air(reason),
+        None => {}
+    }
     let from = site.proxies.asker(peer.addr.ip(), &request.headers);
     let place = match place(&site, from) {
         Ok(place) => place,
@@ -91,6 +100,12 @@ async fn stream(
             Some((Ok::<_, std::convert::Infallible>(bytes), (reader, relay, place)))
         });
     ([(CONTENT_TYPE, "video/mp2t")], Body::from_stream(chunks)).into_response()
+}
+
+/// Nobody knows for how long.
+fn off_air(reason: &str) -> Response {
+    let text = format!("This channel is off air: {reason}.");
+    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, OFF_AIR_SECONDS)], text).into_response()
 }
 
 /// Who is on this machine, or behind a proxy that does not say for whom it asks, is many.

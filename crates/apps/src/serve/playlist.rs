@@ -4,17 +4,33 @@ use std::fmt::Write as _;
 
 use super::config::{ChannelAccess, ChannelConfig};
 
+/// A channel of a list.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub(super) channel: &'a ChannelConfig,
+    /// Whether players can have it; else the list says why it is not there.
+    pub(super) is_stream: bool,
+}
+
 /// The channels, each at its address under this site (`http://tv.example`), with the token where it
 /// needs one.
 pub(super) fn write<'a>(
-    channels: impl Iterator<Item = &'a ChannelConfig>,
+    entries: impl Iterator<Item = Entry<'a>>,
     site: &str,
     token: Option<&str>,
 ) -> String {
     let mut text = "#EXTM3U\n".to_owned();
-    for channel in channels {
+    for Entry { channel, is_stream } in entries {
         let group = in_a_line(channel.group.as_deref().unwrap_or_default()).replace('"', "'");
         let (number, name) = (channel.number, in_a_line(&channel.name));
+        if !is_stream {
+            _ = writeln!(
+                text,
+                "# {number} {name} is left out, for it comes as no transport stream: \
+                 {site}/ shows it"
+            );
+            continue;
+        }
         let token = token.filter(|_| channel.access == ChannelAccess::Token);
         let query = token.map_or_else(String::new, |token| format!("?token={token}"));
         _ = writeln!(
@@ -49,9 +65,15 @@ mod tests {
             programme: Programme::default(),
             access: ChannelAccess::Open,
         };
-        let text = write(std::iter::once(&channel), "http://tv.example", None);
+        let write = |is_stream| {
+            let entries = std::iter::once(Entry { channel: &channel, is_stream });
+            write(entries, "http://tv.example", None)
+        };
         let expected = "#EXTM3U\n#EXTINF:-1 tvg-chno=\"1\" group-title=\"B http://evil.example/b \",\
                         A  http://evil.example/a\nhttp://tv.example/ch/1.ts\n";
-        assert_eq!(text, expected);
+        assert_eq!(write(true), expected);
+        let left_out = write(false);
+        assert_eq!(left_out.lines().count(), 2, "{left_out}");
+        assert!(left_out.contains("\n# 1 A  http://evil.example/a is left out"), "{left_out}");
     }
 }

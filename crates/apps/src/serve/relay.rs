@@ -24,8 +24,10 @@ pub(super) struct Relay {
     came: Notify,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Kept {
+    /// Why nothing comes.
+    obstacle: Option<Obstacle>,
     /// Counts how often another stream began.
     stream: u64,
     packets: VecDeque<Packet>,
@@ -39,6 +41,30 @@ struct Kept {
     is_over: bool,
 }
 
+/// Why a channel has no packets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Obstacle {
+    /// Nothing comes of it; viewers are told so in these words.
+    OffAir(&'static str),
+    /// It comes as something else than a transport stream.
+    NoStream,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self {
+            obstacle: Some(Obstacle::OffAir("nothing has come of it yet")),
+            stream: 0,
+            packets: VecDeque::new(),
+            start: 0,
+            entries: (None, None),
+            tables: Tables::default(),
+            last_tables: Vec::new(),
+            is_over: false,
+        }
+    }
+}
+
 /// A player, and how far it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader {
@@ -49,6 +75,7 @@ pub(super) struct Reader {
 impl Relay {
     pub(super) fn push(&self, packets: &[Packet]) {
         let mut kept = self.kept();
+        kept.obstacle = None;
         for packet in packets {
             kept.push(*packet);
         }
@@ -65,7 +92,21 @@ impl Relay {
     /// Another stream begins.
     pub(super) fn begin(&self) {
         let mut kept = self.kept();
-        *kept = Kept { stream: kept.stream + 1, ..Kept::default() };
+        let obstacle = kept.obstacle.take();
+        *kept = Kept { obstacle, stream: kept.stream + 1, ..Kept::default() };
+    }
+
+    /// No packets come, until some do. What is no stream is none when it is off air, either.
+    pub(super) fn stop(&self, obstacle: Obstacle) {
+        let mut kept = self.kept();
+        if kept.obstacle != Some(Obstacle::NoStream) {
+            kept.obstacle = Some(obstacle);
+        }
+    }
+
+    /// Why there are no packets, if so.
+    pub(super) fn obstacle(&self) -> Option<Obstacle> {
+        self.kept().obstacle.clone()
     }
 
     /// The channel is gone.
@@ -191,6 +232,20 @@ mod tests {
         );
         relay.end();
         assert_eq!(relay.read(&mut reader).await, None);
+    }
+
+    #[test]
+    fn what_keeps_a_channel_from_players_is_known_until_packets_come() {
+        let (relay, off_air) = (Relay::default(), Obstacle::OffAir("no camera"));
+        assert!(matches!(relay.obstacle(), Some(Obstacle::OffAir(_))), "nothing has come yet");
+        relay.push(&packets()[..1]);
+        assert_eq!(relay.obstacle(), None);
+        relay.stop(off_air.clone());
+        relay.begin();
+        assert_eq!(relay.obstacle(), Some(off_air.clone()), "another stream begins with a packet");
+        relay.stop(Obstacle::NoStream);
+        relay.stop(off_air);
+        assert_eq!(relay.obstacle(), Some(Obstacle::NoStream));
     }
 
     #[tokio::test]

@@ -17,8 +17,8 @@ use tokio::task::JoinHandle;
 
 use super::access::Access;
 use super::config::{CHANNELS_MAX, ChannelAccess, ChannelConfig, Wrong};
-use super::relay::Relay;
-use super::source::{self, Listener, Source, SourceEvent};
+use super::relay::{Obstacle, Relay};
+use super::source::{self, Listener, SourceEvent};
 use crate::service::told;
 
 /// Lines that wait to be told; more are dropped.
@@ -180,12 +180,14 @@ impl Station {
         true
     }
 
-    /// The transport stream of the channel with this number. None if there is no such channel, or
-    /// it comes as no transport stream.
-    pub(super) fn relay(&self, number: u32) -> Option<Arc<Relay>> {
+    /// Each channel as it was configured, by number, with its transport stream.
+    pub(super) fn relays(&self) -> Vec<(ChannelConfig, Arc<Relay>)> {
         let channels = lock(&self.channels);
-        let channel = channels.values().find(|channel| channel.config.number == number)?;
-        Some(channel.relay.clone())
+        let channels = channels.values();
+        let mut relays: Vec<_> =
+            channels.map(|channel| (channel.config.clone(), channel.relay.clone())).collect();
+        relays.sort_by_key(|(config, _)| config.number);
+        relays
     }
 
     /// Why channels are off air, by number.
@@ -193,14 +195,6 @@ impl Station {
         let channels = lock(&self.channels);
         let troubles = channels.values().map(|it| (it.config.number, it.trouble.reason()));
         troubles.filter_map(|(number, reason)| Some((number, reason?))).collect()
-    }
-
-    /// Each channel as it was configured, by number.
-    pub(super) fn configs(&self) -> Vec<ChannelConfig> {
-        let channels = lock(&self.channels);
-        let mut configs: Vec<_> = channels.values().map(|channel| channel.config.clone()).collect();
-        configs.sort_by_key(|config| config.number);
-        configs
     }
 
     /// Answers a browser's offer: with the name of its session, and the answer.
@@ -296,20 +290,6 @@ impl Station {
     }
 }
 
-/// Whether a source is one that players can have as it comes.
-pub(super) fn is_transport_stream(source: &Source) -> bool {
-    let is_no_stream = |path: &std::path::Path| {
-        let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
-        matches!(extension, "anaclip" | "webm" | "mkv")
-    };
-    match source {
-        Source::Demo(demo) => demo.is_transport_stream(),
-        Source::Input(crate::send::Input::File(path)) => !is_no_stream(path),
-        Source::Channel(_) => false,
-        Source::Input(_) | Source::Session(_) | Source::Folder(_) | Source::Command(_) => true,
-    }
-}
-
 /// Hands on what a source tells.
 struct Tuner {
     id: ChannelId,
@@ -368,6 +348,7 @@ impl Listener for Tuner {
             }
             SourceEvent::Lost(reason) => {
                 let reason = told(&reason);
+                self.relay.stop(Obstacle::OffAir(OFF_AIR));
                 self.act(|television| television.lose(id, OFF_AIR.to_owned()));
                 self.trouble.set(Some(shown(&reason)));
                 self.say(format!("off air: {reason}"));
@@ -375,6 +356,7 @@ impl Listener for Tuner {
             SourceEvent::Packets(packets) => self.relay.push(&packets),
             SourceEvent::Entry(number) => self.relay.set_entry(number),
             SourceEvent::NewStream => self.relay.begin(),
+            SourceEvent::NoStream => self.relay.stop(Obstacle::NoStream),
             SourceEvent::Programme(programme) => {
                 if !self.has_programme {
                     self.act(|television| television.set_programme(id, programme));
@@ -411,6 +393,7 @@ mod tests {
     use anabranch_television::protocol::Programme;
     use anabranch_television::{OpenGate, ServerConfig, TelevisionConfig};
 
+    use super::super::source::Source;
     use super::*;
     use crate::send::Input;
 
@@ -478,7 +461,7 @@ mod tests {
         for adder in adders.collect::<Vec<_>>() {
             adder.await.unwrap().unwrap();
         }
-        let numbers = station.configs().into_iter().map(|config| config.number);
+        let numbers = station.relays().into_iter().map(|(config, _)| config.number);
         assert!(numbers.eq(1..=ADDERS));
         station.end();
     }

@@ -147,7 +147,7 @@ impl Demo {
 }
 
 fn failure(error: DemoError) -> Failure {
-    if matches!(error, DemoError::Links { .. } | DemoError::Timeline(_)) {
+    if matches!(error, DemoError::Links { .. } | DemoError::Timeline(_) | DemoError::Page(_)) {
         return Failure::usage(error);
     }
     Failure::failed(error)

@@ -129,8 +129,9 @@ fn refused(error: EmulatorError) -> Failure {
         EmulatorError::NoLinks
         | EmulatorError::SameName { .. }
         | EmulatorError::Circle { .. }
-        | EmulatorError::Target { .. } => Failure::usage(error),
-        EmulatorError::Listen { .. } | EmulatorError::Spawn(_) | _ => Failure::failed(error),
+        | EmulatorError::Target { .. }
+        | EmulatorError::Listen { .. } => Failure::usage(error),
+        EmulatorError::Spawn(_) | _ => Failure::failed(error),
     }
 }
 

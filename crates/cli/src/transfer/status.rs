@@ -4,6 +4,9 @@ use anabranch_apps::service::{AssociationSnapshot, PathSnapshot, Snapshot, State
 use anabranch_apps::watch::Watching;
 use anabranch_sansio::Rate;
 
+/// What every terminal shows of a line.
+const COLUMNS: usize = 80;
+
 /// The line that is overwritten on a terminal.
 pub(super) fn status(snapshot: &Snapshot) -> String {
     let seconds = snapshot.at_ms / 1_000;
@@ -27,9 +30,8 @@ pub(super) fn watching_status(watching: &Watching) -> String {
     };
     let Watching { pictures, missing, .. } = watching;
     let rate = Rate::bps(watching.received_bps);
-    let paths: Vec<String> = association.paths.iter().map(path).collect();
-    let paths = paths.join("  ");
-    format!("{clock}  {channel}  {rate}  {pictures} pictures  {missing} missing  {paths}")
+    let line = format!("{clock}  {channel}  {rate}  {pictures} pictures  {missing} missing");
+    with_paths(&line, &association.paths)
 }
 
 fn connected(snapshot: &Snapshot, clock: &str) -> String {
@@ -46,19 +48,29 @@ fn connected(snapshot: &Snapshot, clock: &str) -> String {
             let association = snapshot.association.as_ref();
             let queue = association.map_or(0, |it| it.queued_bytes);
             let carries = association.map_or_else(String::new, carries);
-            format!("{given_up} given up  queue {} kB{carries}", queue / 1_000)
+            let queue = match queue / 1_000 {
+                0 => String::new(),
+                kilobytes => format!("  queue {kilobytes} kB"),
+            };
+            format!("{carries}{given_up} given up{queue}")
         }
     };
-    let association = snapshot.association.as_ref();
-    let paths: Vec<String> = association.into_iter().flat_map(|it| &it.paths).map(path).collect();
-    format!("{clock}  {rate}  {media}  {}", paths.join("  "))
+    let paths = snapshot.association.as_ref().map_or(&[][..], |it| &it.paths);
+    with_paths(&format!("{clock}  {rate}  {media}"), paths)
+}
+
+/// The line with its paths behind it; without their losses where they do not fit.
+fn with_paths(line: &str, paths: &[PathSnapshot]) -> String {
+    let of = |loss_too| paths.iter().map(|it| path(it, loss_too)).collect::<Vec<_>>().join("  ");
+    let whole = format!("{line}  {}", of(true));
+    if whole.chars().count() <= COLUMNS { whole } else { format!("{line}  {}", of(false)) }
 }
 
 /// What the network carries.
 fn carries(association: &AssociationSnapshot) -> String {
     let Some(bps) = association.carries_bps else { return String::new() };
-    let or_more = if association.carries_at_least { " or more" } else { "" };
-    format!("  carries {}{or_more}", Rate::bps(bps))
+    let or_more = if association.carries_at_least { "≥" } else { "" };
+    format!("of {or_more}{}  ", Rate::bps(bps))
 }
 
 /// Messages of a class that were given up or dropped, and pictures that were left out.
@@ -72,12 +84,13 @@ pub(super) fn given_up(class: &anabranch_apps::service::ClassSnapshot) -> u64 {
     })
 }
 
-fn path(path: &PathSnapshot) -> String {
+fn path(path: &PathSnapshot, loss_too: bool) -> String {
     let mark = if path.current { "*" } else { "" };
     let rtt = path.rtt_ms.map_or_else(|| "-".to_owned(), |rtt| format!("{rtt:.0}"));
-    let loss = path.loss.map_or_else(String::new, |loss| format!(" {:.1} %", 100.0 * loss));
+    let loss = path.loss.filter(|_| loss_too);
+    let loss = loss.map_or_else(String::new, |loss| format!(" {:.1}%", 100.0 * loss));
     let state = if path.state == "active" { String::new() } else { words(path.state) };
-    format!("[{}{mark} {rtt} ms{loss}{state}]", path.id)
+    format!("[{}{mark} {rtt}ms{loss}{state}]", path.id)
 }
 
 fn words(state: &str) -> String {

@@ -87,7 +87,7 @@ fn path_line(path: &PathSnapshot) -> String {
     let rtt = path.rtt_ms.map_or_else(|| "-".to_owned(), |rtt| format!("{rtt:.1} ms"));
     let loss = path.loss.map_or_else(|| "-".to_owned(), |loss| format!("{:.2} %", 100.0 * loss));
     format!(
-        "path {}  {} -> {}  {}  RTT {rtt}  loss {loss}  {} kB out, {} kB in\n",
+        "path {}  {} -> {}  {}\n        RTT {rtt}  loss {loss}  {} kB out, {} kB in\n",
         path.id,
         path.local,
         path.remote,

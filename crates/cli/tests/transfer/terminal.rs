@@ -33,6 +33,12 @@ fn a_terminal_gets_a_status_in_its_place_and_a_file_only_lines() {
         .collect();
     assert!(!status.is_empty(), "{shown}");
     assert!(status.iter().all(|line| line.contains(" given up ")), "{status:?}");
+    let width = |line: &&str| {
+        let line = line.split(['\r', '\n']).next().unwrap_or_default();
+        line.replace("\x1b[?7l", "").replace("\x1b[?7h", "").chars().count()
+    };
+    assert!(status.iter().all(|line| width(line) <= 80), "{status:?}");
+    assert!(shown.lines().all(|line| line.contains('\x1b') || line.chars().count() <= 80));
     let said = receiver.assert_success();
     assert!(!said.contains(['\r', '\x1b']), "{said:?}");
 }

@@ -221,6 +221,16 @@ fn what_makes_no_sense_is_refused_in_a_line() {
 }
 
 #[test]
+fn regression_a_list_of_no_server_was_waited_for_without_end() {
+    let url = TestServer::start().url();
+    let output = program(&["--list", &url]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(words.contains("the server is lost: the peer did not answer"), "{words}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
 fn a_server_that_is_not_there_is_given_up_if_that_is_wanted() {
     let url = TestServer::start().url();
     let output = program(&["--headless", "--retries", "0", &url]).output().unwrap();

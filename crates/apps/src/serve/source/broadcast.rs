@@ -6,6 +6,7 @@ use std::time::Duration;
 use anabranch_media::broadcast::{BroadcastScreen, Formats};
 use anabranch_media::codec::Codec;
 use anabranch_media::decoding::{AccessUnit, MediaTrack};
+use anabranch_media::packetizer::Notice;
 use anabranch_media::playout::Released;
 use anabranch_media::ts::Packet;
 use anabranch_media::{Class, Packetizer};
@@ -22,6 +23,9 @@ const WAITING_MAX: usize = 1_024;
 /// left out.
 const OVERLAP_MAX_US: i64 = 100_000;
 
+/// Of sound alone, players can begin so often.
+const SOUND_ENTRY_INTERVAL: Duration = Duration::from_secs(1);
+
 /// The first picture and the first sound that browsers decode, out of packets as they come.
 #[derive(Debug)]
 pub(super) struct Broadcast {
@@ -33,6 +37,10 @@ pub(super) struct Broadcast {
     refused: Vec<Codec>,
     /// Numbers of the first picture and the first frame of sound of this round, and of the next.
     frames: [Numbers; 2],
+    /// Whether nothing tells what its packets are.
+    lacks_tables: bool,
+    /// When players could begin last, of sound without a picture.
+    entry_at: Option<Time>,
     packets: u64,
     /// Packets before this round.
     packets_before: u64,
@@ -57,6 +65,8 @@ impl Broadcast {
             known: None,
             refused: Vec::new(),
             frames: [Numbers::default(); 2],
+            lacks_tables: false,
+            entry_at: None,
             packets: 0,
             packets_before: 0,
             last_sound_us: None,
@@ -109,23 +119,55 @@ impl Broadcast {
         self.timeline.end_round(length)
     }
 
+    /// Whether players could make nothing of the packets, either.
+    pub(super) const fn lacks_tables(&self) -> bool {
+        self.lacks_tables
+    }
+
     /// The next thing to tell.
     pub(super) fn poll(&mut self) -> Option<SourceEvent> {
         self.events.pop_front()
     }
 
     fn take_pieces(&mut self, now: Time) {
+        self.look_for_tables();
         while let Some(piece) = self.packetizer.poll_piece() {
             if piece.header.nulls {
                 continue;
             }
-            if piece.header.class == Class::KeyFrame && piece.header.index == 0 {
+            if piece.header.index == 0 && self.is_entry(now, piece.header.class) {
                 let first = piece.header.runs.first().map_or(0, |run| run.position);
                 self.events.push_back(SourceEvent::Entry(self.packets_before + first));
             }
             self.screen.on_released(&Released::uncrossed(piece));
         }
         self.take_units(now);
+    }
+
+    fn look_for_tables(&mut self) {
+        if self.packetizer.tables().programs().is_some() {
+            self.lacks_tables = false;
+        }
+        while let Some(notice) = self.packetizer.poll_notice() {
+            if notice == Notice::NoTables {
+                self.lacks_tables = true;
+                self.events.push_back(SourceEvent::Lost(notice.to_string()));
+            }
+        }
+    }
+
+    /// Whether players can begin with a unit of this class: a key frame, or, where there is no
+    /// picture, a frame of sound, of which one a second does.
+    fn is_entry(&mut self, now: Time, class: Class) -> bool {
+        if class == Class::KeyFrame {
+            return true;
+        }
+        let is_due = self.entry_at.is_none_or(|last| now >= last + SOUND_ENTRY_INTERVAL);
+        let is_entry = class == Class::Audio && is_due && !self.packetizer.tables().has_video();
+        if is_entry {
+            self.entry_at = Some(now);
+        }
+        is_entry
     }
 
     fn take_units(&mut self, now: Time) {
@@ -307,5 +349,21 @@ mod tests {
             packet.payload_unit_start() && packet.random_access() && packet.pcr().is_some()
         });
         assert_eq!(entries, starts.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_stream_without_tables_is_off_air_in_words_until_they_come() {
+        let is_told = |(_, packet): &(Duration, Packet)| packet.pid().as_u16() == 0;
+        let untold: Vec<_> = packets(STREAM).into_iter().filter(|it| !is_told(it)).collect();
+        let mut broadcast = Broadcast::new();
+        let start = play(&mut broadcast, Time::ZERO, &untold);
+        assert!(broadcast.lacks_tables());
+        let lost = std::iter::from_fn(|| broadcast.poll()).find_map(|event| {
+            let SourceEvent::Lost(reason) = event else { return None };
+            Some(reason)
+        });
+        assert!(lost.unwrap().contains("no program association table (PAT)"));
+        play(&mut broadcast, start, &packets(STREAM));
+        assert!(!broadcast.lacks_tables());
     }
 }

@@ -31,11 +31,6 @@ impl DemoChannel {
         Self::ALL.into_iter().find(|demo| demo.name() == name)
     }
 
-    /// Whether it is one that players can have as it comes.
-    pub(crate) const fn is_transport_stream(self) -> bool {
-        self.transport_stream().is_some()
-    }
-
     pub(super) const fn transport_stream(self) -> Option<&'static [u8]> {
         match self {
             Self::Clip => None,

@@ -84,6 +84,8 @@ pub(crate) enum SourceEvent {
     Note(String),
     /// Numbers of packets begin again from 0: another stream.
     NewStream,
+    /// What comes is no transport stream, and brings no packets.
+    NoStream,
 }
 
 /// Whom a source tells. It is called from the source's task and should be short.
@@ -179,7 +181,8 @@ mod tests {
                 | SourceEvent::Programme(_)
                 | SourceEvent::Through(_)
                 | SourceEvent::Note(_)
-                | SourceEvent::NewStream => {}
+                | SourceEvent::NewStream
+                | SourceEvent::NoStream => {}
             }
         }
         assert!(lost.unwrap().contains("by a defect of this program"));

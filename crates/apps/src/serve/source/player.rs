@@ -73,6 +73,7 @@ impl<'a, L: Listener> Player<'a, L> {
     pub(super) async fn play(&mut self, mut feed: Feed) -> Ending {
         self.has_come = false;
         if let SourceFormat::Clip(header) = &feed.format {
+            self.listener.tell(SourceEvent::NoStream);
             self.listener.tell(clip::description(header));
         }
         let format = feed.format.clone();
@@ -100,6 +101,7 @@ impl<'a, L: Listener> Player<'a, L> {
     /// Plays a clip for ever.
     pub(super) async fn play_clip(&mut self, clip: &Clip) {
         let header = clip.header();
+        self.listener.tell(SourceEvent::NoStream);
         self.listener.tell(clip::description(header));
         for unit in clip.looped() {
             let at = Time::from_micros(unit.pts_us);
@@ -111,6 +113,7 @@ impl<'a, L: Listener> Player<'a, L> {
     /// Plays a film to its end.
     pub(super) async fn play_film(&mut self, mut film: Film) -> Ending {
         self.has_come = false;
+        self.listener.tell(SourceEvent::NoStream);
         self.broadcast.begin(film.formats);
         while let Some(timed) = film.units.recv().await {
             let (at, unit) = match timed {
@@ -223,7 +226,9 @@ impl<'a, L: Listener> Player<'a, L> {
         for packet in &packets {
             self.broadcast.handle_packet(now, packet);
         }
-        self.listener.tell(SourceEvent::Packets(packets));
+        if !self.broadcast.lacks_tables() {
+            self.listener.tell(SourceEvent::Packets(packets));
+        }
         self.tell_all();
     }
 

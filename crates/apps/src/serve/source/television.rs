@@ -38,6 +38,7 @@ pub(super) async fn relay<L: Listener>(
     clock: Clock,
     listener: &mut L,
 ) {
+    listener.tell(SourceEvent::NoStream);
     let mut retry = Retry::new(Retries::Unlimited);
     loop {
         let end = match Session::open(url, own, clock, listener).await {
