@@ -7,6 +7,7 @@
 
 pub mod clip;
 pub mod codec;
+pub mod dccp;
 pub mod media;
 pub mod rtc;
 pub mod sctp;

@@ -1,8 +1,8 @@
-//! Referees of SCTP and TCP that are programs, not crates.
+//! Referees of SCTP, TCP and DCCP that are programs, not crates.
 //!
 //! [`examine`] asks tshark about a capture. The Linux kernel as a peer is this crate's test
 //! `kernel`, which `./test.sh kernel` runs.
 
 mod tshark;
 
-pub use tshark::{Examination, Fault, TsharkError, examine, examine_tcp};
+pub use tshark::{Examination, Fault, TsharkError, examine, examine_dccp, examine_tcp};

@@ -1,4 +1,4 @@
-//! [`examine`]: what tshark says about a capture of SCTP over UDP, or of TCP.
+//! [`examine`]: what tshark says about a capture of SCTP over UDP, of TCP, or of DCCP.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -41,6 +41,19 @@ const TCP: Questions = Questions {
     ],
 };
 
+const DCCP: Questions = Questions {
+    name: "DCCP",
+    preferences: &["dccp.check_checksum:TRUE"],
+    fields: [
+        "frame.number",
+        "dccp.checksum.status",
+        "dccp.option_type",
+        "_ws.malformed",
+        "_ws.expert.severity",
+        "_ws.expert.message",
+    ],
+};
+
 /// The status of a right checksum.
 const GOOD: &str = "1";
 
@@ -55,7 +68,7 @@ const LONG_SACK: &str = "More than 100 TSNs were gap-acknowledged in this SACK."
 pub struct Examination {
     /// Packets in the capture.
     pub packets: usize,
-    /// How often each chunk type occurs; in TCP, each kind of option.
+    /// How often each chunk type occurs; in TCP and DCCP, each kind of option.
     pub chunks: BTreeMap<u8, usize>,
     /// What is wrong, packet by packet.
     pub faults: Vec<Fault>,
@@ -112,6 +125,16 @@ pub fn examine(capture: &Path) -> Result<Examination, TsharkError> {
 /// As [`examine`].
 pub fn examine_tcp(capture: &Path) -> Result<Examination, TsharkError> {
     ask(capture, &TCP)
+}
+
+/// Reads a capture in which every packet is to be DCCP straight on IP, whole and with a right
+/// checksum.
+///
+/// # Errors
+///
+/// As [`examine`].
+pub fn examine_dccp(capture: &Path) -> Result<Examination, TsharkError> {
+    ask(capture, &DCCP)
 }
 
 fn ask(capture: &Path, questions: &Questions) -> Result<Examination, TsharkError> {

@@ -19,6 +19,8 @@ pub enum Carrier {
     Sctp,
     /// Nothing: the bytes are a TCP segment (IP protocol 6).
     Tcp,
+    /// Nothing: the bytes are a DCCP packet (IP protocol 33).
+    Dccp,
 }
 
 /// A datagram under way.
@@ -42,7 +44,7 @@ impl Packet {
         let ip = if is_ipv4 { IPV4_HEADER_LEN } else { IPV6_HEADER_LEN };
         let carrier = match self.carrier {
             Carrier::Udp => UDP_HEADER_LEN,
-            Carrier::Sctp | Carrier::Tcp => 0,
+            Carrier::Sctp | Carrier::Tcp | Carrier::Dccp => 0,
         };
         ip + carrier + self.bytes.len()
     }

@@ -9,6 +9,7 @@ use crate::{Carrier, Packet};
 /// Protocol numbers.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+const DCCP: u8 = 33;
 const SCTP: u8 = 132;
 /// Time to live, or hop limit: what most systems begin with.
 const HOPS: u8 = 64;
@@ -41,6 +42,7 @@ const fn protocol(carrier: Carrier) -> u8 {
         Carrier::Udp => UDP,
         Carrier::Sctp => SCTP,
         Carrier::Tcp => TCP,
+        Carrier::Dccp => DCCP,
     }
 }
 
@@ -50,7 +52,7 @@ fn write_payload(packet: &Packet, addresses: &[&[u8]; 2], out: &mut Vec<u8>) {
             let len = saturating_u16(UDP_HEADER_LEN + packet.bytes.len());
             write_udp(packet, len, checksum_of(addresses, len), out);
         }
-        Carrier::Sctp | Carrier::Tcp => out.extend(&packet.bytes),
+        Carrier::Sctp | Carrier::Tcp | Carrier::Dccp => out.extend(&packet.bytes),
     }
 }
 
@@ -135,9 +137,9 @@ mod tests {
     }
 
     #[test]
-    fn sctp_and_tcp_follow_the_ip_header_at_once() {
+    fn sctp_tcp_and_dccp_follow_the_ip_header_at_once() {
         let path = FourTuple::new(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
-        for (carrier, protocol) in [(Carrier::Sctp, 132), (Carrier::Tcp, 6)] {
+        for (carrier, protocol) in [(Carrier::Sctp, 132), (Carrier::Tcp, 6), (Carrier::Dccp, 33)] {
             let packet = Packet { carrier, ..udp(path, None, vec![0xab; 3]) };
             let mut out = Vec::new();
             write_ip_packet(&packet, &mut out);

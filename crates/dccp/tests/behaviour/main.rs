@@ -1,0 +1,3 @@
+//! What connections do together, by theme, on virtual time.
+
+mod packets;
