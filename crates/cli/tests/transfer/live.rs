@@ -85,6 +85,35 @@ fn an_mp4_file_arrives_as_a_transport_stream_with_every_picture_and_sample() {
     assert_eq!(decoded(&out), decoded(FILM));
 }
 
+/// As much as the program needs, and no more than a tenth of what the file asks for.
+const MEMORY_KIB: u32 = 800 << 10;
+
+#[test]
+fn regression_a_small_mp4_file_took_gigabytes_by_what_it_said_of_itself() {
+    let place = Place::new("hostile-mp4");
+    let (hostile, out) = (place.file("hostile.mp4"), place.file("out.ts"));
+    let mut film = std::fs::read(FILM).unwrap();
+    // The box that describes the film is the last. It gets one more, of two thousand million
+    // entries without a byte each (ISO/IEC 14496-12 section 8.9.3).
+    let moov = film.windows(4).rposition(|four| four == b"moov").unwrap();
+    let size = u32::try_from(film.len() - moov + 4 + 24).unwrap();
+    film[moov - 4..moov].copy_from_slice(&size.to_be_bytes());
+    film.extend(24_u32.to_be_bytes());
+    film.extend(b"sgpd\0\0\0\0none");
+    film.extend([0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+    std::fs::write(&hostile, film).unwrap();
+    let (listener, caller) = urls("", "");
+    let receiver = Running::start(&["recv", &listener, &out]);
+    let limited = format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"");
+    let mut sender = Command::new("/bin/sh");
+    sender.args(["-c", &limited, env!("CARGO_BIN_EXE_anabranch")]);
+    sender.args(["send", "--fast", &hostile, &caller]);
+    let output = sender.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    receiver.assert_success();
+}
+
 /// A hash of all coded frames, by track.
 fn frames(file: &str) -> String {
     ffmpeg(&["-i", file, "-c", "copy", "-f", "streamhash", "-hash", "md5", "-"])
