@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,6 +18,9 @@ use super::mp4::{Mp4, is_mp4};
 use super::udp::{self, Wrapping};
 use crate::session::SourceFormat;
 use crate::url::UdpUrl;
+
+/// A panic of a reader, in words: a file that finds a defect must not look as if it had ended.
+pub(crate) const READER_FAILED: &str = "reading it failed by a defect of this program";
 
 /// Batches that are read ahead.
 const BATCHES_MAX: usize = 64;
@@ -286,8 +290,13 @@ fn spawn_reader(
 ) -> mpsc::Receiver<Batch> {
     let (sender, batches) = mpsc::channel(BATCHES_MAX);
     std::thread::spawn(move || {
-        let cutter = PacketCutter::new(name, options, timing, clock);
-        let read = cutter.and_then(|cutter| read_all(source, options.looped, cutter, &sender));
+        let reading = || {
+            let cutter = PacketCutter::new(name.clone(), options, timing, clock)?;
+            read_all(source, options.looped, cutter, &sender)
+        };
+        let read = catch_unwind(AssertUnwindSafe(reading)).unwrap_or_else(|_| {
+            Err(InputError::Broken { name: name.clone(), message: READER_FAILED.to_owned() })
+        });
         if let Err(error) = read {
             // If nobody listens any more, the service has ended.
             _ = sender.blocking_send(Err(error));
@@ -467,4 +476,33 @@ fn spawn_clip(clip: Clip, looped: bool) -> mpsc::Receiver<Batch> {
         }
     });
     batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader with a defect.
+    struct Defect;
+
+    impl Read for Defect {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            panic!("a defect")
+        }
+    }
+
+    impl Readable for Defect {
+        fn begin_again(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn regression_a_reader_with_a_defect_looked_as_if_the_file_had_ended() {
+        let (name, options) = ("a.ts".to_owned(), InputOptions::default());
+        let mut batches = spawn_reader(Defect, name, options, Timing::None, Clock::start());
+        let Some(Err(error)) = batches.recv().await else { panic!("no error") };
+        let expected = "a.ts broke off: reading it failed by a defect of this program";
+        assert_eq!(error.to_string(), expected);
+    }
 }

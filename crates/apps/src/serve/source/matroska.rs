@@ -1,8 +1,11 @@
 //! [`Film`]: a WebM or Matroska file, as what browsers decode.
 
 use std::fs::File;
-use std::io::{Read as _, Seek as _};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anabranch_media::Class;
@@ -16,12 +19,19 @@ use matroska_demuxer::{DemuxError, Frame, MatroskaFile, TrackEntry, TrackType};
 use tokio::sync::mpsc;
 
 use crate::send::InputError;
+use crate::send::feed::READER_FAILED;
 
 /// RFC 8794 section 11.2.1: the EBML header's identifier.
 const MAGIC: [u8; 4] = [0x1a, 0x45, 0xdf, 0xa3];
 
 /// Units that are read ahead.
-const UNITS_MAX: usize = 64;
+const UNITS_MAX: usize = 16;
+
+/// The largest frame that is taken.
+const FRAME_BYTES_MAX: usize = 16 << 20;
+
+/// What a file may say of itself: the demuxer keeps up to twenty times as much of it in memory.
+const HEADER_BYTES_MAX: u64 = 8 << 20;
 
 /// Frames in front of the first key frame that are looked at: it names the codec.
 const FIRST_FRAMES_MAX: usize = 1_024;
@@ -53,7 +63,11 @@ impl Film {
         if !is_film {
             return Ok(None);
         }
-        let mut film = MatroskaFile::open(file).map_err(|error| failed(error.to_string()))?;
+        let budget = Arc::new(AtomicU64::new(HEADER_BYTES_MAX));
+        let source = Source { file, budget: budget.clone() };
+        let mut film = MatroskaFile::open(source).map_err(|error| failed(words_of(&error)))?;
+        // What follows is read frame by frame.
+        budget.store(u64::MAX, Ordering::Relaxed);
         let mut tracks = Tracks::of(&film).map_err(&failed)?;
         let first = tracks.look_for_key_frame(&mut film).map_err(&failed)?;
         let formats = Formats {
@@ -62,13 +76,46 @@ impl Film {
         };
         let (sender, units) = mpsc::channel(UNITS_MAX);
         std::thread::spawn(move || {
-            if let Err(error) = tracks.read(&mut film, first, &sender) {
-                let message = error.to_string();
+            let reading =
+                || tracks.read(&mut film, first, &sender).map_err(|error| words_of(&error));
+            let read = catch_unwind(AssertUnwindSafe(reading));
+            if let Err(message) = read.unwrap_or_else(|_| Err(READER_FAILED.to_owned())) {
                 // If nobody listens any more, the channel is gone.
                 _ = sender.blocking_send(Err(InputError::Broken { name, message }));
             }
         });
         Ok(Some(Self { formats, units }))
+    }
+}
+
+/// The demuxer does not put what the file's reader says.
+fn words_of(error: &DemuxError) -> String {
+    if let DemuxError::IoError(error) = error { error.to_string() } else { error.to_string() }
+}
+
+/// A file of which only so much more is read.
+#[derive(Debug)]
+struct Source {
+    file: File,
+    budget: Arc<AtomicU64>,
+}
+
+impl Read for Source {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let len = self.file.read(buf)?;
+        let left = self.budget.load(Ordering::Relaxed);
+        let Some(left) = left.checked_sub(len as u64) else {
+            let what = "it describes itself in more than 8 MiB: it is damaged";
+            return Err(io::Error::other(what));
+        };
+        self.budget.store(left, Ordering::Relaxed);
+        Ok(len)
+    }
+}
+
+impl Seek for Source {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
     }
 }
 
@@ -99,7 +146,7 @@ struct Track<I> {
 
 impl Tracks {
     /// The first of each kind, if it is one that browsers decode.
-    fn of(film: &MatroskaFile<File>) -> Result<Self, String> {
+    fn of(film: &MatroskaFile<Source>) -> Result<Self, String> {
         let first = |kind| film.tracks().iter().find(|track| track.track_type() == kind);
         let (video, audio) = (first(TrackType::Video), first(TrackType::Audio));
         let tracks = Self {
@@ -118,7 +165,7 @@ impl Tracks {
     /// there on.
     fn look_for_key_frame(
         &mut self,
-        film: &mut MatroskaFile<File>,
+        film: &mut MatroskaFile<Source>,
     ) -> Result<Option<Frame>, String> {
         let Some(video) = &mut self.video else { return Ok(None) };
         for _ in 0..FIRST_FRAMES_MAX {
@@ -145,7 +192,7 @@ impl Tracks {
     /// Hands all units on, in order.
     fn read(
         &mut self,
-        film: &mut MatroskaFile<File>,
+        film: &mut MatroskaFile<Source>,
         first: Option<Frame>,
         sender: &mpsc::Sender<Result<Timed, InputError>>,
     ) -> Result<(), DemuxError> {
@@ -157,6 +204,10 @@ impl Tracks {
                     let mut frame = Frame::default();
                     if !film.next_frame(&mut frame)? {
                         return Ok(());
+                    }
+                    if frame.data.len() > FRAME_BYTES_MAX {
+                        let what = "it has a frame of more than 16 MiB: it is damaged";
+                        return Err(io::Error::other(what).into());
                     }
                     frame
                 }
@@ -251,4 +302,31 @@ fn not_read(what: &str, id: &str, known: &str) -> String {
         "its {what} is {id}, and of a WebM or Matroska file {known} are read: make it a transport \
          stream with ffmpeg -i FILE -c copy FILE.ts"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An element of EBML: its identifier, its length in eight bytes, its content.
+    fn element(id: &[u8], content: &[u8]) -> Vec<u8> {
+        let len = (1_u64 << 56) | content.len() as u64;
+        [id, &len.to_be_bytes(), content].concat()
+    }
+
+    #[test]
+    fn a_file_that_says_too_much_of_itself_is_refused_before_it_fills_the_memory() {
+        let versions = [element(&[0x42, 0x87], &[2]), element(&[0x42, 0x85], &[2])].concat();
+        let head = element(&MAGIC, &[element(&[0x42, 0x82], b"webm"), versions].concat());
+        // Five million elements (Void) in the segment's description.
+        let info = element(&[0x15, 0x49, 0xa9, 0x66], &[0xec, 0x80].repeat(5 << 20));
+        let cluster = element(&[0x1f, 0x43, 0xb6, 0x75], &[]);
+        let segment = element(&[0x18, 0x53, 0x80, 0x67], &[info, cluster].concat());
+        let path = std::env::temp_dir().join(format!("anabranch-{}.mkv", std::process::id()));
+        std::fs::write(&path, [head, segment].concat()).unwrap();
+        let opened = Film::open(&path).map(|film| film.is_some());
+        std::fs::remove_file(&path).unwrap();
+        let error = opened.unwrap_err().to_string();
+        assert!(error.contains("more than 8 MiB"), "{error}");
+    }
 }
