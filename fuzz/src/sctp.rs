@@ -124,6 +124,7 @@ impl Play {
             accept: is_listener,
             association: association.clone(),
             associations_max: 4,
+            short_inits_per_second: u32::MAX,
             ..EndpointConfig::default()
         };
         let mut endpoint = Endpoint::new(config, Rng::from_u64(1));

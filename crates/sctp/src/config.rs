@@ -37,6 +37,10 @@ pub struct EndpointConfig {
     /// Answers to packets that belong to no association (INIT ACK, ABORT, SHUTDOWN COMPLETE) that
     /// may be sent in a second, so that a flood of forged packets is not reflected. Default: 1000.
     pub stateless_replies_per_second: u32,
+    /// INITs that are answered in a second of those from one IPv4 address, or one /64 of IPv6, that
+    /// are shorter than their answer: who sends them may not be where they say they come from.
+    /// INITs of ours are padded. Default: 10.
+    pub short_inits_per_second: u32,
     /// Datagrams of one size that a single transmission may hold (UDP segmentation offload; the
     /// kernel's limit is 64). Default: 1.
     pub segments_max: usize,
@@ -50,6 +54,7 @@ impl Default for EndpointConfig {
             cookie_life: Duration::from_secs(60),
             associations_max: 1_024,
             stateless_replies_per_second: 1_000,
+            short_inits_per_second: 10,
             segments_max: 1,
         }
     }

@@ -65,7 +65,7 @@ pub use packet::{ChecksumMode, Chunks, CommonHeader, Packet};
 pub use parameter::{
     AddStreamsRequest, ErrorDetectionMethod, HmacIdentifier, IncomingSsnResetRequest,
     OutgoingSsnResetRequest, Parameter, ParameterType, Parameters, ParametersIter,
-    ReconfigurationResponse, ReconfigurationResult, UnknownParameter,
+    ReconfigurationResponse, ReconfigurationResult, SALT_LEN, UnknownParameter,
 };
 pub use unrecognized::UnrecognizedAction;
 pub use writer::{ChecksumField, PacketWriter};

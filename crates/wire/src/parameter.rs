@@ -9,7 +9,9 @@ mod cookie;
 mod extension;
 mod heartbeat_info;
 mod incoming_ssn_reset;
+mod key_salt;
 mod outgoing_ssn_reset;
+mod padding;
 mod parameter_type;
 mod reconfiguration_response;
 mod ssn_tsn_reset;
@@ -23,6 +25,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub use add_streams::AddStreamsRequest;
 pub use authentication::HmacIdentifier;
 pub use incoming_ssn_reset::IncomingSsnResetRequest;
+pub use key_salt::SALT_LEN;
 pub use outgoing_ssn_reset::OutgoingSsnResetRequest;
 pub use parameter_type::ParameterType;
 pub use reconfiguration_response::{ReconfigurationResponse, ReconfigurationResult};
@@ -94,6 +97,8 @@ pub enum Parameter<'a> {
     ChunkList(Items<'a, ChunkType>),
     /// Requested HMAC Algorithm (RFC 4895): what the sender can verify, the best first.
     HmacAlgorithms(Items<'a, HmacIdentifier>),
+    /// Padding (RFC 4820): bytes that mean nothing, in an INIT only.
+    Padding(&'a [u8]),
     /// Supported Extensions (RFC 5061): chunks of other RFCs that the sender knows.
     SupportedExtensions(Items<'a, ChunkType>),
     /// CMT-Delayed-Ack-Supported: the sender delays SACKs of reordered data too, and counts packets
@@ -102,6 +107,8 @@ pub enum Parameter<'a> {
     /// Spaced-SACKs-Supported: our own. The sender takes SACKs that are spaced in time, and spaces
     /// its own towards a peer that announces the same.
     SpacedSacksSupported,
+    /// Key Salt: what a listener made its keys with, in an INIT ACK.
+    KeySalt([u8; SALT_LEN]),
     /// Forward-TSN-Supported (RFC 3758).
     ForwardTsnSupported,
     /// Add IP Address (RFC 5061): the sender has one more.
@@ -191,6 +198,7 @@ impl<'a> Parameter<'a> {
             ParameterType::HMAC_ALGO => {
                 Self::HmacAlgorithms(authentication::decode_algorithms(tlv)?)
             }
+            ParameterType::PADDING => Self::Padding(tlv.value),
             ParameterType::SUPPORTED_EXTENSIONS => {
                 Self::SupportedExtensions(extension::decode_chunk_types(tlv))
             }
@@ -202,6 +210,7 @@ impl<'a> Parameter<'a> {
                 extension::decode_flag(tlv)?;
                 Self::SpacedSacksSupported
             }
+            ParameterType::KEY_SALT => Self::KeySalt(fixed_value(tlv)?),
             ParameterType::FORWARD_TSN_SUPPORTED => {
                 extension::decode_flag(tlv)?;
                 Self::ForwardTsnSupported
@@ -253,7 +262,8 @@ impl<'a> Parameter<'a> {
             | Self::StateCookie(value)
             | Self::UnrecognizedParameter(value)
             | Self::HostNameAddress(value)
-            | Self::Random(value) => tlv::encode(buf, ty, value),
+            | Self::Random(value)
+            | Self::Padding(value) => tlv::encode(buf, ty, value),
             Self::ChunkList(types) | Self::SupportedExtensions(types) => {
                 extension::encode_chunk_types(ty, types, buf);
             }
@@ -265,6 +275,7 @@ impl<'a> Parameter<'a> {
             Self::CookiePreservative { increment_ms } => {
                 tlv::encode(buf, ty, &increment_ms.to_be_bytes());
             }
+            Self::KeySalt(salt) => tlv::encode(buf, ty, salt),
             Self::ZeroChecksumAcceptable(method) => tlv::encode(buf, ty, &method.0.to_be_bytes()),
             Self::SupportedAddressTypes(types) => address::encode_supported_types(types, buf),
             Self::OutgoingSsnResetRequest(request) => request.encode(buf),
@@ -321,9 +332,11 @@ impl<'a> Parameter<'a> {
             Self::Random(_) => ParameterType::RANDOM,
             Self::ChunkList(_) => ParameterType::CHUNKS,
             Self::HmacAlgorithms(_) => ParameterType::HMAC_ALGO,
+            Self::Padding(_) => ParameterType::PADDING,
             Self::SupportedExtensions(_) => ParameterType::SUPPORTED_EXTENSIONS,
             Self::CmtDelayedAckSupported => ParameterType::CMT_DELAYED_ACK_SUPPORTED,
             Self::SpacedSacksSupported => ParameterType::SPACED_SACKS_SUPPORTED,
+            Self::KeySalt(_) => ParameterType::KEY_SALT,
             Self::ForwardTsnSupported => ParameterType::FORWARD_TSN_SUPPORTED,
             Self::AddIpAddress { .. } => ParameterType::ADD_IP_ADDRESS,
             Self::DeleteIpAddress { .. } => ParameterType::DELETE_IP_ADDRESS,

@@ -89,7 +89,7 @@ pub async fn recv(
     let (sockets, plan) = Network::open(&url).await?.into_parts();
     let listens = url.mode == Mode::Listener;
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
-    session = session.with_passphrase(url.passphrase.as_ref());
+    session = session.with_passphrase(url.passphrase.as_ref(), &mut unpredictable_rng()?);
     session.stream_id = url.stream_id;
     let arrivals_max = if tap.is_some() { ARRIVALS_MAX } else { 0 };
     let config = ReceiverConfig { arrivals_max, ..ReceiverConfig::new(session) };

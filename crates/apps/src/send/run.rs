@@ -77,7 +77,7 @@ pub async fn send(
     let (sockets, uplinks) = Uplinks::open(&url, over_all_interfaces).await?;
     let listens = url.mode == Mode::Listener;
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
-    session = session.with_passphrase(url.passphrase.as_ref());
+    session = session.with_passphrase(url.passphrase.as_ref(), &mut unpredictable_rng()?);
     session.stream_id = url.stream_id;
     let config =
         SenderConfig { format: feed.format.clone(), treatments, ..SenderConfig::mpeg_ts(session) };

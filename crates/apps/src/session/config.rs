@@ -4,12 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use anabranch_sansio::Rate;
+use anabranch_sansio::{Rate, Rng};
 use anabranch_sctp::{AssociationConfig, EndpointConfig, PathSchedulerKind, RetransmissionPolicy};
 use thiserror::Error;
 
-use super::Passphrase;
-use super::SourceFormat;
+use super::{Passphrase, Salt, SourceFormat};
 use crate::treatment::TreatmentTable;
 
 /// SCTP's own port at both ends. Peers are told apart by the UDP ports around it.
@@ -140,10 +139,18 @@ impl SessionConfig {
         self
     }
 
-    /// The same for those only who know the passphrase, if there is one.
+    /// The same for those only who know the passphrase, if there is one. A listener's key is made
+    /// of it and of random numbers, which callers are told.
     #[must_use]
-    pub fn with_passphrase(mut self, passphrase: Option<&Passphrase>) -> Self {
-        self.association.authentication = passphrase.map(Passphrase::authentication);
+    pub fn with_passphrase(mut self, passphrase: Option<&Passphrase>, random: &mut Rng) -> Self {
+        self.association.authentication = passphrase.map(|passphrase| {
+            if !self.listen {
+                return passphrase.of_caller();
+            }
+            let mut salt = Salt::default();
+            random.fill(&mut salt);
+            passphrase.of_listener(salt)
+        });
         self
     }
 

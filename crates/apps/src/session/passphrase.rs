@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 use anabranch_sctp::{Authentication, Protection, SharedKey};
+use anabranch_wire::SALT_LEN;
 use sha2::Sha256;
 use thiserror::Error;
 
@@ -18,9 +20,11 @@ const KEY_ID: u16 = 1;
 /// many, and a session as many once, which is about a tenth of a second.
 const ROUNDS: u32 = 200_000;
 
-/// There is nothing yet that both ends of a session know and that differs from session to session:
-/// that comes with the random numbers of the association, which the key is joined with.
-const SALT: &[u8] = b"anabranch session key 1";
+/// What the listener's salt is joined with, so that no other use of a passphrase leads to the key.
+const PURPOSE: &[u8] = b"anabranch session key 2";
+
+/// What a listener draws at its start, and tells its callers.
+pub type Salt = [u8; SALT_LEN];
 
 /// A passphrase of 10 to 79 bytes.
 #[derive(Clone, PartialEq, Eq)]
@@ -55,17 +59,41 @@ impl fmt::Debug for Passphrase {
 }
 
 impl Passphrase {
-    /// What the transport needs: everything is authenticated by the key that follows from this.
+    /// What the transport of a listener needs: everything is authenticated by the key that follows
+    /// from this and a salt, which is made here and now, and not for each caller.
     ///
     /// # Panics
     ///
     /// Never: one key with a secret of 32 bytes breaks none of the rules for keys.
     #[must_use]
-    pub fn authentication(&self) -> Authentication {
-        let mut secret = [0; 32];
-        pbkdf2::pbkdf2_hmac::<Sha256>(self.0.as_bytes(), SALT, ROUNDS, &mut secret);
-        let keys = vec![SharedKey::new(KEY_ID, &secret)];
-        Authentication::new(keys, Protection::Everything).expect("one key that is not empty")
+    pub fn of_listener(&self, salt: Salt) -> Authentication {
+        let keys = vec![self.key(&salt)];
+        let authentication = Authentication::new(keys, Protection::Everything);
+        authentication.expect("one key that is not empty").with_salt(salt)
+    }
+
+    /// The same for a caller, which makes the key when the listener has told its salt: once for
+    /// each other salt than the last.
+    #[must_use]
+    pub fn of_caller(&self) -> Authentication {
+        let (passphrase, last) = (self.clone(), Mutex::new(None));
+        Authentication::derived(move |salt| {
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*last {
+                Some((known, key)) if known == salt => SharedKey::clone(key),
+                _ => {
+                    let key = passphrase.key(salt);
+                    *last = Some((*salt, key.clone()));
+                    key
+                }
+            }
+        })
+    }
+
+    fn key(&self, salt: &Salt) -> SharedKey {
+        let (mut secret, salt) = ([0; 32], [PURPOSE, salt].concat());
+        pbkdf2::pbkdf2_hmac::<Sha256>(self.0.as_bytes(), &salt, ROUNDS, &mut secret);
+        SharedKey::new(KEY_ID, &secret)
     }
 }
 

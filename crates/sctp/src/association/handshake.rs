@@ -20,7 +20,7 @@ use crate::authentication::RANDOM_LEN;
 use crate::config::AssociationConfig;
 use crate::event::{CloseReason, Event};
 use crate::handshake::{
-    Announcement, Cookie, Refusal, SupportedExtensions, TieTags, encode_parameters,
+    Announcement, Cookie, Refusal, SupportedExtensions, TieTags, encode_parameters, pad_init,
 };
 use crate::path::{Origin, PathId, PathSet, PathState};
 use crate::receive::Receiver;
@@ -221,7 +221,9 @@ impl Association {
 
     fn send_init(&mut self, path: PathId) {
         let State::CookieWait(wait) = &self.state else { return };
-        let mut parameters = encode_parameters(&self.own_addresses(), &self.config, self.random);
+        let addresses = self.own_addresses();
+        let mut parameters = encode_parameters(&addresses, &self.config, self.random);
+        pad_init(&mut parameters, addresses.len(), &self.config);
         if let Some(increment_ms) = wait.cookie_preservative_ms {
             Parameter::CookiePreservative { increment_ms }.encode(&mut parameters);
         }
@@ -260,6 +262,14 @@ impl Association {
             let cause = ErrorCause::MissingMandatoryParameter { missing };
             return self.abort_for(&cause, "its INIT ACK has no State Cookie");
         };
+        if let Some(authentication) = &mut self.config.authentication
+            && authentication.needs_salt()
+        {
+            match announcement.salt {
+                Some(salt) => authentication.take_salt(&salt),
+                None => return self.refuse_init_ack(path, announcement.tag, &Refusal::NoSalt),
+            }
+        }
         self.identity.peer_tag = announcement.tag;
         let unrecognized = announcement.unrecognized_with(&self.config);
         self.take_announcement(&announcement);
@@ -550,7 +560,7 @@ pub(crate) fn refusal_cause(refusal: &Refusal, causes: &mut Vec<u8>) {
         Refusal::NotAuthenticated => no_authorization(causes),
         // RFC 4895 section 6.1: "The ABORT chunk SHOULD contain the error cause 'Protocol
         // Violation'."
-        Refusal::AsconfWithoutAuthentication | Refusal::Offer(_) => {
+        Refusal::AsconfWithoutAuthentication | Refusal::Offer(_) | Refusal::NoSalt => {
             ErrorCause::ProtocolViolation(refusal.to_string().as_bytes()).encode(causes);
         }
         Refusal::Malformed(error) => {

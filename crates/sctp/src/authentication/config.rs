@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use anabranch_wire::ChunkType;
+use anabranch_wire::{ChunkType, SALT_LEN};
 use thiserror::Error;
 
 /// Keys that one end may have.
@@ -20,6 +20,22 @@ const SECRET_LEN_MAX: usize = 1_024;
 pub struct Authentication {
     keys: Arc<[SharedKey]>,
     protection: Protection,
+    /// What callers are told for making the same keys.
+    salt: Option<[u8; SALT_LEN]>,
+    /// How a caller makes its key once it knows the listener's salt.
+    derivation: Option<Derivation>,
+}
+
+/// Makes a key of a salt.
+#[derive(Clone)]
+struct Derivation(Arc<Derive>);
+
+type Derive = dyn Fn(&[u8; SALT_LEN]) -> SharedKey + Send + Sync;
+
+impl fmt::Debug for Derivation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Derivation(..)")
+    }
 }
 
 /// An endpoint pair shared key (RFC 4895 section 6.1).
@@ -127,7 +143,41 @@ impl Authentication {
                 return Err(AuthenticationError::Empty { id });
             }
         }
-        Ok(Self { keys: keys.into(), protection })
+        Ok(Self { keys: keys.into(), protection, salt: None, derivation: None })
+    }
+
+    /// For a listener whose keys were made of a passphrase and this salt: callers are told the salt
+    /// in INIT ACK.
+    #[must_use]
+    pub fn with_salt(mut self, salt: [u8; SALT_LEN]) -> Self {
+        self.salt = Some(salt);
+        self
+    }
+
+    /// For a caller that makes its key of a passphrase and of the salt that the listener tells;
+    /// everything is protected. A key is made at most once for each INIT ACK that is taken, and one
+    /// is taken for each INIT and each stale cookie. It should remember the last one: listeners
+    /// keep their salt.
+    #[must_use]
+    pub fn derived(derive: impl Fn(&[u8; SALT_LEN]) -> SharedKey + Send + Sync + 'static) -> Self {
+        let derivation = Some(Derivation(Arc::new(derive)));
+        Self { keys: Arc::new([]), protection: Protection::Everything, salt: None, derivation }
+    }
+
+    pub(crate) const fn salt(&self) -> Option<[u8; SALT_LEN]> {
+        self.salt
+    }
+
+    /// Whether there is no key before the listener tells its salt.
+    pub(crate) const fn needs_salt(&self) -> bool {
+        self.derivation.is_some()
+    }
+
+    /// Makes the key that follows from a listener's salt, where one is needed.
+    pub(crate) fn take_salt(&mut self, salt: &[u8; SALT_LEN]) {
+        if let Some(Derivation(derive)) = &self.derivation {
+            self.keys = Arc::new([derive(salt)]);
+        }
     }
 
     pub(crate) fn keys(&self) -> &[SharedKey] {
@@ -141,7 +191,7 @@ impl Authentication {
 
     /// Whether who has our keys knows more than who saw a handshake.
     pub(crate) fn has_secret(&self) -> bool {
-        self.keys.iter().all(|key| !key.secret.is_empty())
+        !self.keys.is_empty() && self.keys.iter().all(|key| !key.secret.is_empty())
     }
 
     /// The chunks that are taken authenticated only: our CHUNKS parameter.

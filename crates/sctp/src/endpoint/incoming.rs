@@ -14,7 +14,7 @@ use super::{AssociationId, Endpoint, ports_of};
 use crate::association::{
     Association, CookieEchoCase, InitAnswer, keys_of_cookie, no_authorization, refusal_cause,
 };
-use crate::authentication::{RANDOM_LEN, Random};
+use crate::authentication::{Authentication, RANDOM_LEN, Random};
 use crate::event::RefusedCall;
 use crate::handshake::{Announcement, Cookie, CookieError, Refusal, TieTags, encode_parameters};
 
@@ -150,6 +150,9 @@ impl Endpoint {
             peer_addresses: announcement.addresses.clone(),
         };
         let mut parameters = encode_parameters(&answer.addresses, config, random);
+        if let Some(salt) = config.authentication.as_ref().and_then(Authentication::salt) {
+            Parameter::KeySalt(salt).encode(&mut parameters);
+        }
         Parameter::StateCookie(&self.cookies.seal(self.now, &cookie)).encode(&mut parameters);
         let unrecognized = announcement.unrecognized_with(config);
         for parameter in Parameters::from_bytes(&unrecognized).iter().flatten() {
@@ -172,7 +175,12 @@ impl Endpoint {
             initial_tsn: local_initial_tsn,
             parameters: Parameters::from_bytes(&parameters),
         };
-        if self.reply(tuple, packet, announcement.tag, &init_ack) {
+        let bytes = reply_packet(packet, announcement.tag, std::slice::from_ref(&init_ack));
+        let now = self.now;
+        let is_longer = bytes.len() > CommonHeader::LEN + packet.chunks().rest().len();
+        if is_longer && !self.short_inits.take(now, tuple.remote.ip(), &mut self.rng) {
+            self.stats.replies_suppressed += 1;
+        } else if self.push_reply(tuple, bytes) {
             self.stats.init_acks_sent += 1;
         }
         Ok(())
@@ -469,19 +477,32 @@ impl Endpoint {
         verification_tag: VerificationTag,
         chunks: &[impl EncodeChunk],
     ) -> bool {
-        let header = CommonHeader {
-            source_port: packet.header.destination_port,
-            destination_port: packet.header.source_port,
-            verification_tag,
-        };
-        let mut bytes = Vec::new();
-        let mut writer = PacketWriter::new(&mut bytes, header);
-        chunks.iter().for_each(|chunk| writer.push(chunk));
-        writer.finish(ChecksumField::Fill);
+        self.push_reply(tuple, reply_packet(packet, verification_tag, chunks))
+    }
+
+    fn push_reply(&mut self, tuple: FourTuple, bytes: Vec<u8>) -> bool {
         let sent = self.replies.push(self.now, tuple, bytes);
         self.stats.replies_suppressed += u64::from(!sent);
         sent
     }
+}
+
+/// What goes back to where a packet came from.
+fn reply_packet(
+    packet: &Packet<'_>,
+    verification_tag: VerificationTag,
+    chunks: &[impl EncodeChunk],
+) -> Vec<u8> {
+    let header = CommonHeader {
+        source_port: packet.header.destination_port,
+        destination_port: packet.header.source_port,
+        verification_tag,
+    };
+    let mut bytes = Vec::new();
+    let mut writer = PacketWriter::new(&mut bytes, header);
+    chunks.iter().for_each(|chunk| writer.push(chunk));
+    writer.finish(ChecksumField::Fill);
+    bytes
 }
 
 /// How a packet out of the blue is answered.

@@ -2,6 +2,7 @@
 
 mod incoming;
 mod replies;
+mod short_inits;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -18,6 +19,7 @@ use crate::handshake::CookieJar;
 use crate::stats::EndpointStats;
 
 use replies::Replies;
+use short_inits::ShortInits;
 
 /// An association of an endpoint. Never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,6 +75,7 @@ pub struct Endpoint {
     /// Associations that may have something to say.
     to_report: VecDeque<AssociationId>,
     replies: Replies,
+    short_inits: ShortInits,
     refused_calls: VecDeque<RefusedCall>,
     /// Our addresses, for listeners to announce.
     locals: Vec<SocketAddr>,
@@ -113,6 +116,7 @@ impl Endpoint {
     pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
         let cookies = CookieJar::new(rng.fork());
         let replies = Replies::new(config.stateless_replies_per_second);
+        let short_inits = ShortInits::new(config.short_inits_per_second);
         Self {
             config,
             rng,
@@ -124,6 +128,7 @@ impl Endpoint {
             to_transmit: VecDeque::new(),
             to_report: VecDeque::new(),
             replies,
+            short_inits,
             refused_calls: VecDeque::new(),
             locals: Vec::new(),
             next_id: 0,

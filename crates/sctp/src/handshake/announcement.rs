@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use anabranch_wire::{
     ChunkType, DecodeError, ErrorDetectionMethod, HmacIdentifier, Init, Items, Parameter,
-    Parameters, Tsn, UnknownParameter, VerificationTag,
+    Parameters, SALT_LEN, Tsn, UnknownParameter, VerificationTag,
 };
 use thiserror::Error;
 
@@ -143,6 +143,8 @@ pub(crate) struct Announcement {
     pub(crate) addresses: Vec<IpAddr>,
     pub(crate) extensions: SupportedExtensions,
     offer: Offer,
+    /// What a listener made its keys with.
+    pub(crate) salt: Option<[u8; SALT_LEN]>,
     pub(crate) cookie: Option<Vec<u8>>,
     pub(crate) cookie_preservative_ms: Option<u32>,
     /// Whole parameters that we do not know and that want to be reported, with padding between
@@ -168,6 +170,11 @@ pub(crate) enum Refusal {
     NotAuthenticated,
     #[error("it offers to change addresses but not to authenticate that")]
     AsconfWithoutAuthentication,
+    #[error(
+        "it does not tell the salt that keys of passphrases are made with here: both ends must be \
+         of versions that do so"
+    )]
+    NoSalt,
     #[error("{0}")]
     Offer(OfferError),
     #[error("a parameter cannot be read: {0}")]
@@ -204,6 +211,7 @@ impl Announcement {
             addresses: Vec::new(),
             extensions: SupportedExtensions::default(),
             offer: Offer::default(),
+            salt: None,
             cookie: None,
             cookie_preservative_ms: None,
             unrecognized: Vec::new(),
@@ -244,6 +252,7 @@ impl Announcement {
                 Parameter::ZeroChecksumAcceptable(method) => {
                     self.extensions.zero_checksum |= method == ErrorDetectionMethod::DTLS;
                 }
+                Parameter::KeySalt(salt) => self.salt = Some(salt),
                 Parameter::Random(random) => self.offer.random = Some(random.to_vec()),
                 Parameter::ChunkList(types) => {
                     self.offer.chunks = Some(types.iter().collect());
@@ -271,6 +280,9 @@ impl Announcement {
                 | Parameter::UnrecognizedParameter(_)
                 | Parameter::SupportedAddressTypes(_)
                 | Parameter::EcnCapable
+                // RFC 4820 section 4: "The receiver of the PAD parameter MUST silently discard this
+                // parameter and continue processing the rest of the INIT chunk."
+                | Parameter::Padding(_)
                 | Parameter::AddIpAddress { .. }
                 | Parameter::DeleteIpAddress { .. }
                 | Parameter::ErrorCauseIndication { .. }
@@ -388,6 +400,29 @@ pub(crate) fn encode_parameters(
         Announced::ours(authentication, random).encode(&mut bytes);
     }
     bytes
+}
+
+/// Bytes that an INIT ACK has and the INIT with the same parameters has not: a State Cookie
+/// parameter with two addresses of IPv6 and tie-tags, less what follows here.
+const INIT_ACK_MORE: usize = 120;
+
+/// What authentication adds to that: a salt, and a cookie with both ends' random numbers, a list of
+/// all chunks and one of algorithms.
+const INIT_ACK_MORE_AUTHENTICATED: usize = 132;
+
+/// Addresses that the listener may have and we have not.
+const LISTENERS_ADDRESSES: usize = 4;
+
+/// Bytes of an address parameter, the larger one of both, and of an address in a cookie.
+const ADDRESS_PARAMETER_LEN: usize = 20;
+
+/// Makes an INIT at least as long as the INIT ACK that a listener like us answers it with: who
+/// sends it in somebody else's name has nothing multiplied.
+pub(crate) fn pad_init(parameters: &mut Vec<u8>, addresses: usize, config: &AssociationConfig) {
+    let authenticated = config.authentication.as_ref().map_or(0, |_| INIT_ACK_MORE_AUTHENTICATED);
+    let of_addresses = (LISTENERS_ADDRESSES + addresses) * ADDRESS_PARAMETER_LEN;
+    let padding = vec![0; INIT_ACK_MORE + authenticated + of_addresses];
+    Parameter::Padding(&padding).encode(parameters);
 }
 
 #[cfg(test)]

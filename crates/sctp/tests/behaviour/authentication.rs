@@ -1,5 +1,7 @@
 //! Authenticated chunks (RFC 4895): who is let in, what is signed, what a forger achieves.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anabranch_netsim::NatConfig;
@@ -8,7 +10,7 @@ use anabranch_sctp::{
 };
 use anabranch_wire::{
     Abort, Chunk, ChunkType, CookieEcho, EncodeChunk, ErrorCause, ErrorCauses, Heartbeat,
-    HmacIdentifier,
+    HmacIdentifier, Parameter, SALT_LEN,
 };
 
 use crate::harness::{Duo, Side, good_link, link, numbered};
@@ -88,6 +90,62 @@ fn a_listener_without_a_key_is_not_spoken_to() {
     assert_eq!(duo.run_until_closed(Side::Client), CloseReason::PeerNotAuthenticated);
     duo.run_for(1_000 * MS);
     assert!(duo.events(Side::Server).is_empty());
+}
+
+/// A salt of a listener's, as any other.
+const SALT: [u8; SALT_LEN] = [3; SALT_LEN];
+
+/// A listener with a key made of this salt, and what a caller makes its own with; how often is
+/// counted.
+fn salted() -> (AssociationConfig, AssociationConfig, Arc<AtomicU32>) {
+    let key = |salt: &[u8; SALT_LEN]| SharedKey::new(KEY, &[SECRET, salt].concat());
+    let listener = Authentication::new(vec![key(&SALT)], Protection::Everything).expect("one key");
+    let made = Arc::new(AtomicU32::new(0));
+    let count = made.clone();
+    let caller = Authentication::derived(move |salt| {
+        count.fetch_add(1, Ordering::Relaxed);
+        key(salt)
+    });
+    let config = |authentication| AssociationConfig {
+        authentication: Some(authentication),
+        ..AssociationConfig::default()
+    };
+    (config(caller), config(listener.with_salt(SALT)), made)
+}
+
+#[test]
+fn a_caller_makes_its_key_of_the_salt_that_the_listener_tells() {
+    let (caller, listener, made) = salted();
+    let mut duo = ends(caller, listener);
+    duo.send(Side::Client, numbered(0, 7, 5_000));
+    duo.run_for(500 * MS);
+    assert_eq!(duo.numbers(Side::Server), [7]);
+    assert_eq!(made.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_caller_makes_a_key_once_whatever_answers_come_to_its_init() {
+    let (caller, _, made) = salted();
+    let mut peer = RawPeer::facing_listener(strict());
+    let path = peer.path;
+    peer.let_it_call(&[path], caller);
+    for salt in 0..100 {
+        let mut parameters = usual_offer();
+        Parameter::KeySalt([salt; SALT_LEN]).encode(&mut parameters);
+        peer.answer_init(&parameters);
+    }
+    assert_eq!(made.load(Ordering::Relaxed), 1, "for the first of them");
+}
+
+#[test]
+fn who_tells_no_salt_is_told_that_one_is_needed_and_makes_nobody_work() {
+    let (caller, _, made) = salted();
+    let mut duo = ends(caller, strict());
+    let CloseReason::PeerMisbehaved { what } = duo.run_until_closed(Side::Client) else {
+        panic!("it has no key that is the same")
+    };
+    assert!(what.contains("it does not tell the salt"), "{what}");
+    assert_eq!(made.load(Ordering::Relaxed), 0);
 }
 
 #[test]

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
-use anabranch_sctp::{AssociationConfig, EndpointConfig, Event, PathState};
+use anabranch_sctp::{AssociationConfig, EndpointConfig, Event, PathState, Protection};
 use anabranch_wire::{
-    Chunk, ChunkType, CookieEcho, ErrorCause, ErrorCauses, ErrorChunk, Parameter, VerificationTag,
+    Chunk, ChunkType, CookieEcho, ErrorCause, ErrorCauses, ErrorChunk, Parameter, SALT_LEN,
+    VerificationTag,
 };
 
+use crate::harness::{Duo, Side, good_link};
+use crate::packets::Wiretap;
 use crate::raw_peer::{FIRST_TSN, RawPeer, TAG, causes_of, data, init, sack, tuple};
+use crate::signing::{SECRET, keyed};
 
 fn listener() -> RawPeer {
     RawPeer::facing_listener(AssociationConfig::default())
@@ -22,6 +26,7 @@ fn a_flood_of_inits_leaves_no_state_and_gets_a_bounded_number_of_answers() {
     let mut peer = RawPeer::facing(EndpointConfig {
         accept: true,
         stateless_replies_per_second: 50,
+        short_inits_per_second: u32::MAX,
         ..EndpointConfig::default()
     });
     for number in 0..10_000_u32 {
@@ -36,6 +41,53 @@ fn a_flood_of_inits_leaves_no_state_and_gets_a_bounded_number_of_answers() {
     peer.run_for(Duration::from_secs(1));
     peer.call(&[]);
     assert!(peer.is_established(), "a second later others are served");
+}
+
+/// Bytes of the packets with INIT and INIT ACK between two ends like these.
+fn handshake_lengths(links: usize, config: &AssociationConfig) -> (usize, usize) {
+    let links = vec![good_link(); links];
+    let mut duo = Duo::new(1, &links, config.clone());
+    let tap = Wiretap::on(&mut duo);
+    duo.connect();
+    duo.run_for(Duration::from_secs(1));
+    assert!(duo.is_established(Side::Server));
+    let len = |side, ty| tap.of(side, ty)[0].bytes.len();
+    (len(Side::Client, ChunkType::INIT), len(Side::Server, ChunkType::INIT_ACK))
+}
+
+#[test]
+fn regression_an_init_in_somebody_elses_name_was_answered_with_five_times_its_bytes() {
+    let plain = AssociationConfig {
+        message_interleaving: true,
+        zero_checksum_over_dtls: true,
+        ..AssociationConfig::media()
+    };
+    for config in [AssociationConfig::default(), plain.clone(), keyed_all(plain)] {
+        for links in [1, 2, 4] {
+            let (init, init_ack) = handshake_lengths(links, &config);
+            assert!(init_ack <= init, "{init} bytes are answered with {init_ack}");
+            assert!(init < 700, "{init}");
+        }
+    }
+    // Who does not pad its INIT gets in, but not often in somebody else's name.
+    let mut peer = listener();
+    for number in 1..=1_000 {
+        let init = Chunk::Init(init(VerificationTag(number), &[]));
+        peer.deliver_as(peer.path, VerificationTag(0), &[init]);
+    }
+    assert_eq!(peer.take().len(), 10);
+    let elsewhere = tuple("10.0.0.2:9899", "10.9.9.9:9");
+    peer.deliver_as(elsewhere, VerificationTag(0), &[Chunk::Init(init(TAG, &[]))]);
+    assert_eq!(peer.take().len(), 1, "others are served");
+    peer.run_for(Duration::from_secs(1));
+    peer.call(&[]);
+    assert!(peer.is_established(), "and so is this one, a second later");
+}
+
+fn keyed_all(config: AssociationConfig) -> AssociationConfig {
+    let keyed = keyed(SECRET, Protection::Everything, config);
+    let authentication = keyed.authentication.map(|it| it.with_salt([1; SALT_LEN]));
+    AssociationConfig { authentication, ..keyed }
 }
 
 #[test]

@@ -126,6 +126,8 @@ impl fmt::Display for Shown<'_> {
             | Parameter::EcnCapable
             | Parameter::CmtDelayedAckSupported
             | Parameter::SpacedSacksSupported
+            | Parameter::KeySalt(_)
+            | Parameter::Padding(_)
             | Parameter::Random(_)
             | Parameter::ChunkList(_)
             | Parameter::HmacAlgorithms(_)

@@ -47,6 +47,8 @@ impl ParameterType {
     pub const CHUNKS: Self = Self(0x8003);
     /// Requested HMAC Algorithm (RFC 4895).
     pub const HMAC_ALGO: Self = Self(0x8004);
+    /// Padding (RFC 4820).
+    pub const PADDING: Self = Self(0x8005);
     /// Supported Extensions (RFC 5061).
     pub const SUPPORTED_EXTENSIONS: Self = Self(0x8008);
     /// CMT-Delayed-Ack-Supported: our own, of a type that IANA has given to nobody. Its upper bits,
@@ -54,6 +56,8 @@ impl ParameterType {
     pub const CMT_DELAYED_ACK_SUPPORTED: Self = Self(0xbdac);
     /// Spaced-SACKs-Supported: our own, likewise.
     pub const SPACED_SACKS_SUPPORTED: Self = Self(0xbdad);
+    /// Key Salt: our own likewise, and skipped likewise.
+    pub const KEY_SALT: Self = Self(0xbdae);
     /// Forward-TSN-Supported (RFC 3758).
     pub const FORWARD_TSN_SUPPORTED: Self = Self(0xc000);
     /// Add IP Address (RFC 5061).
@@ -90,9 +94,11 @@ impl ParameterType {
             Self::RANDOM => "Random",
             Self::CHUNKS => "Chunk List",
             Self::HMAC_ALGO => "Requested HMAC Algorithm",
+            Self::PADDING => "Padding",
             Self::SUPPORTED_EXTENSIONS => "Supported Extensions",
             Self::CMT_DELAYED_ACK_SUPPORTED => "CMT-Delayed-Ack-Supported",
             Self::SPACED_SACKS_SUPPORTED => "Spaced-SACKs-Supported",
+            Self::KEY_SALT => "Key Salt",
             Self::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
             Self::ADD_IP_ADDRESS => "Add IP Address",
             Self::DELETE_IP_ADDRESS => "Delete IP Address",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anabranch_netsim::Side;
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit};
 use anabranch_sctp::{AssociationConfig, AssociationId, Endpoint, EndpointConfig, OutgoingMessage};
-use anabranch_wire::StreamId;
+use anabranch_wire::{SALT_LEN, StreamId};
 use bytes::Bytes;
 
 use super::harness::{Caller, STREAM, Setup, Studio, link};
@@ -67,27 +67,50 @@ fn a_listener_refuses_a_caller_with_another_streamid_in_words() {
 
 #[test]
 fn who_has_another_passphrase_or_none_is_refused_in_words() {
-    let passphrase = |text: &str| Some(text.parse::<Passphrase>().unwrap().authentication());
+    let passphrase = |text: &str| text.parse::<Passphrase>().unwrap();
     let (one, other) = (passphrase("the one secret"), passphrase("another secret"));
+    let caller_of = Some(one.of_caller());
+    let listener_of = Some(other.of_listener([7; SALT_LEN]));
     for (caller, side) in [(Caller::Sender, Side::Client), (Caller::Receiver, Side::Server)] {
         let mut setup = Setup { caller, ..setup() };
-        setup.sender.association.authentication = one.clone();
-        setup.receiver.association.authentication = other.clone();
+        let (sender, receiver) = (&mut setup.sender, &mut setup.receiver);
+        let (calls, listens) = match caller {
+            Caller::Sender => (sender, receiver),
+            Caller::Receiver => (receiver, sender),
+        };
+        calls.association.authentication = caller_of.clone();
+        listens.association.authentication = listener_of.clone();
         let refusal = refusal(setup.build(), side);
         assert_eq!(refusal.code, RefusalCode::Passphrase);
         assert!(refusal.text.contains("differ") && !refusal.may_pass(), "{refusal}");
     }
     let mut setup = Setup { caller: Caller::Sender, ..setup() };
-    setup.receiver.association.authentication = other;
+    setup.receiver.association.authentication = listener_of;
     let refusal = refusal(setup.build(), Side::Client);
     assert!(refusal.text.contains("one end has a passphrase"), "{refusal}");
+}
+
+#[test]
+fn with_one_passphrase_the_caller_makes_its_key_of_whatever_salt_the_listener_drew() {
+    let passphrase: Passphrase = "the one secret".parse().unwrap();
+    let caller = passphrase.of_caller();
+    for salt in [[1; SALT_LEN], [2; SALT_LEN]] {
+        let mut setup = Setup { caller: Caller::Sender, ..setup() };
+        setup.sender.association.authentication = Some(caller.clone());
+        setup.receiver.association.authentication = Some(passphrase.of_listener(salt));
+        let mut studio = setup.build();
+        studio.call();
+        studio.run_for(Duration::from_secs(1));
+        let is_meant = |event: &Event| matches!(event, Event::Connected(_));
+        assert!(studio.events(Side::Client).iter().any(is_meant));
+    }
 }
 
 #[test]
 fn a_caller_with_a_passphrase_does_not_speak_to_a_listener_without() {
     let mut setup = Setup { caller: Caller::Sender, ..setup() };
     let passphrase: Passphrase = "the one secret".parse().unwrap();
-    setup.sender.association.authentication = Some(passphrase.authentication());
+    setup.sender.association.authentication = Some(passphrase.of_caller());
     let mut studio = setup.build();
     studio.call();
     studio.run_for(Duration::from_secs(1));
