@@ -102,6 +102,21 @@ impl OutputError {
             Self::Failed { .. } | Self::NoForm { .. } => false,
         }
     }
+
+    /// What the sender is told: not where the media would have gone.
+    pub(super) fn to_the_sender(&self) -> String {
+        match self {
+            Self::Failed { message, .. } | Self::Udp { message, .. } => {
+                format!("the receiver cannot write what it gets: {message}")
+            }
+            Self::NoForm { .. } => {
+                "the receiver's output takes no clip: send a transport stream".to_owned()
+            }
+            Self::NoDirectory { .. } | Self::IsDirectory { .. } => {
+                "the receiver has no place for what it gets".to_owned()
+            }
+        }
+    }
 }
 
 /// An output that is being written to.
@@ -189,6 +204,15 @@ impl Sink {
     pub(super) async fn write_gathered(&mut self) -> Result<(), OutputError> {
         let Kind::File(file) = &mut self.kind else { return Ok(()) };
         file.flush().await.map_err(|error| failed(&self.name, &error))
+    }
+
+    /// All has come: it is written before the sender hears so.
+    pub(super) async fn keep(&mut self) -> Result<(), OutputError> {
+        self.write_gathered().await?;
+        if let Kind::Clip(clip) = &mut self.kind {
+            clip.finish().await.map_err(|error| failed(&self.name, &error))?;
+        }
+        Ok(())
     }
 
     /// Writes what was gathered. Returns what people should know about it.

@@ -91,6 +91,7 @@ pub async fn recv(
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
     session = session.with_passphrase(url.passphrase.as_ref(), &mut unpredictable_rng()?);
     session.stream_id = url.stream_id;
+    session.confirms = true;
     let arrivals_max = if tap.is_some() { ARRIVALS_MAX } else { 0 };
     let config = ReceiverConfig { arrivals_max, ..ReceiverConfig::new(session) };
     let mut receiver = Receiver::new(config, unpredictable_rng()?);
@@ -109,6 +110,9 @@ pub async fn recv(
         observer,
     };
     let result = run.run(stop).await;
+    if let Err(error) = &result {
+        run.take_leave(error);
+    }
     let finished = run.finish(&result).await;
     handle.close();
     handle.closed().await?;
@@ -243,7 +247,27 @@ impl Run<'_, '_> {
         if let Some(sink) = &mut self.sink {
             sink.flush().await?;
         }
+        self.confirm().await
+    }
+
+    /// A sender that gives nothing up ends when all is written.
+    async fn confirm(&mut self) -> Result<(), ServiceError> {
+        if !self.handle.with(|receiver, _| receiver.is_to_confirm()) {
+            return Ok(());
+        }
+        if let Some(sink) = &mut self.sink {
+            sink.keep().await?;
+        }
+        self.handle.with(|receiver, now| receiver.confirm(now));
         Ok(())
+    }
+
+    /// Tells the sender why nothing more is taken, if it is our fault.
+    fn take_leave(&mut self, error: &ServiceError) {
+        if let ServiceError::Output(error) = error {
+            let reason = error.to_the_sender();
+            self.handle.with(|receiver, now| receiver.leave(now, &reason));
+        }
     }
 
     async fn hand_on_items(&mut self, now: Time, items: &Released) -> Result<(), ServiceError> {

@@ -301,6 +301,11 @@ impl Run<'_, '_> {
                 if self.farewell.is_some() {
                     return Ok(ControlFlow::Break(()));
                 }
+                // What is lost now was to be given up nowhere, and cannot be read again.
+                let is_complete = self.handle.with(|sender, _| sender.treatments().is_complete());
+                if self.feed_has_ended && is_complete {
+                    return Err(ServiceError::Lost { reason });
+                }
                 if self.feed.can_wait {
                     // The media stands still until somebody is there, and goes on from then.
                     self.start = None;

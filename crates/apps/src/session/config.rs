@@ -106,6 +106,10 @@ pub struct SessionConfig {
     pub latency: Duration,
     /// The stream's name. A listener with one refuses callers with another.
     pub stream_id: Option<String>,
+    /// Whether a receiver says when all is written
+    /// ([`Receiver::confirm`](super::Receiver::confirm)): a sender that gives nothing up waits for
+    /// that before it ends.
+    pub confirms: bool,
     /// How the transport behaves.
     pub association: AssociationConfig,
 }
@@ -123,7 +127,7 @@ impl SessionConfig {
             queuing_delay_max: Some((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN)),
             ..AssociationConfig::media()
         };
-        Self { listen, latency, stream_id: None, association }
+        Self { listen, latency, stream_id: None, confirms: false, association }
     }
 
     /// The same with another way to use several paths.

@@ -36,6 +36,8 @@ pub(super) enum Message {
     Source(Source),
     /// The sender's last words: how many items there were in all.
     End { items: u64 },
+    /// The receiver's answer to the end, where nothing was to be given up: it is written.
+    Kept,
     /// The receiver's experience, every second.
     Report(Report),
     /// The sender's measurements, every second.
@@ -58,6 +60,9 @@ pub(super) struct Greeting {
     /// The sender's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) source: Option<Source>,
+    /// The receiver's: whether it says when all is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) confirms: bool,
 }
 
 /// A message on stream 0 that cannot be used.
@@ -140,6 +145,7 @@ mod tests {
                 complete: true,
                 format: SourceFormat::MpegTs,
             }),
+            confirms: true,
         }
     }
 
@@ -156,6 +162,7 @@ mod tests {
             Message::Refuse(Refusal::new(RefusalCode::Busy, "busy".to_owned())),
             Message::Source(clip),
             Message::End { items: 9 },
+            Message::Kept,
             Message::Report(Report { pieces: 3, ..Report::default() }),
             Message::Measures(Measures { links: vec![link] }),
         ];

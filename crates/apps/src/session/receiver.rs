@@ -39,6 +39,10 @@ pub struct Receiver {
     source: Option<Source>,
     /// How many items the sender said there were.
     items: Option<u64>,
+    /// The number behind the last item that was handed on.
+    released: u64,
+    /// Whether the sender was told that all of it is written.
+    has_confirmed: bool,
     /// Media that overtook the sender's first words.
     early: VecDeque<IncomingMessage>,
     due_was_said: bool,
@@ -110,6 +114,8 @@ impl Receiver {
             leftover: VecDeque::new(),
             source: None,
             items: None,
+            released: 0,
+            has_confirmed: false,
             early: VecDeque::new(),
             due_was_said: false,
             last_release: None,
@@ -144,6 +150,9 @@ impl Receiver {
             return Some(released);
         }
         let released = self.playout.poll_release(now);
+        if let Some(released) = &released {
+            self.released = self.released.max(released.position + released.items);
+        }
         if released.is_none() {
             self.due_was_said = false;
             self.last_release = Some(now);
@@ -160,6 +169,22 @@ impl Receiver {
     /// Ends the session at once. The sender is told why.
     pub fn leave(&mut self, now: Time, reason: &str) {
         self.link.leave(now, reason);
+        self.turn(now);
+    }
+
+    /// Whether the sender waits to hear that all of its media is written: it has ended, and all was
+    /// handed on.
+    #[must_use]
+    pub fn is_to_confirm(&self) -> bool {
+        let is_whole = self.items.is_some_and(|items| self.released >= items);
+        let is_complete = self.source.as_ref().is_some_and(|source| source.complete);
+        is_whole && is_complete && !self.has_confirmed && self.is_drained()
+    }
+
+    /// Tells the sender that all of its media is written.
+    pub fn confirm(&mut self, now: Time) {
+        self.has_confirmed = true;
+        self.link.send_control(now, &Message::Kept);
         self.turn(now);
     }
 
@@ -263,18 +288,23 @@ impl Receiver {
                 self.link.tell(Event::SourceChanged(source.clone()));
                 self.begin(now, source);
             }
-            Message::End { items } => self.items = Some(items),
+            Message::End { items } => {
+                self.items = Some(items);
+                // All may be handed on already.
+                self.link.tell(Event::MediaDue);
+            }
             Message::Measures(measures) => self.measures = measures,
             Message::Hello(_)
             | Message::Accept(_)
             | Message::Refuse(_)
             | Message::Report(_)
+            | Message::Kept
             | Message::Unknown => {}
         }
     }
 
     fn on_connected(&mut self, now: Time, agreement: &Agreement) {
-        self.items = None;
+        (self.items, self.has_confirmed) = (None, false);
         if agreement.latency != self.playout.latency() {
             self.flush_playout();
             self.before = sum(&self.before, &self.playout.stats());
@@ -294,6 +324,7 @@ impl Receiver {
             self.flush_playout();
         }
         self.playout.begin(source.session, source.position);
+        self.released = source.position;
         self.playout.set_patience(match source.complete {
             true => Patience::UntilComplete,
             false => Patience::UntilDue,

@@ -347,7 +347,7 @@ impl Sender {
         self.feed(now);
         if self.finishing == Finishing::Flushing && self.backlog.is_empty() {
             self.finishing = Finishing::Said;
-            self.link.finish(now, self.cutter.position());
+            self.link.finish(now, self.cutter.position(), self.treatments.is_complete());
         }
     }
 

@@ -68,6 +68,18 @@ fn the_receiver_may_call_and_the_sender_listen() {
 }
 
 #[test]
+fn regression_a_sender_did_not_hear_that_the_receivers_disk_was_full() {
+    let (listener, caller) = urls("", "");
+    let receiver = Running::start(&["recv", &listener, "/dev/full"]);
+    let (status, said) = run(&["send", "--fast", STREAM, &caller]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("the receiver cannot write what it gets: No space left"), "{said}");
+    let (status, said) = receiver.end();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot write /dev/full: No space left"), "{said}");
+}
+
+#[test]
 fn a_clip_arrives_as_a_clip() {
     let place = Place::new("clip");
     let (short, out) = (place.file("in.anaclip"), place.file("out.anaclip"));

@@ -23,6 +23,7 @@ impl Link {
             stream_id: self.config.stream_id.clone(),
             latency_ms: millis(self.config.latency),
             source,
+            confirms: self.config.confirms,
         }
     }
 
@@ -158,6 +159,9 @@ impl Link {
             partial_reliability,
             source: theirs.source.clone(),
         });
+        if let Some(peer) = &mut self.peer {
+            peer.confirms = theirs.confirms;
+        }
         tracing::info!(%path, latency = ?agreement.latency, program = theirs.program, "connected");
         self.inputs.push_back(Input::Connected(agreement.clone()));
         self.tell(Event::Connected(agreement));

@@ -13,6 +13,7 @@ mod timers;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine as _, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::{
@@ -34,6 +35,10 @@ const EVENTS_MAX: usize = 1_024;
 
 /// Control messages that wait for room in the transport.
 const OUTBOX_MAX: usize = 64;
+
+/// How long a sender waits to hear that all is written: longer than the longest latency, which the
+/// receiver takes its time for.
+const KEPT_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// What the link hands to the sender or receiver around it.
 #[derive(Debug)]
@@ -82,6 +87,10 @@ struct Peer {
     is_silent: bool,
     /// Whether the sender's last words were said or heard.
     has_ended: bool,
+    /// Whether it says when all is written.
+    confirms: bool,
+    /// It is to say that all is written, and how long that is waited for.
+    kept_until: Option<Time>,
     partial_reliability: bool,
     /// Why we end the session, if we do.
     objection: Option<String>,
@@ -214,11 +223,13 @@ impl Link {
         }
     }
 
-    /// Says the sender's last words and shuts the association down behind what was handed over.
-    pub(super) fn finish(&mut self, now: Time, items: u64) {
+    /// Says the sender's last words and shuts the association down behind what was handed over; if
+    /// it is `to_be_kept`, when the receiver says that all of it is written.
+    pub(super) fn finish(&mut self, now: Time, items: u64, to_be_kept: bool) {
         self.send_control(now, &Message::End { items });
         if let Some(peer) = &mut self.peer {
             peer.has_ended = true;
+            peer.kept_until = (to_be_kept && peer.confirms).then(|| now + KEPT_TIMEOUT);
         }
         self.shut_down_when_said(now);
     }
@@ -306,6 +317,7 @@ impl Link {
             Message::Refuse(refusal) => self.on_refuse(now, id, refusal),
             Message::Hello(_) => self.abort(id, "a second hello makes no sense"),
             Message::Unknown => {}
+            Message::Kept => self.on_kept(now),
             Message::End { .. } if self.role == Role::Receiver => {
                 if let Some(peer) = &mut self.peer {
                     peer.has_ended = true;
@@ -339,6 +351,14 @@ impl Link {
         self.peer.as_ref().is_some_and(|peer| peer.id == id)
     }
 
+    /// The receiver has written all, or has had its time to say so.
+    fn on_kept(&mut self, now: Time) {
+        if let Some(peer) = &mut self.peer {
+            peer.kept_until = None;
+        }
+        self.shut_down_when_said(now);
+    }
+
     /// Ends an association at once; its close event follows.
     fn abort(&mut self, id: AssociationId, reason: &str) {
         tracing::debug!(%id, reason, "association aborted");
@@ -361,7 +381,8 @@ impl Link {
     /// The sender said all that it had to say: the association follows.
     fn shut_down_when_said(&mut self, now: Time) {
         let Some(peer) = &self.peer else { return };
-        if self.role != Role::Sender || !peer.has_ended || !peer.outbox.is_empty() {
+        let is_said = peer.has_ended && peer.outbox.is_empty() && peer.kept_until.is_none();
+        if self.role != Role::Sender || !is_said {
             return;
         }
         let id = peer.id;
@@ -381,6 +402,8 @@ impl Peer {
             packets: 0,
             is_silent: false,
             has_ended: false,
+            confirms: false,
+            kept_until: None,
             partial_reliability,
             objection: None,
         }

@@ -12,7 +12,8 @@ impl Link {
         let parting = self.parting.values().map(|until| (*until, "parting"));
         let tick = self.next_tick.map(|at| (at, "report"));
         let answer = self.answer_until().map(|at| (at, "answer to hello"));
-        newcomers.chain(parting).chain(tick).chain(answer).min()
+        let kept = self.kept_until().map(|at| (at, "word that all is written"));
+        newcomers.chain(parting).chain(tick).chain(answer).chain(kept).min()
     }
 
     pub(super) fn on_timers(&mut self, now: Time) {
@@ -31,6 +32,9 @@ impl Link {
             peer.phase = Phase::Calling { answer_until: None };
             self.abort(id, "no answer to our hello came");
         }
+        if self.kept_until().is_some_and(|at| at <= now) {
+            self.on_kept(now);
+        }
         if self.next_tick.is_some_and(|at| at <= now) {
             self.on_tick(now);
         }
@@ -47,6 +51,10 @@ impl Link {
             peer.packets = packets;
         }
         self.inputs.push_back(Input::Tick);
+    }
+
+    fn kept_until(&self) -> Option<Time> {
+        self.peer.as_ref()?.kept_until
     }
 
     fn answer_until(&self) -> Option<Time> {

@@ -28,6 +28,43 @@ fn a_stream_over_two_lossy_paths_is_bit_identical_when_reliable() {
     }
 }
 
+/// A sender that gives nothing up has said its end, and the receiver has handed on all.
+fn all_but_confirmed() -> Studio {
+    let mut setup = Setup::new(&[link(10, 20, 0.0)], Preset::Reliable, 60);
+    setup.receiver.confirms = true;
+    let mut studio = setup.build();
+    studio.connect();
+    studio.start_stream();
+    studio.run_until(Duration::from_secs(60), Studio::stream_is_pushed);
+    studio.act_sender(|sender, now| sender.finish(now));
+    studio.run_until(Duration::from_secs(60), |studio| studio.receiver().is_to_confirm());
+    studio.run_for(Duration::from_secs(1));
+    assert!(studio.out == STREAM && studio.sender().is_connected(), "the sender waits");
+    studio
+}
+
+#[test]
+fn a_sender_that_gives_nothing_up_ends_when_all_is_written() {
+    let mut studio = all_but_confirmed();
+    studio.act_receiver(|receiver, now| receiver.confirm(now));
+    assert!(!studio.receiver().is_to_confirm());
+    studio.run_for(Duration::from_secs(1));
+    for side in [Side::Client, Side::Server] {
+        let last = studio.events(side).pop();
+        assert_eq!(last, Some(Event::Disconnected(Disconnect::Ended)), "{side:?}");
+    }
+}
+
+#[test]
+fn regression_a_receiver_whose_disk_was_full_looked_to_the_sender_as_if_all_was_well() {
+    let mut studio = all_but_confirmed();
+    studio.act_receiver(|receiver, now| receiver.leave(now, "there is no space left"));
+    studio.run_for(Duration::from_secs(1));
+    let last = studio.events(Side::Client).pop();
+    let reason = "the peer left: there is no space left".to_owned();
+    assert_eq!(last, Some(Event::Disconnected(Disconnect::Lost { reason })));
+}
+
 #[test]
 fn a_hostile_network_changes_no_bit_of_what_is_reliable() {
     let some = Probability::new(0.03).expect("a probability");

@@ -241,6 +241,7 @@ fn hello() -> Greeting {
         stream_id: None,
         latency_ms: 100,
         source: Some(source),
+        confirms: false,
     }
 }
 
