@@ -67,7 +67,12 @@ impl Command {
     }
 
     fn runtime(&self) -> Builder {
-        if self.is_transfer() { Builder::new_current_thread() } else { Builder::new_multi_thread() }
+        if !self.is_transfer() {
+            return Builder::new_multi_thread();
+        }
+        let mut builder = Builder::new_current_thread();
+        builder.event_interval(1);
+        builder
     }
 
     async fn run(self) -> Result<(), Failure> {

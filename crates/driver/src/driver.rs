@@ -3,13 +3,15 @@
 use std::io;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use anabranch_sansio::Machine;
 
 use crate::Clock;
 use crate::handle::{Handle, Shared};
+use crate::rest::Rest;
 use crate::socket::{LocalSocket, SocketSet};
-use crate::task::{Rest, Task};
+use crate::task::Task;
 
 /// Why a driver cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +55,31 @@ impl Driver {
         M: Machine<Event: Send> + Send + 'static,
     {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| SpawnError::NoRuntime)?;
-        let (task, handle) = prepare(machine, sockets, clock, Rest::None)?;
+        let (task, handle) = prepare(machine, sockets, clock, Rest::Never)?;
+        runtime.spawn(task);
+        Ok(handle)
+    }
+
+    /// As [`spawn_with_clock`](Self::spawn_with_clock), for a runtime of one thread where nothing
+    /// runs that cannot wait for `rest`: the thread sleeps that long at most while datagrams keep
+    /// coming or leaving, and takes what has gathered meanwhile at once. To be woken for each would
+    /// cost a stream of media more than all that is done for it.
+    ///
+    /// The runtime should look for what arrived at each of its turns (tokio's `event_interval` 1).
+    ///
+    /// # Errors
+    /// There is no tokio runtime, or the system refuses.
+    pub fn spawn_resting<M>(
+        machine: M,
+        sockets: SocketSet,
+        clock: Clock,
+        rest: Duration,
+    ) -> Result<Handle<M>, SpawnError>
+    where
+        M: Machine<Event: Send> + Send + 'static,
+    {
+        let runtime = tokio::runtime::Handle::try_current().map_err(|_| SpawnError::NoRuntime)?;
+        let (task, handle) = prepare(machine, sockets, clock, Rest::Together(rest))?;
         runtime.spawn(task);
         Ok(handle)
     }
@@ -73,7 +99,7 @@ impl Driver {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_io().event_interval(1).build()?;
         let within_runtime = runtime.enter();
-        let (task, handle) = prepare(machine, sockets, Clock::start(), Rest::WhileBusy)?;
+        let (task, handle) = prepare(machine, sockets, Clock::start(), Rest::Apart)?;
         drop(within_runtime);
         // Spawned, it wakes itself without a system call.
         let run = move || runtime.block_on(runtime.spawn(task));

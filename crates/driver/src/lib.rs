@@ -46,7 +46,8 @@
 //! system call, so that [`Handle::with`] is short from any thread; it wakes the task to send.
 //!
 //! A server with hundreds of peers runs apart ([`Driver::spawn_apart`]): while datagrams keep
-//! coming, its thread sleeps between turns and takes what has gathered at once.
+//! coming, its thread sleeps between turns and takes what has gathered at once. A program that does
+//! nothing but carry one stream rests as a whole ([`Driver::spawn_resting`]).
 //!
 //! Work per turn is bounded ([`RECEIVES_PER_TURN_MAX`], [`TRANSMITS_PER_TURN_MAX`]), so that a busy
 //! socket starves neither the timers nor the other tasks of the runtime.
@@ -69,6 +70,7 @@ pub mod emulator;
 mod handle;
 mod interfaces;
 mod readiness;
+mod rest;
 mod socket;
 mod stats;
 mod task;
@@ -79,6 +81,7 @@ pub use clock::Clock;
 pub use driver::{Driver, SpawnError};
 pub use handle::{DriverError, Handle};
 pub use interfaces::{InterfaceWatch, Way, ways_to};
+pub use rest::REST;
 pub use socket::{BindConfig, BindError, SEND_QUEUE_BYTES_MAX, SOCKETS_MAX, SocketInfo, SocketSet};
 pub use stats::{Counters, DriverStats, Losses, SocketStats, Traffic};
-pub use task::{RECEIVES_PER_TURN_MAX, REST, TRANSMITS_PER_TURN_MAX};
+pub use task::{RECEIVES_PER_TURN_MAX, TRANSMITS_PER_TURN_MAX};

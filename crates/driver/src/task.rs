@@ -14,6 +14,7 @@ use anabranch_sansio::{Machine, Time, Transmit, Wakeup};
 
 use crate::address::{canonical, wildcard_like};
 use crate::handle::{Command, DriverError, Shared};
+use crate::rest::{Pause, Rest, Rester};
 use crate::socket::{LocalSocket, ReceiveBuffers};
 use crate::stats::{Counters, DriverStats};
 use crate::timer::Timer;
@@ -37,20 +38,6 @@ const CLOSING_TRANSMITS_MAX: usize = 4_096;
 /// How many local addresses without a socket are reported; what follows is counted only.
 const UNBOUND_REPORTED_MAX: usize = 64;
 
-/// How long a busy driver on a thread of its own rests at most: far less than acknowledgements may
-/// be delayed (RFC 9260 section 6.2). A timer ends a rest, so that paced packets are not late.
-pub const REST: Duration = Duration::from_millis(2);
-
-/// Whether a driver lets datagrams gather.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rest {
-    /// It shares its thread with others.
-    None,
-    /// It blocks its thread for [`REST`] while datagrams keep coming. A sleeping thread is not
-    /// woken by what arrives, one that waits for its sockets is, for each datagram.
-    WhileBusy,
-}
-
 /// The driver's task.
 pub(crate) struct Task<M: Machine> {
     shared: Arc<Shared<M>>,
@@ -66,9 +53,7 @@ pub(crate) struct Task<M: Machine> {
     stats: DriverStats,
     /// Turns in a row in which nothing came or went, though a timer was due after each.
     idle_turns: u32,
-    rest: Rest,
-    /// When something last arrived.
-    heard: Option<Time>,
+    rester: Rester,
 }
 
 impl<M: Machine> Task<M> {
@@ -88,8 +73,7 @@ impl<M: Machine> Task<M> {
             removed: Counters::default(),
             stats: DriverStats::default(),
             idle_turns: 0,
-            rest,
-            heard: None,
+            rester: Rester::new(rest),
         })
     }
 }
@@ -135,6 +119,14 @@ enum Turn {
     End,
 }
 
+/// When a machine is to be woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Now,
+    At(Time),
+    Never,
+}
+
 /// How much of something a turn did.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Amount {
@@ -166,17 +158,21 @@ impl<M: Machine> Task<M> {
             socket.poll_flush(cx);
         }
         let is_idle = received == Amount::Nothing && sent == Amount::Nothing;
-        let timer_is_due = self.sleep_until_timeout(cx, is_idle)?;
+        let next = self.next_wakeup(is_idle)?;
         self.publish();
-        let again = timer_is_due
-            || received == Amount::Bound
-            || sent == Amount::Bound
-            || (received == Amount::Some && !closing && self.rest());
-        Ok(match (closing, again) {
-            (true, _) => Turn::End,
-            (false, true) => Turn::Again,
-            (false, false) => Turn::Sleep,
-        })
+        if closing {
+            return Ok(Turn::End);
+        }
+        let has_more = received == Amount::Bound || sent == Amount::Bound;
+        if next == Next::Now || has_more {
+            return Ok(Turn::Again);
+        }
+        if let Some(pause) = self.rester.pause(self.shared.clock.now()) {
+            self.pause(pause, next);
+            return Ok(Turn::Again);
+        }
+        self.sleep_until(cx, next)?;
+        Ok(Turn::Sleep)
     }
 
     /// True if the driver is to end.
@@ -215,6 +211,7 @@ impl<M: Machine> Task<M> {
                 batches += 1;
                 let mut driven = self.shared.machine()?;
                 let now = self.shared.clock.now();
+                self.rester.on_received(now, self.received.traffic().datagrams);
                 for datagram in self.received.datagrams(socket.bound()) {
                     let len = datagram.bytes.len();
                     tracing::trace!(path = %datagram.path, bytes = len, "received");
@@ -258,6 +255,7 @@ impl<M: Machine> Task<M> {
         path.remote = canonical(path.remote);
         let segment = transmit.segment_size.unwrap_or(usize::MAX).max(1);
         let datagrams = self.transmit.len().div_ceil(segment).max(1) as u64;
+        self.rester.on_sent(self.shared.clock.now(), datagrams);
         if !makes_sense(transmit) {
             self.removed.lost.bad_path += datagrams;
             tracing::debug!(path = %transmit.path, "not a path that packets can travel");
@@ -276,39 +274,36 @@ impl<M: Machine> Task<M> {
         }
     }
 
-    /// Arms the timer, tells of events. True if a timer is due already.
-    fn sleep_until_timeout(
-        &mut self,
-        cx: &mut Context<'_>,
-        is_idle: bool,
-    ) -> Result<bool, DriverError> {
-        let failed = |error: io::Error| DriverError::Timer { message: error.to_string() };
+    /// Tells of events. Returns when the machine is to be woken.
+    fn next_wakeup(&mut self, is_idle: bool) -> Result<Next, DriverError> {
         let mut driven = self.shared.machine()?;
         self.shared.announce_event(&mut driven);
         let wakeup = driven.machine.poll_timeout();
         drop(driven);
+        let now = self.shared.clock.now();
+        let Some(wakeup) = wakeup else { return Ok(Next::Never) };
+        let is_due = wakeup.at <= now;
+        self.idle_turns = if is_due && is_idle { self.idle_turns + 1 } else { 0 };
+        if !is_due {
+            return Ok(Next::At(wakeup.at));
+        }
+        if self.idle_turns < IDLE_TURNS_MAX {
+            return Ok(Next::Now);
+        }
+        self.idle_turns = 0;
+        Ok(Next::At(self.busy_loop(now, wakeup)))
+    }
+
+    /// Has the timer wake the task.
+    fn sleep_until(&mut self, cx: &mut Context<'_>, next: Next) -> Result<(), DriverError> {
+        let failed = |error: io::Error| DriverError::Timer { message: error.to_string() };
         // An expiry that is left over from an earlier arming is taken here, so that the next one
         // wakes the task.
         while self.timer.poll_expired(cx).map_err(failed)?.is_ready() {}
-        let now = self.shared.clock.now();
-        let at = match wakeup {
-            None => return Ok(false),
-            Some(wakeup) if wakeup.at > now => wakeup.at,
-            Some(_) if !is_idle => {
-                self.idle_turns = 0;
-                return Ok(true);
-            }
-            Some(wakeup) => {
-                self.idle_turns += 1;
-                if self.idle_turns < IDLE_TURNS_MAX {
-                    return Ok(true);
-                }
-                self.busy_loop(now, wakeup)
-            }
-        };
-        self.idle_turns = 0;
-        self.timer.arm(at, now).map_err(failed)?;
-        Ok(false)
+        match next {
+            Next::At(at) => self.timer.arm(at, self.shared.clock.now()).map_err(failed),
+            Next::Now | Next::Never => Ok(()),
+        }
     }
 
     /// Reports a timer that is due again and again; returns when to run it next.
@@ -320,18 +315,13 @@ impl<M: Machine> Task<M> {
         now + BUSY_LOOP_PAUSE
     }
 
-    /// Lets more gather if something had arrived a moment before, too; true if it did. What comes
-    /// alone is never kept waiting.
-    fn rest(&mut self) -> bool {
-        let now = self.shared.clock.now();
-        let before = self.heard.replace(now);
-        let is_busy = before.is_some_and(|heard| now.saturating_since(heard) < 2 * REST);
-        if self.rest == Rest::None || !is_busy {
-            return false;
-        }
-        let timer = self.timer.armed().map_or(REST, |at| at.saturating_since(now));
-        std::thread::sleep(REST.min(timer));
-        true
+    /// Rests, but no longer than until the machine is to be woken.
+    fn pause(&self, pause: Pause, next: Next) {
+        let Pause::Sleep(longest) = pause else { return };
+        std::thread::sleep(match next {
+            Next::At(at) => longest.min(at.saturating_since(self.shared.clock.now())),
+            Next::Now | Next::Never => longest,
+        });
     }
 
     fn publish(&mut self) {

@@ -32,11 +32,6 @@ impl Timer {
         Ok(Self { fd: register(fd, Interest::READABLE)?, armed: None })
     }
 
-    /// When it expires.
-    pub(crate) const fn armed(&self) -> Option<Time> {
-        self.armed
-    }
-
     /// Makes the timer expire at `at` or before.
     ///
     /// A timer that is armed for an earlier time is left as it is: the early expiry costs one idle
@@ -66,6 +61,8 @@ impl Timer {
             let mut expirations = [0; 8];
             let read = guard.try_io(|fd| Ok(rustix::io::read(fd, &mut expirations)?));
             let Ok(read) = read else { continue };
+            // One read takes all expirations, and no other comes before it is armed again.
+            guard.clear_ready();
             self.armed = None;
             return Poll::Ready(read.map(|_| ()));
         }

@@ -3,6 +3,7 @@
 mod clip;
 mod output;
 mod run;
+mod udp;
 
 pub use output::{Output, OutputError};
 pub use run::{RecvOptions, Tap, recv};

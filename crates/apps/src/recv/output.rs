@@ -1,19 +1,16 @@
 //! [`Output`]: where media goes, and [`Sink`]: where it is going.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anabranch_driver::canonical;
 use anabranch_media::playout::Released;
-use socket2::{Domain, Protocol, Socket, Type};
 use thiserror::Error;
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt as _, BufWriter, Stdout};
-use tokio::net::UdpSocket;
 
 use super::clip::ClipWriter;
+use super::udp::UdpSink;
 use crate::session::SourceFormat;
 use crate::url::{UdpUrl, UrlError};
 
@@ -146,7 +143,8 @@ impl Sink {
             }
             Output::Stdout => ("standard output".to_owned(), Kind::Stdout(tokio::io::stdout())),
             Output::Udp(url) => {
-                let sink = UdpSink::open(url).await?;
+                let refused = |message| OutputError::Udp { host: host_of(url), message };
+                let sink = UdpSink::open(url).await.map_err(refused)?;
                 (format!("udp://{}", host_of(url)), Kind::Udp(sink))
             }
         };
@@ -258,78 +256,4 @@ fn host_of(url: &UdpUrl) -> String {
         Some(host) => format!("{host}:{}", url.port),
         None => format!(":{}", url.port),
     }
-}
-
-/// Packets into datagrams of `pkt_size` bytes, or less where the next packet is not due yet.
-#[derive(Debug)]
-struct UdpSink {
-    socket: UdpSocket,
-    pkt_size: usize,
-    gathered: Vec<u8>,
-}
-
-impl UdpSink {
-    async fn open(url: &UdpUrl) -> Result<Self, OutputError> {
-        let refused = |message: String| OutputError::Udp { host: host_of(url), message };
-        let Some(host) = &url.host else {
-            return Err(refused("give the host to send to, as in udp://127.0.0.1:1234".to_owned()));
-        };
-        let target = target(host, url).await.map_err(refused)?;
-        let socket = socket_towards(target, url).map_err(|error| refused(error.to_string()))?;
-        Ok(Self { socket, pkt_size: url.pkt_size, gathered: Vec::new() })
-    }
-
-    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.gathered.extend_from_slice(bytes);
-        while self.gathered.len() >= self.pkt_size {
-            let rest = self.gathered.split_off(self.pkt_size);
-            let datagram = std::mem::replace(&mut self.gathered, rest);
-            self.send(&datagram).await?;
-        }
-        Ok(())
-    }
-
-    async fn flush(&mut self) -> io::Result<()> {
-        let datagram = std::mem::take(&mut self.gathered);
-        if datagram.is_empty() { Ok(()) } else { self.send(&datagram).await }
-    }
-
-    async fn send(&self, datagram: &[u8]) -> io::Result<()> {
-        match self.socket.send(datagram).await {
-            // Nobody listens at the moment: as with any UDP, the packets are gone.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
-            sent => sent.map(|_| ()),
-        }
-    }
-}
-
-async fn target(host: &str, url: &UdpUrl) -> Result<SocketAddr, String> {
-    if let Ok(ip) = host.parse::<IpAddr>() {
-        return Ok(SocketAddr::new(ip, url.port));
-    }
-    let found = tokio::net::lookup_host((host, url.port)).await;
-    let mut found = found.map_err(|error| format!("{error}: check the name"))?;
-    found.next().map(canonical).ok_or_else(|| "the name has no address".to_owned())
-}
-
-fn socket_towards(target: SocketAddr, url: &UdpUrl) -> io::Result<UdpSocket> {
-    let socket = Socket::new(Domain::for_address(target), Type::DGRAM, Some(Protocol::UDP))?;
-    socket.set_nonblocking(true)?;
-    let any = match target {
-        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-    };
-    let local = SocketAddr::new(url.local_addr.unwrap_or(any), 0);
-    socket.bind(&local.into())?;
-    if let (true, Some(ttl)) = (target.ip().is_multicast(), url.ttl) {
-        match target {
-            SocketAddr::V4(_) => socket.set_multicast_ttl_v4(ttl.into())?,
-            SocketAddr::V6(_) => socket.set_multicast_hops_v6(ttl.into())?,
-        }
-    }
-    if let (SocketAddr::V4(_), Some(IpAddr::V4(local))) = (target, url.local_addr) {
-        socket.set_multicast_if_v4(&local)?;
-    }
-    socket.connect(&target.into())?;
-    UdpSocket::from_std(socket.into())
 }

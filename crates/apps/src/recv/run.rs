@@ -16,7 +16,7 @@ use crate::service::{
     Update, Wait, words_of,
 };
 use crate::session::{
-    Disconnect, Event, Receiver, ReceiverConfig, Role, SessionConfig, SourceFormat,
+    Disconnect, Event, Receiver, ReceiverConfig, Role, SessionConfig, SourceFormat, rest,
 };
 use crate::url::{Mode, SessionUrl};
 
@@ -96,7 +96,8 @@ pub async fn recv(
     let config = ReceiverConfig { arrivals_max, ..ReceiverConfig::new(session) };
     let mut receiver = Receiver::new(config, unpredictable_rng()?);
     receiver.set_local_addresses(plan.announced());
-    let handle = Driver::spawn_with_clock(receiver, sockets, Clock::start())?;
+    let clock = Clock::start();
+    let handle = Driver::spawn_resting(receiver, sockets, clock, rest(url.latency))?;
     let mut run = Run {
         handle: handle.clone(),
         plan,

@@ -18,7 +18,7 @@ use crate::service::{
     Before, Multihomed, Observer, RateLine, Retries, Retry, ServiceError, Severity, Snapshot, Stop,
     TOKEN_OF_VIEWER, Update, Uplinks, Wait, words_of,
 };
-use crate::session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig};
+use crate::session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig, rest};
 use crate::treatment::TreatmentTable;
 use crate::url::{Mode, SessionUrl};
 
@@ -83,7 +83,7 @@ pub async fn send(
         SenderConfig { format: feed.format.clone(), treatments, ..SenderConfig::mpeg_ts(session) };
     let mut sender = Sender::new(config, unpredictable_rng()?);
     sender.set_local_addresses(uplinks.plan().announced());
-    let handle = Driver::spawn_with_clock(sender, sockets, clock)?;
+    let handle = Driver::spawn_resting(sender, sockets, clock, rest(url.latency))?;
     let run = Run {
         handle: handle.clone(),
         uplinks,

@@ -28,6 +28,9 @@ const BATCHES_MAX: usize = 1_024;
 /// stream costs its sender is being woken for each datagram.
 const REST: Duration = Duration::from_millis(3);
 
+/// The longest time over which datagrams that were read together are taken to have come evenly.
+const SPREAD_MAX: Duration = Duration::from_millis(20);
+
 /// Datagrams that are read together at most.
 const DATAGRAMS_MAX: usize = 256;
 
@@ -116,7 +119,7 @@ async fn receive(
             }
         }
         let now = clock.now();
-        cutter.spread(last_read.max(now.saturating_sub(REST)), now, &ends);
+        cutter.spread(last_read.max(now.saturating_sub(SPREAD_MAX)), now, &ends);
         let is_fast = ends.len() > 1 || now < last_read + REST;
         last_read = now;
         while let Some(batch) = cutter.take_batch() {

@@ -35,6 +35,22 @@ const INIT_RETRANSMITS_MAX: u32 = 40;
 /// Unanswered packets after which the peer is lost: some 9 s of silence on all paths.
 const RETRANSMISSIONS_MAX: u32 = 8;
 
+/// The share of the latency for which media may gather, so that it is handled together.
+const REST_SHARE: u32 = 50;
+
+/// A shorter rest would spare nothing: a stream of 10 Mbit/s has a packet each millisecond.
+const REST_MIN: Duration = Duration::from_millis(1);
+
+/// A longer one would spare little more.
+const REST_MAX: Duration = Duration::from_millis(4);
+
+/// How long a session of this latency may rest while media gathers, at either end: whoever wakes
+/// up for each packet of a stream spends most of the time on waking up.
+#[must_use]
+pub fn rest(latency: Duration) -> Duration {
+    (latency / REST_SHARE).clamp(REST_MIN, REST_MAX)
+}
+
 /// The share of the latency that media may wait in the network: what is lost has to be noticed and
 /// to come again within the rest.
 const QUEUING_SHARE: u32 = 4;

@@ -25,7 +25,7 @@ mod source;
 
 pub use config::{
     BACKLOG_DEFAULT, Bond, GREETING_TIMEOUT, NEWCOMERS_MAX, REPORT_INTERVAL, ReceiverConfig,
-    SCTP_PORT, SenderConfig, SessionConfig, UnknownBond,
+    SCTP_PORT, SenderConfig, SessionConfig, UnknownBond, rest,
 };
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};

@@ -15,16 +15,12 @@ use super::link::{Input, Link};
 use super::message::Message;
 use super::{
     Advice, Agreement, Arrival, CallError, Event, Measures, ReceiverConfig, Report, Role, Source,
-    advise,
+    advise, rest,
 };
 use crate::treatment::MediaClass;
 
 /// Media that came before the sender said what it is; more is dropped and counted as malformed.
 const EARLY_MESSAGES_MAX: usize = 1_024;
-
-/// The shortest time between two wakeups for media that is due: what is due within it leaves
-/// together, so that a stream of any rate costs at most a thousand wakeups a second.
-const RELEASE_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Receives from one sender at a time, and hands its media on in order and at its time.
 #[derive(Debug)]
@@ -401,7 +397,7 @@ impl Receiver {
         self.link.send_control(now, &Message::Report(report));
     }
 
-    /// When the user must be told that media is due.
+    /// When the user must be told that media is due. What is due within a rest leaves together.
     fn next_release(&self) -> Option<Wakeup> {
         if self.due_was_said {
             return None;
@@ -410,7 +406,7 @@ impl Receiver {
             return Some(Wakeup { at: Time::ZERO, why: "media of an earlier session" });
         }
         let due = self.playout.poll_timeout()?;
-        let earliest = self.last_release.map_or(Time::ZERO, |last| last + RELEASE_INTERVAL);
+        let earliest = self.last_release.map_or(Time::ZERO, |last| last + rest(self.latency()));
         Some(Wakeup { at: due.at.max(earliest), ..due })
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::probe::{Arrived, Probe, addr, datagram, echo, is_free, probe, soon, until};
-use anabranch_driver::{BindError, Driver, DriverError, SocketSet, SpawnError};
+use anabranch_driver::{BindError, Clock, Driver, DriverError, SocketSet, SpawnError};
 use anabranch_sansio::{Time, Wakeup};
 
 #[tokio::test]
@@ -155,6 +155,39 @@ async fn a_driver_apart_takes_what_keeps_coming_in_lots() {
     until(|| handle.stats().total.rx.datagrams == DATAGRAMS).await;
     let turns = handle.stats().turns - before;
     assert!(turns < DATAGRAMS / 2, "{turns} turns");
+}
+
+#[test]
+fn a_resting_driver_takes_what_keeps_coming_in_lots_and_lets_others_have_their_turn() {
+    const DATAGRAMS: u64 = 300;
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().event_interval(1).build().unwrap();
+    runtime.block_on(async {
+        let mut sockets = SocketSet::new();
+        let at = sockets.bind(addr("127.0.0.1:0")).unwrap();
+        let longest = Duration::from_millis(2);
+        let handle =
+            Driver::spawn_resting(Probe::default(), sockets, Clock::start(), longest).unwrap();
+        let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let sending = std::thread::spawn(move || {
+            for _ in 0..DATAGRAMS {
+                peer.send_to(b"one of many", at).unwrap();
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        });
+        let mut turns_of_others = 0;
+        while handle.stats().total.rx.datagrams < DATAGRAMS {
+            turns_of_others += 1;
+            tokio::task::yield_now().await;
+        }
+        sending.join().unwrap();
+        let stats = handle.stats();
+        let calls = stats.total.rx.calls;
+        assert!(calls < DATAGRAMS / 2, "{calls} calls");
+        assert!(turns_of_others > 3, "{turns_of_others} turns of others");
+        handle.close();
+        handle.closed().await.unwrap();
+    });
 }
 
 #[test]
