@@ -73,7 +73,9 @@ pub struct PlayoutClock {
 }
 
 impl PlayoutClock {
-    pub(super) const fn new(latency: Duration) -> Self {
+    /// A clock that has heard nothing yet, for media with so much latency.
+    #[must_use]
+    pub const fn new(latency: Duration) -> Self {
         Self {
             latency,
             paths: Vec::new(),
@@ -117,7 +119,8 @@ impl PlayoutClock {
     }
 
     /// True if a message can only come from another clock than the ones before.
-    pub(super) fn is_broken_by(&self, now: Time, sent: Time) -> bool {
+    #[must_use]
+    pub fn is_broken_by(&self, now: Time, sent: Time) -> bool {
         if self.origin.is_none() {
             return false;
         }
@@ -126,7 +129,7 @@ impl PlayoutClock {
     }
 
     /// A message whose newest part came to the sender at `sent` arrived at `now`.
-    pub(super) fn sample(&mut self, now: Time, path: Option<PathId>, sent: Time) {
+    pub fn sample(&mut self, now: Time, path: Option<PathId>, sent: Time) {
         let difference = difference(now, sent);
         if let Some(path) = path {
             self.path(now, path).sample(now, difference);
@@ -140,7 +143,7 @@ impl PlayoutClock {
     }
 
     /// Lets the offset follow up to `now`.
-    pub(super) fn advance(&mut self, now: Time) {
+    pub fn advance(&mut self, now: Time) {
         let elapsed = (now - self.advanced).as_secs_f64();
         if bucket_number(now) > bucket_number(self.advanced) {
             self.target = self.slowest_in_use(now);
@@ -174,7 +177,7 @@ impl PlayoutClock {
     }
 
     /// From now on time passes evenly: something was released.
-    pub(super) const fn settle(&mut self) {
+    pub const fn settle(&mut self) {
         self.is_settled = true;
     }
 

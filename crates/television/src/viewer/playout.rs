@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use anabranch_media::Class;
 use anabranch_media::decoding::{AccessUnit, LayerUnit, MediaTrack};
+use anabranch_media::playout::PathId;
+use anabranch_media::playout::clock::{PlayoutClock, WINDOW};
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
@@ -21,14 +23,24 @@ const CATCH_UP: i64 = 20;
 /// Pictures and frames of sound that wait for their time; the oldest make way.
 const WAITING_MAX: usize = 1_024;
 
+/// What comes from the server has one way, whatever its packets took.
+const SERVER: PathId = PathId(0);
+
+/// What comes to the server from a channel's source.
+const SOURCE: PathId = PathId(1);
+
 /// Puts what came of one channel in order, and says when each picture is to be seen.
+///
+/// Three clocks run apart: the source's, which numbered the pictures, the server's, and ours. Two
+/// [clocks](PlayoutClock) follow them: one carries the server's time over to ours, by the shortest
+/// ways of late, the other the source's to the server's, by what can be entered.
 #[derive(Debug)]
 pub struct Playout {
     budget: Duration,
     /// What can be entered: pictures, or sound where there are none.
     entry: MediaTrack,
-    /// The shortest way from the server so far, microseconds of two clocks.
-    transit_us: Option<i64>,
+    server: PlayoutClock,
+    source: PlayoutClock,
     start: Option<Start>,
     waiting: BTreeMap<(MediaTrack, u32), Waiting>,
     /// What comes next of pictures and sound.
@@ -48,13 +60,19 @@ pub struct PlayoutCounts {
     pub missing: u64,
 }
 
-/// The first picture.
+/// The first picture, and where the clocks were.
 #[derive(Debug, Clone, Copy)]
 struct Start {
     pts_us: i64,
     shown: Time,
     /// How far it was behind the budget, or ahead of it if less than zero.
     behind_us: i64,
+    server_us: i64,
+    /// Where the source's clock was once it had been heard for long enough.
+    source_us: Option<i64>,
+    /// How much later than at the start all is to be shown, because a clock drifts or the network
+    /// takes longer.
+    drift_us: i64,
 }
 
 #[derive(Debug)]
@@ -71,7 +89,8 @@ impl Playout {
         Self {
             budget,
             entry: MediaTrack::Video,
-            transit_us: None,
+            server: PlayoutClock::new(budget),
+            source: PlayoutClock::new(budget),
             start: None,
             waiting: BTreeMap::new(),
             next: [None; 2],
@@ -82,14 +101,16 @@ impl Playout {
     }
 
     /// Another latency budget, for the next channel.
-    pub const fn set_budget(&mut self, budget: Duration) {
+    pub fn set_budget(&mut self, budget: Duration) {
         self.budget = budget;
+        self.server = PlayoutClock::new(budget);
     }
 
     /// Another channel, or another epoch of this one, with pictures or with sound alone.
     pub fn begin(&mut self, has_pictures: bool) {
         self.entry = if has_pictures { MediaTrack::Video } else { MediaTrack::Audio };
         self.start = None;
+        self.source = PlayoutClock::new(self.budget);
         self.waiting.clear();
         self.next = [None; 2];
         self.last_picture = None;
@@ -99,11 +120,10 @@ impl Playout {
     /// Takes what came whole.
     pub fn push(&mut self, now: Time, unit: ReceivedUnit) {
         let header = unit.header;
-        let transit = micros(now) - micros(header.at);
-        self.transit_us = Some(self.transit_us.map_or(transit, |least| least.min(transit)));
         let is_entry = header.key && header.track == self.entry && header.layer == 0;
+        self.follow(now, &header, is_entry);
         if self.start.is_none() && is_entry {
-            self.enter(now, &header, transit);
+            self.enter(now, &header);
         }
         let next = &mut self.next[header.track as usize];
         let is_past = next.is_some_and(|next| header.frame < next);
@@ -136,11 +156,41 @@ impl Playout {
         self.counts
     }
 
+    /// Learns where the clocks are.
+    fn follow(&mut self, now: Time, header: &MediaHeader, is_entry: bool) {
+        if self.server.is_broken_by(now, header.at) {
+            self.server = PlayoutClock::new(self.budget);
+            self.start = None;
+        }
+        self.server.sample(now, Some(SERVER), header.at);
+        let pts = u64::try_from(header.pts_us).map(Time::from_micros);
+        if let (true, Ok(pts)) = (is_entry, pts) {
+            self.source.sample(header.at, Some(SOURCE), pts);
+        }
+        let Some(start) = &mut self.start else { return };
+        let source_us = self.source.offset() / 1_000;
+        if start.source_us.is_none() && now.saturating_since(start.shown) >= WINDOW {
+            self.source.settle();
+            start.source_us = Some(source_us);
+        }
+        let of_server = self.server.offset() / 1_000 - start.server_us;
+        let of_source = start.source_us.map_or(0, |first_us| source_us - first_us);
+        start.drift_us = of_server.saturating_add(of_source);
+    }
+
     /// Shows the first picture at once; what had come before it is of no use.
-    fn enter(&mut self, now: Time, header: &MediaHeader, transit: i64) {
-        let least = self.transit_us.unwrap_or(transit);
-        let behind_us = transit - least - self.budget.as_micros() as i64;
-        let start = Start { pts_us: header.pts_us, shown: now, behind_us };
+    fn enter(&mut self, now: Time, header: &MediaHeader) {
+        self.server.settle();
+        let server_us = self.server.offset() / 1_000;
+        let transit_us = micros(now) - micros(header.at);
+        let start = Start {
+            pts_us: header.pts_us,
+            shown: now,
+            behind_us: transit_us - server_us - self.budget.as_micros() as i64,
+            server_us,
+            source_us: None,
+            drift_us: 0,
+        };
         self.start = Some(start);
         self.next[header.track as usize] = Some(header.frame);
         self.waiting.retain(|(track, frame), waiting| {
@@ -197,7 +247,8 @@ impl Start {
         let elapsed = pts_us - self.pts_us;
         let most = elapsed.max(0) / CATCH_UP;
         let caught_up = self.behind_us.clamp(-most, most);
-        let after = u64::try_from(elapsed - caught_up).unwrap_or_default();
+        let after = (elapsed - caught_up).saturating_add(self.drift_us);
+        let after = u64::try_from(after).unwrap_or_default();
         self.shown + Duration::from_micros(after)
     }
 }
@@ -296,6 +347,77 @@ mod tests {
         assert_eq!(step(402), Duration::from_millis(40));
         let end = shown[999].play_at - Time::from_millis(1_049 * 40 + 30);
         assert_eq!(end, BUDGET);
+    }
+
+    /// The time that pictures had to spare, the least and the most of an hour, for eight hours in
+    /// which our clock and the source's run faster than the server's by so many millionths.
+    fn spare_by_hour(ours_ppm: f64, source_ppm: f64) -> Vec<(Duration, Duration)> {
+        let at = |seconds: f64, ppm: f64| Time::from_nanos((seconds * (1e9 + ppm * 1e3)) as u64);
+        let mut playout = Playout::new(BUDGET);
+        playout.begin(true);
+        let mut came = Time::ZERO;
+        let mut hours = vec![(Duration::MAX, Duration::ZERO); 8];
+        for second in 0..8 * 3_600_u32 {
+            let server = 100.0 + f64::from(second);
+            // The way takes 30 to 45 ms.
+            let jitter = 0.001 * f64::from(second * 7 % 16);
+            let mut unit = picture(second, 0);
+            unit.header.key = true;
+            unit.header.at = at(server, 0.0);
+            unit.header.pts_us = at(server, source_ppm).as_micros() as i64;
+            let now = at(server + 0.03 + jitter, ours_ppm);
+            for shown in all(&mut playout, now) {
+                // Until then it had caught up what the first picture lacked.
+                if shown.frame >= 60 {
+                    let spare = shown.play_at.saturating_since(came);
+                    let (least, most) = &mut hours[shown.frame as usize / 3_600];
+                    (*least, *most) = ((*least).min(spare), (*most).max(spare));
+                }
+            }
+            playout.push(now, unit);
+            came = now;
+        }
+        assert_eq!(playout.counts().missing, 0);
+        hours
+    }
+
+    #[test]
+    fn clocks_that_drift_leave_pictures_as_much_time_after_eight_hours() {
+        for (ours, source) in
+            [(50.0, 0.0), (200.0, 0.0), (-200.0, 0.0), (0.0, 200.0), (0.0, -200.0), (100.0, -100.0)]
+        {
+            let hours = spare_by_hour(ours, source);
+            for (hour, (least, most)) in hours.iter().enumerate() {
+                let (first_least, first_most) = hours[0];
+                let moved = least.abs_diff(first_least).max(most.abs_diff(first_most));
+                let bound = Duration::from_millis(20);
+                assert!(moved < bound, "{ours}, {source} ppm: by {moved:?} in hour {hour}");
+                let lowest = BUDGET - Duration::from_millis(40);
+                assert!(*least > lowest, "{ours}, {source} ppm: {least:?} left in hour {hour}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_longer_way_is_followed_until_pictures_come_in_time_again() {
+        let mut playout = Playout::new(BUDGET);
+        playout.begin(true);
+        let mut spare = Vec::new();
+        let mut came = vec![];
+        for frame in 0..3_000_u32 {
+            let way = if frame < 500 { 30 } else { 130 };
+            let now = Time::from_millis(u64::from(frame) * 40 + way);
+            playout.push(now, picture(frame, 0));
+            came.push(now);
+            for shown in all(&mut playout, now) {
+                let came = came[shown.frame as usize];
+                spare.push((shown.frame, shown.play_at.saturating_since(came)));
+            }
+        }
+        let last = spare.last().unwrap().1;
+        assert!(last.abs_diff(BUDGET) < Duration::from_millis(10), "{last:?}");
+        let just_after = spare.iter().find(|(frame, _)| *frame == 501).unwrap().1;
+        assert!(just_after.abs_diff(BUDGET / 2) < Duration::from_millis(10), "{just_after:?}");
     }
 
     #[test]

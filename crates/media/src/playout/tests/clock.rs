@@ -62,6 +62,33 @@ fn drift_either_way_is_followed_without_a_jump() {
 }
 
 #[test]
+fn clocks_that_drift_for_eight_hours_leave_items_as_much_time_as_in_the_first_minute() {
+    for ppm in [50.0, 200.0, -200.0] {
+        let mut playout = playout();
+        let local = |seconds: f64| Time::from_nanos((seconds * (1e9 + ppm * 1e3)) as u64);
+        let mut first = None;
+        for i in 0..8 * 3_600 {
+            let jitter = 0.001 * (i * 7 % 16) as f64;
+            let fastest = local(5.03 + i as f64);
+            playout.handle_piece(
+                local(5.03 + i as f64 + jitter),
+                PATH,
+                &piece(i, 1, ms(1_000 * i)),
+            );
+            let mut released = None;
+            while let Some(wakeup) = playout.poll_timeout() {
+                released = drain(&mut playout, wakeup.at).first().map(|_| wakeup.at);
+            }
+            let spare = released.expect("an item") - fastest;
+            let moved = spare.abs_diff(*first.get_or_insert(spare));
+            assert!(moved < Duration::from_millis(20), "{ppm} ppm: {spare:?} after {i} s");
+        }
+        let stats = playout.stats();
+        assert_eq!((stats.late.total(), stats.skipped_items, stats.resyncs), (0, 0, 0));
+    }
+}
+
+#[test]
 fn latency_counts_from_the_slowest_path_in_use() {
     let both = |i: u64| if i.is_multiple_of(2) { (PathId(1), 0.020) } else { (PathId(2), 0.090) };
     let (playout, released) = play(30, 2, |t| t, both);
