@@ -7,7 +7,5 @@ pub mod recv;
 pub mod send;
 pub mod serve;
 pub mod service;
-pub mod session;
-pub mod treatment;
 pub mod url;
 pub mod watch;

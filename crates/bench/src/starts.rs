@@ -9,12 +9,12 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use anabranch_apps::session::{
-    Bond, Event, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig,
-};
 use anabranch_media::ts::{Packet, Pid, Reader};
 use anabranch_netsim::{LinkConfig, Loss, Pair, QueueLimit, Side};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Time, Transmit, Wakeup};
+use anabranch_session::{
+    Bond, Event, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig,
+};
 
 /// How long an association rests before its stream begins.
 const REST: Duration = Duration::from_millis(1_200);

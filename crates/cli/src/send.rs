@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anabranch_apps::send::{Input, InputError, InputOptions, Pace, SendOptions, send};
 use anabranch_apps::service::ServiceError;
-use anabranch_apps::treatment::{Preset, TreatmentTable};
 use anabranch_apps::url::SessionUrl;
 use anabranch_media::ts::PaceError;
 use anabranch_sansio::Rate;
+use anabranch_session::treatment::{Preset, TreatmentTable};
 use clap::Args;
 
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! `anabranch treatments`: how each class of media is sent.
 
-use anabranch_apps::treatment::{MediaClass, Preset};
+use anabranch_session::treatment::{MediaClass, Preset};
 use clap::Args;
 
 use crate::failure::Failure;

@@ -3,14 +3,14 @@
 use anabranch_driver::emulator::EmulatedLinkStats;
 use anabranch_netsim::Traffic;
 use anabranch_sctp::{AssociationStats, PathReport, PathState, StreamStats};
+use anabranch_session::treatment::MediaClass;
+use anabranch_session::{ReceiverStats, SenderStats};
 
 use super::clip::ClipLayer;
 use super::delay::millis;
 use super::links::settings_of;
 use super::narrator::page_id;
 use crate::page::protocol::{self as page, AbandonedTally, LayerStats, PathInfo, PathStats, Tally};
-use crate::session::{ReceiverStats, SenderStats};
-use crate::treatment::MediaClass;
 
 /// What the emulator counts of a datagram beyond its payload: IPv4 and UDP headers.
 const HEADERS: u64 = 28;

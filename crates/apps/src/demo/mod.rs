@@ -34,6 +34,10 @@ use anabranch_driver::emulator::EmulatorError;
 use anabranch_driver::{BindError, Clock, Driver, Handle, SocketSet, SpawnError};
 use anabranch_netsim::NamedLink;
 use anabranch_sansio::{FourTuple, Rng};
+use anabranch_session::treatment::TreatmentTable;
+use anabranch_session::{
+    Bond, CallError, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig, SourceFormat,
+};
 use thiserror::Error;
 use tokio::sync::mpsc;
 
@@ -48,10 +52,6 @@ pub use timeline::{Cut, LinkChange, Step, Timeline, TimelineError};
 
 use crate::page::protocol::{Controls, Hello, Mode, PathInfo, Stats};
 use crate::page::{PageError, PageRequest, PageServer};
-use crate::session::{
-    Bond, CallError, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig, SourceFormat,
-};
-use crate::treatment::TreatmentTable;
 
 /// Pieces that may arrive between two looks at the receiver: a second of 16 Mbit/s in full packets.
 const ARRIVALS_MAX: usize = 2_048;

@@ -7,6 +7,7 @@ use anabranch_driver::emulator::EmulatedLinkStats;
 use anabranch_netsim::NamedLink;
 use anabranch_sansio::{Rate, Time};
 use anabranch_sctp::{PathId, PathState};
+use anabranch_session::treatment::MediaClass;
 
 use super::clip::ClipLayer;
 use super::links::settings_of;
@@ -14,7 +15,6 @@ use super::timeline::LinkChange;
 use crate::page::protocol::{AbandonedTally, EventKind, NewEvent, Severity};
 use crate::page::sentence;
 use crate::service;
-use crate::treatment::MediaClass;
 
 /// How often it is looked whether something was abandoned, or a slider rests.
 const GATHER: Duration = Duration::from_secs(1);

@@ -1,11 +1,11 @@
 //! [`Report`]: what a run of the demo came to, as data.
 
+use anabranch_session::treatment::Preset;
 use serde::Serialize;
 
 use super::delay::DelaySummary;
 use super::handoff::Handoff;
 use crate::page::protocol::{LayerStats, PathStats};
-use crate::treatment::Preset;
 
 /// What a run of the demo came to. As JSON, what `anabranch demo --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 use anabranch_sctp::PathId;
+use anabranch_session::{Disconnect, Event, Measures, advise};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -20,7 +21,6 @@ use crate::page::PageRequest;
 use crate::page::protocol::{
     self as page, EventKind, FrameCounts, NewEvent, Request, SetLink, Severity, Stats,
 };
-use crate::session::{Disconnect, Event, Measures, advise};
 
 /// How often the page gets statistics.
 const STATS_INTERVAL: Duration = Duration::from_millis(200);
@@ -301,8 +301,9 @@ impl<F: FnMut(News<'_>)> Stage<F> {
         let Some((class, treatment)) = treatments::from_page(wanted) else {
             return Err(format!("The treatment of {} cannot be that.", wanted.class));
         };
-        let set =
-            |sender: &mut crate::session::Sender, now| sender.set_treatment(now, class, treatment);
+        let set = |sender: &mut anabranch_session::Sender, now| {
+            sender.set_treatment(now, class, treatment)
+        };
         self.demo.sender.with(set).map_err(|error| error.to_string())?;
         let name = treatments::class_name(&wanted.class).unwrap_or_default();
         let order = if treatment.ordered { "ordered" } else { "in any order" };
@@ -405,7 +406,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
 
     /// Ends the session in order, and tells the pages.
     async fn say_goodbye(mut self) {
-        self.demo.sender.with(crate::session::Sender::finish);
+        self.demo.sender.with(anabranch_session::Sender::finish);
         let sender = self.demo.sender.clone();
         let ended = async {
             while let Some(event) = sender.next_event().await {

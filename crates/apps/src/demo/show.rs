@@ -7,12 +7,12 @@ use anabranch_media::clip::{ClipHeader, Picture, Shown, VIDEO_TRACK};
 use anabranch_media::decoding::AccessUnit;
 use anabranch_media::psnr::{PsnrScore, PsnrTable};
 use anabranch_sansio::Time;
+use anabranch_session::{Arrival, Receiver};
 
 use super::delay::DelayMeter;
 use super::handoff::GapMeter;
 use super::report::FramesReport;
 use crate::page::screen::{ClipScreen, Played, not_before};
-use crate::session::{Arrival, Receiver};
 
 /// Plays what the receiver hands on, and measures it.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anabranch_sctp::PathId;
+use anabranch_session::treatment::{MediaClass, Preset, Reliability, Treatment, TreatmentTable};
 
 use super::narrator::page_id;
 use crate::page::protocol::{self as page, Named, Range, TreatmentRanges, Treatments};
-use crate::treatment::{MediaClass, Preset, Reliability, Treatment, TreatmentTable};
 
 /// What the page offers.
 pub(super) const RANGES: TreatmentRanges = TreatmentRanges {

@@ -11,8 +11,7 @@ use anabranch_media::decoding::{AccessUnit, LayerUnit, MediaTrack};
 use anabranch_media::playout::{LATE_TOLERANCE, Released, Timeliness};
 use anabranch_media::{Layer, Track, Unit};
 use anabranch_sansio::Time;
-
-use crate::session::{Arrival, Receiver};
+use anabranch_session::{Arrival, Receiver};
 
 /// After its play time, a picture of which something is missing is waited for so long: as long as
 /// the playout takes what is late, and a wakeup.

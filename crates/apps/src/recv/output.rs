@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anabranch_media::playout::Released;
+use anabranch_session::SourceFormat;
 use thiserror::Error;
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt as _, BufWriter, Stdout};
 
 use super::clip::ClipWriter;
 use super::udp::UdpSink;
-use crate::session::SourceFormat;
 use crate::url::{UdpUrl, UrlError};
 
 /// Bytes gathered before a file is written to.

@@ -7,6 +7,9 @@ use anabranch_media::piece::Format;
 use anabranch_media::playout::Released;
 use anabranch_media::ts::{PACKET_LEN, Packet, PcrMeter};
 use anabranch_sansio::Time;
+use anabranch_session::{
+    Disconnect, Event, Receiver, ReceiverConfig, Role, SessionConfig, SourceFormat, rest,
+};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::output::{Output, Sink};
@@ -14,9 +17,6 @@ use crate::net::{Network, Plan, unpredictable_rng};
 use crate::service::{
     Before, Observer, Retries, Retry, ServiceError, Severity, Snapshot, Stop, TOKEN_OF_VIEWER,
     Update, Wait, words_of,
-};
-use crate::session::{
-    Disconnect, Event, Receiver, ReceiverConfig, Role, SessionConfig, SourceFormat, rest,
 };
 use crate::url::{Mode, SessionUrl};
 

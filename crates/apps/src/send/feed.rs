@@ -10,13 +10,13 @@ use anabranch_driver::Clock;
 use anabranch_media::clip::{Clip, ClipUnit};
 use anabranch_media::ts::{Pacer, Packet, Reader};
 use anabranch_sansio::Time;
+use anabranch_session::SourceFormat;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::input::{Input, InputError, InputOptions, Pace};
 use super::mp4::{Mp4, is_mp4};
 use super::udp::{self, Wrapping};
-use crate::session::SourceFormat;
 use crate::url::UdpUrl;
 
 /// A panic of a reader, in words: a file that finds a defect must not look as if it had ended.

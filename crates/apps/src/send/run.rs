@@ -9,6 +9,8 @@ use anabranch_driver::{Clock, Driver, Handle};
 use anabranch_media::Unit;
 use anabranch_sansio::{FourTuple, Time};
 use anabranch_sctp::RateSignal;
+use anabranch_session::treatment::TreatmentTable;
+use anabranch_session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig, rest};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::feed::{Batch, Feed, Item, Media, Reading, Timing};
@@ -18,8 +20,6 @@ use crate::service::{
     Before, Multihomed, Observer, RateLine, Retries, Retry, ServiceError, Severity, Snapshot, Stop,
     TOKEN_OF_VIEWER, Update, Uplinks, Wait, words_of,
 };
-use crate::session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig, rest};
-use crate::treatment::TreatmentTable;
 use crate::url::{Mode, SessionUrl};
 
 /// Media that is so late goes on from where it is: the machine slept, or nobody was there.

@@ -1,5 +1,6 @@
 //! [`ServiceError`]: why a service did not do what it was asked to.
 
+use anabranch_session::{CallError, Refusal};
 use thiserror::Error;
 
 use anabranch_driver::{DriverError, SpawnError};
@@ -7,7 +8,6 @@ use anabranch_driver::{DriverError, SpawnError};
 use crate::net::NetError;
 use crate::recv::OutputError;
 use crate::send::InputError;
-use crate::session::{CallError, Refusal};
 
 /// To `send` and `recv`, whose peers know no tokens.
 pub(crate) const TOKEN_OF_VIEWER: &str =

@@ -6,10 +6,9 @@ use anabranch_media::playout::PlayoutStats;
 use anabranch_media::{Distribution, Summary};
 use anabranch_sansio::{Rate, Time};
 use anabranch_sctp::{AssociationStats, PathReport, PathState};
+use anabranch_session::treatment::MediaClass;
+use anabranch_session::{ClassArrivals, Measures, Receiver, Report, Role, Sender, advise};
 use serde::Serialize;
-
-use crate::session::{ClassArrivals, Measures, Receiver, Report, Role, Sender, advise};
-use crate::treatment::MediaClass;
 
 /// How a session stands. As JSON, one object a line; `docs/stats.md` describes the fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anabranch_sansio::Rate;
 use anabranch_sctp::{PathId, PathReport, PathState};
+use anabranch_session::treatment::MediaClass;
+use anabranch_session::{Event, Role};
 
 use super::Severity;
-use crate::session::{Event, Role};
-use crate::treatment::MediaClass;
 
 /// What people should read about an event, if anything. Before media flows, the paths' states tell
 /// nothing that the call's end does not.

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
+use anabranch_session::{LATENCY_MS_MAX, PassphraseLength};
 use thiserror::Error;
 
-use crate::session::PassphraseLength;
-
-use super::session::{LATENCY_MS_MAX, LATENCY_MS_MIN, STREAM_ID_MAX};
+use super::session::{LATENCY_MS_MIN, STREAM_ID_MAX};
 
 /// What is wrong with a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -43,7 +43,6 @@ mod udp;
 pub use channel::ChannelUrl;
 pub use error::{Place, UrlError};
 pub use session::{
-    HostPort, LATENCY_DEFAULT, LATENCY_MS_MAX, LATENCY_MS_MIN, LocalPath, Mode, STREAM_ID_MAX,
-    SessionUrl,
+    HostPort, LATENCY_DEFAULT, LATENCY_MS_MIN, LocalPath, Mode, STREAM_ID_MAX, SessionUrl,
 };
 pub use udp::{PKT_SIZE_DEFAULT, UdpUrl};

@@ -4,9 +4,10 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
+use anabranch_session::{Bond, LATENCY_MS_MAX, Passphrase, UnknownBond};
+
 use super::error::{Place, UrlError};
 use super::query::{Parts, host_and_port};
-use crate::session::{Bond, Passphrase, UnknownBond};
 
 pub(super) const SCHEME: &str = "anabranch";
 
@@ -15,9 +16,6 @@ pub const LATENCY_DEFAULT: Duration = Duration::from_millis(200);
 
 /// Below this, even a perfect network is too slow for the packets of one frame.
 pub const LATENCY_MS_MIN: u32 = 20;
-
-/// A minute.
-pub const LATENCY_MS_MAX: u32 = 60_000;
 
 /// Bytes of a stream's name, as in SRT.
 pub const STREAM_ID_MAX: usize = 512;

@@ -6,9 +6,9 @@ mod progress;
 use std::time::Duration;
 
 use anabranch_apps::demo::{self, Cut, DemoConfig, DemoError, News, Timeline};
-use anabranch_apps::session::Bond;
-use anabranch_apps::treatment::Preset;
 use anabranch_netsim::Scenario;
+use anabranch_session::Bond;
+use anabranch_session::treatment::Preset;
 use clap::Args;
 
 use crate::failure::Failure;

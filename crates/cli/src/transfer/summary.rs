@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anabranch_apps::service::{PathSnapshot, Snapshot};
-use anabranch_apps::session::Role;
+use anabranch_session::Role;
 
 use super::status::given_up;
 

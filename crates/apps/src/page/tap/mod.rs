@@ -9,12 +9,12 @@ use anabranch_driver::Handle;
 use anabranch_media::playout::Released;
 use anabranch_sansio::Time;
 use anabranch_sctp::PathReport;
+use anabranch_session::{Disconnect, Event, Receiver, Role};
 
 use super::protocol::{EventKind, Hello, Mode, NewEvent, Severity};
 use super::{PageError, PageServer};
 use crate::recv::Tap;
 use crate::service::{self, words_of};
-use crate::session::{Disconnect, Event, Receiver, Role};
 use view::View;
 pub(crate) use view::{path_info, path_stats};
 

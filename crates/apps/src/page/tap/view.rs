@@ -9,13 +9,13 @@ use anabranch_media::decoding::{AccessUnit, MediaTrack};
 use anabranch_media::playout::Released;
 use anabranch_sansio::Time;
 use anabranch_sctp::{PathId, PathReport, PathState};
+use anabranch_session::treatment::MediaClass;
+use anabranch_session::{ClassArrivals, Receiver, ReceiverStats, Source, SourceFormat};
 
 use super::super::protocol::{
     self as page, FrameCounts, Hello, LayerStats, Mode, Named, PathInfo, PathStats, Stats, Tally,
 };
 use super::super::screen::{ClipScreen, not_before};
-use crate::session::{ClassArrivals, Receiver, ReceiverStats, Source, SourceFormat};
-use crate::treatment::MediaClass;
 
 /// Pictures and frames of sound that wait until the pages know what they are.
 const WAITING_MAX: usize = 2_048;

@@ -9,6 +9,7 @@ use anabranch_media::cutter::UnitJoiner;
 use anabranch_media::piece::Format;
 use anabranch_media::playout::Released;
 use anabranch_sansio::Time;
+use anabranch_session::{Disconnect, Event, Receiver, SourceFormat};
 use tokio::sync::mpsc;
 
 use super::player::Player;
@@ -17,7 +18,6 @@ use crate::recv::{RecvOptions, Tap, recv};
 use crate::send::feed::{Batch, Feed, Item, Media, PacketCutter, Reading, Timing};
 use crate::send::{InputError, InputOptions};
 use crate::service::{Retries, Retry, StopHandle, Update, Wait};
-use crate::session::{Disconnect, Event, Receiver, SourceFormat};
 use crate::url::SessionUrl;
 
 /// Senders that came while the one before was still being played.

@@ -6,6 +6,7 @@ use anabranch_driver::Clock;
 use anabranch_media::clip::{Clip, ClipUnit};
 use anabranch_media::ts::{Found, Packet, ReadError};
 use anabranch_sansio::Time;
+use anabranch_session::SourceFormat;
 
 use super::broadcast::Broadcast;
 use super::clip;
@@ -13,7 +14,6 @@ use super::matroska::Film;
 use super::{Listener, SILENCE_MAX, SourceEvent};
 use crate::send::InputError;
 use crate::send::feed::{Batch, Feed, Item, Media, Reading, Timing};
-use crate::session::SourceFormat;
 
 /// Media of a file that is late by more was held up by the machine: the rest of it keeps its
 /// distances from now on.

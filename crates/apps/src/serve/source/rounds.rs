@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anabranch_driver::Clock;
 use anabranch_media::ts::Packet;
 use anabranch_sansio::Time;
+use anabranch_session::SourceFormat;
 
 use super::matroska::Film;
 use super::player::{Ending, Player};
@@ -14,7 +15,6 @@ use crate::demo::clip::DEMO_CLIP;
 use crate::send::feed::{Feed, Media, PacketCutter, Timing};
 use crate::send::{Input, InputError, InputOptions};
 use crate::service::{Retries, Retry, Wait};
-use crate::session::SourceFormat;
 
 /// Files of a folder that are looked at.
 const FILES_MAX: usize = 10_000;

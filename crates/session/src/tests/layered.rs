@@ -11,7 +11,7 @@ use anabranch_sansio::Rate;
 use anabranch_sctp::RateSignal;
 
 use super::harness::{Setup, Stream, Studio, link};
-use crate::session::Event;
+use crate::Event;
 use crate::treatment::{MediaClass, Preset};
 
 const LATENCY: Duration = Duration::from_millis(200);

@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn every_message_survives_the_way() {
-        let clip = include_bytes!("../../../../assets/clip/big-buck-bunny.anaclip");
+        let clip = include_bytes!("../../../assets/clip/big-buck-bunny.anaclip");
         let header = Clip::decode(&Bytes::from_static(clip)).unwrap().header().clone();
         let clip =
             Source { session: 1, position: 0, complete: false, format: SourceFormat::Clip(header) };

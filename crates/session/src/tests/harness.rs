@@ -8,13 +8,11 @@ use anabranch_media::ts::{Pacer, Packet, Reader};
 use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, Side, Verdict};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time, Transmit, Wakeup};
 
-use crate::session::{
-    Event, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig, SourceFormat,
-};
 use crate::treatment::Preset;
+use crate::{Event, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig, SourceFormat};
 
 /// Two seconds of H.264 and AAC.
-pub(super) const STREAM: &[u8] = include_bytes!("../../../../media/tests/fixtures/h264_aac.ts");
+pub(super) const STREAM: &[u8] = include_bytes!("../../../media/tests/fixtures/h264_aac.ts");
 
 /// One machine for either end, so that one simulation runs both.
 #[derive(Debug)]

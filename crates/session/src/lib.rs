@@ -1,4 +1,4 @@
-//! The session: who sends what to whom, over one SCTP association.
+//! A media session without I/O: who sends what to whom, over one SCTP association.
 //!
 //! [`Sender`] and [`Receiver`] are [`Machine`](anabranch_sansio::Machine)s around an SCTP endpoint:
 //! they run on sockets and in the simulator alike. Either may listen or call. Whoever listens
@@ -22,10 +22,11 @@ mod receiver;
 mod refusal;
 mod sender;
 mod source;
+pub mod treatment;
 
 pub use config::{
-    BACKLOG_DEFAULT, Bond, GREETING_TIMEOUT, NEWCOMERS_MAX, REPORT_INTERVAL, ReceiverConfig,
-    SCTP_PORT, SenderConfig, SessionConfig, UnknownBond, rest,
+    BACKLOG_DEFAULT, Bond, GREETING_TIMEOUT, LATENCY_MS_MAX, NEWCOMERS_MAX, REPORT_INTERVAL,
+    ReceiverConfig, SCTP_PORT, SenderConfig, SessionConfig, UnknownBond, rest,
 };
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};

@@ -35,6 +35,9 @@ const INIT_RETRANSMITS_MAX: u32 = 40;
 /// Unanswered packets after which the peer is lost: some 9 s of silence on all paths.
 const RETRANSMISSIONS_MAX: u32 = 8;
 
+/// The longest latency that a session may have, in milliseconds: a minute.
+pub const LATENCY_MS_MAX: u32 = 60_000;
+
 /// The share of the latency for which media may gather, so that it is handled together.
 const REST_SHARE: u32 = 50;
 

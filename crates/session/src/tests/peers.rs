@@ -10,13 +10,13 @@ use anabranch_wire::{SALT_LEN, StreamId};
 use bytes::Bytes;
 
 use super::harness::{Caller, STREAM, Setup, Studio, link};
-use crate::session::message::{Greeting, Message};
-use crate::session::{
+use crate::message::{Greeting, Message};
+use crate::treatment::Preset;
+use crate::{
     CONTROL_LEN_MAX, Disconnect, Event, GREETING_TIMEOUT, NEWCOMERS_MAX, PROTOCOL_VERSION,
     Passphrase, Receiver, ReceiverConfig, Refusal, RefusalCode, Role, SCTP_PORT, SessionConfig,
     Source, SourceFormat,
 };
-use crate::treatment::Preset;
 
 fn setup() -> Setup {
     Setup::new(&[link(10, 20, 0.0)], Preset::Layered, 200)

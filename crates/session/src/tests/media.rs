@@ -7,8 +7,8 @@ use anabranch_sansio::Rate;
 use anabranch_sctp::PathState;
 
 use super::harness::{Caller, STREAM, Setup, Stream, Studio, link};
-use crate::session::{Bond, Disconnect, Event, SourceFormat};
 use crate::treatment::{MediaClass, Preset, Reliability, Treatment};
+use crate::{Bond, Disconnect, Event, SourceFormat};
 
 #[test]
 fn a_stream_over_two_lossy_paths_is_bit_identical_when_reliable() {

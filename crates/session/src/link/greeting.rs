@@ -8,8 +8,8 @@ use anabranch_sctp::{AssociationId, OutgoingMessage};
 use super::super::message::{Greeting, Message, PPID_CONTROL, PROTOCOL_VERSION};
 use super::super::{Agreement, Disconnect, Event, Refusal, RefusalCode, Source};
 use super::{Input, Link, Phase};
+use crate::config::LATENCY_MS_MAX;
 use crate::treatment::MediaClass;
-use crate::url::LATENCY_MS_MAX;
 
 /// What we call ourselves.
 const PROGRAM: &str = concat!("anabranch ", env!("CARGO_PKG_VERSION"));
