@@ -16,8 +16,9 @@ use crate::values::{self, Speed};
 
 /// Sends media to a receiver, over all the paths given
 ///
-/// A transport stream (MPEG-TS) from a file, a pipe or UDP, an MP4 file, which becomes one, or a
-/// clip of anabranch's own. Files are sent in real time. Ends when all is delivered or given up.
+/// A transport stream (MPEG-TS) from a file, a pipe or UDP, a file of MP4, Matroska, MP3 or AAC,
+/// which becomes one, or a clip of anabranch's own. Files are sent in real time. Ends when all is
+/// delivered or given up.
 ///
 /// Example:
 ///   anabranch send in.ts 'anabranch://host:9000?latency=200&path=192.0.2.5,198.51.100.7'

@@ -14,8 +14,8 @@ use anabranch_session::SourceFormat;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use super::film::Film;
 use super::input::{Input, InputError, InputOptions, Pace};
-use super::mp4::{Mp4, is_mp4};
 use super::udp::{self, Wrapping};
 use crate::url::UdpUrl;
 
@@ -132,13 +132,7 @@ impl Feed {
         if head.starts_with(CLIP_MAGIC) {
             return Self::open_clip(name, file, metadata.len(), options);
         }
-        let batches = if is_mp4(&head) {
-            let failed = |message| InputError::Open { name: name.clone(), message };
-            let film = Mp4::open(file).map_err(failed)?;
-            spawn_reader(film, name, options, timing, clock)
-        } else {
-            spawn_reader(file, name, options, timing, clock)
-        };
+        let batches = spawn_film_reader(file, name, options, timing, clock)?;
         let mut feed = Self::mpeg_ts(timing, true, batches);
         feed.first = match feed.batches.recv().await {
             Some(Err(error)) => return Err(error),
@@ -247,7 +241,7 @@ impl Readable for File {
     }
 }
 
-impl Readable for Mp4<File> {
+impl Readable for Film<File> {
     fn begin_again(&mut self) -> io::Result<()> {
         self.rewind()
     }
@@ -278,6 +272,24 @@ fn head_of(file: &mut File) -> io::Result<Vec<u8>> {
     file.by_ref().take(HEAD_LEN).read_to_end(&mut head)?;
     file.rewind()?;
     Ok(head)
+}
+
+/// Reads a file as a transport stream, which it may have to be made first.
+fn spawn_film_reader(
+    mut file: File,
+    name: String,
+    options: InputOptions,
+    timing: Timing,
+    clock: Clock,
+) -> Result<mpsc::Receiver<Batch>, InputError> {
+    let opened = catch_unwind(AssertUnwindSafe(|| Film::open(&file)));
+    let opened = opened.unwrap_or_else(|_| Err(READER_FAILED.to_owned()));
+    let failed = |message| InputError::Open { name: name.clone(), message };
+    if let Some(film) = opened.map_err(failed)? {
+        return Ok(spawn_reader(film, name, options, timing, clock));
+    }
+    file.rewind().map_err(|error| InputError::open(&name, &error))?;
+    Ok(spawn_reader(file, name, options, timing, clock))
 }
 
 /// Reads on a thread of its own: reading a pipe blocks, and must not keep the program from ending.

@@ -25,6 +25,9 @@ pub enum Input {
     Rtp(UdpUrl),
 }
 
+/// What ffmpeg reads by these, and passes on as it is.
+const BY_FFMPEG: [&str; 8] = ["http", "https", "rtsp", "rtsps", "rtmp", "rtmps", "srt", "rist"];
+
 impl FromStr for Input {
     type Err = UrlError;
 
@@ -37,6 +40,9 @@ impl FromStr for Input {
         }
         if text.starts_with("rtp://") {
             return Ok(Self::Rtp(UdpUrl::parse(text, "rtp")?));
+        }
+        if let Some((scheme, _)) = text.split_once("://").filter(|it| BY_FFMPEG.contains(&it.0)) {
+            return Err(UrlError::ByFfmpeg { scheme: scheme.to_owned(), url: text.to_owned() });
         }
         if text.contains("://") {
             return Err(UrlError::Scheme { url: text.to_owned(), scheme: "udp" });
@@ -175,7 +181,10 @@ mod tests {
         assert_eq!("a b.ts".parse(), Ok(Input::File("a b.ts".into())));
         assert!(matches!("udp://@:1234".parse(), Ok(Input::Udp(_))));
         assert!(matches!("rtp://@239.1.2.3:5004".parse(), Ok(Input::Rtp(_))));
-        let error = "srt://h:1".parse::<Input>().unwrap_err();
-        assert_eq!(error.to_string(), "\"srt://h:1\" is no udp URL: it must begin with udp://");
+        let error = "tcp://h:1".parse::<Input>().unwrap_err();
+        assert_eq!(error.to_string(), "\"tcp://h:1\" is no udp URL: it must begin with udp://");
+        let error = "rtsp://camera/1".parse::<Input>().unwrap_err().to_string();
+        let line = "ffmpeg -i 'rtsp://camera/1' -c copy -f mpegts 'udp://127.0.0.1:5000";
+        assert!(error.starts_with("rtsp:// is not read here: ") && error.contains(line), "{error}");
     }
 }

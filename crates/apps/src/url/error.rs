@@ -19,6 +19,17 @@ pub enum UrlError {
         /// What it must begin with.
         scheme: &'static str,
     },
+    /// Another program reads it.
+    #[error(
+        "{scheme}:// is not read here: let ffmpeg do it, ffmpeg -i '{url}' -c copy -f mpegts \
+         'udp://127.0.0.1:5000?pkt_size=1316', and give udp://127.0.0.1:5000"
+    )]
+    ByFfmpeg {
+        /// How it begins.
+        scheme: String,
+        /// What was given.
+        url: String,
+    },
     /// Something follows the port.
     #[error("\"{path}\" after the port means nothing here: leave it out")]
     Path {

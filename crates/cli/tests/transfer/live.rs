@@ -75,14 +75,58 @@ fn an_mp4_file_arrives_as_a_transport_stream_with_every_picture_and_sample() {
     let (status, said) = run(&["send", "--fast", FILM, &caller]);
     assert_eq!(status, Some(0), "{said}");
     receiver.assert_success();
-    let decoded = |file| {
-        // An MP4 file also says which samples are not to be heard.
-        let input = ["-ignore_editlist", "1", "-i", file];
-        let input = if file == FILM { &input[..] } else { &input[2..] };
-        let output = ["-fps_mode", "passthrough", "-f", "streamhash", "-hash", "md5", "-"];
-        ffmpeg(&[input, &output[..]].concat())
-    };
-    assert_eq!(decoded(&out), decoded(FILM));
+    assert_eq!(decoded(&[], &out), decoded(&IGNORE_EDITS, FILM));
+}
+
+/// An MP4 file says which samples are not to be heard, and so do others.
+const IGNORE_EDITS: [&str; 2] = ["-ignore_editlist", "1"];
+
+/// A hash of all decoded pictures and samples, by track.
+fn decoded(options: &[&str], file: &str) -> String {
+    let input = ["-flags2", "skip_manual", "-i", file, "-map", "0"];
+    let output = ["-fps_mode", "passthrough", "-f", "streamhash", "-hash", "md5", "-"];
+    ffmpeg(&[options, &input[..], &output].concat())
+}
+
+/// A film made of another one, with its frames as they are unless the options say otherwise.
+fn made(place: &Place, name: &str, options: &[&str]) -> String {
+    let file = place.file(name);
+    ffmpeg(&[&["-i", FILM, "-c", "copy"], options, &["-y", &file]].concat());
+    file
+}
+
+#[test]
+fn films_of_many_kinds_arrive_with_every_picture_and_sample() {
+    let place = Place::new("kinds");
+    let fragments = ["-movflags", "frag_keyframe+empty_moov+default_base_moof"];
+    let av1 = ["-c:v", "libaom-av1", "-usage", "realtime", "-cpu-used", "8", "-g", "25"];
+    let vp9 = ["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-an"];
+    let opus = ["-c:a", "libopus"];
+    for (options, file) in [
+        (&IGNORE_EDITS[..], made(&place, "fragments.mp4", &fragments)),
+        (&IGNORE_EDITS, made(&place, "old.mp4", &["-movflags", "frag_keyframe+empty_moov"])),
+        (&[], made(&place, "film.mkv", &[])),
+        (&[], made(&place, "opus.mkv", &opus)),
+        (&[], made(&place, "sound.mp3", &["-vn", "-c:a", "libmp3lame"])),
+        (&[], made(&place, "sound.aac", &["-vn"])),
+    ] {
+        let out = place.file("out.ts");
+        let (listener, caller) = urls("", "");
+        let receiver = Running::start(&["recv", &listener, &out]);
+        let (status, said) = run(&["send", "--fast", &file, &caller]);
+        assert_eq!(status, Some(0), "{file}: {said}");
+        receiver.assert_success();
+        assert_eq!(decoded(&[], &out), decoded(options, &file), "{file}");
+    }
+    // No program here reads it of a transport stream but ours.
+    let file = made(&place, "av1.mp4", &[&av1[..], &opus].concat());
+    let (listener, caller) = urls("", "");
+    let receiver = Running::start(&["recv", &listener, &place.file("av1.ts")]);
+    let (status, said) = run(&["send", "--fast", &file, &caller]);
+    assert!(status == Some(0) && said.contains("is AV1") && said.contains("is Opus"), "{said}");
+    receiver.assert_success();
+    let (_, said) = run(&["send", &made(&place, "vp9.webm", &vp9), "anabranch://127.0.0.1:9"]);
+    assert!(said.contains("VP9, which no transport stream carries: make it one with"), "{said}");
 }
 
 /// As much as the program needs, and no more than a tenth of what the file asks for.

@@ -44,7 +44,7 @@ pub(super) fn frames(mut bytes: &[u8]) -> impl Iterator<Item = (Format, &[u8])> 
 }
 
 /// The header of a frame, and the frame's length.
-fn parse(bytes: &[u8]) -> Option<(Format, usize)> {
+pub(super) fn parse(bytes: &[u8]) -> Option<(Format, usize)> {
     let &[sync, flags, profile, channels, length, low, _, ..] = bytes else { return None };
     // Syncword 0xfff, any MPEG version, layer 0.
     if sync != 0xff || flags & 0xf6 != 0xf0 {

@@ -46,6 +46,32 @@ const KEY_FRAME_PATIENCE: Duration = Duration::from_secs(12);
 /// More codecs than a program has are not named.
 const NOT_PLAYED_MAX: usize = 16;
 
+/// A frame of sound as its header tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BareFrame {
+    /// Its bytes, header included.
+    pub len: usize,
+    /// Samples of each channel.
+    pub samples: u32,
+    /// Samples in a second.
+    pub sample_rate: u32,
+}
+
+/// The frame of MP3 that the bytes begin with; it may be longer than they are.
+#[must_use]
+pub fn mp3_frame(bytes: &[u8]) -> Option<BareFrame> {
+    let (format, len) = mpeg_audio::parse(bytes)?;
+    Some(BareFrame { len, samples: format.samples, sample_rate: format.sample_rate })
+}
+
+/// The frame of AAC, with its ADTS header, that the bytes begin with; it may be longer than they
+/// are.
+#[must_use]
+pub fn adts_frame(bytes: &[u8]) -> Option<BareFrame> {
+    let (format, len) = adts::parse(bytes)?;
+    Some(BareFrame { len, samples: adts::SAMPLES, sample_rate: format.sample_rate })
+}
+
 /// Turns packets of a transport stream into pictures and sound.
 #[derive(Debug, Default)]
 pub struct BroadcastScreen {

@@ -66,7 +66,7 @@ fn is_frame_at(bytes: &[u8], at: usize) -> bool {
 }
 
 /// The header of a frame, and the frame's length.
-fn parse(bytes: &[u8]) -> Option<(Format, usize)> {
+pub(super) fn parse(bytes: &[u8]) -> Option<(Format, usize)> {
     let [0xff, flags, rates, mode] = *bytes.first_chunk::<HEADER_LEN>()? else { return None };
     let is_layer_3 = flags & 0xe0 == 0xe0 && flags >> 1 & 3 == 1;
     let (version, divisor) = match flags >> 3 & 3 {

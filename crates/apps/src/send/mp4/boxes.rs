@@ -1,6 +1,6 @@
 //! [`pruned`]: of a film's description what is read of it, with tables as long as they say.
 
-use super::samples::Damaged;
+use crate::send::packing::Damaged;
 
 /// Tracks of a film that are looked at.
 const TRACKS_MAX: usize = 256;
@@ -41,8 +41,7 @@ pub(super) fn pruned(moov: &[u8]) -> Result<Vec<u8>, Damaged> {
         let (kind, body) = found?;
         match &kind {
             b"mvhd" => push(&mut to, kind, body),
-            // That it is there is all that is asked of it.
-            b"mvex" => push(&mut to, kind, &[]),
+            b"mvex" => push(&mut to, kind, &within(body, extension_box)?),
             b"trak" if has_picture_or_sound(body)? => {
                 tracks += 1;
                 if tracks > TRACKS_MAX {
@@ -54,6 +53,29 @@ pub(super) fn pruned(moov: &[u8]) -> Result<Vec<u8>, Damaged> {
         }
     }
     Ok(to)
+}
+
+/// The same of a fragment's description (`moof`).
+pub(super) fn pruned_fragment(moof: &[u8]) -> Result<Vec<u8>, Damaged> {
+    within(moof, fragment_box)
+}
+
+fn fragment_box(kind: &Kind, body: &[u8]) -> Result<Option<Vec<u8>>, Damaged> {
+    match kind {
+        b"mfhd" => Ok(Some(body.to_vec())),
+        b"traf" => within(body, track_fragment_box).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// A run (`trun`) without values for each sample counts them only, and one with values takes what
+/// its box has.
+fn track_fragment_box(kind: &Kind, body: &[u8]) -> Result<Option<Vec<u8>>, Damaged> {
+    Ok(matches!(kind, b"tfhd" | b"tfdt" | b"trun").then(|| body.to_vec()))
+}
+
+fn extension_box(kind: &Kind, body: &[u8]) -> Result<Option<Vec<u8>>, Damaged> {
+    Ok((kind == b"trex").then(|| body.to_vec()))
 }
 
 /// What is kept of a box, and none if nothing is.
@@ -157,8 +179,10 @@ fn description(body: &[u8]) -> Result<Vec<u8>, Damaged> {
 /// A sample entry with its configuration; of an unknown kind nothing but that it is there.
 fn sample_entry(kind: Kind, body: &[u8]) -> Result<(Kind, Vec<u8>), Damaged> {
     let (head, keep): (_, Keep) = match &kind {
-        b"avc1" | b"avc3" | b"hvc1" | b"hev1" | b"vp09" | b"av01" => (VISUAL_LEN, configuration),
-        b"mp4a" | b".mp3" | b"ac-3" | b"ec-3" => {
+        b"avc1" | b"avc3" | b"hvc1" | b"hev1" | b"vp08" | b"vp09" | b"av01" => {
+            (VISUAL_LEN, configuration)
+        }
+        b"mp4a" | b".mp3" | b"ac-3" | b"ec-3" | b"Opus" => {
             let version = body.get(8..10);
             let more = version.map_or(0, |it| match it {
                 [0, 1] => 16,
@@ -178,7 +202,7 @@ fn sample_entry(kind: Kind, body: &[u8]) -> Result<(Kind, Vec<u8>), Damaged> {
 
 fn configuration(kind: &Kind, body: &[u8]) -> Result<Option<Vec<u8>>, Damaged> {
     match kind {
-        b"avcC" | b"hvcC" | b"vpcC" | b"av1C" | b"esds" | b"dac3" | b"dec3" => {
+        b"avcC" | b"hvcC" | b"vpcC" | b"av1C" | b"esds" | b"dac3" | b"dec3" | b"dOps" => {
             Ok(Some(body.to_vec()))
         }
         // QuickTime has it one box deeper.

@@ -1,15 +1,16 @@
 //! [`Mp4`]: an MP4 file (ISO/IEC 14496-12), read as the transport stream that it would be.
 
 mod boxes;
-mod mux;
+mod fragments;
 mod samples;
 mod track;
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use mp4_atom::{Atom as _, DecodeAtom as _, Header, Moof, Moov, ReadFrom as _, Trak};
+use mp4_atom::{Atom as _, DecodeAtom as _, Header, Moov, ReadFrom as _, Trak};
 
-use mux::{CLOCK_HZ, Muxer, Unit};
+use super::mux::{CLOCK_HZ, Muxer, Unit};
+use fragments::Fragments;
 use track::{Kind, Track};
 
 /// ISO/IEC 14496-12 section 4.3: a file begins with a box of this type, behind the box's size.
@@ -42,8 +43,8 @@ pub(super) struct Mp4<S> {
     unit: Vec<u8>,
     /// Samples that were taken since the beginning.
     count: u64,
-    /// How much of what the muxer made was read.
-    taken: usize,
+    /// Where the film goes on behind its tables.
+    fragments: Option<Fragments>,
 }
 
 /// Whether a file that begins so is one.
@@ -58,11 +59,14 @@ impl<S: Read + Seek> Mp4<S> {
     /// In words, if it cannot be read, or has nothing that a transport stream can carry.
     pub(super) fn open(mut source: S) -> Result<Self, String> {
         let len = source.seek(SeekFrom::End(0)).map_err(|error| error.to_string())?;
-        let tracks = tracks_of(read_moov(&mut source, len)?)?;
+        let moov = read_moov(&mut source, len)?;
+        let fragments = moov.mvex.as_ref().map(|mvex| Fragments::new(mvex, len));
+        let tracks = tracks_of(moov)?;
         if tracks.is_empty() {
             return Err("it has neither a picture nor sound".to_owned());
         }
-        let muxer = Muxer::new(&tracks.iter().map(|track| track.stream).collect::<Vec<_>>());
+        let muxer =
+            Muxer::new(&tracks.iter().map(|track| track.stream.clone()).collect::<Vec<_>>());
         let mut film = Self {
             source,
             len,
@@ -72,7 +76,7 @@ impl<S: Read + Seek> Mp4<S> {
             sample: Vec::new(),
             unit: Vec::new(),
             count: 0,
-            taken: 0,
+            fragments,
         };
         film.rewind().map_err(|error| error.to_string())?;
         if film.tracks.iter().all(|track| track.next_dts().is_none()) {
@@ -83,9 +87,14 @@ impl<S: Read + Seek> Mp4<S> {
 
     pub(super) fn rewind(&mut self) -> io::Result<()> {
         self.muxer.begin_again();
-        (self.count, self.taken) = (0, 0);
+        self.count = 0;
         for track in &mut self.tracks {
             track.rewind().map_err(io::Error::other)?;
+        }
+        if let Some(fragments) = &mut self.fragments {
+            fragments.rewind();
+            fragments.fill(&mut self.source, &mut self.tracks)?;
+            self.tracks.iter_mut().for_each(Track::settle);
         }
         self.start = self.tracks.iter().filter_map(Track::next_dts).min().unwrap_or_default();
         Ok(())
@@ -116,7 +125,8 @@ impl<S: Read + Seek> Mp4<S> {
         self.source.seek(SeekFrom::Start(due.place.offset))?;
         self.source.read_exact(&mut self.sample)?;
         self.unit.clear();
-        track.pack(&self.sample, due.place.is_sync, &mut self.unit).map_err(io::Error::other)?;
+        let packed = track.packing.pack(&self.sample, due.place.is_sync, &mut self.unit);
+        packed.map_err(io::Error::other)?;
         let unit = Unit {
             stream,
             pts: due.pts - self.start,
@@ -125,27 +135,21 @@ impl<S: Read + Seek> Mp4<S> {
             bytes: &self.unit,
         };
         self.muxer.push(&unit)?;
+        if let Some(fragments) = &mut self.fragments {
+            fragments.fill(&mut self.source, &mut self.tracks)?;
+        }
         Ok(true)
     }
 }
 
 impl<S: Read + Seek> Read for Mp4<S> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        while self.taken == self.muxer.made().len() {
-            self.muxer.clear();
-            self.taken = 0;
+        while self.muxer.is_empty() {
             if !self.make_more()? {
                 return Ok(0);
             }
         }
-        let rest = self.muxer.made().get(self.taken..).unwrap_or_default();
-        let len = rest.len().min(buf.len());
-        let (to, from) = (buf.get_mut(..len), rest.get(..len));
-        if let (Some(to), Some(from)) = (to, from) {
-            to.copy_from_slice(from);
-        }
-        self.taken += len;
-        Ok(len)
+        Ok(self.muxer.take(buf))
     }
 }
 
@@ -156,10 +160,7 @@ fn read_moov(source: &mut (impl Read + Seek), len: u64) -> Result<Moov, String> 
         let header = Option::<Header>::read_from(source).map_err(|error| failed(&error))?;
         let Some(Header { kind, size: Some(size) }) = header else { break };
         if kind == Moov::KIND {
-            return decode_moov(&read_body(source, len, size)?);
-        }
-        if kind == Moof::KIND {
-            return Err(in_fragments());
+            return decode_moov(&read_body(source, len, size, MOOV_BYTES_MAX)?);
         }
         let size = i64::try_from(size).map_err(|error| failed(&error))?;
         source.seek(SeekFrom::Current(size)).map_err(|error| failed(&error))?;
@@ -167,10 +168,17 @@ fn read_moov(source: &mut (impl Read + Seek), len: u64) -> Result<Moov, String> 
     Err(cut_short())
 }
 
-/// The body of a box of this size, if the file has it.
-fn read_body(source: &mut (impl Read + Seek), len: u64, size: usize) -> Result<Vec<u8>, String> {
-    if size > MOOV_BYTES_MAX {
-        return Err("it describes itself in more than 64 MiB: it is damaged".to_owned());
+/// The body of a box of this size, if the file has it and it is no longer than that.
+fn read_body(
+    source: &mut (impl Read + Seek),
+    len: u64,
+    size: usize,
+    bytes_max: usize,
+) -> Result<Vec<u8>, String> {
+    if size > bytes_max {
+        let what =
+            format!("it describes itself in more than {} MiB: it is damaged", bytes_max >> 20);
+        return Err(what);
     }
     let at = source.stream_position().map_err(|error| error.to_string())?;
     if size as u64 > len.saturating_sub(at) {
@@ -184,19 +192,12 @@ fn read_body(source: &mut (impl Read + Seek), len: u64, size: usize) -> Result<V
 fn decode_moov(body: &[u8]) -> Result<Moov, String> {
     let kept = boxes::pruned(body).map_err(|error| error.to_string())?;
     let header = Header { kind: Moov::KIND, size: Some(kept.len()) };
-    let moov = Moov::decode_atom(&header, &mut kept.as_slice())
-        .map_err(|error| format!("it is damaged: {error}"))?;
-    if moov.mvex.is_some() { Err(in_fragments()) } else { Ok(moov) }
+    Moov::decode_atom(&header, &mut kept.as_slice())
+        .map_err(|error| format!("it is damaged: {error}"))
 }
 
 fn cut_short() -> String {
     "it is cut short: what describes it is missing, as when its recording broke off".to_owned()
-}
-
-fn in_fragments() -> String {
-    "it is in fragments, which are not read: make it a transport stream with ffmpeg -i FILE \
-     -c copy FILE.ts"
-        .to_owned()
 }
 
 /// The first picture and the first sound.

@@ -1,12 +1,8 @@
 //! [`Samples`]: where the samples of a track lie, and when they are decoded.
 
 use mp4_atom::{Stbl, StszSamples};
-use thiserror::Error;
 
-/// A track's tables contradict each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("it is damaged: {0}")]
-pub(super) struct Damaged(pub(super) &'static str);
+use crate::send::packing::Damaged;
 
 /// A sample: a picture, or a frame of sound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,16 +1,20 @@
 //! [`Track`]: the picture or the sound of a film, as a transport stream carries it.
 
-use mp4_atom::esds::DecoderSpecific;
-use mp4_atom::{Avcc, Codec, Hvcc, Mp4a, Stbl, Trak};
+use std::collections::VecDeque;
+
+use mp4_atom::{Codec, Mp4a, Stbl, Trak};
 use mpeg2ts::es::StreamType;
 
-use super::mux::{CLOCK_HZ, Stream};
-use super::samples::{Damaged, Sample, Samples};
+use super::samples::{Sample, Samples};
+use crate::send::mux::{CLOCK_HZ, Stream};
+use crate::send::packing::{self, Damaged, Packed, Packing, not_carried, sound, unusual_sound};
 
-const START_CODE: [u8; 4] = [0, 0, 0, 1];
+/// Samples of fragments that are known of at once.
+const SAMPLES_MAX: usize = 1 << 20;
 
-/// Bytes of a header of ADTS (ISO/IEC 14496-3 section 1.A.2.2) without a checksum.
-const ADTS_LEN: usize = 7;
+/// Times are kept within this, far beyond what a stream takes: sums and differences of some are
+/// no overflow.
+const TIME_BOUND: i64 = 1 << 58;
 
 /// What a track is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +36,10 @@ impl Kind {
 /// The picture or the sound.
 #[derive(Debug)]
 pub(super) struct Track {
+    pub(super) id: u32,
     /// What it is in the transport stream.
     pub(super) stream: Stream,
-    packing: Packing,
+    pub(super) packing: Packing,
     tables: Stbl,
     /// Ticks of a second.
     timescale: u32,
@@ -44,6 +49,11 @@ pub(super) struct Track {
     advance: i64,
     samples: Samples,
     next: Option<Sample>,
+    /// Samples of fragments that come behind it, and when what follows those is decoded.
+    ahead: VecDeque<Sample>,
+    pub(super) ahead_until: i64,
+    /// Bytes of those, counting one at least for each.
+    ahead_bytes: u64,
 }
 
 /// A sample and its times on the stream's clock.
@@ -54,45 +64,8 @@ pub(super) struct Due {
     pub(super) pts: i64,
 }
 
-/// How samples become units of a transport stream.
-#[derive(Debug)]
-enum Packing {
-    /// Units with their lengths become units behind start codes.
-    Nal { coding: Coding, length_size: usize, sets: Vec<Vec<u8>> },
-    /// AAC gets a header in front of each frame.
-    Adts { profile: u8, frequency: u8, channels: u8 },
-    /// They are what they are.
-    None,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Coding {
-    H264,
-    H265,
-}
-
-impl Coding {
-    /// What a transport stream has in front of each picture (ISO/IEC 13818-1 sections 2.14.1 and
-    /// 2.17.1); any kind of slices may follow.
-    const fn delimiter(self) -> &'static [u8] {
-        match self {
-            Self::H264 => &[9, 0xf0],
-            Self::H265 => &[0x46, 1, 0x50],
-        }
-    }
-
-    /// Rec. ITU-T H.264 table 7-1 and H.265 table 7-1.
-    fn is_delimiter(self, nal: &[u8]) -> bool {
-        nal.first().is_some_and(|first| match self {
-            Self::H264 => first & 0x1f == 9,
-            Self::H265 => first >> 1 & 0x3f == 35,
-        })
-    }
-}
-
 impl Track {
     pub(super) fn new(trak: Trak, movie_timescale: u32) -> Result<Self, String> {
-        let kind = Kind::of(&trak).unwrap_or(Kind::Audio);
         let timescale = trak.mdia.mdhd.timescale;
         if timescale == 0 {
             return Err("it is damaged: its times have no unit".to_owned());
@@ -101,11 +74,12 @@ impl Track {
         let tables = trak.mdia.minf.stbl;
         let codec =
             tables.stsd.codecs.first().ok_or("it is damaged: a track has no description")?;
-        let (stream_type, packing) = packing_of(codec)?;
+        let (stream, packing) = packed(codec)?;
         let delays = tables.ctts.iter().flat_map(|ctts| &ctts.entries);
         let least = delays.map(|entry| entry.sample_offset).min().unwrap_or_default();
         Ok(Self {
-            stream: Stream { stream_type, is_video: kind == Kind::Video },
+            id: trak.tkhd.track_id,
+            stream,
             packing,
             tables,
             timescale,
@@ -113,13 +87,57 @@ impl Track {
             advance: least.min(0).saturating_neg(),
             samples: Samples::default(),
             next: None,
+            ahead: VecDeque::new(),
+            ahead_until: 0,
+            ahead_bytes: 0,
         })
     }
 
     pub(super) fn rewind(&mut self) -> Result<(), Damaged> {
         self.samples = Samples::default();
-        self.next = self.samples.next(&self.tables)?;
+        self.ahead.clear();
+        (self.next, self.ahead_until, self.ahead_bytes) = (None, 0, 0);
+        self.refill()
+    }
+
+    /// Looks for the next sample, if it is not known: in the tables, then in fragments.
+    pub(super) fn refill(&mut self) -> Result<(), Damaged> {
+        if self.next.is_none() {
+            self.next = self.samples.next(&self.tables)?.or_else(|| self.pop_ahead());
+        }
         Ok(())
+    }
+
+    fn pop_ahead(&mut self) -> Option<Sample> {
+        let sample = self.ahead.pop_front()?;
+        self.ahead_bytes -= bytes_at_least(&sample);
+        Some(sample)
+    }
+
+    /// Takes a sample of a fragment, in a file of this length: it cannot hold more.
+    pub(super) fn push_ahead(&mut self, sample: Sample, file_len: u64) -> Result<(), Damaged> {
+        self.ahead_bytes = self.ahead_bytes.saturating_add(bytes_at_least(&sample));
+        if self.ahead_bytes > file_len {
+            return Err(Damaged("its fragments have more samples than the file has bytes"));
+        }
+        if self.ahead.len() >= SAMPLES_MAX {
+            return Err(Damaged("a fragment has more samples than any film"));
+        }
+        self.ahead.push_back(sample);
+        Ok(())
+    }
+
+    /// Whether more samples of fragments may be looked at.
+    pub(super) fn has_room_ahead(&self) -> bool {
+        self.ahead.len() < SAMPLES_MAX
+    }
+
+    /// Fragments may have samples that are shown before they are decoded: all are decoded so much
+    /// earlier from the beginning on.
+    pub(super) fn settle(&mut self) {
+        let delays = self.next.iter().chain(&self.ahead).map(|sample| sample.delay);
+        let least = delays.min().unwrap_or_default();
+        self.advance = self.advance.max(least.min(0).saturating_neg());
     }
 
     /// When the next sample is decoded, on the stream's clock.
@@ -131,116 +149,52 @@ impl Track {
         let (Some(dts), Some(place)) = (self.next_dts(), self.next.take()) else {
             return Ok(None);
         };
-        self.next = self.samples.next(&self.tables)?;
+        self.refill()?;
         Ok(Some(Due { place, dts, pts: self.on_clock(place.dts.saturating_add(place.delay)) }))
     }
 
-    /// Makes a unit of a sample.
-    pub(super) fn pack(
-        &self,
-        sample: &[u8],
-        is_sync: bool,
-        unit: &mut Vec<u8>,
-    ) -> Result<(), Damaged> {
-        match &self.packing {
-            Packing::Nal { coding, length_size, sets } => {
-                push_nal(unit, coding.delimiter());
-                if is_sync {
-                    sets.iter().for_each(|set| push_nal(unit, set));
-                }
-                for_each_nal(sample, *length_size, |nal| {
-                    if !coding.is_delimiter(nal) {
-                        push_nal(unit, nal);
-                    }
-                })
-            }
-            Packing::Adts { profile, frequency, channels } => {
-                unit.extend(adts(*profile, *frequency, *channels, sample.len())?);
-                unit.extend_from_slice(sample);
-                Ok(())
-            }
-            Packing::None => {
-                unit.extend_from_slice(sample);
-                Ok(())
-            }
-        }
-    }
-
     fn on_clock(&self, ticks: i64) -> i64 {
-        to_clock(ticks, self.timescale).saturating_add(self.shift)
+        to_clock(ticks, self.timescale) + self.shift
     }
+}
+
+/// What is counted of a sample: who says that there are some without a byte could say any number.
+fn bytes_at_least(sample: &Sample) -> u64 {
+    u64::from(sample.size).max(1)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "there is one answer to all others")]
-fn packing_of(codec: &Codec) -> Result<(StreamType, Packing), String> {
-    let audio = |stream_type| Ok((stream_type, Packing::None));
+fn packed(codec: &Codec) -> Result<Packed, String> {
+    let as_is = |stream_type| Ok((sound(stream_type), Packing::None));
     match codec {
-        Codec::Avc1(avc1) => Ok((StreamType::H264, h264(&avc1.avcc))),
-        Codec::Avc3(avc3) => Ok((StreamType::H264, h264(&avc3.avcc))),
-        Codec::Hvc1(hvc1) => Ok((StreamType::H265, h265(&hvc1.hvcc))),
-        Codec::Hev1(hev1) => Ok((StreamType::H265, h265(&hev1.hvcc))),
+        Codec::Avc1(avc1) => Ok(packing::h264(&avc1.avcc)),
+        Codec::Avc3(avc3) => Ok(packing::h264(&avc3.avcc)),
+        Codec::Hvc1(hvc1) => Ok(packing::h265(&hvc1.hvcc)),
+        Codec::Hev1(hev1) => Ok(packing::h265(&hev1.hvcc)),
+        Codec::Av01(av01) => Ok(packing::av1(&av01.av1c)),
         Codec::Mp4a(mp4a) => mpeg_audio(mp4a),
-        Codec::Mp3(_) => audio(StreamType::Mpeg1Audio),
-        Codec::Ac3(_) => audio(StreamType::DolbyDigitalUpToSixChannelAudio),
-        Codec::Eac3(_) => audio(StreamType::DolbyDigitalPlusUpTo16ChannelAudioForAtsc),
-        Codec::Vp09(_) | Codec::Av01(_) => Err(format!(
-            "its picture is {}: make it a WebM file with ffmpeg -i FILE -c:v copy -c:a libopus \
-             FILE.webm",
-            if matches!(codec, Codec::Av01(_)) { "AV1" } else { "VP9" }
-        )),
-        _ => Err("it holds what no transport stream carries: make it one with ffmpeg -i FILE \
-                  -c:v libx264 -c:a aac FILE.ts"
-            .to_owned()),
-    }
-}
-
-fn h264(avcc: &Avcc) -> Packing {
-    let sets = avcc.sequence_parameter_sets.iter().chain(&avcc.picture_parameter_sets);
-    Packing::Nal {
-        coding: Coding::H264,
-        length_size: usize::from(avcc.length_size),
-        sets: sets.cloned().collect(),
-    }
-}
-
-fn h265(hvcc: &Hvcc) -> Packing {
-    Packing::Nal {
-        coding: Coding::H265,
-        length_size: usize::from(hvcc.length_size_minus_one) + 1,
-        sets: hvcc.arrays.iter().flat_map(|array| array.nalus.clone()).collect(),
+        Codec::Opus(opus) => packing::opus(opus.dops.output_channel_count.into()),
+        Codec::Mp3(_) => as_is(StreamType::Mpeg1Audio),
+        Codec::Ac3(_) => as_is(StreamType::DolbyDigitalUpToSixChannelAudio),
+        Codec::Eac3(_) => as_is(StreamType::DolbyDigitalPlusUpTo16ChannelAudioForAtsc),
+        Codec::Vp08(_) => Err(not_carried("VP8")),
+        Codec::Vp09(_) => Err(not_carried("VP9")),
+        _ => Err(not_carried("something")),
     }
 }
 
 /// The kinds of sound that an `esds` names (ISO/IEC 14496-1 table 5).
-fn mpeg_audio(mp4a: &Mp4a) -> Result<(StreamType, Packing), String> {
+fn mpeg_audio(mp4a: &Mp4a) -> Result<Packed, String> {
     let config = &mp4a.esds.es_desc.dec_config;
+    let as_is = |stream_type| Ok((sound(stream_type), Packing::None));
     match (config.object_type_indication, &config.dec_specific) {
-        (0x40, Some(specific)) => Ok((StreamType::AdtsAac, aac(specific)?)),
-        (0x66..=0x68, Some(specific)) => Ok((StreamType::AdtsAac, aac(specific)?)),
-        (0x69, _) => Ok((StreamType::Mpeg2HalvedSampleRateAudio, Packing::None)),
-        (0x6b, _) => Ok((StreamType::Mpeg1Audio, Packing::None)),
+        (0x40 | 0x66..=0x68, Some(specific)) => {
+            packing::aac(specific.profile, specific.freq_index, specific.chan_conf)
+        }
+        (0x69, _) => as_is(StreamType::Mpeg2HalvedSampleRateAudio),
+        (0x6b, _) => as_is(StreamType::Mpeg1Audio),
         _ => Err(unusual_sound()),
     }
-}
-
-/// What ADTS can say of AAC: its profile in two bits, its rate by a number, its channels likewise.
-fn aac(specific: &DecoderSpecific) -> Result<Packing, String> {
-    let DecoderSpecific { profile, freq_index: frequency, chan_conf: channels, .. } = *specific;
-    let profile = match profile {
-        1..=4 => profile - 1,
-        // With spectral band replication or parametric stereo the core is AAC LC.
-        5 | 29 => 1,
-        _ => return Err(unusual_sound()),
-    };
-    if frequency > 12 || !(1..=7).contains(&channels) {
-        return Err(unusual_sound());
-    }
-    Ok(Packing::Adts { profile, frequency, channels })
-}
-
-fn unusual_sound() -> String {
-    "its sound is of an unusual kind: convert it with ffmpeg -i FILE -c:v copy -c:a aac FILE.ts"
-        .to_owned()
 }
 
 /// ISO/IEC 14496-12 section 8.6.6: the first edit says which time of the media is the beginning,
@@ -252,11 +206,11 @@ fn shift_of(trak: &Trak, timescale: u32, movie_timescale: u32) -> i64 {
         match edit.media_time {
             None => {
                 let pause = i64::try_from(edit.segment_duration).unwrap_or(i64::MAX);
-                shift = shift.saturating_add(to_clock(pause, movie_timescale.max(1)));
+                shift = (shift + to_clock(pause, movie_timescale.max(1))).min(TIME_BOUND);
             }
             Some(begin) => {
                 let begin = i64::try_from(begin).unwrap_or(i64::MAX);
-                return shift.saturating_sub(to_clock(begin, timescale));
+                return shift - to_clock(begin, timescale);
             }
         }
     }
@@ -265,47 +219,6 @@ fn shift_of(trak: &Trak, timescale: u32, movie_timescale: u32) -> i64 {
 
 fn to_clock(ticks: i64, timescale: u32) -> i64 {
     let time = i128::from(ticks) * i128::from(CLOCK_HZ) / i128::from(timescale);
-    i64::try_from(time).unwrap_or(i64::MAX)
-}
-
-fn push_nal(unit: &mut Vec<u8>, nal: &[u8]) {
-    unit.extend(START_CODE);
-    unit.extend_from_slice(nal);
-}
-
-/// ISO/IEC 14496-15 section 5.2.3: each unit stands behind its length.
-fn for_each_nal(
-    sample: &[u8],
-    length_size: usize,
-    mut tell: impl FnMut(&[u8]),
-) -> Result<(), Damaged> {
-    let cut = Damaged("a picture is cut short");
-    let mut rest = sample;
-    while !rest.is_empty() {
-        let (length, behind) = rest.split_at_checked(length_size).ok_or(cut)?;
-        let length = length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
-        let (nal, behind) = behind.split_at_checked(length).ok_or(cut)?;
-        tell(nal);
-        rest = behind;
-    }
-    Ok(())
-}
-
-/// ISO/IEC 14496-3 section 1.A.2.2.1: MPEG-4, without a checksum, one block.
-fn adts(profile: u8, frequency: u8, channels: u8, len: usize) -> Result<[u8; ADTS_LEN], Damaged> {
-    const LENGTH_MAX: usize = (1 << 13) - 1;
-    let length = ADTS_LEN + len;
-    if length > LENGTH_MAX {
-        return Err(Damaged("a frame of its sound is too long"));
-    }
-    let length = length as u32;
-    Ok([
-        0xff,
-        0xf1,
-        profile << 6 | frequency << 2 | channels >> 2,
-        (channels & 3) << 6 | (length >> 11) as u8,
-        (length >> 3) as u8,
-        (length << 5) as u8 | 0x1f,
-        0xfc,
-    ])
+    let bounded = time.clamp((-TIME_BOUND).into(), TIME_BOUND.into());
+    i64::try_from(bounded).unwrap_or(TIME_BOUND)
 }

@@ -1,5 +1,6 @@
 //! Files, in a loop: each begins where the one before ends, as if it were one that never does.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,8 @@ use crate::service::{Retries, Retry, Wait};
 const FILES_MAX: usize = 10_000;
 
 /// What the files of a folder must be called.
-const EXTENSIONS: [&str; 9] = ["ts", "m2ts", "mts", "trp", "mp4", "m4v", "mov", "webm", "mkv"];
+const EXTENSIONS: [&str; 13] =
+    ["ts", "m2ts", "mts", "trp", "mp4", "m4v", "mov", "webm", "mkv", "m4a", "mka", "mp3", "aac"];
 
 /// Plays a file for ever.
 pub(super) async fn play_file<L: Listener>(
@@ -94,28 +96,33 @@ async fn play_rounds<L: Listener>(
 ) -> (bool, String) {
     let mut player = Player::new(clock, listener);
     let mut rounds = 0;
+    let mut said = BTreeSet::new();
     loop {
         let files = match list() {
             Ok(files) => files,
             Err(reason) => return (rounds > 0, reason),
         };
-        let (mut has_come, mut reason) = (false, None);
+        let (mut has_come, mut errors) = (false, Vec::new());
         for file in files {
             let ending = match open(file, program, clock).await {
                 Ok(Opened::Feed(feed)) => player.play(feed).await,
                 Ok(Opened::Film(film)) => player.play_film(film).await,
                 Err(error) => Ending { has_come: false, error: Some(error) },
             };
-            if let Some(error) = &ending.error {
-                player.note(error.to_string());
-                reason.get_or_insert_with(|| error.to_string());
-            }
+            errors.extend(ending.error.map(|error| error.to_string()));
             has_come |= ending.has_come;
             player.end_round();
         }
         if !has_come {
-            return (rounds > 0, reason.unwrap_or_else(|| "there is nothing in it".to_owned()));
+            let first = errors.into_iter().next();
+            return (rounds > 0, first.unwrap_or_else(|| "there is nothing in it".to_owned()));
         }
+        if said.len() > FILES_MAX {
+            said.clear();
+        }
+        // The same is wrong in every round.
+        let news = errors.into_iter().filter(|error| said.insert(error.clone()));
+        news.for_each(|error| player.note(error));
         rounds += 1;
     }
 }
@@ -128,7 +135,7 @@ enum Opened {
 
 /// A clip can loop by itself.
 async fn open(file: PathBuf, program: Option<u16>, clock: Clock) -> Result<Opened, InputError> {
-    if let Some(film) = Film::open(&file)? {
+    if let Some(film) = Film::open(&file) {
         return Ok(Opened::Film(film));
     }
     let options = InputOptions { program, ..InputOptions::default() };
@@ -170,4 +177,31 @@ fn packets_of(name: &str, media: &[u8], clock: Clock) -> Result<Vec<(Time, Packe
         Media::Unit(_) => None,
     };
     Ok(items.filter_map(packet).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Keeps what it is told.
+    #[derive(Default)]
+    struct Told(Vec<SourceEvent>);
+
+    impl Listener for Told {
+        fn tell(&mut self, event: SourceEvent) {
+            self.0.push(event);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn regression_what_is_wrong_with_a_file_was_told_twice_each_time_that_it_was_tried() {
+        let mut told = Told::default();
+        let playing = play_file("/nowhere.ts".into(), None, Clock::start(), &mut told);
+        assert!(tokio::time::timeout(Duration::from_secs(30), playing).await.is_err());
+        let lost = told.0.iter().filter(|event| matches!(event, SourceEvent::Lost(_))).count();
+        assert!(lost > 3, "it is tried again and again");
+        assert!(!told.0.iter().any(|event| matches!(event, SourceEvent::Note(_))), "{:?}", told.0);
+    }
 }

@@ -8,7 +8,7 @@ use mpeg2ts::pes::PesHeader;
 use mpeg2ts::time::{ClockReference, Timestamp};
 use mpeg2ts::ts::payload::{Bytes, Pat, Pes, Pmt};
 use mpeg2ts::ts::{
-    AdaptationField, ContinuityCounter, EsInfo, Pid, ProgramAssociation,
+    AdaptationField, ContinuityCounter, Descriptor, EsInfo, Pid, ProgramAssociation,
     TransportScramblingControl, TsHeader, TsPacket, TsPacketWriter, TsPayload, VersionNumber,
     WriteTsPacket as _,
 };
@@ -34,6 +34,9 @@ const TABLES_INTERVAL: i64 = CLOCK_HZ / 10;
 /// Nothing in a sound file is decoded so much later than what is in front of it.
 const PAUSE_MAX: i64 = CLOCK_HZ * 3_600;
 
+/// No film begins or ends so far from its beginning: a century.
+pub(super) const TIME_MAX: i64 = CLOCK_HZ * 3_600 * 24 * 365 * 100;
+
 const PROGRAM: u16 = 1;
 const PMT_PID: u16 = 0x1000;
 const FIRST_PID: u16 = 0x100;
@@ -49,10 +52,25 @@ const PES_LEN: usize = 9;
 const STAMP_LEN: usize = 5;
 
 /// What a track is in the stream.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Stream {
     pub(super) stream_type: StreamType,
     pub(super) is_video: bool,
+    /// What the stream's map says of it beside its type, as tags with their data.
+    pub(super) descriptors: Vec<(u8, Vec<u8>)>,
+}
+
+impl Stream {
+    /// ISO/IEC 13818-1 table 2-22: what has no number of its own is private stream 1.
+    fn id(&self) -> StreamId {
+        StreamId::new(if self.stream_type == StreamType::Mpeg2PacketizedData {
+            StreamId::PRIVATE_STREAM_1
+        } else if self.is_video {
+            StreamId::VIDEO_MIN
+        } else {
+            StreamId::AUDIO_MIN
+        })
+    }
 }
 
 /// A picture, or a frame of sound, with its times in ticks since the beginning.
@@ -80,6 +98,8 @@ pub(super) struct Muxer {
     /// When the clock was written last.
     clock_at: Option<i64>,
     made: Vec<u8>,
+    /// How much of that was taken.
+    taken: usize,
 }
 
 impl Muxer {
@@ -90,27 +110,42 @@ impl Muxer {
             tables_at: None,
             clock_at: None,
             made: Vec::new(),
+            taken: 0,
         }
     }
 
     /// Times begin from nothing.
     pub(super) fn begin_again(&mut self) {
         (self.tables_at, self.clock_at) = (None, None);
-        self.clear();
-    }
-
-    /// The packets that were made.
-    pub(super) fn made(&self) -> &[u8] {
-        &self.made
-    }
-
-    /// Forgets them.
-    pub(super) fn clear(&mut self) {
         self.made.clear();
+        self.taken = 0;
+    }
+
+    /// Whether all that was made is taken.
+    pub(super) fn is_empty(&self) -> bool {
+        self.taken == self.made.len()
+    }
+
+    /// Takes of the packets that were made as much as there is room for.
+    pub(super) fn take(&mut self, buf: &mut [u8]) -> usize {
+        let rest = self.made.get(self.taken..).unwrap_or_default();
+        let len = rest.len().min(buf.len());
+        if let (Some(to), Some(from)) = (buf.get_mut(..len), rest.get(..len)) {
+            to.copy_from_slice(from);
+        }
+        self.taken += len;
+        len
     }
 
     /// Makes packets of a unit; units come in the order of their decoding.
     pub(super) fn push(&mut self, unit: &Unit<'_>) -> io::Result<()> {
+        if self.is_empty() {
+            self.made.clear();
+            self.taken = 0;
+        }
+        if unit.dts.unsigned_abs().max(unit.pts.unsigned_abs()) > TIME_MAX.unsigned_abs() {
+            return Err(io::Error::other("its times are beyond all bounds: it is damaged"));
+        }
         if self.clock_at.is_some_and(|at| unit.dts - at > PAUSE_MAX) {
             return Err(io::Error::other("it stands still for more than an hour: it is damaged"));
         }
@@ -146,11 +181,12 @@ impl Muxer {
                 program_map_pid: Pid::new(PMT_PID)?,
             }],
         };
+        let descriptor = |(tag, data): &(u8, Vec<u8>)| Descriptor { tag: *tag, data: data.clone() };
         let stream = |(nth, stream): (usize, &Stream)| {
             Ok(EsInfo {
                 stream_type: stream.stream_type,
                 elementary_pid: Pid::new(FIRST_PID + nth as u16)?,
-                descriptors: Vec::new(),
+                descriptors: stream.descriptors.iter().map(descriptor).collect(),
             })
         };
         let pmt = Pmt {
@@ -166,7 +202,8 @@ impl Muxer {
     }
 
     fn write_unit(&mut self, unit: &Unit<'_>) -> Result<()> {
-        let is_video = self.streams.get(unit.stream).is_some_and(|stream| stream.is_video);
+        let Some(stream) = self.streams.get(unit.stream) else { return Ok(()) };
+        let (is_video, stream_id) = (stream.is_video, stream.id());
         let carries_clock = unit.stream == 0;
         if carries_clock {
             self.clock_at = Some(unit.dts);
@@ -184,11 +221,7 @@ impl Muxer {
             None => 0,
         };
         let header = PesHeader {
-            stream_id: StreamId::new(if is_video {
-                StreamId::VIDEO_MIN
-            } else {
-                StreamId::AUDIO_MIN
-            }),
+            stream_id,
             priority: false,
             data_alignment_indicator: true,
             copyright: false,

@@ -1,0 +1,88 @@
+//! [`Film`]: a file in another container, read as the transport stream that it would be.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek};
+use std::sync::Arc;
+
+use super::demuxer::MATROSKA_MAGIC;
+use super::matroska::Matroska;
+use super::mp4::{Mp4, is_mp4};
+use super::sound::BareSound;
+
+/// Something that can be read again from its beginning.
+pub trait Again: Read + Seek + Sized {
+    /// The same, at its beginning. What stands for it before may move with it.
+    ///
+    /// # Errors
+    /// It cannot be had twice, or has no beginning.
+    fn again(&self) -> io::Result<Self>;
+}
+
+impl Again for File {
+    fn again(&self) -> io::Result<Self> {
+        let mut again = self.try_clone()?;
+        again.rewind()?;
+        Ok(again)
+    }
+}
+
+impl Again for Cursor<Arc<[u8]>> {
+    fn again(&self) -> io::Result<Self> {
+        Ok(Self::new(self.get_ref().clone()))
+    }
+}
+
+/// A film, or sound alone: MP4 and QuickTime, Matroska and WebM, MP3 and AAC without a container.
+/// It is read as a transport stream, within bounds, whatever the file says of itself.
+#[derive(Debug)]
+pub struct Film<S: Again>(Kind<S>);
+
+#[derive(Debug)]
+enum Kind<S: Again> {
+    Mp4(Box<Mp4<S>>),
+    Matroska(Box<Matroska<S>>),
+    Sound(Box<BareSound<S>>),
+}
+
+impl<S: Again> Film<S> {
+    /// Reads what the file says of itself; none if it is of no kind that this knows.
+    ///
+    /// # Errors
+    /// In words, if it cannot be read, or has nothing that a transport stream can carry.
+    pub fn open(file: &S) -> Result<Option<Self>, String> {
+        const HEAD_LEN: u64 = 8;
+        let again = || file.again().map_err(|error| error.to_string());
+        let mut head = Vec::new();
+        again()?.take(HEAD_LEN).read_to_end(&mut head).map_err(|error| error.to_string())?;
+        if is_mp4(&head) {
+            return Ok(Some(Self(Kind::Mp4(Box::new(Mp4::open(again()?)?)))));
+        }
+        if head.starts_with(&MATROSKA_MAGIC) {
+            return Ok(Some(Self(Kind::Matroska(Box::new(Matroska::open(again()?)?)))));
+        }
+        let sound = BareSound::open(again()?).map_err(|error| error.to_string())?;
+        Ok(sound.map(|sound| Self(Kind::Sound(Box::new(sound)))))
+    }
+
+    /// Goes back to its beginning.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn rewind(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Kind::Mp4(film) => film.rewind(),
+            Kind::Matroska(film) => film.rewind(),
+            Kind::Sound(sound) => sound.rewind(),
+        }
+    }
+}
+
+impl<S: Again> Read for Film<S> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Kind::Mp4(film) => film.read(buf),
+            Kind::Matroska(film) => film.read(buf),
+            Kind::Sound(sound) => sound.read(buf),
+        }
+    }
+}
