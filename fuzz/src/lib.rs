@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod apps;
 pub mod clip;
 pub mod codec;
 pub mod dccp;

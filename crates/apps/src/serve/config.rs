@@ -216,7 +216,11 @@ impl ChannelsFile {
         Self { channels, ..Self::default() }
     }
 
-    fn parse(text: &str, file: &str, folder: &Path) -> Result<Self, ConfigError> {
+    /// Reads the text of a file of this name; the paths in it are relative to this folder.
+    ///
+    /// # Errors
+    /// Says where it makes no sense, and what would.
+    pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Self, ConfigError> {
         let line_of = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
         let raw: RawFile = toml::from_str(text).map_err(|error| ConfigError::Syntax {
             file: file.to_owned(),

@@ -52,7 +52,9 @@ impl ChannelsFile {
         Ok(untaken)
     }
 
-    fn import_text(&mut self, text: &str, folder: &Path) -> Vec<(usize, String)> {
+    /// Adds the channels of a playlist's text; paths in it are relative to this folder. Says by
+    /// number of the line what could not be taken.
+    pub fn import_text(&mut self, text: &str, folder: &Path) -> Vec<(usize, String)> {
         let (mut untaken, mut entry) = (Vec::new(), Entry::default());
         let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
         for (number, line) in (1..).zip(lines) {

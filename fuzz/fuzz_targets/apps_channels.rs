@@ -1,0 +1,7 @@
+//! The text of channels.toml.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| anabranch_fuzz::apps::channels(bytes));
