@@ -1,7 +1,63 @@
 //! DCCP (RFC 4340): datagrams that are not repeated, under congestion control.
 //!
-//! [`wire`] is its packets: bytes to structs and back, without state.
+//! An [`Endpoint`] does no I/O, reads no clock and draws no randomness of its own: see
+//! [`anabranch_sansio`]. Its packets go straight on IP or in UDP (RFC 6773).
+//!
+//! It has what the RFCs define: the handshake, with or without cookies, and service codes (RFC
+//! 5595); feature negotiation; sequence numbers of 48 and 24 bits with their validity windows, Sync
+//! and SyncAck; Ack Vectors, NDP Counts, Slow Receiver, Data Dropped; checksums that cover data in
+//! part, and Data Checksums; close from either end, Resets, TIMEWAIT. Congestion control is CCID 2,
+//! by a window (RFC 4341), or CCID 3, by a rate (RFC 4342), whose [`tfrc`] (RFC 5348) can be used
+//! alone. [`wire`] is its packets: bytes to structs and back, without state.
+//!
+//! It leaves out data on a Request or a Response, path MTU discovery, history discounting (RFC 5348
+//! section 5.5), and the ECN nonce, which RFC 8311 has done away with. A receiver can lie about its
+//! losses: nothing verifies what it reports.
+//!
+//! ```
+//! use anabranch_dccp::{Ccid, Config, Encapsulation, Endpoint, EndpointConfig, wire::ServiceCode};
+//! use anabranch_netsim::{Carrier, LinkConfig, Pair, Side};
+//!
+//! let service: ServiceCode = "SC:anab".parse()?;
+//! let config = Config::with_ccid(Ccid::Tfrc);
+//! let on_ip = EndpointConfig { encapsulation: Encapsulation::Ip, ..EndpointConfig::default() };
+//! let links = [LinkConfig::wifi().into()];
+//! let mut pair = Pair::new(7, &links, |_, _, rng| Endpoint::new(on_ip.clone(), rng));
+//! pair.set_carrier(Carrier::Dccp);
+//! pair.server_mut().listen(5_001, vec![service], config.clone());
+//! let path = pair.paths()[0].addresses;
+//! let id = pair.act_client(|client, now| {
+//!     client.connect(now, path, (40_000, 5_001), service, config)
+//! })??;
+//! pair.run_for(std::time::Duration::from_secs(1))?;
+//! pair.act_client(|client, _| client.connection_mut(id).unwrap().send("hello".into()))??;
+//! pair.run_for(std::time::Duration::from_secs(1))?;
+//! let received = pair.act_server(|server, _| {
+//!     let id = server.connections().next().unwrap();
+//!     server.connection_mut(id).unwrap().receive()
+//! })?;
+//! assert_eq!(received, Some("hello".into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
+mod ccid;
+mod config;
+mod connection;
+mod endpoint;
+mod error;
+mod event;
+mod feature;
+mod receive;
+mod seq;
+mod stats;
+pub mod tfrc;
 pub mod wire;
+
+pub use config::{Ccid, Config};
+pub use connection::Connection;
+pub use endpoint::{ConnectionId, Encapsulation, Endpoint, EndpointConfig};
+pub use error::{ConnectError, SendError};
+pub use event::{CloseReason, Event};
+pub use stats::{CongestionStats, EndpointStats, Stats};

@@ -59,7 +59,7 @@ impl Protection {
 /// The CRC-32c of the Data Checksum option.
 ///
 /// RFC 4340 section 9.3: "The CRC-32c algorithm used for Data Checksum is the same as that used for
-/// SCTP [RFC3309]; note that the CRC-32c of zero bytes of data equals zero."
+/// SCTP \[RFC3309\]; note that the CRC-32c of zero bytes of data equals zero."
 #[must_use]
 pub fn crc32c(data: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(data)

@@ -1,3 +1,11 @@
 //! What connections do together, by theme, on virtual time.
 
+mod capture;
+mod closing;
+mod fairness;
+mod handshake;
+mod harness;
 mod packets;
+mod synchronization;
+mod throughput;
+mod transfer;

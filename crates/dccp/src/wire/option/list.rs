@@ -38,7 +38,7 @@ pub struct Entry<'a> {
 pub struct DanglingMandatory;
 
 impl<'a> Options<'a> {
-    pub(in crate::wire) const fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 

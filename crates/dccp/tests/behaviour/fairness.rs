@@ -1,0 +1,259 @@
+//! How connections share a bottleneck with TCP and with each other.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use anabranch_dccp::{Ccid, Config, ConnectionId, Endpoint};
+use anabranch_netsim::{Carrier, HostId, LinkConfig, QueueLimit, Simulation};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time, Transmit, Wakeup};
+use anabranch_tcp as tcp;
+use bytes::Bytes;
+
+use crate::harness::{PORTS, SERVICE, endpoint_config};
+
+const RTT: Duration = Duration::from_millis(60);
+const RATE: Rate = Rate::mbps(8);
+
+/// The longest datagrams that fit into a packet of 1,500 bytes.
+const LEN: usize = 1_432;
+
+/// One end of either protocol.
+enum Host {
+    Dccp(Box<Endpoint>),
+    Tcp(Box<tcp::Connection>),
+}
+
+/// Where something happened.
+enum Happening {
+    Dccp(ConnectionId),
+    Tcp,
+}
+
+impl Machine for Host {
+    type Event = Happening;
+
+    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        match self {
+            Self::Dccp(end) => end.handle_datagram(now, datagram),
+            Self::Tcp(end) => end.handle_datagram(now, datagram),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        match self {
+            Self::Dccp(end) => end.handle_timeout(now),
+            Self::Tcp(end) => end.handle_timeout(now),
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        match self {
+            Self::Dccp(end) => end.poll_transmit(now, buf),
+            Self::Tcp(end) => end.poll_transmit(now, buf),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        match self {
+            Self::Dccp(end) => end.poll_timeout(),
+            Self::Tcp(end) => end.poll_timeout(),
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<Happening> {
+        match self {
+            Self::Dccp(end) => end.poll_event().map(|(id, _)| Happening::Dccp(id)),
+            Self::Tcp(end) => end.poll_event().map(|_| Happening::Tcp),
+        }
+    }
+}
+
+/// A flow from a host of its own to another one, through what all share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Dccp(Ccid),
+    Tcp,
+}
+
+struct Flow {
+    kind: Kind,
+    path: FourTuple,
+    client: HostId,
+    server: HostId,
+    id: Option<ConnectionId>,
+    /// Bytes of data that the server read.
+    received: u64,
+}
+
+/// Pairs of hosts whose packets share one link there and one back.
+struct Dumbbell {
+    sim: Simulation<Host>,
+    flows: Vec<Flow>,
+}
+
+impl Dumbbell {
+    fn new(seed: u64, kinds: &[Kind], queue: QueueLimit) -> Self {
+        let mut sim = Simulation::new(seed);
+        let link = LinkConfig { rate: Some(RATE), delay: RTT / 2, queue, ..LinkConfig::default() };
+        let forward = sim.network_mut().add_link("forward", link.clone());
+        let backward = sim.network_mut().add_link("backward", link);
+        let mut flows = Vec::new();
+        for (n, kind) in kinds.iter().enumerate() {
+            let ends = [1, 2].map(|end| IpAddr::from([10, n as u8, 0, end]));
+            let path = FourTuple::new(
+                SocketAddr::from((ends[0], PORTS.0)),
+                SocketAddr::from((ends[1], PORTS.1)),
+            );
+            let [client, server] = [path, path.reversed()].map(|end| {
+                let host = host(*kind, end, end == path, sim.fork_rng());
+                let host = sim.add_host("host", &[end.local.ip()], host).expect("new addresses");
+                let carrier = if *kind == Kind::Tcp { Carrier::Tcp } else { Carrier::Dccp };
+                sim.set_carrier(host, carrier);
+                host
+            });
+            let network = sim.network_mut();
+            network.add_route(ends[0], ends[1], [forward.into()]).expect("one family");
+            network.add_route(ends[1], ends[0], [backward.into()]).expect("one family");
+            flows.push(Flow { kind: *kind, path, client, server, id: None, received: 0 });
+        }
+        Self { sim, flows }
+    }
+
+    fn begin(&mut self, n: usize) {
+        let Flow { kind, path, client, .. } = self.flows[n];
+        let begin = |host: &mut Host, now: Time| match (host, kind) {
+            (Host::Dccp(end), Kind::Dccp(ccid)) => {
+                let config = Config::with_ccid(ccid);
+                Some(end.connect(now, path, PORTS, SERVICE, config).expect("a connection"))
+            }
+            (Host::Tcp(end), Kind::Tcp) => {
+                end.connect(now);
+                None
+            }
+            _ => unreachable!("a host is of its flow's kind"),
+        };
+        self.flows[n].id = self.sim.act(client, begin).expect("machines that behave");
+    }
+
+    /// Keeps all clients busy.
+    fn feed(&mut self) {
+        let data = Bytes::from_static(&[0x5a; LEN]);
+        for flow in &self.flows {
+            let feed = |host: &mut Host, now: Time| match host {
+                Host::Dccp(end) => {
+                    let connection = flow.id.and_then(|id| end.connection_mut(id));
+                    if let Some(connection) = connection {
+                        while connection.send(data.clone()).is_ok() {}
+                    }
+                }
+                Host::Tcp(end) => while end.send(now, data.clone()).is_ok() {},
+            };
+            self.sim.act(flow.client, feed).expect("machines that behave");
+        }
+    }
+
+    fn run_for(&mut self, span: Duration) {
+        let end = self.sim.now() + span;
+        while self.sim.now() < end {
+            self.feed();
+            let flows = &mut self.flows;
+            let step = self.sim.now() + Duration::from_millis(5);
+            let read = |sim: &mut Simulation<Host>, host, happening| {
+                let Some(flow) = flows.iter_mut().find(|flow| flow.server == host) else { return };
+                let read = |host: &mut Host, now: Time| {
+                    let mut len = 0;
+                    match (host, happening) {
+                        (Host::Dccp(end), Happening::Dccp(id)) => {
+                            while let Some(data) = end.connection_mut(id).and_then(|c| c.receive())
+                            {
+                                len += data.len();
+                            }
+                        }
+                        (Host::Tcp(end), Happening::Tcp) => {
+                            while let Some(data) = end.receive(now) {
+                                len += data.len();
+                            }
+                        }
+                        _ => unreachable!("a host is of its events' kind"),
+                    }
+                    len
+                };
+                flow.received += sim.act(host, read).expect("machines that behave") as u64;
+            };
+            self.sim.run_to_with(step, read).expect("machines that behave");
+        }
+    }
+
+    /// Mbit/s of data that each flow's server read in so long a time.
+    fn measure(&mut self, span: Duration) -> Vec<f64> {
+        self.flows.iter_mut().for_each(|flow| flow.received = 0);
+        self.run_for(span);
+        let mbps = |flow: &Flow| flow.received as f64 * 8.0 / span.as_secs_f64() / 1e6;
+        self.flows.iter().map(mbps).collect()
+    }
+}
+
+fn host(kind: Kind, path: FourTuple, is_client: bool, rng: Rng) -> Host {
+    match kind {
+        Kind::Dccp(ccid) => {
+            let mut end = Endpoint::new(endpoint_config(), rng);
+            if !is_client {
+                end.listen(PORTS.1, vec![SERVICE], Config::with_ccid(ccid));
+            }
+            Host::Dccp(Box::new(end))
+        }
+        Kind::Tcp => {
+            let config = tcp::Config::default();
+            let make = if is_client { tcp::Connection::client } else { tcp::Connection::listener };
+            Host::Tcp(Box::new(make(config, path, rng)))
+        }
+    }
+}
+
+/// Mbit/s of each flow over a minute, after they have had time to find their share. One begins so
+/// long after the other.
+fn shares(kinds: &[Kind], gap_ms: u64) -> Vec<f64> {
+    let mut dumbbell = Dumbbell::new(1, kinds, QueueLimit::lasting(RTT, RATE));
+    for n in 0..kinds.len() {
+        dumbbell.begin(n);
+        dumbbell.run_for(Duration::from_millis(gap_ms));
+    }
+    dumbbell.run_for(Duration::from_secs(20));
+    dumbbell.measure(Duration::from_secs(60))
+}
+
+/// What a flow under this CCID gets of a drop-tail bottleneck for each Mbit/s of a TCP's, whichever
+/// begins.
+#[track_caller]
+fn assert_fair(ccid: Ccid) {
+    for (gap_ms, kinds) in [
+        (500, [Kind::Dccp(ccid), Kind::Tcp]),
+        (1_370, [Kind::Tcp, Kind::Dccp(ccid)]),
+        (2_900, [Kind::Dccp(ccid), Kind::Tcp]),
+    ] {
+        let shares = shares(&kinds, gap_ms);
+        let of_dccp = usize::from(kinds[0] == Kind::Tcp);
+        let ratio = shares[of_dccp] / shares[1 - of_dccp];
+        assert!((0.5..2.0).contains(&ratio), "{ratio}: {kinds:?} get {shares:?} Mbit/s");
+        assert!(shares.iter().sum::<f64>() > 0.9 * RATE.as_mbps_f64(), "{shares:?} Mbit/s");
+    }
+}
+
+#[test]
+fn ccid_2_shares_a_bottleneck_with_tcp() {
+    assert_fair(Ccid::TcpLike);
+}
+
+#[test]
+fn ccid_3_shares_a_bottleneck_with_tcp() {
+    assert_fair(Ccid::Tfrc);
+}
+
+#[test]
+fn two_of_a_kind_get_the_same() {
+    for ccid in [Ccid::TcpLike, Ccid::Tfrc] {
+        let shares = shares(&[Kind::Dccp(ccid); 2], 1_370);
+        let ratio = shares[0] / shares[1];
+        assert!((0.8..1.25).contains(&ratio), "{ratio}: {shares:?} Mbit/s under {ccid:?}");
+    }
+}
