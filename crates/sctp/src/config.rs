@@ -96,6 +96,10 @@ pub struct AssociationConfig {
     /// 'HB.interval'. Default: 30 s. [`Duration::MAX`] leaves idle paths alone; a single one is by
     /// [`Association::set_heartbeats`](crate::Association::set_heartbeats).
     pub heartbeat_interval: Duration,
+    /// How often a heartbeat is asked again, each after the RTO, before an active path on which
+    /// nothing is in flight counts an error: one of them, or its answer, may be lost like any
+    /// packet, and nothing else tells. Default: 0, RFC 9260's.
+    pub heartbeat_repeats: u32,
     /// Whether a receiver that hears nothing for longer than usual sends a heartbeat, which tells a
     /// sender the new port if a NAT in between forgot the old one; without it, the next one after
     /// `heartbeat_interval` does. Default: false.
@@ -208,6 +212,7 @@ impl Default for AssociationConfig {
             t1_initial: Duration::from_secs(1),
             t1_steady: 0,
             heartbeat_interval: Duration::from_secs(30),
+            heartbeat_repeats: 0,
             probes_silence: false,
             sack_delay: Duration::from_millis(200),
             max_burst: Some(4),
@@ -269,6 +274,7 @@ impl AssociationConfig {
             t1_initial: Duration::from_millis(125),
             t1_steady: 2,
             heartbeat_interval: Duration::from_millis(400),
+            heartbeat_repeats: 2,
             probes_silence: true,
             sack_delay: Duration::from_millis(20),
             max_burst: None,

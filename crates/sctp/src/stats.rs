@@ -149,6 +149,8 @@ pub struct PathReport {
     pub tuple: FourTuple,
     /// Whether it can carry data.
     pub state: PathState,
+    /// Whether the user wants it; else the peer announced it, or something came over it.
+    pub is_wanted: bool,
     /// Whether it is the primary that was chosen.
     pub is_primary: bool,
     /// Whether data takes it at the moment.

@@ -324,9 +324,14 @@ impl AssociationSnapshot {
             carries_bps: stats.rate.map(|rate| rate.carries.as_bps()),
             carries_at_least: stats.rate.is_none_or(|rate| rate.is_at_least),
             fast_recoveries: stats.fast_recoveries,
-            paths: stats.paths.iter().map(PathSnapshot::of).collect(),
+            paths: stats.paths.iter().filter(|path| is_told(path)).map(PathSnapshot::of).collect(),
         }
     }
+}
+
+/// What the peer announced and what never answered is no path that anybody here asked for.
+fn is_told(path: &PathReport) -> bool {
+    path.is_wanted || path.state != PathState::Unconfirmed
 }
 
 impl PathSnapshot {

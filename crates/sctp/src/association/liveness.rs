@@ -138,6 +138,9 @@ impl Association {
         if carries_data || self.outstanding.flight(path) > 0 {
             return self.probe_again(now, path);
         }
+        if self.repeats_heartbeat(path) {
+            return self.probe_again(now, path);
+        }
         // RFC 9260 section 8.1: "Unacknowledged HEARTBEAT chunks observed on paths different from
         // the path currently used for data transfer SHOULD NOT increment the association error
         // counter".
@@ -173,6 +176,16 @@ impl Association {
         let heartbeat = &mut self.paths.at_mut(path).heartbeat;
         heartbeat.awaits_answer = false;
         heartbeat.timer = None;
+    }
+
+    /// Whether an unanswered heartbeat says little yet: who only receives has nothing else that
+    /// would tell that a path lives, and loses one of them now and then.
+    fn repeats_heartbeat(&mut self, path: PathId) -> bool {
+        let limit = self.config.heartbeat_repeats;
+        let target = self.paths.at_mut(path);
+        let repeats = target.state == PathState::Active && target.heartbeat.repeats < limit;
+        target.heartbeat.repeats = if repeats { target.heartbeat.repeats + 1 } else { 0 };
+        repeats
     }
 
     pub(super) fn on_heartbeat(&mut self, path: PathId, heartbeat: &Heartbeat<'_>) {

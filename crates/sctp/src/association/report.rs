@@ -3,7 +3,7 @@
 use anabranch_wire::StreamId;
 
 use super::Association;
-use crate::path::Path;
+use crate::path::{Origin, Path};
 use crate::stats::{AssociationStats, PathReport, StreamStats};
 
 impl Association {
@@ -42,6 +42,7 @@ impl Association {
             id: path.id,
             tuple: path.tuple,
             state: path.state,
+            is_wanted: path.origin == Origin::User,
             is_primary: path.id == self.paths.primary(),
             is_current: path.id == self.paths.current(),
             srtt: path.rtt.srtt(),

@@ -150,6 +150,8 @@ pub(crate) struct Heartbeat {
     pub(crate) timer: Option<Time>,
     /// Whether the last heartbeat was not answered yet.
     pub(crate) awaits_answer: bool,
+    /// Those in a row that were not, and were not taken for an error.
+    pub(crate) repeats: u32,
     /// The nonces of the last heartbeats and when they were sent, so that an answer that takes
     /// longer than the timeout still counts.
     recent: [Option<(u64, Time)>; 4],
@@ -169,6 +171,7 @@ impl Heartbeat {
         let sent = self.recent.iter().flatten().find(|(recent, _)| *recent == nonce)?.1;
         self.recent = [None; 4];
         self.awaits_answer = false;
+        self.repeats = 0;
         Some(sent)
     }
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anabranch_sansio::FourTuple;
-use anabranch_sctp::{AssociationConfig, CloseReason, Event, PathId, PathState};
+use anabranch_sctp::{AssociationConfig, CloseReason, Event, PathId, PathSchedulerKind, PathState};
 use anabranch_wire::{Chunk, ChunkType, Heartbeat, HeartbeatAck, Parameter};
 
-use crate::harness::{Duo, Side, good_link, numbered};
+use crate::harness::{Duo, Side, good_link, link, numbered};
 use crate::packets::{Sent, Wiretap};
 use crate::raw_peer::{RawPeer, data, tuple};
 
@@ -375,4 +375,64 @@ fn a_caller_is_refused_what_cannot_work() {
                     the path MTU is 100 bytes, but at least 576 are needed";
     assert_eq!(error.to_string(), expected);
     assert_eq!(peer.endpoint.associations().count(), 0);
+}
+
+/// Media over all paths, of which one end sends and the other only receives.
+fn media(loss: f64, heartbeat_repeats: u32) -> Duo {
+    let config = AssociationConfig {
+        path_scheduler: PathSchedulerKind::EarliestDelivery,
+        heartbeat_repeats,
+        ..AssociationConfig::media()
+    };
+    Duo::connected(7, &[link(20, 10, loss), link(12, 25, loss)], config)
+}
+
+/// Sends 25 pictures of some 5 kB in each second.
+fn send_pictures(duo: &mut Duo, span: Duration) {
+    let end = duo.now() + span;
+    let mut number = 0;
+    while duo.now() < end {
+        duo.send(Side::Client, numbered(0, number, 2_000 + 211 * (number as usize % 30)));
+        number += 1;
+        duo.run_for(MILLISECOND * 40);
+    }
+}
+
+fn failures(duo: &Duo, side: Side) -> usize {
+    let fails = |event: &&Event| {
+        let Event::PathStateChanged { to, .. } = event else { return false };
+        matches!(to, PathState::PotentiallyFailed | PathState::Inactive)
+    };
+    duo.events(side).iter().filter(fails).count()
+}
+
+#[test]
+fn regression_who_only_receives_took_a_working_path_for_dead_with_each_heartbeat_that_was_lost() {
+    let failures_with = |repeats| {
+        let mut duo = media(0.01, repeats);
+        send_pictures(&mut duo, SECOND * 120);
+        failures(&duo, Side::Server)
+    };
+    assert!(failures_with(0) > 5, "one in fifty gets no answer");
+    assert_eq!(failures_with(AssociationConfig::media().heartbeat_repeats), 0);
+}
+
+#[test]
+fn who_only_receives_still_notices_within_a_second_that_a_path_is_dead() {
+    let mut duo = media(0.0, AssociationConfig::media().heartbeat_repeats);
+    send_pictures(&mut duo, SECOND * 2);
+    duo.pair.cut(1);
+    send_pictures(&mut duo, SECOND);
+    assert_eq!(duo.path(Side::Server, 1).state, PathState::PotentiallyFailed);
+    assert_eq!(duo.path(Side::Server, 0).state, PathState::Active);
+}
+
+#[test]
+fn a_path_that_only_the_peer_announced_is_none_that_we_want() {
+    let peer = dual(default());
+    let paths = peer.stats().paths;
+    let announced = paths.iter().find(|path| path.tuple == second_path()).unwrap();
+    assert_eq!((announced.state, announced.is_wanted), (PathState::Unconfirmed, false));
+    let duo = Duo::connected(1, &[good_link()], default());
+    assert!(duo.path(Side::Client, 0).is_wanted);
 }
