@@ -9,6 +9,9 @@ use crate::{Ack, CongestionController, ControllerMetrics, LostChunk, SentData};
 /// How long a lowest round-trip time is believed in, half of it at least.
 const BASE_LIFE: Duration = Duration::from_secs(20);
 
+/// The share of the bound from which on a queue is held where it is.
+const HELD_SHARE: u32 = 3;
+
 /// Packets that may be in flight however long they wait: one to be on its way, one to be answered.
 const PACKETS_MIN: usize = 2;
 
@@ -56,20 +59,35 @@ impl QueueBound {
         if self.base.on_sample(ack.now, rtt) && self.ceiling.is_some() {
             return self.lower(ack, rtt, Duration::ZERO);
         }
-        if rtt.saturating_sub(self.base.lowest()) <= self.bound || ack.now < self.settled_at {
+        let queuing = rtt.saturating_sub(self.base.lowest());
+        if queuing <= self.bound / HELD_SHARE || ack.now < self.settled_at {
             return;
         }
-        if ack.flight_before <= self.floor() {
+        if queuing <= self.bound {
+            self.hold(ack);
+        } else if ack.flight_before <= self.floor() {
             self.base = Base::of(ack.now, rtt);
         } else {
             self.lower(ack, rtt, self.bound);
         }
     }
 
+    /// Lets no more in flight than there is: a queue has begun to grow, and what was measured of it
+    /// is a round trip old.
+    fn hold(&mut self, ack: &Ack) {
+        let present = ack.flight_before.max(self.floor());
+        if self.ceiling.is_none_or(|ceiling| ceiling > present) && present < self.inner.window() {
+            self.ceiling = Some(present);
+            self.partial_bytes_acked = 0;
+        }
+    }
+
     /// Lets in flight what would have waited for `queuing` only.
     fn lower(&mut self, ack: &Ack, rtt: Duration, queuing: Duration) {
         let share = (self.base.lowest() + queuing).as_secs_f64() / rtt.as_secs_f64();
-        let fitting = (ack.flight_before as f64 * share.min(1.0)) as usize;
+        // What was measured is what the chunk met when it was sent, however much has followed.
+        let met = ack.sample.map_or(ack.flight_before, |sample| sample.in_flight);
+        let fitting = (met.min(ack.flight_before) as f64 * share.min(1.0)) as usize;
         self.ceiling = Some(fitting.max(self.floor()));
         self.settled_at = ack.now + rtt;
         self.partial_bytes_acked = 0;
@@ -84,7 +102,7 @@ impl QueueBound {
         }
         self.partial_bytes_acked += ack.acked;
         let latest = self.base.latest.saturating_sub(self.base.lowest());
-        let lifted = if latest < self.bound / 2 {
+        let lifted = if latest <= self.bound / HELD_SHARE {
             std::mem::take(&mut self.partial_bytes_acked)
         } else if self.partial_bytes_acked >= ceiling {
             self.partial_bytes_acked -= ceiling;
@@ -264,6 +282,21 @@ mod tests {
         }
         assert!(link.controller.window() > before);
         assert!(link.controller.window() >= 5 * PMDCS, "never in the way for long");
+    }
+
+    #[test]
+    fn a_queue_that_begins_to_grow_is_held_before_it_reaches_the_bound() {
+        let inner = Box::new(FixedWindow::new(WINDOW));
+        let mut controller = QueueBound::new(inner, Duration::from_millis(50), PMDCS);
+        let mut answer = |at_ms, flight, rtt_ms| {
+            let (now, rtt) = (Time::from_millis(at_ms), Duration::from_millis(rtt_ms));
+            controller.on_ack(&testing::ack_with_rtt(now, 0, flight, rtt));
+            controller.window()
+        };
+        assert_eq!(answer(100, 8 * PMDCS, 50), WINDOW);
+        assert_eq!(answer(110, 9 * PMDCS, 66), WINDOW, "jitter");
+        assert_eq!(answer(120, 10 * PMDCS, 70), 10 * PMDCS);
+        assert_eq!(answer(130, 9 * PMDCS, 80), 9 * PMDCS);
     }
 
     #[test]

@@ -44,17 +44,21 @@ impl PieceLen {
     pub(super) fn choose(&mut self, association: &Association, latency: Duration) -> usize {
         let reports = association.stats().paths;
         self.paths.retain(|id, _| reports.iter().any(|report| report.id == *id));
+        // Where the network carries less than there is to send, the headers of short ones cost more
+        // than the losses that have not come.
+        let is_full = association.rate().is_some_and(|signal| !signal.is_at_least);
+        let loss_min = if is_full { 0.0 } else { LOSS_MIN };
         let mut needs_short = false;
         for report in &reports {
-            needs_short |= self.needs_short(report, latency);
+            needs_short |= self.needs_short(report, latency, loss_min);
         }
         if needs_short { association.whole_message_max() } else { MAX_MESSAGE }
     }
 
     /// Whether a path loses too many long pieces. Before anything was measured, it does.
-    fn needs_short(&mut self, report: &PathReport, latency: Duration) -> bool {
+    fn needs_short(&mut self, report: &PathReport, latency: Duration, loss_min: f64) -> bool {
         let measured = self.paths.entry(report.id).or_default();
-        let loss = measured.update(&report.counters).max(LOSS_MIN);
+        let loss = measured.update(&report.counters).max(loss_min);
         let Some((rtt, rtt_variation)) = report.srtt.zip(report.rttvar) else {
             return report.is_current;
         };

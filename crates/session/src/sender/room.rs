@@ -18,6 +18,10 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// How long it must lack for reference pictures: what can be spared goes first.
 const PATIENCE_WITH_REFERENCES: Duration = Duration::from_secs(1);
 
+/// The share of its lifetime that a disposable picture may wait while such are left out: a short
+/// queue is what keeps references in time.
+const THINNED_SHARE: u32 = 5;
+
 /// Room that was there for so long is there to stay.
 const RELIEF: Duration = Duration::from_secs(2);
 
@@ -47,6 +51,10 @@ impl Shortage {
             (lifetime * 2 / 3, PATIENCE)
         };
         self.thinned = self.thinned.filter(|last| now - *last < RELIEF);
+        let most = match self.thinned {
+            Some(_) if class == MediaClass::Disposable => lifetime / THINNED_SHARE,
+            Some(_) | None => most,
+        };
         if wait <= most {
             self.since = None;
             return true;
@@ -205,6 +213,16 @@ mod tests {
         assert!(goes(270, 67) && !goes(520, 67), "it begins anew");
         assert!(goes(560, 60) && !goes(600, 70), "at once now");
         assert!(goes(700, 60) && goes(2_700, 70), "two seconds later");
+    }
+
+    #[test]
+    fn disposable_pictures_wait_for_a_short_queue_once_some_were_left_out() {
+        let mut shortage = Shortage::default();
+        let mut goes = |at, wait| admits(&mut shortage, at, MediaClass::Disposable, wait);
+        assert!(goes(0, 60) && goes(10, 70) && !goes(300, 70));
+        assert!(!goes(400, 60), "references would wait behind it");
+        assert!(goes(500, 20));
+        assert!(goes(2_500, 60), "two seconds later");
     }
 
     #[test]
