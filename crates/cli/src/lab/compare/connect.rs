@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::{LinkConfig, Loss};
+use anabranch_netsim::{DuplexConfig, LinkConfig, Loss};
 use serde::Serialize;
 
 use super::run::Bench;
 use super::scenario;
-use super::stream::millis;
+use super::stream::{Meter, millis};
 use super::tool::Tool;
 use crate::failure::Failure;
 
@@ -34,10 +34,9 @@ pub(super) async fn measure(tool: Tool, attempts: u32, seed: u64) -> Result<Conn
     let one_way = scenario::ONE_WAY;
     let link = LinkConfig { delay: one_way, loss: Loss::uniform(LOSS), ..LinkConfig::default() };
     let mut times = Vec::new();
-    for attempt in 0..attempts {
-        let mut bench =
-            Bench::start(tool, std::slice::from_ref(&link), BUFFER, seed + u64::from(attempt))
-                .await?;
+    let links = [DuplexConfig::from(link)];
+    for seed in (seed..).take(attempts as usize) {
+        let mut bench = Bench::start(tool, &links, BUFFER, seed, Meter::default()).await?;
         if let Some(first) = bench.first_packet(PATIENCE).await? {
             times.push(millis(first.saturating_sub(BUFFER + one_way)));
         }

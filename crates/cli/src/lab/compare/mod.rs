@@ -1,12 +1,14 @@
 //! `anabranch lab compare`: our programs beside SRT's and RIST's, on the same emulated links.
 
 mod connect;
+mod film;
 mod process;
 mod run;
 mod scenario;
 mod stream;
 mod table;
 mod tool;
+mod traces;
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,7 +27,9 @@ use tool::Tool;
 ///
 /// A transport stream of 10 Mbit/s goes by UDP into each tool's sender and by UDP out of its
 /// receiver, in real time. Debian has the others as srt-tools and rist-tools; what is not installed
-/// is left out. Stop other programs first: delays and CPU time are those of this machine.
+/// is left out. With --trace it is a film of 1, 2 and 4 Mbit/s (H.264 and AAC, made by ffmpeg) over
+/// a recorded uplink, and the table tells what could be seen and heard. Stop other programs first:
+/// delays and CPU time are those of this machine.
 ///
 /// Example:
 ///   anabranch lab compare --only "10 %" --out results
@@ -47,7 +51,12 @@ pub(crate) struct Compare {
     /// How often to connect at 10 % of loss; 0 leaves that out.
     #[arg(long, default_value_t = 20)]
     connects: u32,
-    /// Writes compare.csv and compare.json into this directory.
+    /// Instead of all that: films over this recorded link, as rate=trace:FILE in anabranch emulate.
+    /// May be repeated.
+    #[arg(long, value_name = "FILE")]
+    trace: Vec<PathBuf>,
+    /// Writes compare.csv and compare.json into this directory; with --trace, traces.csv and
+    /// traces.json.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -55,6 +64,9 @@ pub(crate) struct Compare {
 impl Compare {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let tools = self.tools()?;
+        if !self.trace.is_empty() {
+            return self.show_traces(&tools).await;
+        }
         let scenarios: Vec<_> = scenario::all()
             .into_iter()
             .filter(|scenario| scenario.name.contains(&self.only))
@@ -66,11 +78,26 @@ impl Compare {
             connects.push(connect::measure(*tool, self.connects, self.seed).await?);
         }
         output::print(&table::connects(&connects))?;
-        let Some(out) = self.out else { return Ok(()) };
-        fs::create_dir_all(&out)?;
-        fs::write(out.join("compare.csv"), table::csv(&rows))?;
         let json = serde_json::json!({ "transfers": rows, "connects": connects });
-        fs::write(out.join("compare.json"), format!("{json:#}\n"))?;
+        self.write("compare", &table::csv(&rows), &json)
+    }
+
+    async fn show_traces(&self, tools: &[Tool]) -> Result<(), Failure> {
+        let mut scenarios = traces::all(&self.trace)?;
+        scenarios.retain(|scenario| scenario.name.contains(&self.only));
+        let progress = progress(scenarios.len() * tools.len())?;
+        let span = Duration::from_secs(self.seconds.into());
+        let rows = traces::measure(tools, &scenarios, self.seed, span, &progress).await?;
+        progress.finish_and_clear();
+        output::print(&traces::table(&rows))?;
+        self.write("traces", &traces::csv(&rows), &serde_json::json!({ "films": rows }))
+    }
+
+    fn write(&self, name: &str, csv: &str, json: &serde_json::Value) -> Result<(), Failure> {
+        let Some(out) = &self.out else { return Ok(()) };
+        fs::create_dir_all(out)?;
+        fs::write(out.join(name).with_extension("csv"), csv)?;
+        fs::write(out.join(name).with_extension("json"), format!("{json:#}\n"))?;
         Ok(())
     }
 
@@ -87,10 +114,7 @@ impl Compare {
 
     async fn measure(&self, tools: &[Tool], scenarios: &[Scenario]) -> Result<Vec<Row>, Failure> {
         let span = Duration::from_secs(self.seconds.into());
-        let progress = ProgressBar::new((scenarios.len() * tools.len()) as u64).with_style(
-            ProgressStyle::with_template("{pos} of {len} runs {wide_bar} {eta} left {msg}")
-                .map_err(Failure::failed)?,
-        );
+        let progress = progress(scenarios.len() * tools.len())?;
         let mut rows = Vec::new();
         for scenario in scenarios {
             for tool in tools {
@@ -103,4 +127,9 @@ impl Compare {
         progress.finish_and_clear();
         Ok(rows)
     }
+}
+
+fn progress(runs: usize) -> Result<ProgressBar, Failure> {
+    let style = ProgressStyle::with_template("{pos} of {len} runs {wide_bar} {eta} left {msg}");
+    Ok(ProgressBar::new(runs as u64).with_style(style.map_err(Failure::failed)?))
 }

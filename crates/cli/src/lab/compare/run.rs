@@ -4,14 +4,14 @@ use std::net::{Ipv4Addr, UdpSocket as StdSocket};
 use std::time::Duration;
 
 use anabranch_driver::emulator::{EmulatedLink, EmulatedLinkStats, Emulator, EmulatorConfig};
-use anabranch_netsim::LinkConfig;
+use anabranch_netsim::DuplexConfig;
 use serde::Serialize;
 use tokio::net::UdpSocket;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
 
 use super::process::{Cost, Running};
 use super::scenario::{ONE_WAY, Scenario};
-use super::stream::{INTERVAL, Meter, Received, datagram};
+use super::stream::{Meter, Received, Stream};
 use super::tool::{Ports, Tool};
 use crate::failure::Failure;
 
@@ -19,9 +19,9 @@ use crate::failure::Failure;
 const HEAD_START: Duration = Duration::from_millis(300);
 /// By how much a packet may be later than link and buffer together: what a tool's own clockwork,
 /// and a machine that does other things, too, may take.
-const TOLERANCE: Duration = Duration::from_millis(100);
+pub(super) const TOLERANCE: Duration = Duration::from_millis(100);
 /// What is sent before measuring begins, so that connections stand.
-const WARM_UP: Duration = Duration::from_secs(3);
+pub(super) const WARM_UP: Duration = Duration::from_secs(3);
 /// No UDP datagram is longer.
 const LONGEST: usize = 65_536;
 
@@ -51,11 +51,11 @@ pub(super) async fn run(
     if scenario.is_cut && !tool.bonds() {
         return Ok(None);
     }
-    let links = vec![scenario.link(); if scenario.is_cut { 2 } else { 1 }];
-    let mut bench = Bench::start(tool, &links, scenario.buffer, seed).await?;
+    let links = vec![DuplexConfig::from(scenario.link()); if scenario.is_cut { 2 } else { 1 }];
+    let mut bench = Bench::start(tool, &links, scenario.buffer, seed, Meter::default()).await?;
     bench.stream_for(WARM_UP, |_| Ok(())).await?;
     let before = bench.stand();
-    bench.meter.begin();
+    bench.begin();
     let begun = Instant::now();
     let third = span / 3;
     let mut is_cut = false;
@@ -73,22 +73,23 @@ pub(super) async fn run(
         .await?;
     bench.listen_for(scenario.buffer + 2 * ONE_WAY + TOLERANCE).await?;
     let after = bench.stand();
-    let measured = before.until(&after, &bench.meter, scenario.buffer);
+    let measured = before.until(&after, bench.stream(), scenario.buffer);
     bench.stop().await?;
     Ok(Some(measured))
 }
 
 /// A tool's programs, the links between them, and both ends of the stream.
-pub(super) struct Bench {
+pub(super) struct Bench<S> {
     emulator: Emulator,
+    /// How long the links ran before the stream.
+    head_start: Duration,
     sender: Running,
     receiver: Running,
     source: UdpSocket,
     sink: UdpSocket,
-    meter: Meter,
+    stream: S,
     /// Time zero of the stream.
     begun: Instant,
-    sent: u64,
     buffer: Vec<u8>,
 }
 
@@ -99,16 +100,18 @@ struct Stand {
     down: u64,
 }
 
-impl Bench {
+impl<S: Stream> Bench<S> {
     pub(super) async fn start(
         tool: Tool,
-        links: &[LinkConfig],
+        links: &[DuplexConfig],
         buffer: Duration,
         seed: u64,
+        stream: S,
     ) -> Result<Self, Failure> {
         let sink = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let [input, receiver] = [free_port()?, free_port()?];
         let emulator = emulator(links, receiver, seed)?;
+        let links_begun = Instant::now();
         let entrances = emulator.stats().iter().map(|link| link.listen.port()).collect();
         let output = sink.local_addr()?.port();
         let ports = Ports { input, links: entrances, receiver, output };
@@ -119,13 +122,13 @@ impl Bench {
         source.connect((Ipv4Addr::LOCALHOST, input)).await?;
         Ok(Self {
             emulator,
+            head_start: links_begun.elapsed(),
             sender,
             receiver,
             source,
             sink,
-            meter: Meter::default(),
+            stream,
             begun: Instant::now(),
-            sent: 0,
             buffer: vec![0; LONGEST],
         })
     }
@@ -141,11 +144,25 @@ impl Bench {
                 _ = ticks.tick() => self.send_due().await,
                 received = self.sink.recv(&mut self.buffer) => self.take(received?),
             }
-            if self.meter.has_any() {
+            if self.stream.has_any() {
                 return Ok(Some(self.passed()));
             }
         }
         Ok(None)
+    }
+
+    /// What was sent before does not count.
+    pub(super) fn begin(&mut self) {
+        self.stream.begin();
+    }
+
+    pub(super) fn stream(&self) -> &S {
+        &self.stream
+    }
+
+    /// How long the links ran before the stream.
+    pub(super) fn head_start(&self) -> Duration {
+        self.head_start
     }
 
     fn passed(&self) -> Duration {
@@ -153,7 +170,7 @@ impl Bench {
     }
 
     /// Sends and receives, and lets `act` look at it every millisecond.
-    async fn stream_for(
+    pub(super) async fn stream_for(
         &mut self,
         span: Duration,
         mut act: impl FnMut(&mut Self) -> Result<(), Failure>,
@@ -174,7 +191,7 @@ impl Bench {
     }
 
     /// Receives what is still under way.
-    async fn listen_for(&mut self, span: Duration) -> Result<(), Failure> {
+    pub(super) async fn listen_for(&mut self, span: Duration) -> Result<(), Failure> {
         let end = Instant::now() + span;
         while let Ok(received) = timeout_at(end, self.sink.recv(&mut self.buffer)).await {
             self.take(received?);
@@ -183,18 +200,16 @@ impl Bench {
     }
 
     async fn send_due(&mut self) {
-        let due = self.passed().as_nanos() / INTERVAL.as_nanos();
-        while u128::from(self.sent) < due {
-            let datagram = datagram(self.meter.send(), self.passed());
+        while self.stream.next_at().is_some_and(|at| at <= self.passed()) {
+            let datagram = self.stream.send(self.passed());
             // A sender that does not listen yet is one that loses the beginning.
             let _refused = self.source.send(&datagram).await;
-            self.sent += 1;
         }
     }
 
     fn take(&mut self, len: usize) {
         let now = self.passed();
-        self.meter.take(now, self.buffer.get(..len).unwrap_or_default());
+        self.stream.take(now, self.buffer.get(..len).unwrap_or_default());
     }
 
     fn stand(&self) -> Stand {
@@ -230,13 +245,13 @@ impl Stand {
     }
 }
 
-fn emulator(links: &[LinkConfig], receiver: u16, seed: u64) -> Result<Emulator, Failure> {
+fn emulator(links: &[DuplexConfig], receiver: u16, seed: u64) -> Result<Emulator, Failure> {
     let links = links.iter().enumerate().map(|(n, config)| EmulatedLink {
         name: name(n),
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         target: (Ipv4Addr::LOCALHOST, receiver).into(),
-        up: config.clone(),
-        down: config.clone(),
+        up: config.forward.clone(),
+        down: config.backward.clone(),
     });
     let config = EmulatorConfig { links: links.collect(), seed };
     Emulator::spawn(config).map_err(Failure::failed)

@@ -1,8 +1,22 @@
-//! The stream that is sent, and what is found out from what arrives.
+//! [`Stream`]: what is sent and what arrives; and [`Meter`], the plain one of 10 Mbit/s.
 
 use std::time::Duration;
 
 use serde::Serialize;
+
+/// What is sent through a tool, datagram by datagram, and what becomes of it.
+pub(super) trait Stream {
+    /// When the next datagram is due, since the beginning; `None` when all has been sent.
+    fn next_at(&self) -> Option<Duration>;
+    /// The next datagram, which is sent now.
+    fn send(&mut self, now: Duration) -> Vec<u8>;
+    /// Takes in what arrived at this time since the beginning.
+    fn take(&mut self, now: Duration, datagram: &[u8]);
+    /// What was sent before does not count.
+    fn begin(&mut self);
+    /// Whether anything came.
+    fn has_any(&self) -> bool;
+}
 
 /// A packet of MPEG-TS.
 const TS_PACKET: usize = 188;
@@ -11,7 +25,7 @@ pub(super) const PACKETS_PER_DATAGRAM: usize = 7;
 /// Bytes of a datagram.
 pub(super) const DATAGRAM: usize = TS_PACKET * PACKETS_PER_DATAGRAM;
 /// How often there is a datagram: 10 Mbit/s.
-pub(super) const INTERVAL: Duration = Duration::from_nanos(DATAGRAM as u64 * 8 * 100);
+const INTERVAL: Duration = Duration::from_nanos(DATAGRAM as u64 * 8 * 100);
 
 /// The identifier of the packets: no table tells of it, so that no tool looks into them.
 const PID: u16 = 0x0123;
@@ -21,7 +35,7 @@ const MARK: [u8; 4] = *b"ABCM";
 const NUMBER_AT: usize = 8;
 
 /// A datagram: each of its packets has a sequence number, and the time since the beginning.
-pub(super) fn datagram(number: u64, at: Duration) -> [u8; DATAGRAM] {
+fn datagram(number: u64, at: Duration) -> [u8; DATAGRAM] {
     let mut bytes = [0xff; DATAGRAM];
     let [high, low] = PID.to_be_bytes();
     let first = number * PACKETS_PER_DATAGRAM as u64;
@@ -57,33 +71,9 @@ pub(super) struct Received {
 }
 
 impl Meter {
-    /// One more datagram is sent: its number.
-    pub(super) fn send(&mut self) -> u64 {
-        let number = self.delays.len() / PACKETS_PER_DATAGRAM;
-        self.delays.extend([None; PACKETS_PER_DATAGRAM]);
-        number as u64
-    }
-
-    /// What was sent before does not count.
-    pub(super) fn begin(&mut self) {
-        self.from = self.delays.len();
-    }
-
-    /// Takes in what arrived at this time since the beginning. What is none of our packets is not
-    /// counted; neither is a packet that came before.
-    pub(super) fn take(&mut self, now: Duration, datagram: &[u8]) {
-        for packet in datagram.chunks_exact(TS_PACKET) {
-            let Some((sequence, sent)) = read(packet) else { continue };
-            let slot = usize::try_from(sequence).ok().and_then(|n| self.delays.get_mut(n));
-            if let Some(slot) = slot {
-                slot.get_or_insert(now.saturating_sub(sent));
-            }
-        }
-    }
-
-    /// Whether anything came.
-    pub(super) fn has_any(&self) -> bool {
-        self.delays.iter().any(Option::is_some)
+    /// Datagrams that were sent.
+    fn sent(&self) -> u64 {
+        (self.delays.len() / PACKETS_PER_DATAGRAM) as u64
     }
 
     /// Bytes that were sent, and those of them that came.
@@ -123,6 +113,38 @@ impl Meter {
     }
 }
 
+impl Stream for Meter {
+    fn next_at(&self) -> Option<Duration> {
+        let nanos = INTERVAL.as_nanos() as u64 * (self.sent() + 1);
+        Some(Duration::from_nanos(nanos))
+    }
+
+    fn send(&mut self, now: Duration) -> Vec<u8> {
+        let bytes = datagram(self.sent(), now).to_vec();
+        self.delays.extend([None; PACKETS_PER_DATAGRAM]);
+        bytes
+    }
+
+    /// What is none of our packets is not counted; neither is a packet that came before.
+    fn take(&mut self, now: Duration, datagram: &[u8]) {
+        for packet in datagram.chunks_exact(TS_PACKET) {
+            let Some((sequence, sent)) = read(packet) else { continue };
+            let slot = usize::try_from(sequence).ok().and_then(|n| self.delays.get_mut(n));
+            if let Some(slot) = slot {
+                slot.get_or_insert(now.saturating_sub(sent));
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        self.from = self.delays.len();
+    }
+
+    fn has_any(&self) -> bool {
+        self.delays.iter().any(Option::is_some)
+    }
+}
+
 fn hole_ms(packets: usize) -> f64 {
     millis(INTERVAL) * packets as f64 / PACKETS_PER_DATAGRAM as f64
 }
@@ -151,7 +173,10 @@ mod tests {
     /// A meter after so many datagrams.
     fn meter(datagrams: u64) -> Meter {
         let mut meter = Meter::default();
-        (0..datagrams).for_each(|number| assert_eq!(meter.send(), number));
+        for number in 0..datagrams {
+            assert_eq!(meter.next_at(), Some(INTERVAL * (number as u32 + 1)));
+            assert_eq!(meter.send(ms(1)), datagram(number, ms(1)));
+        }
         meter
     }
 
@@ -175,7 +200,7 @@ mod tests {
         let mut meter = meter(2);
         assert!(!meter.has_any());
         meter.begin();
-        assert_eq!(meter.send(), 2);
+        assert_eq!(meter.send(ms(1)), datagram(2, ms(1)));
         (1..3).for_each(|number| meter.take(ms(50), &datagram(number, ms(10))));
         assert_eq!(meter.judge(ms(25), ms(100)).in_time_percent, 100.0);
         assert_eq!(meter.bytes(), (DATAGRAM as u64, DATAGRAM as u64));
