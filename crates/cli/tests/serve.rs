@@ -34,6 +34,10 @@ fn the_demo_channels_are_served_to_pages_and_players() {
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("/assets/tv.js"), "{page}");
     assert!(page.contains("frame-ancestors 'none'"), "{page}");
     assert!(server.get("/embed/2").contains("frame-ancestors *"));
+    for unknown in ["/embed/abc", "/embed/-1", "/embed/99999999999"] {
+        let answer = server.get(unknown);
+        assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("/embed/N"), "{answer}");
+    }
     assert!(server.get("/assets/tv.js").contains("content-type: text/javascript"));
 
     let list = server.get("/playlist.m3u");

@@ -87,7 +87,10 @@ fn asset(path: &str) -> Response {
 }
 
 /// The same page, which other sites may show in a frame.
-async fn embedded() -> Response {
+async fn embedded(Path(number): Path<String>) -> Response {
+    if number.parse::<u32>().is_err() {
+        return not_found("A channel alone is /embed/N, N being its number; / shows them all.");
+    }
     let mut response = asset(PAGE);
     let policy = guard::CONTENT_POLICY.replace("frame-ancestors 'none'", "frame-ancestors *");
     if let Ok(policy) = HeaderValue::try_from(policy) {
