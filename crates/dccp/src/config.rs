@@ -35,6 +35,10 @@ pub struct Config {
     pub packet_size: PacketSize,
     /// CCID 3: whether the rate gives way when the round-trip time grows. Default: yes.
     pub oscillation_reduction: bool,
+    /// CCID 3: whether a sender that was idle may come back to its old rate faster, and how long
+    /// until that rate counts half: see
+    /// [`faster_restart`](crate::tfrc::RateControlConfig::faster_restart). Default: no.
+    pub faster_restart: Option<Duration>,
     /// How long a client asks for a connection. Default: 3 minutes (RFC 4340 section 8.1.1).
     pub connect_timeout: Duration,
     /// MSL, the longest that a packet is under way. Default: 2 minutes (RFC 4340 section 3.4).
@@ -77,6 +81,7 @@ impl Default for Config {
             receive_buffer: 1 << 20,
             packet_size: PacketSize::default(),
             oscillation_reduction: true,
+            faster_restart: None,
             connect_timeout: Duration::from_secs(180),
             segment_lifetime: Duration::from_secs(120),
         }

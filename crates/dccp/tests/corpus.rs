@@ -12,6 +12,11 @@ mod replay;
 use replay::replay;
 
 #[test]
+fn connections_of_the_corpus_pass_the_fuzz_target() -> io::Result<()> {
+    replay("dccp_connection", checks::connection)
+}
+
+#[test]
 fn packets_of_the_corpus_pass_the_fuzz_target() -> io::Result<()> {
     replay("dccp_packet", checks::packet)
 }

@@ -169,23 +169,24 @@ impl Negotiation {
             }
             self.confirms.pop_front();
         }
-        let (repeats, mut sent) = (repeats || self.is_due, false);
+        // What was due may have been answered since.
+        let repeats = std::mem::take(&mut self.is_due) || repeats;
+        let mut waits = false;
         for ((owner, feature), slot) in &mut self.slots {
             let is_new = slot.is_to_be_sent();
             if !(is_new || repeats && slot.state == State::Changing) {
                 continue;
             }
+            waits = true;
             if !slot.write_change(*owner, *feature, options) {
                 continue;
             }
-            sent = true;
             slot.state = State::Changing;
             if is_new {
                 self.greatest_sent = Some(seq);
             }
         }
-        if sent {
-            self.is_due = false;
+        if waits {
             self.retransmission = Some(now + self.interval);
         }
     }

@@ -47,11 +47,21 @@ pub struct RateControlConfig {
     /// Whether the rate gives way when the round-trip time grows (RFC 5348 section 4.5). Default:
     /// yes.
     pub oscillation_reduction: bool,
+    /// Whether a sender that was idle may come back to its old rate faster, as the draft
+    /// draft-ietf-dccp-tfrc-faster-restart-06 has it: by four times each round-trip time, from
+    /// twice the initial rate on. The old rate is the greatest that arrived since the last loss
+    /// event, and counts half after each such span. Default: no.
+    pub faster_restart: Option<Duration>,
 }
 
 impl Default for RateControlConfig {
     fn default() -> Self {
-        Self { packet_size: PacketSize::Mean, packet_size_max: 1_460, oscillation_reduction: true }
+        Self {
+            packet_size: PacketSize::Mean,
+            packet_size_max: 1_460,
+            oscillation_reduction: true,
+            faster_restart: None,
+        }
     }
 }
 
@@ -85,6 +95,9 @@ pub struct RateControl {
     receive_rates: Vec<(Time, f64)>,
     /// What X_recv_set allows.
     receive_limit: f64,
+    /// X_fast_max: the greatest receive rate since the last loss event, when it was noted. It is
+    /// for a faster restart.
+    fast_max: (Time, f64),
     /// tld: when slow start last doubled the rate.
     doubled_at: Option<Time>,
     had_feedback: bool,
@@ -126,6 +139,7 @@ impl RateControl {
             // value Infinity."
             receive_rates: vec![(now, f64::INFINITY)],
             receive_limit: f64::INFINITY,
+            fast_max: (now, 0.0),
             doubled_at: None,
             had_feedback: false,
             nofeedback_at: None,
@@ -219,6 +233,7 @@ impl RateControl {
             self.update_receive_rates(now, receive_rate);
             self.receive_limit = 2.0 * self.receive_rate_max();
         }
+        self.restart_faster(now, feedback);
         if is_first_rtt {
             // RFC 5348 section 4.2: "For responding to the initial feedback packet, this replaces
             // step (4) of Section 4.3".
@@ -253,7 +268,9 @@ impl RateControl {
         }
         let size = self.size(None);
         let receive_rate = self.receive_rate_max();
-        let (p, recover_rate) = (self.loss_event_rate, self.initial_rate());
+        let p = self.loss_event_rate;
+        let is_fast = self.config.faster_restart.is_some();
+        let recover_rate = if is_fast { 2.0 } else { 1.0 } * self.initial_rate();
         let halved = (self.rate / 2.0).max(self.least());
         match self.rtt {
             // "We do not have X_Bps or recover_rate yet. Halve the allowed sending rate."
@@ -317,7 +334,8 @@ impl RateControl {
         // Initial slow-start.
         let rtt = Duration::from_secs_f64(rtt.mean);
         if self.doubled_at.is_none_or(|at| now - at >= rtt) {
-            self.rate = (2.0 * self.rate).min(self.receive_limit).max(self.initial_rate());
+            let factor = if self.rate < self.fast_max_at(now) { 4.0 } else { 2.0 };
+            self.rate = (factor * self.rate).min(self.receive_limit).max(self.initial_rate());
             self.doubled_at = Some(now);
         }
     }
@@ -364,6 +382,31 @@ impl RateControl {
                 last,
             },
         });
+    }
+
+    /// Has `recv_limit` be what a faster restart allows, if that is more.
+    fn restart_faster(&mut self, now: Time, feedback: &Feedback) {
+        if self.config.faster_restart.is_none() {
+            return;
+        }
+        let rate = feedback.receive_rate;
+        if feedback.is_new_loss {
+            self.fast_max = (now, rate);
+            return;
+        }
+        if rate > self.fast_max_at(now) {
+            self.fast_max = (now, rate);
+        }
+        let fast = (4.0 * self.receive_rate_max()).min(self.fast_max_at(now));
+        self.receive_limit = self.receive_limit.max(fast);
+    }
+
+    /// X_fast_max, less what it has lost by now.
+    fn fast_max_at(&self, now: Time) -> f64 {
+        let Some(half_life) = self.config.faster_restart else { return 0.0 };
+        let (at, rate) = self.fast_max;
+        let half_lives = (now - at).as_secs_f64() / half_life.as_secs_f64().max(1e-3);
+        rate * 0.5_f64.powf(half_lives)
     }
 
     fn receive_rate_max(&self) -> f64 {

@@ -10,8 +10,8 @@ use anabranch_dccp::{
 };
 use anabranch_interop::{Examination, examine_dccp};
 use anabranch_netsim::{
-    CLIENT, Capture, CaptureScope, Carrier, DuplexConfig, HostId, LinkConfig, Loss, Pair,
-    QueueLimit, SERVER, Side,
+    CLIENT, Capture, CaptureScope, Carrier, DuplexConfig, HostId, Hostility, LinkConfig, Loss,
+    Pair, QueueLimit, SERVER, Side,
 };
 use anabranch_sansio::{Rate, Time};
 use bytes::Bytes;
@@ -159,6 +159,10 @@ impl Duo {
 
     pub(crate) fn send(&mut self, host: HostId, data: &'static [u8]) {
         self.act(host, |end, _| end.send(Bytes::from_static(data))).expect("an open connection");
+    }
+
+    pub(crate) fn harass(&mut self, hostility: Hostility) {
+        self.pair.harass(0, hostility);
     }
 
     /// Keeps the client busy with datagrams of `len` bytes, and returns how many Mbit/s of data the

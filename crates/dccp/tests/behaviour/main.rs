@@ -6,6 +6,7 @@ mod fairness;
 mod handshake;
 mod harness;
 mod packets;
+mod random;
 mod synchronization;
 mod throughput;
 mod transfer;

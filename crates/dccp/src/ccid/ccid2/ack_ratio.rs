@@ -81,10 +81,22 @@ impl AckRatio {
         self.limit(cwnd);
     }
 
+    /// A timeout has left a window of one packet.
+    ///
+    /// RFC 4341 section 6.1.2: "it MAY set Ack Ratio to one for half-connections with persistent
+    /// congestion windows of 1 or 2 packets." Linux needs it: its receiver has no timer for delayed
+    /// acknowledgements, and waits for a second packet before it answers the first.
+    pub(super) fn on_timeout(&mut self) {
+        self.ratio = 1;
+        self.quiet_windows = 0;
+    }
+
     /// RFC 4341 section 6.1.2: "(2) Ack Ratio does not exceed cwnd/2, rounded up, except that Ack
-    /// Ratio 2 is always acceptable."
+    /// Ratio 2 is always acceptable. (3) Ack Ratio is two or more for a congestion window of four
+    /// or more packets."
     pub(super) fn limit(&mut self, cwnd: u64) {
-        self.ratio = self.ratio.min(cwnd.div_ceil(2)).max(2);
+        let least = if cwnd >= 4 { 2 } else { self.ratio.min(2) };
+        self.ratio = self.ratio.min(cwnd.div_ceil(2)).max(least);
     }
 }
 
@@ -140,5 +152,16 @@ mod tests {
         assert_eq!(ratio.ratio(), 5);
         ratio.limit(1);
         assert_eq!(ratio.ratio(), 2);
+    }
+
+    #[test]
+    fn after_a_timeout_each_packet_is_to_be_answered_until_the_window_has_grown() {
+        let mut ratio = AckRatio::new();
+        ratio.on_timeout();
+        let ratios = [1, 2, 3, 4, 3].map(|cwnd| {
+            ratio.on_window(cwnd);
+            ratio.ratio()
+        });
+        assert_eq!(ratios, [1, 1, 1, 2, 2]);
     }
 }

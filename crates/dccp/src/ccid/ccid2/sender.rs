@@ -373,7 +373,7 @@ impl HcSender for Ccid2Sender {
         self.ssthresh = (self.cwnd / 2).max(2);
         self.cwnd = 1;
         self.grown_by = 0;
-        self.ack_ratio.limit(self.cwnd);
+        self.ack_ratio.on_timeout();
         // "When a transmit timeout occurs, the sender sets pipe to zero."
         self.pipe = 0;
         self.sent.iter_mut().for_each(|sent| sent.is_in_pipe = false);

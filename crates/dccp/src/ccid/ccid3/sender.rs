@@ -141,10 +141,9 @@ impl HcSender for Ccid3Sender {
         let Some((sent_at, counter)) = self.take_sent(report.acknowledgement) else { return };
         self.counter.on_acknowledged(now, counter);
         // RFC 4342 section 5: "feedback packets must contain valid Loss Intervals, Elapsed Time,
-        // and Receive Rate options."
-        let (Some(elapsed), Some(receive_rate)) = (report.elapsed, report.receive_rate) else {
-            return;
-        };
+        // and Receive Rate options." Linux leaves the Elapsed Time out, because it answers at once.
+        let elapsed = report.elapsed.unwrap_or_default();
+        let Some(receive_rate) = report.receive_rate else { return };
         let Some((loss_event_rate, is_new_loss)) = self.loss_event_rate(report) else { return };
         let receive_rate = f64::from(receive_rate);
         let feedback = Feedback {
@@ -276,10 +275,19 @@ mod tests {
         assert!(sender.stats().loss_event_rate.abs() < 1e-12);
     }
 
+    /// As Linux 6.1 sends it: Receive Rate and Loss Event Rate.
+    #[test]
+    fn feedback_of_linux_counts_though_it_says_nothing_of_elapsed_time() {
+        let mut sender = sender();
+        let (elapsed, loss_intervals, loss_event_rate) = (None, None, Some(u32::MAX));
+        let report = Report { elapsed, loss_intervals, loss_event_rate, ..report() };
+        sender.on_report(ANSWER_AT, &report);
+        assert_eq!(sender.stats().rtt, Some(Duration::from_millis(110)));
+    }
+
     #[test]
     fn what_lacks_an_option_is_no_feedback() {
         let incomplete = [
-            Report { elapsed: None, ..report() },
             Report { receive_rate: None, ..report() },
             Report { loss_intervals: None, ..report() },
             Report { loss_intervals: Some((0, Vec::new())), ..report() },

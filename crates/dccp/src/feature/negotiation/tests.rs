@@ -158,6 +158,21 @@ fn retransmissions_back_off_to_64_seconds() {
 }
 
 #[test]
+fn an_answer_that_comes_after_the_timer_leaves_nothing_to_send() {
+    let mut duo = Duo::new();
+    duo.ends[CLIENT].want(Owner::Remote, Feature::SendNdpCount, &[1, 0]);
+    duo.ends[SERVER].accept(Owner::Local, Feature::SendNdpCount, &[0, 1]);
+    let change = duo.send(CLIENT);
+    duo.receive(&change).unwrap();
+    let confirm = duo.send(SERVER);
+    let at = duo.ends[CLIENT].poll_timeout().unwrap().at;
+    duo.ends[CLIENT].handle_timeout(at, RTT);
+    duo.receive(&confirm).unwrap();
+    duo.send(CLIENT);
+    assert!(!duo.ends[CLIENT].must_send());
+}
+
+#[test]
 fn both_may_ask_at_once() {
     // RFC 4340 section 6.5, the last example.
     let mut duo = Duo::new();

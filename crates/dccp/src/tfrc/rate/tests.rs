@@ -244,3 +244,28 @@ fn a_slow_receiver_holds_the_rate_for_a_round_trip() {
     run.round(0.0);
     assert!(run.control.rate() > 90_000.0, "{}", run.control.rate());
 }
+
+#[test]
+fn after_a_pause_a_faster_restart_is_back_in_half_the_round_trips() {
+    let rounds_to_recover = |faster_restart| {
+        let mut run = Run::new(RateControlConfig { faster_restart, ..config() });
+        run.control.on_rtt(run.now, RTT);
+        run.rounds(40, 0.000_1);
+        let before = run.control.rate();
+        for _ in 0..30 {
+            run.now = run.control.nofeedback_at().unwrap();
+            run.control.handle_timeout(run.now);
+        }
+        assert!(run.control.rate() < before / 5.0);
+        (1..40).find(|_| {
+            run.round(0.000_1);
+            run.control.rate() > 0.9 * before
+        })
+    };
+    let plain = rounds_to_recover(None).unwrap();
+    let faster = rounds_to_recover(Some(Duration::from_secs(600))).unwrap();
+    assert!(2 * faster <= plain + 1, "{faster} and {plain} round trips");
+    // After a long time there is nothing to come back to.
+    let forgotten = rounds_to_recover(Some(Duration::from_millis(500))).unwrap();
+    assert!(forgotten + 1 >= plain, "{forgotten} and {plain} round trips");
+}
