@@ -6,7 +6,7 @@ use std::io::{Cursor, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use anabranch_apps::send::Film;
+use anabranch_apps::input::Film;
 use anabranch_apps::serve::ChannelsFile;
 
 /// No film is read further.

@@ -1,7 +1,9 @@
 //! The services behind the commands: what happens between media and a protocol machine.
 
 pub mod demo;
+pub mod input;
 pub mod net;
+pub mod output;
 pub mod page;
 pub mod recv;
 pub mod send;

@@ -23,6 +23,6 @@ impl Completions {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "anabranch", &mut script);
-        output::print(&String::from_utf8_lossy(&script))
+        Ok(output::print(&String::from_utf8_lossy(&script))?)
     }
 }

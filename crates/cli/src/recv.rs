@@ -2,8 +2,9 @@
 
 use std::io::{self, Write as _};
 
+use anabranch_apps::output::Output;
 use anabranch_apps::page::PageTap;
-use anabranch_apps::recv::{Output, RecvOptions, Tap, recv};
+use anabranch_apps::recv::{RecvOptions, Tap, recv};
 use anabranch_apps::url::SessionUrl;
 use clap::Args;
 
@@ -78,5 +79,5 @@ fn announce(url: &str, stdout_is_taken: bool) -> Result<(), Failure> {
     if stdout_is_taken {
         return Ok(io::stderr().lock().write_all(line.as_bytes())?);
     }
-    output::print(&line)
+    Ok(output::print(&line)?)
 }

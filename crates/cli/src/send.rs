@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use anabranch_apps::send::{Input, InputError, InputOptions, Pace, SendOptions, send};
+use anabranch_apps::input::{Input, InputError, InputOptions, Pace};
+use anabranch_apps::send::{SendOptions, send};
 use anabranch_apps::service::ServiceError;
 use anabranch_apps::url::SessionUrl;
 use anabranch_media::ts::PaceError;

@@ -63,7 +63,7 @@ impl Token {
             text.push_str(&with_token(&page, &token));
             text.push('\n');
         }
-        output::print(&text)
+        Ok(output::print(&text)?)
     }
 }
 

@@ -19,7 +19,7 @@ impl Treatments {
         let presets = self.preset.map_or_else(|| Preset::ALL.to_vec(), |preset| vec![preset]);
         let mut parts: Vec<_> = presets.into_iter().map(describe).collect();
         parts.push(classes());
-        output::print(&parts.join("\n"))
+        Ok(output::print(&parts.join("\n"))?)
     }
 }
 

@@ -6,8 +6,9 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use anabranch_apps::service::Retries;
+use anabranch_apps::url::Choice;
 use anabranch_apps::url::SessionUrl;
-use anabranch_apps::watch::{Choice, WatchOptions, WatchPage, Watched, watch};
+use anabranch_apps::watch::{WatchOptions, WatchPage, Watched, watch};
 use clap::Args;
 use tokio::sync::mpsc;
 
@@ -114,7 +115,7 @@ fn tell(text: &str, is_measured_there: bool) -> Result<(), Failure> {
     if is_measured_there {
         return Ok(io::stderr().lock().write_all(text.as_bytes())?);
     }
-    output::print(text)
+    Ok(output::print(text)?)
 }
 
 fn choice(text: &str) -> Result<Choice, Infallible> {

@@ -5,6 +5,7 @@
 #![cfg(test)]
 
 mod addresses;
+mod circles;
 mod citations;
 mod files;
 mod functions;

@@ -12,8 +12,8 @@ use anabranch_session::{
 };
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
-use super::output::{Output, Sink};
 use crate::net::{Network, Plan, unpredictable_rng};
+use crate::output::{Output, Sink};
 use crate::service::{
     Before, Observer, Retries, Retry, ServiceError, Severity, Snapshot, Stop, TOKEN_OF_VIEWER,
     Update, Wait, words_of,

@@ -13,8 +13,7 @@ use anabranch_session::treatment::TreatmentTable;
 use anabranch_session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig, rest};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
-use super::feed::{Batch, Feed, Item, Media, Reading, Timing};
-use super::input::{Input, InputOptions, Pace};
+use crate::input::{Batch, Feed, Input, InputOptions, Item, Media, Pace, Reading, Timing};
 use crate::net::{NetError, unpredictable_rng};
 use crate::service::{
     Before, Multihomed, Observer, RateLine, Retries, Retry, ServiceError, Severity, Snapshot, Stop,

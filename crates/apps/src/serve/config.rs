@@ -13,7 +13,7 @@ use toml::Spanned;
 use super::ports::{http_place, https_place, udp_place};
 use super::proxies::Network;
 use super::source::{DemoChannel, Source};
-use crate::send::Input;
+use crate::input::Input;
 use crate::url::{ChannelUrl, SessionUrl};
 
 /// Channels of one server.

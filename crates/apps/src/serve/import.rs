@@ -182,7 +182,7 @@ mod tests {
     use super::super::playlist;
     use super::super::source::Source;
     use super::*;
-    use crate::send::Input;
+    use crate::input::Input;
 
     fn import(text: &str) -> (Vec<ChannelConfig>, Vec<(usize, String)>) {
         let mut file = ChannelsFile::default();

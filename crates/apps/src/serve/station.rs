@@ -395,7 +395,7 @@ mod tests {
 
     use super::super::source::Source;
     use super::*;
-    use crate::send::Input;
+    use crate::input::Input;
 
     fn station() -> Station {
         let mut sockets = SocketSet::new();

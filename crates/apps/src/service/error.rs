@@ -5,9 +5,9 @@ use thiserror::Error;
 
 use anabranch_driver::{DriverError, SpawnError};
 
+use crate::input::InputError;
 use crate::net::NetError;
-use crate::recv::OutputError;
-use crate::send::InputError;
+use crate::output::OutputError;
 
 /// To `send` and `recv`, whose peers know no tokens.
 pub(crate) const TOKEN_OF_VIEWER: &str =

@@ -3,8 +3,7 @@
 use anabranch_sctp::RateSignal;
 use serde::Serialize;
 
-use super::Snapshot;
-use crate::watch::Watching;
+use super::{Snapshot, Watching};
 
 /// What a service tells while it runs.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ mod snapshot;
 mod stop;
 mod told;
 mod uplinks;
+mod watching;
 mod words;
 
 pub use error::ServiceError;
@@ -21,4 +22,6 @@ pub use snapshot::{
 pub use stop::{Stop, StopHandle};
 pub use told::{printable, told, without_secrets};
 pub(crate) use uplinks::{Multihomed, Uplinks};
+pub use watching::Watching;
+pub(crate) use watching::{BeforeWatching, Seen};
 pub(crate) use words::{left_out, whole_again, words_of};

@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
+use super::choice::Choice;
 use super::error::UrlError;
 use super::query::Parts;
 use super::session::{SCHEME, SessionUrl, set};
-use crate::watch::Choice;
 
 const KNOWN: &str = "channel, token, latency, path, peer";
 

@@ -35,12 +35,14 @@
 //! write it: `udp://HOST:PORT`.
 
 mod channel;
+mod choice;
 mod error;
 mod query;
 mod session;
 mod udp;
 
 pub use channel::ChannelUrl;
+pub use choice::{Choice, NoSuchChannel};
 pub use error::{Place, UrlError};
 pub use session::{
     HostPort, LATENCY_DEFAULT, LATENCY_MS_MIN, LocalPath, Mode, STREAM_ID_MAX, SessionUrl,

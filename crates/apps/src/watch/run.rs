@@ -15,14 +15,16 @@ use anabranch_television::{NativeEvent, NativeViewer, Playout, Viewer};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
-use super::standing::{Before, Seen, Watching};
 use super::words::{listed, title};
-use super::{Choice, Hello, Line, NoSuchChannel, WatchPage};
+use super::{Hello, Line, WatchPage};
 use crate::net::NetError;
 use crate::page::PageRequest;
 use crate::page::protocol::{Request, TunedState};
-use crate::service::{Observer, Retries, Retry, ServiceError, Severity, Stop, Update, Wait};
-use crate::url::{Mode, SessionUrl};
+use crate::service::{
+    BeforeWatching, Observer, Retries, Retry, Seen, ServiceError, Severity, Stop, Update, Wait,
+    Watching,
+};
+use crate::url::{Choice, Mode, NoSuchChannel, SessionUrl};
 
 /// How often the page gets statistics.
 const TICK: Duration = Duration::from_millis(200);
@@ -102,7 +104,7 @@ pub async fn watch(
         ticks: 0,
         leaving: None,
         zap: None,
-        before: Before::default(),
+        before: BeforeWatching::default(),
         observer,
     };
     let result = run.run(stop, options.choices).await;
@@ -148,7 +150,7 @@ struct Run<'a, 'b> {
     /// When the end is no longer waited for.
     leaving: Option<Time>,
     zap: Option<Duration>,
-    before: Before,
+    before: BeforeWatching,
     observer: &'a mut Observer<'b>,
 }
 

@@ -51,7 +51,7 @@ impl JsonFile {
     pub(super) fn write(mut self, json: &str) -> Result<(), Failure> {
         let text = format!("{json}\n");
         match &mut self {
-            Self::Stdout => output::print(&text),
+            Self::Stdout => Ok(output::print(&text)?),
             Self::Special(place) => Ok(fs::write(place, text)?),
             Self::Regular { place, beside, file } => {
                 file.write_all(text.as_bytes())?;

@@ -69,7 +69,7 @@ impl Emulate {
         emulator.close();
         emulator.closed().await.map_err(Failure::failed)?;
         watched?;
-        output::print(&report::closing(&emulator.stats()))
+        Ok(output::print(&report::closing(&emulator.stats()))?)
     }
 
     fn links(self, scenario: Option<&Scenario>) -> Result<Vec<EmulatedLink>, Failure> {

@@ -55,7 +55,7 @@ impl Screen {
             self.replaceable = lines.len();
         }
         (self.before, self.before_at) = (links, now);
-        output::print(&text)
+        Ok(output::print(&text)?)
     }
 
     /// Says what has happened; it stays above the lines.
@@ -63,14 +63,14 @@ impl Screen {
         let at = self.start.elapsed().as_secs_f64();
         let text = format!("{}{at:.1} s: {event}\n", self.erase());
         self.replaceable = 0;
-        output::print(&text)
+        Ok(output::print(&text)?)
     }
 
     /// Makes room for what comes after the last lines.
     pub(super) fn leave(&mut self) -> Result<(), Failure> {
         let text = format!("{}\n", self.erase());
         self.replaceable = 0;
-        output::print(&text)
+        Ok(output::print(&text)?)
     }
 
     /// What takes the cursor back over the lines to replace and clears them: CSI n A (cursor up)

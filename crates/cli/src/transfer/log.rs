@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Instant;
 
+use anabranch_apps::service::Watching;
 use anabranch_apps::service::{Severity, Snapshot, Update, told};
-use anabranch_apps::watch::Watching;
 
 use super::stats::{Line, StatsFile, word};
 use super::status::{status, watching_status};

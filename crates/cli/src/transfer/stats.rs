@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 
+use anabranch_apps::service::Watching;
 use anabranch_apps::service::{RateLine, Severity, Snapshot};
-use anabranch_apps::watch::Watching;
 use serde::Serialize;
 
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! How a transfer stands, in one line.
 
+use anabranch_apps::service::Watching;
 use anabranch_apps::service::{AssociationSnapshot, PathSnapshot, Snapshot, State};
-use anabranch_apps::watch::Watching;
 use anabranch_sansio::Rate;
 
 /// What every terminal shows of a line.

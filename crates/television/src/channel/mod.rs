@@ -6,8 +6,8 @@ mod still;
 use anabranch_media::decoding::{AudioInfo, MediaTrack, VideoInfo};
 use anabranch_sansio::Time;
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
+pub use crate::protocol::ChannelId;
 use crate::protocol::{
     ChannelEntry, Description, FRAGMENT_BYTES_MAX, MediaHeader, MediaMessage, Playable, Programme,
     References, UNIT_BYTES_MAX,
@@ -15,13 +15,6 @@ use crate::protocol::{
 pub use history::Part;
 use history::{Parts, Rate};
 pub use still::Picture;
-
-/// What requests and media call a channel; not the key to press.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct ChannelId(pub u32);
 
 /// One layer of a picture, or a frame of sound, from a source.
 #[derive(Debug, Clone, PartialEq, Eq)]

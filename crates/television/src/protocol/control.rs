@@ -4,8 +4,8 @@ use anabranch_media::decoding::{AudioInfo, VideoInfo};
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::ChannelId;
 use super::TEXT_BYTES_MAX;
-use crate::channel::ChannelId;
 
 /// The longest text that is shown to people.
 pub const TEXT_CHARS_MAX: usize = 500;

@@ -30,7 +30,7 @@ use anabranch_sansio::Time;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use thiserror::Error;
 
-use crate::channel::ChannelId;
+use super::ChannelId;
 
 /// Bytes before the payload.
 pub const MEDIA_HEADER_BYTES: usize = 36;

@@ -5,6 +5,7 @@ mod media;
 mod streams;
 
 use anabranch_wire::Ppid;
+use serde::{Deserialize, Serialize};
 
 pub use control::{
     ChannelEntry, Description, FromServer, FromViewer, Playable, Programme, Report, Still,
@@ -27,3 +28,10 @@ pub const PPID_TEXT: Ppid = Ppid(51);
 
 /// RFC 8831 section 8: bytes.
 pub const PPID_BINARY: Ppid = Ppid(53);
+
+/// What requests and media call a channel; not the key to press.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct ChannelId(pub u32);

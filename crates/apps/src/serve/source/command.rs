@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 
 use super::player::Player;
 use super::{Listener, SourceEvent};
-use crate::send::InputOptions;
-use crate::send::feed::Feed;
+use crate::input::Feed;
+use crate::input::InputOptions;
 use crate::service::{Retries, Retry, Wait, told};
 
 /// A program that ran for so long had worked: its next start does not wait longer.

@@ -14,9 +14,9 @@ use tokio::sync::mpsc;
 
 use super::player::Player;
 use super::{Listener, SourceEvent};
+use crate::input::{Batch, Feed, Item, Media, PacketCutter, Reading, Timing};
+use crate::input::{InputError, InputOptions};
 use crate::recv::{RecvOptions, Tap, recv};
-use crate::send::feed::{Batch, Feed, Item, Media, PacketCutter, Reading, Timing};
-use crate::send::{InputError, InputOptions};
 use crate::service::{Retries, Retry, StopHandle, Update, Wait};
 use crate::url::SessionUrl;
 

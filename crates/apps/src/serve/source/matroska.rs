@@ -16,9 +16,9 @@ use anabranch_sansio::Time;
 use matroska_demuxer::{Frame, TrackEntry, TrackType};
 use tokio::sync::mpsc;
 
-use crate::send::InputError;
-use crate::send::demuxer::{Demuxer, MATROSKA_MAGIC};
-use crate::send::feed::READER_FAILED;
+use crate::input::InputError;
+use crate::input::READER_FAILED;
+use crate::input::{Demuxer, MATROSKA_MAGIC};
 
 /// Units that are read ahead.
 const UNITS_MAX: usize = 16;

@@ -29,7 +29,7 @@ use anabranch_television::protocol::Programme;
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 
-use crate::send::Input;
+use crate::input::Input;
 use crate::url::{ChannelUrl, SessionUrl};
 pub use demo::DemoChannel;
 

@@ -4,8 +4,8 @@ use anabranch_driver::Clock;
 
 use super::player::Player;
 use super::{Listener, SourceEvent};
-use crate::send::feed::Feed;
-use crate::send::{Input, InputOptions};
+use crate::input::Feed;
+use crate::input::{Input, InputOptions};
 use crate::service::{Retries, Retry, Wait};
 
 /// Receives for as long as anything can come.

@@ -12,8 +12,8 @@ use super::broadcast::Broadcast;
 use super::clip;
 use super::matroska::Film;
 use super::{Listener, SILENCE_MAX, SourceEvent};
-use crate::send::InputError;
-use crate::send::feed::{Batch, Feed, Item, Media, Reading, Timing};
+use crate::input::InputError;
+use crate::input::{Batch, Feed, Item, Media, Reading, Timing};
 
 /// Media of a file that is late by more was held up by the machine: the rest of it keeps its
 /// distances from now on.

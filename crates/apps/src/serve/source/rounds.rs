@@ -13,8 +13,8 @@ use super::matroska::Film;
 use super::player::{Ending, Player};
 use super::{Listener, SourceEvent};
 use crate::demo::clip::DEMO_CLIP;
-use crate::send::feed::{Feed, Media, PacketCutter, Timing};
-use crate::send::{Input, InputError, InputOptions};
+use crate::input::{Feed, Media, PacketCutter, Timing};
+use crate::input::{Input, InputError, InputOptions};
 use crate::service::{Retries, Retry, Wait};
 
 /// Files of a folder that are looked at.
@@ -172,7 +172,7 @@ fn packets_of(name: &str, media: &[u8], clock: Clock) -> Result<Vec<(Time, Packe
     cutter.push(media)?;
     cutter.finish()?;
     let items = std::iter::from_fn(|| cutter.take_batch()).flatten();
-    let packet = |item: crate::send::feed::Item| match item.media {
+    let packet = |item: crate::input::Item| match item.media {
         Media::Packet(packet) => Some((item.at, packet)),
         Media::Unit(_) => None,
     };

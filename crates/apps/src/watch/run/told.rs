@@ -9,8 +9,9 @@ use anabranch_television::protocol::{ChannelEntry, Description, Programme, Urgen
 use super::{Run, UNSEEN_MAX};
 use crate::page::protocol::TunedState;
 use crate::service::{ServiceError, Severity, Update};
+use crate::url::Choice;
+use crate::watch::WatchPage;
 use crate::watch::words::urgent;
-use crate::watch::{Choice, WatchPage};
 
 impl Run<'_, '_> {
     pub(super) fn on_event(&mut self, event: ViewerEvent) -> Result<(), ServiceError> {

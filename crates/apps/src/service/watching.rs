@@ -8,7 +8,7 @@ use anabranch_television::PlayoutCounts;
 use anabranch_television::protocol::ChannelEntry;
 use serde::Serialize;
 
-use crate::service::{AssociationSnapshot, State};
+use super::{AssociationSnapshot, State};
 
 /// How watching goes. As JSON, one object a line; `docs/stats.md` describes the fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,30 +38,30 @@ pub struct Watching {
 }
 
 /// What a [`Watching`] is made of.
-pub(super) struct Seen<'a> {
-    pub(super) now: Time,
-    pub(super) channel: Option<&'a ChannelEntry>,
-    pub(super) budget: Duration,
-    pub(super) counts: PlayoutCounts,
-    pub(super) zap: Option<Duration>,
-    pub(super) network: Option<&'a AssociationStats>,
+pub(crate) struct Seen<'a> {
+    pub(crate) now: Time,
+    pub(crate) channel: Option<&'a ChannelEntry>,
+    pub(crate) budget: Duration,
+    pub(crate) counts: PlayoutCounts,
+    pub(crate) zap: Option<Duration>,
+    pub(crate) network: Option<&'a AssociationStats>,
 }
 
 /// The one before, for rates.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Before {
+pub(crate) struct BeforeWatching {
     at: Time,
     received_bytes: u64,
 }
 
 impl Watching {
-    pub(super) fn new(seen: &Seen<'_>, before: &mut Before) -> Self {
+    pub(crate) fn new(seen: &Seen<'_>, before: &mut BeforeWatching) -> Self {
         let paths = seen.network.iter().flat_map(|network| &network.paths);
         let received_bytes = paths.map(|path| path.counters.bytes_received).sum();
         // An association that began anew counts from nothing again.
         let bytes = received_bytes - before.received_bytes.min(received_bytes);
         let rate = Rate::of(bytes, seen.now.saturating_since(before.at));
-        *before = Before { at: seen.now, received_bytes };
+        *before = BeforeWatching { at: seen.now, received_bytes };
         Self {
             at_ms: seen.now.as_millis(),
             state: if seen.network.is_some() { State::Connected } else { State::Calling },

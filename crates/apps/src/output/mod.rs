@@ -1,5 +1,8 @@
 //! [`Output`]: where media goes, and [`Sink`]: where it is going.
 
+mod clip;
+mod udp;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,9 +13,9 @@ use thiserror::Error;
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt as _, BufWriter, Stdout};
 
-use super::clip::ClipWriter;
-use super::udp::UdpSink;
 use crate::url::{UdpUrl, UrlError};
+use clip::ClipWriter;
+use udp::UdpSink;
 
 /// Bytes gathered before a file is written to.
 const BUFFER_LEN: usize = 256 << 10;
@@ -101,7 +104,7 @@ impl OutputError {
     }
 
     /// What the sender is told: not where the media would have gone.
-    pub(super) fn to_the_sender(&self) -> String {
+    pub(crate) fn to_the_sender(&self) -> String {
         match self {
             Self::Failed { message, .. } | Self::Udp { message, .. } => {
                 format!("the receiver cannot write what it gets: {message}")
@@ -118,7 +121,7 @@ impl OutputError {
 
 /// An output that is being written to.
 #[derive(Debug)]
-pub(super) struct Sink {
+pub(crate) struct Sink {
     name: String,
     kind: Kind,
 }
@@ -135,7 +138,7 @@ enum Kind {
 
 impl Sink {
     /// Checks all that can be known before media comes; writes nothing.
-    pub(super) async fn open(output: &Output) -> Result<Self, OutputError> {
+    pub(crate) async fn open(output: &Output) -> Result<Self, OutputError> {
         let (name, kind) = match output {
             Output::File(path) => {
                 check_place(path)?;
@@ -152,7 +155,7 @@ impl Sink {
     }
 
     /// The sender said what it sends.
-    pub(super) async fn begin(&mut self, format: &SourceFormat) -> Result<(), OutputError> {
+    pub(crate) async fn begin(&mut self, format: &SourceFormat) -> Result<(), OutputError> {
         match (format, &mut self.kind) {
             (SourceFormat::Clip(header), Kind::NotYet(path)) => {
                 let writer = ClipWriter::new(path.clone(), header.clone());
@@ -167,7 +170,7 @@ impl Sink {
         }
     }
 
-    pub(super) async fn write(&mut self, released: &Released) -> Result<(), OutputError> {
+    pub(crate) async fn write(&mut self, released: &Released) -> Result<(), OutputError> {
         if let Kind::NotYet(path) = &self.kind {
             let file = File::create(path).await;
             let file = file.map_err(|error| failed(&self.name, &error))?;
@@ -188,7 +191,7 @@ impl Sink {
     }
 
     /// Nothing more is due now: what was gathered leaves where others wait for it.
-    pub(super) async fn flush(&mut self) -> Result<(), OutputError> {
+    pub(crate) async fn flush(&mut self) -> Result<(), OutputError> {
         let flushed = match &mut self.kind {
             Kind::NotYet(_) | Kind::File(_) | Kind::Clip(_) => Ok(()),
             Kind::Stdout(stdout) => stdout.flush().await,
@@ -199,13 +202,13 @@ impl Sink {
 
     /// A second has passed: what was gathered is written, for those who read along, and so that a
     /// crash costs no more.
-    pub(super) async fn write_gathered(&mut self) -> Result<(), OutputError> {
+    pub(crate) async fn write_gathered(&mut self) -> Result<(), OutputError> {
         let Kind::File(file) = &mut self.kind else { return Ok(()) };
         file.flush().await.map_err(|error| failed(&self.name, &error))
     }
 
     /// All has come: it is written before the sender hears so.
-    pub(super) async fn keep(&mut self) -> Result<(), OutputError> {
+    pub(crate) async fn keep(&mut self) -> Result<(), OutputError> {
         self.write_gathered().await?;
         if let Kind::Clip(clip) = &mut self.kind {
             clip.finish().await.map_err(|error| failed(&self.name, &error))?;
@@ -214,7 +217,7 @@ impl Sink {
     }
 
     /// Writes what was gathered. Returns what people should know about it.
-    pub(super) async fn finish(&mut self) -> Result<Option<String>, OutputError> {
+    pub(crate) async fn finish(&mut self) -> Result<Option<String>, OutputError> {
         match &mut self.kind {
             Kind::NotYet(path) => {
                 let text = format!("no media came: {} was not written", path.display());

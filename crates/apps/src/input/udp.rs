@@ -11,8 +11,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
-use super::feed::{Batch, PacketCutter, Reading, Timing};
-use super::input::{InputError, InputOptions};
+use super::{Batch, PacketCutter, Reading, Timing};
+use super::{InputError, InputOptions};
 use crate::url::UdpUrl;
 
 /// Bytes of kernel buffer to ask for: at 100 Mbit/s 300 ms.

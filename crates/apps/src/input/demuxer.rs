@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use matroska_demuxer::{DemuxError, Frame, MatroskaFile, TrackEntry};
 
-use super::feed::READER_FAILED;
+use super::READER_FAILED;
 
 /// RFC 8794 section 11.2.1: the EBML header's identifier.
 pub(crate) const MATROSKA_MAGIC: [u8; 4] = [0x1a, 0x45, 0xdf, 0xa3];

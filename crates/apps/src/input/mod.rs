@@ -1,4 +1,18 @@
-//! [`Input`]: where media comes from, and what can be wrong with it.
+//! What media is read from: files, pipes, UDP, and what can be wrong with them.
+//!
+//! An [`Input`] names it, a [`Feed`] reads it in batches with the time of each packet, whatever
+//! container it is in.
+
+mod cutter;
+mod demuxer;
+mod feed;
+mod film;
+mod matroska;
+mod mp4;
+mod mux;
+mod packing;
+mod sound;
+mod udp;
 
 use std::io;
 use std::net::IpAddr;
@@ -11,6 +25,11 @@ use anabranch_sansio::Rate;
 use thiserror::Error;
 
 use crate::url::{UdpUrl, UrlError};
+pub(crate) use cutter::{Batch, Item, Media, PacketCutter, Reading};
+pub(crate) use demuxer::{Demuxer, MATROSKA_MAGIC};
+pub use feed::Timing;
+pub(crate) use feed::{Feed, READER_FAILED};
+pub use film::{Again, Film};
 
 /// Where media comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
