@@ -169,7 +169,7 @@ fuzz_one() {
   local target=${2%.rs}
   local found=target/fuzz/found/$target artifacts=fuzz/artifacts/$target log=target/fuzz/$target.log
   mkdir -p "$found" "$artifacts"
-  if ! "$1/$target" -max_total_time="$FUZZ_SECONDS" -timeout=5 -rss_limit_mb=2048 \
+  if ! "$1/$target" -max_total_time="$FUZZ_SECONDS" -timeout=30 -rss_limit_mb=2048 \
     -artifact_prefix="$artifacts/" "$found" "fuzz/corpus/$target" >"$log" 2>&1 </dev/null; then
     tail -n 40 "$log"
     echo "$target failed: the input is in $artifacts/"

@@ -4,4 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| anabranch_fuzz::apps::film(bytes));
+fuzz_target!(|bytes: &[u8]| anabranch_fuzz::apps::matroska(bytes));

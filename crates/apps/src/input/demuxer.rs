@@ -48,7 +48,9 @@ impl<S: Read + Seek> Demuxer<S> {
 
     /// Reads the next frame; false at the end.
     pub(crate) fn next_frame(&mut self, frame: &mut Frame) -> Result<bool, String> {
-        if !self.film.next_frame(frame).map_err(|error| words_of(&error))? {
+        let read = catch_unwind(AssertUnwindSafe(|| self.film.next_frame(frame)))
+            .map_err(|_| READER_FAILED.to_owned())?;
+        if !read.map_err(|error| words_of(&error))? {
             return Ok(false);
         }
         if frame.data.len() > FRAME_BYTES_MAX {
