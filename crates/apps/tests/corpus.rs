@@ -14,7 +14,7 @@ use replay::replay;
 #[test]
 fn films_of_the_corpus_pass_the_fuzz_targets() -> io::Result<()> {
     replay("apps_mp4", checks::film)?;
-    replay("apps_matroska", checks::film)
+    replay("apps_matroska", checks::matroska)
 }
 
 #[test]
