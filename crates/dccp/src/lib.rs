@@ -8,7 +8,8 @@
 //! and SyncAck; Ack Vectors, NDP Counts, Slow Receiver, Data Dropped; checksums that cover data in
 //! part, and Data Checksums; close from either end, Resets, TIMEWAIT. Congestion control is CCID 2,
 //! by a window (RFC 4341), or CCID 3, by a rate (RFC 4342), whose [`tfrc`] (RFC 5348) can be used
-//! alone. [`wire`] is its packets: bytes to structs and back, without state.
+//! alone. A [`Bundle`] carries one source by several connections. [`wire`] is its packets: bytes to
+//! structs and back, without state.
 //!
 //! It leaves out data on a Request or a Response, path MTU discovery, history discounting (RFC 5348
 //! section 5.5), and the ECN nonce, which RFC 8311 has done away with. A receiver can lie about its
@@ -42,6 +43,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bundle;
 mod ccid;
 mod config;
 mod connection;
@@ -55,6 +57,7 @@ mod stats;
 pub mod tfrc;
 pub mod wire;
 
+pub use bundle::{Bundle, BundleConfig, BundleEvent, BundleStats, Interleaving};
 pub use config::{Ccid, Config};
 pub use connection::Connection;
 pub use endpoint::{ConnectionId, Encapsulation, Endpoint, EndpointConfig};

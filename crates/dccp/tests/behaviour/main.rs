@@ -1,5 +1,6 @@
 //! What connections do together, by theme, on virtual time.
 
+mod bundle;
 mod capture;
 mod closing;
 mod fairness;
