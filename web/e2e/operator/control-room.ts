@@ -86,6 +86,7 @@ function viewer(index: number, seconds: number): Viewer {
     channel: (index % 3) + 1,
     zaps: (index * 13) % 40,
     skipped_units: 0,
+    reduction: null,
     queued_bytes: 0,
     shown: Math.round(25 * seconds) + 1500,
     late: index % 4,

@@ -35,6 +35,7 @@ const viewer = object({
   channel: nullable(count),
   zaps: count,
   skipped_units: count,
+  reduction: nullable(text),
   queued_bytes: count,
   shown: count,
   late: count,

@@ -12,6 +12,7 @@ function viewer(id: number, changes: Partial<Viewer> = {}): Viewer {
     channel: 1,
     zaps: 0,
     skipped_units: 0,
+    reduction: null,
     queued_bytes: 0,
     shown: 100,
     late: 0,

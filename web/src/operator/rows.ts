@@ -24,6 +24,8 @@ export interface Row {
   readonly shown: number;
   /** Pictures that came late or never. */
   readonly missed: number;
+  /** What it does without, because its network takes too little. */
+  readonly reduction: string | null;
   readonly paths: readonly PathRow[];
 }
 
@@ -136,6 +138,7 @@ function row(
   loss: number | null,
 ): Row {
   const { id, name, program, carrier, since_ms, channel, zaps, zap_ms, shown, late, lost } = viewer;
+  const { reduction } = viewer;
   const roundTrips = paths.map(({ roundTripMs }) => roundTripMs).filter((rtt) => rtt !== null);
   return {
     id,
@@ -151,6 +154,7 @@ function row(
     zapMs: zap_ms,
     shown,
     missed: late + lost,
+    reduction,
     paths,
   };
 }

@@ -121,6 +121,8 @@ pub struct ViewerReport {
     pub sent: u64,
     /// Those that its network had no room for.
     pub skipped: u64,
+    /// What it does without at present, because its network takes less than the channel needs.
+    pub reduction: Option<&'static str>,
     /// Bytes of media sent.
     pub bytes: u64,
     /// What it says of itself.
@@ -332,6 +334,9 @@ impl Television {
                 Some(Pause::CaughtUp | Pause::Full) | None => None,
             };
         }
+        if let Some(text) = session.servant.as_mut().and_then(|it| it.poll_notice(now)) {
+            session.say(StreamRole::Control, &FromServer::Guidance { text });
+        }
         session.stills.pump(now, is_idle, association);
         if let Some(reason) = session.refusal(now, association) {
             association.abort(reason);
@@ -382,6 +387,7 @@ impl Television {
                 zaps: session.zaps,
                 sent: counts.sent,
                 skipped: counts.skipped,
+                reduction: session.servant.as_ref().and_then(servant::Servant::reduction),
                 bytes: counts.bytes,
                 report: session.report,
             }

@@ -92,6 +92,16 @@ impl Servant {
         self.counts
     }
 
+    /// What the viewer does without, in words.
+    pub(super) const fn reduction(&self) -> Option<&'static str> {
+        self.thinning.reduction()
+    }
+
+    /// What the viewer is to be told of the quality that it gets.
+    pub(super) fn poll_notice(&mut self, now: Time) -> Option<String> {
+        self.thinning.poll_notice(now)
+    }
+
     /// Sends what the time and the transport allow.
     pub(super) fn pump(
         &mut self,

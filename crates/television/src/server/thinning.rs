@@ -20,6 +20,11 @@ const RECOVERY_MAX: Duration = Duration::from_secs(48);
 /// early: a network that lacks a tenth of the room fills up sooner.
 const PROBATION: Duration = Duration::from_secs(6);
 
+/// How long something must be left out, or not, before the viewer is told, and how long nothing more
+/// is said after that: what passes by itself is not worth a word.
+const NOTICE_AFTER: Duration = Duration::from_secs(1);
+const NOTICE_PAUSE: Duration = Duration::from_secs(5);
+
 /// How much is left out. Sound never is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
@@ -49,12 +54,15 @@ pub(super) struct Thinning {
     recovery: Duration,
     /// Whether there is anything but base layers.
     is_layered: bool,
+    /// What the viewer was last told, and when.
+    noticed: (Level, Time),
 }
 
 impl Thinning {
     pub(super) const fn new(now: Time) -> Self {
         Self {
             level: Level::All,
+            noticed: (Level::All, Time::ZERO),
             since: now,
             strained: now,
             tried: None,
@@ -93,6 +101,33 @@ impl Thinning {
             (MediaTrack::Video, Level::References) => part.layer > 0 || !part.reference,
             (MediaTrack::Video, Level::Keys) => part.layer > 0 || !part.key,
         }
+    }
+
+    /// What the viewer does without, in words.
+    pub(super) const fn reduction(&self) -> Option<&'static str> {
+        match self.level {
+            Level::All => None,
+            Level::Base => Some("pictures are less sharp"),
+            Level::References => Some("some pictures are left out"),
+            Level::Keys => Some("only a picture now and then is sent"),
+        }
+    }
+
+    /// What the viewer is to be told of it.
+    pub(super) fn poll_notice(&mut self, now: Time) -> Option<String> {
+        let (level, at) = self.noticed;
+        let is_lasting = now.saturating_since(self.since) >= NOTICE_AFTER;
+        let may_speak = level == Level::All || now.saturating_since(at) >= NOTICE_PAUSE;
+        if level == self.level || !is_lasting || !may_speak {
+            return None;
+        }
+        self.noticed = (self.level, now);
+        Some(match self.reduction() {
+            Some(what) => format!(
+                "Reduced quality: {what}, because the network takes less than this channel needs."
+            ),
+            None => "Full quality again.".to_owned(),
+        })
     }
 
     fn step_up(&mut self, now: Time) {
@@ -138,6 +173,24 @@ mod tests {
 
     fn after(ms: u64) -> Time {
         Time::from_millis(ms)
+    }
+
+    #[test]
+    fn the_viewer_is_told_what_lasts_and_that_it_is_over() {
+        let mut thinning = Thinning::new(Time::ZERO);
+        let picture = part(MediaTrack::Video, 0, false, true);
+        let mut said = Vec::new();
+        for ms in (0..20_000).step_by(40) {
+            let now = Time::from_millis(ms);
+            let lag = if (2_000..9_000).contains(&ms) { LATE } else { Duration::ZERO };
+            thinning.observe(now, &picture, lag, BUDGET);
+            said.extend(thinning.poll_notice(now).map(|text| (ms, text)));
+        }
+        let texts: Vec<&str> = said.iter().map(|(_, text)| text.as_str()).collect();
+        assert!(texts[0].starts_with("Reduced quality: "), "{said:?}");
+        assert_eq!(texts.last(), Some(&"Full quality again."), "{said:?}");
+        assert!(said.len() <= 4 && said[0].0 >= 3_000, "{said:?}");
+        assert_eq!(thinning.reduction(), None);
     }
 
     #[test]

@@ -121,6 +121,11 @@ function Line({ row }: { readonly row: Row }) {
       </Cell>
       <Cell of="kbps">
         <Figure quantity={rate(row.kbps)} />
+        {row.reduction !== null && (
+          <small class="reduced" data-testid="reduced">
+            reduced: {row.reduction}
+          </small>
+        )}
       </Cell>
       <Cell of="roundTripMs">
         <Figure quantity={milliseconds(row.roundTripMs)} />
