@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use anabranch_apps::service::told;
+use anabranch_apps::service::sanitized;
 use clap::error::ErrorKind;
 
 use crate::output;
@@ -65,7 +65,7 @@ pub(crate) fn explain_arguments(error: &clap::Error) -> ExitCode {
 
 fn explain(reason: &str, status: ExitCode) -> ExitCode {
     // Nobody is left to tell if stderr is gone; the status still says it.
-    let _ = writeln!(io::stderr(), "anabranch: {}", told(reason.trim_end()));
+    let _ = writeln!(io::stderr(), "anabranch: {}", sanitized(reason.trim_end()));
     status
 }
 

@@ -8,7 +8,7 @@ use anabranch_apps::serve::{
     Advertised, ChannelsFile, News, ServeError, ServeOptions, Serving, Standing, http_address,
     https_address, udp_address,
 };
-use anabranch_apps::service::told;
+use anabranch_apps::service::sanitized;
 use anabranch_sansio::Rate;
 use clap::Args;
 
@@ -197,7 +197,7 @@ impl Log {
     fn line(&mut self, text: &str) {
         if !self.is_quiet {
             let clear = if std::mem::take(&mut self.stands) { CLEAR } else { "" };
-            put(&format!("{clear}{}\n", told(text)));
+            put(&format!("{clear}{}\n", sanitized(text)));
         }
     }
 

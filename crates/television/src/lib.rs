@@ -9,15 +9,15 @@
 //! be it on UDP or behind a browser's DTLS. A [`Server`] is a television with the associations of
 //! one UDP port, a [`NativeViewer`] a viewer with one of its own.
 
+mod address_group;
 pub mod channel;
-mod household;
 mod lifetime;
 mod machine;
 pub mod protocol;
 mod server;
 mod viewer;
 
-pub use household::household;
+pub use address_group::address_group;
 pub use lifetime::lifetime;
 pub use machine::{Server, ServerConfig, ServerStats};
 pub use server::{

@@ -12,7 +12,7 @@ use anabranch_sctp::{
     EndpointStats, Event,
 };
 
-use crate::household::Households;
+use crate::address_group::AddressGroups;
 use crate::protocol::STREAMS;
 use crate::server::{Carrier, Television, ViewerId, association};
 
@@ -58,7 +58,7 @@ pub struct Server {
     browsers: anabranch_rtc::Server,
     viewers: BTreeMap<Link, ViewerId>,
     links: BTreeMap<ViewerId, Link>,
-    households: Households,
+    address_groups: AddressGroups,
 }
 
 /// Where a viewer's association is.
@@ -93,7 +93,7 @@ impl Server {
             browsers: anabranch_rtc::Server::new(browsers, rng)?,
             viewers: BTreeMap::new(),
             links: BTreeMap::new(),
-            households: Households::default(),
+            address_groups: AddressGroups::default(),
         })
     }
 
@@ -123,7 +123,7 @@ impl Server {
     /// Whether there are as many viewers from an address as may be.
     #[must_use]
     pub fn is_full_for(&self, address: IpAddr) -> bool {
-        self.households.count(address) >= self.television.viewers_per_address_max()
+        self.address_groups.count(address) >= self.television.viewers_per_address_max()
     }
 
     /// Ends the connection of a browser, if there still is one.
@@ -240,7 +240,7 @@ impl Server {
         } else if let Some(viewer) = self.television.viewer_came(now, carrier) {
             self.viewers.insert(link, viewer);
             self.links.insert(viewer, link);
-            address.into_iter().for_each(|address| self.households.add(viewer, address));
+            address.into_iter().for_each(|address| self.address_groups.add(viewer, address));
         } else {
             let reason = "there are as many viewers as the server takes";
             self.with_association(now, link, |_, association| association.abort(reason));
@@ -265,7 +265,7 @@ impl Server {
     fn on_closed(&mut self, link: Link) {
         if let Some(viewer) = self.viewers.remove(&link) {
             self.links.remove(&viewer);
-            self.households.remove(viewer);
+            self.address_groups.remove(viewer);
             self.television.viewer_left(viewer);
         }
     }

@@ -31,7 +31,7 @@ impl<S: Read + Seek> Demuxer<S> {
         let source = Source { file, budget: budget.clone() };
         let film = catch_unwind(AssertUnwindSafe(|| MatroskaFile::open(source)))
             .map_err(|_| READER_FAILED.to_owned())?
-            .map_err(|error| words_of(&error))?;
+            .map_err(|error| sentence_of(&error))?;
         // What follows is read frame by frame.
         budget.store(u64::MAX, Ordering::Relaxed);
         Ok(Self { film })
@@ -50,7 +50,7 @@ impl<S: Read + Seek> Demuxer<S> {
     pub(crate) fn next_frame(&mut self, frame: &mut Frame) -> Result<bool, String> {
         let read = catch_unwind(AssertUnwindSafe(|| self.film.next_frame(frame)))
             .map_err(|_| READER_FAILED.to_owned())?;
-        if !read.map_err(|error| words_of(&error))? {
+        if !read.map_err(|error| sentence_of(&error))? {
             return Ok(false);
         }
         if frame.data.len() > FRAME_BYTES_MAX {
@@ -61,7 +61,7 @@ impl<S: Read + Seek> Demuxer<S> {
 }
 
 /// The demuxer does not put what the file's reader says.
-fn words_of(error: &DemuxError) -> String {
+fn sentence_of(error: &DemuxError) -> String {
     if let DemuxError::IoError(error) = error { error.to_string() } else { error.to_string() }
 }
 

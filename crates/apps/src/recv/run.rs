@@ -16,7 +16,7 @@ use crate::net::{Network, Plan, unpredictable_rng};
 use crate::output::{Output, Sink};
 use crate::service::{
     Before, Observer, Retries, Retry, ServiceError, Severity, Snapshot, Stop, TOKEN_OF_VIEWER,
-    Update, Wait, words_of,
+    Update, Wait, sentence_of,
 };
 use crate::url::{Mode, SessionUrl};
 
@@ -219,7 +219,7 @@ impl Run<'_, '_> {
         let (is_connected, stats) =
             self.handle.with(|receiver, _| (receiver.is_connected(), receiver.stats()));
         let paths = stats.association.map(|association| association.paths).unwrap_or_default();
-        if let Some((severity, text)) = words_of(event, Role::Receiver, is_connected, &paths) {
+        if let Some((severity, text)) = sentence_of(event, Role::Receiver, is_connected, &paths) {
             self.say(severity, &text);
         }
     }

@@ -17,7 +17,7 @@ use crate::input::{Batch, Feed, Input, InputOptions, Item, Media, Pace, Reading,
 use crate::net::{NetError, unpredictable_rng};
 use crate::service::{
     Before, Multihomed, Observer, RateLine, Retries, Retry, ServiceError, Severity, Snapshot, Stop,
-    TOKEN_OF_VIEWER, Update, Uplinks, Wait, words_of,
+    TOKEN_OF_VIEWER, Update, Uplinks, Wait, sentence_of,
 };
 use crate::url::{Mode, SessionUrl};
 
@@ -335,7 +335,7 @@ impl Run<'_, '_> {
         let (is_connected, stats) =
             self.handle.with(|sender, _| (sender.is_connected(), sender.stats()));
         let paths = stats.association.map(|association| association.paths).unwrap_or_default();
-        if let Some((severity, text)) = words_of(event, Role::Sender, is_connected, &paths) {
+        if let Some((severity, text)) = sentence_of(event, Role::Sender, is_connected, &paths) {
             self.say(severity, &text);
         }
     }

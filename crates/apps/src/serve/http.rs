@@ -12,8 +12,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
 
-use super::door::Door;
 use super::listen::{Peer, Places};
+use super::origin_guard::OriginGuard;
 use super::proxies::Proxies;
 use super::station::{OfferRefusal, Station};
 use super::{operator, players};
@@ -32,7 +32,7 @@ const OPERATOR_PAGE: &str = "operator.html";
 #[derive(Debug)]
 pub(super) struct Site {
     pub(super) station: Arc<Station>,
-    pub(super) door: Door,
+    pub(super) origin_guard: OriginGuard,
     /// The operator's.
     pub(super) token: String,
     /// Who speaks for others.
@@ -65,7 +65,7 @@ pub(super) fn router(site: Arc<Site>) -> Router {
 }
 
 async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let mut response = match site.door.admit(request.method(), request.headers()) {
+    let mut response = match site.origin_guard.admit(request.method(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(refusal) => (StatusCode::FORBIDDEN, refusal.to_string()).into_response(),
     };
@@ -129,7 +129,7 @@ pub(super) fn unauthorized(text: &str) -> Response {
 const fn status(error: &OfferRefusal) -> StatusCode {
     match error {
         OfferRefusal::Offer(AcceptError::Full { .. }) => StatusCode::SERVICE_UNAVAILABLE,
-        OfferRefusal::Household { .. }
+        OfferRefusal::AddressGroup { .. }
         | OfferRefusal::Offer(AcceptError::TooManyHandshakes { .. }) => {
             StatusCode::TOO_MANY_REQUESTS
         }

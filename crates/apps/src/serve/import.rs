@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::config::{CHANNELS_MAX, ChannelText, ChannelsFile, ConfigError, NUMBER_MAX};
-use crate::service::{printable, told};
+use crate::service::{printable, sanitized};
 
 /// Bytes of a playlist: tens of thousands of channels.
 const PLAYLIST_BYTES_MAX: u64 = 16 << 20;
@@ -90,7 +90,7 @@ impl ChannelsFile {
         place: &str,
         folder: &Path,
     ) -> Result<Option<String>, String> {
-        let name = entry.name.unwrap_or_else(|| told(place));
+        let name = entry.name.unwrap_or_else(|| sanitized(place));
         let taken: BTreeMap<_, _> =
             self.channels.iter().map(|it| (it.number, it.name.clone())).collect();
         let wanted = entry.number.filter(|number| (1..=NUMBER_MAX).contains(number));

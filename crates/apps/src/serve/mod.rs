@@ -2,13 +2,13 @@
 
 mod access;
 mod config;
-mod door;
 mod http;
 mod import;
 mod listen;
 mod metrics;
 mod net;
 mod operator;
+mod origin_guard;
 mod players;
 mod playlist;
 mod ports;
@@ -34,11 +34,11 @@ use crate::service::Stop;
 use access::{Access, AccessGate};
 pub use access::{AccessKey, All, KeyError, Ticket, TicketChannels, TicketError, TokenError};
 pub use config::{ChannelAccess, ChannelConfig, ChannelsFile, ConfigError, ServerSection};
-use door::Door;
 use http::Site;
 pub use listen::TlsError;
 use listen::{Files, Listener, Places, Service, Tls};
 pub use net::{Advertised, ServeError};
+use origin_guard::OriginGuard;
 pub use ports::{http_address, https_address, udp_address};
 use proxies::Proxies;
 pub use proxies::{Network, NoNetwork};
@@ -171,7 +171,7 @@ impl Serving {
         let places = listen::places();
         let site = Site {
             station: station.clone(),
-            door: Door::new(names),
+            origin_guard: OriginGuard::new(names),
             token: token.clone(),
             proxies: proxies.clone(),
             players: Places::new(

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anabranch_television::household;
+use anabranch_television::address_group;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -111,7 +111,7 @@ fn off_air(reason: &str) -> Response {
 /// Who is on this machine, or behind a proxy that does not say for whom it asks, is many.
 fn place(site: &Site, from: IpAddr) -> Result<Place, NoPlace> {
     let is_many = from.is_loopback() || site.proxies.trusts(from);
-    site.players.take(household(from), is_many)
+    site.players.take(address_group(from), is_many)
 }
 
 fn full(none: NoPlace) -> Response {

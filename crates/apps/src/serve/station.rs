@@ -10,7 +10,7 @@ use anabranch_rtc::{AcceptError, ConnectionId};
 use anabranch_sansio::Time;
 use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::protocol::{Programme, TEXT_CHARS_MAX};
-use anabranch_television::{Server, Television, household};
+use anabranch_television::{Server, Television, address_group};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -19,7 +19,7 @@ use super::access::Access;
 use super::config::{CHANNELS_MAX, ChannelAccess, ChannelConfig, Wrong};
 use super::relay::{Obstacle, Relay};
 use super::source::{self, Listener, SourceEvent};
-use crate::service::told;
+use crate::service::sanitized;
 
 /// Lines that wait to be told; more are dropped.
 pub(super) const NEWS_MAX: usize = 1_024;
@@ -40,7 +40,7 @@ pub(super) enum OfferRefusal {
     #[error(transparent)]
     Offer(#[from] AcceptError),
     #[error("{limit} viewers watch from your address, which is the limit")]
-    Household { limit: usize },
+    AddressGroup { limit: usize },
 }
 
 /// What runs: the machine, and a task for each channel.
@@ -206,9 +206,9 @@ impl Station {
         let (id, answer) = self.server.with(|server, now| {
             if server.is_full_for(from) {
                 let limit = server.television().viewers_per_address_max();
-                return Err(OfferRefusal::Household { limit });
+                return Err(OfferRefusal::AddressGroup { limit });
             }
-            Ok(server.accept(now, offer, household(from))?)
+            Ok(server.accept(now, offer, address_group(from))?)
         })?;
         let mut random = [0; SESSION_BYTES];
         // Without randomness nobody can end the session by HTTP; the browser still can.
@@ -313,7 +313,7 @@ impl Tuner {
 
     /// Says something once. Where nobody listens fast enough, it is dropped.
     fn say(&mut self, words: String) {
-        let words = told(&words);
+        let words = sanitized(&words);
         if words != self.last_words {
             _ = self.news.try_send(format!("{} {}: {words}", self.number, self.name));
             self.last_words = words;
@@ -347,7 +347,7 @@ impl Listener for Tuner {
                 self.say(format!("{text}; a command in channels.toml can convert it"));
             }
             SourceEvent::Lost(reason) => {
-                let reason = told(&reason);
+                let reason = sanitized(&reason);
                 self.relay.stop(Obstacle::OffAir(OFF_AIR));
                 self.act(|television| television.lose(id, OFF_AIR.to_owned()));
                 self.trouble.set(Some(shown(&reason)));

@@ -3,9 +3,9 @@
 mod line;
 mod page;
 mod run;
-mod words;
+mod titles;
 
 pub(crate) use line::{Hello, Line};
 pub use page::WatchPage;
 pub use run::{WatchOptions, Watched, watch};
-pub(crate) use words::urgent;
+pub(crate) use titles::urgent;

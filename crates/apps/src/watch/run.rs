@@ -1,6 +1,6 @@
 //! [`watch`]: the loop between the server and the page.
 
-mod told;
+mod events;
 
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -15,7 +15,7 @@ use anabranch_television::{NativeEvent, NativeViewer, Playout, Viewer};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
-use super::words::{listed, title};
+use super::titles::{listed, title};
 use super::{Hello, Line, WatchPage};
 use crate::net::NetError;
 use crate::page::PageRequest;

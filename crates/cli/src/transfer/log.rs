@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Instant;
 
 use anabranch_apps::service::Watching;
-use anabranch_apps::service::{Severity, Snapshot, Update, told};
+use anabranch_apps::service::{Severity, Snapshot, Update, sanitized};
 
 use super::stats::{Line, StatsFile, word};
 use super::status::{status, watching_status};
@@ -55,7 +55,7 @@ impl Log {
     }
 
     fn line(&mut self, severity: Severity, text: &str) {
-        let text = told(text);
+        let text = sanitized(text);
         self.is_counting = false;
         let at_ms = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.measure(&Line::Event { at_ms, severity: word(severity), text: &text });
@@ -68,7 +68,7 @@ impl Log {
         let is_first = self.counted.replace(seconds).is_none_or(|before| seconds >= before);
         self.is_counting = true;
         if self.in_place {
-            self.replace(&format!("{}; trying again in {seconds} s", told(reason)));
+            self.replace(&format!("{}; trying again in {seconds} s", sanitized(reason)));
         } else if is_first && !self.is_quiet {
             self.print(&format!("trying again in {seconds} s"));
         }

@@ -1,6 +1,7 @@
 //! [`Television`]: the server.
 
 mod gate;
+mod liveness;
 mod requests;
 mod servant;
 mod session;
@@ -8,7 +9,6 @@ mod stills;
 mod strain;
 mod thinning;
 mod urgent;
-mod vigil;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -10,9 +10,9 @@ use bytes::Bytes;
 
 use super::Carrier;
 use super::gate::{Admission, Permission};
+use super::liveness::Liveness;
 use super::servant::Servant;
 use super::stills::Stills;
-use super::vigil::Vigil;
 use crate::channel::ChannelId;
 use crate::protocol::{FromServer, PPID_TEXT, Report, STREAMS, Slot, StreamRole};
 
@@ -35,7 +35,7 @@ pub(super) struct Session {
     /// When the servant wants to go on.
     pub(super) wake: Option<Time>,
     pub(super) stills: Stills,
-    pub(super) vigil: Vigil,
+    pub(super) liveness: Liveness,
     pub(super) report: Report,
     /// Channel changes.
     pub(super) zaps: u64,
@@ -80,7 +80,7 @@ impl Session {
             servant: None,
             wake: None,
             stills: Stills::default(),
-            vigil: Vigil::default(),
+            liveness: Liveness::default(),
             report: Report::default(),
             zaps: 0,
             told: BTreeSet::new(),
@@ -111,7 +111,7 @@ impl Session {
         if matches!(self.phase, Phase::Leaving { until } if until <= now) {
             return Some("the viewer did not take its leave");
         }
-        self.vigil.look(now, self.carrier, association)
+        self.liveness.look(now, self.carrier, association)
     }
 
     /// Counts a request; false if there were too many.
@@ -179,7 +179,7 @@ impl Session {
             Phase::Greeting { until } | Phase::Leaving { until } => Some(*until),
             Phase::Watching(admission) => admission.until,
         };
-        let next = [phase, self.wake, self.stills.next_timer(), self.vigil.next()];
+        let next = [phase, self.wake, self.stills.next_timer(), self.liveness.next()];
         next.into_iter().flatten().min()
     }
 }

@@ -14,7 +14,7 @@ use anabranch_session::{Disconnect, Event, Receiver, Role};
 use super::protocol::{EventKind, Hello, Mode, NewEvent, Severity};
 use super::{PageError, PageServer};
 use crate::recv::Tap;
-use crate::service::{self, words_of};
+use crate::service::{self, sentence_of};
 use view::View;
 pub(crate) use view::{path_info, path_stats};
 
@@ -200,7 +200,7 @@ fn in_words(happened: &Event, is_connected: bool, paths: &[PathReport]) -> Optio
         let text = "The sender has ended.".to_owned();
         return Some(event(Severity::Info, EventKind::PeerLost, text));
     }
-    let (severity, text) = words_of(happened, Role::Receiver, is_connected, paths)?;
+    let (severity, text) = sentence_of(happened, Role::Receiver, is_connected, paths)?;
     let severity = match (severity, happened) {
         (_, Event::PathStateChanged { to: PathState::Active, .. }) => Severity::Good,
         (_, Event::PathStateChanged { to: PathState::Inactive, .. }) => Severity::Bad,

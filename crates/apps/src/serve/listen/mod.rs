@@ -1,8 +1,8 @@
 //! [`Listener`]: takes connections for the page, by HTTP or HTTPS.
 
-mod patient;
 mod places;
 mod tls;
+mod write_timeout;
 
 use std::convert::Infallible;
 use std::io;
@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anabranch_television::household;
+use anabranch_television::address_group;
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::CONNECTION;
@@ -28,10 +28,10 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 
 use super::proxies::Proxies;
-use patient::Patient;
 pub(super) use places::{NoPlace, Place, Places};
 pub use tls::TlsError;
 pub(super) use tls::{Files, Tls};
+use write_timeout::WriteTimeout;
 
 /// A handshake of TLS, the head of a request, and the rest until it is answered take at most so
 /// long each.
@@ -87,11 +87,11 @@ impl Service {
     /// A place for a connection, and what is served there; none where not even a refusal fits.
     fn admit(&self, address: IpAddr) -> Option<(Place, Router)> {
         let is_many = address.is_loopback() || self.proxies.trusts(address);
-        let none = match self.places.take(household(address), is_many) {
+        let none = match self.places.take(address_group(address), is_many) {
             Ok(place) => return Some((place, self.router.clone())),
             Err(none) => none,
         };
-        let place = self.refusals.take(household(address), true).ok()?;
+        let place = self.refusals.take(address_group(address), true).ok()?;
         let (status, text) = match none {
             NoPlace::Full { limit } => (
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -170,7 +170,7 @@ async fn converse(
     });
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-    let io = TokioIo::new(Patient::new(stream));
+    let io = TokioIo::new(WriteTimeout::new(stream));
     if let Err(error) = server.serve_connection(io, service).await {
         tracing::debug!(addr = %peer.addr, %error, "a connection to the page ended early");
     }

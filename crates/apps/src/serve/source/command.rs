@@ -15,7 +15,7 @@ use super::player::Player;
 use super::{Listener, SourceEvent};
 use crate::input::Feed;
 use crate::input::InputOptions;
-use crate::service::{Retries, Retry, Wait, told};
+use crate::service::{Retries, Retry, Wait, sanitized};
 
 /// A program that ran for so long had worked: its next start does not wait longer.
 const WORKED: Duration = Duration::from_secs(10);
@@ -141,7 +141,7 @@ async fn last_line(stderr: ChildStderr) -> Option<String> {
         }
     }
     // What is struck out must be whole.
-    let text = told(&String::from_utf8_lossy(&last));
+    let text = sanitized(&String::from_utf8_lossy(&last));
     let clean = text.chars().take(LINE_CHARS_MAX).collect::<String>();
     (!clean.is_empty()).then_some(clean)
 }

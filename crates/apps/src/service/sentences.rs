@@ -11,7 +11,7 @@ use super::Severity;
 
 /// What people should read about an event, if anything. Before media flows, the paths' states tell
 /// nothing that the call's end does not.
-pub(crate) fn words_of(
+pub(crate) fn sentence_of(
     event: &Event,
     role: Role,
     is_connected: bool,

@@ -1,4 +1,4 @@
-//! [`Patient`]: a connection that is given up when the other end takes nothing for a while.
+//! [`WriteTimeout`]: a connection that is given up when the other end takes nothing for a while.
 
 use std::io;
 use std::pin::Pin;
@@ -12,13 +12,13 @@ use tokio::time::{Sleep, sleep};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection whose writes fail when they have waited for too long.
-pub(super) struct Patient<S> {
+pub(super) struct WriteTimeout<S> {
     stream: S,
     /// Since when the other end has taken nothing.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S: AsyncWrite + Unpin> Patient<S> {
+impl<S: AsyncWrite + Unpin> WriteTimeout<S> {
     pub(super) const fn new(stream: S) -> Self {
         Self { stream, waiting: None }
     }
@@ -40,7 +40,7 @@ impl<S: AsyncWrite + Unpin> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -50,7 +50,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -91,7 +91,7 @@ mod tests {
     async fn who_takes_nothing_for_ten_seconds_is_given_up() {
         let (near, _far) = duplex(4);
         let started = Instant::now();
-        let error = Patient::new(near).write_all(&[0; 8]).await.unwrap_err();
+        let error = WriteTimeout::new(near).write_all(&[0; 8]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(started.elapsed().as_secs(), PATIENCE.as_secs());
     }
@@ -99,7 +99,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_takes_a_little_now_and_then_is_served() {
         let (near, mut far) = duplex(4);
-        let write = tokio::spawn(async move { Patient::new(near).write_all(&[7; 32]).await });
+        let write = tokio::spawn(async move { WriteTimeout::new(near).write_all(&[7; 32]).await });
         let mut taken = [0; 4];
         for _ in 0..8 {
             sleep(PATIENCE - Duration::from_secs(1)).await;

@@ -1,4 +1,4 @@
-//! [`Door`]: which requests are answered.
+//! [`OriginGuard`]: which requests are answered.
 //!
 //! Any site that a person visits can send requests here, and one that controls its own name server
 //! can point its name here. The first shows in `Origin`, the second in `Host`: an address cannot be
@@ -13,7 +13,7 @@ use crate::page::guard::only;
 
 /// Lets requests pass that name us by an address or a known name, and come from our own page.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct OriginGuard {
     names: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Refusal {
     ForeignOrigin,
 }
 
-impl Door {
+impl OriginGuard {
     pub(super) const fn new(names: Vec<String>) -> Self {
         Self { names }
     }
@@ -68,12 +68,12 @@ mod tests {
 
     #[test]
     fn addresses_and_known_names_are_answered_and_only_to_our_own_pages() {
-        let door = Door::new(vec!["tv.example".to_owned()]);
+        let guard = OriginGuard::new(vec!["tv.example".to_owned()]);
         let ask = |method: Method, host: &str, origin: Option<&str>| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, host.parse().unwrap());
             origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
-            door.admit(&method, &headers)
+            guard.admit(&method, &headers)
         };
         for host in ["127.0.0.1:8080", "[::1]:8080", "192.0.2.1", "localhost:1", "TV.example:8080"]
         {
@@ -86,6 +86,6 @@ mod tests {
         for host in ["evil.example:8080", "evil.example", "", "[evil]:1", "127.0.0.1.evil:1"] {
             assert_eq!(ask(Method::GET, host, None), Err(Refusal::ForeignHost), "{host}");
         }
-        assert_eq!(door.admit(&Method::GET, &HeaderMap::new()), Err(Refusal::ForeignHost));
+        assert_eq!(guard.admit(&Method::GET, &HeaderMap::new()), Err(Refusal::ForeignHost));
     }
 }

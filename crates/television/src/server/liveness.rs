@@ -1,4 +1,4 @@
-//! [`Vigil`]: whether a viewer is there, and takes what it is sent.
+//! [`Liveness`]: whether a viewer is there, and takes what it is sent.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use super::Carrier;
 /// seconds, whatever the round trip is; the counters of the association may end it before.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// What is known of one viewer's patience with us.
+/// When a viewer was last heard, and when it last took what it was sent.
 #[derive(Debug, Default)]
-pub(super) struct Vigil {
+pub(super) struct Liveness {
     /// Since when something waits for the viewer, and the bytes that it had taken by then.
     owing: Option<(Time, u64)>,
     /// When to look again.
     next: Option<Time>,
 }
 
-impl Vigil {
-    /// Looks at a viewer's association. Says what is wrong if it must end.
+impl Liveness {
+    /// Looks at a viewer's association. Returns what is wrong if it must end.
     pub(super) fn look(
         &mut self,
         now: Time,

@@ -11,7 +11,7 @@ use crate::page::protocol::TunedState;
 use crate::service::{ServiceError, Severity, Update};
 use crate::url::Choice;
 use crate::watch::WatchPage;
-use crate::watch::words::urgent;
+use crate::watch::titles::urgent;
 
 impl Run<'_, '_> {
     pub(super) fn on_event(&mut self, event: ViewerEvent) -> Result<(), ServiceError> {

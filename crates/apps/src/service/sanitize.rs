@@ -9,7 +9,7 @@ const SECRET_KEYS: [&str; 2] = ["passphrase=", "token="];
 /// A text for a terminal or a log: user information and secrets of URLs are struck out, and what is
 /// no sign to read is left out.
 #[must_use]
-pub fn told(text: &str) -> String {
+pub fn sanitized(text: &str) -> String {
     printable(&without_secrets(text))
 }
 
@@ -84,6 +84,6 @@ mod tests {
 
     #[test]
     fn a_terminal_is_told_nothing_to_act_on() {
-        assert_eq!(told("\x1b[2Jfoo\u{9b}1m://a:b@c\r\n"), "[2Jfoo1m://***@c");
+        assert_eq!(sanitized("\x1b[2Jfoo\u{9b}1m://a:b@c\r\n"), "[2Jfoo1m://***@c");
     }
 }
