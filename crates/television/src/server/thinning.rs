@@ -20,8 +20,8 @@ const RECOVERY_MAX: Duration = Duration::from_secs(48);
 /// early: a network that lacks a tenth of the room fills up sooner.
 const PROBATION: Duration = Duration::from_secs(6);
 
-/// How long something must be left out, or not, before the viewer is told, and how long nothing more
-/// is said after that: what passes by itself is not worth a word.
+/// How long something must be left out, or not, before the viewer is told, and how long nothing
+/// more is said after that: what passes by itself is not worth a word.
 const NOTICE_AFTER: Duration = Duration::from_secs(1);
 const NOTICE_PAUSE: Duration = Duration::from_secs(5);
 
