@@ -1,4 +1,5 @@
-//! The Linux kernel's SCTP as our peer, over UDP encapsulation on real sockets.
+//! The Linux kernel's SCTP as our peer, over UDP encapsulation on real sockets, and its DCCP,
+//! straight on IP.
 //!
 //! A [second kernel](vm) runs beside this one; every test makes an association between one of its
 //! sockets and our endpoint, one test at a time. What they sent each other is captured, and in the
@@ -10,6 +11,7 @@
 mod authentication;
 mod capture;
 mod control;
+mod dccp;
 mod host;
 mod interleaving;
 mod kernel;
@@ -77,6 +79,7 @@ fn trials(capture: &Arc<Mutex<Option<Capture>>>) -> Vec<Trial> {
     trials.extend(lifecycle::trials());
     trials.extend(authentication::trials());
     trials.extend(interleaving::trials());
+    trials.extend(dccp::trials());
     let capture = Arc::clone(capture);
     trials.push(Trial::test("tshark_finds_no_fault_with_what_was_sent", move || {
         let capture = capture.lock().ok().and_then(|mut capture| capture.take());

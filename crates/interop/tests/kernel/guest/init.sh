@@ -15,7 +15,7 @@ mount_as_root -t tmpfs tmpfs /run
 # modprobe looks for modules below `lib/modules` of the folder that it is told.
 mkdir /run/lib
 ln -s /usr/lib/uml/modules /run/lib/modules
-modprobe -d /run -a sctp hmac md5 sch_netem sch_ingress cls_matchall act_gact
+modprobe -d /run -a sctp dccp_ipv4 hmac md5 sch_netem sch_ingress cls_matchall act_gact
 
 set_sysctl() { echo "$2" >"/proc/sys/net/$1"; }
 

@@ -1,6 +1,6 @@
-"""Moves SCTP sockets of the kernel that it runs on, as a test tells it over TCP.
+"""Moves SCTP and DCCP sockets of the kernel that it runs on, as a test tells it over TCP.
 
-Each control connection has a process of its own and at most one SCTP socket. A request is a line of
+Each control connection has a process of its own and at most one socket. A request is a line of
 words, the last of which is the number of bytes that follow the line; an answer is of the same form.
 Its first word is `error`, with the name of an errno behind it, or what the request's method says.
 """
@@ -12,6 +12,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 
 CONTROL_PORT = 7777
 READ_MAX = 1 << 20
@@ -38,6 +39,12 @@ SCTP_UNORDERED = 1
 SCTP_ABORT = 4
 SCTP_EOF = 0x200
 SCTP_ASSOC_CHANGE = 0x8001
+# linux/dccp.h
+SOCK_DCCP = 6
+IPPROTO_DCCP = 33
+SOL_DCCP = 269
+DCCP_SOCKOPT_SERVICE = 2
+SO_RCVBUFFORCE = 33
 POLICIES = {"reliable": 0, "lifetime": 0x10, "retransmissions": 0x20}
 NOTIFICATIONS = {
     0x8002: "address",
@@ -167,6 +174,57 @@ class Peer:
         """Closes the socket. Answers `ok`."""
         self.socket.close()
         return ["ok"], b""
+
+    def dccp_listen(self, _: bytes, port: str, service: str) -> Answer:
+        """Makes a DCCP socket that is open for callers of a service. Answers `ok`."""
+        self.make_dccp(service)
+        self.socket.bind(("0.0.0.0", int(port)))
+        self.socket.listen()
+        return ["ok"], b""
+
+    def dccp_accept(self, _: bytes) -> Answer:
+        """Waits for a caller, who takes the socket's place. Answers `ok`."""
+        self.socket, _ = self.socket.accept()
+        return ["ok"], b""
+
+    def dccp_connect(self, _: bytes, address: str, port: str, service: str) -> Answer:
+        """Asks for a connection. Answers `ok` once it is there."""
+        self.make_dccp(service)
+        self.socket.connect((address, int(port)))
+        return ["ok"], b""
+
+    def dccp_send(self, _: bytes, count: str, size: str) -> Answer:
+        """Sends datagrams that begin with their number. Answers `ok` once the kernel took all."""
+        for number in range(int(count)):
+            data = number.to_bytes(4, "big").ljust(int(size), b"x")
+            while not self.try_send(data):
+                time.sleep(0.001)
+        return ["ok"], b""
+
+    def dccp_count(self, _: bytes) -> Answer:
+        """Reads until the peer closes or is silent for three seconds. Answers `count DATAGRAMS
+        BYTES`."""
+        self.socket.settimeout(3)
+        datagrams = size = 0
+        try:
+            while data := self.socket.recv(READ_MAX):
+                datagrams, size = datagrams + 1, size + len(data)
+        except TimeoutError:
+            pass
+        return ["count", str(datagrams), str(size)], b""
+
+    def make_dccp(self, service: str) -> None:
+        self.socket = socket.socket(socket.AF_INET, SOCK_DCCP, IPPROTO_DCCP)
+        self.socket.setsockopt(SOL_DCCP, DCCP_SOCKOPT_SERVICE, struct.pack("!I", int(service)))
+        self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)
+
+    def try_send(self, data: bytes) -> bool:
+        """False if the queue of the socket is full, for which DCCP sockets do not wait."""
+        try:
+            self.socket.send(data)
+        except BlockingIOError:
+            return False
+        return True
 
     def shell(self, script: bytes) -> Answer:
         """Runs a shell script. Answers `done STATUS` with what it printed."""
