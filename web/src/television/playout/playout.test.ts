@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Unit } from './assembler';
-import { Pace } from './clock';
+import { Pace, PlayClock } from './clock';
 import { Playout } from './playout';
 import { PICTURE_MS, picture, sound } from './units';
 
@@ -185,6 +185,29 @@ describe('the pace', () => {
     const pace = new Pace();
     expect([pace.behindMs(0), pace.speed(0, 300)]).toEqual([null, 1]);
   });
+
+  it.each([50, 200, -200])(
+    'keeps what comes in time where clocks are %i millionths apart for an hour',
+    (ppm) => {
+      const [pace, clock] = [new Pace(), new PlayClock()];
+      const [wayMs, spare] = [30, { least: BUDGET_MS, most: BUDGET_MS }];
+      for (let pts = 0; pts < 3_600_000; pts += 5 * PICTURE_MS) {
+        const nowMs = (pts + wayMs) * (1 + ppm / 1e6);
+        pace.observe(pts * 1000, nowMs);
+        pace.arrived(pts * 1000, nowMs);
+        if (!clock.running) {
+          clock.start(pts * 1000, nowMs + BUDGET_MS);
+        }
+        const dueMs = clock.dueMs(pts * 1000) ?? Number.NaN;
+        pace.placed(pts * 1000, dueMs, nowMs);
+        spare.least = Math.min(spare.least, dueMs - nowMs);
+        spare.most = Math.max(spare.most, dueMs - nowMs);
+        clock.setSpeed(pace.speed(nowMs, BUDGET_MS), nowMs);
+      }
+      expect(spare.least).toBeGreaterThan(20);
+      expect(spare.most).toBeLessThan(BUDGET_MS + 40);
+    },
+  );
 });
 
 function key(frame: number, fields: Partial<Unit['header']> = {}): Unit {
