@@ -8,7 +8,7 @@ use crate::wire::ResetCode;
 pub enum Event {
     /// The handshake is over: data may be sent.
     Connected,
-    /// There is something to read.
+    /// There is something to read: one datagram or several.
     Readable,
     /// Half of the send buffer is free again, after it was full.
     Writable,

@@ -7,7 +7,7 @@
 
 mod reorder;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
@@ -52,7 +52,8 @@ pub struct BundleConfig {
     /// How long the receiver waits for what is missing. Default: 6 s, which Almajeed 2011, section
     /// 4.1, found to be enough for groups of 15 pictures.
     pub reordering: Duration,
-    /// Bytes that may wait at the receiver. Default: 16 MiB.
+    /// Bytes that may wait at the receiver, to be put in order or to be read: twice as many in all.
+    /// Default: 16 MiB.
     pub reordering_buffer: usize,
     /// How each connection behaves.
     pub connection: Config,
@@ -115,7 +116,12 @@ pub struct Bundle {
     is_finishing: bool,
     /// By the names of those who send to us.
     incoming: BTreeMap<u32, ReorderBuffer>,
+    /// Connections of others that may have something to read.
+    unread: BTreeSet<ConnectionId>,
     ready: VecDeque<Bytes>,
+    ready_len: usize,
+    /// When something last happened.
+    now: Time,
     events: VecDeque<BundleEvent>,
     stats: BundleStats,
 }
@@ -160,7 +166,10 @@ impl Bundle {
             next_number: 0,
             is_finishing: false,
             incoming: BTreeMap::new(),
+            unread: BTreeSet::new(),
             ready: VecDeque::new(),
+            ready_len: 0,
+            now: Time::ZERO,
             events: VecDeque::new(),
             stats: BundleStats::default(),
         }
@@ -246,7 +255,12 @@ impl Bundle {
 
     /// The next datagram in the order in which they were sent, whatever connection brought it.
     pub fn receive(&mut self) -> Option<Bytes> {
-        self.ready.pop_front()
+        if self.ready.is_empty() {
+            self.read(self.now);
+        }
+        let data = self.ready.pop_front()?;
+        self.ready_len -= data.len();
+        Some(data)
     }
 
     /// Closes each connection when it has sent what was dealt out to it.
@@ -301,17 +315,18 @@ impl Bundle {
 
     /// Does what time and packets have brought about.
     fn turn(&mut self, now: Time) {
+        self.now = now;
         self.begin_due(now);
         while let Some((id, event)) = self.endpoint.poll_event() {
             let member = self.members.iter().position(|m| m.state == MemberState::Begun(id));
             match member {
                 Some(n) => self.on_member(n, event),
-                None => self.on_incoming(now, id, event),
+                None => self.on_incoming(id, event),
             }
         }
         self.deal();
         self.finish(now);
-        self.give_out(now);
+        self.read(now);
     }
 
     fn begin_due(&mut self, now: Time) {
@@ -403,10 +418,8 @@ impl Bundle {
     }
 
     /// A connection of somebody else's.
-    fn on_incoming(&mut self, now: Time, id: ConnectionId, event: Event) {
-        while let Some(data) = self.endpoint.connection_mut(id).and_then(|c| c.receive()) {
-            self.take(now, &data);
-        }
+    fn on_incoming(&mut self, id: ConnectionId, event: Event) {
+        self.unread.insert(id);
         let others = self
             .endpoint
             .connections()
@@ -415,6 +428,21 @@ impl Bundle {
         if matches!(event, Event::Closed(_)) && !others {
             self.incoming.values_mut().for_each(ReorderBuffer::finish);
         }
+    }
+
+    /// Takes what connections have brought, unless the application has too much to read already:
+    /// they then drop what they have no room for, and their senders hear of it.
+    fn read(&mut self, now: Time) {
+        while self.ready_len <= self.config.reordering_buffer
+            && let Some(id) = self.unread.first().copied()
+        {
+            match self.endpoint.connection_mut(id).and_then(Connection::receive) {
+                Some(data) => self.take(now, &data),
+                None => _ = self.unread.remove(&id),
+            }
+            self.give_out(now);
+        }
+        self.give_out(now);
     }
 
     fn take(&mut self, now: Time, data: &Bytes) {
@@ -440,11 +468,12 @@ impl Bundle {
             while let Some((missing, data)) = buffer.pop(now) {
                 self.stats.missing += missing;
                 self.stats.delivered += 1;
+                self.ready_len += data.len();
                 self.ready.push_back(data);
             }
         }
         self.incoming.retain(|_, buffer| !buffer.is_over());
-        if self.ready.len() > before {
+        if self.ready.len() > before && !self.events.contains(&BundleEvent::Readable) {
             self.events.push_back(BundleEvent::Readable);
         }
     }

@@ -253,7 +253,10 @@ impl Connection {
             Fate::Delivered => {
                 self.stats.datagrams_received += 1;
                 self.stats.bytes_received += packet.data.len() as u64;
-                self.events.push_back(Event::Readable);
+                // One event for all that has come since the last one was taken.
+                if !self.events.contains(&Event::Readable) {
+                    self.events.push_back(Event::Readable);
+                }
             }
             Fate::None => {}
             Fate::Dropped(code) => {

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::{Bundle, BundleConfig, BundleEvent, Event, Interleaving, SendError};
+use anabranch_dccp::{Bundle, BundleConfig, BundleEvent, Config, Event, Interleaving, SendError};
 use anabranch_netsim::{CLIENT, Carrier, LinkConfig, Pair, QueueLimit, SERVER, Side};
 use anabranch_sansio::Time;
+use bytes::Bytes;
 
 use crate::harness::{PORTS, SERVICE, endpoint_config, link, one_way};
 
@@ -14,6 +15,7 @@ struct Duo {
     /// When each of the client's connections was there.
     connected_at: Vec<(usize, Time)>,
     is_closed: bool,
+    server_reads: bool,
 }
 
 impl Duo {
@@ -29,7 +31,13 @@ impl Duo {
         let path = pair.paths()[0].addresses;
         let connect = |bundle: &mut Bundle, now: Time| bundle.connect(now, path, PORTS, SERVICE);
         pair.act_client(connect).expect("machines that behave").expect("a connection");
-        Self { pair, received: Vec::new(), connected_at: Vec::new(), is_closed: false }
+        Self {
+            pair,
+            received: Vec::new(),
+            connected_at: Vec::new(),
+            is_closed: false,
+            server_reads: true,
+        }
     }
 
     /// Sends numbered datagrams, fifteen in a group.
@@ -44,14 +52,14 @@ impl Duo {
 
     fn run_for(&mut self, span: Duration) {
         let end = self.pair.now() + span;
-        let Self { pair, received, connected_at, is_closed } = self;
+        let Self { pair, received, connected_at, is_closed, server_reads } = self;
         pair.sim
             .run_to_with(end, |sim, host, event| {
                 if let BundleEvent::Member(n, Event::Connected) = event {
                     connected_at.push((n, sim.now()));
                 }
                 *is_closed |= host == CLIENT && event == BundleEvent::Closed;
-                if host == SERVER {
+                if host == SERVER && *server_reads {
                     let read = |bundle: &mut Bundle, _| {
                         let data: Vec<_> = std::iter::from_fn(|| bundle.receive()).collect();
                         data
@@ -177,4 +185,25 @@ fn a_full_buffer_refuses_and_waits_for_no_other_connection() {
     assert_eq!(duo.pair.act_client(|bundle, _| bundle.send(2, &[7; 900])).unwrap(), Ok(()));
     let long = duo.pair.act_client(|bundle, _| bundle.send(2, &[7; 1_500])).unwrap();
     assert_eq!(long, Err(SendError::TooLarge { len: 1_500, limit: 1_420 }));
+}
+
+#[test]
+fn who_does_not_read_holds_no_more_than_the_limit() {
+    let limit = 50_000;
+    let config = BundleConfig { reordering_buffer: limit, ..BundleConfig::default() };
+    let config = BundleConfig {
+        connection: Config { receive_buffer: 20_000, ..config.connection.clone() },
+        ..config
+    };
+    let mut duo = Duo::new(1, spacious(5.0, 40, 0.0), &config);
+    duo.server_reads = false;
+    duo.send(0..600, 900);
+    duo.run_for(Duration::from_secs(30));
+    let read = |bundle: &mut Bundle, _| {
+        let data: Vec<_> = std::iter::from_fn(|| bundle.receive()).collect();
+        data.iter().map(Bytes::len).sum::<usize>()
+    };
+    let held = duo.pair.act_server(read).unwrap();
+    // What the application had to read, what was being put in order, and what the connections held.
+    assert!((limit..=2 * limit + 4 * 20_000).contains(&held), "{held} bytes");
 }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::{Ccid, Config, Event, SendError};
+use anabranch_dccp::{Ccid, Config, Endpoint, EndpointConfig, Event, SendError};
 use anabranch_netsim::{CLIENT, Hostility, LinkConfig, Probability, QueueLimit, SERVER};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
 use bytes::Bytes;
 
-use crate::harness::{BOTH, Duo, link};
+use crate::harness::{BOTH, Duo, PORTS, SERVICE, link};
 
 /// Datagrams that tell their number.
 fn numbered(n: u32) -> Bytes {
@@ -276,4 +277,39 @@ fn a_slow_receiver_is_heard() {
     duo.saturate(1_000, Duration::from_secs(2));
     let free = duo.stats(CLIENT).congestion.window;
     assert!(slow <= 5 && free > 50, "{slow} and {free} packets");
+}
+
+/// Passes what one end sends to the other, at one point in time.
+fn pass(from: &mut Endpoint, to: &mut Endpoint, now: Time) {
+    let mut buf = Vec::new();
+    while let Some(transmit) = from.poll_transmit(now, &mut buf) {
+        let path = transmit.path.reversed();
+        to.handle_datagram(now, Datagram { path, ecn: None, bytes: &buf });
+        buf.clear();
+    }
+}
+
+#[test]
+fn what_comes_while_nobody_looks_is_told_once() {
+    let end = |seed| Endpoint::new(EndpointConfig::default(), Rng::from_u64(seed));
+    let (mut client, mut server, mut now) = (end(1), end(2), Time::ZERO);
+    server.listen(PORTS.1, vec![SERVICE], Config::default());
+    let path = FourTuple::new(([10, 0, 0, 1], 6_511).into(), ([10, 0, 0, 2], 6_511).into());
+    let id = client.connect(now, path, PORTS, SERVICE, Config::default()).unwrap();
+    for round in 0..100 {
+        pass(&mut client, &mut server, now);
+        pass(&mut server, &mut client, now);
+        if round == 5 {
+            let connection = client.connection_mut(id).unwrap();
+            (0..50).for_each(|n| connection.send(numbered(n)).unwrap());
+        }
+        now += Duration::from_millis(50);
+        client.handle_timeout(now);
+        server.handle_timeout(now);
+    }
+    let events: Vec<_> = std::iter::from_fn(|| server.poll_event()).map(|(_, e)| e).collect();
+    assert_eq!(events, [Event::Connected, Event::Readable]);
+    let id = server.connections().next().unwrap();
+    let server = server.connection_mut(id).unwrap();
+    assert_eq!(std::iter::from_fn(|| server.receive()).count(), 50);
 }
