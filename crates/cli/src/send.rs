@@ -66,6 +66,7 @@ impl Send {
             (_, _, Some(rate)) => Pace::Bitrate(rate),
             (false, false, None) => Pace::Auto,
         };
+        let mut log = self.telling.log()?;
         let options = SendOptions {
             input: self.input,
             input_options: InputOptions { program: None, looped: self.looped, pace },
@@ -73,9 +74,10 @@ impl Send {
             over_all_interfaces: self.paths.is_some(),
             treatments,
             retries: self.telling.retries(),
+            capture: log.capture(),
         };
-        let mut log = self.telling.log()?;
         let sent = send(options, stop_when_interrupted(), &mut |update| log.tell(update)).await;
+        log.end_capture();
         sent.map(|_| ()).map_err(|error| {
             let has_no_clock = matches!(
                 error,

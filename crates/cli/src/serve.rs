@@ -8,13 +8,13 @@ use anabranch_apps::serve::{
     Advertised, ChannelsFile, News, ServeError, ServeOptions, Serving, Standing, http_address,
     https_address, udp_address,
 };
-use anabranch_apps::service::sanitized;
+use anabranch_apps::service::{Severity, sanitized};
 use anabranch_sansio::Rate;
 use clap::Args;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::transfer::{StatsFile, stop_when_interrupted};
+use crate::transfer::{CaptureFile, Capturing, StatsFile, stop_when_interrupted};
 
 /// Nobody guesses so many letters and digits.
 const TOKEN_LEN_MIN: usize = 16;
@@ -73,6 +73,8 @@ pub(crate) struct Serve {
     /// the fields mean.
     #[arg(long, value_name = "FILE")]
     stats: Option<String>,
+    #[command(flatten)]
+    capturing: Capturing,
     /// Says nothing but what is wrong.
     #[arg(short, long)]
     quiet: bool,
@@ -82,7 +84,8 @@ impl Serve {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let (file, untaken) = self.channels()?;
         let stats = self.stats.as_deref().map(StatsFile::open).transpose()?;
-        let mut log = Log::new(stats, self.quiet);
+        let capture = self.capturing.open()?;
+        let mut log = Log::new(stats, capture, self.quiet);
         let options = ServeOptions {
             file,
             http: self.http,
@@ -94,6 +97,7 @@ impl Serve {
             https: self.https,
             tls_certificate: self.tls_certificate,
             tls_key: self.tls_key,
+            capture: log.capture.capture(),
         };
         let is_token_known = options.operator_token.is_some();
         let serving = Serving::start(options).await.map_err(failure)?;
@@ -116,6 +120,7 @@ impl Serve {
             log.line(&format!("operator's token: {}", serving.operator_token()));
         }
         serving.run(stop_when_interrupted(), &mut |news| log.tell(&news)).await;
+        log.end_capture();
         Ok(())
     }
 }
@@ -175,6 +180,7 @@ fn failure(error: ServeError) -> Failure {
 /// Lines on stderr, a status that stays in its place if that is a terminal, measures in a file.
 struct Log {
     stats: Option<StatsFile>,
+    capture: CaptureFile,
     is_quiet: bool,
     in_place: bool,
     /// Whether a line stands that the next one replaces.
@@ -182,9 +188,9 @@ struct Log {
 }
 
 impl Log {
-    fn new(stats: Option<StatsFile>, is_quiet: bool) -> Self {
+    fn new(stats: Option<StatsFile>, capture: CaptureFile, is_quiet: bool) -> Self {
         let in_place = !is_quiet && io::stderr().is_terminal();
-        Self { stats, is_quiet, in_place, stands: false }
+        Self { stats, capture, is_quiet, in_place, stands: false }
     }
 
     fn tell(&mut self, news: &News<'_>) {
@@ -192,13 +198,29 @@ impl Log {
             News::Line(text) => self.line(text),
             News::Second(standing) => self.second(standing),
         }
+        if let Some(text) = self.capture.trouble() {
+            self.warn(&text);
+        }
+    }
+
+    fn end_capture(&mut self) {
+        match self.capture.finish() {
+            Some((Severity::Warning, text)) => self.warn(&text),
+            Some((Severity::Info, text)) => self.line(&text),
+            None => {}
+        }
     }
 
     fn line(&mut self, text: &str) {
         if !self.is_quiet {
-            let clear = if std::mem::take(&mut self.stands) { CLEAR } else { "" };
-            put(&format!("{clear}{}\n", sanitized(text)));
+            self.warn(text);
         }
+    }
+
+    /// A line that is said in any case.
+    fn warn(&mut self, text: &str) {
+        let clear = if std::mem::take(&mut self.stands) { CLEAR } else { "" };
+        put(&format!("{clear}{}\n", sanitized(text)));
     }
 
     fn second(&mut self, standing: &Standing) {

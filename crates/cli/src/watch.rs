@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::transfer::{Log, Paths, failure, stop_when_interrupted};
+use crate::transfer::{Capturing, Log, Paths, failure, stop_when_interrupted};
 
 /// Channels typed faster than they can be asked for.
 const CHOICES_MAX: usize = 16;
@@ -54,6 +54,8 @@ pub(crate) struct Watch {
     /// on stderr then. docs/stats.md says what the fields mean.
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     stats: Option<String>,
+    #[command(flatten)]
+    capturing: Capturing,
     /// Serves no page.
     #[arg(long)]
     headless: bool,
@@ -78,7 +80,7 @@ impl Watch {
             return Err(Failure::usage("there are two tokens: give --token, or token= in the URL"));
         }
         let token = self.token.take().or(self.url.token.take());
-        let mut log = Log::open(self.stats.as_deref(), self.quiet || self.list)?;
+        let mut log = Log::open(self.stats.as_deref(), &self.capturing, self.quiet || self.list)?;
         let is_measured_here = self.stats.as_deref() == Some("-");
         let page = if self.list || self.headless {
             None
@@ -98,12 +100,14 @@ impl Watch {
             only_list: self.list,
             span: self.seconds.map(|seconds| Duration::from_secs(seconds.into())),
             retries,
+            capture: log.capture(),
             page,
             choices: typed(),
         };
         let stop = stop_when_interrupted();
-        let watched =
-            watch(options, stop, &mut |update| log.tell(update)).await.map_err(failure)?;
+        let watched = watch(options, stop, &mut |update| log.tell(update)).await;
+        log.end_capture();
+        let watched = watched.map_err(failure)?;
         drop(log);
         let told = if self.list { list(&watched) } else { summary(&watched) };
         if self.quiet && !self.list { Ok(()) } else { tell(&told, is_measured_here) }

@@ -116,9 +116,10 @@ fn prepare<M: Machine>(
     rest: Rest,
 ) -> Result<(Task<M>, Handle<M>), SpawnError> {
     let infos = sockets.iter().cloned().collect();
-    let locals =
-        sockets.sockets.into_iter().map(LocalSocket::new).collect::<io::Result<Vec<_>>>()?;
-    let shared = Arc::new(Shared::new(machine, clock, infos));
+    let SocketSet { sockets, capture } = sockets;
+    let local = |bound| LocalSocket::new(bound, capture.clone());
+    let locals = sockets.into_iter().map(local).collect::<io::Result<Vec<_>>>()?;
+    let shared = Arc::new(Shared::new(machine, clock, infos, capture));
     let task = Task::new(Arc::clone(&shared), locals, rest)?;
     Ok((task, Handle::new(shared)))
 }

@@ -9,7 +9,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::address::canonical;
 use crate::socket::{BoundSocket, LocalSocket, admit};
-use crate::{BindConfig, BindError, Clock, DriverStats, SocketInfo};
+use crate::{BindConfig, BindError, Capture, Clock, DriverStats, SocketInfo};
 
 /// Why a driver ended before it was asked to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -109,7 +109,7 @@ impl<M: Machine> Handle<M> {
         }
         admit(control.sockets.iter().map(|other| other.bound), info.bound)?;
         let within_runtime = shared.runtime.enter();
-        let socket = LocalSocket::new(bound)
+        let socket = LocalSocket::new(bound, shared.capture.clone())
             .map_err(|error| BindError::Other { addr: info.bound, message: error.to_string() })?;
         drop(within_runtime);
         let addr = info.bound;
@@ -209,6 +209,8 @@ pub(crate) struct Shared<M: Machine> {
     /// How the driver ended, once it has.
     pub(crate) end: watch::Sender<Option<Result<(), DriverError>>>,
     runtime: tokio::runtime::Handle,
+    /// For sockets that are bound later.
+    capture: Option<Capture>,
     machine: Mutex<Driven<M>>,
     control: Mutex<Control>,
 }
@@ -243,12 +245,18 @@ pub(crate) enum Command {
 
 impl<M: Machine> Shared<M> {
     /// Must be called within a tokio runtime.
-    pub(crate) fn new(machine: M, clock: Clock, sockets: Vec<SocketInfo>) -> Self {
+    pub(crate) fn new(
+        machine: M,
+        clock: Clock,
+        sockets: Vec<SocketInfo>,
+        capture: Option<Capture>,
+    ) -> Self {
         Self {
             clock,
             events: Notify::new(),
             end: watch::Sender::new(None),
             runtime: tokio::runtime::Handle::current(),
+            capture,
             machine: Mutex::new(Driven { machine, event: None }),
             control: Mutex::new(Control { sockets, ..Control::default() }),
         }

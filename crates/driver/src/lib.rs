@@ -58,12 +58,17 @@
 //! timerfd, typically within 0.1 ms of their time and never before it; tokio's timers, at whole
 //! milliseconds, would spoil pacing.
 //!
+//! # Captures
+//!
+//! A [`Capture`] in the [`SocketSet`] records every datagram in a pcapng file, for Wireshark.
+//!
 //! # Errors
 //!
 //! Binding fails with a [`BindError`] that says what would be right. Once the driver runs, nothing
 //! that the network does ends it: a send that fails is a loss, counted by reason in [`Losses`].
 
 mod address;
+mod capture;
 mod clock;
 mod driver;
 pub mod emulator;
@@ -77,6 +82,7 @@ mod task;
 mod timer;
 
 pub use address::{InterfaceAddress, canonical, interface_addresses, local_towards};
+pub use capture::{CAPTURE_QUEUE_BYTES_MAX, Capture, Captured};
 pub use clock::Clock;
 pub use driver::{Driver, SpawnError};
 pub use handle::{DriverError, Handle};

@@ -5,4 +5,6 @@
 
 mod tshark;
 
-pub use tshark::{Examination, Fault, TsharkError, examine, examine_dccp, examine_tcp};
+pub use tshark::{
+    Examination, Fault, TsharkError, examine, examine_at_port, examine_dccp, examine_tcp,
+};

@@ -10,12 +10,15 @@ use std::process::Command;
 /// What is asked of each packet, by protocol.
 struct Questions {
     name: &'static str,
+    /// Which UDP port carries it, where tshark does not know.
+    udp_port: Option<u16>,
     preferences: &'static [&'static str],
     fields: [&'static str; 6],
 }
 
 const SCTP: Questions = Questions {
     name: "SCTP",
+    udp_port: None,
     preferences: &["sctp.checksum:CRC 32c"],
     fields: [
         "frame.number",
@@ -30,6 +33,7 @@ const SCTP: Questions = Questions {
 /// Without remarks on what came late or twice, which is the network's doing.
 const TCP: Questions = Questions {
     name: "TCP",
+    udp_port: None,
     preferences: &["tcp.check_checksum:TRUE", "tcp.analyze_sequence_numbers:FALSE"],
     fields: [
         "frame.number",
@@ -43,6 +47,7 @@ const TCP: Questions = Questions {
 
 const DCCP: Questions = Questions {
     name: "DCCP",
+    udp_port: None,
     preferences: &["dccp.check_checksum:TRUE"],
     fields: [
         "frame.number",
@@ -118,6 +123,15 @@ pub fn examine(capture: &Path) -> Result<Examination, TsharkError> {
     ask(capture, &SCTP)
 }
 
+/// As [`examine`], with SCTP at another UDP port than RFC 6951 has for it.
+///
+/// # Errors
+///
+/// As [`examine`].
+pub fn examine_at_port(capture: &Path, udp_port: u16) -> Result<Examination, TsharkError> {
+    ask(capture, &Questions { udp_port: Some(udp_port), ..SCTP })
+}
+
 /// Reads a capture in which every packet is to be TCP, whole and with a right checksum.
 ///
 /// # Errors
@@ -141,6 +155,9 @@ fn ask(capture: &Path, questions: &Questions) -> Result<Examination, TsharkError
     let mut command = Command::new("tshark");
     command.args([OsStr::new("-r"), capture.as_os_str()]);
     command.args(["-T", "fields", "-E", "separator=|", "-Y", WHOLE]);
+    if let Some(port) = questions.udp_port {
+        command.args(["-d", &format!("udp.port=={port},sctp")]);
+    }
     for preference in questions.preferences {
         command.args(["-o", preference]);
     }

@@ -1,17 +1,18 @@
 //! [`Capture`]: a run as a pcapng file.
 
+mod file;
 mod ip;
-mod pcapng;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anabranch_sansio::Time;
 
 use crate::{ElementId, HostId, LinkId, Network, Observer, Packet, Sighting};
-use pcapng::PcapngWriter;
+pub use file::{Note, PacketFile};
 
 const APPLICATION: &str = concat!("anabranch-netsim ", env!("CARGO_PKG_VERSION"));
 
@@ -34,7 +35,7 @@ pub enum CaptureScope {
 /// The file holds IP packets with right checksums at nanosecond resolution; time zero of the
 /// simulation is 1970. Wireshark reads SCTP at UDP port 9899 (RFC 6951) by itself.
 #[derive(Debug)]
-pub struct Capture<W>(Arc<Mutex<Option<Recorder<W>>>>);
+pub struct Capture<W: Write>(Arc<Mutex<Option<Recorder<W>>>>);
 
 impl<W: Write> Capture<W> {
     /// Ends the capture and gives the writer back.
@@ -55,7 +56,7 @@ impl<W: Write> Capture<W> {
         comment: &str,
         writer: W,
     ) -> io::Result<Self> {
-        let mut file = PcapngWriter::new(writer, APPLICATION, comment)?;
+        let mut file = PacketFile::new(writer, APPLICATION, comment)?;
         let points = match scope {
             CaptureScope::AllLinks => {
                 let links = network.links().map(|(link, _, _)| link).collect();
@@ -87,8 +88,8 @@ impl<W: Write> Observer for Capture<W> {
 }
 
 #[derive(Debug)]
-struct Recorder<W> {
-    file: PcapngWriter<W>,
+struct Recorder<W: Write> {
+    file: PacketFile<W>,
     points: Points,
     error: Option<io::Error>,
 }
@@ -104,7 +105,7 @@ impl Points {
     fn of_links<W: Write>(
         network: &Network,
         links: Vec<LinkId>,
-        file: &mut PcapngWriter<W>,
+        file: &mut PacketFile<W>,
     ) -> io::Result<Self> {
         let mut interfaces = BTreeMap::new();
         for link in links {
@@ -127,14 +128,16 @@ impl<W: Write> Recorder<W> {
     fn record(&mut self, now: Time, sighting: Sighting<'_>) -> io::Result<()> {
         match sighting {
             Sighting::Sent { host, packet } => {
-                self.record_at_host(now, host, packet.path.local.ip(), packet)
+                self.record_at_host(now, host, packet.path.local.ip(), Note::Sent, packet)
             }
             Sighting::Received { host, packet } => {
-                self.record_at_host(now, host, packet.path.remote.ip(), packet)
+                self.record_at_host(now, host, packet.path.remote.ip(), Note::Received, packet)
             }
-            Sighting::Passed { element, packet } => self.record_at_link(now, element, None, packet),
+            Sighting::Passed { element, packet } => {
+                self.record_at_link(now, element, Note::None, packet)
+            }
             Sighting::Dropped { element, cause, packet } => {
-                self.record_at_link(now, element, Some(cause.as_str()), packet)
+                self.record_at_link(now, element, Note::Comment(cause.as_str()), packet)
             }
             Sighting::Unrouted { .. } => Ok(()),
         }
@@ -144,12 +147,12 @@ impl<W: Write> Recorder<W> {
         &mut self,
         now: Time,
         element: ElementId,
-        comment: Option<&str>,
+        note: Note<'_>,
         packet: &Packet,
     ) -> io::Result<()> {
         let Points::Links(interfaces) = &self.points else { return Ok(()) };
         let Some(interface) = interfaces.get(&element) else { return Ok(()) };
-        self.file.packet(*interface, now, comment, |out| ip::write_ip_packet(packet, out))
+        self.file.packet(*interface, since_1970(now), note, packet)
     }
 
     fn record_at_host(
@@ -157,6 +160,7 @@ impl<W: Write> Recorder<W> {
         now: Time,
         at: HostId,
         address: IpAddr,
+        note: Note<'_>,
         packet: &Packet,
     ) -> io::Result<()> {
         let Points::Host { host, interfaces } = &mut self.points else { return Ok(()) };
@@ -171,6 +175,11 @@ impl<W: Write> Recorder<W> {
                 interface
             }
         };
-        self.file.packet(interface, now, None, |out| ip::write_ip_packet(packet, out))
+        self.file.packet(interface, since_1970(now), note, packet)
     }
+}
+
+/// Where the simulation's time zero is 1970.
+fn since_1970(now: Time) -> Duration {
+    now - Time::ZERO
 }

@@ -52,7 +52,7 @@ mod simulation;
 #[cfg(test)]
 mod testing;
 
-pub use capture::{Capture, CaptureScope};
+pub use capture::{Capture, CaptureScope, Note, PacketFile};
 pub use corrupt::Corrupt;
 pub use duplicate::Duplicate;
 pub use element::{DropCause, Element};

@@ -31,7 +31,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anabranch_driver::emulator::EmulatorError;
-use anabranch_driver::{BindError, Clock, Driver, Handle, SocketSet, SpawnError};
+use anabranch_driver::{BindError, Capture, Clock, Driver, Handle, SocketSet, SpawnError};
 use anabranch_netsim::NamedLink;
 use anabranch_sansio::{FourTuple, Rng};
 use anabranch_session::treatment::TreatmentTable;
@@ -78,6 +78,8 @@ pub struct DemoConfig {
     pub length: Option<Duration>,
     /// The port of the page, 0 for any; no page if none.
     pub page_port: Option<u16>,
+    /// Where every packet of both ends is recorded, if that is wanted.
+    pub capture: Option<Capture>,
 }
 
 impl Default for DemoConfig {
@@ -91,6 +93,7 @@ impl Default for DemoConfig {
             treatments: TreatmentTable::default(),
             length: None,
             page_port: None,
+            capture: None,
         }
     }
 }
@@ -253,7 +256,8 @@ fn start_receiver(
     clock: Clock,
     rng: Rng,
 ) -> Result<(Handle<Receiver>, Vec<SocketAddr>), DemoError> {
-    let (sockets, addresses) = bind(config.links.len())?;
+    let (mut sockets, addresses) = bind(config.links.len())?;
+    sockets.capture(config.capture.as_ref().map(|capture| capture.labelled("receiver")));
     let session = SessionConfig::new(true, config.latency);
     let receiver = ReceiverConfig { arrivals_max: ARRIVALS_MAX, ..ReceiverConfig::new(session) };
     let mut receiver = Receiver::new(receiver, rng);
@@ -268,7 +272,8 @@ fn start_sender(
     rng: Rng,
     links: &Links,
 ) -> Result<(Handle<Sender>, Vec<FourTuple>), DemoError> {
-    let (sockets, addresses) = bind(config.links.len())?;
+    let (mut sockets, addresses) = bind(config.links.len())?;
+    sockets.capture(config.capture.as_ref().map(|capture| capture.labelled("sender")));
     let paths = addresses.iter().zip(links.listen_addresses());
     let paths = paths.map(|(local, remote)| FourTuple::new(*local, remote)).collect();
     let sender = SenderConfig {

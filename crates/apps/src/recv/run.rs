@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_driver::{Clock, Driver, Handle};
+use anabranch_driver::{Capture, Clock, Driver, Handle};
 use anabranch_media::piece::Format;
 use anabranch_media::playout::Released;
 use anabranch_media::ts::{PACKET_LEN, Packet, PcrMeter};
@@ -43,6 +43,8 @@ pub struct RecvOptions {
     pub retries: Retries,
     /// Who else sees what happens.
     pub tap: Option<Box<dyn Tap>>,
+    /// Where every packet is recorded, if that is wanted.
+    pub capture: Option<Capture>,
 }
 
 /// Sees all that a receiver does: a page, for example. It is called from the service's task and
@@ -73,7 +75,7 @@ pub async fn recv(
     stop: Stop,
     observer: &mut Observer<'_>,
 ) -> Result<Snapshot, ServiceError> {
-    let RecvOptions { url, output, keep, retries, tap } = options;
+    let RecvOptions { url, output, keep, retries, tap, capture } = options;
     if url.program.is_some() {
         return Err(ServiceError::Senseless(
             "program= is the sender's choice: give it to anabranch send",
@@ -86,7 +88,8 @@ pub async fn recv(
         Some(output) => Some(Sink::open(output).await?),
         None => None,
     };
-    let (sockets, plan) = Network::open(&url).await?.into_parts();
+    let (mut sockets, plan) = Network::open(&url).await?.into_parts();
+    sockets.capture(capture);
     let listens = url.mode == Mode::Listener;
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
     session = session.with_passphrase(url.passphrase.as_ref(), &mut unpredictable_rng()?);

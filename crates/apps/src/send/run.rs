@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use anabranch_driver::{Clock, Driver, Handle};
+use anabranch_driver::{Capture, Clock, Driver, Handle};
 use anabranch_media::Unit;
 use anabranch_sansio::{FourTuple, Time};
 use anabranch_sctp::RateSignal;
@@ -47,6 +47,8 @@ pub struct SendOptions {
     pub treatments: TreatmentTable,
     /// How often to try again when the receiver cannot be reached or is lost.
     pub retries: Retries,
+    /// Where every packet is recorded, if that is wanted.
+    pub capture: Option<Capture>,
 }
 
 /// Sends until the input has ended and all is delivered or given up. Returns the final measures.
@@ -58,8 +60,15 @@ pub async fn send(
     stop: Stop,
     observer: &mut Observer<'_>,
 ) -> Result<Snapshot, ServiceError> {
-    let SendOptions { input, input_options, url, over_all_interfaces, treatments, retries } =
-        options;
+    let SendOptions {
+        input,
+        input_options,
+        url,
+        over_all_interfaces,
+        treatments,
+        retries,
+        capture,
+    } = options;
     if input_options.pace == Pace::Fast && !treatments.is_complete() {
         return Err(ServiceError::Senseless(
             "what is sent as fast as the network takes it must be reliable: give --treatment \
@@ -73,7 +82,8 @@ pub async fn send(
         InputOptions { program: input_options.program.or(url.program), ..input_options };
     let clock = Clock::start();
     let feed = Feed::open(&input, input_options, clock).await?;
-    let (sockets, uplinks) = Uplinks::open(&url, over_all_interfaces).await?;
+    let (mut sockets, uplinks) = Uplinks::open(&url, over_all_interfaces).await?;
+    sockets.capture(capture);
     let listens = url.mode == Mode::Listener;
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
     session = session.with_passphrase(url.passphrase.as_ref(), &mut unpredictable_rng()?);

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anabranch_driver::Driver;
+use anabranch_driver::{Capture, Driver};
 use anabranch_sansio::Rng;
 use anabranch_television::{Carrier, Server, ServerConfig, Television, TelevisionConfig};
 use serde::Serialize;
@@ -83,6 +83,8 @@ pub struct ServeOptions {
     pub tls_key: Option<PathBuf>,
     /// The file with the key for tokens, before what the channels' file says.
     pub access_key: Option<PathBuf>,
+    /// Where every packet of the viewers' port is recorded, if that is wanted.
+    pub capture: Option<Capture>,
 }
 
 /// A server that answers.
@@ -144,7 +146,8 @@ impl Serving {
         let section = &options.file.server;
         let from_file = section.advertise.as_deref().map(str::parse).transpose()?;
         let advertised = options.advertise.or(from_file);
-        let (sockets, udp) = net::bind_udp(options.udp.or(section.udp))?;
+        let (mut sockets, udp) = net::bind_udp(options.udp.or(section.udp))?;
+        sockets.capture(options.capture.clone());
         let candidates = net::candidates(&udp, advertised)?;
         let plain = net::bind_http(options.http.or(section.http)).await?;
         let http = plain.local_addr().map_err(ServeError::System)?;
@@ -250,7 +253,11 @@ impl Serving {
         }
         self.station.end();
         tokio::time::sleep(FAREWELL).await;
-        self.station.handle().close();
+        let handle = self.station.handle();
+        handle.close();
+        if let Err(error) = handle.closed().await {
+            tracing::warn!(%error, "the server did not end in order");
+        }
     }
 
     fn standing(&self, before: &Standing) -> Standing {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anabranch_driver::{Clock, Driver, Handle};
+use anabranch_driver::{Capture, Clock, Driver, Handle};
 use anabranch_sansio::{FourTuple, Time};
 use anabranch_sctp::{AssociationConfig, EndpointConfig};
 use anabranch_television::{NativeViewer, Viewer};
@@ -29,6 +29,17 @@ impl Hello {
     }
 }
 
+/// Whom to call, and how.
+#[derive(Debug)]
+pub(crate) struct Whom<'a> {
+    /// Where the server is.
+    pub(crate) url: &'a SessionUrl,
+    /// Whether paths come and go with the interfaces that reach it.
+    pub(crate) over_all_interfaces: bool,
+    /// Where every packet is recorded.
+    pub(crate) capture: Option<Capture>,
+}
+
 /// Sockets, the way to a server, and the viewer that calls it.
 #[derive(Debug)]
 pub(crate) struct Line {
@@ -38,18 +49,18 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Resolves names and binds sockets; nothing is sent yet. With `over_all_interfaces`, paths
-    /// come and go with those that reach the server.
+    /// Resolves names and binds sockets; nothing is sent yet.
     ///
     /// # Errors
     /// Says which name or address is wrong.
     pub(crate) async fn open(
-        url: &SessionUrl,
-        over_all_interfaces: bool,
+        whom: Whom<'_>,
         hello: Hello,
         clock: Clock,
     ) -> Result<Self, ServiceError> {
-        let (sockets, uplinks) = Uplinks::open(url, over_all_interfaces).await?;
+        let Whom { url, over_all_interfaces, capture } = whom;
+        let (mut sockets, uplinks) = Uplinks::open(url, over_all_interfaces).await?;
+        sockets.capture(capture);
         let association = AssociationConfig::media();
         let base = EndpointConfig { association, ..EndpointConfig::default() };
         let machine = NativeViewer::new(hello.session(), base, unpredictable_rng()?);

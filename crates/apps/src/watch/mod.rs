@@ -5,7 +5,7 @@ mod page;
 mod run;
 mod titles;
 
-pub(crate) use line::{Hello, Line};
+pub(crate) use line::{Hello, Line, Whom};
 pub use page::WatchPage;
 pub use run::{WatchOptions, Watched, watch};
 pub(crate) use titles::urgent;

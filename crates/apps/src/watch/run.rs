@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::future::pending;
 use std::time::Duration;
 
-use anabranch_driver::Clock;
+use anabranch_driver::{Capture, Clock};
 use anabranch_sansio::Time;
 use anabranch_sctp::{AssociationStats, CloseReason};
 use anabranch_television::channel::ChannelId;
@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::titles::{listed, title};
-use super::{Hello, Line, WatchPage};
+use super::{Hello, Line, WatchPage, Whom};
 use crate::net::NetError;
 use crate::page::PageRequest;
 use crate::page::protocol::{Request, TunedState};
@@ -54,6 +54,8 @@ pub struct WatchOptions {
     pub span: Option<Duration>,
     /// How often to try again when the server cannot be reached or is lost.
     pub retries: Retries,
+    /// Where every packet is recorded, if that is wanted.
+    pub capture: Option<Capture>,
     /// Where it is shown.
     pub page: Option<WatchPage>,
     /// Channels that the user types.
@@ -87,7 +89,12 @@ pub async fn watch(
     let program = concat!("anabranch watch ", env!("CARGO_PKG_VERSION")).to_owned();
     let hello = Hello { program, token: options.token, budget: options.url.latency };
     let playout = Playout::new(hello.budget);
-    let line = Line::open(&options.url, options.over_all_interfaces, hello, clock).await?;
+    let whom = Whom {
+        url: &options.url,
+        over_all_interfaces: options.over_all_interfaces,
+        capture: options.capture,
+    };
+    let line = Line::open(whom, hello, clock).await?;
     let handle = line.handle().clone();
     let mut run = Run {
         line,

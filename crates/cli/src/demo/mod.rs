@@ -14,6 +14,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::link::LinkSettings;
 use crate::signal::interrupted;
+use crate::transfer::Capturing;
 use json::JsonFile;
 use progress::Progress;
 
@@ -41,6 +42,8 @@ pub(crate) struct Demo {
     /// Writes the measures to FILE as JSON at the end; - is stdout.
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
+    #[command(flatten)]
+    capturing: Capturing,
     /// Serves the page at this port.
     #[arg(long, value_name = "PORT", default_value_t = 0, conflicts_with = "headless")]
     page_port: u16,
@@ -77,7 +80,9 @@ pub(crate) struct Demo {
 impl Demo {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let json = self.json.as_deref().map(JsonFile::create).transpose()?;
-        let config = self.config()?;
+        let mut config = self.config()?;
+        let mut capture = self.capturing.open()?;
+        config.capture = capture.capture();
         let mut progress = Progress::new(json.as_ref().is_some_and(JsonFile::is_stdout));
         let demo = demo::Demo::start(config).await.map_err(failure)?;
         if let Some(url) = demo.url() {
@@ -87,11 +92,19 @@ impl Demo {
         }
         let tell = |news: News<'_>| match news {
             News::Event { elapsed, text } => progress.event(elapsed, text),
-            News::Second(snapshot) => progress.second(snapshot),
+            News::Second(snapshot) => {
+                if let Some(text) = capture.trouble() {
+                    progress.event(snapshot.elapsed, &text);
+                }
+                progress.second(snapshot);
+            }
         };
         let report = demo.run(interrupted(), tell).await;
         progress.end();
         progress.line(&format!("\n{report}"))?;
+        if let Some((_, text)) = capture.finish() {
+            progress.line(&text)?;
+        }
         match json {
             Some(json) => json.write(&report.to_json()),
             None => Ok(()),
@@ -116,6 +129,7 @@ impl Demo {
             treatments: self.treatments.table(),
             length,
             page_port: (!self.headless).then_some(self.page_port),
+            capture: None,
         })
     }
 

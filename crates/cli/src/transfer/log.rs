@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use anabranch_apps::service::Watching;
 use anabranch_apps::service::{Severity, Snapshot, Update, sanitized};
+use anabranch_driver::Capture;
 
+use super::capture::{CaptureFile, Capturing};
 use super::stats::{Line, StatsFile, word};
 use super::status::{status, watching_status};
 use super::summary::summary;
@@ -20,6 +22,7 @@ const CLEAR: &str = "\r\x1b[2K";
 pub(crate) struct Log {
     start: Instant,
     stats: Option<StatsFile>,
+    capture: CaptureFile,
     is_quiet: bool,
     in_place: bool,
     /// Whether a line stands that the next one replaces.
@@ -31,10 +34,15 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn open(stats: Option<&str>, is_quiet: bool) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        stats: Option<&str>,
+        capturing: &Capturing,
+        is_quiet: bool,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             start: Instant::now(),
             stats: stats.map(StatsFile::open).transpose()?,
+            capture: capturing.open()?,
             is_quiet,
             in_place: !is_quiet && io::stderr().is_terminal(),
             stands: false,
@@ -43,8 +51,23 @@ impl Log {
         })
     }
 
+    /// Where packets are recorded.
+    pub(crate) fn capture(&self) -> Option<Capture> {
+        self.capture.capture()
+    }
+
+    /// Ends the record of packets, when nothing is sent and received any more.
+    pub(crate) fn end_capture(&mut self) {
+        if let Some((severity, text)) = self.capture.finish() {
+            self.line(severity, &text);
+        }
+    }
+
     /// Takes what a service tells.
     pub(crate) fn tell(&mut self, update: Update<'_>) {
+        if let Some(text) = self.capture.trouble() {
+            self.line(Severity::Warning, &text);
+        }
         match update {
             Update::Line { severity, text } => self.line(severity, text),
             Update::Countdown { seconds, reason } => self.countdown(seconds, reason),

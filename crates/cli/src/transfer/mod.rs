@@ -1,5 +1,6 @@
 //! What `send` and `recv` have in common: their way to tell how it goes.
 
+mod capture;
 mod log;
 mod stats;
 mod status;
@@ -10,6 +11,7 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
 use crate::signal;
+pub(crate) use capture::{CaptureFile, Capturing};
 pub(crate) use log::Log;
 pub(crate) use stats::StatsFile;
 
@@ -26,6 +28,8 @@ pub(crate) struct Telling {
     /// the fields mean.
     #[arg(long, value_name = "FILE")]
     stats: Option<String>,
+    #[command(flatten)]
+    capturing: Capturing,
     /// How often in a row to try again when the other end cannot be reached or is lost; 0 gives up
     /// at once. Without it, there is no end to trying.
     #[arg(long, value_name = "N")]
@@ -37,7 +41,7 @@ pub(crate) struct Telling {
 
 impl Telling {
     pub(crate) fn log(&self) -> Result<Log, Failure> {
-        Log::open(self.stats.as_deref(), self.quiet)
+        Log::open(self.stats.as_deref(), &self.capturing, self.quiet)
     }
 
     pub(crate) fn stats_go_to_stdout(&self) -> bool {

@@ -77,6 +77,14 @@ fn outputs_that_cannot_be_written_are_refused() {
     assert_refused(&["recv", URL, "/"], "it is a directory");
     assert_refused(&["recv", URL, "udp://:5"], "give the host to send to");
     assert_refused(&["recv", URL, "out.ts", "--stats", "/nowhere/s"], "cannot write /nowhere/s");
+    for command in [&["send", STREAM, URL][..], &["recv", URL, "out.ts"], &["watch", URL]] {
+        let refused = |file, expected| {
+            assert_refused(&[command, &["--capture", file]].concat(), expected);
+        };
+        refused("/nowhere/c", "cannot write /nowhere/c: No such file");
+        refused("/dev/full", "cannot write /dev/full: No space left");
+        refused("-", "packets cannot go to stdout: give --capture a file");
+    }
 }
 
 #[test]

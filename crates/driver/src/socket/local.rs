@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::task::{Context, Poll};
 
-use anabranch_sansio::{Ecn, FourTuple, Transmit};
+use anabranch_sansio::{Datagram, Ecn, FourTuple, Transmit};
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::ReceiveTimestampns;
 use quinn_udp::{EcnCodepoint, UdpSocketState};
@@ -14,7 +14,9 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::queue::SendQueue;
+use super::receive::{from_codepoint, split};
 use super::{BoundSocket, ReceiveBuffers};
+use crate::Capture;
 use crate::readiness::register;
 use crate::stats::{Counters, SocketStats};
 
@@ -51,11 +53,12 @@ pub(crate) struct LocalSocket {
     gso_segments: usize,
     queue: SendQueue,
     counters: Counters,
+    capture: Option<Capture>,
 }
 
 impl LocalSocket {
     /// Must be called within a tokio runtime.
-    pub(crate) fn new(bound: BoundSocket) -> io::Result<Self> {
+    pub(crate) fn new(bound: BoundSocket, capture: Option<Capture>) -> io::Result<Self> {
         let (socket, info) = bound.into_parts();
         let state = offloads(&socket)?;
         Ok(Self {
@@ -66,6 +69,7 @@ impl LocalSocket {
             bound: info.bound,
             queue: SendQueue::default(),
             counters: Counters::default(),
+            capture,
         })
     }
 
@@ -93,6 +97,9 @@ impl LocalSocket {
             match readable.try_io(|io| buffers.fill(io.get_ref().into(), &self.state)) {
                 Ok(Ok(())) => {
                     self.counters.rx.add(&buffers.traffic());
+                    if let Some(capture) = &self.capture {
+                        capture.received(buffers.datagrams(self.bound));
+                    }
                     return Poll::Ready(());
                 }
                 Ok(Err(error)) => {
@@ -185,6 +192,12 @@ impl LocalSocket {
         tx.calls += 1;
         tx.datagrams += burst.datagrams(contents) as u64;
         tx.bytes += contents.len() as u64;
+        if let Some(capture) = &self.capture {
+            let ecn = burst.ecn.map(from_codepoint);
+            let datagrams = split(contents, burst.segment);
+            let path = burst.path;
+            capture.sent(datagrams.map(|bytes| Datagram { path, ecn, bytes }));
+        }
         tracing::trace!(
             path = %burst.path, bytes = contents.len(), segment = burst.segment, "sent"
         );
@@ -266,7 +279,7 @@ mod tests {
 
     fn socket() -> LocalSocket {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        LocalSocket::new(BoundSocket::bind(&BindConfig::from(any)).unwrap()).unwrap()
+        LocalSocket::new(BoundSocket::bind(&BindConfig::from(any)).unwrap(), None).unwrap()
     }
 
     fn transmit(path: FourTuple) -> Transmit {

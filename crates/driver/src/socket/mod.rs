@@ -13,6 +13,8 @@ pub(crate) use receive::ReceiveBuffers;
 
 use std::net::SocketAddr;
 
+use crate::Capture;
+
 /// How many sockets a driver holds at most: more than the interfaces of any phone or router.
 pub const SOCKETS_MAX: usize = 64;
 
@@ -20,6 +22,7 @@ pub const SOCKETS_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub struct SocketSet {
     pub(crate) sockets: Vec<BoundSocket>,
+    pub(crate) capture: Option<Capture>,
 }
 
 impl SocketSet {
@@ -40,6 +43,12 @@ impl SocketSet {
         admit(self.sockets.iter().map(|other| other.info().bound), bound)?;
         self.sockets.push(socket);
         Ok(bound)
+    }
+
+    /// Has every datagram that the driver sends and receives recorded, also on sockets that are
+    /// bound while it runs; without a capture, none.
+    pub fn capture(&mut self, capture: Option<Capture>) {
+        self.capture = capture;
     }
 
     /// What was bound, in order.

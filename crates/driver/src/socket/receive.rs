@@ -69,7 +69,7 @@ impl ReceiveBuffers {
 }
 
 /// Cuts a buffer into its datagrams of `stride` bytes. An empty buffer is one empty datagram.
-fn split(filled: &[u8], stride: usize) -> impl Iterator<Item = &[u8]> {
+pub(super) fn split(filled: &[u8], stride: usize) -> impl Iterator<Item = &[u8]> {
     let empty = filled.is_empty().then_some(filled);
     filled.chunks(stride.max(1)).chain(empty)
 }
@@ -86,7 +86,7 @@ fn local_address(bound: SocketAddr, meta: &RecvMeta) -> SocketAddr {
     }
 }
 
-fn from_codepoint(ecn: EcnCodepoint) -> Ecn {
+pub(super) fn from_codepoint(ecn: EcnCodepoint) -> Ecn {
     match ecn {
         EcnCodepoint::Ect0 => Ecn::Ect0,
         EcnCodepoint::Ect1 => Ecn::Ect1,

@@ -1,6 +1,7 @@
 //! The driver on loopback sockets.
 
 mod binding;
+mod capture;
 mod emulator;
 mod lifecycle;
 mod paths;

@@ -44,6 +44,7 @@ pub(super) async fn receive<L: Listener>(
             keep: true,
             retries: Retries::Unlimited,
             tap: Some(Box::new(desk)),
+            capture: None,
         };
         let mut tell = |update: Update<'_>| {
             if let Update::Line { text, .. } = update {

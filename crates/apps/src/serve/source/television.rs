@@ -14,7 +14,7 @@ use super::resequencer::Resequencer;
 use super::{Listener, SILENCE_MAX, SourceEvent};
 use crate::service::{Retries, Retry, ServiceError, Wait};
 use crate::url::ChannelUrl;
-use crate::watch::{Hello, Line, urgent};
+use crate::watch::{Hello, Line, Whom, urgent};
 
 /// Media passes at most so many servers: each adds its latency.
 const SERVERS_MAX: usize = 8;
@@ -103,7 +103,8 @@ impl<'a, L: Listener> Session<'a, L> {
         let program = concat!("anabranch serve ", env!("CARGO_PKG_VERSION")).to_owned();
         let budget = url.server.latency;
         let hello = Hello { program, token: url.token.clone(), budget };
-        let line = Line::open(&url.server, false, hello, clock).await?;
+        let whom = Whom { url: &url.server, over_all_interfaces: false, capture: None };
+        let line = Line::open(whom, hello, clock).await?;
         let remote = line.call()?;
         let server = remote.map_or_else(String::new, |remote| format!(" of {remote}"));
         Ok(Self {
