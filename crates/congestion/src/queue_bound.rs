@@ -38,6 +38,7 @@ pub struct QueueBound {
     settled_at: Time,
     /// Bytes acknowledged since the ceiling was last lifted.
     partial_bytes_acked: usize,
+    standstill: Standstill,
 }
 
 impl QueueBound {
@@ -52,6 +53,7 @@ impl QueueBound {
             ceiling: None,
             settled_at: Time::ZERO,
             partial_bytes_acked: 0,
+            standstill: Standstill::default(),
         }
     }
 
@@ -61,6 +63,10 @@ impl QueueBound {
         }
         let queuing = rtt.saturating_sub(self.base.lowest());
         if queuing <= self.bound / HELD_SHARE || ack.now < self.settled_at {
+            return;
+        }
+        // What was under way while nothing was answered waited for the path, not in our queue.
+        if self.standstill.delayed(ack.now, rtt) {
             return;
         }
         if queuing <= self.bound {
@@ -138,6 +144,7 @@ impl CongestionController for QueueBound {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.inner.on_ack(ack);
+        self.standstill.on_ack(ack, self.base.latest.saturating_add(self.bound));
         // The newest chunk's round trip: that of an older one counts the SACKs that were lost.
         if let Some(rtt) = ack.sample.map_or(ack.rtt, |sample| sample.rtt) {
             self.on_rtt(ack, rtt);
@@ -171,6 +178,29 @@ impl CongestionController for QueueBound {
             return inner;
         };
         ControllerMetrics { window: ceiling, slow_start: false, ..inner }
+    }
+}
+
+/// When a path that answered nothing for a while went on.
+#[derive(Debug, Default)]
+struct Standstill {
+    answered: Option<Time>,
+    ended: Option<Time>,
+}
+
+impl Standstill {
+    /// An answer came. If there was none for `patience` while packets were in flight, the path
+    /// stood still until now.
+    fn on_ack(&mut self, ack: &Ack, patience: Duration) {
+        let answered = self.answered.replace(ack.now).unwrap_or(ack.now);
+        if ack.now.saturating_since(answered) > patience && ack.flight_before > ack.acked {
+            self.ended = Some(ack.now);
+        }
+    }
+
+    /// Whether what took `rtt` had left before the path went on.
+    fn delayed(&self, now: Time, rtt: Duration) -> bool {
+        self.ended.is_some_and(|ended| now.saturating_since(ended) < rtt)
     }
 }
 
@@ -297,6 +327,24 @@ mod tests {
         assert_eq!(answer(110, 9 * PMDCS, 66), WINDOW, "jitter");
         assert_eq!(answer(120, 10 * PMDCS, 70), 10 * PMDCS);
         assert_eq!(answer(130, 9 * PMDCS, 80), 9 * PMDCS);
+    }
+
+    #[test]
+    fn what_waited_for_a_path_that_stood_still_says_nothing_of_a_queue() {
+        let inner = Box::new(FixedWindow::new(WINDOW));
+        let mut controller = QueueBound::new(inner, Duration::from_millis(50), PMDCS);
+        let mut answer = |at_ms, rtt_ms| {
+            let (now, rtt) = (Time::from_millis(at_ms), Duration::from_millis(rtt_ms));
+            controller.on_ack(&testing::ack_with_rtt(now, 0, 10 * PMDCS, rtt));
+            controller.window()
+        };
+        (0..10).for_each(|nth| assert_eq!(answer(1_000 + 10 * nth, 50), WINDOW));
+        // Two seconds without an answer.
+        assert_eq!(answer(3_100, 2_050), WINDOW);
+        assert_eq!(answer(3_110, 2_020), WINDOW);
+        // What left afterwards does wait in a queue.
+        (0..9).for_each(|nth| assert_eq!(answer(3_120 + 20 * nth, 190), WINDOW));
+        assert!(answer(3_300, 190) < WINDOW);
     }
 
     #[test]
