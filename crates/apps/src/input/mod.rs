@@ -1,6 +1,6 @@
 //! What media is read from: files, pipes, UDP, and what can be wrong with them.
 //!
-//! An [`Input`] names it, a [`Feed`] reads it in batches with the time of each packet, whatever
+//! An [`Input`] names it; a feed reads it in batches with the time of each packet, whatever
 //! container it is in.
 
 mod cutter;

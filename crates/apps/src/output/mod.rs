@@ -1,4 +1,4 @@
-//! [`Output`]: where media goes, and [`Sink`]: where it is going.
+//! What media is written to: an [`Output`] names it.
 
 mod clip;
 mod udp;
