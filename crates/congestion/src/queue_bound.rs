@@ -9,9 +9,6 @@ use crate::{Ack, CongestionController, ControllerMetrics, LostChunk, SentData};
 /// How long a lowest round-trip time is believed in, half of it at least.
 const BASE_LIFE: Duration = Duration::from_secs(20);
 
-/// The share of the bound from which on a queue is held where it is.
-const HELD_SHARE: u32 = 3;
-
 /// Packets that may be in flight however long they wait: one to be on its way, one to be answered.
 const PACKETS_MIN: usize = 2;
 
@@ -38,7 +35,6 @@ pub struct QueueBound {
     settled_at: Time,
     /// Bytes acknowledged since the ceiling was last lifted.
     partial_bytes_acked: usize,
-    standstill: Standstill,
 }
 
 impl QueueBound {
@@ -53,7 +49,6 @@ impl QueueBound {
             ceiling: None,
             settled_at: Time::ZERO,
             partial_bytes_acked: 0,
-            standstill: Standstill::default(),
         }
     }
 
@@ -61,39 +56,20 @@ impl QueueBound {
         if self.base.on_sample(ack.now, rtt) && self.ceiling.is_some() {
             return self.lower(ack, rtt, Duration::ZERO);
         }
-        let queuing = rtt.saturating_sub(self.base.lowest());
-        if queuing <= self.bound / HELD_SHARE || ack.now < self.settled_at {
+        if rtt.saturating_sub(self.base.lowest()) <= self.bound || ack.now < self.settled_at {
             return;
         }
-        // What was under way while nothing was answered waited for the path, not in our queue.
-        if self.standstill.delayed(ack.now, rtt) {
-            return;
-        }
-        if queuing <= self.bound {
-            self.hold(ack);
-        } else if ack.flight_before <= self.floor() {
+        if ack.flight_before <= self.floor() {
             self.base = Base::of(ack.now, rtt);
         } else {
             self.lower(ack, rtt, self.bound);
         }
     }
 
-    /// Lets no more in flight than there is: a queue has begun to grow, and what was measured of it
-    /// is a round trip old.
-    fn hold(&mut self, ack: &Ack) {
-        let present = ack.flight_before.max(self.floor());
-        if self.ceiling.is_none_or(|ceiling| ceiling > present) && present < self.inner.window() {
-            self.ceiling = Some(present);
-            self.partial_bytes_acked = 0;
-        }
-    }
-
     /// Lets in flight what would have waited for `queuing` only.
     fn lower(&mut self, ack: &Ack, rtt: Duration, queuing: Duration) {
         let share = (self.base.lowest() + queuing).as_secs_f64() / rtt.as_secs_f64();
-        // What was measured is what the chunk met when it was sent, however much has followed.
-        let met = ack.sample.map_or(ack.flight_before, |sample| sample.in_flight);
-        let fitting = (met.min(ack.flight_before) as f64 * share.min(1.0)) as usize;
+        let fitting = (ack.flight_before as f64 * share.min(1.0)) as usize;
         self.ceiling = Some(fitting.max(self.floor()));
         self.settled_at = ack.now + rtt;
         self.partial_bytes_acked = 0;
@@ -108,7 +84,7 @@ impl QueueBound {
         }
         self.partial_bytes_acked += ack.acked;
         let latest = self.base.latest.saturating_sub(self.base.lowest());
-        let lifted = if latest <= self.bound / HELD_SHARE {
+        let lifted = if latest < self.bound / 2 {
             std::mem::take(&mut self.partial_bytes_acked)
         } else if self.partial_bytes_acked >= ceiling {
             self.partial_bytes_acked -= ceiling;
@@ -144,7 +120,6 @@ impl CongestionController for QueueBound {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.inner.on_ack(ack);
-        self.standstill.on_ack(ack, self.base.latest.saturating_add(self.bound));
         // The newest chunk's round trip: that of an older one counts the SACKs that were lost.
         if let Some(rtt) = ack.sample.map_or(ack.rtt, |sample| sample.rtt) {
             self.on_rtt(ack, rtt);
@@ -178,29 +153,6 @@ impl CongestionController for QueueBound {
             return inner;
         };
         ControllerMetrics { window: ceiling, slow_start: false, ..inner }
-    }
-}
-
-/// When a path that answered nothing for a while went on.
-#[derive(Debug, Default)]
-struct Standstill {
-    answered: Option<Time>,
-    ended: Option<Time>,
-}
-
-impl Standstill {
-    /// An answer came. If there was none for `patience` while packets were in flight, the path
-    /// stood still until now.
-    fn on_ack(&mut self, ack: &Ack, patience: Duration) {
-        let answered = self.answered.replace(ack.now).unwrap_or(ack.now);
-        if ack.now.saturating_since(answered) > patience && ack.flight_before > ack.acked {
-            self.ended = Some(ack.now);
-        }
-    }
-
-    /// Whether what took `rtt` had left before the path went on.
-    fn delayed(&self, now: Time, rtt: Duration) -> bool {
-        self.ended.is_some_and(|ended| now.saturating_since(ended) < rtt)
     }
 }
 
@@ -312,39 +264,6 @@ mod tests {
         }
         assert!(link.controller.window() > before);
         assert!(link.controller.window() >= 5 * PMDCS, "never in the way for long");
-    }
-
-    #[test]
-    fn a_queue_that_begins_to_grow_is_held_before_it_reaches_the_bound() {
-        let inner = Box::new(FixedWindow::new(WINDOW));
-        let mut controller = QueueBound::new(inner, Duration::from_millis(50), PMDCS);
-        let mut answer = |at_ms, flight, rtt_ms| {
-            let (now, rtt) = (Time::from_millis(at_ms), Duration::from_millis(rtt_ms));
-            controller.on_ack(&testing::ack_with_rtt(now, 0, flight, rtt));
-            controller.window()
-        };
-        assert_eq!(answer(100, 8 * PMDCS, 50), WINDOW);
-        assert_eq!(answer(110, 9 * PMDCS, 66), WINDOW, "jitter");
-        assert_eq!(answer(120, 10 * PMDCS, 70), 10 * PMDCS);
-        assert_eq!(answer(130, 9 * PMDCS, 80), 9 * PMDCS);
-    }
-
-    #[test]
-    fn what_waited_for_a_path_that_stood_still_says_nothing_of_a_queue() {
-        let inner = Box::new(FixedWindow::new(WINDOW));
-        let mut controller = QueueBound::new(inner, Duration::from_millis(50), PMDCS);
-        let mut answer = |at_ms, rtt_ms| {
-            let (now, rtt) = (Time::from_millis(at_ms), Duration::from_millis(rtt_ms));
-            controller.on_ack(&testing::ack_with_rtt(now, 0, 10 * PMDCS, rtt));
-            controller.window()
-        };
-        (0..10).for_each(|nth| assert_eq!(answer(1_000 + 10 * nth, 50), WINDOW));
-        // Two seconds without an answer.
-        assert_eq!(answer(3_100, 2_050), WINDOW);
-        assert_eq!(answer(3_110, 2_020), WINDOW);
-        // What left afterwards does wait in a queue.
-        (0..9).for_each(|nth| assert_eq!(answer(3_120 + 20 * nth, 190), WINDOW));
-        assert!(answer(3_300, 190) < WINDOW);
     }
 
     #[test]
