@@ -4,10 +4,9 @@
 use std::time::Duration;
 
 use anabranch_media::decoding::{MediaTrack, VideoFormat, VideoInfo};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
+use anabranch_sansio::{Datagram, FourTuple, Machine, PathId, Rng, Time};
 use anabranch_sctp::{
     Association, AssociationConfig, AssociationId, Endpoint, EndpointConfig, Event,
-    IncomingMessage, OutgoingMessage, PathId,
 };
 use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
 use anabranch_television::protocol::{
@@ -18,7 +17,7 @@ use anabranch_television::{
     OpenGate, SCTP_PORT, Server, ServerConfig, Television, TelevisionConfig, Viewer, ViewerEvent,
     association,
 };
-use anabranch_wire::{Ppid, Ssn, StreamId};
+use anabranch_transport::{Connection, Incoming, Outgoing, PayloadId, StreamId};
 use bytes::Bytes;
 
 /// Datagrams and timers that one step may cause.
@@ -94,7 +93,7 @@ impl Play {
                 let (stream, ppid) = (script.byte(), script.byte());
                 self.say(
                     StreamId(stream.into()),
-                    Ppid(ppid.into()),
+                    PayloadId(ppid.into()),
                     script.bytes().to_vec().into(),
                 );
             }
@@ -108,11 +107,11 @@ impl Play {
         }
     }
 
-    fn say(&mut self, stream: StreamId, ppid: Ppid, payload: Bytes) {
-        let message = OutgoingMessage { ppid, ..OutgoingMessage::new(stream, payload) };
+    fn say(&mut self, stream: StreamId, payload_id: PayloadId, payload: Bytes) {
         if let Some(association) = self.viewer.association_mut(self.id) {
             // A stream that is not there and a message of no bytes are refused: an answer, too.
-            let _taken = association.send(self.now, message);
+            let message = Outgoing::new(stream, payload_id, payload);
+            let _taken = Connection::send(association, self.now, message);
         }
     }
 
@@ -192,7 +191,7 @@ impl Play {
         if let Some((id, Event::Readable)) = event {
             while let Some(message) = self.viewer.association_mut(id).and_then(Association::receive)
             {
-                check_message(message);
+                check_message(message.into());
             }
         }
         event.is_some()
@@ -251,9 +250,9 @@ fn carry<A: Machine, B: Machine>(now: Time, from: &mut A, to: &mut B, buf: &mut 
 }
 
 /// What a server says is as the document has it.
-fn check_message(message: IncomingMessage) {
+fn check_message(message: Incoming) {
     let role = StreamRole::of(message.stream).expect("a stream of the protocol");
-    if message.ppid == PPID_BINARY {
+    if message.payload_id == PPID_BINARY {
         let media = MediaMessage::decode(message.payload).expect("media");
         let is_right = match media.header.track {
             MediaTrack::Audio => matches!(role, StreamRole::Audio(_)),
@@ -265,7 +264,7 @@ fn check_message(message: IncomingMessage) {
         assert!(is_right, "{:?} on {role:?}", media.header);
         return;
     }
-    assert_eq!(message.ppid, PPID_TEXT);
+    assert_eq!(message.payload_id, PPID_TEXT);
     match FromServer::decode(&message.payload).expect("a text") {
         FromServer::Bye { text } | FromServer::Error { text } | FromServer::Guidance { text } => {
             assert!(text.chars().count() <= TEXT_CHARS_MAX, "{text}");
@@ -330,12 +329,10 @@ fn check_event(event: &ViewerEvent, watched: Option<ChannelId>, epoch: &mut Opti
     }
 }
 
-fn message(stream: u16, ppid: u32, payload: Bytes) -> IncomingMessage {
-    IncomingMessage {
+fn message(stream: u16, payload_id: u32, payload: Bytes) -> Incoming {
+    Incoming {
         stream: StreamId(stream),
-        ppid: Ppid(ppid),
-        ordered: true,
-        ssn: Ssn(0),
+        payload_id: PayloadId(payload_id),
         payload,
         completed_at: Time::ZERO,
         path: PathId(0),

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
-use anabranch_sctp::{
-    Association, AssociationConfig, AssociationId, Endpoint, EndpointConfig, Event,
-};
+use anabranch_sctp::EndpointConfig;
 use anabranch_television::{Viewer, ViewerEvent, association};
+use anabranch_transport::{ConnectionId, Event, SctpTransport, Transport as _};
 use dimpl::certificate::{format_fingerprint, generate_self_signed_certificate};
 use dimpl::{Config, Dtls, Output};
 use is::stun::{StunMessage, TransId};
@@ -21,8 +20,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// Until the first answer, more often.
 const FIRST_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// SCTP's ports, as browsers offer them.
-const PORTS: (u16, u16) = (5_000, 5_000);
+/// SCTP's port at both ends, as browsers offer it.
+const PORT: u16 = 5_000;
 
 /// Inside DTLS a path has no addresses.
 const INSIDE: FourTuple = {
@@ -65,9 +64,8 @@ pub(crate) struct BrowserViewer {
     is_secure: bool,
     scratch: Vec<u8>,
     datagrams: VecDeque<Vec<u8>>,
-    endpoint: Endpoint,
-    config: AssociationConfig,
-    id: Option<AssociationId>,
+    transport: SctpTransport,
+    id: Option<ConnectionId>,
     viewer: Viewer,
     closed: Option<String>,
 }
@@ -81,8 +79,8 @@ impl BrowserViewer {
         let epoch = Instant::now();
         let mut dtls = Dtls::new_auto(Arc::new(Config::default()), certificate, epoch);
         dtls.set_active(true);
-        let config = association(anabranch_rtc::association());
-        let endpoint = EndpointConfig { association: config.clone(), ..EndpointConfig::default() };
+        let association = association(anabranch_rtc::association());
+        let config = EndpointConfig { association, ..EndpointConfig::default() };
         Ok(Self {
             path,
             agent: None,
@@ -95,8 +93,7 @@ impl BrowserViewer {
             is_secure: false,
             scratch: vec![0; 2_048],
             datagrams: VecDeque::new(),
-            endpoint: Endpoint::new(endpoint, rng),
-            config,
+            transport: SctpTransport::new(config, PORT, rng),
             id: None,
             viewer,
             closed: None,
@@ -135,8 +132,8 @@ impl BrowserViewer {
 
     /// Goes in friendship.
     pub(crate) fn leave(&mut self, now: Time) {
-        if let Some(association) = self.id.and_then(|id| self.endpoint.association_mut(id)) {
-            association.shutdown(now);
+        if let Some(connection) = self.id.and_then(|id| self.transport.connection_mut(id)) {
+            connection.shutdown(now);
         }
     }
 
@@ -174,12 +171,12 @@ impl BrowserViewer {
             match self.dtls.poll_output(&mut self.scratch) {
                 Output::Packet(bytes) => self.datagrams.push_back(bytes.to_vec()),
                 Output::ApplicationData(bytes) => {
-                    self.endpoint.handle_datagram(now, Datagram { path: INSIDE, ecn: None, bytes });
+                    self.transport
+                        .handle_datagram(now, Datagram { path: INSIDE, ecn: None, bytes });
                 }
                 Output::Connected => {
                     self.is_secure = true;
-                    let config = self.config.clone();
-                    match self.endpoint.connect(now, &[INSIDE], PORTS, config) {
+                    match self.transport.connect(now, &[INSIDE]) {
                         Ok(id) => self.id = Some(id),
                         Err(error) => self.closed = Some(error.to_string()),
                     }
@@ -198,38 +195,34 @@ impl BrowserViewer {
     }
 
     fn pump(&mut self, now: Time) {
-        while let Some((id, event)) = self.endpoint.poll_event() {
+        while let Some((id, event)) = self.transport.poll_event() {
             match event {
                 Event::Closed { reason, .. } => self.closed = Some(reason.to_string()),
                 Event::Readable => {
-                    while let Some(message) =
-                        self.endpoint.association_mut(id).and_then(Association::receive)
-                    {
+                    let Some(connection) = self.transport.connection_mut(id) else { continue };
+                    while let Some(message) = connection.receive() {
                         self.viewer.handle_message(now, &message);
                     }
                 }
                 Event::Connected { .. }
-                | Event::Restarted
+                | Event::Restarted { .. }
                 | Event::Writable
                 | Event::PathAdded { .. }
                 | Event::PathMoved { .. }
                 | Event::PathStateChanged { .. }
                 | Event::DataPathChanged { .. }
-                | Event::RateChanged(_)
-                | Event::StreamsReset { .. }
-                | Event::ResetRefused { .. }
-                | Event::PeerClosing => {}
+                | Event::RateChanged(_) => {}
             }
         }
-        if let Some(association) = self.id.and_then(|id| self.endpoint.association_mut(id)) {
-            self.viewer.serve(now, association);
+        if let Some(connection) = self.id.and_then(|id| self.transport.connection_mut(id)) {
+            self.viewer.serve(now, connection);
         }
     }
 
     /// Encrypts what SCTP has to send, a packet a record.
     fn encrypt(&mut self, now: Time) {
         let mut packet = Vec::new();
-        if !self.is_secure || self.endpoint.poll_transmit(now, &mut packet).is_none() {
+        if !self.is_secure || self.transport.poll_transmit(now, &mut packet).is_none() {
             return;
         }
         if let Err(error) = self.dtls.send_application_data(&packet) {
@@ -271,7 +264,7 @@ impl Machine for BrowserViewer {
             self.closed = Some(format!("DTLS: {error}"));
         }
         self.drain_dtls(now);
-        self.endpoint.handle_timeout(now);
+        self.transport.handle_timeout(now);
         self.pump(now);
     }
 
@@ -287,7 +280,7 @@ impl Machine for BrowserViewer {
         let why = "a browser";
         let check = self.next_check.map(|at| Wakeup { at, why });
         let dtls = self.dtls_timer.filter(|_| self.is_checked).map(|at| Wakeup { at, why });
-        check.into_iter().chain(dtls).chain(self.endpoint.poll_timeout()).min()
+        check.into_iter().chain(dtls).chain(self.transport.poll_timeout()).min()
     }
 
     fn poll_event(&mut self) -> Option<Self::Event> {

@@ -5,7 +5,6 @@ use std::net::{SocketAddr, UdpSocket};
 
 use anabranch_driver::{Clock, Driver, Handle, SocketSet};
 use anabranch_sansio::{FourTuple, Rng};
-use anabranch_sctp::{AssociationConfig, EndpointConfig};
 use anabranch_television::channel::ChannelId;
 use anabranch_television::{NativeEvent, NativeViewer, Viewer, ViewerEvent};
 
@@ -45,9 +44,7 @@ impl Seat {
         let viewer = Viewer::new("anabranch-load".to_owned(), None, BUDGET);
         match kind {
             Kind::Native => {
-                let association = AssociationConfig::media();
-                let base = EndpointConfig { association, ..EndpointConfig::default() };
-                let mut machine = NativeViewer::new(viewer, base, rng);
+                let mut machine = NativeViewer::new(viewer, rng);
                 machine.connect(clock.now(), &[path]).map_err(io::Error::other)?;
                 let handle = Driver::spawn_with_clock(machine, sockets, clock);
                 Ok(Self::Native(handle.map_err(io::Error::other)?))

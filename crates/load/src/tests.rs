@@ -121,7 +121,7 @@ async fn until(crowd: &mut Crowd, mut has_happened: impl FnMut(&Crowd) -> bool) 
 /// Whom the server knows, those that come or go included.
 fn population(machine: &Handle<Machine>) -> usize {
     let stats = machine.with(|server, _| server.stats());
-    stats.associations + stats.connections
+    stats.natives + stats.connections
 }
 
 /// One more viewer, who watches; and what there is to watch.

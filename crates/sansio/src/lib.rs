@@ -36,7 +36,7 @@ mod rate;
 mod rng;
 mod time;
 
-pub use machine::{Datagram, Ecn, FourTuple, Machine, Transmit, Wakeup};
+pub use machine::{Datagram, Ecn, FourTuple, Machine, PathId, Transmit, Wakeup};
 pub use rate::Rate;
 pub use rng::Rng;
 pub use time::Time;

@@ -75,6 +75,22 @@ impl fmt::Debug for FourTuple {
     }
 }
 
+/// Number of a path among those that two hosts share, as the transport counts them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub u32);
+
+impl fmt::Display for PathId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "path {}", self.0)
+    }
+}
+
+impl fmt::Debug for PathId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// The two ECN bits of an IP header (RFC 3168 section 5) when they are not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]

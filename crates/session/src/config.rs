@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Rng};
 use anabranch_sctp::{AssociationConfig, EndpointConfig, PathSchedulerKind, RetransmissionPolicy};
+use anabranch_transport::SctpTransport;
 use thiserror::Error;
 
 use super::{Passphrase, Salt, SourceFormat};
@@ -129,7 +130,7 @@ pub struct SessionConfig {
     /// ([`Receiver::confirm`](super::Receiver::confirm)): a sender that gives nothing up waits for
     /// that before it ends.
     pub confirms: bool,
-    /// How the transport behaves.
+    /// How SCTP behaves, for a session over it.
     pub association: AssociationConfig,
 }
 
@@ -177,15 +178,17 @@ impl SessionConfig {
         self
     }
 
-    pub(super) fn endpoint(&self) -> EndpointConfig {
-        EndpointConfig {
+    /// The transport over SCTP that is as this says.
+    pub(super) fn sctp(&self, rng: Rng) -> SctpTransport {
+        let config = EndpointConfig {
             association: self.association.clone(),
             accept: self.listen,
             // The peer, those who come, and as many who go.
             associations_max: 1 + 2 * NEWCOMERS_MAX,
             segments_max: SEGMENTS_MAX,
             ..EndpointConfig::default()
-        }
+        };
+        SctpTransport::new(config, SCTP_PORT, rng)
     }
 }
 

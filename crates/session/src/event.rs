@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anabranch_media::playout::Timeliness;
 use anabranch_media::{Class, Layer, Track};
-use anabranch_sansio::{FourTuple, Time};
-use anabranch_sctp::{ConnectError, PathId, PathState, RateSignal};
+use anabranch_sansio::{FourTuple, PathId, Time};
+use anabranch_transport::{ConnectError, PathState, RateSignal};
 use thiserror::Error;
 
 use super::{Refusal, Source};

@@ -1,12 +1,13 @@
-//! A media session without I/O: who sends what to whom, over one SCTP association.
+//! A media session without I/O: who sends what to whom, over one connection.
 //!
-//! [`Sender`] and [`Receiver`] are [`Machine`](anabranch_sansio::Machine)s around an SCTP endpoint:
-//! they run on sockets and in the simulator alike. Either may listen or call. Whoever listens
-//! serves one peer at a time and refuses others in words. `docs/session-protocol.md` describes what
-//! passes between them.
+//! [`Sender`] and [`Receiver`] are [`Machine`](anabranch_sansio::Machine)s around a
+//! [`Transport`](anabranch_transport::Transport), SCTP unless they are given another: they run on
+//! sockets and in the simulator alike. Either may listen or call. Whoever listens serves one peer
+//! at a time and refuses others in words. `docs/session-protocol.md` describes what passes between
+//! them.
 //!
 //! The one who drives a machine decides when to [`connect`](Sender::connect) again; the machine
-//! keeps media numbered and timed across associations, so that a receiver goes on where the sender
+//! keeps media numbered and timed across connections, so that a receiver goes on where the sender
 //! was lost.
 
 mod backlog;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anabranch_media::advice::{LinkQuality, RESIDUAL_LOSS_DEFAULT, advise_latency};
-use anabranch_sctp::AssociationStats;
+use anabranch_transport::ConnectionStats;
 use serde::{Deserialize, Serialize};
 
 /// Chunks that a path must have carried before its loss is a measure.
@@ -57,17 +57,14 @@ pub struct Advice {
 }
 
 impl Measures {
-    /// What an association's counters say.
+    /// What the counters of a connection say.
     #[must_use]
-    pub fn of(stats: &AssociationStats) -> Self {
+    pub fn of(stats: &ConnectionStats) -> Self {
         let measured = stats.paths.iter().filter_map(|path| {
-            let sent = path.counters.chunks_sent;
             let (srtt, rttvar) = path.srtt.zip(path.rttvar)?;
-            (sent >= CHUNKS_MIN).then(|| LinkMeasure {
-                rtt_us: micros(srtt),
-                rtt_variation_us: micros(rttvar),
-                loss: path.counters.chunks_lost as f64 / sent as f64,
-            })
+            let loss = path.loss().filter(|_| path.chunks_sent >= CHUNKS_MIN)?;
+            let (rtt_us, rtt_variation_us) = (micros(srtt), micros(rttvar));
+            Some(LinkMeasure { rtt_us, rtt_variation_us, loss })
         });
         Self { links: measured.take(LINKS_MAX).collect() }
     }

@@ -1,6 +1,6 @@
 //! [`Message`]: what the ends say to each other on stream 0, as JSON.
 
-use anabranch_wire::Ppid;
+use anabranch_transport::PayloadId;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -14,10 +14,10 @@ pub const PROTOCOL_VERSION: u32 = 1;
 pub const CONTROL_LEN_MAX: usize = 16 << 10;
 
 /// The payload protocol identifier of messages on stream 0: "ana" and 0.
-pub(super) const PPID_CONTROL: Ppid = Ppid(0x616e_6100);
+pub(super) const CONTROL: PayloadId = PayloadId(0x616e_6100);
 
 /// That of media: "ana" and 1.
-pub(super) const PPID_MEDIA: Ppid = Ppid(0x616e_6101);
+pub(super) const MEDIA: PayloadId = PayloadId(0x616e_6101);
 
 /// The longest text of a peer's that is shown to people.
 const TEXT_CHARS_MAX: usize = 300;

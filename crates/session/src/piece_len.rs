@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anabranch_media::advice::{LinkQuality, RESIDUAL_LOSS_DEFAULT, residual_loss};
 use anabranch_media::piece::MAX_MESSAGE;
-use anabranch_sctp::{Association, PathId, PathReport, PathStats};
+use anabranch_sansio::PathId;
+use anabranch_transport::{Connection, PathReport};
 
 /// Packets that a path must have carried before its loss is a measure.
 const CHUNKS_MIN: u64 = 100;
@@ -41,24 +42,24 @@ struct Measured {
 
 impl PieceLen {
     /// The limit on pieces from now on. To be asked once a second.
-    pub(super) fn choose(&mut self, association: &Association, latency: Duration) -> usize {
-        let reports = association.stats().paths;
+    pub(super) fn choose(&mut self, connection: &dyn Connection, latency: Duration) -> usize {
+        let reports = connection.stats().paths;
         self.paths.retain(|id, _| reports.iter().any(|report| report.id == *id));
         // Where the network carries less than there is to send, the headers of short ones cost more
         // than the losses that have not come.
-        let is_full = association.rate().is_some_and(|signal| !signal.is_at_least);
+        let is_full = connection.rate().is_some_and(|signal| !signal.is_at_least);
         let loss_min = if is_full { 0.0 } else { LOSS_MIN };
         let mut needs_short = false;
         for report in &reports {
             needs_short |= self.needs_short(report, latency, loss_min);
         }
-        if needs_short { association.whole_message_max() } else { MAX_MESSAGE }
+        if needs_short { connection.whole_message_max() } else { MAX_MESSAGE }
     }
 
     /// Whether a path loses too many long pieces. Before anything was measured, it does.
     fn needs_short(&mut self, report: &PathReport, latency: Duration, loss_min: f64) -> bool {
         let measured = self.paths.entry(report.id).or_default();
-        let loss = measured.update(&report.counters).max(loss_min);
+        let loss = measured.update(report.chunks_sent, report.chunks_lost).max(loss_min);
         let Some((rtt, rtt_variation)) = report.srtt.zip(report.rttvar) else {
             return report.is_current;
         };
@@ -69,12 +70,12 @@ impl PieceLen {
 
 impl Measured {
     /// Takes the counters in; tells the loss.
-    fn update(&mut self, counters: &PathStats) -> f64 {
-        let sent = counters.chunks_sent.saturating_sub(self.chunks_sent);
+    fn update(&mut self, chunks_sent: u64, chunks_lost: u64) -> f64 {
+        let sent = chunks_sent.saturating_sub(self.chunks_sent);
         if sent >= CHUNKS_MIN {
-            let lost = counters.chunks_lost.saturating_sub(self.chunks_lost);
+            let lost = chunks_lost.saturating_sub(self.chunks_lost);
             self.loss = (lost as f64 / sent as f64).max(self.loss * MEMORY);
-            (self.chunks_sent, self.chunks_lost) = (counters.chunks_sent, counters.chunks_lost);
+            (self.chunks_sent, self.chunks_lost) = (chunks_sent, chunks_lost);
         }
         self.loss
     }
@@ -84,17 +85,13 @@ impl Measured {
 mod tests {
     use super::*;
 
-    fn counters(chunks_sent: u64, chunks_lost: u64) -> PathStats {
-        PathStats { chunks_sent, chunks_lost, ..PathStats::default() }
-    }
-
     #[test]
     fn loss_that_rises_counts_at_once_and_is_forgotten_slowly() {
         let mut measured = Measured::default();
-        assert_eq!(measured.update(&counters(99, 50)), 0.0, "too few to tell");
-        assert_eq!(measured.update(&counters(1_000, 0)), 0.0);
-        assert_eq!(measured.update(&counters(2_000, 100)), 0.1);
-        assert!((measured.update(&counters(3_000, 100)) - 0.09).abs() < 1e-9);
-        assert_eq!(measured.update(&counters(4_000, 300)), 0.2);
+        assert_eq!(measured.update(99, 50), 0.0, "too few to tell");
+        assert_eq!(measured.update(1_000, 0), 0.0);
+        assert_eq!(measured.update(2_000, 100), 0.1);
+        assert!((measured.update(3_000, 100) - 0.09).abs() < 1e-9);
+        assert_eq!(measured.update(4_000, 300), 0.2);
     }
 }

@@ -5,11 +5,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_media::Piece;
-use anabranch_media::playout::{
-    Config, PathId, Patience, Playout, PlayoutStats, Released, Timeliness,
-};
+use anabranch_media::playout::{Config, Patience, Playout, PlayoutStats, Released, Timeliness};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
-use anabranch_sctp::{Association, AssociationStats, EndpointStats, IncomingMessage};
+use anabranch_transport::{ConnectionStats, Incoming, StrangerStats, Transport};
 
 use super::link::{Input, Link};
 use super::message::Message;
@@ -40,7 +38,7 @@ pub struct Receiver {
     /// Whether the sender was told that all of it is written.
     has_confirmed: bool,
     /// Media that overtook the sender's first words.
-    early: VecDeque<IncomingMessage>,
+    early: VecDeque<Incoming>,
     due_was_said: bool,
     last_release: Option<Time>,
     classes: [ClassArrivals; MediaClass::ALL.len()],
@@ -48,7 +46,7 @@ pub struct Receiver {
     arrivals_max: usize,
     /// The sender's last measurements.
     measures: Measures,
-    last: Option<AssociationStats>,
+    last: Option<ConnectionStats>,
     malformed: u64,
 }
 
@@ -72,14 +70,14 @@ pub struct ReceiverStats {
     pub classes: [ClassArrivals; MediaClass::ALL.len()],
     /// The playout.
     pub playout: PlayoutStats,
-    /// The association with the sender, or the last one.
-    pub association: Option<AssociationStats>,
+    /// The connection with the sender, or the last one.
+    pub connection: Option<ConnectionStats>,
     /// What the sender measured last.
     pub measures: Measures,
     /// Messages that are no media, or came before the sender said what it sends.
     pub malformed: u64,
-    /// Packets that belong to no association.
-    pub endpoint: EndpointStats,
+    /// Datagrams that belong to no connection.
+    pub strangers: StrangerStats,
 }
 
 impl ReceiverStats {
@@ -97,13 +95,21 @@ impl ReceiverStats {
 }
 
 impl Receiver {
-    /// A receiver without a sender. The generator must be unpredictable on real networks.
+    /// A receiver without a sender, over SCTP. The generator must be unpredictable on real
+    /// networks.
     #[must_use]
     pub fn new(config: ReceiverConfig, rng: Rng) -> Self {
+        let transport = config.session.sctp(rng);
+        Self::over(Box::new(transport), config)
+    }
+
+    /// A receiver without a sender, over any transport.
+    #[must_use]
+    pub fn over(transport: Box<dyn Transport>, config: ReceiverConfig) -> Self {
         let ReceiverConfig { session, playout_bytes_max, arrivals_max } = config;
         let playout = playout(session.latency, playout_bytes_max);
         Self {
-            link: Link::new(session, Role::Receiver, rng),
+            link: Link::new(session, Role::Receiver, transport),
             playout,
             playout_bytes_max,
             before: PlayoutStats::default(),
@@ -229,14 +235,14 @@ impl Receiver {
     /// Counters. Those of media never go down, whoever the sender is.
     #[must_use]
     pub fn stats(&self) -> ReceiverStats {
-        let present = self.link.association().map(Association::stats);
+        let present = self.link.connection().map(|connection| connection.stats());
         ReceiverStats {
             classes: self.classes,
             playout: sum(&self.before, &self.playout.stats()),
-            association: present.or_else(|| self.last.clone()),
+            connection: present.or_else(|| self.last.clone()),
             measures: self.measures.clone(),
             malformed: self.malformed,
-            endpoint: self.link.endpoint_stats(),
+            strangers: self.link.strangers(),
         }
     }
 
@@ -338,7 +344,7 @@ impl Receiver {
         }
     }
 
-    fn keep_early(&mut self, message: IncomingMessage) {
+    fn keep_early(&mut self, message: Incoming) {
         if self.early.len() < EARLY_MESSAGES_MAX {
             self.early.push_back(message);
         } else {
@@ -346,7 +352,7 @@ impl Receiver {
         }
     }
 
-    fn on_media(&mut self, now: Time, message: &IncomingMessage) {
+    fn on_media(&mut self, now: Time, message: &Incoming) {
         let len = message.payload.len();
         let Ok(piece) = Piece::decode(message.payload.clone()) else {
             self.malformed += 1;
@@ -354,7 +360,7 @@ impl Receiver {
         };
         // Neither a repetition nor a message that waited for others tells how long its path takes.
         let tells_delay = !message.fills_gap && message.completed_at == now;
-        let path = tells_delay.then(|| PathId(message.path.0.into()));
+        let path = tells_delay.then_some(message.path);
         let timeliness = self.playout.handle_piece(now, path, &piece);
         let header = &piece.header;
         let class = MediaClass::of(header.class, header.layer);

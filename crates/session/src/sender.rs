@@ -9,12 +9,12 @@ use std::time::Duration;
 use anabranch_media::packetizer::{Notice, PacketizerStats};
 use anabranch_media::piece::MAX_MESSAGE;
 use anabranch_media::{Packetizer, Piece, Unit, cutter::UnitCutter, ts};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
-use anabranch_sctp::{Association, AssociationStats, OutgoingMessage, PathId, SendError};
+use anabranch_sansio::{Datagram, FourTuple, Machine, PathId, Rng, Time, Transmit, Wakeup};
+use anabranch_transport::{ConnectionStats, Outgoing, SendError, Transport};
 
 use super::backlog::{Backlog, Waiting};
 use super::link::{Input, Link, Streams};
-use super::message::{Message, PPID_MEDIA};
+use super::message::{MEDIA, Message};
 use super::piece_len::PieceLen;
 use super::{
     CallError, Disconnect, Event, Measures, PushError, Report, Role, SenderConfig, Source,
@@ -36,7 +36,8 @@ pub struct Sender {
     piece_len: PieceLen,
     room: Room,
     format: SourceFormat,
-    session: u16,
+    /// Tells this sender from one that was started anew.
+    number: u16,
     treatments: TreatmentTable,
     /// The agreed one.
     latency: Duration,
@@ -67,23 +68,32 @@ enum Finishing {
 }
 
 impl Sender {
-    /// A sender without a receiver. The generator must be unpredictable on real networks.
+    /// A sender without a receiver, over SCTP. The generator must be unpredictable on real
+    /// networks.
     #[must_use]
     pub fn new(config: SenderConfig, mut rng: Rng) -> Self {
+        let number = rng.next_u32() as u16;
+        let transport = config.session.sctp(rng);
+        Self::over(Box::new(transport), config, number)
+    }
+
+    /// A sender without a receiver, over any transport. By the number a receiver tells this one
+    /// from a sender that was started anew.
+    #[must_use]
+    pub fn over(transport: Box<dyn Transport>, config: SenderConfig, number: u16) -> Self {
         let SenderConfig { session: config, format, treatments, backlog } = config;
-        let session = rng.next_u32() as u16;
         let cutter = match &format {
-            SourceFormat::MpegTs => Cutter::Packets(Box::new(Packetizer::new(session))),
-            SourceFormat::Clip(_) => Cutter::Units { cutter: UnitCutter::new(session), items: 0 },
+            SourceFormat::MpegTs => Cutter::Packets(Box::new(Packetizer::new(number))),
+            SourceFormat::Clip(_) => Cutter::Units { cutter: UnitCutter::new(number), items: 0 },
         };
         let latency = config.latency;
         Self {
-            link: Link::new(config, Role::Sender, rng),
+            link: Link::new(config, Role::Sender, transport),
             cutter,
             piece_len: PieceLen::default(),
             room: Room::new(matches!(format, SourceFormat::Clip(_))),
             format,
-            session,
+            number,
             treatments,
             latency,
             backlog: Backlog::new(backlog),
@@ -224,19 +234,18 @@ impl Sender {
 
     /// Makes a path the primary one. False if it cannot be.
     pub fn set_primary(&mut self, path: PathId) -> bool {
-        self.link.association_mut().is_some_and(|association| association.set_primary(path))
+        self.link.connection_mut().is_some_and(|connection| connection.set_primary(path))
     }
 
     /// Opens a further path to the receiver. `None` if there is no receiver or no room for it.
     pub fn open_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
-        self.link.association_mut()?.open_path(now, tuple)
+        self.link.connection_mut()?.open_path(now, tuple)
     }
 
-    /// Nothing can be sent from this address any more: see
-    /// [`Association::close_paths_from`](anabranch_sctp::Association::close_paths_from).
+    /// Nothing can be sent from this address any more.
     pub fn close_paths_from(&mut self, now: Time, local: SocketAddr) {
-        if let Some(association) = self.link.association_mut() {
-            association.close_paths_from(now, local);
+        if let Some(connection) = self.link.connection_mut() {
+            connection.close_paths_from(now, local);
         }
     }
 
@@ -257,24 +266,24 @@ impl Sender {
             room: self.room_for(class),
             ..self.totals.class(class, &streams[class.index()], &self.backlog)
         };
-        let present = self.link.association().map(Association::stats);
+        let present = self.link.connection().map(|connection| connection.stats());
         SenderStats {
             classes: MediaClass::ALL.map(class),
-            association: present.or_else(|| self.totals.last.clone()),
+            connection: present.or_else(|| self.totals.last.clone()),
             packetizer: match &self.cutter {
                 Cutter::Packets(packetizer) => packetizer.stats(),
                 Cutter::Units { .. } => PacketizerStats::default(),
             },
             backlog_bytes: self.backlog.bytes(),
             report: self.report,
-            endpoint: self.link.endpoint_stats(),
+            strangers: self.link.strangers(),
         }
     }
 
     /// What is announced of the media.
     fn source(&self) -> Source {
         Source {
-            session: self.session,
+            session: self.number,
             position: self.cutter.position(),
             complete: self.treatments.is_complete(),
             format: self.format.clone(),
@@ -316,20 +325,20 @@ impl Sender {
     /// Gives a message to the transport; back it comes if there is no room.
     fn hand_over(&mut self, now: Time, class: MediaClass, message: Waiting) -> Result<(), Waiting> {
         let treatment = self.treatments.treatment(class);
-        let Some(association) = self.link.association_mut() else { return Err(message) };
-        let outgoing = OutgoingMessage {
+        let Some(connection) = self.link.connection_mut() else { return Err(message) };
+        let outgoing = Outgoing {
             stream: class.stream(),
-            ppid: PPID_MEDIA,
+            payload_id: MEDIA,
             payload: message.payload.clone(),
             ordered: treatment.ordered,
             reliability: treatment.reliability.resolve(self.latency, now - message.since),
             path: treatment.preference(),
         };
-        match association.send(now, outgoing) {
+        match connection.send(now, outgoing) {
             Ok(()) => Ok(()),
-            Err(SendError::BufferFull { .. }) => Err(message),
+            Err(SendError::Full) => Err(message),
             Err(error) => {
-                // The association is closing: its end is told by an event.
+                // The connection is closing: an event reports its end.
                 tracing::debug!(%error, %class, "media not taken");
                 self.totals.count_unsent(class);
                 Ok(())
@@ -387,8 +396,8 @@ impl Sender {
             Input::Tick => {
                 self.choose_piece_len();
                 self.tell_what_was_left_out(now);
-                if let Some(association) = self.link.association() {
-                    let measures = Measures::of(&association.stats());
+                if let Some(connection) = self.link.connection() {
+                    let measures = Measures::of(&connection.stats());
                     self.link.send_control(now, &Message::Measures(measures));
                 }
             }
@@ -398,10 +407,10 @@ impl Sender {
         }
     }
 
-    fn on_disconnected(&mut self, how: &Disconnect, stats: AssociationStats, streams: &Streams) {
+    fn on_disconnected(&mut self, how: &Disconnect, stats: ConnectionStats, streams: &Streams) {
         tracing::info!(%how, "disconnected");
         self.backlog.clear();
-        self.totals.on_association_end(stats, streams);
+        self.totals.on_connection_end(stats, streams);
         if std::mem::take(&mut self.was_full) {
             self.link.tell(Event::Writable);
         }
@@ -409,11 +418,11 @@ impl Sender {
 
     fn choose_piece_len(&mut self) {
         let Cutter::Packets(packetizer) = &mut self.cutter else { return };
-        let Some(association) = self.link.association() else { return };
+        let Some(connection) = self.link.connection() else { return };
         // What is never given up only gets more headers by being cut.
         let len = match self.treatments.is_complete() {
             true => MAX_MESSAGE,
-            false => self.piece_len.choose(association, self.latency),
+            false => self.piece_len.choose(connection, self.latency),
         };
         packetizer.set_piece_len_max(len);
     }
@@ -427,9 +436,9 @@ impl Sender {
 
     fn apply_priorities(&mut self) {
         let table = self.treatments;
-        let Some(association) = self.link.association_mut() else { return };
+        let Some(connection) = self.link.connection_mut() else { return };
         for (class, treatment) in table.iter() {
-            association.set_stream_priority(class.stream(), treatment.priority.into());
+            connection.set_stream_priority(class.stream(), treatment.priority.into());
         }
     }
 }

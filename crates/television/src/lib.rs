@@ -5,8 +5,8 @@
 //! `docs/television.md` is the [`protocol`]. A [`Television`] is the server: its service manager
 //! greets viewers, its [`channel`]s keep the last group of pictures, and a servant per viewer sends
 //! the one that is watched. A [`Viewer`] is the other end. Neither does I/O or reads a clock: they
-//! are told what came and asked what to do with an [`Association`](anabranch_sctp::Association),
-//! be it on UDP or behind a browser's DTLS. A [`Server`] is a television with the associations of
+//! are told what came and asked what to do with a [`Connection`](anabranch_transport::Connection),
+//! be it on UDP or behind a browser's DTLS. A [`Server`] is a television with the connections of
 //! one UDP port, a [`NativeViewer`] a viewer with one of its own.
 
 mod address_group;
@@ -14,17 +14,19 @@ pub mod channel;
 mod lifetime;
 mod machine;
 pub mod protocol;
+mod sctp;
 mod server;
 mod viewer;
 
 pub use address_group::address_group;
 pub use lifetime::lifetime;
 pub use machine::{Server, ServerConfig, ServerStats};
+pub use sctp::{SCTP_PORT, association};
 pub use server::{
     Admission, Carrier, Gate, OpenGate, Permission, Television, TelevisionConfig, UrgentReport,
-    ViewerId, ViewerReport, association,
+    ViewerId, ViewerReport,
 };
 pub use viewer::{
-    NativeEvent, NativeViewer, Playout, PlayoutCounts, ReceivedUnit, SCTP_PORT, Viewer,
-    ViewerEvent, ViewerStats,
+    NativeEvent, NativeViewer, Playout, PlayoutCounts, ReceivedUnit, Viewer, ViewerEvent,
+    ViewerStats,
 };

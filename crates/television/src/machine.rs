@@ -7,17 +7,15 @@ use anabranch_rtc::{
     AcceptError, CertificateError, ConnectionId, Event as BrowserEvent, Protocol, RtcConfig,
 };
 use anabranch_sansio::{Datagram, Machine, Rng, Time, Transmit, Wakeup};
-use anabranch_sctp::{
-    Association, AssociationConfig, AssociationId, AssociationStats, Endpoint, EndpointConfig,
-    EndpointStats, Event,
+use anabranch_sctp::{Association, EndpointConfig};
+use anabranch_transport::{
+    Connection, ConnectionStats, Event, Incoming, SctpTransport, StrangerStats, Transport,
 };
 
 use crate::address_group::AddressGroups;
 use crate::protocol::STREAMS;
-use crate::server::{Carrier, Television, ViewerId, association};
-
-/// Bytes from one viewer that wait to be read: it has little to say.
-const RECEIVE_BUFFER: usize = 64 << 10;
+use crate::sctp::{SCTP_PORT, at_server, media};
+use crate::server::{Carrier, Television, ViewerId};
 
 /// How viewers reach a [`Server`].
 #[derive(Debug, Clone)]
@@ -30,21 +28,19 @@ pub struct ServerConfig {
 
 impl Default for ServerConfig {
     fn default() -> Self {
-        let association = AssociationConfig::media();
-        let native = EndpointConfig { association, ..EndpointConfig::default() };
-        Self { native, browsers: RtcConfig::default() }
+        Self { native: media(), browsers: RtcConfig::default() }
     }
 }
 
 /// What there is beside viewers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerStats {
-    /// Associations of native viewers, those that begin or end included.
-    pub associations: usize,
+    /// Connections of native viewers, those that begin or end included.
+    pub natives: usize,
     /// Connections of browsers, those that begin or end included.
     pub connections: usize,
     /// Datagrams of no viewer that do not look like a browser's.
-    pub native: EndpointStats,
+    pub native: StrangerStats,
     /// Those that do.
     pub browsers: anabranch_rtc::ServerStats,
 }
@@ -54,17 +50,17 @@ pub struct ServerStats {
 #[derive(Debug)]
 pub struct Server {
     television: Television,
-    native: Endpoint,
+    native: SctpTransport,
     browsers: anabranch_rtc::Server,
     viewers: BTreeMap<Link, ViewerId>,
     links: BTreeMap<ViewerId, Link>,
     address_groups: AddressGroups,
 }
 
-/// Where a viewer's association is.
+/// Where a viewer's connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Link {
-    Native(AssociationId),
+    Native(anabranch_transport::ConnectionId),
     Browser(ConnectionId),
 }
 
@@ -81,15 +77,15 @@ impl Server {
     ) -> Result<Self, CertificateError> {
         let ServerConfig { native, browsers } = config;
         let native =
-            EndpointConfig { accept: true, association: of_viewer(native.association), ..native };
+            EndpointConfig { accept: true, association: at_server(native.association), ..native };
         let browsers = RtcConfig {
-            association: of_viewer(browsers.association),
+            association: at_server(browsers.association),
             negotiated_channels: STREAMS,
             ..browsers
         };
         Ok(Self {
             television,
-            native: Endpoint::new(native, rng.fork()),
+            native: SctpTransport::new(native, SCTP_PORT, rng.fork()),
             browsers: anabranch_rtc::Server::new(browsers, rng)?,
             viewers: BTreeMap::new(),
             links: BTreeMap::new(),
@@ -145,11 +141,11 @@ impl Server {
 
     /// What the network does to a viewer: paths, round-trip times, losses, rate, what waits.
     #[must_use]
-    pub fn network(&self, viewer: ViewerId) -> Option<AssociationStats> {
+    pub fn network(&self, viewer: ViewerId) -> Option<ConnectionStats> {
         match *self.links.get(&viewer)? {
-            Link::Native(id) => Some(self.native.association(id)?.stats()),
+            Link::Native(id) => Some(self.native.connection(id)?.stats()),
             Link::Browser(id) => {
-                let mut stats = self.browsers.association(id)?.stats();
+                let mut stats = ConnectionStats::from(self.browsers.association(id)?.stats());
                 // Inside DTLS a path has no addresses.
                 if let Some(path) = self.browsers.path(id) {
                     stats.paths.iter_mut().for_each(|report| report.tuple = path);
@@ -163,9 +159,9 @@ impl Server {
     #[must_use]
     pub fn stats(&self) -> ServerStats {
         ServerStats {
-            associations: self.native.associations().count(),
+            natives: self.native.connections(),
             connections: self.browsers.connections().count(),
-            native: self.native.stats(),
+            native: self.native.strangers(),
             browsers: self.browsers.stats(),
         }
     }
@@ -179,12 +175,12 @@ impl Server {
         }
     }
 
-    fn on_native(&mut self, now: Time, id: AssociationId, event: Event) {
+    fn on_native(&mut self, now: Time, id: anabranch_transport::ConnectionId, event: Event) {
         let link = Link::Native(id);
         match event {
             Event::Connected { .. } => self.on_connected(now, link),
             // A viewer that began anew has to say hello again.
-            Event::Restarted => {
+            Event::Restarted { .. } => {
                 self.on_closed(link);
                 self.on_connected(now, link);
             }
@@ -195,17 +191,15 @@ impl Server {
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
-            | Event::RateChanged(_)
-            | Event::StreamsReset { .. }
-            | Event::ResetRefused { .. }
-            | Event::PeerClosing => {}
+            | Event::RateChanged(_) => {}
         }
     }
 
-    /// Also what nobody wants is read: an association stays until it was.
-    fn read(&mut self, now: Time, id: AssociationId) {
+    /// Also what nobody wants is read: a connection stays until it was.
+    fn read(&mut self, now: Time, id: anabranch_transport::ConnectionId) {
         let viewer = self.viewers.get(&Link::Native(id)).copied();
-        while let Some(message) = self.native.association_mut(id).and_then(Association::receive) {
+        let Some(connection) = self.native.connection_mut(id) else { return };
+        while let Some(message) = connection.receive() {
             if let Some(viewer) = viewer {
                 self.television.handle_message(now, viewer, &message);
             }
@@ -218,7 +212,7 @@ impl Server {
             BrowserEvent::Connected => self.on_connected(now, link),
             BrowserEvent::Message { message, .. } => {
                 if let Some(viewer) = self.viewers.get(&link) {
-                    self.television.handle_message(now, *viewer, &message);
+                    self.television.handle_message(now, *viewer, &Incoming::from(message));
                 }
             }
             BrowserEvent::Writable => self.on_writable(link),
@@ -236,21 +230,21 @@ impl Server {
         let address = self.remote(link);
         if address.is_some_and(|address| self.is_full_for(address)) {
             let reason = "there are as many viewers from this address as the server takes";
-            self.with_association(now, link, |_, association| association.abort(reason));
+            self.with_connection(now, link, |_, connection| connection.abort(reason));
         } else if let Some(viewer) = self.television.viewer_came(now, carrier) {
             self.viewers.insert(link, viewer);
             self.links.insert(viewer, link);
             address.into_iter().for_each(|address| self.address_groups.add(viewer, address));
         } else {
             let reason = "there are as many viewers as the server takes";
-            self.with_association(now, link, |_, association| association.abort(reason));
+            self.with_connection(now, link, |_, connection| connection.abort(reason));
         }
     }
 
     /// Where the other end is.
     fn remote(&self, link: Link) -> Option<IpAddr> {
         let path = match link {
-            Link::Native(id) => self.native.association(id)?.stats().paths.first()?.tuple,
+            Link::Native(id) => self.native.connection(id)?.stats().paths.first()?.tuple,
             Link::Browser(id) => self.browsers.path(id)?,
         };
         Some(path.remote.ip())
@@ -270,32 +264,32 @@ impl Server {
         }
     }
 
-    /// Hands the association of the next viewer what it is to send; false if there is none.
+    /// Hands the connection of the next viewer what it is to send; false if there is none.
     fn serve_next(&mut self, now: Time) -> bool {
         let Some(viewer) = self.television.poll_due() else { return false };
         if let Some(&link) = self.links.get(&viewer) {
-            self.with_association(now, link, |television, association| {
-                television.serve(now, viewer, association);
+            self.with_connection(now, link, |television, connection| {
+                television.serve(now, viewer, connection);
             });
         }
         true
     }
 
-    fn with_association(
+    fn with_connection(
         &mut self,
         now: Time,
         link: Link,
-        act: impl FnOnce(&mut Television, &mut Association),
+        act: impl FnOnce(&mut Television, &mut dyn Connection),
     ) {
         let television = &mut self.television;
         match link {
             Link::Native(id) => {
-                if let Some(association) = self.native.association_mut(id) {
-                    act(television, association);
+                if let Some(connection) = self.native.connection_mut(id) {
+                    act(television, connection);
                 }
             }
             Link::Browser(id) => {
-                let act = |association: &mut Association| act(television, association);
+                let act = |connection: &mut Association| act(television, connection);
                 // Without an association there is nothing to do.
                 let _done: Option<()> = self.browsers.with_association(now, id, act);
             }
@@ -306,11 +300,6 @@ impl Server {
         let native = self.native.poll_transmit(now, buf);
         native.or_else(|| self.browsers.poll_transmit(now, buf))
     }
-}
-
-/// How an association with a viewer is set up, on top of what its carrier needs.
-fn of_viewer(base: AssociationConfig) -> AssociationConfig {
-    AssociationConfig { receive_buffer: RECEIVE_BUFFER, ..association(base) }
 }
 
 impl Machine for Server {
@@ -333,7 +322,7 @@ impl Machine for Server {
     }
 
     /// Viewers are served one by one, each when all is sent that the one before has room for: what
-    /// a processor knows of an association it needs once, and not again when hundreds of others
+    /// a processor knows of a connection it needs once, and not again when hundreds of others
     /// were served in between.
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         loop {

@@ -2,9 +2,9 @@
 
 use anabranch_driver::emulator::EmulatedLinkStats;
 use anabranch_netsim::Traffic;
-use anabranch_sctp::{AssociationStats, PathReport, PathState, StreamStats};
 use anabranch_session::treatment::MediaClass;
 use anabranch_session::{ReceiverStats, SenderStats};
+use anabranch_transport::{ConnectionStats, PathReport, PathState, StreamStats};
 
 use super::clip::ClipLayer;
 use super::delay::millis;
@@ -35,9 +35,9 @@ pub(super) fn path_stats(path: &PathReport, link: Option<&EmulatedLinkStats>) ->
         rtt_ms: path.srtt.map(millis),
         cwnd_bytes: Some(path.window as u64),
         flight_bytes: Some(path.in_flight as u64),
-        sent_packets: Some(path.counters.packets_sent),
+        sent_packets: Some(path.packets_sent),
         lost_packets: link.map(|link| link.up.dropped.total().packets),
-        sent_bytes: Some(path.counters.bytes_sent),
+        sent_bytes: Some(path.bytes_sent),
         delivered_bytes: link.map(|link| payload(link.up.delivered)),
         link: link.map(settings_of),
     }
@@ -55,11 +55,11 @@ fn path_info(path: &PathReport, link: Option<&EmulatedLinkStats>) -> PathInfo {
 
 /// All paths, in the order of the links.
 pub(super) fn paths(
-    association: Option<&AssociationStats>,
+    connection: Option<&ConnectionStats>,
     links: &[EmulatedLinkStats],
 ) -> Vec<PathStats> {
-    let paths = association.map_or(&[][..], |association| &association.paths);
-    paths.iter().map(|path| path_stats(path, links.get(usize::from(path.id.0)))).collect()
+    let paths = connection.map_or(&[][..], |connection| &connection.paths);
+    paths.iter().map(|path| path_stats(path, links.get(path.id.0 as usize))).collect()
 }
 
 /// All layers.

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anabranch_driver::emulator::EmulatedLinkStats;
 use anabranch_netsim::NamedLink;
+use anabranch_sansio::PathId;
 use anabranch_sansio::{Rate, Time};
-use anabranch_sctp::{PathId, PathState};
 use anabranch_session::treatment::MediaClass;
+use anabranch_transport::PathState;
 
 use super::clip::ClipLayer;
 use super::links::settings_of;
@@ -207,13 +208,13 @@ impl Narrator {
     }
 
     fn name(&self, path: PathId) -> String {
-        let name = self.names.get(usize::from(path.0)).cloned();
+        let name = self.names.get(path.0 as usize).cloned();
         name.unwrap_or_else(|| format!("path {}", page_id(path)))
     }
 
     fn path_of(&self, link: &str) -> Option<PathId> {
         let index = self.names.iter().position(|name| name == link)?;
-        u8::try_from(index).ok().map(PathId)
+        u32::try_from(index).ok().map(PathId)
     }
 }
 
@@ -226,7 +227,7 @@ fn describe(layer: ClipLayer, counts: &Abandoned) -> String {
 
 /// Pages count paths from 1.
 pub(super) fn page_id(path: PathId) -> u32 {
-    u32::from(path.0) + 1
+    path.0 + 1
 }
 
 fn has_failed(state: PathState) -> bool {

@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
+use anabranch_sansio::PathId;
 use anabranch_sansio::{Rate, Time};
-use anabranch_sctp::PathId;
 use anabranch_session::{Disconnect, Event, Measures, advise};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -216,7 +216,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
     /// What the network carries at the moment.
     fn carried(&self) -> Option<Rate> {
         let stats = self.demo.sender.with(|sender, _| sender.stats());
-        Some(stats.association?.rate?.carries)
+        Some(stats.connection?.rate?.carries)
     }
 
     fn on_connected(&mut self) -> Option<NewEvent> {
@@ -285,7 +285,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
         let elapsed = self.elapsed(now);
         match change {
             LinkChange::Cut(link) => {
-                let data_link = self.demo.config.links.get(usize::from(self.data_path.0));
+                let data_link = self.demo.config.links.get(self.data_path.0 as usize);
                 let carried_data = data_link.is_some_and(|data| data.name == *link);
                 self.show.gaps.on_cut(link, carried_data, elapsed);
             }
@@ -366,11 +366,11 @@ impl<F: FnMut(News<'_>)> Stage<F> {
         let (receiver, latency) =
             self.demo.receiver.with(|receiver, _| (receiver.stats(), receiver.latency()));
         let frames = self.show.frames();
-        let association = sender.association.as_ref();
-        let advice = association.and_then(|association| advise(&Measures::of(association)));
+        let connection = sender.connection.as_ref();
+        let advice = connection.and_then(|connection| advise(&Measures::of(connection)));
         Stats {
             now_us: 0,
-            paths: measure::paths(association, &self.demo.links.stats()),
+            paths: measure::paths(connection, &self.demo.links.stats()),
             layers: measure::layers(&sender, &receiver),
             frames: FrameCounts { shown: frames.shown, late: frames.late, lost: frames.lost },
             delay_ms: self.show.delays.recent(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_sctp::PathId;
+use anabranch_sansio::PathId;
 use anabranch_session::treatment::{MediaClass, Preset, Reliability, Treatment, TreatmentTable};
 
 use super::narrator::page_id;
@@ -42,7 +42,7 @@ pub(super) fn to_page(table: &TreatmentTable, latency: Duration) -> Treatments {
             reliability: reliability_to_page(treatment.reliability, latency),
             ordered: treatment.ordered,
             priority: treatment.priority.into(),
-            path: treatment.path.map(|path| page_id(PathId(path))),
+            path: treatment.path.map(|path| page_id(PathId(path.into()))),
         }
     });
     Treatments { preset: table.preset().map(preset_to_page), treatments: rows.collect() }

@@ -299,7 +299,7 @@ mod tests {
     use anabranch_media::Class;
     use anabranch_media::clip::{Attribution, AudioFormat, Picture, VideoFormat};
     use anabranch_media::piece::Format;
-    use anabranch_sctp::PathId;
+    use anabranch_sansio::PathId;
 
     use super::*;
 

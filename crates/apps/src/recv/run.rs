@@ -221,7 +221,7 @@ impl Run<'_, '_> {
     fn say_event(&mut self, event: &Event) {
         let (is_connected, stats) =
             self.handle.with(|receiver, _| (receiver.is_connected(), receiver.stats()));
-        let paths = stats.association.map(|association| association.paths).unwrap_or_default();
+        let paths = stats.connection.map(|association| association.paths).unwrap_or_default();
         if let Some((severity, text)) = sentence_of(event, Role::Receiver, is_connected, &paths) {
             self.say(severity, &text);
         }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use anabranch_driver::{Capture, Clock, Driver, Handle};
 use anabranch_media::Unit;
 use anabranch_sansio::{FourTuple, Time};
-use anabranch_sctp::RateSignal;
 use anabranch_session::treatment::TreatmentTable;
 use anabranch_session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig, rest};
+use anabranch_transport::RateSignal;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use crate::input::{Batch, Feed, Input, InputOptions, Item, Media, Pace, Reading, Timing};
@@ -344,7 +344,7 @@ impl Run<'_, '_> {
     fn say_event(&mut self, event: &Event) {
         let (is_connected, stats) =
             self.handle.with(|sender, _| (sender.is_connected(), sender.stats()));
-        let paths = stats.association.map(|association| association.paths).unwrap_or_default();
+        let paths = stats.connection.map(|association| association.paths).unwrap_or_default();
         if let Some((severity, text)) = sentence_of(event, Role::Sender, is_connected, &paths) {
             self.say(severity, &text);
         }

@@ -75,13 +75,13 @@ fn describe_port(text: &mut Text, server: &Server) {
     let stats = server.stats();
     let help = "Native associations and connections of browsers, those that begin or end included.";
     text.head("connections", "gauge", help);
-    text.line("connections", "carrier=\"native\"", stats.associations);
+    text.line("connections", "carrier=\"native\"", stats.connections);
     text.line("connections", "carrier=\"browser\"", stats.connections);
     text.head("refused_datagrams_total", "counter", "Datagrams of nobody who is connected.");
     let refused = [
         ("malformed", stats.native.malformed + stats.browsers.malformed),
-        ("out_of_the_blue", stats.native.out_of_the_blue),
-        ("init_refused", stats.native.inits_refused),
+        ("out_of_the_blue", stats.native.unknown),
+        ("init_refused", stats.native.calls_refused),
         ("cookie_forged", stats.native.cookies_forged),
         ("cookie_stale", stats.native.cookies_stale),
         ("cookie_replayed", stats.native.cookies_replayed),

@@ -6,10 +6,10 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use anabranch_sansio::Time;
-use anabranch_sctp::{AssociationStats, PathReport};
 use anabranch_television::channel::{Channel, ChannelId};
 use anabranch_television::protocol::{ChannelEntry, UrgentLevel};
 use anabranch_television::{Carrier, Server, Television, UrgentReport, ViewerReport};
+use anabranch_transport::{ConnectionStats, PathReport};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
@@ -98,7 +98,7 @@ impl Viewer {
     fn new(
         now: Time,
         report: ViewerReport,
-        network: Option<AssociationStats>,
+        network: Option<ConnectionStats>,
         numbers: &BTreeMap<ChannelId, u32>,
     ) -> Self {
         let paths = network.iter().flat_map(|it| &it.paths).map(ViewerPath::of).collect();
@@ -131,16 +131,14 @@ impl Viewer {
 
 impl ViewerPath {
     fn of(path: &PathReport) -> Self {
-        let counters = path.counters;
-        let share = counters.chunks_lost as f64 / counters.chunks_sent as f64;
         Self {
             local: path.tuple.local.to_string(),
             remote: path.tuple.remote.to_string(),
             rtt_ms: path.srtt.map(|rtt| rtt.as_micros() as f64 / 1e3),
-            loss: (counters.chunks_sent > 0).then_some(share),
-            sent_chunks: counters.chunks_sent,
-            lost_chunks: counters.chunks_lost,
-            sent_bytes: counters.bytes_sent,
+            loss: path.loss(),
+            sent_chunks: path.chunks_sent,
+            lost_chunks: path.chunks_lost,
+            sent_bytes: path.bytes_sent,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! [`Update`]: what a service tells whoever runs it.
 
-use anabranch_sctp::RateSignal;
+use anabranch_transport::RateSignal;
 use serde::Serialize;
 
 use super::{Snapshot, Watching};

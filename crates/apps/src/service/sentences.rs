@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use anabranch_sansio::PathId;
 use anabranch_sansio::Rate;
-use anabranch_sctp::{PathId, PathReport, PathState};
 use anabranch_session::treatment::MediaClass;
 use anabranch_session::{Event, Role};
+use anabranch_transport::{PathReport, PathState};
 
 use super::Severity;
 

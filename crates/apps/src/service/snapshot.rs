@@ -5,9 +5,9 @@ use std::time::Duration;
 use anabranch_media::playout::PlayoutStats;
 use anabranch_media::{Distribution, Summary};
 use anabranch_sansio::{Rate, Time};
-use anabranch_sctp::{AssociationStats, PathReport, PathState};
 use anabranch_session::treatment::MediaClass;
 use anabranch_session::{ClassArrivals, Measures, Receiver, Report, Role, Sender, advise};
+use anabranch_transport::{ConnectionStats, PathReport, PathState, StrangerStats};
 use serde::Serialize;
 
 /// How a session stands. As JSON, one object a line; `docs/stats.md` describes the fields.
@@ -76,7 +76,7 @@ pub struct AssociationSnapshot {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PathSnapshot {
     /// Its number.
-    pub id: u8,
+    pub id: u32,
     /// Our address.
     pub local: String,
     /// The peer's.
@@ -241,7 +241,7 @@ impl Snapshot {
             .map(|(class, sent)| ClassSnapshot::sent(class, sent))
             .collect();
         let media_bytes = classes.iter().filter_map(|row| row.sent).map(|row| row.sent_bytes).sum();
-        let advice = stats.association.as_ref().and_then(|it| advise(&Measures::of(it)));
+        let advice = stats.connection.as_ref().and_then(|it| advise(&Measures::of(it)));
         Self {
             at_ms: now.as_millis(),
             role: Role::Sender,
@@ -250,12 +250,12 @@ impl Snapshot {
             media_bps: before.rate(now, media_bytes),
             media_bytes,
             advised_latency_ms: advice.map(|advice| millis(advice.latency)),
-            association: stats.association.as_ref().map(AssociationSnapshot::of),
+            association: stats.connection.as_ref().map(AssociationSnapshot::of),
             classes,
             report: stats.report,
             measures: None,
             playout: None,
-            strangers: StrangersSnapshot::of(&stats.endpoint),
+            strangers: StrangersSnapshot::of(&stats.strangers),
         }
     }
 
@@ -282,7 +282,7 @@ impl Snapshot {
             media_bps: before.rate(now, media_bytes),
             media_bytes,
             advised_latency_ms: stats.advice().map(|advice| millis(advice.latency)),
-            association: stats.association.as_ref().map(AssociationSnapshot::of),
+            association: stats.connection.as_ref().map(AssociationSnapshot::of),
             classes,
             report: None,
             playout: Some(PlayoutSnapshot {
@@ -291,7 +291,7 @@ impl Snapshot {
                 pcr_jitter: jitter,
             }),
             measures: Some(stats.measures),
-            strangers: StrangersSnapshot::of(&stats.endpoint),
+            strangers: StrangersSnapshot::of(&stats.strangers),
         }
     }
 }
@@ -316,14 +316,14 @@ impl Before {
 }
 
 impl AssociationSnapshot {
-    pub(crate) fn of(stats: &AssociationStats) -> Self {
+    pub(crate) fn of(stats: &ConnectionStats) -> Self {
         Self {
             queued_bytes: stats.queued,
             in_flight_bytes: stats.in_flight,
             peer_window_bytes: stats.peer_window,
             carries_bps: stats.rate.map(|rate| rate.carries.as_bps()),
             carries_at_least: stats.rate.is_none_or(|rate| rate.is_at_least),
-            fast_recoveries: stats.fast_recoveries,
+            fast_recoveries: stats.recoveries,
             paths: stats.paths.iter().filter(|path| is_told(path)).map(PathSnapshot::of).collect(),
         }
     }
@@ -336,8 +336,6 @@ fn is_told(path: &PathReport) -> bool {
 
 impl PathSnapshot {
     fn of(path: &PathReport) -> Self {
-        let counters = path.counters;
-        let share = counters.chunks_lost as f64 / counters.chunks_sent as f64;
         Self {
             id: path.id.0,
             local: path.tuple.local.to_string(),
@@ -355,16 +353,16 @@ impl PathSnapshot {
             rto_ms: millis_f64(path.rto),
             cwnd_bytes: path.window,
             in_flight_bytes: path.in_flight,
-            sent_packets: counters.packets_sent,
-            sent_bytes: counters.bytes_sent,
-            received_packets: counters.packets_received,
-            received_bytes: counters.bytes_received,
-            sent_chunks: counters.chunks_sent,
-            retransmitted_chunks: counters.chunks_retransmitted,
-            copied_chunks: counters.chunks_copied,
-            lost_chunks: counters.chunks_lost,
-            loss: (counters.chunks_sent > 0).then_some(share),
-            timeouts: counters.timeouts,
+            sent_packets: path.packets_sent,
+            sent_bytes: path.bytes_sent,
+            received_packets: path.packets_received,
+            received_bytes: path.bytes_received,
+            sent_chunks: path.chunks_sent,
+            retransmitted_chunks: path.chunks_retransmitted,
+            copied_chunks: path.chunks_copied,
+            lost_chunks: path.chunks_lost,
+            loss: path.loss(),
+            timeouts: path.timeouts,
         }
     }
 }
@@ -386,11 +384,11 @@ impl ClassSnapshot {
 }
 
 impl StrangersSnapshot {
-    const fn of(stats: &anabranch_sctp::EndpointStats) -> Self {
+    const fn of(stats: &StrangerStats) -> Self {
         Self {
             malformed: stats.malformed,
-            out_of_the_blue: stats.out_of_the_blue,
-            init_acks: stats.init_acks_sent,
+            out_of_the_blue: stats.unknown,
+            init_acks: stats.calls_answered,
             bad_cookies: stats.cookies_forged + stats.cookies_stale + stats.cookies_replayed,
         }
     }

@@ -16,7 +16,7 @@ pub(crate) trait Multihomed: Machine {
     fn open_path(&mut self, now: Time, path: FourTuple);
 
     /// Nothing can be sent from this address any more: see
-    /// [`Association::close_paths_from`](anabranch_sctp::Association::close_paths_from).
+    /// [`Connection::close_paths_from`](anabranch_transport::Connection::close_paths_from).
     fn close_paths_from(&mut self, now: Time, local: SocketAddr);
 }
 

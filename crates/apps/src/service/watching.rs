@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
-use anabranch_sctp::AssociationStats;
 use anabranch_television::PlayoutCounts;
 use anabranch_television::protocol::ChannelEntry;
+use anabranch_transport::ConnectionStats;
 use serde::Serialize;
 
 use super::{AssociationSnapshot, State};
@@ -44,7 +44,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) budget: Duration,
     pub(crate) counts: PlayoutCounts,
     pub(crate) zap: Option<Duration>,
-    pub(crate) network: Option<&'a AssociationStats>,
+    pub(crate) network: Option<&'a ConnectionStats>,
 }
 
 /// The one before, for rates.
@@ -57,7 +57,7 @@ pub(crate) struct BeforeWatching {
 impl Watching {
     pub(crate) fn new(seen: &Seen<'_>, before: &mut BeforeWatching) -> Self {
         let paths = seen.network.iter().flat_map(|network| &network.paths);
-        let received_bytes = paths.map(|path| path.counters.bytes_received).sum();
+        let received_bytes = paths.map(|path| path.bytes_received).sum();
         // An association that began anew counts from nothing again.
         let bytes = received_bytes - before.received_bytes.min(received_bytes);
         let rate = Rate::of(bytes, seen.now.saturating_since(before.at));

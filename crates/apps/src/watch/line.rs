@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anabranch_driver::{Capture, Clock, Driver, Handle};
 use anabranch_sansio::{FourTuple, Time};
-use anabranch_sctp::{AssociationConfig, EndpointConfig};
 use anabranch_television::{NativeViewer, Viewer};
 
 use crate::net::{NetError, unpredictable_rng};
@@ -61,9 +60,7 @@ impl Line {
         let Whom { url, over_all_interfaces, capture } = whom;
         let (mut sockets, uplinks) = Uplinks::open(url, over_all_interfaces).await?;
         sockets.capture(capture);
-        let association = AssociationConfig::media();
-        let base = EndpointConfig { association, ..EndpointConfig::default() };
-        let machine = NativeViewer::new(hello.session(), base, unpredictable_rng()?);
+        let machine = NativeViewer::new(hello.session(), unpredictable_rng()?);
         let handle = Driver::spawn_with_clock(machine, sockets, clock)?;
         Ok(Self { handle, uplinks, hello })
     }

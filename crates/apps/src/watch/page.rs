@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anabranch_driver::Clock;
 use anabranch_media::decoding::{AccessUnit, MediaTrack};
-use anabranch_sctp::AssociationStats;
 use anabranch_television::PlayoutCounts;
 use anabranch_television::protocol::{ChannelEntry, Description, Urgent};
+use anabranch_transport::ConnectionStats;
 use tokio::sync::mpsc;
 
 use crate::page::protocol::{
@@ -104,7 +104,7 @@ impl WatchPage {
         &mut self,
         title: String,
         description: &Description,
-        network: Option<&AssociationStats>,
+        network: Option<&ConnectionStats>,
         counts: PlayoutCounts,
     ) {
         self.tallies = [Tally::default(); ROWS.len()];
@@ -133,7 +133,7 @@ impl WatchPage {
         self.page.media(unit);
     }
 
-    pub(super) fn stats(&self, network: Option<&AssociationStats>, counts: PlayoutCounts) {
+    pub(super) fn stats(&self, network: Option<&ConnectionStats>, counts: PlayoutCounts) {
         let layer = |((id, _), in_time): (&(&str, &str), &Tally)| LayerStats {
             id: (*id).to_owned(),
             sent: None,

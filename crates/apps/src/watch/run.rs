@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use anabranch_driver::{Capture, Clock};
 use anabranch_sansio::Time;
-use anabranch_sctp::{AssociationStats, CloseReason};
 use anabranch_television::channel::ChannelId;
 use anabranch_television::protocol::{ChannelEntry, Report};
 use anabranch_television::{NativeEvent, NativeViewer, Playout, Viewer};
+use anabranch_transport::{CloseReason, ConnectionStats};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
@@ -320,7 +320,7 @@ impl Run<'_, '_> {
     }
 
     /// Tells how it goes.
-    fn measure(&mut self, network: Option<&AssociationStats>, last: bool) {
+    fn measure(&mut self, network: Option<&ConnectionStats>, last: bool) {
         let tuned = self.line.handle().with(|viewer, _| viewer.viewer().channel());
         let watching = Watching::new(
             &Seen {
@@ -404,10 +404,8 @@ impl Run<'_, '_> {
         }
     }
 
-    fn network(&self) -> Option<AssociationStats> {
-        self.line
-            .handle()
-            .with(|viewer, _| viewer.association().map(|association| association.stats()))
+    fn network(&self) -> Option<ConnectionStats> {
+        self.line.handle().with(|viewer, _| viewer.network())
     }
 
     fn act(&self, act: impl FnOnce(&mut Viewer, Time)) {

@@ -102,7 +102,7 @@ impl TestServer {
             });
         };
         handle.with(dismiss);
-        while handle.with(|server, _| server.stats().associations > 0) {
+        while handle.with(|server, _| server.stats().natives > 0) {
             sleep(LOOK_EVERY);
         }
         handle.close();

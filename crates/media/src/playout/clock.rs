@@ -21,7 +21,7 @@
 
 use std::time::Duration;
 
-use anabranch_sansio::Time;
+use anabranch_sansio::{PathId, Time};
 
 /// How long a smallest difference is remembered.
 pub const WINDOW: Duration = Duration::from_secs(10);
@@ -48,10 +48,6 @@ pub const BREAK: Duration = Duration::from_secs(1);
 /// How long a path in use must be out of reach before everything waits for it. What an outage held
 /// back is through by then.
 pub const WAIT_AFTER: Duration = Duration::from_secs(3);
-
-/// Number of a path, as the transport counts them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PathId(pub u32);
 
 /// How much later than on the sender's clock something happens on ours: nanoseconds, negative if
 /// our clock started later.

@@ -39,7 +39,7 @@ use bytes::Bytes;
 
 use crate::piece::{Format, Header, Piece, Run};
 use crate::{Class, Distribution, Layer, Track};
-pub use clock::PathId;
+pub use anabranch_sansio::PathId;
 use clock::PlayoutClock;
 use ledger::Ledger;
 pub use patience::Patience;

@@ -23,7 +23,7 @@ use short_inits::ShortInits;
 
 /// An association of an endpoint. Never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AssociationId(u64);
+pub struct AssociationId(pub u64);
 
 impl fmt::Display for AssociationId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_sctp::{AssociationId, OutgoingMessage};
+use anabranch_transport::{ConnectionId, Outgoing};
 
-use super::super::message::{Greeting, Message, PPID_CONTROL, PROTOCOL_VERSION};
+use super::super::message::{CONTROL, Greeting, Message, PROTOCOL_VERSION};
 use super::super::{Agreement, Disconnect, Event, Refusal, RefusalCode, Source};
 use super::{Input, Link, Phase};
 use crate::config::LATENCY_MS_MAX;
@@ -29,7 +29,7 @@ impl Link {
 
     /// Reads the first words of those who called.
     pub(super) fn read_newcomers(&mut self, now: Time) {
-        let waiting: Vec<AssociationId> = self.newcomers.keys().copied().collect();
+        let waiting: Vec<ConnectionId> = self.newcomers.keys().copied().collect();
         for id in waiting {
             let Some(message) = self.receive(id) else { continue };
             let Some(newcomer) = self.newcomers.remove(&id) else { continue };
@@ -79,15 +79,13 @@ impl Link {
         None
     }
 
-    fn refuse(&mut self, now: Time, id: AssociationId, refusal: Refusal) {
-        let Some(association) = self.endpoint.association_mut(id) else { return };
-        let remote = association.stats().paths.first().map(|path| path.tuple.remote);
+    fn refuse(&mut self, now: Time, id: ConnectionId, refusal: Refusal) {
+        let Some(connection) = self.transport.connection_mut(id) else { return };
+        let remote = connection.stats().paths.first().map(|path| path.tuple.remote);
         let payload = Message::Refuse(refusal.clone()).encode();
         let stream = MediaClass::Control.stream();
-        let message =
-            OutgoingMessage { ppid: PPID_CONTROL, ..OutgoingMessage::new(stream, payload) };
-        // A fresh association has room for one message; if it closed, there is nobody to tell.
-        let _closed = association.send(now, message);
+        // A fresh connection has room for one message; if it closed, there is nobody to tell.
+        let _closed = connection.send(now, Outgoing::new(stream, CONTROL, payload));
         self.part(now, id);
         if let Some(remote) = remote {
             tracing::info!(%remote, %refusal, "caller refused");
@@ -98,13 +96,13 @@ impl Link {
     fn welcome(
         &mut self,
         now: Time,
-        id: AssociationId,
+        id: ConnectionId,
         hello: &Greeting,
         partial_reliability: bool,
     ) {
         if let Some(silent) = self.peer.as_ref().map(|peer| peer.id) {
             let reason = "it was silent, and another peer called".to_owned();
-            let stats = self.association().map(|association| association.stats());
+            let stats = self.connection().map(|connection| connection.stats());
             self.abort(silent, &reason);
             self.disconnect(Disconnect::Lost { reason }, Box::new(stats.unwrap_or_default()));
         }
@@ -118,7 +116,7 @@ impl Link {
         self.send_control(now, &accept);
     }
 
-    pub(super) fn on_accept(&mut self, now: Time, id: AssociationId, greeting: Greeting) {
+    pub(super) fn on_accept(&mut self, now: Time, id: ConnectionId, greeting: Greeting) {
         let is_calling =
             self.peer.as_ref().is_some_and(|peer| matches!(peer.phase, Phase::Calling { .. }));
         if !is_calling {
@@ -135,7 +133,7 @@ impl Link {
         self.agree(id, &greeting, false);
     }
 
-    pub(super) fn on_refuse(&mut self, now: Time, id: AssociationId, refusal: Refusal) {
+    pub(super) fn on_refuse(&mut self, now: Time, id: ConnectionId, refusal: Refusal) {
         let is_calling =
             self.peer.as_ref().is_some_and(|peer| matches!(peer.phase, Phase::Calling { .. }));
         if !is_calling {
@@ -146,9 +144,9 @@ impl Link {
         self.tell(Event::Refused(refusal));
     }
 
-    fn agree(&mut self, id: AssociationId, theirs: &Greeting, incoming: bool) {
-        let Some(association) = self.endpoint.association(id) else { return };
-        let Some(path) = association.stats().paths.first().map(|path| path.tuple) else { return };
+    fn agree(&mut self, id: ConnectionId, theirs: &Greeting, incoming: bool) {
+        let Some(connection) = self.transport.connection(id) else { return };
+        let Some(path) = connection.stats().paths.first().map(|path| path.tuple) else { return };
         let partial_reliability = self.peer.as_ref().is_some_and(|peer| peer.partial_reliability);
         let agreement = Box::new(Agreement {
             program: theirs.program.clone(),

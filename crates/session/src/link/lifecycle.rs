@@ -1,7 +1,7 @@
-//! Associations come to be and end.
+//! Connections come to be and end.
 
 use anabranch_sansio::Time;
-use anabranch_sctp::{Association, AssociationId, AssociationStats, CloseReason, RefusedCall};
+use anabranch_transport::{CloseReason, ConnectionId, ConnectionStats, RefusedCall};
 
 use super::super::message::printable;
 use super::super::{Disconnect, Event, GREETING_TIMEOUT, NEWCOMERS_MAX, Refusal};
@@ -9,13 +9,20 @@ use super::{Input, Link, Newcomer, Phase};
 use crate::treatment::MediaClass;
 
 impl Link {
-    pub(super) fn on_event(&mut self, now: Time, id: AssociationId, event: anabranch_sctp::Event) {
-        use anabranch_sctp::Event as Transport;
+    pub(super) fn on_event(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        event: anabranch_transport::Event,
+    ) {
+        use anabranch_transport::Event as Transport;
         match event {
-            Transport::Connected { incoming, outbound_streams, partial_reliability } => {
-                self.on_connected(now, id, incoming, outbound_streams, partial_reliability);
+            Transport::Connected { incoming, streams, partial_reliability } => {
+                self.on_connected(now, id, incoming, streams, partial_reliability);
             }
-            Transport::Restarted => self.on_restarted(now, id),
+            Transport::Restarted { partial_reliability } => {
+                self.on_restarted(now, id, partial_reliability);
+            }
             Transport::Closed { reason, stats } => self.on_closed(now, id, reason, stats),
             Transport::PathAdded { path, tuple } if self.is_peer(id) => {
                 self.tell(Event::PathAdded { path, tuple });
@@ -38,25 +45,21 @@ impl Link {
             | Transport::PathStateChanged { .. }
             | Transport::DataPathChanged { .. }
             | Transport::Readable
-            | Transport::Writable
-            // Sessions reset no streams; a peer that does harms only its own order.
-            | Transport::StreamsReset { .. }
-            | Transport::ResetRefused { .. }
-            | Transport::PeerClosing => {}
+            | Transport::Writable => {}
         }
     }
 
     fn on_connected(
         &mut self,
         now: Time,
-        id: AssociationId,
+        id: ConnectionId,
         incoming: bool,
-        outbound_streams: u16,
+        streams: u16,
         partial_reliability: bool,
     ) {
-        if outbound_streams < MediaClass::STREAMS {
+        if streams < MediaClass::STREAMS {
             let needed = MediaClass::STREAMS;
-            return self.abort(id, &format!("{outbound_streams} streams are too few: {needed}"));
+            return self.abort(id, &format!("{streams} streams are too few: {needed}"));
         }
         let until = now + GREETING_TIMEOUT;
         match self.peer.as_mut().filter(|peer| peer.id == id) {
@@ -72,16 +75,15 @@ impl Link {
     }
 
     /// The peer began anew on the same addresses: as if it had been lost and called again.
-    fn on_restarted(&mut self, now: Time, id: AssociationId) {
+    fn on_restarted(&mut self, now: Time, id: ConnectionId, partial_reliability: bool) {
         if self.is_peer(id) {
-            let stats = self.association().map(Association::stats).unwrap_or_default();
+            let stats = self.connection().map(|connection| connection.stats()).unwrap_or_default();
             let reason = "the peer restarted".to_owned();
             self.disconnect(Disconnect::Lost { reason }, Box::new(stats));
         }
         if !self.config.listen {
             return self.abort(id, "we do not take calls");
         }
-        let partial_reliability = self.config.association.partial_reliability;
         let until = now + GREETING_TIMEOUT;
         self.newcomers.insert(id, Newcomer { until, partial_reliability });
     }
@@ -89,9 +91,9 @@ impl Link {
     fn on_closed(
         &mut self,
         now: Time,
-        id: AssociationId,
+        id: ConnectionId,
         reason: CloseReason,
-        stats: Box<AssociationStats>,
+        stats: Box<ConnectionStats>,
     ) {
         self.newcomers.remove(&id);
         self.parting.remove(&id);
@@ -99,10 +101,10 @@ impl Link {
             return;
         }
         // We are the ones that are not let in, or that do not want to be.
-        if reason == CloseReason::KeyRefused && self.config.association.authentication.is_some() {
+        if let CloseReason::KeyRefused { has_key: true } = reason {
             return self.on_key_refused(Refusal::other_passphrase());
         }
-        if matches!(reason, CloseReason::KeyRefused | CloseReason::PeerNotAuthenticated) {
+        if matches!(reason, CloseReason::KeyRefused { .. } | CloseReason::PeerNotAuthenticated) {
             return self.on_key_refused(Refusal::one_passphrase());
         }
         // The last chance to read what came before the end.
@@ -125,14 +127,14 @@ impl Link {
 
     /// Who called was not let in by the transport.
     pub(super) fn on_refused_call(&mut self, call: RefusedCall) {
-        let remote = call.path.remote;
+        let remote = call.remote;
         let refusal =
             if call.has_key { Refusal::other_passphrase() } else { Refusal::one_passphrase() };
         tracing::info!(%remote, %refusal, "caller refused");
         self.tell(Event::TurnedAway { remote, refusal });
     }
 
-    pub(super) fn disconnect(&mut self, how: Disconnect, stats: Box<AssociationStats>) {
+    pub(super) fn disconnect(&mut self, how: Disconnect, stats: Box<ConnectionStats>) {
         let streams = Box::new(self.streams());
         self.peer = None;
         self.next_tick = None;
@@ -140,9 +142,6 @@ impl Link {
         self.tell(Event::Disconnected(how));
     }
 }
-
-/// How the transport puts the reason that a peer gave for leaving.
-const LEFT: &str = "the application aborted: ";
 
 /// Why the transport ended, for people.
 fn words_of(reason: &CloseReason) -> String {
@@ -153,12 +152,7 @@ fn words_of(reason: &CloseReason) -> String {
         return "nobody answers there: is the other end running, and its port reachable by UDP?"
             .to_owned();
     }
-    if let CloseReason::AbortedByPeer { causes } = reason
-        && let Some(words) = causes.strip_prefix(LEFT)
-    {
-        return format!("the peer left: {}", printable(words.trim_matches('"')));
-    }
-    if *reason == (CloseReason::AbortedByPeer { causes: String::new() }) {
+    if *reason == CloseReason::PeerForgot {
         return "the other end no longer knows this session: it was restarted".to_owned();
     }
     printable(&reason.to_string())

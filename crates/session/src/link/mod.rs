@@ -1,4 +1,4 @@
-//! [`Link`]: one peer at a time over an SCTP endpoint, and how one becomes the peer.
+//! [`Link`]: one peer at a time over a transport, and how one becomes the peer.
 //!
 //! ```text
 //! caller                              listener
@@ -15,17 +15,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anabranch_sansio::{Datagram, FourTuple, Machine as _, Rng, Time, Transmit, Wakeup};
-use anabranch_sctp::{
-    Association, AssociationId, AssociationStats, Endpoint, IncomingMessage, OutgoingMessage,
-    SendError, StreamStats,
+use anabranch_sansio::{Datagram, FourTuple, Time, Transmit, Wakeup};
+use anabranch_transport::{
+    Connection, ConnectionId, ConnectionStats, Incoming, Outgoing, SendError, StrangerStats,
+    StreamStats, Transport,
 };
 use bytes::Bytes;
 
-use super::message::{Message, PPID_CONTROL};
+use super::message::{CONTROL, Message};
 use super::{
     Agreement, CONTROL_LEN_MAX, CallError, Disconnect, Event, GREETING_TIMEOUT, REPORT_INTERVAL,
-    Role, SCTP_PORT, SessionConfig, Source,
+    Role, SessionConfig, Source,
 };
 use crate::treatment::MediaClass;
 
@@ -48,9 +48,9 @@ pub(super) enum Input {
     /// The peer said something that concerns the media.
     Control(Box<Message>),
     /// Media.
-    Media(IncomingMessage),
+    Media(Incoming),
     /// The session is over.
-    Disconnected { how: Disconnect, stats: Box<AssociationStats>, streams: Box<Streams> },
+    Disconnected { how: Disconnect, stats: Box<ConnectionStats>, streams: Box<Streams> },
     /// A second has passed.
     Tick,
 }
@@ -58,17 +58,17 @@ pub(super) enum Input {
 /// What was sent on each of our streams.
 pub(super) type Streams = [StreamStats; MediaClass::ALL.len()];
 
-/// One peer at a time over an SCTP endpoint.
+/// One peer at a time over a transport.
 #[derive(Debug)]
 pub(super) struct Link {
     config: SessionConfig,
     role: Role,
-    endpoint: Endpoint,
+    transport: Box<dyn Transport>,
     peer: Option<Peer>,
     /// Callers whose hello has not come, and until when it must.
-    newcomers: BTreeMap<AssociationId, Newcomer>,
-    /// Associations that are being shut down, and when that has taken too long.
-    parting: BTreeMap<AssociationId, Time>,
+    newcomers: BTreeMap<ConnectionId, Newcomer>,
+    /// Connections that are being shut down, and when that has taken too long.
+    parting: BTreeMap<ConnectionId, Time>,
     inputs: VecDeque<Input>,
     events: VecDeque<Event>,
     next_tick: Option<Time>,
@@ -77,7 +77,7 @@ pub(super) struct Link {
 /// The one that we talk to.
 #[derive(Debug)]
 struct Peer {
-    id: AssociationId,
+    id: ConnectionId,
     phase: Phase,
     /// Control messages that the transport had no room for.
     outbox: VecDeque<Bytes>,
@@ -115,12 +115,11 @@ struct Newcomer {
 }
 
 impl Link {
-    pub(super) fn new(config: SessionConfig, role: Role, rng: Rng) -> Self {
-        let endpoint = Endpoint::new(config.endpoint(), rng);
+    pub(super) fn new(config: SessionConfig, role: Role, transport: Box<dyn Transport>) -> Self {
         Self {
             config,
             role,
-            endpoint,
+            transport,
             peer: None,
             newcomers: BTreeMap::new(),
             parting: BTreeMap::new(),
@@ -131,7 +130,7 @@ impl Link {
     }
 
     pub(super) fn set_local_addresses(&mut self, locals: Vec<SocketAddr>) {
-        self.endpoint.set_local_addresses(locals);
+        self.transport.set_local_addresses(locals);
     }
 
     /// Calls the peer at the other end of `paths`. The hello goes along with the handshake.
@@ -144,8 +143,7 @@ impl Link {
         if self.peer.is_some() {
             return Err(CallError::Connected);
         }
-        let config = self.config.association.clone();
-        let id = self.endpoint.connect(now, paths, (SCTP_PORT, SCTP_PORT), config)?;
+        let id = self.transport.connect(now, paths)?;
         self.peer = Some(Peer::new(id, Phase::Calling { answer_until: None }, false));
         let hello = Message::Hello(self.greeting(source));
         self.send_control(now, &hello);
@@ -167,28 +165,26 @@ impl Link {
         self.peer.is_some()
     }
 
-    /// The association with the peer.
-    pub(super) fn association(&self) -> Option<&Association> {
-        self.endpoint.association(self.peer.as_ref()?.id)
+    /// The connection with the peer.
+    pub(super) fn connection(&self) -> Option<&dyn Connection> {
+        self.transport.connection(self.peer.as_ref()?.id)
     }
 
-    /// The association with the peer, to act on.
-    pub(super) fn association_mut(&mut self) -> Option<&mut Association> {
-        self.endpoint.association_mut(self.peer.as_ref()?.id)
+    /// The connection with the peer, to act on.
+    pub(super) fn connection_mut(&mut self) -> Option<&mut dyn Connection> {
+        self.transport.connection_mut(self.peer.as_ref()?.id)
     }
 
     /// What was sent to the peer on each stream.
     pub(super) fn streams(&self) -> Streams {
-        let association = self.association();
-        MediaClass::ALL.map(|class| {
-            let stats = association.and_then(|it| it.stream_stats(class.stream()));
-            stats.unwrap_or_default()
-        })
+        let connection = self.connection();
+        MediaClass::ALL
+            .map(|class| connection.map(|it| it.stream_stats(class.stream())).unwrap_or_default())
     }
 
-    /// Counters of packets that belong to nobody.
-    pub(super) const fn endpoint_stats(&self) -> anabranch_sctp::EndpointStats {
-        self.endpoint.stats()
+    /// Counters of datagrams that belong to nobody.
+    pub(super) fn strangers(&self) -> StrangerStats {
+        self.transport.strangers()
     }
 
     /// Tells the peer something; it waits if the transport has no room.
@@ -209,21 +205,18 @@ impl Link {
         if peer.outbox.is_empty() {
             return;
         }
-        let Some(association) = self.endpoint.association_mut(peer.id) else { return };
+        let Some(connection) = self.transport.connection_mut(peer.id) else { return };
         while let Some(payload) = peer.outbox.front() {
-            let message = OutgoingMessage {
-                ppid: PPID_CONTROL,
-                ..OutgoingMessage::new(MediaClass::Control.stream(), payload.clone())
-            };
-            match association.send(now, message) {
-                Err(SendError::BufferFull { .. }) => return,
+            let message = Outgoing::new(MediaClass::Control.stream(), CONTROL, payload.clone());
+            match connection.send(now, message) {
+                Err(SendError::Full) => return,
                 // Whatever else stands against it: the peer is gone, and its event follows.
                 Ok(()) | Err(_) => peer.outbox.pop_front(),
             };
         }
     }
 
-    /// Says the sender's last words and shuts the association down behind what was handed over; if
+    /// Says the sender's last words and shuts the connection down behind what was handed over; if
     /// it is `to_be_kept`, when the receiver says that all of it is written.
     pub(super) fn finish(&mut self, now: Time, items: u64, to_be_kept: bool) {
         self.send_control(now, &Message::End { items });
@@ -253,23 +246,23 @@ impl Link {
     }
 
     pub(super) fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        self.endpoint.handle_datagram(now, datagram);
+        self.transport.handle_datagram(now, datagram);
         self.pump(now);
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
-        self.endpoint.handle_timeout(now);
+        self.transport.handle_timeout(now);
         self.pump(now);
         self.on_timers(now);
     }
 
     pub(super) fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        self.endpoint.poll_transmit(now, buf)
+        self.transport.poll_transmit(now, buf)
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Wakeup> {
         let own = self.next_timer().map(|(at, why)| Wakeup { at, why });
-        self.endpoint.poll_timeout().into_iter().chain(own).min()
+        self.transport.poll_timeout().into_iter().chain(own).min()
     }
 
     pub(super) fn poll_event(&mut self) -> Option<Event> {
@@ -285,7 +278,7 @@ impl Link {
         }
     }
 
-    /// Takes what the endpoint has to say, and what callers say first.
+    /// Takes what the transport has to report, and what callers say first.
     fn pump(&mut self, now: Time) {
         self.pump_events(now);
         self.read_newcomers(now);
@@ -294,16 +287,16 @@ impl Link {
     }
 
     fn pump_events(&mut self, now: Time) {
-        while let Some((id, event)) = self.endpoint.poll_event() {
+        while let Some((id, event)) = self.transport.poll_event() {
             self.on_event(now, id, event);
         }
-        while let Some(call) = self.endpoint.poll_refused_call() {
+        while let Some(call) = self.transport.poll_refused_call() {
             self.on_refused_call(call);
         }
     }
 
     /// Takes a message of the peer's.
-    fn on_message(&mut self, now: Time, id: AssociationId, message: IncomingMessage) {
+    fn on_message(&mut self, now: Time, id: ConnectionId, message: Incoming) {
         if message.stream != MediaClass::Control.stream() {
             self.inputs.push_back(Input::Media(message));
             return;
@@ -333,7 +326,7 @@ impl Link {
         }
     }
 
-    fn activate(&mut self, now: Time, id: AssociationId, partial_reliability: bool) {
+    fn activate(&mut self, now: Time, id: ConnectionId, partial_reliability: bool) {
         let mut peer = match self.peer.take() {
             Some(peer) if peer.id == id => peer,
             _ => Peer::new(id, Phase::Active, partial_reliability),
@@ -343,11 +336,11 @@ impl Link {
         self.next_tick = Some(now + REPORT_INTERVAL);
     }
 
-    fn receive(&mut self, id: AssociationId) -> Option<IncomingMessage> {
-        self.endpoint.association_mut(id)?.receive()
+    fn receive(&mut self, id: ConnectionId) -> Option<Incoming> {
+        self.transport.connection_mut(id)?.receive()
     }
 
-    fn is_peer(&self, id: AssociationId) -> bool {
+    fn is_peer(&self, id: ConnectionId) -> bool {
         self.peer.as_ref().is_some_and(|peer| peer.id == id)
     }
 
@@ -359,26 +352,26 @@ impl Link {
         self.shut_down_when_said(now);
     }
 
-    /// Ends an association at once; its close event follows.
-    fn abort(&mut self, id: AssociationId, reason: &str) {
-        tracing::debug!(%id, reason, "association aborted");
+    /// Ends a connection at once; its close event follows.
+    fn abort(&mut self, id: ConnectionId, reason: &str) {
+        tracing::debug!(%id, reason, "connection aborted");
         if let Some(peer) = self.peer.as_mut().filter(|peer| peer.id == id) {
             peer.objection = Some(reason.to_owned());
         }
-        if let Some(association) = self.endpoint.association_mut(id) {
-            association.abort(reason);
+        if let Some(connection) = self.transport.connection_mut(id) {
+            connection.abort(reason);
         }
     }
 
-    /// Ends an association in order, within the time that a greeting may take.
-    fn part(&mut self, now: Time, id: AssociationId) {
-        if let Some(association) = self.endpoint.association_mut(id) {
-            association.shutdown(now);
+    /// Ends a connection in order, within the time that a greeting may take.
+    fn part(&mut self, now: Time, id: ConnectionId) {
+        if let Some(connection) = self.transport.connection_mut(id) {
+            connection.shutdown(now);
             self.parting.insert(id, now + GREETING_TIMEOUT);
         }
     }
 
-    /// The sender said all that it had to say: the association follows.
+    /// The sender said all that it had to say: the connection follows.
     fn shut_down_when_said(&mut self, now: Time) {
         let Some(peer) = &self.peer else { return };
         let is_said = peer.has_ended && peer.outbox.is_empty() && peer.kept_until.is_none();
@@ -386,14 +379,14 @@ impl Link {
             return;
         }
         let id = peer.id;
-        if let Some(association) = self.endpoint.association_mut(id) {
-            association.shutdown(now);
+        if let Some(connection) = self.transport.connection_mut(id) {
+            connection.shutdown(now);
         }
     }
 }
 
 impl Peer {
-    fn new(id: AssociationId, phase: Phase, partial_reliability: bool) -> Self {
+    fn new(id: ConnectionId, phase: Phase, partial_reliability: bool) -> Self {
         let outbox = VecDeque::new();
         Self {
             id,

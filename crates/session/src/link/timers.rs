@@ -1,7 +1,7 @@
 //! The link's own timers: greetings that do not come, partings that take too long, and the tick.
 
 use anabranch_sansio::Time;
-use anabranch_sctp::AssociationId;
+use anabranch_transport::ConnectionId;
 
 use super::super::REPORT_INTERVAL;
 use super::{Input, Link, Phase};
@@ -43,9 +43,9 @@ impl Link {
 
     fn on_tick(&mut self, now: Time) {
         self.next_tick = Some(now + REPORT_INTERVAL);
-        let stats = self.association().map(|association| association.stats());
+        let stats = self.connection().map(|connection| connection.stats());
         let paths = stats.map(|stats| stats.paths).unwrap_or_default();
-        let packets = paths.iter().map(|path| path.counters.packets_received).sum();
+        let packets = paths.iter().map(|path| path.packets_received).sum();
         if let Some(peer) = &mut self.peer {
             peer.is_silent = packets == peer.packets;
             peer.packets = packets;
@@ -65,6 +65,6 @@ impl Link {
     }
 }
 
-fn due(now: Time, timers: impl Iterator<Item = (AssociationId, Time)>) -> Vec<AssociationId> {
+fn due(now: Time, timers: impl Iterator<Item = (ConnectionId, Time)>) -> Vec<ConnectionId> {
     timers.filter(|(_, at)| *at <= now).map(|(id, _)| id).collect()
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_media::Piece;
 use anabranch_sansio::{Rate, Time};
-use anabranch_sctp::Reliability;
+use anabranch_transport::Reliability;
 
 use super::super::gate::Gate;
 use super::super::{Event, REPORT_INTERVAL};
@@ -162,9 +162,9 @@ impl Sender {
         let treatment = treatments.treatment(class);
         let reliability = treatment.reliability.resolve(*latency, Duration::ZERO);
         let Reliability::Lifetime(lifetime) = reliability else { return true };
-        let Some(association) = link.association() else { return true };
+        let Some(connection) = link.connection() else { return true };
         gate.passes(&piece.header, class, || {
-            let ahead = association.queued_at(treatment.priority.into());
+            let ahead = connection.queued_at(treatment.priority.into());
             let ahead = ahead + backlog.bytes() + len;
             let wait = rate.map(|rate| rate.time_for(ahead as u64));
             let shortage = &mut shortages[class.index()];
@@ -174,7 +174,7 @@ impl Sender {
 
     /// What the network carries beside all that goes before a class, if it is known.
     pub(super) fn room_for(&self, class: MediaClass) -> Option<Rate> {
-        let signal = self.link.association()?.rate().filter(|signal| !signal.is_at_least)?;
+        let signal = self.link.connection()?.rate().filter(|signal| !signal.is_at_least)?;
         let priority = self.treatments.treatment(class).priority;
         let before = self.treatments.iter().filter(|(_, other)| other.priority < priority);
         let before = before.map(|(other, _)| self.room.offered(other).as_bps());

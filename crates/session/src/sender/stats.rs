@@ -2,7 +2,7 @@
 
 use anabranch_media::packetizer::PacketizerStats;
 use anabranch_sansio::Rate;
-use anabranch_sctp::{AssociationStats, EndpointStats, StreamStats};
+use anabranch_transport::{ConnectionStats, StrangerStats, StreamStats};
 
 use super::super::Report;
 use super::super::backlog::Backlog;
@@ -14,16 +14,16 @@ use crate::treatment::MediaClass;
 pub struct SenderStats {
     /// Media by class; in the order of [`MediaClass::ALL`].
     pub classes: [ClassStats; MediaClass::ALL.len()],
-    /// The association with the receiver, or the last one.
-    pub association: Option<AssociationStats>,
+    /// The connection with the receiver, or the last one.
+    pub connection: Option<ConnectionStats>,
     /// How the source was cut.
     pub packetizer: PacketizerStats,
     /// Bytes that wait for room in the transport's queue.
     pub backlog_bytes: usize,
     /// What the receiver said last.
     pub report: Option<Report>,
-    /// Packets that belong to no association.
-    pub endpoint: EndpointStats,
+    /// Datagrams that belong to no connection.
+    pub strangers: StrangerStats,
 }
 
 impl SenderStats {
@@ -50,14 +50,14 @@ pub struct ClassStats {
     pub room: Option<Rate>,
 }
 
-/// Counters that outlive an association.
+/// Counters that outlive a connection.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
-    /// Of the associations that have ended.
+    /// Of the connections that have ended.
     pub(super) streams: [StreamStats; MediaClass::ALL.len()],
     pub(super) unsent: [u64; MediaClass::ALL.len()],
-    /// The last association at its end.
-    pub(super) last: Option<AssociationStats>,
+    /// The last connection at its end.
+    pub(super) last: Option<ConnectionStats>,
 }
 
 impl Totals {
@@ -65,14 +65,14 @@ impl Totals {
         self.unsent[class.index()] += 1;
     }
 
-    pub(super) fn on_association_end(&mut self, stats: AssociationStats, streams: &Streams) {
+    pub(super) fn on_connection_end(&mut self, stats: ConnectionStats, streams: &Streams) {
         for (total, stream) in self.streams.iter_mut().zip(streams) {
             total.add(stream);
         }
         self.last = Some(stats);
     }
 
-    /// The counters of a class, those of the present association included.
+    /// The counters of a class, those of the present connection included.
     pub(super) fn class(
         &self,
         class: MediaClass,

@@ -8,6 +8,7 @@ use anabranch_media::ts::{Pacer, Packet, Reader};
 use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, Side, Verdict};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time, Transmit, Wakeup};
 
+use super::plain::Plain;
 use crate::treatment::Preset;
 use crate::{Event, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig, SourceFormat};
 
@@ -98,6 +99,8 @@ pub(super) struct Setup {
     pub(super) sender: SessionConfig,
     pub(super) receiver: SessionConfig,
     pub(super) stream: Stream,
+    /// Whether it is over a [`Plain`] transport instead of SCTP.
+    pub(super) plain: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,11 +121,12 @@ impl Setup {
             sender: SessionConfig::new(false, latency),
             receiver: SessionConfig::new(true, latency),
             stream: Stream::Fixture,
+            plain: false,
         }
     }
 
     pub(super) fn build(self) -> Studio {
-        let Self { seed, links, preset, caller, mut sender, mut receiver, stream } = self;
+        let Self { seed, links, preset, caller, mut sender, mut receiver, stream, plain } = self;
         sender.listen = caller == Caller::Receiver;
         receiver.listen = caller == Caller::Sender;
         let (treatments, format) = (preset.table(), stream.format());
@@ -132,9 +136,15 @@ impl Setup {
         let pair = Pair::new(seed, &links, |side, seen, rng| match side {
             Side::Client => {
                 paths = seen.to_vec();
-                Party::Sender(Box::new(Sender::new(sender.clone(), rng)))
+                Party::Sender(Box::new(match plain {
+                    true => Sender::over(Box::new(Plain::default()), sender.clone(), 1),
+                    false => Sender::new(sender.clone(), rng),
+                }))
             }
-            Side::Server => Party::Receiver(Box::new(Receiver::new(receiver.clone(), rng))),
+            Side::Server => Party::Receiver(Box::new(match plain {
+                true => Receiver::over(Box::new(Plain::default()), receiver.clone()),
+                false => Receiver::new(receiver.clone(), rng),
+            })),
         });
         Studio {
             pair,

@@ -8,7 +8,7 @@ use anabranch_media::playout::Timeliness;
 use anabranch_media::{Class, Layer, Track, Unit};
 use anabranch_netsim::{LinkConfig, QueueLimit, Side};
 use anabranch_sansio::Rate;
-use anabranch_sctp::RateSignal;
+use anabranch_transport::RateSignal;
 
 use super::harness::{Setup, Stream, Studio, link};
 use crate::Event;
@@ -102,8 +102,8 @@ impl Show {
     }
 
     fn rate(&self) -> RateSignal {
-        let association = self.studio.sender().stats().association;
-        association.and_then(|association| association.rate).expect("measured")
+        let connection = self.studio.sender().stats().connection;
+        connection.and_then(|connection| connection.rate).expect("measured")
     }
 
     /// What was told of the enhancement.

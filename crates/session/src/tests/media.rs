@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_netsim::{Hostility, LinkConfig, Probability, QueueLimit, Side};
 use anabranch_sansio::Rate;
-use anabranch_sctp::PathState;
+use anabranch_transport::PathState;
 
 use super::harness::{Caller, STREAM, Setup, Stream, Studio, link};
 use crate::treatment::{MediaClass, Preset, Reliability, Treatment};

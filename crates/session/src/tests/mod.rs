@@ -4,3 +4,5 @@ mod harness;
 mod layered;
 mod media;
 mod peers;
+mod plain;
+mod seam;

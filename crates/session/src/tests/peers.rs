@@ -429,5 +429,5 @@ fn random_bytes_on_the_port_do_no_harm() {
     }
     studio.finish();
     assert!(studio.out == STREAM);
-    assert!(studio.receiver().stats().endpoint.malformed > 1_000);
+    assert!(studio.receiver().stats().strangers.malformed > 1_000);
 }

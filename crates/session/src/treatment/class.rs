@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anabranch_media::{Class, Layer};
-use anabranch_wire::StreamId;
+use anabranch_transport::StreamId;
 use serde::{Deserialize, Serialize};
 
 /// What the treatment table tells apart, from the most to the least important: when a queue is

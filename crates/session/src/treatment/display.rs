@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anabranch_sctp::PathPreference;
+use anabranch_transport::PathPreference;
 
 use super::TreatmentTable;
 

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use anabranch_sctp::{PathId, PathPreference};
+use anabranch_sansio::PathId;
+use anabranch_transport::PathPreference;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -35,16 +36,16 @@ pub enum Reliability {
 impl Reliability {
     /// What the transport is told about media that came `age` ago, in a session of this latency.
     #[must_use]
-    pub fn resolve(self, latency: Duration, age: Duration) -> anabranch_sctp::Reliability {
+    pub fn resolve(self, latency: Duration, age: Duration) -> anabranch_transport::Reliability {
         let lifetime = match self {
-            Self::Reliable => return anabranch_sctp::Reliability::Reliable,
+            Self::Reliable => return anabranch_transport::Reliability::Reliable,
             Self::MaxRetransmissions(most) => {
-                return anabranch_sctp::Reliability::MaxRetransmissions(most);
+                return anabranch_transport::Reliability::MaxRetransmissions(most);
             }
             Self::LifetimeMs(ms) => Duration::from_millis(ms.into()),
             Self::LatencyPercent(percent) => latency * u32::from(percent) / 100,
         };
-        anabranch_sctp::Reliability::Lifetime(lifetime.saturating_sub(age))
+        anabranch_transport::Reliability::Lifetime(lifetime.saturating_sub(age))
     }
 }
 
@@ -84,7 +85,7 @@ impl Treatment {
     pub fn preference(&self) -> PathPreference {
         match self.path {
             _ if self.twice => PathPreference::Two,
-            Some(path) => PathPreference::Prefer(PathId(path)),
+            Some(path) => PathPreference::Prefer(PathId(path.into())),
             None => PathPreference::Any,
         }
     }
@@ -189,12 +190,12 @@ mod tests {
     #[test]
     fn lifetimes_count_from_when_the_media_came() {
         let (latency, age) = (Duration::from_millis(200), Duration::from_millis(30));
-        let lifetime = |ms| anabranch_sctp::Reliability::Lifetime(Duration::from_millis(ms));
+        let lifetime = |ms| anabranch_transport::Reliability::Lifetime(Duration::from_millis(ms));
         assert_eq!(Reliability::LatencyPercent(50).resolve(latency, age), lifetime(70));
         assert_eq!(Reliability::LifetimeMs(40).resolve(latency, age), lifetime(10));
         assert_eq!(Reliability::LifetimeMs(20).resolve(latency, age), lifetime(0));
         let reliable = Reliability::Reliable.resolve(latency, age);
-        assert_eq!(reliable, anabranch_sctp::Reliability::Reliable);
+        assert_eq!(reliable, anabranch_transport::Reliability::Reliable);
     }
 
     #[test]

@@ -115,7 +115,7 @@ pub enum TableError {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_sctp::PathPreference;
+    use anabranch_transport::PathPreference;
 
     use super::*;
 

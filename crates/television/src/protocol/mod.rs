@@ -4,7 +4,7 @@ mod control;
 mod media;
 mod streams;
 
-use anabranch_wire::Ppid;
+use anabranch_transport::PayloadId;
 use serde::{Deserialize, Serialize};
 
 pub use control::{
@@ -24,10 +24,10 @@ pub const PROTOCOL_VERSION: u32 = 1;
 pub const TEXT_BYTES_MAX: usize = 256 << 10;
 
 /// RFC 8831 section 8: a text in UTF-8, whoever the viewer is.
-pub const PPID_TEXT: Ppid = Ppid(51);
+pub const PPID_TEXT: PayloadId = PayloadId(51);
 
 /// RFC 8831 section 8: bytes.
-pub const PPID_BINARY: Ppid = Ppid(53);
+pub const PPID_BINARY: PayloadId = PayloadId(53);
 
 /// What requests and media call a channel; not the key to press.
 #[derive(

@@ -6,7 +6,7 @@
 //! time. So the streams of a channel are a [`Slot`], and the viewer takes the next slot in turn
 //! whenever it changes the channel: what is still on its way for the old one is on other streams.
 
-use anabranch_wire::StreamId;
+use anabranch_transport::StreamId;
 
 /// How many channels can be on their way at once: with eight, a key that is held down for a round
 /// trip comes to no slot that is still in use.

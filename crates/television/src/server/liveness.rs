@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_sctp::Association;
+use anabranch_transport::Connection;
 
 use super::Carrier;
 
@@ -21,18 +21,18 @@ pub(super) struct Liveness {
 }
 
 impl Liveness {
-    /// Looks at a viewer's association. Returns what is wrong if it must end.
+    /// Looks at a viewer's connection. Returns what is wrong if it must end.
     pub(super) fn look(
         &mut self,
         now: Time,
         carrier: Carrier,
-        association: &Association,
+        connection: &dyn Connection,
     ) -> Option<&'static str> {
         // A native viewer answers heartbeats, several in each second; inside DTLS they are rare,
         // and connectivity checks tell who is there.
-        let heard = association.last_heard().filter(|_| carrier == Carrier::Native);
+        let heard = connection.last_heard().filter(|_| carrier == Carrier::Native);
         let silent = heard.map(|at| at + PATIENCE);
-        let stalled = self.owing(now, association).map(|since| since + PATIENCE);
+        let stalled = self.owing(now, connection).map(|since| since + PATIENCE);
         self.next = None;
         if silent.is_some_and(|at| at <= now) {
             return Some("nothing was heard of the viewer for eight seconds");
@@ -51,12 +51,12 @@ impl Liveness {
 
     /// Since when the viewer owes an acknowledgement. Only one of data counts: who has no room
     /// answers probes, and skips what its server gives up, for ever.
-    fn owing(&mut self, now: Time, association: &Association) -> Option<Time> {
-        let acked = association.bytes_acked();
+    fn owing(&mut self, now: Time, connection: &dyn Connection) -> Option<Time> {
+        let acked = connection.bytes_acked();
         if self.owing.is_some_and(|(_, before)| before != acked) {
             self.owing = None;
         }
-        if self.owing.is_none() && !association.is_drained() {
+        if self.owing.is_none() && !connection.is_drained() {
             self.owing = Some((now, acked));
         }
         self.owing.map(|(since, _)| since)

@@ -16,12 +16,10 @@ use std::time::Duration;
 
 use anabranch_media::decoding::{AudioInfo, VideoInfo};
 use anabranch_sansio::{Time, Wakeup};
-use anabranch_sctp::{Association, AssociationConfig};
+use anabranch_transport::Connection;
 
 use crate::channel::{Channel, ChannelId, ChannelUnit, Label};
-use crate::protocol::{
-    ChannelEntry, FromServer, Programme, Report, STREAMS, StreamRole, TEXT_CHARS_MAX,
-};
+use crate::protocol::{ChannelEntry, FromServer, Programme, Report, StreamRole, TEXT_CHARS_MAX};
 pub use gate::{Admission, Gate, OpenGate, Permission};
 use servant::Pause;
 use session::{Phase, Session};
@@ -31,15 +29,9 @@ pub use urgent::UrgentReport;
 /// A hello may take so long.
 const GREETING: Duration = Duration::from_secs(6);
 
-/// And the end of an association after the last words: who says no hello, and takes no goodbye, is
+/// And the end of a connection after the last words: who says no hello, and takes no goodbye, is
 /// gone within ten seconds.
 const FAREWELL: Duration = Duration::from_secs(3);
-
-/// Bytes that wait for one viewer in its association: the rest waits in the channel, for all.
-const SEND_BUFFER: usize = 64 << 10;
-
-/// With the timers of media, the other end is given up about ten seconds after it vanished.
-const RETRANSMISSIONS_MAX: u32 = 10;
 
 /// What a server allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,18 +52,6 @@ impl Default for TelevisionConfig {
     }
 }
 
-/// How an association of a viewer's is set up, on top of what its carrier needs.
-#[must_use]
-pub fn association(base: AssociationConfig) -> AssociationConfig {
-    AssociationConfig {
-        outbound_streams: STREAMS,
-        inbound_streams_max: STREAMS,
-        send_buffer: SEND_BUFFER,
-        association_max_retrans: RETRANSMISSIONS_MAX,
-        ..base
-    }
-}
-
 /// A viewer, as long as it is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ViewerId(u64);
@@ -89,7 +69,7 @@ impl fmt::Display for ViewerId {
     }
 }
 
-/// What carries a viewer's association.
+/// What carries a viewer's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
     /// UDP, by one path or several.
@@ -131,8 +111,8 @@ pub struct ViewerReport {
 
 /// The server: channels, viewers, urgent messages.
 ///
-/// The one who owns the associations tells it who came and what they said, and then, for each
-/// viewer that [`poll_due`](Self::poll_due) names, [`serve`](Self::serve)s the association.
+/// The one who owns the connections tells it who came and what they said, and then, for each
+/// viewer that [`poll_due`](Self::poll_due) names, [`serve`](Self::serve)s the connection.
 #[derive(Debug)]
 pub struct Television {
     config: TelevisionConfig,
@@ -271,7 +251,7 @@ impl Television {
         self.config.viewers_per_address_max
     }
 
-    /// A viewer's association is there; its hello must follow. `None` if there are too many.
+    /// A viewer's connection is there; its hello must follow. `None` if there are too many.
     pub fn viewer_came(&mut self, now: Time, carrier: Carrier) -> Option<ViewerId> {
         if self.viewers.len() >= self.config.viewers_max {
             return None;
@@ -283,7 +263,7 @@ impl Television {
         Some(id)
     }
 
-    /// A viewer's association has ended.
+    /// A viewer's connection has ended.
     pub fn viewer_left(&mut self, id: ViewerId) {
         self.stop(id);
         if let Some(session) = self.viewers.remove(&id) {
@@ -292,7 +272,7 @@ impl Television {
         self.due.remove(&id);
     }
 
-    /// A viewer's association has room again.
+    /// A viewer's connection has room again.
     pub fn handle_writable(&mut self, id: ViewerId) {
         if self.viewers.contains_key(&id) {
             self.due.insert(id);
@@ -316,17 +296,17 @@ impl Television {
         self.due.pop_first()
     }
 
-    /// Hands a viewer's association what it is to send.
-    pub fn serve(&mut self, now: Time, id: ViewerId, association: &mut Association) {
+    /// Hands a viewer's connection what it is to send.
+    pub fn serve(&mut self, now: Time, id: ViewerId, connection: &mut dyn Connection) {
         let Some(session) = self.viewers.get_mut(&id) else { return };
-        let has_room = session.flush(now, association);
+        let has_room = session.flush(now, connection);
         let mut is_idle = false;
         if matches!(session.phase, Phase::Leaving { .. }) && has_room {
-            association.shutdown(now);
+            connection.shutdown(now);
         } else if has_room {
             let pause = session.servant.as_mut().and_then(|servant| {
                 let channel = self.channels.get(&servant.channel())?;
-                Some(servant.pump(now, channel, session.budget, association))
+                Some(servant.pump(now, channel, session.budget, connection))
             });
             is_idle = matches!(pause, None | Some(Pause::CaughtUp));
             session.wake = match pause {
@@ -337,9 +317,9 @@ impl Television {
         if let Some(text) = session.servant.as_mut().and_then(|it| it.poll_notice(now)) {
             session.say(StreamRole::Control, &FromServer::Guidance { text });
         }
-        session.stills.pump(now, is_idle, association);
-        if let Some(reason) = session.refusal(now, association) {
-            association.abort(reason);
+        session.stills.pump(now, is_idle, connection);
+        if let Some(reason) = session.refusal(now, connection) {
+            connection.abort(reason);
         }
         self.settle(id);
     }
@@ -482,7 +462,7 @@ impl Television {
         });
     }
 
-    /// Does something for a viewer, whose association is to be served then.
+    /// Does something for a viewer, whose connection is to be served then.
     fn with_session(&mut self, id: ViewerId, act: impl FnOnce(&mut Session)) {
         if let Some(session) = self.viewers.get_mut(&id) {
             act(session);

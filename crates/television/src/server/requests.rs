@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_sctp::IncomingMessage;
+use anabranch_transport::Incoming;
 
 use super::servant::Servant;
 use super::session::Phase;
@@ -15,7 +15,7 @@ use crate::protocol::{
 
 impl Television {
     /// Takes what a viewer said.
-    pub fn handle_message(&mut self, now: Time, id: ViewerId, message: &IncomingMessage) {
+    pub fn handle_message(&mut self, now: Time, id: ViewerId, message: &Incoming) {
         let Some(session) = self.viewers.get_mut(&id) else { return };
         if matches!(session.phase, Phase::Leaving { .. }) {
             return;
@@ -23,7 +23,7 @@ impl Television {
         if !session.may_ask(now) {
             return self.dismiss(now, id, "too many requests: at most 50 a second".to_owned());
         }
-        let Some(role) = StreamRole::of(message.stream).filter(|_| message.ppid == PPID_TEXT)
+        let Some(role) = StreamRole::of(message.stream).filter(|_| message.payload_id == PPID_TEXT)
         else {
             return self.dismiss(now, id, format!("no text on stream {}", message.stream.0));
         };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_media::decoding::MediaTrack;
 use anabranch_sansio::Time;
-use anabranch_sctp::{Association, OutgoingMessage, Reliability, SendError};
+use anabranch_transport::{Connection, Outgoing, Reliability, SendError};
 
 use super::strain::Strain;
 use super::thinning::Thinning;
@@ -108,15 +108,15 @@ impl Servant {
         now: Time,
         channel: &Channel,
         budget: Duration,
-        association: &mut Association,
+        connection: &mut dyn Connection,
     ) -> Pause {
         self.follow(now, channel);
-        self.strain.look(now, association.bytes_acked(), budget / 4);
+        self.strain.look(now, connection.bytes_acked(), budget / 4);
         // What would be handed over now would be too old once the viewer goes on.
-        if !association.is_drained() && self.strain.is_standing(now, budget + STANDSTILL) {
+        if !connection.is_drained() && self.strain.is_standing(now, budget + STANDSTILL) {
             return Pause::Full;
         }
-        let pause = self.hand_over(now, channel, budget, association);
+        let pause = self.hand_over(now, channel, budget, connection);
         match pause {
             Pause::Full => self.strain.on_full(now),
             Pause::CaughtUp | Pause::Until(_) => self.strain.on_done(),
@@ -129,7 +129,7 @@ impl Servant {
         now: Time,
         channel: &Channel,
         budget: Duration,
-        association: &mut Association,
+        connection: &mut dyn Connection,
     ) -> Pause {
         while let Some(part) = channel.part(self.next) {
             if self.message == 0 {
@@ -149,7 +149,7 @@ impl Servant {
                     continue;
                 }
             }
-            if !self.send(now, part, channel.bits_per_second(), budget, association) {
+            if !self.send(now, part, channel.bits_per_second(), budget, connection) {
                 return Pause::Full;
             }
         }
@@ -220,7 +220,7 @@ impl Servant {
         part: &Part,
         rate: u64,
         budget: Duration,
-        association: &mut Association,
+        connection: &mut dyn Connection,
     ) -> bool {
         let stream = match (part.track, part.layer) {
             (MediaTrack::Audio, _) => StreamRole::Audio(self.slot),
@@ -229,15 +229,14 @@ impl Servant {
         };
         let left = (self.wanted(now, part.at) + budget).saturating_since(now);
         for payload in part.messages.iter().skip(self.message) {
-            let message = OutgoingMessage {
-                ppid: PPID_BINARY,
+            let message = Outgoing {
                 ordered: false,
                 reliability: Reliability::Lifetime(lifetime(left, payload.len(), rate)),
-                ..OutgoingMessage::new(stream.stream(), payload.clone())
+                ..Outgoing::new(stream.stream(), PPID_BINARY, payload.clone())
             };
-            match association.send(now, message) {
+            match connection.send(now, message) {
                 Ok(()) => self.counts.bytes += payload.len() as u64,
-                Err(SendError::BufferFull { .. }) => return false,
+                Err(SendError::Full) => return false,
                 // The viewer's stack has no such stream, or it is leaving.
                 Err(_) => {}
             }

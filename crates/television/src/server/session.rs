@@ -4,8 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_sctp::{Association, OutgoingMessage, SendError};
-use anabranch_wire::StreamId;
+use anabranch_transport::{Connection, Outgoing, SendError, StreamId};
 use bytes::Bytes;
 
 use super::Carrier;
@@ -103,15 +102,19 @@ impl Session {
         }
     }
 
-    /// Why the association must end at once, if it must.
-    pub(super) fn refusal(&mut self, now: Time, association: &Association) -> Option<&'static str> {
+    /// Why the connection must end at once, if it must.
+    pub(super) fn refusal(
+        &mut self,
+        now: Time,
+        connection: &dyn Connection,
+    ) -> Option<&'static str> {
         if self.is_overwhelmed {
             return Some("what the viewer had to be told was not taken");
         }
         if matches!(self.phase, Phase::Leaving { until } if until <= now) {
             return Some("the viewer did not take its leave");
         }
-        self.liveness.look(now, self.carrier, association)
+        self.liveness.look(now, self.carrier, connection)
     }
 
     /// Counts a request; false if there were too many.
@@ -134,23 +137,20 @@ impl Session {
     }
 
     /// Prepares the transport and hands it the texts that wait. False if they do not fit.
-    pub(super) fn flush(&mut self, now: Time, association: &mut Association) -> bool {
+    pub(super) fn flush(&mut self, now: Time, connection: &mut dyn Connection) -> bool {
         if !std::mem::replace(&mut self.has_priorities, true) {
             for stream in (0..STREAMS).map(StreamId) {
                 let priority = StreamRole::of(stream).map_or(u16::MAX, StreamRole::priority);
-                association.set_stream_priority(stream, priority);
+                connection.set_stream_priority(stream, priority);
             }
         }
         for slot in self.left.drain(..) {
-            slot.streams().for_each(|stream| association.withdraw(now, stream));
+            slot.streams().for_each(|stream| connection.withdraw(now, stream));
         }
         while let Some((stream, payload)) = self.outbox.front() {
-            let message = OutgoingMessage {
-                ppid: PPID_TEXT,
-                ..OutgoingMessage::new(*stream, payload.clone())
-            };
-            match association.send(now, message) {
-                Err(SendError::BufferFull { .. }) => return false,
+            let message = Outgoing::new(*stream, PPID_TEXT, payload.clone());
+            match connection.send(now, message) {
+                Err(SendError::Full) => return false,
                 // Whatever else stands against it: the viewer is gone, or has no such stream.
                 Ok(()) | Err(_) => self.outbox.pop_front(),
             };

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_sctp::{Association, OutgoingMessage, Reliability};
+use anabranch_transport::{Connection, Outgoing, Reliability};
 use bytes::Bytes;
 
 use super::{Television, ViewerId};
@@ -48,26 +48,25 @@ impl Stills {
     }
 
     /// Sends the next message if its time has come and nothing else waits.
-    pub(super) fn pump(&mut self, now: Time, is_idle: bool, association: &mut Association) {
+    pub(super) fn pump(&mut self, now: Time, is_idle: bool, connection: &mut dyn Connection) {
         if now >= self.until {
             self.messages.clear();
         }
         if now < self.next_at || self.messages.is_empty() {
             return;
         }
-        if !is_idle || association.queued() > 0 {
+        if !is_idle || connection.queued() > 0 {
             self.next_at = now + RETRY;
             return;
         }
         self.next_at = now + PACE;
         let Some(payload) = self.messages.pop_front() else { return };
-        let message = OutgoingMessage {
-            ppid: PPID_BINARY,
+        let message = Outgoing {
             reliability: Reliability::Lifetime(LIFETIME),
-            ..OutgoingMessage::new(StreamRole::Still.stream(), payload)
+            ..Outgoing::new(StreamRole::Still.stream(), PPID_BINARY, payload)
         };
         // There is room; so the viewer's stack has no such stream, or it is leaving.
-        if association.send(now, message).is_err() {
+        if connection.send(now, message).is_err() {
             self.messages.clear();
         }
     }

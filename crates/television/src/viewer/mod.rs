@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use anabranch_media::decoding::MediaTrack;
 use anabranch_sansio::Time;
-use anabranch_sctp::{Association, IncomingMessage, OutgoingMessage, SendError};
-use anabranch_wire::StreamId;
+use anabranch_transport::{Connection, Incoming, Outgoing, SendError, StreamId};
 use bytes::Bytes;
 
 use crate::channel::ChannelId;
@@ -20,7 +19,7 @@ use crate::protocol::{
 };
 use assembler::Assembler;
 pub use assembler::ReceivedUnit;
-pub use native::{NativeEvent, NativeViewer, SCTP_PORT};
+pub use native::{NativeEvent, NativeViewer};
 pub use playout::{Playout, PlayoutCounts};
 
 /// Events that wait for the user; media beyond is dropped.
@@ -97,7 +96,7 @@ pub struct ViewerStats {
     pub zap: Option<Duration>,
 }
 
-/// Watches one channel at a time over an association.
+/// Watches one channel at a time over a connection.
 #[derive(Debug)]
 pub struct Viewer {
     slot: Slot,
@@ -115,7 +114,7 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// A viewer that says hello as soon as there is an association.
+    /// A viewer that says hello as soon as there is a connection.
     #[must_use]
     pub fn new(program: String, token: Option<String>, budget: Duration) -> Self {
         let mut viewer = Self {
@@ -135,7 +134,7 @@ impl Viewer {
         viewer
     }
 
-    /// How the association must be set up.
+    /// How many streams the connection must have.
     #[must_use]
     pub const fn streams() -> u16 {
         STREAMS
@@ -181,28 +180,25 @@ impl Viewer {
         self.say(StreamRole::Urgent, &FromViewer::Seen { id });
     }
 
-    /// Hands the association what is to be said.
-    pub fn serve(&mut self, now: Time, association: &mut Association) {
+    /// Hands the connection what is to be said.
+    pub fn serve(&mut self, now: Time, connection: &mut dyn Connection) {
         while let Some((stream, payload)) = self.outbox.front() {
-            let message = OutgoingMessage {
-                ppid: PPID_TEXT,
-                ..OutgoingMessage::new(*stream, payload.clone())
-            };
-            match association.send(now, message) {
-                Err(SendError::BufferFull { .. }) => return,
-                // Whatever else stands against it: the association is ending.
+            let message = Outgoing::new(*stream, PPID_TEXT, payload.clone());
+            match connection.send(now, message) {
+                Err(SendError::Full) => return,
+                // Whatever else stands against it: the connection is ending.
                 Ok(()) | Err(_) => self.outbox.pop_front(),
             };
         }
     }
 
     /// Takes what the server sent.
-    pub fn handle_message(&mut self, now: Time, message: &IncomingMessage) {
+    pub fn handle_message(&mut self, now: Time, message: &Incoming) {
         let Some(role) = StreamRole::of(message.stream) else {
             self.stats.malformed += 1;
             return;
         };
-        if message.ppid == PPID_BINARY {
+        if message.payload_id == PPID_BINARY {
             self.on_media(now, role, message.payload.clone());
         } else if let Ok(text) = FromServer::decode(&message.payload) {
             self.on_text(now, role, text);

@@ -3,26 +3,20 @@
 use std::net::SocketAddr;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
-use anabranch_sctp::{
-    Association, AssociationConfig, AssociationId, CloseReason, ConnectError, Endpoint,
-    EndpointConfig, Event,
+use anabranch_sctp::EndpointConfig;
+use anabranch_transport::{
+    CloseReason, ConnectError, Connection, ConnectionId, ConnectionStats, Event, SctpTransport,
+    Transport,
 };
 
 use super::{Viewer, ViewerEvent};
-use crate::server::association;
+use crate::sctp::{SCTP_PORT, association, media};
 
-/// SCTP's own port at both ends, inside UDP.
-///
-/// A viewer's is the first thing in its datagrams, and must not look like a browser's: neither
-/// below 1024, as STUN does, nor 5120 to 16383, as DTLS does (RFC 7983 section 7).
-pub const SCTP_PORT: u16 = 5_004;
-
-/// A viewer that speaks SCTP over UDP.
+/// A viewer that has a transport of its own: SCTP over UDP, unless it is given another.
 #[derive(Debug)]
 pub struct NativeViewer {
-    endpoint: Endpoint,
-    config: AssociationConfig,
-    id: Option<AssociationId>,
+    transport: Box<dyn Transport>,
+    id: Option<ConnectionId>,
     viewer: Viewer,
     closed: Option<CloseReason>,
 }
@@ -32,17 +26,24 @@ pub struct NativeViewer {
 pub enum NativeEvent {
     /// Of the session.
     Session(ViewerEvent),
-    /// The association has ended.
+    /// The connection has ended.
     Closed(CloseReason),
 }
 
 impl NativeViewer {
     /// A viewer that has not called yet. The generator must be unpredictable on real networks.
     #[must_use]
-    pub fn new(viewer: Viewer, base: EndpointConfig, rng: Rng) -> Self {
-        let config = association(base.association.clone());
-        let endpoint = Endpoint::new(base, rng);
-        Self { endpoint, config, id: None, viewer, closed: None }
+    pub fn new(viewer: Viewer, rng: Rng) -> Self {
+        let base = media();
+        let config = EndpointConfig { association: association(base.association), ..base };
+        Self::over(Box::new(SctpTransport::new(config, SCTP_PORT, rng)), viewer)
+    }
+
+    /// A viewer over any transport, whose connections have as many streams as
+    /// [`Viewer::streams`] says.
+    #[must_use]
+    pub fn over(transport: Box<dyn Transport>, viewer: Viewer) -> Self {
+        Self { transport, id: None, viewer, closed: None }
     }
 
     /// Calls the server at the other end of `paths`, the first of which is the primary.
@@ -50,17 +51,16 @@ impl NativeViewer {
     /// # Errors
     /// The transport refuses.
     pub fn connect(&mut self, now: Time, paths: &[FourTuple]) -> Result<(), ConnectError> {
-        let ports = (SCTP_PORT, SCTP_PORT);
-        self.id = Some(self.endpoint.connect(now, paths, ports, self.config.clone())?);
+        self.id = Some(self.transport.connect(now, paths)?);
         self.pump(now);
         Ok(())
     }
 
-    /// Begins anew with another session; what is left of the association is dropped. It is
+    /// Begins anew with another session; what is left of the connection is dropped. It is
     /// to [`connect`](Self::connect) then.
     pub fn renew(&mut self, viewer: Viewer) {
         if let Some(id) = self.id.take() {
-            self.endpoint.forget(id);
+            self.transport.forget(id);
         }
         (self.viewer, self.closed) = (viewer, None);
     }
@@ -80,64 +80,60 @@ impl NativeViewer {
 
     /// Opens a further path to the server, if there is one and room for it.
     pub fn open_path(&mut self, now: Time, path: FourTuple) {
-        if let Some(association) = self.association_mut() {
-            association.open_path(now, path);
+        if let Some(connection) = self.connection_mut() {
+            connection.open_path(now, path);
         }
         self.pump(now);
     }
 
-    /// Nothing can be sent from this address any more: see [`Association::close_paths_from`].
+    /// Nothing can be sent from this address any more.
     pub fn close_paths_from(&mut self, now: Time, local: SocketAddr) {
-        if let Some(association) = self.association_mut() {
-            association.close_paths_from(now, local);
+        if let Some(connection) = self.connection_mut() {
+            connection.close_paths_from(now, local);
         }
         self.pump(now);
     }
 
     /// Leaves in order.
     pub fn leave(&mut self, now: Time) {
-        if let Some(association) = self.association_mut() {
-            association.shutdown(now);
+        if let Some(connection) = self.connection_mut() {
+            connection.shutdown(now);
         }
         self.pump(now);
     }
 
-    /// The association, if there is one.
+    /// What the network does to it: paths, round-trip times, losses; `None` without a connection.
     #[must_use]
-    pub fn association(&self) -> Option<&Association> {
-        self.endpoint.association(self.id?)
+    pub fn network(&self) -> Option<ConnectionStats> {
+        Some(self.transport.connection(self.id?)?.stats())
     }
 
-    fn association_mut(&mut self) -> Option<&mut Association> {
-        self.endpoint.association_mut(self.id?)
+    fn connection_mut(&mut self) -> Option<&mut dyn Connection> {
+        self.transport.connection_mut(self.id?)
     }
 
     fn pump(&mut self, now: Time) {
-        while let Some((id, event)) = self.endpoint.poll_event() {
+        while let Some((id, event)) = self.transport.poll_event() {
             match event {
                 Event::Closed { reason, .. } => self.closed = Some(reason),
                 Event::Readable => {
-                    while let Some(message) =
-                        self.endpoint.association_mut(id).and_then(Association::receive)
-                    {
+                    let Some(connection) = self.transport.connection_mut(id) else { continue };
+                    while let Some(message) = connection.receive() {
                         self.viewer.handle_message(now, &message);
                     }
                 }
                 Event::Connected { .. }
-                | Event::Restarted
+                | Event::Restarted { .. }
                 | Event::Writable
                 | Event::PathAdded { .. }
                 | Event::PathMoved { .. }
                 | Event::PathStateChanged { .. }
                 | Event::DataPathChanged { .. }
-                | Event::RateChanged(_)
-                | Event::StreamsReset { .. }
-                | Event::ResetRefused { .. }
-                | Event::PeerClosing => {}
+                | Event::RateChanged(_) => {}
             }
         }
-        if let Some(association) = self.id.and_then(|id| self.endpoint.association_mut(id)) {
-            self.viewer.serve(now, association);
+        if let Some(connection) = self.id.and_then(|id| self.transport.connection_mut(id)) {
+            self.viewer.serve(now, connection);
         }
     }
 }
@@ -146,21 +142,21 @@ impl Machine for NativeViewer {
     type Event = NativeEvent;
 
     fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        self.endpoint.handle_datagram(now, datagram);
+        self.transport.handle_datagram(now, datagram);
         self.pump(now);
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        self.endpoint.handle_timeout(now);
+        self.transport.handle_timeout(now);
         self.pump(now);
     }
 
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        self.endpoint.poll_transmit(now, buf)
+        self.transport.poll_transmit(now, buf)
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
-        self.endpoint.poll_timeout()
+        self.transport.poll_timeout()
     }
 
     fn poll_event(&mut self) -> Option<NativeEvent> {

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use anabranch_netsim::{LinkConfig, Pair, Side};
-use anabranch_sctp::{AssociationConfig, Endpoint, EndpointConfig, OutgoingMessage};
+use anabranch_sctp::{AssociationConfig, Endpoint, EndpointConfig};
 use anabranch_television::protocol::{FromViewer, PPID_TEXT, Slot, StreamRole};
 use anabranch_television::{SCTP_PORT, Server, TelevisionConfig, association};
+use anabranch_transport::{Connection, Outgoing};
 
 use crate::broadcast::{Broadcast, THREE_MBPS};
 use crate::harness::{MILLISECOND, SECOND, Studio, link};
@@ -35,7 +36,7 @@ fn a_viewer_that_vanishes_costs_no_memory_and_is_gone_in_ten_seconds() {
         }
         studio.run_for(MILLISECOND);
         let stats = studio.server().stats();
-        assert_eq!(stats.associations, 0, "{delay_ms} ms away, watches: {watches}");
+        assert_eq!(stats.natives, 0, "{delay_ms} ms away, watches: {watches}");
         assert_eq!(studio.server().television().viewers().count(), 0);
     }
 }
@@ -63,15 +64,15 @@ fn a_viewer_that_lives_and_reads_nothing_is_gone_in_ten_seconds() {
     house.say(StreamRole::Data(Slot::default()), &FromViewer::Tune { channel: house.channel });
     house.run_until(2 * SECOND, |house| house.window() == Some(0));
     house.run_for(5 * SECOND);
-    assert_eq!(house.server().stats().associations, 1, "it answers heartbeats and probes");
-    house.run_until(BAR - 5 * SECOND, |house| house.server().stats().associations == 0);
+    assert_eq!(house.server().stats().natives, 1, "it answers heartbeats and probes");
+    house.run_until(BAR - 5 * SECOND, |house| house.server().stats().natives == 0);
 }
 
 #[test]
 fn who_says_no_hello_is_gone_in_ten_seconds() {
     let mut house = House::new(link(20, 25, 0.0));
-    house.run_until(SECOND, |house| house.server().stats().associations == 1);
-    house.run_until(BAR, |house| house.server().stats().associations == 0);
+    house.run_until(SECOND, |house| house.server().stats().natives == 1);
+    house.run_until(BAR, |house| house.server().stats().natives == 0);
 }
 
 /// A server with a channel, and the end of a native viewer that reads nothing.
@@ -111,9 +112,8 @@ impl House {
         self.transport(|endpoint, now| {
             let id = endpoint.associations().next().expect("called");
             let association = endpoint.association_mut(id).expect("there");
-            let message =
-                OutgoingMessage { ppid: PPID_TEXT, ..OutgoingMessage::new(role.stream(), payload) };
-            association.send(now, message).expect("taken");
+            let message = Outgoing::new(role.stream(), PPID_TEXT, payload);
+            Connection::send(association, now, message).expect("taken");
         });
     }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use anabranch_media::decoding::MediaTrack;
 use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, QueueLimit, Side};
 use anabranch_sansio::{Datagram, Machine, Rate, Rng, Time, Transmit, Wakeup};
-use anabranch_sctp::{AssociationConfig, EndpointConfig};
 use anabranch_television::channel::ChannelId;
 use anabranch_television::{
     Gate, NativeEvent, NativeViewer, OpenGate, ReceivedUnit, Server, ServerConfig, Television,
@@ -93,10 +92,6 @@ impl Studio {
         token: Option<&str>,
         gate: impl Fn() -> Box<dyn Gate>,
     ) -> Self {
-        let base = || EndpointConfig {
-            association: AssociationConfig::media(),
-            ..EndpointConfig::default()
-        };
         let mut paths = Vec::new();
         let links: [DuplexConfig; 1] = [link.into()];
         let pair = Pair::new(seed, &links, |side, seen, rng: Rng| match side {
@@ -104,7 +99,7 @@ impl Studio {
                 paths = seen.to_vec();
                 let token = token.map(str::to_owned);
                 let viewer = Viewer::new("a test".to_owned(), token, 300 * MILLISECOND);
-                Held::new(Party::Viewer(Box::new(NativeViewer::new(viewer, base(), rng))))
+                Held::new(Party::Viewer(Box::new(NativeViewer::new(viewer, rng))))
             }
             Side::Server => {
                 let television = Television::new(TelevisionConfig::default(), gate());

@@ -231,7 +231,7 @@ impl Lounge {
 /// Reads a message of the server's; a page could not read another one either.
 fn read(seen: &Seen) -> Option<Got> {
     let Seen::Message { stream, ppid, payload } = seen else { return None };
-    let role = StreamRole::of(anabranch_wire::StreamId(*stream)).expect("a stream of ours");
+    let role = StreamRole::of(anabranch_transport::StreamId(*stream)).expect("a stream of ours");
     Some(match *ppid {
         STRING => Got::Text(role, FromServer::decode(payload).expect("a text")),
         BINARY => {

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use anabranch_netsim::{DuplexConfig, HostId, Simulation};
 use anabranch_rtc::AcceptError;
 use anabranch_sansio::{FourTuple, Machine as _, Time};
-use anabranch_sctp::{AssociationConfig, EndpointConfig};
 use anabranch_television::protocol::StreamRole;
 use anabranch_television::{Carrier, NativeEvent, NativeViewer, Server, TelevisionConfig, Viewer};
 
@@ -38,10 +37,8 @@ impl House {
         });
         let page = End::Page(Box::new(Page::new(first)));
         let page = sim.add_host("page", &[first.local.ip()], page).expect("free");
-        let association = AssociationConfig::media();
-        let base = EndpointConfig { association, ..EndpointConfig::default() };
         let viewer = Viewer::new("a test".to_owned(), None, 300 * MILLISECOND);
-        let viewer = NativeViewer::new(viewer, base, sim.fork_rng());
+        let viewer = NativeViewer::new(viewer, sim.fork_rng());
         let native = End::Native(Box::new(viewer));
         let native = sim.add_host("native", &[second.local.ip()], native).expect("free");
         let call = |end: &mut End, now| {
@@ -110,7 +107,7 @@ fn a_browser_beyond_the_limit_is_refused_by_its_offer_or_when_it_comes() {
     assert!(house.sim.take_events(house.page).contains(&Seen::Aborted));
     assert_eq!(house.offer(), Err(AcceptError::Full { limit: 1 }));
     let End::Native(viewer) = house.sim.machine(house.native) else { panic!("native") };
-    assert!(viewer.association().is_some_and(|association| association.is_established()));
+    assert!(viewer.network().is_some_and(|network| network.paths[0].srtt.is_some()));
 }
 
 #[test]
@@ -131,7 +128,7 @@ fn a_native_viewer_that_is_refused_leaves_nothing_behind() {
     let End::Native(viewer) = house.sim.machine_mut(house.native) else { panic!("native") };
     let Some(NativeEvent::Closed(reason)) = viewer.poll_event() else { panic!("still there") };
     assert!(reason.to_string().contains("as many viewers as the server takes"), "{reason}");
-    assert_eq!(house.server().stats().associations, 0);
+    assert_eq!(house.server().stats().natives, 0);
 }
 
 #[test]

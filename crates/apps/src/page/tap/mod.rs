@@ -8,8 +8,8 @@ use std::time::Duration;
 use anabranch_driver::Handle;
 use anabranch_media::playout::Released;
 use anabranch_sansio::Time;
-use anabranch_sctp::PathReport;
 use anabranch_session::{Disconnect, Event, Receiver, Role};
+use anabranch_transport::PathReport;
 
 use super::protocol::{EventKind, Hello, Mode, NewEvent, Severity};
 use super::{PageError, PageServer};
@@ -179,7 +179,7 @@ impl Shared {
             self.page.hello(hello);
         }
         let (is_connected, paths) = receiver.with(|receiver, _| {
-            let paths = receiver.stats().association.map(|association| association.paths);
+            let paths = receiver.stats().connection.map(|association| association.paths);
             (receiver.is_connected(), paths.unwrap_or_default())
         });
         if let Some(told) = in_words(happened, is_connected, &paths) {
@@ -195,7 +195,7 @@ impl Shared {
 
 /// An event in the words of the terminal.
 fn in_words(happened: &Event, is_connected: bool, paths: &[PathReport]) -> Option<NewEvent> {
-    use anabranch_sctp::PathState;
+    use anabranch_transport::PathState;
     if *happened == Event::Disconnected(Disconnect::Ended) {
         let text = "The sender has ended.".to_owned();
         return Some(event(Severity::Info, EventKind::PeerLost, text));
@@ -231,7 +231,7 @@ fn in_words(happened: &Event, is_connected: bool, paths: &[PathReport]) -> Optio
         | Event::WholeAgain { .. }
         | Event::MediaDue => (EventKind::Note, None),
     };
-    let path = path.map(|path| u32::from(path.0));
+    let path = path.map(|path| path.0);
     Some(NewEvent { path, ..event(severity, kind, sentence(&text)) })
 }
 
@@ -249,7 +249,8 @@ pub(crate) fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_sctp::{PathId, PathState};
+    use anabranch_sansio::PathId;
+    use anabranch_transport::PathState;
 
     use super::*;
 

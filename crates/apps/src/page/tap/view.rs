@@ -7,10 +7,11 @@ use anabranch_media::clip::ClipHeader;
 use anabranch_media::codec::Codec;
 use anabranch_media::decoding::{AccessUnit, MediaTrack};
 use anabranch_media::playout::Released;
+use anabranch_sansio::PathId;
 use anabranch_sansio::Time;
-use anabranch_sctp::{PathId, PathReport, PathState};
 use anabranch_session::treatment::MediaClass;
 use anabranch_session::{ClassArrivals, Receiver, ReceiverStats, Source, SourceFormat};
+use anabranch_transport::{PathReport, PathState};
 
 use super::super::protocol::{
     self as page, FrameCounts, Hello, LayerStats, Mode, Named, PathInfo, PathStats, Stats, Tally,
@@ -166,7 +167,7 @@ impl View {
         }
         let stats = receiver.stats();
         self.before = stats.classes;
-        let paths = stats.association.map(|association| association.paths).unwrap_or_default();
+        let paths = stats.connection.map(|association| association.paths).unwrap_or_default();
         let mut hello = Hello {
             latency_ms: receiver.latency().as_secs_f64() * 1e3,
             paths: paths.iter().map(path_info).collect(),
@@ -192,7 +193,7 @@ impl View {
     /// How things stand.
     pub(super) fn stats(&self, receiver: &Receiver) -> Stats {
         let stats = receiver.stats();
-        let paths = stats.association.as_ref().map(|association| &association.paths[..]);
+        let paths = stats.connection.as_ref().map(|association| &association.paths[..]);
         let paths = paths.unwrap_or_default().iter();
         let buffer = self.newest_arrival.zip(self.last_released);
         Stats {
@@ -268,14 +269,14 @@ pub(crate) fn path_stats(path: &PathReport, carries_data: bool) -> PathStats {
         sent_packets: None,
         lost_packets: None,
         sent_bytes: None,
-        delivered_bytes: Some(path.counters.bytes_received),
+        delivered_bytes: Some(path.bytes_received),
         link: None,
     }
 }
 
 pub(crate) fn path_info(path: &PathReport) -> PathInfo {
     PathInfo {
-        id: path.id.0.into(),
+        id: path.id.0,
         name: None,
         local: path.tuple.local.to_string(),
         remote: path.tuple.remote.to_string(),

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anabranch_driver::Clock;
 use anabranch_sansio::Time;
-use anabranch_sctp::CloseReason;
 use anabranch_television::channel::ChannelId;
 use anabranch_television::protocol::{ChannelEntry, Description, Programme};
 use anabranch_television::{NativeEvent, NativeViewer, ViewerEvent};
+use anabranch_transport::CloseReason;
 use tokio::time::sleep_until;
 
 use super::resequencer::Resequencer;

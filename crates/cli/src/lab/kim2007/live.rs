@@ -12,7 +12,6 @@ use anabranch_lab::kim2007::{LINK_RATE, LiveSwitch, Scenario};
 use anabranch_media::decoding::MediaTrack;
 use anabranch_netsim::{LinkConfig, QueueLimit};
 use anabranch_sansio::{FourTuple, Rng};
-use anabranch_sctp::{AssociationConfig, EndpointConfig};
 use anabranch_television::channel::ChannelId;
 use anabranch_television::protocol::ChannelEntry;
 use anabranch_television::{NativeEvent, NativeViewer, Viewer, ViewerEvent};
@@ -121,10 +120,8 @@ impl Sofa {
         let mut sockets = SocketSet::new();
         let local =
             sockets.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).map_err(Failure::failed)?;
-        let association = AssociationConfig::media();
-        let base = EndpointConfig { association, ..EndpointConfig::default() };
         let viewer = Viewer::new("anabranch lab".to_owned(), None, BUDGET);
-        let machine = NativeViewer::new(viewer, base, rng);
+        let machine = NativeViewer::new(viewer, rng);
         let handle = Driver::spawn(machine, sockets).map_err(Failure::failed)?;
         let path = FourTuple::new(local, server);
         let called = handle.with(|viewer, now| viewer.connect(now, &[path]));

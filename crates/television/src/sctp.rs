@@ -1,0 +1,42 @@
+//! How SCTP is set up between a server and its viewers.
+
+use anabranch_sctp::{AssociationConfig, EndpointConfig};
+
+use crate::protocol::STREAMS;
+
+/// SCTP's own port at both ends, inside UDP.
+///
+/// A viewer's is the first thing in its datagrams, and must not look like a browser's: neither
+/// below 1024, as STUN does, nor 5120 to 16383, as DTLS does (RFC 7983 section 7).
+pub const SCTP_PORT: u16 = 5_004;
+
+/// Bytes that wait for one viewer in its association: the rest waits in the channel, for all.
+const SEND_BUFFER: usize = 64 << 10;
+
+/// Bytes from one viewer that wait to be read: it has little to say.
+const RECEIVE_BUFFER: usize = 64 << 10;
+
+/// With the timers of media, the other end is given up about ten seconds after it vanished.
+const RETRANSMISSIONS_MAX: u32 = 10;
+
+/// What both ends of an association want, on top of what its carrier needs.
+#[must_use]
+pub fn association(base: AssociationConfig) -> AssociationConfig {
+    AssociationConfig {
+        outbound_streams: STREAMS,
+        inbound_streams_max: STREAMS,
+        send_buffer: SEND_BUFFER,
+        association_max_retrans: RETRANSMISSIONS_MAX,
+        ..base
+    }
+}
+
+/// What a server wants of the association with a viewer.
+pub(crate) fn at_server(base: AssociationConfig) -> AssociationConfig {
+    AssociationConfig { receive_buffer: RECEIVE_BUFFER, ..association(base) }
+}
+
+/// An endpoint for live media.
+pub(crate) fn media() -> EndpointConfig {
+    EndpointConfig { association: AssociationConfig::media(), ..EndpointConfig::default() }
+}

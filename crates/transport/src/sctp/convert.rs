@@ -1,0 +1,220 @@
+//! SCTP's words in those of any transport.
+
+use anabranch_sansio::PathId;
+use anabranch_sctp as sctp;
+use anabranch_wire as wire;
+
+use crate::{
+    CloseReason, ConnectionStats, Event, Incoming, PathPreference, PathReport, PathState,
+    PayloadId, RateSignal, Reliability, SendError, StrangerStats, StreamId, StreamStats,
+};
+
+/// How the transport puts the reason that a peer's user gave for leaving.
+const LEFT: &str = "the application aborted: ";
+
+pub(super) const fn stream(id: StreamId) -> wire::StreamId {
+    wire::StreamId(id.0)
+}
+
+pub(super) fn path(id: sctp::PathId) -> PathId {
+    PathId(id.0.into())
+}
+
+/// `None` if there can be no such path.
+pub(super) fn path_of(id: PathId) -> Option<sctp::PathId> {
+    id.0.try_into().ok().map(sctp::PathId)
+}
+
+/// What is of no concern to media is `None`.
+pub(super) fn event(
+    event: sctp::Event,
+    has_key: bool,
+    config: &sctp::AssociationConfig,
+) -> Option<Event> {
+    Some(match event {
+        sctp::Event::Connected { incoming, outbound_streams: streams, partial_reliability } => {
+            Event::Connected { incoming, streams, partial_reliability }
+        }
+        sctp::Event::Restarted => {
+            Event::Restarted { partial_reliability: config.partial_reliability }
+        }
+        sctp::Event::Readable => Event::Readable,
+        sctp::Event::Writable => Event::Writable,
+        sctp::Event::PathAdded { path: id, tuple } => Event::PathAdded { path: path(id), tuple },
+        sctp::Event::PathMoved { path: id, from, to } => {
+            Event::PathMoved { path: path(id), from, to }
+        }
+        sctp::Event::PathStateChanged { path: id, from, to } => {
+            Event::PathStateChanged { path: path(id), from: from.into(), to: to.into() }
+        }
+        sctp::Event::DataPathChanged { from, to } => {
+            Event::DataPathChanged { from: path(from), to: path(to) }
+        }
+        sctp::Event::RateChanged(signal) => Event::RateChanged(signal.into()),
+        sctp::Event::Closed { reason, stats } => {
+            let stats = Box::new((*stats).into());
+            Event::Closed { reason: close_reason(reason, has_key), stats }
+        }
+        // Media resets no streams; a peer that does harms only its own order.
+        sctp::Event::StreamsReset { .. }
+        | sctp::Event::ResetRefused { .. }
+        | sctp::Event::PeerClosing => return None,
+    })
+}
+
+fn close_reason(reason: sctp::CloseReason, has_key: bool) -> CloseReason {
+    match reason {
+        sctp::CloseReason::Shutdown => CloseReason::Shutdown,
+        sctp::CloseReason::Aborted => CloseReason::Aborted,
+        sctp::CloseReason::AbortedByPeer { causes } => aborted_by_peer(causes),
+        sctp::CloseReason::HandshakeTimeout => CloseReason::HandshakeTimeout,
+        sctp::CloseReason::KeyRefused => CloseReason::KeyRefused { has_key },
+        sctp::CloseReason::PeerNotAuthenticated => CloseReason::PeerNotAuthenticated,
+        sctp::CloseReason::PeerUnreachable => CloseReason::PeerUnreachable,
+        sctp::CloseReason::ShutdownTimeout => CloseReason::ShutdownTimeout,
+        sctp::CloseReason::PeerMisbehaved { what } => CloseReason::PeerMisbehaved { what },
+        // Reasons that a later version of the transport has.
+        other => CloseReason::AbortedByPeer { reason: other.to_string() },
+    }
+}
+
+/// RFC 9260 section 8.4: a packet of no association is answered with an ABORT, which has no cause.
+fn aborted_by_peer(causes: String) -> CloseReason {
+    match causes.strip_prefix(LEFT) {
+        Some(words) => CloseReason::PeerLeft { reason: words.trim_matches('"').to_owned() },
+        None if causes.is_empty() => CloseReason::PeerForgot,
+        None => CloseReason::AbortedByPeer { reason: causes },
+    }
+}
+
+impl From<sctp::PathState> for PathState {
+    fn from(state: sctp::PathState) -> Self {
+        match state {
+            sctp::PathState::Active => Self::Active,
+            sctp::PathState::PotentiallyFailed => Self::PotentiallyFailed,
+            sctp::PathState::Inactive => Self::Inactive,
+            sctp::PathState::Unconfirmed => Self::Unconfirmed,
+        }
+    }
+}
+
+impl From<Reliability> for sctp::Reliability {
+    fn from(reliability: Reliability) -> Self {
+        match reliability {
+            Reliability::Reliable => Self::Reliable,
+            Reliability::Lifetime(lifetime) => Self::Lifetime(lifetime),
+            Reliability::MaxRetransmissions(most) => Self::MaxRetransmissions(most),
+        }
+    }
+}
+
+impl From<PathPreference> for sctp::PathPreference {
+    fn from(preference: PathPreference) -> Self {
+        match preference {
+            PathPreference::Any => Self::Any,
+            PathPreference::Prefer(id) => path_of(id).map_or(Self::Any, Self::Prefer),
+            PathPreference::Two => Self::Two,
+        }
+    }
+}
+
+impl From<sctp::SendError> for SendError {
+    fn from(error: sctp::SendError) -> Self {
+        let is_full = matches!(error, sctp::SendError::BufferFull { .. });
+        if is_full { Self::Full } else { Self::Refused(error.to_string()) }
+    }
+}
+
+impl From<sctp::IncomingMessage> for Incoming {
+    fn from(message: sctp::IncomingMessage) -> Self {
+        Self {
+            stream: StreamId(message.stream.0),
+            payload_id: PayloadId(message.ppid.0),
+            payload: message.payload,
+            completed_at: message.completed_at,
+            path: path(message.path),
+            fills_gap: message.fills_gap,
+        }
+    }
+}
+
+impl From<sctp::RateSignal> for RateSignal {
+    fn from(signal: sctp::RateSignal) -> Self {
+        let sctp::RateSignal { carries, is_at_least, queued } = signal;
+        Self { carries, is_at_least, queued }
+    }
+}
+
+impl From<sctp::AssociationStats> for ConnectionStats {
+    fn from(stats: sctp::AssociationStats) -> Self {
+        Self {
+            queued: stats.queued,
+            in_flight: stats.in_flight,
+            peer_window: stats.peer_window,
+            recoveries: stats.fast_recoveries,
+            rate: stats.rate.map(RateSignal::from),
+            paths: stats.paths.into_iter().map(PathReport::from).collect(),
+        }
+    }
+}
+
+impl From<sctp::StreamStats> for StreamStats {
+    fn from(stats: sctp::StreamStats) -> Self {
+        Self {
+            messages_queued: stats.messages_queued,
+            bytes_queued: stats.bytes_queued,
+            messages_sent: stats.messages_sent,
+            bytes_sent: stats.bytes_sent,
+            chunks_retransmitted: stats.chunks_retransmitted,
+            bytes_retransmitted: stats.bytes_retransmitted,
+            chunks_copied: stats.chunks_copied,
+            bytes_copied: stats.bytes_copied,
+            abandoned_unsent: stats.abandoned_unsent,
+            abandoned_expired: stats.abandoned_expired,
+            abandoned_retransmissions: stats.abandoned_retransmissions,
+        }
+    }
+}
+
+impl From<sctp::PathReport> for PathReport {
+    fn from(report: sctp::PathReport) -> Self {
+        let counters = report.counters;
+        Self {
+            id: path(report.id),
+            tuple: report.tuple,
+            state: report.state.into(),
+            is_wanted: report.is_wanted,
+            is_primary: report.is_primary,
+            is_current: report.is_current,
+            srtt: report.srtt,
+            rttvar: report.rttvar,
+            rto: report.rto,
+            window: report.window,
+            in_flight: report.in_flight,
+            packets_sent: counters.packets_sent,
+            bytes_sent: counters.bytes_sent,
+            packets_received: counters.packets_received,
+            bytes_received: counters.bytes_received,
+            chunks_sent: counters.chunks_sent,
+            chunks_retransmitted: counters.chunks_retransmitted,
+            chunks_copied: counters.chunks_copied,
+            chunks_lost: counters.chunks_lost,
+            timeouts: counters.timeouts,
+        }
+    }
+}
+
+impl From<sctp::EndpointStats> for StrangerStats {
+    fn from(stats: sctp::EndpointStats) -> Self {
+        Self {
+            malformed: stats.malformed,
+            unknown: stats.out_of_the_blue,
+            calls_answered: stats.init_acks_sent,
+            calls_refused: stats.inits_refused,
+            cookies_forged: stats.cookies_forged,
+            cookies_stale: stats.cookies_stale,
+            cookies_replayed: stats.cookies_replayed,
+            replies_suppressed: stats.replies_suppressed,
+        }
+    }
+}
