@@ -69,9 +69,8 @@ advisories() {
     echo "LEFT OUT: the step 'advisories' needs $lacking."
     return
   fi
-  cargo deny --locked check --disable-fetch advisories
-  cargo deny --manifest-path fuzz/Cargo.toml --locked \
-    check --config "$PWD/deny.toml" --disable-fetch advisories
+  cargo deny --locked check advisories
+  cargo deny --manifest-path fuzz/Cargo.toml --config "$PWD/deny.toml" --locked check advisories
 }
 
 # What keeps the step `advisories` from running here, if anything.
