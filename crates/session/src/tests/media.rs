@@ -182,6 +182,29 @@ fn a_path_that_dies_while_both_are_used_costs_nothing() {
 }
 
 #[test]
+fn backup_takes_over_from_a_link_that_is_cut_and_gives_back_with_nothing_lost() {
+    let queue = QueueLimit::lasting(Duration::from_millis(100), Rate::mbps(20));
+    let wide = LinkConfig { queue, ..link(20, 25, 0.0) };
+    for seed in 1..=2 {
+        let mut setup = Setup::new(&[wide.clone(), wide.clone()], Preset::Layered, 200);
+        setup.sender = setup.sender.with_bond(Bond::Backup);
+        let mut studio = Setup { seed, stream: Stream::Broadcast(16), ..setup }.build();
+        studio.connect();
+        studio.run_for(Duration::from_millis(1_200));
+        studio.start_stream();
+        studio.run_for(Duration::from_secs(4));
+        studio.pair.cut(0);
+        studio.run_for(Duration::from_secs(8));
+        studio.pair.restore(0);
+        studio.run_until(Duration::from_secs(60), Studio::stream_is_pushed);
+        studio.finish();
+        let (sent, playout) = (studio.sender().stats(), studio.receiver().stats().playout);
+        let missing = sent.packetizer.packets - playout.released_items;
+        assert_eq!((missing, playout.late.total()), (0, 0), "seed {seed}");
+    }
+}
+
+#[test]
 fn each_class_has_its_stream_and_is_counted_alone() {
     let mut studio = Setup::new(&[link(20, 15, 0.0)], Preset::Layered, 100).build();
     studio.transfer();
