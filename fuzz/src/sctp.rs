@@ -285,7 +285,7 @@ impl Play {
                 let _taken = association.send(self.now, message);
             }
             4 => {
-                association.set_primary(PathId(size % 4));
+                association.set_primary(PathId(u32::from(size % 4)));
                 if size & 4 != 0 {
                     // Before the handshake is done it is refused.
                     let _begun = association.reset_streams(self.now, &[StreamId(0)]);

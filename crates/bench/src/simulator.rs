@@ -89,10 +89,10 @@ fn refill(endpoint: &mut Endpoint, now: Time, id: AssociationId) {
     let Some(association) = endpoint.association_mut(id) else { return };
     let payload = Bytes::from_static(&[0x5a; 1_400]);
     loop {
-        for path in [0, 1] {
+        for path in [0_u16, 1] {
             let message = OutgoingMessage {
-                path: PathPreference::Prefer(PathId(path)),
-                ..OutgoingMessage::new(StreamId(path.into()), payload.clone())
+                path: PathPreference::Prefer(PathId(path.into())),
+                ..OutgoingMessage::new(StreamId(path), payload.clone())
             };
             if association.send(now, message).is_err() {
                 return;

@@ -66,16 +66,18 @@ impl Peer {
                 anabranch_sctp::Event::StreamsReset { direction: Direction::Incoming, streams } => {
                     self.events.extend(streams.iter().map(|stream| Event::Reset(stream.0)));
                 }
-                anabranch_sctp::Event::StreamsReset { direction: Direction::Outgoing, .. }
+                anabranch_sctp::Event::StreamsReset { .. }
                 | anabranch_sctp::Event::Restarted
                 | anabranch_sctp::Event::Readable
                 | anabranch_sctp::Event::ResetRefused { .. }
                 | anabranch_sctp::Event::Writable
                 | anabranch_sctp::Event::RateChanged(_)
                 | anabranch_sctp::Event::PathAdded { .. }
+                | anabranch_sctp::Event::PathRemoved { .. }
                 | anabranch_sctp::Event::PathMoved { .. }
                 | anabranch_sctp::Event::PathStateChanged { .. }
                 | anabranch_sctp::Event::DataPathChanged { .. } => {}
+                _ => {}
             }
         }
     }

@@ -245,10 +245,12 @@ impl Connection {
                 Sctp::Closed { reason, .. } => self.part(now, CloseReason::Sctp(reason)),
                 Sctp::Readable
                 | Sctp::PathAdded { .. }
+                | Sctp::PathRemoved { .. }
                 | Sctp::PathMoved { .. }
                 | Sctp::PathStateChanged { .. }
                 | Sctp::DataPathChanged { .. }
                 | Sctp::RateChanged(_) => {}
+                _ => {}
             }
         }
         self.read(now);

@@ -75,7 +75,9 @@ impl fmt::Debug for FourTuple {
     }
 }
 
-/// Number of a path among those that two hosts share, as the transport counts them.
+/// The name of a path within its association or connection, which never names another one there.
+/// The paths that a caller gives are 0, 1, and so on; further ones get the next numbers, some of
+/// which go to addresses that turn out to be none of the peer's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub u32);
 

@@ -7,10 +7,11 @@ use anabranch_wire::StreamId;
 
 use crate::association::RateSignal;
 use crate::path::{PathId, PathState};
-use crate::stats::AssociationStats;
+use crate::stats::{AssociationStats, PathReport};
 
 /// Something happened on an association.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// The handshake is done.
     Connected {
@@ -34,6 +35,15 @@ pub enum Event {
         path: PathId,
         /// Its addresses.
         tuple: FourTuple,
+    },
+    /// A path that no longer answered made way for another one, because there were as many as
+    /// [`AssociationConfig::paths_max`](crate::AssociationConfig::paths_max) allows. No other path
+    /// gets its name.
+    PathRemoved {
+        /// Which.
+        path: PathId,
+        /// How it stood at its end.
+        last: Box<PathReport>,
     },
     /// The peer's end of a path has another address or port, as when a NAT forgot the one before;
     /// it has answered from there.

@@ -50,6 +50,8 @@ pub struct AssociationStats {
     pub streams: StreamStats,
     /// Each path.
     pub paths: Vec<PathReport>,
+    /// The counters of all paths added up, those included that are gone.
+    pub path_totals: PathStats,
 }
 
 /// What was sent on one stream.
@@ -138,6 +140,27 @@ pub struct PathStats {
     pub heartbeats_sent: u64,
     /// Heartbeats answered.
     pub heartbeats_acked: u64,
+}
+
+impl PathStats {
+    /// Adds the counters of another path.
+    pub const fn add(&mut self, other: &Self) {
+        self.packets_sent += other.packets_sent;
+        self.bytes_sent += other.bytes_sent;
+        self.packets_received += other.packets_received;
+        self.bytes_received += other.bytes_received;
+        self.chunks_sent += other.chunks_sent;
+        self.chunks_retransmitted += other.chunks_retransmitted;
+        self.chunks_copied += other.chunks_copied;
+        self.chunks_lost += other.chunks_lost;
+        self.spurious_retransmissions += other.spurious_retransmissions;
+        self.reductions_undone += other.reductions_undone;
+        self.probes_sent += other.probes_sent;
+        self.bytes_acked += other.bytes_acked;
+        self.timeouts += other.timeouts;
+        self.heartbeats_sent += other.heartbeats_sent;
+        self.heartbeats_acked += other.heartbeats_acked;
+    }
 }
 
 /// A path as it is now.

@@ -185,10 +185,12 @@ impl Host {
             | Event::ResetRefused { .. }
             | Event::RateChanged(_)
             | Event::PathAdded { .. }
+            | Event::PathRemoved { .. }
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
             | Event::PeerClosing => {}
+            other => panic!("a test for this event is missing: {other:?}"),
         }
         event
     }

@@ -14,7 +14,7 @@ use anabranch_wire::{
 use super::control::Bundling;
 use super::{Association, State};
 use crate::event::Event;
-use crate::path::{Heartbeat, Origin, Path, PathId, PathState, pair_addresses};
+use crate::path::{Heartbeat, Origin, Path, PathSlot, PathState, pair_addresses};
 
 /// Requests that are met in one ASCONF; those behind are refused.
 const REQUESTS_MAX: usize = 16;
@@ -48,7 +48,7 @@ impl Objection {
 }
 
 impl Association {
-    pub(super) fn on_asconf(&mut self, now: Time, path: PathId, asconf: &Asconf<'_>) {
+    pub(super) fn on_asconf(&mut self, now: Time, path: PathSlot, asconf: &Asconf<'_>) {
         if !self.changes_addresses() {
             return self.report_asconf(path, asconf);
         }
@@ -79,7 +79,7 @@ impl Association {
     }
 
     /// Meets the requests of an ASCONF in order. Returns the responses, and keeps them.
-    fn meet_requests(&mut self, now: Time, path: PathId, asconf: &Asconf<'_>) -> Vec<u8> {
+    fn meet_requests(&mut self, now: Time, path: PathSlot, asconf: &Asconf<'_>) -> Vec<u8> {
         let mut responses = Vec::new();
         let mut is_full = false;
         for (nth, request) in asconf.parameters.iter().enumerate() {
@@ -109,7 +109,7 @@ impl Association {
     fn meet(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         request: &Parameter<'_>,
         is_full: bool,
     ) -> Result<(), Objection> {
@@ -127,7 +127,7 @@ impl Association {
 
     /// RFC 5061 section 5.3, F14: "All addresses added by the reception of an ASCONF Chunk MUST be
     /// put into the UNCONFIRMED state and MUST have path verification performed on them".
-    fn add_address(&mut self, now: Time, path: PathId, address: IpAddr) -> Result<(), Objection> {
+    fn add_address(&mut self, now: Time, path: PathSlot, address: IpAddr) -> Result<(), Objection> {
         let source = self.readdressing.source;
         // RFC 5061 section 4.2.1: "If the address 0.0.0.0 or ::0 is provided, the source address of
         // the packet MUST be added."
@@ -150,7 +150,7 @@ impl Association {
     }
 
     /// Makes a path of where the packet came from; it was no more than a candidate, or deleted.
-    fn add_source(&mut self, now: Time, path: PathId) -> Result<(), Objection> {
+    fn add_source(&mut self, now: Time, path: PathSlot) -> Result<(), Objection> {
         let Some(tuple) = self.readdressing.source else { return Err(Objection::NoRoom) };
         let target = self.paths.at_mut(path);
         if target.tuple != tuple {
@@ -163,7 +163,8 @@ impl Association {
         }
         if target.origin == Origin::Arrival && !target.is_confirmed() {
             target.origin = Origin::Peer;
-            self.events.push_back(Event::PathAdded { path, tuple });
+            target.is_announced = true;
+            self.events.push_back(Event::PathAdded { path: target.id, tuple });
         }
         Ok(())
     }
@@ -171,7 +172,7 @@ impl Association {
     fn delete_address(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         address: IpAddr,
     ) -> Result<(), Objection> {
         let Some(source) = self.readdressing.source else { return Err(Objection::Unusable) };
@@ -204,14 +205,14 @@ impl Association {
 
     /// RFC 5061 section 5.4: "The request to set an address as the primary path is an option the
     /// receiver SHOULD perform." One that is not confirmed yet carries data once it is.
-    fn prefer_address(&mut self, path: PathId, address: IpAddr) -> Result<(), Objection> {
+    fn prefer_address(&mut self, path: PathSlot, address: IpAddr) -> Result<(), Objection> {
         if address.is_unspecified() {
             self.paths.set_primary(path);
             return Ok(());
         }
         let there = self.paths.iter().filter(|path| !path.is_deleted);
         let there = there.filter(|path| path.tuple.remote.ip() == address);
-        let best = there.min_by_key(|path| (path.state, path.id)).map(|path| path.id);
+        let best = there.min_by_key(|path| (path.state, path.slot)).map(|path| path.slot);
         self.paths.set_primary(best.ok_or(Objection::Unusable)?);
         Ok(())
     }
@@ -242,7 +243,7 @@ impl Association {
                 self.delete_path(now, path);
             }
         }
-        let heir = self.paths.iter().find(|path| serves(path)).map(|path| path.id);
+        let heir = self.paths.iter().find(|path| serves(path)).map(|path| path.slot);
         if let Some(heir) = heir.filter(|_| self.paths.at(self.paths.primary()).is_deleted) {
             self.paths.set_primary(heir);
         }
@@ -254,7 +255,7 @@ impl Association {
     }
 
     /// What is in flight goes over another path; the place is free for another one.
-    fn delete_path(&mut self, now: Time, path: PathId) {
+    fn delete_path(&mut self, now: Time, path: PathSlot) {
         self.fail_path(now, path);
         self.control.forget_path(path);
         let target = self.paths.at_mut(path);

@@ -7,7 +7,7 @@ use anabranch_sansio::{FourTuple, Time};
 
 use super::Association;
 use crate::event::Event;
-use crate::path::{Origin, Path, PathId, PathState, pair_addresses};
+use crate::path::{Origin, Path, PathSlot, PathState, pair_addresses};
 
 impl Association {
     /// Our addresses, as far as they are known.
@@ -38,7 +38,7 @@ impl Association {
     /// port MUST be stored as the encapsulation port for the destination address the SCTP packet is
     /// received from". Here the port is part of the path, so that a new one makes a new path: a NAT
     /// may change it, and two interfaces of a peer may share an address behind one.
-    pub(super) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> PathId {
+    pub(super) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> PathSlot {
         if let Some(known) = self.paths.find(tuple) {
             return known;
         }
@@ -53,7 +53,7 @@ impl Association {
         now: Time,
         tuple: FourTuple,
         origin: Origin,
-    ) -> Option<PathId> {
+    ) -> Option<PathSlot> {
         if let Some(known) = self.paths.find(tuple) {
             return Some(known);
         }
@@ -67,7 +67,7 @@ impl Association {
         Some(path)
     }
 
-    pub(super) fn open_or_wake_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
+    pub(super) fn open_or_wake_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathSlot> {
         let known = self.paths.find(tuple);
         let path = self.add_path(now, tuple, Origin::User)?;
         if known.is_some() && self.is_established() {
@@ -82,7 +82,10 @@ impl Association {
             if self.paths.at(path).tuple.local != local || self.paths.at(path).is_deleted {
                 continue;
             }
-            self.paths.at_mut(path).origin = Origin::Peer;
+            let target = self.paths.at_mut(path);
+            if target.origin == Origin::User {
+                target.origin = Origin::Peer;
+            }
             self.fail_path(now, path);
         }
         let leads_away = |path: &Path| {
@@ -96,16 +99,28 @@ impl Association {
         self.after_input(now);
     }
 
-    fn insert_path(&mut self, tuple: FourTuple, origin: Origin) -> Option<PathId> {
+    fn insert_path(&mut self, tuple: FourTuple, origin: Origin) -> Option<PathSlot> {
+        if let Some(failed) = self.paths.next_to_go(self.config.path_max_retrans) {
+            self.tell_of_end(failed);
+        }
         let Self { paths, config, rng, .. } = self;
         let path = paths.add((tuple, origin), PathState::Unconfirmed, config, rng)?;
         // It may take the place of one that failed.
         self.outstanding.forget_path(path);
-        // Of a candidate nothing is told before it is known to be the peer.
         if origin != Origin::Arrival {
+            let path = self.paths.at(path).id;
             self.events.push_back(Event::PathAdded { path, tuple });
         }
         Some(path)
+    }
+
+    /// A path makes way for another one. Of a candidate the user never knew.
+    fn tell_of_end(&mut self, path: PathSlot) {
+        let path = self.paths.at(path);
+        if path.is_announced {
+            let last = Box::new(self.report_path(path));
+            self.events.push_back(Event::PathRemoved { path: path.id, last });
+        }
     }
 
     /// Where the answer to a chunk that came over `path` goes.
@@ -114,7 +129,7 @@ impl Association {
     /// and HEARTBEAT ACK) in response to control chunks to the same destination transport address
     /// from which it received the control chunk to which it is replying."; section 5.4: "An
     /// endpoint MUST NOT send any chunks to an UNCONFIRMED address", save a few.
-    pub(super) fn reply_path(&self, path: PathId) -> PathId {
+    pub(super) fn reply_path(&self, path: PathSlot) -> PathSlot {
         if self.paths.at(path).is_confirmed() { path } else { self.paths.current() }
     }
 }

@@ -10,7 +10,7 @@ use crate::authentication::{Announced, AssociationKeys, Random, Standing};
 use crate::config::AssociationConfig;
 use crate::event::CloseReason;
 use crate::handshake::Cookie;
-use crate::path::PathId;
+use crate::path::PathSlot;
 
 /// The keys that a listener's cookie leads to, if both ends authenticate.
 pub(crate) fn keys_of_cookie(
@@ -126,7 +126,7 @@ impl Association {
     /// have been authenticated."
     pub(super) fn begin_signature(
         &self,
-        path: PathId,
+        path: PathSlot,
         writer: &mut PacketWriter<'_>,
     ) -> Option<usize> {
         let keys = self.keys.as_ref()?;

@@ -12,7 +12,7 @@ use crate::authentication::Random;
 use crate::config::AssociationConfig;
 use crate::event::Event;
 use crate::handshake::{Cookie, SupportedExtensions, TieTags};
-use crate::path::PathId;
+use crate::path::PathSlot;
 use crate::send::Outstanding;
 
 /// RFC 9260 section 5.2.4, table 12.
@@ -153,7 +153,7 @@ impl Association {
     /// RFC 9260 section 5.2.4, A: in SHUTDOWN-ACK-SENT the endpoint "MUST NOT set up a new
     /// association but instead resend the SHUTDOWN ACK chunk and send an ERROR chunk with a "Cookie
     /// Received While Shutting Down" error cause to its peer."
-    fn refuse_restart(&mut self, path: PathId) {
+    fn refuse_restart(&mut self, path: PathSlot) {
         self.resend_shutdown_ack(path);
         let mut causes = Vec::new();
         ErrorCause::CookieReceivedWhileShuttingDown.encode(&mut causes);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use anabranch_wire::{ChunkType, EncodeChunk, VerificationTag};
 
-use crate::path::PathId;
+use crate::path::PathSlot;
 
 /// Control chunks that may wait. Beyond, what the peer provokes (HEARTBEAT ACK, ERROR) is dropped:
 /// it asks again if it matters.
@@ -24,7 +24,7 @@ pub(super) enum Bundling {
 /// A control chunk, encoded.
 #[derive(Debug)]
 pub(super) struct ControlChunk {
-    pub(super) path: PathId,
+    pub(super) path: PathSlot,
     pub(super) bundling: Bundling,
     bytes: Vec<u8>,
 }
@@ -56,7 +56,7 @@ impl ControlQueue {
     #[must_use]
     pub(super) fn push(
         &mut self,
-        path: PathId,
+        path: PathSlot,
         bundling: Bundling,
         chunk: &impl EncodeChunk,
     ) -> bool {
@@ -70,7 +70,7 @@ impl ControlQueue {
     }
 
     /// Puts a chunk in front of all others, those last in the queue making room for it.
-    pub(super) fn push_first(&mut self, path: PathId, chunk: &impl EncodeChunk) {
+    pub(super) fn push_first(&mut self, path: PathSlot, chunk: &impl EncodeChunk) {
         self.waiting.truncate(WAITING_MAX - 1);
         let mut bytes = Vec::with_capacity(chunk.encoded_len());
         chunk.encode(&mut bytes);
@@ -82,7 +82,7 @@ impl ControlQueue {
     }
 
     /// Whether a chunk of such a type waits for a path.
-    pub(super) fn has_for(&self, path: PathId, is_meant: impl Fn(ChunkType) -> bool) -> bool {
+    pub(super) fn has_for(&self, path: PathSlot, is_meant: impl Fn(ChunkType) -> bool) -> bool {
         self.waiting.iter().any(|chunk| chunk.path == path && is_meant(chunk.ty()))
     }
 
@@ -91,7 +91,7 @@ impl ControlQueue {
     }
 
     /// Forgets what was for a path that is gone.
-    pub(super) fn forget_path(&mut self, path: PathId) {
+    pub(super) fn forget_path(&mut self, path: PathSlot) {
         self.waiting.retain(|chunk| chunk.path != path);
     }
 
@@ -115,7 +115,7 @@ mod tests {
     fn a_flood_of_heartbeats_is_answered_up_to_a_bound() {
         let mut queue = ControlQueue::default();
         let ack = HeartbeatAck { info: &[0; 40] };
-        let taken = (0..1_000).filter(|_| queue.push(PathId(0), Bundling::Bundled, &ack)).count();
+        let taken = (0..1_000).filter(|_| queue.push(PathSlot(0), Bundling::Bundled, &ack)).count();
         assert_eq!(taken, WAITING_MAX);
     }
 }

@@ -5,14 +5,14 @@ use anabranch_wire::PacketWriter;
 
 use super::Association;
 use super::transmit::Occasion;
-use crate::path::{Outlook, PathId};
+use crate::path::{Outlook, PathSlot};
 use crate::send::{LossDetection, PathPreference};
 
 impl Association {
     /// A new chunk went out over `path`: its message may be one that takes two.
     pub(super) fn plan_duplicate(
         &mut self,
-        path: PathId,
+        path: PathSlot,
         sequence: u64,
         preference: PathPreference,
     ) {
@@ -23,8 +23,8 @@ impl Association {
     }
 
     /// The path that is least likely to fail together with another one.
-    fn partner_of(&self, path: PathId) -> Option<PathId> {
-        self.paths.alternate_among(path, |other| !self.is_suspect(other.id))
+    fn partner_of(&self, path: PathSlot) -> Option<PathSlot> {
+        self.paths.alternate_among(path, |other| !self.is_suspect(other.slot))
     }
 
     /// A lost chunk was sent again over `path`. If the loss of this transmission could be noticed
@@ -37,7 +37,7 @@ impl Association {
     pub(super) fn plan_last_chance(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         sequence: u64,
         outlooks: &[Outlook],
     ) {
@@ -50,9 +50,9 @@ impl Association {
         if left.is_zero() || patience.is_zero() || left > patience {
             return;
         }
-        let others = outlooks.iter().filter(|other| other.id != path && other.arrival <= left);
+        let others = outlooks.iter().filter(|other| other.slot != path && other.arrival <= left);
         match others.min_by_key(|other| other.arrival) {
-            Some(other) => self.outstanding.plan_copy(sequence, other.id, None),
+            Some(other) => self.outstanding.plan_copy(sequence, other.slot, None),
             None => self.outstanding.plan_copy(sequence, path, Some(now + left / 2)),
         }
     }
@@ -61,7 +61,7 @@ impl Association {
     pub(super) fn write_copies(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) -> bool {

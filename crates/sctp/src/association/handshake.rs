@@ -22,7 +22,7 @@ use crate::event::{CloseReason, Event};
 use crate::handshake::{
     Announcement, Cookie, Refusal, SupportedExtensions, TieTags, encode_parameters, pad_init,
 };
-use crate::path::{Origin, PathId, PathSet, PathState};
+use crate::path::{Origin, PathSet, PathSlot, PathState};
 use crate::receive::Receiver;
 use crate::send::{Interleaving, LossDetection, MessageQueue, Outstanding};
 use crate::sequence::tsn;
@@ -64,11 +64,11 @@ struct T1 {
     rto: Duration,
     retransmissions: u32,
     /// Where the chunk went last.
-    path: PathId,
+    path: PathSlot,
 }
 
 impl T1 {
-    fn start(now: Time, path: PathId, rto: Duration) -> Self {
+    fn start(now: Time, path: PathSlot, rto: Duration) -> Self {
         Self { at: now + rto, rto, retransmissions: 0, path }
     }
 
@@ -83,7 +83,7 @@ impl T1 {
         self.at = now + self.rto;
         // RFC 9260 section 5.1: "Retransmissions of INIT chunks and COOKIE ECHO chunks SHOULD use
         // all addresses of the peer similar to retransmissions of DATA chunks."
-        self.path = PathId(((self.path.index() + 1) % paths) as u8);
+        self.path = PathSlot(((self.path.index() + 1) % paths) as u8);
         self.retransmissions <= config.max_init_retransmits
     }
 }
@@ -121,7 +121,7 @@ impl Association {
         if association.config.authentication.is_some() {
             association.rng.fill(&mut association.random);
         }
-        let t1_init = T1::start(now, PathId(0), association.config.t1_initial);
+        let t1_init = T1::start(now, PathSlot(0), association.config.t1_initial);
         association.state = State::CookieWait(CookieWait {
             t1_init,
             sent_at: now,
@@ -130,7 +130,7 @@ impl Association {
             cookie_preservative_ms: None,
             shuts_down: false,
         });
-        association.send_init(PathId(0));
+        association.send_init(PathSlot(0));
         association
     }
 
@@ -202,7 +202,7 @@ impl Association {
             window: Window::default(),
             receiver: None,
             sack_timer: None,
-            sack_path: PathId(0),
+            sack_path: PathSlot(0),
             silence: Silence::default(),
             control: ControlQueue::default(),
             reconfiguration: Reconfiguration::new(false, initial_tsn, Tsn(0)),
@@ -219,7 +219,7 @@ impl Association {
         }
     }
 
-    fn send_init(&mut self, path: PathId) {
+    fn send_init(&mut self, path: PathSlot) {
         let State::CookieWait(wait) = &self.state else { return };
         let addresses = self.own_addresses();
         let mut parameters = encode_parameters(&addresses, &self.config, self.random);
@@ -239,7 +239,7 @@ impl Association {
         self.queue_control(path, Bundling::Alone(VerificationTag(0)), &init);
     }
 
-    pub(super) fn on_init_ack(&mut self, now: Time, path: PathId, init_ack: &InitAck<'_>) {
+    pub(super) fn on_init_ack(&mut self, now: Time, path: PathSlot, init_ack: &InitAck<'_>) {
         // RFC 9260 section 5.2.3: "If an INIT ACK chunk is received by an endpoint in any state
         // other than the COOKIE-WAIT or CLOSED state, the endpoint SHOULD discard the INIT ACK
         // chunk."
@@ -297,7 +297,7 @@ impl Association {
 
     /// RFC 9260 measures DATA and HEARTBEAT chunks only. Detection in time needs a round trip
     /// sooner: without one, the first tail that is lost waits for 'RTO.Initial'.
-    fn measure_handshake(&mut self, path: PathId, round_trip: Duration) {
+    fn measure_handshake(&mut self, path: PathSlot, round_trip: Duration) {
         if self.config.loss_detection == LossDetection::InTime {
             self.paths.at_mut(path).rtt.on_sample(round_trip);
         }
@@ -306,7 +306,7 @@ impl Association {
     /// RFC 9260 section 3.3.3: "If an endpoint in the COOKIE-WAIT state receives an INIT ACK chunk
     /// with the Initiate Tag set to 0, it MUST destroy the TCB and SHOULD send an ABORT chunk with
     /// the T bit set."
-    fn refuse_init_ack(&mut self, path: PathId, tag: VerificationTag, refusal: &Refusal) {
+    fn refuse_init_ack(&mut self, path: PathSlot, tag: VerificationTag, refusal: &Refusal) {
         let what = format!("its INIT ACK cannot be used: {refusal}");
         let mut causes = Vec::new();
         refusal_cause(refusal, &mut causes);
@@ -325,7 +325,7 @@ impl Association {
     /// RFC 9260 section 5.1, C: "The COOKIE ECHO chunk MAY be bundled with any pending outbound
     /// DATA chunks, but it MUST be the first chunk in the packet, and until the COOKIE ACK chunk is
     /// returned, the sender MUST NOT send any other packets to the peer."
-    fn send_cookie_echo(&mut self, now: Time, path: PathId) {
+    fn send_cookie_echo(&mut self, now: Time, path: PathSlot) {
         let lacks_proof = self.lacks_proof_behind_echo(ChunkType::ERROR);
         let State::CookieEchoed(echoed) = &mut self.state else { return };
         echoed.sent_at = now;
@@ -340,7 +340,7 @@ impl Association {
         self.stats.control_dropped += u64::from(!taken);
     }
 
-    pub(super) fn on_cookie_ack(&mut self, now: Time, path: PathId) {
+    pub(super) fn on_cookie_ack(&mut self, now: Time, path: PathSlot) {
         // RFC 9260 section 5.2.5: "At any state other than COOKIE-ECHOED, an endpoint SHOULD
         // silently discard a received COOKIE ACK chunk."
         let State::CookieEchoed(echoed) = &self.state else { return };
@@ -466,7 +466,7 @@ impl Association {
     /// RFC 9260 section 5.1: "the COOKIE ACK chunk MUST be the first chunk in the packet"; section
     /// 5.4: "A COOKIE ACK chunk MAY be sent to an UNCONFIRMED address, but it MUST be bundled with
     /// a HEARTBEAT chunk including a nonce."
-    pub(super) fn send_cookie_ack(&mut self, now: Time, path: PathId) {
+    pub(super) fn send_cookie_ack(&mut self, now: Time, path: PathSlot) {
         if !self.paths.at(path).is_confirmed() {
             let info = self.begin_heartbeat(now, path);
             self.control.push_first(path, &Heartbeat { info: &info });

@@ -8,9 +8,9 @@ use anabranch_wire::{Heartbeat, HeartbeatAck};
 use super::control::Bundling;
 use super::{Association, State};
 use crate::event::{CloseReason, Event, TraceKind};
-use crate::path::{Origin, PathId, PathState};
+use crate::path::{Origin, PathId, PathSlot, PathState};
 
-/// The Heartbeat Information that we send: path (1 byte), nonce (8 bytes).
+/// The Heartbeat Information that we send: where the path is kept (1 byte), nonce (8 bytes).
 const INFO_LEN: usize = 9;
 
 /// How far a path's error counter counts above 'Path.Max.Retrans'.
@@ -23,7 +23,7 @@ impl Association {
     /// RFC 9260 section 5.4: "These probing procedures are started when an association moves to the
     /// ESTABLISHED state". A confirmed path that is idle is probed as well, because a peer behind
     /// a NAT learns of it only by a packet.
-    pub(super) fn start_heartbeats(&mut self, now: Time, path: PathId) {
+    pub(super) fn start_heartbeats(&mut self, now: Time, path: PathSlot) {
         let is_compared = self.config.path_scheduler.is_concurrent();
         let is_confirmed = self.paths.at(path).is_confirmed();
         let at_once = is_compared || path != self.paths.current() || !is_confirmed;
@@ -34,7 +34,7 @@ impl Association {
     /// RFC 9260 section 8.3: "it is RECOMMENDED that a HEARTBEAT chunk is sent once per RTO of that
     /// destination address plus the protocol parameter 'HB.interval', with jittering of +/- 50% of
     /// the RTO value".
-    fn idle_period(&mut self, path: PathId) -> Duration {
+    fn idle_period(&mut self, path: PathSlot) -> Duration {
         let rto = self.paths.at(path).rtt.rto();
         let jitter = rto.as_secs_f64() * (0.5 + self.rng.unit());
         let jitter = Duration::try_from_secs_f64(jitter).unwrap_or(Duration::MAX);
@@ -46,9 +46,7 @@ impl Association {
     /// does not come back by itself. A path that is not confirmed is probed all the same. Returns
     /// false if there is no such path.
     pub fn set_heartbeats(&mut self, now: Time, path: PathId, on: bool) -> bool {
-        if self.paths.lookup(path).is_none() {
-            return false;
-        }
+        let Some(path) = self.paths.named(path).map(|path| path.slot) else { return false };
         let was_off = std::mem::replace(&mut self.paths.at_mut(path).has_no_heartbeats, !on);
         if on && was_off && self.sends_heartbeats() {
             self.start_heartbeats(now, path);
@@ -59,11 +57,10 @@ impl Association {
     /// Sends a heartbeat on a path at once (RFC 9260 section 8.3, D), though they be switched off
     /// there. Returns false if there is no such path, or no association yet or any more.
     pub fn request_heartbeat(&mut self, now: Time, path: PathId) -> bool {
-        let can = self.sends_heartbeats() && self.paths.lookup(path).is_some();
-        if can {
-            self.send_heartbeat(now, path);
-        }
-        can
+        let path = self.paths.named(path).map(|path| path.slot);
+        let Some(path) = path.filter(|_| self.sends_heartbeats()) else { return false };
+        self.send_heartbeat(now, path);
+        true
     }
 
     /// Whether heartbeats may go out on a path that nobody asked for.
@@ -71,12 +68,12 @@ impl Association {
     /// RFC 7829 section 3.2, rule 5: "if the Path Heartbeat function is disabled for the
     /// destination address in question, HEARTBEATs MUST NOT be sent." Paths are verified all the
     /// same (RFC 9260 section 5.4).
-    pub(super) fn may_probe(&self, path: PathId) -> bool {
+    pub(super) fn may_probe(&self, path: PathSlot) -> bool {
         let path = self.paths.at(path);
         !path.has_no_heartbeats || !path.is_confirmed()
     }
 
-    pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathId) {
+    pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathSlot) {
         if !self.sends_heartbeats() {
             self.paths.at_mut(path).heartbeat.timer = None;
             return;
@@ -107,13 +104,13 @@ impl Association {
         matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
 
-    pub(super) fn send_heartbeat(&mut self, now: Time, path: PathId) {
+    pub(super) fn send_heartbeat(&mut self, now: Time, path: PathSlot) {
         let info = self.begin_heartbeat(now, path);
         self.queue_control(path, Bundling::Bundled, &Heartbeat { info: &info });
     }
 
     /// Makes the information of a heartbeat that goes out now, and awaits its answer.
-    pub(super) fn begin_heartbeat(&mut self, now: Time, path: PathId) -> [u8; INFO_LEN] {
+    pub(super) fn begin_heartbeat(&mut self, now: Time, path: PathSlot) -> [u8; INFO_LEN] {
         let nonce = self.rng.next_u64();
         let mut info = [path.0; INFO_LEN];
         info[1..].copy_from_slice(&nonce.to_be_bytes());
@@ -126,7 +123,7 @@ impl Association {
     }
 
     /// A heartbeat was not answered within the RTO.
-    fn on_heartbeat_unanswered(&mut self, now: Time, path: PathId) {
+    fn on_heartbeat_unanswered(&mut self, now: Time, path: PathSlot) {
         if self.on_probe_unanswered(now, path) {
             return;
         }
@@ -169,7 +166,7 @@ impl Association {
     }
 
     /// A heartbeat follows one that was not answered, if any may.
-    fn probe_again(&mut self, now: Time, path: PathId) {
+    fn probe_again(&mut self, now: Time, path: PathSlot) {
         if self.may_probe(path) {
             return self.send_heartbeat(now, path);
         }
@@ -180,7 +177,7 @@ impl Association {
 
     /// Whether an unanswered heartbeat says little yet: who only receives has nothing else that
     /// would tell that a path lives, and loses one of them now and then.
-    fn repeats_heartbeat(&mut self, path: PathId) -> bool {
+    fn repeats_heartbeat(&mut self, path: PathSlot) -> bool {
         let limit = self.config.heartbeat_repeats;
         let target = self.paths.at_mut(path);
         let repeats = target.state == PathState::Active && target.heartbeat.repeats < limit;
@@ -188,7 +185,7 @@ impl Association {
         repeats
     }
 
-    pub(super) fn on_heartbeat(&mut self, path: PathId, heartbeat: &Heartbeat<'_>) {
+    pub(super) fn on_heartbeat(&mut self, path: PathSlot, heartbeat: &Heartbeat<'_>) {
         // RFC 9260 section 8.3: a HEARTBEAT is answered "after entering the COOKIE-ECHOED state
         // (sender of the INIT chunk) or the ESTABLISHED state (receiver of the INIT chunk), up
         // until reaching the SHUTDOWN-SENT state ... or the SHUTDOWN-ACK-SENT state".
@@ -209,7 +206,7 @@ impl Association {
 
     pub(super) fn on_heartbeat_ack(&mut self, now: Time, ack: &HeartbeatAck<'_>) {
         let Ok(&[path, ref nonce @ ..]) = <&[u8; INFO_LEN]>::try_from(ack.info) else { return };
-        let path = PathId(path);
+        let path = PathSlot(path);
         if self.paths.lookup(path).is_none() {
             return;
         }
@@ -237,7 +234,7 @@ impl Association {
     }
 
     /// RFC 9260 section 8.2: the path did not answer once more.
-    pub(super) fn on_path_error(&mut self, now: Time, path: PathId, counts_for_peer: bool) {
+    pub(super) fn on_path_error(&mut self, now: Time, path: PathSlot, counts_for_peer: bool) {
         if counts_for_peer {
             self.error_count += 1;
         }
@@ -272,7 +269,7 @@ impl Association {
 
     /// The user knows that nothing goes out on a path: what is in flight there is sent again, and
     /// says nothing about congestion.
-    pub(super) fn fail_path(&mut self, now: Time, path: PathId) {
+    pub(super) fn fail_path(&mut self, now: Time, path: PathSlot) {
         let losses = self.outstanding.take_back(path);
         let target = self.paths.at_mut(path);
         target.stats.chunks_lost += losses.chunks as u64;
@@ -289,7 +286,7 @@ impl Association {
     }
 
     /// The path answered.
-    pub(super) fn on_path_success(&mut self, now: Time, path: PathId) {
+    pub(super) fn on_path_success(&mut self, now: Time, path: PathSlot) {
         // What was sent there before it was deleted may be acknowledged still.
         if self.paths.at(path).is_deleted {
             return;
@@ -298,9 +295,10 @@ impl Association {
         self.set_path_state(now, path, PathState::Active);
     }
 
-    fn set_path_state(&mut self, now: Time, path: PathId, to: PathState) {
+    fn set_path_state(&mut self, now: Time, path: PathSlot, to: PathState) {
         let from = std::mem::replace(&mut self.paths.at_mut(path).state, to);
         if from != to {
+            let path = self.paths.at(path).id;
             self.events.push_back(Event::PathStateChanged { path, from, to });
             self.trace(now, TraceKind::PathState { path, state: to });
         }
@@ -310,6 +308,7 @@ impl Association {
     pub(super) fn reselect_path(&mut self) {
         let from = self.paths.current();
         if let Some(to) = self.paths.reselect() {
+            let [from, to] = [from, to].map(|path| self.paths.at(path).id);
             self.events.push_back(Event::DataPathChanged { from, to });
         }
     }

@@ -39,7 +39,7 @@ use crate::error::SendError;
 use crate::event::{CloseReason, Event, TraceEvent, TraceKind};
 use crate::format::DataFormat;
 use crate::handshake::TieTags;
-use crate::path::{Outlook, PathId, PathSet};
+use crate::path::{Outlook, PathId, PathSet, PathSlot};
 use crate::receive::{IncomingMessage, Receiver};
 use crate::send::{MessageQueue, OutgoingMessage, Outstanding};
 use crate::stats::{AssociationStats, StreamStats};
@@ -124,7 +124,7 @@ pub struct Association {
     receiver: Option<Receiver>,
     /// When a delayed SACK is due, and where the data came from.
     sack_timer: Option<Time>,
-    sack_path: PathId,
+    sack_path: PathSlot,
     /// How long nothing arrived.
     silence: Silence,
     control: ControlQueue,
@@ -198,10 +198,10 @@ impl Association {
     /// Makes a path the primary one, which data takes while it is active. Returns false if there is
     /// no such path.
     pub fn set_primary(&mut self, path: PathId) -> bool {
-        if self.paths.lookup(path).is_none_or(|path| !path.is_confirmed()) {
+        let Some(path) = self.paths.named(path).filter(|path| path.is_confirmed()) else {
             return false;
-        }
-        self.paths.set_primary(path);
+        };
+        self.paths.set_primary(path.slot);
         self.reselect_path();
         true
     }
@@ -210,7 +210,8 @@ impl Association {
     /// that is there already is asked at once whether it answers. Returns `None` if there are too
     /// many.
     pub fn open_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
-        self.open_or_wake_path(now, tuple)
+        let path = self.open_or_wake_path(now, tuple)?;
+        Some(self.paths.at(path).id)
     }
 
     /// Nothing can be sent from this address of ours any more, as when its interface is gone: what
@@ -269,10 +270,10 @@ impl Association {
         self.queue.queued() + self.outstanding.bytes_outstanding()
     }
 
-    /// Bytes of DATA chunks that the peer has acknowledged, on the paths there are.
+    /// Bytes of DATA chunks that the peer has acknowledged.
     #[must_use]
     pub fn bytes_acked(&self) -> u64 {
-        self.paths.iter().map(|path| path.stats.bytes_acked).sum()
+        self.paths.totals().bytes_acked
     }
 
     /// When the last packet came from the peer.
@@ -350,6 +351,7 @@ impl Association {
         let path = self.path_of_arrival(now, tuple, is_trusted);
         self.readdressing.source = Some(tuple);
         let source = self.paths.at_mut(path);
+        let id = source.id;
         source.stats.packets_received += 1;
         source.stats.bytes_received += len as u64;
         // Beyond the candidates, what comes from elsewhere counts for the path that data takes.
@@ -359,7 +361,7 @@ impl Association {
                 self.note_candidate(now, path, packet);
             }
         }
-        self.trace(now, TraceKind::PacketReceived { path, len });
+        self.trace(now, TraceKind::PacketReceived { path: id, len });
         if is_trusted {
             self.on_sign_of_life();
         }
@@ -369,7 +371,13 @@ impl Association {
         }
     }
 
-    fn handle_chunks(&mut self, now: Time, path: PathId, packet: &Packet<'_>, standing: Standing) {
+    fn handle_chunks(
+        &mut self,
+        now: Time,
+        path: PathSlot,
+        packet: &Packet<'_>,
+        standing: Standing,
+    ) {
         let mut is_authenticated = false;
         let mut brought_data = false;
         for chunk in packet.chunks() {
@@ -406,7 +414,7 @@ impl Association {
     }
 
     /// The path that a packet came over. One that proves nothing makes no new path.
-    fn path_of_arrival(&mut self, now: Time, tuple: FourTuple, is_trusted: bool) -> PathId {
+    fn path_of_arrival(&mut self, now: Time, tuple: FourTuple, is_trusted: bool) -> PathSlot {
         let known = self.paths.find(tuple).filter(|path| !self.paths.at(*path).is_deleted);
         let is_deleted = known.is_none() && self.paths.find(tuple).is_some();
         if is_trusted && !is_deleted {
@@ -452,7 +460,7 @@ impl Association {
     }
 
     /// Handles one chunk; false ends the packet.
-    fn handle_chunk(&mut self, now: Time, path: PathId, chunk: &Chunk<'_>) -> bool {
+    fn handle_chunk(&mut self, now: Time, path: PathSlot, chunk: &Chunk<'_>) -> bool {
         match chunk {
             Chunk::Data(data) => self.on_data(now, path, DataFormat::Data, &data.into()),
             Chunk::IData(data) => self.on_data(now, path, DataFormat::IData, &data.into()),

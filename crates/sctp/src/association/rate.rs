@@ -99,8 +99,7 @@ impl RateMeter {
     fn measure(&mut self, now: Time, totals: Totals, outlook: Outlook) -> Option<RateSignal> {
         let paused = std::mem::take(&mut self.paused);
         let (at, before) = self.before.replace((now, totals))?;
-        // The counters of a path that made way are gone with it.
-        let sent = totals.sent.saturating_sub(before.sent);
+        let sent = totals.sent - before.sent;
         if now - at > PAUSE || sent == 0 {
             self.limited = None;
             if let Some(signal) = &mut self.signal {
@@ -108,10 +107,10 @@ impl RateMeter {
             }
             return None;
         }
-        let share = totals.new.saturating_sub(before.new) as f64 / sent as f64;
+        let share = (totals.new - before.new) as f64 / sent as f64;
         let efficiency = smoothed(self.efficiency, share.min(1.0), EFFICIENCY_WEIGHT);
         self.efficiency = Some(efficiency);
-        let acked = totals.acked.saturating_sub(before.acked);
+        let acked = totals.acked - before.acked;
         let delivered = Rate::of(acked, now - at).as_bps() as f64;
         let allowed = outlook.allowed.as_bps() as f64;
         self.pauses = if paused { self.pauses + 1 } else { 0 };
@@ -177,17 +176,16 @@ impl Association {
 
     fn rate_totals(&self) -> Totals {
         let streams = self.stream_totals();
-        let counters = || self.paths.iter().map(|path| &path.stats);
-        let header = self.outstanding.format().header_len() as u64;
-        let headers = header * counters().map(|path| path.chunks_sent).sum::<u64>();
+        let paths = self.paths.totals();
+        let headers = self.outstanding.format().header_len() as u64 * paths.chunks_sent;
         let payload = streams.bytes_sent + streams.bytes_retransmitted + streams.bytes_copied;
-        Totals { acked: self.bytes_acked(), new: streams.bytes_sent, sent: payload + headers }
+        Totals { acked: paths.bytes_acked, new: streams.bytes_sent, sent: payload + headers }
     }
 
     fn rate_outlook(&self) -> Outlook {
         let concurrent = self.config.path_scheduler.is_concurrent();
         let current = self.paths.current();
-        let in_use = self.paths.carriers().filter(|path| concurrent || path.id == current);
+        let in_use = self.paths.carriers().filter(|path| concurrent || path.slot == current);
         let mut outlook =
             Outlook { allowed: Rate::ZERO, slow_start: false, queued: self.queue.queued() };
         for path in in_use {

@@ -12,7 +12,7 @@ use anabranch_wire::{Asconf, AsconfAck, EncodeChunk, ErrorCause, Parameter, Para
 
 use super::Association;
 use super::control::Bundling;
-use crate::path::{Path, PathId, PathState};
+use crate::path::{Path, PathId, PathSlot, PathState};
 
 /// Changes that wait for the ASCONF in front of them: as many as there may be paths.
 const WAITING_MAX: usize = 16;
@@ -54,11 +54,11 @@ struct Gone {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
     /// We are at this path's near end as well.
-    Add(PathId),
+    Add(PathSlot),
     /// Some of our addresses are gone.
     Leave,
     /// Data shall come over this path.
-    Prefer(PathId),
+    Prefer(PathSlot),
 }
 
 /// An ASCONF that was not acknowledged yet.
@@ -69,7 +69,7 @@ struct Request {
     address: IpAddr,
     parameters: Vec<u8>,
     /// Where it went last.
-    path: PathId,
+    path: PathSlot,
     /// T-4 RTO.
     timer: Time,
     tries: u32,
@@ -98,10 +98,11 @@ impl Association {
     /// Asks the peer to send its data over this path while it can (RFC 5061 section 5.4). Returns
     /// false if the path is not confirmed or the peer takes no such requests.
     pub fn ask_for_primary(&mut self, now: Time, path: PathId) -> bool {
-        let is_confirmed = self.paths.lookup(path).is_some_and(Path::is_confirmed);
-        if !is_confirmed || !self.changes_addresses() {
+        let confirmed = self.paths.named(path).filter(|path| path.is_confirmed());
+        let Some(path) = confirmed.map(|path| path.slot).filter(|_| self.changes_addresses())
+        else {
             return false;
-        }
+        };
         self.want_change(now, Change::Prefer(path));
         true
     }
@@ -117,9 +118,9 @@ impl Association {
     /// RFC 5061 section 5.3, F1: "until such time as the ASCONF containing the add is acknowledged,
     /// the sender MUST NOT use the new IP address as a source for ANY SCTP packet except on
     /// carrying an ASCONF Chunk."
-    pub(super) fn announce_path(&mut self, now: Time, path: PathId) {
+    pub(super) fn announce_path(&mut self, now: Time, path: PathSlot) {
         let local = self.paths.at(path).tuple.local.ip();
-        let is_known = |other: &Path| other.id != path && other.tuple.local.ip() == local;
+        let is_known = |other: &Path| other.slot != path && other.tuple.local.ip() == local;
         let was_gone = self.is_gone(local);
         self.readdressing.gone.retain(|gone| gone.address != local);
         if !self.changes_addresses() || (self.paths.iter().any(is_known) && !was_gone) {
@@ -129,7 +130,7 @@ impl Association {
     }
 
     /// A path that there was before is to be used again.
-    pub(super) fn return_to_path(&mut self, now: Time, path: PathId) {
+    pub(super) fn return_to_path(&mut self, now: Time, path: PathSlot) {
         if self.is_gone(self.paths.at(path).tuple.local.ip()) {
             self.announce_path(now, path);
         } else {
@@ -192,10 +193,10 @@ impl Association {
     /// Where the ASCONF for a change goes. RFC 5061 section 5.3, F6: "An endpoint MUST NOT set an
     /// IP header source address for an SCTP packet holding the ASCONF Chunk to be the same as an
     /// address being deleted by the ASCONF Chunk."
-    fn path_for(&self, change: Change) -> Option<PathId> {
+    fn path_for(&self, change: Change) -> Option<PathSlot> {
         match change {
             Change::Add(path) | Change::Prefer(path) => {
-                self.paths.lookup(path).filter(|path| self.is_left(path)).map(|path| path.id)
+                self.paths.lookup(path).filter(|path| self.is_left(path)).map(|path| path.slot)
             }
             Change::Leave => self.best_path_left(),
         }
@@ -205,12 +206,12 @@ impl Association {
         !self.is_gone(path.tuple.local.ip()) && !path.is_abandoned
     }
 
-    fn best_path_left(&self) -> Option<PathId> {
+    fn best_path_left(&self) -> Option<PathSlot> {
         let left = self.paths.iter().filter(|path| self.is_left(path) && path.is_confirmed());
-        left.min_by_key(|path| (path.state, path.id)).map(|path| path.id)
+        left.min_by_key(|path| (path.state, path.slot)).map(|path| path.slot)
     }
 
-    fn requests_of(&self, change: Change, path: PathId) -> Vec<u8> {
+    fn requests_of(&self, change: Change, path: PathSlot) -> Vec<u8> {
         let mut requests = Vec::new();
         let mut correlation_id = 0;
         let mut next_id = || {
@@ -284,7 +285,7 @@ impl Association {
         self.send_asconf();
     }
 
-    pub(super) fn on_asconf_ack(&mut self, now: Time, path: PathId, ack: &AsconfAck<'_>) {
+    pub(super) fn on_asconf_ack(&mut self, now: Time, path: PathSlot, ack: &AsconfAck<'_>) {
         let number = ack.sequence_number;
         let awaited = |request: &mut Request| request.number == number;
         let Some(request) = self.readdressing.in_flight.take_if(awaited) else {
@@ -309,7 +310,7 @@ impl Association {
     /// RFC 5061 section 5.3, F2: "After the ASCONF-ACK of an IP address Add arrives, the endpoint
     /// MAY begin using the added IP address as a source address for any type of SCTP chunk."; F10:
     /// one that was refused is not part of the association.
-    fn on_added(&mut self, now: Time, path: PathId, is_taken: bool) {
+    fn on_added(&mut self, now: Time, path: PathSlot, is_taken: bool) {
         let Some(added) = self.paths.lookup(path) else { return };
         if added.state == PathState::Unconfirmed && !is_taken {
             return self.fail_path(now, path);
@@ -344,7 +345,7 @@ impl Association {
     /// RFC 5061 section 4.1.1: "the receiver that does not understand this chunk MUST skip the
     /// chunk and continue processing, and report in an Operation Error Chunk using the
     /// 'Unrecognized Chunk Type' cause of error."
-    pub(super) fn report_asconf(&mut self, path: PathId, asconf: &Asconf<'_>) {
+    pub(super) fn report_asconf(&mut self, path: PathSlot, asconf: &Asconf<'_>) {
         let mut raw = Vec::new();
         asconf.encode(&mut raw);
         self.report_unrecognized(path, &raw);

@@ -13,7 +13,7 @@ use anabranch_wire::{Chunk, EncodeChunk as _, Packet};
 
 use super::Association;
 use crate::event::Event;
-use crate::path::{Origin, Path, PathId, PathState};
+use crate::path::{Origin, Path, PathSlot, PathState};
 
 /// RFC 9000 section 8: "Prior to validating the client address, servers MUST NOT send more than
 /// three times as many bytes as the number of bytes they have received."
@@ -61,7 +61,7 @@ impl Association {
     }
 
     /// A packet came from a candidate.
-    pub(super) fn note_candidate(&mut self, now: Time, path: PathId, packet: &Packet<'_>) {
+    pub(super) fn note_candidate(&mut self, now: Time, path: PathSlot, packet: &Packet<'_>) {
         let is_probe = |chunk: &Chunk<'_>| {
             matches!(chunk, Chunk::Heartbeat(_) | Chunk::HeartbeatAck(_) | Chunk::Auth(_))
         };
@@ -77,7 +77,7 @@ impl Association {
     }
 
     /// Bytes that may still go out on a path.
-    pub(super) fn allowance(&self, path: PathId) -> usize {
+    pub(super) fn allowance(&self, path: PathSlot) -> usize {
         let path = self.paths.at(path);
         if !is_unvalidated(path) {
             return usize::MAX;
@@ -100,13 +100,15 @@ impl Association {
     }
 
     /// A candidate returned its nonce. Returns the path that it is from now on.
-    pub(super) fn admit_candidate(&mut self, now: Time, candidate: PathId) -> PathId {
+    pub(super) fn admit_candidate(&mut self, now: Time, candidate: PathSlot) -> PathSlot {
         let to = self.paths.at(candidate).tuple;
         let Some(silent) = self.silent_predecessor(now, candidate) else {
-            self.events.push_back(Event::PathAdded { path: candidate, tuple: to });
+            let admitted = self.paths.at_mut(candidate);
+            admitted.is_announced = true;
+            self.events.push_back(Event::PathAdded { path: admitted.id, tuple: to });
             return candidate;
         };
-        let from = self.paths.at(silent).tuple;
+        let Path { id: path, tuple: from, .. } = *self.paths.at(silent);
         // RFC 9000 section 9.4: "Because port-only changes are commonly the result of NAT rebinding
         // or other middlebox activity, the endpoint MAY instead retain its congestion control state
         // and round-trip estimate in those cases instead of reverting to initial values."
@@ -114,29 +116,29 @@ impl Association {
             self.paths.at_mut(silent).reset(&self.config, &mut self.rng);
         }
         self.move_path(now, silent, candidate);
-        self.events.push_back(Event::PathMoved { path: silent, from, to });
+        self.events.push_back(Event::PathMoved { path, from, to });
         silent
     }
 
     /// The path whose traffic a candidate carries on: it leads from the same address of ours, and
     /// was not heard of in the later half of the time that it took to confirm the candidate.
-    fn silent_predecessor(&self, now: Time, candidate: PathId) -> Option<PathId> {
+    fn silent_predecessor(&self, now: Time, candidate: PathSlot) -> Option<PathSlot> {
         let new = self.paths.at(candidate);
         let first_heard = new.first_heard?;
         let since = first_heard + (now - first_heard) / 2;
         let is_silent = |path: &&Path| path.last_heard.is_some_and(|at| at < since);
         let confirmed = self.paths.iter().filter(|path| path.is_confirmed() && !path.is_deleted);
         let related = confirmed.filter(|path| path.tuple.local == new.tuple.local);
-        let carried = |path: &&Path| new.moves_traffic || self.outstanding.flight(path.id) > 0;
+        let carried = |path: &&Path| new.moves_traffic || self.outstanding.flight(path.slot) > 0;
         let silent = related.filter(is_silent).filter(carried);
         let best = silent
             .max_by_key(|path| (path.tuple.remote.ip() == new.tuple.remote.ip(), path.last_heard));
-        best.map(|path| path.id)
+        best.map(|path| path.slot)
     }
 
     /// Gives a path the addresses of a candidate, which is no path of its own any more. What is in
     /// flight went to where nobody is: it is sent again, and says nothing about congestion.
-    fn move_path(&mut self, now: Time, path: PathId, candidate: PathId) {
+    fn move_path(&mut self, now: Time, path: PathSlot, candidate: PathSlot) {
         self.control.forget_path(candidate);
         let Some(moved) = self.paths.absorb(path, candidate) else { return };
         moved.error_count = 0;
@@ -154,7 +156,7 @@ impl Association {
     }
 
     /// A candidate does not answer: it is forgotten, and comes back with its next packet.
-    pub(super) fn give_up_candidate(&mut self, path: PathId) -> bool {
+    pub(super) fn give_up_candidate(&mut self, path: PathSlot) -> bool {
         let target = self.paths.at(path);
         if !is_candidate(target) || target.error_count <= self.config.path_max_retrans {
             return false;

@@ -17,7 +17,7 @@ use super::control::Bundling;
 use super::{Association, State};
 use crate::error::ResetError;
 use crate::event::{Direction, Event};
-use crate::path::PathId;
+use crate::path::PathSlot;
 use crate::sequence::{extend, tsn};
 
 /// Streams that one request lists: it fits into the smallest packet. Others wait for the next one.
@@ -55,7 +55,7 @@ struct Request {
     streams: Vec<StreamId>,
     /// The Re-configuration Timer.
     timer: Time,
-    path: PathId,
+    path: PathSlot,
     /// Whether the peer said that it works on it.
     is_in_progress: bool,
 }
@@ -203,7 +203,7 @@ impl Association {
         self.send_re_config(path, &parameters);
     }
 
-    fn send_re_config(&mut self, path: PathId, parameters: &[u8]) {
+    fn send_re_config(&mut self, path: PathSlot, parameters: &[u8]) {
         let chunk = ReConfig { parameters: Parameters::from_bytes(parameters) };
         self.queue_control(path, Bundling::Bundled, &chunk);
     }
@@ -243,7 +243,7 @@ impl Association {
         self.send_request();
     }
 
-    pub(super) fn on_re_config(&mut self, now: Time, path: PathId, chunk: &ReConfig<'_>) {
+    pub(super) fn on_re_config(&mut self, now: Time, path: PathSlot, chunk: &ReConfig<'_>) {
         // RFC 9260 section 3.2 has a chunk of this type that is not recognized skipped: it was not
         // negotiated.
         if !self.reconfiguration.is_supported || !self.state.may_send_data() {
@@ -276,7 +276,7 @@ impl Association {
 
     /// RFC 6525 section 3.1: "If a sender transmits an unsupported combination, the receiver SHOULD
     /// send an ERROR chunk with a Protocol Violation cause".
-    fn refuse_combination(&mut self, path: PathId) {
+    fn refuse_combination(&mut self, path: PathSlot) {
         let mut causes = Vec::new();
         let what = b"these parameters may not stand together in a RE-CONFIG chunk";
         ErrorCause::ProtocolViolation(what).encode(&mut causes);

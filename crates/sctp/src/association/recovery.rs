@@ -9,7 +9,7 @@ use anabranch_wire::PacketWriter;
 use super::Association;
 use super::transmit::Occasion;
 use crate::event::TraceKind;
-use crate::path::{LossTimer, Path, PathId};
+use crate::path::{LossTimer, Path, PathSlot};
 use crate::receive::SACK_SPACING_MAX;
 use crate::send::{LossDetection, Losses, PathAck};
 
@@ -19,7 +19,7 @@ const PROBE_TIMEOUT_MIN: Duration = Duration::from_millis(10);
 
 impl Association {
     /// What was found lost from a SACK or by the reordering timer is sent again.
-    pub(super) fn on_losses(&mut self, now: Time, path: PathId, losses: Losses) {
+    pub(super) fn on_losses(&mut self, now: Time, path: PathSlot, losses: Losses) {
         self.book_losses(now, path, losses);
         // RFC 9260 section 7.2.4, step 3: "When a Fast Retransmit is being performed, the sender
         // SHOULD ignore the value of cwnd and SHOULD NOT delay retransmission for this single
@@ -29,10 +29,12 @@ impl Association {
         }
     }
 
-    fn book_losses(&mut self, now: Time, path: PathId, losses: Losses) {
+    fn book_losses(&mut self, now: Time, path: PathSlot, losses: Losses) {
         if losses.chunks > 0 {
-            self.paths.at_mut(path).stats.chunks_lost += losses.chunks as u64;
-            self.trace(now, TraceKind::Lost { path, chunks: losses.chunks, timeout: false });
+            let target = self.paths.at_mut(path);
+            target.stats.chunks_lost += losses.chunks as u64;
+            let (path, chunks) = (target.id, losses.chunks);
+            self.trace(now, TraceKind::Lost { path, chunks, timeout: false });
         }
         if losses.enters_recovery {
             self.stats.fast_recoveries += 1;
@@ -53,7 +55,7 @@ impl Association {
     }
 
     /// RFC 9260 section 6.3.3.
-    pub(super) fn on_t3_rtx(&mut self, now: Time, path: PathId) {
+    pub(super) fn on_t3_rtx(&mut self, now: Time, path: PathSlot) {
         self.paths.at_mut(path).t3_rtx = None;
         if self.outstanding.flight(path) == 0 && !self.outstanding.is_forward_tsn_due() {
             return self.allow_window_probe(path);
@@ -62,7 +64,7 @@ impl Association {
     }
 
     /// Nothing was answered on a path for so long that all in flight there counts as lost.
-    fn time_out(&mut self, now: Time, path: PathId) {
+    fn time_out(&mut self, now: Time, path: PathSlot) {
         let probing = self.window.take_answered_probe();
         let losses = self.give_up_flight(now, path);
         // RFC 3758 section 3.5, A5: "Any time the T3-rtx timer expires, on any destination, the
@@ -73,7 +75,8 @@ impl Association {
         target.stats.timeouts += 1;
         target.stats.chunks_lost += losses.chunks as u64;
         target.rtt.back_off();
-        self.trace(now, TraceKind::Lost { path, chunks: losses.chunks, timeout: true });
+        let (id, chunks) = (target.id, losses.chunks);
+        self.trace(now, TraceKind::Lost { path: id, chunks, timeout: true });
         if !probing {
             self.paths.at_mut(path).congestion.on_timeout(now);
             self.on_path_error(now, path, true);
@@ -87,7 +90,7 @@ impl Association {
 
     /// With another path to take over, all that is in flight is sent again there at once; what was
     /// sent a moment ago stays in flight where there is none (RFC 8985 section 6.3).
-    fn give_up_flight(&mut self, now: Time, path: PathId) -> Losses {
+    fn give_up_flight(&mut self, now: Time, path: PathSlot) -> Losses {
         let has_alternate = self.paths.alternate_of(path).is_some();
         match self.config.loss_detection {
             LossDetection::InTime if !has_alternate => {
@@ -106,7 +109,7 @@ impl Association {
     /// RFC 9260 section 6.1, rule A: "The sender SHOULD send the first zero window probe after 1
     /// RTO when it detects that the receiver has closed its window and SHOULD increase the probe
     /// interval exponentially afterwards."
-    fn allow_window_probe(&mut self, path: PathId) {
+    fn allow_window_probe(&mut self, path: PathSlot) {
         if self.queue.is_empty() {
             return;
         }
@@ -115,7 +118,7 @@ impl Association {
     }
 
     /// The reordering timer or the probe timeout of a path expired.
-    pub(super) fn on_loss_timer(&mut self, now: Time, path: PathId) {
+    pub(super) fn on_loss_timer(&mut self, now: Time, path: PathSlot) {
         let Some((_, timer)) = self.paths.at_mut(path).loss_timer.take() else { return };
         match timer {
             LossTimer::Reordering => {
@@ -135,7 +138,7 @@ impl Association {
     ///
     /// With another path to take over, what is overdue goes there without delay, and the silent one
     /// is asked by a HEARTBEAT, whose answer nothing else can be taken for.
-    fn on_probe_timeout(&mut self, now: Time, path: PathId) {
+    fn on_probe_timeout(&mut self, now: Time, path: PathSlot) {
         self.paths.at_mut(path).stats.probes_sent += 1;
         self.outstanding.begin_probe(path);
         if self.paths.alternate_of(path).is_some() && self.may_probe(path) {
@@ -160,7 +163,7 @@ impl Association {
 
     /// The HEARTBEAT that probed a silent path was not answered either: as good as a timeout.
     /// Returns false if the last HEARTBEAT was not such a probe.
-    pub(super) fn on_probe_unanswered(&mut self, now: Time, path: PathId) -> bool {
+    pub(super) fn on_probe_unanswered(&mut self, now: Time, path: PathSlot) -> bool {
         if !self.outstanding.is_probed_by_heartbeat(path) {
             return false;
         }
@@ -174,7 +177,7 @@ impl Association {
     pub(super) fn end_probe(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         brings_data: bool,
         size_max: usize,
         writer: &mut PacketWriter<'_>,
@@ -214,7 +217,7 @@ impl Association {
     }
 
     /// Sets the reordering timer or the probe timeout of a path (RFC 8985 section 8).
-    pub(super) fn settle_loss_timer(&mut self, path: PathId) {
+    pub(super) fn settle_loss_timer(&mut self, path: PathSlot) {
         if self.config.loss_detection != LossDetection::InTime {
             return;
         }
@@ -233,7 +236,7 @@ impl Association {
     /// round trip with its variation or the delay of a SACK.
     ///
     /// RFC 8985 section 8 has a timer of its own for the probes of a closed window: here T3-rtx.
-    fn probe_at(&mut self, path: PathId) -> Option<Time> {
+    fn probe_at(&mut self, path: PathSlot) -> Option<Time> {
         if self.outstanding.flight(path) == 0 || self.window.is_probed() {
             return None;
         }

@@ -22,6 +22,7 @@ impl Association {
             rate: self.rate(),
             streams: self.stream_totals(),
             paths: self.paths.iter().map(|path| self.report_path(path)).collect(),
+            path_totals: self.paths.totals(),
             ..self.stats.clone()
         }
     }
@@ -36,15 +37,15 @@ impl Association {
         total
     }
 
-    fn report_path(&self, path: &Path) -> PathReport {
+    pub(super) fn report_path(&self, path: &Path) -> PathReport {
         let metrics = path.congestion.metrics();
         PathReport {
             id: path.id,
             tuple: path.tuple,
             state: path.state,
             is_wanted: path.origin == Origin::User,
-            is_primary: path.id == self.paths.primary(),
-            is_current: path.id == self.paths.current(),
+            is_primary: path.slot == self.paths.primary(),
+            is_current: path.slot == self.paths.current(),
             srtt: path.rtt.srtt(),
             rttvar: path.rtt.rttvar(),
             latest_rtt: path.rtt.latest(),
@@ -52,7 +53,7 @@ impl Association {
             rto: path.rtt.rto(),
             window: metrics.window,
             ssthresh: metrics.ssthresh,
-            in_flight: self.outstanding.flight(path.id),
+            in_flight: self.outstanding.flight(path.slot),
             error_count: path.error_count,
             counters: path.stats,
         }

@@ -6,7 +6,7 @@ use anabranch_sansio::{Rate, Time};
 use anabranch_wire::StreamId;
 
 use super::Association;
-use crate::path::{Demand, Lost, Outlook, PathId};
+use crate::path::{Demand, Lost, Outlook, PathSlot};
 use crate::send::{Head, Retransmission};
 
 impl Association {
@@ -20,17 +20,17 @@ impl Association {
         }
         let packet = self.pmdcs();
         let share = self.buffer_share();
-        let any_answers = self.paths.carriers().any(|path| !self.is_suspect(path.id));
+        let any_answers = self.paths.carriers().any(|path| !self.is_suspect(path.slot));
         // Nothing tells how long a path takes that was never measured: its first HEARTBEAT does.
         let any_measured = self.paths.carriers().any(|path| path.rtt.srtt().is_some());
         let carriers = self.paths.carriers();
-        let sound = carriers.filter(|path| !(any_answers && self.is_suspect(path.id)));
+        let sound = carriers.filter(|path| !(any_answers && self.is_suspect(path.slot)));
         let sound = sound.filter(|path| !any_measured || path.rtt.srtt().is_some());
         outlooks.extend(sound.map(|path| {
-            let in_flight = self.outstanding.flight(path.id);
+            let in_flight = self.outstanding.flight(path.slot);
             let has_room = in_flight == 0 || in_flight < share;
             Outlook {
-                is_open: has_room && self.may_send_on(path.id) && path.pacer.is_open(now),
+                is_open: has_room && self.may_send_on(path.slot) && path.pacer.is_open(now),
                 ..path.outlook(now, (in_flight, share), packet)
             }
         }));
@@ -39,7 +39,7 @@ impl Association {
 
     /// Whether a path fell silent, so that it is asked whether it lives: what goes there until the
     /// answer comes would be late if there is none. With one path at a time RFC 9260 rules.
-    pub(super) fn is_suspect(&self, path: PathId) -> bool {
+    pub(super) fn is_suspect(&self, path: PathSlot) -> bool {
         self.config.path_scheduler.is_concurrent() && self.outstanding.is_probed_by_heartbeat(path)
     }
 
@@ -56,7 +56,7 @@ impl Association {
     pub(super) fn next_message(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         outlooks: &[Outlook],
     ) -> Option<(StreamId, usize)> {
         let kind = self.config.path_scheduler;
@@ -95,7 +95,7 @@ impl Association {
         &self,
         lost: &Retransmission,
         outlooks: &[Outlook],
-    ) -> Option<PathId> {
+    ) -> Option<PathSlot> {
         let policy = self.config.retransmission_policy;
         let from = Lost { path: lost.last_path, timed_out: lost.timed_out };
         let chosen = policy.choose(from, outlooks);
@@ -113,13 +113,13 @@ impl Association {
 fn time_on_all(
     outlooks: &[Outlook],
     len: usize,
-    time_on: impl Fn(PathId, usize) -> Duration,
+    time_on: impl Fn(PathSlot, usize) -> Duration,
 ) -> Duration {
     let total: u64 = outlooks.iter().map(|path| path.rate.as_bps()).fold(0, u64::saturating_add);
     let share = |rate: Rate| match total {
         0 => len,
         _ => (len as f64 * rate.as_bps() as f64 / total as f64).ceil() as usize,
     };
-    let times = outlooks.iter().map(|path| time_on(path.id, share(path.rate)));
+    let times = outlooks.iter().map(|path| time_on(path.slot, share(path.rate)));
     times.min().unwrap_or_default()
 }

@@ -11,7 +11,7 @@ use super::control::Bundling;
 use super::handshake::{CookieEchoed, CookieWait};
 use super::{Association, State};
 use crate::event::{CloseReason, Event};
-use crate::path::PathId;
+use crate::path::PathSlot;
 use crate::sequence::extend;
 
 /// T2-shutdown and T5-shutdown-guard.
@@ -78,7 +78,7 @@ impl Association {
         self.close(CloseReason::PeerMisbehaved { what: what.to_owned() });
     }
 
-    pub(super) fn send_abort(&mut self, path: PathId, causes: &[u8]) {
+    pub(super) fn send_abort(&mut self, path: PathSlot, causes: &[u8]) {
         self.control.clear();
         let tag = self.identity.peer_tag;
         // Before the peer announced its tag it has nothing to abort.
@@ -137,7 +137,7 @@ impl Association {
         ShutdownTimer { t2: now + rto, rto, retransmissions: 0, t5_guard }
     }
 
-    fn send_shutdown(&mut self, path: PathId) {
+    fn send_shutdown(&mut self, path: PathSlot) {
         let Some(receiver) = self.receiver.as_mut() else { return };
         let shutdown = Shutdown { cumulative_tsn_ack: receiver.tracker.cumulative_tsn() };
         // "To indicate any gaps in TSN, the endpoint MAY also bundle a SACK chunk with the SHUTDOWN
@@ -148,7 +148,7 @@ impl Association {
         self.queue_control(path, Bundling::Bundled, &shutdown);
     }
 
-    pub(super) fn resend_shutdown_ack(&mut self, path: PathId) {
+    pub(super) fn resend_shutdown_ack(&mut self, path: PathSlot) {
         self.queue_control(self.reply_path(path), Bundling::Bundled, &ShutdownAck);
     }
 
@@ -158,7 +158,7 @@ impl Association {
     ///
     /// It goes back over the path of the data: as long as data restarts the timer, nothing else
     /// would notice that the other path is dead.
-    pub(super) fn answer_data_with_shutdown(&mut self, now: Time, path: PathId) {
+    pub(super) fn answer_data_with_shutdown(&mut self, now: Time, path: PathSlot) {
         if let State::ShutdownSent(timer) = &mut self.state {
             timer.t2 = now + timer.rto;
             self.send_shutdown(self.reply_path(path));
@@ -177,7 +177,7 @@ impl Association {
         }
     }
 
-    pub(super) fn on_shutdown(&mut self, now: Time, path: PathId, shutdown: &Shutdown) {
+    pub(super) fn on_shutdown(&mut self, now: Time, path: PathSlot, shutdown: &Shutdown) {
         match self.state {
             State::Established | State::ShutdownPending | State::ShutdownReceived => {
                 if matches!(self.state, State::Established) {
@@ -202,7 +202,7 @@ impl Association {
     }
 
     /// A SHUTDOWN acknowledges as a SACK without gap blocks does.
-    fn take_shutdown_ack_point(&mut self, now: Time, path: PathId, shutdown: &Shutdown) {
+    fn take_shutdown_ack_point(&mut self, now: Time, path: PathSlot, shutdown: &Shutdown) {
         let point = self.outstanding.cumulative_ack_point();
         let acked = extend(point, shutdown.cumulative_tsn_ack);
         // A value that was never sent says nothing: some stacks fill in a number of their own when
@@ -224,7 +224,7 @@ impl Association {
         );
     }
 
-    pub(super) fn on_shutdown_ack(&mut self, path: PathId) {
+    pub(super) fn on_shutdown_ack(&mut self, path: PathSlot) {
         match self.state {
             // "Upon the receipt of the SHUTDOWN ACK chunk, the sender of the SHUTDOWN chunk MUST
             // stop the T2-shutdown timer, send a SHUTDOWN COMPLETE chunk to its peer, and remove
@@ -317,7 +317,7 @@ impl Association {
     /// Puts a control chunk into the queue, or counts that it had no room.
     pub(super) fn queue_control(
         &mut self,
-        path: PathId,
+        path: PathSlot,
         bundling: Bundling,
         chunk: &impl EncodeChunk,
     ) {

@@ -12,7 +12,7 @@ use super::control::Bundling;
 use super::{Association, State};
 use crate::event::TraceKind;
 use crate::format::DataFormat;
-use crate::path::PathId;
+use crate::path::PathSlot;
 use crate::receive::{DataChunk, DataOutcome, SackTiming};
 use crate::send::{Abandonment, LossDetection, PathAck};
 use anabranch_congestion::Ack;
@@ -37,9 +37,9 @@ pub(super) struct Window {
     /// FORWARD TSN: the point last told, and when.
     pub(super) forwarded: Option<(u64, Time)>,
     /// The path whose first lost chunks may be sent again whatever its window says.
-    pub(super) fast_retransmit: Option<PathId>,
+    pub(super) fast_retransmit: Option<PathSlot>,
     /// The path that one packet with data goes to as a probe, whatever its window says.
-    pub(super) loss_probe: Option<PathId>,
+    pub(super) loss_probe: Option<PathSlot>,
 }
 
 impl Window {
@@ -103,7 +103,7 @@ impl Association {
     pub(super) fn on_data(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         format: DataFormat,
         data: &DataChunk<'_>,
     ) {
@@ -119,7 +119,7 @@ impl Association {
             receiver.acknowledge_only(data);
             return self.report_invalid_stream(path, data.stream);
         }
-        match receiver.on_data(now, path, data) {
+        match receiver.on_data(now, self.paths.at(path).id, data) {
             DataOutcome::Handled => {}
             DataOutcome::MessageTooLarge => {
                 let limit = self.config.message_size_max;
@@ -154,7 +154,7 @@ impl Association {
     /// identifier, it SHOULD acknowledge the reception of the DATA chunk following the normal
     /// procedure, immediately send an ERROR chunk with cause set to "Invalid Stream Identifier"
     /// ..., and discard the DATA chunk."
-    fn report_invalid_stream(&mut self, path: PathId, stream: StreamId) {
+    fn report_invalid_stream(&mut self, path: PathSlot, stream: StreamId) {
         let mut causes = Vec::new();
         ErrorCause::InvalidStreamIdentifier { stream }.encode(&mut causes);
         let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
@@ -164,7 +164,7 @@ impl Association {
     /// RFC 3758 section 3.3.1: an endpoint that did not announce its support "MUST instead act as
     /// if it does NOT support the FORWARD TSN chunk, returning an ERROR to the peer upon receipt of
     /// any FORWARD TSN."
-    pub(super) fn on_forward_tsn(&mut self, path: PathId, forward: &ForwardTsn<'_>) {
+    pub(super) fn on_forward_tsn(&mut self, path: PathSlot, forward: &ForwardTsn<'_>) {
         if !self.config.partial_reliability {
             let mut raw = Vec::new();
             forward.encode(&mut raw);
@@ -199,7 +199,7 @@ impl Association {
     }
 
     /// A packet with DATA or FORWARD TSN is done: decides when it is acknowledged.
-    pub(super) fn end_data_packet(&mut self, now: Time, path: PathId) {
+    pub(super) fn end_data_packet(&mut self, now: Time, path: PathSlot) {
         self.answer_data_with_shutdown(now, path);
         if self.config.probes_silence {
             self.silence.on_data(now);
@@ -234,7 +234,7 @@ impl Association {
         self.outstanding.has_spaced_sacks() && self.paths.carriers().count() <= 1
     }
 
-    pub(super) fn on_sack(&mut self, now: Time, via: PathId, sack: &Sack<'_>) {
+    pub(super) fn on_sack(&mut self, now: Time, via: PathSlot, sack: &Sack<'_>) {
         if !self.state.may_send_data() {
             return;
         }
@@ -299,8 +299,10 @@ impl Association {
         }
         if acked > 0 {
             self.error_count = 0;
-            self.paths.at_mut(path).stats.bytes_acked += acked as u64;
-            self.trace(now, TraceKind::Acknowledged { path, bytes: acked });
+            let target = self.paths.at_mut(path);
+            target.stats.bytes_acked += acked as u64;
+            let id = target.id;
+            self.trace(now, TraceKind::Acknowledged { path: id, bytes: acked });
         }
         // RFC 7829 section 3.2, rule 9: acknowledgements for chunks that went to several
         // destinations "SHOULD NOT clear the error count".
@@ -318,7 +320,8 @@ impl Association {
             self.paths.at_mut(path).t3_rtx = None;
         }
         if acked > 0 || losses.chunks > 0 {
-            let window = self.paths.at(path).congestion.metrics().window;
+            let target = self.paths.at(path);
+            let (path, window) = (target.id, target.congestion.metrics().window);
             self.trace(now, TraceKind::Window { path, window, in_flight: flight });
         }
     }
@@ -391,7 +394,7 @@ impl Association {
     /// RFC 9260 section 6.1, rule B: "the sender SHOULD exceed cwnd by up to (PMDCS - 1) bytes on a
     /// new data transmission if the flightsize does not currently reach cwnd. The breach of cwnd
     /// MUST constitute one packet only."
-    pub(super) fn may_send_on(&self, path: PathId) -> bool {
+    pub(super) fn may_send_on(&self, path: PathSlot) -> bool {
         let target = self.paths.at(path);
         let window = target.congestion.window().min(target.burst_ceiling);
         target.is_confirmed() && self.outstanding.flight(path) < window
@@ -427,7 +430,7 @@ impl Association {
 
     /// RFC 9260 section 3.2: the upper bits of an unknown chunk's type say whether it is reported,
     /// and whether the rest of the packet is used.
-    pub(super) fn on_unknown_chunk(&mut self, path: PathId, unknown: &UnknownChunk<'_>) -> bool {
+    pub(super) fn on_unknown_chunk(&mut self, path: PathSlot, unknown: &UnknownChunk<'_>) -> bool {
         let action = unknown.action();
         if action.report {
             self.report_unrecognized(path, unknown.raw);
@@ -435,7 +438,7 @@ impl Association {
         !action.stop
     }
 
-    pub(super) fn report_unrecognized(&mut self, path: PathId, raw: &[u8]) {
+    pub(super) fn report_unrecognized(&mut self, path: PathSlot, raw: &[u8]) {
         if matches!(self.state, State::CookieWait(_) | State::Closed) {
             return;
         }

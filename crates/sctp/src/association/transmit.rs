@@ -10,7 +10,7 @@ use super::control::Bundling;
 use super::{Association, State};
 use crate::event::TraceKind;
 use crate::format::{DataFormat, ssn_of};
-use crate::path::{Outlook, PathId};
+use crate::path::{Outlook, PathSlot};
 use crate::receive::SackTiming;
 use crate::sequence::tsn;
 
@@ -91,10 +91,10 @@ impl Association {
     fn write_packet(
         &mut self,
         now: Time,
-        only: Option<PathId>,
+        only: Option<PathSlot>,
         size_max: usize,
         buf: &mut Vec<u8>,
-    ) -> Option<PathId> {
+    ) -> Option<PathSlot> {
         if let Some(path) = self.path_with_control(now) {
             if only.is_some_and(|only| only != path) {
                 return None;
@@ -115,7 +115,7 @@ impl Association {
     }
 
     /// The path that something other than data must go out on.
-    fn path_with_control(&self, now: Time) -> Option<PathId> {
+    fn path_with_control(&self, now: Time) -> Option<PathSlot> {
         if let Some(chunk) = self.control.front() {
             return Some(chunk.path);
         }
@@ -143,14 +143,20 @@ impl Association {
     }
 
     /// Whether data may go out on a path now, as far as the path is concerned.
-    fn may_carry_data(&self, now: Time, path: PathId) -> bool {
+    fn may_carry_data(&self, now: Time, path: PathSlot) -> bool {
         let is_released = self.paths.at(path).pacer.is_open(now) && self.may_send_on(path);
         let urgent = [self.window.fast_retransmit, self.window.loss_probe];
         is_released || urgent.contains(&Some(path))
     }
 
     /// Writes what there is for a path; false, and nothing written, if there is nothing.
-    fn fill_packet(&mut self, now: Time, path: PathId, size_max: usize, buf: &mut Vec<u8>) -> bool {
+    fn fill_packet(
+        &mut self,
+        now: Time,
+        path: PathSlot,
+        size_max: usize,
+        buf: &mut Vec<u8>,
+    ) -> bool {
         let size_max = size_max.min(self.allowance(path));
         let start = buf.len();
         let alone = self.control.front().and_then(|chunk| match chunk.bundling {
@@ -214,14 +220,15 @@ impl Association {
         }
     }
 
-    fn count_packet(&mut self, now: Time, path: PathId, len: usize) {
+    fn count_packet(&mut self, now: Time, path: PathSlot, len: usize) {
         let counters = &mut self.paths.at_mut(path).stats;
         counters.packets_sent += 1;
         counters.bytes_sent += len as u64;
+        let path = self.paths.at(path).id;
         self.trace(now, TraceKind::PacketSent { path, len });
     }
 
-    fn write_control(&mut self, path: PathId, size_max: usize, writer: &mut PacketWriter<'_>) {
+    fn write_control(&mut self, path: PathSlot, size_max: usize, writer: &mut PacketWriter<'_>) {
         let unsigned = writer.chunks();
         while let Some(chunk) = self.control.front() {
             let size = anabranch_wire::EncodeChunk::encoded_len(chunk);
@@ -241,7 +248,7 @@ impl Association {
     /// SACK chunk and bundle it with the outbound DATA chunk".
     fn write_sack(
         &mut self,
-        path: PathId,
+        path: PathSlot,
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) -> Option<WrittenSack> {
@@ -277,7 +284,7 @@ impl Association {
     fn write_forward_tsn(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) {
@@ -315,7 +322,7 @@ impl Association {
     fn write_data(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) {
@@ -354,7 +361,7 @@ impl Association {
     fn write_retransmissions(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         outlooks: &[Outlook],
         size_max: usize,
         writer: &mut PacketWriter<'_>,
@@ -384,7 +391,7 @@ impl Association {
     fn write_new_data(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         outlooks: &[Outlook],
         size_max: usize,
         writer: &mut PacketWriter<'_>,
@@ -420,7 +427,7 @@ impl Association {
     }
 
     /// A chunk of data goes out on a path; the time that it was idle counts for its window.
-    pub(super) fn begin_sending(&mut self, now: Time, path: PathId, size: usize) {
+    pub(super) fn begin_sending(&mut self, now: Time, path: PathSlot, size: usize) {
         let sent = self.outstanding.sent_data(now, path, size);
         let packet = self.pmdcs();
         let target = self.paths.at_mut(path);
@@ -451,7 +458,7 @@ impl Association {
         if !any_waits || !self.state.may_send_data() {
             return None;
         }
-        let holding = self.paths.iter().filter(|path| self.may_send_on(path.id));
+        let holding = self.paths.iter().filter(|path| self.may_send_on(path.slot));
         holding.filter_map(|path| path.pacer.opens_at()).min()
     }
 
@@ -469,7 +476,7 @@ impl Association {
     pub(super) fn write_chunk(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         (sequence, occasion): (u64, Occasion),
         writer: &mut PacketWriter<'_>,
     ) {
@@ -486,6 +493,7 @@ impl Association {
         self.queue.count_sent(stream, len, occasion);
         let tsn = tsn(sequence).0;
         let retransmission = occasion != Occasion::New;
+        let path = self.paths.at(path).id;
         self.trace(now, TraceKind::DataSent { path, tsn, stream, len, retransmission });
     }
 }
@@ -495,7 +503,7 @@ impl Association {
     /// "The sender is in the SHUTDOWN-PENDING state." and that "The sending of a DATA chunk fills
     /// the congestion or receiver window." The latter is one only where a SACK would else be late
     /// or make the window grow slower: with several packets in flight every second one gets a SACK.
-    fn wants_sack_at_once(&self, path: PathId) -> bool {
+    fn wants_sack_at_once(&self, path: PathSlot) -> bool {
         let drains = matches!(self.state, State::ShutdownPending) && self.queue.is_empty();
         // A loss probe asks whether the path lives (RFC 8985 section 7.3).
         if drains || self.window.loss_probe == Some(path) {

@@ -10,6 +10,7 @@ mod set;
 use std::fmt;
 use std::time::Duration;
 
+pub use anabranch_sansio::PathId;
 use anabranch_sansio::{FourTuple, Rate, Rng, Time};
 
 use crate::config::AssociationConfig;
@@ -25,27 +26,13 @@ pub use scheduler::PathSchedulerKind;
 pub(crate) use scheduler::{Demand, Outlook};
 pub(crate) use set::PathSet;
 
-/// A path of an association: an index that keeps its meaning while the association lives, except
-/// that a path which the peer brought and which no longer answers may make way for another one,
-/// when there are too many; [`Event::PathAdded`](crate::Event::PathAdded) tells so.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PathId(pub u8);
+/// Where an association keeps a path: an index, which another path has when this one is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PathSlot(pub(crate) u8);
 
-impl PathId {
+impl PathSlot {
     pub(crate) fn index(self) -> usize {
         usize::from(self.0)
-    }
-}
-
-impl fmt::Display for PathId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "path {}", self.0)
-    }
-}
-
-impl fmt::Debug for PathId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 
@@ -87,7 +74,10 @@ pub(crate) enum Origin {
 /// One path: what is known about it, and its timers.
 #[derive(Debug)]
 pub(crate) struct Path {
+    pub(crate) slot: PathSlot,
     pub(crate) id: PathId,
+    /// Whether the user knows of it.
+    pub(crate) is_announced: bool,
     pub(crate) tuple: FourTuple,
     pub(crate) origin: Origin,
     pub(crate) state: PathState,
@@ -178,14 +168,17 @@ impl Heartbeat {
 
 impl Path {
     pub(crate) fn new(
-        id: PathId,
+        (slot, id): (PathSlot, PathId),
         (tuple, origin): (FourTuple, Origin),
         state: PathState,
         config: &AssociationConfig,
         rng: &mut Rng,
     ) -> Self {
         Self {
+            slot,
             id,
+            // A candidate may not be the peer.
+            is_announced: origin != Origin::Arrival,
             tuple,
             origin,
             state,
@@ -273,7 +266,7 @@ impl Path {
         let for_room = if is_measurable { rate.time_for(excess as u64) } else { Duration::ZERO };
         let for_pace = self.pacer.opens_at().map_or(Duration::ZERO, |at| at - now);
         Outlook {
-            id: self.id,
+            slot: self.slot,
             is_open: false,
             srtt,
             arrival: for_room.max(for_pace).saturating_add(srtt / 2),
@@ -348,7 +341,7 @@ mod tests {
             AssociationConfig { pacing: true, congestion_control, ..AssociationConfig::default() };
         let first = (tuple, Origin::User);
         let rng = &mut Rng::from_u64(1);
-        let mut path = Path::new(PathId(0), first, PathState::Active, &config, rng);
+        let mut path = Path::new((PathSlot(0), PathId(0)), first, PathState::Active, &config, rng);
         path.rtt.on_sample(Duration::ZERO);
         assert_eq!(path.pacing_rate(), None);
         path.rtt.on_sample(Duration::from_millis(80));

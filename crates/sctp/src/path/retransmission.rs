@@ -1,6 +1,6 @@
 //! [`RetransmissionPolicy`]: where what was lost goes.
 
-use super::{Outlook, PathId};
+use super::{Outlook, PathSlot};
 
 /// Where lost data is sent again when there are several paths: as RFC 9260 has it, always on
 /// another one, as one of the five policies of Iyengar 2006 (section V), or by the clock.
@@ -32,7 +32,7 @@ pub enum RetransmissionPolicy {
 /// A chunk that looks for a path anew.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lost {
-    pub(crate) path: PathId,
+    pub(crate) path: PathSlot,
     pub(crate) timed_out: bool,
 }
 
@@ -44,16 +44,16 @@ impl RetransmissionPolicy {
 
     /// The path for a lost chunk, which may have to wait there for room. `outlooks` are the paths
     /// that can carry data. `None` if the policy names none of them.
-    pub(crate) fn choose(self, lost: Lost, outlooks: &[Outlook]) -> Option<PathId> {
-        let same = || outlooks.iter().find(|path| path.id == lost.path).map(|path| path.id);
+    pub(crate) fn choose(self, lost: Lost, outlooks: &[Outlook]) -> Option<PathSlot> {
+        let same = || outlooks.iter().find(|path| path.slot == lost.path).map(|path| path.slot);
         let best = match self {
             Self::Rfc9260 if lost.timed_out => return None,
             Self::Rfc9260 | Self::Same => return same(),
             // The path with fewer losses, if there are several others.
             Self::Alternate => {
-                let others = outlooks.iter().filter(|path| path.id != lost.path);
+                let others = outlooks.iter().filter(|path| path.slot != lost.path);
                 let best = others.min_by(|a, b| a.loss_rate.total_cmp(&b.loss_rate));
-                return best.map(|path| path.id).or_else(same);
+                return best.map(|path| path.slot).or_else(same);
             }
             Self::Asap => {
                 let open = outlooks.iter().filter(|path| path.is_open);
@@ -63,11 +63,11 @@ impl RetransmissionPolicy {
             Self::Ssthresh => outlooks.iter().max_by_key(|path| path.ssthresh),
             Self::LossRate => outlooks.iter().min_by(|a, b| a.loss_rate.total_cmp(&b.loss_rate)),
             Self::Earliest => {
-                let repeats = |path: &Outlook| lost.timed_out && path.id == lost.path;
+                let repeats = |path: &Outlook| lost.timed_out && path.slot == lost.path;
                 outlooks.iter().min_by_key(|path| (repeats(path), path.arrival))
             }
         };
-        best.map(|path| path.id)
+        best.map(|path| path.slot)
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
     use super::super::scheduler::testing::outlook;
     use super::*;
 
-    const LOST: Lost = Lost { path: PathId(0), timed_out: false };
+    const LOST: Lost = Lost { path: PathSlot(0), timed_out: false };
 
     fn choose(policy: RetransmissionPolicy, outlooks: &[Outlook]) -> Option<u8> {
         policy.choose(LOST, outlooks).map(|path| path.0)
@@ -97,10 +97,10 @@ mod tests {
         let outlooks = [outlook(0, 20), outlook(1, 200)];
         let lost = Lost { timed_out: true, ..LOST };
         assert_eq!(RetransmissionPolicy::Rfc9260.choose(lost, &outlooks), None);
-        assert_eq!(RetransmissionPolicy::Earliest.choose(lost, &outlooks), Some(PathId(1)));
+        assert_eq!(RetransmissionPolicy::Earliest.choose(lost, &outlooks), Some(PathSlot(1)));
         assert_eq!(
             RetransmissionPolicy::Earliest.choose(lost, &outlooks[..1]),
-            Some(PathId(0)),
+            Some(PathSlot(0)),
             "there is no other"
         );
     }

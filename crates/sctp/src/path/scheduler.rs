@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 
-use super::PathId;
+use super::PathSlot;
 
 /// Chooses among the paths that can carry data. A message that prefers a path takes that one as
 /// long as it is active, and is not asked about here.
 pub(crate) trait PathScheduler: Debug + Sync {
     /// The path that takes the next packet of a message now; `None` if it waits for a better one.
-    fn choose(&self, demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId>;
+    fn choose(&self, demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathSlot>;
 }
 
 /// The message whose next packet looks for a path.
@@ -29,7 +29,7 @@ pub(crate) struct Demand<'a> {
 /// What is known of a path that can carry data.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outlook {
-    pub(crate) id: PathId,
+    pub(crate) slot: PathSlot,
     /// Whether a packet may go out now: there is room in the window and in the path's share of the
     /// peer's buffer, and the pace allows it.
     pub(crate) is_open: bool,
@@ -102,9 +102,9 @@ impl PathSchedulerKind {
 struct AsWindowAllows;
 
 impl PathScheduler for AsWindowAllows {
-    fn choose(&self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId> {
+    fn choose(&self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathSlot> {
         let open = outlooks.iter().filter(|path| path.is_open);
-        open.min_by(|a, b| a.usage.total_cmp(&b.usage)).map(|path| path.id)
+        open.min_by(|a, b| a.usage.total_cmp(&b.usage)).map(|path| path.slot)
     }
 }
 
@@ -112,9 +112,9 @@ impl PathScheduler for AsWindowAllows {
 struct LowestRtt;
 
 impl PathScheduler for LowestRtt {
-    fn choose(&self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId> {
+    fn choose(&self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathSlot> {
         let open = outlooks.iter().filter(|path| path.is_open);
-        open.min_by_key(|path| path.srtt).map(|path| path.id)
+        open.min_by_key(|path| path.srtt).map(|path| path.slot)
     }
 }
 
@@ -122,17 +122,17 @@ impl PathScheduler for LowestRtt {
 struct EarliestDelivery;
 
 impl PathScheduler for EarliestDelivery {
-    fn choose(&self, demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId> {
+    fn choose(&self, demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathSlot> {
         let earliest = outlooks.iter().min_by_key(|path| path.arrival)?;
         if earliest.is_open {
-            return Some(earliest.id);
+            return Some(earliest.slot);
         }
         let open = outlooks.iter().filter(|path| path.is_open);
         let next = open.min_by_key(|path| path.arrival)?;
         let lead = |path: &Outlook| next.arrival.saturating_sub(path.arrival);
         let meanwhile = outlooks.iter().map(|path| path.bytes_in(lead(path)));
         let meanwhile = meanwhile.fold(0, u64::saturating_add);
-        next.is_worth_it(demand, earliest, meanwhile).then_some(next.id)
+        next.is_worth_it(demand, earliest, meanwhile).then_some(next.slot)
     }
 }
 
@@ -141,9 +141,9 @@ impl PathScheduler for EarliestDelivery {
 struct Duplicate;
 
 impl PathScheduler for Duplicate {
-    fn choose(&self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId> {
+    fn choose(&self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathSlot> {
         let open = outlooks.iter().filter(|path| path.is_open);
-        open.min_by_key(|path| path.arrival).map(|path| path.id)
+        open.min_by_key(|path| path.arrival).map(|path| path.slot)
     }
 }
 
@@ -180,7 +180,7 @@ pub(super) mod testing {
     /// A path of 8 Mbit/s that is open: 1,000 bytes take a millisecond.
     pub(in super::super) fn outlook(id: u8, srtt_ms: u64) -> Outlook {
         Outlook {
-            id: PathId(id),
+            slot: PathSlot(id),
             is_open: true,
             srtt: Duration::from_millis(srtt_ms),
             arrival: Duration::from_millis(srtt_ms / 2),

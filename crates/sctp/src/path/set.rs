@@ -2,18 +2,23 @@
 
 use anabranch_sansio::{FourTuple, Rng, Time};
 
-use super::{Heartbeat, Origin, Path, PathId, PathState};
+use super::{Heartbeat, Origin, Path, PathId, PathSlot, PathState};
 use crate::config::AssociationConfig;
 use crate::send::PathPreference;
+use crate::stats::PathStats;
 
 /// All paths of an association. There is always at least one.
 #[derive(Debug)]
 pub(crate) struct PathSet {
     paths: Vec<Path>,
-    primary: PathId,
+    primary: PathSlot,
     /// The path that data takes unless a message prefers another; kept to notice changes.
-    current: PathId,
+    current: PathSlot,
     limit: usize,
+    /// How many paths there were.
+    named: u32,
+    /// The counters of those that are gone.
+    gone: PathStats,
     /// How often a path's addresses changed.
     revision: u64,
 }
@@ -26,84 +31,98 @@ impl PathSet {
         config: &AssociationConfig,
         rng: &mut Rng,
     ) -> Self {
-        let id = PathId(0);
+        let slot = PathSlot(0);
         Self {
-            paths: vec![Path::new(id, first, state, config, rng)],
-            primary: id,
-            current: id,
+            paths: vec![Path::new((slot, PathId(0)), first, state, config, rng)],
+            primary: slot,
+            current: slot,
             limit: config.paths_max.clamp(1, usize::from(u8::MAX)),
+            named: 1,
+            gone: PathStats::default(),
             revision: 0,
         }
     }
 
-    /// Adds a path that is not known; `None` when there are too many.
+    /// Adds a path that is not known, in the place of [`next_to_go`](Self::next_to_go) when there
+    /// are as many as there may be; `None` when there are too many.
     pub(crate) fn add(
         &mut self,
         path: (FourTuple, Origin),
         state: PathState,
         config: &AssociationConfig,
         rng: &mut Rng,
-    ) -> Option<PathId> {
-        let id = if self.paths.len() < self.limit {
-            PathId(u8::try_from(self.paths.len()).ok()?)
+    ) -> Option<PathSlot> {
+        let slot = if self.paths.len() < self.limit {
+            PathSlot(u8::try_from(self.paths.len()).ok()?)
         } else {
-            self.replaceable(config.path_max_retrans)?
+            self.next_to_go(config.path_max_retrans)?
         };
-        let path = Path::new(id, path, state, config, rng);
+        let path = Path::new((slot, PathId(self.named)), path, state, config, rng);
+        self.named = self.named.checked_add(1)?;
         self.revision += 1;
-        match self.paths.get_mut(id.index()) {
-            Some(failed) => *failed = path,
+        match self.paths.get_mut(slot.index()) {
+            Some(failed) => {
+                self.gone.add(&failed.stats);
+                *failed = path;
+            }
             None => self.paths.push(path),
         }
-        Some(id)
+        Some(slot)
     }
 
-    /// The path that can make way for a new one: the peer brought it, and it has not answered for
-    /// the longest time.
-    fn replaceable(&self, max_retrans: u32) -> Option<PathId> {
+    /// The path that makes way for the next one, when there are as many as there may be: the peer
+    /// brought it, and it has not answered for the longest time.
+    pub(crate) fn next_to_go(&self, max_retrans: u32) -> Option<PathSlot> {
+        if self.paths.len() < self.limit {
+            return None;
+        }
         let is_needed = |path: &Path| {
-            path.origin == Origin::User || path.id == self.primary || path.id == self.current
+            path.origin == Origin::User || path.slot == self.primary || path.slot == self.current
         };
         let failed = self.paths.iter().filter(|path| path.error_count > max_retrans);
         let best = failed.filter(|path| !is_needed(path)).max_by_key(|path| path.error_count);
-        best.map(|path| path.id)
+        best.map(|path| path.slot)
     }
 
-    /// Gives `id` the addresses of a candidate and what came over it, and forgets the candidate.
-    pub(crate) fn absorb(&mut self, id: PathId, candidate: PathId) -> Option<&mut Path> {
-        let old = self.lookup(id)?.tuple;
+    /// Gives `slot` the addresses of a candidate and what came over it, and forgets the candidate.
+    pub(crate) fn absorb(&mut self, slot: PathSlot, candidate: PathSlot) -> Option<&mut Path> {
+        let old = self.paths.get(slot.index())?.tuple;
         let source = self.paths.get_mut(candidate.index())?;
         let tuple = std::mem::replace(&mut source.tuple, old);
-        let (stats, last_heard) = (source.stats, source.last_heard);
+        let (stats, last_heard) = (std::mem::take(&mut source.stats), source.last_heard);
         self.abandon(candidate);
         self.revision += 1;
-        let path = self.paths.get_mut(id.index())?;
+        let path = self.paths.get_mut(slot.index())?;
         path.tuple = tuple;
         path.last_heard = last_heard;
-        path.stats.packets_sent += stats.packets_sent;
-        path.stats.bytes_sent += stats.bytes_sent;
-        path.stats.packets_received += stats.packets_received;
-        path.stats.bytes_received += stats.bytes_received;
-        path.stats.heartbeats_sent += stats.heartbeats_sent;
-        path.stats.heartbeats_acked += stats.heartbeats_acked;
+        path.stats.add(&stats);
         Some(path)
     }
 
     /// Gives a candidate up; it may be named until [`remove_abandoned`](Self::remove_abandoned).
-    pub(crate) fn abandon(&mut self, id: PathId) {
-        let path = self.at_mut(id);
+    pub(crate) fn abandon(&mut self, slot: PathSlot) {
+        let path = self.at_mut(slot);
         path.heartbeat = Heartbeat::default();
         path.error_count = u32::MAX;
         path.is_abandoned = true;
     }
 
-    /// Removes abandoned candidates from the end: the numbers of the others keep their meaning. One
-    /// in between makes way when there are too many.
+    /// Removes abandoned candidates from the end, so that the others keep their places. One in
+    /// between makes way when there are too many.
     pub(crate) fn remove_abandoned(&mut self) {
-        while self.paths.len() > 1 && self.paths.last().is_some_and(|path| path.is_abandoned) {
-            self.paths.pop();
+        while self.paths.len() > 1
+            && let Some(candidate) = self.paths.pop_if(|path| path.is_abandoned)
+        {
+            self.gone.add(&candidate.stats);
             self.revision += 1;
         }
+    }
+
+    /// The counters of all paths that there are and were.
+    pub(crate) fn totals(&self) -> PathStats {
+        let mut totals = self.gone;
+        self.paths.iter().for_each(|path| totals.add(&path.stats));
+        totals
     }
 
     /// A number that changes whenever the addresses of the paths do.
@@ -111,22 +130,27 @@ impl PathSet {
         self.revision
     }
 
-    pub(crate) fn find(&self, tuple: FourTuple) -> Option<PathId> {
-        self.paths.iter().find(|path| path.tuple == tuple).map(|path| path.id)
+    pub(crate) fn find(&self, tuple: FourTuple) -> Option<PathSlot> {
+        self.paths.iter().find(|path| path.tuple == tuple).map(|path| path.slot)
     }
 
-    /// The path of an id that this set gave out.
-    pub(crate) fn at(&self, id: PathId) -> &Path {
-        &self.paths[id.index()]
+    /// The path at a place that this set gave out.
+    pub(crate) fn at(&self, slot: PathSlot) -> &Path {
+        &self.paths[slot.index()]
     }
 
-    pub(crate) fn at_mut(&mut self, id: PathId) -> &mut Path {
-        &mut self.paths[id.index()]
+    pub(crate) fn at_mut(&mut self, slot: PathSlot) -> &mut Path {
+        &mut self.paths[slot.index()]
     }
 
-    /// The path of an id that a user gave.
-    pub(crate) fn lookup(&self, id: PathId) -> Option<&Path> {
-        self.paths.get(id.index())
+    /// The path at a place that may be empty by now.
+    pub(crate) fn lookup(&self, slot: PathSlot) -> Option<&Path> {
+        self.paths.get(slot.index())
+    }
+
+    /// The path that a user names.
+    pub(crate) fn named(&self, id: PathId) -> Option<&Path> {
+        self.paths.iter().find(|path| path.id == id)
     }
 
     /// How many paths, from the first on, the user gave or the peer confirmed.
@@ -134,8 +158,8 @@ impl PathSet {
         self.paths.iter().take_while(|path| path.is_confirmed()).count().max(1)
     }
 
-    pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
-        (0..self.paths.len()).filter_map(|index| u8::try_from(index).ok().map(PathId))
+    pub(crate) fn ids(&self) -> impl Iterator<Item = PathSlot> + use<> {
+        (0..self.paths.len()).filter_map(|index| u8::try_from(index).ok().map(PathSlot))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
@@ -146,16 +170,16 @@ impl PathSet {
         self.paths.iter_mut()
     }
 
-    pub(crate) const fn primary(&self) -> PathId {
+    pub(crate) const fn primary(&self) -> PathSlot {
         self.primary
     }
 
-    pub(crate) const fn set_primary(&mut self, id: PathId) {
-        self.primary = id;
+    pub(crate) const fn set_primary(&mut self, slot: PathSlot) {
+        self.primary = slot;
     }
 
     /// The path that data takes now.
-    pub(crate) const fn current(&self) -> PathId {
+    pub(crate) const fn current(&self) -> PathSlot {
         self.current
     }
 
@@ -165,12 +189,12 @@ impl PathSet {
     /// automatically transmit new packets to an alternate destination address if one exists and is
     /// active." RFC 7829 section 3.2, rule 4, extends this to potentially failed paths: of those,
     /// the one with the fewest errors serves while no path is active.
-    pub(crate) fn reselect(&mut self) -> Option<PathId> {
+    pub(crate) fn reselect(&mut self) -> Option<PathSlot> {
         let rank = |path: &Path| {
             let errors = if path.state == PathState::Active { 0 } else { path.error_count };
-            (path.state, errors, path.id != self.primary, path.id)
+            (path.state, errors, path.slot != self.primary, path.slot)
         };
-        let best = self.paths.iter().min_by_key(|path| rank(path)).map(|path| path.id)?;
+        let best = self.paths.iter().min_by_key(|path| rank(path)).map(|path| path.slot)?;
         if best == self.current {
             return None;
         }
@@ -179,9 +203,9 @@ impl PathSet {
     }
 
     /// The path that a message prefers: preferences hold while the path is active.
-    pub(crate) fn preferred(&self, preference: PathPreference) -> Option<PathId> {
+    pub(crate) fn preferred(&self, preference: PathPreference) -> Option<PathSlot> {
         let PathPreference::Prefer(id) = preference else { return None };
-        self.lookup(id).filter(|path| path.state == PathState::Active).map(|path| path.id)
+        self.named(id).filter(|path| path.state == PathState::Active).map(|path| path.slot)
     }
 
     /// The paths that can carry data: those that are active, or if there is none, the one that is
@@ -190,33 +214,33 @@ impl PathSet {
         let is_active = |path: &Path| path.state == PathState::Active;
         let any = self.paths.iter().any(is_active);
         let can_carry =
-            move |path: &&Path| if any { is_active(path) } else { path.id == self.current };
+            move |path: &&Path| if any { is_active(path) } else { path.slot == self.current };
         self.paths.iter().filter(can_carry)
     }
 
-    /// An active path other than `id`, for what was lost there.
+    /// An active path other than `slot`, for what was lost there.
     ///
     /// RFC 9260 section 6.4.1: "When retransmitting timed-out data, the endpoint SHOULD attempt to
     /// pick the most divergent source- destination pair from the original source-destination pair":
     /// the one that shares the fewest addresses.
-    pub(crate) fn alternate_of(&self, id: PathId) -> Option<PathId> {
-        self.alternate_among(id, |_| true)
+    pub(crate) fn alternate_of(&self, slot: PathSlot) -> Option<PathSlot> {
+        self.alternate_among(slot, |_| true)
     }
 
     /// The same among the paths that `is_eligible` accepts.
     pub(crate) fn alternate_among(
         &self,
-        id: PathId,
+        slot: PathSlot,
         is_eligible: impl Fn(&Path) -> bool,
-    ) -> Option<PathId> {
-        let lost = self.at(id).tuple;
+    ) -> Option<PathSlot> {
+        let lost = self.at(slot).tuple;
         let shared = |path: &Path| {
             u8::from(path.tuple.local.ip() == lost.local.ip())
                 + u8::from(path.tuple.remote.ip() == lost.remote.ip())
         };
-        let others = self.paths.iter().filter(|path| path.id != id && is_eligible(path));
+        let others = self.paths.iter().filter(|path| path.slot != slot && is_eligible(path));
         let active = others.filter(|path| path.state == PathState::Active);
-        active.min_by_key(|path| (shared(path), path.id)).map(|path| path.id)
+        active.min_by_key(|path| (shared(path), path.slot)).map(|path| path.slot)
     }
 
     /// The earliest path timer, with the path and the timer's name.
@@ -252,31 +276,31 @@ mod tests {
     #[test]
     fn data_leaves_a_failed_primary_and_returns_to_it() {
         let mut set = two_paths();
-        set.at_mut(PathId(0)).state = PathState::PotentiallyFailed;
-        assert_eq!(set.reselect(), Some(PathId(1)));
+        set.at_mut(PathSlot(0)).state = PathState::PotentiallyFailed;
+        assert_eq!(set.reselect(), Some(PathSlot(1)));
         assert_eq!(set.reselect(), None, "nothing changed since");
-        set.at_mut(PathId(0)).state = PathState::Active;
-        assert_eq!(set.reselect(), Some(PathId(0)));
+        set.at_mut(PathSlot(0)).state = PathState::Active;
+        assert_eq!(set.reselect(), Some(PathSlot(0)));
     }
 
     #[test]
     fn with_no_active_path_the_one_with_fewest_errors_serves() {
         let mut set = two_paths();
         for (id, errors) in [(0, 3), (1, 2)] {
-            let path = set.at_mut(PathId(id));
+            let path = set.at_mut(PathSlot(id));
             path.state = PathState::PotentiallyFailed;
             path.error_count = errors;
         }
         set.reselect();
-        assert_eq!(set.current(), PathId(1));
+        assert_eq!(set.current(), PathSlot(1));
     }
 
     #[test]
     fn a_preference_holds_only_while_its_path_is_active() {
         let mut set = two_paths();
         let prefer = |id| PathPreference::Prefer(PathId(id));
-        assert_eq!(set.preferred(prefer(1)), Some(PathId(1)));
-        set.at_mut(PathId(1)).state = PathState::Inactive;
+        assert_eq!(set.preferred(prefer(1)), Some(PathSlot(1)));
+        set.at_mut(PathSlot(1)).state = PathState::Inactive;
         assert_eq!(set.preferred(prefer(1)), None);
         assert_eq!(set.preferred(prefer(77)), None);
     }
@@ -284,11 +308,11 @@ mod tests {
     #[test]
     fn active_paths_carry_data_and_without_any_the_next_best_one() {
         let mut set = two_paths();
-        let carriers = |set: &PathSet| set.carriers().map(|path| path.id.0).collect::<Vec<_>>();
+        let carriers = |set: &PathSet| set.carriers().map(|path| path.slot.0).collect::<Vec<_>>();
         assert_eq!(carriers(&set), [0, 1]);
-        set.at_mut(PathId(0)).state = PathState::PotentiallyFailed;
+        set.at_mut(PathSlot(0)).state = PathState::PotentiallyFailed;
         assert_eq!(carriers(&set), [1]);
-        set.at_mut(PathId(1)).state = PathState::Inactive;
+        set.at_mut(PathSlot(1)).state = PathState::Inactive;
         assert_eq!(carriers(&set), [0]);
     }
 
@@ -304,12 +328,12 @@ mod tests {
         let mut add = |set: &mut PathSet, port, origin| {
             set.add(tuple(port, origin), PathState::Unconfirmed, &config, &mut rng)
         };
-        assert_eq!(add(&mut set, 2, Origin::User), Some(PathId(1)));
-        assert_eq!(add(&mut set, 3, Origin::Peer), Some(PathId(2)));
+        assert_eq!(add(&mut set, 2, Origin::User), Some(PathSlot(1)));
+        assert_eq!(add(&mut set, 3, Origin::Peer), Some(PathSlot(2)));
         assert_eq!(add(&mut set, 4, Origin::Peer), None, "3 may answer yet");
         set.iter_mut().for_each(|path| path.error_count = config.path_max_retrans + 1);
-        assert_eq!(add(&mut set, 4, Origin::Peer), Some(PathId(2)), "not one of the user's");
-        assert_eq!(set.at(PathId(2)).tuple.remote.port(), 4);
-        assert_eq!(set.at(PathId(2)).error_count, 0);
+        assert_eq!(add(&mut set, 4, Origin::Peer), Some(PathSlot(2)), "not one of the user's");
+        assert_eq!(set.at(PathSlot(2)).tuple.remote.port(), 4);
+        assert_eq!(set.at(PathSlot(2)).error_count, 0);
     }
 }

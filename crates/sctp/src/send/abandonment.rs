@@ -14,7 +14,7 @@ use super::loss_detection::Detector;
 use super::message::{Abandonment, Fragment};
 use super::outstanding::Outstanding;
 use crate::format::DataFormat;
-use crate::path::PathId;
+use crate::path::PathSlot;
 
 /// RFC 3758 section 3.5, F3.
 const FORWARD_TSN_DELAY_MAX: Duration = Duration::from_millis(200);
@@ -34,8 +34,8 @@ impl Outstanding {
     pub(crate) fn expire(
         &mut self,
         now: Time,
-        patience: impl Fn(PathId) -> Duration,
-    ) -> Vec<PathId> {
+        patience: impl Fn(PathSlot) -> Duration,
+    ) -> Vec<PathSlot> {
         let mut lossy = Vec::new();
         while let Some(&Reverse((expires, sequence))) = self.expirations.peek() {
             if expires > now {
@@ -84,7 +84,7 @@ impl Outstanding {
 
     /// A transmission was lost although no SACK said so: enters Fast Recovery. Returns false if the
     /// path was in it already.
-    fn enter_recovery(&mut self, path: PathId, transmission: u64) -> bool {
+    fn enter_recovery(&mut self, path: PathSlot, transmission: u64) -> bool {
         match self.flights[path.index()].detector {
             Detector::Rfc9260(_) => self.enter_fast_recovery(path),
             Detector::InTime(_) => self.reduce(path, transmission, false),
@@ -171,7 +171,7 @@ impl Outstanding {
     pub(crate) fn push_abandoned(&mut self, now: Time, rest: Fragment) {
         let listed_as = self.unended.iter().position(|stream| *stream == rest.stream);
         let already = listed_as.map(|at| self.unended.swap_remove(at)).is_some();
-        let path = self.chunks.back().map_or(PathId(0), |chunk| chunk.path);
+        let path = self.chunks.back().map_or(PathSlot(0), |chunk| chunk.path);
         let sequence = self.push(now, rest, path);
         let listed = self.abandoned.len();
         self.abandon(sequence, Abandonment::Expired);

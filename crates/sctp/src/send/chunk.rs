@@ -15,7 +15,7 @@ use super::flight::Sent;
 use super::message::PathPreference;
 use super::spurious::Verdict;
 use crate::format::{DataFormat, ssn_of};
-use crate::path::PathId;
+use crate::path::PathSlot;
 
 /// What is known of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct Chunk {
     pub(super) ending: bool,
     pub(super) format: DataFormat,
     pub(super) state: ChunkState,
-    pub(super) path: PathId,
+    pub(super) path: PathSlot,
     /// Of the latest transmission.
     pub(super) transmission: u64,
     pub(super) sent_at: Time,
@@ -144,7 +144,7 @@ impl<'a> View<'a> {
     }
 
     /// When an entry of a flight was sent, if it still stands for something in flight.
-    pub(super) fn sent_at(&self, path: PathId, sent: Sent) -> Option<Time> {
+    pub(super) fn sent_at(&self, path: PathSlot, sent: Sent) -> Option<Time> {
         let chunk = self.chunk(sent.sequence).filter(|chunk| {
             chunk.state == ChunkState::InFlight
                 && chunk.path == path
@@ -154,12 +154,12 @@ impl<'a> View<'a> {
         chunk.map(|chunk| chunk.sent_at).or_else(copy)
     }
 
-    pub(super) fn is_live(&self, path: PathId, sent: Sent) -> bool {
+    pub(super) fn is_live(&self, path: PathSlot, sent: Sent) -> bool {
         self.sent_at(path, sent).is_some()
     }
 
     /// Whether the chunk of an entry arrived, and the entry stands for nothing in flight.
-    pub(super) fn is_delivered(&self, path: PathId, sent: Sent) -> bool {
+    pub(super) fn is_delivered(&self, path: PathSlot, sent: Sent) -> bool {
         let acked = self.chunk(sent.sequence).is_none_or(|chunk| chunk.state == ChunkState::Acked);
         acked && self.copies.of(path, sent).is_none()
     }

@@ -31,7 +31,7 @@ use super::delivery_rate::Snapshot;
 use super::flight::Sent;
 use super::outstanding::Outstanding;
 use super::rack::Delivery;
-use crate::path::PathId;
+use crate::path::PathSlot;
 use crate::sequence::extend;
 
 /// Copies that may be under way or wait at once; beyond, chunks go out once only.
@@ -40,7 +40,7 @@ const COPIES_MAX: usize = 8_192;
 /// A transmission beside the one that the chunk itself remembers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Copy {
-    pub(super) path: PathId,
+    pub(super) path: PathSlot,
     pub(super) transmission: u64,
     pub(super) sent_at: Time,
     pub(super) misses: u8,
@@ -50,7 +50,7 @@ pub(super) struct Copy {
     /// duplicate is reported only then where the wrong one was credited.
     pub(super) settled_at: Time,
     /// The path of the other transmission, if each of the two was the first on its path.
-    twin: Option<PathId>,
+    twin: Option<PathSlot>,
 }
 
 /// All copies of an association.
@@ -59,9 +59,9 @@ pub(super) struct Copies {
     /// Under way, by extended TSN. The chunk may be acknowledged already.
     flying: BTreeMap<u64, Copy>,
     /// To be sent as soon as the path lets them, unless the chunk arrives before.
-    ready: BTreeSet<(PathId, u64)>,
+    ready: BTreeSet<(PathSlot, u64)>,
     /// To be sent later.
-    later: BTreeSet<(Time, u64, PathId)>,
+    later: BTreeSet<(Time, u64, PathSlot)>,
     /// Bytes of `flying`.
     bytes: usize,
     /// Copies planned since those that are of no use were last forgotten.
@@ -70,18 +70,18 @@ pub(super) struct Copies {
 
 impl Copies {
     /// The copy that an entry of a flight stands for.
-    pub(super) fn of(&self, path: PathId, sent: Sent) -> Option<&Copy> {
+    pub(super) fn of(&self, path: PathSlot, sent: Sent) -> Option<&Copy> {
         let copy = self.flying.get(&sent.sequence)?;
         (copy.path == path && copy.transmission == sent.transmission).then_some(copy)
     }
 
-    pub(super) fn of_mut(&mut self, path: PathId, sent: Sent) -> Option<&mut Copy> {
+    pub(super) fn of_mut(&mut self, path: PathSlot, sent: Sent) -> Option<&mut Copy> {
         let copy = self.flying.get_mut(&sent.sequence)?;
         (copy.path == path && copy.transmission == sent.transmission).then_some(copy)
     }
 
     /// Before when the copy that an entry stands for cannot be called lost.
-    pub(super) fn settled_at(&self, path: PathId, sent: Sent) -> Option<Time> {
+    pub(super) fn settled_at(&self, path: PathSlot, sent: Sent) -> Option<Time> {
         self.of(path, sent).map(|copy| copy.settled_at)
     }
 
@@ -116,7 +116,7 @@ impl Copies {
 
 impl Outstanding {
     /// A chunk shall go out a second time on `path`, `at` a later time or as soon as it may.
-    pub(crate) fn plan_copy(&mut self, sequence: u64, path: PathId, at: Option<Time>) {
+    pub(crate) fn plan_copy(&mut self, sequence: u64, path: PathSlot, at: Option<Time>) {
         self.copies.planned += 1;
         if self.copies.len() >= COPIES_MAX {
             self.forget_stale_copies();
@@ -146,12 +146,12 @@ impl Outstanding {
     }
 
     /// Whether copies wait for room on a path.
-    pub(crate) fn has_copies(&self, path: PathId) -> bool {
+    pub(crate) fn has_copies(&self, path: PathSlot) -> bool {
         self.copies.ready.range((path, 0)..=(path, u64::MAX)).next().is_some()
     }
 
     /// The next copy that waits for `path`, with its size.
-    pub(crate) fn next_copy(&mut self, path: PathId) -> Option<(u64, usize)> {
+    pub(crate) fn next_copy(&mut self, path: PathSlot) -> Option<(u64, usize)> {
         loop {
             let &(_, sequence) = self.copies.ready.range((path, 0)..=(path, u64::MAX)).next()?;
             if self.is_copy_of_use(sequence) {
@@ -182,7 +182,7 @@ impl Outstanding {
     }
 
     /// A chunk in flight goes out a second time.
-    pub(crate) fn send_copy(&mut self, now: Time, sequence: u64, path: PathId) {
+    pub(crate) fn send_copy(&mut self, now: Time, sequence: u64, path: PathSlot) {
         self.copies.ready.remove(&(path, sequence));
         self.add_flight(path);
         let Some(chunk) = self.chunks.get_mut((sequence - self.first) as usize) else { return };
@@ -214,7 +214,7 @@ impl Outstanding {
 
     /// A chunk with two transmissions in flight is acknowledged by a SACK that came over `via`: the
     /// one that is to be credited becomes the chunk's own.
-    pub(super) fn attribute(&mut self, now: Time, sequence: u64, via: PathId) {
+    pub(super) fn attribute(&mut self, now: Time, sequence: u64, via: PathSlot) {
         let Some(copy) = self.copies.flying.get(&sequence) else { return };
         let Some(chunk) = self.chunk(sequence) else { return };
         if chunk.state != ChunkState::InFlight {
@@ -222,7 +222,7 @@ impl Outstanding {
         }
         let [own, other] = [(chunk.path, chunk.sent_at), (copy.path, copy.sent_at)];
         // Sooner than any round trip of its path took, a transmission was not acknowledged.
-        let misfit = |(path, sent_at): (PathId, Time)| {
+        let misfit = |(path, sent_at): (PathSlot, Time)| {
             let (age, rtts) = (now - sent_at, self.acks[path.index()].rtts);
             let fitting = rtts.filter(|rtts| age >= rtts.lowest);
             fitting.map_or(Duration::MAX, |rtts| age.abs_diff(rtts.smoothed))
@@ -254,8 +254,8 @@ impl Outstanding {
     pub(super) fn came_over(
         &self,
         now: Time,
-        via: PathId,
-        (path, sent_at): (PathId, Time),
+        via: PathSlot,
+        (path, sent_at): (PathSlot, Time),
     ) -> bool {
         let rtts = self.acks[path.index()].rtts;
         path == via && rtts.is_none_or(|rtts| now - sent_at >= rtts.lowest)
@@ -275,7 +275,7 @@ impl Outstanding {
     }
 
     /// Takes the copies that a SACK reports as duplicates of what was acknowledged.
-    pub(super) fn take_arrived_copies(&mut self, now: Time, sack: &Sack<'_>, via: PathId) {
+    pub(super) fn take_arrived_copies(&mut self, now: Time, sack: &Sack<'_>, via: PathSlot) {
         for tsn in sack.duplicate_tsns.iter() {
             let sequence = extend(self.cumulative_ack_point(), tsn);
             let acked = |state| state == ChunkState::Acked;
@@ -287,7 +287,7 @@ impl Outstanding {
         }
     }
 
-    fn on_copy_arrived(&mut self, now: Time, sequence: u64, copy: &Copy, via: PathId) {
+    fn on_copy_arrived(&mut self, now: Time, sequence: u64, copy: &Copy, via: PathSlot) {
         let Copy { path, transmission, sent_at, size, snapshot, twin, .. } = *copy;
         let sent = Sent { transmission, sequence };
         let is_certain = self.came_over(now, via, (path, sent_at));
@@ -314,7 +314,7 @@ impl Outstanding {
 
     /// One of two transmissions of a chunk is lost: the other one goes on to stand for the chunk.
     /// Returns false if there was only one.
-    pub(super) fn lose_copy(&mut self, path: PathId, sent: Sent) -> bool {
+    pub(super) fn lose_copy(&mut self, path: PathSlot, sent: Sent) -> bool {
         if !self.copies.is_flying(sent.sequence) {
             return false;
         }
@@ -350,7 +350,7 @@ mod tests {
     use super::*;
     use crate::handshake::SupportedExtensions;
 
-    const PATHS: [PathId; 2] = [PathId(0), PathId(1)];
+    const PATHS: [PathSlot; 2] = [PathSlot(0), PathSlot(1)];
     const RTT: Duration = Duration::from_millis(40);
 
     /// Chunks from sequence 0 on, in flight on the first path since time zero.
@@ -378,7 +378,7 @@ mod tests {
     }
 
     /// A SACK with one gap block, from the second chunk on, that came over `via`.
-    fn acknowledge(outstanding: &mut Outstanding, at: Duration, end: u16, via: PathId) {
+    fn acknowledge(outstanding: &mut Outstanding, at: Duration, end: u16, via: PathSlot) {
         let blocks = [GapAckBlock { start: 2, end }];
         let sack = Sack {
             cumulative_tsn_ack: Tsn(99),

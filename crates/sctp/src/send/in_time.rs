@@ -19,7 +19,7 @@ use super::loss_detection::Losses;
 use super::outstanding::Outstanding;
 use super::rack::{Delivery, Rack};
 use super::spurious::Episode;
-use crate::path::PathId;
+use crate::path::PathSlot;
 
 /// DupThresh (RFC 6675 section 2).
 const DUP_THRESH: usize = 3;
@@ -157,7 +157,7 @@ impl Outstanding {
     pub(crate) fn detect_losses(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         srtt: Option<Duration>,
     ) -> Losses {
         let mut lost = std::mem::take(&mut self.lost);
@@ -171,7 +171,7 @@ impl Outstanding {
     fn take_overtaken(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         srtt: Option<Duration>,
         lost: &mut Vec<Sent>,
     ) {
@@ -200,7 +200,7 @@ impl Outstanding {
     }
 
     /// Takes the copies of which no duplicate was reported in time.
-    fn take_settled(&mut self, now: Time, path: PathId, lost: &mut Vec<Sent>) {
+    fn take_settled(&mut self, now: Time, path: PathSlot, lost: &mut Vec<Sent>) {
         let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
         let Some(flight) = self.flights.get_mut(path.index()) else { return };
         while let Some(&(at, sent)) = flight.unsettled.first()
@@ -221,7 +221,7 @@ impl Outstanding {
     pub(crate) fn give_up_overdue(
         &mut self,
         now: Time,
-        path: PathId,
+        path: PathSlot,
         age: Duration,
         timeout: bool,
     ) -> Losses {
@@ -241,7 +241,7 @@ impl Outstanding {
     }
 
     /// How long after it was sent a chunk of `path` is overdue when T3-rtx expires.
-    pub(crate) fn overdue_age(&self, path: PathId, srtt: Option<Duration>) -> Duration {
+    pub(crate) fn overdue_age(&self, path: PathSlot, srtt: Option<Duration>) -> Duration {
         let flight = self.flights.get(path.index());
         let Some(rack) = flight.and_then(|f| f.detector.in_time()).map(|in_time| &in_time.rack)
         else {
@@ -250,7 +250,7 @@ impl Outstanding {
         rack.rtt().map_or(Duration::ZERO, |rtt| rtt + rack.reo_wnd(true, srtt))
     }
 
-    fn declare_lost(&mut self, path: PathId, mut lost: Vec<Sent>, by: LostBy) -> Losses {
+    fn declare_lost(&mut self, path: PathSlot, mut lost: Vec<Sent>, by: LostBy) -> Losses {
         let timeout = by == LostBy::Timeout;
         let newest = lost.iter().map(|sent| sent.transmission).max();
         // A timeout is one whatever came before.
@@ -264,7 +264,7 @@ impl Outstanding {
     }
 
     /// The window of a path is to be reduced for a transmission, unless it was already.
-    pub(super) fn reduce(&mut self, path: PathId, transmission: u64, timeout: bool) -> bool {
+    pub(super) fn reduce(&mut self, path: PathSlot, transmission: u64, timeout: bool) -> bool {
         let Some(flight) = self.flights.get_mut(path.index()) else { return false };
         let next = flight.next_transmission;
         let in_time = flight.in_time_mut();
@@ -272,7 +272,7 @@ impl Outstanding {
     }
 
     /// When the reordering timer of a path expires (RFC 8985 section 6.2, step 5).
-    pub(crate) fn reordering_due(&self, path: PathId) -> Option<Time> {
+    pub(crate) fn reordering_due(&self, path: PathSlot) -> Option<Time> {
         self.flights.get(path.index())?.reordering_due()
     }
 
@@ -286,7 +286,7 @@ impl Outstanding {
     /// RFC 8985 section 7.3: "there is no other previous loss probe still in flight", and "the
     /// sender has obtained an RTT measurement since the last loss probe transmission or the start
     /// of the connection".
-    pub(crate) fn silent_since(&mut self, path: PathId) -> Option<Time> {
+    pub(crate) fn silent_since(&mut self, path: PathSlot) -> Option<Time> {
         let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
         let flight = self.flights.get_mut(path.index())?;
         let in_time = flight.in_time_mut()?;
@@ -306,27 +306,27 @@ impl Outstanding {
     }
 
     /// A silent path is about to be probed, if there is anything to do it with.
-    pub(crate) fn begin_probe(&mut self, path: PathId) {
+    pub(crate) fn begin_probe(&mut self, path: PathSlot) {
         if let Some(in_time) = self.flights.get_mut(path.index()).and_then(Flight::in_time_mut) {
             in_time.measured = false;
         }
     }
 
     /// A HEARTBEAT goes out as the probe of a silent path.
-    pub(crate) fn probe_by_heartbeat(&mut self, path: PathId) {
+    pub(crate) fn probe_by_heartbeat(&mut self, path: PathSlot) {
         if let Some(in_time) = self.flights.get_mut(path.index()).and_then(Flight::in_time_mut) {
             in_time.probe = Some(Probe::Heartbeat);
         }
     }
 
     /// Whether a HEARTBEAT that probes `path` was not answered yet, nor anything else since.
-    pub(crate) fn is_probed_by_heartbeat(&self, path: PathId) -> bool {
+    pub(crate) fn is_probed_by_heartbeat(&self, path: PathSlot) -> bool {
         let in_time = self.flights.get(path.index()).and_then(|flight| flight.detector.in_time());
         in_time.is_some_and(|in_time| in_time.probe == Some(Probe::Heartbeat))
     }
 
     /// A HEARTBEAT ACK came.
-    pub(crate) fn on_heartbeat_answered(&mut self, now: Time, path: PathId) {
+    pub(crate) fn on_heartbeat_answered(&mut self, now: Time, path: PathSlot) {
         if let Some(in_time) = self.flights.get_mut(path.index()).and_then(Flight::in_time_mut) {
             in_time.probe = in_time.probe.filter(|probe| *probe != Probe::Heartbeat);
             in_time.measured = true;
@@ -338,7 +338,7 @@ impl Outstanding {
     ///
     /// RFC 8985 section 7.3: "the sender SHOULD retransmit the highest-sequence segment sent so
     /// far", for its arrival tells about all that were sent before.
-    pub(crate) fn probe_candidate(&self, path: PathId) -> Option<(u64, usize)> {
+    pub(crate) fn probe_candidate(&self, path: PathSlot) -> Option<(u64, usize)> {
         let flight = self.flights.get(path.index())?;
         let view = self.view();
         let is_own = |sent: &&Sent| view.copies.of(path, **sent).is_none();
@@ -350,7 +350,7 @@ impl Outstanding {
     }
 
     /// Puts a chunk that is in flight in flight once more.
-    pub(crate) fn send_again(&mut self, now: Time, sequence: u64, path: PathId) {
+    pub(crate) fn send_again(&mut self, now: Time, sequence: u64, path: PathSlot) {
         let Some(chunk) = self.chunk_mut(sequence) else { return };
         if chunk.state != ChunkState::InFlight {
             return;
@@ -362,7 +362,7 @@ impl Outstanding {
     }
 
     /// A packet with data went out as a probe of `path`.
-    pub(crate) fn on_probe_sent(&mut self, path: PathId) {
+    pub(crate) fn on_probe_sent(&mut self, path: PathSlot) {
         let Some(flight) = self.flights.get_mut(path.index()) else { return };
         let Some(&sent) = flight.sent.back() else { return };
         let index = sent.sequence.saturating_sub(self.first) as usize;

@@ -6,7 +6,7 @@ use super::chunk::{ChunkState, View};
 use super::flight::{Flight, Sent};
 use super::loss_detection::{Detector, Losses};
 use super::outstanding::Outstanding;
-use crate::path::PathId;
+use crate::path::PathSlot;
 
 /// RFC 9260 section 7.2.4: "wait for two further miss indications ... for a total of three".
 const MISS_INDICATIONS: u8 = 3;
@@ -108,7 +108,7 @@ impl Flight {
 
 impl Outstanding {
     /// A SACK was taken: finds what it says is missing on `path`.
-    pub(super) fn find_missing(&mut self, now: Time, path: PathId, acked: Overtaking) -> Losses {
+    pub(super) fn find_missing(&mut self, now: Time, path: PathSlot, acked: Overtaking) -> Losses {
         let advanced = self.advance_recovery(path);
         let Detector::Rfc9260(misses) = &mut self.flights[path.index()].detector else {
             return Losses::default();
@@ -124,7 +124,7 @@ impl Outstanding {
 
     /// Moves a path's own cumulative TSN ack point in Fast Recovery, and leaves that at its exit
     /// point; returns whether what it awaited arrived.
-    fn advance_recovery(&mut self, path: PathId) -> bool {
+    fn advance_recovery(&mut self, path: PathSlot) -> bool {
         let Detector::Rfc9260(misses) = &self.flights[path.index()].detector else { return false };
         let Some(FastRecovery { exit, awaited: before }) = misses.recovery else { return false };
         let awaited = self.first_awaited(path, before, exit);
@@ -141,7 +141,7 @@ impl Outstanding {
 
     /// The first TSN, not before `from`, that is awaited on `path`; one beyond `exit` if there is
     /// none up to there.
-    fn first_awaited(&self, path: PathId, from: u64, exit: u64) -> u64 {
+    fn first_awaited(&self, path: PathSlot, from: u64, exit: u64) -> u64 {
         let mut sequence = from.max(self.first);
         while sequence <= exit {
             if let Some((_, end)) = self.acked.range_of(sequence) {
@@ -161,7 +161,7 @@ impl Outstanding {
     ///
     /// Of an acknowledged chunk that was sent twice the other transmission is missing only after
     /// the time within which it arrives, if it is that one which the peer will report as duplicate.
-    fn count_misses(&mut self, now: Time, path: PathId, acked: Overtaking) -> Losses {
+    fn count_misses(&mut self, now: Time, path: PathSlot, acked: Overtaking) -> Losses {
         let Detector::Rfc9260(misses) = &self.flights[path.index()].detector else {
             return Losses::default();
         };
@@ -206,7 +206,7 @@ impl Outstanding {
 
     /// RFC 9260 section 7.2.4: "If not in Fast Recovery, enter Fast Recovery and mark the highest
     /// outstanding TSN as the Fast Recovery exit point." Returns false if the path was in it.
-    pub(super) fn enter_fast_recovery(&mut self, path: PathId) -> bool {
+    pub(super) fn enter_fast_recovery(&mut self, path: PathSlot) -> bool {
         if self.flights[path.index()].detector.in_recovery() {
             return false;
         }

@@ -16,7 +16,7 @@ use super::sack::PathAck;
 use super::spurious::Remembered;
 use crate::format::DataFormat;
 use crate::handshake::SupportedExtensions;
-use crate::path::PathId;
+use crate::path::PathSlot;
 use crate::ranges::RangeSet;
 use crate::sequence::{first_sequence, tsn};
 use anabranch_congestion::{LostChunk, SentData};
@@ -26,7 +26,7 @@ use anabranch_congestion::{LostChunk, SentData};
 pub(crate) struct Retransmission {
     pub(crate) sequence: u64,
     pub(crate) size: usize,
-    pub(crate) last_path: PathId,
+    pub(crate) last_path: PathSlot,
     pub(crate) timed_out: bool,
     pub(crate) preference: PathPreference,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Outstanding {
     pub(super) lost: Vec<Sent>,
     pub(super) overtaken: Vec<Sent>,
     /// What congestion control was not told yet.
-    pub(super) lost_chunks: Vec<(PathId, LostChunk)>,
+    pub(super) lost_chunks: Vec<(PathSlot, LostChunk)>,
 }
 
 impl Outstanding {
@@ -122,13 +122,13 @@ impl Outstanding {
     }
 
     /// Bytes in flight on one path.
-    pub(crate) fn flight(&self, path: PathId) -> usize {
+    pub(crate) fn flight(&self, path: PathSlot) -> usize {
         self.flights.get(path.index()).map_or(0, |flight| flight.bytes)
     }
 
     /// Another path takes the number of one that failed. Data that was in flight there stays so on
     /// the new one, whose timer will find it lost.
-    pub(crate) fn forget_path(&mut self, path: PathId) {
+    pub(crate) fn forget_path(&mut self, path: PathSlot) {
         if let Some(flight) = self.flights.get_mut(path.index()) {
             flight.forget_path();
         }
@@ -175,17 +175,17 @@ impl Outstanding {
 
     /// What was declared lost since the last call, to be given back with
     /// [`recycle_lost_chunks`](Self::recycle_lost_chunks).
-    pub(crate) fn take_lost_chunks(&mut self) -> Vec<(PathId, LostChunk)> {
+    pub(crate) fn take_lost_chunks(&mut self) -> Vec<(PathSlot, LostChunk)> {
         std::mem::take(&mut self.lost_chunks)
     }
 
-    pub(crate) fn recycle_lost_chunks(&mut self, mut chunks: Vec<(PathId, LostChunk)>) {
+    pub(crate) fn recycle_lost_chunks(&mut self, mut chunks: Vec<(PathSlot, LostChunk)>) {
         chunks.clear();
         self.lost_chunks = chunks;
     }
 
     /// What a path's controller is told of data that is about to go out there.
-    pub(crate) fn sent_data(&self, now: Time, path: PathId, bytes: usize) -> SentData {
+    pub(crate) fn sent_data(&self, now: Time, path: PathSlot, bytes: usize) -> SentData {
         let flight = self.flights.get(path.index());
         flight.map_or(SentData { now, bytes, flight: 0, is_app_limited: false }, |flight| {
             flight.rate.sent_data(now, bytes, flight.bytes)
@@ -193,14 +193,14 @@ impl Outstanding {
     }
 
     /// There is nothing more to send on a path whose window is open.
-    pub(crate) fn mark_app_limited(&mut self, path: PathId) {
+    pub(crate) fn mark_app_limited(&mut self, path: PathSlot) {
         if let Some(flight) = self.flights.get_mut(path.index()) {
             flight.rate.mark_app_limited(flight.bytes);
         }
     }
 
     /// Gives a fragment the next TSN and puts it in flight on `path`; returns its extended TSN.
-    pub(crate) fn push(&mut self, now: Time, fragment: Fragment, path: PathId) -> u64 {
+    pub(crate) fn push(&mut self, now: Time, fragment: Fragment, path: PathSlot) -> u64 {
         let sequence = self.next_sequence();
         let limits_hold = self.is_partially_reliable();
         let expires = fragment.expires.filter(|_| limits_hold);
@@ -240,12 +240,12 @@ impl Outstanding {
     }
 
     /// Puts a chunk that was marked for retransmission in flight again.
-    pub(crate) fn retransmit(&mut self, now: Time, sequence: u64, path: PathId) {
+    pub(crate) fn retransmit(&mut self, now: Time, sequence: u64, path: PathSlot) {
         self.retransmit.remove(&sequence);
         self.put_in_flight(now, sequence, path);
     }
 
-    pub(super) fn put_in_flight(&mut self, now: Time, sequence: u64, path: PathId) {
+    pub(super) fn put_in_flight(&mut self, now: Time, sequence: u64, path: PathSlot) {
         self.add_flight(path);
         let Some(chunk) = self.chunks.get_mut((sequence - self.first) as usize) else { return };
         let flight = &mut self.flights[path.index()];
@@ -267,7 +267,7 @@ impl Outstanding {
     }
 
     /// Makes sure that there is a flight for a path.
-    pub(super) fn add_flight(&mut self, path: PathId) {
+    pub(super) fn add_flight(&mut self, path: PathSlot) {
         while self.flights.len() <= path.index() {
             self.flights.push(Flight::new(self.detection));
         }
@@ -300,7 +300,7 @@ impl Outstanding {
     }
 
     /// Whether no chunk in flight on `path` has a lower TSN than `sequence`.
-    pub(crate) fn is_earliest_on(&self, path: PathId, sequence: u64) -> bool {
+    pub(crate) fn is_earliest_on(&self, path: PathSlot, sequence: u64) -> bool {
         let mut earlier = self.first;
         while earlier < sequence {
             if let Some((_, end)) = self.acked.range_of(earlier) {
@@ -346,7 +346,7 @@ impl Outstanding {
     }
 
     /// T3-rtx expired for `path`: everything in flight there is marked for retransmission.
-    pub(crate) fn on_timeout(&mut self, path: PathId) -> Losses {
+    pub(crate) fn on_timeout(&mut self, path: PathSlot) -> Losses {
         let Some(flight) = self.flights.get_mut(path.index()) else { return Losses::default() };
         let entries = flight.drain();
         let next = flight.next_transmission;
@@ -368,7 +368,7 @@ impl Outstanding {
 
     /// All in flight on a path is sent again, because it went where nobody is: no controller hears
     /// of it.
-    pub(crate) fn take_back(&mut self, path: PathId) -> Losses {
+    pub(crate) fn take_back(&mut self, path: PathSlot) -> Losses {
         let told = self.lost_chunks.len();
         let losses = self.on_timeout(path);
         self.lost_chunks.truncate(told);
@@ -377,7 +377,7 @@ impl Outstanding {
 
     /// Marks chunks that were lost on a path for retransmission, or abandons those that may not be
     /// sent again; one of which a second copy is in flight still is not lost.
-    pub(super) fn mark_lost(&mut self, path: PathId, lost: &[Sent], timed_out: bool) {
+    pub(super) fn mark_lost(&mut self, path: PathSlot, lost: &[Sent], timed_out: bool) {
         for &sent in lost {
             if self.lose_copy(path, sent) {
                 continue;
@@ -444,12 +444,12 @@ impl Outstanding {
     }
 
     /// What is abandoned will never be acknowledged: another chunk shall be measured.
-    pub(super) fn forget_rtt_probe(&mut self, path: PathId, sequence: u64) {
+    pub(super) fn forget_rtt_probe(&mut self, path: PathSlot, sequence: u64) {
         let flight = &mut self.flights[path.index()];
         flight.rtt_probe = flight.rtt_probe.filter(|probe| probe.sequence != sequence);
     }
 
-    pub(super) fn leave_flight(&mut self, path: PathId, size: usize) {
+    pub(super) fn leave_flight(&mut self, path: PathSlot, size: usize) {
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(size);
         let flight = &mut self.flights[path.index()];
         flight.bytes = flight.bytes.saturating_sub(size);

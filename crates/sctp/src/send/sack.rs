@@ -14,7 +14,7 @@ use super::miss_indications::Overtaking;
 use super::outstanding::Outstanding;
 use super::rack::Delivery;
 use super::spurious::Undone;
-use crate::path::PathId;
+use crate::path::PathSlot;
 use crate::sequence::{extend, tsn};
 use anabranch_congestion::RateSample;
 
@@ -37,7 +37,7 @@ pub(crate) struct Rtts {
 /// What a SACK said about one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PathAck {
-    pub(crate) path: PathId,
+    pub(crate) path: PathSlot,
     /// Bytes acknowledged for the first time.
     pub(crate) acked: usize,
     pub(crate) flight_before: usize,
@@ -88,8 +88,8 @@ impl Outstanding {
         &mut self,
         now: Time,
         sack: &Sack<'_>,
-        via: PathId,
-        rtts: impl Fn(PathId) -> Option<Rtts>,
+        via: PathSlot,
+        rtts: impl Fn(PathSlot) -> Option<Rtts>,
     ) -> Result<bool, SackError> {
         let cumulative = extend(self.cumulative_ack_point(), sack.cumulative_tsn_ack);
         self.acks.clear();
@@ -122,8 +122,8 @@ impl Outstanding {
         &mut self,
         now: Time,
         sack: &Sack<'_>,
-        via: PathId,
-        rtts: impl Fn(PathId) -> Option<Rtts>,
+        via: PathSlot,
+        rtts: impl Fn(PathSlot) -> Option<Rtts>,
     ) {
         if sack.duplicate_tsns.is_empty() || !self.copies.any_flies() {
             return;
@@ -154,10 +154,10 @@ impl Outstanding {
         Ok(())
     }
 
-    fn begin_acks(&mut self, cumulative: u64, rtts: impl Fn(PathId) -> Option<Rtts>) {
+    fn begin_acks(&mut self, cumulative: u64, rtts: impl Fn(PathSlot) -> Option<Rtts>) {
         let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
         for (index, flight) in self.flights.iter_mut().enumerate() {
-            let path = PathId(index as u8);
+            let path = PathSlot(index as u8);
             if let Some(in_time) = flight.detector.in_time_mut() {
                 in_time.rack.begin_sack();
                 in_time.rack.on_cumulative(cumulative);
@@ -185,7 +185,7 @@ impl Outstanding {
         }
     }
 
-    fn acknowledge_through(&mut self, now: Time, cumulative: u64, via: PathId) {
+    fn acknowledge_through(&mut self, now: Time, cumulative: u64, via: PathSlot) {
         while self.first <= cumulative {
             self.acknowledge(now, self.first, via, false);
             self.chunks.pop_front();
@@ -194,7 +194,7 @@ impl Outstanding {
         self.acked.remove_through(cumulative);
     }
 
-    fn acknowledge_block(&mut self, now: Time, cumulative: u64, block: GapAckBlock, via: PathId) {
+    fn acknowledge_block(&mut self, now: Time, cumulative: u64, block: GapAckBlock, via: PathSlot) {
         let range = cumulative + u64::from(block.start)..=cumulative + u64::from(block.end);
         let mut acked = std::mem::take(&mut self.acked);
         acked.insert(range, |sequence| self.acknowledge(now, sequence, via, true));
@@ -203,7 +203,7 @@ impl Outstanding {
 
     /// One chunk is acknowledged, if it was not before. A gap block tells that even an abandoned
     /// one arrived; the cumulative TSN may pass it by without.
-    fn acknowledge(&mut self, now: Time, sequence: u64, via: PathId, by_block: bool) {
+    fn acknowledge(&mut self, now: Time, sequence: u64, via: PathSlot, by_block: bool) {
         self.attribute(now, sequence, via);
         let Some(chunk) = self.chunk_mut(sequence) else { return };
         let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
@@ -246,7 +246,7 @@ impl Outstanding {
     }
 
     /// Notes which transmission of a path arrived.
-    pub(super) fn note_delivery(&mut self, path: PathId, delivery: &Delivery) {
+    pub(super) fn note_delivery(&mut self, path: PathSlot, delivery: &Delivery) {
         let ack = &mut self.acks[path.index()];
         match &mut self.flights[path.index()].detector {
             // Which transmission of a retransmitted chunk arrived is unknown: only chunks sent once
@@ -291,12 +291,12 @@ impl Outstanding {
         let counts = self.counts_packets() && acknowledging == 1;
         let data_packets = if counts { data_packets } else { 1 };
         for index in 0..self.flights.len() {
-            let path = PathId(index as u8);
+            let path = PathSlot(index as u8);
             self.find_losses(now, path, data_packets);
         }
     }
 
-    fn find_losses(&mut self, now: Time, path: PathId, data_packets: u8) {
+    fn find_losses(&mut self, now: Time, path: PathSlot, data_packets: u8) {
         let PathAck { acked_below, acked_from, answered, rtts, .. } = self.acks[path.index()];
         let srtt = rtts.map(|rtts| rtts.smoothed);
         let found = match self.flights[path.index()].detector {

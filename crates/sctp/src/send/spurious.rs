@@ -12,7 +12,7 @@ use anabranch_wire::Sack;
 use super::chunk::ChunkState;
 use super::in_time::Probe;
 use super::outstanding::Outstanding;
-use crate::path::PathId;
+use crate::path::PathSlot;
 use crate::sequence::extend;
 
 /// Chunks that were sent more than once and are acknowledged, of which a duplicate may yet be
@@ -22,7 +22,7 @@ const REMEMBERED_MAX: usize = 1_024;
 /// Where and when a chunk was declared lost last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verdict {
-    path: PathId,
+    path: PathSlot,
     episode: u32,
 }
 
@@ -86,7 +86,7 @@ impl Remembered {
 
 impl Outstanding {
     /// Notes on which path, and in which episode, a chunk is declared lost.
-    pub(super) fn pass_verdict(&mut self, path: PathId) -> Verdict {
+    pub(super) fn pass_verdict(&mut self, path: PathSlot) -> Verdict {
         let flight = &mut self.flights[path.index()];
         let in_time = flight.detector.in_time_mut();
         let episode = in_time.map_or(0, |in_time| in_time.episode.note_lost());
@@ -159,7 +159,7 @@ impl Outstanding {
     /// RFC 8985 section 7.4.2: without a sign that both arrived "it MUST assume that the original
     /// data segment, the TLP retransmission, or a corresponding ACK was lost for congestion control
     /// purposes". A duplicate that is reported later undoes it.
-    fn on_repair(&mut self, path: PathId, sequence: u64) {
+    fn on_repair(&mut self, path: PathSlot, sequence: u64) {
         let Some(transmission) = self.chunk(sequence).map(|chunk| chunk.transmission) else {
             return;
         };
@@ -197,7 +197,7 @@ impl Outstanding {
 
     /// The timeout of a path had no reason: what it marked and was not sent again yet counts as in
     /// flight. RFC 5682 section 3 goes on with new data for the same end.
-    fn return_timed_out(&mut self, path: PathId) {
+    fn return_timed_out(&mut self, path: PathSlot) {
         let Self { retransmit, chunks, first, flights, bytes_in_flight, .. } = self;
         let flight = &mut flights[path.index()];
         retransmit.retain(|&sequence| {

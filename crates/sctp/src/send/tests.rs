@@ -12,11 +12,11 @@ use super::outstanding::Outstanding;
 use super::sack::{PathAck, SackError};
 use crate::format::DataFormat;
 use crate::handshake::SupportedExtensions;
-use crate::path::PathId;
+use crate::path::PathSlot;
 
 const INITIAL: u32 = 100;
 const SIZE: usize = DataFormat::Data.chunk_size(1_000);
-const PATH: PathId = PathId(0);
+const PATH: PathSlot = PathSlot(0);
 const EXTENSIONS: SupportedExtensions = SupportedExtensions {
     forward_tsn: true,
     cmt_delayed_ack: false,
@@ -167,7 +167,7 @@ fn once_per_window_leaves_what_else_was_lost_to_the_timer() {
 #[test]
 fn a_chunk_on_another_path_is_not_missing_because_of_this_one() {
     let mut outstanding = Outstanding::new(Tsn(INITIAL), EXTENSIONS, LossDetection::Rfc9260);
-    outstanding.push(Time::ZERO, fragment(0, 0), PathId(1));
+    outstanding.push(Time::ZERO, fragment(0, 0), PathSlot(1));
     (1..8).for_each(|ssn| {
         outstanding.push(Time::ZERO, fragment(0, ssn), PATH);
     });
@@ -179,7 +179,7 @@ fn a_chunk_on_another_path_is_not_missing_because_of_this_one() {
 
 #[test]
 fn a_path_leaves_fast_recovery_at_its_own_exit_point() {
-    let other = PathId(1);
+    let other = PathSlot(1);
     let mut outstanding = outstanding(1); // 100 stays missing on path 0
     for ssn in 1..12 {
         let path = if ssn <= 5 { other } else { PATH }; // 101 to 105 there, 106 to 111 here
@@ -200,7 +200,7 @@ fn a_path_leaves_fast_recovery_at_its_own_exit_point() {
 
 #[test]
 fn in_fast_recovery_a_path_counts_misses_when_its_own_first_gap_closes() {
-    let other = PathId(1);
+    let other = PathSlot(1);
     let mut outstanding = outstanding(1);
     for ssn in 1..9 {
         outstanding.push(Time::ZERO, fragment(0, ssn), other); // 101 to 108
@@ -225,14 +225,14 @@ fn what_is_sent_again_on_another_path_does_not_close_a_gap() {
     sack(&mut outstanding, 99, &[(101, 103), (105, 106)]);
     assert_eq!(marked(&outstanding), [100], "104 was missing twice");
     let first = outstanding.next_sequence() - 9;
-    outstanding.retransmit(Time::ZERO, first, PathId(1));
+    outstanding.retransmit(Time::ZERO, first, PathSlot(1));
     sack(&mut outstanding, 99, &[(101, 103), (105, 106)]);
     assert_eq!(marked(&outstanding), [], "nothing new arrived");
 }
 
 /// Eight chunks are in flight, one SACK with these gap blocks says that it stands for three
 /// packets: the chunks that it marks.
-fn marked_by_three_packets(paths: [PathId; 8], blocks: &[(u32, u32)]) -> Vec<u32> {
+fn marked_by_three_packets(paths: [PathSlot; 8], blocks: &[(u32, u32)]) -> Vec<u32> {
     let extensions = SupportedExtensions { cmt_delayed_ack: true, ..EXTENSIONS };
     let mut outstanding = Outstanding::new(Tsn(INITIAL), extensions, LossDetection::Rfc9260);
     for (ssn, path) in (0..).zip(paths) {
@@ -254,7 +254,7 @@ fn marked_by_three_packets(paths: [PathId; 8], blocks: &[(u32, u32)]) -> Vec<u32
 
 #[test]
 fn a_sack_is_as_many_miss_indications_as_packets_that_all_came_later_on_one_path() {
-    let other = PathId(1);
+    let other = PathSlot(1);
     let one = [PATH; 8];
     assert_eq!(marked_by_three_packets(one, &[(102, 104)]), [100, 101]);
     assert_eq!(marked_by_three_packets(one, &[(101, 102), (104, 104)]), [100], "103 lies between");

@@ -68,6 +68,8 @@ fn a_port_that_a_nat_changes_is_where_the_path_leads_from_then_on() {
     let (from, to) = (rebound(9_899), rebound(50_000));
     assert!(peer.events().contains(&&Event::PathMoved { path: PathId(0), from, to }));
     assert_eq!(peer.stats().paths.len(), 1);
+    let stats = peer.stats();
+    assert_eq!(stats.path_totals, stats.paths[0].counters, "what the candidate did counts once");
     peer.send(numbered(0, 0, 100));
     let sent = peer.take();
     let data = sent.iter().find(|sent| sent.has(ChunkType::DATA)).expect("sent");

@@ -121,7 +121,73 @@ fn a_path_from_an_address_that_is_gone_makes_way_for_others() {
         let local = std::net::SocketAddr::from(([10, 9, 9, number], 9));
         let tuple = anabranch_sansio::FourTuple::new(local, remote);
         let path = duo.act(Side::Client, |association, now| association.open_path(now, tuple));
-        assert_eq!(path, Some(PathId(2)), "address {number}");
+        assert_eq!(path, Some(PathId(2 + u32::from(number))), "a name is used once");
         duo.act(Side::Client, |association, now| association.close_paths_from(now, local));
     }
+}
+
+/// A client with room for three paths, two of which work, that opens and leaves ten more.
+fn restless() -> Duo {
+    let config = AssociationConfig { paths_max: 3, ..AssociationConfig::media() };
+    let mut duo = Duo::connected(9, &[good_link(), good_link()], config);
+    let remote = duo.path(Side::Client, 0).tuple.remote;
+    let before = duo.stats(Side::Client).path_totals;
+    for number in 0..10 {
+        let local = std::net::SocketAddr::from(([10, 9, 9, number], 9));
+        let tuple = anabranch_sansio::FourTuple::new(local, remote);
+        duo.act(Side::Client, |association, now| association.open_path(now, tuple));
+        duo.run_for(Duration::from_millis(500));
+        duo.act(Side::Client, |association, now| association.close_paths_from(now, local));
+    }
+    let sent = duo.stats(Side::Client).path_totals.heartbeats_sent;
+    assert!(sent > before.heartbeats_sent + 10, "each was tried out");
+    duo
+}
+
+#[test]
+fn a_path_that_makes_way_is_told_with_its_last_statistics() {
+    let duo = restless();
+    let removed: Vec<_> = duo
+        .events(Side::Client)
+        .iter()
+        .filter_map(|event| {
+            let Event::PathRemoved { path, last } = event else { return None };
+            Some((*path, last))
+        })
+        .collect();
+    let names: Vec<_> = removed.iter().map(|(path, _)| path.0).collect();
+    assert_eq!(names, (2..11).collect::<Vec<_>>(), "the last one still has its place");
+    for (number, (path, last)) in removed.iter().enumerate() {
+        assert_eq!((last.id, last.state), (*path, PathState::Unconfirmed));
+        assert_eq!(last.tuple.local.ip().to_string(), format!("10.9.9.{number}"));
+        assert!(last.counters.heartbeats_sent > 0);
+    }
+    let association = duo.association(Side::Client).expect("lives");
+    assert!(association.stats().paths.iter().all(|path| !names.contains(&path.id.0)));
+}
+
+#[test]
+fn the_totals_of_an_association_include_the_paths_that_are_gone() {
+    let duo = restless();
+    let stats = duo.stats(Side::Client);
+    let mut total = anabranch_sctp::PathStats::default();
+    stats.paths.iter().for_each(|path| total.add(&path.counters));
+    assert!(total.heartbeats_sent < stats.path_totals.heartbeats_sent);
+    for event in duo.events(Side::Client) {
+        if let Event::PathRemoved { last, .. } = event {
+            total.add(&last.counters);
+        }
+    }
+    assert_eq!(total, stats.path_totals);
+}
+
+#[test]
+fn a_name_of_a_path_that_is_gone_names_nothing() {
+    let mut duo = restless();
+    let gone = PathId(5);
+    duo.act(Side::Client, |association, now| {
+        assert!(!association.set_primary(gone));
+        assert!(!association.set_heartbeats(now, gone, false));
+        assert!(!association.request_heartbeat(now, gone));
+    });
 }

@@ -10,7 +10,7 @@ use anabranch_netsim::{Hostility, NatConfig, Probability};
 use anabranch_sansio::{Rng, Time};
 use anabranch_sctp::{
     Association, AssociationConfig, CloseReason, CongestionControl, IncomingMessage, LossDetection,
-    OutgoingMessage, PathId, PathPreference, PathSchedulerKind, Protection, Reliability,
+    OutgoingMessage, PathId, PathPreference, PathSchedulerKind, PathStats, Protection, Reliability,
     RetransmissionPolicy, SchedulerKind,
 };
 use anabranch_wire::StreamId;
@@ -56,6 +56,8 @@ struct Run {
     rng: Rng,
     /// What the client and the server sent.
     ledgers: [Ledger; 2],
+    /// The counters of their paths at the last look.
+    counted: [PathStats; 2],
     next_number: u32,
     /// Without FORWARD TSN what was begun is sent to its end, however long that takes.
     lifetimes_hold: bool,
@@ -115,6 +117,7 @@ impl Run {
             duo,
             rng,
             ledgers: Default::default(),
+            counted: Default::default(),
             next_number: 0,
             lifetimes_hold,
             is_behind_nat,
@@ -162,7 +165,7 @@ impl Run {
             95 => self.leave_or_return(path as usize),
             96 => {
                 let set = |association: &mut Association, _| {
-                    association.set_primary(PathId(path as u8));
+                    association.set_primary(PathId(path as u32));
                 };
                 self.duo.act(side, set);
             }
@@ -220,7 +223,7 @@ impl Run {
             _ => Reliability::MaxRetransmissions(rng.range(0..4) as u32),
         };
         let path = match rng.range(0..6) {
-            0 => PathPreference::Prefer(PathId(rng.range(0..PATHS) as u8)),
+            0 => PathPreference::Prefer(PathId(rng.range(0..PATHS) as u32)),
             1 => PathPreference::Two,
             _ => PathPreference::Any,
         };
@@ -259,6 +262,8 @@ impl Run {
             // Each message of the queue costs a record beside its bytes.
             assert!(stats.queued <= BUFFER + MESSAGE_MAX, "{} bytes queued", stats.queued);
             assert!(stats.outstanding_chunks < 1 << 16);
+            let before = std::mem::replace(&mut self.counted[side as usize], stats.path_totals);
+            assert!(counters_rose(&before, &stats.path_totals), "{before:?}, then {stats:?}");
         }
     }
 
@@ -329,6 +334,24 @@ impl Run {
             assert_eq!(self.duo.run_until_closed(side), CloseReason::Shutdown, "{side:?}");
         }
     }
+}
+
+fn counters_rose(before: &PathStats, now: &PathStats) -> bool {
+    let counters = |stats: &PathStats| {
+        [
+            stats.packets_sent,
+            stats.bytes_sent,
+            stats.packets_received,
+            stats.bytes_received,
+            stats.chunks_sent,
+            stats.chunks_lost,
+            stats.bytes_acked,
+            stats.timeouts,
+            stats.heartbeats_sent,
+            stats.heartbeats_acked,
+        ]
+    };
+    counters(before).iter().zip(counters(now)).all(|(before, now)| *before <= now)
 }
 
 impl Ledger {

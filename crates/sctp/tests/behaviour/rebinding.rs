@@ -268,3 +268,19 @@ fn a_new_source_beside_a_path_that_lives_is_a_path_of_its_own() {
     let added = Event::PathAdded { path: PathId(1), tuple: second };
     assert!(peer.events().contains(&&added));
 }
+
+#[test]
+fn regression_a_candidate_from_an_address_that_went_away_became_a_path_of_which_no_event_told() {
+    let mut peer = RawPeer::connected(AssociationConfig::media());
+    let second = tuple("10.0.0.2:9899", "10.0.0.1:40000");
+    peer.deliver_as(second, peer.tag, &[Chunk::Data(data(FIRST_TSN, 0))]);
+    peer.run_for(20 * MS);
+    peer.act(|association, now| association.close_paths_from(now, second.local));
+    answer_heartbeats(&mut peer, second);
+    assert!(peer.stats().paths.iter().any(|path| path.tuple == second));
+    let added =
+        |event: &&Event| matches!(event, Event::PathAdded { tuple, .. } if *tuple == second);
+    let moved = |event: &&Event| matches!(event, Event::PathMoved { to, .. } if *to == second);
+    let events = peer.events();
+    assert_eq!(events.into_iter().filter(|event| added(event) || moved(event)).count(), 1);
+}

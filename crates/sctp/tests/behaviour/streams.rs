@@ -194,7 +194,7 @@ fn paths_with_preferences_are_filled_at_the_same_time() {
     let mut duo = Duo::connected(1, &[link(8, 10, 0.0), link(8, 10, 0.0)], config);
     duo.run_for(SECOND);
     for number in 0..800 {
-        let path = PathPreference::Prefer(PathId((number % 2) as u8));
+        let path = PathPreference::Prefer(PathId(number % 2));
         let message = numbered((number % 2) as u16, number, FULL);
         duo.act(Side::Client, |a, now| a.send(now, OutgoingMessage { path, ..message })).ok();
     }

@@ -73,11 +73,11 @@ impl Connection for Association {
     }
 
     fn set_primary(&mut self, path: PathId) -> bool {
-        convert::path_of(path).is_some_and(|path| Self::set_primary(self, path))
+        Self::set_primary(self, path)
     }
 
     fn open_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
-        Self::open_path(self, now, tuple).map(convert::path)
+        Self::open_path(self, now, tuple)
     }
 
     fn close_paths_from(&mut self, now: Time, local: SocketAddr) {

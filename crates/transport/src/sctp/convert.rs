@@ -1,6 +1,5 @@
 //! SCTP's words in those of any transport.
 
-use anabranch_sansio::PathId;
 use anabranch_sctp as sctp;
 use anabranch_wire as wire;
 
@@ -14,15 +13,6 @@ const LEFT: &str = "the application aborted: ";
 
 pub(super) const fn stream(id: StreamId) -> wire::StreamId {
     wire::StreamId(id.0)
-}
-
-pub(super) fn path(id: sctp::PathId) -> PathId {
-    PathId(id.0.into())
-}
-
-/// `None` if there can be no such path.
-pub(super) fn path_of(id: PathId) -> Option<sctp::PathId> {
-    id.0.try_into().ok().map(sctp::PathId)
 }
 
 /// What is of no concern to media is `None`.
@@ -40,16 +30,12 @@ pub(super) fn event(
         }
         sctp::Event::Readable => Event::Readable,
         sctp::Event::Writable => Event::Writable,
-        sctp::Event::PathAdded { path: id, tuple } => Event::PathAdded { path: path(id), tuple },
-        sctp::Event::PathMoved { path: id, from, to } => {
-            Event::PathMoved { path: path(id), from, to }
+        sctp::Event::PathAdded { path, tuple } => Event::PathAdded { path, tuple },
+        sctp::Event::PathMoved { path, from, to } => Event::PathMoved { path, from, to },
+        sctp::Event::PathStateChanged { path, from, to } => {
+            Event::PathStateChanged { path, from: from.into(), to: to.into() }
         }
-        sctp::Event::PathStateChanged { path: id, from, to } => {
-            Event::PathStateChanged { path: path(id), from: from.into(), to: to.into() }
-        }
-        sctp::Event::DataPathChanged { from, to } => {
-            Event::DataPathChanged { from: path(from), to: path(to) }
-        }
+        sctp::Event::DataPathChanged { from, to } => Event::DataPathChanged { from, to },
         sctp::Event::RateChanged(signal) => Event::RateChanged(signal.into()),
         sctp::Event::Closed { reason, stats } => {
             let stats = Box::new((*stats).into());
@@ -58,7 +44,9 @@ pub(super) fn event(
         // Media resets no streams; a peer that does harms only its own order.
         sctp::Event::StreamsReset { .. }
         | sctp::Event::ResetRefused { .. }
+        | sctp::Event::PathRemoved { .. }
         | sctp::Event::PeerClosing => return None,
+        _ => return None,
     })
 }
 
@@ -112,7 +100,7 @@ impl From<PathPreference> for sctp::PathPreference {
     fn from(preference: PathPreference) -> Self {
         match preference {
             PathPreference::Any => Self::Any,
-            PathPreference::Prefer(id) => path_of(id).map_or(Self::Any, Self::Prefer),
+            PathPreference::Prefer(id) => Self::Prefer(id),
             PathPreference::Two => Self::Two,
         }
     }
@@ -132,7 +120,7 @@ impl From<sctp::IncomingMessage> for Incoming {
             payload_id: PayloadId(message.ppid.0),
             payload: message.payload,
             completed_at: message.completed_at,
-            path: path(message.path),
+            path: message.path,
             fills_gap: message.fills_gap,
         }
     }
@@ -180,7 +168,7 @@ impl From<sctp::PathReport> for PathReport {
     fn from(report: sctp::PathReport) -> Self {
         let counters = report.counters;
         Self {
-            id: path(report.id),
+            id: report.id,
             tuple: report.tuple,
             state: report.state.into(),
             is_wanted: report.is_wanted,
