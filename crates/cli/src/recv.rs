@@ -64,10 +64,10 @@ impl Recv {
             keep: self.keep,
             retries: self.telling.retries(),
             tap,
-            capture: log.capture(),
+            recording: log.recording(),
         };
         let received = recv(options, stop_when_interrupted(), &mut |update| log.tell(update)).await;
-        log.end_capture();
+        log.end_recording();
         if let Some(page) = page {
             page.told().await;
         }

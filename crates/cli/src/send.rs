@@ -74,10 +74,10 @@ impl Send {
             over_all_interfaces: self.paths.is_some(),
             treatments,
             retries: self.telling.retries(),
-            capture: log.capture(),
+            recording: log.recording(),
         };
         let sent = send(options, stop_when_interrupted(), &mut |update| log.tell(update)).await;
-        log.end_capture();
+        log.end_recording();
         sent.map(|_| ()).map_err(|error| {
             let has_no_clock = matches!(
                 error,

@@ -14,7 +14,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::transfer::{CaptureFile, Capturing, StatsFile, stop_when_interrupted};
+use crate::transfer::{RecordingArgs, RecordingFiles, StatsFile, stop_when_interrupted};
 
 /// Nobody guesses so many letters and digits.
 const TOKEN_LEN_MIN: usize = 16;
@@ -74,7 +74,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     stats: Option<String>,
     #[command(flatten)]
-    capturing: Capturing,
+    recording: RecordingArgs,
     /// Says nothing but what is wrong.
     #[arg(short, long)]
     quiet: bool,
@@ -84,8 +84,8 @@ impl Serve {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let (file, untaken) = self.channels()?;
         let stats = self.stats.as_deref().map(StatsFile::open).transpose()?;
-        let capture = self.capturing.open()?;
-        let mut log = Log::new(stats, capture, self.quiet);
+        let files = self.recording.open()?;
+        let mut log = Log::new(stats, files, self.quiet);
         let options = ServeOptions {
             file,
             http: self.http,
@@ -97,7 +97,7 @@ impl Serve {
             https: self.https,
             tls_certificate: self.tls_certificate,
             tls_key: self.tls_key,
-            capture: log.capture.capture(),
+            recording: log.files.recording(),
         };
         let is_token_known = options.operator_token.is_some();
         let serving = Serving::start(options).await.map_err(failure)?;
@@ -120,7 +120,7 @@ impl Serve {
             log.line(&format!("operator's token: {}", serving.operator_token()));
         }
         serving.run(stop_when_interrupted(), &mut |news| log.tell(&news)).await;
-        log.end_capture();
+        log.end_recording();
         Ok(())
     }
 }
@@ -180,7 +180,7 @@ fn failure(error: ServeError) -> Failure {
 /// Lines on stderr, a status that stays in its place if that is a terminal, measures in a file.
 struct Log {
     stats: Option<StatsFile>,
-    capture: CaptureFile,
+    files: RecordingFiles,
     is_quiet: bool,
     in_place: bool,
     /// Whether a line stands that the next one replaces.
@@ -188,9 +188,9 @@ struct Log {
 }
 
 impl Log {
-    fn new(stats: Option<StatsFile>, capture: CaptureFile, is_quiet: bool) -> Self {
+    fn new(stats: Option<StatsFile>, files: RecordingFiles, is_quiet: bool) -> Self {
         let in_place = !is_quiet && io::stderr().is_terminal();
-        Self { stats, capture, is_quiet, in_place, stands: false }
+        Self { stats, files, is_quiet, in_place, stands: false }
     }
 
     fn tell(&mut self, news: &News<'_>) {
@@ -198,16 +198,17 @@ impl Log {
             News::Line(text) => self.line(text),
             News::Second(standing) => self.second(standing),
         }
-        if let Some(text) = self.capture.trouble() {
+        if let Some(text) = self.files.trouble() {
             self.warn(&text);
         }
     }
 
-    fn end_capture(&mut self) {
-        match self.capture.finish() {
-            Some((Severity::Warning, text)) => self.warn(&text),
-            Some((Severity::Info, text)) => self.line(&text),
-            None => {}
+    fn end_recording(&mut self) {
+        for (severity, text) in self.files.finish() {
+            match severity {
+                Severity::Warning => self.warn(&text),
+                Severity::Info => self.line(&text),
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::transfer::{Capturing, Log, Paths, failure, stop_when_interrupted};
+use crate::transfer::{Log, Paths, RecordingArgs, failure, stop_when_interrupted};
 
 /// Channels typed faster than they can be asked for.
 const CHOICES_MAX: usize = 16;
@@ -55,7 +55,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     stats: Option<String>,
     #[command(flatten)]
-    capturing: Capturing,
+    recording: RecordingArgs,
     /// Serves no page.
     #[arg(long)]
     headless: bool,
@@ -80,7 +80,7 @@ impl Watch {
             return Err(Failure::usage("there are two tokens: give --token, or token= in the URL"));
         }
         let token = self.token.take().or(self.url.token.take());
-        let mut log = Log::open(self.stats.as_deref(), &self.capturing, self.quiet || self.list)?;
+        let mut log = Log::open(self.stats.as_deref(), &self.recording, self.quiet || self.list)?;
         let is_measured_here = self.stats.as_deref() == Some("-");
         let page = if self.list || self.headless {
             None
@@ -100,13 +100,13 @@ impl Watch {
             only_list: self.list,
             span: self.seconds.map(|seconds| Duration::from_secs(seconds.into())),
             retries,
-            capture: log.capture(),
+            recording: log.recording(),
             page,
             choices: typed(),
         };
         let stop = stop_when_interrupted();
         let watched = watch(options, stop, &mut |update| log.tell(update)).await;
-        log.end_capture();
+        log.end_recording();
         let watched = watched.map_err(failure)?;
         drop(log);
         let told = if self.list { list(&watched) } else { summary(&watched) };

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use anabranch_sansio::Machine;
 
-use crate::Clock;
 use crate::handle::{Handle, Shared};
 use crate::rest::Rest;
 use crate::socket::{LocalSocket, SocketSet};
 use crate::task::Task;
+use crate::{Clock, Recording};
 
 /// Why a driver cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -110,16 +110,17 @@ impl Driver {
 
 /// Must be called within a tokio runtime.
 fn prepare<M: Machine>(
-    machine: M,
+    mut machine: M,
     sockets: SocketSet,
     clock: Clock,
     rest: Rest,
 ) -> Result<(Task<M>, Handle<M>), SpawnError> {
     let infos = sockets.iter().cloned().collect();
-    let SocketSet { sockets, capture } = sockets;
+    let SocketSet { sockets, recording: Recording { capture, trace } } = sockets;
+    machine.set_tracing(trace.is_some());
     let local = |bound| LocalSocket::new(bound, capture.clone());
     let locals = sockets.into_iter().map(local).collect::<io::Result<Vec<_>>>()?;
     let shared = Arc::new(Shared::new(machine, clock, infos, capture));
-    let task = Task::new(Arc::clone(&shared), locals, rest)?;
+    let task = Task::new(Arc::clone(&shared), locals, rest, trace)?;
     Ok((task, Handle::new(shared)))
 }

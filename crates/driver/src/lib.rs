@@ -62,6 +62,10 @@
 //!
 //! A [`Capture`] in the [`SocketSet`] records every datagram in a pcapng file, for Wireshark.
 //!
+//! # Traces
+//!
+//! A [`Trace`] in the [`SocketSet`] records what the machine does and why, as qlog.
+//!
 //! # Errors
 //!
 //! Binding fails with a [`BindError`] that says what would be right. Once the driver runs, nothing
@@ -74,12 +78,15 @@ mod driver;
 pub mod emulator;
 mod handle;
 mod interfaces;
+mod qlog;
 mod readiness;
+mod recording;
 mod rest;
 mod socket;
 mod stats;
 mod task;
 mod timer;
+mod trace;
 
 pub use address::{InterfaceAddress, canonical, interface_addresses, local_towards};
 pub use capture::{CAPTURE_QUEUE_BYTES_MAX, Capture, Captured};
@@ -87,7 +94,9 @@ pub use clock::Clock;
 pub use driver::{Driver, SpawnError};
 pub use handle::{DriverError, Handle};
 pub use interfaces::{InterfaceWatch, Way, ways_to};
+pub use recording::Recording;
 pub use rest::REST;
 pub use socket::{BindConfig, BindError, SEND_QUEUE_BYTES_MAX, SOCKETS_MAX, SocketInfo, SocketSet};
 pub use stats::{Counters, DriverStats, Losses, SocketStats, Traffic};
 pub use task::{RECEIVES_PER_TURN_MAX, TRANSMITS_PER_TURN_MAX};
+pub use trace::{Trace, Traced};

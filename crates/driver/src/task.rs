@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anabranch_sansio::{Machine, Time, Transmit, Wakeup};
 
+use crate::Trace;
 use crate::address::{canonical, wildcard_like};
 use crate::handle::{Command, DriverError, Shared};
 use crate::rest::{Pause, Rest, Rester};
@@ -54,6 +55,7 @@ pub(crate) struct Task<M: Machine> {
     /// Turns in a row in which nothing came or went, though a timer was due after each.
     idle_turns: u32,
     rester: Rester,
+    trace: Option<Trace>,
 }
 
 impl<M: Machine> Task<M> {
@@ -62,6 +64,7 @@ impl<M: Machine> Task<M> {
         shared: Arc<Shared<M>>,
         sockets: Vec<LocalSocket>,
         rest: Rest,
+        trace: Option<Trace>,
     ) -> io::Result<Self> {
         Ok(Self {
             shared,
@@ -74,6 +77,7 @@ impl<M: Machine> Task<M> {
             stats: DriverStats::default(),
             idle_turns: 0,
             rester: Rester::new(rest),
+            trace,
         })
     }
 }
@@ -278,6 +282,9 @@ impl<M: Machine> Task<M> {
     fn next_wakeup(&mut self, is_idle: bool) -> Result<Next, DriverError> {
         let mut driven = self.shared.machine()?;
         self.shared.announce_event(&mut driven);
+        if let Some(trace) = &self.trace {
+            trace.take(&mut driven.machine);
+        }
         let wakeup = driven.machine.poll_timeout();
         drop(driven);
         let now = self.shared.clock.now();

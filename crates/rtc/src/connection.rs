@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_sctp::{Association, AssociationId, Direction, Endpoint, EndpointConfig};
 use anabranch_wire::StreamId;
 
@@ -286,6 +286,15 @@ impl Connection {
             }
         }
         event
+    }
+
+    /// What SCTP does on this connection is recorded from now on, or no more.
+    pub(crate) fn set_tracing(&mut self, on: bool) {
+        self.sctp.set_tracing(on);
+    }
+
+    pub(crate) fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.sctp.poll_trace()
     }
 
     /// Whether there is something to say.

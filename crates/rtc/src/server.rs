@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::IpAddr;
 
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{
+    Datagram, FourTuple, Machine, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
+};
 use anabranch_sctp::{Association, OutgoingMessage};
 use anabranch_wire::StreamId;
 use bytes::Bytes;
@@ -111,6 +113,9 @@ pub struct Server {
     next_id: u64,
     now: Time,
     stats: ServerStats,
+    is_tracing: bool,
+    /// What is left of connections that are gone.
+    records: TraceLog,
 }
 
 #[derive(Debug)]
@@ -121,6 +126,13 @@ struct Entry {
     wakeup: Option<Wakeup>,
     in_transmit: bool,
     in_report: bool,
+}
+
+impl Entry {
+    fn next_record(&mut self, id: ConnectionId) -> Option<TraceRecord> {
+        let record = self.connection.poll_trace()?;
+        Some(TraceRecord { connection: Some(id.0), ..record })
+    }
 }
 
 impl Server {
@@ -147,6 +159,8 @@ impl Server {
             next_id: 0,
             now: Time::ZERO,
             stats: ServerStats::default(),
+            is_tracing: false,
+            records: TraceLog::default(),
         })
     }
 
@@ -174,7 +188,8 @@ impl Server {
             return Err(AcceptError::TooManyHandshakes { address, limit });
         }
         let rng = self.rng.fork();
-        let connection = Connection::new(now, &self.config, &self.identity, offer.clone(), rng);
+        let mut connection = Connection::new(now, &self.config, &self.identity, offer.clone(), rng);
+        connection.set_tracing(self.is_tracing);
         let answer = Answer {
             session: self.rng.next_u64() >> 1,
             ufrag: &connection.credentials.ufrag,
@@ -412,7 +427,10 @@ impl Server {
     }
 
     fn remove(&mut self, id: ConnectionId) {
-        let Some(entry) = self.entries.remove(&id) else { return };
+        let Some(mut entry) = self.entries.remove(&id) else { return };
+        while let Some(record) = entry.next_record(id) {
+            self.records.push(|| record);
+        }
         self.by_ufrag.remove(&entry.connection.credentials.ufrag);
         for tuple in &entry.connection.tuples {
             self.by_tuple.remove(&(tuple.remote, tuple.local));
@@ -496,5 +514,21 @@ impl Machine for Server {
             self.refresh(id);
         }
         None
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.is_tracing = on;
+        self.records.set(on);
+        for entry in self.entries.values_mut() {
+            entry.connection.set_tracing(on);
+        }
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        if !self.is_tracing {
+            return None;
+        }
+        let present = || self.entries.iter_mut().find_map(|(id, entry)| entry.next_record(*id));
+        self.records.pop().or_else(present)
     }
 }

@@ -35,8 +35,10 @@ mod machine;
 mod rate;
 mod rng;
 mod time;
+mod trace;
 
 pub use machine::{Datagram, Ecn, FourTuple, Machine, PathId, Transmit, Wakeup};
 pub use rate::Rate;
 pub use rng::Rng;
 pub use time::Time;
+pub use trace::{TraceLog, TraceRecord, TraceValue};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use crate::Time;
+use crate::{Time, TraceRecord};
 
 /// A protocol endpoint without a world: it is told time and bytes, and asked what to do.
 pub trait Machine {
@@ -36,6 +36,16 @@ pub trait Machine {
     /// The next thing that the user should know.
     #[must_use]
     fn poll_event(&mut self) -> Option<Self::Event>;
+
+    /// Begins or ends to keep a record of what the machine does and why, for
+    /// [`poll_trace`](Self::poll_trace). Changes nothing else.
+    fn set_tracing(&mut self, _on: bool) {}
+
+    /// The next record, if the machine keeps any. When nobody asks, the oldest go.
+    #[must_use]
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        None
+    }
 }
 
 /// A path: the pair of transport addresses that a datagram travels between, ports included.

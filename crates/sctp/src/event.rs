@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anabranch_sansio::{FourTuple, Time};
+use anabranch_sansio::FourTuple;
 use anabranch_wire::StreamId;
 
 use crate::association::RateSignal;
@@ -166,85 +166,4 @@ pub struct RefusedCall {
     pub path: FourTuple,
     /// Whether it had a key at all.
     pub has_key: bool,
-}
-
-/// A line of an association's trace, for graphs and debugging.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TraceEvent {
-    /// When.
-    pub at: Time,
-    /// What.
-    pub kind: TraceKind,
-}
-
-/// What a [`TraceEvent`] tells.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum TraceKind {
-    /// A packet was sent.
-    PacketSent {
-        /// On which path.
-        path: PathId,
-        /// Bytes from the common header on.
-        len: usize,
-    },
-    /// A packet was received.
-    PacketReceived {
-        /// On which path.
-        path: PathId,
-        /// Bytes from the common header on.
-        len: usize,
-    },
-    /// A DATA chunk was sent.
-    DataSent {
-        /// On which path.
-        path: PathId,
-        /// Its TSN.
-        tsn: u32,
-        /// Its stream.
-        stream: StreamId,
-        /// Its payload bytes.
-        len: usize,
-        /// Whether it was sent before.
-        retransmission: bool,
-    },
-    /// A SACK acknowledged data.
-    Acknowledged {
-        /// Sent on which path.
-        path: PathId,
-        /// Bytes of DATA chunks.
-        bytes: usize,
-    },
-    /// DATA chunks were declared lost.
-    Lost {
-        /// Sent on which path.
-        path: PathId,
-        /// How many.
-        chunks: usize,
-        /// By T3-rtx rather than by miss indications.
-        timeout: bool,
-    },
-    /// A message was abandoned.
-    Abandoned {
-        /// Its stream.
-        stream: StreamId,
-        /// Whether its lifetime ended, rather than its retransmissions.
-        expired: bool,
-    },
-    /// The congestion window of a path after it changed.
-    Window {
-        /// Which path.
-        path: PathId,
-        /// cwnd in bytes.
-        window: usize,
-        /// Bytes in flight.
-        in_flight: usize,
-    },
-    /// A path's state changed.
-    PathState {
-        /// Which path.
-        path: PathId,
-        /// The state now.
-        state: PathState,
-    },
 }

@@ -64,6 +64,7 @@ mod receive;
 mod send;
 mod sequence;
 mod stats;
+mod trace;
 
 pub use anabranch_congestion::{
     Ack, Bbr, CongestionControl, CongestionController, ControllerMetrics, Cubic, FixedWindow,
@@ -74,8 +75,9 @@ pub use authentication::{Authentication, AuthenticationError, Protection, Shared
 pub use config::{AssociationConfig, EndpointConfig};
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{ConfigError, ConnectError, ResetError, SendError};
-pub use event::{CloseReason, Direction, Event, RefusedCall, TraceEvent, TraceKind};
+pub use event::{CloseReason, Direction, Event, RefusedCall};
 pub use path::{PathId, PathSchedulerKind, PathState, RetransmissionPolicy};
 pub use receive::IncomingMessage;
 pub use send::{LossDetection, OutgoingMessage, PathPreference, Reliability, SchedulerKind};
 pub use stats::{AssociationStats, EndpointStats, PathReport, PathStats, StreamStats};
+pub use trace::{TraceEvent, TraceKind};

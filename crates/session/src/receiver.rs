@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anabranch_media::Piece;
 use anabranch_media::playout::{Config, Patience, Playout, PlayoutStats, Released, Timeliness};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{
+    Datagram, FourTuple, Machine, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
+};
 use anabranch_transport::{ConnectionStats, Incoming, StrangerStats, Transport};
 
 use super::link::{Input, Link};
@@ -48,6 +50,7 @@ pub struct Receiver {
     measures: Measures,
     last: Option<ConnectionStats>,
     malformed: u64,
+    records: TraceLog,
 }
 
 /// What came of one class.
@@ -127,6 +130,7 @@ impl Receiver {
             measures: Measures::default(),
             last: None,
             malformed: 0,
+            records: TraceLog::default(),
         }
     }
 
@@ -154,6 +158,11 @@ impl Receiver {
         let released = self.playout.poll_release(now);
         if let Some(released) = &released {
             self.released = self.released.max(released.position + released.items);
+            if released.skipped > 0 {
+                let record = || TraceRecord::new(now, "media:items_skipped");
+                let (before, items) = (released.position, released.skipped);
+                self.records.push(|| record().with("before", before).with("items", items));
+            }
         }
         if released.is_none() {
             self.due_was_said = false;
@@ -365,6 +374,14 @@ impl Receiver {
         let header = &piece.header;
         let class = MediaClass::of(header.class, header.layer);
         self.classes[class.index()].count(timeliness, len);
+        let spare = self.playout.spare_of(now, header);
+        self.records.push(|| {
+            let record = TraceRecord::new(now, "media:piece_received").with("class", class.name());
+            let record = record.with("track", header.track.0).with("frame", header.frame);
+            let record = record.with("index", header.index).with("bytes", len);
+            let record = record.with("path", message.path.0).with("spare_ms", spare);
+            record.with("late", timeliness == Timeliness::Late)
+        });
         self.keep_arrival(Arrival {
             at: message.completed_at,
             sent: header.last_at(),
@@ -471,5 +488,14 @@ impl Machine for Receiver {
 
     fn poll_event(&mut self) -> Option<Event> {
         self.link.poll_event()
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.records.set(on);
+        self.link.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.records.pop().or_else(|| self.link.poll_trace())
     }
 }

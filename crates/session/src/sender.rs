@@ -9,7 +9,9 @@ use std::time::Duration;
 use anabranch_media::packetizer::{Notice, PacketizerStats};
 use anabranch_media::piece::MAX_MESSAGE;
 use anabranch_media::{Packetizer, Piece, Unit, cutter::UnitCutter, ts};
-use anabranch_sansio::{Datagram, FourTuple, Machine, PathId, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{
+    Datagram, FourTuple, Machine, PathId, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
+};
 use anabranch_transport::{ConnectionStats, Outgoing, SendError, Transport};
 
 use super::backlog::{Backlog, Waiting};
@@ -34,6 +36,8 @@ pub struct Sender {
     link: Link,
     cutter: Cutter,
     piece_len: PieceLen,
+    /// What it said last.
+    piece_len_max: Option<usize>,
     room: Room,
     format: SourceFormat,
     /// Tells this sender from one that was started anew.
@@ -48,6 +52,7 @@ pub struct Sender {
     totals: Totals,
     /// The receiver's last report.
     report: Option<Report>,
+    records: TraceLog,
 }
 
 /// Cuts media into pieces.
@@ -91,6 +96,7 @@ impl Sender {
             link: Link::new(config, Role::Sender, transport),
             cutter,
             piece_len: PieceLen::default(),
+            piece_len_max: None,
             room: Room::new(matches!(format, SourceFormat::Clip(_))),
             format,
             number,
@@ -101,6 +107,7 @@ impl Sender {
             finishing: Finishing::No,
             totals: Totals::default(),
             report: None,
+            records: TraceLog::default(),
         }
     }
 
@@ -378,7 +385,7 @@ impl Sender {
             Input::Connected(agreement) => {
                 self.latency = agreement.latency;
                 self.piece_len = PieceLen::default();
-                self.choose_piece_len();
+                self.choose_piece_len(now);
                 self.apply_priorities();
                 if agreement.incoming {
                     self.link.accept(now, Some(self.source()));
@@ -394,7 +401,7 @@ impl Sender {
             }
             Input::Media(_) => {}
             Input::Tick => {
-                self.choose_piece_len();
+                self.choose_piece_len(now);
                 self.tell_what_was_left_out(now);
                 if let Some(connection) = self.link.connection() {
                     let measures = Measures::of(&connection.stats());
@@ -416,7 +423,7 @@ impl Sender {
         }
     }
 
-    fn choose_piece_len(&mut self) {
+    fn choose_piece_len(&mut self, now: Time) {
         let Cutter::Packets(packetizer) = &mut self.cutter else { return };
         let Some(connection) = self.link.connection() else { return };
         // What is never given up only gets more headers by being cut.
@@ -424,6 +431,10 @@ impl Sender {
             true => MAX_MESSAGE,
             false => self.piece_len.choose(connection, self.latency),
         };
+        if self.piece_len_max.replace(len) != Some(len) {
+            self.records
+                .push(|| TraceRecord::new(now, "media:piece_len_updated").with("bytes_max", len));
+        }
         packetizer.set_piece_len_max(len);
     }
 
@@ -499,5 +510,14 @@ impl Machine for Sender {
 
     fn poll_event(&mut self) -> Option<Event> {
         self.link.poll_event()
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.records.set(on);
+        self.link.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.records.pop().or_else(|| self.link.poll_trace())
     }
 }

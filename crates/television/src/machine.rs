@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use anabranch_rtc::{
     AcceptError, CertificateError, ConnectionId, Event as BrowserEvent, Protocol, RtcConfig,
 };
-use anabranch_sansio::{Datagram, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_sctp::{Association, EndpointConfig};
 use anabranch_transport::{
     Connection, ConnectionStats, Event, Incoming, SctpTransport, StrangerStats, Transport,
@@ -16,6 +16,9 @@ use crate::address_group::AddressGroups;
 use crate::protocol::STREAMS;
 use crate::sctp::{SCTP_PORT, at_server, media};
 use crate::server::{Carrier, Television, ViewerId};
+
+/// In records, the number of a browser's connection begins here.
+const BROWSER_CONNECTIONS: u64 = 1_000_000;
 
 /// How viewers reach a [`Server`].
 #[derive(Debug, Clone)]
@@ -348,5 +351,21 @@ impl Machine for Server {
 
     fn poll_event(&mut self) -> Option<Self::Event> {
         None
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.television.set_tracing(on);
+        self.native.set_tracing(on);
+        self.browsers.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        let own = self.television.poll_trace().or_else(|| self.native.poll_trace());
+        own.or_else(|| {
+            let record = self.browsers.poll_trace()?;
+            // Native viewers' connections are counted apart.
+            let connection = record.connection.map(|id| BROWSER_CONNECTIONS + id);
+            Some(TraceRecord { connection, ..record })
+        })
     }
 }

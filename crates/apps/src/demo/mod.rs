@@ -31,7 +31,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anabranch_driver::emulator::EmulatorError;
-use anabranch_driver::{BindError, Capture, Clock, Driver, Handle, SocketSet, SpawnError};
+use anabranch_driver::{BindError, Clock, Driver, Handle, Recording, SocketSet, SpawnError};
 use anabranch_netsim::NamedLink;
 use anabranch_sansio::{FourTuple, Rng};
 use anabranch_session::treatment::TreatmentTable;
@@ -79,7 +79,7 @@ pub struct DemoConfig {
     /// The port of the page, 0 for any; no page if none.
     pub page_port: Option<u16>,
     /// Where every packet of both ends is recorded, if that is wanted.
-    pub capture: Option<Capture>,
+    pub recording: Recording,
 }
 
 impl Default for DemoConfig {
@@ -93,7 +93,7 @@ impl Default for DemoConfig {
             treatments: TreatmentTable::default(),
             length: None,
             page_port: None,
-            capture: None,
+            recording: Recording::default(),
         }
     }
 }
@@ -257,7 +257,7 @@ fn start_receiver(
     rng: Rng,
 ) -> Result<(Handle<Receiver>, Vec<SocketAddr>), DemoError> {
     let (mut sockets, addresses) = bind(config.links.len())?;
-    sockets.capture(config.capture.as_ref().map(|capture| capture.labelled("receiver")));
+    sockets.record(config.recording.labelled("receiver"));
     let session = SessionConfig::new(true, config.latency);
     let receiver = ReceiverConfig { arrivals_max: ARRIVALS_MAX, ..ReceiverConfig::new(session) };
     let mut receiver = Receiver::new(receiver, rng);
@@ -273,7 +273,7 @@ fn start_sender(
     links: &Links,
 ) -> Result<(Handle<Sender>, Vec<FourTuple>), DemoError> {
     let (mut sockets, addresses) = bind(config.links.len())?;
-    sockets.capture(config.capture.as_ref().map(|capture| capture.labelled("sender")));
+    sockets.record(config.recording.labelled("sender"));
     let paths = addresses.iter().zip(links.listen_addresses());
     let paths = paths.map(|(local, remote)| FourTuple::new(*local, remote)).collect();
     let sender = SenderConfig {

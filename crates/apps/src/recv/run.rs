@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_driver::{Capture, Clock, Driver, Handle};
+use anabranch_driver::{Clock, Driver, Handle, Recording};
 use anabranch_media::piece::Format;
 use anabranch_media::playout::Released;
 use anabranch_media::ts::{PACKET_LEN, Packet, PcrMeter};
@@ -44,7 +44,7 @@ pub struct RecvOptions {
     /// Who else sees what happens.
     pub tap: Option<Box<dyn Tap>>,
     /// Where every packet is recorded, if that is wanted.
-    pub capture: Option<Capture>,
+    pub recording: Recording,
 }
 
 /// Sees all that a receiver does: a page, for example. It is called from the service's task and
@@ -75,7 +75,7 @@ pub async fn recv(
     stop: Stop,
     observer: &mut Observer<'_>,
 ) -> Result<Snapshot, ServiceError> {
-    let RecvOptions { url, output, keep, retries, tap, capture } = options;
+    let RecvOptions { url, output, keep, retries, tap, recording } = options;
     if url.program.is_some() {
         return Err(ServiceError::Senseless(
             "program= is the sender's choice: give it to anabranch send",
@@ -89,7 +89,7 @@ pub async fn recv(
         None => None,
     };
     let (mut sockets, plan) = Network::open(&url).await?.into_parts();
-    sockets.capture(capture);
+    sockets.record(recording);
     let listens = url.mode == Mode::Listener;
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
     session = session.with_passphrase(url.passphrase.as_ref(), &mut unpredictable_rng()?);

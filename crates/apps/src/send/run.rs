@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use anabranch_driver::{Capture, Clock, Driver, Handle};
+use anabranch_driver::{Clock, Driver, Handle, Recording};
 use anabranch_media::Unit;
 use anabranch_sansio::{FourTuple, Time};
 use anabranch_session::treatment::TreatmentTable;
@@ -48,7 +48,7 @@ pub struct SendOptions {
     /// How often to try again when the receiver cannot be reached or is lost.
     pub retries: Retries,
     /// Where every packet is recorded, if that is wanted.
-    pub capture: Option<Capture>,
+    pub recording: Recording,
 }
 
 /// Sends until the input has ended and all is delivered or given up. Returns the final measures.
@@ -67,7 +67,7 @@ pub async fn send(
         over_all_interfaces,
         treatments,
         retries,
-        capture,
+        recording,
     } = options;
     if input_options.pace == Pace::Fast && !treatments.is_complete() {
         return Err(ServiceError::Senseless(
@@ -83,7 +83,7 @@ pub async fn send(
     let clock = Clock::start();
     let feed = Feed::open(&input, input_options, clock).await?;
     let (mut sockets, uplinks) = Uplinks::open(&url, over_all_interfaces).await?;
-    sockets.capture(capture);
+    sockets.record(recording);
     let listens = url.mode == Mode::Listener;
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
     session = session.with_passphrase(url.passphrase.as_ref(), &mut unpredictable_rng()?);

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anabranch_driver::{Capture, Driver};
+use anabranch_driver::{Driver, Recording};
 use anabranch_sansio::Rng;
 use anabranch_television::{Carrier, Server, ServerConfig, Television, TelevisionConfig};
 use serde::Serialize;
@@ -84,7 +84,7 @@ pub struct ServeOptions {
     /// The file with the key for tokens, before what the channels' file says.
     pub access_key: Option<PathBuf>,
     /// Where every packet of the viewers' port is recorded, if that is wanted.
-    pub capture: Option<Capture>,
+    pub recording: Recording,
 }
 
 /// A server that answers.
@@ -147,7 +147,7 @@ impl Serving {
         let from_file = section.advertise.as_deref().map(str::parse).transpose()?;
         let advertised = options.advertise.or(from_file);
         let (mut sockets, udp) = net::bind_udp(options.udp.or(section.udp))?;
-        sockets.capture(options.capture.clone());
+        sockets.record(options.recording.clone());
         let candidates = net::candidates(&udp, advertised)?;
         let plain = net::bind_http(options.http.or(section.http)).await?;
         let http = plain.local_addr().map_err(ServeError::System)?;

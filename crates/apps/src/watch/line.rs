@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anabranch_driver::{Capture, Clock, Driver, Handle};
+use anabranch_driver::{Clock, Driver, Handle, Recording};
 use anabranch_sansio::{FourTuple, Time};
 use anabranch_television::{NativeViewer, Viewer};
 
@@ -36,7 +36,7 @@ pub(crate) struct Whom<'a> {
     /// Whether paths come and go with the interfaces that reach it.
     pub(crate) over_all_interfaces: bool,
     /// Where every packet is recorded.
-    pub(crate) capture: Option<Capture>,
+    pub(crate) recording: Recording,
 }
 
 /// Sockets, the way to a server, and the viewer that calls it.
@@ -57,9 +57,9 @@ impl Line {
         hello: Hello,
         clock: Clock,
     ) -> Result<Self, ServiceError> {
-        let Whom { url, over_all_interfaces, capture } = whom;
+        let Whom { url, over_all_interfaces, recording } = whom;
         let (mut sockets, uplinks) = Uplinks::open(url, over_all_interfaces).await?;
-        sockets.capture(capture);
+        sockets.record(recording);
         let machine = NativeViewer::new(hello.session(), unpredictable_rng()?);
         let handle = Driver::spawn_with_clock(machine, sockets, clock)?;
         Ok(Self { handle, uplinks, hello })

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::future::pending;
 use std::time::Duration;
 
-use anabranch_driver::{Capture, Clock};
+use anabranch_driver::{Clock, Recording};
 use anabranch_sansio::Time;
 use anabranch_television::channel::ChannelId;
 use anabranch_television::protocol::{ChannelEntry, Report};
@@ -55,7 +55,7 @@ pub struct WatchOptions {
     /// How often to try again when the server cannot be reached or is lost.
     pub retries: Retries,
     /// Where every packet is recorded, if that is wanted.
-    pub capture: Option<Capture>,
+    pub recording: Recording,
     /// Where it is shown.
     pub page: Option<WatchPage>,
     /// Channels that the user types.
@@ -92,7 +92,7 @@ pub async fn watch(
     let whom = Whom {
         url: &options.url,
         over_all_interfaces: options.over_all_interfaces,
-        capture: options.capture,
+        recording: options.recording,
     };
     let line = Line::open(whom, hello, clock).await?;
     let handle = line.handle().clone();

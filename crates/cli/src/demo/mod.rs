@@ -6,6 +6,7 @@ mod progress;
 use std::time::Duration;
 
 use anabranch_apps::demo::{self, Cut, DemoConfig, DemoError, News, Timeline};
+use anabranch_driver::Recording;
 use anabranch_netsim::Scenario;
 use anabranch_session::Bond;
 use anabranch_session::treatment::Preset;
@@ -14,7 +15,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::link::LinkSettings;
 use crate::signal::interrupted;
-use crate::transfer::Capturing;
+use crate::transfer::RecordingArgs;
 use json::JsonFile;
 use progress::Progress;
 
@@ -43,7 +44,7 @@ pub(crate) struct Demo {
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
     #[command(flatten)]
-    capturing: Capturing,
+    recording: RecordingArgs,
     /// Serves the page at this port.
     #[arg(long, value_name = "PORT", default_value_t = 0, conflicts_with = "headless")]
     page_port: u16,
@@ -81,8 +82,8 @@ impl Demo {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let json = self.json.as_deref().map(JsonFile::create).transpose()?;
         let mut config = self.config()?;
-        let mut capture = self.capturing.open()?;
-        config.capture = capture.capture();
+        let mut files = self.recording.open()?;
+        config.recording = files.recording();
         let mut progress = Progress::new(json.as_ref().is_some_and(JsonFile::is_stdout));
         let demo = demo::Demo::start(config).await.map_err(failure)?;
         if let Some(url) = demo.url() {
@@ -93,7 +94,7 @@ impl Demo {
         let tell = |news: News<'_>| match news {
             News::Event { elapsed, text } => progress.event(elapsed, text),
             News::Second(snapshot) => {
-                if let Some(text) = capture.trouble() {
+                if let Some(text) = files.trouble() {
                     progress.event(snapshot.elapsed, &text);
                 }
                 progress.second(snapshot);
@@ -102,7 +103,7 @@ impl Demo {
         let report = demo.run(interrupted(), tell).await;
         progress.end();
         progress.line(&format!("\n{report}"))?;
-        if let Some((_, text)) = capture.finish() {
+        for (_, text) in files.finish() {
             progress.line(&text)?;
         }
         match json {
@@ -129,7 +130,7 @@ impl Demo {
             treatments: self.treatments.table(),
             length,
             page_port: (!self.headless).then_some(self.page_port),
-            capture: None,
+            recording: Recording::default(),
         })
     }
 

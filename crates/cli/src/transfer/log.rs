@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use anabranch_apps::service::Watching;
 use anabranch_apps::service::{Severity, Snapshot, Update, sanitized};
-use anabranch_driver::Capture;
+use anabranch_driver::Recording;
 
-use super::capture::{CaptureFile, Capturing};
+use super::recording::{RecordingArgs, RecordingFiles};
 use super::stats::{Line, StatsFile, word};
 use super::status::{status, watching_status};
 use super::summary::summary;
@@ -22,7 +22,7 @@ const CLEAR: &str = "\r\x1b[2K";
 pub(crate) struct Log {
     start: Instant,
     stats: Option<StatsFile>,
-    capture: CaptureFile,
+    files: RecordingFiles,
     is_quiet: bool,
     in_place: bool,
     /// Whether a line stands that the next one replaces.
@@ -36,13 +36,13 @@ pub(crate) struct Log {
 impl Log {
     pub(crate) fn open(
         stats: Option<&str>,
-        capturing: &Capturing,
+        recording: &RecordingArgs,
         is_quiet: bool,
     ) -> Result<Self, Failure> {
         Ok(Self {
             start: Instant::now(),
             stats: stats.map(StatsFile::open).transpose()?,
-            capture: capturing.open()?,
+            files: recording.open()?,
             is_quiet,
             in_place: !is_quiet && io::stderr().is_terminal(),
             stands: false,
@@ -51,21 +51,21 @@ impl Log {
         })
     }
 
-    /// Where packets are recorded.
-    pub(crate) fn capture(&self) -> Option<Capture> {
-        self.capture.capture()
+    /// Where the run is recorded.
+    pub(crate) fn recording(&self) -> Recording {
+        self.files.recording()
     }
 
-    /// Ends the record of packets, when nothing is sent and received any more.
-    pub(crate) fn end_capture(&mut self) {
-        if let Some((severity, text)) = self.capture.finish() {
+    /// Ends the record, when nothing is sent and received any more.
+    pub(crate) fn end_recording(&mut self) {
+        for (severity, text) in self.files.finish() {
             self.line(severity, &text);
         }
     }
 
     /// Takes what a service tells.
     pub(crate) fn tell(&mut self, update: Update<'_>) {
-        if let Some(text) = self.capture.trouble() {
+        if let Some(text) = self.files.trouble() {
             self.line(Severity::Warning, &text);
         }
         match update {

@@ -1,7 +1,7 @@
 //! What `send` and `recv` have in common: their way to tell how it goes.
 
-mod capture;
 mod log;
+mod recording;
 mod stats;
 mod status;
 mod summary;
@@ -11,8 +11,8 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
 use crate::signal;
-pub(crate) use capture::{CaptureFile, Capturing};
 pub(crate) use log::Log;
+pub(crate) use recording::{RecordingArgs, RecordingFiles};
 pub(crate) use stats::StatsFile;
 
 /// Which paths a call takes.
@@ -29,7 +29,7 @@ pub(crate) struct Telling {
     #[arg(long, value_name = "FILE")]
     stats: Option<String>,
     #[command(flatten)]
-    capturing: Capturing,
+    recording: RecordingArgs,
     /// How often in a row to try again when the other end cannot be reached or is lost; 0 gives up
     /// at once. Without it, there is no end to trying.
     #[arg(long, value_name = "N")]
@@ -41,7 +41,7 @@ pub(crate) struct Telling {
 
 impl Telling {
     pub(crate) fn log(&self) -> Result<Log, Failure> {
-        Log::open(self.stats.as_deref(), &self.capturing, self.quiet)
+        Log::open(self.stats.as_deref(), &self.recording, self.quiet)
     }
 
     pub(crate) fn stats_go_to_stdout(&self) -> bool {

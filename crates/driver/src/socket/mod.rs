@@ -13,7 +13,7 @@ pub(crate) use receive::ReceiveBuffers;
 
 use std::net::SocketAddr;
 
-use crate::Capture;
+use crate::Recording;
 
 /// How many sockets a driver holds at most: more than the interfaces of any phone or router.
 pub const SOCKETS_MAX: usize = 64;
@@ -22,7 +22,7 @@ pub const SOCKETS_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub struct SocketSet {
     pub(crate) sockets: Vec<BoundSocket>,
-    pub(crate) capture: Option<Capture>,
+    pub(crate) recording: Recording,
 }
 
 impl SocketSet {
@@ -45,10 +45,9 @@ impl SocketSet {
         Ok(bound)
     }
 
-    /// Has every datagram that the driver sends and receives recorded, also on sockets that are
-    /// bound while it runs; without a capture, none.
-    pub fn capture(&mut self, capture: Option<Capture>) {
-        self.capture = capture;
+    /// Has the run recorded, also on sockets that are bound while it lasts.
+    pub fn record(&mut self, recording: Recording) {
+        self.recording = recording;
     }
 
     /// What was bound, in order.

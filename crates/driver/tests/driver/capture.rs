@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_driver::{Capture, Captured, Driver, SocketSet};
+use anabranch_driver::{Capture, Captured, Driver, Recording, SocketSet};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::blocks::interface_statistics::InterfaceStatisticsOption;
@@ -26,7 +26,8 @@ async fn batches_are_recorded_as_the_datagrams_they_hold_with_direction_and_inte
     let capture = Capture::create(&file, "a test").unwrap();
     let mut sockets = SocketSet::new();
     let first = sockets.bind("127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap()).unwrap();
-    sockets.capture(Some(capture.labelled("client")));
+    let capture_of_client = Some(capture.labelled("client"));
+    sockets.record(Recording { capture: capture_of_client, ..Recording::default() });
     let client = Driver::spawn(Probe::default(), sockets).unwrap();
     let later = client.bind("127.0.0.2:0".parse::<std::net::SocketAddr>().unwrap()).unwrap();
     let (server, at) = probe(&["127.0.0.1:0"]);

@@ -199,7 +199,7 @@ impl Playout {
         }
         *self.stats.pieces.of_mut(header.class) += 1;
         self.ledger.on_piece(header);
-        self.spare.record(self.clock.local(header.first_at()) + self.config.latency - now);
+        self.spare.record(self.spare_of(now, header));
         if arrival.late > 0 {
             *self.stats.late.of_mut(header.class) += 1;
         }
@@ -259,6 +259,12 @@ impl Playout {
     #[must_use]
     pub const fn spare(&self) -> &Distribution {
         &self.spare
+    }
+
+    /// How long before its time a piece came; zero if late.
+    #[must_use]
+    pub fn spare_of(&self, now: Time, header: &Header) -> Duration {
+        self.clock.local(header.first_at()) + self.config.latency - now
     }
 
     /// How far apart the clocks are and how long the paths take.

@@ -27,6 +27,7 @@ use crate::receive::Receiver;
 use crate::send::{Interleaving, LossDetection, MessageQueue, Outstanding};
 use crate::sequence::tsn;
 use crate::stats::AssociationStats;
+use crate::trace::Trace;
 
 /// How much longer than the measured round trip a cookie shall live after one was stale.
 const COOKIE_LIFE_EXTRA: Duration = Duration::from_secs(1);
@@ -211,7 +212,7 @@ impl Association {
             readable_said: false,
             error_count: 0,
             stats: AssociationStats::default(),
-            trace: std::collections::VecDeque::new(),
+            trace: Trace::new(config.trace_events_max),
             gap_blocks: Vec::new(),
             outlooks: Vec::new(),
             rate: RateMeter::default(),

@@ -7,8 +7,9 @@ use anabranch_wire::{Heartbeat, HeartbeatAck};
 
 use super::control::Bundling;
 use super::{Association, State};
-use crate::event::{CloseReason, Event, TraceKind};
+use crate::event::{CloseReason, Event};
 use crate::path::{Origin, PathId, PathSlot, PathState};
+use crate::trace::TraceKind;
 
 /// The Heartbeat Information that we send: where the path is kept (1 byte), nonce (8 bytes).
 const INFO_LEN: usize = 9;

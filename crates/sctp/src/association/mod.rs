@@ -25,6 +25,7 @@ mod recovery;
 mod report;
 mod scheduling;
 mod shutdown;
+mod tracing;
 mod transfer;
 mod transmit;
 
@@ -36,13 +37,14 @@ use anabranch_wire::{Chunk, ChunkType, Packet, StreamId, VerificationTag};
 use crate::authentication::{AssociationKeys, Random, Standing};
 use crate::config::AssociationConfig;
 use crate::error::SendError;
-use crate::event::{CloseReason, Event, TraceEvent, TraceKind};
+use crate::event::{CloseReason, Event};
 use crate::format::DataFormat;
 use crate::handshake::TieTags;
 use crate::path::{Outlook, PathId, PathSet, PathSlot};
 use crate::receive::{IncomingMessage, Receiver};
 use crate::send::{MessageQueue, OutgoingMessage, Outstanding};
 use crate::stats::{AssociationStats, StreamStats};
+use crate::trace::{Trace, TraceKind};
 
 pub(crate) use authenticated::keys_of_cookie;
 pub(crate) use collision::{CookieEchoCase, InitAnswer};
@@ -136,7 +138,7 @@ pub struct Association {
     /// RFC 9260 section 8.1: consecutive retransmissions to the peer.
     error_count: u32,
     stats: AssociationStats,
-    trace: VecDeque<TraceEvent>,
+    trace: Trace,
     rate: RateMeter,
     /// Scratch space for gap blocks.
     gap_blocks: Vec<anabranch_wire::GapAckBlock>,
@@ -298,12 +300,6 @@ impl Association {
     #[must_use]
     pub fn stream_stats(&self, stream: StreamId) -> Option<StreamStats> {
         self.queue.stream_stats(stream).copied()
-    }
-
-    /// The next line of the trace, if `AssociationConfig::trace_events_max` is not 0. When nobody
-    /// reads, the oldest lines go.
-    pub fn poll_trace(&mut self) -> Option<TraceEvent> {
-        self.trace.pop_front()
     }
 
     /// Whether the peer may leave the checksum out: we told it so in INIT or INIT ACK.
@@ -495,6 +491,7 @@ impl Association {
 
     /// Acts on every timer that is due.
     pub(crate) fn handle_timeout(&mut self, now: Time) {
+        self.trace_expiry(now);
         self.on_handshake_timer(now);
         self.on_shutdown_timer(now);
         if self.sack_timer.is_some_and(|at| at <= now) {
@@ -561,6 +558,7 @@ impl Association {
         let transmit = self.write_packets(now, segments_max, buf);
         if transmit.is_none() {
             self.note_app_limits(now);
+            self.trace_changes(now);
         }
         self.tell_when_writable();
         transmit
@@ -577,6 +575,7 @@ impl Association {
         self.open_burst();
         self.advance_shutdown(now);
         self.follow_rate(now);
+        self.trace_changes(now);
         self.tell_when_writable();
         if self.has_message() && !self.readable_said {
             self.readable_said = true;
@@ -609,15 +608,5 @@ impl Association {
             path.heartbeat.timer = None;
         }
         self.events.push_back(Event::Closed { reason, stats });
-    }
-
-    fn trace(&mut self, at: Time, kind: TraceKind) {
-        if self.config.trace_events_max == 0 {
-            return;
-        }
-        if self.trace.len() >= self.config.trace_events_max {
-            self.trace.pop_front();
-        }
-        self.trace.push_back(TraceEvent { at, kind });
     }
 }

@@ -6,6 +6,7 @@ use anabranch_sansio::{Rate, Time};
 
 use super::Association;
 use crate::event::Event;
+use crate::trace::TraceKind;
 
 /// How often it is measured: long enough for several round trips of most paths, short enough for a
 /// source to follow within a fraction of most latencies.
@@ -172,6 +173,7 @@ impl Association {
         let Some(signal) = self.rate.measure(now, totals, outlook) else { return };
         self.events.retain(|event| !matches!(event, Event::RateChanged(_)));
         self.events.push_back(Event::RateChanged(signal));
+        self.trace(now, TraceKind::Rate(signal));
     }
 
     fn rate_totals(&self) -> Totals {

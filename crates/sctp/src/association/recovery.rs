@@ -8,10 +8,10 @@ use anabranch_wire::PacketWriter;
 
 use super::Association;
 use super::transmit::Occasion;
-use crate::event::TraceKind;
 use crate::path::{LossTimer, Path, PathSlot};
 use crate::receive::SACK_SPACING_MAX;
 use crate::send::{LossDetection, Losses, PathAck};
+use crate::trace::TraceKind;
 
 /// The shortest time after which a silent path is probed: below it, what the peer's machine does
 /// beside would look like a loss (RFC 9002 section 6.1.2 has 1 ms for a timer's granularity).

@@ -10,11 +10,11 @@ use anabranch_wire::{
 
 use super::control::Bundling;
 use super::{Association, State};
-use crate::event::TraceKind;
 use crate::format::DataFormat;
 use crate::path::PathSlot;
 use crate::receive::{DataChunk, DataOutcome, SackTiming};
 use crate::send::{Abandonment, LossDetection, PathAck};
+use crate::trace::TraceKind;
 use anabranch_congestion::Ack;
 
 /// The least time between two FORWARD TSNs that say the same: a round trip may seem to take no time
@@ -119,7 +119,11 @@ impl Association {
             receiver.acknowledge_only(data);
             return self.report_invalid_stream(path, data.stream);
         }
-        match receiver.on_data(now, self.paths.at(path).id, data) {
+        let (tsn, stream, len) = (data.tsn.0, data.stream, data.payload.len());
+        let path = self.paths.at(path).id;
+        let outcome = receiver.on_data(now, path, data);
+        self.trace(now, TraceKind::DataReceived { path, tsn, stream, len });
+        match outcome {
             DataOutcome::Handled => {}
             DataOutcome::MessageTooLarge => {
                 let limit = self.config.message_size_max;
@@ -320,9 +324,7 @@ impl Association {
             self.paths.at_mut(path).t3_rtx = None;
         }
         if acked > 0 || losses.chunks > 0 {
-            let target = self.paths.at(path);
-            let (path, window) = (target.id, target.congestion.metrics().window);
-            self.trace(now, TraceKind::Window { path, window, in_flight: flight });
+            self.trace_window(now, path);
         }
     }
 

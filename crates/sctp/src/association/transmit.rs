@@ -8,11 +8,11 @@ use anabranch_wire::{
 
 use super::control::Bundling;
 use super::{Association, State};
-use crate::event::TraceKind;
 use crate::format::{DataFormat, ssn_of};
 use crate::path::{Outlook, PathSlot};
 use crate::receive::SackTiming;
 use crate::sequence::tsn;
+use crate::trace::TraceKind;
 
 /// The shortest fragment that fills up a packet: less is not worth a chunk header.
 const FRAGMENT_MIN: usize = 128;

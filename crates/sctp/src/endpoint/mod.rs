@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
 
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{
+    Datagram, FourTuple, Machine, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
+};
 use anabranch_wire::{ChecksumMode, Chunk, DecodeError, Packet, VerificationTag};
 
 use crate::association::{Association, Identity};
@@ -82,6 +84,9 @@ pub struct Endpoint {
     next_id: u64,
     now: Time,
     stats: EndpointStats,
+    is_tracing: bool,
+    /// What is left of associations that are gone.
+    records: TraceLog,
 }
 
 /// An association with what the endpoint's tables say of it.
@@ -101,6 +106,11 @@ struct Entry {
 }
 
 impl Entry {
+    fn next_record(&mut self, id: AssociationId) -> Option<TraceRecord> {
+        let record = self.association.poll_trace()?.record();
+        Some(TraceRecord { connection: Some(id.0), ..record })
+    }
+
     /// Whether [`Machine::poll_transmit`] will come to it. Who is done with its last event goes at
     /// once.
     const fn is_to_transmit(&self) -> bool {
@@ -134,6 +144,8 @@ impl Endpoint {
             next_id: 0,
             now: Time::ZERO,
             stats: EndpointStats::default(),
+            is_tracing: false,
+            records: TraceLog::default(),
         }
     }
 
@@ -226,7 +238,10 @@ impl Endpoint {
         }
     }
 
-    fn insert(&mut self, association: Association) -> AssociationId {
+    fn insert(&mut self, mut association: Association) -> AssociationId {
+        if self.is_tracing {
+            association.set_tracing(true);
+        }
         let id = AssociationId(self.next_id);
         self.next_id += 1;
         let tag = association.identity().local_tag;
@@ -272,6 +287,7 @@ impl Endpoint {
         let before = std::mem::replace(&mut entry.wakeup, wakeup).map(|wakeup| wakeup.at);
         let timer = wakeup.map(|wakeup| wakeup.at);
         if timer != before {
+            entry.association.trace_timer(self.now, wakeup);
             if let Some(at) = before {
                 self.timers.remove(&(at, id));
             }
@@ -333,9 +349,12 @@ impl Endpoint {
 
     fn remove(&mut self, id: AssociationId) {
         self.unlink(id);
-        let Some(entry) = self.entries.remove(&id) else { return };
+        let Some(mut entry) = self.entries.remove(&id) else { return };
         if let Some(wakeup) = entry.wakeup {
             self.timers.remove(&(wakeup.at, id));
+        }
+        while let Some(record) = entry.next_record(id) {
+            self.records.push(|| record);
         }
     }
 
@@ -556,5 +575,21 @@ impl Machine for Endpoint {
             }
         }
         None
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.is_tracing = on;
+        self.records.set(on);
+        for entry in self.entries.values_mut() {
+            entry.association.set_tracing(on);
+        }
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        if !self.is_tracing {
+            return None;
+        }
+        let present = || self.entries.iter_mut().find_map(|(id, entry)| entry.next_record(*id));
+        self.records.pop().or_else(present)
     }
 }

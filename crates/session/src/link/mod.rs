@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anabranch_sansio::{Datagram, FourTuple, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_transport::{
     Connection, ConnectionId, ConnectionStats, Incoming, Outgoing, SendError, StrangerStats,
     StreamStats, Transport,
@@ -267,6 +267,14 @@ impl Link {
 
     pub(super) fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    pub(super) fn set_tracing(&mut self, on: bool) {
+        self.transport.set_tracing(on);
+    }
+
+    pub(super) fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.transport.poll_trace()
     }
 
     /// Keeps an event for the user. Ends are rare, and that something can be done is said once

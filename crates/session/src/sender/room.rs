@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anabranch_media::Piece;
-use anabranch_sansio::{Rate, Time};
+use anabranch_media::piece::Header;
+use anabranch_sansio::{Rate, Time, TraceRecord};
 use anabranch_transport::Reliability;
 
 use super::super::gate::Gate;
@@ -145,6 +146,12 @@ impl Room {
     }
 }
 
+/// The first picture that is left out for lack of room; those that need it follow unsaid.
+fn left_out(now: Time, header: &Header, class: MediaClass) -> TraceRecord {
+    let record = TraceRecord::new(now, "media:picture_left_out").with("class", class.name());
+    record.with("track", header.track.0).with("frame", header.frame)
+}
+
 impl Sender {
     /// Whether a piece goes, of whose unit `len` bytes are known. While a unit waits, what is sent
     /// before it goes on to come: it has only what is left of the rate.
@@ -156,7 +163,7 @@ impl Sender {
         len: usize,
     ) -> bool {
         let rate = self.room_for(class);
-        let Self { room, link, treatments, latency, backlog, .. } = self;
+        let Self { room, link, treatments, latency, backlog, records, .. } = self;
         let Room { gate, shortages, offered, .. } = room;
         offered[class.index()].0 += piece.payload.len() as u64;
         let treatment = treatments.treatment(class);
@@ -168,7 +175,15 @@ impl Sender {
             let ahead = ahead + backlog.bytes() + len;
             let wait = rate.map(|rate| rate.time_for(ahead as u64));
             let shortage = &mut shortages[class.index()];
-            wait.is_none_or(|wait| shortage.admits(now, class, wait, lifetime))
+            let admits = wait.is_none_or(|wait| shortage.admits(now, class, wait, lifetime));
+            if !admits {
+                let picture = || left_out(now, &piece.header, class);
+                records.push(|| {
+                    let record = picture().with_some("wait_ms", wait).with("lifetime_ms", lifetime);
+                    record.with_some("carries_bps", rate).with("ahead_bytes", ahead)
+                });
+            }
+            admits
         })
     }
 

@@ -15,7 +15,7 @@ use std::fmt;
 use std::time::Duration;
 
 use anabranch_media::decoding::{AudioInfo, VideoInfo};
-use anabranch_sansio::{Time, Wakeup};
+use anabranch_sansio::{Time, TraceLog, TraceRecord, Wakeup};
 use anabranch_transport::Connection;
 
 use crate::channel::{Channel, ChannelId, ChannelUnit, Label};
@@ -127,6 +127,7 @@ pub struct Television {
     due: BTreeSet<ViewerId>,
     timers: BTreeSet<(Time, ViewerId)>,
     board: Board,
+    records: TraceLog,
 }
 
 impl Television {
@@ -144,6 +145,7 @@ impl Television {
             due: BTreeSet::new(),
             timers: BTreeSet::new(),
             board: Board::default(),
+            records: TraceLog::default(),
         }
     }
 
@@ -299,6 +301,7 @@ impl Television {
     /// Hands a viewer's connection what it is to send.
     pub fn serve(&mut self, now: Time, id: ViewerId, connection: &mut dyn Connection) {
         let Some(session) = self.viewers.get_mut(&id) else { return };
+        let before = session.reduction();
         let has_room = session.flush(now, connection);
         let mut is_idle = false;
         if matches!(session.phase, Phase::Leaving { .. }) && has_room {
@@ -320,6 +323,12 @@ impl Television {
         session.stills.pump(now, is_idle, connection);
         if let Some(reason) = session.refusal(now, connection) {
             connection.abort(reason);
+        }
+        let reduction = session.reduction();
+        if before != reduction {
+            let now_is = reduction.unwrap_or("everything is sent");
+            let record = || TraceRecord::new(now, "television:reduction_updated");
+            self.records.push(|| record().with("viewer", id.0).with("reduction", now_is));
         }
         self.settle(id);
     }
@@ -352,6 +361,16 @@ impl Television {
         }
     }
 
+    /// What is decided for viewers is recorded from now on, or no more.
+    pub fn set_tracing(&mut self, on: bool) {
+        self.records.set(on);
+    }
+
+    /// The next record, if any are kept.
+    pub fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.records.pop()
+    }
+
     /// Each viewer, for the operator.
     pub fn viewers(&self) -> impl Iterator<Item = ViewerReport> + '_ {
         self.viewers.iter().map(|(id, session)| {
@@ -367,7 +386,7 @@ impl Television {
                 zaps: session.zaps,
                 sent: counts.sent,
                 skipped: counts.skipped,
-                reduction: session.servant.as_ref().and_then(servant::Servant::reduction),
+                reduction: session.reduction(),
                 bytes: counts.bytes,
                 report: session.report,
             }

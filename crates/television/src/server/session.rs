@@ -136,6 +136,11 @@ impl Session {
         self.servant.as_ref().map(Servant::channel)
     }
 
+    /// What it does without, in words.
+    pub(super) fn reduction(&self) -> Option<&'static str> {
+        self.servant.as_ref().and_then(Servant::reduction)
+    }
+
     /// Prepares the transport and hands it the texts that wait. False if they do not fit.
     pub(super) fn flush(&mut self, now: Time, connection: &mut dyn Connection) -> bool {
         if !std::mem::replace(&mut self.has_priorities, true) {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_sctp::EndpointConfig;
 use anabranch_transport::{
     CloseReason, ConnectError, Connection, ConnectionId, ConnectionStats, Event, SctpTransport,
@@ -162,6 +162,14 @@ impl Machine for NativeViewer {
     fn poll_event(&mut self) -> Option<NativeEvent> {
         let session = self.viewer.poll_event().map(NativeEvent::Session);
         session.or_else(|| self.closed.take().map(NativeEvent::Closed))
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.transport.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.transport.poll_trace()
     }
 }
 

@@ -5,7 +5,7 @@ mod convert;
 
 use std::net::SocketAddr;
 
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_sctp::{AssociationId, Endpoint, EndpointConfig};
 
 use crate::{ConnectError, Connection, ConnectionId, Event, RefusedCall, StrangerStats, Transport};
@@ -101,5 +101,13 @@ impl Machine for SctpTransport {
                 return Some((ConnectionId(id.0), event));
             }
         }
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.endpoint.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.endpoint.poll_trace()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use anabranch_driver::{Clock, Handle};
+use anabranch_driver::{Clock, Handle, Recording};
 use anabranch_media::clip::ClipUnit;
 use anabranch_media::cutter::UnitJoiner;
 use anabranch_media::piece::Format;
@@ -44,7 +44,7 @@ pub(super) async fn receive<L: Listener>(
             keep: true,
             retries: Retries::Unlimited,
             tap: Some(Box::new(desk)),
-            capture: None,
+            recording: Recording::default(),
         };
         let mut tell = |update: Update<'_>| {
             if let Update::Line { text, .. } = update {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_driver::Clock;
+use anabranch_driver::{Clock, Recording};
 use anabranch_sansio::Time;
 use anabranch_television::channel::ChannelId;
 use anabranch_television::protocol::{ChannelEntry, Description, Programme};
@@ -103,7 +103,8 @@ impl<'a, L: Listener> Session<'a, L> {
         let program = concat!("anabranch serve ", env!("CARGO_PKG_VERSION")).to_owned();
         let budget = url.server.latency;
         let hello = Hello { program, token: url.token.clone(), budget };
-        let whom = Whom { url: &url.server, over_all_interfaces: false, capture: None };
+        let whom =
+            Whom { url: &url.server, over_all_interfaces: false, recording: Recording::default() };
         let line = Line::open(whom, hello, clock).await?;
         let remote = line.call()?;
         let server = remote.map_or_else(String::new, |remote| format!(" of {remote}"));

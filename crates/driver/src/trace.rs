@@ -1,0 +1,250 @@
+//! [`Trace`]: what a machine did and why, as a qlog file.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anabranch_sansio::{Machine, TraceRecord};
+
+use crate::qlog;
+
+/// How many turns of a driver wait for the disk at most; what comes on top is missing in the file.
+const BATCHES_MAX: usize = 4_096;
+
+/// After so long without a record, all of them are written out.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// A record under way of what machines do: [`SocketSet::trace`](crate::SocketSet::trace) gives it
+/// to a driver. Clones record to the same file.
+///
+/// The file is qlog (draft-ietf-quic-qlog-main-schema) as JSON text sequences (RFC 7464): one
+/// object that describes it, then one for each record; `docs/trace.md` lists them. A thread of its
+/// own writes it: a disk that is slow or full does not hold up the driver.
+#[derive(Debug, Clone)]
+pub struct Trace {
+    shared: Arc<Shared>,
+    /// Which of several machines this is, in the file.
+    label: &'static str,
+}
+
+/// What a trace recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traced {
+    /// Records in the file.
+    pub written: u64,
+    /// Records that are missing there, because it was not written as fast as they came.
+    pub missed: u64,
+}
+
+#[derive(Debug)]
+struct Shared {
+    inlet: Mutex<Inlet>,
+    missed: AtomicU64,
+    error: Arc<OnceLock<String>>,
+}
+
+#[derive(Debug)]
+struct Inlet {
+    /// `None` once the trace is finished.
+    batches: Option<SyncSender<Batch>>,
+    thread: Option<JoinHandle<io::Result<u64>>>,
+}
+
+/// What one machine did in one turn.
+type Batch = (&'static str, Vec<TraceRecord>);
+
+impl Trace {
+    /// Begins a file, replacing one that is there, and the thread that writes it. The file says
+    /// that it is of `title`, as `anabranch send`, and that the machine's time began at `began`, as
+    /// RFC 3339 has it.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the system gives no thread.
+    pub fn create(path: &Path, title: &str, began: &str) -> io::Result<Self> {
+        Self::to(File::create(path)?, title, began)
+    }
+
+    /// As [`create`](Self::create), to any writer.
+    ///
+    /// # Errors
+    /// The writer's, or the system gives no thread.
+    pub fn to(out: impl Write + Send + 'static, title: &str, began: &str) -> io::Result<Self> {
+        let mut out = BufWriter::new(out);
+        qlog::write_head(&mut out, title, began)?;
+        out.flush()?;
+        let (batches, queue) = mpsc::sync_channel(BATCHES_MAX);
+        let error = Arc::new(OnceLock::new());
+        let failed = Arc::clone(&error);
+        let thread = thread::Builder::new().name("trace".to_owned()).spawn(move || {
+            let written = write_all(&mut out, &queue);
+            if let Err(error) = &written {
+                // Nobody else sets it.
+                _ = failed.set(error.to_string());
+            }
+            written
+        })?;
+        let inlet = Mutex::new(Inlet { batches: Some(batches), thread: Some(thread) });
+        let shared = Shared { inlet, missed: AtomicU64::new(0), error };
+        Ok(Self { shared: Arc::new(shared), label: "" })
+    }
+
+    /// The same trace for one of several machines, which the file tells apart by their labels.
+    #[must_use]
+    pub fn labelled(&self, label: &'static str) -> Self {
+        Self { shared: Arc::clone(&self.shared), label }
+    }
+
+    /// Why the file ends early, once it does; from then on nothing is recorded.
+    #[must_use]
+    pub fn error(&self) -> Option<&str> {
+        self.shared.error.get().map(String::as_str)
+    }
+
+    /// Takes what a machine has recorded since the last time.
+    pub(crate) fn take(&self, machine: &mut impl Machine) {
+        let records: Vec<TraceRecord> = std::iter::from_fn(|| machine.poll_trace()).collect();
+        if records.is_empty() || self.error().is_some() {
+            return;
+        }
+        let inlet = self.shared.inlet.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(batches) = &inlet.batches else { return };
+        if let Err(TrySendError::Full((_, records))) = batches.try_send((self.label, records)) {
+            self.shared.missed.fetch_add(records.len() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends the trace for all its clones. Waits until the file is written.
+    ///
+    /// # Errors
+    /// The first error of the writer: the file ends early. Or it was finished already.
+    pub fn finish(self) -> io::Result<Traced> {
+        let mut inlet = self.shared.inlet.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(inlet.batches.take());
+        let thread = inlet.thread.take();
+        drop(inlet);
+        let thread = thread.ok_or_else(|| io::Error::other("finished already"))?;
+        let written = thread.join().map_err(|_| io::Error::other("its thread panicked"))??;
+        Ok(Traced { written, missed: self.shared.missed.load(Ordering::Relaxed) })
+    }
+}
+
+/// Returns the number of records that were written.
+fn write_all(out: &mut impl Write, queue: &Receiver<Batch>) -> io::Result<u64> {
+    let mut written = 0;
+    loop {
+        let mut next = queue.recv_timeout(IDLE);
+        if next == Err(RecvTimeoutError::Timeout) {
+            out.flush()?;
+            next = queue.recv().map_err(RecvTimeoutError::from);
+        }
+        let Ok((label, records)) = next else {
+            out.flush()?;
+            return Ok(written);
+        };
+        for record in &records {
+            qlog::write_record(out, label, record)?;
+            written += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use anabranch_sansio::{Datagram, Time, Transmit, Wakeup};
+
+    use super::*;
+
+    /// Has something to say, and does nothing.
+    struct Talker(VecDeque<TraceRecord>);
+
+    impl Machine for Talker {
+        type Event = ();
+
+        fn handle_datagram(&mut self, _now: Time, _datagram: Datagram<'_>) {}
+
+        fn handle_timeout(&mut self, _now: Time) {}
+
+        fn poll_transmit(&mut self, _now: Time, _buf: &mut Vec<u8>) -> Option<Transmit> {
+            None
+        }
+
+        fn poll_timeout(&self) -> Option<Wakeup> {
+            None
+        }
+
+        fn poll_event(&mut self) -> Option<()> {
+            None
+        }
+
+        fn poll_trace(&mut self) -> Option<TraceRecord> {
+            self.0.pop_front()
+        }
+    }
+
+    fn talker(records: u64) -> Talker {
+        Talker(
+            (0..records).map(|n| TraceRecord::new(Time::ZERO, "test:event").with("n", n)).collect(),
+        )
+    }
+
+    /// A file that others read once it is written.
+    #[derive(Clone, Default)]
+    struct Page(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Page {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Takes its head, and nothing more.
+    struct Full(usize);
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(1).ok_or(io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_several_machines_do_is_in_one_file_behind_its_head() {
+        let page = Page::default();
+        let trace = Trace::to(page.clone(), "a test", "2026-01-01T00:00:00Z").unwrap();
+        trace.labelled("sender").take(&mut talker(2));
+        trace.labelled("receiver").take(&mut talker(1));
+        assert_eq!(trace.finish().unwrap(), Traced { written: 3, missed: 0 });
+        let text = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
+        let lines: Vec<&str> = text.split('\x1e').skip(1).collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        assert!(lines[0].contains("urn:ietf:params:qlog:file:sequential"), "{text}");
+        assert!(lines[2].contains("sender") && lines[3].contains("receiver"), "{text}");
+    }
+
+    #[test]
+    fn a_disk_that_fills_ends_the_file_and_nothing_else() {
+        let trace = Trace::to(Full(1), "a test", "2026-01-01T00:00:00Z").unwrap();
+        while trace.error().is_none() {
+            trace.take(&mut talker(1_000));
+        }
+        trace.take(&mut talker(1));
+        let error = trace.finish().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+}
