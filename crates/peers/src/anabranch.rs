@@ -74,6 +74,8 @@ impl Peer {
                 | anabranch_sctp::Event::RateChanged(_)
                 | anabranch_sctp::Event::PathAdded { .. }
                 | anabranch_sctp::Event::PathRemoved { .. }
+                | anabranch_sctp::Event::SendFailed { .. }
+                | anabranch_sctp::Event::SenderDry
                 | anabranch_sctp::Event::PathMoved { .. }
                 | anabranch_sctp::Event::PathStateChanged { .. }
                 | anabranch_sctp::Event::DataPathChanged { .. } => {}

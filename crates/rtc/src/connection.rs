@@ -246,6 +246,8 @@ impl Connection {
                 Sctp::Readable
                 | Sctp::PathAdded { .. }
                 | Sctp::PathRemoved { .. }
+                | Sctp::SendFailed { .. }
+                | Sctp::SenderDry
                 | Sctp::PathMoved { .. }
                 | Sctp::PathStateChanged { .. }
                 | Sctp::DataPathChanged { .. }

@@ -1,5 +1,8 @@
 //! What a user may choose. Every field names its RFC parameter, unit and default.
 
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::authentication::Authentication;
@@ -9,7 +12,7 @@ use crate::path::{PathSchedulerKind, RetransmissionPolicy};
 use crate::receive::Buffer;
 use crate::send::{LossDetection, SchedulerKind};
 use anabranch_congestion::{CongestionControl, CongestionController, QueueBound};
-use anabranch_sansio::{Rate, Rng};
+use anabranch_sansio::{FourTuple, Rate, Rng};
 
 /// More than any stack of headers takes; leaves room for data at the smallest path MTU.
 const HEADER_OVERHEAD_MAX: usize = 256;
@@ -30,6 +33,8 @@ pub struct EndpointConfig {
     pub association: AssociationConfig,
     /// Whether INITs are answered at all. Default: false; a caller needs no listener.
     pub accept: bool,
+    /// Which calls are answered of those that `accept` allows. Default: `None`, all.
+    pub call_filter: Option<CallFilter>,
     /// 'Valid.Cookie.Life' (RFC 9260 section 16). Default: 60 s.
     pub cookie_life: Duration,
     /// Associations that may exist at once; an INIT beyond is refused. Default: 1024.
@@ -51,12 +56,66 @@ impl Default for EndpointConfig {
         Self {
             association: AssociationConfig::default(),
             accept: false,
+            call_filter: None,
             cookie_life: Duration::from_secs(60),
             associations_max: 1_024,
             stateless_replies_per_second: 1_000,
             short_inits_per_second: 10,
             segments_max: 1,
         }
+    }
+}
+
+impl EndpointConfig {
+    /// Whether a call is answered at all.
+    pub(crate) fn accepts(&self, call: &IncomingCall) -> bool {
+        self.accept && self.call_filter.as_ref().is_none_or(|filter| (filter.0)(call))
+    }
+}
+
+/// Somebody calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IncomingCall {
+    /// Where the call came from, and to which of our addresses.
+    pub path: FourTuple,
+    /// The SCTP port that was called.
+    pub local_port: u16,
+    /// The caller's SCTP port.
+    pub peer_port: u16,
+}
+
+impl IncomingCall {
+    pub(crate) const fn new(path: FourTuple, (local_port, peer_port): (u16, u16)) -> Self {
+        Self { path, local_port, peer_port }
+    }
+}
+
+/// Decides which calls an endpoint answers, by port or by caller; others get an ABORT.
+///
+/// It is asked when an INIT arrives, and again when its cookie comes back, since nothing is kept of
+/// a call in between. A caller's address is proven only then.
+#[derive(Clone)]
+pub struct CallFilter(Arc<dyn Fn(&IncomingCall) -> bool + Send + Sync>);
+
+impl CallFilter {
+    /// Answers the calls for which `accepts` returns true.
+    #[must_use]
+    pub fn new(accepts: impl Fn(&IncomingCall) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(accepts))
+    }
+
+    /// Answers calls to these SCTP ports.
+    #[must_use]
+    pub fn ports(ports: impl IntoIterator<Item = u16>) -> Self {
+        let ports: BTreeSet<u16> = ports.into_iter().collect();
+        Self::new(move |call| ports.contains(&call.local_port))
+    }
+}
+
+impl fmt::Debug for CallFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CallFilter").finish_non_exhaustive()
     }
 }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::send::OutgoingMessage;
+
 /// Why a message was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -28,13 +30,16 @@ pub enum SendError {
         /// The highest one there is.
         last: u16,
     },
-    /// The send queue is full; an [`Event::Writable`](crate::Event::Writable) follows.
+    /// The send queue is full; an [`Event::Writable`](crate::Event::Writable) follows. The message
+    /// comes back, to be handed over then.
     #[error("the send queue holds {queued} of {limit} bytes: wait until it drains")]
     BufferFull {
         /// Bytes that wait now.
         queued: usize,
         /// `AssociationConfig::send_buffer`.
         limit: usize,
+        /// What was not taken.
+        message: Box<OutgoingMessage>,
     },
     /// The association is shutting down or closed.
     #[error("the association is closing and takes no more messages")]

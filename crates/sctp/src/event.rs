@@ -6,7 +6,9 @@ use anabranch_sansio::FourTuple;
 use anabranch_wire::StreamId;
 
 use crate::association::RateSignal;
+use crate::causes::PeerCauses;
 use crate::path::{PathId, PathState};
+use crate::send::SendFailure;
 use crate::stats::{AssociationStats, PathReport};
 
 /// Something happened on an association.
@@ -29,6 +31,21 @@ pub enum Event {
     Readable,
     /// The send queue, after having refused a message, has room again.
     Writable,
+    /// A message was not delivered (RFC 9260 section 11.2.2). Reported for messages with an
+    /// [`OutgoingMessage::context`](crate::OutgoingMessage::context) only.
+    SendFailed {
+        /// The message's context.
+        context: u64,
+        /// Its stream.
+        stream: StreamId,
+        /// Whether a part of it went out, so that the peer may have received it all the same.
+        was_sent: bool,
+        /// Why it was not delivered.
+        why: SendFailure,
+    },
+    /// All that was handed over is acknowledged or given up. Follows
+    /// [`Association::report_when_dry`](crate::Association::report_when_dry).
+    SenderDry,
     /// A path came to be.
     PathAdded {
         /// Which.
@@ -118,8 +135,8 @@ pub enum CloseReason {
     Aborted,
     /// The peer aborted it.
     AbortedByPeer {
-        /// Its error causes in words.
-        causes: String,
+        /// Its error causes.
+        causes: PeerCauses,
     },
     /// The peer did not answer the handshake.
     HandshakeTimeout,

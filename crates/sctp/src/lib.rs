@@ -52,6 +52,7 @@
 
 mod association;
 mod authentication;
+mod causes;
 mod config;
 mod endpoint;
 mod error;
@@ -70,14 +71,17 @@ pub use anabranch_congestion::{
     Ack, Bbr, CongestionControl, CongestionController, ControllerMetrics, Cubic, FixedWindow,
     LostChunk, Media, QueueBound, RateSample, Rfc9260, SentData,
 };
-pub use association::{Association, RateSignal};
+pub use association::{Association, AssociationState, RateSignal};
 pub use authentication::{Authentication, AuthenticationError, Protection, SharedKey};
-pub use config::{AssociationConfig, EndpointConfig};
+pub use causes::PeerCauses;
+pub use config::{AssociationConfig, CallFilter, EndpointConfig, IncomingCall};
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{ConfigError, ConnectError, ResetError, SendError};
 pub use event::{CloseReason, Direction, Event, RefusedCall};
 pub use path::{PathId, PathSchedulerKind, PathState, RetransmissionPolicy};
 pub use receive::IncomingMessage;
-pub use send::{LossDetection, OutgoingMessage, PathPreference, Reliability, SchedulerKind};
+pub use send::{
+    LossDetection, OutgoingMessage, PathPreference, Reliability, SchedulerKind, SendFailure,
+};
 pub use stats::{AssociationStats, EndpointStats, PathReport, PathStats, StreamStats};
 pub use trace::{TraceEvent, TraceKind};

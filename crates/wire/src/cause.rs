@@ -227,7 +227,8 @@ impl<'a> ErrorCauses<'a> {
     }
 
     /// The bytes of the causes, without the padding of the last one.
-    pub(crate) const fn as_bytes(&self) -> &'a [u8] {
+    #[must_use]
+    pub const fn as_bytes(&self) -> &'a [u8] {
         self.0
     }
 }

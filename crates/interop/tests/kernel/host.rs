@@ -186,6 +186,8 @@ impl Host {
             | Event::RateChanged(_)
             | Event::PathAdded { .. }
             | Event::PathRemoved { .. }
+            | Event::SendFailed { .. }
+            | Event::SenderDry
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }

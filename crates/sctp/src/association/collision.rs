@@ -13,7 +13,7 @@ use crate::config::AssociationConfig;
 use crate::event::Event;
 use crate::handshake::{Cookie, SupportedExtensions, TieTags};
 use crate::path::PathSlot;
-use crate::send::Outstanding;
+use crate::send::{Outstanding, SendFailure};
 
 /// RFC 9260 section 5.2.4, table 12.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,6 +167,8 @@ impl Association {
         self.identity.peer_tag = cookie.peer_tag;
         self.tie_tags = TieTags::random(&mut self.rng);
         let shared = SupportedExtensions::of(&self.config).shared(cookie.extensions);
+        let lost = self.outstanding.take_undelivered(SendFailure::Restarted);
+        self.report_undelivered(lost);
         self.outstanding =
             Outstanding::new(cookie.local_initial_tsn, shared, self.config.loss_detection);
         self.queue.restart();

@@ -210,6 +210,7 @@ impl Association {
             readdressing: Readdressing::new(false, initial_tsn, Tsn(0)),
             events: std::collections::VecDeque::new(),
             readable_said: false,
+            is_dry_awaited: false,
             error_count: 0,
             stats: AssociationStats::default(),
             trace: Trace::new(config.trace_events_max),

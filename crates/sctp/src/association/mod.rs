@@ -30,6 +30,7 @@ mod transfer;
 mod transmit;
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use anabranch_sansio::{FourTuple, Rng, Time, Transmit, Wakeup};
 use anabranch_wire::{Chunk, ChunkType, Packet, StreamId, VerificationTag};
@@ -42,7 +43,7 @@ use crate::format::DataFormat;
 use crate::handshake::TieTags;
 use crate::path::{Outlook, PathId, PathSet, PathSlot};
 use crate::receive::{IncomingMessage, Receiver};
-use crate::send::{MessageQueue, OutgoingMessage, Outstanding};
+use crate::send::{MessageQueue, OutgoingMessage, Outstanding, SendFailure};
 use crate::stats::{AssociationStats, StreamStats};
 use crate::trace::{Trace, TraceKind};
 
@@ -101,6 +102,42 @@ impl State {
     }
 }
 
+/// Where an association stands (RFC 9260 section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AssociationState {
+    /// We sent INIT.
+    CookieWait,
+    /// We sent COOKIE ECHO.
+    CookieEchoed,
+    /// The handshake is done.
+    Established,
+    /// We shut down when all data is delivered.
+    ShutdownPending,
+    /// We sent SHUTDOWN.
+    ShutdownSent,
+    /// The peer shuts down; our data is still delivered.
+    ShutdownReceived,
+    /// We answered the peer's SHUTDOWN.
+    ShutdownAckSent,
+    /// It ended.
+    Closed,
+}
+
+impl fmt::Display for AssociationState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CookieWait => "COOKIE-WAIT",
+            Self::CookieEchoed => "COOKIE-ECHOED",
+            Self::Established => "ESTABLISHED",
+            Self::ShutdownPending => "SHUTDOWN-PENDING",
+            Self::ShutdownSent => "SHUTDOWN-SENT",
+            Self::ShutdownReceived => "SHUTDOWN-RECEIVED",
+            Self::ShutdownAckSent => "SHUTDOWN-ACK-SENT",
+            Self::Closed => "CLOSED",
+        })
+    }
+}
+
 /// One association with a peer.
 #[derive(Debug)]
 pub struct Association {
@@ -135,6 +172,8 @@ pub struct Association {
     events: VecDeque<Event>,
     /// Whether [`Event::Readable`] was said and not all was read since.
     readable_said: bool,
+    /// Whether the user asked for [`Event::SenderDry`].
+    is_dry_awaited: bool,
     /// RFC 9260 section 8.1: consecutive retransmissions to the peer.
     error_count: u32,
     stats: AssociationStats,
@@ -152,7 +191,7 @@ impl Association {
     /// # Errors
     ///
     /// Says why the message was not taken; it can be handed over again later only after
-    /// [`SendError::BufferFull`].
+    /// [`SendError::BufferFull`], which has it.
     pub fn send(&mut self, now: Time, message: OutgoingMessage) -> Result<(), SendError> {
         if !self.state.takes_messages() || self.is_to_shut_down() {
             return Err(SendError::Closing);
@@ -160,6 +199,13 @@ impl Association {
         self.queue.push(now, message)?;
         self.open_burst();
         Ok(())
+    }
+
+    /// Asks for [`Event::SenderDry`], once, as soon as all that was handed over is acknowledged or
+    /// given up: at once if it is.
+    pub fn report_when_dry(&mut self) {
+        self.is_dry_awaited = true;
+        self.report_queue();
     }
 
     /// Takes the next message that is whole and in order. Reading makes room for more.
@@ -223,6 +269,33 @@ impl Association {
         self.leave_paths_from(now, local);
     }
 
+    /// The state of RFC 9260 section 4.
+    #[must_use]
+    pub const fn state(&self) -> AssociationState {
+        match self.state {
+            State::CookieWait(_) => AssociationState::CookieWait,
+            State::CookieEchoed(_) => AssociationState::CookieEchoed,
+            State::Established => AssociationState::Established,
+            State::ShutdownPending => AssociationState::ShutdownPending,
+            State::ShutdownSent(_) => AssociationState::ShutdownSent,
+            State::ShutdownReceived => AssociationState::ShutdownReceived,
+            State::ShutdownAckSent(_) => AssociationState::ShutdownAckSent,
+            State::Closed => AssociationState::Closed,
+        }
+    }
+
+    /// Our SCTP port.
+    #[must_use]
+    pub const fn local_port(&self) -> u16 {
+        self.identity.local_port
+    }
+
+    /// The peer's SCTP port.
+    #[must_use]
+    pub const fn peer_port(&self) -> u16 {
+        self.identity.peer_port
+    }
+
     /// Whether the handshake is done and the association not yet ended.
     #[must_use]
     pub const fn is_established(&self) -> bool {
@@ -239,6 +312,12 @@ impl Association {
     #[must_use]
     pub fn outbound_streams(&self) -> u16 {
         self.queue.stream_count()
+    }
+
+    /// Streams that the peer may send on: 0 to one less. 0 before the handshake told.
+    #[must_use]
+    pub fn inbound_streams(&self) -> u16 {
+        self.receiver.as_ref().map_or(0, Receiver::stream_count)
     }
 
     /// Bytes that wait in the send queue, with what each message costs beside.
@@ -560,7 +639,7 @@ impl Association {
             self.note_app_limits(now);
             self.trace_changes(now);
         }
-        self.tell_when_writable();
+        self.report_queue();
         transmit
     }
 
@@ -576,16 +655,23 @@ impl Association {
         self.advance_shutdown(now);
         self.follow_rate(now);
         self.trace_changes(now);
-        self.tell_when_writable();
+        self.report_queue();
         if self.has_message() && !self.readable_said {
             self.readable_said = true;
             self.events.push_back(Event::Readable);
         }
     }
 
-    fn tell_when_writable(&mut self) {
+    /// Reports what became of messages that waited.
+    fn report_queue(&mut self) {
+        let undelivered = self.queue.take_undelivered();
+        self.report_undelivered(undelivered);
         if self.queue.became_writable() {
             self.events.push_back(Event::Writable);
+        }
+        if self.is_dry_awaited && self.is_drained() {
+            self.is_dry_awaited = false;
+            self.events.push_back(Event::SenderDry);
         }
     }
 
@@ -599,6 +685,7 @@ impl Association {
         if self.is_closed() {
             return;
         }
+        self.report_unsent();
         let stats = Box::new(self.report());
         self.state = State::Closed;
         self.sack_timer = None;
@@ -608,5 +695,14 @@ impl Association {
             path.heartbeat.timer = None;
         }
         self.events.push_back(Event::Closed { reason, stats });
+    }
+
+    /// What was not delivered by now never will be.
+    fn report_unsent(&mut self) {
+        let unacknowledged = self.outstanding.take_undelivered(SendFailure::Closed);
+        self.report_undelivered(unacknowledged);
+        self.queue.end();
+        let unsent = self.queue.take_undelivered();
+        self.report_undelivered(unsent);
     }
 }

@@ -10,6 +10,7 @@ use anabranch_wire::{
 use super::control::Bundling;
 use super::handshake::{CookieEchoed, CookieWait};
 use super::{Association, State};
+use crate::causes::PeerCauses;
 use crate::event::{CloseReason, Event};
 use crate::path::PathSlot;
 use crate::sequence::extend;
@@ -94,17 +95,12 @@ impl Association {
     /// cause is present ..., the Upper Layer Abort Reason SHOULD be made available to the upper
     /// layer."
     pub(super) fn on_abort(&mut self, abort: &Abort<'_>) {
-        let words = abort.causes.iter().map(|cause| match cause {
-            Ok(cause) => cause.to_string(),
-            Err(error) => format!("unreadable cause ({error})"),
-        });
-        let causes = words.collect::<Vec<_>>().join("; ");
         let is_about_key = self.is_about_key(abort.causes);
         self.control.clear();
         self.close(if is_about_key {
             CloseReason::KeyRefused
         } else {
-            CloseReason::AbortedByPeer { causes }
+            CloseReason::AbortedByPeer { causes: PeerCauses::of(abort.causes) }
         });
     }
 

@@ -10,10 +10,11 @@ use anabranch_wire::{
 
 use super::control::Bundling;
 use super::{Association, State};
+use crate::event::Event;
 use crate::format::DataFormat;
 use crate::path::PathSlot;
 use crate::receive::{DataChunk, DataOutcome, SackTiming};
-use crate::send::{Abandonment, LossDetection, PathAck};
+use crate::send::{Abandoned, Abandonment, LossDetection, PathAck, SendFailure, Undelivered};
 use crate::trace::TraceKind;
 use anabranch_congestion::Ack;
 
@@ -358,10 +359,20 @@ impl Association {
                 self.outstanding.push_abandoned(now, rest);
             }
         }
-        for (stream, why) in self.outstanding.take_abandoned() {
+        for Abandoned { stream, why, context } in self.outstanding.take_abandoned() {
             self.queue.count_abandoned(stream, why);
             let expired = why == Abandonment::Expired;
             self.trace(now, TraceKind::Abandoned { stream, expired });
+            let why = if expired { SendFailure::Expired } else { SendFailure::Retransmissions };
+            let undelivered =
+                context.map(|context| Undelivered { context, stream, was_sent: true, why });
+            self.report_undelivered(undelivered);
+        }
+    }
+
+    pub(super) fn report_undelivered(&mut self, messages: impl IntoIterator<Item = Undelivered>) {
+        for Undelivered { context, stream, was_sent, why } in messages {
+            self.events.push_back(Event::SendFailed { context, stream, was_sent, why });
         }
     }
 

@@ -15,6 +15,7 @@ use crate::association::{
     Association, CookieEchoCase, InitAnswer, keys_of_cookie, no_authorization, refusal_cause,
 };
 use crate::authentication::{Authentication, RANDOM_LEN, Random};
+use crate::config::IncomingCall;
 use crate::event::RefusedCall;
 use crate::handshake::{Announcement, Cookie, CookieError, Refusal, TieTags, encode_parameters};
 
@@ -74,7 +75,7 @@ impl Endpoint {
         packet: &Packet<'_>,
         announcement: &Announcement,
     ) {
-        if !self.config.accept {
+        if !self.config.accepts(&IncomingCall::new(tuple, ports_of(packet))) {
             return self.refuse_init(tuple, packet, announcement.tag, &[]);
         }
         if self.entries.len() >= self.config.associations_max {
@@ -331,7 +332,8 @@ impl Endpoint {
         cookie: &Cookie,
     ) -> Option<AssociationId> {
         self.check_cookie_age(tuple, packet, cookie)?;
-        if !self.config.accept || self.entries.len() >= self.config.associations_max {
+        let is_welcome = self.config.accepts(&IncomingCall::new(tuple, ports_of(packet)));
+        if !is_welcome || self.entries.len() >= self.config.associations_max {
             let mut causes = Vec::new();
             ErrorCause::OutOfResource.encode(&mut causes);
             self.refuse_init(tuple, packet, cookie.peer_tag, &causes);

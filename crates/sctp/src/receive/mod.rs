@@ -287,6 +287,11 @@ impl Receiver {
         true
     }
 
+    /// Streams that the peer may use.
+    pub(crate) fn stream_count(&self) -> u16 {
+        self.delivery.stream_count()
+    }
+
     /// Whether the stream is one that the peer may use.
     pub(crate) fn is_valid_stream(&self, stream: u16) -> bool {
         stream < self.delivery.stream_count()

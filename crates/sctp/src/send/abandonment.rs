@@ -2,6 +2,7 @@
 //! of them.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anabranch_sansio::Time;
@@ -11,13 +12,21 @@ use bytes::Bytes;
 use super::chunk::{Chunk, ChunkState};
 use super::flight::Sent;
 use super::loss_detection::Detector;
-use super::message::{Abandonment, Fragment};
+use super::message::{Abandonment, Fragment, SendFailure, Undelivered};
 use super::outstanding::Outstanding;
 use crate::format::DataFormat;
 use crate::path::PathSlot;
 
 /// RFC 3758 section 3.5, F3.
 const FORWARD_TSN_DELAY_MAX: Duration = Duration::from_millis(200);
+
+/// A message that was given up after its first fragment was sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Abandoned {
+    pub(crate) stream: StreamId,
+    pub(crate) why: Abandonment,
+    pub(crate) context: Option<u64>,
+}
 
 impl Outstanding {
     /// Gives up every message whose lifetime ended. Returns the paths on which one of them had been
@@ -116,7 +125,7 @@ impl Outstanding {
     /// them may be those of other messages, where messages interleave.
     pub(super) fn abandon(&mut self, sequence: u64, why: Abandonment) {
         let Some(chunk) = self.chunk(sequence) else { return };
-        let (message, stream) = (chunk.message(), chunk.stream);
+        let (message, stream, context) = (chunk.message(), chunk.stream, chunk.context);
         let index = (sequence - self.first) as usize;
         let begins = |chunk: &Chunk| chunk.beginning && chunk.message() == message;
         let start = self.chunks.range(..=index).rposition(begins).unwrap_or(0);
@@ -132,7 +141,7 @@ impl Outstanding {
         if !has_ending && !self.unended.contains(&stream) {
             self.unended.push(stream);
         }
-        self.abandoned.push((stream, why));
+        self.abandoned.push(Abandoned { stream, why, context });
     }
 
     /// Gives up one chunk; returns whether its message ends with it.
@@ -156,8 +165,30 @@ impl Outstanding {
     }
 
     /// The messages given up since the last call.
-    pub(crate) fn take_abandoned(&mut self) -> Vec<(StreamId, Abandonment)> {
+    pub(crate) fn take_abandoned(&mut self) -> Vec<Abandoned> {
         std::mem::take(&mut self.abandoned)
+    }
+
+    /// The messages with a context that were sent to their end and are not acknowledged whole, now
+    /// that they never will be. Of one that was begun only, the rest is in the queue.
+    pub(crate) fn take_undelivered(&mut self, why: SendFailure) -> Vec<Undelivered> {
+        let mut unacknowledged = BTreeSet::new();
+        let mut undelivered = Vec::new();
+        for chunk in &mut self.chunks {
+            let Some(context) = chunk.context.take() else { continue };
+            if matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
+                unacknowledged.insert(chunk.message());
+            }
+            if chunk.ending && unacknowledged.remove(&chunk.message()) {
+                undelivered.push(Undelivered {
+                    context,
+                    stream: chunk.stream,
+                    was_sent: true,
+                    why,
+                });
+            }
+        }
+        undelivered
     }
 
     /// The streams of which a message was abandoned whose end has no TSN yet.

@@ -67,6 +67,8 @@ pub(super) struct Chunk {
     /// Whether the lifetime of its message is over: it is not sent again.
     pub(super) expired: bool,
     pub(super) preference: PathPreference,
+    pub(super) sack_immediately: bool,
+    pub(super) context: Option<u64>,
 }
 
 impl Chunk {
@@ -83,6 +85,9 @@ impl Chunk {
     /// Writes the chunk as it goes on the wire.
     pub(super) fn write(&self, tsn: Tsn, immediate: bool, writer: &mut PacketWriter<'_>) {
         let &Self { stream, mid, ppid, unordered, beginning, ending, ref payload, .. } = self;
+        // RFC 7053 section 5.1: "The application requests to set the I bit of the last DATA chunk
+        // of a user message when providing the user message to the SCTP implementation".
+        let immediate = immediate || (ending && self.sack_immediately);
         match self.format {
             DataFormat::Data => {
                 let ssn = if unordered { Ssn(0) } else { ssn_of(mid) };

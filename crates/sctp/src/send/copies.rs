@@ -369,6 +369,8 @@ mod tests {
             expires: None,
             max_retransmissions: None,
             preference: PathPreference::Any,
+            sack_immediately: false,
+            context: None,
         };
         let first = outstanding.next_sequence();
         for _ in 0..count {

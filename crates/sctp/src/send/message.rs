@@ -1,5 +1,6 @@
 //! What a user sends, and the pieces that it is sent in.
 
+use std::fmt;
 use std::time::Duration;
 
 use anabranch_sansio::Time;
@@ -37,7 +38,7 @@ pub enum PathPreference {
 }
 
 /// A message to send, with its treatment.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutgoingMessage {
     /// The stream.
     pub stream: StreamId,
@@ -52,6 +53,11 @@ pub struct OutgoingMessage {
     pub reliability: Reliability,
     /// Which path to take.
     pub path: PathPreference,
+    /// Whether the peer is asked to acknowledge it at once (RFC 7053).
+    pub sack_immediately: bool,
+    /// What [`Event::SendFailed`](crate::Event::SendFailed) names the message by. With `None`, the
+    /// event is not reported for it.
+    pub context: Option<u64>,
 }
 
 impl OutgoingMessage {
@@ -65,6 +71,8 @@ impl OutgoingMessage {
             ordered: true,
             reliability: Reliability::Reliable,
             path: PathPreference::Any,
+            sack_immediately: false,
+            context: None,
         }
     }
 }
@@ -84,6 +92,46 @@ pub(crate) struct Fragment {
     pub(crate) expires: Option<Time>,
     pub(crate) max_retransmissions: Option<u32>,
     pub(crate) preference: PathPreference,
+    pub(crate) sack_immediately: bool,
+    pub(crate) context: Option<u64>,
+}
+
+/// Why a message was not delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SendFailure {
+    /// Its lifetime ended.
+    Expired,
+    /// It was retransmitted as often as it may be.
+    Retransmissions,
+    /// The peer accepts fewer streams than were offered to it.
+    NoSuchStream,
+    /// The peer restarted.
+    Restarted,
+    /// The association ended.
+    Closed,
+}
+
+impl fmt::Display for SendFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Expired => "its lifetime ended",
+            Self::Retransmissions => "it was retransmitted as often as allowed",
+            Self::NoSuchStream => "the peer does not accept its stream",
+            Self::Restarted => "the peer restarted",
+            Self::Closed => "the association ended",
+        })
+    }
+}
+
+/// A message with a context that was not delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Undelivered {
+    pub(crate) context: u64,
+    pub(crate) stream: StreamId,
+    /// Whether a part of it went out, so that the peer may have it all the same.
+    pub(crate) was_sent: bool,
+    pub(crate) why: SendFailure,
 }
 
 /// Why a message was given up.

@@ -19,10 +19,12 @@ mod spurious;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use abandonment::Abandoned;
 pub use loss_detection::LossDetection;
 pub(crate) use loss_detection::Losses;
 pub(crate) use message::Abandonment;
-pub use message::{OutgoingMessage, PathPreference, Reliability};
+pub(crate) use message::Undelivered;
+pub use message::{OutgoingMessage, PathPreference, Reliability, SendFailure};
 pub(crate) use outstanding::{Outstanding, Retransmission};
 pub(crate) use queue::{Head, Interleaving, MessageQueue};
 pub(crate) use sack::{PathAck, Rtts};

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use anabranch_sansio::Time;
 use anabranch_wire::{PacketWriter, StreamId, Tsn};
 
+use super::abandonment::Abandoned;
 use super::chunk::{Chunk, ChunkState, View};
 use super::copies::Copies;
 use super::delivery_rate::Snapshot;
@@ -51,7 +52,7 @@ pub(crate) struct Outstanding {
     /// What the peer and we know.
     extensions: SupportedExtensions,
     /// Messages given up since the last call of [`take_abandoned`](Self::take_abandoned).
-    pub(super) abandoned: Vec<(StreamId, Abandonment)>,
+    pub(super) abandoned: Vec<Abandoned>,
     /// Streams of which a message was abandoned whose end has no TSN yet.
     pub(super) unended: Vec<StreamId>,
     /// Kept to spare an allocation per SACK.
@@ -231,6 +232,8 @@ impl Outstanding {
             expires,
             expired: false,
             preference: fragment.preference,
+            sack_immediately: fragment.sack_immediately,
+            context: fragment.context,
         });
         if let Some(expires) = expires {
             self.expirations.push(Reverse((expires, sequence)));

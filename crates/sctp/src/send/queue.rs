@@ -10,7 +10,9 @@ use anabranch_sansio::Time;
 use anabranch_wire::{Fsn, Mid, Ppid, StreamId};
 use bytes::Bytes;
 
-use super::message::{Abandonment, Fragment, OutgoingMessage, PathPreference, Reliability};
+use super::message::{
+    Abandonment, Fragment, OutgoingMessage, PathPreference, Reliability, SendFailure, Undelivered,
+};
 use super::scheduler::{SchedulerKind, StreamScheduler};
 use crate::association::Occasion;
 use crate::error::SendError;
@@ -36,6 +38,9 @@ pub(crate) struct MessageQueue {
     message_size_max: usize,
     /// Whether the user was refused and waits for room.
     refused: bool,
+    /// Messages with a context that were dropped since the last call of
+    /// [`take_undelivered`](Self::take_undelivered).
+    undelivered: Vec<Undelivered>,
 }
 
 #[derive(Debug, Default)]
@@ -82,6 +87,8 @@ struct Waiting {
     expires: Option<Time>,
     max_retransmissions: Option<u32>,
     preference: PathPreference,
+    sack_immediately: bool,
+    context: Option<u64>,
 }
 
 impl Waiting {
@@ -99,6 +106,12 @@ impl Waiting {
 
     fn cost(&self) -> usize {
         self.payload.len() + MESSAGE_OVERHEAD
+    }
+
+    /// What there is to report, if it is not delivered.
+    fn undelivered(&self, stream: StreamId, why: SendFailure) -> Option<Undelivered> {
+        let context = self.context?;
+        Some(Undelivered { context, stream, was_sent: self.is_begun(), why })
     }
 }
 
@@ -118,6 +131,7 @@ impl MessageQueue {
             limit,
             message_size_max,
             refused: false,
+            undelivered: Vec::new(),
         };
         queue.streams.resize_with(usize::from(streams.max(1)), OutStream::default);
         queue
@@ -131,9 +145,12 @@ impl MessageQueue {
         let mut lost = 0;
         for index in usize::from(count.max(1))..self.streams.len() {
             let stream = &mut self.streams[index];
-            lost += stream.waiting.len();
-            self.queued -= stream.waiting.drain(..).map(|message| message.cost()).sum::<usize>();
             let id = StreamId(index as u16);
+            lost += stream.waiting.len();
+            for message in stream.waiting.drain(..) {
+                self.queued -= message.cost();
+                self.undelivered.extend(message.undelivered(id, SendFailure::NoSuchStream));
+            }
             self.scheduler.deactivate(id, stream.priority);
         }
         self.streams.truncate(usize::from(count.max(1)));
@@ -145,6 +162,7 @@ impl MessageQueue {
     /// was begun is lost with the association that knew its beginning.
     pub(crate) fn restart(&mut self) {
         for stream in std::mem::take(&mut self.begun) {
+            self.report_head(stream, SendFailure::Restarted);
             self.drop_head(stream);
         }
         for index in 0..self.streams.len() {
@@ -171,7 +189,8 @@ impl MessageQueue {
         }
         if self.queued > 0 && self.queued + cost > self.limit {
             self.refused = true;
-            return Err(SendError::BufferFull { queued: self.queued, limit: self.limit });
+            let (queued, limit, message) = (self.queued, self.limit, Box::new(message));
+            return Err(SendError::BufferFull { queued, limit, message });
         }
         self.accept(now, message);
         Ok(())
@@ -192,6 +211,8 @@ impl MessageQueue {
             expires,
             max_retransmissions,
             preference: message.path,
+            sack_immediately: message.sack_immediately,
+            context: message.context,
         };
         self.queued += waiting.cost();
         let stream = &mut self.streams[usize::from(message.stream.0)];
@@ -260,6 +281,8 @@ impl MessageQueue {
             expires: head.expires,
             max_retransmissions: head.max_retransmissions,
             preference: head.preference,
+            sack_immediately: head.sack_immediately,
+            context: head.context,
             payload,
         };
         head.next_fsn += 1;
@@ -372,9 +395,14 @@ impl MessageQueue {
         for (index, stream) in self.streams.iter_mut().enumerate() {
             let before = stream.waiting.len();
             let mut freed = 0;
+            let undelivered = &mut self.undelivered;
+            let id = StreamId(index as u16);
             stream.waiting.retain(|message| {
                 let drop = !message.is_begun() && message.is_expired(now);
-                freed += if drop { message.cost() } else { 0 };
+                if drop {
+                    freed += message.cost();
+                    undelivered.extend(message.undelivered(id, SendFailure::Expired));
+                }
                 !drop
             });
             let dropped = before - stream.waiting.len();
@@ -382,7 +410,7 @@ impl MessageQueue {
             stream.queued -= freed - dropped * MESSAGE_OVERHEAD;
             self.queued -= freed;
             if before > 0 && stream.waiting.is_empty() {
-                self.scheduler.deactivate(StreamId(index as u16), stream.priority);
+                self.scheduler.deactivate(id, stream.priority);
             }
         }
     }
@@ -398,7 +426,30 @@ impl MessageQueue {
 
     fn abandon_head(&mut self, stream: StreamId) {
         self.streams[usize::from(stream.0)].stats.abandoned_unsent += 1;
+        self.report_head(stream, SendFailure::Expired);
         self.drop_head(stream);
+    }
+
+    fn report_head(&mut self, stream: StreamId, why: SendFailure) {
+        let undelivered = self.first_waiting(stream).and_then(|head| head.undelivered(stream, why));
+        self.undelivered.extend(undelivered);
+    }
+
+    /// The messages with a context that were dropped since the last call.
+    pub(crate) fn take_undelivered(&mut self) -> Vec<Undelivered> {
+        std::mem::take(&mut self.undelivered)
+    }
+
+    /// Nothing that waits will be sent any more.
+    pub(crate) fn end(&mut self) {
+        for (index, stream) in self.streams.iter_mut().enumerate() {
+            let id = StreamId(index as u16);
+            let held = stream.held.iter_mut().flat_map(|held| held.iter_mut());
+            for message in stream.waiting.iter_mut().chain(held) {
+                self.undelivered.extend(message.undelivered(id, SendFailure::Closed));
+                message.context = None;
+            }
+        }
     }
 
     /// Removes the first message of a stream and gives the next stream its turn.

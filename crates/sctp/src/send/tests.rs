@@ -41,6 +41,8 @@ fn fragment(stream: u16, ssn: u16) -> Fragment {
         expires: None,
         max_retransmissions: None,
         preference: PathPreference::Any,
+        sack_immediately: false,
+        context: None,
     }
 }
 
@@ -395,7 +397,7 @@ fn all_fragments_of_a_message_are_abandoned_together() {
     }
     sack(&mut outstanding, 99, &[(101, 101)]);
     outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
-    assert_eq!(outstanding.take_abandoned(), [(StreamId(0), Abandonment::Expired)]);
+    assert_eq!(abandoned(&mut outstanding), [(StreamId(0), Abandonment::Expired)]);
     assert_eq!((outstanding.bytes_in_flight(), marked(&outstanding)), (0, vec![]));
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102);
 }
@@ -410,7 +412,7 @@ fn a_message_is_abandoned_when_it_would_be_sent_once_too_often() {
     outstanding.retransmit(Time::from_millis(10), u64::from(INITIAL) | 1 << 32, PATH);
     outstanding.on_timeout(PATH);
     assert_eq!(marked(&outstanding), []);
-    assert_eq!(outstanding.take_abandoned(), [(StreamId(0), Abandonment::Retransmissions)]);
+    assert_eq!(abandoned(&mut outstanding), [(StreamId(0), Abandonment::Retransmissions)]);
 }
 
 #[test]
@@ -443,4 +445,9 @@ fn regression_rest_of_an_abandoned_message_was_sent() {
     assert!(outstanding.unended().is_empty());
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102);
     assert_eq!(outstanding.take_abandoned().len(), 1, "one message, counted once");
+}
+
+fn abandoned(outstanding: &mut Outstanding) -> Vec<(StreamId, Abandonment)> {
+    let abandoned = outstanding.take_abandoned().into_iter();
+    abandoned.map(|message| (message.stream, message.why)).collect()
 }

@@ -22,6 +22,7 @@ mod random;
 mod raw_peer;
 mod rebinding;
 mod reliability;
+mod reports;
 mod retransmission;
 mod sack_timing;
 mod shutdown;

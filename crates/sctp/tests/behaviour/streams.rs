@@ -217,7 +217,8 @@ fn a_message_that_cannot_be_sent_is_refused_with_the_rule_and_the_numbers() {
     assert_eq!(send(8, 1), Err(SendError::InvalidStream { stream: 8, last: 7 }));
     // One goes out at once, and a second does not fit the window.
     (0..3).for_each(|_| send(0, 1_000).expect("taken"));
-    let full = SendError::BufferFull { queued: 2_128, limit: 3_000 };
+    let message = OutgoingMessage::new(StreamId(0), Bytes::from(vec![0; 1_000]));
+    let full = SendError::BufferFull { queued: 2_128, limit: 3_000, message: Box::new(message) };
     assert_eq!(send(0, 1_000), Err(full));
 }
 

@@ -14,12 +14,11 @@ use crate::{
 impl Connection for Association {
     fn send(&mut self, now: Time, message: Outgoing) -> Result<(), SendError> {
         let message = OutgoingMessage {
-            stream: convert::stream(message.stream),
             ppid: Ppid(message.payload_id.0),
-            payload: message.payload,
             ordered: message.ordered,
             reliability: message.reliability.into(),
             path: message.path.into(),
+            ..OutgoingMessage::new(convert::stream(message.stream), message.payload)
         };
         Self::send(self, now, message).map_err(SendError::from)
     }

@@ -45,6 +45,8 @@ pub(super) fn event(
         sctp::Event::StreamsReset { .. }
         | sctp::Event::ResetRefused { .. }
         | sctp::Event::PathRemoved { .. }
+        | sctp::Event::SendFailed { .. }
+        | sctp::Event::SenderDry
         | sctp::Event::PeerClosing => return None,
         _ => return None,
     })
@@ -54,7 +56,7 @@ fn close_reason(reason: sctp::CloseReason, has_key: bool) -> CloseReason {
     match reason {
         sctp::CloseReason::Shutdown => CloseReason::Shutdown,
         sctp::CloseReason::Aborted => CloseReason::Aborted,
-        sctp::CloseReason::AbortedByPeer { causes } => aborted_by_peer(causes),
+        sctp::CloseReason::AbortedByPeer { causes } => aborted_by_peer(causes.to_string()),
         sctp::CloseReason::HandshakeTimeout => CloseReason::HandshakeTimeout,
         sctp::CloseReason::KeyRefused => CloseReason::KeyRefused { has_key },
         sctp::CloseReason::PeerNotAuthenticated => CloseReason::PeerNotAuthenticated,
