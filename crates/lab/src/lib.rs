@@ -14,6 +14,7 @@ pub mod ortiz2013;
 mod page;
 mod recording;
 pub mod svc;
+pub mod trace;
 
 use csv_lines::csv_lines;
 pub use drawing::FigureError;

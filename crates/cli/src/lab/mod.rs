@@ -5,6 +5,7 @@ mod folder;
 mod kim2007;
 mod ortiz2013;
 mod runner;
+mod trace;
 
 use clap::{Args, Subcommand};
 
@@ -22,6 +23,7 @@ enum Experiment {
     Compare(compare::Compare),
     Kim2007(kim2007::Kim2007),
     Ortiz2013(ortiz2013::Ortiz2013),
+    Trace(trace::Trace),
 }
 
 impl Lab {
@@ -30,6 +32,7 @@ impl Lab {
             Experiment::Compare(experiment) => experiment.run().await,
             Experiment::Kim2007(experiment) => experiment.run().await,
             Experiment::Ortiz2013(experiment) => experiment.run(),
+            Experiment::Trace(trace) => trace.run(),
         }
     }
 }

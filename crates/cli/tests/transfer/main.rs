@@ -9,3 +9,4 @@ mod live;
 mod paths;
 mod peers;
 mod terminal;
+mod trace;

@@ -177,6 +177,8 @@ impl Sender {
             let shortage = &mut shortages[class.index()];
             let admits = wait.is_none_or(|wait| shortage.admits(now, class, wait, lifetime));
             if !admits {
+                // With no rate at all it would wait for ever.
+                let wait = wait.filter(|wait| *wait < Duration::MAX);
                 let picture = || left_out(now, &piece.header, class);
                 records.push(|| {
                     let record = picture().with_some("wait_ms", wait).with("lifetime_ms", lifetime);
