@@ -78,7 +78,6 @@ mod driver;
 pub mod emulator;
 mod handle;
 mod interfaces;
-mod qlog;
 mod readiness;
 mod recording;
 mod rest;

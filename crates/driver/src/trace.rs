@@ -9,9 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use anabranch_netsim::QlogFile;
 use anabranch_sansio::{Machine, TraceRecord};
-
-use crate::qlog;
 
 /// How many turns of a driver wait for the disk at most; what comes on top is missing in the file.
 const BATCHES_MAX: usize = 4_096;
@@ -74,14 +73,13 @@ impl Trace {
     /// # Errors
     /// The writer's, or the system gives no thread.
     pub fn to(out: impl Write + Send + 'static, title: &str, began: &str) -> io::Result<Self> {
-        let mut out = BufWriter::new(out);
-        qlog::write_head(&mut out, title, began)?;
-        out.flush()?;
+        let mut file = QlogFile::new(BufWriter::new(out), title, Some(began))?;
+        file.flush()?;
         let (batches, queue) = mpsc::sync_channel(BATCHES_MAX);
         let error = Arc::new(OnceLock::new());
         let failed = Arc::clone(&error);
         let thread = thread::Builder::new().name("trace".to_owned()).spawn(move || {
-            let written = write_all(&mut out, &queue);
+            let written = write_all(&mut file, &queue);
             if let Err(error) = &written {
                 // Nobody else sets it.
                 _ = failed.set(error.to_string());
@@ -134,20 +132,20 @@ impl Trace {
 }
 
 /// Returns the number of records that were written.
-fn write_all(out: &mut impl Write, queue: &Receiver<Batch>) -> io::Result<u64> {
+fn write_all(file: &mut QlogFile<impl Write>, queue: &Receiver<Batch>) -> io::Result<u64> {
     let mut written = 0;
     loop {
         let mut next = queue.recv_timeout(IDLE);
         if next == Err(RecvTimeoutError::Timeout) {
-            out.flush()?;
+            file.flush()?;
             next = queue.recv().map_err(RecvTimeoutError::from);
         }
         let Ok((label, records)) = next else {
-            out.flush()?;
+            file.flush()?;
             return Ok(written);
         };
         for record in &records {
-            qlog::write_record(out, label, record)?;
+            file.record(label, record)?;
             written += 1;
         }
     }

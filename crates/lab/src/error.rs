@@ -19,9 +19,9 @@ pub enum CellError {
         #[source]
         cause: SimulationError,
     },
-    /// The capture cannot be written.
-    #[error("{cell}: the capture cannot be written: {cause}")]
-    Capture {
+    /// What is recorded cannot be written.
+    #[error("{cell}: what is recorded cannot be written: {cause}")]
+    Recording {
         /// Which.
         cell: String,
         /// Why.
@@ -35,7 +35,7 @@ impl CellError {
         Self::Simulation { cell: cell.to_string(), cause }
     }
 
-    pub(crate) fn capture(cell: &impl Display, cause: io::Error) -> Self {
-        Self::Capture { cell: cell.to_string(), cause }
+    pub(crate) fn recording(cell: &impl Display, cause: io::Error) -> Self {
+        Self::Recording { cell: cell.to_string(), cause }
     }
 }

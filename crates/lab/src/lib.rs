@@ -20,3 +20,4 @@ use csv_lines::csv_lines;
 pub use drawing::FigureError;
 pub use error::CellError;
 pub use estimate::Estimate;
+pub use recording::RecordTo;

@@ -1,39 +1,82 @@
-//! [`Recording`]: the capture of a cell, where one is wanted.
+//! [`Recording`]: what is recorded of a cell, where that is wanted.
 
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use anabranch_netsim::{Capture, CaptureScope, Pair};
-use anabranch_sansio::Machine;
+use anabranch_netsim::{CLIENT, Capture, CaptureScope, Pair, QlogFile};
+use anabranch_sansio::{Machine, TraceRecord};
 
-/// Where a capture goes.
-pub(crate) type CaptureWriter = Box<dyn Write + Send>;
+/// Where a file goes.
+type Writer = Box<dyn Write + Send>;
 
-/// The capture of a cell, where one is wanted: all packets, as they leave the links.
-pub(crate) struct Recording {
-    writer: Option<CaptureWriter>,
-    capture: Option<io::Result<Capture<CaptureWriter>>>,
+/// What is recorded of a cell, and where that goes.
+#[derive(Default)]
+pub struct RecordTo {
+    /// All packets, as they leave the links, as a pcapng file.
+    pub capture: Option<Box<dyn Write + Send>>,
+    /// What both ends do and why, as a qlog file, of `sender` and `receiver`.
+    pub trace: Option<Box<dyn Write + Send>>,
 }
 
+impl fmt::Debug for RecordTo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { capture, trace } = self;
+        let mut shown = f.debug_struct("RecordTo");
+        shown.field("capture", &capture.is_some()).field("trace", &trace.is_some()).finish()
+    }
+}
+
+/// The files of a cell.
+pub(crate) struct Recording {
+    to: RecordTo,
+    capture: Option<io::Result<Capture<Writer>>>,
+    trace: Option<Arc<Mutex<Trace>>>,
+}
+
+/// The file is gone with its first error.
+type Trace = io::Result<QlogFile<Writer>>;
+
 impl Recording {
-    pub(crate) fn new(writer: Option<CaptureWriter>) -> Self {
-        Self { writer, capture: None }
+    pub(crate) const fn new(to: RecordTo) -> Self {
+        Self { to, capture: None, trace: None }
     }
 
     /// Begins, before the first packet is sent.
     pub(crate) fn begin<M: Machine>(&mut self, cell: &impl fmt::Display, pair: &mut Pair<M>) {
-        if let Some(writer) = self.writer.take() {
-            let comment = cell.to_string();
-            self.capture = Some(pair.sim.capture(CaptureScope::AllLinks, &comment, writer));
+        let title = cell.to_string();
+        if let Some(writer) = self.to.capture.take() {
+            self.capture = Some(pair.sim.capture(CaptureScope::AllLinks, &title, writer));
+        }
+        if let Some(writer) = self.to.trace.take() {
+            let trace = Arc::new(Mutex::new(QlogFile::new(writer, &title, None)));
+            self.trace = Some(Arc::clone(&trace));
+            pair.sim.trace(move |host, record| {
+                write(&trace, if host == CLIENT { "sender" } else { "receiver" }, &record);
+            });
         }
     }
 
     /// Ends it, and tells whether all could be written.
     pub(crate) fn end(self) -> io::Result<()> {
-        match self.capture {
-            Some(capture) => capture?.finish()?.flush(),
-            None => Ok(()),
+        if let Some(capture) = self.capture {
+            capture?.finish()?.flush()?;
         }
+        let Some(trace) = self.trace else { return Ok(()) };
+        let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *trace {
+            Ok(file) => file.flush(),
+            Err(error) => Err(std::mem::replace(error, io::ErrorKind::Other.into())),
+        }
+    }
+}
+
+fn write(trace: &Mutex<Trace>, label: &str, record: &TraceRecord) {
+    let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Ok(file) = &mut *trace
+        && let Err(error) = file.record(label, record)
+    {
+        *trace = Err(error);
     }
 }
 

@@ -1,21 +1,45 @@
 //! Captures of cells, read by tshark.
 
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anabranch_interop::{examine, examine_tcp};
+use anabranch_lab::RecordTo;
 use anabranch_lab::kim2007::{self, Carrier, Scenario};
 use anabranch_lab::ortiz2013::{
     Cell, RtpStrategy, SctpStrategy, Source, Strategy, Treatment, Video,
 };
+use anabranch_lab::trace::{Event, read};
+
+/// All that can be recorded, beside each other.
+fn to(capture: &Path) -> RecordTo {
+    let file = |path: &Path| -> Option<Box<dyn Write + Send>> {
+        Some(Box::new(File::create(path).expect("the target folder")))
+    };
+    RecordTo { capture: file(capture), trace: file(&capture.with_extension("qlog")) }
+}
+
+/// The names of the records of one end.
+fn recorded(capture: &Path, end: &str) -> BTreeSet<String> {
+    let file = File::open(capture.with_extension("qlog")).expect("it was written");
+    let mut names = BTreeSet::new();
+    let take = |event: Event| {
+        if event.group_id.starts_with(end) {
+            names.insert(event.name);
+        }
+    };
+    read(BufReader::new(file), take).expect("a trace");
+    names
+}
 
 fn captured(strategy: Strategy) -> PathBuf {
     let video = Video::new(Source::Plain).cut_after(5);
     let cell = Cell { strategy, mbps: 30, loss: 1e-2, seed: 1 };
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{strategy}.pcapng"));
-    let file = File::create(&path).expect("the target folder");
-    let measured = cell.run_captured(&video, file).expect("the machines behave");
+    let measured = cell.run_recorded(&video, to(&path)).expect("the machines behave");
     assert_eq!(measured, cell.run(&video).expect("the machines behave"), "nothing else changes");
     path
 }
@@ -57,6 +81,16 @@ fn tshark_finds_no_fault_in_a_capture() {
 }
 
 #[test]
+fn a_simulated_run_is_traced_as_a_real_one_is() {
+    let path = captured(Strategy::Sctp(SctpStrategy::Single(Treatment::Mixed(1))));
+    let (sender, receiver) = (recorded(&path, "sender"), recorded(&path, "receiver"));
+    for name in ["sctp:data_sent", "sctp:window_updated", "sctp:timer_set"] {
+        assert!(sender.contains(name), "{name}: {sender:?}");
+    }
+    assert!(receiver.contains("sctp:data_received"), "{receiver:?}");
+}
+
+#[test]
 fn tshark_finds_no_fault_in_channels_that_are_switched() {
     for cell in Scenario::Switching.cells(1).filter(|cell| cell.delay_ms == 20) {
         let path = captured_channel(&cell);
@@ -87,8 +121,7 @@ fn tshark_finds_a_datagram_for_each_message_lost_ones_included() {
 fn captured_channel(cell: &kim2007::Cell) -> PathBuf {
     let name = format!("{}.pcapng", cell.name());
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let file = File::create(&path).expect("the target folder");
-    let outcome = cell.run_captured(file).expect("the machines behave");
+    let outcome = cell.run_recorded(to(&path)).expect("the machines behave");
     assert_eq!(outcome, cell.run().expect("the machines behave"), "nothing else changes");
     path
 }

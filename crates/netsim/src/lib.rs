@@ -46,6 +46,7 @@ mod observer;
 mod packet;
 mod pair;
 mod probability;
+mod qlog;
 mod reorder;
 mod scenario;
 mod simulation;
@@ -67,6 +68,7 @@ pub use observer::{Observer, Sighting};
 pub use packet::{Carrier, Packet, Traffic};
 pub use pair::{CLIENT, Pair, PairError, PairPath, PathConfig, SERVER, Side};
 pub use probability::{Probability, ProbabilityError};
+pub use qlog::QlogFile;
 pub use reorder::Reorder;
 pub use scenario::{Action, NamedLink, NamedNat, RunHeader, Scenario, ScenarioError, Stage};
 pub use simulation::{

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use anabranch_sansio::{Datagram, Machine, Rng, Time, Transmit};
+use anabranch_sansio::{Datagram, Machine, Rng, Time, TraceRecord, Transmit};
 
 pub use error::SimulationError;
 pub use hosts::{HostError, HostId, HostStats};
@@ -49,7 +49,10 @@ pub struct Simulation<M: Machine> {
     filter: Option<Filter>,
     steps_this_instant: u32,
     outbox: Vec<u8>,
+    tracer: Option<Tracer>,
 }
+
+type Tracer = Box<dyn FnMut(HostId, TraceRecord) + Send>;
 
 type Filter = Box<dyn FnMut(Time, HostId, &mut Packet) -> Verdict + Send>;
 
@@ -91,6 +94,7 @@ impl<M: Machine> Simulation<M> {
             filter: None,
             steps_this_instant: 0,
             outbox: Vec::new(),
+            tracer: None,
         }
     }
 
@@ -113,6 +117,15 @@ impl<M: Machine> Simulation<M> {
         self.agenda.add();
         self.agenda.set(place(host), Some(self.now));
         Ok(host)
+    }
+
+    /// Has the machines that there are keep records of what they do and why, and hands them on as
+    /// they come.
+    pub fn trace(&mut self, tracer: impl FnMut(HostId, TraceRecord) + Send + 'static) {
+        self.tracer = Some(Box::new(tracer));
+        for host in self.hosts.ids() {
+            self.hosts.get_mut(host).machine.set_tracing(true);
+        }
     }
 
     /// Gives a host one more address.
@@ -447,6 +460,11 @@ impl<M: Machine> Simulation<M> {
             }
         }
         self.agenda.set(place(host), machine.poll_timeout().map(|wakeup| wakeup.at));
+        if let Some(tracer) = &mut self.tracer {
+            while let Some(record) = machine.poll_trace() {
+                tracer(host, record);
+            }
+        }
         Ok(())
     }
 

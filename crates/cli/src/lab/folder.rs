@@ -1,8 +1,10 @@
 //! [`Folder`]: where an experiment's results go.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use anabranch_lab::RecordTo;
 
 use crate::failure::Failure;
 
@@ -19,6 +21,23 @@ impl Folder {
     pub(super) fn write(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
         let path = self.0.join(name);
         fs::write(&path, content).map_err(|error| cannot_write(&path, &error))
+    }
+
+    /// Files for what is recorded of a cell, as far as it is asked for.
+    pub(super) fn record(
+        &self,
+        name: &str,
+        capture: bool,
+        trace: bool,
+    ) -> Result<RecordTo, Failure> {
+        let file =
+            |is_asked: bool, ending: &str| -> Result<Option<Box<dyn Write + Send>>, Failure> {
+                if !is_asked {
+                    return Ok(None);
+                }
+                Ok(Some(Box::new(self.file(&format!("{name}.{ending}"))?)))
+            };
+        Ok(RecordTo { capture: file(capture, "pcapng")?, trace: file(trace, "qlog")? })
     }
 
     /// A file to be written bit by bit.

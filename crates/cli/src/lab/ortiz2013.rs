@@ -43,6 +43,10 @@ pub(crate) struct Ortiz2013 {
     /// Writes all packets of the cell too, each as it leaves its link, as STRATEGY.pcapng.
     #[arg(long, requires = "cell", requires = "out")]
     capture: bool,
+    /// Writes what both ends of each strategy do and why, as qlog; `anabranch lab trace` explains a
+    /// run by it.
+    #[arg(long, requires = "cell", requires = "out")]
+    trace: bool,
     /// The rates of the video.
     #[arg(long, value_enum, default_value_t = Rates::Congested)]
     source: Rates,
@@ -165,11 +169,12 @@ impl Ortiz2013 {
         folder: Option<&Folder>,
     ) -> Result<Measured, Failure> {
         let measured = match folder {
-            Some(folder) if self.capture => {
-                let file = folder.file(&format!("{}.pcapng", cell.strategy))?;
-                cell.run_captured(video, file)
+            Some(folder) => {
+                let name = cell.strategy.to_string();
+                let to = folder.record(&name, self.capture, self.trace)?;
+                cell.run_recorded(video, to)
             }
-            _ => cell.run(video),
+            None => cell.run(video),
         };
         measured.map_err(Failure::failed)
     }

@@ -1,7 +1,6 @@
 //! [`Cell`]: one point of a figure's line with one seed.
 
 use std::fmt;
-use std::io::Write;
 use std::time::Duration;
 
 use anabranch_netsim::SimulationError;
@@ -16,7 +15,7 @@ use super::sensitivity::Variation;
 use super::setup::{Network, Setup};
 use super::{switching, transfer};
 use crate::CellError;
-use crate::recording::{CaptureWriter, Recording};
+use crate::recording::{RecordTo, Recording};
 
 /// Of the link between server and client: Fast Ethernet.
 pub const LINK_RATE: Rate = Rate::mbps(100);
@@ -55,28 +54,24 @@ impl Cell {
     /// # Errors
     /// A machine misbehaved: it did not stop sending or did not come to rest.
     pub fn run(&self) -> Result<Outcome, CellError> {
-        self.measure(Variation::AsRun, None)
+        self.measure(Variation::AsRun, RecordTo::default())
     }
 
     pub(super) fn run_varied(&self, variation: Variation) -> Result<Outcome, CellError> {
-        self.measure(variation, None)
+        self.measure(variation, RecordTo::default())
     }
 
-    /// Runs it and writes all packets, as they leave the links, as a pcapng file.
+    /// Runs it and records what goes by.
     ///
     /// # Errors
-    /// As [`run`](Self::run), or the writer's.
-    pub fn run_captured(&self, capture: impl Write + Send + 'static) -> Result<Outcome, CellError> {
-        self.measure(Variation::AsRun, Some(Box::new(capture)))
+    /// As [`run`](Self::run), or a writer's.
+    pub fn run_recorded(&self, to: RecordTo) -> Result<Outcome, CellError> {
+        self.measure(Variation::AsRun, to)
     }
 
-    fn measure(
-        &self,
-        variation: Variation,
-        capture: Option<CaptureWriter>,
-    ) -> Result<Outcome, CellError> {
+    fn measure(&self, variation: Variation, to: RecordTo) -> Result<Outcome, CellError> {
         let setup = variation.apply(self.setup());
-        let mut recording = Recording::new(capture);
+        let mut recording = Recording::new(to);
         let outcome = match self.carrier {
             Carrier::Tcp => self.run_over::<TcpPeer>(&setup, &mut recording),
             Carrier::Udp => self.run_over::<UdpPeer>(&setup, &mut recording),
@@ -85,7 +80,7 @@ impl Cell {
             }
         };
         let outcome = outcome.map_err(|cause| CellError::simulation(self, cause))?;
-        recording.end().map_err(|cause| CellError::capture(self, cause))?;
+        recording.end().map_err(|cause| CellError::recording(self, cause))?;
         Ok(outcome)
     }
 

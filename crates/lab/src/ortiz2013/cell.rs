@@ -1,7 +1,6 @@
 //! [`Cell`]: one strategy on one network with one seed.
 
 use std::fmt;
-use std::io::Write;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use super::strategy::Strategy;
 use super::watch::Watch;
 use super::{rtp, sctp, tcp};
 use crate::CellError;
-use crate::recording::CaptureWriter;
+use crate::recording::RecordTo;
 use crate::svc::{Pictures, Trace, VideoPacket, packets};
 
 /// The links' rates in Mbit/s.
@@ -167,7 +166,7 @@ impl Cell {
     /// # Errors
     /// A machine misbehaved: it did not stop sending or did not come to rest.
     pub fn run(&self, video: &Video) -> Result<Measured, CellError> {
-        self.measure(video, Variation::AsRun, None)
+        self.measure(video, Variation::AsRun, RecordTo::default())
     }
 
     pub(super) fn run_varied(
@@ -175,35 +174,31 @@ impl Cell {
         variation: Variation,
         video: &Video,
     ) -> Result<Measured, CellError> {
-        self.measure(video, variation, None)
+        self.measure(video, variation, RecordTo::default())
     }
 
-    /// Runs it and writes all packets, as they leave the links, as a pcapng file.
+    /// Runs it and records what goes by.
     ///
     /// # Errors
-    /// As [`run`](Self::run), or the writer's.
-    pub fn run_captured(
-        &self,
-        video: &Video,
-        capture: impl Write + Send + 'static,
-    ) -> Result<Measured, CellError> {
-        self.measure(video, Variation::AsRun, Some(Box::new(capture)))
+    /// As [`run`](Self::run), or a writer's.
+    pub fn run_recorded(&self, video: &Video, to: RecordTo) -> Result<Measured, CellError> {
+        self.measure(video, Variation::AsRun, to)
     }
 
     fn measure(
         &self,
         video: &Video,
         variation: Variation,
-        capture: Option<CaptureWriter>,
+        to: RecordTo,
     ) -> Result<Measured, CellError> {
-        let mut watch = Watch::new(capture);
+        let mut watch = Watch::new(to);
         let delivery = match self.strategy {
             Strategy::Sctp(strategy) => sctp::run(self, strategy, variation, video, &mut watch),
             Strategy::Rtp(strategy) => rtp::run(self, strategy, video, &mut watch),
             Strategy::Tcp => tcp::run(self, variation, video, &mut watch),
         };
         let delivery = delivery.map_err(|cause| CellError::simulation(self, cause))?;
-        let links = watch.end().map_err(|cause| CellError::capture(self, cause))?;
+        let links = watch.end().map_err(|cause| CellError::recording(self, cause))?;
         Ok(Measured::of(video, START, &delivery, &links))
     }
 

@@ -7,7 +7,7 @@ use anabranch_netsim::{DropCause, ElementId, Observer, Packet, Pair, Sighting};
 use anabranch_sansio::{Machine, Time};
 
 use super::cell::{Cell, START};
-use crate::recording::{CaptureWriter, Recording};
+use crate::recording::{RecordTo, Recording};
 
 /// Seconds that are counted; what comes later adds to the last one. No cell takes longer: its video
 /// is under two minutes, and patience ends after five.
@@ -35,8 +35,8 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(writer: Option<CaptureWriter>) -> Self {
-        Self { links: Arc::default(), recording: Recording::new(writer) }
+    pub(super) fn new(to: RecordTo) -> Self {
+        Self { links: Arc::default(), recording: Recording::new(to) }
     }
 
     /// Begins, before the first packet is sent.
@@ -47,7 +47,7 @@ impl Watch {
         pair.sim.network_mut().add_observer(counter);
     }
 
-    /// Ends the capture, if there is one, and tells what was counted.
+    /// Ends what is recorded, and tells what was counted.
     pub(super) fn end(self) -> io::Result<LinkSeconds> {
         self.recording.end()?;
         Ok(self.links.lock().unwrap_or_else(PoisonError::into_inner).clone())

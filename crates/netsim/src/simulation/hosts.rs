@@ -136,6 +136,11 @@ impl<M> Hosts<M> {
         &mut self.hosts[host.0]
     }
 
+    /// All hosts, in the order in which they were added.
+    pub(super) fn ids(&self) -> impl Iterator<Item = HostId> + use<M> {
+        (0..self.hosts.len()).map(HostId)
+    }
+
     fn check_is_free(&self, address: IpAddr) -> Result<(), HostError> {
         match self.at(address) {
             None => Ok(()),

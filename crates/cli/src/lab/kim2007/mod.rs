@@ -42,6 +42,10 @@ pub(crate) struct Kim2007 {
     /// Writes all packets of the cells too, each as it leaves its link, as pcapng files.
     #[arg(long, requires = "cell", requires = "out")]
     capture: bool,
+    /// Writes what both ends of each strategy do and why, as qlog; `anabranch lab trace` explains a
+    /// run by it.
+    #[arg(long, requires = "cell", requires = "out")]
+    trace: bool,
     /// Presses so many keys at each delay of figure 12 for real, too: `anabranch serve`, native
     /// viewers and emulated links between them, in real time. On an idle machine.
     #[arg(long, value_name = "KEYS", num_args = 0..=1, default_missing_value = "10")]
@@ -139,10 +143,10 @@ impl Kim2007 {
 
     fn run_cell(&self, cell: &Cell, folder: Option<&Folder>) -> Result<Outcome, Failure> {
         let outcome = match folder {
-            Some(folder) if self.capture => {
-                cell.run_captured(folder.file(&format!("{}.pcapng", cell.name()))?)
+            Some(folder) => {
+                cell.run_recorded(folder.record(&cell.name(), self.capture, self.trace)?)
             }
-            _ => cell.run(),
+            None => cell.run(),
         };
         outcome.map_err(Failure::failed)
     }

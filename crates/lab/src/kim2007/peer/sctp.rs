@@ -1,7 +1,7 @@
 //! SCTP: one association, straight on IP, and a stream for each channel or several.
 
 use anabranch_netsim::{Carrier as Protocol, Side};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_sctp::{
     Association, AssociationConfig, AssociationId, Endpoint, EndpointConfig, Event,
     OutgoingMessage, Reliability, SendError,
@@ -142,5 +142,13 @@ impl Machine for SctpPeer {
             self.id = Some(id);
         }
         Some(())
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.endpoint.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.endpoint.poll_trace()
     }
 }

@@ -1,5 +1,5 @@
-//! qlog: one JSON object for a file, and one for each record (draft-ietf-quic-qlog-main-schema),
-//! as text sequences (RFC 7464).
+//! [`QlogFile`]: one JSON object for a file, and one for each record
+//! (draft-ietf-quic-qlog-main-schema), as text sequences (RFC 7464).
 
 use std::io::{self, Write};
 
@@ -18,35 +18,55 @@ const SCHEMAS: [&str; 3] = [
     "urn:anabranch:qlog:events:television",
 ];
 
-/// Describes the file. Its times count from `began`, which is as RFC 3339 has it.
-pub(crate) fn write_head(out: &mut impl Write, title: &str, began: &str) -> io::Result<()> {
-    let head = json!({
-        "file_schema": "urn:ietf:params:qlog:file:sequential",
-        "serialization_format": "application/qlog+json-seq",
-        "title": title,
-        "trace": {
-            "common_fields": {
-                "time_format": "relative_to_epoch",
-                "reference_time": {
-                    "clock_type": "monotonic",
-                    "epoch": "unknown",
-                    "wall_clock_time": began,
-                },
-            },
-            "vantage_point": { "type": "unknown" },
-            "event_schemas": SCHEMAS,
-        },
-    });
-    write(out, &head)
+/// What machines did and why, as a file. `docs/trace.md` lists the records.
+#[derive(Debug)]
+pub struct QlogFile<W> {
+    out: W,
 }
 
-/// Writes a record of the machine with this label, which may be empty.
-pub(crate) fn write_record(
-    out: &mut impl Write,
-    label: &str,
-    record: &TraceRecord,
-) -> io::Result<()> {
-    write(out, &Event { label, record })
+impl<W: Write> QlogFile<W> {
+    /// Begins a file. Its times count from `began`, which is as RFC 3339 has it; where time is
+    /// virtual, from nowhere.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn new(mut out: W, title: &str, began: Option<&str>) -> io::Result<Self> {
+        let mut reference_time = json!({ "clock_type": "monotonic", "epoch": "unknown" });
+        if let Some(began) = began {
+            reference_time["wall_clock_time"] = began.into();
+        }
+        let head = json!({
+            "file_schema": "urn:ietf:params:qlog:file:sequential",
+            "serialization_format": "application/qlog+json-seq",
+            "title": title,
+            "trace": {
+                "common_fields": {
+                    "time_format": "relative_to_epoch",
+                    "reference_time": reference_time,
+                },
+                "vantage_point": { "type": "unknown" },
+                "event_schemas": SCHEMAS,
+            },
+        });
+        write(&mut out, &head)?;
+        Ok(Self { out })
+    }
+
+    /// Writes a record of the machine with this label, which may be empty.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn record(&mut self, label: &str, record: &TraceRecord) -> io::Result<()> {
+        write(&mut self.out, &Event { label, record })
+    }
+
+    /// Hands all that was written to where it goes.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 struct Event<'a> {
@@ -112,11 +132,12 @@ mod tests {
                 .with("why", "lifetime")
                 .with("remote", "[::1]:9 \"x\"".to_owned())
         };
-        let mut out = Vec::new();
-        write_record(&mut out, "sender", &record).unwrap();
+        let mut file = QlogFile::new(Vec::new(), "a test", None).unwrap();
+        let head = file.out.len();
+        file.record("sender", &record).unwrap();
         let text = "\x1e{\"time\":1.5,\"name\":\"sctp:data_sent\",\"group_id\":\"sender 3\",\
                     \"data\":{\"tsn\":7,\"retransmission\":false,\"srtt_ms\":20.25,\
                     \"why\":\"lifetime\",\"remote\":\"[::1]:9 \\\"x\\\"\"}}\n";
-        assert_eq!(String::from_utf8(out).unwrap(), text);
+        assert_eq!(String::from_utf8(file.out.split_off(head)).unwrap(), text);
     }
 }
