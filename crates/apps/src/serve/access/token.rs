@@ -3,13 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::Sha256;
 use thiserror::Error;
 
 use super::key::AccessKey;
@@ -20,8 +18,8 @@ const TOKEN_BYTES_MAX: usize = 4 << 10;
 /// Characters of a viewer's name.
 const NAME_CHARS_MAX: usize = 100;
 
-/// `{"alg":"HS256","typ":"JWT"}`, encoded.
-const HEADER: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9";
+/// Who makes tokens and who takes them have the same key.
+const ALGORITHM: Algorithm = Algorithm::HS256;
 
 /// Who may watch which channels until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,13 +86,6 @@ pub enum TokenError {
     NoKey,
 }
 
-/// RFC 7515 section 4.1: what a header says of its signature.
-#[derive(Deserialize)]
-struct Header {
-    alg: String,
-    crit: Option<Value>,
-}
-
 /// RFC 7519 section 4.1, and the channels.
 #[derive(Serialize, Deserialize)]
 struct Claims {
@@ -143,10 +134,9 @@ impl Ticket {
             nbf: None,
             aud: None,
         };
-        let claims = serde_json::to_string(&claims).expect("plain values become JSON");
-        let signed = format!("{HEADER}.{}", URL_SAFE_NO_PAD.encode(claims));
-        let signature = URL_SAFE_NO_PAD.encode(mac(key.bytes(), &signed).finalize().into_bytes());
-        let token = format!("{signed}.{signature}");
+        let (header, key) = (Header::new(ALGORITHM), EncodingKey::from_secret(key.bytes()));
+        let token = jsonwebtoken::encode(&header, &claims, &key);
+        let token = token.expect("plain values become JSON, and HMAC takes keys of any length");
         if token.len() > TOKEN_BYTES_MAX {
             return Err(TicketError::TooLong);
         }
@@ -158,9 +148,7 @@ impl Ticket {
     /// # Errors
     /// Why it does not let anybody in.
     pub fn verify(token: &str, key: &AccessKey, now: Timestamp) -> Result<Self, TokenError> {
-        let payload = verified(token, key.bytes())?;
-        let claims: Claims =
-            serde_json::from_slice(&payload).map_err(|_| TokenError::Incomplete)?;
+        let claims = verified(token, key.bytes())?;
         // RFC 7519 section 4.1.3: "If the principal processing the claim does not identify itself
         // with a value in the "aud" claim when this claim is present, then the JWT MUST be
         // rejected."
@@ -213,32 +201,40 @@ fn is_name(text: &str) -> bool {
 }
 
 /// What a token says, once its signature is found to be this key's.
-fn verified(token: &str, key: &[u8]) -> Result<Vec<u8>, TokenError> {
+fn verified(token: &str, key: &[u8]) -> Result<Claims, TokenError> {
     if token.len() > TOKEN_BYTES_MAX {
         return Err(TokenError::NoToken);
     }
-    let (signed, signature) = token.rsplit_once('.').ok_or(TokenError::NoToken)?;
-    let (header, payload) = signed.split_once('.').ok_or(TokenError::NoToken)?;
-    let decode = |text: &str| URL_SAFE_NO_PAD.decode(text).map_err(|_| TokenError::NoToken);
-    let (header, payload, signature) = (decode(header)?, decode(payload)?, decode(signature)?);
-    let header: Header = serde_json::from_slice(&header).map_err(|_| TokenError::NoToken)?;
+    let header = jsonwebtoken::decode_header(token).map_err(|error| {
+        // A header in JSON that says something else than the library knows.
+        let is_other = matches!(error.kind(), ErrorKind::Json(json) if json.is_data());
+        if is_other { TokenError::Algorithm } else { TokenError::NoToken }
+    })?;
     // RFC 7515 section 4.1.11: "If any of the listed extension Header Parameters are not understood
     // and supported by the recipient, then the JWS is invalid."
-    if header.alg != "HS256" || header.crit.is_some() {
+    if header.alg != ALGORITHM || header.crit.is_some() {
         return Err(TokenError::Algorithm);
     }
-    mac(key, signed).verify_slice(&signature).map_err(|_| TokenError::Forged)?;
-    Ok(payload)
-}
-
-fn mac(key: &[u8], signed: &str) -> Hmac<Sha256> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
-    mac.update(signed.as_bytes());
-    mac
+    let mut signature_alone = Validation::new(ALGORITHM);
+    signature_alone.required_spec_claims.clear();
+    signature_alone.validate_exp = false;
+    signature_alone.validate_aud = false;
+    let key = DecodingKey::from_secret(key);
+    let token = jsonwebtoken::decode(token, &key, &signature_alone);
+    token.map(|token| token.claims).map_err(|error| {
+        if matches!(error.kind(), ErrorKind::InvalidSignature) {
+            return TokenError::Forged;
+        }
+        let is_of_claims = matches!(error.kind(), ErrorKind::Json(_));
+        if is_of_claims { TokenError::Incomplete } else { TokenError::NoToken }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
     use super::*;
 
     const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -265,8 +261,9 @@ mod tests {
     fn token(header: &str, claims: &str) -> String {
         let [header, claims] = [header, claims].map(|text| URL_SAFE_NO_PAD.encode(text));
         let signed = format!("{header}.{claims}");
-        let signature = mac(KEY.as_bytes(), &signed).finalize().into_bytes();
-        format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
+        let key = EncodingKey::from_secret(KEY.as_bytes());
+        let signature = jsonwebtoken::crypto::sign(signed.as_bytes(), &key, ALGORITHM).unwrap();
+        format!("{signed}.{signature}")
     }
 
     fn verify(token: &str) -> Result<Ticket, TokenError> {
@@ -291,9 +288,9 @@ mod tests {
     #[test]
     fn a_token_of_other_hands_is_verified() {
         let key = URL_SAFE_NO_PAD.decode(EXAMPLE_KEY).unwrap();
-        let payload = verified(EXAMPLE, &key).unwrap();
-        assert!(payload.starts_with(b"{\"iss\":\"joe\""));
-        assert_eq!(URL_SAFE_NO_PAD.decode(HEADER).unwrap(), br#"{"alg":"HS256","typ":"JWT"}"#);
+        let refused = |key: &[u8]| verified(EXAMPLE, key).err();
+        assert_eq!(refused(&key), Some(TokenError::Incomplete), "it names no channels");
+        assert_eq!(refused(&key[1..]), Some(TokenError::Forged));
     }
 
     #[test]
@@ -321,14 +318,15 @@ mod tests {
         ] {
             assert_eq!(verify(&token(header, claims)), Err(TokenError::Algorithm), "{header}");
         }
-        let unsigned = URL_SAFE_NO_PAD.encode(claims);
-        assert_eq!(verify(&format!("{HEADER}.{unsigned}.")), Err(TokenError::Forged));
+        let signed = token(r#"{"alg":"HS256"}"#, claims);
+        let (unsigned, _) = signed.rsplit_once('.').unwrap();
+        assert_eq!(verify(&format!("{unsigned}.")), Err(TokenError::Forged));
     }
 
     #[test]
     fn what_is_no_token_or_says_too_little_is_refused_in_words() {
         let long = "x".repeat(TOKEN_BYTES_MAX);
-        for text in ["", "secret", "a.b", "a.b.c", "..", "a.b.c.d", &format!("{HEADER}.{long}.x")] {
+        for text in ["", "secret", "a.b", "a.b.c", "..", "a.b.c.d", &format!("{long}.{long}.x")] {
             assert_eq!(verify(text), Err(TokenError::NoToken), "{text}");
         }
         let said = |claims: &str| verify(&token(r#"{"alg":"HS256"}"#, claims));
