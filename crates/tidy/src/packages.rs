@@ -39,14 +39,28 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("rand_chacha", "rand"),
     ("rand_core", "rand"),
     ("sha1", "axum"),
+    ("signature", "jsonwebtoken"),
     ("syn", "rust-embed and tracing"),
     ("thiserror", "rtp-types"),
     ("thiserror-impl", "thiserror"),
+    ("untrusted", "aws-lc-rs"),
 ];
 
 /// Crates without a clock, I/O or hash maps: their linter holds the seam.
-const SANS_IO: [&str; 9] =
-    ["congestion", "dccp", "media", "netsim", "rtc", "sansio", "sctp", "tcp", "wire"];
+const SANS_IO: [&str; 12] = [
+    "congestion",
+    "dccp",
+    "media",
+    "netsim",
+    "rtc",
+    "sansio",
+    "sctp",
+    "session",
+    "tcp",
+    "television",
+    "transport",
+    "wire",
+];
 
 #[test]
 fn each_of_our_packages_says_what_it_is_and_takes_the_common_lints() {
