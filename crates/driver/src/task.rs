@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use anabranch_sansio::{Machine, Time, Transmit, Wakeup};
 
-use crate::Trace;
 use crate::address::{canonical, wildcard_like};
 use crate::handle::{Command, DriverError, Shared};
 use crate::rest::{Pause, Rest, Rester};
 use crate::socket::{LocalSocket, ReceiveBuffers};
 use crate::stats::{Counters, DriverStats};
 use crate::timer::Timer;
+use crate::trace::{Inbox, Trace};
 
 /// How many batches one turn reads from one socket.
 pub const RECEIVES_PER_TURN_MAX: usize = 2;
@@ -55,7 +55,7 @@ pub(crate) struct Task<M: Machine> {
     /// Turns in a row in which nothing came or went, though a timer was due after each.
     idle_turns: u32,
     rester: Rester,
-    trace: Option<Trace>,
+    trace: Option<Inbox>,
 }
 
 impl<M: Machine> Task<M> {
@@ -77,7 +77,7 @@ impl<M: Machine> Task<M> {
             stats: DriverStats::default(),
             idle_turns: 0,
             rester: Rester::new(rest),
-            trace,
+            trace: trace.map(Inbox::new),
         })
     }
 }
@@ -282,7 +282,7 @@ impl<M: Machine> Task<M> {
     fn next_wakeup(&mut self, is_idle: bool) -> Result<Next, DriverError> {
         let mut driven = self.shared.machine()?;
         self.shared.announce_event(&mut driven);
-        if let Some(trace) = &self.trace {
+        if let Some(trace) = &mut self.trace {
             trace.take(&mut driven.machine);
         }
         let wakeup = driven.machine.poll_timeout();
@@ -354,6 +354,8 @@ impl<M: Machine> Task<M> {
             tracing::error!(%error, "driver ended");
         }
         self.sockets.clear();
+        // Hands on what is left before anybody learns of the end.
+        self.trace = None;
         let mut control = self.shared.control();
         control.sockets.clear();
         // Their senders wake who waits for them.

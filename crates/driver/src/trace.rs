@@ -12,10 +12,14 @@ use std::time::Duration;
 use anabranch_netsim::QlogFile;
 use anabranch_sansio::{Machine, TraceRecord};
 
-/// How many turns of a driver wait for the disk at most; what comes on top is missing in the file.
-const BATCHES_MAX: usize = 4_096;
+/// How many batches wait for the disk at most; what comes on top is missing in the file.
+const BATCHES_MAX: usize = 256;
 
-/// After so long without a record, all of them are written out.
+/// Records that are handed to the thread at once: to wake it for each would cost a driver more than
+/// all that is recorded.
+const BATCH: usize = 1_024;
+
+/// Records that are older are handed on at the driver's next turn, and written out.
 const IDLE: Duration = Duration::from_millis(100);
 
 /// A record under way of what machines do: [`SocketSet::trace`](crate::SocketSet::trace) gives it
@@ -54,8 +58,44 @@ struct Inlet {
     thread: Option<JoinHandle<io::Result<u64>>>,
 }
 
-/// What one machine did in one turn.
+/// What one machine did in some turns.
 type Batch = (&'static str, Vec<TraceRecord>);
+
+/// What a driver has not handed to the thread yet.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    trace: Trace,
+    records: Vec<TraceRecord>,
+}
+
+impl Inbox {
+    pub(crate) const fn new(trace: Trace) -> Self {
+        Self { trace, records: Vec::new() }
+    }
+
+    /// Takes what a machine has recorded since the last time.
+    pub(crate) fn take(&mut self, machine: &mut impl Machine) {
+        self.records.extend(std::iter::from_fn(|| machine.poll_trace()));
+        let (Some(oldest), Some(newest)) = (self.records.first(), self.records.last()) else {
+            return;
+        };
+        if self.records.len() >= BATCH || newest.at - oldest.at >= IDLE {
+            self.hand_on();
+        }
+    }
+
+    fn hand_on(&mut self) {
+        let next = Vec::with_capacity(BATCH);
+        self.trace.put(std::mem::replace(&mut self.records, next));
+    }
+}
+
+/// What a driver saw last is in the file, too.
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        self.hand_on();
+    }
+}
 
 impl Trace {
     /// Begins a file, replacing one that is there, and the thread that writes it. The file says
@@ -103,9 +143,8 @@ impl Trace {
         self.shared.error.get().map(String::as_str)
     }
 
-    /// Takes what a machine has recorded since the last time.
-    pub(crate) fn take(&self, machine: &mut impl Machine) {
-        let records: Vec<TraceRecord> = std::iter::from_fn(|| machine.poll_trace()).collect();
+    /// Hands records to the thread.
+    fn put(&self, records: Vec<TraceRecord>) {
         if records.is_empty() || self.error().is_some() {
             return;
         }
@@ -225,8 +264,9 @@ mod tests {
     fn what_several_machines_do_is_in_one_file_behind_its_head() {
         let page = Page::default();
         let trace = Trace::to(page.clone(), "a test", "2026-01-01T00:00:00Z").unwrap();
-        trace.labelled("sender").take(&mut talker(2));
-        trace.labelled("receiver").take(&mut talker(1));
+        let inbox = |label| Inbox::new(trace.labelled(label));
+        inbox("sender").take(&mut talker(2));
+        inbox("receiver").take(&mut talker(1));
         assert_eq!(trace.finish().unwrap(), Traced { written: 3, missed: 0 });
         let text = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
         let lines: Vec<&str> = text.split('\x1e').skip(1).collect();
@@ -238,10 +278,11 @@ mod tests {
     #[test]
     fn a_disk_that_fills_ends_the_file_and_nothing_else() {
         let trace = Trace::to(Full(1), "a test", "2026-01-01T00:00:00Z").unwrap();
+        let mut inbox = Inbox::new(trace.clone());
         while trace.error().is_none() {
-            trace.take(&mut talker(1_000));
+            inbox.take(&mut talker(BATCH as u64));
         }
-        trace.take(&mut talker(1));
+        inbox.take(&mut talker(1));
         let error = trace.finish().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }

@@ -81,8 +81,10 @@ impl Serialize for Event<'_> {
         event.serialize_entry("time", &(record.at.as_nanos() as f64 / 1e6))?;
         event.serialize_entry("name", record.name)?;
         match record.connection {
-            Some(id) if label.is_empty() => event.serialize_entry("group_id", &id.to_string())?,
-            Some(id) => event.serialize_entry("group_id", &format!("{label} {id}"))?,
+            Some(id) if label.is_empty() => {
+                event.serialize_entry("group_id", &format_args!("{id}"))?;
+            }
+            Some(id) => event.serialize_entry("group_id", &format_args!("{label} {id}"))?,
             None if label.is_empty() => {}
             None => event.serialize_entry("group_id", label)?,
         }

@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use crate::{Rate, Time};
 
+/// Fields that most records have at most.
+const FIELDS: usize = 6;
+
 /// Something that a machine did, saw or decided, in the words of its protocol.
 ///
 /// Names have the form `protocol:event`, and fields are named with their unit; the documentation of
@@ -23,8 +26,8 @@ pub struct TraceRecord {
 impl TraceRecord {
     /// A record without fields.
     #[must_use]
-    pub const fn new(at: Time, name: &'static str) -> Self {
-        Self { at, connection: None, name, fields: Vec::new() }
+    pub fn new(at: Time, name: &'static str) -> Self {
+        Self { at, connection: None, name, fields: Vec::with_capacity(FIELDS) }
     }
 
     /// The same with one field more.
