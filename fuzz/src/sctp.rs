@@ -118,8 +118,8 @@ impl EncodeChunk for Raw<'_> {
 
 impl Play {
     fn new(is_listener: bool, is_keyed: bool) -> Self {
-        let association =
-            AssociationConfig { authentication: is_keyed.then(authentication), ..config() };
+        let association = config()
+            .with(|config| config.extensions.authentication = is_keyed.then(authentication));
         let config = EndpointConfig {
             accept: is_listener,
             association: association.clone(),
@@ -348,7 +348,7 @@ impl Play {
             if self.endpoint.poll_transmit(self.now, &mut bytes).is_none() {
                 return;
             }
-            assert!(bytes.len() <= config().path_mtu, "{} bytes", bytes.len());
+            assert!(bytes.len() <= config().paths.path_mtu, "{} bytes", bytes.len());
             let packet = Packet::decode(&bytes, ChecksumMode::Verify).expect("what is sent");
             for chunk in packet.chunks() {
                 self.learn(&chunk.expect("what is sent can be read"));
@@ -379,9 +379,9 @@ impl Play {
         for id in self.endpoint.associations() {
             let Some(association) = self.endpoint.association(id) else { continue };
             let stats = association.stats();
-            assert!(stats.held <= limits.receive_buffer + limits.message_size_max);
-            assert!(stats.queued <= limits.send_buffer);
-            assert!(stats.paths.len() <= limits.paths_max);
+            assert!(stats.held <= limits.buffers.receive_buffer + limits.buffers.message_size_max);
+            assert!(stats.queued <= limits.buffers.send_buffer);
+            assert!(stats.paths.len() <= limits.paths.paths_max);
         }
     }
 }
@@ -449,14 +449,13 @@ fn authentication() -> Authentication {
 
 /// Small limits, so that a script can reach them.
 fn config() -> AssociationConfig {
-    AssociationConfig {
-        send_buffer: 32 << 10,
-        receive_buffer: 8 << 10,
-        message_size_max: 4 << 10,
-        paths_max: 4,
-        message_interleaving: true,
-        ..AssociationConfig::media()
-    }
+    AssociationConfig::media().with(|config| {
+        config.buffers.send_buffer = 32 << 10;
+        config.buffers.receive_buffer = 8 << 10;
+        config.buffers.message_size_max = 4 << 10;
+        config.paths.paths_max = 4;
+        config.extensions.message_interleaving = true;
+    })
 }
 
 fn reliability(choice: u8) -> Reliability {

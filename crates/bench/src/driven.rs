@@ -65,17 +65,17 @@ fn endpoint(workload: &Workload, seed: u64) -> io::Result<(Handle<Endpoint>, Soc
 
 fn association_config(workload: &Workload) -> AssociationConfig {
     let window = workload.config.receive_window as usize;
-    AssociationConfig {
-        path_mtu: usize::from(workload.config.mtu) + HEADERS,
-        receive_buffer: window,
-        send_buffer: (workload.ahead as usize * (workload.message + 64)).max(window / 4),
-        max_burst: None,
-        congestion_control: match workload.config.fixed_window {
+    AssociationConfig::default().with(|config| {
+        config.paths.path_mtu = usize::from(workload.config.mtu) + HEADERS;
+        config.buffers.receive_buffer = window;
+        config.buffers.send_buffer =
+            (workload.ahead as usize * (workload.message + 64)).max(window / 4);
+        config.window.max_burst = None;
+        config.window.congestion_control = match workload.config.fixed_window {
             Some(window) => CongestionControl::Fixed { window: window as usize },
             None => CongestionControl::default(),
-        },
-        ..AssociationConfig::default()
-    }
+        };
+    })
 }
 
 async fn send(

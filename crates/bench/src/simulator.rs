@@ -80,7 +80,7 @@ fn pair() -> Pair<Endpoint> {
 }
 
 fn config() -> AssociationConfig {
-    AssociationConfig { path_mtu: 1_500, ..AssociationConfig::media() }
+    AssociationConfig::media().with(|config| config.paths.path_mtu = 1_500)
 }
 
 /// Hands over messages of one packet for both paths until the queue is full: one of several

@@ -212,7 +212,12 @@ async fn television() -> (Server, Handle<Machine>) {
 
 /// A server that soon gives up who does not answer.
 fn impatient() -> ServerConfig {
-    let quick = |base| AssociationConfig { rto_min: TIMEOUT, rto_max: TIMEOUT, ..base };
+    let quick = |base: AssociationConfig| {
+        base.with(|config| {
+            config.timers.rto_min = TIMEOUT;
+            config.timers.rto_max = TIMEOUT;
+        })
+    };
     let ServerConfig { native, browsers } = ServerConfig::default();
     let native = EndpointConfig { association: quick(native.association), ..native };
     let association = quick(browsers.association);

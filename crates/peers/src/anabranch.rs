@@ -85,27 +85,26 @@ impl Peer {
     }
 }
 
-fn association_config(config: &Config) -> AssociationConfig {
-    let window = config.receive_window as usize;
-    AssociationConfig {
-        path_mtu: usize::from(config.mtu) + HEADERS,
-        receive_buffer: window,
-        send_buffer: window.max(2 * config.max_message_size as usize),
-        message_size_max: config.max_message_size as usize,
-        rto_initial: config.rto_initial,
-        rto_min: config.rto_min,
-        rto_max: config.rto_max,
-        congestion_control: match config.fixed_window {
+fn association_config(wanted: &Config) -> AssociationConfig {
+    let window = wanted.receive_window as usize;
+    AssociationConfig::default().with(|config| {
+        config.paths.path_mtu = usize::from(wanted.mtu) + HEADERS;
+        config.buffers.receive_buffer = window;
+        config.buffers.send_buffer = window.max(2 * wanted.max_message_size as usize);
+        config.buffers.message_size_max = wanted.max_message_size as usize;
+        config.timers.rto_initial = wanted.rto_initial;
+        config.timers.rto_min = wanted.rto_min;
+        config.timers.rto_max = wanted.rto_max;
+        config.window.congestion_control = match wanted.fixed_window {
             Some(window) => CongestionControl::Fixed { window: window as usize },
             None => CongestionControl::default(),
-        },
-        max_burst: if config.fixed_window.is_some() { None } else { Some(4) },
-        outbound_streams: 1_024,
-        inbound_streams_max: 1_024,
-        message_interleaving: config.message_interleaving,
-        zero_checksum_over_dtls: config.zero_checksum_over_dtls,
-        ..AssociationConfig::default()
-    }
+        };
+        config.window.max_burst = if wanted.fixed_window.is_some() { None } else { Some(4) };
+        config.streams.outbound_streams = 1_024;
+        config.streams.inbound_streams_max = 1_024;
+        config.extensions.message_interleaving = wanted.message_interleaving;
+        config.extensions.zero_checksum_over_dtls = wanted.zero_checksum_over_dtls;
+    })
 }
 
 impl crate::Peer for Peer {

@@ -60,26 +60,25 @@ impl Default for RtcConfig {
 /// their own, where the browser agrees.
 #[must_use]
 pub fn association() -> AssociationConfig {
-    AssociationConfig {
-        path_mtu: PATH_MTU,
-        header_overhead: IP_AND_UDP + RECORD_OVERHEAD,
-        outbound_streams: CHANNELS_MAX,
-        inbound_streams_max: CHANNELS_MAX,
-        receive_buffer: 1 << 20,
-        send_buffer: 1 << 20,
-        message_size_max: 256 << 10,
-        paths_max: 1,
-        heartbeat_interval: Duration::from_secs(15),
-        probes_silence: false,
-        message_interleaving: true,
-        zero_checksum_over_dtls: true,
-        ..AssociationConfig::media()
-    }
+    AssociationConfig::media().with(|config| {
+        config.paths.path_mtu = PATH_MTU;
+        config.paths.header_overhead = IP_AND_UDP + RECORD_OVERHEAD;
+        config.streams.outbound_streams = CHANNELS_MAX;
+        config.streams.inbound_streams_max = CHANNELS_MAX;
+        config.buffers.receive_buffer = 1 << 20;
+        config.buffers.send_buffer = 1 << 20;
+        config.buffers.message_size_max = 256 << 10;
+        config.paths.paths_max = 1;
+        config.timers.heartbeat_interval = Duration::from_secs(15);
+        config.timers.probes_silence = false;
+        config.extensions.message_interleaving = true;
+        config.extensions.zero_checksum_over_dtls = true;
+    })
 }
 
 impl RtcConfig {
     /// Bytes of the largest datagram.
     pub(crate) const fn datagram_max(&self) -> usize {
-        self.association.path_mtu - IP_AND_UDP
+        self.association.paths.path_mtu - IP_AND_UDP
     }
 }

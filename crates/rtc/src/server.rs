@@ -196,7 +196,7 @@ impl Server {
             password: &connection.credentials.password,
             fingerprint: self.identity.fingerprint(),
             candidates: &self.config.candidates,
-            max_message_size: self.config.association.message_size_max,
+            max_message_size: self.config.association.buffers.message_size_max,
         }
         .write(&offer);
         let id = ConnectionId(self.next_id);

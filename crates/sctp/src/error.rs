@@ -19,7 +19,7 @@ pub enum SendError {
     TooLarge {
         /// The message's length.
         len: usize,
-        /// `AssociationConfig::message_size_max`.
+        /// `BufferConfig::message_size_max`.
         limit: usize,
     },
     /// The peer accepts fewer streams.
@@ -36,7 +36,7 @@ pub enum SendError {
     BufferFull {
         /// Bytes that wait now.
         queued: usize,
-        /// `AssociationConfig::send_buffer`.
+        /// `BufferConfig::send_buffer`.
         limit: usize,
         /// What was not taken.
         message: Box<OutgoingMessage>,
@@ -79,15 +79,15 @@ pub enum ConfigError {
     /// No RTO is within the bounds.
     #[error("rto_min is {min:?} and rto_max {max:?}, but the first must not be above the second")]
     RtoBounds {
-        /// `AssociationConfig::rto_min`.
+        /// `TimerConfig::rto_min`.
         min: Duration,
-        /// `AssociationConfig::rto_max`.
+        /// `TimerConfig::rto_max`.
         max: Duration,
     },
     /// Too little for headers and data.
     #[error("the path MTU is {path_mtu} bytes, but at least {min} are needed")]
     PathMtu {
-        /// `AssociationConfig::path_mtu`.
+        /// `PathConfig::path_mtu`.
         path_mtu: usize,
         /// The least that works.
         min: usize,
@@ -95,7 +95,7 @@ pub enum ConfigError {
     /// More than headers take.
     #[error("{header_overhead} bytes of headers were given, but at most {limit} are possible")]
     HeaderOverhead {
-        /// `AssociationConfig::header_overhead`.
+        /// `PathConfig::header_overhead`.
         header_overhead: usize,
         /// The most that works.
         limit: usize,
@@ -103,15 +103,15 @@ pub enum ConfigError {
     /// RFC 9260 section 3.3.2 allows no association without streams.
     #[error("{outbound} outbound and {inbound} inbound streams, but each must be at least 1")]
     NoStreams {
-        /// `AssociationConfig::outbound_streams`.
+        /// `StreamConfig::outbound_streams`.
         outbound: u16,
-        /// `AssociationConfig::inbound_streams_max`.
+        /// `StreamConfig::inbound_streams_max`.
         inbound: u16,
     },
     /// RFC 9260 section 3.3.2 has peers refuse a smaller one.
     #[error("the receive buffer has {receive_buffer} bytes, but RFC 9260 asks for at least {min}")]
     ReceiveBuffer {
-        /// `AssociationConfig::receive_buffer`.
+        /// `BufferConfig::receive_buffer`.
         receive_buffer: usize,
         /// The least a_rwnd.
         min: u32,
@@ -122,7 +122,7 @@ pub enum ConfigError {
     /// None, or more than can be told apart.
     #[error("paths_max is {paths_max}, but it must be from 1 to {limit}")]
     Paths {
-        /// `AssociationConfig::paths_max`.
+        /// `PathConfig::paths_max`.
         paths_max: usize,
         /// The most that works.
         limit: usize,
@@ -147,7 +147,7 @@ pub enum ConnectError {
     TooManyPaths {
         /// Paths that were asked for.
         paths: usize,
-        /// `AssociationConfig::paths_max`.
+        /// `PathConfig::paths_max`.
         limit: usize,
     },
     /// The endpoint has all the associations that it may have.

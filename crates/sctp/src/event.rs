@@ -54,7 +54,7 @@ pub enum Event {
         tuple: FourTuple,
     },
     /// A path that no longer answered made way for another one, because there were as many as
-    /// [`AssociationConfig::paths_max`](crate::AssociationConfig::paths_max) allows. No other path
+    /// [`PathConfig::paths_max`](crate::PathConfig::paths_max) allows. No other path
     /// gets its name.
     PathRemoved {
         /// Which.

@@ -12,8 +12,10 @@
 //! without a checksum under DTLS (RFC 9653).
 //!
 //! [`AssociationConfig::default`] is what RFC 9260 recommends, [`AssociationConfig::media`] is for
-//! deadlines. For bulk data with segmentation offload take `max_burst: None` and `pacing: true`:
-//! else a transmission holds no more than the few packets that RFC 9260 lets an arrival release.
+//! deadlines; [`AssociationConfig::with`] changes single values of either. For bulk data with
+//! segmentation offload take [`max_burst: None`](WindowConfig::max_burst) and
+//! [`pacing: true`](WindowConfig::pacing): else a transmission holds no more than the few packets
+//! that RFC 9260 lets an arrival release.
 //!
 //! ```
 //! use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
@@ -74,7 +76,10 @@ pub use anabranch_congestion::{
 pub use association::{Association, AssociationState, RateSignal};
 pub use authentication::{Authentication, AuthenticationError, Protection, SharedKey};
 pub use causes::PeerCauses;
-pub use config::{AssociationConfig, CallFilter, EndpointConfig, IncomingCall};
+pub use config::{
+    AssociationConfig, BufferConfig, CallFilter, EndpointConfig, ExtensionConfig, IncomingCall,
+    PathConfig, RecoveryConfig, StreamConfig, TimerConfig, WindowConfig,
+};
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{ConfigError, ConnectError, ResetError, SendError};
 pub use event::{CloseReason, Direction, Event, RefusedCall};

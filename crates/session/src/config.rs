@@ -138,15 +138,15 @@ impl SessionConfig {
     /// A session for media, without a name.
     #[must_use]
     pub fn new(listen: bool, latency: Duration) -> Self {
-        let association = AssociationConfig {
-            max_init_retransmits: INIT_RETRANSMITS_MAX,
-            t1_steady: INIT_RETRANSMITS_MAX,
-            association_max_retrans: RETRANSMISSIONS_MAX,
-            message_size_max: 64 << 10,
-            start_rate: Some(START_RATE),
-            queuing_delay_max: Some((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN)),
-            ..AssociationConfig::media()
-        };
+        let association = AssociationConfig::media().with(|config| {
+            config.recovery.max_init_retransmits = INIT_RETRANSMITS_MAX;
+            config.timers.t1_steady = INIT_RETRANSMITS_MAX;
+            config.recovery.association_max_retrans = RETRANSMISSIONS_MAX;
+            config.buffers.message_size_max = 64 << 10;
+            config.window.start_rate = Some(START_RATE);
+            config.window.queuing_delay_max =
+                Some((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN));
+        });
         Self { listen, latency, stream_id: None, confirms: false, association }
     }
 
@@ -158,8 +158,8 @@ impl SessionConfig {
             Bond::Backup => (PathSchedulerKind::Primary, RetransmissionPolicy::Rfc9260),
             Bond::Dup => (PathSchedulerKind::Duplicate, RetransmissionPolicy::Earliest),
         };
-        self.association.path_scheduler = path_scheduler;
-        self.association.retransmission_policy = retransmission_policy;
+        self.association.paths.path_scheduler = path_scheduler;
+        self.association.recovery.retransmission_policy = retransmission_policy;
         self
     }
 
@@ -167,7 +167,7 @@ impl SessionConfig {
     /// of it and of random numbers, which callers are told.
     #[must_use]
     pub fn with_passphrase(mut self, passphrase: Option<&Passphrase>, random: &mut Rng) -> Self {
-        self.association.authentication = passphrase.map(|passphrase| {
+        self.association.extensions.authentication = passphrase.map(|passphrase| {
             if !self.listen {
                 return passphrase.of_caller();
             }

@@ -22,18 +22,17 @@ const RETRANSMISSIONS_MAX: u32 = 10;
 /// What both ends of an association want, on top of what its carrier needs.
 #[must_use]
 pub fn association(base: AssociationConfig) -> AssociationConfig {
-    AssociationConfig {
-        outbound_streams: STREAMS,
-        inbound_streams_max: STREAMS,
-        send_buffer: SEND_BUFFER,
-        association_max_retrans: RETRANSMISSIONS_MAX,
-        ..base
-    }
+    base.with(|config| {
+        config.streams.outbound_streams = STREAMS;
+        config.streams.inbound_streams_max = STREAMS;
+        config.buffers.send_buffer = SEND_BUFFER;
+        config.recovery.association_max_retrans = RETRANSMISSIONS_MAX;
+    })
 }
 
 /// What a server wants of the association with a viewer.
 pub(crate) fn at_server(base: AssociationConfig) -> AssociationConfig {
-    AssociationConfig { receive_buffer: RECEIVE_BUFFER, ..association(base) }
+    association(base).with(|config| config.buffers.receive_buffer = RECEIVE_BUFFER)
 }
 
 /// An endpoint for live media.

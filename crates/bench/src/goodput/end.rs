@@ -83,11 +83,10 @@ impl Transport {
     fn association(self) -> Option<AssociationConfig> {
         match self {
             Self::Sctp(control) => Some(association(control)),
-            Self::Balanced => Some(AssociationConfig {
-                path_scheduler: PathSchedulerKind::EarliestDelivery,
-                retransmission_policy: RetransmissionPolicy::Earliest,
-                ..association(CongestionControl::Media)
-            }),
+            Self::Balanced => Some(association(CongestionControl::Media).with(|config| {
+                config.paths.path_scheduler = PathSchedulerKind::EarliestDelivery;
+                config.recovery.retransmission_policy = RetransmissionPolicy::Earliest;
+            })),
             Self::Tcp => None,
         }
     }
@@ -196,14 +195,13 @@ fn association(control: CongestionControl) -> AssociationConfig {
     let is_standard = control == CongestionControl::Rfc9260;
     let preset =
         if is_standard { AssociationConfig::default() } else { AssociationConfig::media() };
-    AssociationConfig {
-        congestion_control: control,
-        pacing: control == CongestionControl::Cubic,
-        path_mtu: MTU,
-        send_buffer: BUFFER,
-        receive_buffer: BUFFER,
-        ..preset
-    }
+    preset.with(|config| {
+        config.window.congestion_control = control;
+        config.window.pacing = control == CongestionControl::Cubic;
+        config.paths.path_mtu = MTU;
+        config.buffers.send_buffer = BUFFER;
+        config.buffers.receive_buffer = BUFFER;
+    })
 }
 
 fn tcp() -> Config {

@@ -89,7 +89,7 @@ async fn an_address_that_we_add_and_leave_is_a_path_of_the_kernels_meanwhile() {
 fn keyed(secret: &str, protection: Protection) -> AssociationConfig {
     let keys = vec![SharedKey::new(1, secret.as_bytes())];
     let authentication = Authentication::new(keys, protection).expect("a sound key");
-    AssociationConfig { authentication: Some(authentication), ..watchful() }
+    watchful().with(|config| config.extensions.authentication = Some(authentication))
 }
 
 async fn connected(caller: Caller, addresses: Addresses, config: AssociationConfig) -> Pair {

@@ -201,12 +201,11 @@ impl Host {
 /// The defaults are the RFC's. Only the paths are watched more closely, as the second kernel's side
 /// does, so that tests of failing paths take seconds.
 pub(crate) fn watchful() -> AssociationConfig {
-    AssociationConfig {
-        heartbeat_interval: Duration::from_secs(1),
-        rto_max: Duration::from_secs(4),
-        path_max_retrans: 2,
-        ..AssociationConfig::default()
-    }
+    AssociationConfig::default().with(|config| {
+        config.timers.heartbeat_interval = Duration::from_secs(1);
+        config.timers.rto_max = Duration::from_secs(4);
+        config.paths.path_max_retrans = 2;
+    })
 }
 
 fn encapsulated(address: &str) -> SocketAddr {

@@ -5,7 +5,6 @@
 //! from 0 and incremented by 1"; but it gives the second one FSN 0, too, and waits for that from
 //! its peer.
 
-use anabranch_sctp::AssociationConfig;
 use libtest_mimic::Trial;
 
 use crate::host::{Host, watchful};
@@ -61,7 +60,7 @@ async fn a_kernel_that_was_not_asked_to_interleave_gets_data() {
 async fn connected(caller: Caller, kernel_interleaves: bool) -> Pair {
     let network = Network::undisturbed().await;
     let ports = fresh_ports();
-    let config = AssociationConfig { message_interleaving: true, ..watchful() };
+    let config = watchful().with(|config| config.extensions.message_interleaving = true);
     let mut host = Host::configured(ONE_PATH.ours, caller == Caller::Kernel, config);
     let mut kernel = KernelSocket::bound(ports.1, ONE_PATH.kernels).await;
     if kernel_interleaves {

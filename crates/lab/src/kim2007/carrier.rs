@@ -73,32 +73,30 @@ pub(super) fn lifetime(rate_control: Duration) -> Duration {
 /// 60 s later, an initial window of two packets, SACKs delayed by 200 ms, bursts of at most four
 /// packets, heartbeats every 30 s; half of its socket buffer as receive window. There is one path.
 fn lksctp() -> AssociationConfig {
-    AssociationConfig {
-        rto_initial: Duration::from_secs(3),
-        t1_initial: Duration::from_secs(3),
-        rto_min: Duration::from_secs(1),
-        rto_max: Duration::from_secs(60),
-        association_max_retrans: 10,
-        path_max_retrans: 5,
-        heartbeat_interval: Duration::from_secs(30),
-        sack_delay: Duration::from_millis(200),
-        max_burst: Some(4),
-        receive_buffer: 55_296,
-        message_size_max: MESSAGE_LEN,
-        congestion_control: CongestionControl::SmallInitialWindow,
-        scheduler: SchedulerKind::RoundRobin,
-        ..on_this_link(AssociationConfig::default())
-    }
+    on_this_link(AssociationConfig::default()).with(|config| {
+        config.timers.rto_initial = Duration::from_secs(3);
+        config.timers.t1_initial = Duration::from_secs(3);
+        config.timers.rto_min = Duration::from_secs(1);
+        config.timers.rto_max = Duration::from_secs(60);
+        config.recovery.association_max_retrans = 10;
+        config.paths.path_max_retrans = 5;
+        config.timers.heartbeat_interval = Duration::from_secs(30);
+        config.timers.sack_delay = Duration::from_millis(200);
+        config.window.max_burst = Some(4);
+        config.buffers.receive_buffer = 55_296;
+        config.buffers.message_size_max = MESSAGE_LEN;
+        config.window.congestion_control = CongestionControl::SmallInitialWindow;
+        config.streams.scheduler = SchedulerKind::RoundRobin;
+    })
 }
 
 /// Straight on IP, and a source that does not wait for the network.
 fn on_this_link(config: AssociationConfig) -> AssociationConfig {
-    AssociationConfig {
-        path_mtu: 1_500,
-        header_overhead: 20,
-        send_buffer: usize::MAX >> 1,
-        ..config
-    }
+    config.with(|config| {
+        config.paths.path_mtu = 1_500;
+        config.paths.header_overhead = 20;
+        config.buffers.send_buffer = usize::MAX >> 1;
+    })
 }
 
 /// Linux 2.6.16: selective acknowledgments, an initial window of three segments (RFC 3390),

@@ -181,11 +181,11 @@ impl Variation {
             Self::OnTheClock => setup.send_buffer = usize::MAX,
             Self::RtoMin(ms) => {
                 tcp.rto_min = Duration::from_millis(ms.into());
-                association.rto_min = Duration::from_millis(ms.into());
-                association.rto_variation_min = association.sack_delay;
+                association.timers.rto_min = Duration::from_millis(ms.into());
+                association.timers.rto_variation_min = association.timers.sack_delay;
             }
             Self::NoNagle => tcp.nagle = false,
-            Self::ReceiveWindow => association.receive_buffer = 1 << 20,
+            Self::ReceiveWindow => association.buffers.receive_buffer = 1 << 20,
             Self::RateControl(ms) => setup.rate_control = Duration::from_millis(ms.into()),
             Self::OneStream => setup.is_on_one_stream = true,
             Self::WholeChannels => {

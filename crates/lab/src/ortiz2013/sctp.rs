@@ -63,17 +63,15 @@ pub(super) fn config(strategy: SctpStrategy) -> AssociationConfig {
         // Each link as its window allows, SACKs of reordered data delayed (DAC); what was lost goes
         // out on the link with the largest slow-start threshold (RTX-SSTHRESH), which is one of the
         // paper's two choices.
-        SctpStrategy::CmtMulti(_) => AssociationConfig {
-            path_scheduler: PathSchedulerKind::AsWindowAllows,
-            retransmission_policy: RetransmissionPolicy::Ssthresh,
-            cmt_delayed_ack: true,
-            ..ns2()
-        },
-        SctpStrategy::Multi(_) | SctpStrategy::Single(_) => AssociationConfig {
-            path_scheduler: PathSchedulerKind::Primary,
-            retransmission_policy: RetransmissionPolicy::Alternate,
-            ..ns2()
-        },
+        SctpStrategy::CmtMulti(_) => ns2().with(|config| {
+            config.paths.path_scheduler = PathSchedulerKind::AsWindowAllows;
+            config.recovery.retransmission_policy = RetransmissionPolicy::Ssthresh;
+            config.extensions.cmt_delayed_ack = true;
+        }),
+        SctpStrategy::Multi(_) | SctpStrategy::Single(_) => ns2().with(|config| {
+            config.paths.path_scheduler = PathSchedulerKind::Primary;
+            config.recovery.retransmission_policy = RetransmissionPolicy::Alternate;
+        }),
         SctpStrategy::Anabranch => anabranch(),
     }
 }
@@ -84,43 +82,40 @@ pub(super) fn config(strategy: SctpStrategy) -> AssociationConfig {
 /// (RFC 7829) nor a receive buffer that paths share. A path fails at the second error in a row.
 fn ns2() -> AssociationConfig {
     const ERRORS_MAX: u32 = 1;
-    AssociationConfig {
-        rto_initial: RTO_INITIAL,
-        rto_min: RTO_MIN,
-        rto_max: RTO_MAX,
-        path_max_retrans: ERRORS_MAX,
-        potentially_failed_max_retrans: ERRORS_MAX,
-        association_max_retrans: 100,
-        heartbeat_interval: Duration::from_secs(30),
-        sack_delay: Duration::from_millis(200),
-        max_burst: Some(4),
-        receive_buffer: RECEIVE_BUFFER,
-        congestion_control: CongestionControl::SmallInitialWindow,
-        buffer_splitting: false,
-        scheduler: SchedulerKind::RoundRobin,
-        ..on_these_links(AssociationConfig::default())
-    }
+    on_these_links(AssociationConfig::default()).with(|config| {
+        config.timers.rto_initial = RTO_INITIAL;
+        config.timers.rto_min = RTO_MIN;
+        config.timers.rto_max = RTO_MAX;
+        config.paths.path_max_retrans = ERRORS_MAX;
+        config.paths.potentially_failed_max_retrans = ERRORS_MAX;
+        config.recovery.association_max_retrans = 100;
+        config.timers.heartbeat_interval = Duration::from_secs(30);
+        config.timers.sack_delay = Duration::from_millis(200);
+        config.window.max_burst = Some(4);
+        config.buffers.receive_buffer = RECEIVE_BUFFER;
+        config.window.congestion_control = CongestionControl::SmallInitialWindow;
+        config.paths.buffer_splitting = false;
+        config.streams.scheduler = SchedulerKind::RoundRobin;
+    })
 }
 
 /// As our own sessions are by default on several paths, at a latency of 200 ms.
 fn anabranch() -> AssociationConfig {
-    AssociationConfig {
-        path_scheduler: PathSchedulerKind::EarliestDelivery,
-        retransmission_policy: RetransmissionPolicy::Earliest,
-        queuing_delay_max: Some(LATENCY / 4),
-        ..on_these_links(AssociationConfig::media())
-    }
+    on_these_links(AssociationConfig::media()).with(|config| {
+        config.paths.path_scheduler = PathSchedulerKind::EarliestDelivery;
+        config.recovery.retransmission_policy = RetransmissionPolicy::Earliest;
+        config.window.queuing_delay_max = Some(LATENCY / 4);
+    })
 }
 
 /// Full packets, and an encoder that does not wait for the network.
 fn on_these_links(config: AssociationConfig) -> AssociationConfig {
-    AssociationConfig {
-        path_mtu: 1_500,
-        header_overhead: 20,
-        message_size_max: PAYLOAD_MAX as usize,
-        send_buffer: usize::MAX >> 1,
-        ..config
-    }
+    config.with(|config| {
+        config.paths.path_mtu = 1_500;
+        config.paths.header_overhead = 20;
+        config.buffers.message_size_max = PAYLOAD_MAX as usize;
+        config.buffers.send_buffer = usize::MAX >> 1;
+    })
 }
 
 /// The packet's number travels as the payload protocol identifier, which SCTP does not read.

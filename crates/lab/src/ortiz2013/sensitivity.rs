@@ -127,30 +127,28 @@ impl Variation {
             | Self::OneRepairInWindow { .. }
             | Self::ShortSegments => config,
             Self::OneRepairPerWindow => {
-                AssociationConfig { loss_detection: LossDetection::OncePerWindow, ..config }
+                config.with(|config| config.recovery.loss_detection = LossDetection::OncePerWindow)
             }
-            Self::ReceiveWindow => AssociationConfig { receive_buffer: 1 << 20, ..config },
-            Self::RetransmitWhereLost => {
-                AssociationConfig { retransmission_policy: RetransmissionPolicy::Rfc9260, ..config }
-            }
-            Self::RetransmitOnLargestWindow => {
-                AssociationConfig { retransmission_policy: RetransmissionPolicy::Cwnd, ..config }
-            }
-            Self::SacksInGaps => AssociationConfig { cmt_delayed_ack: false, ..config },
+            Self::ReceiveWindow => config.with(|config| config.buffers.receive_buffer = 1 << 20),
+            Self::RetransmitWhereLost => config.with(|config| {
+                config.recovery.retransmission_policy = RetransmissionPolicy::Rfc9260
+            }),
+            Self::RetransmitOnLargestWindow => config
+                .with(|config| config.recovery.retransmission_policy = RetransmissionPolicy::Cwnd),
+            Self::SacksInGaps => config.with(|config| config.extensions.cmt_delayed_ack = false),
             Self::PotentiallyFailed => {
-                AssociationConfig { potentially_failed_max_retrans: 0, ..config }
+                config.with(|config| config.paths.potentially_failed_max_retrans = 0)
             }
             Self::InitialWindow => {
-                AssociationConfig { congestion_control: CongestionControl::Rfc9260, ..config }
+                config.with(|config| config.window.congestion_control = CongestionControl::Rfc9260)
             }
-            Self::NoBurstLimit => AssociationConfig { max_burst: None, ..config },
-            Self::EqualTerms => AssociationConfig {
-                receive_buffer: RECEIVE_BUFFER,
-                rto_initial: RTO_INITIAL,
-                rto_min: RTO_MIN,
-                rto_max: RTO_MAX,
-                ..config
-            },
+            Self::NoBurstLimit => config.with(|config| config.window.max_burst = None),
+            Self::EqualTerms => config.with(|config| {
+                config.buffers.receive_buffer = RECEIVE_BUFFER;
+                config.timers.rto_initial = RTO_INITIAL;
+                config.timers.rto_min = RTO_MIN;
+                config.timers.rto_max = RTO_MAX;
+            }),
         }
     }
 

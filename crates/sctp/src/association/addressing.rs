@@ -100,7 +100,7 @@ impl Association {
     }
 
     fn insert_path(&mut self, tuple: FourTuple, origin: Origin) -> Option<PathSlot> {
-        if let Some(failed) = self.paths.next_to_go(self.config.path_max_retrans) {
+        if let Some(failed) = self.paths.next_to_go(self.config.paths.path_max_retrans) {
             self.tell_of_end(failed);
         }
         let Self { paths, config, rng, .. } = self;

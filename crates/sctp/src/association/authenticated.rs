@@ -17,7 +17,7 @@ pub(crate) fn keys_of_cookie(
     config: &AssociationConfig,
     cookie: &Cookie,
 ) -> Option<Box<AssociationKeys>> {
-    let authentication = config.authentication.as_ref()?;
+    let authentication = config.extensions.authentication.as_ref()?;
     let (random, peer) = cookie.authentication.as_ref()?;
     let ours = Announced::ours(authentication, *random);
     Some(Box::new(AssociationKeys::new(authentication, &ours, peer)))
@@ -27,7 +27,7 @@ impl Association {
     /// Takes the keys that follow from our random number and what the peer announced.
     pub(super) fn take_keys(&mut self, random: Random, peer: Option<&Announced>) {
         self.random = random;
-        let authentication = self.config.authentication.as_ref();
+        let authentication = self.config.extensions.authentication.as_ref();
         self.keys = authentication.zip(peer).map(|(authentication, peer)| {
             let ours = Announced::ours(authentication, random);
             Box::new(AssociationKeys::new(authentication, &ours, peer))
@@ -53,7 +53,8 @@ impl Association {
         if self.keys.as_ref().is_some_and(|keys| by(keys)) {
             return true;
         }
-        let has_secret = self.config.authentication.as_ref().is_some_and(|ours| ours.has_secret());
+        let has_secret =
+            self.config.extensions.authentication.as_ref().is_some_and(|ours| ours.has_secret());
         match keys_of_cookie(&self.config, cookie) {
             None => self.keys.is_none(),
             Some(fresh) => (self.keys.is_none() || has_secret) && by(&fresh),

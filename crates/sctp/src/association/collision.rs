@@ -170,7 +170,7 @@ impl Association {
         let lost = self.outstanding.take_undelivered(SendFailure::Restarted);
         self.report_undelivered(lost);
         self.outstanding =
-            Outstanding::new(cookie.local_initial_tsn, shared, self.config.loss_detection);
+            Outstanding::new(cookie.local_initial_tsn, shared, self.config.recovery.loss_detection);
         self.queue.restart();
         self.control.clear();
         self.sack_timer = None;

@@ -16,7 +16,8 @@ impl Association {
         sequence: u64,
         preference: PathPreference,
     ) {
-        let takes_two = preference == PathPreference::Two || self.config.path_scheduler.doubles();
+        let takes_two =
+            preference == PathPreference::Two || self.config.paths.path_scheduler.doubles();
         if takes_two && let Some(partner) = self.partner_of(path) {
             self.outstanding.plan_copy(sequence, partner, None);
         }
@@ -41,8 +42,8 @@ impl Association {
         sequence: u64,
         outlooks: &[Outlook],
     ) {
-        let is_in_time = self.config.loss_detection == LossDetection::InTime;
-        if !is_in_time || !self.config.last_chance_twice {
+        let is_in_time = self.config.recovery.loss_detection == LossDetection::InTime;
+        if !is_in_time || !self.config.recovery.last_chance_twice {
             return;
         }
         let Some(expires) = self.outstanding.expires(sequence) else { return };

@@ -78,14 +78,14 @@ impl T1 {
     /// be repeated up to 'Max.Init.Retransmits' times." False when that is exhausted.
     fn restart(&mut self, now: Time, paths: usize, config: &AssociationConfig) -> bool {
         self.retransmissions += 1;
-        if self.retransmissions > config.t1_steady {
-            self.rto = self.rto.saturating_mul(2).min(config.rto_max);
+        if self.retransmissions > config.timers.t1_steady {
+            self.rto = self.rto.saturating_mul(2).min(config.timers.rto_max);
         }
         self.at = now + self.rto;
         // RFC 9260 section 5.1: "Retransmissions of INIT chunks and COOKIE ECHO chunks SHOULD use
         // all addresses of the peer similar to retransmissions of DATA chunks."
         self.path = PathSlot(((self.path.index() + 1) % paths) as u8);
-        self.retransmissions <= config.max_init_retransmits
+        self.retransmissions <= config.recovery.max_init_retransmits
     }
 }
 
@@ -119,10 +119,10 @@ impl Association {
                 paths.add(path, PathState::Active, config, rng);
             }
         }
-        if association.config.authentication.is_some() {
+        if association.config.extensions.authentication.is_some() {
             association.rng.fill(&mut association.random);
         }
-        let t1_init = T1::start(now, PathSlot(0), association.config.t1_initial);
+        let t1_init = T1::start(now, PathSlot(0), association.config.timers.t1_initial);
         association.state = State::CookieWait(CookieWait {
             t1_init,
             sent_at: now,
@@ -180,10 +180,10 @@ impl Association {
         mut rng: Rng,
     ) -> Self {
         let queue = MessageQueue::new(
-            config.outbound_streams,
-            config.send_buffer,
-            config.message_size_max,
-            config.scheduler,
+            config.streams.outbound_streams,
+            config.buffers.send_buffer,
+            config.buffers.message_size_max,
+            config.streams.scheduler,
         );
         let shared = SupportedExtensions::of(&config).shared(extensions);
         let tie_tags = TieTags::random(&mut rng);
@@ -199,7 +199,7 @@ impl Association {
             announced: Vec::new(),
             paths,
             queue,
-            outstanding: Outstanding::new(initial_tsn, shared, config.loss_detection),
+            outstanding: Outstanding::new(initial_tsn, shared, config.recovery.loss_detection),
             window: Window::default(),
             receiver: None,
             sack_timer: None,
@@ -232,8 +232,8 @@ impl Association {
         let init = Init {
             initiate_tag: self.identity.local_tag,
             a_rwnd: self.config.a_rwnd(),
-            outbound_streams: self.config.outbound_streams.max(1),
-            inbound_streams: self.config.inbound_streams_max.max(1),
+            outbound_streams: self.config.streams.outbound_streams.max(1),
+            inbound_streams: self.config.streams.inbound_streams_max.max(1),
             initial_tsn: wait.initial_tsn,
             parameters: Parameters::from_bytes(&parameters),
         };
@@ -253,7 +253,8 @@ impl Association {
             Ok(announcement) => announcement,
             Err(refusal) => return self.refuse_init_ack(path, init_ack.initiate_tag, &refusal),
         };
-        let peer = match announcement.authentication(self.config.authentication.as_ref()) {
+        let peer = match announcement.authentication(self.config.extensions.authentication.as_ref())
+        {
             Ok(peer) => peer,
             Err(refusal) => return self.refuse_init_ack(path, init_ack.initiate_tag, &refusal),
         };
@@ -264,7 +265,7 @@ impl Association {
             let cause = ErrorCause::MissingMandatoryParameter { missing };
             return self.abort_for(&cause, "its INIT ACK has no State Cookie");
         };
-        if let Some(authentication) = &mut self.config.authentication
+        if let Some(authentication) = &mut self.config.extensions.authentication
             && authentication.needs_salt()
         {
             match announcement.salt {
@@ -284,7 +285,7 @@ impl Association {
             self.measure_handshake(path, round_trip);
         }
         let rtt = &self.paths.at(path).rtt;
-        let rto = rtt.srtt().map_or(self.config.t1_initial, |_| rtt.rto());
+        let rto = rtt.srtt().map_or(self.config.timers.t1_initial, |_| rtt.rto());
         self.state = State::CookieEchoed(CookieEchoed {
             t1_cookie: T1::start(now, path, rto),
             initial_tsn,
@@ -300,7 +301,7 @@ impl Association {
     /// RFC 9260 measures DATA and HEARTBEAT chunks only. Detection in time needs a round trip
     /// sooner: without one, the first tail that is lost waits for 'RTO.Initial'.
     fn measure_handshake(&mut self, path: PathSlot, round_trip: Duration) {
-        if self.config.loss_detection == LossDetection::InTime {
+        if self.config.recovery.loss_detection == LossDetection::InTime {
             self.paths.at_mut(path).rtt.on_sample(round_trip);
         }
     }
@@ -402,10 +403,10 @@ impl Association {
         let increment = now - echoed.sent_at + COOKIE_LIFE_EXTRA;
         let path = echoed.t1_cookie.path;
         let stale_cookies = echoed.stale_cookies + 1;
-        if stale_cookies > self.config.max_init_retransmits {
+        if stale_cookies > self.config.recovery.max_init_retransmits {
             return self.close(CloseReason::HandshakeTimeout);
         }
-        let t1_init = T1::start(now, path, self.config.t1_initial);
+        let t1_init = T1::start(now, path, self.config.timers.t1_initial);
         self.state = State::CookieWait(CookieWait {
             t1_init,
             sent_at: now,
@@ -506,7 +507,7 @@ impl Association {
         extensions: SupportedExtensions,
     ) {
         let shared = SupportedExtensions::of(&self.config).shared(extensions);
-        let inbound = peer_outbound.min(self.config.inbound_streams_max.max(1));
+        let inbound = peer_outbound.min(self.config.streams.inbound_streams_max.max(1));
         let mut receiver =
             Receiver::new(initial_tsn, inbound, self.config.buffer(), shared.data_format());
         if shared.cmt_delayed_ack {

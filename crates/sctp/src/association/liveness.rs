@@ -25,7 +25,7 @@ impl Association {
     /// ESTABLISHED state". A confirmed path that is idle is probed as well, because a peer behind
     /// a NAT learns of it only by a packet.
     pub(super) fn start_heartbeats(&mut self, now: Time, path: PathSlot) {
-        let is_compared = self.config.path_scheduler.is_concurrent();
+        let is_compared = self.config.paths.path_scheduler.is_concurrent();
         let is_confirmed = self.paths.at(path).is_confirmed();
         let at_once = is_compared || path != self.paths.current() || !is_confirmed;
         let delay = if at_once { Duration::ZERO } else { self.idle_period(path) };
@@ -39,7 +39,7 @@ impl Association {
         let rto = self.paths.at(path).rtt.rto();
         let jitter = rto.as_secs_f64() * (0.5 + self.rng.unit());
         let jitter = Duration::try_from_secs_f64(jitter).unwrap_or(Duration::MAX);
-        self.config.heartbeat_interval.saturating_add(jitter)
+        self.config.timers.heartbeat_interval.saturating_add(jitter)
     }
 
     /// Switches the heartbeats of a path off, or on again (RFC 9260 section 8.3, A and C). Without
@@ -88,7 +88,7 @@ impl Association {
         }
         // RFC 9260 section 8.3: a path is idle "if no new chunk that can be used for updating path
         // RTT ... and no HEARTBEAT chunk has been sent to it within the current heartbeat period".
-        let interval = self.config.heartbeat_interval;
+        let interval = self.config.timers.heartbeat_interval;
         let busy_until = self.paths.at(path).last_data_sent.map(|sent| sent + interval);
         let is_active = self.paths.at(path).state == PathState::Active;
         if let Some(until) = busy_until.filter(|until| is_active && *until > now) {
@@ -131,7 +131,7 @@ impl Association {
         // RFC 7829 section 3.2, rule 6: "the timeout of a HEARTBEAT chunk MAY be ignored if data is
         // outstanding towards the destination address": T3-rtx counts and backs off there.
         // Where data takes several paths at once, what is outstanding may all be on others.
-        let is_alone = !self.config.path_scheduler.is_concurrent();
+        let is_alone = !self.config.paths.path_scheduler.is_concurrent();
         let carries_data = is_alone && path == self.paths.current() && !self.outstanding.is_empty();
         if carries_data || self.outstanding.flight(path) > 0 {
             return self.probe_again(now, path);
@@ -155,7 +155,7 @@ impl Association {
         // active UNCONFIRMED path ... If during this probing the path becomes inactive, this rate
         // is lowered to the normal HEARTBEAT rate."
         let errors = self.paths.at(path).error_count;
-        if errors <= self.config.path_max_retrans {
+        if errors <= self.config.paths.path_max_retrans {
             return self.probe_again(now, path);
         }
         if self.give_up_candidate(path) {
@@ -179,7 +179,7 @@ impl Association {
     /// Whether an unanswered heartbeat says little yet: who only receives has nothing else that
     /// would tell that a path lives, and loses one of them now and then.
     fn repeats_heartbeat(&mut self, path: PathSlot) -> bool {
-        let limit = self.config.heartbeat_repeats;
+        let limit = self.config.timers.heartbeat_repeats;
         let target = self.paths.at_mut(path);
         let repeats = target.state == PathState::Active && target.heartbeat.repeats < limit;
         target.heartbeat.repeats = if repeats { target.heartbeat.repeats + 1 } else { 0 };
@@ -239,22 +239,22 @@ impl Association {
         if counts_for_peer {
             self.error_count += 1;
         }
-        if self.error_count > self.config.association_max_retrans {
+        if self.error_count > self.config.recovery.association_max_retrans {
             return self.close(CloseReason::PeerUnreachable);
         }
         let target = self.paths.at_mut(path);
         // RFC 7829 section 4.1, rule 3: "SCTP will need to allow for incrementing of the
         // destination address error counters up to some reasonable limit above PMR+1", so that the
         // best of several inactive paths can be told.
-        let limit = self.config.path_max_retrans.saturating_add(ERRORS_ABOVE_MAX);
+        let limit = self.config.paths.path_max_retrans.saturating_add(ERRORS_ABOVE_MAX);
         target.error_count = target.error_count.saturating_add(1).min(limit);
         let state = match target.error_count {
             _ if target.state == PathState::Unconfirmed => PathState::Unconfirmed,
-            errors if errors > self.config.path_max_retrans => PathState::Inactive,
+            errors if errors > self.config.paths.path_max_retrans => PathState::Inactive,
             // RFC 7829 section 3.2, rule 2: "When the value in the destination address error
             // counter exceeds PFMR, the endpoint MUST mark the destination address as in the PF
             // state."
-            errors if errors > self.config.potentially_failed_max_retrans => {
+            errors if errors > self.config.paths.potentially_failed_max_retrans => {
                 PathState::PotentiallyFailed
             }
             _ => target.state,
@@ -275,7 +275,7 @@ impl Association {
         let target = self.paths.at_mut(path);
         target.stats.chunks_lost += losses.chunks as u64;
         target.t3_rtx = None;
-        target.error_count = self.config.path_max_retrans + 1;
+        target.error_count = self.config.paths.path_max_retrans + 1;
         target.heartbeat.awaits_answer = false;
         if target.is_confirmed() {
             self.set_path_state(now, path, PathState::Inactive);

@@ -383,7 +383,7 @@ impl Association {
 
     /// Whether the peer may leave the checksum out: we told it so in INIT or INIT ACK.
     pub(crate) const fn announced_zero_checksum(&self) -> bool {
-        self.config.zero_checksum_over_dtls
+        self.config.extensions.zero_checksum_over_dtls
     }
 
     pub(crate) const fn identity(&self) -> Identity {
@@ -507,7 +507,7 @@ impl Association {
     /// other state SHOULD be discarded.": what was discarded is not acknowledged.
     const fn is_data(&self, chunk: &Chunk<'_>) -> bool {
         let forwards = matches!(chunk, Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_));
-        let is_data = (forwards && self.config.partial_reliability)
+        let is_data = (forwards && self.config.extensions.partial_reliability)
             || matches!(chunk, Chunk::Data(_) | Chunk::IData(_));
         is_data && self.state.may_receive_data()
     }

@@ -185,7 +185,7 @@ impl Association {
     }
 
     fn rate_outlook(&self) -> Outlook {
-        let concurrent = self.config.path_scheduler.is_concurrent();
+        let concurrent = self.config.paths.path_scheduler.is_concurrent();
         let current = self.paths.current();
         let in_use = self.paths.carriers().filter(|path| concurrent || path.slot == current);
         let mut outlook =

@@ -158,7 +158,7 @@ impl Association {
     /// A candidate does not answer: it is forgotten, and comes back with its next packet.
     pub(super) fn give_up_candidate(&mut self, path: PathSlot) -> bool {
         let target = self.paths.at(path);
-        if !is_candidate(target) || target.error_count <= self.config.path_max_retrans {
+        if !is_candidate(target) || target.error_count <= self.config.paths.path_max_retrans {
             return false;
         }
         self.control.forget_path(path);

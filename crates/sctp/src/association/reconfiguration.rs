@@ -421,7 +421,7 @@ impl Association {
         &mut self,
         request: AddStreamsRequest,
     ) -> ReconfigurationResult {
-        let limit = self.config.inbound_streams_max;
+        let limit = self.config.streams.inbound_streams_max;
         let receiver = self.receiver.as_mut();
         let added = receiver.is_some_and(|r| r.add_streams(request.new_streams, limit));
         if added { ReconfigurationResult::PERFORMED } else { ReconfigurationResult::DENIED }

@@ -92,7 +92,7 @@ impl Association {
     /// sent a moment ago stays in flight where there is none (RFC 8985 section 6.3).
     fn give_up_flight(&mut self, now: Time, path: PathSlot) -> Losses {
         let has_alternate = self.paths.alternate_of(path).is_some();
-        match self.config.loss_detection {
+        match self.config.recovery.loss_detection {
             LossDetection::InTime if !has_alternate => {
                 let srtt = self.paths.at(path).rtt.srtt();
                 let age = self.outstanding.overdue_age(path, srtt);
@@ -145,7 +145,7 @@ impl Association {
             let patience = self.paths.at(path).rtt.patience();
             // Where data takes several paths, what was sent last does not wait to be overdue too:
             // it holds up all that the others bring.
-            let concurrent = self.config.path_scheduler.is_concurrent();
+            let concurrent = self.config.paths.path_scheduler.is_concurrent();
             let age = if concurrent { Duration::ZERO } else { patience };
             let losses = self.outstanding.give_up_overdue(now, path, age, false);
             self.book_losses(now, path, losses);
@@ -218,7 +218,7 @@ impl Association {
 
     /// Sets the reordering timer or the probe timeout of a path (RFC 8985 section 8).
     pub(super) fn settle_loss_timer(&mut self, path: PathSlot) {
-        if self.config.loss_detection != LossDetection::InTime {
+        if self.config.recovery.loss_detection != LossDetection::InTime {
             return;
         }
         let due = self.outstanding.reordering_due(path).map(|at| (at, LossTimer::Reordering));
@@ -244,7 +244,9 @@ impl Association {
         let in_flight = self.outstanding.flight(path);
         let target = self.paths.at(path);
         let timeout = probe_timeout(target)?;
-        if self.config.path_scheduler.is_concurrent() && self.paths.alternate_of(path).is_some() {
+        if self.config.paths.path_scheduler.is_concurrent()
+            && self.paths.alternate_of(path).is_some()
+        {
             let at = since + target.rtt.patience().max(PROBE_TIMEOUT_MIN);
             return Some(target.t3_rtx.map_or(at, |t3_rtx| at.min(t3_rtx)));
         }

@@ -15,7 +15,9 @@ impl Association {
     pub(super) fn take_outlooks(&mut self, now: Time) -> Vec<Outlook> {
         let mut outlooks = std::mem::take(&mut self.outlooks);
         outlooks.clear();
-        if !self.config.path_scheduler.is_concurrent() && !self.outstanding.has_retransmissions() {
+        if !self.config.paths.path_scheduler.is_concurrent()
+            && !self.outstanding.has_retransmissions()
+        {
             return outlooks;
         }
         let packet = self.pmdcs();
@@ -40,12 +42,14 @@ impl Association {
     /// Whether a path fell silent, so that it is asked whether it lives: what goes there until the
     /// answer comes would be late if there is none. With one path at a time RFC 9260 rules.
     pub(super) fn is_suspect(&self, path: PathSlot) -> bool {
-        self.config.path_scheduler.is_concurrent() && self.outstanding.is_probed_by_heartbeat(path)
+        self.config.paths.path_scheduler.is_concurrent()
+            && self.outstanding.is_probed_by_heartbeat(path)
     }
 
     /// Bytes of the peer's receive buffer that one path may fill (Adhari 2011, section IV).
     fn buffer_share(&self) -> usize {
-        if !self.config.path_scheduler.is_concurrent() || !self.config.buffer_splitting {
+        if !self.config.paths.path_scheduler.is_concurrent() || !self.config.paths.buffer_splitting
+        {
             return usize::MAX;
         }
         let buffer = self.window.rwnd + self.outstanding.bytes_outstanding();
@@ -59,7 +63,7 @@ impl Association {
         path: PathSlot,
         outlooks: &[Outlook],
     ) -> Option<(StreamId, usize)> {
-        let kind = self.config.path_scheduler;
+        let kind = self.config.paths.path_scheduler;
         let peer_window = self.window.rwnd;
         let (paths, outstanding) = (&self.paths, &self.outstanding);
         let eligible = |head: &Head<'_>| {
@@ -96,7 +100,7 @@ impl Association {
         lost: &Retransmission,
         outlooks: &[Outlook],
     ) -> Option<PathSlot> {
-        let policy = self.config.retransmission_policy;
+        let policy = self.config.recovery.retransmission_policy;
         let from = Lost { path: lost.last_path, timed_out: lost.timed_out };
         let chosen = policy.choose(from, outlooks);
         if chosen.is_some() || policy.waits() {

@@ -111,7 +111,7 @@ impl Association {
         }
         match self.state {
             State::ShutdownPending => {
-                let guard = now + self.config.rto_max.saturating_mul(5);
+                let guard = now + self.config.timers.rto_max.saturating_mul(5);
                 self.state = State::ShutdownSent(self.shutdown_timer_from(now, Some(guard)));
                 self.send_shutdown(self.paths.current());
             }
@@ -293,9 +293,9 @@ impl Association {
             return;
         }
         timer.retransmissions += 1;
-        timer.rto = timer.rto.saturating_mul(2).min(self.config.rto_max);
+        timer.rto = timer.rto.saturating_mul(2).min(self.config.timers.rto_max);
         timer.t2 = now + timer.rto;
-        if timer.retransmissions > self.config.association_max_retrans {
+        if timer.retransmissions > self.config.recovery.association_max_retrans {
             return self.close(CloseReason::PeerUnreachable);
         }
         // The path may be what fails.

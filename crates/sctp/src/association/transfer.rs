@@ -127,7 +127,7 @@ impl Association {
         match outcome {
             DataOutcome::Handled => {}
             DataOutcome::MessageTooLarge => {
-                let limit = self.config.message_size_max;
+                let limit = self.config.buffers.message_size_max;
                 let what = format!("it sent a message of more than {limit} bytes");
                 self.abort_for(&ErrorCause::OutOfResource, &what);
             }
@@ -170,7 +170,7 @@ impl Association {
     /// if it does NOT support the FORWARD TSN chunk, returning an ERROR to the peer upon receipt of
     /// any FORWARD TSN."
     pub(super) fn on_forward_tsn(&mut self, path: PathSlot, forward: &ForwardTsn<'_>) {
-        if !self.config.partial_reliability {
+        if !self.config.extensions.partial_reliability {
             let mut raw = Vec::new();
             forward.encode(&mut raw);
             return self.report_unrecognized(path, &raw);
@@ -206,7 +206,7 @@ impl Association {
     /// A packet with DATA or FORWARD TSN is done: decides when it is acknowledged.
     pub(super) fn end_data_packet(&mut self, now: Time, path: PathSlot) {
         self.answer_data_with_shutdown(now, path);
-        if self.config.probes_silence {
+        if self.config.timers.probes_silence {
             self.silence.on_data(now);
         }
         let reply_path = self.reply_path(path);
@@ -320,7 +320,7 @@ impl Association {
         // that address with its current RTO (if there is still outstanding data on that address)."
         // RFC 8985 section 8: "When arming a RACK reordering timer or TLP PTO timer, the sender
         // SHOULD cancel any other pending timers": there, any answer tells that the path lives.
-        let in_time = self.config.loss_detection == LossDetection::InTime;
+        let in_time = self.config.recovery.loss_detection == LossDetection::InTime;
         if ack.advanced || (in_time && acked > 0) {
             self.paths.at_mut(path).t3_rtx = None;
         }
@@ -394,7 +394,7 @@ impl Association {
     /// the number of packets sent", applied by "if ((flightsize + Max.Burst * PMDCS) < cwnd) cwnd =
     /// flightsize + Max.Burst * PMDCS" after all that happens.
     pub(super) fn open_burst(&mut self) {
-        let Some(burst) = self.config.max_burst else { return };
+        let Some(burst) = self.config.window.max_burst else { return };
         let burst = burst as usize * self.pmdcs();
         for path in self.paths.ids() {
             let ceiling = self.outstanding.flight(path).saturating_add(burst);

@@ -129,8 +129,8 @@ impl Endpoint {
         answer: &InitAnswer,
     ) -> Result<(), Refusal> {
         let config = &answer.config;
-        let peer = announcement.authentication(config.authentication.as_ref())?;
-        let fresh = self.fresh_numbers(config.authentication.is_some());
+        let peer = announcement.authentication(config.extensions.authentication.as_ref())?;
+        let fresh = self.fresh_numbers(config.extensions.authentication.is_some());
         let (local_tag, local_initial_tsn, random) = answer.own.unwrap_or(fresh);
         let cookie = Cookie {
             created: self.now,
@@ -151,7 +151,8 @@ impl Endpoint {
             peer_addresses: announcement.addresses.clone(),
         };
         let mut parameters = encode_parameters(&answer.addresses, config, random);
-        if let Some(salt) = config.authentication.as_ref().and_then(Authentication::salt) {
+        if let Some(salt) = config.extensions.authentication.as_ref().and_then(Authentication::salt)
+        {
             Parameter::KeySalt(salt).encode(&mut parameters);
         }
         Parameter::StateCookie(&self.cookies.seal(self.now, &cookie)).encode(&mut parameters);
@@ -171,8 +172,11 @@ impl Endpoint {
             a_rwnd: config.a_rwnd(),
             // RFC 9260 section 3.3.3: "the value MUST NOT be greater than the MIS value sent in the
             // INIT chunk."
-            outbound_streams: config.outbound_streams.clamp(1, announcement.inbound_streams),
-            inbound_streams: config.inbound_streams_max.max(1),
+            outbound_streams: config
+                .streams
+                .outbound_streams
+                .clamp(1, announcement.inbound_streams),
+            inbound_streams: config.streams.inbound_streams_max.max(1),
             initial_tsn: local_initial_tsn,
             parameters: Parameters::from_bytes(&parameters),
         };

@@ -171,8 +171,11 @@ impl Endpoint {
         self.now = now;
         config.validate()?;
         let Some(&first) = paths.first() else { return Err(ConnectError::NoPath) };
-        if paths.len() > config.paths_max {
-            return Err(ConnectError::TooManyPaths { paths: paths.len(), limit: config.paths_max });
+        if paths.len() > config.paths.paths_max {
+            return Err(ConnectError::TooManyPaths {
+                paths: paths.len(),
+                limit: config.paths.paths_max,
+            });
         }
         if self.entries.len() >= self.config.associations_max {
             return Err(ConnectError::TooManyAssociations { limit: self.config.associations_max });

@@ -59,14 +59,15 @@ impl SupportedExtensions {
     /// What an association offers.
     pub(crate) const fn of(config: &AssociationConfig) -> Self {
         Self {
-            forward_tsn: config.partial_reliability,
-            cmt_delayed_ack: config.cmt_delayed_ack,
-            spaced_sacks: config.spaced_sacks,
+            forward_tsn: config.extensions.partial_reliability,
+            cmt_delayed_ack: config.extensions.cmt_delayed_ack,
+            spaced_sacks: config.extensions.spaced_sacks,
             re_config: true,
-            asconf: config.authentication.is_some(),
-            i_data: config.message_interleaving,
-            i_forward_tsn: config.message_interleaving && config.partial_reliability,
-            zero_checksum: config.zero_checksum_over_dtls,
+            asconf: config.extensions.authentication.is_some(),
+            i_data: config.extensions.message_interleaving,
+            i_forward_tsn: config.extensions.message_interleaving
+                && config.extensions.partial_reliability,
+            zero_checksum: config.extensions.zero_checksum_over_dtls,
         }
     }
 
@@ -325,7 +326,7 @@ impl Announcement {
     /// of its type, 0xC000, say: skip and report.
     pub(crate) fn unrecognized_with(&self, config: &AssociationConfig) -> Vec<u8> {
         let mut unrecognized = self.unrecognized.clone();
-        if self.has_forward_tsn_parameter && !config.partial_reliability {
+        if self.has_forward_tsn_parameter && !config.extensions.partial_reliability {
             unrecognized.resize(unrecognized.len().next_multiple_of(4), 0);
             Parameter::ForwardTsnSupported.encode(&mut unrecognized);
         }
@@ -396,7 +397,7 @@ pub(crate) fn encode_parameters(
     if extensions.zero_checksum {
         Parameter::ZeroChecksumAcceptable(ErrorDetectionMethod::DTLS).encode(&mut bytes);
     }
-    if let Some(authentication) = &config.authentication {
+    if let Some(authentication) = &config.extensions.authentication {
         Announced::ours(authentication, random).encode(&mut bytes);
     }
     bytes
@@ -419,7 +420,8 @@ const ADDRESS_PARAMETER_LEN: usize = 20;
 /// Makes an INIT at least as long as the INIT ACK that a listener like us answers it with: who
 /// sends it in somebody else's name has nothing multiplied.
 pub(crate) fn pad_init(parameters: &mut Vec<u8>, addresses: usize, config: &AssociationConfig) {
-    let authenticated = config.authentication.as_ref().map_or(0, |_| INIT_ACK_MORE_AUTHENTICATED);
+    let authenticated =
+        config.extensions.authentication.as_ref().map_or(0, |_| INIT_ACK_MORE_AUTHENTICATED);
     let of_addresses = (LISTENERS_ADDRESSES + addresses) * ADDRESS_PARAMETER_LEN;
     let padding = vec![0; INIT_ACK_MORE + authenticated + of_addresses];
     Parameter::Padding(&padding).encode(parameters);
@@ -446,14 +448,13 @@ mod tests {
         let addresses = ["10.0.0.1".parse().unwrap(), "fd00::1".parse().unwrap()];
         let authentication = Authentication::new(Vec::new(), Protection::Addresses).unwrap();
         let ours = Announced::ours(&authentication, [5; 32]);
-        let config = AssociationConfig {
-            authentication: Some(authentication.clone()),
-            cmt_delayed_ack: true,
-            spaced_sacks: true,
-            message_interleaving: true,
-            zero_checksum_over_dtls: true,
-            ..AssociationConfig::default()
-        };
+        let config = AssociationConfig::default().with(|config| {
+            config.extensions.authentication = Some(authentication.clone());
+            config.extensions.cmt_delayed_ack = true;
+            config.extensions.spaced_sacks = true;
+            config.extensions.message_interleaving = true;
+            config.extensions.zero_checksum_over_dtls = true;
+        });
         let extensions = SupportedExtensions {
             forward_tsn: true,
             cmt_delayed_ack: true,

@@ -193,7 +193,7 @@ impl Path {
             rtt: RttEstimator::new(config),
             congestion: config.controller(rng),
             pacer: Pacer::default(),
-            paces_window: config.pacing,
+            paces_window: config.window.pacing,
             t3_rtx: None,
             loss_timer: None,
             heartbeat: Heartbeat::default(),
@@ -345,8 +345,10 @@ mod tests {
         let addr = SocketAddr::from(([10, 0, 0, 1], 9));
         let tuple = FourTuple::new(addr, addr);
         let congestion_control = CongestionControl::Cubic;
-        let config =
-            AssociationConfig { pacing: true, congestion_control, ..AssociationConfig::default() };
+        let config = AssociationConfig::default().with(|config| {
+            config.window.pacing = true;
+            config.window.congestion_control = congestion_control;
+        });
         let first = (tuple, Origin::User);
         let rng = &mut Rng::from_u64(1);
         let mut path = Path::new((PathSlot(0), PathId(0)), first, PathState::Active, &config, rng);

@@ -26,14 +26,14 @@ impl RttEstimator {
     /// given destination transport address, set RTO to the protocol parameter 'RTO.Initial'."
     pub(crate) fn new(config: &AssociationConfig) -> Self {
         Self {
-            min: config.rto_min,
-            max: config.rto_max,
+            min: config.timers.rto_min,
+            max: config.timers.rto_max,
             sack_delay: config.sack_delay(),
-            variation_min: config.rto_variation_min,
+            variation_min: config.timers.rto_variation_min,
             smoothed: None,
             latest: None,
             lowest: None,
-            rto: config.rto_initial,
+            rto: config.timers.rto_initial,
         }
     }
 
@@ -123,13 +123,12 @@ mod tests {
     }
 
     fn estimator() -> RttEstimator {
-        RttEstimator::new(&AssociationConfig {
-            rto_initial: millis(1_000),
-            rto_min: millis(10),
-            rto_max: millis(60_000),
-            sack_delay: millis(5),
-            ..AssociationConfig::default()
-        })
+        RttEstimator::new(&AssociationConfig::default().with(|config| {
+            config.timers.rto_initial = millis(1_000);
+            config.timers.rto_min = millis(10);
+            config.timers.rto_max = millis(60_000);
+            config.timers.sack_delay = millis(5);
+        }))
     }
 
     /// The delay of our own SACKs was silently added to the RTO.

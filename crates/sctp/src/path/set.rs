@@ -36,7 +36,7 @@ impl PathSet {
             paths: vec![Path::new((slot, PathId(0)), first, state, config, rng)],
             primary: slot,
             current: slot,
-            limit: config.paths_max.clamp(1, usize::from(u8::MAX)),
+            limit: config.paths.paths_max.clamp(1, usize::from(u8::MAX)),
             named: 1,
             gone: PathStats::default(),
             revision: 0,
@@ -55,7 +55,7 @@ impl PathSet {
         let slot = if self.paths.len() < self.limit {
             PathSlot(u8::try_from(self.paths.len()).ok()?)
         } else {
-            self.next_to_go(config.path_max_retrans)?
+            self.next_to_go(config.paths.path_max_retrans)?
         };
         let path = Path::new((slot, PathId(self.named)), path, state, config, rng);
         self.named = self.named.checked_add(1)?;
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn the_number_of_paths_is_limited_and_one_that_failed_makes_way() {
-        let config = AssociationConfig { paths_max: 3, ..AssociationConfig::default() };
+        let config = AssociationConfig::default().with(|config| config.paths.paths_max = 3);
         let tuple = |port, origin| {
             (FourTuple::new(addr("10.0.1.1:9"), SocketAddr::new(ip("10.0.1.2"), port)), origin)
         };
@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(add(&mut set, 2, Origin::User), Some(PathSlot(1)));
         assert_eq!(add(&mut set, 3, Origin::Peer), Some(PathSlot(2)));
         assert_eq!(add(&mut set, 4, Origin::Peer), None, "3 may answer yet");
-        set.iter_mut().for_each(|path| path.error_count = config.path_max_retrans + 1);
+        set.iter_mut().for_each(|path| path.error_count = config.paths.path_max_retrans + 1);
         assert_eq!(add(&mut set, 4, Origin::Peer), Some(PathSlot(2)), "not one of the user's");
         assert_eq!(set.at(PathSlot(2)).tuple.remote.port(), 4);
         assert_eq!(set.at(PathSlot(2)).error_count, 0);

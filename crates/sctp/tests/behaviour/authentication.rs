@@ -106,9 +106,9 @@ fn salted() -> (AssociationConfig, AssociationConfig, Arc<AtomicU32>) {
         count.fetch_add(1, Ordering::Relaxed);
         key(salt)
     });
-    let config = |authentication| AssociationConfig {
-        authentication: Some(authentication),
-        ..AssociationConfig::default()
+    let config = |authentication| {
+        AssociationConfig::default()
+            .with(|config| config.extensions.authentication = Some(authentication))
     };
     (config(caller), config(listener.with_salt(SALT)), made)
 }
@@ -354,9 +354,11 @@ fn a_random_number_of_another_length_ends_the_call() {
 #[test]
 fn either_of_two_keys_opens() {
     let key = |id: u16| SharedKey::new(id, &[id as u8; 20]);
-    let with = |keys: Vec<SharedKey>| AssociationConfig {
-        authentication: Some(Authentication::new(keys, Protection::Everything).unwrap()),
-        ..AssociationConfig::default()
+    let with = |keys: Vec<SharedKey>| {
+        AssociationConfig::default().with(|config| {
+            config.extensions.authentication =
+                Some(Authentication::new(keys, Protection::Everything).unwrap())
+        })
     };
     let mut duo = ends(with(vec![key(1), key(2)]), with(vec![key(2), key(1)]));
     duo.send(Side::Client, numbered(0, 7, 5_000));

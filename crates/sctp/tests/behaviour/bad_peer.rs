@@ -112,7 +112,7 @@ fn an_unfinished_message_gives_way_to_one_that_begins_behind_it() {
 
 #[test]
 fn a_message_beyond_the_limit_ends_the_association_before_it_is_kept() {
-    let config = AssociationConfig { message_size_max: 5_000, ..default() };
+    let config = default().with(|config| config.buffers.message_size_max = 5_000);
     let mut peer = RawPeer::connected(config);
     let payload = [0; 1_000];
     for number in 0..5 {
@@ -213,7 +213,7 @@ fn random_bytes_get_no_answer_and_leave_nothing() {
 #[test]
 fn random_chunks_behind_a_right_header_never_panic_and_stay_within_limits() {
     for seed in 0..300 {
-        let config = AssociationConfig { receive_buffer: 20_000, ..default() };
+        let config = default().with(|config| config.buffers.receive_buffer = 20_000);
         let mut peer = RawPeer::connected(config);
         let mut rng = Rng::from_u64(seed);
         for _ in 0..60 {

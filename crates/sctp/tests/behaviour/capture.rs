@@ -37,7 +37,7 @@ fn examined_with(name: &str, config: AssociationConfig, act: impl FnOnce(&mut Du
     let lossy = link(20, 10, 0.1);
     // tshark remarks on each SACK that has more than 100 TSNs behind a gap: fewer are in flight.
     let congestion_control = CongestionControl::Fixed { window: 40_000 };
-    let config = AssociationConfig { congestion_control, ..config };
+    let config = config.with(|config| config.window.congestion_control = congestion_control);
     let mut duo = Duo::new(1, &[lossy.clone(), lossy], config);
     let capture = duo.pair.sim.capture(CaptureScope::AllLinks, name, Vec::new()).expect("memory");
     duo.connect();
@@ -57,7 +57,8 @@ fn tshark_finds_no_fault_from_handshake_to_shutdown() {
 
 #[test]
 fn tshark_finds_no_fault_where_messages_interleave() {
-    let config = AssociationConfig { message_interleaving: true, ..AssociationConfig::media() };
+    let config =
+        AssociationConfig::media().with(|config| config.extensions.message_interleaving = true);
     let found = examined_with("interleaving", config, everything);
     assert_eq!(found.faults, []);
     let mut expected = EVERYTHING.map(|ty| match ty {

@@ -77,7 +77,10 @@ fn crossing_inits_make_one_association() {
 fn waiting() -> RawPeer {
     let mut peer = RawPeer::facing(EndpointConfig::default());
     let path = peer.path;
-    let config = AssociationConfig { receive_buffer: 77_777, inbound_streams_max: 5, ..default() };
+    let config = default().with(|config| {
+        config.buffers.receive_buffer = 77_777;
+        config.streams.inbound_streams_max = 5;
+    });
     peer.let_it_call(&[path], config);
     peer
 }

@@ -25,23 +25,21 @@ fn bdp_link(mbps: u64, rtt_ms: u64) -> LinkConfig {
 }
 
 fn concurrent(path_scheduler: PathSchedulerKind) -> AssociationConfig {
-    AssociationConfig {
-        path_scheduler,
-        receive_buffer: 4 << 20,
-        send_buffer: 4 << 20,
-        path_mtu: 1_500,
-        max_burst: None,
-        ..AssociationConfig::default()
-    }
+    AssociationConfig::default().with(|config| {
+        config.paths.path_scheduler = path_scheduler;
+        config.buffers.receive_buffer = 4 << 20;
+        config.buffers.send_buffer = 4 << 20;
+        config.paths.path_mtu = 1_500;
+        config.window.max_burst = None;
+    })
 }
 
 /// With what keeps paths full in practice.
 fn filling(path_scheduler: PathSchedulerKind) -> AssociationConfig {
-    AssociationConfig {
-        congestion_control: CongestionControl::Media,
-        loss_detection: LossDetection::InTime,
-        ..concurrent(path_scheduler)
-    }
+    concurrent(path_scheduler).with(|config| {
+        config.window.congestion_control = CongestionControl::Media;
+        config.recovery.loss_detection = LossDetection::InTime;
+    })
 }
 
 /// Payload in Mbit/s that arrives while the sender always has more, after two seconds of start.
@@ -82,7 +80,7 @@ fn a_slow_path_with_a_long_round_trip_adds_what_it_carries() {
 fn with_a_small_receive_buffer_two_paths_are_not_slower_than_the_better_one() {
     let links = [bdp_link(50, 20), bdp_link(10, 200)];
     let goodput = |kind| {
-        let config = AssociationConfig { receive_buffer: 300_000, ..concurrent(kind) };
+        let config = concurrent(kind).with(|config| config.buffers.receive_buffer = 300_000);
         goodput_mbps(&links, config, 6)
     };
     let alone = goodput(PathSchedulerKind::Primary);
@@ -95,13 +93,12 @@ fn with_a_small_receive_buffer_two_paths_are_not_slower_than_the_better_one() {
 #[test]
 fn a_path_fills_its_share_of_the_peers_buffer_and_no_more() {
     let most_in_flight = |buffer_splitting| {
-        let config = AssociationConfig {
-            receive_buffer: 80_000,
-            message_size_max: 10_000,
-            buffer_splitting,
-            congestion_control: CongestionControl::Fixed { window: 60_000 },
-            ..concurrent(PathSchedulerKind::LowestRtt)
-        };
+        let config = concurrent(PathSchedulerKind::LowestRtt).with(|config| {
+            config.buffers.receive_buffer = 80_000;
+            config.buffers.message_size_max = 10_000;
+            config.paths.buffer_splitting = buffer_splitting;
+            config.window.congestion_control = CongestionControl::Fixed { window: 60_000 };
+        });
         let mut duo = Duo::connected(1, &[bdp_link(50, 20), bdp_link(50, 40)], config);
         duo.run_for(Duration::from_secs(1));
         (0..20).for_each(|number| duo.send(Side::Client, numbered(0, number, 10_000)));
@@ -148,7 +145,7 @@ fn a_message_takes_the_path_that_it_prefers_whatever_the_scheduler_says() {
 #[test]
 fn earliest_delivery_leaves_a_slow_path_alone_while_the_fast_one_has_room() {
     let config =
-        AssociationConfig { pacing: true, ..concurrent(PathSchedulerKind::EarliestDelivery) };
+        concurrent(PathSchedulerKind::EarliestDelivery).with(|config| config.window.pacing = true);
     let mut duo = Duo::connected(1, &[bdp_link(50, 20), bdp_link(10, 200)], config);
     duo.run_for(Duration::from_secs(1));
     for number in 0..50 {
@@ -167,10 +164,8 @@ fn earliest_delivery_leaves_a_slow_path_alone_while_the_fast_one_has_room() {
 #[test]
 fn what_is_lost_on_a_slow_path_goes_over_the_one_where_it_arrives_first() {
     let repaired_after = |retransmission_policy| {
-        let config = AssociationConfig {
-            retransmission_policy,
-            ..concurrent(PathSchedulerKind::EarliestDelivery)
-        };
+        let config = concurrent(PathSchedulerKind::EarliestDelivery)
+            .with(|config| config.recovery.retransmission_policy = retransmission_policy);
         let mut duo = Duo::connected(1, &[bdp_link(50, 20), bdp_link(10, 200)], config);
         duo.run_for(Duration::from_secs(1));
         let path = PathPreference::Prefer(PathId(1));
@@ -211,11 +206,10 @@ fn stream_media(duo: &mut Duo, numbers: Range<u32>) -> Duration {
 }
 
 fn balanced_media() -> AssociationConfig {
-    AssociationConfig {
-        path_scheduler: PathSchedulerKind::EarliestDelivery,
-        retransmission_policy: RetransmissionPolicy::Earliest,
-        ..AssociationConfig::media()
-    }
+    AssociationConfig::media().with(|config| {
+        config.paths.path_scheduler = PathSchedulerKind::EarliestDelivery;
+        config.recovery.retransmission_policy = RetransmissionPolicy::Earliest;
+    })
 }
 
 #[test]

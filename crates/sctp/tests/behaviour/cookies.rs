@@ -57,11 +57,10 @@ fn handshake_lengths(links: usize, config: &AssociationConfig) -> (usize, usize)
 
 #[test]
 fn regression_an_init_in_somebody_elses_name_was_answered_with_five_times_its_bytes() {
-    let plain = AssociationConfig {
-        message_interleaving: true,
-        zero_checksum_over_dtls: true,
-        ..AssociationConfig::media()
-    };
+    let plain = AssociationConfig::media().with(|config| {
+        config.extensions.message_interleaving = true;
+        config.extensions.zero_checksum_over_dtls = true;
+    });
     for config in [AssociationConfig::default(), plain.clone(), keyed_all(plain)] {
         for links in [1, 2, 4] {
             let (init, init_ack) = handshake_lengths(links, &config);
@@ -85,9 +84,11 @@ fn regression_an_init_in_somebody_elses_name_was_answered_with_five_times_its_by
 }
 
 fn keyed_all(config: AssociationConfig) -> AssociationConfig {
-    let keyed = keyed(SECRET, Protection::Everything, config);
-    let authentication = keyed.authentication.map(|it| it.with_salt([1; SALT_LEN]));
-    AssociationConfig { authentication, ..keyed }
+    keyed(SECRET, Protection::Everything, config).with(|config| {
+        let extensions = &mut config.extensions;
+        extensions.authentication =
+            extensions.authentication.take().map(|it| it.with_salt([1; SALT_LEN]));
+    })
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::raw_peer::{FIRST_TSN, RawPeer, TAG, WINDOW, data, init};
 const OFFER: Parameter<'static> = Parameter::CmtDelayedAckSupported;
 
 fn offering() -> AssociationConfig {
-    AssociationConfig { cmt_delayed_ack: true, ..AssociationConfig::default() }
+    AssociationConfig::default().with(|config| config.extensions.cmt_delayed_ack = true)
 }
 
 /// A peer that called with or without the offer; its first DATA chunk is acknowledged.

@@ -99,7 +99,7 @@ fn only_a_packet_with_the_right_tag_makes_a_path() {
 
 #[test]
 fn paths_learned_from_packets_are_limited_and_packets_beyond_are_used_all_the_same() {
-    let mut peer = RawPeer::connected(AssociationConfig { paths_max: 4, ..default() });
+    let mut peer = RawPeer::connected(default().with(|config| config.paths.paths_max = 4));
     for count in 0..200 {
         peer.deliver_as(rebound(20_000 + count), peer.tag, &[number(u32::from(count))]);
     }
@@ -113,7 +113,7 @@ fn paths_learned_from_packets_are_limited_and_packets_beyond_are_used_all_the_sa
 #[test]
 fn regression_a_peer_whose_nat_changed_often_was_cut_off() {
     let mut peer =
-        RawPeer::connected(AssociationConfig { paths_max: 3, ..AssociationConfig::media() });
+        RawPeer::connected(AssociationConfig::media().with(|config| config.paths.paths_max = 3));
     for count in 0..10_u16 {
         let path = rebound(30_000 + count);
         peer.deliver_as(path, peer.tag, &[number(u32::from(count))]);
@@ -135,7 +135,7 @@ fn regression_a_peer_whose_nat_changed_often_was_cut_off() {
 fn a_path_of_the_user_never_makes_way() {
     let mut peer = RawPeer::facing(EndpointConfig::default());
     let paths = [tuple("10.0.0.2:9899", "10.0.0.1:9899"), tuple("10.0.1.2:9899", "10.0.0.1:9899")];
-    let config = AssociationConfig { paths_max: 2, ..AssociationConfig::media() };
+    let config = AssociationConfig::media().with(|config| config.paths.paths_max = 2);
     peer.let_it_call(&paths, config);
     peer.answer_init(&[]);
     peer.deliver(&[Chunk::CookieAck]);

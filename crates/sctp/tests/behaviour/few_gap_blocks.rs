@@ -16,12 +16,11 @@ const SENT: u32 = 80;
 
 /// A peer at a distance of 50 ms that got 80 chunks a moment ago.
 fn peer_with_chunks(loss_detection: LossDetection) -> RawPeer {
-    let config = AssociationConfig {
-        congestion_control: CongestionControl::Fixed { window: 1 << 20 },
-        max_burst: None,
-        loss_detection,
-        ..AssociationConfig::default()
-    };
+    let config = AssociationConfig::default().with(|config| {
+        config.window.congestion_control = CongestionControl::Fixed { window: 1 << 20 };
+        config.window.max_burst = None;
+        config.recovery.loss_detection = loss_detection;
+    });
     let mut peer = RawPeer::at_distance(config, Duration::from_millis(50));
     for number in 0..SENT {
         peer.send(numbered(0, number, 1_000));

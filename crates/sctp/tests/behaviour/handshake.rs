@@ -233,7 +233,10 @@ fn a_refused_caller_learns_it_at_once() {
 
 #[test]
 fn streams_are_negotiated_down_to_what_the_other_side_takes() {
-    let config = AssociationConfig { outbound_streams: 10, inbound_streams_max: 4, ..default() };
+    let config = default().with(|config| {
+        config.streams.outbound_streams = 10;
+        config.streams.inbound_streams_max = 4;
+    });
     let mut duo = Duo::new(1, &[good_link()], config);
     duo.connect();
     duo.send(Side::Client, numbered(3, 0, 50));
@@ -254,7 +257,7 @@ fn streams_are_negotiated_down_to_what_the_other_side_takes() {
 
 #[test]
 fn an_init_ack_announces_no_more_streams_than_the_caller_takes() {
-    let config = AssociationConfig { outbound_streams: 100, ..default() };
+    let config = default().with(|config| config.streams.outbound_streams = 100);
     let mut peer = RawPeer::facing_listener(config);
     peer.deliver_as(peer.path, VerificationTag(0), &[Chunk::Init(init(TAG, &[]))]);
     let sent = peer.take();
@@ -397,7 +400,7 @@ fn several_unknown_parameters_are_reported_one_by_one() {
 /// RFC 3758 section 3.3.2: who does not support FORWARD TSN treats the parameter as unknown.
 #[test]
 fn regression_forward_tsn_supported_was_not_reported_by_one_without_partial_reliability() {
-    let without = || AssociationConfig { partial_reliability: false, ..default() };
+    let without = || default().with(|config| config.extensions.partial_reliability = false);
     let mut parameter = Vec::new();
     Parameter::ForwardTsnSupported.encode(&mut parameter);
     let offer = [&[0xc1, 0x23, 0, 5, 7, 0, 0, 0], &parameter[..]].concat();

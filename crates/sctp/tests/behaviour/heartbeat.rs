@@ -249,7 +249,7 @@ fn a_path_fails_by_degrees_and_comes_back() {
 
 #[test]
 fn a_potentially_failed_path_is_probed_once_per_rto() {
-    let mut peer = dual(AssociationConfig { path_max_retrans: 100, ..default() });
+    let mut peer = dual(default().with(|config| config.paths.path_max_retrans = 100));
     run_answering(&mut peer, 5 * SECOND, |_| true);
     let first = peer.path;
     let sent = run_answering(&mut peer, 60 * SECOND, |path| path == first);
@@ -264,7 +264,7 @@ fn a_potentially_failed_path_is_probed_once_per_rto() {
 
 #[test]
 fn failures_of_the_path_in_use_end_the_association_and_those_of_others_do_not() {
-    let config = AssociationConfig { association_max_retrans: 3, ..default() };
+    let config = default().with(|config| config.recovery.association_max_retrans = 3);
     let mut peer = dual(config);
     let first = peer.path;
     run_answering(&mut peer, 600 * SECOND, |path| path == first);
@@ -340,14 +340,21 @@ fn a_new_path_is_verified_though_it_shall_have_no_heartbeats() {
 #[test]
 fn regression_endless_times_in_a_configuration_panicked() {
     let endless = [
-        AssociationConfig { heartbeat_interval: Duration::MAX, ..default() },
-        AssociationConfig { rto_max: Duration::MAX, ..default() },
-        AssociationConfig { rto_initial: Duration::MAX, rto_max: Duration::MAX, ..default() },
-        AssociationConfig { rto_min: Duration::MAX, rto_max: Duration::MAX, ..default() },
-        AssociationConfig { t1_initial: Duration::MAX, ..default() },
-        AssociationConfig { sack_delay: Duration::MAX, ..default() },
-        AssociationConfig { rto_variation_min: Duration::MAX, ..default() },
-        AssociationConfig { queuing_delay_max: Some(Duration::MAX), ..AssociationConfig::media() },
+        default().with(|config| config.timers.heartbeat_interval = Duration::MAX),
+        default().with(|config| config.timers.rto_max = Duration::MAX),
+        default().with(|config| {
+            config.timers.rto_initial = Duration::MAX;
+            config.timers.rto_max = Duration::MAX;
+        }),
+        default().with(|config| {
+            config.timers.rto_min = Duration::MAX;
+            config.timers.rto_max = Duration::MAX;
+        }),
+        default().with(|config| config.timers.t1_initial = Duration::MAX),
+        default().with(|config| config.timers.sack_delay = Duration::MAX),
+        default().with(|config| config.timers.rto_variation_min = Duration::MAX),
+        AssociationConfig::media()
+            .with(|config| config.window.queuing_delay_max = Some(Duration::MAX)),
     ];
     for config in endless {
         assert_eq!(config.validate(), Ok(()));
@@ -368,7 +375,7 @@ fn regression_endless_times_in_a_configuration_panicked() {
 #[test]
 fn a_caller_is_refused_what_cannot_work() {
     let mut peer = RawPeer::facing(anabranch_sctp::EndpointConfig::default());
-    let config = AssociationConfig { path_mtu: 100, ..default() };
+    let config = default().with(|config| config.paths.path_mtu = 100);
     let refused = peer.endpoint.connect(peer.now, &[peer.path], (1, 2), config);
     let error = refused.expect_err("no packet fits");
     let expected = "the configuration of the association cannot work: \
@@ -379,11 +386,10 @@ fn a_caller_is_refused_what_cannot_work() {
 
 /// Media over all paths, of which one end sends and the other only receives.
 fn media(loss: f64, heartbeat_repeats: u32) -> Duo {
-    let config = AssociationConfig {
-        path_scheduler: PathSchedulerKind::EarliestDelivery,
-        heartbeat_repeats,
-        ..AssociationConfig::media()
-    };
+    let config = AssociationConfig::media().with(|config| {
+        config.paths.path_scheduler = PathSchedulerKind::EarliestDelivery;
+        config.timers.heartbeat_repeats = heartbeat_repeats;
+    });
     Duo::connected(7, &[link(20, 10, loss), link(12, 25, loss)], config)
 }
 
@@ -414,12 +420,12 @@ fn regression_who_only_receives_took_a_working_path_for_dead_with_each_heartbeat
         failures(&duo, Side::Server)
     };
     assert!(failures_with(0) > 5, "one in fifty gets no answer");
-    assert_eq!(failures_with(AssociationConfig::media().heartbeat_repeats), 0);
+    assert_eq!(failures_with(AssociationConfig::media().timers.heartbeat_repeats), 0);
 }
 
 #[test]
 fn who_only_receives_still_notices_within_a_second_that_a_path_is_dead() {
-    let mut duo = media(0.0, AssociationConfig::media().heartbeat_repeats);
+    let mut duo = media(0.0, AssociationConfig::media().timers.heartbeat_repeats);
     send_pictures(&mut duo, SECOND * 2);
     duo.pair.cut(1);
     send_pictures(&mut duo, SECOND);

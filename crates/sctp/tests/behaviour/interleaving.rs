@@ -19,7 +19,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const FULL: usize = 1_320;
 
 fn interleaving() -> AssociationConfig {
-    AssociationConfig { message_interleaving: true, ..AssociationConfig::default() }
+    AssociationConfig::default().with(|config| config.extensions.message_interleaving = true)
 }
 
 /// A peer that lists these chunks in its Supported Extensions.
@@ -128,7 +128,8 @@ fn aborted_for(peer: &mut RawPeer) -> String {
 fn messages_interleave_where_both_ends_offer_it() {
     for (client, server) in [(false, false), (true, false), (false, true), (true, true)] {
         let [config, association] = [client, server].map(|message_interleaving| {
-            AssociationConfig { message_interleaving, ..AssociationConfig::default() }
+            AssociationConfig::default()
+                .with(|config| config.extensions.message_interleaving = message_interleaving)
         });
         let mut duo = Duo::of_two(1, &[good_link()], config, association);
         let tap = Wiretap::on(&mut duo);
@@ -212,7 +213,7 @@ fn an_urgent_message_does_not_wait_for_the_end_of_a_long_one() {
 /// on the number of I-DATA chunks by cycling around non-empty stream queues."
 #[test]
 fn fragments_are_numbered_within_messages_and_messages_by_stream_and_order() {
-    let config = AssociationConfig { scheduler: SchedulerKind::RoundRobin, ..interleaving() };
+    let config = interleaving().with(|config| config.streams.scheduler = SchedulerKind::RoundRobin);
     let mut peer = held_back(config);
     peer.send(numbered(0, 0, FULL));
     peer.send(OutgoingMessage { ordered: false, ..numbered(0, 1, 2 * FULL) });
@@ -237,12 +238,11 @@ fn fragments_are_numbered_within_messages_and_messages_by_stream_and_order() {
 /// progress."
 #[test]
 fn unfinished_messages_never_fill_the_buffer_of_the_receiver() {
-    let config = AssociationConfig {
-        receive_buffer: 20_000,
-        message_size_max: 8_000,
-        scheduler: SchedulerKind::RoundRobin,
-        ..interleaving()
-    };
+    let config = interleaving().with(|config| {
+        config.buffers.receive_buffer = 20_000;
+        config.buffers.message_size_max = 8_000;
+        config.streams.scheduler = SchedulerKind::RoundRobin;
+    });
     let mut duo = Duo::connected(1, &[link(20, 10, 0.02)], config);
     for number in 0..48 {
         duo.send(Side::Client, numbered((number % 16) as u16, number, 8_000));
@@ -255,7 +255,7 @@ fn unfinished_messages_never_fill_the_buffer_of_the_receiver() {
 
 #[test]
 fn a_peer_whose_unfinished_messages_fill_the_buffer_is_told_so() {
-    let config = AssociationConfig { receive_buffer: 10_000, ..interleaving() };
+    let config = interleaving().with(|config| config.buffers.receive_buffer = 10_000);
     let mut peer = connected_with(config, WINDOW);
     let payload = [0; 1_000];
     for number in 0..11 {
@@ -359,7 +359,7 @@ fn an_i_forward_tsn_names_each_stream_and_order_once_with_its_largest_mid() {
 /// RFC 3758 section 3.5, A3, has all of a message abandoned, and nothing of others.
 #[test]
 fn of_interleaved_messages_one_is_given_up_and_the_other_arrives() {
-    let config = AssociationConfig { scheduler: SchedulerKind::RoundRobin, ..interleaving() };
+    let config = interleaving().with(|config| config.streams.scheduler = SchedulerKind::RoundRobin);
     let mut peer = held_back(config);
     let reliability = Reliability::Lifetime(100 * MILLISECOND);
     peer.send(OutgoingMessage { reliability, ..numbered(0, 0, 4 * FULL) });
@@ -382,7 +382,7 @@ fn of_interleaved_messages_one_is_given_up_and_the_other_arrives() {
 
 #[test]
 fn the_rest_of_every_message_that_expires_unfinished_is_skipped() {
-    let config = AssociationConfig { scheduler: SchedulerKind::RoundRobin, ..interleaving() };
+    let config = interleaving().with(|config| config.streams.scheduler = SchedulerKind::RoundRobin);
     let mut duo = Duo::connected(1, &[link(1, 10, 0.0)], config);
     let reliability = Reliability::Lifetime(300 * MILLISECOND);
     for stream in 0..4 {
@@ -455,7 +455,7 @@ fn a_reset_stream_counts_its_messages_from_zero_again() {
 
 #[test]
 fn a_lost_fragment_of_one_message_does_not_hold_up_another_stream() {
-    let config = AssociationConfig { scheduler: SchedulerKind::RoundRobin, ..interleaving() };
+    let config = interleaving().with(|config| config.streams.scheduler = SchedulerKind::RoundRobin);
     let mut duo = Duo::connected(1, &[good_link()], config);
     lose_first(&mut duo, Side::Client, ChunkType::I_DATA, 1);
     for stream in 0..2 {
@@ -485,7 +485,8 @@ fn regression_unordered_messages_showed_no_number() {
 #[test]
 fn messages_of_one_stream_never_interleave_whatever_their_order_and_lifetimes() {
     for seed in 0..20 {
-        let config = AssociationConfig { scheduler: SchedulerKind::RoundRobin, ..interleaving() };
+        let config =
+            interleaving().with(|config| config.streams.scheduler = SchedulerKind::RoundRobin);
         let mut duo = Duo::connected(seed, &[link(2, 10, 0.05)], config);
         let tap = Wiretap::on(&mut duo);
         for number in 0..40 {

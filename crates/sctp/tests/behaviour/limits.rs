@@ -34,7 +34,7 @@ fn received_data_is_bounded_however_small_its_messages_are() {
         [(1, false, 128), (1, true, 128), (100, false, 64 + 63), (1_300, true, 64 + 5)]
     {
         let mut peer =
-            RawPeer::connected(AssociationConfig { receive_buffer: 64 * KIB, ..default() });
+            RawPeer::connected(default().with(|config| config.buffers.receive_buffer = 64 * KIB));
         let payload = vec![0; len];
         for number in 0..20_000 {
             let data = data(FIRST_TSN + number, number as u16);
@@ -49,7 +49,8 @@ fn received_data_is_bounded_however_small_its_messages_are() {
 
 #[test]
 fn received_data_is_bounded_though_no_window_was_told_meanwhile() {
-    let mut peer = RawPeer::connected(AssociationConfig { receive_buffer: 64 * KIB, ..default() });
+    let mut peer =
+        RawPeer::connected(default().with(|config| config.buffers.receive_buffer = 64 * KIB));
     for number in 0..20_000 {
         let data = Data { payload: b"!", ..data(FIRST_TSN + number, number as u16) };
         let bytes = packet(peer.ports, peer.tag, &[Chunk::Data(data)]);
@@ -61,7 +62,8 @@ fn received_data_is_bounded_though_no_window_was_told_meanwhile() {
 
 #[test]
 fn data_that_waits_for_gaps_is_bounded_by_twice_the_buffer() {
-    let mut peer = RawPeer::connected(AssociationConfig { receive_buffer: 64 * KIB, ..default() });
+    let mut peer =
+        RawPeer::connected(default().with(|config| config.buffers.receive_buffer = 64 * KIB));
     let payload = [0; 1_000];
     // From the far end on, so that each fills a gap, and none can be delivered.
     for number in (1..20_000).rev() {
@@ -114,11 +116,10 @@ fn announced_addresses_are_taken_up_to_the_limit_on_paths() {
 
 #[test]
 fn streams_are_bounded_by_what_we_accept() {
-    let mut peer = RawPeer::facing_listener(AssociationConfig {
-        outbound_streams: u16::MAX,
-        inbound_streams_max: 10,
-        ..default()
-    });
+    let mut peer = RawPeer::facing_listener(default().with(|config| {
+        config.streams.outbound_streams = u16::MAX;
+        config.streams.inbound_streams_max = 10;
+    }));
     peer.call_with(anabranch_wire::Init {
         outbound_streams: u16::MAX,
         inbound_streams: 3,
@@ -180,7 +181,7 @@ fn a_cookie_given_out_before_the_limit_was_reached_is_refused_after() {
 
 #[test]
 fn a_trace_that_nobody_reads_keeps_its_newest_lines() {
-    let config = AssociationConfig { trace_events_max: 100, ..default() };
+    let config = default().with(|config| config.trace_events_max = 100);
     let mut peer = RawPeer::connected(config);
     for number in 0..500 {
         peer.deliver(&[Chunk::Data(data(FIRST_TSN + number, number as u16))]);
@@ -196,13 +197,13 @@ fn a_trace_that_nobody_reads_keeps_its_newest_lines() {
 /// come twice within the window.
 #[test]
 fn regression_more_chunks_were_outstanding_than_a_sack_can_report() {
-    let config = AssociationConfig {
-        congestion_control: anabranch_sctp::CongestionControl::Fixed { window: 100 << 20 },
-        max_burst: None,
-        send_buffer: 32 << 20,
-        receive_buffer: 32 << 20,
-        ..default()
-    };
+    let config = default().with(|config| {
+        config.window.congestion_control =
+            anabranch_sctp::CongestionControl::Fixed { window: 100 << 20 };
+        config.window.max_burst = None;
+        config.buffers.send_buffer = 32 << 20;
+        config.buffers.receive_buffer = 32 << 20;
+    });
     let mut duo = Duo::connected(1, &[link(1_000, 200, 0.0)], config);
     let mut number = 0;
     while number < 70_000 {
@@ -221,7 +222,7 @@ fn regression_more_chunks_were_outstanding_than_a_sack_can_report() {
 
 #[test]
 fn a_full_send_queue_of_expired_messages_says_that_it_has_room() {
-    let config = AssociationConfig { send_buffer: 20_000, ..default() };
+    let config = default().with(|config| config.buffers.send_buffer = 20_000);
     let mut peer = RawPeer::connected_with_window(config, 1_500);
     let reliability = anabranch_sctp::Reliability::Lifetime(Duration::from_millis(100));
     let message = || anabranch_sctp::OutgoingMessage { reliability, ..numbered(0, 0, 1_000) };

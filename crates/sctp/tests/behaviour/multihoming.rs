@@ -114,7 +114,7 @@ fn a_path_from_an_address_that_is_back_is_used_after_a_round_trip() {
 /// Whose interfaces change often would run out of paths.
 #[test]
 fn a_path_from_an_address_that_is_gone_makes_way_for_others() {
-    let config = AssociationConfig { paths_max: 3, ..AssociationConfig::media() };
+    let config = AssociationConfig::media().with(|config| config.paths.paths_max = 3);
     let mut duo = Duo::connected(8, &[good_link(), good_link()], config);
     let remote = duo.path(Side::Client, 0).tuple.remote;
     for number in 0..10 {
@@ -128,7 +128,7 @@ fn a_path_from_an_address_that_is_gone_makes_way_for_others() {
 
 /// A client with room for three paths, two of which work, that opens and leaves ten more.
 fn restless() -> Duo {
-    let config = AssociationConfig { paths_max: 3, ..AssociationConfig::media() };
+    let config = AssociationConfig::media().with(|config| config.paths.paths_max = 3);
     let mut duo = Duo::connected(9, &[good_link(), good_link()], config);
     let remote = duo.path(Side::Client, 0).tuple.remote;
     let before = duo.stats(Side::Client).path_totals;

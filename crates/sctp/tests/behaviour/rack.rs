@@ -18,7 +18,7 @@ const FULL: usize = 1_324;
 fn in_time() -> AssociationConfig {
     // A controller that answers every loss shows what it was told.
     let congestion_control = CongestionControl::LargeInitialWindow;
-    AssociationConfig { congestion_control, ..AssociationConfig::media() }
+    AssociationConfig::media().with(|config| config.window.congestion_control = congestion_control)
 }
 
 /// A sender with `count` packets that went out one round trip ago.
@@ -140,11 +140,10 @@ fn the_answer_to_a_retransmission_that_comes_too_soon_tells_nothing_of_what_was_
 /// Sends a packet a millisecond over 20 Mbit/s with an RTT of 50 ms, of which some are lost.
 /// Returns how late the latest came, beyond the one-way delay.
 fn worst_delay(detection: LossDetection, lost: std::ops::Range<u32>) -> (Duration, Duo) {
-    let config = AssociationConfig {
-        loss_detection: detection,
-        congestion_control: CongestionControl::Fixed { window: 1 << 20 },
-        ..AssociationConfig::media()
-    };
+    let config = AssociationConfig::media().with(|config| {
+        config.recovery.loss_detection = detection;
+        config.window.congestion_control = CongestionControl::Fixed { window: 1 << 20 };
+    });
     let mut duo = Duo::connected(1, &[link(20, 25, 0.0)], config);
     let mut data = 0;
     lose(&mut duo, move |side, sent| {
@@ -191,11 +190,10 @@ fn a_retransmission_lost_as_well_costs_a_second_round_trip_where_rfc_9260_needs_
 /// 20 Mbit/s with an RTT of 50 ms.
 fn share_in_time(detection: LossDetection, loss: f64, seconds: u32) -> f64 {
     let lifetime = Duration::from_millis(200);
-    let config = AssociationConfig {
-        loss_detection: detection,
-        congestion_control: CongestionControl::Fixed { window: 1 << 20 },
-        ..AssociationConfig::media()
-    };
+    let config = AssociationConfig::media().with(|config| {
+        config.recovery.loss_detection = detection;
+        config.window.congestion_control = CongestionControl::Fixed { window: 1 << 20 };
+    });
     let mut duo = Duo::connected(1, &[link(20, 25, loss)], config);
     let start = duo.now();
     let period = Duration::from_micros(1_053);
@@ -224,11 +222,10 @@ fn at_ten_percent_loss_nearly_all_arrives_within_four_round_trips() {
 }
 
 fn worst_delay_of_one_lost_twice(detection: LossDetection) -> (Duration, Duo) {
-    let config = AssociationConfig {
-        loss_detection: detection,
-        congestion_control: CongestionControl::Fixed { window: 1 << 20 },
-        ..AssociationConfig::media()
-    };
+    let config = AssociationConfig::media().with(|config| {
+        config.recovery.loss_detection = detection;
+        config.window.congestion_control = CongestionControl::Fixed { window: 1 << 20 };
+    });
     let mut duo = Duo::connected(1, &[link(20, 25, 0.0)], config);
     let (mut packets, mut doomed, mut times) = (0, None, 0);
     lose(&mut duo, move |side, sent| {

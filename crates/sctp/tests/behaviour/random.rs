@@ -104,8 +104,8 @@ impl Run {
         if let Some(protection) = protection {
             config = keyed(SECRET, protection, config);
         }
-        config.message_interleaving = seed / 3 % 2 == 1;
-        let lifetimes_hold = config.partial_reliability;
+        config.extensions.message_interleaving = seed / 3 % 2 == 1;
+        let lifetimes_hold = config.extensions.partial_reliability;
         let is_behind_nat = rng.range(0..4) == 0;
         let mut duo = Duo::new(seed, &links, config);
         if is_behind_nat {
@@ -388,35 +388,29 @@ const MESSAGE_MAX: usize = 64 << 10;
 fn random_config(rng: &mut Rng) -> AssociationConfig {
     let preset =
         if rng.chance(0.5) { AssociationConfig::media() } else { AssociationConfig::default() };
-    AssociationConfig {
+    preset.with(|config| {
         // Cuts last as long as the dice say; no association shall end by them.
-        association_max_retrans: u32::MAX - 1,
-        max_init_retransmits: u32::MAX - 1,
-        receive_buffer: BUFFER,
-        send_buffer: BUFFER,
-        message_size_max: MESSAGE_MAX,
-        partial_reliability: rng.chance(0.9),
-        loss_detection: if rng.chance(0.5) {
-            LossDetection::InTime
-        } else {
-            LossDetection::Rfc9260
-        },
-        scheduler: if rng.chance(0.5) {
-            SchedulerKind::RoundRobin
-        } else {
-            SchedulerKind::Priority
-        },
-        path_mtu: 600 + rng.range(0..900) as usize,
-        congestion_control: random_controller(rng).unwrap_or(preset.congestion_control),
-        pacing: rng.chance(0.3),
-        path_scheduler: one_of(rng, &PATH_SCHEDULERS),
-        retransmission_policy: one_of(rng, &RETRANSMISSION_POLICIES),
-        buffer_splitting: rng.chance(0.5),
-        last_chance_twice: rng.chance(0.5),
-        cmt_delayed_ack: rng.chance(0.7),
-        spaced_sacks: rng.chance(0.7),
-        ..preset
-    }
+        config.recovery.association_max_retrans = u32::MAX - 1;
+        config.recovery.max_init_retransmits = u32::MAX - 1;
+        config.buffers.receive_buffer = BUFFER;
+        config.buffers.send_buffer = BUFFER;
+        config.buffers.message_size_max = MESSAGE_MAX;
+        config.extensions.partial_reliability = rng.chance(0.9);
+        config.recovery.loss_detection =
+            if rng.chance(0.5) { LossDetection::InTime } else { LossDetection::Rfc9260 };
+        config.streams.scheduler =
+            if rng.chance(0.5) { SchedulerKind::RoundRobin } else { SchedulerKind::Priority };
+        config.paths.path_mtu = 600 + rng.range(0..900) as usize;
+        config.window.congestion_control =
+            random_controller(rng).unwrap_or(config.window.congestion_control);
+        config.window.pacing = rng.chance(0.3);
+        config.paths.path_scheduler = one_of(rng, &PATH_SCHEDULERS);
+        config.recovery.retransmission_policy = one_of(rng, &RETRANSMISSION_POLICIES);
+        config.paths.buffer_splitting = rng.chance(0.5);
+        config.recovery.last_chance_twice = rng.chance(0.5);
+        config.extensions.cmt_delayed_ack = rng.chance(0.7);
+        config.extensions.spaced_sacks = rng.chance(0.7);
+    })
 }
 
 const PATH_SCHEDULERS: [PathSchedulerKind; 5] = [

@@ -151,7 +151,7 @@ fn no_message_is_sent_after_its_lifetime_when_paths_fail_and_come_back() {
 /// before the lifetime's timer was looked at.
 #[test]
 fn regression_an_expired_message_was_retransmitted_when_the_timer_was_late() {
-    let mut peer = RawPeer::connected(AssociationConfig { max_burst: None, ..default() });
+    let mut peer = RawPeer::connected(default().with(|config| config.window.max_burst = None));
     (0..4).for_each(|number| peer.send(living(SECOND / 2, numbered(0, number, 500))));
     peer.take();
     peer.now += SECOND;
@@ -323,7 +323,7 @@ fn a_message_is_retransmitted_as_often_as_allowed_by_timeouts() {
 #[test]
 fn fast_retransmissions_count_as_well() {
     for (times, expected) in [(0, 1), (1, 2)] {
-        let mut peer = RawPeer::connected(AssociationConfig { max_burst: None, ..default() });
+        let mut peer = RawPeer::connected(default().with(|config| config.window.max_burst = None));
         peer.send(retransmitted(times, numbered(0, 0, 100)));
         (1..4).for_each(|number| peer.send(numbered(0, number, FULL)));
         for highest in 2..=4 {
@@ -490,7 +490,7 @@ fn a_forward_tsn_for_a_stream_that_does_not_exist_changes_none() {
 #[test]
 fn a_forward_tsn_to_one_that_did_not_offer_support_is_an_unknown_chunk() {
     let mut peer =
-        RawPeer::connected(AssociationConfig { partial_reliability: false, ..default() });
+        RawPeer::connected(default().with(|config| config.extensions.partial_reliability = false));
     peer.deliver(&[forward(FIRST_TSN, &[])]);
     let sent = peer.take();
     let chunks = sent[0].chunks();
@@ -527,7 +527,7 @@ fn reliable_messages_are_untouched_by_their_unreliable_neighbours() {
 #[test]
 fn a_withdrawn_stream_sends_nothing_more_but_what_is_reliable() {
     let slow = link(1, 20, 0.0);
-    let config = AssociationConfig { spaced_sacks: false, ..AssociationConfig::media() };
+    let config = AssociationConfig::media().with(|config| config.extensions.spaced_sacks = false);
     let mut duo = Duo::connected(11, &[slow], config);
     let tap = Wiretap::on(&mut duo);
     for number in 0..40 {

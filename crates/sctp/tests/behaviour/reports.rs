@@ -128,7 +128,7 @@ fn a_message_can_ask_for_an_acknowledgement_at_once() {
 
 #[test]
 fn a_full_queue_gives_the_message_back() {
-    let config = AssociationConfig { send_buffer: 10_000, ..AssociationConfig::default() };
+    let config = AssociationConfig::default().with(|config| config.buffers.send_buffer = 10_000);
     let mut peer = RawPeer::connected_with_window(config, 1_500);
     let message = |number| OutgoingMessage { context: Some(3), ..numbered(1, number, 6_000) };
     peer.send(message(0));

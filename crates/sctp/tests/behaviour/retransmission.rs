@@ -27,7 +27,7 @@ fn default() -> AssociationConfig {
 /// A sender with `count` messages of a packet each, all of them sent. The first one was
 /// acknowledged after 100 ms, so that the RTO is known: one second, the minimum.
 fn sending(count: u32) -> RawPeer {
-    sending_with(AssociationConfig { max_burst: None, ..default() }, count)
+    sending_with(default().with(|config| config.window.max_burst = None), count)
 }
 
 fn sending_with(config: AssociationConfig, count: u32) -> RawPeer {
@@ -196,7 +196,8 @@ fn data_that_the_peer_reneged_on_is_sent_again_after_a_timeout() {
 #[test]
 fn a_burst_has_at_most_max_burst_packets() {
     for (max_burst, packets) in [(Some(4), 4..=4), (Some(9), 9..=9), (None, 20..=24)] {
-        let mut peer = sending_with(AssociationConfig { max_burst, ..default() }, 20);
+        let mut peer =
+            sending_with(default().with(|config| config.window.max_burst = max_burst), 20);
         (0..40).for_each(|number| peer.send(numbered(0, number, FULL)));
         let sent = 20 + peer.take_numbers().len() as u32;
         peer.acknowledge(sent, &[], 100_000);
@@ -258,7 +259,7 @@ fn what_is_fast_retransmitted_stays_on_its_path() {
 
 #[test]
 fn every_path_has_a_timeout_of_its_own() {
-    let config = AssociationConfig { rto_min: 10 * MILLISECOND, ..AssociationConfig::media() };
+    let config = AssociationConfig::media().with(|config| config.timers.rto_min = 10 * MILLISECOND);
     let mut duo = Duo::connected(1, &[link(20, 10, 0.0), link(20, 150, 0.0)], config);
     duo.run_for(5 * SECOND);
     let [near, far] = [0, 1].map(|path| duo.path(Side::Client, path));

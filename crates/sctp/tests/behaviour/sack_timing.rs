@@ -82,8 +82,8 @@ fn the_delay_counts_from_the_first_packet_that_waits() {
 
 #[test]
 fn a_sack_delay_above_half_a_second_counts_as_that() {
-    let config =
-        AssociationConfig { sack_delay: Duration::from_secs(3), ..AssociationConfig::default() };
+    let config = AssociationConfig::default()
+        .with(|config| config.timers.sack_delay = Duration::from_secs(3));
     let mut peer = begun_with(config);
     deliver(&mut peer, &[1]);
     peer.run_for(500 * MILLISECOND);

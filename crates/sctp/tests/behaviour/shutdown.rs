@@ -142,7 +142,7 @@ fn nothing_is_taken_once_a_side_shuts_down() {
 
 #[test]
 fn shutdown_is_sent_again_with_back_off_until_the_guard_ends_it() {
-    let config = AssociationConfig { rto_max: 10 * SECOND, ..default() };
+    let config = default().with(|config| config.timers.rto_max = 10 * SECOND);
     let mut peer = RawPeer::connected(config);
     peer.act(Association::shutdown);
     let start = peer.now;
@@ -159,7 +159,7 @@ fn shutdown_is_sent_again_with_back_off_until_the_guard_ends_it() {
 
 #[test]
 fn a_peer_that_never_answers_shutdown_counts_as_unreachable() {
-    let config = AssociationConfig { association_max_retrans: 3, ..default() };
+    let config = default().with(|config| config.recovery.association_max_retrans = 3);
     let mut peer = RawPeer::connected(config);
     peer.act(Association::shutdown);
     peer.run_for(Duration::from_secs(60));
@@ -170,7 +170,7 @@ fn a_peer_that_never_answers_shutdown_counts_as_unreachable() {
 
 #[test]
 fn a_peer_that_goes_on_sending_is_answered_with_shutdown_each_time_and_bounded_by_the_guard() {
-    let config = AssociationConfig { rto_max: 10 * SECOND, ..default() };
+    let config = default().with(|config| config.timers.rto_max = 10 * SECOND);
     let mut peer = RawPeer::connected(config);
     peer.act(Association::shutdown);
     peer.take();
@@ -432,11 +432,10 @@ fn the_last_data_before_a_shutdown_asks_for_its_sack_at_once() {
 
 #[test]
 fn regression_heartbeats_put_off_a_lost_shutdown_until_it_was_given_up() {
-    let config = AssociationConfig {
-        heartbeat_interval: Duration::from_millis(100),
-        rto_min: Duration::from_millis(500),
-        ..AssociationConfig::media()
-    };
+    let config = AssociationConfig::media().with(|config| {
+        config.timers.heartbeat_interval = Duration::from_millis(100);
+        config.timers.rto_min = Duration::from_millis(500);
+    });
     let mut duo = Duo::connected(1, &[good_link()], config);
     lose_first(&mut duo, Side::Client, ChunkType::SHUTDOWN, 1);
     let begun = duo.now();
@@ -498,7 +497,10 @@ fn regression_data_in_shutdown_received_was_answered() {
 /// The guard of the SHUTDOWN's sender ran at its receiver, too.
 #[test]
 fn regression_a_shutdown_ack_was_given_up_before_its_retransmissions_were_exhausted() {
-    let config = AssociationConfig { rto_max: SECOND, association_max_retrans: 8, ..default() };
+    let config = default().with(|config| {
+        config.timers.rto_max = SECOND;
+        config.recovery.association_max_retrans = 8;
+    });
     let mut peer = RawPeer::connected(config);
     let start = peer.now;
     peer.deliver(&[shutdown_of(&peer)]);
@@ -512,7 +514,10 @@ fn regression_a_shutdown_ack_was_given_up_before_its_retransmissions_were_exhaus
 
 #[test]
 fn a_sender_of_shutdown_that_acknowledges_one_keeps_its_guard() {
-    let config = AssociationConfig { rto_max: SECOND, association_max_retrans: 8, ..default() };
+    let config = default().with(|config| {
+        config.timers.rto_max = SECOND;
+        config.recovery.association_max_retrans = 8;
+    });
     let mut peer = RawPeer::connected(config);
     peer.act(Association::shutdown);
     peer.run_for(SECOND / 2);

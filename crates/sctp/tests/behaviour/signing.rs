@@ -24,7 +24,7 @@ pub(crate) fn keyed(
 ) -> AssociationConfig {
     let keys = vec![SharedKey::new(KEY, secret)];
     let authentication = Authentication::new(keys, protection).expect("a sound key");
-    AssociationConfig { authentication: Some(authentication), ..config }
+    config.with(|config| config.extensions.authentication = Some(authentication))
 }
 
 /// A configuration that protects everything by [`SECRET`].

@@ -10,7 +10,7 @@ use crate::harness::{Duo, link, numbered};
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 fn offering(spaced_sacks: bool) -> AssociationConfig {
-    AssociationConfig { spaced_sacks, ..AssociationConfig::media() }
+    AssociationConfig::media().with(|config| config.extensions.spaced_sacks = spaced_sacks)
 }
 
 /// Two ends over links of 20 Mbit/s and 25 ms each way, after a second.

@@ -14,7 +14,7 @@ const FULL: usize = 1_324;
 fn in_time() -> AssociationConfig {
     // A controller that answers every loss shows what it was told.
     let congestion_control = CongestionControl::LargeInitialWindow;
-    AssociationConfig { congestion_control, ..AssociationConfig::media() }
+    AssociationConfig::media().with(|config| config.window.congestion_control = congestion_control)
 }
 
 /// A sender with eight packets that were sent a round trip ago, the first of which is declared lost
@@ -108,7 +108,7 @@ fn duplicates_widen_the_reordering_window() {
 
 #[test]
 fn rfc_9260_counts_them_and_undoes_nothing() {
-    let config = AssociationConfig { loss_detection: LossDetection::Rfc9260, ..in_time() };
+    let config = in_time().with(|config| config.recovery.loss_detection = LossDetection::Rfc9260);
     let mut peer = retransmitting(config);
     let reduced = peer.stats().paths[0].window;
     peer.acknowledge_with(0, &[(2, 4)], &[1], WINDOW);
@@ -140,7 +140,7 @@ fn a_timeout_without_a_loss_is_undone_by_the_first_answer_to_what_was_sent_befor
 
 #[test]
 fn a_spike_of_delay_leaves_window_and_timeout_as_they_were() {
-    let config = AssociationConfig { receive_buffer: 8 << 20, ..in_time() };
+    let config = in_time().with(|config| config.buffers.receive_buffer = 8 << 20);
     let mut duo = Duo::connected(1, &[link(20, 20, 0.0)], config);
     let stream = |duo: &mut Duo, from: u32, messages: u32| {
         for number in from..from + messages {
@@ -174,7 +174,8 @@ fn a_clean_minute_sees_no_retransmission_no_probe_and_no_timeout() {
         (even, PathSchedulerKind::Duplicate),
     ];
     for (links, path_scheduler) in runs {
-        let config = AssociationConfig { path_scheduler, ..AssociationConfig::media() };
+        let config =
+            AssociationConfig::media().with(|config| config.paths.path_scheduler = path_scheduler);
         let mut duo = Duo::connected(1, &links, config);
         for number in 0..6_000 {
             let len = if number % 25 == 0 { 30_000 } else { 1 + number as usize % 4_000 };

@@ -121,7 +121,7 @@ fn priority_serves_the_lowest_number_first_and_equals_in_turn() {
 #[test]
 fn round_robin_gives_each_stream_a_message_in_turn_whatever_their_sizes() {
     let mut peer =
-        held_back(AssociationConfig { scheduler: SchedulerKind::RoundRobin, ..default() });
+        held_back(default().with(|config| config.streams.scheduler = SchedulerKind::RoundRobin));
     peer.act(|association, _| association.set_stream_priority(StreamId(1), 9));
     peer.send(numbered(0, 0, FULL));
     for number in 0..3 {
@@ -190,7 +190,7 @@ fn a_message_takes_the_path_that_it_prefers_while_that_is_active() {
 
 #[test]
 fn paths_with_preferences_are_filled_at_the_same_time() {
-    let config = AssociationConfig { receive_buffer: 4 << 20, ..AssociationConfig::media() };
+    let config = AssociationConfig::media().with(|config| config.buffers.receive_buffer = 4 << 20);
     let mut duo = Duo::connected(1, &[link(8, 10, 0.0), link(8, 10, 0.0)], config);
     duo.run_for(SECOND);
     for number in 0..800 {
@@ -206,7 +206,10 @@ fn paths_with_preferences_are_filled_at_the_same_time() {
 
 #[test]
 fn a_message_that_cannot_be_sent_is_refused_with_the_rule_and_the_numbers() {
-    let config = AssociationConfig { message_size_max: 1_000, send_buffer: 3_000, ..default() };
+    let config = default().with(|config| {
+        config.buffers.message_size_max = 1_000;
+        config.buffers.send_buffer = 3_000;
+    });
     let mut peer = held_back(config);
     let mut send = |stream, len: usize| {
         let message = OutgoingMessage::new(StreamId(stream), Bytes::from(vec![0; len]));
@@ -238,7 +241,7 @@ fn small_messages_share_a_packet_and_one_that_fits_is_never_cut() {
 #[test]
 fn fragments_fill_packets_and_none_exceeds_the_mtu() {
     for path_mtu in [576, 1_280, 1_400, 1_500, 9_000] {
-        let config = AssociationConfig { path_mtu, ..default() };
+        let config = default().with(|config| config.paths.path_mtu = path_mtu);
         let mut peer = RawPeer::connected(config);
         peer.send(numbered(0, 0, 60_000));
         let mut count = 0;

@@ -20,7 +20,7 @@ const FULL: usize = 1_324;
 fn media() -> AssociationConfig {
     // A controller that answers every loss shows what it was told.
     let congestion_control = CongestionControl::LargeInitialWindow;
-    AssociationConfig { congestion_control, ..AssociationConfig::media() }
+    AssociationConfig::media().with(|config| config.window.congestion_control = congestion_control)
 }
 
 #[test]
@@ -55,10 +55,9 @@ fn a_burst_is_probed_two_round_trips_after_its_last_packet_with_that_packet() {
 
 #[test]
 fn new_data_serves_as_the_probe_whatever_the_window_says() {
-    let config = AssociationConfig {
-        congestion_control: CongestionControl::Fixed { window: 2 * FULL },
-        ..media()
-    };
+    let config = media().with(|config| {
+        config.window.congestion_control = CongestionControl::Fixed { window: 2 * FULL }
+    });
     let mut peer = RawPeer::at_distance(config, RTT);
     (0..5).for_each(|number| peer.send(numbered(0, number, FULL)));
     assert_eq!(peer.take_numbers(), [[1], [2]], "the window is full");
@@ -160,7 +159,10 @@ fn a_duplicate_shows_that_the_probe_had_nothing_to_repair() {
 
 /// Ten packets of which the last two are lost: how long until all have arrived.
 fn time_with_lost_tail(detection: LossDetection, spaced_sacks: bool) -> Duration {
-    let config = AssociationConfig { loss_detection: detection, spaced_sacks, ..media() };
+    let config = media().with(|config| {
+        config.recovery.loss_detection = detection;
+        config.extensions.spaced_sacks = spaced_sacks;
+    });
     let mut duo = Duo::connected(1, &[link(100, 25, 0.0)], config);
     for number in 0..100 {
         duo.send(Side::Client, numbered(0, number, FULL));

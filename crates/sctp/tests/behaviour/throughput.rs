@@ -18,12 +18,11 @@ fn goodput_mbps(duo: &mut Duo, seconds: u64) -> f64 {
 }
 
 fn large_buffers() -> AssociationConfig {
-    AssociationConfig {
-        receive_buffer: 4 << 20,
-        send_buffer: 4 << 20,
-        path_mtu: 1_500,
-        ..AssociationConfig::default()
-    }
+    AssociationConfig::default().with(|config| {
+        config.buffers.receive_buffer = 4 << 20;
+        config.buffers.send_buffer = 4 << 20;
+        config.paths.path_mtu = 1_500;
+    })
 }
 
 #[test]
@@ -35,12 +34,11 @@ fn a_clean_link_is_filled() {
 
 #[test]
 fn cubic_fills_a_clean_link_with_a_long_round_trip() {
-    let config = AssociationConfig {
-        congestion_control: CongestionControl::Cubic,
-        pacing: true,
-        max_burst: None,
-        ..large_buffers()
-    };
+    let config = large_buffers().with(|config| {
+        config.window.congestion_control = CongestionControl::Cubic;
+        config.window.pacing = true;
+        config.window.max_burst = None;
+    });
     let mut duo = Duo::connected(1, &[link(50, 50, 0.0)], config);
     let goodput = goodput_mbps(&mut duo, 20);
     assert!(goodput > 45.0, "{goodput:.1} of 50 Mbit/s");
@@ -49,7 +47,8 @@ fn cubic_fills_a_clean_link_with_a_long_round_trip() {
 #[test]
 fn bbr_and_the_media_controller_fill_a_link_without_filling_its_queue() {
     for congestion_control in [CongestionControl::Bbr, CongestionControl::Media] {
-        let config = AssociationConfig { congestion_control, ..AssociationConfig::media() };
+        let config = AssociationConfig::media()
+            .with(|config| config.window.congestion_control = congestion_control);
         let mut duo = Duo::connected(1, &[link(50, 25, 0.0)], config);
         duo.saturate(Side::Client, 10_000, Duration::from_secs(2));
         let goodput = goodput_mbps(&mut duo, 10);
@@ -62,7 +61,8 @@ fn bbr_and_the_media_controller_fill_a_link_without_filling_its_queue() {
 #[test]
 fn random_loss_costs_the_media_controller_little_and_bbr_much_above_two_percent() {
     let goodput = |congestion_control| {
-        let config = AssociationConfig { congestion_control, ..AssociationConfig::media() };
+        let config = AssociationConfig::media()
+            .with(|config| config.window.congestion_control = congestion_control);
         let mut duo = Duo::connected(1, &[link(20, 25, 0.05)], config);
         duo.saturate(Side::Client, 10_000, Duration::from_secs(2));
         goodput_mbps(&mut duo, 10)
@@ -93,8 +93,11 @@ fn a_paced_window_brings_bursts_through_a_queue_of_ten_packets() {
         let queue = QueueLimit::Packets(10);
         let links = [LinkConfig { queue, ..link(50, 10, 0.0) }];
         let congestion_control = CongestionControl::Fixed { window: 80_000 };
-        let config =
-            AssociationConfig { pacing, congestion_control, max_burst: None, ..large_buffers() };
+        let config = large_buffers().with(|config| {
+            config.window.pacing = pacing;
+            config.window.congestion_control = congestion_control;
+            config.window.max_burst = None;
+        });
         let mut duo = Duo::connected(1, &links, config);
         duo.send(Side::Client, numbered(0, 0, 100));
         for number in 1..20 {
@@ -148,7 +151,7 @@ fn a_transmission_holds_no_more_packets_than_an_arrival_may_release() {
     let config = AssociationConfig::default();
     let largest = largest_transmission(config.clone());
     assert!((4..=5).contains(&largest), "{largest}: the last may be shorter");
-    let unlimited = AssociationConfig { max_burst: None, ..config };
+    let unlimited = config.with(|config| config.window.max_burst = None);
     let largest = largest_transmission(unlimited);
     assert!(largest > 15, "{largest}: what the window allows");
 }

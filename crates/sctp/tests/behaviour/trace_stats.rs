@@ -13,7 +13,7 @@ use crate::packets::{Wiretap, lose_first};
 const SECOND: Duration = Duration::from_secs(1);
 
 fn traced() -> AssociationConfig {
-    AssociationConfig { trace_events_max: 100_000, ..AssociationConfig::default() }
+    AssociationConfig::default().with(|config| config.trace_events_max = 100_000)
 }
 
 fn trace(duo: &mut Duo, side: Side) -> Vec<TraceEvent> {

@@ -59,8 +59,10 @@ fn loss_reordering_and_duplication_change_nothing_for_the_user() {
 
 #[test]
 fn a_reader_that_stops_holds_the_sender_up_and_nothing_is_lost() {
-    let config =
-        AssociationConfig { receive_buffer: 64 << 10, message_size_max: 16 << 10, ..default() };
+    let config = default().with(|config| {
+        config.buffers.receive_buffer = 64 << 10;
+        config.buffers.message_size_max = 16 << 10;
+    });
     let mut duo = Duo::connected(4, &[good_link()], config);
     duo.reads = false;
     for number in 0..60 {
@@ -77,7 +79,7 @@ fn a_reader_that_stops_holds_the_sender_up_and_nothing_is_lost() {
 
 #[test]
 fn a_full_send_queue_refuses_and_then_says_that_it_has_room() {
-    let config = AssociationConfig { send_buffer: 50_000, ..default() };
+    let config = default().with(|config| config.buffers.send_buffer = 50_000);
     let mut duo = Duo::connected(5, &[good_link()], config);
     let refusal = (0..100).find_map(|number| {
         let message = numbered(0, number, 10_000);

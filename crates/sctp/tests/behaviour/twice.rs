@@ -36,7 +36,8 @@ fn repairing(left: Duration) -> RawPeer {
 }
 
 fn repairing_with(congestion_control: CongestionControl, left: Duration) -> RawPeer {
-    let config = AssociationConfig { congestion_control, ..AssociationConfig::media() };
+    let config = AssociationConfig::media()
+        .with(|config| config.window.congestion_control = congestion_control);
     let mut peer = RawPeer::at_distance(config, RTT);
     (0..5).for_each(|number| peer.send(living(RTT + left, numbered(0, number, FULL))));
     peer.run_for(RTT);
@@ -127,7 +128,7 @@ fn a_copy_that_may_yet_be_reported_holds_up_nothing_that_was_sent_after_it() {
 }
 
 fn over_two_paths(path_scheduler: PathSchedulerKind) -> AssociationConfig {
-    AssociationConfig { path_scheduler, ..AssociationConfig::media() }
+    AssociationConfig::media().with(|config| config.paths.path_scheduler = path_scheduler)
 }
 
 #[test]
@@ -233,7 +234,7 @@ fn a_path_that_dies_is_not_noticed_by_the_application() {
 /// How many of 3,000 messages arrive in time with a third of the packets lost on both paths.
 fn arrived_of_3_000(seed: u64, congestion_control: CongestionControl) -> usize {
     let config = over_two_paths(PathSchedulerKind::Duplicate);
-    let config = AssociationConfig { congestion_control, ..config };
+    let config = config.with(|config| config.window.congestion_control = congestion_control);
     let mut duo = Duo::connected(seed, &[link(20, 10, 0.3), link(20, 10, 0.3)], config);
     duo.run_for(SECOND);
     stream(&mut duo, 3_000, PathPreference::Any);

@@ -196,7 +196,7 @@ fn a_sack_from_long_ago_is_no_lie() {
 
 #[test]
 fn the_window_told_shrinks_by_what_is_held_and_grows_when_it_is_read() {
-    let config = AssociationConfig { receive_buffer: 10_000, ..default() };
+    let config = default().with(|config| config.buffers.receive_buffer = 10_000);
     let mut peer = RawPeer::connected(config);
     let payload = [7; 1_000];
     let chunk = |number: u32| {
@@ -223,7 +223,7 @@ fn the_window_told_shrinks_by_what_is_held_and_grows_when_it_is_read() {
 fn regression_data_within_the_window_that_was_told_found_no_room() {
     const TOLD: usize = 20_000;
     for len in [50, 100, 300, 1_000, 1_300] {
-        let config = AssociationConfig { receive_buffer: TOLD, ..default() };
+        let config = default().with(|config| config.buffers.receive_buffer = TOLD);
         let mut peer = RawPeer::connected(config);
         let payload = vec![7; len];
         let count = TOLD / len;
@@ -245,7 +245,7 @@ fn regression_data_within_the_window_that_was_told_found_no_room() {
 /// A window that was nearly closed was told of only when a quarter of the buffer was free.
 #[test]
 fn regression_a_window_that_was_nearly_closed_opened_late() {
-    let config = AssociationConfig { receive_buffer: 100_000, ..default() };
+    let config = default().with(|config| config.buffers.receive_buffer = 100_000);
     let mut peer = RawPeer::connected(config);
     let payload = [7; 1_000];
     for number in 0..95 {
@@ -270,7 +270,7 @@ fn read_one_by_one(peer: &mut RawPeer) -> Vec<u32> {
 
 #[test]
 fn what_fills_a_gap_is_taken_even_when_the_window_is_closed() {
-    let config = AssociationConfig { receive_buffer: 10_000, ..default() };
+    let config = default().with(|config| config.buffers.receive_buffer = 10_000);
     let mut peer = RawPeer::connected(config);
     let payload = [7; 1_000];
     for number in 1..=11 {
@@ -286,7 +286,10 @@ fn what_fills_a_gap_is_taken_even_when_the_window_is_closed() {
 
 #[test]
 fn a_reader_that_stops_for_an_hour_loses_neither_association_nor_data() {
-    let config = AssociationConfig { receive_buffer: 20_000, message_size_max: 5_000, ..default() };
+    let config = default().with(|config| {
+        config.buffers.receive_buffer = 20_000;
+        config.buffers.message_size_max = 5_000;
+    });
     let mut duo = Duo::connected(1, &[good_link()], config);
     duo.reads = false;
     (0..30).for_each(|number| duo.send(Side::Client, numbered(0, number, 2_000)));

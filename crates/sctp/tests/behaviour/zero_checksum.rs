@@ -14,7 +14,7 @@ use crate::raw_peer::{FIRST_TSN, RawPeer, TAG, data};
 const SECOND: Duration = Duration::from_secs(1);
 
 fn over_dtls() -> AssociationConfig {
-    AssociationConfig { zero_checksum_over_dtls: true, ..AssociationConfig::default() }
+    AssociationConfig::default().with(|config| config.extensions.zero_checksum_over_dtls = true)
 }
 
 fn acceptable(method: ErrorDetectionMethod) -> Vec<u8> {
@@ -57,7 +57,8 @@ fn has_checksum(sent: &Sent) -> bool {
 fn checksums_are_left_out_where_both_ends_accept_that_and_the_handshake_is_over() {
     for (client, server) in [(false, false), (true, false), (false, true), (true, true)] {
         let [config, association] = [client, server].map(|zero_checksum_over_dtls| {
-            AssociationConfig { zero_checksum_over_dtls, ..AssociationConfig::default() }
+            AssociationConfig::default()
+                .with(|config| config.extensions.zero_checksum_over_dtls = zero_checksum_over_dtls)
         });
         let mut duo = Duo::of_two(1, &[good_link()], config, association);
         let tap = Wiretap::on(&mut duo);
@@ -94,7 +95,8 @@ fn a_peer_that_names_another_method_gets_checksums() {
 #[test]
 fn packets_without_a_checksum_are_taken_only_where_that_was_announced() {
     for announced in [true, false] {
-        let config = AssociationConfig { zero_checksum_over_dtls: announced, ..over_dtls() };
+        let config =
+            over_dtls().with(|config| config.extensions.zero_checksum_over_dtls = announced);
         let mut peer = connected(config);
         let tag = peer.tag;
         deliver_without(&mut peer, tag, Chunk::Data(data(FIRST_TSN, 0)));

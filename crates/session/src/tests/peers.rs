@@ -78,14 +78,14 @@ fn who_has_another_passphrase_or_none_is_refused_in_words() {
             Caller::Sender => (sender, receiver),
             Caller::Receiver => (receiver, sender),
         };
-        calls.association.authentication = caller_of.clone();
-        listens.association.authentication = listener_of.clone();
+        calls.association.extensions.authentication = caller_of.clone();
+        listens.association.extensions.authentication = listener_of.clone();
         let refusal = refusal(setup.build(), side);
         assert_eq!(refusal.code, RefusalCode::Passphrase);
         assert!(refusal.text.contains("differ") && !refusal.may_pass(), "{refusal}");
     }
     let mut setup = Setup { caller: Caller::Sender, ..setup() };
-    setup.receiver.association.authentication = listener_of;
+    setup.receiver.association.extensions.authentication = listener_of;
     let refusal = refusal(setup.build(), Side::Client);
     assert!(refusal.text.contains("one end has a passphrase"), "{refusal}");
 }
@@ -96,8 +96,8 @@ fn with_one_passphrase_the_caller_makes_its_key_of_whatever_salt_the_listener_dr
     let caller = passphrase.of_caller();
     for salt in [[1; SALT_LEN], [2; SALT_LEN]] {
         let mut setup = Setup { caller: Caller::Sender, ..setup() };
-        setup.sender.association.authentication = Some(caller.clone());
-        setup.receiver.association.authentication = Some(passphrase.of_listener(salt));
+        setup.sender.association.extensions.authentication = Some(caller.clone());
+        setup.receiver.association.extensions.authentication = Some(passphrase.of_listener(salt));
         let mut studio = setup.build();
         studio.call();
         studio.run_for(Duration::from_secs(1));
@@ -110,7 +110,7 @@ fn with_one_passphrase_the_caller_makes_its_key_of_whatever_salt_the_listener_dr
 fn a_caller_with_a_passphrase_does_not_speak_to_a_listener_without() {
     let mut setup = Setup { caller: Caller::Sender, ..setup() };
     let passphrase: Passphrase = "the one secret".parse().unwrap();
-    setup.sender.association.authentication = Some(passphrase.of_caller());
+    setup.sender.association.extensions.authentication = Some(passphrase.of_caller());
     let mut studio = setup.build();
     studio.call();
     studio.run_for(Duration::from_secs(1));

@@ -101,7 +101,7 @@ impl House {
         let mut house = Self { pair, broadcast, channel };
         house.transport(|endpoint, now| {
             let base = association(AssociationConfig::media());
-            let config = AssociationConfig { receive_buffer: 256 << 10, ..base };
+            let config = base.with(|config| config.buffers.receive_buffer = 256 << 10);
             endpoint.connect(now, &path, (SCTP_PORT, SCTP_PORT), config).expect("a call");
         });
         house

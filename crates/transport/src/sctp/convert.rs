@@ -26,7 +26,7 @@ pub(super) fn event(
             Event::Connected { incoming, streams, partial_reliability }
         }
         sctp::Event::Restarted => {
-            Event::Restarted { partial_reliability: config.partial_reliability }
+            Event::Restarted { partial_reliability: config.extensions.partial_reliability }
         }
         sctp::Event::Readable => Event::Readable,
         sctp::Event::Writable => Event::Writable,

@@ -29,7 +29,7 @@ impl SctpTransport {
     }
 
     fn is_keyed(&self) -> bool {
-        self.config.association.authentication.is_some()
+        self.config.association.extensions.authentication.is_some()
     }
 }
 

@@ -56,10 +56,10 @@ impl Peer for SctpPeer {
     const PROTOCOL: Protocol = Protocol::Sctp;
 
     fn new(side: Side, path: FourTuple, setup: &Setup, rng: Rng) -> Self {
-        let association = AssociationConfig {
-            outbound_streams: setup.channels * setup.streams,
-            ..setup.association.clone()
-        };
+        let association = setup
+            .association
+            .clone()
+            .with(|config| config.streams.outbound_streams = setup.channels * setup.streams);
         let config = EndpointConfig {
             accept: side == Side::Server,
             association: association.clone(),

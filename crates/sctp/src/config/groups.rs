@@ -1,0 +1,255 @@
+//! The groups of an [`AssociationConfig`](super::AssociationConfig). Every field names its RFC
+//! parameter, unit and default.
+
+use std::time::Duration;
+
+use anabranch_congestion::CongestionControl;
+use anabranch_sansio::Rate;
+
+use crate::authentication::Authentication;
+use crate::path::{PathSchedulerKind, RetransmissionPolicy};
+use crate::send::{LossDetection, SchedulerKind};
+
+/// Timeouts, heartbeats and how long acknowledgements may wait.
+#[derive(Debug, Clone)]
+pub struct TimerConfig {
+    /// 'RTO.Initial'. Default: 1 s.
+    pub rto_initial: Duration,
+    /// 'RTO.Min'. Default: 1 s. Must be above the peer's
+    /// [`sack_delay`](field@Self::sack_delay), or a delayed SACK looks like a loss.
+    pub rto_min: Duration,
+    /// 'RTO.Max'. Default: 60 s.
+    pub rto_max: Duration,
+    /// What 4 * RTTVAR counts at least in the RTO. On a steady path it goes towards nothing, and
+    /// with an [`rto_min`](field@Self::rto_min) below the round trip the first SACK that the peer
+    /// delays looks like a loss: the peer's [`sack_delay`](field@Self::sack_delay) prevents that.
+    /// Default: 0, as RFC 9260 section 6.3.1 has it.
+    pub rto_variation_min: Duration,
+    /// What T1-init begins with, and T1-cookie if no round trip was measured. Default: 1 s, which
+    /// is 'RTO.Initial'.
+    pub t1_initial: Duration,
+    /// Resends of an INIT or COOKIE ECHO before T1 backs off: on a path that loses much, a lost
+    /// handshake says little about congestion. Default: 0.
+    pub t1_steady: u32,
+    /// 'HB.interval'. Default: 30 s. [`Duration::MAX`] leaves idle paths alone; a single one is by
+    /// [`Association::set_heartbeats`](crate::Association::set_heartbeats).
+    pub heartbeat_interval: Duration,
+    /// How often a heartbeat is asked again, each after the RTO, before an active path on which
+    /// nothing is in flight counts an error: one of them, or its answer, may be lost like any
+    /// packet, and nothing else tells. Default: 0, RFC 9260's.
+    pub heartbeat_repeats: u32,
+    /// Whether a receiver that hears nothing for longer than usual sends a heartbeat, which tells a
+    /// sender the new port if a NAT in between forgot the old one; without it, the next one after
+    /// `heartbeat_interval` does. Default: false.
+    pub probes_silence: bool,
+    /// 'SACK.Delay'. Default: 200 ms; more than 500 ms counts as that (RFC 9260 section 6.2).
+    pub sack_delay: Duration,
+}
+
+impl Default for TimerConfig {
+    fn default() -> Self {
+        Self {
+            rto_initial: Duration::from_secs(1),
+            rto_min: Duration::from_secs(1),
+            rto_max: Duration::from_secs(60),
+            rto_variation_min: Duration::ZERO,
+            t1_initial: Duration::from_secs(1),
+            t1_steady: 0,
+            heartbeat_interval: Duration::from_secs(30),
+            heartbeat_repeats: 0,
+            probes_silence: false,
+            sack_delay: Duration::from_millis(200),
+        }
+    }
+}
+
+/// How much may be in flight, and how fast it goes out.
+#[derive(Debug, Clone)]
+pub struct WindowConfig {
+    /// The congestion controller of each path. Default: RFC 9260's.
+    pub congestion_control: CongestionControl,
+    /// How fast a path may begin of which nothing is known yet, for what is sent at a rate of its
+    /// own, as live media is: [`Media`](crate::Media) then takes up to this rate from the first
+    /// packet on, until losses and delay tell what the path carries. `None`: the controller's
+    /// initial window, doubled each round trip. Default: `None`.
+    pub start_rate: Option<Rate>,
+    /// Whether data of a controller that has only a window is spread over the round trip (RFC 9002
+    /// section 7.7): a burst of a whole window overflows short queues. Controllers that follow a
+    /// model of the path are always paced. Default: false.
+    pub pacing: bool,
+    /// How long packets may wait in the network before the congestion window shrinks: see
+    /// [`QueueBound`](crate::QueueBound). `None`: only losses tell that it is too large. Default:
+    /// `None`.
+    pub queuing_delay_max: Option<Duration>,
+    /// 'Max.Burst': packets that one arrival may release; `None` leaves it to the congestion
+    /// window. Default: 4.
+    ///
+    /// Nor does a transmission hold more than these packets, a shorter one aside, however many
+    /// [`segments_max`](crate::EndpointConfig::segments_max) allows: for bulk data with
+    /// segmentation offload take `None`, and [`pacing`](field@Self::pacing) or a controller that paces, which
+    /// keep short queues from overflowing.
+    pub max_burst: Option<u32>,
+}
+
+impl Default for WindowConfig {
+    fn default() -> Self {
+        Self {
+            congestion_control: CongestionControl::default(),
+            start_rate: None,
+            pacing: false,
+            queuing_delay_max: None,
+            max_burst: Some(4),
+        }
+    }
+}
+
+/// How many paths there are, what a packet may have on them, which of them carry data, and when one
+/// fails.
+#[derive(Debug, Clone)]
+pub struct PathConfig {
+    /// Paths that an association may have, those included that a peer announces: 1 to 255.
+    /// Default: 8.
+    pub paths_max: usize,
+    /// IP bytes that a packet may have on every path, at least 576. Default: 1400, which passes
+    /// through the usual tunnels (VPNs, PPPoE, mobile networks) unfragmented.
+    pub path_mtu: usize,
+    /// Bytes that headers in front of an SCTP packet take of the path MTU. Default: 48, for IPv6
+    /// and UDP, so that a packet fits every path of a mixed association. At most 256.
+    pub header_overhead: usize,
+    /// Which paths new data takes. Default: the primary one, another while it fails.
+    pub path_scheduler: PathSchedulerKind,
+    /// Whether each path that carries data at the same time as others may fill only its share of
+    /// the peer's receive buffer, so that a slow one never leaves nothing for a fast one (Adhari
+    /// 2011, "Evaluation of Concurrent Multipath Transfer over Dissimilar Paths"). Our own send
+    /// buffer holds only what was not sent yet, and needs no splitting. Default: true.
+    pub buffer_splitting: bool,
+    /// 'Path.Max.Retrans': the same for one path. Default: 5.
+    pub path_max_retrans: u32,
+    /// 'PotentiallyFailed.Max.Retrans' (RFC 7829): errors above which a path carries no data while
+    /// another can. Default: 0, which is the RFC's recommendation: one timeout.
+    pub potentially_failed_max_retrans: u32,
+}
+
+impl Default for PathConfig {
+    fn default() -> Self {
+        Self {
+            paths_max: 8,
+            path_mtu: 1_400,
+            header_overhead: 40 + 8,
+            path_scheduler: PathSchedulerKind::default(),
+            buffer_splitting: true,
+            path_max_retrans: 5,
+            potentially_failed_max_retrans: 0,
+        }
+    }
+}
+
+/// How losses are found and repaired, and when the peer counts as lost.
+#[derive(Debug, Clone)]
+pub struct RecoveryConfig {
+    /// How losses are found. Default: as RFC 9260 has it.
+    pub loss_detection: LossDetection,
+    /// Which path lost data takes. Default: as RFC 9260 has it.
+    pub retransmission_policy: RetransmissionPolicy,
+    /// Whether a lost chunk is sent again twice when a further retransmission would come after its
+    /// lifetime: on two paths, or one after the other on one. Only where losses are found
+    /// [in time](LossDetection::InTime). Default: false.
+    pub last_chance_twice: bool,
+    /// 'Association.Max.Retrans': consecutive unanswered retransmissions after which the peer
+    /// counts as lost. Default: 10.
+    pub association_max_retrans: u32,
+    /// 'Max.Init.Retransmits'. Default: 8.
+    pub max_init_retransmits: u32,
+}
+
+impl Default for RecoveryConfig {
+    fn default() -> Self {
+        Self {
+            loss_detection: LossDetection::default(),
+            retransmission_policy: RetransmissionPolicy::default(),
+            last_chance_twice: false,
+            association_max_retrans: 10,
+            max_init_retransmits: 8,
+        }
+    }
+}
+
+/// How many bytes wait at our end, and how many a message may have.
+#[derive(Debug, Clone)]
+pub struct BufferConfig {
+    /// Bytes of messages that may wait in the send queue. Default: 1 MiB.
+    pub send_buffer: usize,
+    /// Bytes of received data that may wait for gaps to close or for the user: the a_rwnd of an
+    /// empty association. At least 1500 (RFC 9260 section 3.3.2). With what each message costs
+    /// beside its bytes, four times as much at most are held. Default: 1 MiB.
+    pub receive_buffer: usize,
+    /// The longest message that can be sent or received, in bytes; at most half the receive
+    /// buffer. Default: 256 KiB.
+    pub message_size_max: usize,
+}
+
+impl Default for BufferConfig {
+    fn default() -> Self {
+        Self { send_buffer: 1 << 20, receive_buffer: 1 << 20, message_size_max: 256 << 10 }
+    }
+}
+
+/// How many streams there are, and which of ours sends next.
+#[derive(Debug, Clone)]
+pub struct StreamConfig {
+    /// Streams that we want to send on. Default: 16.
+    pub outbound_streams: u16,
+    /// Streams that we let the peer send on. Default: 64.
+    pub inbound_streams_max: u16,
+    /// Which stream sends next. Default: by priority, equal ones in turn.
+    pub scheduler: SchedulerKind,
+}
+
+impl Default for StreamConfig {
+    fn default() -> Self {
+        Self { outbound_streams: 16, inbound_streams_max: 64, scheduler: SchedulerKind::default() }
+    }
+}
+
+/// What is offered to the peer beyond RFC 9260. What it does not offer as well is not used.
+#[derive(Debug, Clone)]
+pub struct ExtensionConfig {
+    /// Whether partial reliability (RFC 3758) is offered. Default: true.
+    pub partial_reliability: bool,
+    /// Whether user message interleaving (RFC 8260) is offered: between peers that both offer it,
+    /// an urgent message does not wait for the end of a long one of another stream. Messages of one
+    /// stream stay one behind the other. Default: false.
+    pub message_interleaving: bool,
+    /// Whether packets without a checksum are offered (RFC 9653): only where this association runs
+    /// in DTLS (RFC 8261), which refuses what was changed on its way. Default: false.
+    pub zero_checksum_over_dtls: bool,
+    /// Whether delayed acknowledgements for concurrent multipath transfer are offered: between
+    /// peers that both offer them, a receiver delays SACKs in the midst of gaps too and counts
+    /// packets in them (DAC of Iyengar 2006, section V). Halves the SACKs where losses are found by
+    /// [miss indications](LossDetection::Rfc9260); those [in time](LossDetection::InTime) would
+    /// come late. A peer that does not know it does not notice. Default: false.
+    pub cmt_delayed_ack: bool,
+    /// Whether SACKs that are spaced in time are offered. Between peers that both offer them, while
+    /// one path brings data, a receiver sends a SACK once in a quarter of a round trip, from 5 to
+    /// 10 ms, and three times as often while something is missing, from 2.5 to 6 ms, instead of
+    /// after every second packet and after each one behind a gap. For losses that are found
+    /// [in time](LossDetection::InTime) and controllers that follow a model; a window of few
+    /// packets would grow slowly. A peer that does not know it does not notice. Default: false.
+    pub spaced_sacks: bool,
+    /// The keys that chunks are authenticated by (RFC 4895); with them, addresses can be changed by
+    /// request (RFC 5061). Default: `None`, neither is offered.
+    pub authentication: Option<Authentication>,
+}
+
+impl Default for ExtensionConfig {
+    fn default() -> Self {
+        Self {
+            partial_reliability: true,
+            message_interleaving: false,
+            zero_checksum_over_dtls: false,
+            cmt_delayed_ack: false,
+            spaced_sacks: false,
+            authentication: None,
+        }
+    }
+}
