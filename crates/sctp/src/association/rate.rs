@@ -57,8 +57,47 @@ pub(super) struct RateMeter {
     limited: Option<f64>,
     /// Intervals in a row in which nothing waited at some time.
     pauses: u32,
+    silence: Silence,
     signal: Option<RateSignal>,
     told: Option<(Time, RateSignal)>,
+}
+
+/// How long nothing was answered although something was under way. Paths of phones stand still for
+/// a second and more at times: that tells nothing of what they carry when they go on.
+#[derive(Debug, Default)]
+struct Silence {
+    /// Bytes acknowledged so far, and since when no more were.
+    acked: u64,
+    since: Time,
+    /// Whether it was counted up to `since`, and lasts.
+    is_lasting: bool,
+    /// What is over of it since the last measurement.
+    past: Duration,
+}
+
+impl Silence {
+    /// So much is acknowledged by now; `awaits` tells whether something else is to be.
+    fn listen(&mut self, now: Time, acked: u64, awaits: bool, patience: Duration) {
+        if acked > self.acked {
+            let span = now.saturating_since(self.since);
+            if self.is_lasting || span > patience {
+                self.past += span;
+            }
+        }
+        if acked > self.acked || !awaits {
+            (self.acked, self.since, self.is_lasting) = (acked, now, false);
+        }
+    }
+
+    /// All of it since the last call.
+    fn take(&mut self, now: Time, patience: Duration) -> Duration {
+        let span = now.saturating_since(self.since);
+        if self.is_lasting || span > patience {
+            self.past += span;
+            (self.since, self.is_lasting) = (now, true);
+        }
+        std::mem::take(&mut self.past)
+    }
 }
 
 /// Counters of bytes.
@@ -80,6 +119,8 @@ struct Outlook {
     /// Whether one of them is still being tried out.
     slow_start: bool,
     queued: usize,
+    /// How long nothing may be answered while they carry data.
+    patience: Duration,
 }
 
 impl RateMeter {
@@ -99,7 +140,13 @@ impl RateMeter {
     /// Takes the counters in; the signal, if it is to be told.
     fn measure(&mut self, now: Time, totals: Totals, outlook: Outlook) -> Option<RateSignal> {
         let paused = std::mem::take(&mut self.paused);
+        let silence = self.silence.take(now, outlook.patience);
         let (at, before) = self.before.replace((now, totals))?;
+        // Where nothing waited, the silence may be the source's.
+        let span = if paused { now - at } else { (now - at).saturating_sub(silence) };
+        if !paused && span < INTERVAL / 4 {
+            return None;
+        }
         let sent = totals.sent - before.sent;
         if now - at > PAUSE || sent == 0 {
             self.limited = None;
@@ -112,7 +159,7 @@ impl RateMeter {
         let efficiency = smoothed(self.efficiency, share.min(1.0), EFFICIENCY_WEIGHT);
         self.efficiency = Some(efficiency);
         let acked = totals.acked - before.acked;
-        let delivered = Rate::of(acked, now - at).as_bps() as f64;
+        let delivered = Rate::of(acked, span).as_bps() as f64;
         let allowed = outlook.allowed.as_bps() as f64;
         self.pauses = if paused { self.pauses + 1 } else { 0 };
         self.limited = match self.limited {
@@ -166,10 +213,13 @@ impl Association {
     /// Measures the rate when it is time to, and tells when it changed. One that nobody took in
     /// the meantime is replaced.
     pub(super) fn follow_rate(&mut self, now: Time) {
+        let patience = self.answer_patience();
+        let awaits = !self.outstanding.is_empty();
+        self.rate.silence.listen(now, self.paths.totals().bytes_acked, awaits, patience);
         if !self.rate.is_due(now) {
             return;
         }
-        let (totals, outlook) = (self.rate_totals(), self.rate_outlook());
+        let (totals, outlook) = (self.rate_totals(), self.rate_outlook(patience));
         let Some(signal) = self.rate.measure(now, totals, outlook) else { return };
         self.events.retain(|event| !matches!(event, Event::RateChanged(_)));
         self.events.push_back(Event::RateChanged(signal));
@@ -184,12 +234,22 @@ impl Association {
         Totals { acked: paths.bytes_acked, new: streams.bytes_sent, sent: payload + headers }
     }
 
-    fn rate_outlook(&self) -> Outlook {
+    /// Without an answer for longer, a path stands still: SACKs are much closer to one another.
+    fn answer_patience(&self) -> Duration {
+        let srtts = self.paths.carriers().filter_map(|path| path.rtt.srtt());
+        srtts.max().unwrap_or_default() + INTERVAL / 2
+    }
+
+    fn rate_outlook(&self, patience: Duration) -> Outlook {
         let concurrent = self.config.paths.path_scheduler.is_concurrent();
         let current = self.paths.current();
         let in_use = self.paths.carriers().filter(|path| concurrent || path.slot == current);
-        let mut outlook =
-            Outlook { allowed: Rate::ZERO, slow_start: false, queued: self.queue.queued() };
+        let mut outlook = Outlook {
+            allowed: Rate::ZERO,
+            slow_start: false,
+            queued: self.queue.queued(),
+            patience,
+        };
         for path in in_use {
             // A path that is being tried out may carry twice what it did.
             let factor = if path.congestion.metrics().slow_start { 2 } else { 1 };
@@ -223,12 +283,16 @@ mod tests {
 
         /// An interval in which so many kbit/s arrive, of which 9 of 10 are new.
         fn pass(&mut self, kbps: u64, paused: bool) -> Option<RateSignal> {
+            let patience = INTERVAL / 2;
             let bytes = Rate::kbps(kbps).bytes_in(INTERVAL);
             self.totals.acked += bytes;
             self.totals.sent += bytes;
             self.totals.new += bytes * 9 / 10;
             self.meter.paused = paused;
-            let outlook = Outlook { allowed: Rate::mbps(5), slow_start: false, queued: 7 };
+            let allowed = Rate::mbps(5);
+            let outlook = Outlook { allowed, slow_start: false, queued: 7, patience };
+            // Answers come evenly, the last one now.
+            self.meter.silence.listen(self.now, self.totals.acked, true, INTERVAL);
             let told = self.meter.measure(self.now, self.totals, outlook);
             self.now += INTERVAL;
             told
@@ -291,5 +355,35 @@ mod tests {
         lab.now += 2 * PAUSE;
         assert_eq!(lab.pass(1_000, false), None);
         assert_eq!(lab.carries(), Rate::kbps(7_200), "the last that is known");
+    }
+
+    #[test]
+    fn a_path_that_stands_still_carries_what_it_did_before() {
+        let mut lab = Lab::new();
+        for _ in 0..20 {
+            lab.pass(8_000, false);
+        }
+        for _ in 0..5 {
+            assert_eq!(lab.pass(0, false), None);
+        }
+        lab.pass(8_000, false);
+        assert_eq!(lab.carries(), Rate::kbps(7_200), "as fast as before");
+        lab.pass(4_000, false);
+        assert_eq!(lab.carries(), Rate::kbps(5_400), "slower: half of the difference at once");
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_no_silence() {
+        let (mut silence, patience) = (Silence::default(), Duration::from_millis(150));
+        let at = Time::from_millis;
+        silence.listen(at(1_000), 0, false, patience);
+        silence.listen(at(5_000), 0, false, patience);
+        silence.listen(at(5_100), 900, true, patience);
+        assert_eq!(silence.take(at(5_200), patience), Duration::ZERO);
+        // It lasts beyond two measurements, and all of it counts.
+        assert_eq!(silence.take(at(5_400), patience), Duration::from_millis(300));
+        assert_eq!(silence.take(at(5_500), patience), Duration::from_millis(100));
+        silence.listen(at(5_550), 1_000, true, patience);
+        assert_eq!(silence.take(at(5_600), patience), Duration::from_millis(50));
     }
 }
