@@ -14,11 +14,17 @@
 //! - Key frames, sound, tables and what cannot be told apart always go.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anabranch_media::Track;
 use anabranch_media::piece::Header;
+use anabranch_sansio::Time;
 
 use crate::treatment::MediaClass;
+
+/// Times between key frames that are remembered: where a scene begins, an encoder puts one between
+/// those that come regularly.
+const SPANS: usize = 4;
 
 /// Decides, unit by unit, what is left out.
 #[derive(Debug)]
@@ -41,6 +47,32 @@ struct TrackGate {
     lacks_reference: bool,
     /// Enhancements are, likewise.
     lacks_enhancement: bool,
+    keys: Keys,
+}
+
+/// When key frames came, to tell when the next one will.
+#[derive(Debug, Default)]
+struct Keys {
+    last: Option<Time>,
+    /// The last times from one to the next, the newest first.
+    spans: [Duration; SPANS],
+}
+
+impl Keys {
+    fn note(&mut self, now: Time) {
+        if let Some(last) = self.last.replace(now) {
+            self.spans.rotate_right(1);
+            self.spans[0] = now - last;
+        }
+    }
+
+    /// How long it is until the next one, if none comes out of turn. `None` before two came, and
+    /// once it is overdue.
+    fn until_next(&self, now: Time) -> Option<Duration> {
+        let longest = self.spans.iter().max()?;
+        let left = (self.last? + *longest).saturating_since(now);
+        (!left.is_zero()).then_some(left)
+    }
 }
 
 impl Gate {
@@ -50,12 +82,13 @@ impl Gate {
     }
 
     /// Whether a piece may go. All of a unit shares its fate, which `has_room` decides where a
-    /// decoder can follow.
+    /// decoder can follow; it is told how long it is until the next key frame, if that is known.
     pub(super) fn passes(
         &mut self,
         header: &Header,
         class: MediaClass,
-        has_room: impl FnOnce() -> bool,
+        now: Time,
+        has_room: impl FnOnce(Option<Duration>) -> bool,
     ) -> bool {
         if !is_picture(class) {
             return true;
@@ -66,6 +99,11 @@ impl Gate {
             return track.passes;
         }
         track.unit = unit;
+        if class == MediaClass::KeyFrame {
+            track.keys.note(now);
+        }
+        let next_key = track.keys.until_next(now);
+        let has_room = || has_room(next_key);
         track.passes = track.decide(header.frame, class, self.enhances_alone, has_room);
         self.left_out[class.index()] += u64::from(!track.passes);
         track.passes
@@ -159,7 +197,7 @@ mod tests {
         let mut gate = Gate::new(enhances_alone);
         let pass = |(class, layer, frame, room): &(Class, u8, u64, bool)| {
             let header = header(*class, *layer, *frame, 0);
-            gate.passes(&header, MediaClass::of(*class, Layer(*layer)), || *room)
+            gate.passes(&header, MediaClass::of(*class, Layer(*layer)), Time::ZERO, |_| *room)
         };
         units.iter().map(pass).collect()
     }
@@ -169,7 +207,7 @@ mod tests {
         let mut gate = Gate::new(true);
         let mut pass = |frame, index, room| {
             let header = header(Class::Disposable, 0, frame, index);
-            gate.passes(&header, MediaClass::Disposable, || room)
+            gate.passes(&header, MediaClass::Disposable, Time::ZERO, |_| room)
         };
         assert!(pass(1, 0, true) && pass(1, 1, false) && pass(1, 2, false));
         assert!(!pass(2, 0, false) && !pass(2, 1, true));
@@ -228,5 +266,20 @@ mod tests {
         for class in [Class::Audio, Class::Tables, Class::Data, Class::Padding] {
             assert_eq!(passed(true, &[(class, 0, 0, false)]), [true], "{class:?}");
         }
+    }
+
+    #[test]
+    fn the_next_key_frame_is_expected_after_the_longest_of_the_last_spans() {
+        let mut keys = Keys::default();
+        let seconds = Time::from_secs;
+        keys.note(seconds(10));
+        assert_eq!(keys.until_next(seconds(10)), None, "one tells nothing");
+        keys.note(seconds(12));
+        // A scene begins.
+        keys.note(seconds(13));
+        assert_eq!(keys.until_next(seconds(14)), Some(Duration::from_secs(1)));
+        assert_eq!(keys.until_next(seconds(15)), None, "overdue");
+        (14..18).for_each(|at| keys.note(seconds(at)));
+        assert_eq!(keys.until_next(seconds(17)), Some(Duration::from_secs(1)), "forgotten");
     }
 }

@@ -38,15 +38,32 @@ const SPARED: [MediaClass; 3] =
 struct Shortage {
     /// Since when, without a unit that found room.
     since: Option<Time>,
+    /// Since when, without a unit that found a short queue.
+    queued: Option<Time>,
     /// When one last had to be left out, if that is not long ago.
     thinned: Option<Time>,
 }
 
+/// What a unit finds that comes to be sent.
+#[derive(Debug, Clone, Copy)]
+struct Prospect {
+    /// How long it would wait.
+    wait: Duration,
+    /// How long it may.
+    lifetime: Duration,
+    /// How long it is until the next key frame, if that is known.
+    next_key: Option<Duration>,
+}
+
 impl Shortage {
-    /// Whether a unit goes that would wait so long. A reference picture does unless it would come
-    /// too late; of what can be spared a third of its time is for repetitions.
-    fn admits(&mut self, now: Time, class: MediaClass, wait: Duration, lifetime: Duration) -> bool {
+    /// Whether a unit goes. A reference picture does unless it would come too late, or hold up the
+    /// next key frame; of what can be spared a third of its time is for repetitions.
+    fn admits(&mut self, now: Time, class: MediaClass, prospect: Prospect) -> bool {
+        let Prospect { wait, lifetime, .. } = prospect;
         let (most, patience) = if class == MediaClass::Reference {
+            if self.holds_up_key_frame(now, prospect) {
+                return false;
+            }
             (lifetime, PATIENCE_WITH_REFERENCES)
         } else {
             (lifetime * 2 / 3, PATIENCE)
@@ -66,6 +83,19 @@ impl Shortage {
         }
         self.thinned = Some(now);
         false
+    }
+
+    /// Whether the next key frame is near, what waits would still be waiting then, and has been for
+    /// long. Left out a moment before it, references cost that moment; left waiting, they make
+    /// those late that follow it, and of these the first one costs all to the next key frame.
+    fn holds_up_key_frame(&mut self, now: Time, prospect: Prospect) -> bool {
+        let Prospect { wait, lifetime, next_key } = prospect;
+        if wait <= lifetime / THINNED_SHARE {
+            self.queued = None;
+            return false;
+        }
+        let since = *self.queued.get_or_insert(now);
+        now - since >= PATIENCE && next_key.is_some_and(|left| left < wait.min(lifetime))
     }
 }
 
@@ -170,18 +200,21 @@ impl Sender {
         let reliability = treatment.reliability.resolve(*latency, Duration::ZERO);
         let Reliability::Lifetime(lifetime) = reliability else { return true };
         let Some(connection) = link.connection() else { return true };
-        gate.passes(&piece.header, class, || {
+        gate.passes(&piece.header, class, now, |next_key| {
             let ahead = connection.queued_at(treatment.priority.into());
             let ahead = ahead + backlog.bytes() + len;
             let wait = rate.map(|rate| rate.time_for(ahead as u64));
             let shortage = &mut shortages[class.index()];
-            let admits = wait.is_none_or(|wait| shortage.admits(now, class, wait, lifetime));
+            let prospect = |wait| Prospect { wait, lifetime, next_key };
+            let admits = wait.is_none_or(|wait| shortage.admits(now, class, prospect(wait)));
             if !admits {
                 // With no rate at all it would wait for ever.
                 let wait = wait.filter(|wait| *wait < Duration::MAX);
                 let picture = || left_out(now, &piece.header, class);
                 records.push(|| {
                     let record = picture().with_some("wait_ms", wait).with("lifetime_ms", lifetime);
+                    let next_key = next_key.filter(|_| class == MediaClass::Reference);
+                    let record = record.with_some("next_key_ms", next_key);
                     record.with_some("carries_bps", rate).with("ahead_bytes", ahead)
                 });
             }
@@ -218,7 +251,9 @@ mod tests {
     }
 
     fn admits(shortage: &mut Shortage, at: u64, class: MediaClass, wait_ms: u64) -> bool {
-        shortage.admits(ms(at), class, Duration::from_millis(wait_ms), LIFETIME)
+        let wait = Duration::from_millis(wait_ms);
+        let prospect = Prospect { wait, lifetime: LIFETIME, next_key: None };
+        shortage.admits(ms(at), class, prospect)
     }
 
     #[test]
@@ -252,5 +287,21 @@ mod tests {
         assert_eq!(first_left_out(MediaClass::Disposable, 101), Some(300));
         assert_eq!(first_left_out(MediaClass::Reference, 101), Some(1_000));
         assert_eq!(first_left_out(MediaClass::Reference, 100), None, "just in time");
+    }
+
+    #[test]
+    fn references_that_would_hold_up_the_next_key_frame_are_left_out_before_it() {
+        let mut shortage = Shortage::default();
+        let mut goes = |at, wait_ms, until_key_ms| {
+            let (wait, next_key) =
+                (Duration::from_millis(wait_ms), Duration::from_millis(until_key_ms));
+            let prospect = Prospect { wait, lifetime: LIFETIME, next_key: Some(next_key) };
+            shortage.admits(ms(at), MediaClass::Reference, prospect)
+        };
+        assert!(goes(0, 60, 50), "not for long");
+        assert!(goes(300, 60, 70), "gone before it comes");
+        assert!(!goes(320, 60, 50));
+        assert!(goes(360, 20, 10), "a short queue is no harm");
+        assert!(goes(400, 60, 50), "it begins anew");
     }
 }
