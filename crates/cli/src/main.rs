@@ -11,6 +11,7 @@ mod lab;
 mod link;
 mod man;
 mod output;
+mod read_film;
 mod recv;
 mod send;
 mod serve;
@@ -93,6 +94,9 @@ impl Command {
 }
 
 fn main() -> ExitCode {
+    if read_film::is_meant() {
+        return read_film::run();
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return failure::explain_arguments(&error),

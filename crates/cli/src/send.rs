@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anabranch_apps::input::{Input, InputError, InputOptions, Pace};
+use anabranch_apps::input::{Input, InputError, InputOptions, Pace, Readers};
 use anabranch_apps::send::{SendOptions, send};
 use anabranch_apps::service::ServiceError;
 use anabranch_apps::url::SessionUrl;
@@ -69,7 +69,12 @@ impl Send {
         let mut log = self.telling.log()?;
         let options = SendOptions {
             input: self.input,
-            input_options: InputOptions { program: None, looped: self.looped, pace },
+            input_options: InputOptions {
+                program: None,
+                looped: self.looped,
+                pace,
+                readers: Readers::Apart,
+            },
             url: self.url,
             over_all_interfaces: self.paths.is_some(),
             treatments,

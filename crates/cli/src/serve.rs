@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use anabranch_apps::input::Readers;
 use anabranch_apps::serve::{
     Advertised, ChannelsFile, News, ServeError, ServeOptions, Serving, Standing, http_address,
     https_address, udp_address,
@@ -98,6 +99,7 @@ impl Serve {
             tls_certificate: self.tls_certificate,
             tls_key: self.tls_key,
             recording: log.files.recording(),
+            readers: Readers::Apart,
         };
         let is_token_known = options.operator_token.is_some();
         let serving = Serving::start(options).await.map_err(failure)?;

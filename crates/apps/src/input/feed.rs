@@ -13,8 +13,9 @@ use anabranch_session::SourceFormat;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use super::apart::{Frame, ReaderProcess, Readers, Wanted};
 use super::cutter::BATCH_ITEMS_MAX;
-use super::film::Film;
+use super::film::{Film, is_foreign};
 use super::udp::{self, Wrapping};
 use super::{Batch, Input, InputError, InputOptions, Item, Media, Pace, PacketCutter, Reading};
 use crate::url::UdpUrl;
@@ -97,14 +98,25 @@ impl Feed {
         let timing = timing(options.pace, is_pipe);
         if is_pipe {
             refuse_file_options(&name, options)?;
-            let batches = spawn_reader(file, name, options, timing, clock);
+            let batches = spawn_reader(|| Ok(file), name, options, timing, clock);
             return Ok(Self::mpeg_ts(timing, true, batches));
         }
         let head = head_of(&mut file).map_err(|error| InputError::open(&name, &error))?;
         if head.starts_with(CLIP_MAGIC) {
             return Self::open_clip(name, file, metadata.len(), options);
         }
-        let batches = spawn_film_reader(file, name, options, timing, clock)?;
+        let (readers, looped) = (options.readers, options.looped);
+        let is_apart = readers == Readers::Apart && is_foreign(&head);
+        let open = {
+            let name = name.clone();
+            move || -> Result<Box<dyn Readable>, InputError> {
+                if is_apart {
+                    return Ok(Box::new(film_apart(file, &name, looped)?));
+                }
+                film_within(file, &name)
+            }
+        };
+        let batches = spawn_reader(open, name, options, timing, clock);
         let mut feed = Self::mpeg_ts(timing, true, batches);
         feed.first = match feed.batches.recv().await {
             Some(Err(error)) => return Err(error),
@@ -137,7 +149,8 @@ impl Feed {
         clock: Clock,
     ) -> Self {
         let timing = Timing::Arrival;
-        Self::mpeg_ts(timing, true, spawn_reader(pipe, name, options, timing, clock))
+        let batches = spawn_reader(|| Ok(pipe), name, options, timing, clock);
+        Self::mpeg_ts(timing, true, batches)
     }
 
     /// What another end of a session sends.
@@ -151,7 +164,7 @@ impl Feed {
         // A file that a shell opened for us is a file all the same.
         let is_file = stdin_is_file();
         let timing = timing(options.pace, !is_file);
-        let batches = spawn_reader(Pipe(io::stdin()), name, options, timing, clock);
+        let batches = spawn_reader(|| Ok(Pipe(io::stdin())), name, options, timing, clock);
         Ok(Self::mpeg_ts(timing, true, batches))
     }
 
@@ -203,7 +216,7 @@ fn refuse_file_options(name: &str, options: InputOptions) -> Result<(), InputErr
 }
 
 /// What can be read, and maybe read again.
-trait Readable: Read + Send + 'static {
+trait Readable: Read {
     fn begin_again(&mut self) -> io::Result<()>;
 }
 
@@ -216,6 +229,19 @@ impl Readable for File {
 impl Readable for Film<File> {
     fn begin_again(&mut self) -> io::Result<()> {
         self.rewind()
+    }
+}
+
+impl Readable for ReaderProcess {
+    /// It goes on by itself.
+    fn begin_again(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Readable for Box<dyn Readable> {
+    fn begin_again(&mut self) -> io::Result<()> {
+        self.as_mut().begin_again()
     }
 }
 
@@ -246,27 +272,32 @@ fn head_of(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Reads a file as a transport stream, which it may have to be made first.
-fn spawn_film_reader(
-    mut file: File,
-    name: String,
-    options: InputOptions,
-    timing: Timing,
-    clock: Clock,
-) -> Result<mpsc::Receiver<Batch>, InputError> {
+/// A file as a transport stream, which it may have to be made first.
+fn film_within(mut file: File, name: &str) -> Result<Box<dyn Readable>, InputError> {
     let opened = catch_unwind(AssertUnwindSafe(|| Film::open(&file)));
     let opened = opened.unwrap_or_else(|_| Err(READER_FAILED.to_owned()));
-    let failed = |message| InputError::Open { name: name.clone(), message };
+    let failed = |message| InputError::Open { name: name.to_owned(), message };
     if let Some(film) = opened.map_err(failed)? {
-        return Ok(spawn_reader(film, name, options, timing, clock));
+        return Ok(Box::new(film));
     }
-    file.rewind().map_err(|error| InputError::open(&name, &error))?;
-    Ok(spawn_reader(file, name, options, timing, clock))
+    file.rewind().map_err(|error| InputError::open(name, &error))?;
+    Ok(Box::new(file))
+}
+
+/// The same, by a process of its own.
+fn film_apart(file: File, name: &str, looped: bool) -> Result<ReaderProcess, InputError> {
+    let mut process = ReaderProcess::start(file, Wanted::Stream, looped)
+        .map_err(|error| InputError::broken(name, &error))?;
+    match process.next() {
+        Ok(Frame::Stream) => Ok(process),
+        Ok(_) => Err(InputError::broken(name, &io::ErrorKind::InvalidData.into())),
+        Err(error) => Err(InputError::open(name, &error)),
+    }
 }
 
 /// Reads on a thread of its own: reading a pipe blocks, and must not keep the program from ending.
-fn spawn_reader(
-    source: impl Readable,
+fn spawn_reader<R: Readable>(
+    open: impl FnOnce() -> Result<R, InputError> + Send + 'static,
     name: String,
     options: InputOptions,
     timing: Timing,
@@ -276,7 +307,7 @@ fn spawn_reader(
     std::thread::spawn(move || {
         let reading = || {
             let cutter = PacketCutter::new(name.clone(), options, timing, clock)?;
-            read_all(source, options.looped, cutter, &sender)
+            read_all(open()?, options.looped, cutter, &sender)
         };
         let read = catch_unwind(AssertUnwindSafe(reading)).unwrap_or_else(|_| {
             Err(InputError::Broken { name: name.clone(), message: READER_FAILED.to_owned() })
@@ -370,7 +401,7 @@ mod tests {
     #[tokio::test]
     async fn regression_a_reader_with_a_defect_looked_as_if_the_file_had_ended() {
         let (name, options) = ("a.ts".to_owned(), InputOptions::default());
-        let mut batches = spawn_reader(Defect, name, options, Timing::None, Clock::start());
+        let mut batches = spawn_reader(|| Ok(Defect), name, options, Timing::None, Clock::start());
         let Some(Err(error)) = batches.recv().await else { panic!("no error") };
         let expected = "a.ts broke off: reading it failed by a defect of this program";
         assert_eq!(error.to_string(), expected);

@@ -32,6 +32,15 @@ impl Again for Cursor<Arc<[u8]>> {
     }
 }
 
+/// Bytes of a file that tell what container it is.
+const HEAD_LEN: u64 = 8;
+
+/// Whether a file that begins so is in a foreign container, which says of itself what is to be
+/// believed or not.
+pub(super) fn is_foreign(head: &[u8]) -> bool {
+    is_mp4(head) || head.starts_with(&MATROSKA_MAGIC)
+}
+
 /// A film, or sound alone: MP4 and QuickTime, Matroska and WebM, MP3 and AAC without a container.
 /// It is read as a transport stream, within bounds, whatever the file says of itself.
 #[derive(Debug)]
@@ -50,7 +59,6 @@ impl<S: Again> Film<S> {
     /// # Errors
     /// In words, if it cannot be read, or has nothing that a transport stream can carry.
     pub fn open(file: &S) -> Result<Option<Self>, String> {
-        const HEAD_LEN: u64 = 8;
         let again = || file.again().map_err(|error| error.to_string());
         let mut head = Vec::new();
         again()?.take(HEAD_LEN).read_to_end(&mut head).map_err(|error| error.to_string())?;

@@ -3,6 +3,7 @@
 //! An [`Input`] names it; a feed reads it in batches with the time of each packet, whatever
 //! container it is in.
 
+mod apart;
 mod cutter;
 mod demuxer;
 mod feed;
@@ -13,6 +14,7 @@ mod mux;
 mod packing;
 mod sound;
 mod udp;
+mod units;
 
 use std::io;
 use std::net::IpAddr;
@@ -25,11 +27,14 @@ use anabranch_sansio::Rate;
 use thiserror::Error;
 
 use crate::url::{UdpUrl, UrlError};
+pub(crate) use apart::{Frame, ReaderProcess};
+pub use apart::{LOOPED, READ_FILM, READER_BYTES_MAX, Readers, Wanted, read_film};
 pub(crate) use cutter::{Batch, Item, Media, PacketCutter, Reading};
 pub(crate) use demuxer::{Demuxer, MATROSKA_MAGIC};
 pub use feed::Timing;
 pub(crate) use feed::{Feed, READER_FAILED};
 pub use film::{Again, Film};
+pub(crate) use units::{Timed, UnitReader, is_matroska};
 
 /// Where media comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +84,8 @@ pub struct InputOptions {
     pub looped: bool,
     /// What gives its packets their times.
     pub pace: Pace,
+    /// Where it is read if it is a film in a foreign container.
+    pub readers: Readers,
 }
 
 /// What gives packets their times.
@@ -181,11 +188,11 @@ impl InputError {
         !matches!(self, Self::Broken { .. })
     }
 
-    pub(super) fn open(name: &str, error: &io::Error) -> Self {
+    pub(crate) fn open(name: &str, error: &io::Error) -> Self {
         Self::Open { name: name.to_owned(), message: error.to_string() }
     }
 
-    pub(super) fn broken(name: &str, error: &io::Error) -> Self {
+    pub(crate) fn broken(name: &str, error: &io::Error) -> Self {
         Self::Broken { name: name.to_owned(), message: error.to_string() }
     }
 }

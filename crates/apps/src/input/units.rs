@@ -1,9 +1,7 @@
-//! [`Film`]: a WebM or Matroska file, as what browsers decode.
+//! [`UnitReader`]: a WebM or Matroska file, as what browsers decode.
 
 use std::fs::File;
-use std::io::{Read as _, Seek as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::io::{self, Read as _, Seek as _};
 use std::time::Duration;
 
 use anabranch_media::Class;
@@ -14,14 +12,8 @@ use anabranch_media::decoding::{
 };
 use anabranch_sansio::Time;
 use matroska_demuxer::{Frame, TrackEntry, TrackType};
-use tokio::sync::mpsc;
 
-use crate::input::InputError;
-use crate::input::READER_FAILED;
-use crate::input::{Demuxer, MATROSKA_MAGIC};
-
-/// Units that are read ahead.
-const UNITS_MAX: usize = 16;
+use super::{Demuxer, MATROSKA_MAGIC};
 
 /// Frames in front of the first key frame that are looked at: it names the codec.
 const FIRST_FRAMES_MAX: usize = 1_024;
@@ -30,45 +22,59 @@ const FIRST_FRAMES_MAX: usize = 1_024;
 const OPUS_CHANNELS_MAX: u64 = 2;
 
 /// A unit of the film, and when it is due after its beginning.
-pub(super) type Timed = (Duration, AccessUnit);
+pub(crate) type Timed = (Duration, AccessUnit);
 
-/// A film that is being read.
+/// A film that is read unit by unit.
 #[derive(Debug)]
-pub(super) struct Film {
-    pub(super) formats: Formats,
-    pub(super) units: mpsc::Receiver<Result<Timed, InputError>>,
+pub(crate) struct UnitReader {
+    film: Demuxer<File>,
+    tracks: Tracks,
+    /// The first frame that decoding can begin with.
+    first: Option<Frame>,
 }
 
-impl Film {
-    /// Opens a file; none if it is something else, or has what must become a transport stream for
-    /// browsers to decode it, or cannot be read.
-    pub(super) fn open(path: &Path) -> Option<Self> {
-        let name = path.display().to_string();
-        let mut file = File::open(path).ok()?;
-        if !file.metadata().ok()?.is_file() || !is_matroska(&mut file).ok()? {
+impl UnitReader {
+    /// Reads what the file says of itself; none if it is something else, or has what must become a
+    /// transport stream for browsers to decode it, or cannot be read.
+    pub(crate) fn open(mut file: File) -> Option<Self> {
+        if !is_matroska(&mut file).ok()? {
             return None;
         }
         let mut film = Demuxer::open(file).ok()?;
         let mut tracks = Tracks::of(&film)?;
         let first = tracks.look_for_key_frame(&mut film)?;
-        let formats = Formats {
-            video: tracks.video.as_ref().map(|track| track.info.clone()),
-            audio: tracks.audio.as_ref().map(|track| track.info.clone()),
-        };
-        let (sender, units) = mpsc::channel(UNITS_MAX);
-        std::thread::spawn(move || {
-            let reading = || tracks.read(&mut film, first, &sender);
-            let read = catch_unwind(AssertUnwindSafe(reading));
-            if let Err(message) = read.unwrap_or_else(|_| Err(READER_FAILED.to_owned())) {
-                // If nobody listens any more, the channel is gone.
-                _ = sender.blocking_send(Err(InputError::Broken { name, message }));
+        Some(Self { film, tracks, first })
+    }
+
+    pub(crate) fn formats(&self) -> Formats {
+        Formats {
+            video: self.tracks.video.as_ref().map(|track| track.info.clone()),
+            audio: self.tracks.audio.as_ref().map(|track| track.info.clone()),
+        }
+    }
+
+    /// The next unit, in order; none at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Timed>, String> {
+        loop {
+            let frame = match self.first.take() {
+                Some(frame) => frame,
+                None => {
+                    let mut frame = Frame::default();
+                    if !self.film.next_frame(&mut frame)? {
+                        return Ok(None);
+                    }
+                    frame
+                }
+            };
+            if let Some(timed) = self.tracks.unit(frame) {
+                return Ok(Some(timed));
             }
-        });
-        Some(Self { formats, units })
+        }
     }
 }
 
-fn is_matroska(file: &mut File) -> std::io::Result<bool> {
+/// Whether a file begins as Matroska does.
+pub(crate) fn is_matroska(file: &mut File) -> io::Result<bool> {
     let mut head = Vec::new();
     file.by_ref().take(MATROSKA_MAGIC.len() as u64).read_to_end(&mut head)?;
     file.rewind()?;
@@ -132,33 +138,6 @@ impl Tracks {
             return Some(Some(frame));
         }
         None
-    }
-
-    /// Hands all units on, in order.
-    fn read(
-        &mut self,
-        film: &mut Demuxer<File>,
-        first: Option<Frame>,
-        sender: &mpsc::Sender<Result<Timed, InputError>>,
-    ) -> Result<(), String> {
-        let mut next = first;
-        loop {
-            let frame = match next.take() {
-                Some(frame) => frame,
-                None => {
-                    let mut frame = Frame::default();
-                    if !film.next_frame(&mut frame)? {
-                        return Ok(());
-                    }
-                    frame
-                }
-            };
-            if let Some(timed) = self.unit(frame)
-                && sender.blocking_send(Ok(timed)).is_err()
-            {
-                return Ok(());
-            }
-        }
     }
 
     fn unit(&mut self, frame: Frame) -> Option<Timed> {

@@ -29,6 +29,7 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
+use crate::input::Readers;
 use crate::net::NetError;
 use crate::service::Stop;
 use access::{Access, AccessGate};
@@ -85,6 +86,8 @@ pub struct ServeOptions {
     pub access_key: Option<PathBuf>,
     /// Where every packet of the viewers' port is recorded, if that is wanted.
     pub recording: Recording,
+    /// Where films in foreign containers are read.
+    pub readers: Readers,
 }
 
 /// A server that answers.
@@ -168,7 +171,7 @@ impl Serving {
         let server = Server::new(television, config, unpredictable()?)?;
         let server = Driver::spawn_apart(server, sockets)?;
         let name = random_name::<NAME_BYTES>()?;
-        let station = Arc::new(Station::new(server, access, name, sender.clone()));
+        let station = Arc::new(Station::new(server, access, name, sender.clone(), options.readers));
         let token = options.operator_token.map_or_else(random_name::<TOKEN_BYTES>, Ok)?;
         let proxies = Proxies::new(section.trusted_proxies.clone());
         let places = listen::places();

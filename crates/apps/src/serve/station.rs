@@ -19,6 +19,7 @@ use super::access::Access;
 use super::config::{CHANNELS_MAX, ChannelAccess, ChannelConfig, Wrong};
 use super::relay::{Obstacle, Relay};
 use super::source::{self, Listener, SourceEvent};
+use crate::input::{InputOptions, Readers};
 use crate::service::sanitized;
 
 /// Lines that wait to be told; more are dropped.
@@ -54,6 +55,7 @@ pub(super) struct Station {
     /// What other servers know this one by.
     name: Arc<str>,
     news: mpsc::Sender<String>,
+    readers: Readers,
 }
 
 /// A channel and the task that reads its source.
@@ -92,9 +94,10 @@ impl Station {
         access: Arc<Access>,
         name: String,
         news: mpsc::Sender<String>,
+        readers: Readers,
     ) -> Self {
         let (channels, sessions) = (Mutex::default(), Mutex::default());
-        Self { server, access, channels, sessions, name: name.into(), news }
+        Self { server, access, channels, sessions, name: name.into(), news, readers }
     }
 
     /// Who may watch what is not open to all.
@@ -286,7 +289,12 @@ impl Station {
             last_words: String::new(),
         };
         let clock = self.server.clock();
-        source::spawn(config.source.clone(), config.program, clock, self.name.clone(), tuner)
+        let options = InputOptions {
+            program: config.program,
+            readers: self.readers,
+            ..InputOptions::default()
+        };
+        source::spawn(config.source.clone(), options, clock, self.name.clone(), tuner)
     }
 }
 
@@ -404,7 +412,7 @@ mod tests {
         let server = Server::new(television, ServerConfig::default(), Rng::from_u64(1)).unwrap();
         let server = Driver::spawn(server, sockets).unwrap();
         let (news, _unread) = mpsc::channel(NEWS_MAX);
-        Station::new(server, Arc::default(), "here".to_owned(), news)
+        Station::new(server, Arc::default(), "here".to_owned(), news, Readers::Within)
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,6 +2,7 @@
 //! servers, on real sockets.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod films;
 mod media;
 mod others;
 mod program;

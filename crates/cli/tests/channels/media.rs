@@ -21,6 +21,15 @@ pub(crate) fn make(path: &Path, options: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Eight seconds of noise: far more than is read ahead.
+pub(crate) fn noise(path: &Path, coding: &[&str]) {
+    let picture = "testsrc=size=320x240:rate=25:duration=8,noise=alls=100:allf=t";
+    let mut command = Command::new("ffmpeg");
+    command.args(["-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", picture]);
+    let output = command.args(coding).arg(path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// A picture that every browser plays.
 pub(crate) const H264: [&str; 8] =
     ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "25"];

@@ -51,6 +51,36 @@ impl Running {
         }
     }
 
+    /// Reads until all of these were said.
+    pub(crate) fn until_all(&mut self, wanted: &[&str]) {
+        for wanted in wanted {
+            if !self.seen.contains(wanted) {
+                self.until(wanted);
+            }
+        }
+    }
+
+    /// What was read so far.
+    pub(crate) fn seen(&self) -> &str {
+        &self.seen
+    }
+
+    /// The processes that it has started.
+    pub(crate) fn children(&self) -> Vec<u32> {
+        let parent = self.child.id();
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let is_child = |pid: &u32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            // The second field is the program's name in brackets, which may hold anything.
+            let fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace());
+            let mut fields = fields.into_iter().flatten();
+            let state = fields.next();
+            state != Some("Z") && fields.next() == Some(&parent.to_string())
+        };
+        numbers.filter(is_child).collect()
+    }
+
     /// The last line of what it prints, once it has ended by itself.
     pub(crate) fn summary(&mut self) -> String {
         let mut printed = String::new();

@@ -7,7 +7,7 @@ mod clip;
 mod command;
 mod contribution;
 mod demo;
-mod matroska;
+mod film;
 mod packets;
 mod player;
 mod resequencer;
@@ -29,7 +29,7 @@ use anabranch_television::protocol::Programme;
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 
-use crate::input::Input;
+use crate::input::{Input, InputOptions};
 use crate::url::{ChannelUrl, SessionUrl};
 pub use demo::DemoChannel;
 
@@ -97,14 +97,14 @@ pub(crate) trait Listener: Send {
 /// more.
 pub(crate) fn spawn(
     source: Source,
-    program: Option<u16>,
+    options: InputOptions,
     clock: Clock,
     own: Arc<str>,
     mut listener: impl Listener + 'static,
 ) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {
-            let reading = read(source.clone(), program, clock, &own, &mut listener);
+            let reading = read(source.clone(), options, clock, &own, &mut listener);
             if AssertUnwindSafe(reading).catch_unwind().await.is_ok() {
                 return;
             }
@@ -118,11 +118,12 @@ pub(crate) fn spawn(
 
 async fn read(
     source: Source,
-    program: Option<u16>,
+    options: InputOptions,
     clock: Clock,
     own: &Arc<str>,
     listener: &mut impl Listener,
 ) {
+    let program = options.program;
     match source {
         Source::Demo(DemoChannel::Clip) => rounds::play_demo_clip(clock, listener).await,
         Source::Demo(demo) => {
@@ -130,9 +131,9 @@ async fn read(
             rounds::play_embedded(demo.name(), media, clock, listener).await;
         }
         Source::Input(Input::File(path)) => {
-            rounds::play_file(path, program, clock, listener).await;
+            rounds::play_file(path, options, clock, listener).await;
         }
-        Source::Folder(path) => rounds::play_folder(path, program, clock, listener).await,
+        Source::Folder(path) => rounds::play_folder(path, options, clock, listener).await,
         Source::Channel(url) => television::relay(&url, own, clock, listener).await,
         Source::Session(url) => contribution::receive(&url, program, clock, listener).await,
         Source::Input(input) => packets::receive(&input, program, clock, listener).await,
@@ -168,7 +169,8 @@ mod tests {
         let (told, mut events) = mpsc::unbounded_channel();
         let listener = Clumsy { told, has_failed: false };
         let source = Source::Demo(DemoChannel::Clip);
-        let reading = spawn(source, None, Clock::start(), "here".into(), listener);
+        let reading =
+            spawn(source, InputOptions::default(), Clock::start(), "here".into(), listener);
         let mut lost = None;
         loop {
             match events.recv().await.unwrap() {

@@ -10,7 +10,7 @@ use anabranch_session::SourceFormat;
 
 use super::broadcast::Broadcast;
 use super::clip;
-use super::matroska::Film;
+use super::film::Film;
 use super::{Listener, SILENCE_MAX, SourceEvent};
 use crate::input::InputError;
 use crate::input::{Batch, Feed, Item, Media, Reading, Timing};

@@ -9,7 +9,7 @@ use anabranch_media::ts::Packet;
 use anabranch_sansio::Time;
 use anabranch_session::SourceFormat;
 
-use super::matroska::Film;
+use super::film::Film;
 use super::player::{Ending, Player};
 use super::{Listener, SourceEvent};
 use crate::demo::clip::DEMO_CLIP;
@@ -27,22 +27,22 @@ const EXTENSIONS: [&str; 13] =
 /// Plays a file for ever.
 pub(super) async fn play_file<L: Listener>(
     path: PathBuf,
-    program: Option<u16>,
+    options: InputOptions,
     clock: Clock,
     listener: &mut L,
 ) {
-    play(|| Ok(vec![path.clone()]), program, clock, listener).await;
+    play(|| Ok(vec![path.clone()]), options, clock, listener).await;
 }
 
 /// Plays the films of a folder in the order of their names for ever. What is put there
 /// meanwhile is played in the next round.
 pub(super) async fn play_folder<L: Listener>(
     path: PathBuf,
-    program: Option<u16>,
+    options: InputOptions,
     clock: Clock,
     listener: &mut L,
 ) {
-    play(|| files_in(&path), program, clock, listener).await;
+    play(|| files_in(&path), options, clock, listener).await;
 }
 
 /// Plays a transport stream in memory for ever.
@@ -70,13 +70,13 @@ pub(super) async fn play_demo_clip<L: Listener>(clock: Clock, listener: &mut L) 
 
 async fn play<L: Listener>(
     list: impl Fn() -> Result<Vec<PathBuf>, String>,
-    program: Option<u16>,
+    options: InputOptions,
     clock: Clock,
     listener: &mut L,
 ) {
     let mut retry = Retry::new(Retries::Unlimited);
     loop {
-        let (has_come, reason) = play_rounds(&list, program, clock, listener).await;
+        let (has_come, reason) = play_rounds(&list, options, clock, listener).await;
         if has_come {
             retry.on_success();
         }
@@ -90,7 +90,7 @@ async fn play<L: Listener>(
 /// the first one cannot.
 async fn play_rounds<L: Listener>(
     list: impl Fn() -> Result<Vec<PathBuf>, String>,
-    program: Option<u16>,
+    options: InputOptions,
     clock: Clock,
     listener: &mut L,
 ) -> (bool, String) {
@@ -104,7 +104,7 @@ async fn play_rounds<L: Listener>(
         };
         let (mut has_come, mut errors) = (false, Vec::new());
         for file in files {
-            let ending = match open(file, program, clock).await {
+            let ending = match open(file, options, clock).await {
                 Ok(Opened::Feed(feed)) => player.play(feed).await,
                 Ok(Opened::Film(film)) => player.play_film(film).await,
                 Err(error) => Ending { has_come: false, error: Some(error) },
@@ -134,11 +134,10 @@ enum Opened {
 }
 
 /// A clip can loop by itself.
-async fn open(file: PathBuf, program: Option<u16>, clock: Clock) -> Result<Opened, InputError> {
-    if let Some(film) = Film::open(&file) {
+async fn open(file: PathBuf, options: InputOptions, clock: Clock) -> Result<Opened, InputError> {
+    if let Some(film) = Film::open(&file, options.readers).await {
         return Ok(Opened::Film(film));
     }
-    let options = InputOptions { program, ..InputOptions::default() };
     let input = Input::File(file);
     let feed = Feed::open(&input, options, clock).await?;
     if feed.format == SourceFormat::MpegTs {
@@ -198,7 +197,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn regression_what_is_wrong_with_a_file_was_told_twice_each_time_that_it_was_tried() {
         let mut told = Told::default();
-        let playing = play_file("/nowhere.ts".into(), None, Clock::start(), &mut told);
+        let playing =
+            play_file("/nowhere.ts".into(), InputOptions::default(), Clock::start(), &mut told);
         assert!(tokio::time::timeout(Duration::from_secs(30), playing).await.is_err());
         let lost = told.0.iter().filter(|event| matches!(event, SourceEvent::Lost(_))).count();
         assert!(lost > 3, "it is tried again and again");
