@@ -86,8 +86,8 @@ pub struct WindowConfig {
     ///
     /// Nor does a transmission hold more than these packets, a shorter one aside, however many
     /// [`segments_max`](crate::EndpointConfig::segments_max) allows: for bulk data with
-    /// segmentation offload take `None`, and [`pacing`](field@Self::pacing) or a controller that paces, which
-    /// keep short queues from overflowing.
+    /// segmentation offload take `None`, and [`pacing`](field@Self::pacing) or a controller that
+    /// paces, which keep short queues from overflowing.
     pub max_burst: Option<u32>,
 }
 
