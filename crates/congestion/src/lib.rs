@@ -80,6 +80,38 @@ pub trait CongestionController: Debug + Send {
     fn metrics(&self) -> ControllerMetrics;
 }
 
+/// Makes the controllers of an association, one for each path: the kinds of [`CongestionControl`],
+/// or a user's own.
+pub trait ControllerFactory: Debug + Send + Sync {
+    /// A controller for a fresh path. What it leaves to chance comes from a fork of `rng`.
+    fn build(&self, path: &FreshPath, rng: &mut Rng) -> Box<dyn CongestionController>;
+}
+
+/// What is known of a path before anything was sent there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FreshPath {
+    /// The path's maximum DATA chunk size in bytes, chunk header included.
+    pub pmdcs: usize,
+    /// How fast it may begin, for controllers that follow a model of the path; the others begin
+    /// with their initial windows.
+    pub start_rate: Option<Rate>,
+}
+
+impl FreshPath {
+    /// A path of which nothing is known but the size of its packets.
+    #[must_use]
+    pub const fn new(pmdcs: usize) -> Self {
+        Self { pmdcs, start_rate: None }
+    }
+
+    /// The same, which may begin at this rate.
+    #[must_use]
+    pub const fn starting_at(self, start_rate: Option<Rate>) -> Self {
+        Self { start_rate, ..self }
+    }
+}
+
 /// What one SACK said about one path.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
@@ -236,6 +268,12 @@ impl CongestionControl {
             Self::Media => Box::new(Media::new(pmdcs, start_rate, rng.fork())),
             Self::Fixed { window } => Box::new(FixedWindow::new(window)),
         }
+    }
+}
+
+impl ControllerFactory for CongestionControl {
+    fn build(&self, path: &FreshPath, rng: &mut Rng) -> Box<dyn CongestionController> {
+        Self::build(*self, path.pmdcs, path.start_rate, rng)
     }
 }
 

@@ -70,8 +70,8 @@ mod stats;
 mod trace;
 
 pub use anabranch_congestion::{
-    Ack, Bbr, CongestionControl, CongestionController, ControllerMetrics, Cubic, FixedWindow,
-    LostChunk, Media, QueueBound, RateSample, Rfc9260, SentData,
+    Ack, Bbr, CongestionControl, CongestionController, ControllerFactory, ControllerMetrics, Cubic,
+    FixedWindow, FreshPath, LostChunk, Media, QueueBound, RateSample, Rfc9260, SentData,
 };
 pub use association::{Association, AssociationState, RateSignal};
 pub use authentication::{Authentication, AuthenticationError, Protection, SharedKey};
@@ -83,10 +83,14 @@ pub use config::{
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{ConfigError, ConnectError, ResetError, SendError};
 pub use event::{CloseReason, Direction, Event, RefusedCall};
-pub use path::{PathId, PathSchedulerKind, PathState, RetransmissionPolicy};
+pub use path::{
+    Demand, Outlook, PathId, PathScheduler, PathSchedulerFactory, PathSchedulerKind, PathState,
+    RetransmissionPolicy,
+};
 pub use receive::IncomingMessage;
 pub use send::{
     LossDetection, OutgoingMessage, PathPreference, Reliability, SchedulerKind, SendFailure,
+    StreamScheduler, StreamSchedulerFactory,
 };
 pub use stats::{AssociationStats, EndpointStats, PathReport, PathStats, StreamStats};
 pub use trace::{TraceEvent, TraceKind};

@@ -16,8 +16,7 @@ impl Association {
         sequence: u64,
         preference: PathPreference,
     ) {
-        let takes_two =
-            preference == PathPreference::Two || self.config.paths.path_scheduler.doubles();
+        let takes_two = preference == PathPreference::Two || self.config.paths.doubles();
         if takes_two && let Some(partner) = self.partner_of(path) {
             self.outstanding.plan_copy(sequence, partner, None);
         }

@@ -183,7 +183,7 @@ impl Association {
             config.streams.outbound_streams,
             config.buffers.send_buffer,
             config.buffers.message_size_max,
-            config.streams.scheduler,
+            config.streams.scheduler_factory(),
         );
         let shared = SupportedExtensions::of(&config).shared(extensions);
         let tie_tags = TieTags::random(&mut rng);
@@ -198,6 +198,7 @@ impl Association {
             locals,
             announced: Vec::new(),
             paths,
+            path_scheduler: config.paths.build_scheduler(),
             queue,
             outstanding: Outstanding::new(initial_tsn, shared, config.recovery.loss_detection),
             window: Window::default(),

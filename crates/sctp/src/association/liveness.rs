@@ -25,7 +25,7 @@ impl Association {
     /// ESTABLISHED state". A confirmed path that is idle is probed as well, because a peer behind
     /// a NAT learns of it only by a packet.
     pub(super) fn start_heartbeats(&mut self, now: Time, path: PathSlot) {
-        let is_compared = self.config.paths.path_scheduler.is_concurrent();
+        let is_compared = self.is_concurrent();
         let is_confirmed = self.paths.at(path).is_confirmed();
         let at_once = is_compared || path != self.paths.current() || !is_confirmed;
         let delay = if at_once { Duration::ZERO } else { self.idle_period(path) };
@@ -131,7 +131,7 @@ impl Association {
         // RFC 7829 section 3.2, rule 6: "the timeout of a HEARTBEAT chunk MAY be ignored if data is
         // outstanding towards the destination address": T3-rtx counts and backs off there.
         // Where data takes several paths at once, what is outstanding may all be on others.
-        let is_alone = !self.config.paths.path_scheduler.is_concurrent();
+        let is_alone = !self.is_concurrent();
         let carries_data = is_alone && path == self.paths.current() && !self.outstanding.is_empty();
         if carries_data || self.outstanding.flight(path) > 0 {
             return self.probe_again(now, path);

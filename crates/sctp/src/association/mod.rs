@@ -41,7 +41,7 @@ use crate::error::SendError;
 use crate::event::{CloseReason, Event};
 use crate::format::DataFormat;
 use crate::handshake::TieTags;
-use crate::path::{Outlook, PathId, PathSet, PathSlot};
+use crate::path::{Outlook, PathId, PathScheduler, PathSet, PathSlot};
 use crate::receive::{IncomingMessage, Receiver};
 use crate::send::{MessageQueue, OutgoingMessage, Outstanding, SendFailure};
 use crate::stats::{AssociationStats, StreamStats};
@@ -155,6 +155,8 @@ pub struct Association {
     /// What the peer announced, whether we can reach it or not.
     announced: Vec<std::net::IpAddr>,
     paths: PathSet,
+    /// Exists where several paths carry new data at once.
+    path_scheduler: Option<Box<dyn PathScheduler>>,
     queue: MessageQueue,
     outstanding: Outstanding,
     /// The peer's receive window.

@@ -241,7 +241,7 @@ impl Association {
     }
 
     fn rate_outlook(&self, patience: Duration) -> Outlook {
-        let concurrent = self.config.paths.path_scheduler.is_concurrent();
+        let concurrent = self.is_concurrent();
         let current = self.paths.current();
         let in_use = self.paths.carriers().filter(|path| concurrent || path.slot == current);
         let mut outlook = Outlook {

@@ -145,7 +145,7 @@ impl Association {
             let patience = self.paths.at(path).rtt.patience();
             // Where data takes several paths, what was sent last does not wait to be overdue too:
             // it holds up all that the others bring.
-            let concurrent = self.config.paths.path_scheduler.is_concurrent();
+            let concurrent = self.is_concurrent();
             let age = if concurrent { Duration::ZERO } else { patience };
             let losses = self.outstanding.give_up_overdue(now, path, age, false);
             self.book_losses(now, path, losses);
@@ -244,9 +244,7 @@ impl Association {
         let in_flight = self.outstanding.flight(path);
         let target = self.paths.at(path);
         let timeout = probe_timeout(target)?;
-        if self.config.paths.path_scheduler.is_concurrent()
-            && self.paths.alternate_of(path).is_some()
-        {
+        if self.is_concurrent() && self.paths.alternate_of(path).is_some() {
             let at = since + target.rtt.patience().max(PROBE_TIMEOUT_MIN);
             return Some(target.t3_rtx.map_or(at, |t3_rtx| at.min(t3_rtx)));
         }

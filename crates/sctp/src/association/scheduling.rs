@@ -15,9 +15,7 @@ impl Association {
     pub(super) fn take_outlooks(&mut self, now: Time) -> Vec<Outlook> {
         let mut outlooks = std::mem::take(&mut self.outlooks);
         outlooks.clear();
-        if !self.config.paths.path_scheduler.is_concurrent()
-            && !self.outstanding.has_retransmissions()
-        {
+        if !self.is_concurrent() && !self.outstanding.has_retransmissions() {
             return outlooks;
         }
         let packet = self.pmdcs();
@@ -39,17 +37,20 @@ impl Association {
         outlooks
     }
 
+    /// Whether several paths carry new data at once.
+    pub(super) const fn is_concurrent(&self) -> bool {
+        self.path_scheduler.is_some()
+    }
+
     /// Whether a path fell silent, so that it is asked whether it lives: what goes there until the
     /// answer comes would be late if there is none. With one path at a time RFC 9260 rules.
     pub(super) fn is_suspect(&self, path: PathSlot) -> bool {
-        self.config.paths.path_scheduler.is_concurrent()
-            && self.outstanding.is_probed_by_heartbeat(path)
+        self.is_concurrent() && self.outstanding.is_probed_by_heartbeat(path)
     }
 
     /// Bytes of the peer's receive buffer that one path may fill (Adhari 2011, section IV).
     fn buffer_share(&self) -> usize {
-        if !self.config.paths.path_scheduler.is_concurrent() || !self.config.paths.buffer_splitting
-        {
+        if !self.is_concurrent() || !self.config.paths.buffer_splitting {
             return usize::MAX;
         }
         let buffer = self.window.rwnd + self.outstanding.bytes_outstanding();
@@ -63,21 +64,22 @@ impl Association {
         path: PathSlot,
         outlooks: &[Outlook],
     ) -> Option<(StreamId, usize)> {
-        let kind = self.config.paths.path_scheduler;
+        let spreads = self.is_concurrent() && !self.config.paths.doubles();
+        let id = self.paths.at(path).id;
+        let path_scheduler = &mut self.path_scheduler;
         let peer_window = self.window.rwnd;
         let (paths, outstanding) = (&self.paths, &self.outstanding);
         let eligible = |head: &Head<'_>| {
             if let Some(preferred) = paths.preferred(head.preference) {
                 return preferred == path;
             }
-            let Some(scheduler) = kind.scheduler() else { return paths.current() == path };
+            let Some(scheduler) = path_scheduler else { return paths.current() == path };
             let backlog = || head.backlog();
             let demand = Demand { now, expires: head.expires, peer_window, backlog: &backlog };
-            scheduler.choose(&demand, outlooks) == Some(path)
+            scheduler.choose(&demand, outlooks) == Some(id)
         };
         let time_on = |path, len| paths.at(path).time_to_send(len, outstanding.flight(path));
         let time_to_send = |head: &Head<'_>, len| {
-            let spreads = kind.is_concurrent() && !kind.doubles();
             let takes_one = paths.preferred(head.preference).is_some() || !spreads;
             match takes_one {
                 _ if !outstanding.is_partially_reliable() => Duration::ZERO,

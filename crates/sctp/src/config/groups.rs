@@ -1,14 +1,15 @@
 //! The groups of an [`AssociationConfig`](super::AssociationConfig). Every field names its RFC
 //! parameter, unit and default.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use anabranch_congestion::CongestionControl;
+use anabranch_congestion::{CongestionControl, ControllerFactory};
 use anabranch_sansio::Rate;
 
 use crate::authentication::Authentication;
-use crate::path::{PathSchedulerKind, RetransmissionPolicy};
-use crate::send::{LossDetection, SchedulerKind};
+use crate::path::{PathScheduler, PathSchedulerFactory, PathSchedulerKind, RetransmissionPolicy};
+use crate::send::{LossDetection, SchedulerKind, StreamSchedulerFactory};
 
 /// Timeouts, heartbeats and how long acknowledgements may wait.
 #[derive(Debug, Clone)]
@@ -68,6 +69,9 @@ impl Default for TimerConfig {
 pub struct WindowConfig {
     /// The congestion controller of each path. Default: RFC 9260's.
     pub congestion_control: CongestionControl,
+    /// A factory of controllers of your own, in place of
+    /// [`congestion_control`](field@Self::congestion_control). Default: `None`.
+    pub controller_factory: Option<Arc<dyn ControllerFactory>>,
     /// How fast a path may begin of which nothing is known yet, for what is sent at a rate of its
     /// own, as live media is: [`Media`](crate::Media) then takes up to this rate from the first
     /// packet on, until losses and delay tell what the path carries. `None`: the controller's
@@ -95,6 +99,7 @@ impl Default for WindowConfig {
     fn default() -> Self {
         Self {
             congestion_control: CongestionControl::default(),
+            controller_factory: None,
             start_rate: None,
             pacing: false,
             queuing_delay_max: None,
@@ -118,6 +123,9 @@ pub struct PathConfig {
     pub header_overhead: usize,
     /// Which paths new data takes. Default: the primary one, another while it fails.
     pub path_scheduler: PathSchedulerKind,
+    /// A factory of path schedulers of your own, in place of
+    /// [`path_scheduler`](field@Self::path_scheduler). Default: `None`.
+    pub path_scheduler_factory: Option<Arc<dyn PathSchedulerFactory>>,
     /// Whether each path that carries data at the same time as others may fill only its share of
     /// the peer's receive buffer, so that a slow one never leaves nothing for a fast one (Adhari
     /// 2011, "Evaluation of Concurrent Multipath Transfer over Dissimilar Paths"). Our own send
@@ -137,6 +145,7 @@ impl Default for PathConfig {
             path_mtu: 1_400,
             header_overhead: 40 + 8,
             path_scheduler: PathSchedulerKind::default(),
+            path_scheduler_factory: None,
             buffer_splitting: true,
             path_max_retrans: 5,
             potentially_failed_max_retrans: 0,
@@ -203,11 +212,19 @@ pub struct StreamConfig {
     pub inbound_streams_max: u16,
     /// Which stream sends next. Default: by priority, equal ones in turn.
     pub scheduler: SchedulerKind,
+    /// A factory of stream schedulers of your own, in place of
+    /// [`scheduler`](field@Self::scheduler). Default: `None`.
+    pub scheduler_factory: Option<Arc<dyn StreamSchedulerFactory>>,
 }
 
 impl Default for StreamConfig {
     fn default() -> Self {
-        Self { outbound_streams: 16, inbound_streams_max: 64, scheduler: SchedulerKind::default() }
+        Self {
+            outbound_streams: 16,
+            inbound_streams_max: 64,
+            scheduler: SchedulerKind::default(),
+            scheduler_factory: None,
+        }
     }
 }
 
@@ -251,5 +268,27 @@ impl Default for ExtensionConfig {
             spaced_sacks: false,
             authentication: None,
         }
+    }
+}
+
+impl PathConfig {
+    /// What chooses among several paths; `None` where data takes one at a time.
+    pub(crate) fn build_scheduler(&self) -> Option<Box<dyn PathScheduler>> {
+        match &self.path_scheduler_factory {
+            Some(factory) => factory.build(),
+            None => self.path_scheduler.build(),
+        }
+    }
+
+    /// Whether all messages take two paths.
+    pub(crate) fn doubles(&self) -> bool {
+        self.path_scheduler_factory.is_none() && self.path_scheduler.doubles()
+    }
+}
+
+impl StreamConfig {
+    /// What chooses among streams.
+    pub(crate) fn scheduler_factory(&self) -> &dyn StreamSchedulerFactory {
+        self.scheduler_factory.as_deref().unwrap_or(&self.scheduler)
     }
 }

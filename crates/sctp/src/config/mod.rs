@@ -16,7 +16,7 @@ use crate::error::ConfigError;
 use crate::handshake::A_RWND_MIN;
 use crate::receive::Buffer;
 use crate::send::LossDetection;
-use anabranch_congestion::{CongestionControl, CongestionController, QueueBound};
+use anabranch_congestion::{CongestionControl, CongestionController, FreshPath, QueueBound};
 use anabranch_sansio::{FourTuple, Rng};
 
 /// More than any stack of headers takes; leaves room for data at the smallest path MTU.
@@ -282,8 +282,10 @@ impl AssociationConfig {
 
     /// A congestion controller for a fresh path.
     pub(crate) fn controller(&self, rng: &mut Rng) -> Box<dyn CongestionController> {
-        let controller =
-            self.window.congestion_control.build(self.pmdcs(), self.window.start_rate, rng);
+        let factory = self.window.controller_factory.as_deref();
+        let factory = factory.unwrap_or(&self.window.congestion_control);
+        let path = FreshPath::new(self.pmdcs()).starting_at(self.window.start_rate);
+        let controller = factory.build(&path, rng);
         match self.window.queuing_delay_max {
             Some(bound) => Box::new(QueueBound::new(controller, bound, self.pmdcs())),
             None => controller,

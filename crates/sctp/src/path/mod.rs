@@ -22,8 +22,7 @@ pub(crate) use pairing::pair_addresses;
 pub(crate) use retransmission::Lost;
 pub use retransmission::RetransmissionPolicy;
 pub(crate) use rtt::RttEstimator;
-pub use scheduler::PathSchedulerKind;
-pub(crate) use scheduler::{Demand, Outlook};
+pub use scheduler::{Demand, Outlook, PathScheduler, PathSchedulerFactory, PathSchedulerKind};
 pub(crate) use set::PathSet;
 
 /// Where an association keeps a path: an index, which another path has when this one is gone.
@@ -275,6 +274,7 @@ impl Path {
         let for_pace = self.pacer.opens_at().map_or(Duration::ZERO, |at| at - now);
         Outlook {
             slot: self.slot,
+            id: self.id,
             is_open: false,
             srtt,
             arrival: for_room.max(for_pace).saturating_add(srtt / 2),

@@ -1,54 +1,84 @@
 //! Path schedulers: where the next packet of new data goes.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 
-use super::PathSlot;
+use super::{PathId, PathSlot};
 
 /// Chooses among the paths that can carry data. A message that prefers a path takes that one as
 /// long as it is active, and is not asked about here.
-pub(crate) trait PathScheduler: Debug + Sync {
-    /// The path that takes the next packet of a message now; `None` if it waits for a better one.
-    fn choose(&self, demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathSlot>;
+pub trait PathScheduler: Debug + Send {
+    /// The path that takes the next packet of a message now, one that
+    /// [is open](Outlook::is_open); `None` if the message waits for a better one.
+    fn choose(&mut self, demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId>;
+}
+
+/// Makes the path scheduler of an association: the kinds of [`PathSchedulerKind`], or a user's own.
+pub trait PathSchedulerFactory: Debug + Send + Sync {
+    /// A scheduler; `None` where data takes one path at a time, the primary one while it works.
+    fn build(&self) -> Option<Box<dyn PathScheduler>>;
 }
 
 /// The message whose next packet looks for a path.
 #[derive(Clone, Copy)]
-pub(crate) struct Demand<'a> {
-    pub(crate) now: Time,
+pub struct Demand<'a> {
+    /// The time.
+    pub now: Time,
     /// When the message is of no use any more.
-    pub(crate) expires: Option<Time>,
+    pub expires: Option<Time>,
     /// Bytes that the peer's window has room for.
-    pub(crate) peer_window: usize,
+    pub peer_window: usize,
     /// Tells the bytes that wait to be sent and are as urgent as this message, itself included.
     pub(crate) backlog: &'a dyn Fn() -> usize,
 }
 
+impl Demand<'_> {
+    /// Bytes that wait to be sent and are as urgent as this message, itself included.
+    #[must_use]
+    pub fn backlog(&self) -> usize {
+        (self.backlog)()
+    }
+}
+
+impl fmt::Debug for Demand<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { now, expires, peer_window, .. } = self;
+        f.debug_struct("Demand")
+            .field("now", now)
+            .field("expires", expires)
+            .field("peer_window", peer_window)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What is known of a path that can carry data.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Outlook {
+#[non_exhaustive]
+pub struct Outlook {
     pub(crate) slot: PathSlot,
+    /// Which path.
+    pub id: PathId,
     /// Whether a packet may go out now: there is room in the window and in the path's share of the
     /// peer's buffer, and the pace allows it.
-    pub(crate) is_open: bool,
-    /// Zero before the first sample.
-    pub(crate) srtt: Duration,
+    pub is_open: bool,
+    /// The smoothed round-trip time; zero before the first sample.
+    pub srtt: Duration,
     /// How long it takes until a packet that goes this way next has arrived.
-    pub(crate) arrival: Duration,
+    pub arrival: Duration,
     /// How fast the path carries data.
-    pub(crate) rate: Rate,
+    pub rate: Rate,
     /// Whether the rate doubles each round trip.
-    pub(crate) slow_start: bool,
+    pub slow_start: bool,
     /// The share of the window that is in flight.
-    pub(crate) usage: f64,
+    pub usage: f64,
     /// The congestion window.
-    pub(crate) window: usize,
+    pub window: usize,
     /// The slow-start threshold; the largest number before the first loss.
-    pub(crate) ssthresh: usize,
+    pub ssthresh: usize,
     /// The share of DATA chunks that was lost.
-    pub(crate) loss_rate: f64,
+    pub loss_rate: f64,
 }
 
 /// The path schedulers there are.
@@ -76,25 +106,21 @@ pub enum PathSchedulerKind {
 }
 
 impl PathSchedulerKind {
-    /// Whether several paths carry new data at once.
-    pub(crate) const fn is_concurrent(self) -> bool {
-        self.scheduler().is_some()
-    }
-
-    /// What chooses among several paths; `None` where data takes one at a time.
-    pub(crate) const fn scheduler(self) -> Option<&'static dyn PathScheduler> {
-        match self {
-            Self::Primary => None,
-            Self::AsWindowAllows => Some(&AsWindowAllows),
-            Self::LowestRtt => Some(&LowestRtt),
-            Self::EarliestDelivery => Some(&EarliestDelivery),
-            Self::Duplicate => Some(&Duplicate),
-        }
-    }
-
     /// Whether all messages take two paths.
     pub(crate) const fn doubles(self) -> bool {
         matches!(self, Self::Duplicate)
+    }
+}
+
+impl PathSchedulerFactory for PathSchedulerKind {
+    fn build(&self) -> Option<Box<dyn PathScheduler>> {
+        Some(match self {
+            Self::Primary => return None,
+            Self::AsWindowAllows => Box::new(AsWindowAllows),
+            Self::LowestRtt => Box::new(LowestRtt),
+            Self::EarliestDelivery => Box::new(EarliestDelivery),
+            Self::Duplicate => Box::new(Duplicate),
+        })
     }
 }
 
@@ -102,9 +128,9 @@ impl PathSchedulerKind {
 struct AsWindowAllows;
 
 impl PathScheduler for AsWindowAllows {
-    fn choose(&self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathSlot> {
+    fn choose(&mut self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId> {
         let open = outlooks.iter().filter(|path| path.is_open);
-        open.min_by(|a, b| a.usage.total_cmp(&b.usage)).map(|path| path.slot)
+        open.min_by(|a, b| a.usage.total_cmp(&b.usage)).map(|path| path.id)
     }
 }
 
@@ -112,9 +138,9 @@ impl PathScheduler for AsWindowAllows {
 struct LowestRtt;
 
 impl PathScheduler for LowestRtt {
-    fn choose(&self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathSlot> {
+    fn choose(&mut self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId> {
         let open = outlooks.iter().filter(|path| path.is_open);
-        open.min_by_key(|path| path.srtt).map(|path| path.slot)
+        open.min_by_key(|path| path.srtt).map(|path| path.id)
     }
 }
 
@@ -122,17 +148,17 @@ impl PathScheduler for LowestRtt {
 struct EarliestDelivery;
 
 impl PathScheduler for EarliestDelivery {
-    fn choose(&self, demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathSlot> {
+    fn choose(&mut self, demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId> {
         let earliest = outlooks.iter().min_by_key(|path| path.arrival)?;
         if earliest.is_open {
-            return Some(earliest.slot);
+            return Some(earliest.id);
         }
         let open = outlooks.iter().filter(|path| path.is_open);
         let next = open.min_by_key(|path| path.arrival)?;
         let lead = |path: &Outlook| next.arrival.saturating_sub(path.arrival);
         let meanwhile = outlooks.iter().map(|path| path.bytes_in(lead(path)));
         let meanwhile = meanwhile.fold(0, u64::saturating_add);
-        next.is_worth_it(demand, earliest, meanwhile).then_some(next.slot)
+        next.is_worth_it(demand, earliest, meanwhile).then_some(next.id)
     }
 }
 
@@ -141,9 +167,9 @@ impl PathScheduler for EarliestDelivery {
 struct Duplicate;
 
 impl PathScheduler for Duplicate {
-    fn choose(&self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathSlot> {
+    fn choose(&mut self, _demand: &Demand<'_>, outlooks: &[Outlook]) -> Option<PathId> {
         let open = outlooks.iter().filter(|path| path.is_open);
-        open.min_by_key(|path| path.arrival).map(|path| path.slot)
+        open.min_by_key(|path| path.arrival).map(|path| path.id)
     }
 }
 
@@ -169,7 +195,7 @@ impl Outlook {
         if !comes_in_time(self) && comes_in_time(earliest) {
             return false;
         }
-        meanwhile <= demand.peer_window as u64 && meanwhile <= (demand.backlog)() as u64
+        meanwhile <= demand.peer_window as u64 && meanwhile <= demand.backlog() as u64
     }
 }
 
@@ -181,6 +207,7 @@ pub(super) mod testing {
     pub(in super::super) fn outlook(id: u8, srtt_ms: u64) -> Outlook {
         Outlook {
             slot: PathSlot(id),
+            id: PathId(id.into()),
             is_open: true,
             srtt: Duration::from_millis(srtt_ms),
             arrival: Duration::from_millis(srtt_ms / 2),
@@ -208,7 +235,7 @@ mod tests {
         Outlook { is_open: false, arrival: outlook.arrival + millis(wait_ms), ..outlook }
     }
 
-    fn choose(kind: PathSchedulerKind, outlooks: &[Outlook]) -> Option<u8> {
+    fn choose(kind: PathSchedulerKind, outlooks: &[Outlook]) -> Option<u32> {
         choose_with(kind, outlooks, usize::MAX, usize::MAX, None)
     }
 
@@ -218,11 +245,11 @@ mod tests {
         waiting: usize,
         peer_window: usize,
         lifetime: Option<Duration>,
-    ) -> Option<u8> {
+    ) -> Option<u32> {
         let now = Time::from_secs(1);
         let expires = lifetime.map(|lifetime| now + lifetime);
         let demand = Demand { now, expires, peer_window, backlog: &|| waiting };
-        kind.scheduler().unwrap().choose(&demand, outlooks).map(|path| path.0)
+        kind.build().unwrap().choose(&demand, outlooks).map(|path| path.0)
     }
 
     #[test]

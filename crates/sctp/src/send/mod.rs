@@ -28,4 +28,4 @@ pub use message::{OutgoingMessage, PathPreference, Reliability, SendFailure};
 pub(crate) use outstanding::{Outstanding, Retransmission};
 pub(crate) use queue::{Head, Interleaving, MessageQueue};
 pub(crate) use sack::{PathAck, Rtts};
-pub use scheduler::SchedulerKind;
+pub use scheduler::{SchedulerKind, StreamScheduler, StreamSchedulerFactory};

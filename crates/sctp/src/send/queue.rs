@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::message::{
     Abandonment, Fragment, OutgoingMessage, PathPreference, Reliability, SendFailure, Undelivered,
 };
-use super::scheduler::{SchedulerKind, StreamScheduler};
+use super::scheduler::{StreamScheduler, StreamSchedulerFactory};
 use crate::association::Occasion;
 use crate::error::SendError;
 use crate::stats::StreamStats;
@@ -120,7 +120,7 @@ impl MessageQueue {
         streams: u16,
         limit: usize,
         message_size_max: usize,
-        scheduler: SchedulerKind,
+        scheduler: &dyn StreamSchedulerFactory,
     ) -> Self {
         let mut queue = Self {
             streams: Vec::new(),
@@ -487,9 +487,10 @@ impl MessageQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::send::SchedulerKind;
 
     fn queue() -> MessageQueue {
-        MessageQueue::new(4, 10_000, 5_000, SchedulerKind::Priority)
+        MessageQueue::new(4, 10_000, 5_000, &SchedulerKind::Priority)
     }
 
     fn message(stream: u16, len: usize) -> OutgoingMessage {

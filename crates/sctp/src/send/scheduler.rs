@@ -8,7 +8,7 @@ use anabranch_wire::StreamId;
 /// Chooses among the streams that have messages waiting. Without interleaving (RFC 8260) a message,
 /// once begun, is sent to its end before the scheduler is asked again; with it, the scheduler is
 /// asked before each fragment.
-pub(crate) trait StreamScheduler: Debug + Send {
+pub trait StreamScheduler: Debug + Send {
     /// The stream has messages waiting from now on.
     fn activate(&mut self, stream: StreamId, priority: u16);
 
@@ -21,6 +21,12 @@ pub(crate) trait StreamScheduler: Debug + Send {
     /// A message of the stream was sent or, where messages interleave, a fragment of it: `ended`
     /// says whether to its end.
     fn served(&mut self, stream: StreamId, priority: u16, ended: bool);
+}
+
+/// Makes the stream scheduler of an association: the kinds of [`SchedulerKind`], or a user's own.
+pub trait StreamSchedulerFactory: Debug + Send + Sync {
+    /// A scheduler without streams.
+    fn build(&self) -> Box<dyn StreamScheduler>;
 }
 
 /// The schedulers there are.
@@ -37,8 +43,8 @@ pub enum SchedulerKind {
     RoundRobin,
 }
 
-impl SchedulerKind {
-    pub(crate) fn build(self) -> Box<dyn StreamScheduler> {
+impl StreamSchedulerFactory for SchedulerKind {
+    fn build(&self) -> Box<dyn StreamScheduler> {
         match self {
             Self::Priority => Box::new(Priority::default()),
             Self::RoundRobin => Box::new(RoundRobin::default()),

@@ -16,6 +16,7 @@ mod heartbeat;
 mod interleaving;
 mod limits;
 mod multihoming;
+mod own_parts;
 mod packets;
 mod rack;
 mod random;

@@ -44,12 +44,12 @@ mod tests {
     use anabranch_wire::StreamId;
     use bytes::Bytes;
 
-    use super::super::SchedulerKind;
     use super::*;
     use crate::send::OutgoingMessage;
+    use crate::send::SchedulerKind;
 
     fn queue(scheduler: SchedulerKind) -> MessageQueue {
-        let mut queue = MessageQueue::new(4, 100_000, 50_000, scheduler);
+        let mut queue = MessageQueue::new(4, 100_000, 50_000, &scheduler);
         let interleaving = Interleaving { peer_buffer: 10_000, whole_message_max: 1_000 };
         queue.set_interleaving(Some(interleaving));
         queue

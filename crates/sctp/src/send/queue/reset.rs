@@ -52,9 +52,9 @@ mod tests {
     use anabranch_sansio::Time;
     use bytes::Bytes;
 
-    use super::super::SchedulerKind;
     use super::*;
     use crate::send::OutgoingMessage;
+    use crate::send::SchedulerKind;
 
     fn push(queue: &mut MessageQueue, len: usize) {
         let message = OutgoingMessage::new(StreamId(0), Bytes::from(vec![7; len]));
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn what_came_after_the_reset_waits_and_is_counted_from_zero() {
-        let mut queue = MessageQueue::new(1, 10_000, 5_000, SchedulerKind::Priority);
+        let mut queue = MessageQueue::new(1, 10_000, 5_000, &SchedulerKind::Priority);
         push(&mut queue, 1);
         push(&mut queue, 2);
         queue.begin_reset(StreamId(0));
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_stream_that_was_not_reset_counts_on() {
-        let mut queue = MessageQueue::new(1, 10_000, 5_000, SchedulerKind::Priority);
+        let mut queue = MessageQueue::new(1, 10_000, 5_000, &SchedulerKind::Priority);
         push(&mut queue, 1);
         queue.begin_reset(StreamId(0));
         assert_eq!(take_next(&mut queue), Some((0, 1)));
