@@ -35,11 +35,16 @@ impl Association {
     /// RFC 9260 section 8.3: "it is RECOMMENDED that a HEARTBEAT chunk is sent once per RTO of that
     /// destination address plus the protocol parameter 'HB.interval', with jittering of +/- 50% of
     /// the RTO value".
-    fn idle_period(&mut self, path: PathSlot) -> Duration {
+    pub(super) fn idle_period(&mut self, path: PathSlot) -> Duration {
         let rto = self.paths.at(path).rtt.rto();
         let jitter = rto.as_secs_f64() * (0.5 + self.rng.unit());
         let jitter = Duration::try_from_secs_f64(jitter).unwrap_or(Duration::MAX);
-        self.config.timers.heartbeat_interval.saturating_add(jitter)
+        self.heartbeat_interval(path).saturating_add(jitter)
+    }
+
+    fn heartbeat_interval(&self, path: PathSlot) -> Duration {
+        let own = self.paths.at(path).heartbeat_interval;
+        own.unwrap_or(self.config.timers.heartbeat_interval)
     }
 
     /// Switches the heartbeats of a path off, or on again (RFC 9260 section 8.3, A and C). Without
@@ -88,7 +93,7 @@ impl Association {
         }
         // RFC 9260 section 8.3: a path is idle "if no new chunk that can be used for updating path
         // RTT ... and no HEARTBEAT chunk has been sent to it within the current heartbeat period".
-        let interval = self.config.timers.heartbeat_interval;
+        let interval = self.heartbeat_interval(path);
         let busy_until = self.paths.at(path).last_data_sent.map(|sent| sent + interval);
         let is_active = self.paths.at(path).state == PathState::Active;
         if let Some(until) = busy_until.filter(|until| is_active && *until > now) {

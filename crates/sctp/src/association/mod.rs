@@ -5,7 +5,7 @@
 //! paths, [`readdressing`] tells the peer of addresses that come and go at our end,
 //! [`address_requests`] hears that of the peer, [`transfer`] moves data, [`scheduling`] spreads it
 //! over the paths, [`copies`] sends some of it twice, [`recovery`] answers its losses, [`rate`]
-//! tells what it carries, [`liveness`] watches the paths, [`rebinding`] follows a peer whose
+//! tells what it carries, [`liveness`] watches the paths, [`live`] changes settings, [`rebinding`] follows a peer whose
 //! address changes unannounced, [`reconfiguration`] resets streams, [`shutdown`] ends it,
 //! [`transmit`] writes packets, [`control`] keeps the control chunks that wait to be written.
 
@@ -16,6 +16,7 @@ mod collision;
 mod control;
 mod copies;
 mod handshake;
+mod live;
 mod liveness;
 mod rate;
 mod readdressing;

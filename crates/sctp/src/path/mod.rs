@@ -99,6 +99,8 @@ pub(crate) struct Path {
     /// The reordering timer or the probe timeout, of which one runs at most.
     pub(crate) loss_timer: Option<(Time, LossTimer)>,
     pub(crate) heartbeat: Heartbeat,
+    /// 'HB.interval', where it is not the association's.
+    pub(crate) heartbeat_interval: Option<Duration>,
     /// Whether the user switched heartbeats off.
     pub(crate) has_no_heartbeats: bool,
     /// RFC 9260 section 8.2: consecutive timeouts and unanswered heartbeats.
@@ -196,6 +198,7 @@ impl Path {
             t3_rtx: None,
             loss_timer: None,
             heartbeat: Heartbeat::default(),
+            heartbeat_interval: None,
             has_no_heartbeats: false,
             error_count: 0,
             last_heard: None,

@@ -37,6 +37,14 @@ impl RttEstimator {
         }
     }
 
+    /// The bounds changed. A back-off stays, within them.
+    pub(crate) fn set_bounds(&mut self, config: &AssociationConfig) {
+        (self.min, self.max) = (config.timers.rto_min, config.timers.rto_max);
+        self.sack_delay = config.sack_delay();
+        self.variation_min = config.timers.rto_variation_min;
+        self.rto = self.rto.max(self.computed_rto()).min(self.max);
+    }
+
     /// Takes a sample (C2, C3, C6, C7). Undoes any back-off.
     pub(crate) fn on_sample(&mut self, rtt: Duration) {
         let (srtt, rttvar) = match self.smoothed {

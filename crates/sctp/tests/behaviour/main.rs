@@ -15,6 +15,7 @@ mod harness;
 mod heartbeat;
 mod interleaving;
 mod limits;
+mod live_changes;
 mod multihoming;
 mod own_parts;
 mod packets;

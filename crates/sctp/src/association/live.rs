@@ -1,0 +1,54 @@
+//! What can be changed while an association lives.
+
+use std::time::Duration;
+
+use anabranch_sansio::Time;
+
+use super::Association;
+use crate::config::{AssociationConfig, TimerConfig};
+use crate::error::ConfigError;
+use crate::path::PathId;
+
+impl Association {
+    /// How the association behaves now.
+    #[must_use]
+    pub const fn config(&self) -> &AssociationConfig {
+        &self.config
+    }
+
+    /// Changes the timers: the bounds of the RTO, the SACK delay, the heartbeat interval. Timers
+    /// that run keep their time; the next ones have the new one.
+    ///
+    /// # Errors
+    ///
+    /// Says which rule of [`AssociationConfig::validate`] they break. All stays as it was then.
+    pub fn set_timers(&mut self, timers: TimerConfig) -> Result<(), ConfigError> {
+        let config = self.config.clone().with(|config| config.timers = timers);
+        config.validate()?;
+        self.config = config;
+        for path in self.paths.iter_mut() {
+            path.rtt.set_bounds(&self.config);
+        }
+        Ok(())
+    }
+
+    /// Changes 'Association.Max.Retrans' and 'Path.Max.Retrans'. Errors that were counted before
+    /// are held against them when the next one comes.
+    pub const fn set_retransmission_limits(&mut self, association_max: u32, path_max: u32) {
+        self.config.recovery.association_max_retrans = association_max;
+        self.config.paths.path_max_retrans = path_max;
+    }
+
+    /// Changes 'HB.interval' of one path (RFC 9260 section 8.3). Returns false if there is no such
+    /// path.
+    pub fn set_heartbeat_interval(&mut self, now: Time, path: PathId, interval: Duration) -> bool {
+        let Some(path) = self.paths.named(path).map(|path| path.slot) else { return false };
+        self.paths.at_mut(path).heartbeat_interval = Some(interval);
+        let is_idle = !self.paths.at(path).heartbeat.awaits_answer;
+        if is_idle && self.sends_heartbeats() && self.may_probe(path) {
+            let period = self.idle_period(path);
+            self.paths.at_mut(path).heartbeat.timer = Some(now + period);
+        }
+        true
+    }
+}
