@@ -5,9 +5,10 @@
 //! paths, [`readdressing`] tells the peer of addresses that come and go at our end,
 //! [`address_requests`] hears that of the peer, [`transfer`] moves data, [`scheduling`] spreads it
 //! over the paths, [`copies`] sends some of it twice, [`recovery`] answers its losses, [`rate`]
-//! tells what it carries, [`liveness`] watches the paths, [`live`] changes settings, [`rebinding`] follows a peer whose
-//! address changes unannounced, [`reconfiguration`] resets streams, [`shutdown`] ends it,
-//! [`transmit`] writes packets, [`control`] keeps the control chunks that wait to be written.
+//! tells what it carries, [`liveness`] watches the paths, [`live`] changes settings, [`rebinding`]
+//! follows a peer whose address changes unannounced, [`reconfiguration`] resets streams,
+//! [`shutdown`] ends it, [`transmit`] writes packets, [`control`] keeps the control chunks that
+//! wait to be written.
 
 mod address_requests;
 mod addressing;
