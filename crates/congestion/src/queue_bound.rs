@@ -75,8 +75,9 @@ impl QueueBound {
         self.partial_bytes_acked = 0;
     }
 
-    /// Lifts a ceiling that is in the way: as in slow start while the queue is short, and by a
-    /// packet per window when it is not.
+    /// Lifts a ceiling that is in the way: as in slow start while the queue is short, but no
+    /// further than would let packets wait for the bound; and by a packet per window when it is
+    /// not.
     fn lift(&mut self, ack: &Ack) {
         let Some(ceiling) = self.ceiling else { return };
         if ack.flight_before + self.pmdcs <= ceiling || ack.now < self.settled_at {
@@ -85,7 +86,9 @@ impl QueueBound {
         self.partial_bytes_acked += ack.acked;
         let latest = self.base.latest.saturating_sub(self.base.lowest());
         let lifted = if latest < self.bound / 2 {
-            std::mem::take(&mut self.partial_bytes_acked)
+            let room =
+                self.fitting(ack).map_or(usize::MAX, |fitting| fitting.saturating_sub(ceiling));
+            std::mem::take(&mut self.partial_bytes_acked).min(room)
         } else if self.partial_bytes_acked >= ceiling {
             self.partial_bytes_acked -= ceiling;
             self.pmdcs
@@ -94,6 +97,15 @@ impl QueueBound {
         };
         let ceiling = ceiling + lifted;
         self.ceiling = (ceiling < self.inner.metrics().window).then_some(ceiling);
+    }
+
+    /// What may be in flight for packets to wait for the bound: so much as was there when the
+    /// newest chunk was sent took its round trip.
+    fn fitting(&self, ack: &Ack) -> Option<usize> {
+        let sample = ack.sample?;
+        let waits = self.base.lowest().saturating_add(self.bound);
+        let share = waits.as_secs_f64() / sample.rtt?.as_secs_f64();
+        Some((sample.in_flight as f64 * share) as usize)
     }
 
     const fn floor(&self) -> usize {
@@ -264,6 +276,23 @@ mod tests {
         }
         assert!(link.controller.window() > before);
         assert!(link.controller.window() >= 5 * PMDCS, "never in the way for long");
+    }
+
+    #[test]
+    fn a_ceiling_rises_no_further_than_would_let_packets_wait_for_the_bound() {
+        let mut link = Link::new();
+        link.round_trip(PMDCS);
+        link.fill(3);
+        let held = link.controller.window();
+        // Ten packets were in flight and took 70 ms: in 110 ms there is room for fifteen.
+        let rtt = Duration::from_millis(70);
+        for _ in 0..100 {
+            link.now += Duration::from_millis(10);
+            let ack = testing::ack_with_rtt(link.now, 0, 10 * PMDCS, rtt);
+            link.controller.on_ack(&Ack { flight_before: WINDOW, ..ack });
+        }
+        let window = link.controller.window();
+        assert!(held < window && window <= 16 * PMDCS, "{held}, then {window}");
     }
 
     #[test]
