@@ -24,7 +24,7 @@ const OVERHEAD: usize = size_of::<Entry>();
 /// After so long without a datagram, all that was recorded is written out.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// A capture under way: [`SocketSet::capture`](crate::SocketSet::capture) gives it to a driver.
+/// A capture under way: [`SocketSet::record`](crate::SocketSet::record) gives it to a driver.
 /// Clones record to the same file, so that it can hold what several drivers see.
 ///
 /// Each datagram becomes an IP packet with the addresses, the ports and the ECN codepoint that it

@@ -22,7 +22,7 @@ const BATCH: usize = 1_024;
 /// Records that are older are handed on at the driver's next turn, and written out.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// A record under way of what machines do: [`SocketSet::trace`](crate::SocketSet::trace) gives it
+/// A record under way of what machines do: [`SocketSet::record`](crate::SocketSet::record) gives it
 /// to a driver. Clones record to the same file.
 ///
 /// The file is qlog (draft-ietf-quic-qlog-main-schema) as JSON text sequences (RFC 7464): one
