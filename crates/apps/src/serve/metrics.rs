@@ -75,7 +75,7 @@ fn describe_port(text: &mut Text, server: &Server) {
     let stats = server.stats();
     let help = "Native associations and connections of browsers, those that begin or end included.";
     text.head("connections", "gauge", help);
-    text.line("connections", "carrier=\"native\"", stats.connections);
+    text.line("connections", "carrier=\"native\"", stats.natives);
     text.line("connections", "carrier=\"browser\"", stats.connections);
     text.head("refused_datagrams_total", "counter", "Datagrams of nobody who is connected.");
     let refused = [
