@@ -208,3 +208,39 @@ impl From<sctp::EndpointStats> for StrangerStats {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(causes: &str) -> CloseReason {
+        let causes = causes.to_owned();
+        close_reason(sctp::CloseReason::AbortedByPeer { causes }, false)
+    }
+
+    #[test]
+    fn what_the_peers_user_says_is_told_from_what_its_transport_says() {
+        let left = ended("the application aborted: \"no space left\"");
+        assert_eq!(left, CloseReason::PeerLeft { reason: "no space left".to_owned() });
+        assert_eq!(left.to_string(), "the peer left: no space left");
+        let reason = "a protocol violation".to_owned();
+        assert_eq!(ended(&reason), CloseReason::AbortedByPeer { reason });
+        assert_eq!(ended(""), CloseReason::PeerForgot);
+    }
+
+    #[test]
+    fn whoever_was_not_let_in_learns_whether_it_had_a_key() {
+        for has_key in [true, false] {
+            let reason = close_reason(sctp::CloseReason::KeyRefused, has_key);
+            assert_eq!(reason, CloseReason::KeyRefused { has_key });
+        }
+    }
+
+    #[test]
+    fn only_a_lack_of_room_passes() {
+        let full = sctp::SendError::BufferFull { queued: 1, limit: 1 };
+        assert_eq!(SendError::from(full), SendError::Full);
+        let refused = SendError::from(sctp::SendError::Empty);
+        assert!(matches!(refused, SendError::Refused(words) if words.contains("empty")));
+    }
+}
