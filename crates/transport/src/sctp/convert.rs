@@ -8,9 +8,6 @@ use crate::{
     PayloadId, RateSignal, Reliability, SendError, StrangerStats, StreamId, StreamStats,
 };
 
-/// How the transport puts the reason that a peer's user gave for leaving.
-const LEFT: &str = "the application aborted: ";
-
 pub(super) const fn stream(id: StreamId) -> wire::StreamId {
     wire::StreamId(id.0)
 }
@@ -56,7 +53,7 @@ fn close_reason(reason: sctp::CloseReason, has_key: bool) -> CloseReason {
     match reason {
         sctp::CloseReason::Shutdown => CloseReason::Shutdown,
         sctp::CloseReason::Aborted => CloseReason::Aborted,
-        sctp::CloseReason::AbortedByPeer { causes } => aborted_by_peer(causes.to_string()),
+        sctp::CloseReason::AbortedByPeer { causes } => aborted_by_peer(&causes),
         sctp::CloseReason::HandshakeTimeout => CloseReason::HandshakeTimeout,
         sctp::CloseReason::KeyRefused => CloseReason::KeyRefused { has_key },
         sctp::CloseReason::PeerNotAuthenticated => CloseReason::PeerNotAuthenticated,
@@ -69,11 +66,13 @@ fn close_reason(reason: sctp::CloseReason, has_key: bool) -> CloseReason {
 }
 
 /// RFC 9260 section 8.4: a packet of no association is answered with an ABORT, which has no cause.
-fn aborted_by_peer(causes: String) -> CloseReason {
-    match causes.strip_prefix(LEFT) {
-        Some(words) => CloseReason::PeerLeft { reason: words.trim_matches('"').to_owned() },
+fn aborted_by_peer(causes: &sctp::PeerCauses) -> CloseReason {
+    match causes.user_reason() {
+        Some(words) => {
+            CloseReason::PeerLeft { reason: String::from_utf8_lossy(words).into_owned() }
+        }
         None if causes.is_empty() => CloseReason::PeerForgot,
-        None => CloseReason::AbortedByPeer { reason: causes },
+        None => CloseReason::AbortedByPeer { reason: causes.to_string() },
     }
 }
 
@@ -213,19 +212,11 @@ impl From<sctp::EndpointStats> for StrangerStats {
 mod tests {
     use super::*;
 
-    fn ended(causes: &str) -> CloseReason {
-        let causes = causes.to_owned();
-        close_reason(sctp::CloseReason::AbortedByPeer { causes }, false)
-    }
-
     #[test]
-    fn what_the_peers_user_says_is_told_from_what_its_transport_says() {
-        let left = ended("the application aborted: \"no space left\"");
-        assert_eq!(left, CloseReason::PeerLeft { reason: "no space left".to_owned() });
-        assert_eq!(left.to_string(), "the peer left: no space left");
-        let reason = "a protocol violation".to_owned();
-        assert_eq!(ended(&reason), CloseReason::AbortedByPeer { reason });
-        assert_eq!(ended(""), CloseReason::PeerForgot);
+    fn a_peer_that_gives_no_reason_does_not_know_the_connection() {
+        let causes = sctp::PeerCauses::default();
+        let reason = close_reason(sctp::CloseReason::AbortedByPeer { causes }, false);
+        assert_eq!(reason, CloseReason::PeerForgot);
     }
 
     #[test]
@@ -238,7 +229,9 @@ mod tests {
 
     #[test]
     fn only_a_lack_of_room_passes() {
-        let full = sctp::SendError::BufferFull { queued: 1, limit: 1 };
+        let message = sctp::OutgoingMessage::new(wire::StreamId(0), bytes::Bytes::new());
+        let message = Box::new(message);
+        let full = sctp::SendError::BufferFull { queued: 1, limit: 1, message };
         assert_eq!(SendError::from(full), SendError::Full);
         let refused = SendError::from(sctp::SendError::Empty);
         assert!(matches!(refused, SendError::Refused(words) if words.contains("empty")));
