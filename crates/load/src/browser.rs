@@ -208,6 +208,7 @@ impl BrowserViewer {
                 | Event::Restarted { .. }
                 | Event::Writable
                 | Event::PathAdded { .. }
+                | Event::PathRemoved { .. }
                 | Event::PathMoved { .. }
                 | Event::PathStateChanged { .. }
                 | Event::DataPathChanged { .. }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anabranch_media::playout::Timeliness;
 use anabranch_media::{Class, Layer, Track};
 use anabranch_sansio::{FourTuple, PathId, Time};
-use anabranch_transport::{ConnectError, PathState, RateSignal};
+use anabranch_transport::{ConnectError, PathReport, PathState, RateSignal};
 use thiserror::Error;
 
 use super::{Refusal, Source};
@@ -33,6 +33,13 @@ pub enum Event {
         path: PathId,
         /// Its addresses.
         tuple: FourTuple,
+    },
+    /// A path that no longer answered made way for another one. No other path gets its name.
+    PathRemoved {
+        /// Which.
+        path: PathId,
+        /// How it stood at its end.
+        last: Box<PathReport>,
     },
     /// The peer's end of a path has another address or port: a NAT changed it, and the peer has
     /// answered from there.

@@ -191,6 +191,7 @@ impl Server {
             Event::Readable => self.read(now, id),
             Event::Writable => self.on_writable(link),
             Event::PathAdded { .. }
+            | Event::PathRemoved { .. }
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use anabranch_sansio::{FourTuple, PathId};
 use thiserror::Error;
 
-use crate::{ConnectionStats, PathState, RateSignal};
+use crate::{ConnectionStats, PathReport, PathState, RateSignal};
 
 /// Something happened on a connection.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +35,13 @@ pub enum Event {
         path: PathId,
         /// Its addresses.
         tuple: FourTuple,
+    },
+    /// A path that no longer answered made way for another one. No other path gets its name.
+    PathRemoved {
+        /// Which.
+        path: PathId,
+        /// How it stood at its end.
+        last: Box<PathReport>,
     },
     /// The peer's end of a path has another address or port: a NAT changed it, and the peer has
     /// answered from there.

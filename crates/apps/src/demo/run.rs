@@ -204,6 +204,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
             }
             Event::TurnedAway { .. }
             | Event::PathAdded { .. }
+            | Event::PathRemoved { .. }
             | Event::PathMoved { .. }
             | Event::SourceChanged(_)
             | Event::Writable

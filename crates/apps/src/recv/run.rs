@@ -207,6 +207,7 @@ impl Run<'_, '_> {
             Event::Disconnected(how) => self.on_disconnected(how),
             Event::TurnedAway { .. }
             | Event::PathAdded { .. }
+            | Event::PathRemoved { .. }
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }

@@ -324,6 +324,7 @@ impl Run<'_, '_> {
             Event::RateChanged(signal) => self.tell_rate(signal),
             Event::TurnedAway { .. }
             | Event::PathAdded { .. }
+            | Event::PathRemoved { .. }
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }

@@ -41,6 +41,7 @@ pub(crate) fn sentence_of(
             (Severity::Warning, format!("{remote} was refused: {refusal}"))
         }
         Event::PathAdded { .. }
+        | Event::PathRemoved { .. }
         | Event::PathMoved { .. }
         | Event::PathStateChanged { .. }
         | Event::DataPathChanged { .. }
@@ -49,6 +50,9 @@ pub(crate) fn sentence_of(
             return None;
         }
         Event::PathAdded { path, tuple } => (Severity::Info, format!("{path} is new: {tuple}")),
+        Event::PathRemoved { path, last } => {
+            (Severity::Info, format!("{path} ({}) made way for another one", last.tuple))
+        }
         Event::PathMoved { path, from, to } => {
             let text = format!("{path} leads to {} now, no longer to {}", to.remote, from.remote);
             (Severity::Info, text)

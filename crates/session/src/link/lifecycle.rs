@@ -27,6 +27,9 @@ impl Link {
             Transport::PathAdded { path, tuple } if self.is_peer(id) => {
                 self.tell(Event::PathAdded { path, tuple });
             }
+            Transport::PathRemoved { path, last } if self.is_peer(id) => {
+                self.tell(Event::PathRemoved { path, last });
+            }
             Transport::PathMoved { path, from, to } if self.is_peer(id) => {
                 self.tell(Event::PathMoved { path, from, to });
             }
@@ -41,6 +44,7 @@ impl Link {
             }
             Transport::RateChanged(_)
             | Transport::PathAdded { .. }
+            | Transport::PathRemoved { .. }
             | Transport::PathMoved { .. }
             | Transport::PathStateChanged { .. }
             | Transport::DataPathChanged { .. }

@@ -126,6 +126,7 @@ impl NativeViewer {
                 | Event::Restarted { .. }
                 | Event::Writable
                 | Event::PathAdded { .. }
+                | Event::PathRemoved { .. }
                 | Event::PathMoved { .. }
                 | Event::PathStateChanged { .. }
                 | Event::DataPathChanged { .. }

@@ -28,6 +28,9 @@ pub(super) fn event(
         sctp::Event::Readable => Event::Readable,
         sctp::Event::Writable => Event::Writable,
         sctp::Event::PathAdded { path, tuple } => Event::PathAdded { path, tuple },
+        sctp::Event::PathRemoved { path, last } => {
+            Event::PathRemoved { path, last: Box::new((*last).into()) }
+        }
         sctp::Event::PathMoved { path, from, to } => Event::PathMoved { path, from, to },
         sctp::Event::PathStateChanged { path, from, to } => {
             Event::PathStateChanged { path, from: from.into(), to: to.into() }
@@ -41,7 +44,6 @@ pub(super) fn event(
         // Media resets no streams; a peer that does harms only its own order.
         sctp::Event::StreamsReset { .. }
         | sctp::Event::ResetRefused { .. }
-        | sctp::Event::PathRemoved { .. }
         | sctp::Event::SendFailed { .. }
         | sctp::Event::SenderDry
         | sctp::Event::PeerClosing => return None,

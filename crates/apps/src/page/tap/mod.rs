@@ -166,6 +166,7 @@ impl Shared {
             | Event::Refused(_)
             | Event::TurnedAway { .. }
             | Event::PathAdded { .. }
+            | Event::PathRemoved { .. }
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
@@ -179,7 +180,7 @@ impl Shared {
             self.page.hello(hello);
         }
         let (is_connected, paths) = receiver.with(|receiver, _| {
-            let paths = receiver.stats().connection.map(|association| association.paths);
+            let paths = receiver.stats().connection.map(|connection| connection.paths);
             (receiver.is_connected(), paths.unwrap_or_default())
         });
         if let Some(told) = in_words(happened, is_connected, &paths) {
@@ -219,6 +220,7 @@ fn in_words(happened: &Event, is_connected: bool, paths: &[PathReport]) -> Optio
         }
         Event::DataPathChanged { to, .. } => (EventKind::PrimaryChanged, Some(*to)),
         Event::PathAdded { path, .. } => (EventKind::PathAdded, Some(*path)),
+        Event::PathRemoved { path, .. } => (EventKind::PathRemoved, Some(*path)),
         Event::PathMoved { path, .. } => (EventKind::Note, Some(*path)),
         Event::Connected(_) => (EventKind::PeerConnected, None),
         Event::Disconnected(_) => (EventKind::PeerLost, None),
@@ -249,7 +251,7 @@ pub(crate) fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_sansio::PathId;
+    use anabranch_sansio::{FourTuple, PathId};
     use anabranch_transport::PathState;
 
     use super::*;
@@ -272,5 +274,15 @@ mod tests {
         assert_eq!((told.kind, told.path), (EventKind::PathFailed, Some(1)));
         assert_eq!((told.severity, told.text.as_str()), (Severity::Bad, "Path 1 failed."));
         assert_eq!(in_words(&Event::MediaDue, true, &[]), None);
+    }
+
+    #[test]
+    fn a_path_that_is_gone_is_named_by_where_it_led() {
+        let tuple = FourTuple::new(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
+        let last = Box::new(PathReport::new(PathId(1), tuple));
+        let told = in_words(&Event::PathRemoved { path: PathId(1), last }, true, &[]).unwrap();
+        assert_eq!((told.kind, told.path), (EventKind::PathRemoved, Some(1)));
+        let text = "Path 1 (10.0.0.1:1 -> 10.0.0.2:2) made way for another one.";
+        assert_eq!((told.severity, told.text.as_str()), (Severity::Info, text));
     }
 }

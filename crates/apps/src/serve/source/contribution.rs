@@ -155,6 +155,7 @@ impl Tap for Desk {
             Event::Refused(_)
             | Event::TurnedAway { .. }
             | Event::PathAdded { .. }
+            | Event::PathRemoved { .. }
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }
