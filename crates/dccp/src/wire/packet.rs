@@ -1,6 +1,6 @@
 //! [`Packet`]: the generic header, what the type adds to it, options and data.
 
-use super::option::{OPTIONS_LEN_MAX, Options};
+use super::option::Options;
 use super::{DecodeError, PacketType, Protection, ResetCode, SequenceNumber, ServiceCode};
 
 /// A generic header with short sequence numbers.
@@ -148,6 +148,9 @@ impl Kind {
     }
 }
 
+/// RFC 4340 section 5.1: Data Offset counts 32-bit words, and has 8 bits.
+const DATA_OFFSET_MAX: usize = u8::MAX as usize * WORD;
+
 /// The bytes of a header's fixed fields.
 const fn fixed_len(ty: PacketType, is_short: bool) -> usize {
     let (generic, acknowledgement) = if is_short { (SHORT_LEN, 4) } else { (LONG_LEN, 8) };
@@ -220,8 +223,8 @@ impl<'a> Packet<'a> {
         let ty = self.kind.packet_type();
         let is_short = self.is_short && ty.may_be_short();
         let options = self.options.as_bytes();
-        debug_assert!(options.len() <= OPTIONS_LEN_MAX && options.len().is_multiple_of(WORD));
         let offset = fixed_len(ty, is_short) + options.len();
+        debug_assert!(offset <= DATA_OFFSET_MAX && offset.is_multiple_of(WORD));
         let (checksum_coverage, covered) = covered(self.checksum_coverage, self.data)
             .map_or((0, self.data.len()), |covered| (self.checksum_coverage & 0xf, covered));
         out.extend(self.source_port.to_be_bytes());

@@ -376,3 +376,22 @@ fn options_that_do_not_fit_are_left_out() {
     packet.encode(Protection::Udp, &mut bytes);
     assert_eq!(Packet::decode(Protection::Udp, &bytes), Ok(packet));
 }
+
+#[test]
+fn regression_a_packet_with_as_many_options_as_its_header_holds_panicked() {
+    let padding = [0; DATA_OFFSET_MAX - SHORT_LEN];
+    let packet = Packet {
+        source_port: 1,
+        destination_port: 2,
+        ccval: 0,
+        checksum_coverage: 0,
+        sequence_number: SequenceNumber::new(7),
+        is_short: true,
+        kind: Kind::Data,
+        options: Options::new(&padding),
+        data: b"data",
+    };
+    let mut bytes = Vec::new();
+    packet.encode(Protection::Udp, &mut bytes);
+    assert_eq!(Packet::decode(Protection::Udp, &bytes), Ok(packet));
+}
