@@ -114,7 +114,9 @@ impl Intervals {
 
     /// Whether media was received rather than sent.
     pub(super) fn is_of_receiver(&self) -> bool {
-        self.tallies.iter().any(|tally| tally.spare.is_some())
+        let total = |of: fn(&Tally) -> f64| self.tallies.iter().map(of).sum::<f64>();
+        let has_pieces = self.tallies.iter().any(|tally| tally.spare.is_some());
+        has_pieces || total(|tally| tally.received) > total(|tally| tally.sent)
     }
 
     /// The interval that a time is in; new ones begin where the last one ended.
@@ -163,6 +165,15 @@ mod tests {
         intervals.add(&event(1e300, "sctp:packet_sent", json!({"bytes": 1})));
         intervals.add(&event(-5.0, "sctp:packet_sent", json!({"bytes": 1})));
         assert_eq!(intervals.tallies.len(), INTERVALS_MAX);
+    }
+
+    #[test]
+    fn regression_a_viewer_was_shown_as_a_sender_that_sends_next_to_nothing() {
+        let mut intervals = Intervals::new(Duration::from_secs(1));
+        intervals.add(&event(1.0, "sctp:packet_sent", json!({"bytes": 60})));
+        assert!(!intervals.is_of_receiver());
+        intervals.add(&event(2.0, "sctp:packet_received", json!({"bytes": 1_200})));
+        assert!(intervals.is_of_receiver());
     }
 
     #[test]
