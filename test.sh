@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-readonly STEPS=(install format lints docs advisories tests namespaces kernel web fuzz)
+readonly STEPS=(install format lints docs packages advisories tests namespaces kernel web fuzz)
 readonly FUZZ_SECONDS=10
 # Where Debian keeps what administrators run, not on everyone's path.
 export PATH=$PATH:/usr/sbin:/sbin
@@ -58,6 +58,14 @@ lints() {
 
 docs() {
   RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items
+}
+
+# What `cargo publish` would upload, short of the network and of building each once more. Which
+# packages stay here is for crates/tidy to say.
+packages() {
+  cargo package --locked --offline --quiet --workspace --allow-dirty --no-verify \
+    --exclude=anabranch-{bench,interop,load,peers,tidy}
+  du -h target/package/*.crate
 }
 
 # Packages that somebody has reported a weakness of, or that are no longer kept (deny.toml). Their

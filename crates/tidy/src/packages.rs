@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
@@ -46,6 +46,14 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("untrusted", "aws-lc-rs"),
 ];
 
+/// Packages that serve this repository alone. All others are published.
+const UNPUBLISHED: [&str; 5] =
+    ["anabranch-bench", "anabranch-interop", "anabranch-load", "anabranch-peers", "anabranch-tidy"];
+
+/// What the registry takes: keywords of a package, and characters of a keyword.
+const KEYWORDS_MAX: usize = 5;
+const KEYWORD_LEN_MAX: usize = 20;
+
 /// Crates without a clock, I/O or hash maps: their linter holds the seam.
 const SANS_IO: [&str; 12] = [
     "congestion",
@@ -74,11 +82,53 @@ fn each_of_our_packages_says_what_it_is_and_takes_the_common_lints() {
         if !manifest.contains("[lints]\nworkspace = true") {
             faults.push(format!("{name}: no `[lints] workspace = true`"));
         }
-        if package["publish"] != Value::Array(Vec::new()) {
-            faults.push(format!("{name}: no `publish.workspace = true`"));
-        }
     }
     assert_none(faults);
+}
+
+#[test]
+fn what_serves_this_repository_alone_is_never_published_and_all_else_is() {
+    let is_kept = |package: &&Value| package["publish"] == Value::Array(Vec::new());
+    let kept: BTreeSet<_> = ours().filter(is_kept).map(|package| text(&package["name"])).collect();
+    assert_eq!(kept, BTreeSet::from(UNPUBLISHED), "those with `publish = false`");
+}
+
+#[test]
+fn each_published_package_is_ready_for_the_registry() {
+    let mut faults = Vec::new();
+    for package in ours().filter(|package| !UNPUBLISHED.contains(&text(&package["name"]))) {
+        let name = text(&package["name"]);
+        let folder = Path::new(text(&package["manifest_path"])).parent().unwrap();
+        let manifest = fs::read_to_string(text(&package["manifest_path"])).unwrap();
+        if !manifest.contains("include.workspace = true") {
+            faults.push(format!("{name}: no `include.workspace = true`"));
+        }
+        for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            if fs::read(folder.join(licence)).ok() != fs::read(root().join(licence)).ok() {
+                faults.push(format!("{name}: {licence} is no link to ../../{licence}"));
+            }
+        }
+        if !(1..=KEYWORDS_MAX).contains(&words(&package["keywords"]).count()) {
+            faults.push(format!("{name}: give 1 to {KEYWORDS_MAX} keywords"));
+        }
+        if let Some(long) = words(&package["keywords"]).find(|word| word.len() > KEYWORD_LEN_MAX) {
+            faults.push(format!("{name}: the keyword {long} has over {KEYWORD_LEN_MAX} letters"));
+        }
+        if words(&package["categories"]).count() == 0 {
+            faults.push(format!("{name}: no categories"));
+        }
+        faults.extend(unversioned(package));
+    }
+    assert_none(faults);
+}
+
+/// Dependencies by path alone, which the registry could not resolve.
+fn unversioned(package: &Value) -> impl Iterator<Item = String> {
+    let name = text(&package["name"]);
+    let dependencies = package["dependencies"].as_array().into_iter().flatten();
+    let needed = dependencies.filter(|dependency| dependency["kind"] != "dev");
+    let bare = needed.filter(|dependency| dependency["req"] == "*");
+    bare.map(move |dependency| format!("{name}: no version of {}", dependency["name"]))
 }
 
 #[test]
@@ -179,6 +229,10 @@ fn cargo(arguments: &[&str]) -> String {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap()
+}
+
+fn words(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().map(text)
 }
 
 fn fits(licence: &str) -> bool {

@@ -8,8 +8,8 @@ use bytes::Bytes;
 
 use crate::page::protocol::Named;
 
-const CLIP: &[u8] = include_bytes!("../../../../assets/clip/big-buck-bunny.anaclip");
-const SCORES: &[u8] = include_bytes!("../../../../assets/clip/big-buck-bunny.psnr");
+const CLIP: &[u8] = include_bytes!("../../assets/big-buck-bunny.anaclip");
+const SCORES: &[u8] = include_bytes!("../../assets/big-buck-bunny.psnr");
 
 /// The clip, which tests of the media crate hold against its format.
 pub(crate) static DEMO_CLIP: LazyLock<Clip> = LazyLock::new(|| {

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use rust_embed::RustEmbed;
 
-/// What `npm run build` in `web/` made. It is committed, so that cargo alone suffices.
+/// What `npm run build` in the repository's `web/` made: `web` here is a link to its `dist`. It is
+/// committed, so that cargo alone suffices.
 #[derive(RustEmbed)]
-#[folder = "../../web/dist"]
+#[folder = "web"]
 struct Dist;
 
 /// A file of the page.

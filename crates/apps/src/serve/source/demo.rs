@@ -34,8 +34,8 @@ impl DemoChannel {
     pub(super) const fn transport_stream(self) -> Option<&'static [u8]> {
         match self {
             Self::Clip => None,
-            Self::Clock => Some(include_bytes!("../../../../../assets/channels/clock.ts")),
-            Self::Bars => Some(include_bytes!("../../../../../assets/channels/bars.ts")),
+            Self::Clock => Some(include_bytes!("../../../assets/clock.ts")),
+            Self::Bars => Some(include_bytes!("../../../assets/bars.ts")),
         }
     }
 }

@@ -1,0 +1,1 @@
+../../../assets/channels/bars.ts
