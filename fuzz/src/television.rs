@@ -3,15 +3,17 @@
 
 use std::time::Duration;
 
-use anabranch_media::decoding::{MediaTrack, VideoFormat, VideoInfo};
+use anabranch_media::decoding::{VideoFormat, VideoInfo};
+use anabranch_media::piece::{Header, Presentation, References, Run};
+use anabranch_media::{Class, Layer, Piece, Track, Unit};
 use anabranch_sansio::{Datagram, FourTuple, Machine, PathId, Rng, Time};
 use anabranch_sctp::{
     Association, AssociationConfig, AssociationId, Endpoint, EndpointConfig, Event,
 };
-use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
+use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::protocol::{
-    Description, FromServer, FromViewer, MediaHeader, MediaMessage, PPID_BINARY, PPID_TEXT,
-    Programme, References, Report, Slot, StreamRole, TEXT_CHARS_MAX, UrgentLevel,
+    Description, FromServer, FromViewer, PPID_BINARY, PPID_TEXT, PROTOCOL_VERSION, Programme,
+    Report, Slot, StreamRole, TEXT_CHARS_MAX, UrgentLevel, decode_media,
 };
 use anabranch_television::{
     OpenGate, SCTP_PORT, Server, ServerConfig, Television, TelevisionConfig, Viewer, ViewerEvent,
@@ -62,7 +64,7 @@ struct Play {
     viewer: Endpoint,
     id: AssociationId,
     now: Time,
-    frames: u32,
+    frames: u64,
 }
 
 impl Play {
@@ -120,16 +122,21 @@ impl Play {
         let (what, size) = (script.byte(), script.byte());
         self.frames += 1;
         let is_sound = what & 4 != 0;
-        let unit = ChannelUnit {
-            track: if is_sound { MediaTrack::Audio } else { MediaTrack::Video },
-            layer: u8::from(what & 8 != 0),
+        let class = match (is_sound, what & 16 != 0, what & 32 != 0) {
+            (true, ..) => Class::Audio,
+            (false, true, _) => Class::KeyFrame,
+            (false, false, true) => Class::Reference,
+            (false, false, false) => Class::Disposable,
+        };
+        let unit = Unit {
+            track: Track(is_sound.into()),
+            class,
+            layer: Layer(u8::from(what & 8 != 0)),
             frame: self.frames,
-            key: what & 16 != 0,
-            reference: what & 32 != 0,
+            at: self.now,
+            pts_us: self.frames as i64 * 40_000,
             last_layer: what & 64 != 0,
             discontinuity: what & 128 != 0,
-            pts_us: i64::from(self.frames) * 40_000,
-            at: self.now,
             bytes: vec![size; usize::from(size) << 10].into(),
         };
         let channel = ChannelId(u32::from(what & 3));
@@ -224,7 +231,8 @@ fn request(script: &mut Script<'_>) -> (StreamId, FromViewer) {
         0 | 1 => {
             let program = String::from_utf8_lossy(script.bytes()).into_owned();
             let latency_ms = u32::from(value) << 4;
-            let hello = FromViewer::Hello { protocol: 1, program, token: None, latency_ms };
+            let hello =
+                FromViewer::Hello { protocol: PROTOCOL_VERSION, program, token: None, latency_ms };
             (StreamRole::Control, hello)
         }
         2 => (StreamRole::Control, FromViewer::Latency { latency_ms: u32::from(value) << 24 }),
@@ -253,13 +261,15 @@ fn carry<A: Machine, B: Machine>(now: Time, from: &mut A, to: &mut B, buf: &mut 
 fn check_message(message: Incoming) {
     let role = StreamRole::of(message.stream).expect("a stream of the protocol");
     if message.payload_id == PPID_BINARY {
-        let media = MediaMessage::decode(message.payload).expect("media");
-        let is_right = match media.header.track {
-            MediaTrack::Audio => matches!(role, StreamRole::Audio(_)),
-            MediaTrack::Video if media.header.layer == 0 => {
-                matches!(role, StreamRole::Base(_) | StreamRole::Still)
+        let media = decode_media(message.payload).expect("media");
+        let is_base = media.header.layer == Layer::BASE;
+        let is_right = match role {
+            StreamRole::Audio(_) => media.header.class == Class::Audio,
+            StreamRole::Base(_) | StreamRole::Still => {
+                is_base && media.header.class != Class::Audio
             }
-            MediaTrack::Video => matches!(role, StreamRole::Enhancement(_)),
+            StreamRole::Enhancement(_) => !is_base,
+            StreamRole::Urgent | StreamRole::Control | StreamRole::Data(_) => false,
         };
         assert!(is_right, "{:?} on {role:?}", media.header);
         return;
@@ -285,7 +295,7 @@ fn check_message(message: Incoming) {
 pub fn viewer(bytes: &[u8]) {
     let mut script = Script(bytes);
     let mut viewer = Viewer::new("fuzz".to_owned(), None, Duration::from_millis(300));
-    let (mut now, mut slot, mut epoch) = (Time::ZERO, Slot::default(), None);
+    let (mut now, mut slot, mut session) = (Time::ZERO, Slot::default(), None);
     while !script.0.is_empty() {
         let what = script.byte();
         now += Duration::from_millis(what.into());
@@ -293,7 +303,7 @@ pub fn viewer(bytes: &[u8]) {
             0 => {
                 let channel = ChannelId(u32::from(script.byte() & 1));
                 viewer.tune(now, channel);
-                (slot, epoch) = (slot.next(), None);
+                (slot, session) = (slot.next(), None);
             }
             1 => viewer.stop(),
             2 | 3 => {
@@ -308,24 +318,24 @@ pub fn viewer(bytes: &[u8]) {
                 viewer.handle_message(now, &message(stream, PPID_TEXT.0, description.encode()));
             }
             _ => {
-                let media = media(&mut script);
+                let media = media(&mut script).encode().into();
                 let stream = StreamRole::Base(slot).stream().0;
-                viewer.handle_message(now, &message(stream, PPID_BINARY.0, media.encode()));
+                viewer.handle_message(now, &message(stream, PPID_BINARY.0, media));
             }
         }
         while let Some(event) = viewer.poll_event() {
-            check_event(&event, viewer.channel(), &mut epoch);
+            check_event(&event, viewer.channel(), &mut session);
         }
     }
 }
 
-/// What is shown is of the channel that is watched, and was described.
-fn check_event(event: &ViewerEvent, watched: Option<ChannelId>, epoch: &mut Option<u16>) {
+/// What is shown is of a channel that is watched, and was described.
+fn check_event(event: &ViewerEvent, watched: Option<ChannelId>, session: &mut Option<u16>) {
     if let ViewerEvent::Description(description) = event {
-        *epoch = Some(description.epoch);
+        *session = Some(description.session);
     } else if let ViewerEvent::Unit(unit) = event {
-        assert_eq!(Some(unit.header.channel), watched);
-        assert_eq!(Some(unit.header.epoch), *epoch);
+        assert!(watched.is_some(), "a unit of no channel");
+        assert_eq!(Some(unit.session), *session);
     }
 }
 
@@ -340,29 +350,38 @@ fn message(stream: u16, payload_id: u32, payload: Bytes) -> Incoming {
     }
 }
 
-fn description(channel: ChannelId, epoch: u16) -> FromServer {
-    let description = Description { channel, epoch, video: None, audio: None, bits_per_second: 0 };
+fn description(channel: ChannelId, session: u16) -> FromServer {
+    let description =
+        Description { channel, session, video: None, audio: None, bits_per_second: 0 };
     FromServer::Description(Box::new(description))
 }
 
-fn media(script: &mut Script<'_>) -> MediaMessage {
+fn media(script: &mut Script<'_>) -> Piece {
     let (what, parts) = (script.byte(), script.byte());
-    let fragments = 1 + u16::from(parts >> 4);
-    let header = MediaHeader {
-        channel: ChannelId(u32::from(what & 1)),
-        epoch: u16::from(what >> 1 & 3),
-        track: if what & 8 == 0 { MediaTrack::Video } else { MediaTrack::Audio },
-        layer: what >> 4 & 1,
-        frame: u32::from(script.byte()) << (20 * (parts & 1)),
-        fragment: u16::from(parts & 15),
-        fragments,
+    let presentation = Presentation {
+        pts_us: 0,
         references: References(parts.into()),
-        key: what & 32 != 0,
-        reference: what & 64 != 0,
         last_layer: what & 128 != 0,
         discontinuity: false,
-        pts_us: 0,
-        at: Time::ZERO,
     };
-    MediaMessage { header, payload: script.bytes().to_vec().into() }
+    let class = match (what & 8 != 0, what & 32 != 0, what & 64 != 0) {
+        (true, ..) => Class::Audio,
+        (false, true, _) => Class::KeyFrame,
+        (false, false, true) => Class::Reference,
+        (false, false, false) => Class::Disposable,
+    };
+    let header = Header {
+        presentation: Some(presentation),
+        session: u16::from(what & 7),
+        track: Track((what >> 3 & 1).into()),
+        layer: Layer(what >> 4 & 1),
+        class,
+        frame: u64::from(script.byte()) << (20 * (parts & 1)),
+        index: u64::from(parts & 15),
+        sequence: 0,
+        last: parts & 15 == parts >> 4,
+        nulls: false,
+        runs: vec![Run { position: 0, count: 1, at_us: 0, step: 0 }],
+    };
+    Piece { header, payload: script.bytes().to_vec().into() }
 }

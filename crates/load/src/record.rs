@@ -65,11 +65,9 @@ impl Record {
         self.note_gap(now);
         self.last = Some(now);
         self.units += 1;
-        self.bytes += unit.bytes.len() as u64;
-        let is_picture = unit.header.track == MediaTrack::Video;
-        if let Some((channel, at)) = self.asked
-            && channel == unit.header.channel
-            && is_picture
+        self.bytes += unit.unit.bytes.len() as u64;
+        if let Some((_, at)) = self.asked
+            && unit.kind() == MediaTrack::Video
         {
             self.zaps.push(now - at);
             self.asked = None;

@@ -4,11 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_driver::{Clock, Driver, Handle, SocketSet};
-use anabranch_media::decoding::{MediaTrack, VideoFormat, VideoInfo};
+use anabranch_media::clip::VIDEO_TRACK;
+use anabranch_media::decoding::{VideoFormat, VideoInfo};
+use anabranch_media::{Class, Layer, Unit};
 use anabranch_rtc::RtcConfig;
 use anabranch_sansio::{Rng, Time};
 use anabranch_sctp::{AssociationConfig, EndpointConfig};
-use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
+use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::{
     OpenGate, Server as Machine, ServerConfig, Television, TelevisionConfig, ViewerEvent,
 };
@@ -225,17 +227,16 @@ fn impatient() -> ServerConfig {
 }
 
 /// A small picture, every tenth a key frame.
-fn unit(now: Time, picture: u32) -> ChannelUnit {
-    ChannelUnit {
-        track: MediaTrack::Video,
-        layer: 0,
-        frame: picture,
-        key: picture.is_multiple_of(10),
-        reference: true,
+fn unit(now: Time, picture: u32) -> Unit {
+    Unit {
+        track: VIDEO_TRACK,
+        class: if picture.is_multiple_of(10) { Class::KeyFrame } else { Class::Reference },
+        layer: Layer::BASE,
+        frame: picture.into(),
+        at: now,
+        pts_us: i64::try_from(now.as_micros()).unwrap(),
         last_layer: true,
         discontinuity: false,
-        pts_us: i64::try_from(now.as_micros()).unwrap(),
-        at: now,
         bytes: vec![7; 2_000].into(),
     }
 }

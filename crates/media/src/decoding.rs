@@ -56,6 +56,14 @@ pub enum MediaTrack {
     Audio = 1,
 }
 
+impl MediaTrack {
+    /// What media of a class is, if it is either.
+    #[must_use]
+    pub const fn of(class: Class) -> Self {
+        if matches!(class, Class::Audio) { Self::Audio } else { Self::Video }
+    }
+}
+
 /// The picture.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VideoInfo {

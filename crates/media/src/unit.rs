@@ -20,8 +20,22 @@ pub struct Unit {
     /// When it came to the sender, on the sender's clock. Its deadline is this moment plus the
     /// latency that both ends agreed on.
     pub at: Time,
+    /// When it is to be seen or heard: microseconds of the media's own time line.
+    pub pts_us: i64,
+    /// The source has no higher layer of this picture.
+    pub last_layer: bool,
+    /// Something that it may refer to never came from the source.
+    pub discontinuity: bool,
     /// The media.
     pub bytes: Bytes,
+}
+
+impl Unit {
+    /// Whether others are predicted from it.
+    #[must_use]
+    pub const fn is_reference(&self) -> bool {
+        matches!(self.class, Class::KeyFrame | Class::Reference)
+    }
 }
 
 /// What loses how much when a unit is lost. Declared from the most to the least important: this

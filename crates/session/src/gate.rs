@@ -171,14 +171,14 @@ impl TrackGate {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_media::piece::{Format, Run};
+    use anabranch_media::piece::{Presentation, Run};
     use anabranch_media::{Class, Layer};
 
     use super::*;
 
     fn header(class: Class, layer: u8, frame: u64, index: u64) -> Header {
         Header {
-            format: Format::Unit,
+            presentation: Some(Presentation::default()),
             session: 1,
             track: Track(0),
             layer: Layer(layer),

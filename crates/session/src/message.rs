@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::{Measures, Refusal, Report, Role, Source};
 
 /// The version of the session protocol.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// The longest message on stream 0.
 pub const CONTROL_LEN_MAX: usize = 16 << 10;

@@ -59,7 +59,7 @@ pub struct Sender {
 #[derive(Debug)]
 enum Cutter {
     Packets(Box<Packetizer>),
-    Units { cutter: UnitCutter, items: u64 },
+    Units(UnitCutter),
 }
 
 /// How far the end is.
@@ -89,7 +89,7 @@ impl Sender {
         let SenderConfig { session: config, format, treatments, backlog } = config;
         let cutter = match &format {
             SourceFormat::MpegTs => Cutter::Packets(Box::new(Packetizer::new(number))),
-            SourceFormat::Clip(_) => Cutter::Units { cutter: UnitCutter::new(number), items: 0 },
+            SourceFormat::Clip(_) => Cutter::Units(UnitCutter::new(number)),
         };
         let latency = config.latency;
         Self {
@@ -151,11 +151,10 @@ impl Sender {
     /// The session sends something else, or has ended.
     pub fn push_unit(&mut self, now: Time, unit: &Unit) -> Result<(), PushError> {
         self.check_open()?;
-        let Cutter::Units { cutter, items } = &mut self.cutter else {
+        let Cutter::Units(cutter) = &mut self.cutter else {
             return Err(PushError::WrongFormat { announced: "a transport stream" });
         };
         let pieces: Vec<Piece> = cutter.cut(unit).collect();
-        *items += pieces.len() as u64;
         for piece in &pieces {
             self.offer(now, piece, unit.bytes.len());
         }
@@ -260,7 +259,7 @@ impl Sender {
     pub fn poll_notice(&mut self) -> Option<Notice> {
         match &mut self.cutter {
             Cutter::Packets(packetizer) => packetizer.poll_notice(),
-            Cutter::Units { .. } => None,
+            Cutter::Units(_) => None,
         }
     }
 
@@ -279,7 +278,7 @@ impl Sender {
             connection: present.or_else(|| self.totals.last.clone()),
             packetizer: match &self.cutter {
                 Cutter::Packets(packetizer) => packetizer.stats(),
-                Cutter::Units { .. } => PacketizerStats::default(),
+                Cutter::Units(_) => PacketizerStats::default(),
             },
             backlog_bytes: self.backlog.bytes(),
             report: self.report,
@@ -459,21 +458,21 @@ impl Cutter {
     fn position(&self) -> u64 {
         match self {
             Self::Packets(packetizer) => packetizer.stats().packets,
-            Self::Units { items, .. } => *items,
+            Self::Units(cutter) => cutter.position(),
         }
     }
 
     fn poll_piece(&mut self) -> Option<Piece> {
         match self {
             Self::Packets(packetizer) => packetizer.poll_piece(),
-            Self::Units { .. } => None,
+            Self::Units(_) => None,
         }
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
         match self {
             Self::Packets(packetizer) => packetizer.poll_timeout(),
-            Self::Units { .. } => None,
+            Self::Units(_) => None,
         }
     }
 }

@@ -27,6 +27,6 @@ pub use server::{
     ViewerId, ViewerReport,
 };
 pub use viewer::{
-    NativeEvent, NativeViewer, Playout, PlayoutCounts, ReceivedUnit, Viewer, ViewerEvent,
-    ViewerStats,
+    NativeEvent, NativeViewer, PictureOrder, Playout, PlayoutCounts, ReceivedUnit, Viewer,
+    ViewerEvent, ViewerStats,
 };

@@ -1,13 +1,13 @@
-//! How long a media message lives.
+//! How long a picture or a frame of sound lives.
 
 use std::time::Duration;
 
-/// Below this rate the second term of the equation would let a message live for seconds.
+/// Below this rate the second term of the equation would let one live for seconds.
 const RATE_MIN: u64 = 64_000;
 
 /// Kim 2007, equation 1: `lifetime = R + 8 * length / media_bitrate`, where R is the delay that
-/// rate control and buffers leave, here the viewer's latency budget. `length` is in bytes, the rate
-/// in bit/s.
+/// rate control and buffers leave, here the viewer's latency budget. `length` is that of the whole
+/// picture, in bytes; the rate is in bit/s.
 #[must_use]
 pub fn lifetime(budget: Duration, length: usize, media_bitrate: u64) -> Duration {
     let bits = 8 * length as u64;

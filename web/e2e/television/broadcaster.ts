@@ -35,7 +35,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-const FLAG = { key: 1, reference: 2, lastLayer: 4 };
+const FLAG_LAST_LAYER = 0x20;
+const CLASS = { keyFrame: 1, audio: 2, reference: 3, disposable: 5 };
 
 export class Broadcaster {
   readonly #clips = [readClip(defaultClip()), broadcast()];
@@ -183,11 +184,9 @@ function studioClip(clip: Clip): StudioClip {
 
 function flagsOf(unit: ClipUnit, next: ClipUnit | undefined): number {
   const isRefined = next?.track === unit.track && next.layer === unit.layer + 1;
-  return (
-    (unit.key ? FLAG.key : 0) |
-    (unit.reference ? FLAG.reference : 0) |
-    (isRefined ? 0 : FLAG.lastLayer)
-  );
+  const picture = unit.reference ? CLASS.reference : CLASS.disposable;
+  const keyOr = unit.key ? CLASS.keyFrame : picture;
+  return (unit.track === 'audio' ? CLASS.audio : keyOr) | (isRefined ? 0 : FLAG_LAST_LAYER);
 }
 
 const YES = { is: 'yes' };

@@ -6,6 +6,7 @@
 export interface StudioUnit {
   readonly track: 0 | 1;
   readonly layer: number;
+  /** Class and flags, as in a piece. */
   readonly flags: number;
   readonly frame: number;
   readonly ptsUs: number;
@@ -70,7 +71,7 @@ export function installStudio({
   readonly media: readonly string[];
 }): void {
   const STREAMS = 35;
-  const PAYLOAD_MAX = 16_000 - 36;
+  const PAYLOAD_MAX = 16_000;
   interface Viewer {
     readonly peer: RTCPeerConnection;
     readonly streams: readonly RTCDataChannel[];
@@ -87,6 +88,10 @@ export function installStudio({
   let isOpen = true;
   const list = () =>
     channels.map(({ entry }) => entry).filter(({ id }) => isOpen && !taken.has(id));
+
+  /** Seven bits a byte, the lowest first. */
+  const varint = (value: number): number[] =>
+    value < 0x80 ? [value] : [(value % 0x80) | 0x80, ...varint(Math.floor(value / 0x80))];
 
   const say = (viewer: Viewer, stream: number, message: object) => {
     const channel = viewer.streams[stream];
@@ -109,14 +114,14 @@ export function installStudio({
       return;
     }
     const { video, audio } = clip;
-    const description = { channel: channel.entry.id, epoch: 1, video, audio };
+    const description = { channel: channel.entry.id, session: channel.entry.id, video, audio };
     say(viewer, stream, { type: 'description', bits_per_second: 2_000_000, ...description });
     const sinceUs = nowUs() - channel.shiftUs;
     const round = Math.floor(sinceUs / clip.durationUs);
     const within = sinceUs - round * clip.durationUs;
     const key = clip.units.findLastIndex(
       ({ track, layer, flags, dtsUs }) =>
-        track === 0 && layer === 0 && (flags & 1) !== 0 && dtsUs <= within,
+        track === 0 && layer === 0 && (flags & 0x0f) === 1 && dtsUs <= within,
     );
     viewer.watched = { channel, slot, next: Math.max(0, key), round };
   };
@@ -130,21 +135,16 @@ export function installStudio({
     const payload = loaded[channel.clip ?? 0]?.subarray(unit.start, unit.end) ?? new Uint8Array();
     const fragments = Math.max(1, Math.ceil(payload.length / PAYLOAD_MAX));
     const bases = clip.units.filter(({ track, layer }) => track === unit.track && layer === 0);
-    const stream = 2 + 4 * slot + (unit.track === 1 ? 3 : unit.layer === 0 ? 1 : 2);
+    const stream = 2 + 4 * slot + (unit.track === 1 ? 3 : 1 + Math.min(unit.layer, 1));
+    const ptsUs = Math.round(round * clip.durationUs + unit.ptsUs);
+    const cameUs = Math.round(atUs(channel, clip, unit, round));
     for (let fragment = 0; fragment < fragments; fragment++) {
       const part = payload.subarray(fragment * PAYLOAD_MAX, (fragment + 1) * PAYLOAD_MAX);
-      const message = new Uint8Array(36 + part.length);
-      const view = new DataView(message.buffer);
-      message.set([1, unit.track, unit.layer, unit.flags]);
-      view.setUint32(4, channel.entry.id);
-      view.setUint16(8, 1);
-      view.setUint16(10, fragment);
-      view.setUint16(12, fragments);
-      view.setUint32(16, round * bases.length + unit.frame);
-      view.setBigInt64(20, BigInt(Math.round(round * clip.durationUs + unit.ptsUs)));
-      view.setBigUint64(28, BigInt(Math.round(atUs(channel, clip, unit, round))));
-      message.set(part, 36);
-      viewer.streams[stream]?.send(message);
+      const last = fragment + 1 === fragments ? 0x80 : 0;
+      const fixed = [0x21, last | unit.flags, 0, channel.entry.id, 0, unit.track, unit.layer, 1];
+      const frame = round * bases.length + unit.frame;
+      const numbers = [frame, fragment, 0, 0, 2 * ptsUs, 0, cameUs, 1].flatMap(varint);
+      viewer.streams[stream]?.send(new Uint8Array([...fixed, ...numbers, ...part]));
     }
   };
 
@@ -177,7 +177,7 @@ export function installStudio({
 
   const obey = (viewer: Viewer, stream: number, message: Record<string, unknown>) => {
     if (message.type === 'hello') {
-      const welcome = { protocol: 1, program: 'studio', latency_ms: message.latency_ms };
+      const welcome = { protocol: 2, program: 'studio', latency_ms: message.latency_ms };
       say(viewer, 0, {
         type: 'welcome',
         ...welcome,
@@ -185,7 +185,7 @@ export function installStudio({
         channels: list(),
       });
     } else if (message.type === 'still') {
-      const none = { epoch: 0, frame: 0, video: null };
+      const none = { session: 0, frame: 0, video: null };
       say(viewer, stream, { type: 'still', channel: message.channel, ...none });
     } else if (message.type === 'tune') {
       const channel = channels.find(({ entry }) => entry.id === message.channel);

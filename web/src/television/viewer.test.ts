@@ -12,7 +12,7 @@ describe('the viewer', () => {
     }
     expect(said[0]).toEqual([
       0,
-      { type: 'hello', protocol: 1, program: 'test', token: null, latency_ms: 300 },
+      { type: 'hello', protocol: 2, program: 'test', token: null, latency_ms: 300 },
     ]);
     expect(said.slice(1).map(([stream]) => stream)).toEqual([6, 10, 14, 18, 22, 26, 30, 2, 6]);
   });
@@ -62,8 +62,8 @@ describe('the viewer', () => {
   it('does not go on with a server of another version', () => {
     const { viewer, heard } = open();
     const welcome = { type: 'welcome', program: 'x', latency_ms: 300, now_us: 1, channels: [] };
-    viewer.receive(0, text({ ...welcome, protocol: 1 }));
     viewer.receive(0, text({ ...welcome, protocol: 2 }));
+    viewer.receive(0, text({ ...welcome, protocol: 3 }));
     expect(heard).toEqual(['onWelcome', 'onBye']);
   });
 
@@ -151,16 +151,14 @@ function text(message: object): string {
 
 function description(channel: number): string {
   const format = { video: null, audio: null, bits_per_second: 0 };
-  return text({ type: 'description', channel, epoch: 1, ...format });
+  return text({ type: 'description', channel, session: channel, ...format });
 }
 
+/** A key picture of one part. */
 function media(channel: number): ArrayBuffer {
-  const view = new DataView(new ArrayBuffer(40));
-  view.setUint8(0, 1);
-  view.setUint32(4, channel);
-  view.setUint16(8, 1);
-  view.setUint16(12, 1);
-  return view.buffer;
+  const fixed = [0x21, 0x80 | 1, 0, channel, 0, 0, 0, 1];
+  const numbers = [0, 0, 0, 1, 0, 0, 0, 1];
+  return new Uint8Array([...fixed, ...numbers, 7]).buffer;
 }
 
 function remote(numbers: readonly number[]) {

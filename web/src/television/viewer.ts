@@ -140,7 +140,7 @@ export class Viewer {
       return;
     }
     const isCurrent = 'slot' in role && role.slot === this.#slot;
-    if (isCurrent && message.header.channel === this.#channel) {
+    if (isCurrent) {
       const unit = this.#assembler.push(message);
       if (unit !== null) {
         this.#user.onUnit(unit);
@@ -192,7 +192,7 @@ export class Viewer {
   #onStillPart(message: MediaMessage): void {
     const whole = this.#still.push(message);
     if (whole !== null) {
-      this.#user.onStill(message.header.channel, whole.video, whole.payload);
+      this.#user.onStill(whole.channel, whole.video, whole.payload);
     }
   }
 
@@ -217,7 +217,7 @@ export class Viewer {
   ): void {
     switch (message.type) {
       case 'description': {
-        const early = this.#assembler.begin(message.body.epoch);
+        const early = this.#assembler.begin(message.body.session);
         this.#user.onDescription(message.body);
         for (const unit of early) {
           this.#user.onUnit(unit);

@@ -34,8 +34,8 @@ impl Source {
 
     /// The next unit, if it has come.
     pub(super) fn pop(&mut self, now: Time) -> Option<Unit> {
-        self.next_at().filter(|at| *at <= now)?;
-        let unit = self.units.next()?.into_unit(self.start);
+        let at = self.next_at().filter(|at| *at <= now)?;
+        let unit = self.units.next()?.into_unit(at, DEMO_CLIP.header().video.layers);
         if unit.track == VIDEO_TRACK {
             self.last_picture = Some(unit.at);
         }

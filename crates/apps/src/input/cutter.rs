@@ -1,7 +1,7 @@
 //! [`PacketCutter`]: bytes of a transport stream to packets with times, in batches.
 
 use anabranch_driver::Clock;
-use anabranch_media::clip::ClipUnit;
+use anabranch_media::Unit;
 use anabranch_media::ts::{Pacer, Packet, Reader};
 use anabranch_sansio::Time;
 
@@ -14,7 +14,7 @@ pub(crate) const BATCH_ITEMS_MAX: usize = 256;
 #[derive(Debug)]
 pub(crate) enum Media {
     Packet(Packet),
-    Unit(ClipUnit),
+    Unit(Unit),
 }
 
 /// Media and its time.

@@ -365,10 +365,11 @@ fn spawn_clip(clip: Clip, looped: bool) -> mpsc::Receiver<Batch> {
     std::thread::spawn(move || {
         let rounds = if looped { usize::MAX } else { clip.units().len() };
         let mut units = clip.looped().take(rounds);
+        let layers = clip.header().video.layers;
         loop {
-            let item = |unit: ClipUnit| Item {
-                at: Time::ZERO + Duration::from_micros(unit.pts_us),
-                media: Media::Unit(unit),
+            let item = |unit: ClipUnit| {
+                let at = Time::ZERO + Duration::from_micros(unit.pts_us);
+                Item { at, media: Media::Unit(unit.into_unit(at, layers)) }
             };
             let batch: Vec<Item> = units.by_ref().take(BATCH_ITEMS_MAX).map(item).collect();
             if batch.is_empty() || sender.blocking_send(Ok(Reading::Items(batch))).is_err() {

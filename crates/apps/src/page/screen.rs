@@ -298,7 +298,7 @@ fn pts_us(sent: Time) -> i64 {
 mod tests {
     use anabranch_media::Class;
     use anabranch_media::clip::{Attribution, AudioFormat, Picture, VideoFormat};
-    use anabranch_media::piece::Format;
+    use anabranch_media::piece::Presentation;
     use anabranch_sansio::PathId;
 
     use super::*;
@@ -337,7 +337,7 @@ mod tests {
         };
         let sent = Time::from_millis(1_000 + 40 * frame);
         Released {
-            format: Format::Unit,
+            presentation: Some(Presentation::default()),
             position: 2 * frame + u64::from(layer),
             items: 1,
             skipped: 0,

@@ -279,7 +279,7 @@ impl Run<'_, '_> {
         if let Some(tap) = &mut self.tap {
             tap.on_media(now, items);
         }
-        if items.format == Format::MpegTs {
+        if items.format() == Format::MpegTs {
             for bytes in items.bytes.as_chunks::<PACKET_LEN>().0 {
                 if let Some(packet) = Packet::new(*bytes) {
                     self.meter.on_packet(now, &packet);

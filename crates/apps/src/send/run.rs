@@ -451,10 +451,7 @@ fn due(start: &mut Option<Time>, at: Time, now: Time) -> Time {
 fn push(sender: &mut Sender, now: Time, at: Time, media: Media) {
     let pushed = match media {
         Media::Packet(packet) => sender.push_packet(now, at, &packet),
-        Media::Unit(unit) => {
-            let unit = unit.into_unit(Time::ZERO);
-            sender.push_unit(now, &Unit { at, ..unit })
-        }
+        Media::Unit(unit) => sender.push_unit(now, &Unit { at, ..unit }),
     };
     if let Err(error) = pushed {
         tracing::error!(%error, "media not taken");

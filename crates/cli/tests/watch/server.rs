@@ -5,9 +5,11 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anabranch_driver::{Driver, Handle, SocketSet};
-use anabranch_media::decoding::{AudioFormat, AudioInfo, MediaTrack, VideoFormat, VideoInfo};
+use anabranch_media::clip::VIDEO_TRACK;
+use anabranch_media::decoding::{AudioFormat, AudioInfo, VideoFormat, VideoInfo};
+use anabranch_media::{Class, Layer, Unit};
 use anabranch_sansio::Rng;
-use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
+use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::protocol::UrgentLevel;
 use anabranch_television::{OpenGate, Server, ServerConfig, Television, TelevisionConfig};
 use tokio::runtime::Runtime;
@@ -118,16 +120,16 @@ async fn broadcast(handle: Handle<Server>, channels: Vec<ChannelId>) {
     for frame in 0.. {
         pictures.tick().await;
         let push = |server: &mut Server, at| {
-            let unit = ChannelUnit {
-                track: MediaTrack::Video,
-                layer: 0,
-                frame,
-                key: frame.is_multiple_of(25),
-                reference: true,
+            let is_key = u32::is_multiple_of(frame, 25);
+            let unit = Unit {
+                track: VIDEO_TRACK,
+                class: if is_key { Class::KeyFrame } else { Class::Reference },
+                layer: Layer::BASE,
+                frame: frame.into(),
+                at,
+                pts_us: i64::from(frame) * 40_000,
                 last_layer: true,
                 discontinuity: false,
-                pts_us: i64::from(frame) * 40_000,
-                at,
                 bytes: vec![0; 4_000].into(),
             };
             server.act(|television| {

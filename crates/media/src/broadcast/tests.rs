@@ -98,7 +98,7 @@ fn payload(stream: &[u8], pid: u16) -> Vec<u8> {
 
 fn released(index: u64) -> Released {
     Released {
-        format: crate::piece::Format::MpegTs,
+        presentation: None,
         position: 0,
         items: 1,
         skipped: 0,

@@ -161,15 +161,18 @@ impl Clip {
 }
 
 impl ClipUnit {
-    /// The unit as a sender hands it over that began the clip at `start` and follows its time line.
+    /// The unit of a clip with so many layers as it comes to a sender.
     #[must_use]
-    pub fn into_unit(self, start: Time) -> Unit {
+    pub fn into_unit(self, at: Time, layers: u8) -> Unit {
         Unit {
             track: self.track,
             class: self.class,
             layer: self.layer,
             frame: self.frame,
-            at: start + std::time::Duration::from_micros(self.pts_us),
+            at,
+            pts_us: i64::try_from(self.pts_us).unwrap_or(i64::MAX),
+            last_layer: self.track == AUDIO_TRACK || self.layer.0 + 1 >= layers,
+            discontinuity: false,
             bytes: self.bytes,
         }
     }

@@ -143,10 +143,12 @@ fn loop_goes_on_counting_frames_and_time() {
 }
 
 #[test]
-fn a_sender_hands_units_over_at_their_time() {
-    let start = Time::from_millis(500);
-    let unit = video(1, 1, Class::Disposable).into_unit(start);
-    assert_eq!((unit.at, unit.frame), (Time::from_millis(540), 1));
+fn a_sender_hands_units_over_with_the_time_at_which_they_came() {
+    let at = Time::from_millis(540);
+    let unit = video(1, 1, Class::Disposable).into_unit(at, 2);
+    assert_eq!((unit.at, unit.pts_us, unit.frame), (at, 40_000, 1));
+    assert!(unit.last_layer);
+    assert!(!video(1, 0, Class::Reference).into_unit(at, 2).last_layer);
     assert_eq!((unit.track, unit.layer, unit.class), (VIDEO_TRACK, Layer(1), Class::Disposable));
 }
 

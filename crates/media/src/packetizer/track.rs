@@ -4,7 +4,7 @@ use anabranch_sansio::Time;
 use bytes::Bytes;
 
 use crate::codec::{Classifier, Codec, Verdict};
-use crate::piece::{Format, Header, MAX_HEADER, MAX_ITEMS, RunBuilder};
+use crate::piece::{Header, MAX_HEADER, MAX_ITEMS, RunBuilder};
 use crate::ts::{NULL_PACKET, PACKET_LEN, Packet, PesHeader, Pid};
 use crate::{Class, PerClass, Piece, Track};
 
@@ -169,7 +169,7 @@ impl TrackState {
         self.verdict = Some(verdict);
         let sequence = self.sequences.of_mut(verdict.class);
         let header = Header {
-            format: Format::MpegTs,
+            presentation: None,
             session: out.session,
             track: Track(self.pid.as_u16()),
             layer: verdict.layer,

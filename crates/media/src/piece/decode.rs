@@ -4,8 +4,8 @@ use bytes::Bytes;
 use thiserror::Error;
 
 use super::{
-    FIXED_HEADER, FLAG_LAST, FLAG_NULLS, FLAGS_RESERVED, Format, Header, MAX_MESSAGE, Piece,
-    VERSION, runs, varint,
+    FIXED_HEADER, FLAG_DISCONTINUITY, FLAG_LAST, FLAG_LAST_LAYER, FLAG_NULLS, Format, Header,
+    MAX_MESSAGE, MAX_UNIT_PIECES, Piece, Presentation, VERSION, runs, varint,
 };
 use crate::{Class, Layer, Track, ts};
 
@@ -48,6 +48,12 @@ pub enum DecodeError {
         /// Those bits.
         found: u8,
     },
+    /// A unit has no such piece.
+    #[error("the piece is number {index} of its unit, which has at most {MAX_UNIT_PIECES}")]
+    Index {
+        /// What it says.
+        index: u64,
+    },
     /// No items, or more than a piece holds.
     #[error("the piece claims {count} items, it must have 1 to {limit}")]
     ItemCount {
@@ -87,21 +93,38 @@ fn header(bytes: &mut &[u8]) -> Result<Header, DecodeError> {
     if first >> 4 != VERSION {
         return Err(DecodeError::Version { found: first >> 4 });
     }
-    if flags & FLAGS_RESERVED != 0 {
-        return Err(DecodeError::Flags { found: flags & FLAGS_RESERVED });
+    let format = format(first & 0x0f)?;
+    let unused = match format {
+        Format::MpegTs => flags & (FLAG_LAST_LAYER | FLAG_DISCONTINUITY),
+        Format::Unit => flags & FLAG_NULLS,
+    };
+    if unused != 0 {
+        return Err(DecodeError::Flags { found: unused });
     }
     let class = flags & 0x0f;
+    let [frame, index, sequence] =
+        [varint::decode(bytes)?, varint::decode(bytes)?, varint::decode(bytes)?];
+    if format == Format::Unit && index >= MAX_UNIT_PIECES {
+        return Err(DecodeError::Index { index });
+    }
+    let has = |flag: u8| flags & flag != 0;
+    let presentation = match format {
+        Format::MpegTs => None,
+        Format::Unit => {
+            Some(Presentation::decode(has(FLAG_LAST_LAYER), has(FLAG_DISCONTINUITY), bytes)?)
+        }
+    };
     Ok(Header {
-        format: format(first & 0x0f)?,
+        presentation,
         session: u16::from_be_bytes(session),
         track: Track(u16::from_be_bytes([track_high, track_low])),
         layer: Layer(layer),
         class: Class::from_index(class.into()).ok_or(DecodeError::Class { found: class })?,
-        last: flags & FLAG_LAST != 0,
-        nulls: flags & FLAG_NULLS != 0,
-        frame: varint::decode(bytes)?,
-        index: varint::decode(bytes)?,
-        sequence: varint::decode(bytes)?,
+        last: has(FLAG_LAST),
+        nulls: has(FLAG_NULLS),
+        frame,
+        index,
+        sequence,
         runs: runs::decode(run_count, bytes)?,
     })
 }
@@ -116,14 +139,14 @@ const fn format(found: u8) -> Result<Format, DecodeError> {
 
 fn check_payload(header: &Header, found: usize) -> Result<(), DecodeError> {
     let items = header.items();
-    let limit = match header.format {
+    let limit = match header.format() {
         Format::MpegTs => super::MAX_ITEMS,
         Format::Unit => 1,
     };
-    if items == 0 || items > limit || (header.nulls && header.format == Format::Unit) {
+    if items == 0 || items > limit {
         return Err(DecodeError::ItemCount { count: items, limit });
     }
-    let expected = match header.format {
+    let expected = match header.format() {
         _ if header.nulls => 0,
         Format::MpegTs => items as usize * ts::PACKET_LEN,
         Format::Unit => return Ok(()),

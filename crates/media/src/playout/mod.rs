@@ -37,7 +37,7 @@ use std::time::Duration;
 use anabranch_sansio::{Time, Wakeup};
 use bytes::Bytes;
 
-use crate::piece::{Format, Header, Piece, Run};
+use crate::piece::{Format, Header, Piece, Presentation, Run};
 use crate::{Class, Distribution, Layer, Track};
 pub use anabranch_sansio::PathId;
 use clock::PlayoutClock;
@@ -79,8 +79,8 @@ impl Config {
 /// Items in a row that are due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Released {
-    /// What the items are.
-    pub format: Format,
+    /// Of a [`Format::Unit`], and of no other.
+    pub presentation: Option<Presentation>,
     /// Number of the first item in the source.
     pub position: u64,
     /// Number of items.
@@ -108,12 +108,18 @@ pub struct Released {
 }
 
 impl Released {
+    /// What the items are.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        if self.presentation.is_some() { Format::Unit } else { Format::MpegTs }
+    }
+
     /// A piece as if it had crossed no network.
     #[must_use]
     pub fn uncrossed(piece: Piece) -> Self {
         let (at, items, header) = (piece.header.first_at(), piece.header.items(), piece.header);
         Self {
-            format: header.format,
+            presentation: header.presentation,
             position: header.runs.first().map_or(0, |run| run.position),
             items,
             skipped: 0,
@@ -358,7 +364,7 @@ impl Playout {
             skipped,
             due,
             sent: run.time_of(0),
-            format: meta.format,
+            presentation: meta.presentation,
             track: meta.track,
             layer: meta.layer,
             class: meta.class,
@@ -398,7 +404,7 @@ impl Arrival {
 /// What the items of a piece have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Meta {
-    format: Format,
+    presentation: Option<Presentation>,
     track: Track,
     layer: Layer,
     class: Class,
@@ -412,7 +418,7 @@ struct Meta {
 impl From<&Header> for Meta {
     fn from(header: &Header) -> Self {
         Self {
-            format: header.format,
+            presentation: header.presentation,
             track: header.track,
             layer: header.layer,
             class: header.class,

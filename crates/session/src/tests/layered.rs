@@ -70,7 +70,17 @@ impl Show {
             for (layer, (len, _)) in (0..).zip(LAYERS) {
                 let bytes = vec![layer; len].into();
                 let layer = Layer(layer);
-                let unit = Unit { track: Track(0), class, layer, frame, at: now, bytes };
+                let unit = Unit {
+                    track: Track(0),
+                    class,
+                    layer,
+                    frame,
+                    at: now,
+                    pts_us: now.as_micros() as i64,
+                    last_layer: layer == Layer(1),
+                    discontinuity: false,
+                    bytes,
+                };
                 sender.push_unit(now, &unit).expect("open");
             }
         });
@@ -141,7 +151,9 @@ fn ten_into_eight_leaves_the_base_whole_and_the_enhancement_thinner() {
         show.end();
         base += show.whole(BASE).iter().sum::<usize>();
         let longest = show.longest_delay(BASE);
-        assert!(longest <= LATENCY + ONE_WAY, "within the buffer: {longest:?}");
+        // The clock takes the shortest way of late for the least there is: a queue that never
+        // empties is in it.
+        assert!(longest <= LATENCY + 2 * ONE_WAY, "within the buffer and the queue: {longest:?}");
         seconds.extend(show.whole(ENHANCEMENT).split_off(2));
         let carries = rate.carries.as_mbps_f64();
         assert!((5.0..8.0).contains(&carries) && !rate.is_at_least, "{rate:?}");

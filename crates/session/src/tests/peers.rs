@@ -152,7 +152,7 @@ fn two_senders_are_told_that_one_must_receive() {
 fn another_version_is_told_so() {
     let refusal = raw_hello(|hello| hello.version = PROTOCOL_VERSION + 1);
     assert_eq!(refusal.code, RefusalCode::Version);
-    assert!(refusal.text.contains("version 1 here and 2 there"), "{refusal}");
+    assert!(refusal.text.contains("version 2 here and 3 there"), "{refusal}");
 }
 
 /// Says hello to a listening receiver as no sender of ours would; returns its refusal.

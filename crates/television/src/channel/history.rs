@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use anabranch_media::decoding::MediaTrack;
+use anabranch_media::{Class, Layer};
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
@@ -22,28 +22,26 @@ const RATE_WINDOW: Duration = Duration::from_secs(4);
 pub struct Part {
     /// When it came.
     pub at: Time,
-    /// Picture or sound.
-    pub track: MediaTrack,
-    /// Of the picture, from 0.
-    pub layer: u8,
-    /// Decoding can begin here.
-    pub key: bool,
-    /// Others are predicted from it.
-    pub reference: bool,
+    /// What it is worth.
+    pub class: Class,
+    /// Of the picture.
+    pub layer: Layer,
+    /// Number of the picture, or of the frame of sound.
+    pub frame: u64,
     /// A viewer can begin here.
     pub(super) is_entry: bool,
     /// Of all messages.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// What to send.
     pub messages: Vec<Bytes>,
 }
 
 #[cfg(test)]
 impl Part {
-    pub(crate) fn for_tests(track: MediaTrack, layer: u8, key: bool, reference: bool) -> Self {
+    pub(crate) fn for_tests(class: Class, layer: Layer, frame: u64) -> Self {
         let messages = vec![Bytes::from_static(b"media")];
-        let (at, is_entry, bytes) = (Time::ZERO, key, 5);
-        Self { at, track, layer, key, reference, is_entry, bytes, messages }
+        let is_entry = class == Class::KeyFrame;
+        Self { at: Time::ZERO, class, layer, frame, is_entry, bytes: 5, messages }
     }
 }
 
@@ -145,7 +143,8 @@ mod tests {
 
     fn part(at_ms: u64, is_entry: bool) -> Part {
         let at = Time::from_millis(at_ms);
-        Part { at, bytes: 1_000, ..Part::for_tests(MediaTrack::Video, 0, is_entry, true) }
+        let class = if is_entry { Class::KeyFrame } else { Class::Reference };
+        Part { at, bytes: 1_000, ..Part::for_tests(class, Layer::BASE, 0) }
     }
 
     #[test]

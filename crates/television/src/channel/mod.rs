@@ -3,43 +3,16 @@
 mod history;
 mod still;
 
-use anabranch_media::decoding::{AudioInfo, MediaTrack, VideoInfo};
-use anabranch_sansio::Time;
+use anabranch_media::cutter::UnitCutter;
+use anabranch_media::decoding::{AudioInfo, VideoInfo};
+use anabranch_media::{Class, Layer, Unit};
 use bytes::Bytes;
 
 pub use crate::protocol::ChannelId;
-use crate::protocol::{
-    ChannelEntry, Description, FRAGMENT_BYTES_MAX, MediaHeader, MediaMessage, Playable, Programme,
-    References, UNIT_BYTES_MAX,
-};
+use crate::protocol::{ChannelEntry, Description, Playable, Programme};
 pub use history::Part;
 use history::{Parts, Rate};
 pub use still::Picture;
-
-/// One layer of a picture, or a frame of sound, from a source.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChannelUnit {
-    /// Picture or sound.
-    pub track: MediaTrack,
-    /// Of the picture, from 0.
-    pub layer: u8,
-    /// Number of the picture, or of the frame of sound. Layers share it.
-    pub frame: u32,
-    /// Decoding can begin here.
-    pub key: bool,
-    /// Others are predicted from it.
-    pub reference: bool,
-    /// The source has no higher layer of this picture.
-    pub last_layer: bool,
-    /// Something that it may refer to never came.
-    pub discontinuity: bool,
-    /// From the media.
-    pub pts_us: i64,
-    /// When it came, on the server's clock.
-    pub at: Time,
-    /// The media.
-    pub bytes: Bytes,
-}
 
 /// What people see of a channel before they watch it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,11 +37,11 @@ pub struct Channel {
     through: Vec<String>,
     playable: Playable,
     state: State,
-    epoch: u16,
+    /// The server's number of this start of the source.
+    session: u16,
     video: Option<VideoInfo>,
     audio: Option<AudioInfo>,
-    /// Of the last picture, and after it.
-    references: (References, References),
+    cutter: UnitCutter,
     parts: Parts,
     rate: Rate,
     oversized: u64,
@@ -92,10 +65,10 @@ impl Channel {
             through: Vec::new(),
             playable: Playable::Unknown,
             state: State::OffAir("its source has not come yet".to_owned()),
-            epoch: 0,
+            session: 0,
             video: None,
             audio: None,
-            references: (References::FIRST, References::FIRST),
+            cutter: UnitCutter::new(0),
             parts: Parts::default(),
             rate: Rate::default(),
             oversized: 0,
@@ -139,13 +112,14 @@ impl Channel {
         self.through = through;
     }
 
-    /// The source begins, or begins anew: what was kept of it is void.
-    pub fn begin(&mut self, video: Option<VideoInfo>, audio: Option<AudioInfo>) {
+    /// The source begins, or begins anew: what was kept of it is void. No other start of any of the
+    /// server's channels had this number lately.
+    pub fn begin(&mut self, session: u16, video: Option<VideoInfo>, audio: Option<AudioInfo>) {
         self.state = State::OnAir;
         self.playable = Playable::Yes;
-        self.epoch = self.epoch.wrapping_add(1);
+        self.session = session;
         (self.video, self.audio) = (video, audio);
-        self.references = (References::FIRST, References::FIRST);
+        self.cutter = UnitCutter::new(session);
         self.parts.clear();
     }
 
@@ -164,30 +138,28 @@ impl Channel {
     }
 
     /// Takes the next unit of the source, in decoding order. One that is longer than
-    /// [`UNIT_BYTES_MAX`] is dropped.
-    pub fn push(&mut self, unit: &ChannelUnit) {
+    /// [`UNIT_LEN_MAX`](anabranch_media::cutter::UNIT_LEN_MAX) is dropped.
+    pub fn push(&mut self, unit: &Unit) {
         self.rate.count(unit.at, unit.bytes.len());
         // Sound alone can be entered anywhere.
-        let is_entry = unit.key
-            && match unit.track {
-                MediaTrack::Video => unit.layer == 0,
-                MediaTrack::Audio => self.video.is_none(),
-            };
-        if unit.track == MediaTrack::Video && unit.layer == 0 {
-            let (_, here) = self.references;
-            self.references = (here, here.after(unit.reference));
-        }
-        let messages = self.messages(unit);
+        let is_entry = match unit.class {
+            Class::KeyFrame => unit.layer == Layer::BASE,
+            Class::Audio => self.video.is_none(),
+            Class::Tables | Class::Reference | Class::Data | Class::Disposable | Class::Padding => {
+                false
+            }
+        };
+        let messages: Vec<Bytes> =
+            self.cutter.cut(unit).map(|piece| piece.encode().into()).collect();
         if messages.is_empty() {
             self.oversized += 1;
             return;
         }
         self.parts.push(Part {
             at: unit.at,
-            track: unit.track,
+            class: unit.class,
             layer: unit.layer,
-            key: unit.key,
-            reference: unit.reference,
+            frame: unit.frame,
             is_entry,
             bytes: messages.iter().map(Bytes::len).sum(),
             messages,
@@ -214,17 +186,17 @@ impl Channel {
     pub fn description(&self) -> Description {
         Description {
             channel: self.id,
-            epoch: self.epoch,
+            session: self.session,
             video: self.video.clone(),
             audio: self.audio.clone(),
             bits_per_second: self.bits_per_second(),
         }
     }
 
-    /// How often the source began anew.
+    /// The server's number of this start of the source.
     #[must_use]
-    pub const fn epoch(&self) -> u16 {
-        self.epoch
+    pub const fn session(&self) -> u16 {
+        self.session
     }
 
     /// The average rate.
@@ -262,45 +234,12 @@ impl Channel {
     #[must_use]
     pub fn still(&self) -> Option<Picture> {
         let part = self.part(self.entry_point())?;
-        (part.track == MediaTrack::Video).then(|| Picture::of(part))?
+        (part.class != Class::Audio).then(|| Picture::of(part))?
     }
 
     /// The number of the oldest part that is kept.
     #[must_use]
     pub const fn start(&self) -> u64 {
         self.parts.start()
-    }
-
-    fn messages(&self, unit: &ChannelUnit) -> Vec<Bytes> {
-        if unit.bytes.len() > UNIT_BYTES_MAX {
-            return Vec::new();
-        }
-        let references = match unit.track {
-            MediaTrack::Video => self.references.0,
-            MediaTrack::Audio => References::default(),
-        };
-        let fragments = unit.bytes.len().div_ceil(FRAGMENT_BYTES_MAX).max(1) as u16;
-        let message = |fragment: u16| {
-            let start = usize::from(fragment) * FRAGMENT_BYTES_MAX;
-            let end = unit.bytes.len().min(start + FRAGMENT_BYTES_MAX);
-            let header = MediaHeader {
-                channel: self.id,
-                epoch: self.epoch,
-                track: unit.track,
-                layer: unit.layer,
-                frame: unit.frame,
-                fragment,
-                fragments,
-                references,
-                key: unit.key,
-                reference: unit.reference,
-                last_layer: unit.last_layer,
-                discontinuity: unit.discontinuity,
-                pts_us: unit.pts_us,
-                at: unit.at,
-            };
-            MediaMessage { header, payload: unit.bytes.slice(start..end) }.encode()
-        };
-        (0..fragments).map(message).collect()
     }
 }

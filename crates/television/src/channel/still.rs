@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
+use anabranch_media::cutter::UnitCutter;
+use anabranch_media::{Piece, Unit};
 use bytes::{Bytes, BytesMut};
 
 use super::Part;
-use crate::protocol::{MEDIA_HEADER_BYTES, MediaHeader, MediaMessage};
 
 /// Shorter messages than those of a channel, so that what matters more waits for none of them.
-const FRAGMENT_BYTES: usize = 4_000 - MEDIA_HEADER_BYTES;
+const MESSAGE_BYTES: usize = 4_000;
 
 /// A larger picture is not worth its way into a guide.
 const BYTES_MAX: usize = 256 << 10;
@@ -17,9 +18,9 @@ const BYTES_MAX: usize = 256 << 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     /// That of its media.
-    pub epoch: u16,
+    pub session: u16,
     /// That of its media.
-    pub frame: u32,
+    pub frame: u64,
     /// What to send.
     pub messages: VecDeque<Bytes>,
 }
@@ -29,30 +30,35 @@ impl Picture {
     pub(super) fn of(part: &Part) -> Option<Self> {
         let (mut bytes, mut header) = (BytesMut::new(), None);
         for message in &part.messages {
-            let message = MediaMessage::decode(message.clone()).ok()?;
-            header = Some(message.header);
-            bytes.extend_from_slice(&message.payload);
+            let piece = Piece::decode(message.clone()).ok()?;
+            bytes.extend_from_slice(&piece.payload);
+            header = Some(piece.header);
         }
         let header = header.filter(|_| bytes.len() <= BYTES_MAX)?;
-        let bytes = bytes.freeze();
-        let fragments = bytes.len().div_ceil(FRAGMENT_BYTES).max(1) as u16;
-        let message = |fragment: u16| {
-            let start = usize::from(fragment) * FRAGMENT_BYTES;
-            let payload = bytes.slice(start..bytes.len().min(start + FRAGMENT_BYTES));
-            let header = MediaHeader { fragment, fragments, last_layer: true, ..header };
-            MediaMessage { header, payload }.encode()
+        let unit = Unit {
+            track: header.track,
+            class: header.class,
+            layer: header.layer,
+            frame: header.frame,
+            at: header.first_at(),
+            pts_us: header.presentation?.pts_us,
+            last_layer: true,
+            discontinuity: false,
+            bytes: bytes.freeze(),
         };
-        let messages = (0..fragments).map(message).collect();
-        Some(Self { epoch: header.epoch, frame: header.frame, messages })
+        let mut cutter = UnitCutter::with_pieces_of(header.session, MESSAGE_BYTES);
+        let messages = cutter.cut(&unit).map(|piece| piece.encode().into()).collect();
+        Some(Self { session: header.session, frame: header.frame, messages })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use anabranch_media::decoding::{MediaTrack, VideoFormat, VideoInfo};
+    use anabranch_media::decoding::{VideoFormat, VideoInfo};
+    use anabranch_media::{Class, Layer, Track};
     use anabranch_sansio::Time;
 
-    use super::super::{Channel, ChannelId, ChannelUnit, Label};
+    use super::super::{Channel, ChannelId, Label};
     use super::*;
 
     fn channel() -> Channel {
@@ -60,21 +66,20 @@ mod tests {
         let mut channel = Channel::new(ChannelId(1), label);
         let (codec, format) = ("avc1.42E01E".to_owned(), VideoFormat::AnnexB);
         let video = VideoInfo { codec, format, width: None, height: None, fps: None };
-        channel.begin(Some(video), None);
+        channel.begin(1, Some(video), None);
         channel
     }
 
-    fn picture(frame: u32, key: bool, len: usize) -> ChannelUnit {
-        ChannelUnit {
-            track: MediaTrack::Video,
-            layer: 0,
+    fn picture(frame: u64, key: bool, len: usize) -> Unit {
+        Unit {
+            track: Track(0),
+            class: if key { Class::KeyFrame } else { Class::Reference },
+            layer: Layer::BASE,
             frame,
-            key,
-            reference: true,
+            at: Time::from_millis(frame * 40),
+            pts_us: frame as i64 * 40_000,
             last_layer: false,
             discontinuity: false,
-            pts_us: i64::from(frame) * 40_000,
-            at: Time::from_millis(u64::from(frame) * 40),
             bytes: (0..len).map(|n| n as u8).collect(),
         }
     }
@@ -87,13 +92,13 @@ mod tests {
             channel.push(&picture(frame, key, 50_000));
         }
         let still = channel.still().unwrap();
-        assert_eq!((still.epoch, still.frame, still.messages.len()), (1, 2, 13));
+        assert_eq!((still.session, still.frame, still.messages.len()), (1, 2, 13));
         let mut bytes = Vec::new();
         for (n, message) in still.messages.into_iter().enumerate() {
             assert!(message.len() <= 4_000);
-            let MediaMessage { header, payload } = MediaMessage::decode(message).unwrap();
-            assert_eq!((header.frame, usize::from(header.fragment)), (2, n));
-            assert!(header.key && header.fragments == 13);
+            let Piece { header, payload } = Piece::decode(message).unwrap();
+            assert_eq!((header.frame, header.index, header.last), (2, n as u64, n == 12));
+            assert_eq!(header.class, Class::KeyFrame);
             bytes.extend_from_slice(&payload);
         }
         assert_eq!(bytes, picture(2, true, 50_000).bytes);

@@ -188,8 +188,8 @@ pub struct Programme {
 pub struct Description {
     /// The channel.
     pub channel: ChannelId,
-    /// Media of this epoch is meant. It counts how often the source began anew.
-    pub epoch: u16,
+    /// Media of this session is meant: the server's number of this start of the source.
+    pub session: u16,
     /// The picture.
     pub video: Option<VideoInfo>,
     /// The sound.
@@ -204,9 +204,9 @@ pub struct Still {
     /// The channel.
     pub channel: ChannelId,
     /// That of its media.
-    pub epoch: u16,
+    pub session: u16,
     /// That of its media.
-    pub frame: u32,
+    pub frame: u64,
     /// How to decode it; none where there is no picture to send.
     pub video: Option<VideoInfo>,
 }

@@ -1,4 +1,4 @@
-//! What server and viewers say to each other: `docs/television.md`, version 1, as Rust types.
+//! What server and viewers say to each other: `docs/television.md`, version 2, as Rust types.
 
 mod control;
 mod media;
@@ -11,14 +11,11 @@ pub use control::{
     ChannelEntry, Description, FromServer, FromViewer, Playable, Programme, Report, Still,
     TEXT_CHARS_MAX, Urgent, UrgentLevel,
 };
-pub use media::{
-    FRAGMENT_BYTES_MAX, MEDIA_HEADER_BYTES, MediaError, MediaHeader, MediaMessage, References,
-    UNIT_BYTES_MAX,
-};
+pub use media::{MediaError, decode_media};
 pub use streams::{SLOTS, STREAMS, Slot, StreamRole};
 
 /// The version of the protocol.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// The longest text message.
 pub const TEXT_BYTES_MAX: usize = 256 << 10;

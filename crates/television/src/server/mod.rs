@@ -14,11 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
+use anabranch_media::Unit;
 use anabranch_media::decoding::{AudioInfo, VideoInfo};
 use anabranch_sansio::{Time, TraceLog, TraceRecord, Wakeup};
 use anabranch_transport::Connection;
 
-use crate::channel::{Channel, ChannelId, ChannelUnit, Label};
+use crate::channel::{Channel, ChannelId, Label};
 use crate::protocol::{ChannelEntry, FromServer, Programme, Report, StreamRole, TEXT_CHARS_MAX};
 pub use gate::{Admission, Gate, OpenGate, Permission};
 use servant::Pause;
@@ -119,6 +120,8 @@ pub struct Television {
     gate: Box<dyn Gate>,
     channels: BTreeMap<ChannelId, Channel>,
     next_channel: u32,
+    /// Numbers of the sources' starts: no two channels share one.
+    last_session: u16,
     viewers: BTreeMap<ViewerId, Session>,
     next_viewer: u64,
     /// Who watches what.
@@ -139,6 +142,7 @@ impl Television {
             gate,
             channels: BTreeMap::new(),
             next_channel: 1,
+            last_session: 0,
             viewers: BTreeMap::new(),
             next_viewer: 1,
             watching: BTreeSet::new(),
@@ -171,7 +175,9 @@ impl Television {
 
     /// A channel's source begins, or begins anew.
     pub fn begin(&mut self, id: ChannelId, video: Option<VideoInfo>, audio: Option<AudioInfo>) {
-        self.change(id, |channel| channel.begin(video, audio));
+        self.last_session = self.last_session.wrapping_add(1);
+        let session = self.last_session;
+        self.change(id, |channel| channel.begin(session, video, audio));
         if let Some(channel) = self.channels.get(&id) {
             let description = FromServer::Description(Box::new(channel.description()));
             self.tell_watchers(id, &description);
@@ -214,7 +220,7 @@ impl Television {
     }
 
     /// Takes the next unit of a channel's source.
-    pub fn push(&mut self, id: ChannelId, unit: &ChannelUnit) {
+    pub fn push(&mut self, id: ChannelId, unit: &Unit) {
         let Some(channel) = self.channels.get_mut(&id) else { return };
         channel.push(unit);
         let watchers = self.watchers(id);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_media::decoding::MediaTrack;
+use anabranch_media::{Class, Layer};
 use anabranch_sansio::Time;
 use anabranch_transport::{Connection, Outgoing, Reliability, SendError};
 
@@ -28,7 +28,7 @@ const STANDSTILL: Duration = Duration::from_secs(1);
 pub(super) struct Servant {
     channel: ChannelId,
     slot: Slot,
-    epoch: u16,
+    session: u16,
     /// The next part, and which of its messages.
     next: u64,
     message: usize,
@@ -68,7 +68,7 @@ impl Servant {
         Self {
             channel: id,
             slot,
-            epoch: channel.epoch(),
+            session: channel.session(),
             next: channel.entry_point(),
             message: 0,
             started: now,
@@ -158,7 +158,7 @@ impl Servant {
 
     /// The source may have begun anew, or gone on without us.
     fn follow(&mut self, now: Time, channel: &Channel) {
-        if self.epoch != channel.epoch() {
+        if self.session != channel.session() {
             let counts = self.counts;
             *self = Self::new(now, self.slot, self.channel, channel);
             self.counts = counts;
@@ -187,14 +187,14 @@ impl Servant {
     }
 
     fn skips(&mut self, part: &Part) -> bool {
-        if part.track == MediaTrack::Audio {
+        if part.class == Class::Audio {
             return false;
         }
-        if part.key && part.layer == 0 {
+        if part.class == Class::KeyFrame {
             self.awaits_key = false;
         }
         let skips = self.awaits_key || self.thinning.skips(part);
-        self.awaits_key |= skips && part.layer == 0 && part.reference;
+        self.awaits_key |= skips && part.layer == Layer::BASE && part.class != Class::Disposable;
         skips
     }
 
@@ -222,16 +222,16 @@ impl Servant {
         budget: Duration,
         connection: &mut dyn Connection,
     ) -> bool {
-        let stream = match (part.track, part.layer) {
-            (MediaTrack::Audio, _) => StreamRole::Audio(self.slot),
-            (MediaTrack::Video, 0) => StreamRole::Base(self.slot),
-            (MediaTrack::Video, _) => StreamRole::Enhancement(self.slot),
+        let stream = match (part.class, part.layer) {
+            (Class::Audio, _) => StreamRole::Audio(self.slot),
+            (_, Layer::BASE) => StreamRole::Base(self.slot),
+            (_, _) => StreamRole::Enhancement(self.slot),
         };
         let left = (self.wanted(now, part.at) + budget).saturating_since(now);
         for payload in part.messages.iter().skip(self.message) {
             let message = Outgoing {
                 ordered: false,
-                reliability: Reliability::Lifetime(lifetime(left, payload.len(), rate)),
+                reliability: Reliability::Lifetime(lifetime(left, part.bytes, rate)),
                 ..Outgoing::new(stream.stream(), PPID_BINARY, payload.clone())
             };
             match connection.send(now, message) {

@@ -84,8 +84,8 @@ impl Television {
         let wanted = self.channels.get(&channel).filter(|_| self.may_watch(id, channel));
         let still = wanted.and_then(|it| Some((it.still()?, it.description().video?)));
         let (picture, video) = still.unzip();
-        let (epoch, frame) = picture.as_ref().map_or((0, 0), |it| (it.epoch, it.frame));
-        let answer = Still { channel, epoch, frame, video };
+        let (session, frame) = picture.as_ref().map_or((0, 0), |it| (it.session, it.frame));
+        let answer = Still { channel, session, frame, video };
         self.with_session(id, |session| {
             session.say(StreamRole::Still, &FromServer::Still(answer));
             let messages = picture.map(|picture| picture.messages).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_media::decoding::MediaTrack;
+use anabranch_media::{Class, Layer};
 use anabranch_sansio::Time;
 
 use crate::channel::Part;
@@ -74,7 +74,7 @@ impl Thinning {
     /// A part is about to be sent, `lag` after its turn for which the viewer is to blame; it has
     /// `budget` in all.
     pub(super) fn observe(&mut self, now: Time, part: &Part, lag: Duration, budget: Duration) {
-        self.is_layered |= part.layer > 0;
+        self.is_layered |= part.layer > Layer::BASE;
         let is_behind = lag > budget / 2;
         if is_behind {
             self.strained = now;
@@ -88,18 +88,19 @@ impl Thinning {
 
     /// Whether it is time to try more. Who got key frames only waits for the next one anyway.
     fn may_try(&self, now: Time, part: &Part) -> bool {
-        let is_entry = part.track == MediaTrack::Video && part.layer == 0 && part.key;
+        let is_entry = part.class == Class::KeyFrame;
         let is_first = self.level == Level::Keys && self.recovery == RECOVERY;
         is_first && is_entry || now.saturating_since(self.strained) >= self.recovery
     }
 
     /// Whether the viewer does without a part.
     pub(super) fn skips(&self, part: &Part) -> bool {
-        match (part.track, self.level) {
-            (MediaTrack::Audio, _) | (MediaTrack::Video, Level::All) => false,
-            (MediaTrack::Video, Level::Base) => part.layer > 0,
-            (MediaTrack::Video, Level::References) => part.layer > 0 || !part.reference,
-            (MediaTrack::Video, Level::Keys) => part.layer > 0 || !part.key,
+        let is_enhancement = part.layer > Layer::BASE;
+        match (part.class, self.level) {
+            (Class::Audio, _) | (_, Level::All) => false,
+            (_, Level::Base) => is_enhancement,
+            (class, Level::References) => is_enhancement || class == Class::Disposable,
+            (class, Level::Keys) => is_enhancement || class != Class::KeyFrame,
         }
     }
 
@@ -162,13 +163,13 @@ mod tests {
     const BUDGET: Duration = Duration::from_millis(300);
     const LATE: Duration = Duration::from_millis(200);
 
-    fn part(track: MediaTrack, layer: u8, key: bool, reference: bool) -> Part {
-        Part::for_tests(track, layer, key, reference)
+    fn part(class: Class, layer: u8) -> Part {
+        Part::for_tests(class, Layer(layer), 0)
     }
 
     /// A picture of this layer that is no key frame.
     fn picture(layer: u8) -> Part {
-        part(MediaTrack::Video, layer, false, true)
+        part(Class::Reference, layer)
     }
 
     fn after(ms: u64) -> Time {
@@ -178,7 +179,7 @@ mod tests {
     #[test]
     fn the_viewer_is_told_what_lasts_and_that_it_is_over() {
         let mut thinning = Thinning::new(Time::ZERO);
-        let picture = part(MediaTrack::Video, 0, false, true);
+        let picture = part(Class::Reference, 0);
         let mut said = Vec::new();
         for ms in (0..20_000).step_by(40) {
             let now = Time::from_millis(ms);
@@ -195,11 +196,11 @@ mod tests {
 
     #[test]
     fn enhancement_goes_first_then_pictures_and_sound_never() {
-        let key = part(MediaTrack::Video, 0, true, true);
-        let reference = part(MediaTrack::Video, 0, false, true);
-        let disposable = part(MediaTrack::Video, 0, false, false);
-        let enhancement = part(MediaTrack::Video, 1, false, false);
-        let sound = part(MediaTrack::Audio, 0, true, false);
+        let key = part(Class::KeyFrame, 0);
+        let reference = part(Class::Reference, 0);
+        let disposable = part(Class::Disposable, 0);
+        let enhancement = part(Class::Disposable, 1);
+        let sound = part(Class::Audio, 0);
         let parts = [&sound, &key, &reference, &disposable, &enhancement];
         let mut thinning = Thinning::new(Time::ZERO);
         for left in [5, 4, 3, 2, 2] {
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn who_got_key_frames_only_gets_all_from_the_next_one_on_unless_that_failed() {
-        let key = part(MediaTrack::Video, 0, true, true);
+        let key = part(Class::KeyFrame, 0);
         let mut thinning = Thinning::new(Time::ZERO);
         for (begun, is_taken) in [(1_000, true), (3_000, false)] {
             for ms in [300, 600, 900] {

@@ -7,6 +7,7 @@ mod playout;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use anabranch_media::Piece;
 use anabranch_media::decoding::MediaTrack;
 use anabranch_sansio::Time;
 use anabranch_transport::{Connection, Incoming, Outgoing, SendError, StreamId};
@@ -14,11 +15,11 @@ use bytes::Bytes;
 
 use crate::channel::ChannelId;
 use crate::protocol::{
-    ChannelEntry, Description, FromServer, FromViewer, MediaMessage, PPID_BINARY, PPID_TEXT,
-    PROTOCOL_VERSION, Programme, Report, STREAMS, Slot, Still, StreamRole, Urgent,
+    ChannelEntry, Description, FromServer, FromViewer, PPID_BINARY, PPID_TEXT, PROTOCOL_VERSION,
+    Programme, Report, STREAMS, Slot, Still, StreamRole, Urgent, decode_media,
 };
 use assembler::Assembler;
-pub use assembler::ReceivedUnit;
+pub use assembler::{PictureOrder, ReceivedUnit};
 pub use native::{NativeEvent, NativeViewer};
 pub use playout::{Playout, PlayoutCounts};
 
@@ -57,7 +58,7 @@ pub enum ViewerEvent {
         /// Now and next.
         programme: Programme,
     },
-    /// A layer of a picture, or a frame of sound, is whole.
+    /// A layer of a picture, or a frame of sound, of the channel that is watched is whole.
     Unit(ReceivedUnit),
     /// To be shown at once, and then to be [acknowledged](Viewer::seen).
     Urgent(Urgent),
@@ -143,19 +144,14 @@ impl Viewer {
     /// Watches a channel, and nothing else any more.
     pub fn tune(&mut self, now: Time, channel: ChannelId) {
         self.slot = self.slot.next();
-        self.channel = Some(channel);
+        self.leave(Some(channel));
         self.asked = Some(now);
-        self.entry = None;
-        self.assembler.clear();
         self.say(StreamRole::Data(self.slot), &FromViewer::Tune { channel });
     }
 
     /// Watches nothing.
     pub fn stop(&mut self) {
-        self.channel = None;
-        self.asked = None;
-        self.entry = None;
-        self.assembler.clear();
+        self.leave(None);
         self.say(StreamRole::Data(self.slot), &FromViewer::Stop);
     }
 
@@ -228,6 +224,14 @@ impl Viewer {
         self.outbox.push_back((role.stream(), message.encode()));
     }
 
+    /// What came of the channel that was watched is not handed out any more.
+    fn leave(&mut self, next: Option<ChannelId>) {
+        self.channel = next;
+        (self.asked, self.entry) = (None, None);
+        self.assembler.clear();
+        self.events.retain(|event| !matches!(event, ViewerEvent::Unit(_)));
+    }
+
     fn tell(&mut self, event: ViewerEvent) {
         let is_media = matches!(event, ViewerEvent::Unit(_));
         if self.events.len() < EVENTS_MAX || !is_media {
@@ -258,7 +262,7 @@ impl Viewer {
                 ViewerEvent::Programme { channel, programme }
             }
             FromServer::Description(description) => {
-                self.assembler.begin(description.epoch);
+                self.assembler.begin(description.session);
                 self.entry = Some(match &description.video {
                     Some(_) => MediaTrack::Video,
                     None => MediaTrack::Audio,
@@ -281,18 +285,18 @@ impl Viewer {
                 false
             }
         };
-        let Ok(message) = MediaMessage::decode(payload) else {
+        let Ok(piece) = decode_media(payload) else {
             self.stats.malformed += 1;
             return;
         };
         if role == StreamRole::Still {
-            return self.on_still_part(message);
+            return self.on_still_part(piece);
         }
-        if !is_current || Some(message.header.channel) != self.channel {
+        if !is_current {
             self.stats.stray += 1;
             return;
         }
-        self.assembler.push(message);
+        self.assembler.push(piece);
         self.release(now);
     }
 
@@ -302,30 +306,29 @@ impl Viewer {
             return self.tell(ViewerEvent::Still { still, bytes: Bytes::new() });
         }
         let mut assembler = Assembler::default();
-        assembler.begin(still.epoch);
+        assembler.begin(still.session);
         self.still = Some((still, assembler));
     }
 
-    fn on_still_part(&mut self, message: MediaMessage) {
+    fn on_still_part(&mut self, piece: Piece) {
         let Some((still, assembler)) = &mut self.still else {
             self.stats.stray += 1;
             return;
         };
-        let is_of = (message.header.channel, message.header.frame) == (still.channel, still.frame);
-        if is_of {
-            assembler.push(message);
+        if piece.header.frame == still.frame {
+            assembler.push(piece);
         }
         if let Some(unit) = assembler.poll() {
             let still = still.clone();
             self.still = None;
-            self.tell(ViewerEvent::Still { still, bytes: unit.bytes });
+            self.tell(ViewerEvent::Still { still, bytes: unit.unit.bytes });
         }
     }
 
     fn release(&mut self, now: Time) {
         while let Some(unit) = self.assembler.poll() {
             self.stats.units += 1;
-            let is_entry = unit.header.key && Some(unit.header.track) == self.entry;
+            let is_entry = unit.is_key() && Some(unit.kind()) == self.entry;
             if is_entry && let Some(asked) = self.asked.take() {
                 self.stats.zap = Some(now.saturating_since(asked));
             }

@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use anabranch_media::Class;
 use anabranch_media::decoding::{AccessUnit, LayerUnit, MediaTrack};
 use anabranch_media::playout::PathId;
 use anabranch_media::playout::clock::{PlayoutClock, WINDOW};
+use anabranch_media::{Layer, Unit};
 use anabranch_sansio::Time;
-use bytes::Bytes;
 
-use super::ReceivedUnit;
-use crate::protocol::MediaHeader;
+use super::{PictureOrder, ReceivedUnit};
 
 /// A decoder gets a picture so long before it is to be seen.
 const LEAD: Duration = Duration::from_millis(40);
@@ -42,11 +40,11 @@ pub struct Playout {
     server: PlayoutClock,
     source: PlayoutClock,
     start: Option<Start>,
-    waiting: BTreeMap<(MediaTrack, u32), Waiting>,
+    waiting: BTreeMap<(MediaTrack, u64), Waiting>,
     /// What comes next of pictures and sound.
-    next: [Option<u32>; 2],
+    next: [Option<u64>; 2],
     /// The last picture that was handed out.
-    last_picture: Option<MediaHeader>,
+    last_picture: Option<PictureOrder>,
     due: VecDeque<AccessUnit>,
     counts: PlayoutCounts,
 }
@@ -77,8 +75,8 @@ struct Start {
 
 #[derive(Debug)]
 struct Waiting {
-    header: MediaHeader,
-    layers: BTreeMap<u8, (MediaHeader, Bytes)>,
+    /// Never empty.
+    layers: BTreeMap<Layer, ReceivedUnit>,
     play_at: Time,
 }
 
@@ -118,19 +116,18 @@ impl Playout {
     }
 
     /// Takes what came whole.
-    pub fn push(&mut self, now: Time, unit: ReceivedUnit) {
-        let header = unit.header;
-        let is_entry = header.key && header.track == self.entry && header.layer == 0;
-        self.follow(now, &header, is_entry);
+    pub fn push(&mut self, now: Time, received: ReceivedUnit) {
+        let unit = &received.unit;
+        let kind = received.kind();
+        let is_entry = received.is_key() && kind == self.entry && unit.layer == Layer::BASE;
+        self.follow(now, unit, is_entry);
         if self.start.is_none() && is_entry {
-            self.enter(now, &header);
+            self.enter(now, unit);
         }
-        let next = &mut self.next[header.track as usize];
-        let is_past = next.is_some_and(|next| header.frame < next);
-        let Some(start) = self.start else { return self.keep(header, unit.bytes, now) };
+        let is_past = self.next[kind as usize].is_some_and(|next| unit.frame < next);
         if !is_past {
-            let play_at = start.play_at(header.pts_us);
-            self.keep(header, unit.bytes, play_at);
+            let play_at = self.start.map_or(now, |start| start.play_at(unit.pts_us));
+            self.keep(received, play_at);
         }
     }
 
@@ -157,15 +154,15 @@ impl Playout {
     }
 
     /// Learns where the clocks are.
-    fn follow(&mut self, now: Time, header: &MediaHeader, is_entry: bool) {
-        if self.server.is_broken_by(now, header.at) {
+    fn follow(&mut self, now: Time, unit: &Unit, is_entry: bool) {
+        if self.server.is_broken_by(now, unit.at) {
             self.server = PlayoutClock::new(self.budget);
             self.start = None;
         }
-        self.server.sample(now, Some(SERVER), header.at);
-        let pts = u64::try_from(header.pts_us).map(Time::from_micros);
+        self.server.sample(now, Some(SERVER), unit.at);
+        let pts = u64::try_from(unit.pts_us).map(Time::from_micros);
         if let (true, Ok(pts)) = (is_entry, pts) {
-            self.source.sample(header.at, Some(SOURCE), pts);
+            self.source.sample(unit.at, Some(SOURCE), pts);
         }
         let Some(start) = &mut self.start else { return };
         let source_us = self.source.offset() / 1_000;
@@ -179,12 +176,12 @@ impl Playout {
     }
 
     /// Shows the first picture at once; what had come before it is of no use.
-    fn enter(&mut self, now: Time, header: &MediaHeader) {
+    fn enter(&mut self, now: Time, unit: &Unit) {
         self.server.settle();
         let server_us = self.server.offset() / 1_000;
-        let transit_us = micros(now) - micros(header.at);
+        let transit_us = micros(now) - micros(unit.at);
         let start = Start {
-            pts_us: header.pts_us,
+            pts_us: unit.pts_us,
             shown: now,
             behind_us: transit_us - server_us - self.budget.as_micros() as i64,
             server_us,
@@ -192,19 +189,21 @@ impl Playout {
             drift_us: 0,
         };
         self.start = Some(start);
-        self.next[header.track as usize] = Some(header.frame);
+        let kind = MediaTrack::of(unit.class);
+        self.next[kind as usize] = Some(unit.frame);
         self.waiting.retain(|(track, frame), waiting| {
-            waiting.play_at = start.play_at(waiting.header.pts_us);
-            let is_past = *track == header.track && *frame < header.frame;
-            !is_past && waiting.header.pts_us >= header.pts_us
+            let pts_us = waiting.pts_us();
+            waiting.play_at = start.play_at(pts_us);
+            let is_past = *track == kind && *frame < unit.frame;
+            !is_past && pts_us >= unit.pts_us
         });
     }
 
-    fn keep(&mut self, header: MediaHeader, bytes: Bytes, play_at: Time) {
-        let key = (header.track, header.frame);
-        let new = || Waiting { header, layers: BTreeMap::new(), play_at };
+    fn keep(&mut self, received: ReceivedUnit, play_at: Time) {
+        let key = (received.kind(), received.unit.frame);
+        let new = || Waiting { layers: BTreeMap::new(), play_at };
         let waiting = self.waiting.entry(key).or_insert_with(new);
-        waiting.layers.insert(header.layer, (header, bytes));
+        waiting.layers.insert(received.unit.layer, received);
         if self.waiting.len() > WAITING_MAX {
             self.waiting.pop_first();
         }
@@ -212,14 +211,14 @@ impl Playout {
 
     /// Hands out all up to the last one that is due: what is shown later may be decoded before.
     fn release(&mut self, now: Time, track: MediaTrack) {
-        let of_track = (track, 0)..=(track, u32::MAX);
-        let is_due = |(_, waiting): &(&(MediaTrack, u32), &Waiting)| waiting.due() <= now;
+        let of_track = (track, 0)..=(track, u64::MAX);
+        let is_due = |(_, waiting): &(&(MediaTrack, u64), &Waiting)| waiting.due() <= now;
         let Some((&last, _)) = self.waiting.range(of_track.clone()).rfind(is_due) else { return };
         while let Some((&key, _)) = self.waiting.range(of_track.clone()).next()
             && key <= last
             && let Some(waiting) = self.waiting.remove(&key)
         {
-            let next = self.next[track as usize].replace(key.1 + 1);
+            let next = self.next[track as usize].replace(key.1.saturating_add(1));
             let missing = next.map_or(0, |next| key.1.saturating_sub(next));
             let lacks = match track {
                 MediaTrack::Video => self.lacks_reference(&waiting),
@@ -227,7 +226,7 @@ impl Playout {
             };
             let unit = waiting.into_unit(lacks);
             if track == MediaTrack::Video {
-                self.counts.missing += u64::from(missing);
+                self.counts.missing += missing;
                 self.counts.pictures += u64::from(unit.is_some());
             }
             self.due.extend(unit);
@@ -236,9 +235,9 @@ impl Playout {
 
     /// Whether a picture that this one may refer to was not handed out.
     fn lacks_reference(&mut self, waiting: &Waiting) -> bool {
-        let Some((base, _)) = waiting.layers.get(&0) else { return false };
-        let last = self.last_picture.replace(*base);
-        last.is_some_and(|last| !last.is_enough_for(base))
+        let Some(base) = waiting.layers.get(&Layer::BASE) else { return false };
+        let last = self.last_picture.replace(base.order());
+        last.is_some_and(|last| !last.is_enough_for(&base.order()))
     }
 }
 
@@ -260,33 +259,27 @@ impl Waiting {
 
     /// The layers from the base upwards; nothing without a base.
     fn into_unit(self, lacks_reference: bool) -> Option<AccessUnit> {
-        let mut layers = Vec::new();
-        for (number, (header, bytes)) in self.layers {
-            if usize::from(number) != layers.len() {
-                break;
-            }
-            layers.push(LayerUnit { class: class(&header), delay: None, bytes });
-        }
-        let MediaHeader { track, frame, pts_us, discontinuity, .. } = self.header;
-        let discontinuity = discontinuity || lacks_reference;
-        let play_at = self.play_at;
-        (!layers.is_empty()).then_some(AccessUnit {
-            track,
-            frame,
+        let Unit { class, frame, pts_us, discontinuity, .. } =
+            self.layers.get(&Layer::BASE)?.unit.clone();
+        let is_next = |(place, (layer, _)): &(usize, (Layer, _))| usize::from(layer.0) == *place;
+        let layers = self.layers.into_iter().enumerate().take_while(is_next);
+        let layer = |(_, (_, it)): (usize, (Layer, ReceivedUnit))| LayerUnit {
+            class: it.unit.class,
+            delay: None,
+            bytes: it.unit.bytes,
+        };
+        Some(AccessUnit {
+            track: MediaTrack::of(class),
+            frame: frame as u32,
             pts_us,
-            play_at,
-            discontinuity,
-            layers,
+            play_at: self.play_at,
+            discontinuity: discontinuity || lacks_reference,
+            layers: layers.map(layer).collect(),
         })
     }
-}
 
-const fn class(header: &MediaHeader) -> Class {
-    match header.track {
-        MediaTrack::Audio => Class::Audio,
-        MediaTrack::Video if header.key => Class::KeyFrame,
-        MediaTrack::Video if header.reference => Class::Reference,
-        MediaTrack::Video => Class::Disposable,
+    fn pts_us(&self) -> i64 {
+        self.layers.values().next().map_or(0, |it| it.unit.pts_us)
     }
 }
 
@@ -296,31 +289,32 @@ fn micros(time: Time) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use anabranch_media::piece::References;
+    use anabranch_media::{Class, Track};
+    use bytes::Bytes;
+
     use super::*;
-    use crate::channel::ChannelId;
-    use crate::protocol::References;
 
     const BUDGET: Duration = Duration::from_millis(200);
 
     /// A picture that came to the server when it was to be seen, 25 a second.
     fn picture(frame: u32, layer: u8) -> ReceivedUnit {
-        let header = MediaHeader {
-            channel: ChannelId(1),
-            epoch: 1,
-            track: MediaTrack::Video,
-            layer,
-            frame,
-            fragment: 0,
-            fragments: 1,
-            references: References::default(),
-            key: frame.is_multiple_of(50),
-            reference: true,
+        let class = match (frame.is_multiple_of(50), layer) {
+            (true, 0) => Class::KeyFrame,
+            _ => Class::Reference,
+        };
+        let unit = Unit {
+            track: Track(0),
+            class,
+            layer: Layer(layer),
+            frame: frame.into(),
+            at: Time::from_millis(u64::from(frame) * 40),
+            pts_us: i64::from(frame) * 40_000,
             last_layer: layer == 1,
             discontinuity: false,
-            pts_us: i64::from(frame) * 40_000,
-            at: Time::from_millis(u64::from(frame) * 40),
+            bytes: Bytes::from_static(b"x"),
         };
-        ReceivedUnit { header, bytes: Bytes::from_static(b"x") }
+        ReceivedUnit { session: 1, references: References::default(), unit }
     }
 
     fn all(playout: &mut Playout, now: Time) -> Vec<AccessUnit> {
@@ -362,9 +356,9 @@ mod tests {
             // The way takes 30 to 45 ms.
             let jitter = 0.001 * f64::from(second * 7 % 16);
             let mut unit = picture(second, 0);
-            unit.header.key = true;
-            unit.header.at = at(server, 0.0);
-            unit.header.pts_us = at(server, source_ppm).as_micros() as i64;
+            unit.unit.class = Class::KeyFrame;
+            unit.unit.at = at(server, 0.0);
+            unit.unit.pts_us = at(server, source_ppm).as_micros() as i64;
             let now = at(server + 0.03 + jitter, ours_ppm);
             for shown in all(&mut playout, now) {
                 // Until then it had caught up what the first picture lacked.
@@ -442,8 +436,10 @@ mod tests {
         // Every other picture is disposable; 3 and then 6 do not come.
         for frame in [0, 1, 2, 4, 5, 7] {
             let mut unit = picture(frame, 0);
-            unit.header.reference = frame % 2 == 0;
-            unit.header.references = References(1 + frame.div_ceil(2) as u16);
+            if frame % 2 == 1 {
+                unit.unit.class = Class::Disposable;
+            }
+            unit.references = References(1 + u64::from(frame).div_ceil(2));
             playout.push(Time::from_millis(10), unit);
         }
         let units = all(&mut playout, Time::from_millis(2_000));
@@ -472,7 +468,7 @@ mod tests {
         playout.begin(true);
         for frame in 1..10_000_u32 {
             let mut unit = picture(frame, 0);
-            unit.header.key = false;
+            unit.unit.class = Class::Reference;
             playout.push(Time::from_millis(10), unit);
             assert!(playout.waiting.len() <= WAITING_MAX);
         }

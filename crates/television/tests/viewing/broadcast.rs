@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anabranch_media::decoding::{AudioFormat, AudioInfo, MediaTrack, VideoFormat, VideoInfo};
+use anabranch_media::decoding::{AudioFormat, AudioInfo, VideoFormat, VideoInfo};
+use anabranch_media::{Class, Layer, Track, Unit};
 use anabranch_sansio::Time;
 use anabranch_television::Television;
-use anabranch_television::channel::{ChannelId, ChannelUnit, Label};
+use anabranch_television::channel::{ChannelId, Label};
 
 /// Between two pictures.
 const PICTURE: Duration = Duration::from_millis(40);
@@ -106,7 +107,7 @@ impl Broadcast {
         }
         while SOUND * self.sounds <= elapsed {
             let at = self.begun + SOUND * self.sounds;
-            let sound = unit(MediaTrack::Audio, 0, self.sounds, at, 160);
+            let sound = unit(Class::Audio, 0, self.sounds, at, 160);
             self.programming.keys().for_each(|id| television.push(*id, &sound));
             self.sounds += 1;
         }
@@ -122,31 +123,31 @@ impl Broadcast {
         // The channels' groups begin at different times.
         let place = (self.pictures + 17 * id.0) % GROUP;
         let bytes = if place == 0 { programming.key } else { programming.base };
-        let mut base = unit(MediaTrack::Video, 0, self.pictures, at, bytes);
-        base.key = place == 0;
-        base.reference = place.is_multiple_of(2);
+        let class = match place {
+            0 => Class::KeyFrame,
+            _ if place.is_multiple_of(2) => Class::Reference,
+            _ => Class::Disposable,
+        };
+        let mut base = unit(class, 0, self.pictures, at, bytes);
         base.last_layer = programming.enhancement == 0;
         television.push(id, &base);
         if programming.enhancement > 0 {
-            let mut enhancement =
-                unit(MediaTrack::Video, 1, self.pictures, at, programming.enhancement);
-            (enhancement.key, enhancement.reference) = (false, false);
-            television.push(id, &enhancement);
+            let len = programming.enhancement;
+            television.push(id, &unit(Class::Disposable, 1, self.pictures, at, len));
         }
     }
 }
 
-fn unit(track: MediaTrack, layer: u8, frame: u32, at: Time, len: usize) -> ChannelUnit {
-    ChannelUnit {
-        track,
-        layer,
-        frame,
-        key: true,
-        reference: true,
+fn unit(class: Class, layer: u8, frame: u32, at: Time, len: usize) -> Unit {
+    Unit {
+        track: Track((class == Class::Audio).into()),
+        class,
+        layer: Layer(layer),
+        frame: frame.into(),
+        at,
+        pts_us: at.as_micros() as i64,
         last_layer: true,
         discontinuity: false,
-        pts_us: at.as_micros() as i64,
-        at,
         bytes: vec![frame as u8; len].into(),
     }
 }

@@ -1,7 +1,9 @@
 //! A browser watches: television over data channels.
 
 use anabranch_television::Carrier;
-use anabranch_television::protocol::{FromServer, FromViewer, StreamRole, UrgentLevel};
+use anabranch_television::protocol::{
+    FromServer, FromViewer, PROTOCOL_VERSION, StreamRole, UrgentLevel,
+};
 
 use crate::broadcast::THREE_MBPS;
 use crate::harness::{MILLISECOND, SECOND, link};
@@ -20,10 +22,13 @@ fn a_page_is_welcomed_and_gets_the_description_picture_and_sound_of_its_channel(
     let mut lounge = Lounge::new(1, link(20, 25, 0.0));
     let channel = lounge.add(1, THREE_MBPS);
     lounge.run_for(2 * SECOND);
-    assert!(matches!(lounge.texts().next(), Some(FromServer::Welcome { protocol: 1, .. })));
+    assert!(matches!(
+        lounge.texts().next(),
+        Some(FromServer::Welcome { protocol: PROTOCOL_VERSION, .. })
+    ));
     lounge.zap(channel, SECOND).expect("a picture");
     let described =
-        lounge.texts().any(|text| matches!(text, FromServer::Description(it) if it.epoch == 1));
+        lounge.texts().any(|text| matches!(text, FromServer::Description(it) if it.session == 1));
     assert!(described);
     lounge.run_for(5 * SECOND);
     assert_eq!(recent(&lounge, StreamRole::Audio(lounge.slot())), 50);
@@ -93,8 +98,7 @@ fn the_old_channel_stops_within_a_round_trip_also_on_the_same_slot() {
     lounge.run_for(200 * MILLISECOND);
     let before = lounge.got.len();
     lounge.run_for(2 * SECOND);
-    let is_old =
-        |(_, got): &&(_, Got)| matches!(got, Got::Media(_, it) if it.header.channel == first);
+    let is_old = |(_, got): &&(_, Got)| matches!(got, Got::Media(_, it) if it.header.session == 1);
     assert_eq!(lounge.got[before..].iter().filter(is_old).count(), 0);
     assert!(recent(&lounge, StreamRole::Base(lounge.slot())) > 0);
 }

@@ -198,7 +198,7 @@ impl Studio {
         self.viewer(|viewer, now| viewer.tune(now, id));
         let came = |studio: &Self| {
             let is_first = |(at, unit): &&(Time, ReceivedUnit)| {
-                *at >= asked && unit.header.channel == id && unit.header.track == MediaTrack::Video
+                *at > asked && unit.kind() == MediaTrack::Video
             };
             studio.units.iter().rev().take_while(|(at, _)| *at >= asked).any(|it| is_first(&it))
         };

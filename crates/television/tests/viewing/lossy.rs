@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_media::decoding::MediaTrack;
+use anabranch_media::Class;
 use anabranch_netsim::{LinkConfig, Loss};
 use anabranch_sansio::Time;
 
@@ -15,18 +15,19 @@ const SIX_MBPS: Programming = Programming { key: 120_000, base: 30_500, enhancem
 
 /// Pictures that came whole, of those that the server had since then, in percent.
 fn whole_pictures(lounge: &Lounge, from: Time) -> u128 {
-    let mut pictures = BTreeMap::<u32, (u16, u16)>::new();
+    let mut pictures = BTreeMap::<u64, (u64, Option<u64>)>::new();
     for (_, got) in &lounge.got {
         if let Got::Media(_, media) = got
-            && let header = media.header
-            && header.track == MediaTrack::Video
-            && header.at >= from
+            && let header = &media.header
+            && header.class != Class::Audio
+            && header.first_at() >= from
         {
             let (parts, of) = pictures.entry(header.frame).or_default();
-            (*parts, *of) = (*parts + 1, header.fragments);
+            *parts += 1;
+            *of = of.or(header.last.then_some(header.index + 1));
         }
     }
-    let whole = pictures.values().filter(|(parts, of)| parts == of).count();
+    let whole = pictures.values().filter(|(parts, of)| Some(*parts) == *of).count();
     let sent = (lounge.now() - from).as_millis() / 40;
     100 * whole as u128 / sent
 }

@@ -1,12 +1,15 @@
 //! [`Lounge`]: a server with some channels, and a browser that watches.
 
+use anabranch_media::{Class, Piece};
 use std::time::Duration;
 
 use anabranch_netsim::{LinkConfig, Pair, Side};
 use anabranch_sansio::{Datagram, Machine, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::Endpoint;
 use anabranch_television::channel::ChannelId;
-use anabranch_television::protocol::{FromServer, FromViewer, MediaMessage, Slot, StreamRole};
+use anabranch_television::protocol::{
+    FromServer, FromViewer, PROTOCOL_VERSION, Slot, StreamRole, decode_media,
+};
 use anabranch_television::{
     NativeViewer, OpenGate, Server, ServerConfig, Television, TelevisionConfig,
 };
@@ -67,7 +70,7 @@ impl Machine for End {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Got {
     Text(StreamRole, FromServer),
-    Media(StreamRole, MediaMessage),
+    Media(StreamRole, Piece),
 }
 
 pub(crate) struct Lounge {
@@ -87,7 +90,7 @@ pub(crate) fn server(config: TelevisionConfig, rng: Rng) -> Server {
 /// What a page says first.
 pub(crate) fn hello() -> FromViewer {
     let program = "a page".to_owned();
-    FromViewer::Hello { protocol: 1, program, token: None, latency_ms: 300 }
+    FromViewer::Hello { protocol: PROTOCOL_VERSION, program, token: None, latency_ms: 300 }
 }
 
 impl Lounge {
@@ -139,12 +142,15 @@ impl Lounge {
         let before = self.got.len();
         let base = StreamRole::Base(self.slot);
         let is_whole = |lounge: &Self| {
-            let mut first = lounge.got[before..].iter().filter_map(|(_, got)| match got {
-                Got::Media(role, media) if *role == base && media.header.key => Some(media),
+            let key = |(_, got): &(Time, Got)| match got {
+                Got::Media(role, media) if *role == base => {
+                    (media.header.class == Class::KeyFrame).then(|| media.header.clone())
+                }
                 Got::Media(..) | Got::Text(..) => None,
-            });
-            let fragments = first.next().map(|media| usize::from(media.header.fragments));
-            fragments.is_some_and(|fragments| 1 + first.count() >= fragments)
+            };
+            let first: Vec<_> = lounge.got[before..].iter().filter_map(key).collect();
+            let last = first.iter().find(|header| header.last);
+            last.is_some_and(|last| first.len() as u64 > last.index)
         };
         self.run_until(patience, is_whole).then(|| self.now() - asked)
     }
@@ -235,7 +241,7 @@ fn read(seen: &Seen) -> Option<Got> {
     Some(match *ppid {
         STRING => Got::Text(role, FromServer::decode(payload).expect("a text")),
         BINARY => {
-            let media = MediaMessage::decode(payload.clone().into()).expect("media");
+            let media = decode_media(payload.clone().into()).expect("media");
             Got::Media(role, media)
         }
         other => panic!("payload protocol identifier {other}"),

@@ -9,7 +9,7 @@ use crate::harness::{SECOND, Studio, link};
 /// Units of a track and layer that came between two points in time.
 fn came(studio: &Studio, from: Time, track: MediaTrack, layer: u8) -> usize {
     let is_meant = |(at, unit): &&(Time, anabranch_television::ReceivedUnit)| {
-        *at >= from && (unit.header.track, unit.header.layer) == (track, layer)
+        *at >= from && (unit.kind(), unit.unit.layer.0) == (track, layer)
     };
     studio.units.iter().filter(is_meant).count()
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use anabranch_media::Class;
 use anabranch_media::decoding::MediaTrack;
 use anabranch_netsim::LinkConfig;
 use anabranch_sansio::Time;
 use anabranch_television::channel::ChannelId;
-use anabranch_television::protocol::MediaHeader;
 
 use crate::broadcast::{LAYERED, Programming, THREE_MBPS};
 use crate::harness::{MILLISECOND, SECOND, Studio, link};
@@ -74,8 +74,8 @@ trait Scene {
     fn hold(&mut self, who: Who);
     fn release(&mut self, who: Who);
     fn now(&self) -> Time;
-    /// Of which pictures a layer came.
-    fn came(&self) -> Vec<MediaHeader>;
+    /// When the pictures came to the server of which a layer came.
+    fn came(&self) -> Vec<Time>;
 }
 
 macro_rules! scene {
@@ -110,20 +110,25 @@ macro_rules! scene {
                 self.now()
             }
 
-            fn came(&$self) -> Vec<MediaHeader> {
+            fn came(&$self) -> Vec<Time> {
                 $came
             }
         }
     };
 }
 
-scene!(Studio, self => self.units.iter().map(|(_, unit)| unit.header).collect());
+scene!(Studio, self => {
+    let pictures = self.units.iter().filter(|(_, unit)| unit.kind() == MediaTrack::Video);
+    pictures.map(|(_, unit)| unit.unit.at).collect()
+});
 scene!(Lounge, self => {
-    let header = |(_, got): &(Time, Got)| match got {
-        Got::Media(_, media) if media.header.fragment == 0 => Some(media.header),
+    let picture = |(_, got): &(Time, Got)| match got {
+        Got::Media(_, media) if media.header.index == 0 && media.header.class != Class::Audio => {
+            Some(media.header.first_at())
+        }
         Got::Media(..) | Got::Text(..) => None,
     };
-    self.got.iter().filter_map(header).collect()
+    self.got.iter().filter_map(picture).collect()
 });
 
 /// All layers of all pictures come again.
@@ -141,8 +146,7 @@ fn check(
     scene.release(who);
     let from = scene.now() + BAR;
     scene.run_for(BAR + 5 * SECOND);
-    let is_meant = |header: &&MediaHeader| header.track == MediaTrack::Video && header.at >= from;
-    let came = scene.came().iter().filter(is_meant).count();
+    let came = scene.came().iter().filter(|at| **at >= from).count();
     let layers = if programming.enhancement > 0 { 2 } else { 1 };
     // The last one is still on its way.
     let all = layers * 5 * 25 - layers;

@@ -90,11 +90,9 @@ fn watched_beside(asks: bool) -> (usize, Duration) {
 }
 
 fn delays(studio: &Studio, from: Time) -> (usize, Duration) {
-    let pictures = studio
-        .units
-        .iter()
-        .filter(|(at, unit)| *at >= from && unit.header.track == MediaTrack::Video);
-    let mut delays: Vec<_> = pictures.map(|(at, unit)| *at - unit.header.at).collect();
+    let pictures =
+        studio.units.iter().filter(|(at, unit)| *at >= from && unit.kind() == MediaTrack::Video);
+    let mut delays: Vec<_> = pictures.map(|(at, unit)| *at - unit.unit.at).collect();
     delays.sort();
     (delays.len(), delays[delays.len() * 99 / 100])
 }

@@ -1,5 +1,6 @@
 //! From the key to the picture.
 
+use anabranch_media::decoding::MediaTrack;
 use std::time::Duration;
 
 use anabranch_television::ViewerEvent;
@@ -61,20 +62,18 @@ fn all_that_follows_the_key_frame_comes_in_time_and_whole() {
     studio.run_for(3_500 * MILLISECOND);
     studio.zap(channel, SECOND).expect("a picture");
     studio.run_for(20 * SECOND);
-    let mut frames: Vec<u32> = studio
+    let mut frames: Vec<u64> = studio
         .units
         .iter()
-        .filter(|(_, unit)| unit.header.layer == 0 && unit.header.fragments > 0)
-        .filter(|(_, unit)| unit.header.pts_us >= 0)
-        .filter(|(_, unit)| unit.header.track as u8 == 0)
-        .map(|(_, unit)| unit.header.frame)
+        .filter(|(_, unit)| unit.kind() == MediaTrack::Video)
+        .map(|(_, unit)| unit.unit.frame)
         .collect();
     frames.sort_unstable();
     let (first, last) = (frames[0], frames[frames.len() - 1]);
-    assert_eq!(frames.len() as u32, last - first + 1, "none is missing");
+    assert_eq!(frames.len() as u64, last - first + 1, "none is missing");
     let late =
         studio.units.iter().skip_while(|(at, _)| *at < studio.now().saturating_sub(10 * SECOND));
-    let worst = late.map(|(at, unit)| *at - unit.header.at).max().expect("media");
+    let worst = late.map(|(at, unit)| *at - unit.unit.at).max().expect("media");
     assert!(worst < 300 * MILLISECOND, "{worst:?} after it came to the server");
 }
 
@@ -101,5 +100,5 @@ fn a_source_that_comes_back_is_described_anew() {
     let described = studio.told().filter(|it| matches!(it, ViewerEvent::Description(_))).count();
     assert_eq!(described, 2);
     let after: Vec<_> = studio.units.iter().filter(|(at, _)| *at > again).collect();
-    assert!(!after.is_empty() && after.iter().all(|(_, unit)| unit.header.epoch == 2));
+    assert!(!after.is_empty() && after.iter().all(|(_, unit)| unit.session == 2));
 }

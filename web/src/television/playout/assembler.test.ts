@@ -6,7 +6,7 @@ import { picture } from './units';
 describe('the assembler', () => {
   it('makes one unit of parts in any order', () => {
     const assembler = begun(1);
-    const whole = [2, 0, 2, 0, 1].map((fragment) => assembler.push(part(1, 7, fragment, 3)));
+    const whole = [2, 0, 2, 0, 1].map((index) => assembler.push(part(1, 7, index, 3)));
     expect(whole.slice(0, 4)).toEqual([null, null, null, null]);
     expect([...(whole[4]?.payload ?? [])]).toEqual([0, 0, 1, 1, 2, 2]);
   });
@@ -21,7 +21,7 @@ describe('the assembler', () => {
     expect(assembler.push(part(1, 2, 0, 1))).toBeNull();
   });
 
-  it('takes epoch 0 for the one after the last', () => {
+  it('takes session 0 for the one after the last', () => {
     const assembler = begun(0xffff);
     expect(assembler.push(part(0, 0, 0, 1))).toBeNull();
     expect(frames(assembler.begin(0))).toEqual([0]);
@@ -39,9 +39,11 @@ describe('the assembler', () => {
 
   it('drops a part that contradicts the others', () => {
     const assembler = begun(1);
-    assembler.push(part(1, 0, 0, 2));
+    assembler.push(part(1, 0, 1, 3));
+    expect(assembler.push(part(1, 0, 0, 1))).toBeNull();
+    assembler.push(part(1, 0, 2, 3));
     expect(assembler.push(part(1, 0, 5, 6))).toBeNull();
-    expect(assembler.push(part(1, 0, 1, 2))?.header.frame).toBe(0);
+    expect(assembler.push(part(1, 0, 0, 3))?.payload).toHaveLength(6);
   });
 
   it('forgets everything when another channel is watched', () => {
@@ -53,15 +55,15 @@ describe('the assembler', () => {
   });
 });
 
-function begun(epoch: number): Assembler {
+function begun(session: number): Assembler {
   const assembler = new Assembler();
-  assembler.begin(epoch);
+  assembler.begin(session);
   return assembler;
 }
 
-function part(epoch: number, frame: number, fragment: number, fragments: number): MediaMessage {
-  const { header } = picture(frame, { epoch, fragment, fragments });
-  return { header, payload: new Uint8Array(2).fill(fragment) };
+function part(session: number, frame: number, index: number, of: number): MediaMessage {
+  const { header } = picture(frame, { session, index, last: index + 1 === of });
+  return { header, payload: new Uint8Array(2).fill(index) };
 }
 
 function frames(units: ReturnType<Assembler['begin']>): number[] {

@@ -8,7 +8,7 @@ export const OPEN_MAX = 512;
 const BYTES_MAX = 32 * 1024 * 1024;
 /** A unit so many frames behind a whole one of its kind never becomes whole. */
 const FRAMES_BEHIND_MAX = 500;
-const EPOCHS = 0x1_0000;
+const SESSIONS = 0x1_0000;
 
 /** A layer of a picture, or a frame of sound, as it came from the source. */
 export interface Unit {
@@ -19,14 +19,15 @@ export interface Unit {
 
 interface Open {
   readonly header: MediaHeader;
-  readonly parts: (Uint8Array | undefined)[];
-  missing: number;
+  readonly parts: Map<number, Uint8Array>;
+  /** How many there are, once the last one came. */
+  of: number | null;
   bytes: number;
 }
 
 export class Assembler {
-  /** The epoch whose description came; media may come before it. */
-  #epoch: number | null = null;
+  /** The session whose description came; media may come before it. */
+  #session: number | null = null;
   /** In the order in which their first parts came. */
   readonly #open = new Map<string, Open>();
   #early: Unit[] = [];
@@ -36,21 +37,21 @@ export class Assembler {
 
   /** Forgets everything: another channel is watched. */
   clear(): void {
-    this.#epoch = null;
+    this.#session = null;
     this.#open.clear();
     this.#early = [];
     this.#bytes = 0;
   }
 
-  /** A description came: returns what waited for it; media of other epochs is void. */
-  begin(epoch: number): Unit[] {
-    this.#epoch = epoch;
+  /** A description came: returns what waited for it; media of others is void. */
+  begin(session: number): Unit[] {
+    this.#session = session;
     for (const [key, open] of this.#open) {
-      if (open.header.epoch !== epoch) {
+      if (open.header.session !== session) {
         this.#remove(key, open);
       }
     }
-    const ready = this.#early.filter(({ header }) => header.epoch === epoch);
+    const ready = this.#early.filter(({ header }) => header.session === session);
     this.#bytes -= this.#early.reduce((sum, { payload }) => sum + payload.length, 0);
     this.#early = [];
     return ready;
@@ -58,27 +59,31 @@ export class Assembler {
 
   /** The unit that this part makes whole, once its description is known. */
   push({ header, payload }: MediaMessage): Unit | null {
-    const isNext = this.#epoch !== null && header.epoch === (this.#epoch + 1) % EPOCHS;
-    if (this.#epoch !== null && header.epoch !== this.#epoch && !isNext) {
+    if (!this.#mayBeWanted(header.session)) {
       return null;
     }
-    const key = keyOf(header, header.frame);
+    const key = keyOf(header);
     const open = this.#open.get(key) ?? this.#begin(key, header);
-    if (open.parts[header.fragment] !== undefined || header.fragments !== open.parts.length) {
+    if (contradicts(open, header)) {
       return null;
     }
-    open.parts[header.fragment] = payload;
+    open.parts.set(header.index, payload);
+    open.of = header.last ? header.index + 1 : open.of;
     open.bytes += payload.length;
     this.#bytes += payload.length;
-    open.missing -= 1;
-    const unit = open.missing === 0 ? this.#finish(key, header, open) : null;
+    const unit = open.parts.size === open.of ? this.#finish(key, header, open) : null;
     this.#trim();
     return unit;
   }
 
+  /** Of the session that is described, or of a later one, which overtook its description. */
+  #mayBeWanted(session: number): boolean {
+    const current = this.#session ?? session;
+    return (session - current + SESSIONS) % SESSIONS < SESSIONS / 2;
+  }
+
   #begin(key: string, header: MediaHeader): Open {
-    const parts = new Array<Uint8Array | undefined>(header.fragments).fill(undefined);
-    const open = { header, parts, missing: header.fragments, bytes: 0 };
+    const open: Open = { header, parts: new Map(), of: null, bytes: 0 };
     this.#open.set(key, open);
     return open;
   }
@@ -87,7 +92,7 @@ export class Assembler {
     this.#remove(key, open);
     this.#giveUpBehind(header);
     const unit = { header, payload: joined(open) };
-    if (header.epoch === this.#epoch) {
+    if (header.session === this.#session) {
       return unit;
     }
     this.#early.push(unit);
@@ -97,9 +102,9 @@ export class Assembler {
 
   #giveUpBehind(whole: MediaHeader): void {
     for (const [key, open] of this.#open) {
-      const { track, layer, epoch, frame } = open.header;
-      const sameKind = track === whole.track && layer === whole.layer && epoch === whole.epoch;
-      if (sameKind && frame + FRAMES_BEHIND_MAX < whole.frame) {
+      const { track, layer, session, frame } = open.header;
+      const isLike = track === whole.track && layer === whole.layer && session === whole.session;
+      if (isLike && frame + FRAMES_BEHIND_MAX < whole.frame) {
         this.#giveUp(key, open);
       }
     }
@@ -127,18 +132,26 @@ export class Assembler {
   }
 }
 
-function keyOf({ epoch, track, layer }: MediaHeader, frame: number): string {
-  return `${epoch} ${track} ${layer} ${frame}`;
+function keyOf({ session, track, layer, frame }: MediaHeader): string {
+  return `${session} ${track} ${layer} ${frame}`;
+}
+
+/** Whether a part is there already, or cannot be one of the unit whose others came. */
+function contradicts({ parts, of }: Open, { index, last }: MediaHeader): boolean {
+  const isBeyond = of !== null && (index >= of || (last && index + 1 !== of));
+  const isEarly = of === null && last && [...parts.keys()].some((other) => other > index);
+  return parts.has(index) || isBeyond || isEarly;
 }
 
 function joined({ parts, bytes }: Open): Uint8Array {
-  const [only] = parts;
-  if (parts.length === 1 && only !== undefined) {
+  const [only] = parts.values();
+  if (parts.size === 1 && only !== undefined) {
     return only;
   }
   const whole = new Uint8Array(bytes);
   let at = 0;
-  for (const part of parts) {
+  for (let index = 0; index < parts.size; index++) {
+    const part = parts.get(index);
     whole.set(part ?? [], at);
     at += part?.length ?? 0;
   }

@@ -173,9 +173,9 @@ describe('the play-out', () => {
     tv.watchLive(ASKED_FRAME - 5, 10);
     tv.playout.begin(true);
     const before = tv.pictures().length;
-    tv.receive(picture(3, { epoch: 2 }));
+    tv.receive(picture(3, { session: 2 }));
     expect(tv.pictures()).toHaveLength(before);
-    tv.receive(key(4, { epoch: 2 }));
+    tv.receive(key(4, { session: 2 }));
     expect(tv.pictures().at(-1)).toBe(4);
   });
 });

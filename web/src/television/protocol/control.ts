@@ -12,7 +12,7 @@ import {
 } from '../../protocol/checks';
 import { parse, tagged } from '../../protocol/program';
 
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 const TEXT_MESSAGE_LIMIT = 256 * 1024;
 
@@ -55,7 +55,7 @@ const messages = {
     'description',
     object({
       channel: count,
-      epoch: count,
+      session: count,
       video: optional(video),
       audio: optional(audio),
       bits_per_second: amount,
@@ -65,7 +65,7 @@ const messages = {
   programme: tagged('programme', object({ channel: count, programme })),
   still: tagged(
     'still',
-    object({ channel: count, epoch: count, frame: count, video: optional(video) }),
+    object({ channel: count, session: count, frame: count, video: optional(video) }),
   ),
 };
 

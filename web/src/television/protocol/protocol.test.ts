@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { DecodeError } from '../../protocol/checks';
 import { decodeServerMessage } from './control';
-import { decodeMedia, HEADER_BYTES, isEnoughFor } from './media';
+import { decodeMedia, isEnoughFor } from './media';
 import { dataStream, isOrdered, roleOf, SLOTS, STILL_STREAM, STREAMS } from './streams';
 
-/** The example that the server's test has, too. */
+/** The example that the program's test has, too. */
 const EXAMPLE = [
-  1, 0, 0, 3, 0, 0, 0, 3, 0, 1, 0, 1, 0, 4, 2, 3, 0, 0, 0, 104, 0, 0, 0, 0, 0, 0x3f, 0x7a, 0, 0, 0,
-  0, 0, 0, 0x4f, 0x58, 0x80, 0x82, 0x49,
+  0x21, 0x91, 0x00, 0x07, 0x00, 0x00, 0x00, 0x01, 0x68, 0x01, 0x09, 0x83, 0x04, 0x80, 0xe8, 0xfb,
+  0x03, 0xe3, 0x04, 0x80, 0xb1, 0xbd, 0x02, 0x01, 0x82, 0x49,
 ];
 
 describe('a media message', () => {
@@ -19,17 +19,21 @@ describe('a media message', () => {
       key: true,
       reference: true,
       lastLayer: false,
-      discontinuity: false,
-      channel: 3,
-      epoch: 1,
-      fragment: 1,
-      fragments: 4,
-      references: 0x0203,
+      discontinuity: true,
+      session: 7,
       frame: 104,
+      index: 1,
+      last: true,
+      references: 515,
       ptsUs: 4_160_000,
       atUs: 5_200_000,
     });
     expect([...payload]).toEqual([0x82, 0x49]);
+  });
+
+  it('may be shown before the time line begins', () => {
+    const early = [...EXAMPLE.slice(0, 13), 0xff, 0xf0, 0x04, ...EXAMPLE.slice(17)];
+    expect(decodeMedia(bytes(early)).header.ptsUs).toBe(-40_000);
   });
 
   it('tells whether a picture that it may refer to is missing before it', () => {
@@ -42,24 +46,33 @@ describe('a media message', () => {
     expect(isEnoughFor(before, picture(10, 6, true))).toBe(true);
     expect(isEnoughFor(before, picture(10, 7, true))).toBe(false);
     expect(isEnoughFor(picture(7, 5, false), picture(10, 5, true))).toBe(true);
-    expect(isEnoughFor(picture(7, 0xffff, true), picture(9, 1, true))).toBe(true);
     expect(isEnoughFor(picture(7, 0, true), picture(9, 0, true))).toBe(false);
   });
 
   it.each([
-    ['another format', 0, 2],
-    ['an unknown track', 1, 2],
-    ['a layer that no picture has', 2, 8],
-    ['a part that its unit does not have', 11, 4],
-    ['too many parts', 12, 1],
+    ['another version', 0, 0x31],
+    ['packets', 0, 0x20],
+    ['an unknown class', 1, 0x90],
+    ['a layer that no picture has', 6, 8],
+    ['more than one run', 7, 2],
+    ['more than one unit', 23, 2],
   ])('with %s is refused', (_, at, value) => {
     const broken = EXAMPLE.with(at, value);
     expect(() => decodeMedia(bytes(broken))).toThrow(DecodeError);
   });
 
+  it('with a number that no source reaches is refused', () => {
+    const index = [...EXAMPLE.slice(0, 9), 0x80, 0x08, ...EXAMPLE.slice(10)];
+    expect(() => decodeMedia(bytes(index))).toThrow('part 1024');
+    const frame = [...EXAMPLE.slice(0, 8), ...Array(8).fill(0xff), 1, ...EXAMPLE.slice(9)];
+    expect(() => decodeMedia(bytes(frame))).toThrow('larger than any source reaches');
+  });
+
   it('without a whole header is refused', () => {
-    expect(() => decodeMedia(bytes(EXAMPLE.slice(0, HEADER_BYTES - 1)))).toThrow('no whole header');
-    expect(decodeMedia(bytes(EXAMPLE.slice(0, HEADER_BYTES))).payload).toHaveLength(0);
+    for (let length = 0; length < 24; length++) {
+      expect(() => decodeMedia(bytes(EXAMPLE.slice(0, length)))).toThrow(DecodeError);
+    }
+    expect(decodeMedia(bytes(EXAMPLE.slice(0, 24))).payload).toHaveLength(0);
   });
 });
 

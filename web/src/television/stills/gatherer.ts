@@ -7,6 +7,7 @@ import type { MediaMessage } from '../protocol/media';
 const BYTES_MAX = 512 * 1024;
 
 export interface Still {
+  readonly channel: number;
   readonly video: VideoFormat;
   readonly payload: Uint8Array;
 }
@@ -25,22 +26,22 @@ export class StillGatherer {
 
   /** The picture, if it is whole now. */
   push({ header, payload }: MediaMessage): Still | null {
-    const { channel, epoch, frame, fragment, fragments } = header;
     const answer = this.#answer;
-    const isOf = answer?.channel === channel && answer.epoch === epoch && answer.frame === frame;
+    const isOf = answer?.session === header.session && answer.frame === header.frame;
     const video = answer?.video ?? null;
     this.#bytes += payload.length;
-    if (!isOf || video === null || this.#bytes > BYTES_MAX || fragment !== this.#parts.length) {
+    const isNext = header.index === this.#parts.length && this.#bytes <= BYTES_MAX;
+    if (!isOf || video === null || !isNext) {
       // A part is missing: the others are of no use.
       this.#answer = null;
       return null;
     }
     this.#parts.push(payload);
-    if (this.#parts.length < fragments) {
+    if (!header.last) {
       return null;
     }
     this.#answer = null;
-    return { video, payload: joined(this.#parts, this.#bytes) };
+    return { channel: answer.channel, video, payload: joined(this.#parts, this.#bytes) };
   }
 }
 

@@ -4,16 +4,16 @@ import { StillGatherer } from './gatherer';
 import { EVERY_MS, Rota } from './rota';
 
 const VIDEO = { codec: 'vp09.00.10.08', format: 'vp9', width: null, height: null, fps: null };
-const ANSWER = { channel: 3, epoch: 1, frame: 50, video: VIDEO };
+const ANSWER = { channel: 3, session: 1, frame: 50, video: VIDEO };
 
-function part(fragment: number, changes: Partial<MediaMessage['header']> = {}): MediaMessage {
+function part(index: number, changes: Partial<MediaMessage['header']> = {}): MediaMessage {
   const header: MediaMessage['header'] = {
     ...{ track: 'video' as const, layer: 0, key: true, reference: true, lastLayer: true },
-    ...{ discontinuity: false, channel: 3, epoch: 1, fragment, fragments: 2, frame: 50 },
+    ...{ discontinuity: false, session: 1, frame: 50, index, last: index === 1 },
     ...{ references: 0, ptsUs: 0, atUs: 0 },
     ...changes,
   };
-  return { header, payload: new Uint8Array([fragment]) };
+  return { header, payload: new Uint8Array([index]) };
 }
 
 describe('a still', () => {
@@ -21,14 +21,17 @@ describe('a still', () => {
     const still = new StillGatherer();
     still.begin(ANSWER);
     expect(still.push(part(0))).toBeNull();
-    expect(still.push(part(1))).toEqual({ video: VIDEO, payload: new Uint8Array([0, 1]) });
+    expect(still.push(part(1))).toEqual({
+      channel: 3,
+      video: VIDEO,
+      payload: new Uint8Array([0, 1]),
+    });
     expect(still.push(part(1))).toBeNull();
   });
 
   it.each([
     ['a part before it is missing', [part(1)]],
-    ['it is of another channel', [part(0, { channel: 4 }), part(1, { channel: 4 })]],
-    ['it is of another epoch', [part(0, { epoch: 2 }), part(1, { epoch: 2 })]],
+    ['it is of another session', [part(0, { session: 2 }), part(1, { session: 2 })]],
     ['another picture is meant', [part(0, { frame: 51 }), part(1, { frame: 51 })]],
   ])('is never whole where %s', (_, parts) => {
     const still = new StillGatherer();

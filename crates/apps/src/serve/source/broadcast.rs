@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use anabranch_media::broadcast::{BroadcastScreen, Formats};
+use anabranch_media::clip::{AUDIO_TRACK, VIDEO_TRACK};
 use anabranch_media::codec::Codec;
 use anabranch_media::decoding::{AccessUnit, MediaTrack};
 use anabranch_media::packetizer::Notice;
 use anabranch_media::playout::Released;
 use anabranch_media::ts::Packet;
-use anabranch_media::{Class, Packetizer};
+use anabranch_media::{Class, Layer, Packetizer, Unit};
 use anabranch_sansio::Time;
-use anabranch_television::channel::ChannelUnit;
 
 use super::SourceEvent;
 use super::timeline::Timeline;
@@ -45,14 +45,14 @@ pub(super) struct Broadcast {
     /// Packets before this round.
     packets_before: u64,
     last_sound_us: Option<i64>,
-    waiting: VecDeque<ChannelUnit>,
+    waiting: VecDeque<Unit>,
     events: VecDeque<SourceEvent>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Numbers {
-    base: u32,
-    next: u32,
+    base: u64,
+    next: u64,
 }
 
 impl Broadcast {
@@ -195,23 +195,28 @@ impl Broadcast {
             }
             self.last_sound_us = Some(pts_us);
         }
-        let frame = numbers.base.wrapping_add(unit.frame);
+        let frame = numbers.base.wrapping_add(unit.frame.into());
         numbers.next = frame.wrapping_add(1);
-        let key = unit.is_key();
         let Some(layer) = unit.layers.into_iter().next() else { return };
         if self.waiting.len() == WAITING_MAX {
             self.waiting.pop_front();
         }
-        self.waiting.push_back(ChannelUnit {
-            track: unit.track,
-            layer: 0,
+        let (track, class) = match (unit.track, layer.class) {
+            (MediaTrack::Audio, _) => (AUDIO_TRACK, Class::Audio),
+            (MediaTrack::Video, class @ (Class::KeyFrame | Class::Disposable)) => {
+                (VIDEO_TRACK, class)
+            }
+            (MediaTrack::Video, _) => (VIDEO_TRACK, Class::Reference),
+        };
+        self.waiting.push_back(Unit {
+            track,
+            class,
+            layer: Layer::BASE,
             frame,
-            key,
-            reference: unit.track == MediaTrack::Video && layer.class != Class::Disposable,
+            at: now,
+            pts_us,
             last_layer: true,
             discontinuity: unit.discontinuity,
-            pts_us,
-            at: now,
             bytes: layer.bytes,
         });
     }
@@ -281,10 +286,10 @@ mod tests {
         start + broadcast.end_round(start + length, length)
     }
 
-    fn units(events: &[SourceEvent], track: MediaTrack) -> Vec<&ChannelUnit> {
+    fn units(events: &[SourceEvent], track: MediaTrack) -> Vec<&Unit> {
         let found = events.iter().filter_map(|event| {
             let SourceEvent::Unit(unit) = event else { return None };
-            (unit.track == track).then_some(unit)
+            (MediaTrack::of(unit.class) == track).then_some(unit)
         });
         found.collect()
     }
@@ -302,11 +307,10 @@ mod tests {
         assert_eq!(begun, 1, "the same description holds");
 
         let pictures = units(&events, MediaTrack::Video);
-        assert!(pictures[0].key);
+        assert_eq!(pictures[0].class, Class::KeyFrame);
         assert_eq!(pictures.len() % 3, 0);
         let frames: Vec<_> = pictures.iter().map(|unit| unit.frame).collect();
-        let count = u32::try_from(frames.len()).unwrap();
-        assert_eq!(frames, (0..count).collect::<Vec<_>>());
+        assert_eq!(frames, (0..frames.len() as u64).collect::<Vec<_>>());
         let mut times: Vec<_> = pictures.iter().map(|unit| unit.pts_us).collect();
         times.sort_unstable();
         let steps = times.windows(2).map(|two| two[1] - two[0]);

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use anabranch_driver::{Clock, Handle, Recording};
-use anabranch_media::clip::ClipUnit;
 use anabranch_media::cutter::UnitJoiner;
 use anabranch_media::piece::Format;
 use anabranch_media::playout::Released;
@@ -183,7 +182,7 @@ impl Tap for Desk {
 impl Open {
     fn take(&mut self, released: &Released) {
         let mut batches = VecDeque::new();
-        match (&mut self.media, released.format) {
+        match (&mut self.media, released.format()) {
             (Parts::Packets(cutter), Format::MpegTs) => {
                 let pushed = cutter.push(&released.bytes);
                 let items = std::iter::from_fn(|| cutter.take_batch());
@@ -192,17 +191,8 @@ impl Open {
             }
             (Parts::Units(joiner), Format::Unit) => {
                 if let Some(unit) = joiner.push(released) {
-                    let at = unit.at;
-                    let media = Media::Unit(ClipUnit {
-                        track: unit.track,
-                        layer: unit.layer,
-                        class: unit.class,
-                        frame: unit.frame,
-                        pts_us: at.as_micros(),
-                        duration_us: 0,
-                        bytes: unit.bytes,
-                    });
-                    batches.push_back(Ok(Reading::Items(vec![Item { at, media }])));
+                    let item = Item { at: unit.at, media: Media::Unit(unit) };
+                    batches.push_back(Ok(Reading::Items(vec![item])));
                 }
             }
             (Parts::Packets(_), Format::Unit) | (Parts::Units(_), Format::MpegTs) => {}

@@ -21,10 +21,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_driver::Clock;
+use anabranch_media::Unit;
 use anabranch_media::codec::Codec;
 use anabranch_media::decoding::{AudioInfo, VideoInfo};
 use anabranch_media::ts::Packet;
-use anabranch_television::channel::ChannelUnit;
 use anabranch_television::protocol::Programme;
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
@@ -67,7 +67,7 @@ pub(crate) enum SourceEvent {
         audio: Option<AudioInfo>,
     },
     /// A layer of a picture, or a frame of sound.
-    Unit(ChannelUnit),
+    Unit(Unit),
     /// It is there, but sent as something that browsers do not decode.
     NotDecodable(Vec<Codec>),
     /// It is lost, and why.

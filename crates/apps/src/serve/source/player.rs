@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anabranch_driver::Clock;
-use anabranch_media::clip::{Clip, ClipUnit};
+use anabranch_media::Unit;
+use anabranch_media::clip::Clip;
 use anabranch_media::ts::{Found, Packet, ReadError};
 use anabranch_sansio::Time;
 use anabranch_session::SourceFormat;
@@ -76,7 +77,6 @@ impl<'a, L: Listener> Player<'a, L> {
             self.listener.tell(SourceEvent::NoStream);
             self.listener.tell(clip::description(header));
         }
-        let format = feed.format.clone();
         loop {
             let batch = match feed.timing {
                 Timing::Arrival => self.wait_for(&mut feed).await,
@@ -88,7 +88,7 @@ impl<'a, L: Listener> Player<'a, L> {
                     continue;
                 }
                 Some(Ok(Reading::Items(items))) => {
-                    self.take(items, feed.timing, &format).await;
+                    self.take(items, feed.timing).await;
                     continue;
                 }
                 Some(Err(error)) => Some(error),
@@ -106,7 +106,7 @@ impl<'a, L: Listener> Player<'a, L> {
         for unit in clip.looped() {
             let at = Time::from_micros(unit.pts_us);
             let now = self.due(at).await;
-            self.take_unit(now, unit, header.video.layers);
+            self.take_unit(unit.into_unit(now, header.video.layers));
         }
     }
 
@@ -187,19 +187,17 @@ impl<'a, L: Listener> Player<'a, L> {
         self.has_come = false;
     }
 
-    async fn take(&mut self, items: Vec<Item>, timing: Timing, format: &SourceFormat) {
+    async fn take(&mut self, items: Vec<Item>, timing: Timing) {
         let mut packets = Vec::new();
         for item in items {
             match item.media {
                 Media::Packet(packet) => packets.push((item.at, packet)),
                 Media::Unit(unit) => {
-                    if let SourceFormat::Clip(header) = format {
-                        let now = match timing {
-                            Timing::Media => self.due(item.at).await,
-                            Timing::Arrival | Timing::None => self.clock.now(),
-                        };
-                        self.take_unit(now, unit, header.video.layers);
-                    }
+                    let at = match timing {
+                        Timing::Media => self.due(item.at).await,
+                        Timing::Arrival | Timing::None => self.clock.now(),
+                    };
+                    self.take_unit(Unit { at, ..unit });
                 }
             }
         }
@@ -212,9 +210,8 @@ impl<'a, L: Listener> Player<'a, L> {
         }
     }
 
-    fn take_unit(&mut self, now: Time, unit: ClipUnit, layers: u8) {
+    fn take_unit(&mut self, unit: Unit) {
         self.has_come = true;
-        let unit = clip::channel_unit(unit, layers, now);
         self.listener.tell(SourceEvent::Unit(unit));
     }
 

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anabranch_media::decoding::MediaTrack;
+use anabranch_media::{Layer, Unit};
 use anabranch_sansio::Time;
-use anabranch_television::ReceivedUnit;
-use anabranch_television::channel::ChannelUnit;
-use anabranch_television::protocol::MediaHeader;
+use anabranch_television::{PictureOrder, ReceivedUnit};
 
 /// How long the shortest way is remembered: clocks drift, and ways change.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -23,10 +22,10 @@ pub(super) struct Resequencer {
     latency: Duration,
     shortest: Shortest,
     /// By picture or sound, in order of decoding.
-    waiting: [BTreeMap<(u32, u8), ReceivedUnit>; 2],
+    waiting: [BTreeMap<(u64, Layer), ReceivedUnit>; 2],
     /// What went on last of each.
-    last: [Option<(u32, u8)>; 2],
-    last_picture: Option<MediaHeader>,
+    last: [Option<(u64, Layer)>; 2],
+    last_picture: Option<PictureOrder>,
     last_at: Time,
 }
 
@@ -60,17 +59,17 @@ impl Resequencer {
     }
 
     /// A unit came; dropped if those behind it went on already.
-    pub(super) fn push(&mut self, now: Time, unit: ReceivedUnit) {
-        let header = unit.header;
-        self.shortest.observe(now, micros(now) - micros(header.at));
-        let (track, place) = (header.track as usize, (header.frame, header.layer));
+    pub(super) fn push(&mut self, now: Time, received: ReceivedUnit) {
+        let unit = &received.unit;
+        self.shortest.observe(now, micros(now) - micros(unit.at));
+        let (track, place) = (received.kind() as usize, (unit.frame, unit.layer));
         if self.last[track].is_none_or(|last| place > last) {
-            self.waiting[track].insert(place, unit);
+            self.waiting[track].insert(place, received);
         }
     }
 
     /// The next unit whose time has come.
-    pub(super) fn poll(&mut self, now: Time) -> Option<ChannelUnit> {
+    pub(super) fn poll(&mut self, now: Time) -> Option<Unit> {
         let (track, due) = self.next()?;
         let is_full = self.waiting.iter().map(BTreeMap::len).sum::<usize>() > WAITING_MAX;
         if due > now && !is_full {
@@ -90,36 +89,26 @@ impl Resequencer {
 
     fn next(&self) -> Option<(usize, Time)> {
         let first = |(track, waiting): (usize, &BTreeMap<_, ReceivedUnit>)| {
-            let (_, unit) = waiting.first_key_value()?;
-            Some((track, self.due(&unit.header)))
+            let (_, first) = waiting.first_key_value()?;
+            Some((track, self.due(first.unit.at)))
         };
         self.waiting.iter().enumerate().filter_map(first).min_by_key(|(_, due)| *due)
     }
 
-    fn due(&self, header: &MediaHeader) -> Time {
-        let at_us = micros(header.at).saturating_add(self.shortest.in_force());
+    fn due(&self, at: Time) -> Time {
+        let at_us = micros(at).saturating_add(self.shortest.in_force());
         Time::from_micros(u64::try_from(at_us).unwrap_or_default()) + self.latency
     }
 
-    fn onward(&mut self, unit: ReceivedUnit) -> ChannelUnit {
-        let ReceivedUnit { header, bytes } = unit;
-        let mut discontinuity = header.discontinuity;
-        if header.track == MediaTrack::Video && header.layer == 0 {
-            let last = self.last_picture.replace(header);
-            discontinuity |= last.is_some_and(|last| !last.is_enough_for(&header));
+    fn onward(&mut self, received: ReceivedUnit) -> Unit {
+        let order = received.order();
+        let is_picture = received.kind() == MediaTrack::Video;
+        let Unit { layer, mut discontinuity, .. } = received.unit;
+        if is_picture && layer == Layer::BASE {
+            let last = self.last_picture.replace(order);
+            discontinuity |= last.is_some_and(|last| !last.is_enough_for(&order));
         }
-        ChannelUnit {
-            track: header.track,
-            layer: header.layer,
-            frame: header.frame,
-            key: header.key,
-            reference: header.reference,
-            last_layer: header.last_layer,
-            discontinuity,
-            pts_us: header.pts_us,
-            at: self.last_at,
-            bytes,
-        }
+        Unit { discontinuity, at: self.last_at, ..received.unit }
     }
 }
 
@@ -142,8 +131,8 @@ fn micros(time: Time) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_television::channel::ChannelId;
-    use anabranch_television::protocol::References;
+    use anabranch_media::piece::References;
+    use anabranch_media::{Class, Track};
 
     use super::*;
 
@@ -154,28 +143,28 @@ mod tests {
 
     /// A picture that came to the other server when it was to be seen, 25 a second; every other
     /// one is disposable.
-    fn picture(frame: u32) -> ReceivedUnit {
-        let header = MediaHeader {
-            channel: ChannelId(1),
-            epoch: 1,
-            track: MediaTrack::Video,
-            layer: 0,
+    fn picture(frame: u64) -> ReceivedUnit {
+        let class = match frame {
+            0 => Class::KeyFrame,
+            _ if frame.is_multiple_of(2) => Class::Reference,
+            _ => Class::Disposable,
+        };
+        let unit = Unit {
+            track: Track(0),
+            class,
+            layer: Layer::BASE,
             frame,
-            fragment: 0,
-            fragments: 1,
-            references: References(1 + frame.div_ceil(2) as u16),
-            key: frame == 0,
-            reference: frame.is_multiple_of(2),
+            at: at(frame),
+            pts_us: frame as i64 * 40_000,
             last_layer: true,
             discontinuity: false,
-            pts_us: i64::from(frame) * 40_000,
-            at: at(frame),
+            bytes: vec![frame as u8].into(),
         };
-        ReceivedUnit { header, bytes: vec![frame as u8].into() }
+        ReceivedUnit { session: 1, references: References(1 + frame.div_ceil(2)), unit }
     }
 
-    fn at(frame: u32) -> Time {
-        Time::from_millis(u64::from(frame) * 40)
+    fn at(frame: u64) -> Time {
+        Time::from_millis(frame * 40)
     }
 
     /// The welcome came when picture 0 was a second old.
@@ -184,7 +173,7 @@ mod tests {
         (Resequencer::new(theirs + WAY, theirs, LATENCY), theirs + WAY)
     }
 
-    fn all(resequencer: &mut Resequencer, now: Time) -> Vec<(u32, Time, bool)> {
+    fn all(resequencer: &mut Resequencer, now: Time) -> Vec<(u64, Time, bool)> {
         let units = std::iter::from_fn(|| resequencer.poll(now));
         units.map(|unit| (unit.frame, unit.at, unit.discontinuity)).collect()
     }
@@ -223,7 +212,7 @@ mod tests {
     fn memory_is_bounded_and_a_new_epoch_begins_with_nothing() {
         let (mut resequencer, now) = resequencer();
         let ahead = 1_000_000;
-        for frame in ahead..ahead + 2 * WAITING_MAX as u32 {
+        for frame in ahead..ahead + 2 * WAITING_MAX as u64 {
             resequencer.push(now, picture(frame));
             while resequencer.poll(now).is_some() {}
             assert!(resequencer.waiting[0].len() <= WAITING_MAX);

@@ -9,7 +9,7 @@ use anabranch_apps::service::StopHandle;
 use anabranch_driver::emulator::{EmulatedLink, Emulator, EmulatorConfig};
 use anabranch_driver::{Driver, Handle, SocketSet};
 use anabranch_lab::kim2007::{LINK_RATE, LiveSwitch, Scenario};
-use anabranch_media::decoding::MediaTrack;
+use anabranch_media::Class;
 use anabranch_netsim::{LinkConfig, QueueLimit};
 use anabranch_sansio::{FourTuple, Rng};
 use anabranch_television::channel::ChannelId;
@@ -157,8 +157,7 @@ impl Sofa {
                 answer = Some(pressed.elapsed());
             }
             if let (ViewerEvent::Unit(unit), Some(answer)) = (event, answer)
-                && unit.header.key
-                && unit.header.track == MediaTrack::Video
+                && unit.unit.class == Class::KeyFrame
             {
                 return Ok((answer, pressed.elapsed()));
             }

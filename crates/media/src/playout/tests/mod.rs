@@ -28,7 +28,7 @@ fn piece(position: u64, items: u32, at: Time) -> Piece {
     let bytes = |i| [(position + u64::from(i)) as u8; PACKET_LEN];
     Piece {
         header: Header {
-            format: Format::MpegTs,
+            presentation: None,
             session: 1,
             track: Track(0x100),
             layer: Layer::BASE,
