@@ -54,6 +54,8 @@ format() {
 
 lints() {
   cargo clippy --locked --workspace --all-targets -- -D warnings
+  # Without the feature that others of the workspace switch on.
+  cargo clippy --locked -p anabranch-media -p anabranch-netsim -- -D warnings
 }
 
 docs() {

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
 use crate::Class;
 
@@ -65,7 +64,8 @@ impl MediaTrack {
 }
 
 /// The picture.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VideoInfo {
     /// As `WebCodecs` spells it.
     pub codec: String,
@@ -80,8 +80,12 @@ pub struct VideoInfo {
 }
 
 /// What the payload of a video unit is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum VideoFormat {
     /// A VP9 frame without a superframe index, one per layer. Where there is one layer only, it
     /// may be a superframe.
@@ -93,7 +97,8 @@ pub enum VideoFormat {
 }
 
 /// The sound.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AudioInfo {
     /// As `WebCodecs` spells it.
     pub codec: String,
@@ -106,8 +111,12 @@ pub struct AudioInfo {
 }
 
 /// What the payload of an audio unit is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum AudioFormat {
     /// An Opus packet.
     Opus,

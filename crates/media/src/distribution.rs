@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Serialize};
 
 /// Counts durations from a microsecond to an hour, each to within 1 %, in some 30 kB.
 #[derive(Debug, Clone)]
@@ -12,7 +11,8 @@ pub struct Distribution {
 }
 
 /// What people read of a distribution, in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Summary {
     /// Values counted.
     pub count: u64,

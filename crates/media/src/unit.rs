@@ -4,7 +4,6 @@ use std::fmt;
 
 use anabranch_sansio::Time;
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
 /// One access unit of one track, or one layer of it: the most that a single loss should hit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +39,12 @@ impl Unit {
 
 /// What loses how much when a unit is lost. Declared from the most to the least important: this
 /// order decides what goes first when memory runs out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
 #[repr(u8)]
 pub enum Class {
     /// PSI and SI sections, packets that carry nothing but a PCR: without them nothing plays.
@@ -107,10 +110,8 @@ impl fmt::Display for Class {
 
 /// How many refinement steps above the base a layer is: 0 is the base. Spatial and quality layers
 /// count; temporal layers are told apart by [`Class::Disposable`].
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Layer(pub u8);
 
 impl Layer {
@@ -128,10 +129,8 @@ impl fmt::Display for Layer {
 }
 
 /// Number of a track in its source; the PID in an MPEG transport stream.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Track(pub u16);
 
 impl fmt::Display for Track {
@@ -141,8 +140,12 @@ impl fmt::Display for Track {
 }
 
 /// One number for each class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
 pub struct PerClass<T> {
     /// Of [`Class::Tables`].
     pub tables: T,

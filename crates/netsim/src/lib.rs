@@ -30,7 +30,7 @@
 //! A [`Network`] joins elements by routes, and a [`Simulation`] runs machines on it; [`Pair`] is
 //! the usual one, of two machines over some paths. Everything random comes from one seed: the same
 //! seed and the same version give the same run, to the byte of a [`Capture`]. A [`Scenario`] is a
-//! run as data.
+//! run as data; with the feature `serde` it is read from TOML and JSON.
 
 mod agenda;
 mod capture;
@@ -39,6 +39,7 @@ mod duplicate;
 mod element;
 mod hostility;
 mod link;
+#[cfg(feature = "serde")]
 mod millis;
 mod nat;
 mod network;
@@ -58,9 +59,11 @@ pub use corrupt::Corrupt;
 pub use duplicate::Duplicate;
 pub use element::{DropCause, Element};
 pub use hostility::Hostility;
+#[cfg(feature = "serde")]
+pub use link::LinkConfigError;
 pub use link::{
-    Drops, Link, LinkConfig, LinkConfigError, LinkStats, Loss, MAX_PACKETS_HELD, Preset,
-    QueueLimit, Trace, TraceError,
+    Drops, Link, LinkConfig, LinkStats, Loss, MAX_PACKETS_HELD, Preset, QueueLimit, Trace,
+    TraceError,
 };
 pub use nat::{Filtering, Nat, NatConfig};
 pub use network::{Duplex, DuplexConfig, ElementId, LinkId, NatId, Network, RouteError};
@@ -70,7 +73,9 @@ pub use pair::{CLIENT, Pair, PairError, PairPath, PathConfig, SERVER, Side};
 pub use probability::{Probability, ProbabilityError};
 pub use qlog::QlogFile;
 pub use reorder::Reorder;
-pub use scenario::{Action, NamedLink, NamedNat, RunHeader, Scenario, ScenarioError, Stage};
+#[cfg(feature = "serde")]
+pub use scenario::RunHeader;
+pub use scenario::{Action, NamedLink, NamedNat, Scenario, ScenarioError, Stage};
 pub use simulation::{
     HostError, HostId, HostStats, MAX_EVENTS_HELD, MAX_STEPS_PER_INSTANT, MAX_TRANSMITS_AT_ONCE,
     MAX_WAKEUPS_PER_INSTANT, Simulation, SimulationError, Step, Verdict,

@@ -1,6 +1,8 @@
 //! [`Link`]: one direction of a wire or radio link.
 
 mod config;
+#[cfg(feature = "serde")]
+mod data;
 mod loss;
 mod preset;
 mod queue;
@@ -13,7 +15,9 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rng, Time};
 
-pub use config::{LinkConfig, LinkConfigError, QueueLimit};
+pub use config::{LinkConfig, QueueLimit};
+#[cfg(feature = "serde")]
+pub use data::LinkConfigError;
 pub use loss::Loss;
 pub use preset::Preset;
 pub use stats::{Drops, LinkStats};

@@ -1,7 +1,6 @@
 //! [`Packet`]: an IP packet under way, and [`Traffic`]: how many of them.
 
 use anabranch_sansio::{Ecn, FourTuple};
-use serde::Serialize;
 
 /// An IPv4 header without options.
 const IPV4_HEADER_LEN: usize = 20;
@@ -51,7 +50,8 @@ impl Packet {
 }
 
 /// An amount of packets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Traffic {
     /// Number of packets.
     pub packets: u64,

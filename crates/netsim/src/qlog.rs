@@ -1,12 +1,10 @@
 //! [`QlogFile`]: one JSON object for a file, and one for each record
 //! (draft-ietf-quic-qlog-main-schema), as text sequences (RFC 7464).
 
+use std::fmt;
 use std::io::{self, Write};
 
 use anabranch_sansio::{TraceRecord, TraceValue};
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
-use serde_json::json;
 
 /// RFC 7464 section 2.2: each text is preceded by this and followed by a line feed.
 const RECORD_SEPARATOR: u8 = 0x1e;
@@ -31,24 +29,7 @@ impl<W: Write> QlogFile<W> {
     /// # Errors
     /// The writer's.
     pub fn new(mut out: W, title: &str, began: Option<&str>) -> io::Result<Self> {
-        let mut reference_time = json!({ "clock_type": "monotonic", "epoch": "unknown" });
-        if let Some(began) = began {
-            reference_time["wall_clock_time"] = began.into();
-        }
-        let head = json!({
-            "file_schema": "urn:ietf:params:qlog:file:sequential",
-            "serialization_format": "application/qlog+json-seq",
-            "title": title,
-            "trace": {
-                "common_fields": {
-                    "time_format": "relative_to_epoch",
-                    "reference_time": reference_time,
-                },
-                "vantage_point": { "type": "unknown" },
-                "event_schemas": SCHEMAS,
-            },
-        });
-        write(&mut out, &head)?;
+        write(&mut out, &Head { title, began })?;
         Ok(Self { out })
     }
 
@@ -69,52 +50,90 @@ impl<W: Write> QlogFile<W> {
     }
 }
 
+struct Head<'a> {
+    title: &'a str,
+    began: Option<&'a str>,
+}
+
+impl fmt::Display for Head<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\",")?;
+        f.write_str("\"serialization_format\":\"application/qlog+json-seq\",")?;
+        write!(f, "\"title\":{},\"trace\":{{\"common_fields\":{{", Text(self.title))?;
+        f.write_str("\"time_format\":\"relative_to_epoch\",\"reference_time\":{")?;
+        f.write_str("\"clock_type\":\"monotonic\",\"epoch\":\"unknown\"")?;
+        if let Some(began) = self.began {
+            write!(f, ",\"wall_clock_time\":{}", Text(began))?;
+        }
+        let [sctp, media, television] = SCHEMAS.map(Text);
+        f.write_str("}},\"vantage_point\":{\"type\":\"unknown\"},")?;
+        write!(f, "\"event_schemas\":[{sctp},{media},{television}]}}}}")
+    }
+}
+
 struct Event<'a> {
     label: &'a str,
     record: &'a TraceRecord,
 }
 
-impl Serialize for Event<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+impl fmt::Display for Event<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { label, record } = self;
-        let mut event = to.serialize_map(None)?;
-        event.serialize_entry("time", &(record.at.as_nanos() as f64 / 1e6))?;
-        event.serialize_entry("name", record.name)?;
+        let time = Number(record.at.as_nanos() as f64 / 1e6);
+        write!(f, "{{\"time\":{time},\"name\":{},", Text(record.name))?;
         match record.connection {
-            Some(id) if label.is_empty() => {
-                event.serialize_entry("group_id", &format_args!("{id}"))?;
-            }
-            Some(id) => event.serialize_entry("group_id", &format_args!("{label} {id}"))?,
+            Some(id) if label.is_empty() => write!(f, "\"group_id\":\"{id}\",")?,
+            Some(id) => write!(f, "\"group_id\":{},", Text(&format!("{label} {id}")))?,
             None if label.is_empty() => {}
-            None => event.serialize_entry("group_id", label)?,
+            None => write!(f, "\"group_id\":{},", Text(label))?,
         }
-        event.serialize_entry("data", &Data(record))?;
-        event.end()
+        f.write_str("\"data\":{")?;
+        for (n, (name, value)) in record.fields.iter().enumerate() {
+            let comma = if n == 0 { "" } else { "," };
+            write!(f, "{comma}{}:", Text(name))?;
+            match value {
+                TraceValue::Count(count) => write!(f, "{count}"),
+                TraceValue::Number(measure) => write!(f, "{}", Number(*measure)),
+                TraceValue::Flag(flag) => write!(f, "{flag}"),
+                TraceValue::Word(word) => write!(f, "{}", Text(word)),
+                TraceValue::Text(text) => write!(f, "{}", Text(text)),
+            }?;
+        }
+        f.write_str("}}")
     }
 }
 
-struct Data<'a>(&'a TraceRecord);
+/// A string as JSON has it.
+struct Text<'a>(&'a str);
 
-impl Serialize for Data<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut data = to.serialize_map(Some(self.0.fields.len()))?;
-        for (name, value) in &self.0.fields {
-            match value {
-                TraceValue::Count(count) => data.serialize_entry(name, count)?,
-                TraceValue::Number(measure) => data.serialize_entry(name, measure)?,
-                TraceValue::Flag(flag) => data.serialize_entry(name, flag)?,
-                TraceValue::Word(word) => data.serialize_entry(name, word)?,
-                TraceValue::Text(text) => data.serialize_entry(name, text)?,
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"")?;
+        for part in self.0.split_inclusive(|c: char| c < ' ' || c == '"' || c == '\\') {
+            match part.char_indices().next_back() {
+                Some((end, c @ ('"' | '\\'))) => write!(f, "{}\\{c}", &part[..end])?,
+                Some((end, c)) if c < ' ' => {
+                    write!(f, "{}\\u{:04x}", &part[..end], u32::from(c))?;
+                }
+                _ => f.write_str(part)?,
             }
         }
-        data.end()
+        f.write_str("\"")
     }
 }
 
-fn write(out: &mut impl Write, json: &impl Serialize) -> io::Result<()> {
+/// A number as JSON has it: there is none for what is not finite.
+struct Number(f64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_finite() { write!(f, "{:?}", self.0) } else { f.write_str("null") }
+    }
+}
+
+fn write(out: &mut impl Write, json: &impl fmt::Display) -> io::Result<()> {
     out.write_all(&[RECORD_SEPARATOR])?;
-    serde_json::to_writer(&mut *out, json)?;
-    out.write_all(b"\n")
+    writeln!(out, "{json}")
 }
 
 #[cfg(test)]
@@ -141,5 +160,25 @@ mod tests {
                     \"data\":{\"tsn\":7,\"retransmission\":false,\"srtt_ms\":20.25,\
                     \"why\":\"lifetime\",\"remote\":\"[::1]:9 \\\"x\\\"\"}}\n";
         assert_eq!(String::from_utf8(file.out.split_off(head)).unwrap(), text);
+    }
+
+    #[test]
+    fn whatever_a_record_says_is_json() {
+        let odd = "\u{0}\t\n\r\u{1f}\" \\ / \u{7f} \u{2028} ä 🎬\\";
+        for number in [0.0, -0.0, 1.5, 1e-9, 0.1 + 0.2, 1e16, 1e300, f64::MAX, f64::MIN_POSITIVE] {
+            let read: f64 = serde_json::from_str(&Number(number).to_string()).unwrap();
+            assert_eq!(read, number);
+        }
+        assert_eq!([f64::NAN, f64::INFINITY].map(|n| Number(n).to_string()), ["null", "null"]);
+        for text in ["", "plain", odd, "\"", "\\\"x"] {
+            let read: String = serde_json::from_str(&Text(text).to_string()).unwrap();
+            assert_eq!(read, text);
+        }
+        let head = Head { title: odd, began: Some("2026-01-01T00:00:00Z") }.to_string();
+        let head: serde_json::Value = serde_json::from_str(&head).unwrap();
+        assert_eq!(head["title"], odd);
+        let reference = &head["trace"]["common_fields"]["reference_time"];
+        assert_eq!(reference["wall_clock_time"], "2026-01-01T00:00:00Z");
+        assert_eq!(head["trace"]["event_schemas"], serde_json::json!(SCHEMAS));
     }
 }

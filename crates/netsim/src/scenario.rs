@@ -1,13 +1,16 @@
 //! [`Scenario`]: links and what happens to them, as data.
 
+#[cfg(feature = "serde")]
+mod data;
+#[cfg(feature = "serde")]
 mod header;
 
 use std::time::Duration;
 
 use anabranch_sansio::{FourTuple, Machine, Rng, Time};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+#[cfg(feature = "serde")]
 pub use header::RunHeader;
 
 use crate::{
@@ -42,47 +45,51 @@ use crate::{
 /// assert_eq!(scenario.steps.len(), 7);
 /// # Ok::<(), anabranch_netsim::ScenarioError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Scenario {
     /// Decides everything random.
     pub seed: u64,
     /// The links at the start. In a pair, each is a path.
     pub links: Vec<NamedLink>,
     /// NATs in front of the client. For simulations only: each link of the live emulator is one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub nats: Vec<NamedNat>,
     /// What happens, one after the other.
     pub steps: Vec<Action>,
 }
 
 /// Both directions of a link under a name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct NamedLink {
     /// The name that steps call it by.
     pub name: String,
     /// From client to server.
     pub forward: LinkConfig,
     /// From server to client; the same as `forward` if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub backward: Option<LinkConfig>,
 }
 
 /// A NAT in front of the client, at the beginning of a link.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct NamedNat {
     /// The link's name, which is the NAT's as well.
     pub link: String,
     /// How it behaves.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub config: NatConfig,
 }
 
 /// One step of a scenario.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[expect(clippy::large_enum_variant, reason = "a scenario has few steps, and people write them")]
 pub enum Action {
     /// Gives a link a new configuration, in whole: fields left out are the defaults, or those of
@@ -95,7 +102,7 @@ pub enum Action {
     /// Has the NAT at a link forget its mappings: what leaves comes from other ports then.
     Rebind(String),
     /// Lets time pass. As data, `run_ms` in milliseconds.
-    #[serde(rename = "run_ms", with = "crate::millis::duration")]
+    #[cfg_attr(feature = "serde", serde(rename = "run_ms", with = "crate::millis::duration"))]
     Run(Duration),
     /// Asks whether all is as expected; who plays the scenario knows what the words mean.
     Check(String),
@@ -201,22 +208,6 @@ pub enum ScenarioError {
 }
 
 impl Scenario {
-    /// Reads a scenario from TOML.
-    ///
-    /// # Errors
-    /// The text is no scenario, or its steps do not fit its links.
-    pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
-        Self::checked(toml::from_str(text).map_err(|error| in_one_line(text, &error)))
-    }
-
-    /// Reads a scenario from JSON.
-    ///
-    /// # Errors
-    /// The text is no scenario, or its steps do not fit its links.
-    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
-        Self::checked(serde_json::from_str(text).map_err(|error| error.to_string()))
-    }
-
     /// How long it runs.
     #[must_use]
     pub fn span(&self) -> Duration {
@@ -290,29 +281,6 @@ impl Scenario {
         Ok(())
     }
 
-    fn checked(parsed: Result<Self, String>) -> Result<Self, ScenarioError> {
-        let scenario = parsed.map_err(|reason| ScenarioError::Syntax { reason })?;
-        if scenario.links.is_empty() {
-            return Err(ScenarioError::NoLinks);
-        }
-        for (n, link) in scenario.links.iter().enumerate() {
-            if scenario.links.iter().take(n).any(|earlier| earlier.name == link.name) {
-                return Err(ScenarioError::RepeatedLink { name: link.name.clone() });
-            }
-        }
-        let has_link = |name: &str| scenario.links.iter().any(|link| link.name == name);
-        if let Some(nat) = scenario.nats.iter().find(|nat| !has_link(&nat.link)) {
-            return Err(nat.without_link());
-        }
-        for (step, action) in (1..).zip(&scenario.steps) {
-            let Some(name) = action.link_name() else { continue };
-            if !has_link(name) {
-                return Err(scenario.unknown_link(step, name));
-            }
-        }
-        Ok(scenario)
-    }
-
     fn find<M: Machine>(
         &self,
         sim: &Simulation<M>,
@@ -341,20 +309,4 @@ impl NamedNat {
     fn without_link(&self) -> ScenarioError {
         ScenarioError::NatWithoutLink { name: self.link.clone() }
     }
-}
-
-impl Action {
-    fn link_name(&self) -> Option<&str> {
-        match self {
-            Self::Link(link) => Some(&link.name),
-            Self::Cut(name) | Self::Restore(name) | Self::Rebind(name) => Some(name),
-            Self::Run(_) | Self::Check(_) => None,
-        }
-    }
-}
-
-/// What is wrong and where, without the excerpt that the parser would show.
-fn in_one_line(text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
 }

@@ -50,6 +50,21 @@ const DUPLICATES: &[(&str, &str)] = &[
 const UNPUBLISHED: [&str; 5] =
     ["anabranch-bench", "anabranch-interop", "anabranch-load", "anabranch-peers", "anabranch-tidy"];
 
+/// What builds a protocol or drives it, and what none of it forces on whoever takes it.
+const FOR_PROTOCOLS: [&str; 10] = [
+    "congestion",
+    "dccp",
+    "driver",
+    "media",
+    "netsim",
+    "sansio",
+    "sctp",
+    "tcp",
+    "transport",
+    "wire",
+];
+const BY_FEATURE_ONLY: [&str; 3] = ["serde", "serde_json", "toml"];
+
 /// What the registry takes: keywords of a package, and characters of a keyword.
 const KEYWORDS_MAX: usize = 5;
 const KEYWORD_LEN_MAX: usize = 20;
@@ -118,6 +133,19 @@ fn each_published_package_is_ready_for_the_registry() {
             faults.push(format!("{name}: no categories"));
         }
         faults.extend(unversioned(package));
+    }
+    assert_none(faults);
+}
+
+#[test]
+fn who_takes_a_protocol_gets_no_serializer_unasked() {
+    let mut faults = Vec::new();
+    for name in FOR_PROTOCOLS {
+        let package = format!("--package=anabranch-{name}");
+        let tree = cargo(&["tree", &package, "--edges=normal", "--prefix=none", "--format={p}|"]);
+        let packages = tree.lines().filter_map(parse_built).map(|package| package.name);
+        let forced = packages.filter(|package| BY_FEATURE_ONLY.contains(&package.as_str()));
+        faults.extend(forced.map(|forced| format!("anabranch-{name} forces {forced}")));
     }
     assert_none(faults);
 }

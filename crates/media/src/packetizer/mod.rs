@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use anabranch_sansio::{Time, Wakeup};
-use serde::Serialize;
 
 pub use notice::Notice;
 
@@ -34,7 +33,8 @@ const TABLES_PATIENCE: Duration = Duration::from_secs(2);
 pub const PIECE_LEN_MIN: usize = PACKET_LEN + MAX_HEADER;
 
 /// What a [`Packetizer`] did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct PacketizerStats {
     /// Packets taken in.
     pub packets: u64,

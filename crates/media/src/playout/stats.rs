@@ -1,11 +1,10 @@
 //! What a playout counts.
 
-use serde::Serialize;
-
 use crate::PerClass;
 
 /// What became of all pieces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct PlayoutStats {
     /// Pieces that came, by class.
     pub pieces: PerClass<u64>,

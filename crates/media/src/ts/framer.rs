@@ -1,6 +1,5 @@
 //! [`Framer`]: finds packets in bytes that come in any portions, with anything in between.
 
-use serde::Serialize;
 use thiserror::Error;
 
 use super::packet::{PACKET_LEN, Packet, SYNC_BYTE};
@@ -35,7 +34,8 @@ pub struct NotMpegTs {
 }
 
 /// What a [`Framer`] saw.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct FramerStats {
     /// Packets found.
     pub packets: u64,

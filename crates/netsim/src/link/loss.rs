@@ -1,13 +1,16 @@
 //! [`Loss`] and [`LossModel`]: which packets a link loses.
 
 use anabranch_sansio::Rng;
-use serde::{Deserialize, Serialize};
 
 use crate::Probability;
 
 /// Which packets a link loses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case", deny_unknown_fields)
+)]
 pub enum Loss {
     /// None.
     #[default]
@@ -26,14 +29,15 @@ pub enum Loss {
         /// Probability of going from bad to good: a bad period lasts `1 / r` packets on average.
         r: Probability,
         /// Loss probability in the good state, `1 - k`. Default 0.
-        #[serde(default)]
+        #[cfg_attr(feature = "serde", serde(default))]
         loss_good: Probability,
         /// Loss probability in the bad state, `1 - h`. Default 1.
-        #[serde(default = "always")]
+        #[cfg_attr(feature = "serde", serde(default = "always"))]
         loss_bad: Probability,
     },
 }
 
+#[cfg(feature = "serde")]
 fn always() -> Probability {
     Probability::ALWAYS
 }

@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use anabranch_sansio::Rate;
-use serde::{Deserialize, Serialize};
 
 use super::{LinkConfig, Loss, QueueLimit};
 
 /// A kind of link by its name. The values are those of an ordinary day, one direction each; a study
 /// that rests on them should say its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum Preset {
     /// See [`LinkConfig::ethernet`].
     Ethernet,

@@ -1,13 +1,12 @@
 //! [`LinkStats`]: what went into a link and what became of it.
 
-use serde::Serialize;
-
 use crate::{DropCause, Packet, Traffic};
 
 /// What went into a link and what became of it.
 ///
 /// `offered = delivered + dropped + queued + sending + on_wire`, in packets and in bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct LinkStats {
     /// All packets that were handed in.
     pub offered: Traffic,
@@ -32,7 +31,8 @@ impl LinkStats {
 }
 
 /// Dropped packets by cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Drops {
     /// Lost on the way by the loss model.
     pub loss: Traffic,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_sansio::Rate;
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A trace has at most this many opportunities: more than three hours at 12 Mbit/s.
@@ -28,8 +27,12 @@ const MAX_OPPORTUNITIES: usize = 1 << 24;
 /// assert_eq!(trace.mean_rate().as_bps(), 4 * 1_500 * 8 * 50);
 /// # Ok::<(), anabranch_netsim::TraceError>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<u32>", into = "Vec<u32>")]
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "Vec<u32>", into = "Vec<u32>")
+)]
 pub struct Trace(Arc<[u32]>);
 
 /// Numbers, or a text, that are no [`Trace`].

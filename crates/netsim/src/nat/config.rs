@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use crate::millis;
-
 /// All that can be chosen about a NAT.
 ///
 /// As data: `timeout_ms` in milliseconds and `filtering`; each may be left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct NatConfig {
     /// How long a mapping is kept without a packet that leaves through it. Default 30 s: RFC 4787
     /// REQ-5 asks for 2 minutes, and mobile networks are known for less.
-    #[serde(rename = "timeout_ms", with = "millis::duration")]
+    #[cfg_attr(feature = "serde", serde(rename = "timeout_ms", with = "crate::millis::duration"))]
     pub timeout: Duration,
     /// Whose packets are let in. Default: the strictest.
     pub filtering: Filtering,
@@ -27,8 +27,12 @@ impl Default for NatConfig {
 }
 
 /// Whose packets a NAT lets in to a port that it has mapped (RFC 4787 section 5).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum Filtering {
     /// Everybody's.
     EndpointIndependent,

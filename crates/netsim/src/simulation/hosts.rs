@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 
 use anabranch_sansio::Time;
-use serde::Serialize;
 use thiserror::Error;
 
 use crate::network::{Rank, rank};
@@ -22,7 +21,8 @@ impl HostId {
 }
 
 /// What a host sent and received.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct HostStats {
     /// All that its machine sent.
     pub sent: Traffic,
