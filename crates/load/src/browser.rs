@@ -207,11 +207,7 @@ impl BrowserViewer {
                 Event::Connected { .. }
                 | Event::Restarted { .. }
                 | Event::Writable
-                | Event::PathAdded { .. }
-                | Event::PathRemoved { .. }
-                | Event::PathMoved { .. }
-                | Event::PathStateChanged { .. }
-                | Event::DataPathChanged { .. }
+                | Event::Path(_)
                 | Event::RateChanged(_) => {}
             }
         }

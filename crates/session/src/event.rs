@@ -7,11 +7,11 @@ use std::time::Duration;
 use anabranch_media::playout::Timeliness;
 use anabranch_media::{Class, Layer, Track};
 use anabranch_sansio::{FourTuple, PathId, Time};
-use anabranch_transport::{ConnectError, PathReport, PathState, RateSignal};
+use anabranch_transport::{ConnectError, PathEvent, RateSignal};
 use thiserror::Error;
 
 use super::{Refusal, Source};
-use crate::treatment::MediaClass;
+use crate::dropping::Notice;
 
 /// Something happened in a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,46 +27,8 @@ pub enum Event {
         /// Why.
         refusal: Refusal,
     },
-    /// A path came to be.
-    PathAdded {
-        /// Which.
-        path: PathId,
-        /// Its addresses.
-        tuple: FourTuple,
-    },
-    /// A path that no longer answered made way for another one. No other path gets its name.
-    PathRemoved {
-        /// Which.
-        path: PathId,
-        /// How it stood at its end.
-        last: Box<PathReport>,
-    },
-    /// The peer's end of a path has another address or port: a NAT changed it, and the peer has
-    /// answered from there.
-    PathMoved {
-        /// Which.
-        path: PathId,
-        /// Its addresses before.
-        from: FourTuple,
-        /// Its addresses now.
-        to: FourTuple,
-    },
-    /// A path's state changed.
-    PathStateChanged {
-        /// Which.
-        path: PathId,
-        /// The state before.
-        from: PathState,
-        /// The state now.
-        to: PathState,
-    },
-    /// Data takes another path from now on.
-    DataPathChanged {
-        /// The path of before.
-        from: PathId,
-        /// The path of now.
-        to: PathId,
-    },
+    /// Of a path to the peer.
+    Path(PathEvent),
     /// The receiver was told that the sender's media changed.
     SourceChanged(Source),
     /// The sender, after it had none, has room for media of a source that can wait.
@@ -75,20 +37,8 @@ pub enum Event {
     MediaDue,
     /// What the network carries now changed.
     RateChanged(RateSignal),
-    /// The sender left out pictures that the network does not carry.
-    LeftOut {
-        /// Of which class.
-        class: MediaClass,
-        /// How many.
-        pictures: u64,
-        /// Within this time.
-        span: Duration,
-    },
-    /// All pictures of a class go again.
-    WholeAgain {
-        /// Which.
-        class: MediaClass,
-    },
+    /// The sender left out pictures that the network does not carry, or no longer does.
+    Dropping(Notice),
     /// The session is over.
     Disconnected(Disconnect),
 }

@@ -12,8 +12,8 @@
 
 mod backlog;
 mod config;
+pub mod dropping;
 mod event;
-mod gate;
 mod link;
 mod measures;
 mod message;

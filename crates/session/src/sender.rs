@@ -1,20 +1,20 @@
 //! [`Sender`]: media in, a session out.
 
-mod room;
 mod stats;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_media::packetizer::{Notice, PacketizerStats};
-use anabranch_media::piece::MAX_MESSAGE;
+use anabranch_media::piece::{Header, MAX_MESSAGE};
 use anabranch_media::{Packetizer, Piece, Unit, cutter::UnitCutter, ts};
 use anabranch_sansio::{
-    Datagram, FourTuple, Machine, PathId, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
+    Datagram, FourTuple, Machine, PathId, Rate, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
 };
-use anabranch_transport::{ConnectionStats, Outgoing, SendError, Transport};
+use anabranch_transport::{ConnectionStats, Outgoing, Reliability, SendError, Transport};
 
 use super::backlog::{Backlog, Waiting};
+use super::dropping::{Dropping, Prospect, UnitKey, Verdict};
 use super::link::{Input, Link, Streams};
 use super::message::{MEDIA, Message};
 use super::piece_len::PieceLen;
@@ -23,7 +23,6 @@ use super::{
     SourceFormat,
 };
 use crate::treatment::{MediaClass, Treatment, TreatmentError, TreatmentTable};
-use room::Room;
 use stats::Totals;
 pub use stats::{ClassStats, SenderStats};
 
@@ -38,7 +37,7 @@ pub struct Sender {
     piece_len: PieceLen,
     /// What it said last.
     piece_len_max: Option<usize>,
-    room: Room,
+    dropping: Dropping,
     format: SourceFormat,
     /// Tells this sender from one that was started anew.
     number: u16,
@@ -97,7 +96,7 @@ impl Sender {
             cutter,
             piece_len: PieceLen::default(),
             piece_len_max: None,
-            room: Room::new(matches!(format, SourceFormat::Clip(_))),
+            dropping: Dropping::new(matches!(format, SourceFormat::Clip(_))),
             format,
             number,
             treatments,
@@ -268,7 +267,7 @@ impl Sender {
     pub fn stats(&self) -> SenderStats {
         let streams = self.link.streams();
         let class = |class: MediaClass| ClassStats {
-            left_out: self.room.left_out(class),
+            left_out: self.dropping.left_out(class),
             room: self.room_for(class),
             ..self.totals.class(class, &streams[class.index()], &self.backlog)
         };
@@ -316,7 +315,7 @@ impl Sender {
             self.totals.count_unsent(class);
             return;
         }
-        if !self.admits(now, piece, class, len) {
+        if !self.goes(now, piece, class, len) {
             return;
         }
         let message = Waiting { payload: piece.encode().into(), since: piece.header.first_at() };
@@ -326,6 +325,47 @@ impl Sender {
         if let Err(refused) = self.hand_over(now, class, message) {
             self.backlog.push(class, refused);
         }
+    }
+
+    /// Whether a piece goes, of whose unit `len` bytes are known.
+    fn goes(&mut self, now: Time, piece: &Piece, class: MediaClass, len: usize) -> bool {
+        let rate = self.room_for(class);
+        let Self { dropping, link, treatments, latency, backlog, .. } = self;
+        dropping.offer(class, piece.payload.len());
+        let treatment = treatments.treatment(class);
+        let reliability = treatment.reliability.resolve(*latency, Duration::ZERO);
+        let Reliability::Lifetime(lifetime) = reliability else { return true };
+        let Some(connection) = link.connection() else { return true };
+        let (mut ahead, mut wait) = (0, None);
+        let prospect = || {
+            ahead = connection.queued_at(treatment.priority.into()) + backlog.bytes() + len;
+            wait = rate.map(|rate| rate.time_for(ahead as u64));
+            Some(Prospect { wait: wait?, lifetime })
+        };
+        let Header { track, layer, frame, .. } = piece.header;
+        let verdict = dropping.decide(now, UnitKey { track, layer, frame }, class, prospect);
+        if let Verdict::LacksRoom { next_key } = verdict {
+            self.records.push(|| {
+                let record = TraceRecord::new(now, "media:picture_left_out");
+                let record = record.with("class", class.name());
+                let record = record.with("track", track.0).with("frame", frame);
+                // With no rate at all it would wait for ever.
+                let wait = wait.filter(|wait| *wait < Duration::MAX);
+                let record = record.with_some("wait_ms", wait).with("lifetime_ms", lifetime);
+                let next_key = next_key.filter(|_| class == MediaClass::Reference);
+                let record = record.with_some("next_key_ms", next_key);
+                record.with_some("carries_bps", rate).with("ahead_bytes", ahead)
+            });
+        }
+        verdict == Verdict::Goes
+    }
+
+    /// What the network carries beside all that goes before a class, if it is known.
+    fn room_for(&self, class: MediaClass) -> Option<Rate> {
+        let signal = self.link.connection()?.rate().filter(|signal| !signal.is_at_least)?;
+        let priority = |class| self.treatments.treatment(class).priority;
+        let goes_before = |other| priority(other) < priority(class);
+        Some(self.dropping.left_beside(signal.carries, goes_before))
     }
 
     /// Gives a message to the transport; back it comes if there is no room.
@@ -401,7 +441,9 @@ impl Sender {
             Input::Media(_) => {}
             Input::Tick => {
                 self.choose_piece_len(now);
-                self.tell_what_was_left_out(now);
+                for notice in self.dropping.tick(now) {
+                    self.link.tell(Event::Dropping(notice));
+                }
                 if let Some(connection) = self.link.connection() {
                     let measures = Measures::of(&connection.stats());
                     self.link.send_control(now, &Message::Measures(measures));

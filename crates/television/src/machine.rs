@@ -190,12 +190,7 @@ impl Server {
             Event::Closed { .. } => self.on_closed(link),
             Event::Readable => self.read(now, id),
             Event::Writable => self.on_writable(link),
-            Event::PathAdded { .. }
-            | Event::PathRemoved { .. }
-            | Event::PathMoved { .. }
-            | Event::PathStateChanged { .. }
-            | Event::DataPathChanged { .. }
-            | Event::RateChanged(_) => {}
+            Event::Path(_) | Event::RateChanged(_) => {}
         }
     }
 

@@ -29,23 +29,39 @@ pub enum Event {
     Readable,
     /// The connection, after having refused a message, has room again.
     Writable,
-    /// A path came to be.
-    PathAdded {
+    /// Of a path.
+    Path(PathEvent),
+    /// What the connection carries changed.
+    RateChanged(RateSignal),
+    /// The connection ended. The last event.
+    Closed {
+        /// Why.
+        reason: CloseReason,
+        /// The final counters.
+        stats: Box<ConnectionStats>,
+    },
+}
+
+/// Something happened to a path.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PathEvent {
+    /// It came to be.
+    Added {
         /// Which.
         path: PathId,
         /// Its addresses.
         tuple: FourTuple,
     },
-    /// A path that no longer answered made way for another one. No other path gets its name.
-    PathRemoved {
+    /// It no longer answered, and made way for another one. No other path gets its name.
+    Removed {
         /// Which.
         path: PathId,
         /// How it stood at its end.
         last: Box<PathReport>,
     },
-    /// The peer's end of a path has another address or port: a NAT changed it, and the peer has
+    /// The peer's end of it has another address or port: a NAT changed it, and the peer has
     /// answered from there.
-    PathMoved {
+    Moved {
         /// Which.
         path: PathId,
         /// Its addresses before.
@@ -53,8 +69,8 @@ pub enum Event {
         /// Its addresses now.
         to: FourTuple,
     },
-    /// A path's state changed.
-    PathStateChanged {
+    /// Its state changed.
+    StateChanged {
         /// Which.
         path: PathId,
         /// The state before.
@@ -68,15 +84,6 @@ pub enum Event {
         from: PathId,
         /// The path of now.
         to: PathId,
-    },
-    /// What the connection carries changed.
-    RateChanged(RateSignal),
-    /// The connection ended. The last event.
-    Closed {
-        /// Why.
-        reason: CloseReason,
-        /// The final counters.
-        stats: Box<ConnectionStats>,
     },
 }
 

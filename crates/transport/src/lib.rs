@@ -26,7 +26,7 @@ use std::net::SocketAddr;
 use anabranch_sansio::{FourTuple, Machine, Time};
 
 pub use anabranch_sansio::PathId;
-pub use event::{CloseReason, ConnectError, Event, RefusedCall};
+pub use event::{CloseReason, ConnectError, Event, PathEvent, RefusedCall};
 pub use message::{
     Incoming, Outgoing, PathPreference, PayloadId, Reliability, SendError, StreamId,
 };

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use anabranch_sansio::PathId;
 use anabranch_sansio::{Rate, Time};
+use anabranch_session::dropping::Notice;
 use anabranch_session::{Disconnect, Event, Measures, advise};
+use anabranch_transport::PathEvent;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -189,23 +191,23 @@ impl<F: FnMut(News<'_>)> Stage<F> {
     fn on_event(&mut self, happened: Event) {
         let told = match happened {
             Event::Connected(_) => self.on_connected(),
-            Event::PathStateChanged { path, to, .. } => Some(self.narrator.path_state(path, to)),
-            Event::DataPathChanged { from, to } => {
+            Event::Path(PathEvent::StateChanged { path, to, .. }) => {
+                Some(self.narrator.path_state(path, to))
+            }
+            Event::Path(PathEvent::DataPathChanged { from, to }) => {
                 self.data_path = to;
                 Some(self.narrator.data_path(from, to))
             }
-            Event::LeftOut { class, pictures, span } => {
+            Event::Dropping(Notice::LeftOut { class, pictures, span }) => {
                 Some(self.narrator.left_out(class, pictures, span, self.carried()))
             }
-            Event::WholeAgain { class } => Some(self.narrator.whole_again(class)),
+            Event::Dropping(Notice::WholeAgain { class }) => Some(self.narrator.whole_again(class)),
             Event::Disconnected(how) => self.on_disconnected(&how),
             Event::Refused(refusal) => {
                 self.on_disconnected(&Disconnect::Lost { reason: refusal.to_string() })
             }
             Event::TurnedAway { .. }
-            | Event::PathAdded { .. }
-            | Event::PathRemoved { .. }
-            | Event::PathMoved { .. }
+            | Event::Path(_)
             | Event::SourceChanged(_)
             | Event::Writable
             | Event::RateChanged(_)

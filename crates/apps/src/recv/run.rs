@@ -206,15 +206,10 @@ impl Run<'_, '_> {
             Event::Refused(refusal) => Err(ServiceError::Refused(refusal)),
             Event::Disconnected(how) => self.on_disconnected(how),
             Event::TurnedAway { .. }
-            | Event::PathAdded { .. }
-            | Event::PathRemoved { .. }
-            | Event::PathMoved { .. }
-            | Event::PathStateChanged { .. }
-            | Event::DataPathChanged { .. }
+            | Event::Path(_)
             | Event::Writable
             | Event::RateChanged(_)
-            | Event::LeftOut { .. }
-            | Event::WholeAgain { .. }
+            | Event::Dropping(_)
             | Event::MediaDue => Ok(()),
         }
     }

@@ -323,15 +323,10 @@ impl Run<'_, '_> {
             }
             Event::RateChanged(signal) => self.tell_rate(signal),
             Event::TurnedAway { .. }
-            | Event::PathAdded { .. }
-            | Event::PathRemoved { .. }
-            | Event::PathMoved { .. }
-            | Event::PathStateChanged { .. }
-            | Event::DataPathChanged { .. }
+            | Event::Path(_)
             | Event::SourceChanged(_)
             | Event::Writable
-            | Event::LeftOut { .. }
-            | Event::WholeAgain { .. }
+            | Event::Dropping(_)
             | Event::MediaDue => {}
         }
         Ok(ControlFlow::Continue(()))

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use anabranch_sansio::PathId;
 use anabranch_sansio::Rate;
+use anabranch_session::dropping::Notice;
 use anabranch_session::treatment::MediaClass;
 use anabranch_session::{Event, Role};
-use anabranch_transport::{PathReport, PathState};
+use anabranch_transport::{PathEvent, PathReport, PathState};
 
 use super::Severity;
 
@@ -40,24 +41,35 @@ pub(crate) fn sentence_of(
         Event::TurnedAway { remote, refusal } => {
             (Severity::Warning, format!("{remote} was refused: {refusal}"))
         }
-        Event::PathAdded { .. }
-        | Event::PathRemoved { .. }
-        | Event::PathMoved { .. }
-        | Event::PathStateChanged { .. }
-        | Event::DataPathChanged { .. }
-            if !is_connected =>
-        {
-            return None;
+        Event::Path(event) => return path_sentence(event, name).filter(|_| is_connected),
+        Event::Dropping(Notice::LeftOut { class, pictures, span }) => {
+            (Severity::Warning, left_out(*class, *pictures, *span, None))
         }
-        Event::PathAdded { path, tuple } => (Severity::Info, format!("{path} is new: {tuple}")),
-        Event::PathRemoved { path, last } => {
+        Event::Dropping(Notice::WholeAgain { class }) => (Severity::Info, whole_again(*class)),
+        Event::Refused(_)
+        | Event::SourceChanged(_)
+        | Event::Writable
+        | Event::RateChanged(_)
+        | Event::MediaDue
+        | Event::Disconnected(_) => return None,
+    };
+    Some(told)
+}
+
+fn path_sentence(
+    event: &PathEvent,
+    name: impl Fn(&PathId) -> String,
+) -> Option<(Severity, String)> {
+    let told = match event {
+        PathEvent::Added { path, tuple } => (Severity::Info, format!("{path} is new: {tuple}")),
+        PathEvent::Removed { path, last } => {
             (Severity::Info, format!("{path} ({}) made way for another one", last.tuple))
         }
-        Event::PathMoved { path, from, to } => {
+        PathEvent::Moved { path, from, to } => {
             let text = format!("{path} leads to {} now, no longer to {}", to.remote, from.remote);
             (Severity::Info, text)
         }
-        Event::PathStateChanged { path, from, to } => {
+        PathEvent::StateChanged { path, from, to } => {
             let name = name(path);
             match (from, to) {
                 (PathState::Unconfirmed, PathState::Active) => {
@@ -71,19 +83,9 @@ pub(crate) fn sentence_of(
                 (_, PathState::Unconfirmed) => return None,
             }
         }
-        Event::DataPathChanged { to, .. } => {
+        PathEvent::DataPathChanged { to, .. } => {
             (Severity::Info, format!("media takes {} now", name(to)))
         }
-        Event::LeftOut { class, pictures, span } => {
-            (Severity::Warning, left_out(*class, *pictures, *span, None))
-        }
-        Event::WholeAgain { class } => (Severity::Info, whole_again(*class)),
-        Event::Refused(_)
-        | Event::SourceChanged(_)
-        | Event::Writable
-        | Event::RateChanged(_)
-        | Event::MediaDue
-        | Event::Disconnected(_) => return None,
     };
     Some(told)
 }

@@ -24,30 +24,12 @@ impl Link {
                 self.on_restarted(now, id, partial_reliability);
             }
             Transport::Closed { reason, stats } => self.on_closed(now, id, reason, stats),
-            Transport::PathAdded { path, tuple } if self.is_peer(id) => {
-                self.tell(Event::PathAdded { path, tuple });
-            }
-            Transport::PathRemoved { path, last } if self.is_peer(id) => {
-                self.tell(Event::PathRemoved { path, last });
-            }
-            Transport::PathMoved { path, from, to } if self.is_peer(id) => {
-                self.tell(Event::PathMoved { path, from, to });
-            }
-            Transport::PathStateChanged { path, from, to } if self.is_peer(id) => {
-                self.tell(Event::PathStateChanged { path, from, to });
-            }
-            Transport::DataPathChanged { from, to } if self.is_peer(id) => {
-                self.tell(Event::DataPathChanged { from, to });
-            }
+            Transport::Path(event) if self.is_peer(id) => self.tell(Event::Path(event)),
             Transport::RateChanged(signal) if self.is_peer(id) => {
                 self.tell(Event::RateChanged(signal));
             }
             Transport::RateChanged(_)
-            | Transport::PathAdded { .. }
-            | Transport::PathRemoved { .. }
-            | Transport::PathMoved { .. }
-            | Transport::PathStateChanged { .. }
-            | Transport::DataPathChanged { .. }
+            | Transport::Path(_)
             | Transport::Readable
             | Transport::Writable => {}
         }

@@ -12,6 +12,7 @@ use anabranch_transport::RateSignal;
 
 use super::harness::{Setup, Stream, Studio, link};
 use crate::Event;
+use crate::dropping::Notice;
 use crate::treatment::{MediaClass, Preset};
 
 const LATENCY: Duration = Duration::from_millis(200);
@@ -122,8 +123,8 @@ impl Show {
         let is_about = |event: &Event| {
             matches!(
                 event,
-                Event::LeftOut { class: MediaClass::Enhancement, .. }
-                    | Event::WholeAgain { class: MediaClass::Enhancement }
+                Event::Dropping(Notice::LeftOut { class: MediaClass::Enhancement, .. })
+                    | Event::Dropping(Notice::WholeAgain { class: MediaClass::Enhancement })
             )
         };
         events.filter(is_about).collect()
@@ -189,7 +190,7 @@ fn all_layers_go_again_when_there_is_room_again() {
         assert!(before.iter().chain(after).all(|n| *n == all), "{enhancement:?}");
         thinner.extend_from_slice(&enhancement[8..15]);
         let told = show.told();
-        let again = Event::WholeAgain { class: MediaClass::Enhancement };
+        let again = Event::Dropping(Notice::WholeAgain { class: MediaClass::Enhancement });
         assert!(told.len() >= 2 && told.last() == Some(&again), "{told:?}");
     }
     assert!(lost <= 1, "{lost} pictures of the base");

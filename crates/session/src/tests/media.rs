@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_netsim::{Hostility, LinkConfig, Probability, QueueLimit, Side};
 use anabranch_sansio::Rate;
-use anabranch_transport::PathState;
+use anabranch_transport::{PathEvent, PathState};
 
 use super::harness::{Caller, STREAM, Setup, Stream, Studio, link};
 use crate::treatment::{MediaClass, Preset, Reliability, Treatment};
@@ -135,12 +135,12 @@ fn cutting_the_primary_path_moves_data_to_the_other_one() {
     assert!(studio.out == STREAM, "{} of {}", studio.out.len(), STREAM.len());
     let events = studio.events(Side::Client);
     let failed = |event: &Event| {
-        matches!(event, Event::PathStateChanged { path, to: PathState::PotentiallyFailed, .. }
-            if path.0 == 0)
+        let Event::Path(PathEvent::StateChanged { path, to, .. }) = event else { return false };
+        (path.0, *to) == (0, PathState::PotentiallyFailed)
     };
     assert!(events.iter().any(failed), "{events:?}");
     let moved = |event: &Event| {
-        let Event::DataPathChanged { from, to } = event else { return false };
+        let Event::Path(PathEvent::DataPathChanged { from, to }) = event else { return false };
         (from.0, to.0) == (0, 1)
     };
     assert!(events.iter().any(moved), "{events:?}");

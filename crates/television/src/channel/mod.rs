@@ -205,6 +205,12 @@ impl Channel {
         self.rate.bits_per_second()
     }
 
+    /// Bytes of the last key frame that is kept.
+    #[must_use]
+    pub fn key_bytes(&self) -> usize {
+        self.part(self.entry_point()).map_or(0, |part| part.bytes)
+    }
+
     /// Units that were too long.
     #[must_use]
     pub const fn oversized(&self) -> u64 {

@@ -2,12 +2,12 @@
 
 mod gate;
 mod liveness;
+mod quality;
 mod requests;
 mod servant;
 mod session;
 mod stills;
 mod strain;
-mod thinning;
 mod urgent;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use anabranch_media::{Class, Layer};
+use anabranch_media::{Class, Layer, Track};
 use anabranch_sansio::Time;
+use anabranch_session::dropping::{Dropping, Prospect, UnitKey, Verdict};
+use anabranch_session::treatment::MediaClass;
 use anabranch_transport::{Connection, Outgoing, Reliability, SendError};
 
+use super::quality::Quality;
 use super::strain::Strain;
-use super::thinning::Thinning;
 use crate::channel::{Channel, ChannelId, Part};
 use crate::lifetime::lifetime;
 use crate::protocol::{PPID_BINARY, Slot, StreamRole};
@@ -23,6 +25,8 @@ const CATCH_UP: u32 = 20;
 /// trip, within which nothing can be acknowledged.
 const STANDSTILL: Duration = Duration::from_secs(1);
 
+const SECOND: Duration = Duration::from_secs(1);
+
 /// Sends one channel to one viewer.
 #[derive(Debug)]
 pub(super) struct Servant {
@@ -36,9 +40,10 @@ pub(super) struct Servant {
     started: Time,
     /// When the first part that it gets had come.
     first_at: Option<Time>,
-    /// Whether a picture was left out that the next ones refer to.
-    awaits_key: bool,
-    thinning: Thinning,
+    dropping: Dropping,
+    /// When the next second of its dropping ends.
+    tick_at: Time,
+    quality: Quality,
     strain: Strain,
     counts: Counts,
 }
@@ -65,6 +70,10 @@ pub(super) enum Pause {
 impl Servant {
     /// Begins with the last key frame that the channel keeps.
     pub(super) fn new(now: Time, slot: Slot, id: ChannelId, channel: &Channel) -> Self {
+        // Of the sources of channels only clips have layers.
+        let mut dropping = Dropping::new(true);
+        // A picture that comes before the first key frame is of no use.
+        dropping.break_off();
         Self {
             channel: id,
             slot,
@@ -73,8 +82,9 @@ impl Servant {
             message: 0,
             started: now,
             first_at: None,
-            awaits_key: false,
-            thinning: Thinning::new(now),
+            dropping,
+            tick_at: now + SECOND,
+            quality: Quality::new(now),
             strain: Strain::new(now),
             counts: Counts::default(),
         }
@@ -93,13 +103,13 @@ impl Servant {
     }
 
     /// What the viewer does without, in words.
-    pub(super) const fn reduction(&self) -> Option<&'static str> {
-        self.thinning.reduction()
+    pub(super) fn reduction(&self) -> Option<&'static str> {
+        self.quality.reduction()
     }
 
     /// What the viewer is to be told of the quality that it gets.
     pub(super) fn poll_notice(&mut self, now: Time) -> Option<String> {
-        self.thinning.poll_notice(now)
+        self.quality.poll_notice(now)
     }
 
     /// Sends what the time and the transport allow.
@@ -111,6 +121,7 @@ impl Servant {
         connection: &mut dyn Connection,
     ) -> Pause {
         self.follow(now, channel);
+        self.tick(now);
         self.strain.look(now, connection.bytes_acked(), budget / 4);
         // What would be handed over now would be too old once the viewer goes on.
         if !connection.is_drained() && self.strain.is_standing(now, budget + STANDSTILL) {
@@ -138,18 +149,16 @@ impl Servant {
                     return Pause::Until(due);
                 }
                 let lag = now.saturating_since(self.wanted(now, part.at));
-                // The server's own delay, or the source's, says nothing about the viewer.
-                self.thinning.observe(now, part, lag.min(self.strain.held_up()), budget);
                 if lag > budget && self.jump(now, channel) {
                     continue;
                 }
-                if self.skips(part) {
+                if !self.goes(now, part, lag, channel, budget, connection) {
                     self.counts.skipped += 1;
                     self.next += 1;
                     continue;
                 }
             }
-            if !self.send(now, part, channel.bits_per_second(), budget, connection) {
+            if !self.send(now, part, channel, budget, connection) {
                 return Pause::Full;
             }
         }
@@ -164,7 +173,8 @@ impl Servant {
             self.counts = counts;
         } else if self.next < channel.start() {
             self.counts.skipped += channel.start() - self.next;
-            self.enter(now, channel.start(), true);
+            self.enter(now, channel.start());
+            self.dropping.break_off();
         }
     }
 
@@ -174,28 +184,71 @@ impl Servant {
         let is_ahead = entry > self.next && entry < channel.end();
         if is_ahead {
             self.counts.skipped += entry - self.next;
-            self.enter(now, entry, false);
+            self.enter(now, entry);
         }
         is_ahead
     }
 
     /// Goes on somewhere else: what follows is new to the viewer.
-    const fn enter(&mut self, now: Time, part: u64, awaits_key: bool) {
+    const fn enter(&mut self, now: Time, part: u64) {
         (self.next, self.message) = (part, 0);
         (self.started, self.first_at) = (now, None);
-        self.awaits_key = awaits_key;
     }
 
-    fn skips(&mut self, part: &Part) -> bool {
-        if part.class == Class::Audio {
-            return false;
+    /// Whether a part is sent, which is so late.
+    fn goes(
+        &mut self,
+        now: Time,
+        part: &Part,
+        lag: Duration,
+        channel: &Channel,
+        budget: Duration,
+        connection: &dyn Connection,
+    ) -> bool {
+        let class = MediaClass::of(part.class, part.layer);
+        self.dropping.offer(class, part.bytes);
+        // The server's own delay, or the source's, says nothing about the viewer.
+        let late = lag.min(self.strain.held_up());
+        let rate = connection.rate().map(|signal| {
+            let left = self.dropping.left_beside(signal.carries, |other| goes_before(other, class));
+            (signal, left)
+        });
+        let priority = self.role(part.class, part.layer).priority();
+        let prospect = || {
+            let ahead = match rate {
+                Some((signal, left)) if !signal.is_at_least => {
+                    left.time_for((connection.queued_at(priority) + part.bytes) as u64)
+                }
+                // The rate may be higher; but nothing that refines takes the room that the base
+                // needs.
+                Some((signal, _)) if class == MediaClass::Enhancement => {
+                    signal.carries.time_for(connection.queued() as u64)
+                }
+                Some(_) | None => Duration::ZERO,
+            };
+            let lifetime = lifetime(budget, channel.key_bytes(), channel.bits_per_second());
+            Some(Prospect { wait: late.saturating_add(ahead), lifetime })
+        };
+        let track = Track((part.class == Class::Audio).into());
+        let unit = UnitKey { track, layer: part.layer, frame: part.frame };
+        self.dropping.decide(now, unit, class, prospect) == Verdict::Goes
+    }
+
+    fn tick(&mut self, now: Time) {
+        if now < self.tick_at {
+            return;
         }
-        if part.class == Class::KeyFrame {
-            self.awaits_key = false;
+        self.tick_at = now + SECOND;
+        self.dropping.tick(now);
+        self.quality.set(now, self.dropping.reduced());
+    }
+
+    const fn role(&self, class: Class, layer: Layer) -> StreamRole {
+        match (class, layer) {
+            (Class::Audio, _) => StreamRole::Audio(self.slot),
+            (_, Layer::BASE) => StreamRole::Base(self.slot),
+            (_, _) => StreamRole::Enhancement(self.slot),
         }
-        let skips = self.awaits_key || self.thinning.skips(part);
-        self.awaits_key |= skips && part.layer == Layer::BASE && part.class != Class::Disposable;
-        skips
     }
 
     /// When a part may be sent: what had come before the viewer did, faster than it came.
@@ -218,20 +271,17 @@ impl Servant {
         &mut self,
         now: Time,
         part: &Part,
-        rate: u64,
+        channel: &Channel,
         budget: Duration,
         connection: &mut dyn Connection,
     ) -> bool {
-        let stream = match (part.class, part.layer) {
-            (Class::Audio, _) => StreamRole::Audio(self.slot),
-            (_, Layer::BASE) => StreamRole::Base(self.slot),
-            (_, _) => StreamRole::Enhancement(self.slot),
-        };
+        let stream = self.role(part.class, part.layer);
         let left = (self.wanted(now, part.at) + budget).saturating_since(now);
+        let lifetime = lifetime(left, channel.key_bytes(), channel.bits_per_second());
         for payload in part.messages.iter().skip(self.message) {
             let message = Outgoing {
                 ordered: false,
-                reliability: Reliability::Lifetime(lifetime(left, part.bytes, rate)),
+                reliability: Reliability::Lifetime(lifetime),
                 ..Outgoing::new(stream.stream(), PPID_BINARY, payload.clone())
             };
             match connection.send(now, message) {
@@ -246,5 +296,20 @@ impl Servant {
         self.next += 1;
         self.message = 0;
         true
+    }
+}
+
+/// Sound goes before pictures, and these before what refines them.
+const fn goes_before(other: MediaClass, class: MediaClass) -> bool {
+    match class {
+        MediaClass::Enhancement => !matches!(other, MediaClass::Enhancement),
+        MediaClass::KeyFrame | MediaClass::Reference | MediaClass::Disposable => {
+            matches!(other, MediaClass::Audio)
+        }
+        MediaClass::Control
+        | MediaClass::Tables
+        | MediaClass::Audio
+        | MediaClass::Data
+        | MediaClass::Padding => false,
     }
 }

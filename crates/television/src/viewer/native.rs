@@ -125,11 +125,7 @@ impl NativeViewer {
                 Event::Connected { .. }
                 | Event::Restarted { .. }
                 | Event::Writable
-                | Event::PathAdded { .. }
-                | Event::PathRemoved { .. }
-                | Event::PathMoved { .. }
-                | Event::PathStateChanged { .. }
-                | Event::DataPathChanged { .. }
+                | Event::Path(_)
                 | Event::RateChanged(_) => {}
             }
         }

@@ -8,6 +8,7 @@ mod harness;
 mod held;
 mod lossy;
 mod lounge;
+mod narrow;
 mod overload;
 #[path = "../../../rtc/tests/browser/page.rs"]
 mod page;

@@ -4,8 +4,8 @@ use anabranch_sctp as sctp;
 use anabranch_wire as wire;
 
 use crate::{
-    CloseReason, ConnectionStats, Event, Incoming, PathPreference, PathReport, PathState,
-    PayloadId, RateSignal, Reliability, SendError, StrangerStats, StreamId, StreamStats,
+    CloseReason, ConnectionStats, Event, Incoming, PathEvent, PathPreference, PathReport,
+    PathState, PayloadId, RateSignal, Reliability, SendError, StrangerStats, StreamId, StreamStats,
 };
 
 pub(super) const fn stream(id: StreamId) -> wire::StreamId {
@@ -27,15 +27,19 @@ pub(super) fn event(
         }
         sctp::Event::Readable => Event::Readable,
         sctp::Event::Writable => Event::Writable,
-        sctp::Event::PathAdded { path, tuple } => Event::PathAdded { path, tuple },
+        sctp::Event::PathAdded { path, tuple } => Event::Path(PathEvent::Added { path, tuple }),
         sctp::Event::PathRemoved { path, last } => {
-            Event::PathRemoved { path, last: Box::new((*last).into()) }
+            Event::Path(PathEvent::Removed { path, last: Box::new((*last).into()) })
         }
-        sctp::Event::PathMoved { path, from, to } => Event::PathMoved { path, from, to },
+        sctp::Event::PathMoved { path, from, to } => {
+            Event::Path(PathEvent::Moved { path, from, to })
+        }
         sctp::Event::PathStateChanged { path, from, to } => {
-            Event::PathStateChanged { path, from: from.into(), to: to.into() }
+            Event::Path(PathEvent::StateChanged { path, from: from.into(), to: to.into() })
         }
-        sctp::Event::DataPathChanged { from, to } => Event::DataPathChanged { from, to },
+        sctp::Event::DataPathChanged { from, to } => {
+            Event::Path(PathEvent::DataPathChanged { from, to })
+        }
         sctp::Event::RateChanged(signal) => Event::RateChanged(signal.into()),
         sctp::Event::Closed { reason, stats } => {
             let stats = Box::new((*stats).into());

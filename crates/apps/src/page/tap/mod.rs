@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anabranch_driver::Handle;
 use anabranch_media::playout::Released;
-use anabranch_sansio::Time;
+use anabranch_sansio::{PathId, Time};
 use anabranch_session::{Disconnect, Event, Receiver, Role};
-use anabranch_transport::PathReport;
+use anabranch_transport::{PathEvent, PathReport, PathState};
 
 use super::protocol::{EventKind, Hello, Mode, NewEvent, Severity};
 use super::{PageError, PageServer};
@@ -165,15 +165,10 @@ impl Shared {
             Event::Disconnected(Disconnect::Ended)
             | Event::Refused(_)
             | Event::TurnedAway { .. }
-            | Event::PathAdded { .. }
-            | Event::PathRemoved { .. }
-            | Event::PathMoved { .. }
-            | Event::PathStateChanged { .. }
-            | Event::DataPathChanged { .. }
+            | Event::Path(_)
             | Event::Writable
             | Event::RateChanged(_)
-            | Event::LeftOut { .. }
-            | Event::WholeAgain { .. }
+            | Event::Dropping(_)
             | Event::MediaDue => {}
         }
         if let Some(hello) = receiver.with(|receiver, _| view.new_hello(receiver)) {
@@ -196,32 +191,22 @@ impl Shared {
 
 /// An event in the words of the terminal.
 fn in_words(happened: &Event, is_connected: bool, paths: &[PathReport]) -> Option<NewEvent> {
-    use anabranch_transport::PathState;
     if *happened == Event::Disconnected(Disconnect::Ended) {
         let text = "The sender has ended.".to_owned();
         return Some(event(Severity::Info, EventKind::PeerLost, text));
     }
     let (severity, text) = sentence_of(happened, Role::Receiver, is_connected, paths)?;
     let severity = match (severity, happened) {
-        (_, Event::PathStateChanged { to: PathState::Active, .. }) => Severity::Good,
-        (_, Event::PathStateChanged { to: PathState::Inactive, .. }) => Severity::Bad,
+        (_, Event::Path(PathEvent::StateChanged { to: PathState::Active, .. })) => Severity::Good,
+        (_, Event::Path(PathEvent::StateChanged { to: PathState::Inactive, .. })) => Severity::Bad,
         (service::Severity::Info, _) => Severity::Info,
         (service::Severity::Warning, _) => Severity::Warning,
     };
     let (kind, path) = match happened {
-        Event::PathStateChanged { path, to, .. } => {
-            let kind = match to {
-                PathState::Active => EventKind::PathActive,
-                PathState::PotentiallyFailed => EventKind::PathPotentiallyFailed,
-                PathState::Inactive => EventKind::PathFailed,
-                PathState::Unconfirmed => EventKind::PathAdded,
-            };
-            (kind, Some(*path))
+        Event::Path(event) => {
+            let (kind, path) = path_kind(event);
+            (kind, Some(path))
         }
-        Event::DataPathChanged { to, .. } => (EventKind::PrimaryChanged, Some(*to)),
-        Event::PathAdded { path, .. } => (EventKind::PathAdded, Some(*path)),
-        Event::PathRemoved { path, .. } => (EventKind::PathRemoved, Some(*path)),
-        Event::PathMoved { path, .. } => (EventKind::Note, Some(*path)),
         Event::Connected(_) => (EventKind::PeerConnected, None),
         Event::Disconnected(_) => (EventKind::PeerLost, None),
         Event::Refused(_)
@@ -229,12 +214,29 @@ fn in_words(happened: &Event, is_connected: bool, paths: &[PathReport]) -> Optio
         | Event::SourceChanged(_)
         | Event::Writable
         | Event::RateChanged(_)
-        | Event::LeftOut { .. }
-        | Event::WholeAgain { .. }
+        | Event::Dropping(_)
         | Event::MediaDue => (EventKind::Note, None),
     };
     let path = path.map(|path| path.0);
     Some(NewEvent { path, ..event(severity, kind, sentence(&text)) })
+}
+
+fn path_kind(event: &PathEvent) -> (EventKind, PathId) {
+    match *event {
+        PathEvent::StateChanged { path, to, .. } => {
+            let kind = match to {
+                PathState::Active => EventKind::PathActive,
+                PathState::PotentiallyFailed => EventKind::PathPotentiallyFailed,
+                PathState::Inactive => EventKind::PathFailed,
+                PathState::Unconfirmed => EventKind::PathAdded,
+            };
+            (kind, path)
+        }
+        PathEvent::DataPathChanged { to, .. } => (EventKind::PrimaryChanged, to),
+        PathEvent::Added { path, .. } => (EventKind::PathAdded, path),
+        PathEvent::Removed { path, .. } => (EventKind::PathRemoved, path),
+        PathEvent::Moved { path, .. } => (EventKind::Note, path),
+    }
 }
 
 fn event(severity: Severity, kind: EventKind, text: String) -> NewEvent {
@@ -251,8 +253,7 @@ pub(crate) fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_sansio::{FourTuple, PathId};
-    use anabranch_transport::PathState;
+    use anabranch_sansio::FourTuple;
 
     use super::*;
 
@@ -265,11 +266,11 @@ mod tests {
 
     #[test]
     fn a_path_that_failed_is_marked_on_its_graphs() {
-        let failed = Event::PathStateChanged {
+        let failed = Event::Path(PathEvent::StateChanged {
             path: PathId(1),
             from: PathState::PotentiallyFailed,
             to: PathState::Inactive,
-        };
+        });
         let told = in_words(&failed, true, &[]).unwrap();
         assert_eq!((told.kind, told.path), (EventKind::PathFailed, Some(1)));
         assert_eq!((told.severity, told.text.as_str()), (Severity::Bad, "Path 1 failed."));
@@ -280,7 +281,8 @@ mod tests {
     fn a_path_that_is_gone_is_named_by_where_it_led() {
         let tuple = FourTuple::new(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
         let last = Box::new(PathReport::new(PathId(1), tuple));
-        let told = in_words(&Event::PathRemoved { path: PathId(1), last }, true, &[]).unwrap();
+        let removed = Event::Path(PathEvent::Removed { path: PathId(1), last });
+        let told = in_words(&removed, true, &[]).unwrap();
         assert_eq!((told.kind, told.path), (EventKind::PathRemoved, Some(1)));
         let text = "Path 1 (10.0.0.1:1 -> 10.0.0.2:2) made way for another one.";
         assert_eq!((told.severity, told.text.as_str()), (Severity::Info, text));

@@ -153,16 +153,11 @@ impl Tap for Desk {
             Event::Disconnected(how) => self.end(how),
             Event::Refused(_)
             | Event::TurnedAway { .. }
-            | Event::PathAdded { .. }
-            | Event::PathRemoved { .. }
-            | Event::PathMoved { .. }
-            | Event::PathStateChanged { .. }
-            | Event::DataPathChanged { .. }
+            | Event::Path(_)
             | Event::Writable
             | Event::MediaDue
             | Event::RateChanged(_)
-            | Event::LeftOut { .. }
-            | Event::WholeAgain { .. } => {}
+            | Event::Dropping(_) => {}
         }
     }
 

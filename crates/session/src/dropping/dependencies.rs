@@ -1,9 +1,4 @@
-//! [`Gate`]: what a source leaves out because the network does not carry it.
-//!
-//! Left to itself, what does not fit waits until its lifetime ends, here and there a piece of a
-//! picture; what was sent of such a picture was sent for nothing. So a picture is left out whole,
-//! before its first piece is handed over, when it would wait for too long; and only where a decoder
-//! can follow:
+//! [`Dependencies`]: which pictures a decoder can do without, and what goes with them.
 //!
 //! - An enhancement that is predicted from its own base picture only, as in a clip, can be left out
 //!   at any picture, and is left out with its base.
@@ -17,30 +12,29 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anabranch_media::Track;
-use anabranch_media::piece::Header;
 use anabranch_sansio::Time;
 
+use super::{UnitKey, Verdict};
 use crate::treatment::MediaClass;
 
 /// Times between key frames that are remembered: where a scene begins, an encoder puts one between
 /// those that come regularly.
 const SPANS: usize = 4;
 
-/// Decides, unit by unit, what is left out.
+/// Knows, unit by unit, what a decoder can follow.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct Dependencies {
     /// Whether an enhancement is predicted from its own base picture only.
     enhances_alone: bool,
-    tracks: BTreeMap<Track, TrackGate>,
-    /// Units that came to the gate and were left out, by class.
-    left_out: [u64; MediaClass::ALL.len()],
+    /// Whether something was missed of tracks that are not known yet.
+    is_broken: bool,
+    tracks: BTreeMap<Track, TrackDependencies>,
 }
 
 #[derive(Debug, Default)]
-struct TrackGate {
-    /// Layer and frame of the unit that is passing or was left out.
-    unit: Option<(u8, u64)>,
-    passes: bool,
+struct TrackDependencies {
+    /// The unit that came last, and what became of it.
+    unit: Option<(UnitKey, bool)>,
     /// The last picture of the base layer that was left out.
     base_left_out: Option<u64>,
     /// References are missing until the next key frame.
@@ -75,43 +69,54 @@ impl Keys {
     }
 }
 
-impl Gate {
-    pub(super) fn new(enhances_alone: bool) -> Self {
-        let left_out = [0; MediaClass::ALL.len()];
-        Self { enhances_alone, tracks: BTreeMap::new(), left_out }
+impl Dependencies {
+    pub(super) const fn new(enhances_alone: bool) -> Self {
+        Self { enhances_alone, is_broken: false, tracks: BTreeMap::new() }
     }
 
-    /// Whether a piece may go. All of a unit shares its fate, which `has_room` decides where a
+    /// What becomes of a unit, and whether that was not known of it yet. `has_room` decides where a
     /// decoder can follow; it is told how long it is until the next key frame, if that is known.
-    pub(super) fn passes(
+    pub(super) fn verdict(
         &mut self,
-        header: &Header,
-        class: MediaClass,
         now: Time,
+        unit: UnitKey,
+        class: MediaClass,
         has_room: impl FnOnce(Option<Duration>) -> bool,
-    ) -> bool {
+    ) -> (Verdict, bool) {
         if !is_picture(class) {
-            return true;
+            return (Verdict::Goes, true);
         }
-        let track = self.tracks.entry(header.track).or_default();
-        let unit = Some((header.layer.0, header.frame));
-        if track.unit == unit {
-            return track.passes;
+        let (enhances_alone, lacks_reference) = (self.enhances_alone, self.is_broken);
+        let new = || TrackDependencies { lacks_reference, ..TrackDependencies::default() };
+        let track = self.tracks.entry(unit.track).or_insert_with(new);
+        if let Some((known, goes)) = track.unit
+            && known == unit
+        {
+            return (if goes { Verdict::Goes } else { Verdict::LacksReference }, false);
         }
-        track.unit = unit;
         if class == MediaClass::KeyFrame {
             track.keys.note(now);
         }
         let next_key = track.keys.until_next(now);
-        let has_room = || has_room(next_key);
-        track.passes = track.decide(header.frame, class, self.enhances_alone, has_room);
-        self.left_out[class.index()] += u64::from(!track.passes);
-        track.passes
+        let mut lacks_room = false;
+        let has_room = || {
+            lacks_room = !has_room(next_key);
+            !lacks_room
+        };
+        let goes = track.decide(unit.frame, class, enhances_alone, has_room);
+        track.unit = Some((unit, goes));
+        let verdict = match (goes, lacks_room) {
+            (true, _) => Verdict::Goes,
+            (false, true) => Verdict::LacksRoom { next_key },
+            (false, false) => Verdict::LacksReference,
+        };
+        (verdict, true)
     }
 
-    /// Units of a class that were left out.
-    pub(super) const fn left_out(&self, class: MediaClass) -> u64 {
-        self.left_out[class.index()]
+    /// Something was missed: all that may refer to it is of no use.
+    pub(super) fn break_off(&mut self) {
+        self.is_broken = true;
+        self.tracks.values_mut().for_each(|track| track.lacks_reference = true);
     }
 }
 
@@ -125,7 +130,7 @@ const fn is_picture(class: MediaClass) -> bool {
     )
 }
 
-impl TrackGate {
+impl TrackDependencies {
     fn decide(
         &mut self,
         frame: u64,
@@ -171,48 +176,47 @@ impl TrackGate {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_media::piece::{Presentation, Run};
     use anabranch_media::{Class, Layer};
 
     use super::*;
 
-    fn header(class: Class, layer: u8, frame: u64, index: u64) -> Header {
-        Header {
-            presentation: Some(Presentation::default()),
-            session: 1,
-            track: Track(0),
-            layer: Layer(layer),
-            class,
-            frame,
-            index,
-            sequence: 0,
-            last: false,
-            nulls: false,
-            runs: vec![Run { position: 0, count: 1, at_us: 0, step: 0 }],
-        }
+    fn goes(
+        dependencies: &mut Dependencies,
+        (class, layer, frame): (Class, u8, u64),
+        room: bool,
+    ) -> bool {
+        let unit = UnitKey { track: Track(0x100), layer: Layer(layer), frame };
+        let class = MediaClass::of(class, Layer(layer));
+        dependencies.verdict(Time::ZERO, unit, class, |_| room).0 == Verdict::Goes
     }
 
     /// Which units pass, each of one piece: class, layer, frame, whether there is room.
     fn passed(enhances_alone: bool, units: &[(Class, u8, u64, bool)]) -> Vec<bool> {
-        let mut gate = Gate::new(enhances_alone);
+        let mut dependencies = Dependencies::new(enhances_alone);
         let pass = |(class, layer, frame, room): &(Class, u8, u64, bool)| {
-            let header = header(*class, *layer, *frame, 0);
-            gate.passes(&header, MediaClass::of(*class, Layer(*layer)), Time::ZERO, |_| *room)
+            goes(&mut dependencies, (*class, *layer, *frame), *room)
         };
         units.iter().map(pass).collect()
     }
 
     #[test]
     fn all_pieces_of_a_unit_share_its_fate() {
-        let mut gate = Gate::new(true);
-        let mut pass = |frame, index, room| {
-            let header = header(Class::Disposable, 0, frame, index);
-            gate.passes(&header, MediaClass::Disposable, Time::ZERO, |_| room)
-        };
-        assert!(pass(1, 0, true) && pass(1, 1, false) && pass(1, 2, false));
-        assert!(!pass(2, 0, false) && !pass(2, 1, true));
-        assert!(pass(3, 0, true));
-        assert_eq!(gate.left_out(MediaClass::Disposable), 1);
+        let mut dependencies = Dependencies::new(true);
+        let mut pass = |frame, room| goes(&mut dependencies, (Class::Disposable, 0, frame), room);
+        assert!(pass(1, true) && pass(1, false) && pass(1, false));
+        assert!(!pass(2, false) && !pass(2, true));
+        assert!(pass(3, true));
+    }
+
+    #[test]
+    fn what_refers_to_what_was_missed_waits_for_a_key_frame() {
+        let mut dependencies = Dependencies::new(true);
+        let mut pass = |class, frame| goes(&mut dependencies, (class, 0, frame), true);
+        assert!(pass(Class::Reference, 1));
+        dependencies.break_off();
+        let mut pass = |class, frame| goes(&mut dependencies, (class, 0, frame), true);
+        assert!(!pass(Class::Reference, 2) && !pass(Class::Disposable, 3));
+        assert!(pass(Class::KeyFrame, 4) && pass(Class::Reference, 5));
     }
 
     #[test]
