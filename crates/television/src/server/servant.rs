@@ -25,6 +25,10 @@ const CATCH_UP: u32 = 20;
 /// trip, within which nothing can be acknowledged.
 const STANDSTILL: Duration = Duration::from_secs(1);
 
+/// A key frame may take so much longer than at the rate of the media: where the network carries far
+/// less, one now and then is all that can be seen.
+const KEY_FRAME_PATIENCE: usize = 4;
+
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Sends one channel to one viewer.
@@ -209,7 +213,7 @@ impl Servant {
         self.dropping.offer(class, part.bytes);
         // The server's own delay, or the source's, says nothing about the viewer.
         let late = lag.min(self.strain.held_up());
-        let rate = connection.rate().map(|signal| {
+        let rate = connection.rate().filter(|_| class != MediaClass::Audio).map(|signal| {
             let left = self.dropping.left_beside(signal.carries, |other| goes_before(other, class));
             (signal, left)
         });
@@ -277,7 +281,9 @@ impl Servant {
     ) -> bool {
         let stream = self.role(part.class, part.layer);
         let left = (self.wanted(now, part.at) + budget).saturating_since(now);
-        let lifetime = lifetime(left, channel.key_bytes(), channel.bits_per_second());
+        let patience = if part.class == Class::KeyFrame { KEY_FRAME_PATIENCE } else { 1 };
+        let length = patience * channel.key_bytes();
+        let lifetime = lifetime(left, length, channel.bits_per_second());
         for payload in part.messages.iter().skip(self.message) {
             let message = Outgoing {
                 ordered: false,

@@ -76,6 +76,15 @@ fn seen(studio: &Studio, from: Time) -> Seen {
 }
 
 #[test]
+fn where_two_fifths_fit_each_key_frame_is_seen() {
+    for loss in [Loss::uniform(0.0), Loss::uniform(0.03)] {
+        let seen = watch(THREE_MBPS, Rate::kbps(3_200), 0.4, loss);
+        assert!(seen.longest_freeze <= 2_100 * MILLISECOND, "{seen:?}");
+        assert!(seen.sounds >= 1_490, "{seen:?}");
+    }
+}
+
+#[test]
 fn where_three_fifths_fit_half_the_pictures_are_seen_and_the_key_frames_come_whole() {
     for (programming, media) in [(THREE_MBPS, Rate::kbps(3_200)), (SIX_MBPS, Rate::kbps(6_600))] {
         let seen = watch(programming, media, 0.6, Loss::uniform(0.0));
