@@ -5,10 +5,10 @@ use std::fmt;
 use anabranch_sansio::FourTuple;
 use anabranch_wire::StreamId;
 
-use crate::association::RateSignal;
 use crate::causes::PeerCauses;
 use crate::path::{PathId, PathState};
 use crate::send::SendFailure;
+use crate::sender::RateSignal;
 use crate::stats::{AssociationStats, PathReport};
 
 /// Something happened on an association.

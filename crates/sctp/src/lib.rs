@@ -61,10 +61,12 @@ mod error;
 mod event;
 mod format;
 mod handshake;
+mod journal;
 mod path;
 mod ranges;
 mod receive;
 mod send;
+mod sender;
 mod sequence;
 mod stats;
 mod trace;
@@ -73,7 +75,7 @@ pub use anabranch_congestion::{
     Ack, Bbr, CongestionControl, CongestionController, ControllerFactory, ControllerMetrics, Cubic,
     FixedWindow, FreshPath, LostChunk, Media, QueueBound, RateSample, Rfc9260, SentData,
 };
-pub use association::{Association, AssociationState, RateSignal};
+pub use association::{Association, AssociationState};
 pub use authentication::{Authentication, AuthenticationError, Protection, SharedKey};
 pub use causes::PeerCauses;
 pub use config::{
@@ -92,5 +94,6 @@ pub use send::{
     LossDetection, OutgoingMessage, PathPreference, Reliability, SchedulerKind, SendFailure,
     StreamScheduler, StreamSchedulerFactory,
 };
+pub use sender::RateSignal;
 pub use stats::{AssociationStats, EndpointStats, PathReport, PathStats, StreamStats};
 pub use trace::{TraceEvent, TraceKind};

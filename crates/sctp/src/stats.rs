@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anabranch_sansio::FourTuple;
 
-use crate::association::RateSignal;
 use crate::path::{PathId, PathState};
+use crate::sender::RateSignal;
 
 /// What an association did and where it stands.
 #[derive(Debug, Clone, Default, PartialEq)]

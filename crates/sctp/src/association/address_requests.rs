@@ -84,7 +84,7 @@ impl Association {
         let mut is_full = false;
         for (nth, request) in asconf.parameters.iter().enumerate() {
             let Ok(request) = request else {
-                self.stats.malformed += 1;
+                self.journal.stats.malformed += 1;
                 break;
             };
             is_full |= nth >= REQUESTS_MAX;
@@ -137,7 +137,7 @@ impl Association {
         if self.leads_to(address) {
             return Ok(());
         }
-        let known: Vec<FourTuple> = self.paths.iter().map(|path| path.tuple).collect();
+        let known: Vec<FourTuple> = self.sender.paths.iter().map(|path| path.tuple).collect();
         let found = pair_addresses(&known, &self.locals, &[address]);
         let Some(tuple) = found.into_iter().find(|tuple| tuple.remote.ip() == address) else {
             return Err(Objection::Unusable);
@@ -152,19 +152,19 @@ impl Association {
     /// Makes a path of where the packet came from; it was no more than a candidate, or deleted.
     fn add_source(&mut self, now: Time, path: PathSlot) -> Result<(), Objection> {
         let Some(tuple) = self.readdressing.source else { return Err(Objection::NoRoom) };
-        let target = self.paths.at_mut(path);
+        let target = self.sender.paths.at_mut(path);
         if target.tuple != tuple {
-            let deleted = self.paths.find(tuple).filter(|id| self.paths.at(*id).is_deleted);
+            let deleted =
+                self.sender.paths.find(tuple).filter(|id| self.sender.paths.at(*id).is_deleted);
             let path = deleted.ok_or(Objection::NoRoom)?;
-            self.paths.at_mut(path).restore(&self.config, &mut self.rng);
-            self.outstanding.forget_path(path);
+            self.sender.restore_path(path, &self.config, &mut self.rng);
             self.start_heartbeats(now, path);
             return Ok(());
         }
         if target.origin == Origin::Arrival && !target.is_confirmed() {
             target.origin = Origin::Peer;
             target.is_announced = true;
-            self.events.push_back(Event::PathAdded { path: target.id, tuple });
+            self.journal.tell(Event::PathAdded { path: target.id, tuple });
         }
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Association {
         // RFC 5061 section 4.2.2: "If the address 0.0.0.0 or ::0 is provided, all addresses of the
         // peer except the source address of the packet MUST be deleted."
         if address.is_unspecified() {
-            if self.paths.at(path).tuple != source {
+            if self.sender.paths.at(path).tuple != source {
                 return Err(Objection::NoRoom);
             }
             self.doom(|remote| remote != source.remote);
@@ -191,7 +191,7 @@ impl Association {
         }
         let is_left = |path: &Path| !path.is_deleted && path.tuple.remote.ip() != address;
         // RFC 5061 section 5.3, F7 and F8.
-        if !self.paths.iter().any(is_left) {
+        if !self.sender.paths.iter().any(is_left) {
             return Err(Objection::LastAddress);
         }
         if source.remote.ip() == address {
@@ -207,22 +207,22 @@ impl Association {
     /// receiver SHOULD perform." One that is not confirmed yet carries data once it is.
     fn prefer_address(&mut self, path: PathSlot, address: IpAddr) -> Result<(), Objection> {
         if address.is_unspecified() {
-            self.paths.set_primary(path);
+            self.sender.paths.set_primary(path);
             return Ok(());
         }
-        let there = self.paths.iter().filter(|path| !path.is_deleted);
+        let there = self.sender.paths.iter().filter(|path| !path.is_deleted);
         let there = there.filter(|path| path.tuple.remote.ip() == address);
         let best = there.min_by_key(|path| (path.state, path.slot)).map(|path| path.slot);
-        self.paths.set_primary(best.ok_or(Objection::Unusable)?);
+        self.sender.paths.set_primary(best.ok_or(Objection::Unusable)?);
         Ok(())
     }
 
     fn leads_to(&self, address: IpAddr) -> bool {
-        self.paths.iter().any(|path| !path.is_deleted && path.tuple.remote.ip() == address)
+        self.sender.paths.iter().any(|path| !path.is_deleted && path.tuple.remote.ip() == address)
     }
 
     fn doom(&mut self, is_meant: impl Fn(SocketAddr) -> bool) {
-        for path in self.paths.iter_mut() {
+        for path in self.sender.paths.iter_mut() {
             path.is_doomed |= !path.is_deleted && is_meant(path.tuple.remote);
         }
     }
@@ -235,21 +235,25 @@ impl Association {
     /// address".
     pub(super) fn bury_doomed(&mut self, now: Time) {
         let serves = |path: &Path| path.is_confirmed() && !path.is_doomed && !path.is_deleted;
-        if !self.paths.iter().any(|path| path.is_doomed) || !self.paths.iter().any(serves) {
+        if !self.sender.paths.iter().any(|path| path.is_doomed)
+            || !self.sender.paths.iter().any(serves)
+        {
             return;
         }
-        for path in self.paths.ids() {
-            if self.paths.at(path).is_doomed {
+        for path in self.sender.paths.ids() {
+            if self.sender.paths.at(path).is_doomed {
                 self.delete_path(now, path);
             }
         }
-        let heir = self.paths.iter().find(|path| serves(path)).map(|path| path.slot);
-        if let Some(heir) = heir.filter(|_| self.paths.at(self.paths.primary()).is_deleted) {
-            self.paths.set_primary(heir);
+        let heir = self.sender.paths.iter().find(|path| serves(path)).map(|path| path.slot);
+        if let Some(heir) =
+            heir.filter(|_| self.sender.paths.at(self.sender.paths.primary()).is_deleted)
+        {
+            self.sender.paths.set_primary(heir);
         }
         self.reselect_path();
-        if self.paths.at(self.sack_path).is_deleted {
-            self.sack_path = self.paths.current();
+        if self.sender.paths.at(self.sack_path).is_deleted {
+            self.sack_path = self.sender.paths.current();
         }
         self.settle_timers(now);
     }
@@ -258,7 +262,7 @@ impl Association {
     fn delete_path(&mut self, now: Time, path: PathSlot) {
         self.fail_path(now, path);
         self.control.forget_path(path);
-        let target = self.paths.at_mut(path);
+        let target = self.sender.paths.at_mut(path);
         target.state = PathState::Inactive;
         target.origin = Origin::Peer;
         target.is_doomed = false;

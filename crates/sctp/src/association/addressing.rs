@@ -23,7 +23,7 @@ impl Association {
 
     /// Adds the paths that the peer's addresses make with ours (RFC 9260 section 5.1.2, C).
     pub(super) fn add_announced_paths(&mut self, addresses: &[IpAddr]) {
-        let known: Vec<FourTuple> = self.paths.iter().map(|path| path.tuple).collect();
+        let known: Vec<FourTuple> = self.sender.paths.iter().map(|path| path.tuple).collect();
         for tuple in pair_addresses(&known, &self.locals, addresses) {
             self.insert_path(tuple, Origin::Peer);
         }
@@ -39,12 +39,12 @@ impl Association {
     /// received from". Here the port is part of the path, so that a new one makes a new path: a NAT
     /// may change it, and two interfaces of a peer may share an address behind one.
     pub(super) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> PathSlot {
-        if let Some(known) = self.paths.find(tuple) {
+        if let Some(known) = self.sender.paths.find(tuple) {
             return known;
         }
         let takes_candidate = self.takes_candidate();
         let added = takes_candidate.then(|| self.add_path(now, tuple, Origin::Arrival)).flatten();
-        added.unwrap_or_else(|| self.paths.current())
+        added.unwrap_or_else(|| self.sender.paths.current())
     }
 
     /// Adds a path that gets heartbeats until one was answered, or finds it.
@@ -54,7 +54,7 @@ impl Association {
         tuple: FourTuple,
         origin: Origin,
     ) -> Option<PathSlot> {
-        if let Some(known) = self.paths.find(tuple) {
+        if let Some(known) = self.sender.paths.find(tuple) {
             return Some(known);
         }
         let path = self.insert_path(tuple, origin)?;
@@ -68,21 +68,23 @@ impl Association {
     }
 
     pub(super) fn open_or_wake_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathSlot> {
-        let known = self.paths.find(tuple);
+        let known = self.sender.paths.find(tuple);
         let path = self.add_path(now, tuple, Origin::User)?;
         if known.is_some() && self.is_established() {
-            self.paths.at_mut(path).origin = Origin::User;
+            self.sender.paths.at_mut(path).origin = Origin::User;
             self.return_to_path(now, path);
         }
         Some(path)
     }
 
     pub(super) fn leave_paths_from(&mut self, now: Time, local: SocketAddr) {
-        for path in self.paths.ids() {
-            if self.paths.at(path).tuple.local != local || self.paths.at(path).is_deleted {
+        for path in self.sender.paths.ids() {
+            if self.sender.paths.at(path).tuple.local != local
+                || self.sender.paths.at(path).is_deleted
+            {
                 continue;
             }
-            let target = self.paths.at_mut(path);
+            let target = self.sender.paths.at_mut(path);
             if target.origin == Origin::User {
                 target.origin = Origin::Peer;
             }
@@ -93,33 +95,30 @@ impl Association {
                 && path.tuple.local != local
                 && path.state == PathState::Active
         };
-        if !self.paths.iter().any(leads_away) {
+        if !self.sender.paths.iter().any(leads_away) {
             self.announce_leave(now, local.ip());
         }
         self.after_input(now);
     }
 
     fn insert_path(&mut self, tuple: FourTuple, origin: Origin) -> Option<PathSlot> {
-        if let Some(failed) = self.paths.next_to_go(self.config.paths.path_max_retrans) {
+        if let Some(failed) = self.sender.paths.next_to_go(self.config.paths.path_max_retrans) {
             self.tell_of_end(failed);
         }
-        let Self { paths, config, rng, .. } = self;
-        let path = paths.add((tuple, origin), PathState::Unconfirmed, config, rng)?;
-        // It may take the place of one that failed.
-        self.outstanding.forget_path(path);
+        let path = self.sender.add_path((tuple, origin), &self.config, &mut self.rng)?;
         if origin != Origin::Arrival {
-            let path = self.paths.at(path).id;
-            self.events.push_back(Event::PathAdded { path, tuple });
+            let path = self.sender.paths.at(path).id;
+            self.journal.tell(Event::PathAdded { path, tuple });
         }
         Some(path)
     }
 
     /// A path makes way for another one. Of a candidate the user never knew.
     fn tell_of_end(&mut self, path: PathSlot) {
-        let path = self.paths.at(path);
+        let path = self.sender.paths.at(path);
         if path.is_announced {
-            let last = Box::new(self.report_path(path));
-            self.events.push_back(Event::PathRemoved { path: path.id, last });
+            let last = Box::new(self.sender.report_path(path));
+            self.journal.tell(Event::PathRemoved { path: path.id, last });
         }
     }
 
@@ -130,6 +129,6 @@ impl Association {
     /// from which it received the control chunk to which it is replying."; section 5.4: "An
     /// endpoint MUST NOT send any chunks to an UNCONFIRMED address", save a few.
     pub(super) fn reply_path(&self, path: PathSlot) -> PathSlot {
-        if self.paths.at(path).is_confirmed() { path } else { self.paths.current() }
+        if self.sender.paths.at(path).is_confirmed() { path } else { self.sender.paths.current() }
     }
 }

@@ -71,7 +71,7 @@ impl Association {
         if let Standing::Unsupported(algorithm) = standing {
             self.report_unsupported(algorithm);
         }
-        self.stats.unauthenticated += 1;
+        self.journal.stats.unauthenticated += 1;
         None
     }
 
@@ -81,7 +81,7 @@ impl Association {
         let mut causes = Vec::new();
         ErrorCause::UnsupportedHmacIdentifier { hmac_identifier }.encode(&mut causes);
         let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
-        self.queue_control(self.paths.current(), Bundling::Bundled, &error);
+        self.queue_control(self.sender.paths.current(), Bundling::Bundled, &error);
     }
 
     /// Whether we take chunks of this type authenticated only.
@@ -91,8 +91,13 @@ impl Association {
 
     /// Bytes of the longest DATA chunk that fits into a packet, chunk header included.
     pub(super) fn pmdcs(&self) -> usize {
+        self.config.pmdcs() - self.data_signature_len()
+    }
+
+    /// Bytes that authentication takes of a packet with data.
+    pub(super) fn data_signature_len(&self) -> usize {
         let keys = self.keys.as_ref().filter(|keys| keys.signs_traffic());
-        self.config.pmdcs() - keys.map_or(0, |keys| keys.auth_len())
+        keys.map_or(0, |keys| keys.auth_len())
     }
 
     /// Bytes that authentication takes of a packet that begins with such a control chunk.

@@ -13,7 +13,6 @@ use crate::config::AssociationConfig;
 use crate::event::Event;
 use crate::handshake::{Cookie, SupportedExtensions, TieTags};
 use crate::path::PathSlot;
-use crate::send::{Outstanding, SendFailure};
 
 /// RFC 9260 section 5.2.4, table 12.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +71,7 @@ impl Association {
             return Vec::new();
         }
         let known = |address: &IpAddr| {
-            let is_reached = self.paths.iter().any(|p| p.tuple.remote.ip() == *address);
+            let is_reached = self.sender.paths.iter().any(|p| p.tuple.remote.ip() == *address);
             is_reached || self.announced.contains(address)
         };
         let mut new: Vec<IpAddr> = announced.iter().copied().filter(|a| !known(a)).collect();
@@ -89,8 +88,8 @@ impl Association {
     /// only be sent to an address reported in the incoming INIT chunk."
     pub(crate) fn init_ack_path(&self, arrival: FourTuple, announced: &[IpAddr]) -> FourTuple {
         let reported = |remote: SocketAddr| announced.contains(&remote.ip());
-        let known = || self.paths.iter().find(|path| reported(path.tuple.remote));
-        match self.paths.find(arrival) {
+        let known = || self.sender.paths.iter().find(|path| reported(path.tuple.remote));
+        match self.sender.paths.find(arrival) {
             None if self.is_handshaking() => known().map_or(arrival, |path| path.tuple),
             _ => arrival,
         }
@@ -142,8 +141,8 @@ impl Association {
         }
         self.forget_for_restart(cookie);
         self.state = State::Established;
-        self.events.push_back(Event::Restarted);
-        for path in self.paths.ids() {
+        self.journal.tell(Event::Restarted);
+        for path in self.sender.paths.ids() {
             self.start_heartbeats(now, path);
         }
         self.send_cookie_ack(now, path);
@@ -167,18 +166,11 @@ impl Association {
         self.identity.peer_tag = cookie.peer_tag;
         self.tie_tags = TieTags::random(&mut self.rng);
         let shared = SupportedExtensions::of(&self.config).shared(cookie.extensions);
-        let lost = self.outstanding.take_undelivered(SendFailure::Restarted);
-        self.report_undelivered(lost);
-        self.outstanding =
-            Outstanding::new(cookie.local_initial_tsn, shared, self.config.recovery.loss_detection);
-        self.queue.restart();
+        let (config, journal) = (&self.config, &mut self.journal);
+        self.sender.restart(config, journal, cookie.local_initial_tsn, shared, &mut self.rng);
         self.control.clear();
         self.sack_timer = None;
         self.readable_said = false;
-        self.error_count = 0;
-        for path in self.paths.iter_mut() {
-            path.reset(&self.config, &mut self.rng);
-        }
         self.take_cookie(cookie);
     }
 }

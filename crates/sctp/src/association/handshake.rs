@@ -10,11 +10,9 @@ use anabranch_wire::{
 };
 
 use super::control::{Bundling, ControlQueue};
-use super::rate::RateMeter;
 use super::readdressing::Readdressing;
 use super::rebinding::Silence;
 use super::reconfiguration::Reconfiguration;
-use super::transfer::Window;
 use super::{Association, Identity, State};
 use crate::authentication::RANDOM_LEN;
 use crate::config::AssociationConfig;
@@ -22,12 +20,12 @@ use crate::event::{CloseReason, Event};
 use crate::handshake::{
     Announcement, Cookie, Refusal, SupportedExtensions, TieTags, encode_parameters, pad_init,
 };
-use crate::path::{Origin, PathSet, PathSlot, PathState};
+use crate::journal::Journal;
+use crate::path::{Origin, PathSlot, PathState};
 use crate::receive::Receiver;
-use crate::send::{Interleaving, LossDetection, MessageQueue, Outstanding};
+use crate::send::LossDetection;
+use crate::sender::DataSender;
 use crate::sequence::tsn;
-use crate::stats::AssociationStats;
-use crate::trace::Trace;
 
 /// How much longer than the measured round trip a cookie shall live after one was stale.
 const COOKIE_LIFE_EXTRA: Duration = Duration::from_secs(1);
@@ -113,10 +111,10 @@ impl Association {
             rng,
         );
         for &tuple in &paths[1..] {
-            if association.paths.find(tuple).is_none() {
+            if association.sender.paths.find(tuple).is_none() {
                 let path = (tuple, Origin::User);
-                let Self { paths, config, rng, .. } = &mut association;
-                paths.add(path, PathState::Active, config, rng);
+                let Self { sender, config, rng, .. } = &mut association;
+                sender.paths.add(path, PathState::Active, config, rng);
             }
         }
         if association.config.extensions.authentication.is_some() {
@@ -179,15 +177,9 @@ impl Association {
         extensions: SupportedExtensions,
         mut rng: Rng,
     ) -> Self {
-        let queue = MessageQueue::new(
-            config.streams.outbound_streams,
-            config.buffers.send_buffer,
-            config.buffers.message_size_max,
-            config.streams.scheduler_factory(),
-        );
         let shared = SupportedExtensions::of(&config).shared(extensions);
         let tie_tags = TieTags::random(&mut rng);
-        let paths = PathSet::new(first, PathState::Active, &config, &mut rng);
+        let sender = DataSender::new(&config, first, initial_tsn, shared, &mut rng);
         Self {
             identity,
             state: State::Closed,
@@ -197,11 +189,7 @@ impl Association {
             keys: None,
             locals,
             announced: Vec::new(),
-            paths,
-            path_scheduler: config.paths.build_scheduler(),
-            queue,
-            outstanding: Outstanding::new(initial_tsn, shared, config.recovery.loss_detection),
-            window: Window::default(),
+            sender,
             receiver: None,
             sack_timer: None,
             sack_path: PathSlot(0),
@@ -209,15 +197,10 @@ impl Association {
             control: ControlQueue::default(),
             reconfiguration: Reconfiguration::new(false, initial_tsn, Tsn(0)),
             readdressing: Readdressing::new(false, initial_tsn, Tsn(0)),
-            events: std::collections::VecDeque::new(),
             readable_said: false,
             is_dry_awaited: false,
-            error_count: 0,
-            stats: AssociationStats::default(),
-            trace: Trace::new(config.trace_events_max),
+            journal: Journal::new(config.trace_events_max),
             gap_blocks: Vec::new(),
-            outlooks: Vec::new(),
-            rate: RateMeter::default(),
             config,
         }
     }
@@ -280,12 +263,12 @@ impl Association {
         self.take_keys(self.random, peer.as_ref());
         self.add_announced_paths(&announcement.addresses);
         // An answer from elsewhere proves nothing about that path yet (RFC 9260 section 5.4).
-        let path = if self.paths.at(path).is_confirmed() { path } else { asked };
+        let path = if self.sender.paths.at(path).is_confirmed() { path } else { asked };
         self.on_path_success(now, path);
         if retransmissions == 0 && path == asked {
             self.measure_handshake(path, round_trip);
         }
-        let rtt = &self.paths.at(path).rtt;
+        let rtt = &self.sender.paths.at(path).rtt;
         let rto = rtt.srtt().map_or(self.config.timers.t1_initial, |_| rtt.rto());
         self.state = State::CookieEchoed(CookieEchoed {
             t1_cookie: T1::start(now, path, rto),
@@ -303,7 +286,7 @@ impl Association {
     /// sooner: without one, the first tail that is lost waits for 'RTO.Initial'.
     fn measure_handshake(&mut self, path: PathSlot, round_trip: Duration) {
         if self.config.recovery.loss_detection == LossDetection::InTime {
-            self.paths.at_mut(path).rtt.on_sample(round_trip);
+            self.sender.paths.at_mut(path).rtt.on_sample(round_trip);
         }
     }
 
@@ -341,7 +324,7 @@ impl Association {
             let error = ErrorChunk { causes: ErrorCauses::from_bytes(&causes) };
             taken &= self.control.push(path, Bundling::Bundled, &error);
         }
-        self.stats.control_dropped += u64::from(!taken);
+        self.journal.stats.control_dropped += u64::from(!taken);
     }
 
     pub(super) fn on_cookie_ack(&mut self, now: Time, path: PathSlot) {
@@ -350,7 +333,7 @@ impl Association {
         let State::CookieEchoed(echoed) = &self.state else { return };
         let T1 { path: asked, retransmissions, .. } = echoed.t1_cookie;
         let round_trip = now - echoed.sent_at;
-        if self.paths.at(path).is_confirmed() {
+        if self.sender.paths.at(path).is_confirmed() {
             self.on_path_success(now, path);
         }
         if retransmissions == 0 && path == asked {
@@ -363,13 +346,13 @@ impl Association {
     pub(super) fn establish(&mut self, now: Time, incoming: bool) {
         let shuts_down = self.is_to_shut_down();
         self.state = State::Established;
-        self.error_count = 0;
-        let partial_reliability = self.outstanding.is_partially_reliable();
-        let outbound_streams = self.queue.stream_count();
-        self.events.push_back(Event::Connected { incoming, outbound_streams, partial_reliability });
+        self.sender.clear_errors();
+        let partial_reliability = self.sender.extensions().partial_reliability();
+        let outbound_streams = self.sender.queue().stream_count();
+        self.journal.tell(Event::Connected { incoming, outbound_streams, partial_reliability });
         self.reselect_path();
         self.settle_timers(now);
-        for path in self.paths.ids() {
+        for path in self.sender.paths.ids() {
             self.start_heartbeats(now, path);
         }
         if shuts_down {
@@ -384,14 +367,6 @@ impl Association {
             State::CookieWait(CookieWait { shuts_down: true, .. })
                 | State::CookieEchoed(CookieEchoed { shuts_down: true, .. })
         )
-    }
-
-    /// What went with a COOKIE ECHO goes with the next one again.
-    fn take_back_data(&mut self) {
-        for path in self.paths.ids() {
-            self.outstanding.on_timeout(path);
-        }
-        self.outstanding.advance();
     }
 
     /// A stale cookie is followed by a new INIT that asks for a longer life.
@@ -419,7 +394,7 @@ impl Association {
         self.identity.peer_tag = VerificationTag(0);
         self.keys = None;
         self.control.clear();
-        self.take_back_data();
+        self.sender.take_back_data();
         self.send_init(path);
     }
 
@@ -440,7 +415,7 @@ impl Association {
         if self.handshake_timer().is_none_or(|at| at > now) {
             return;
         }
-        let paths = self.paths.confirmed_prefix();
+        let paths = self.sender.paths.confirmed_prefix();
         let (again, failed, path) = match &mut self.state {
             State::CookieWait(CookieWait { t1_init: t1, .. })
             | State::CookieEchoed(CookieEchoed { t1_cookie: t1, .. }) => {
@@ -462,7 +437,7 @@ impl Association {
         if matches!(self.state, State::CookieWait(_)) {
             self.send_init(path);
         } else {
-            self.take_back_data();
+            self.sender.take_back_data();
             self.send_cookie_echo(now, path);
         }
     }
@@ -471,7 +446,7 @@ impl Association {
     /// 5.4: "A COOKIE ACK chunk MAY be sent to an UNCONFIRMED address, but it MUST be bundled with
     /// a HEARTBEAT chunk including a nonce."
     pub(super) fn send_cookie_ack(&mut self, now: Time, path: PathSlot) {
-        if !self.paths.at(path).is_confirmed() {
+        if !self.sender.paths.at(path).is_confirmed() {
             let info = self.begin_heartbeat(now, path);
             self.control.push_first(path, &Heartbeat { info: &info });
         }
@@ -518,14 +493,8 @@ impl Association {
             receiver.inherit(before);
         }
         self.receiver = Some(receiver);
-        self.window = Window::announced(a_rwnd as usize);
-        let lost = self.queue.limit_streams(peer_inbound);
-        self.stats.streams.abandoned_unsent += lost as u64;
-        self.outstanding.set_extensions(shared);
-        let whole_message_max = self.whole_message_max();
-        let interleaving = Interleaving { peer_buffer: a_rwnd as usize, whole_message_max };
-        self.queue.set_interleaving(shared.i_data.then_some(interleaving));
-        let own_initial_tsn = tsn(self.outstanding.cumulative_ack_point()).next();
+        self.sender.take_limits(self.pmdcs(), a_rwnd as usize, peer_inbound, shared);
+        let own_initial_tsn = tsn(self.sender.outstanding().cumulative_ack_point()).next();
         self.reconfiguration = Reconfiguration::new(shared.re_config, own_initial_tsn, initial_tsn);
         self.readdressing = Readdressing::new(shared.asconf, own_initial_tsn, initial_tsn);
     }

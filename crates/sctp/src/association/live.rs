@@ -26,7 +26,7 @@ impl Association {
         let config = self.config.clone().with(|config| config.timers = timers);
         config.validate()?;
         self.config = config;
-        for path in self.paths.iter_mut() {
+        for path in self.sender.paths.iter_mut() {
             path.rtt.set_bounds(&self.config);
         }
         Ok(())
@@ -42,12 +42,12 @@ impl Association {
     /// Changes 'HB.interval' of one path (RFC 9260 section 8.3). Returns false if there is no such
     /// path.
     pub fn set_heartbeat_interval(&mut self, now: Time, path: PathId, interval: Duration) -> bool {
-        let Some(path) = self.paths.named(path).map(|path| path.slot) else { return false };
-        self.paths.at_mut(path).heartbeat_interval = Some(interval);
-        let is_idle = !self.paths.at(path).heartbeat.awaits_answer;
+        let Some(path) = self.sender.paths.named(path).map(|path| path.slot) else { return false };
+        self.sender.paths.at_mut(path).heartbeat_interval = Some(interval);
+        let is_idle = !self.sender.paths.at(path).heartbeat.awaits_answer;
         if is_idle && self.sends_heartbeats() && self.may_probe(path) {
             let period = self.idle_period(path);
-            self.paths.at_mut(path).heartbeat.timer = Some(now + period);
+            self.sender.paths.at_mut(path).heartbeat.timer = Some(now + period);
         }
         true
     }

@@ -7,15 +7,10 @@ use anabranch_wire::{Heartbeat, HeartbeatAck};
 
 use super::control::Bundling;
 use super::{Association, State};
-use crate::event::{CloseReason, Event};
 use crate::path::{Origin, PathId, PathSlot, PathState};
-use crate::trace::TraceKind;
 
 /// The Heartbeat Information that we send: where the path is kept (1 byte), nonce (8 bytes).
 const INFO_LEN: usize = 9;
-
-/// How far a path's error counter counts above 'Path.Max.Retrans'.
-const ERRORS_ABOVE_MAX: u32 = 50;
 
 impl Association {
     /// Begins to watch a path: at once if it is not confirmed, not the one that data takes, or one
@@ -25,25 +20,25 @@ impl Association {
     /// ESTABLISHED state". A confirmed path that is idle is probed as well, because a peer behind
     /// a NAT learns of it only by a packet.
     pub(super) fn start_heartbeats(&mut self, now: Time, path: PathSlot) {
-        let is_compared = self.is_concurrent();
-        let is_confirmed = self.paths.at(path).is_confirmed();
-        let at_once = is_compared || path != self.paths.current() || !is_confirmed;
+        let is_compared = self.sender.is_concurrent();
+        let is_confirmed = self.sender.paths.at(path).is_confirmed();
+        let at_once = is_compared || path != self.sender.paths.current() || !is_confirmed;
         let delay = if at_once { Duration::ZERO } else { self.idle_period(path) };
-        self.paths.at_mut(path).heartbeat.timer = Some(now + delay);
+        self.sender.paths.at_mut(path).heartbeat.timer = Some(now + delay);
     }
 
     /// RFC 9260 section 8.3: "it is RECOMMENDED that a HEARTBEAT chunk is sent once per RTO of that
     /// destination address plus the protocol parameter 'HB.interval', with jittering of +/- 50% of
     /// the RTO value".
     pub(super) fn idle_period(&mut self, path: PathSlot) -> Duration {
-        let rto = self.paths.at(path).rtt.rto();
+        let rto = self.sender.paths.at(path).rtt.rto();
         let jitter = rto.as_secs_f64() * (0.5 + self.rng.unit());
         let jitter = Duration::try_from_secs_f64(jitter).unwrap_or(Duration::MAX);
         self.heartbeat_interval(path).saturating_add(jitter)
     }
 
     fn heartbeat_interval(&self, path: PathSlot) -> Duration {
-        let own = self.paths.at(path).heartbeat_interval;
+        let own = self.sender.paths.at(path).heartbeat_interval;
         own.unwrap_or(self.config.timers.heartbeat_interval)
     }
 
@@ -52,8 +47,8 @@ impl Association {
     /// does not come back by itself. A path that is not confirmed is probed all the same. Returns
     /// false if there is no such path.
     pub fn set_heartbeats(&mut self, now: Time, path: PathId, on: bool) -> bool {
-        let Some(path) = self.paths.named(path).map(|path| path.slot) else { return false };
-        let was_off = std::mem::replace(&mut self.paths.at_mut(path).has_no_heartbeats, !on);
+        let Some(path) = self.sender.paths.named(path).map(|path| path.slot) else { return false };
+        let was_off = std::mem::replace(&mut self.sender.paths.at_mut(path).has_no_heartbeats, !on);
         if on && was_off && self.sends_heartbeats() {
             self.start_heartbeats(now, path);
         }
@@ -63,41 +58,36 @@ impl Association {
     /// Sends a heartbeat on a path at once (RFC 9260 section 8.3, D), though they be switched off
     /// there. Returns false if there is no such path, or no association yet or any more.
     pub fn request_heartbeat(&mut self, now: Time, path: PathId) -> bool {
-        let path = self.paths.named(path).map(|path| path.slot);
+        let path = self.sender.paths.named(path).map(|path| path.slot);
         let Some(path) = path.filter(|_| self.sends_heartbeats()) else { return false };
         self.send_heartbeat(now, path);
         true
     }
 
     /// Whether heartbeats may go out on a path that nobody asked for.
-    ///
-    /// RFC 7829 section 3.2, rule 5: "if the Path Heartbeat function is disabled for the
-    /// destination address in question, HEARTBEATs MUST NOT be sent." Paths are verified all the
-    /// same (RFC 9260 section 5.4).
     pub(super) fn may_probe(&self, path: PathSlot) -> bool {
-        let path = self.paths.at(path);
-        !path.has_no_heartbeats || !path.is_confirmed()
+        self.sender.paths.at(path).may_be_probed()
     }
 
     pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathSlot) {
         if !self.sends_heartbeats() {
-            self.paths.at_mut(path).heartbeat.timer = None;
+            self.sender.paths.at_mut(path).heartbeat.timer = None;
             return;
         }
-        if self.paths.at(path).heartbeat.awaits_answer {
+        if self.sender.paths.at(path).heartbeat.awaits_answer {
             return self.on_heartbeat_unanswered(now, path);
         }
         if !self.may_probe(path) {
-            self.paths.at_mut(path).heartbeat.timer = None;
+            self.sender.paths.at_mut(path).heartbeat.timer = None;
             return;
         }
         // RFC 9260 section 8.3: a path is idle "if no new chunk that can be used for updating path
         // RTT ... and no HEARTBEAT chunk has been sent to it within the current heartbeat period".
         let interval = self.heartbeat_interval(path);
-        let busy_until = self.paths.at(path).last_data_sent.map(|sent| sent + interval);
-        let is_active = self.paths.at(path).state == PathState::Active;
+        let busy_until = self.sender.paths.at(path).last_data_sent.map(|sent| sent + interval);
+        let is_active = self.sender.paths.at(path).state == PathState::Active;
         if let Some(until) = busy_until.filter(|until| is_active && *until > now) {
-            self.paths.at_mut(path).heartbeat.timer = Some(until);
+            self.sender.paths.at_mut(path).heartbeat.timer = Some(until);
             return;
         }
         self.send_heartbeat(now, path);
@@ -120,8 +110,8 @@ impl Association {
         let nonce = self.rng.next_u64();
         let mut info = [path.0; INFO_LEN];
         info[1..].copy_from_slice(&nonce.to_be_bytes());
-        let rto = self.paths.at(path).rtt.rto();
-        let target = self.paths.at_mut(path);
+        let rto = self.sender.paths.at(path).rtt.rto();
+        let target = self.sender.paths.at_mut(path);
         target.heartbeat.on_sent(now, nonce);
         target.heartbeat.timer = Some(now + rto);
         target.stats.heartbeats_sent += 1;
@@ -130,15 +120,18 @@ impl Association {
 
     /// A heartbeat was not answered within the RTO.
     fn on_heartbeat_unanswered(&mut self, now: Time, path: PathSlot) {
-        if self.on_probe_unanswered(now, path) {
-            return;
+        let (sender, context) = &mut self.sending(now);
+        if let Some(peer) = sender.on_probe_unanswered(context, path) {
+            return self.heed(peer);
         }
         // RFC 7829 section 3.2, rule 6: "the timeout of a HEARTBEAT chunk MAY be ignored if data is
         // outstanding towards the destination address": T3-rtx counts and backs off there.
         // Where data takes several paths at once, what is outstanding may all be on others.
-        let is_alone = !self.is_concurrent();
-        let carries_data = is_alone && path == self.paths.current() && !self.outstanding.is_empty();
-        if carries_data || self.outstanding.flight(path) > 0 {
+        let is_alone = !self.sender.is_concurrent();
+        let carries_data = is_alone
+            && path == self.sender.paths.current()
+            && !self.sender.outstanding().is_empty();
+        if carries_data || self.sender.outstanding().flight(path) > 0 {
             return self.probe_again(now, path);
         }
         if self.repeats_heartbeat(path) {
@@ -147,10 +140,10 @@ impl Association {
         // RFC 9260 section 8.1: "Unacknowledged HEARTBEAT chunks observed on paths different from
         // the path currently used for data transfer SHOULD NOT increment the association error
         // counter".
-        let counts = path == self.paths.current();
-        let waited = self.paths.at(path).rtt.rto();
-        self.paths.at_mut(path).heartbeat.awaits_answer = false;
-        self.paths.at_mut(path).rtt.back_off();
+        let counts = path == self.sender.paths.current();
+        let waited = self.sender.paths.at(path).rtt.rto();
+        self.sender.paths.at_mut(path).heartbeat.awaits_answer = false;
+        self.sender.paths.at_mut(path).rtt.back_off();
         self.on_path_error(now, path, counts);
         if self.is_closed() {
             return;
@@ -159,7 +152,7 @@ impl Association {
         // state once per RTO."; RFC 9260 section 5.4: "In each RTO, a probe MAY be sent on an
         // active UNCONFIRMED path ... If during this probing the path becomes inactive, this rate
         // is lowered to the normal HEARTBEAT rate."
-        let errors = self.paths.at(path).error_count;
+        let errors = self.sender.paths.at(path).error_count;
         if errors <= self.config.paths.path_max_retrans {
             return self.probe_again(now, path);
         }
@@ -168,7 +161,7 @@ impl Association {
         }
         // The period counts from the last HEARTBEAT on, whose answer was awaited for an RTO.
         let period = self.idle_period(path).saturating_sub(waited);
-        self.paths.at_mut(path).heartbeat.timer = Some(now + period);
+        self.sender.paths.at_mut(path).heartbeat.timer = Some(now + period);
     }
 
     /// A heartbeat follows one that was not answered, if any may.
@@ -176,7 +169,7 @@ impl Association {
         if self.may_probe(path) {
             return self.send_heartbeat(now, path);
         }
-        let heartbeat = &mut self.paths.at_mut(path).heartbeat;
+        let heartbeat = &mut self.sender.paths.at_mut(path).heartbeat;
         heartbeat.awaits_answer = false;
         heartbeat.timer = None;
     }
@@ -185,7 +178,7 @@ impl Association {
     /// would tell that a path lives, and loses one of them now and then.
     fn repeats_heartbeat(&mut self, path: PathSlot) -> bool {
         let limit = self.config.timers.heartbeat_repeats;
-        let target = self.paths.at_mut(path);
+        let target = self.sender.paths.at_mut(path);
         let repeats = target.state == PathState::Active && target.heartbeat.repeats < limit;
         target.heartbeat.repeats = if repeats { target.heartbeat.repeats + 1 } else { 0 };
         repeats
@@ -213,109 +206,51 @@ impl Association {
     pub(super) fn on_heartbeat_ack(&mut self, now: Time, ack: &HeartbeatAck<'_>) {
         let Ok(&[path, ref nonce @ ..]) = <&[u8; INFO_LEN]>::try_from(ack.info) else { return };
         let path = PathSlot(path);
-        if self.paths.lookup(path).is_none() {
+        if self.sender.paths.lookup(path).is_none() {
             return;
         }
-        let target = self.paths.at_mut(path);
+        let target = self.sender.paths.at_mut(path);
         let Some(sent) = target.heartbeat.on_answer(u64::from_be_bytes(*nonce)) else { return };
         target.stats.heartbeats_acked += 1;
         target.rtt.on_sample(now - sent);
         let is_new = target.origin == Origin::Arrival && !target.is_confirmed();
         let path = if is_new { self.admit_candidate(now, path) } else { path };
-        let target = self.paths.at_mut(path);
-        if self.outstanding.is_probed_by_heartbeat(path) {
-            // The silent path lives: what is in flight there has all of its RTO again.
-            target.t3_rtx = None;
-        }
-        self.outstanding.on_heartbeat_answered(now, path);
-        self.settle_timers(now);
-        // RFC 9260 section 8.1: "The receiver of the HEARTBEAT ACK chunk MAY choose not to clear
-        // the counter if there is outstanding data on the association."
-        if self.outstanding.is_empty() {
-            self.error_count = 0;
-        }
-        self.on_path_success(now, path);
+        let (sender, context) = &mut self.sending(now);
+        sender.on_heartbeat_answered(context, path);
         let period = self.idle_period(path);
-        self.paths.at_mut(path).heartbeat.timer = Some(now + period);
+        self.sender.paths.at_mut(path).heartbeat.timer = Some(now + period);
     }
 
-    /// RFC 9260 section 8.2: the path did not answer once more.
+    /// RFC 9260 section 8.2: the path did not answer once more. The association ends if the peer
+    /// did not answer too often.
     pub(super) fn on_path_error(&mut self, now: Time, path: PathSlot, counts_for_peer: bool) {
-        if counts_for_peer {
-            self.error_count += 1;
-        }
-        if self.error_count > self.config.recovery.association_max_retrans {
-            return self.close(CloseReason::PeerUnreachable);
-        }
-        let target = self.paths.at_mut(path);
-        // RFC 7829 section 4.1, rule 3: "SCTP will need to allow for incrementing of the
-        // destination address error counters up to some reasonable limit above PMR+1", so that the
-        // best of several inactive paths can be told.
-        let limit = self.config.paths.path_max_retrans.saturating_add(ERRORS_ABOVE_MAX);
-        target.error_count = target.error_count.saturating_add(1).min(limit);
-        let state = match target.error_count {
-            _ if target.state == PathState::Unconfirmed => PathState::Unconfirmed,
-            errors if errors > self.config.paths.path_max_retrans => PathState::Inactive,
-            // RFC 7829 section 3.2, rule 2: "When the value in the destination address error
-            // counter exceeds PFMR, the endpoint MUST mark the destination address as in the PF
-            // state."
-            errors if errors > self.config.paths.potentially_failed_max_retrans => {
-                PathState::PotentiallyFailed
-            }
-            _ => target.state,
-        };
-        self.set_path_state(now, path, state);
-        // What failed while it carried data is probed from now on, not only when it is idle.
-        let rto = self.paths.at(path).rtt.rto();
-        let heartbeat = &mut self.paths.at_mut(path).heartbeat;
-        if state == PathState::PotentiallyFailed && !heartbeat.awaits_answer {
-            heartbeat.timer = Some(heartbeat.timer.map_or(now + rto, |at| at.min(now + rto)));
-        }
+        let (sender, context) = &mut self.sending(now);
+        let peer = sender.on_path_error(context, path, counts_for_peer);
+        self.heed(peer);
     }
 
-    /// The user knows that nothing goes out on a path: what is in flight there is sent again, and
-    /// says nothing about congestion.
+    /// The user knows that nothing goes out on a path.
     pub(super) fn fail_path(&mut self, now: Time, path: PathSlot) {
-        let losses = self.outstanding.take_back(path);
-        let target = self.paths.at_mut(path);
-        target.stats.chunks_lost += losses.chunks as u64;
-        target.t3_rtx = None;
-        target.error_count = self.config.paths.path_max_retrans + 1;
-        target.heartbeat.awaits_answer = false;
-        if target.is_confirmed() {
-            self.set_path_state(now, path, PathState::Inactive);
-        }
+        let (sender, context) = &mut self.sending(now);
+        sender.fail_path(context, path);
         let period = self.idle_period(path);
-        self.paths.at_mut(path).heartbeat.timer = Some(now + period);
-        self.outstanding.advance();
-        self.settle_timers(now);
+        self.sender.paths.at_mut(path).heartbeat.timer = Some(now + period);
     }
 
     /// The path answered.
     pub(super) fn on_path_success(&mut self, now: Time, path: PathSlot) {
-        // What was sent there before it was deleted may be acknowledged still.
-        if self.paths.at(path).is_deleted {
-            return;
-        }
-        self.paths.at_mut(path).error_count = 0;
-        self.set_path_state(now, path, PathState::Active);
-    }
-
-    fn set_path_state(&mut self, now: Time, path: PathSlot, to: PathState) {
-        let from = std::mem::replace(&mut self.paths.at_mut(path).state, to);
-        if from != to {
-            let path = self.paths.at(path).id;
-            self.events.push_back(Event::PathStateChanged { path, from, to });
-            self.trace(now, TraceKind::PathState { path, state: to });
-        }
+        let (sender, context) = &mut self.sending(now);
+        sender.on_path_success(context, path);
     }
 
     /// Moves data to the best path there is.
     pub(super) fn reselect_path(&mut self) {
-        let from = self.paths.current();
-        if let Some(to) = self.paths.reselect() {
-            let [from, to] = [from, to].map(|path| self.paths.at(path).id);
-            self.events.push_back(Event::DataPathChanged { from, to });
-        }
+        self.sender.reselect_path(&mut self.journal);
+    }
+
+    /// Starts the timers of paths that have something in flight, and stops the others.
+    pub(super) fn settle_timers(&mut self, now: Time) {
+        let (sender, context) = &mut self.sending(now);
+        sender.settle_timers(context);
     }
 }

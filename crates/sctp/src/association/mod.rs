@@ -3,36 +3,29 @@
 //! One file per procedure: [`handshake`] sets the association up, [`collision`] answers a peer that
 //! calls although there is one, [`authenticated`] proves who sent what, [`addressing`] collects
 //! paths, [`readdressing`] tells the peer of addresses that come and go at our end,
-//! [`address_requests`] hears that of the peer, [`transfer`] moves data, [`scheduling`] spreads it
-//! over the paths, [`copies`] sends some of it twice, [`recovery`] answers its losses, [`rate`]
-//! tells what it carries, [`liveness`] watches the paths, [`live`] changes settings, [`rebinding`]
-//! follows a peer whose address changes unannounced, [`reconfiguration`] resets streams,
-//! [`shutdown`] ends it, [`transmit`] writes packets, [`control`] keeps the control chunks that
-//! wait to be written.
+//! [`address_requests`] hears that of the peer, [`transfer`] takes what arrives, [`liveness`]
+//! watches the paths, [`live`] changes settings, [`rebinding`] follows a peer whose address changes
+//! unannounced, [`reconfiguration`] resets streams, [`shutdown`] ends it, [`transmit`] writes
+//! packets, [`control`] keeps the control chunks that wait to be written. Data that is sent is the
+//! matter of the [`DataSender`].
 
 mod address_requests;
 mod addressing;
 mod authenticated;
 mod collision;
 mod control;
-mod copies;
 mod handshake;
 mod live;
 mod liveness;
-mod rate;
 mod readdressing;
 mod rebinding;
 mod reconfiguration;
-mod recovery;
 mod report;
-mod scheduling;
 mod shutdown;
+mod state;
 mod tracing;
 mod transfer;
 mod transmit;
-
-use std::collections::VecDeque;
-use std::fmt;
 
 use anabranch_sansio::{FourTuple, Rng, Time, Transmit, Wakeup};
 use anabranch_wire::{Chunk, ChunkType, Packet, StreamId, VerificationTag};
@@ -43,25 +36,22 @@ use crate::error::SendError;
 use crate::event::{CloseReason, Event};
 use crate::format::DataFormat;
 use crate::handshake::TieTags;
-use crate::path::{Outlook, PathId, PathScheduler, PathSet, PathSlot};
+use crate::journal::Journal;
+use crate::path::{PathId, PathSlot};
 use crate::receive::{IncomingMessage, Receiver};
-use crate::send::{MessageQueue, OutgoingMessage, Outstanding, SendFailure};
-use crate::stats::{AssociationStats, StreamStats};
-use crate::trace::{Trace, TraceKind};
+use crate::send::OutgoingMessage;
+use crate::sender::{Context, DataSender, Peer};
+use crate::trace::TraceKind;
 
 pub(crate) use authenticated::keys_of_cookie;
 pub(crate) use collision::{CookieEchoCase, InitAnswer};
 use control::ControlQueue;
-use handshake::{CookieEchoed, CookieWait};
 pub(crate) use handshake::{no_authorization, refusal_cause};
-use rate::RateMeter;
-pub use rate::RateSignal;
 use readdressing::Readdressing;
 use rebinding::Silence;
 use reconfiguration::Reconfiguration;
-use shutdown::ShutdownTimer;
-use transfer::Window;
-pub(crate) use transmit::Occasion;
+pub use state::AssociationState;
+use state::State;
 
 /// The two SCTP ports and the two verification tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,72 +62,6 @@ pub(crate) struct Identity {
     pub(crate) local_tag: VerificationTag,
     /// What we put into ours; 0 until the peer announced it.
     pub(crate) peer_tag: VerificationTag,
-}
-
-/// RFC 9260 section 4, figure 3. A state holds what exists only in it.
-#[derive(Debug)]
-enum State {
-    CookieWait(CookieWait),
-    CookieEchoed(CookieEchoed),
-    Established,
-    ShutdownPending,
-    ShutdownSent(ShutdownTimer),
-    ShutdownReceived,
-    ShutdownAckSent(ShutdownTimer),
-    Closed,
-}
-
-impl State {
-    /// Whether data may be sent (RFC 9260 section 6).
-    const fn may_send_data(&self) -> bool {
-        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived)
-    }
-
-    /// Whether data is taken (RFC 9260 section 6).
-    const fn may_receive_data(&self) -> bool {
-        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownSent(_))
-    }
-
-    /// Whether the user may hand over messages. Before the handshake is done they wait.
-    const fn takes_messages(&self) -> bool {
-        matches!(self, Self::CookieWait(_) | Self::CookieEchoed(_) | Self::Established)
-    }
-}
-
-/// Where an association stands (RFC 9260 section 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AssociationState {
-    /// We sent INIT.
-    CookieWait,
-    /// We sent COOKIE ECHO.
-    CookieEchoed,
-    /// The handshake is done.
-    Established,
-    /// We shut down when all data is delivered.
-    ShutdownPending,
-    /// We sent SHUTDOWN.
-    ShutdownSent,
-    /// The peer shuts down; our data is still delivered.
-    ShutdownReceived,
-    /// We answered the peer's SHUTDOWN.
-    ShutdownAckSent,
-    /// It ended.
-    Closed,
-}
-
-impl fmt::Display for AssociationState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::CookieWait => "COOKIE-WAIT",
-            Self::CookieEchoed => "COOKIE-ECHOED",
-            Self::Established => "ESTABLISHED",
-            Self::ShutdownPending => "SHUTDOWN-PENDING",
-            Self::ShutdownSent => "SHUTDOWN-SENT",
-            Self::ShutdownReceived => "SHUTDOWN-RECEIVED",
-            Self::ShutdownAckSent => "SHUTDOWN-ACK-SENT",
-            Self::Closed => "CLOSED",
-        })
-    }
 }
 
 /// One association with a peer.
@@ -156,13 +80,7 @@ pub struct Association {
     locals: Vec<std::net::SocketAddr>,
     /// What the peer announced, whether we can reach it or not.
     announced: Vec<std::net::IpAddr>,
-    paths: PathSet,
-    /// Exists where several paths carry new data at once.
-    path_scheduler: Option<Box<dyn PathScheduler>>,
-    queue: MessageQueue,
-    outstanding: Outstanding,
-    /// The peer's receive window.
-    window: Window,
+    sender: DataSender,
     /// Exists once the peer announced its initial TSN.
     receiver: Option<Receiver>,
     /// When a delayed SACK is due, and where the data came from.
@@ -173,20 +91,13 @@ pub struct Association {
     control: ControlQueue,
     reconfiguration: Reconfiguration,
     readdressing: Readdressing,
-    events: VecDeque<Event>,
     /// Whether [`Event::Readable`] was said and not all was read since.
     readable_said: bool,
     /// Whether the user asked for [`Event::SenderDry`].
     is_dry_awaited: bool,
-    /// RFC 9260 section 8.1: consecutive retransmissions to the peer.
-    error_count: u32,
-    stats: AssociationStats,
-    trace: Trace,
-    rate: RateMeter,
+    journal: Journal,
     /// Scratch space for gap blocks.
     gap_blocks: Vec<anabranch_wire::GapAckBlock>,
-    /// Scratch space for what path schedulers look at.
-    outlooks: Vec<Outlook>,
 }
 
 impl Association {
@@ -200,9 +111,8 @@ impl Association {
         if !self.state.takes_messages() || self.is_to_shut_down() {
             return Err(SendError::Closing);
         }
-        self.queue.push(now, message)?;
-        self.open_burst();
-        Ok(())
+        let (sender, context) = self.sending(now);
+        sender.send(&context, message)
     }
 
     /// Asks for [`Event::SenderDry`], once, as soon as all that was handed over is acknowledged or
@@ -234,26 +144,23 @@ impl Association {
     /// Gives up all that was handed over on a stream and may be given up: its lifetime ends now,
     /// as that of pictures does when their viewer looks at something else. Reliable messages stay.
     pub fn withdraw(&mut self, now: Time, stream: StreamId) {
-        self.queue.withdraw(now, stream);
-        self.outstanding.withdraw(now, stream);
-        self.give_up_unfinished(now);
-        self.expire_messages(now);
-        self.settle_abandoned(now);
+        let (sender, context) = &mut self.sending(now);
+        sender.withdraw(context, stream);
     }
 
     /// Sets the priority of a stream for the priority scheduler: 0 is served first, and is the
     /// default. Returns false if there is no such stream.
     pub fn set_stream_priority(&mut self, stream: StreamId, priority: u16) -> bool {
-        self.queue.set_priority(stream, priority)
+        self.sender.set_stream_priority(stream, priority)
     }
 
     /// Makes a path the primary one, which data takes while it is active. Returns false if there is
     /// no such path.
     pub fn set_primary(&mut self, path: PathId) -> bool {
-        let Some(path) = self.paths.named(path).filter(|path| path.is_confirmed()) else {
+        let Some(path) = self.sender.paths.named(path).filter(|path| path.is_confirmed()) else {
             return false;
         };
-        self.paths.set_primary(path.slot);
+        self.sender.paths.set_primary(path.slot);
         self.reselect_path();
         true
     }
@@ -263,7 +170,7 @@ impl Association {
     /// many.
     pub fn open_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
         let path = self.open_or_wake_path(now, tuple)?;
-        Some(self.paths.at(path).id)
+        Some(self.sender.paths.at(path).id)
     }
 
     /// Nothing can be sent from this address of ours any more, as when its interface is gone: what
@@ -271,118 +178,6 @@ impl Association {
     /// answers; until then it makes way if there are too many.
     pub fn close_paths_from(&mut self, now: Time, local: std::net::SocketAddr) {
         self.leave_paths_from(now, local);
-    }
-
-    /// The state of RFC 9260 section 4.
-    #[must_use]
-    pub const fn state(&self) -> AssociationState {
-        match self.state {
-            State::CookieWait(_) => AssociationState::CookieWait,
-            State::CookieEchoed(_) => AssociationState::CookieEchoed,
-            State::Established => AssociationState::Established,
-            State::ShutdownPending => AssociationState::ShutdownPending,
-            State::ShutdownSent(_) => AssociationState::ShutdownSent,
-            State::ShutdownReceived => AssociationState::ShutdownReceived,
-            State::ShutdownAckSent(_) => AssociationState::ShutdownAckSent,
-            State::Closed => AssociationState::Closed,
-        }
-    }
-
-    /// Our SCTP port.
-    #[must_use]
-    pub const fn local_port(&self) -> u16 {
-        self.identity.local_port
-    }
-
-    /// The peer's SCTP port.
-    #[must_use]
-    pub const fn peer_port(&self) -> u16 {
-        self.identity.peer_port
-    }
-
-    /// Whether the handshake is done and the association not yet ended.
-    #[must_use]
-    pub const fn is_established(&self) -> bool {
-        !matches!(self.state, State::CookieWait(_) | State::CookieEchoed(_) | State::Closed)
-    }
-
-    /// Whether the association ended.
-    #[must_use]
-    pub const fn is_closed(&self) -> bool {
-        matches!(self.state, State::Closed)
-    }
-
-    /// Streams that we may send on: 0 to one less.
-    #[must_use]
-    pub fn outbound_streams(&self) -> u16 {
-        self.queue.stream_count()
-    }
-
-    /// Streams that the peer may send on: 0 to one less. 0 before the handshake told.
-    #[must_use]
-    pub fn inbound_streams(&self) -> u16 {
-        self.receiver.as_ref().map_or(0, Receiver::stream_count)
-    }
-
-    /// Bytes that wait in the send queue, with what each message costs beside.
-    #[must_use]
-    pub const fn queued(&self) -> usize {
-        self.queue.queued()
-    }
-
-    /// Bytes of the longest message that is never cut, because it fits into one packet. A longer
-    /// one is lost with any of its packets.
-    #[must_use]
-    pub fn whole_message_max(&self) -> usize {
-        self.pmdcs() - self.outstanding.format().header_len()
-    }
-
-    /// Whether messages of different streams interleave (RFC 8260), as both ends offered.
-    #[must_use]
-    pub const fn interleaves_messages(&self) -> bool {
-        matches!(self.outstanding.format(), DataFormat::IData)
-    }
-
-    /// Whether packets go without a checksum (RFC 9653), as both ends offered.
-    #[must_use]
-    pub const fn omits_checksums(&self) -> bool {
-        self.outstanding.omits_checksums()
-    }
-
-    /// Bytes that wait in the send queue or are in flight.
-    #[must_use]
-    pub fn unacknowledged(&self) -> usize {
-        self.queue.queued() + self.outstanding.bytes_outstanding()
-    }
-
-    /// Bytes of DATA chunks that the peer has acknowledged.
-    #[must_use]
-    pub fn bytes_acked(&self) -> u64 {
-        self.paths.totals().bytes_acked
-    }
-
-    /// When the last packet came from the peer.
-    #[must_use]
-    pub fn last_heard(&self) -> Option<Time> {
-        self.paths.iter().filter_map(|path| path.last_heard).max()
-    }
-
-    /// Whether all that was handed over is delivered or abandoned.
-    #[must_use]
-    pub fn is_drained(&self) -> bool {
-        self.queue.is_empty() && self.outstanding.is_empty()
-    }
-
-    /// Counters and the state of all paths.
-    #[must_use]
-    pub fn stats(&self) -> AssociationStats {
-        self.report()
-    }
-
-    /// What was sent on one stream.
-    #[must_use]
-    pub fn stream_stats(&self, stream: StreamId) -> Option<StreamStats> {
-        self.queue.stream_stats(stream).copied()
     }
 
     /// Whether the peer may leave the checksum out: we told it so in INIT or INIT ACK.
@@ -396,25 +191,28 @@ impl Association {
 
     /// Whether packets on this path are known to come from the peer.
     pub(crate) fn has_confirmed_path(&self, tuple: FourTuple) -> bool {
-        self.paths.find(tuple).is_some_and(|path| self.paths.at(path).is_confirmed())
+        self.sender.paths.find(tuple).is_some_and(|path| self.sender.paths.at(path).is_confirmed())
     }
 
     /// A number that changes whenever [`path_tuples`](Self::path_tuples) does.
     pub(crate) const fn path_revision(&self) -> u64 {
-        self.paths.revision()
+        self.sender.paths.revision()
     }
 
     pub(crate) fn path_tuples(&self) -> impl Iterator<Item = FourTuple> + '_ {
-        self.paths.iter().map(|path| path.tuple)
+        self.sender.paths.iter().map(|path| path.tuple)
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.journal.events.pop_front()
     }
 
     /// Whether nothing is left to send, to say or to read.
     pub(crate) fn is_finished(&self) -> bool {
-        self.is_closed() && self.control.is_empty() && self.events.is_empty() && !self.has_message()
+        self.is_closed()
+            && self.control.is_empty()
+            && self.journal.events.is_empty()
+            && !self.has_message()
     }
 
     /// Takes a packet that has our verification tag.
@@ -429,7 +227,7 @@ impl Association {
         let is_trusted = standing == Standing::Genuine || !self.demands(ChunkType::HEARTBEAT_ACK);
         let path = self.path_of_arrival(now, tuple, is_trusted);
         self.readdressing.source = Some(tuple);
-        let source = self.paths.at_mut(path);
+        let source = self.sender.paths.at_mut(path);
         let id = source.id;
         source.stats.packets_received += 1;
         source.stats.bytes_received += len as u64;
@@ -440,7 +238,7 @@ impl Association {
                 self.note_candidate(now, path, packet);
             }
         }
-        self.trace(now, TraceKind::PacketReceived { path: id, len });
+        self.journal.trace(now, TraceKind::PacketReceived { path: id, len });
         if is_trusted {
             self.on_sign_of_life();
         }
@@ -470,7 +268,7 @@ impl Association {
                 // placed after an AUTH chunk in the packet."; RFC 5061 section 5.2, D5, of ASCONF:
                 // "the receiver MUST silently discard this chunk and the rest of the packet."
                 Ok(chunk) if !is_authenticated && self.demands(chunk.ty()) => {
-                    self.stats.unauthenticated += 1;
+                    self.journal.stats.unauthenticated += 1;
                     if chunk.ty() == ChunkType::ASCONF {
                         break;
                     }
@@ -494,12 +292,13 @@ impl Association {
 
     /// The path that a packet came over. One that proves nothing makes no new path.
     fn path_of_arrival(&mut self, now: Time, tuple: FourTuple, is_trusted: bool) -> PathSlot {
-        let known = self.paths.find(tuple).filter(|path| !self.paths.at(*path).is_deleted);
-        let is_deleted = known.is_none() && self.paths.find(tuple).is_some();
+        let known =
+            self.sender.paths.find(tuple).filter(|path| !self.sender.paths.at(*path).is_deleted);
+        let is_deleted = known.is_none() && self.sender.paths.find(tuple).is_some();
         if is_trusted && !is_deleted {
             return self.arrival_path(now, tuple);
         }
-        known.unwrap_or_else(|| self.paths.current())
+        known.unwrap_or_else(|| self.sender.paths.current())
     }
 
     /// Whether a chunk is to be acknowledged. RFC 3758 section 3.6: "Any time a FORWARD TSN chunk
@@ -535,7 +334,7 @@ impl Association {
 
     /// A packet came from the peer's address without our verification tag.
     pub(crate) const fn note_wrong_tag(&mut self) {
-        self.stats.malformed += 1;
+        self.journal.stats.malformed += 1;
     }
 
     /// Handles one chunk; false ends the packet.
@@ -591,24 +390,33 @@ impl Association {
         if self.is_closed() {
             return;
         }
-        self.expire_messages(now);
-        self.outstanding.release_copies(now);
-        for path in self.paths.ids() {
-            self.paths.at_mut(path).pacer.on_time(now);
-            if self.paths.at(path).loss_timer.is_some_and(|(at, _)| at <= now) {
-                self.on_loss_timer(now, path);
-            }
-            if self.paths.at(path).t3_rtx.is_some_and(|at| at <= now) {
-                self.on_t3_rtx(now, path);
-            }
-            if self.paths.at(path).heartbeat.timer.is_some_and(|at| at <= now) {
-                self.on_heartbeat_timer(now, path);
-            }
+        let (sender, context) = &mut self.sending(now);
+        sender.on_time(context);
+        for path in self.sender.paths.ids() {
+            self.on_path_timers(now, path);
             if self.is_closed() {
                 return;
             }
         }
         self.after_input(now);
+    }
+
+    fn on_path_timers(&mut self, now: Time, path: PathSlot) {
+        if self.sender.paths.at(path).loss_timer.is_some_and(|(at, _)| at <= now) {
+            let (sender, context) = &mut self.sending(now);
+            if let Some(patience) = sender.on_loss_timer(context, path) {
+                self.send_heartbeat(now, path);
+                self.sender.paths.at_mut(path).heartbeat.timer = Some(now + patience);
+            }
+        }
+        if self.sender.paths.at(path).t3_rtx.is_some_and(|at| at <= now) {
+            let (sender, context) = &mut self.sending(now);
+            let peer = sender.on_t3_rtx(context, path);
+            self.heed(peer);
+        }
+        if self.sender.paths.at(path).heartbeat.timer.is_some_and(|at| at <= now) {
+            self.on_heartbeat_timer(now, path);
+        }
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) next.
@@ -623,10 +431,7 @@ impl Association {
             self.silence.timer.map(|at| (at, "silence")),
             self.reconfiguration_timer().map(|at| (at, "T-reconfig")),
             self.readdressing_timer().map(|at| (at, "T-4")),
-            self.outstanding.next_expiration().map(|at| (at, "message lifetime")),
-            self.paths.earliest_timer(),
-            self.pacing_timer().map(|at| (at, "pacing")),
-            self.outstanding.next_copy_at().map(|at| (at, "second copy")),
+            self.sender.next_timer(self.state.may_send_data()),
         ];
         own.into_iter().flatten().min().map(|(at, why)| Wakeup { at, why })
     }
@@ -640,7 +445,7 @@ impl Association {
     ) -> Option<Transmit> {
         let transmit = self.write_packets(now, segments_max, buf);
         if transmit.is_none() {
-            self.note_app_limits(now);
+            self.sender.note_app_limits(now);
             self.trace_changes(now);
         }
         self.report_queue();
@@ -649,39 +454,34 @@ impl Association {
 
     /// What any input may have brought about.
     fn after_input(&mut self, now: Time) {
-        self.paths.remove_abandoned();
-        self.report_lost_chunks(now);
-        self.settle_abandoned(now);
-        self.reselect_path();
+        let (sender, context) = &mut self.sending(now);
+        sender.after_input(context);
         self.advance_reconfiguration(now);
         self.bury_doomed(now);
-        self.open_burst();
+        let (sender, context) = &mut self.sending(now);
+        sender.open_burst(context);
+        sender.follow_rate(context);
         self.advance_shutdown(now);
-        self.follow_rate(now);
         self.trace_changes(now);
         self.report_queue();
         if self.has_message() && !self.readable_said {
             self.readable_said = true;
-            self.events.push_back(Event::Readable);
+            self.journal.tell(Event::Readable);
         }
     }
 
     /// Reports what became of messages that waited.
     fn report_queue(&mut self) {
-        let undelivered = self.queue.take_undelivered();
-        self.report_undelivered(undelivered);
-        if self.queue.became_writable() {
-            self.events.push_back(Event::Writable);
-        }
+        self.sender.report_queue(&mut self.journal);
         if self.is_dry_awaited && self.is_drained() {
             self.is_dry_awaited = false;
-            self.events.push_back(Event::SenderDry);
+            self.journal.tell(Event::SenderDry);
         }
     }
 
     /// Whether there is something to say.
     pub(crate) fn has_event(&self) -> bool {
-        !self.events.is_empty()
+        !self.journal.events.is_empty()
     }
 
     /// Ends the association at once. What was received before can still be read.
@@ -689,24 +489,24 @@ impl Association {
         if self.is_closed() {
             return;
         }
-        self.report_unsent();
-        let stats = Box::new(self.report());
+        self.sender.end(&mut self.journal);
+        let stats = Box::new(self.stats());
         self.state = State::Closed;
         self.sack_timer = None;
-        for path in self.paths.iter_mut() {
-            path.t3_rtx = None;
-            path.loss_timer = None;
-            path.heartbeat.timer = None;
-        }
-        self.events.push_back(Event::Closed { reason, stats });
+        self.journal.tell(Event::Closed { reason, stats });
     }
 
-    /// What was not delivered by now never will be.
-    fn report_unsent(&mut self) {
-        let unacknowledged = self.outstanding.take_undelivered(SendFailure::Closed);
-        self.report_undelivered(unacknowledged);
-        self.queue.end();
-        let unsent = self.queue.take_undelivered();
-        self.report_undelivered(unsent);
+    /// The data sender, with what it is shown now.
+    fn sending(&mut self, now: Time) -> (&mut DataSender, Context<'_>) {
+        let (phase, signature_len) = (self.state.phase(), self.data_signature_len());
+        let Self { sender, config, journal, .. } = self;
+        (sender, Context { now, config, phase, signature_len, journal })
+    }
+
+    /// Ends the association if the peer turned out to be gone.
+    fn heed(&mut self, peer: Peer) {
+        if peer == Peer::Unreachable {
+            self.close(CloseReason::PeerUnreachable);
+        }
     }
 }

@@ -98,7 +98,7 @@ impl Association {
     /// Asks the peer to send its data over this path while it can (RFC 5061 section 5.4). Returns
     /// false if the path is not confirmed or the peer takes no such requests.
     pub fn ask_for_primary(&mut self, now: Time, path: PathId) -> bool {
-        let confirmed = self.paths.named(path).filter(|path| path.is_confirmed());
+        let confirmed = self.sender.paths.named(path).filter(|path| path.is_confirmed());
         let Some(path) = confirmed.map(|path| path.slot).filter(|_| self.changes_addresses())
         else {
             return false;
@@ -119,11 +119,11 @@ impl Association {
     /// the sender MUST NOT use the new IP address as a source for ANY SCTP packet except on
     /// carrying an ASCONF Chunk."
     pub(super) fn announce_path(&mut self, now: Time, path: PathSlot) {
-        let local = self.paths.at(path).tuple.local.ip();
+        let local = self.sender.paths.at(path).tuple.local.ip();
         let is_known = |other: &Path| other.slot != path && other.tuple.local.ip() == local;
         let was_gone = self.is_gone(local);
         self.readdressing.gone.retain(|gone| gone.address != local);
-        if !self.changes_addresses() || (self.paths.iter().any(is_known) && !was_gone) {
+        if !self.changes_addresses() || (self.sender.paths.iter().any(is_known) && !was_gone) {
             return self.start_heartbeats(now, path);
         }
         self.want_change(now, Change::Add(path));
@@ -131,7 +131,7 @@ impl Association {
 
     /// A path that there was before is to be used again.
     pub(super) fn return_to_path(&mut self, now: Time, path: PathSlot) {
-        if self.is_gone(self.paths.at(path).tuple.local.ip()) {
+        if self.is_gone(self.sender.paths.at(path).tuple.local.ip()) {
             self.announce_path(now, path);
         } else {
             self.start_heartbeats(now, path);
@@ -178,10 +178,10 @@ impl Association {
             }
             let number = self.readdressing.next_number;
             self.readdressing.next_number = number.wrapping_add(1);
-            let timer = now + self.paths.at(path).rtt.rto();
+            let timer = now + self.sender.paths.at(path).rtt.rto();
             // RFC 5061 section 5.3.2: "the sender MUST fill in the Address Parameter field with an
             // address that is part of the association".
-            let address = self.paths.at(self.paths.current()).tuple.local.ip();
+            let address = self.sender.paths.at(self.sender.paths.current()).tuple.local.ip();
             let gone = self.readdressing.gone.iter().map(|gone| gone.address).collect();
             let request =
                 Request { number, change, address, parameters, path, timer, tries: 1, gone };
@@ -195,9 +195,12 @@ impl Association {
     /// address being deleted by the ASCONF Chunk."
     fn path_for(&self, change: Change) -> Option<PathSlot> {
         match change {
-            Change::Add(path) | Change::Prefer(path) => {
-                self.paths.lookup(path).filter(|path| self.is_left(path)).map(|path| path.slot)
-            }
+            Change::Add(path) | Change::Prefer(path) => self
+                .sender
+                .paths
+                .lookup(path)
+                .filter(|path| self.is_left(path))
+                .map(|path| path.slot),
             Change::Leave => self.best_path_left(),
         }
     }
@@ -207,7 +210,8 @@ impl Association {
     }
 
     fn best_path_left(&self) -> Option<PathSlot> {
-        let left = self.paths.iter().filter(|path| self.is_left(path) && path.is_confirmed());
+        let left =
+            self.sender.paths.iter().filter(|path| self.is_left(path) && path.is_confirmed());
         left.min_by_key(|path| (path.state, path.slot)).map(|path| path.slot)
     }
 
@@ -218,7 +222,7 @@ impl Association {
             correlation_id += 1;
             correlation_id
         };
-        let local = self.paths.at(path).tuple.local.ip();
+        let local = self.sender.paths.at(path).tuple.local.ip();
         let any = wildcard(local);
         if matches!(change, Change::Add(_)) {
             let correlation_id = next_id();
@@ -227,7 +231,7 @@ impl Association {
         let is_only = |other: &Path| !self.is_left(other) || other.tuple.local.ip() == local;
         // Who leaves its only address has nowhere to say so from, until it has another.
         let mut untold = self.readdressing.gone.iter().filter(|gone| !gone.is_told).peekable();
-        if untold.peek().is_some() && self.paths.iter().all(is_only) {
+        if untold.peek().is_some() && self.sender.paths.iter().all(is_only) {
             let correlation_id = next_id();
             Parameter::DeleteIpAddress { correlation_id, address: any }.encode(&mut requests);
         } else {
@@ -252,7 +256,7 @@ impl Association {
             parameters: Parameters::from_bytes(&request.parameters),
         };
         let taken = self.control.push(path, Bundling::Bundled, &asconf);
-        self.stats.control_dropped += u64::from(!taken);
+        self.journal.stats.control_dropped += u64::from(!taken);
     }
 
     pub(super) fn readdressing_timer(&self) -> Option<Time> {
@@ -269,8 +273,8 @@ impl Association {
             self.readdressing.in_flight = None;
             return;
         }
-        self.paths.at_mut(failed).rtt.back_off();
-        self.on_path_error(now, failed, failed == self.paths.current());
+        self.sender.paths.at_mut(failed).rtt.back_off();
+        self.on_path_error(now, failed, failed == self.sender.paths.current());
         if self.is_closed() {
             return;
         }
@@ -278,7 +282,7 @@ impl Association {
         // nothing from another one: that is for when the path has turned out to be dead.
         let alternate = self.best_path_left().filter(|_| tries >= TRIES_ON_PATH);
         let path = alternate.unwrap_or(failed);
-        let timer = now + self.paths.at(path).rtt.rto();
+        let timer = now + self.sender.paths.at(path).rtt.rto();
         if let Some(request) = &mut self.readdressing.in_flight {
             (request.path, request.tries, request.timer) = (path, tries + 1, timer);
         }
@@ -294,8 +298,8 @@ impl Association {
         let refused = refused_requests(ack);
         // RFC 5061 section 5.1, A5: "clear the appropriate association and destination error
         // counters".
-        self.error_count = 0;
-        if self.paths.at(path).is_confirmed() {
+        self.sender.clear_errors();
+        if self.sender.paths.at(path).is_confirmed() {
             self.on_path_success(now, path);
         }
         for gone in &mut self.readdressing.gone {
@@ -311,7 +315,7 @@ impl Association {
     /// MAY begin using the added IP address as a source address for any type of SCTP chunk."; F10:
     /// one that was refused is not part of the association.
     fn on_added(&mut self, now: Time, path: PathSlot, is_taken: bool) {
-        let Some(added) = self.paths.lookup(path) else { return };
+        let Some(added) = self.sender.paths.lookup(path) else { return };
         if added.state == PathState::Unconfirmed && !is_taken {
             return self.fail_path(now, path);
         }

@@ -57,7 +57,7 @@ impl Silence {
 impl Association {
     /// Whether a further address may be probed.
     pub(super) fn takes_candidate(&self) -> bool {
-        self.paths.iter().filter(|path| is_candidate(path)).count() < CANDIDATES_MAX
+        self.sender.paths.iter().filter(|path| is_candidate(path)).count() < CANDIDATES_MAX
     }
 
     /// A packet came from a candidate.
@@ -66,7 +66,7 @@ impl Association {
             matches!(chunk, Chunk::Heartbeat(_) | Chunk::HeartbeatAck(_) | Chunk::Auth(_))
         };
         let moves = packet.chunks().flatten().any(|chunk| !is_probe(&chunk));
-        let candidate = self.paths.at_mut(path);
+        let candidate = self.sender.paths.at_mut(path);
         candidate.first_heard.get_or_insert(now);
         candidate.moves_traffic |= moves;
         // It had been given up, and is there all the same.
@@ -78,7 +78,7 @@ impl Association {
 
     /// Bytes that may still go out on a path.
     pub(super) fn allowance(&self, path: PathSlot) -> usize {
-        let path = self.paths.at(path);
+        let path = self.sender.paths.at(path);
         if !is_unvalidated(path) {
             return usize::MAX;
         }
@@ -95,59 +95,56 @@ impl Association {
                 return;
             }
             self.control.pop();
-            self.stats.control_dropped += 1;
+            self.journal.stats.control_dropped += 1;
         }
     }
 
     /// A candidate returned its nonce. Returns the path that it is from now on.
     pub(super) fn admit_candidate(&mut self, now: Time, candidate: PathSlot) -> PathSlot {
-        let to = self.paths.at(candidate).tuple;
+        let to = self.sender.paths.at(candidate).tuple;
         let Some(silent) = self.silent_predecessor(now, candidate) else {
-            let admitted = self.paths.at_mut(candidate);
+            let admitted = self.sender.paths.at_mut(candidate);
             admitted.is_announced = true;
-            self.events.push_back(Event::PathAdded { path: admitted.id, tuple: to });
+            self.journal.tell(Event::PathAdded { path: admitted.id, tuple: to });
             return candidate;
         };
-        let Path { id: path, tuple: from, .. } = *self.paths.at(silent);
+        let Path { id: path, tuple: from, .. } = *self.sender.paths.at(silent);
         // RFC 9000 section 9.4: "Because port-only changes are commonly the result of NAT rebinding
         // or other middlebox activity, the endpoint MAY instead retain its congestion control state
         // and round-trip estimate in those cases instead of reverting to initial values."
         if from.remote.ip() != to.remote.ip() {
-            self.paths.at_mut(silent).reset(&self.config, &mut self.rng);
+            self.sender.paths.at_mut(silent).reset(&self.config, &mut self.rng);
         }
         self.move_path(now, silent, candidate);
-        self.events.push_back(Event::PathMoved { path, from, to });
+        self.journal.tell(Event::PathMoved { path, from, to });
         silent
     }
 
     /// The path whose traffic a candidate carries on: it leads from the same address of ours, and
     /// was not heard of in the later half of the time that it took to confirm the candidate.
     fn silent_predecessor(&self, now: Time, candidate: PathSlot) -> Option<PathSlot> {
-        let new = self.paths.at(candidate);
+        let new = self.sender.paths.at(candidate);
         let first_heard = new.first_heard?;
         let since = first_heard + (now - first_heard) / 2;
         let is_silent = |path: &&Path| path.last_heard.is_some_and(|at| at < since);
-        let confirmed = self.paths.iter().filter(|path| path.is_confirmed() && !path.is_deleted);
+        let confirmed =
+            self.sender.paths.iter().filter(|path| path.is_confirmed() && !path.is_deleted);
         let related = confirmed.filter(|path| path.tuple.local == new.tuple.local);
-        let carried = |path: &&Path| new.moves_traffic || self.outstanding.flight(path.slot) > 0;
+        let carried =
+            |path: &&Path| new.moves_traffic || self.sender.outstanding().flight(path.slot) > 0;
         let silent = related.filter(is_silent).filter(carried);
         let best = silent
             .max_by_key(|path| (path.tuple.remote.ip() == new.tuple.remote.ip(), path.last_heard));
         best.map(|path| path.slot)
     }
 
-    /// Gives a path the addresses of a candidate, which is no path of its own any more. What is in
-    /// flight went to where nobody is: it is sent again, and says nothing about congestion.
+    /// Gives a path the addresses of a candidate, which is no path of its own any more.
     fn move_path(&mut self, now: Time, path: PathSlot, candidate: PathSlot) {
         self.control.forget_path(candidate);
-        let Some(moved) = self.paths.absorb(path, candidate) else { return };
-        moved.error_count = 0;
-        moved.rtt.undo_back_off();
-        let losses = self.outstanding.take_back(path);
-        self.paths.at_mut(path).stats.chunks_lost += losses.chunks as u64;
-        self.outstanding.advance();
-        self.paths.at_mut(path).t3_rtx = None;
-        self.settle_timers(now);
+        let (sender, context) = &mut self.sending(now);
+        if !sender.move_path(context, path, candidate) {
+            return;
+        }
         // The last acknowledgements went astray as well.
         if let Some(receiver) = self.receiver.as_mut() {
             receiver.tracker.demand_sack();
@@ -157,12 +154,12 @@ impl Association {
 
     /// A candidate does not answer: it is forgotten, and comes back with its next packet.
     pub(super) fn give_up_candidate(&mut self, path: PathSlot) -> bool {
-        let target = self.paths.at(path);
+        let target = self.sender.paths.at(path);
         if !is_candidate(target) || target.error_count <= self.config.paths.path_max_retrans {
             return false;
         }
         self.control.forget_path(path);
-        self.paths.abandon(path);
+        self.sender.paths.abandon(path);
         true
     }
 
@@ -170,7 +167,7 @@ impl Association {
     pub(super) fn on_silence(&mut self, now: Time) {
         self.silence.timer = None;
         let path = self.reply_path(self.sack_path);
-        let awaits_answer = self.paths.at(path).heartbeat.awaits_answer;
+        let awaits_answer = self.sender.paths.at(path).heartbeat.awaits_answer;
         if self.sends_heartbeats() && self.may_probe(path) && !awaits_answer {
             self.send_heartbeat(now, path);
         }

@@ -108,7 +108,7 @@ impl Association {
         if !self.reconfiguration.is_supported {
             return Err(ResetError::NotSupported);
         }
-        let last = self.queue.stream_count() - 1;
+        let last = self.sender.queue().stream_count() - 1;
         if let Some(stream) = streams.iter().find(|stream| stream.0 > last) {
             return Err(ResetError::InvalidStream { stream: stream.0, last });
         }
@@ -124,14 +124,14 @@ impl Association {
     }
 
     fn all_outgoing(&self) -> Vec<StreamId> {
-        (0..self.queue.stream_count()).map(StreamId).collect()
+        (0..self.sender.queue().stream_count()).map(StreamId).collect()
     }
 
     fn want_reset(&mut self, streams: &[StreamId]) {
         for &stream in streams {
             if !self.reconfiguration.concerns(stream) {
                 self.reconfiguration.wanted.insert(stream, None);
-                self.queue.begin_reset(stream);
+                self.sender.begin_reset(stream);
             }
         }
     }
@@ -147,11 +147,11 @@ impl Association {
         if reconfiguration.wanted.is_empty() || reconfiguration.in_flight.is_some() {
             return;
         }
-        let last_assigned = self.outstanding.next_sequence() - 1;
-        let acknowledged = self.outstanding.cumulative_ack_point();
+        let last_assigned = self.sender.outstanding().next_sequence() - 1;
+        let acknowledged = self.sender.outstanding().cumulative_ack_point();
         let mut ready = Vec::new();
         for (stream, after) in &mut reconfiguration.wanted {
-            if self.queue.is_stream_drained(*stream) {
+            if self.sender.queue().is_stream_drained(*stream) {
                 let after = *after.get_or_insert(last_assigned);
                 if after <= acknowledged && ready.len() < STREAMS_PER_REQUEST_MAX {
                     ready.push(*stream);
@@ -165,7 +165,7 @@ impl Association {
 
     /// RFC 6525 section 5.1.2.
     fn request_reset(&mut self, now: Time, streams: Vec<StreamId>) {
-        let path = self.paths.current();
+        let path = self.sender.paths.current();
         let reconfiguration = &mut self.reconfiguration;
         reconfiguration.wanted.retain(|stream, _| !streams.contains(stream));
         let number = reconfiguration.next_request;
@@ -180,9 +180,9 @@ impl Association {
             response_number,
             // A3: "The Sender's Last Assigned TSN MUST be set to the next TSN the sender assigns
             // minus 1."
-            last_assigned_tsn: tsn(self.outstanding.next_sequence() - 1),
+            last_assigned_tsn: tsn(self.sender.outstanding().next_sequence() - 1),
             streams,
-            timer: now + self.paths.at(path).rtt.rto(),
+            timer: now + self.sender.paths.at(path).rtt.rto(),
             path,
             is_in_progress: false,
         });
@@ -228,15 +228,15 @@ impl Association {
             return;
         }
         if counts {
-            self.paths.at_mut(path).rtt.back_off();
+            self.sender.paths.at_mut(path).rtt.back_off();
             self.on_path_error(now, path, true);
             if self.is_closed() {
                 return;
             }
             self.reselect_path();
         }
-        let path = self.paths.current();
-        let timer = now + self.paths.at(path).rtt.rto();
+        let path = self.sender.paths.current();
+        let timer = now + self.sender.paths.at(path).rtt.rto();
         if let Some(request) = &mut self.reconfiguration.in_flight {
             (request.path, request.timer) = (path, timer);
         }
@@ -251,7 +251,7 @@ impl Association {
         }
         let read: Result<Vec<_>, _> = chunk.parameters.iter().take(3).collect();
         let Ok(parameters) = read else {
-            self.stats.malformed += 1;
+            self.journal.stats.malformed += 1;
             return;
         };
         if !may_stand_together(&parameters) {
@@ -329,7 +329,7 @@ impl Association {
     fn next_tsns(&self) -> Option<(Tsn, Tsn)> {
         let smallest_missing = self.receiver.as_ref()?.tracker.cumulative_tsn().next();
         let theirs = Tsn(smallest_missing.0.wrapping_add(1 << 31));
-        Some((tsn(self.outstanding.next_sequence()), theirs))
+        Some((tsn(self.sender.outstanding().next_sequence()), theirs))
     }
 
     fn on_reconfiguration_request(&mut self, request: &Parameter<'_>) -> ReconfigurationResult {
@@ -383,7 +383,7 @@ impl Association {
             Parameter::ReconfigurationResponse(*response).encode(&mut responses);
         }
         if !responses.is_empty() {
-            self.send_re_config(self.paths.current(), &responses);
+            self.send_re_config(self.sender.paths.current(), &responses);
         }
     }
 
@@ -393,7 +393,7 @@ impl Association {
         &mut self,
         request: &IncomingSsnResetRequest<'_>,
     ) -> ReconfigurationResult {
-        let count = self.queue.stream_count();
+        let count = self.sender.queue().stream_count();
         let mut streams: Vec<StreamId> = request.streams.iter().collect();
         if streams.iter().any(|stream| stream.0 >= count) {
             return ReconfigurationResult::WRONG_SSN;
@@ -436,12 +436,12 @@ impl Association {
         else {
             return;
         };
-        self.error_count = 0;
+        self.sender.clear_errors();
         // H2: "If the Result field indicates "In progress", the timer for the Re-configuration
         // Request Sequence Number is started again."
         if result == ReconfigurationResult::IN_PROGRESS {
             request.is_in_progress = true;
-            request.timer = now + self.paths.at(request.path).rtt.rto();
+            request.timer = now + self.sender.paths.at(request.path).rtt.rto();
             reconfiguration.in_flight = Some(request);
             return;
         }
@@ -456,18 +456,18 @@ impl Association {
         let performed = [ReconfigurationResult::NOTHING_TO_DO, ReconfigurationResult::PERFORMED];
         let performed = performed.contains(&result);
         for stream in &request.streams {
-            self.queue.end_reset(*stream, performed);
+            self.sender.end_reset(*stream, performed);
         }
         if performed {
             self.tell_reset(Direction::Outgoing, request.streams);
         } else {
             let (streams, why) = (request.streams, result.to_string());
-            self.events.push_back(Event::ResetRefused { streams, why });
+            self.journal.tell(Event::ResetRefused { streams, why });
         }
     }
 
     fn tell_reset(&mut self, direction: Direction, streams: Vec<StreamId>) {
-        self.events.push_back(Event::StreamsReset { direction, streams });
+        self.journal.tell(Event::StreamsReset { direction, streams });
     }
 }
 

@@ -39,7 +39,7 @@ impl Association {
             }
             State::CookieWait(CookieWait { shuts_down, .. })
             | State::CookieEchoed(CookieEchoed { shuts_down, .. })
-                if !self.queue.is_empty() =>
+                if !self.sender.queue().is_empty() =>
             {
                 *shuts_down = true;
             }
@@ -67,7 +67,7 @@ impl Association {
         // chunk."
         let mut causes = Vec::new();
         ErrorCause::UserInitiatedAbort(truncate(reason)).encode(&mut causes);
-        self.send_abort(self.paths.current(), &causes);
+        self.send_abort(self.sender.paths.current(), &causes);
         self.close(CloseReason::Aborted);
     }
 
@@ -75,7 +75,7 @@ impl Association {
     pub(super) fn abort_for(&mut self, cause: &ErrorCause<'_>, what: &str) {
         let mut causes = Vec::new();
         cause.encode(&mut causes);
-        self.send_abort(self.paths.current(), &causes);
+        self.send_abort(self.sender.paths.current(), &causes);
         self.close(CloseReason::PeerMisbehaved { what: what.to_owned() });
     }
 
@@ -113,11 +113,11 @@ impl Association {
             State::ShutdownPending => {
                 let guard = now + self.config.timers.rto_max.saturating_mul(5);
                 self.state = State::ShutdownSent(self.shutdown_timer_from(now, Some(guard)));
-                self.send_shutdown(self.paths.current());
+                self.send_shutdown(self.sender.paths.current());
             }
             State::ShutdownReceived => {
                 self.state = State::ShutdownAckSent(self.shutdown_timer_from(now, None));
-                self.resend_shutdown_ack(self.paths.current());
+                self.resend_shutdown_ack(self.sender.paths.current());
             }
             State::CookieWait(_)
             | State::CookieEchoed(_)
@@ -129,7 +129,7 @@ impl Association {
     }
 
     fn shutdown_timer_from(&self, now: Time, t5_guard: Option<Time>) -> ShutdownTimer {
-        let rto = self.paths.at(self.paths.current()).rtt.rto();
+        let rto = self.sender.paths.at(self.sender.paths.current()).rtt.rto();
         ShutdownTimer { t2: now + rto, rto, retransmissions: 0, t5_guard }
     }
 
@@ -177,7 +177,7 @@ impl Association {
         match self.state {
             State::Established | State::ShutdownPending | State::ShutdownReceived => {
                 if matches!(self.state, State::Established) {
-                    self.events.push_back(Event::PeerClosing);
+                    self.journal.tell(Event::PeerClosing);
                 }
                 self.state = State::ShutdownReceived;
                 self.take_shutdown_ack_point(now, path, shutdown);
@@ -199,14 +199,16 @@ impl Association {
 
     /// A SHUTDOWN acknowledges as a SACK without gap blocks does.
     fn take_shutdown_ack_point(&mut self, now: Time, path: PathSlot, shutdown: &Shutdown) {
-        let point = self.outstanding.cumulative_ack_point();
+        let point = self.sender.outstanding().cumulative_ack_point();
         let acked = extend(point, shutdown.cumulative_tsn_ack);
         // A value that was never sent says nothing: some stacks fill in a number of their own when
         // they have received no data.
-        if acked <= point || acked >= self.outstanding.next_sequence() {
+        if acked <= point || acked >= self.sender.outstanding().next_sequence() {
             return;
         }
-        let a_rwnd = u32::try_from(self.window.rwnd + self.outstanding.bytes_outstanding());
+        let a_rwnd = u32::try_from(
+            self.sender.peer_window() + self.sender.outstanding().bytes_outstanding(),
+        );
         self.on_sack(
             now,
             path,
@@ -261,7 +263,7 @@ impl Association {
     pub(crate) fn answers_init_with_shutdown_ack(&mut self) -> bool {
         let is_so = matches!(self.state, State::ShutdownAckSent(_));
         if is_so {
-            self.resend_shutdown_ack(self.paths.current());
+            self.resend_shutdown_ack(self.sender.paths.current());
         }
         is_so
     }
@@ -286,7 +288,7 @@ impl Association {
             return;
         };
         if timer.t5_guard.is_some_and(|at| at <= now) {
-            self.send_abort(self.paths.current(), &[]);
+            self.send_abort(self.sender.paths.current(), &[]);
             return self.close(CloseReason::ShutdownTimeout);
         }
         if timer.t2 > now {
@@ -299,14 +301,14 @@ impl Association {
             return self.close(CloseReason::PeerUnreachable);
         }
         // The path may be what fails.
-        let current = self.paths.current();
-        self.paths.at_mut(current).rtt.back_off();
+        let current = self.sender.paths.current();
+        self.sender.paths.at_mut(current).rtt.back_off();
         self.on_path_error(now, current, false);
         self.reselect_path();
         if matches!(self.state, State::ShutdownSent(_)) {
-            self.send_shutdown(self.paths.current());
+            self.send_shutdown(self.sender.paths.current());
         } else {
-            self.resend_shutdown_ack(self.paths.current());
+            self.resend_shutdown_ack(self.sender.paths.current());
         }
     }
 
@@ -318,7 +320,7 @@ impl Association {
         chunk: &impl EncodeChunk,
     ) {
         if !self.control.push(path, bundling, chunk) {
-            self.stats.control_dropped += 1;
+            self.journal.stats.control_dropped += 1;
         }
     }
 }

@@ -239,6 +239,15 @@ impl Path {
         self.state != PathState::Unconfirmed
     }
 
+    /// Whether heartbeats may go out here that nobody asked for.
+    ///
+    /// RFC 7829 section 3.2, rule 5: "if the Path Heartbeat function is disabled for the
+    /// destination address in question, HEARTBEATs MUST NOT be sent." Paths are verified all the
+    /// same (RFC 9260 section 5.4).
+    pub(crate) fn may_be_probed(&self) -> bool {
+        !self.has_no_heartbeats || !self.is_confirmed()
+    }
+
     /// The earliest of the path's timers, with its name.
     pub(crate) fn earliest_timer(&self) -> Option<(Time, &'static str)> {
         let t3_rtx = self.t3_rtx.map(|at| (at, "T3-rtx"));

@@ -27,5 +27,5 @@ pub(crate) use message::Undelivered;
 pub use message::{OutgoingMessage, PathPreference, Reliability, SendFailure};
 pub(crate) use outstanding::{Outstanding, Retransmission};
 pub(crate) use queue::{Head, Interleaving, MessageQueue};
-pub(crate) use sack::{PathAck, Rtts};
+pub(crate) use sack::{PathAck, Rtts, SackError};
 pub use scheduler::{SchedulerKind, StreamScheduler, StreamSchedulerFactory};

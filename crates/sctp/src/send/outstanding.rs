@@ -145,9 +145,9 @@ impl Outstanding {
         self.extensions.data_format()
     }
 
-    /// Whether packets may go without a checksum.
-    pub(crate) const fn omits_checksums(&self) -> bool {
-        self.extensions.zero_checksum
+    /// What both ends know.
+    pub(crate) const fn extensions(&self) -> SupportedExtensions {
+        self.extensions
     }
 
     /// The handshake told what both ends know.
@@ -158,11 +158,6 @@ impl Outstanding {
     /// Whether SACKs count packets (DAC of Iyengar 2006).
     pub(super) const fn counts_packets(&self) -> bool {
         self.extensions.cmt_delayed_ack
-    }
-
-    /// Whether both ends agreed on SACKs that are spaced in time.
-    pub(crate) const fn has_spaced_sacks(&self) -> bool {
-        self.extensions.spaced_sacks
     }
 
     /// What the last SACK said, to be given back with [`recycle_acks`](Self::recycle_acks).

@@ -14,8 +14,8 @@ use super::message::{
     Abandonment, Fragment, OutgoingMessage, PathPreference, Reliability, SendFailure, Undelivered,
 };
 use super::scheduler::{StreamScheduler, StreamSchedulerFactory};
-use crate::association::Occasion;
 use crate::error::SendError;
+use crate::sender::Occasion;
 use crate::stats::StreamStats;
 pub(crate) use interleaving::Interleaving;
 
@@ -36,6 +36,8 @@ pub(crate) struct MessageQueue {
     queued: usize,
     limit: usize,
     message_size_max: usize,
+    /// The counters of streams that the peer does not accept.
+    gone: StreamStats,
     /// Whether the user was refused and waits for room.
     refused: bool,
     /// Messages with a context that were dropped since the last call of
@@ -130,6 +132,7 @@ impl MessageQueue {
             queued: 0,
             limit,
             message_size_max,
+            gone: StreamStats::default(),
             refused: false,
             undelivered: Vec::new(),
         };
@@ -137,16 +140,15 @@ impl MessageQueue {
         queue
     }
 
-    /// Keeps only the streams that the peer accepts; returns how many messages that costs.
+    /// Keeps only the streams that the peer accepts.
     ///
     /// RFC 9260 section 5.1.1: "If the peer's MIS is less than the endpoint's OS ..., the endpoint
     /// MUST use MIS outbound streams and MAY report any shortage to the upper layer."
-    pub(crate) fn limit_streams(&mut self, count: u16) -> usize {
-        let mut lost = 0;
+    pub(crate) fn limit_streams(&mut self, count: u16) {
         for index in usize::from(count.max(1))..self.streams.len() {
             let stream = &mut self.streams[index];
             let id = StreamId(index as u16);
-            lost += stream.waiting.len();
+            self.gone.abandoned_unsent += stream.waiting.len() as u64;
             for message in stream.waiting.drain(..) {
                 self.queued -= message.cost();
                 self.undelivered.extend(message.undelivered(id, SendFailure::NoSuchStream));
@@ -155,7 +157,6 @@ impl MessageQueue {
         }
         self.streams.truncate(usize::from(count.max(1)));
         self.begun.retain(|stream| stream.0 < count.max(1));
-        lost
     }
 
     /// Starts the streams' sequence numbers anew, as a restarted peer expects them. A message that
@@ -374,6 +375,13 @@ impl MessageQueue {
 
     pub(crate) fn stream_stats(&self, id: StreamId) -> Option<&StreamStats> {
         self.streams.get(usize::from(id.0)).map(|stream| &stream.stats)
+    }
+
+    /// The counters of all streams added up.
+    pub(crate) fn totals(&self) -> StreamStats {
+        let mut totals = self.gone;
+        self.streams.iter().for_each(|stream| totals.add(&stream.stats));
+        totals
     }
 
     pub(crate) fn stream_count(&self) -> u16 {

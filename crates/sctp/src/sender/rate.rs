@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 
-use super::Association;
+use super::{Context, DataSender};
 use crate::event::Event;
 use crate::trace::TraceKind;
 
@@ -197,37 +197,25 @@ fn smoothed(before: Option<f64>, value: f64, weight: f64) -> f64 {
     before.map_or(value, |before| before + (value - before) * weight)
 }
 
-impl Association {
-    /// What the association can carry now; `None` until some data was sent.
-    #[must_use]
-    pub const fn rate(&self) -> Option<RateSignal> {
-        self.rate.signal()
-    }
-
-    /// Payload bytes that wait to be sent for the first time on streams of this priority.
-    #[must_use]
-    pub fn queued_at(&self, priority: u16) -> usize {
-        self.queue.queued_at(priority)
-    }
-
+impl DataSender {
     /// Measures the rate when it is time to, and tells when it changed. One that nobody took in
     /// the meantime is replaced.
-    pub(super) fn follow_rate(&mut self, now: Time) {
+    pub(crate) fn follow_rate(&mut self, context: &mut Context<'_>) {
         let patience = self.answer_patience();
         let awaits = !self.outstanding.is_empty();
-        self.rate.silence.listen(now, self.paths.totals().bytes_acked, awaits, patience);
-        if !self.rate.is_due(now) {
+        self.rate.silence.listen(context.now, self.paths.totals().bytes_acked, awaits, patience);
+        if !self.rate.is_due(context.now) {
             return;
         }
         let (totals, outlook) = (self.rate_totals(), self.rate_outlook(patience));
-        let Some(signal) = self.rate.measure(now, totals, outlook) else { return };
-        self.events.retain(|event| !matches!(event, Event::RateChanged(_)));
-        self.events.push_back(Event::RateChanged(signal));
-        self.trace(now, TraceKind::Rate(signal));
+        let Some(signal) = self.rate.measure(context.now, totals, outlook) else { return };
+        context.journal.events.retain(|event| !matches!(event, Event::RateChanged(_)));
+        context.journal.tell(Event::RateChanged(signal));
+        context.journal.trace(context.now, TraceKind::Rate(signal));
     }
 
     fn rate_totals(&self) -> Totals {
-        let streams = self.stream_totals();
+        let streams = self.queue.totals();
         let paths = self.paths.totals();
         let headers = self.outstanding.format().header_len() as u64 * paths.chunks_sent;
         let payload = streams.bytes_sent + streams.bytes_retransmitted + streams.bytes_copied;

@@ -2,24 +2,25 @@
 
 use std::time::Duration;
 
-use anabranch_sansio::{Rate, Time};
+use anabranch_sansio::Rate;
 use anabranch_wire::StreamId;
 
-use super::Association;
+use super::{Context, DataSender};
+use crate::config::AssociationConfig;
 use crate::path::{Demand, Lost, Outlook, PathSlot};
 use crate::send::{Head, Retransmission};
 
-impl Association {
+impl DataSender {
     /// How the paths that can carry data stand, as far as there is a choice to make, in the scratch
     /// space, which the caller gives back.
-    pub(super) fn take_outlooks(&mut self, now: Time) -> Vec<Outlook> {
+    pub(super) fn take_outlooks(&mut self, context: &Context<'_>) -> Vec<Outlook> {
         let mut outlooks = std::mem::take(&mut self.outlooks);
         outlooks.clear();
         if !self.is_concurrent() && !self.outstanding.has_retransmissions() {
             return outlooks;
         }
-        let packet = self.pmdcs();
-        let share = self.buffer_share();
+        let packet = context.pmdcs();
+        let share = self.buffer_share(context.config);
         let any_answers = self.paths.carriers().any(|path| !self.is_suspect(path.slot));
         // Nothing tells how long a path takes that was never measured: its first HEARTBEAT does.
         let any_measured = self.paths.carriers().any(|path| path.rtt.srtt().is_some());
@@ -30,15 +31,15 @@ impl Association {
             let in_flight = self.outstanding.flight(path.slot);
             let has_room = in_flight == 0 || in_flight < share;
             Outlook {
-                is_open: has_room && self.may_send_on(path.slot) && path.pacer.is_open(now),
-                ..path.outlook(now, (in_flight, share), packet)
+                is_open: has_room && self.may_send_on(path.slot) && path.pacer.is_open(context.now),
+                ..path.outlook(context.now, (in_flight, share), packet)
             }
         }));
         outlooks
     }
 
     /// Whether several paths carry new data at once.
-    pub(super) const fn is_concurrent(&self) -> bool {
+    pub(crate) const fn is_concurrent(&self) -> bool {
         self.path_scheduler.is_some()
     }
 
@@ -49,8 +50,8 @@ impl Association {
     }
 
     /// Bytes of the peer's receive buffer that one path may fill (Adhari 2011, section IV).
-    fn buffer_share(&self) -> usize {
-        if !self.is_concurrent() || !self.config.paths.buffer_splitting {
+    fn buffer_share(&self, config: &AssociationConfig) -> usize {
+        if !self.is_concurrent() || !config.paths.buffer_splitting {
             return usize::MAX;
         }
         let buffer = self.window.rwnd + self.outstanding.bytes_outstanding();
@@ -60,11 +61,11 @@ impl Association {
     /// The stream whose message takes `path` next, with the bytes that are left of the message.
     pub(super) fn next_message(
         &mut self,
-        now: Time,
+        context: &Context<'_>,
         path: PathSlot,
         outlooks: &[Outlook],
     ) -> Option<(StreamId, usize)> {
-        let spreads = self.is_concurrent() && !self.config.paths.doubles();
+        let spreads = self.is_concurrent() && !context.config.paths.doubles();
         let id = self.paths.at(path).id;
         let path_scheduler = &mut self.path_scheduler;
         let peer_window = self.window.rwnd;
@@ -75,7 +76,8 @@ impl Association {
             }
             let Some(scheduler) = path_scheduler else { return paths.current() == path };
             let backlog = || head.backlog();
-            let demand = Demand { now, expires: head.expires, peer_window, backlog: &backlog };
+            let demand =
+                Demand { now: context.now, expires: head.expires, peer_window, backlog: &backlog };
             scheduler.choose(&demand, outlooks) == Some(id)
         };
         let time_on = |path, len| paths.at(path).time_to_send(len, outstanding.flight(path));
@@ -87,7 +89,7 @@ impl Association {
                 false => time_on_all(outlooks, len, time_on),
             }
         };
-        self.queue.next(now, eligible, time_to_send)
+        self.queue.next(context.now, eligible, time_to_send)
     }
 
     /// Where a lost chunk goes, as far as it need not wait.
@@ -99,10 +101,11 @@ impl Association {
     /// sent."
     pub(super) fn retransmission_path(
         &self,
+        config: &AssociationConfig,
         lost: &Retransmission,
         outlooks: &[Outlook],
     ) -> Option<PathSlot> {
-        let policy = self.config.recovery.retransmission_policy;
+        let policy = config.recovery.retransmission_policy;
         let from = Lost { path: lost.last_path, timed_out: lost.timed_out };
         let chosen = policy.choose(from, outlooks);
         if chosen.is_some() || policy.waits() {

@@ -6,8 +6,10 @@ use std::time::Duration;
 use anabranch_sansio::Time;
 use anabranch_wire::PacketWriter;
 
-use super::Association;
-use super::transmit::Occasion;
+use super::liveness::Peer;
+use super::packets::{Bundle, Occasion};
+use super::{Context, DataSender, Phase};
+use crate::config::AssociationConfig;
 use crate::path::{LossTimer, Path, PathSlot};
 use crate::receive::SACK_SPACING_MAX;
 use crate::send::{LossDetection, Losses, PathAck};
@@ -17,86 +19,89 @@ use crate::trace::TraceKind;
 /// beside would look like a loss (RFC 9002 section 6.1.2 has 1 ms for a timer's granularity).
 const PROBE_TIMEOUT_MIN: Duration = Duration::from_millis(10);
 
-impl Association {
+impl DataSender {
     /// What was found lost from a SACK or by the reordering timer is sent again.
-    pub(super) fn on_losses(&mut self, now: Time, path: PathSlot, losses: Losses) {
-        self.book_losses(now, path, losses);
+    pub(super) fn on_losses(&mut self, context: &mut Context<'_>, path: PathSlot, losses: Losses) {
+        self.book_losses(context, path, losses);
         // RFC 9260 section 7.2.4, step 3: "When a Fast Retransmit is being performed, the sender
         // SHOULD ignore the value of cwnd and SHOULD NOT delay retransmission for this single
         // packet."
         if losses.enters_recovery {
-            self.window.fast_retransmit = Some(path);
+            self.urgent.fast_retransmit = Some(path);
         }
     }
 
-    fn book_losses(&mut self, now: Time, path: PathSlot, losses: Losses) {
+    fn book_losses(&mut self, context: &mut Context<'_>, path: PathSlot, losses: Losses) {
         if losses.chunks > 0 {
             let target = self.paths.at_mut(path);
             target.stats.chunks_lost += losses.chunks as u64;
             let (path, chunks) = (target.id, losses.chunks);
-            self.trace(now, TraceKind::Lost { path, chunks, timeout: false });
+            context.journal.trace(context.now, TraceKind::Lost { path, chunks, timeout: false });
         }
         if losses.enters_recovery {
-            self.stats.fast_recoveries += 1;
-            self.paths.at_mut(path).congestion.on_loss(now);
+            context.journal.stats.fast_recoveries += 1;
+            self.paths.at_mut(path).congestion.on_loss(context.now);
         }
     }
 
     /// What a SACK says of retransmissions that had no reason.
-    pub(super) fn on_spurious(&mut self, now: Time, ack: &PathAck) {
+    pub(super) fn on_spurious(&mut self, context: &mut Context<'_>, ack: &PathAck) {
         let target = self.paths.at_mut(ack.path);
         target.stats.spurious_retransmissions += ack.spurious;
         let Some(undone) = ack.undone else { return };
         target.stats.reductions_undone += 1;
-        target.congestion.undo_loss(now);
+        target.congestion.undo_loss(context.now);
         if undone.timeout {
             target.rtt.undo_back_off();
         }
     }
 
     /// RFC 9260 section 6.3.3.
-    pub(super) fn on_t3_rtx(&mut self, now: Time, path: PathSlot) {
+    pub(crate) fn on_t3_rtx(&mut self, context: &mut Context<'_>, path: PathSlot) -> Peer {
         self.paths.at_mut(path).t3_rtx = None;
         if self.outstanding.flight(path) == 0 && !self.outstanding.is_forward_tsn_due() {
-            return self.allow_window_probe(path);
+            self.allow_window_probe(path);
+            return Peer::Reachable;
         }
-        self.time_out(now, path);
+        self.time_out(context, path)
     }
 
     /// Nothing was answered on a path for so long that all in flight there counts as lost.
-    fn time_out(&mut self, now: Time, path: PathSlot) {
+    fn time_out(&mut self, context: &mut Context<'_>, path: PathSlot) -> Peer {
         let probing = self.window.take_answered_probe();
-        let losses = self.give_up_flight(now, path);
+        let losses = self.give_up_flight(context, path);
         // RFC 3758 section 3.5, A5: "Any time the T3-rtx timer expires, on any destination, the
         // sender SHOULD try to advance the "Advanced.Peer.Ack.Point"".
         self.outstanding.advance();
-        self.window.forwarded = None;
+        self.forwarded = None;
         let target = self.paths.at_mut(path);
         target.stats.timeouts += 1;
         target.stats.chunks_lost += losses.chunks as u64;
         target.rtt.back_off();
         let (id, chunks) = (target.id, losses.chunks);
-        self.trace(now, TraceKind::Lost { path: id, chunks, timeout: true });
+        context.journal.trace(context.now, TraceKind::Lost { path: id, chunks, timeout: true });
+        let mut peer = Peer::Reachable;
         if !probing {
-            self.paths.at_mut(path).congestion.on_timeout(now);
-            self.on_path_error(now, path, true);
+            self.paths.at_mut(path).congestion.on_timeout(context.now);
+            peer = self.on_path_error(context, path, true);
         }
         // The window after a timeout is one packet, and what was sent a moment ago fills it.
         if self.outstanding.flight(path) > 0 {
-            self.window.fast_retransmit = Some(path);
+            self.urgent.fast_retransmit = Some(path);
         }
-        self.settle_timers(now);
+        self.settle_timers(context);
+        peer
     }
 
     /// With another path to take over, all that is in flight is sent again there at once; what was
     /// sent a moment ago stays in flight where there is none (RFC 8985 section 6.3).
-    fn give_up_flight(&mut self, now: Time, path: PathSlot) -> Losses {
+    fn give_up_flight(&mut self, context: &Context<'_>, path: PathSlot) -> Losses {
         let has_alternate = self.paths.alternate_of(path).is_some();
-        match self.config.recovery.loss_detection {
+        match context.config.recovery.loss_detection {
             LossDetection::InTime if !has_alternate => {
                 let srtt = self.paths.at(path).rtt.srtt();
                 let age = self.outstanding.overdue_age(path, srtt);
-                self.outstanding.give_up_overdue(now, path, age, true)
+                self.outstanding.give_up_overdue(context.now, path, age, true)
             }
             LossDetection::InTime | LossDetection::Rfc9260 | LossDetection::OncePerWindow => {
                 self.outstanding.on_timeout(path)
@@ -117,20 +122,28 @@ impl Association {
         self.paths.at_mut(path).rtt.back_off();
     }
 
-    /// The reordering timer or the probe timeout of a path expired.
-    pub(super) fn on_loss_timer(&mut self, now: Time, path: PathSlot) {
-        let Some((_, timer)) = self.paths.at_mut(path).loss_timer.take() else { return };
-        match timer {
+    /// The reordering timer or the probe timeout of a path expired. Returns for how long the answer
+    /// to a HEARTBEAT is awaited, if one is to ask whether the path lives.
+    #[must_use]
+    pub(crate) fn on_loss_timer(
+        &mut self,
+        context: &mut Context<'_>,
+        path: PathSlot,
+    ) -> Option<Duration> {
+        let (_, timer) = self.paths.at_mut(path).loss_timer.take()?;
+        let heartbeat = match timer {
             LossTimer::Reordering => {
                 let srtt = self.paths.at(path).rtt.srtt();
-                let losses = self.outstanding.detect_losses(now, path, srtt);
-                self.on_losses(now, path, losses);
+                let losses = self.outstanding.detect_losses(context.now, path, srtt);
+                self.on_losses(context, path, losses);
+                None
             }
-            LossTimer::Probe => self.on_probe_timeout(now, path),
-        }
+            LossTimer::Probe => self.on_probe_timeout(context, path),
+        };
         // What may not be sent again was abandoned.
         self.outstanding.advance();
-        self.settle_timers(now);
+        self.settle_timers(context);
+        heartbeat
     }
 
     /// RFC 8985 section 7.3: "If both conditions are met, then the sender SHOULD transmit a
@@ -138,61 +151,78 @@ impl Association {
     ///
     /// With another path to take over, what is overdue goes there without delay, and the silent one
     /// is asked by a HEARTBEAT, whose answer nothing else can be taken for.
-    fn on_probe_timeout(&mut self, now: Time, path: PathSlot) {
+    fn on_probe_timeout(&mut self, context: &mut Context<'_>, path: PathSlot) -> Option<Duration> {
         self.paths.at_mut(path).stats.probes_sent += 1;
         self.outstanding.begin_probe(path);
-        if self.paths.alternate_of(path).is_some() && self.may_probe(path) {
+        // "After attempting to send a loss probe, regardless of whether a loss probe was sent, the
+        // sender MUST re-arm the RTO timer, not the PTO timer, if the FlightSize is not zero."
+        let target = self.paths.at_mut(path);
+        target.t3_rtx = Some(context.now + target.rtt.rto());
+        if self.paths.alternate_of(path).is_some() && self.paths.at(path).may_be_probed() {
             let patience = self.paths.at(path).rtt.patience();
             // Where data takes several paths, what was sent last does not wait to be overdue too:
             // it holds up all that the others bring.
             let concurrent = self.is_concurrent();
             let age = if concurrent { Duration::ZERO } else { patience };
-            let losses = self.outstanding.give_up_overdue(now, path, age, false);
-            self.book_losses(now, path, losses);
+            let losses = self.outstanding.give_up_overdue(context.now, path, age, false);
+            self.book_losses(context, path, losses);
             self.outstanding.probe_by_heartbeat(path);
-            self.send_heartbeat(now, path);
-            self.paths.at_mut(path).heartbeat.timer = Some(now + patience);
-        } else {
-            self.window.loss_probe = Some(path);
+            return Some(patience);
         }
-        // "After attempting to send a loss probe, regardless of whether a loss probe was sent, the
-        // sender MUST re-arm the RTO timer, not the PTO timer, if the FlightSize is not zero."
-        let target = self.paths.at_mut(path);
-        target.t3_rtx = Some(now + target.rtt.rto());
+        self.urgent.loss_probe = Some(path);
+        None
     }
 
     /// The HEARTBEAT that probed a silent path was not answered either: as good as a timeout.
-    /// Returns false if the last HEARTBEAT was not such a probe.
-    pub(super) fn on_probe_unanswered(&mut self, now: Time, path: PathSlot) -> bool {
+    /// `None` if the last HEARTBEAT was not such a probe.
+    pub(crate) fn on_probe_unanswered(
+        &mut self,
+        context: &mut Context<'_>,
+        path: PathSlot,
+    ) -> Option<Peer> {
         if !self.outstanding.is_probed_by_heartbeat(path) {
-            return false;
+            return None;
         }
         self.paths.at_mut(path).heartbeat.awaits_answer = false;
-        self.time_out(now, path);
-        true
+        Some(self.time_out(context, path))
+    }
+
+    /// A HEARTBEAT was answered on a path.
+    pub(crate) fn on_heartbeat_answered(&mut self, context: &mut Context<'_>, path: PathSlot) {
+        if self.outstanding.is_probed_by_heartbeat(path) {
+            // The silent path lives: what is in flight there has all of its RTO again.
+            self.paths.at_mut(path).t3_rtx = None;
+        }
+        self.outstanding.on_heartbeat_answered(context.now, path);
+        self.settle_timers(context);
+        // RFC 9260 section 8.1: "The receiver of the HEARTBEAT ACK chunk MAY choose not to clear
+        // the counter if there is outstanding data on the association."
+        if self.outstanding.is_empty() {
+            self.error_count = 0;
+        }
+        self.on_path_success(context, path);
     }
 
     /// The packet that probes a path is written; if there was nothing to send, with the chunk that
     /// was sent last.
     pub(super) fn end_probe(
         &mut self,
-        now: Time,
-        path: PathSlot,
+        context: &mut Context<'_>,
+        bundle: &Bundle<'_>,
         brings_data: bool,
-        size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) {
+        let path = bundle.path;
         let candidate = self.outstanding.probe_candidate(path).filter(|_| !brings_data);
-        let fitting = candidate.filter(|(_, size)| writer.len() + size <= size_max);
+        let fitting = candidate.filter(|(_, size)| writer.len() + size <= bundle.size_max);
         if let Some((sequence, size)) = fitting {
-            self.begin_sending(now, path, size);
-            self.outstanding.send_again(now, sequence, path);
-            self.write_chunk(now, path, (sequence, Occasion::Again), writer);
+            self.begin_sending(context, path, size);
+            self.outstanding.send_again(context.now, sequence, path);
+            self.write_chunk(context, bundle, (sequence, Occasion::Again), writer);
         }
         if brings_data || fitting.is_some() {
             self.outstanding.on_probe_sent(path);
         }
-        self.window.loss_probe = None;
     }
 
     /// T3-rtx runs where something is in flight, and nowhere else: what is new shall have all of
@@ -201,8 +231,8 @@ impl Association {
     /// RFC 9260 section 6.3.2, R2: "Whenever all outstanding data sent to an address have been
     /// acknowledged, turn off the T3-rtx timer of that address."; RFC 3758 section 3.5, C5: "If a
     /// FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running."
-    pub(super) fn settle_timers(&mut self, now: Time) {
-        if self.is_handshaking() {
+    pub(crate) fn settle_timers(&mut self, context: &Context<'_>) {
+        if context.phase == Phase::Handshake {
             return;
         }
         let forwards = self.outstanding.is_forward_tsn_due();
@@ -210,19 +240,19 @@ impl Association {
             let tells = forwards && path == self.paths.current();
             let awaits = tells || self.outstanding.flight(path) > 0;
             let target = self.paths.at_mut(path);
-            let expires = now + target.rtt.rto();
+            let expires = context.now + target.rtt.rto();
             target.t3_rtx = awaits.then(|| target.t3_rtx.unwrap_or(expires));
-            self.settle_loss_timer(path);
+            self.settle_loss_timer(context.config, path);
         }
     }
 
     /// Sets the reordering timer or the probe timeout of a path (RFC 8985 section 8).
-    pub(super) fn settle_loss_timer(&mut self, path: PathSlot) {
-        if self.config.recovery.loss_detection != LossDetection::InTime {
+    pub(super) fn settle_loss_timer(&mut self, config: &AssociationConfig, path: PathSlot) {
+        if config.recovery.loss_detection != LossDetection::InTime {
             return;
         }
         let due = self.outstanding.reordering_due(path).map(|at| (at, LossTimer::Reordering));
-        let probe = self.probe_at(path).map(|at| (at, LossTimer::Probe));
+        let probe = self.probe_at(config, path).map(|at| (at, LossTimer::Probe));
         let timer = due.into_iter().chain(probe).min_by_key(|(at, _)| *at);
         self.paths.at_mut(path).loss_timer = timer;
     }
@@ -236,7 +266,7 @@ impl Association {
     /// round trip with its variation or the delay of a SACK.
     ///
     /// RFC 8985 section 8 has a timer of its own for the probes of a closed window: here T3-rtx.
-    fn probe_at(&mut self, path: PathSlot) -> Option<Time> {
+    fn probe_at(&mut self, config: &AssociationConfig, path: PathSlot) -> Option<Time> {
         if self.outstanding.flight(path) == 0 || self.window.is_probed() {
             return None;
         }
@@ -250,14 +280,14 @@ impl Association {
         }
         // The SACK of a single packet may be delayed; of several, every second gets one at once,
         // unless they are spaced in time.
-        let delay = match in_flight <= self.config.packet_size_max() {
-            true => self.config.sack_delay(),
+        let delay = match in_flight <= config.packet_size_max() {
+            true => config.sack_delay(),
             false if self.has_spaced_sacks() => SACK_SPACING_MAX,
             false => Duration::ZERO,
         };
         let last = target.last_data_sent.unwrap_or(since);
         let in_pause = (last + timeout).max(since + timeout / 2) + delay;
-        let at = in_pause.min(since + timeout + self.config.sack_delay());
+        let at = in_pause.min(since + timeout + config.sack_delay());
         // RFC 8985 section 7.2: "if the time at which an RTO would fire ... is sooner than the
         // computed time for the PTO, then the sender schedules a TLP to be sent at that RTO time."
         Some(target.t3_rtx.map_or(at, |t3_rtx| at.min(t3_rtx)))

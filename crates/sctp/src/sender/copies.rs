@@ -1,22 +1,23 @@
 //! What goes out twice: messages that shall take two paths, and the last chance of a lost chunk.
 
-use anabranch_sansio::Time;
 use anabranch_wire::PacketWriter;
 
-use super::Association;
-use super::transmit::Occasion;
+use super::packets::{Bundle, Occasion};
+use super::{Context, DataSender};
+use crate::config::AssociationConfig;
 use crate::path::{Outlook, PathSlot};
 use crate::send::{LossDetection, PathPreference};
 
-impl Association {
+impl DataSender {
     /// A new chunk went out over `path`: its message may be one that takes two.
     pub(super) fn plan_duplicate(
         &mut self,
+        config: &AssociationConfig,
         path: PathSlot,
         sequence: u64,
         preference: PathPreference,
     ) {
-        let takes_two = preference == PathPreference::Two || self.config.paths.doubles();
+        let takes_two = preference == PathPreference::Two || config.paths.doubles();
         if takes_two && let Some(partner) = self.partner_of(path) {
             self.outstanding.plan_copy(sequence, partner, None);
         }
@@ -36,42 +37,42 @@ impl Association {
     /// nothing that is sent later is played.
     pub(super) fn plan_last_chance(
         &mut self,
-        now: Time,
+        context: &Context<'_>,
         path: PathSlot,
         sequence: u64,
         outlooks: &[Outlook],
     ) {
-        let is_in_time = self.config.recovery.loss_detection == LossDetection::InTime;
-        if !is_in_time || !self.config.recovery.last_chance_twice {
+        let is_in_time = context.config.recovery.loss_detection == LossDetection::InTime;
+        if !is_in_time || !context.config.recovery.last_chance_twice {
             return;
         }
         let Some(expires) = self.outstanding.expires(sequence) else { return };
-        let (left, patience) = (expires - now, self.paths.at(path).rtt.patience());
+        let (left, patience) = (expires - context.now, self.paths.at(path).rtt.patience());
         if left.is_zero() || patience.is_zero() || left > patience {
             return;
         }
         let others = outlooks.iter().filter(|other| other.slot != path && other.arrival <= left);
         match others.min_by_key(|other| other.arrival) {
             Some(other) => self.outstanding.plan_copy(sequence, other.slot, None),
-            None => self.outstanding.plan_copy(sequence, path, Some(now + left / 2)),
+            None => self.outstanding.plan_copy(sequence, path, Some(context.now + left / 2)),
         }
     }
 
     /// Writes the copies that wait for a path; false if some of them did not fit.
     pub(super) fn write_copies(
         &mut self,
-        now: Time,
-        path: PathSlot,
-        size_max: usize,
+        context: &mut Context<'_>,
+        bundle: &Bundle<'_>,
         writer: &mut PacketWriter<'_>,
     ) -> bool {
+        let path = bundle.path;
         while let Some((sequence, size)) = self.outstanding.next_copy(path) {
-            if writer.len() + size > size_max {
+            if writer.len() + size > bundle.size_max {
                 return false;
             }
-            self.begin_sending(now, path, size);
-            self.outstanding.send_copy(now, sequence, path);
-            self.write_chunk(now, path, (sequence, Occasion::Copy), writer);
+            self.begin_sending(context, path, size);
+            self.outstanding.send_copy(context.now, sequence, path);
+            self.write_chunk(context, bundle, (sequence, Occasion::Copy), writer);
         }
         true
     }
