@@ -12,9 +12,9 @@ use anabranch_wire::{
 };
 
 use super::control::Bundling;
-use super::{Association, State};
+use super::{Arrival, Association, State};
 use crate::event::Event;
-use crate::path::{Heartbeat, Origin, Path, PathSlot, PathState, pair_addresses};
+use crate::path::{Heartbeat, Membership, Origin, Path, PathSlot, PathState, pair_addresses};
 
 /// Requests that are met in one ASCONF; those behind are refused.
 const REQUESTS_MAX: usize = 16;
@@ -48,7 +48,8 @@ impl Objection {
 }
 
 impl Association {
-    pub(super) fn on_asconf(&mut self, now: Time, path: PathSlot, asconf: &Asconf<'_>) {
+    pub(super) fn on_asconf(&mut self, now: Time, arrival: Arrival, asconf: &Asconf<'_>) {
+        let path = arrival.path;
         if !self.changes_addresses() {
             return self.report_asconf(path, asconf);
         }
@@ -63,7 +64,9 @@ impl Association {
             // RFC 5061 section 5.2, E2: "include in the outbound response packet any previously
             // cached ASCONF-ACK response that was sent and saved".
             Some((_, responses)) => responses.clone(),
-            None if number == self.readdressing.expected => self.meet_requests(now, path, asconf),
+            None if number == self.readdressing.expected => {
+                self.meet_requests(now, arrival, asconf)
+            }
             // E5: "Otherwise, the ASCONF Chunk is discarded since it must be either a stale packet
             // or from an attacker."
             None => return,
@@ -79,7 +82,7 @@ impl Association {
     }
 
     /// Meets the requests of an ASCONF in order. Returns the responses, and keeps them.
-    fn meet_requests(&mut self, now: Time, path: PathSlot, asconf: &Asconf<'_>) -> Vec<u8> {
+    fn meet_requests(&mut self, now: Time, arrival: Arrival, asconf: &Asconf<'_>) -> Vec<u8> {
         let mut responses = Vec::new();
         let mut is_full = false;
         for (nth, request) in asconf.parameters.iter().enumerate() {
@@ -88,7 +91,7 @@ impl Association {
                 break;
             };
             is_full |= nth >= REQUESTS_MAX;
-            let outcome = self.meet(now, path, &request, is_full);
+            let outcome = self.meet(now, arrival, &request, is_full);
             // RFC 5061 section 5.3, F11: "once a receiver begins failing any ADD or DELETE request,
             // it must fail all subsequent ADD or DELETE requests contained in that single ASCONF."
             is_full |= outcome == Err(Objection::NoRoom);
@@ -109,16 +112,20 @@ impl Association {
     fn meet(
         &mut self,
         now: Time,
-        path: PathSlot,
+        arrival: Arrival,
         request: &Parameter<'_>,
         is_full: bool,
     ) -> Result<(), Objection> {
         if let Parameter::AddIpAddress { address, .. } = *request {
-            if is_full { Err(Objection::NoRoom) } else { self.add_address(now, path, address) }
+            if is_full { Err(Objection::NoRoom) } else { self.add_address(now, arrival, address) }
         } else if let Parameter::DeleteIpAddress { address, .. } = *request {
-            if is_full { Err(Objection::NoRoom) } else { self.delete_address(now, path, address) }
+            if is_full {
+                Err(Objection::NoRoom)
+            } else {
+                self.delete_address(now, arrival, address)
+            }
         } else if let Parameter::SetPrimaryAddress { address, .. } = *request {
-            self.prefer_address(path, address)
+            self.prefer_address(arrival.path, address)
         } else {
             // RFC 5061 section 4.2: what appears where it is not allowed may be ignored.
             Ok(())
@@ -127,12 +134,16 @@ impl Association {
 
     /// RFC 5061 section 5.3, F14: "All addresses added by the reception of an ASCONF Chunk MUST be
     /// put into the UNCONFIRMED state and MUST have path verification performed on them".
-    fn add_address(&mut self, now: Time, path: PathSlot, address: IpAddr) -> Result<(), Objection> {
-        let source = self.readdressing.source;
+    fn add_address(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        address: IpAddr,
+    ) -> Result<(), Objection> {
         // RFC 5061 section 4.2.1: "If the address 0.0.0.0 or ::0 is provided, the source address of
         // the packet MUST be added."
-        if address.is_unspecified() || source.is_some_and(|from| from.remote.ip() == address) {
-            return self.add_source(now, path);
+        if address.is_unspecified() || arrival.from.remote.ip() == address {
+            return self.add_source(now, arrival);
         }
         if self.leads_to(address) {
             return Ok(());
@@ -150,12 +161,12 @@ impl Association {
     }
 
     /// Makes a path of where the packet came from; it was no more than a candidate, or deleted.
-    fn add_source(&mut self, now: Time, path: PathSlot) -> Result<(), Objection> {
-        let Some(tuple) = self.readdressing.source else { return Err(Objection::NoRoom) };
+    fn add_source(&mut self, now: Time, arrival: Arrival) -> Result<(), Objection> {
+        let Arrival { path, from: tuple } = arrival;
         let target = self.sender.paths.at_mut(path);
         if target.tuple != tuple {
             let deleted =
-                self.sender.paths.find(tuple).filter(|id| self.sender.paths.at(*id).is_deleted);
+                self.sender.paths.find(tuple).filter(|id| self.sender.paths.at(*id).is_deleted());
             let path = deleted.ok_or(Objection::NoRoom)?;
             self.sender.restore_path(path, &self.config, &mut self.rng);
             self.start_heartbeats(now, path);
@@ -172,10 +183,10 @@ impl Association {
     fn delete_address(
         &mut self,
         now: Time,
-        path: PathSlot,
+        arrival: Arrival,
         address: IpAddr,
     ) -> Result<(), Objection> {
-        let Some(source) = self.readdressing.source else { return Err(Objection::Unusable) };
+        let Arrival { path, from: source } = arrival;
         // RFC 5061 section 4.2.2: "If the address 0.0.0.0 or ::0 is provided, all addresses of the
         // peer except the source address of the packet MUST be deleted."
         if address.is_unspecified() {
@@ -189,7 +200,7 @@ impl Association {
         if !self.leads_to(address) {
             return Err(Objection::Unusable);
         }
-        let is_left = |path: &Path| !path.is_deleted && path.tuple.remote.ip() != address;
+        let is_left = |path: &Path| !path.is_deleted() && path.tuple.remote.ip() != address;
         // RFC 5061 section 5.3, F7 and F8.
         if !self.sender.paths.iter().any(is_left) {
             return Err(Objection::LastAddress);
@@ -210,7 +221,7 @@ impl Association {
             self.sender.paths.set_primary(path);
             return Ok(());
         }
-        let there = self.sender.paths.iter().filter(|path| !path.is_deleted);
+        let there = self.sender.paths.iter().filter(|path| !path.is_deleted());
         let there = there.filter(|path| path.tuple.remote.ip() == address);
         let best = there.min_by_key(|path| (path.state, path.slot)).map(|path| path.slot);
         self.sender.paths.set_primary(best.ok_or(Objection::Unusable)?);
@@ -218,12 +229,14 @@ impl Association {
     }
 
     fn leads_to(&self, address: IpAddr) -> bool {
-        self.sender.paths.iter().any(|path| !path.is_deleted && path.tuple.remote.ip() == address)
+        self.sender.paths.iter().any(|path| !path.is_deleted() && path.tuple.remote.ip() == address)
     }
 
     fn doom(&mut self, is_meant: impl Fn(SocketAddr) -> bool) {
         for path in self.sender.paths.iter_mut() {
-            path.is_doomed |= !path.is_deleted && is_meant(path.tuple.remote);
+            if path.membership == Membership::Member && is_meant(path.tuple.remote) {
+                path.membership = Membership::Doomed;
+            }
         }
     }
 
@@ -234,25 +247,25 @@ impl Association {
     /// RFC 5061 section 5.3, F13: "It MUST NOT send SCTP packets for the association to that
     /// address".
     pub(super) fn bury_doomed(&mut self, now: Time) {
-        let serves = |path: &Path| path.is_confirmed() && !path.is_doomed && !path.is_deleted;
-        if !self.sender.paths.iter().any(|path| path.is_doomed)
+        let serves = |path: &Path| path.is_confirmed() && !path.is_doomed() && !path.is_deleted();
+        if !self.sender.paths.iter().any(|path| path.is_doomed())
             || !self.sender.paths.iter().any(serves)
         {
             return;
         }
         for path in self.sender.paths.ids() {
-            if self.sender.paths.at(path).is_doomed {
+            if self.sender.paths.at(path).is_doomed() {
                 self.delete_path(now, path);
             }
         }
         let heir = self.sender.paths.iter().find(|path| serves(path)).map(|path| path.slot);
         if let Some(heir) =
-            heir.filter(|_| self.sender.paths.at(self.sender.paths.primary()).is_deleted)
+            heir.filter(|_| self.sender.paths.at(self.sender.paths.primary()).is_deleted())
         {
             self.sender.paths.set_primary(heir);
         }
         self.reselect_path();
-        if self.sender.paths.at(self.sack_path).is_deleted {
+        if self.sender.paths.at(self.sack_path).is_deleted() {
             self.sack_path = self.sender.paths.current();
         }
         self.settle_timers(now);
@@ -265,8 +278,7 @@ impl Association {
         let target = self.sender.paths.at_mut(path);
         target.state = PathState::Inactive;
         target.origin = Origin::Peer;
-        target.is_doomed = false;
-        target.is_deleted = true;
+        target.membership = Membership::Deleted;
         target.error_count = u32::MAX;
         target.heartbeat = Heartbeat::default();
     }

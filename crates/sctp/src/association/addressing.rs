@@ -80,7 +80,7 @@ impl Association {
     pub(super) fn leave_paths_from(&mut self, now: Time, local: SocketAddr) {
         for path in self.sender.paths.ids() {
             if self.sender.paths.at(path).tuple.local != local
-                || self.sender.paths.at(path).is_deleted
+                || self.sender.paths.at(path).is_deleted()
             {
                 continue;
             }

@@ -64,6 +64,15 @@ pub(crate) struct Identity {
     pub(crate) peer_tag: VerificationTag,
 }
 
+/// Where a packet came from.
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    /// The path that it counts for.
+    path: PathSlot,
+    /// Not that path's addresses where there are too many candidates, or it was deleted.
+    from: FourTuple,
+}
+
 /// One association with a peer.
 #[derive(Debug)]
 pub struct Association {
@@ -226,7 +235,6 @@ impl Association {
         let Some(standing) = self.screen(packet) else { return };
         let is_trusted = standing == Standing::Genuine || !self.demands(ChunkType::HEARTBEAT_ACK);
         let path = self.path_of_arrival(now, tuple, is_trusted);
-        self.readdressing.source = Some(tuple);
         let source = self.sender.paths.at_mut(path);
         let id = source.id;
         source.stats.packets_received += 1;
@@ -242,7 +250,7 @@ impl Association {
         if is_trusted {
             self.on_sign_of_life();
         }
-        self.handle_chunks(now, path, packet, standing);
+        self.handle_chunks(now, Arrival { path, from: tuple }, packet, standing);
         if !self.is_closed() {
             self.after_input(now);
         }
@@ -251,7 +259,7 @@ impl Association {
     fn handle_chunks(
         &mut self,
         now: Time,
-        path: PathSlot,
+        arrival: Arrival,
         packet: &Packet<'_>,
         standing: Standing,
     ) {
@@ -275,7 +283,7 @@ impl Association {
                 }
                 Ok(chunk) => {
                     brought_data |= self.is_data(&chunk);
-                    if !self.handle_chunk(now, path, &chunk) {
+                    if !self.handle_chunk(now, arrival, &chunk) {
                         break;
                     }
                 }
@@ -286,14 +294,14 @@ impl Association {
             }
         }
         if brought_data {
-            self.end_data_packet(now, path);
+            self.end_data_packet(now, arrival.path);
         }
     }
 
     /// The path that a packet came over. One that proves nothing makes no new path.
     fn path_of_arrival(&mut self, now: Time, tuple: FourTuple, is_trusted: bool) -> PathSlot {
         let known =
-            self.sender.paths.find(tuple).filter(|path| !self.sender.paths.at(*path).is_deleted);
+            self.sender.paths.find(tuple).filter(|path| !self.sender.paths.at(*path).is_deleted());
         let is_deleted = known.is_none() && self.sender.paths.find(tuple).is_some();
         if is_trusted && !is_deleted {
             return self.arrival_path(now, tuple);
@@ -338,7 +346,8 @@ impl Association {
     }
 
     /// Handles one chunk; false ends the packet.
-    fn handle_chunk(&mut self, now: Time, path: PathSlot, chunk: &Chunk<'_>) -> bool {
+    fn handle_chunk(&mut self, now: Time, arrival: Arrival, chunk: &Chunk<'_>) -> bool {
+        let path = arrival.path;
         match chunk {
             Chunk::Data(data) => self.on_data(now, path, DataFormat::Data, &data.into()),
             Chunk::IData(data) => self.on_data(now, path, DataFormat::IData, &data.into()),
@@ -358,7 +367,7 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, path, shutdown),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
-            Chunk::Asconf(asconf) => self.on_asconf(now, path, asconf),
+            Chunk::Asconf(asconf) => self.on_asconf(now, arrival, asconf),
             Chunk::AsconfAck(ack) => self.on_asconf_ack(now, path, ack),
             Chunk::Unknown(unknown) => return self.on_unknown_chunk(path, unknown),
             // It does not hold, or authentication was not negotiated: RFC 9260 section 3.2 has a

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use anabranch_sansio::{FourTuple, Time};
+use anabranch_sansio::Time;
 use anabranch_wire::{Asconf, AsconfAck, EncodeChunk, ErrorCause, Parameter, Parameters, Tsn};
 
 use super::Association;
@@ -38,8 +38,6 @@ pub(super) struct Readdressing {
     pub(super) expected: u32,
     /// The responses to its last ones.
     pub(super) answers: VecDeque<(u32, Vec<u8>)>,
-    /// Where the packet at hand came from.
-    pub(super) source: Option<FourTuple>,
 }
 
 /// An address of ours that is gone.
@@ -89,7 +87,6 @@ impl Readdressing {
             gone: VecDeque::new(),
             expected: peer_initial_tsn.0,
             answers: VecDeque::new(),
-            source: None,
         }
     }
 }
@@ -206,7 +203,7 @@ impl Association {
     }
 
     fn is_left(&self, path: &Path) -> bool {
-        !self.is_gone(path.tuple.local.ip()) && !path.is_abandoned
+        !self.is_gone(path.tuple.local.ip()) && !path.is_abandoned()
     }
 
     fn best_path_left(&self) -> Option<PathSlot> {

@@ -13,7 +13,7 @@ use anabranch_wire::{Chunk, EncodeChunk as _, Packet};
 
 use super::Association;
 use crate::event::Event;
-use crate::path::{Origin, Path, PathSlot, PathState};
+use crate::path::{Candidacy, Membership, Origin, Path, PathSlot, PathState};
 
 /// RFC 9000 section 8: "Prior to validating the client address, servers MUST NOT send more than
 /// three times as many bytes as the number of bytes they have received."
@@ -67,10 +67,11 @@ impl Association {
         };
         let moves = packet.chunks().flatten().any(|chunk| !is_probe(&chunk));
         let candidate = self.sender.paths.at_mut(path);
-        candidate.first_heard.get_or_insert(now);
-        candidate.moves_traffic |= moves;
+        let fresh = Candidacy { since: now, moves_traffic: false };
+        candidate.candidacy.get_or_insert(fresh).moves_traffic |= moves;
         // It had been given up, and is there all the same.
-        if std::mem::take(&mut candidate.is_abandoned) {
+        if candidate.is_abandoned() {
+            candidate.membership = Membership::Member;
             candidate.error_count = 0;
             self.start_heartbeats(now, path);
         }
@@ -124,14 +125,14 @@ impl Association {
     /// was not heard of in the later half of the time that it took to confirm the candidate.
     fn silent_predecessor(&self, now: Time, candidate: PathSlot) -> Option<PathSlot> {
         let new = self.sender.paths.at(candidate);
-        let first_heard = new.first_heard?;
-        let since = first_heard + (now - first_heard) / 2;
-        let is_silent = |path: &&Path| path.last_heard.is_some_and(|at| at < since);
+        let Candidacy { since, moves_traffic } = new.candidacy?;
+        let later_half = since + (now - since) / 2;
+        let is_silent = |path: &&Path| path.last_heard.is_some_and(|at| at < later_half);
         let confirmed =
-            self.sender.paths.iter().filter(|path| path.is_confirmed() && !path.is_deleted);
+            self.sender.paths.iter().filter(|path| path.is_confirmed() && !path.is_deleted());
         let related = confirmed.filter(|path| path.tuple.local == new.tuple.local);
         let carried =
-            |path: &&Path| new.moves_traffic || self.sender.outstanding().flight(path.slot) > 0;
+            |path: &&Path| moves_traffic || self.sender.outstanding().flight(path.slot) > 0;
         let silent = related.filter(is_silent).filter(carried);
         let best = silent
             .max_by_key(|path| (path.tuple.remote.ip() == new.tuple.remote.ip(), path.last_heard));
@@ -176,7 +177,7 @@ impl Association {
 
 /// Whether a path is where a packet came from, and nothing else is known of it.
 fn is_candidate(path: &Path) -> bool {
-    is_unvalidated(path) && !path.is_abandoned
+    is_unvalidated(path) && !path.is_abandoned()
 }
 
 fn is_unvalidated(path: &Path) -> bool {

@@ -78,6 +78,28 @@ pub(crate) enum Origin {
     Arrival,
 }
 
+/// Whether a path belongs to the association, or for how long yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Membership {
+    /// It does, or may turn out to.
+    Member,
+    /// It was a candidate that came to nothing: its place is free.
+    Abandoned,
+    /// The peer wants it deleted (RFC 5061), which it is as soon as there is another one.
+    Doomed,
+    /// The peer has deleted it.
+    Deleted,
+}
+
+/// What came over a path before it was confirmed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Candidacy {
+    /// When the first packet came.
+    pub(crate) since: Time,
+    /// Whether more than heartbeats came.
+    pub(crate) moves_traffic: bool,
+}
+
 /// One path: what is known about it, and its timers.
 #[derive(Debug)]
 pub(crate) struct Path {
@@ -107,16 +129,9 @@ pub(crate) struct Path {
     pub(crate) error_count: u32,
     /// When a packet last came over it.
     pub(crate) last_heard: Option<Time>,
-    /// When the first came, of a path that is not confirmed.
-    pub(crate) first_heard: Option<Time>,
-    /// Whether more than heartbeats came before it was confirmed.
-    pub(crate) moves_traffic: bool,
-    /// Whether it was a candidate, and is one no more.
-    pub(crate) is_abandoned: bool,
-    /// Whether the peer wants it deleted as soon as there is another one.
-    pub(crate) is_doomed: bool,
-    /// Whether the peer has deleted it (RFC 5061).
-    pub(crate) is_deleted: bool,
+    /// What came over it before it was confirmed, if anything did.
+    pub(crate) candidacy: Option<Candidacy>,
+    pub(crate) membership: Membership,
     /// When data was last sent here.
     pub(crate) last_data_sent: Option<Time>,
     /// RFC 9260 section 6.1, rule D: flight size up to which this arrival lets us send.
@@ -202,11 +217,8 @@ impl Path {
             has_no_heartbeats: false,
             error_count: 0,
             last_heard: None,
-            first_heard: None,
-            moves_traffic: false,
-            is_abandoned: false,
-            is_doomed: false,
-            is_deleted: false,
+            candidacy: None,
+            membership: Membership::Member,
             last_data_sent: None,
             burst_ceiling: usize::MAX,
             stats: PathStats::default(),
@@ -222,8 +234,9 @@ impl Path {
         self.loss_timer = None;
         self.heartbeat = Heartbeat::default();
         self.error_count = 0;
-        self.is_doomed = false;
-        self.is_deleted = false;
+        if self.membership != Membership::Abandoned {
+            self.membership = Membership::Member;
+        }
         self.last_data_sent = None;
     }
 
@@ -237,6 +250,21 @@ impl Path {
     /// Whether data may be sent here at all.
     pub(crate) fn is_confirmed(&self) -> bool {
         self.state != PathState::Unconfirmed
+    }
+
+    /// Whether the peer has deleted it.
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.membership == Membership::Deleted
+    }
+
+    /// Whether the peer wants it deleted.
+    pub(crate) fn is_doomed(&self) -> bool {
+        self.membership == Membership::Doomed
+    }
+
+    /// Whether it was a candidate, and is one no more.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.membership == Membership::Abandoned
     }
 
     /// Whether heartbeats may go out here that nobody asked for.

@@ -2,7 +2,7 @@
 
 use anabranch_sansio::{FourTuple, Rng, Time};
 
-use super::{Heartbeat, Origin, Path, PathId, PathSlot, PathState};
+use super::{Heartbeat, Membership, Origin, Path, PathId, PathSlot, PathState};
 use crate::config::AssociationConfig;
 use crate::send::PathPreference;
 use crate::stats::PathStats;
@@ -104,14 +104,14 @@ impl PathSet {
         let path = self.at_mut(slot);
         path.heartbeat = Heartbeat::default();
         path.error_count = u32::MAX;
-        path.is_abandoned = true;
+        path.membership = Membership::Abandoned;
     }
 
     /// Removes abandoned candidates from the end, so that the others keep their places. One in
     /// between makes way when there are too many.
     pub(crate) fn remove_abandoned(&mut self) {
         while self.paths.len() > 1
-            && let Some(candidate) = self.paths.pop_if(|path| path.is_abandoned)
+            && let Some(candidate) = self.paths.pop_if(|path| path.is_abandoned())
         {
             self.gone.add(&candidate.stats);
             self.revision += 1;

@@ -79,7 +79,7 @@ impl DataSender {
     /// The path answered.
     pub(crate) fn on_path_success(&mut self, context: &mut Context<'_>, path: PathSlot) {
         // What was sent there before it was deleted may be acknowledged still.
-        if self.paths.at(path).is_deleted {
+        if self.paths.at(path).is_deleted() {
             return;
         }
         self.paths.at_mut(path).error_count = 0;
