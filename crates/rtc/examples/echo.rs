@@ -12,11 +12,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anabranch_driver::{Driver, Handle, SocketSet, interface_addresses};
+use anabranch_driver::{Driver, Handle, SocketSet, interface_addresses, unpredictable_rng};
 use anabranch_rtc::{
     AcceptError, ChannelOptions, ConnectionId, Event, MessageKind, RtcConfig, Server,
 };
-use anabranch_sansio::{Rng, Time};
+use anabranch_sansio::Time;
 use anabranch_sctp::{Association, OutgoingMessage, Reliability};
 use anabranch_wire::StreamId;
 use axum::Router;
@@ -50,9 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         segments_max: SEGMENTS_MAX,
         ..RtcConfig::default()
     };
-    let mut seed = [0; 32];
-    getrandom::fill(&mut seed)?;
-    let rtc = Driver::spawn(Server::new(config, Rng::from_seed(seed))?, sockets)?;
+    let rtc = Driver::spawn(Server::new(config, unpredictable_rng()?)?, sockets)?;
     tokio::spawn(serve(rtc.clone()));
     let app = App { rtc, numbers: Arc::default() };
     let router = Router::new()

@@ -18,9 +18,10 @@
 //! that RFC 9260 lets an arrival release.
 //!
 //! ```
-//! use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
-//! use anabranch_sctp::{AssociationConfig, Endpoint, EndpointConfig, OutgoingMessage};
-//! use anabranch_wire::StreamId;
+//! use anabranch_sctp::{
+//!     AssociationConfig, Datagram, Endpoint, EndpointConfig, FourTuple, Machine, OutgoingMessage,
+//!     Rng, StreamId, Time,
+//! };
 //!
 //! let listening = EndpointConfig { accept: true, ..EndpointConfig::default() };
 //! let mut server = Endpoint::new(listening, Rng::from_u64(1));
@@ -75,8 +76,13 @@ pub use anabranch_congestion::{
     Ack, Bbr, CongestionControl, CongestionController, ControllerFactory, ControllerMetrics, Cubic,
     FixedWindow, FreshPath, LostChunk, Media, QueueBound, RateSample, Rfc9260, SentData,
 };
+pub use anabranch_sansio::{
+    Datagram, Ecn, FourTuple, Machine, Rate, Rng, Time, TraceRecord, Transmit, Wakeup,
+};
+pub use anabranch_wire::{Ppid, Ssn, StreamId};
 pub use association::{Association, AssociationState};
 pub use authentication::{Authentication, AuthenticationError, Protection, SharedKey};
+pub use bytes::Bytes;
 pub use causes::PeerCauses;
 pub use config::{
     AssociationConfig, BufferConfig, CallFilter, EndpointConfig, ExtensionConfig, IncomingCall,
@@ -97,3 +103,8 @@ pub use send::{
 pub use sender::RateSignal;
 pub use stats::{AssociationStats, EndpointStats, PathReport, PathStats, StreamStats};
 pub use trace::{TraceEvent, TraceKind};
+
+/// The programs of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -24,10 +24,8 @@ const PORT_TRIES: usize = 16;
 /// # Errors
 /// The system has no randomness.
 pub fn unpredictable_rng() -> Result<Rng, NetError> {
-    let mut seed = [0; 32];
-    getrandom::fill(&mut seed)
-        .map_err(|error| NetError::NoRandomness { message: error.to_string() })?;
-    Ok(Rng::from_seed(seed))
+    anabranch_driver::unpredictable_rng()
+        .map_err(|error| NetError::NoRandomness { message: error.to_string() })
 }
 
 /// Sockets bound as a URL says, and where they lead.
