@@ -7,6 +7,8 @@ export interface Options {
   readonly loads: number;
   /** Times that a key is pressed. */
   readonly zaps: number;
+  /** Seconds for which one channel is watched. */
+  readonly watch: number;
   /** Of the emulated link, as `anabranch emulate` reads them; null for none. */
   readonly link: readonly string[] | null;
   /** Of each channel. */
@@ -21,6 +23,7 @@ export const HELP = `npm run bench:television -- [OPTION]
 
   --loads N        opens the page so many times                          [20]
   --zaps N         presses a key so many times, at random times          [0]
+  --watch SECONDS  watches one channel for so long                       [0]
   --delay TIME     of the emulated link, each way, as 25ms
   --loss SHARE     of packets, each way, as 3%
   --rate RATE      as 8M
@@ -38,6 +41,7 @@ export function readOptions(args: readonly string[]): Options | null {
     options: {
       loads: { type: 'string', default: '20' },
       zaps: { type: 'string', default: '0' },
+      watch: { type: 'string', default: '0' },
       delay: { type: 'string' },
       loss: { type: 'string' },
       rate: { type: 'string' },
@@ -57,6 +61,7 @@ export function readOptions(args: readonly string[]): Options | null {
   return {
     loads: whole('loads', values.loads),
     zaps: whole('zaps', values.zaps),
+    watch: whole('watch', values.watch),
     link: link.length === 0 ? null : link,
     kbps: whole('kbps', values.kbps),
     channels: values.channels ?? null,

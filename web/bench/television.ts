@@ -14,6 +14,8 @@ const OPEN_MAX_MS = 10_000;
 const ZAP_MAX_MS = 4_000;
 const REST_MS = [400, 1_900] as const;
 const POLL_MS = 20;
+const SETTLE_MS = 5_000;
+const PICTURES_PER_SECOND = 25;
 
 const options = readOptions(process.argv.slice(2));
 if (options === null) {
@@ -32,6 +34,9 @@ async function measure(options: Options): Promise<void> {
     }
     if (options.zaps > 0) {
       tell('key pressed to first new picture', await measureZaps(stage, options), options.zaps);
+    }
+    if (options.watch > 0) {
+      say(await watched(stage, options));
     }
   } finally {
     await stage.strike();
@@ -77,6 +82,35 @@ async function measureZaps(stage: Stage, { zaps, verbose }: Options): Promise<nu
   }
   await close();
   return took;
+}
+
+/** What one viewer sees of a channel, from five seconds after it was there. */
+async function watched(stage: Stage, { watch, verbose }: Options): Promise<string> {
+  const { context, close } = await openBrowser();
+  const view = new TelevisionView(await context.newPage());
+  await view.page.goto(stage.url);
+  await view.untilPlays(1);
+  await view.page.waitForTimeout(SETTLE_MS);
+  const [began, before] = [performance.now(), await view.shown()];
+  let [shown, sinceMs, longestMs] = [before, began, 0];
+  while (performance.now() < began + watch * 1000) {
+    await view.page.waitForTimeout(POLL_MS);
+    const now = await view.shown();
+    if (now > shown) {
+      longestMs = Math.max(longestMs, performance.now() - sinceMs);
+      if (verbose && performance.now() - sinceMs > 1_500) {
+        say(`  at ${((performance.now() - began) / 1000).toFixed(1)} s: ${now - before} pictures`);
+      }
+      [shown, sinceMs] = [now, performance.now()];
+    }
+  }
+  const all = ((performance.now() - began) / 1000) * PICTURES_PER_SECOND;
+  await close();
+  const share = ((100 * (shown - before)) / all).toFixed(1);
+  return (
+    `watched for ${watch} s: ${share} % of the pictures seen, the longest time between two ` +
+    `counts that differ ${(longestMs / 1000).toFixed(1)} s (the page counts four times a second)`
+  );
 }
 
 async function within(
