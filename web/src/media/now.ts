@@ -2,3 +2,8 @@
 export function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }
+
+/** The same in whole microseconds. */
+export function nowUs(): number {
+  return Math.round(nowMs() * 1_000);
+}

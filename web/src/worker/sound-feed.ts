@@ -11,15 +11,15 @@ export interface SoundFormat {
 
 export class SoundFeed {
   readonly #dueMs: (timeUs: number) => number;
-  readonly #speed: () => number;
+  readonly #speed: (timeUs: number) => number;
   #decoder: AudioDecoder | null = null;
   #format: SoundFormat | null = null;
   #port: MessagePort | null = null;
   decoded = 0;
   decodeErrors = 0;
 
-  /** `dueMs` tells when what has this time is heard, `speed` how fast the media goes. */
-  constructor(dueMs: (timeUs: number) => number, speed: () => number = () => 1) {
+  /** `dueMs` tells when what has this time is heard, `speed` how fast it goes. */
+  constructor(dueMs: (timeUs: number) => number, speed: (timeUs: number) => number = () => 1) {
     this.#dueMs = dueMs;
     this.#speed = speed;
   }
@@ -73,10 +73,10 @@ export class SoundFeed {
       data.copyTo(samples, { planeIndex, format: 'f32-planar' });
       return samples;
     });
-    const dueMs = this.#dueMs(data.timestamp);
-    const { sampleRate } = data;
+    const { sampleRate, timestamp } = data;
+    const [dueMs, speed] = [this.#dueMs(timestamp), this.#speed(timestamp)];
     data.close();
-    this.#tell({ kind: 'block', dueMs, sampleRate, speed: this.#speed(), channels });
+    this.#tell({ kind: 'block', dueMs, sampleRate, speed, channels });
   }
 
   /** Every audio frame can be decoded by itself: a new decoder goes on with the next one. */

@@ -69,7 +69,7 @@ impl Watching {
             name: seen.channel.map(|entry| entry.name.clone()),
             latency_ms: u64::try_from(seen.budget.as_millis()).unwrap_or(u64::MAX),
             pictures: seen.counts.pictures,
-            missing: seen.counts.missing,
+            missing: seen.counts.missing + seen.counts.late,
             zap_ms: seen.zap.map(|zap| zap.as_secs_f64() * 1e3),
             received_bytes,
             received_bps: rate.as_bps(),

@@ -149,8 +149,8 @@ impl WatchPage {
             layers: ROWS.iter().zip(&self.tallies).map(layer).collect(),
             frames: FrameCounts {
                 shown: counts.pictures - self.before.pictures,
-                late: 0,
-                lost: counts.missing - self.before.missing,
+                late: counts.late - self.before.late,
+                lost: counts.missing.saturating_sub(self.before.missing),
             },
             delay_ms: None,
             buffer_ms: None,

@@ -10,7 +10,7 @@ use anabranch_driver::{Clock, Recording};
 use anabranch_sansio::Time;
 use anabranch_television::channel::ChannelId;
 use anabranch_television::protocol::{ChannelEntry, Report};
-use anabranch_television::{NativeEvent, NativeViewer, Playout, Viewer};
+use anabranch_television::{NativeEvent, NativeViewer, Playout, PlayoutCounts, Viewer};
 use anabranch_transport::{CloseReason, ConnectionStats};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
@@ -314,8 +314,8 @@ impl Run<'_, '_> {
         }
         if self.ticks.is_multiple_of(REPORT_TICKS) && network.is_some() {
             let zap_ms = self.zap.map(|zap| zap.as_secs_f64() * 1e3);
-            let (shown, lost) = (counts.pictures, counts.missing);
-            self.act(|viewer, _| viewer.report(Report { shown, late: 0, lost, zap_ms }));
+            let PlayoutCounts { pictures: shown, late, missing: lost } = counts;
+            self.act(|viewer, _| viewer.report(Report { shown, late, lost, zap_ms }));
         }
     }
 
@@ -388,7 +388,7 @@ impl Run<'_, '_> {
         Watched {
             channels: self.channels.iter().map(listed).collect(),
             pictures: counts.pictures,
-            missing: counts.missing,
+            missing: counts.missing + counts.late,
             zap: self.zap,
         }
     }

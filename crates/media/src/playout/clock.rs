@@ -85,6 +85,11 @@ impl PlayoutClock {
         }
     }
 
+    /// Another latency, while it runs.
+    pub const fn set_latency(&mut self, latency: Duration) {
+        self.latency = latency;
+    }
+
     /// A time of the sender's, as the local clock shows it where the slowest path ends.
     #[must_use]
     pub fn local(&self, sent: Time) -> Time {
@@ -159,7 +164,7 @@ impl PlayoutClock {
 
     /// True if the target was farther than the latency for long enough.
     fn is_out_of_reach(&mut self, now: Time, distance: f64) -> bool {
-        if distance <= self.latency.as_secs_f64() * 1e9 {
+        if distance <= self.latency.as_nanos() as f64 {
             self.out_of_reach_since = None;
             return false;
         }

@@ -1,161 +1,99 @@
-/** When what is received is shown. */
-
-import { ProgramClock } from '../../media/program-clock';
-
-/** Five per cent faster or slower. */
-const FASTER = 1.05;
-const SLOWER = 0.95;
-/** Nearer to where it should be the speed is not changed. */
-const TOLERANCE_MS = 25;
-/** Between a picture's arrival and its time, at least: decoding takes it. */
-const SPARE_MS = 50;
-/** How long a measurement of the place that is played counts, and one of the network's moods. */
-const PLACE_WINDOW_MS = 400;
-const NETWORK_WINDOW_MS = 10_000;
-
-/** Tells the time of the media: where it was begun, and how fast it goes on. */
-export class PlayClock {
-  #anchor: { readonly ptsUs: number; readonly atMs: number } | null = null;
-  #speed = 1;
-
-  get running(): boolean {
-    return this.#anchor !== null;
-  }
-
-  get speed(): number {
-    return this.#speed;
-  }
-
-  /** This is what is to be seen at this time. */
-  start(ptsUs: number, atMs: number): void {
-    this.#anchor = { ptsUs, atMs };
-  }
-
-  stop(): void {
-    this.#anchor = null;
-    this.#speed = 1;
-  }
-
-  setSpeed(speed: number, nowMs: number): void {
-    if (this.#anchor !== null && speed !== this.#speed) {
-      const { ptsUs, atMs } = this.#anchor;
-      this.#anchor = { ptsUs: ptsUs + (nowMs - atMs) * 1000 * this.#speed, atMs: nowMs };
-      this.#speed = speed;
-    }
-  }
-
-  /** When it is to be seen or heard; `null` before the first picture. */
-  dueMs(ptsUs: number): number | null {
-    return this.#anchor === null
-      ? null
-      : this.#anchor.atMs + (ptsUs - this.#anchor.ptsUs) / 1000 / this.#speed;
-  }
-}
-
 /**
- * How fast to play. One who began with an old key frame plays faster until no further behind the
- * server's hand than the latency budget, or than the network needs; one who began with a fresh one
- * plays slower until what the network delays comes in time.
+ * Carries the times of another clock over to one of ours, by what comes from there: the smallest
+ * difference of late has waited nowhere. The rules are those of `crates/media/src/playout/clock.rs`
+ * for one path, digit for digit; times are whole microseconds.
  */
-export class Pace {
-  readonly #server = new ProgramClock();
-  readonly #places = new Extremes(PLACE_WINDOW_MS);
-  readonly #delays = new Extremes(NETWORK_WINDOW_MS);
-  #speed = 1;
 
-  /** The server's clock showed `serverUs` in something that is here now. */
-  observe(serverUs: number, nowMs: number): void {
-    this.#server.observe(serverUs, nowMs);
+const BUCKET_US = 1_000_000;
+const BUCKETS = 10;
+/** How long a smallest difference is remembered. */
+export const WINDOW_US = BUCKETS * BUCKET_US;
+/** How fast the offset follows its target. */
+const TIME_CONSTANT_S = 4;
+/** The most that it moves: 1 % of the time that passes. */
+const MAX_SLEW = 0.01;
+/** Nothing gets so much faster than the fastest before it: that is another clock. */
+const BREAK_US = 1_000_000;
+/** How long the target must be out of reach before everything waits for it. */
+const WAIT_AFTER_US = 3_000_000;
+
+export class PlayoutClock {
+  latencyUs: number;
+  #buckets: { readonly number: number; readonly leastUs: number }[] = [];
+  /** The first difference; the offset in force counts from it, in nanoseconds. */
+  #originUs: number | null = null;
+  #slewedNs = 0;
+  #advancedUs = 0;
+  #isSettled = false;
+  #outOfReachSinceUs: number | null = null;
+
+  constructor(latencyUs: number) {
+    this.latencyUs = latencyUs;
   }
 
-  /** A unit came that had not been kept for later viewers. */
-  arrived(serverUs: number, nowMs: number): void {
-    this.#delays.push(nowMs - this.#server.toLocalMs(serverUs), nowMs);
+  /** Time here minus the time there, the way included. */
+  get offsetUs(): number {
+    return (this.#originUs ?? 0) + Math.floor(Math.trunc(this.#slewedNs) / 1_000);
   }
 
-  /** A unit that came to the server at `serverUs` is to be seen at `dueMs`. */
-  placed(serverUs: number, dueMs: number, nowMs: number): void {
-    this.#places.push(dueMs - this.#server.toLocalMs(serverUs), nowMs);
-  }
-
-  /** When the server had it, on our clock. */
-  toLocalMs(serverUs: number): number {
-    return this.#server.toLocalMs(serverUs);
-  }
-
-  /** How far behind the server's hand the viewer is; `null` while that is not known. */
-  behindMs(nowMs: number): number | null {
-    return this.#places.smallest(nowMs);
-  }
-
-  speed(nowMs: number, budgetMs: number): number {
-    const behindMs = this.behindMs(nowMs);
-    if (behindMs === null) {
-      return this.#speed;
+  /** Whether this can only come from another clock than what came before. */
+  isBrokenBy(nowUs: number, sentUs: number): boolean {
+    if (this.#originUs === null) {
+      return false;
     }
-    const neededMs = (this.#delays.largest(nowMs) ?? 0) + SPARE_MS;
-    const leastMs = Math.min(budgetMs, neededMs);
-    const mostMs = Math.max(budgetMs, neededMs);
-    if (behindMs > mostMs + TOLERANCE_MS) {
-      this.#speed = FASTER;
-    } else if (behindMs < leastMs - TOLERANCE_MS) {
-      this.#speed = SLOWER;
-    } else if (this.#speed === FASTER ? behindMs <= mostMs : behindMs >= leastMs) {
-      this.#speed = 1;
+    const leastUs = Math.min(...this.#buckets.map(({ leastUs }) => leastUs)) - this.#originUs;
+    const leastNs = Math.min(Math.trunc(this.#slewedNs), leastUs * 1_000);
+    return (nowUs - sentUs - this.#originUs) * 1_000 < leastNs - BREAK_US * 1_000;
+  }
+
+  /** What came there at `sentUs` is here now. */
+  sample(nowUs: number, sentUs: number): void {
+    const differenceUs = nowUs - sentUs;
+    const number = Math.floor(nowUs / BUCKET_US);
+    const isOfSlot = (bucket: { number: number }) => (bucket.number - number) % BUCKETS === 0;
+    const same = this.#buckets.find((bucket) => bucket.number === number);
+    const leastUs = Math.min(differenceUs, same?.leastUs ?? differenceUs);
+    const others = this.#buckets.filter((bucket) => !isOfSlot(bucket));
+    this.#buckets = [...others, { number, leastUs }];
+    this.#buckets = this.#buckets.filter((bucket) => bucket.number > number - BUCKETS);
+    if (this.#originUs === null) {
+      this.#originUs = differenceUs;
+      this.#advancedUs = nowUs;
     }
-    return this.#speed;
+    this.#advance(nowUs);
   }
 
-  /** Another channel: the network stays what it is. */
-  restart(): void {
-    this.#places.clear();
-    this.#speed = 1;
+  /** From now on time passes evenly: something was released. */
+  settle(): void {
+    this.#isSettled = true;
   }
 
-  /** Another server. */
-  reset(): void {
-    this.restart();
-    this.#delays.clear();
-    this.#server.reset();
-  }
-}
-
-/** The extremes of what was measured lately. */
-class Extremes {
-  readonly #windowMs: number;
-  #readings: { readonly atMs: number; readonly value: number }[] = [];
-
-  constructor(windowMs: number) {
-    this.#windowMs = windowMs;
+  #advance(nowUs: number): void {
+    const elapsedUs = Math.max(0, nowUs - this.#advancedUs);
+    const elapsedS = Math.floor(elapsedUs / 1e6) + ((elapsedUs % 1e6) * 1_000) / 1e9;
+    this.#advancedUs = Math.max(this.#advancedUs, nowUs);
+    const targetUs = Math.min(...this.#buckets.map(({ leastUs }) => leastUs));
+    const distanceNs = (targetUs - (this.#originUs ?? 0)) * 1_000 - this.#slewedNs;
+    if (!this.#isSettled || this.#isOutOfReach(nowUs, distanceNs)) {
+      this.#slewedNs += distanceNs;
+      return;
+    }
+    const mostNs = MAX_SLEW * elapsedS * 1e9;
+    const stepNs = distanceNs * Math.min(elapsedS / TIME_CONSTANT_S, 1);
+    this.#slewedNs += Math.max(-mostNs, Math.min(mostNs, stepNs));
   }
 
-  push(value: number, nowMs: number): void {
-    this.#forget(nowMs);
-    this.#readings.push({ atMs: nowMs, value });
-  }
-
-  smallest(nowMs: number): number | null {
-    this.#forget(nowMs);
-    return this.#readings.reduce<number | null>(
-      (least, { value }) => (least === null ? value : Math.min(least, value)),
-      null,
-    );
-  }
-
-  largest(nowMs: number): number | null {
-    this.#forget(nowMs);
-    return this.#readings.reduce<number | null>(
-      (most, { value }) => (most === null ? value : Math.max(most, value)),
-      null,
-    );
-  }
-
-  clear(): void {
-    this.#readings = [];
-  }
-
-  #forget(nowMs: number): void {
-    const first = this.#readings.findIndex(({ atMs }) => atMs >= nowMs - this.#windowMs);
-    this.#readings.splice(0, first < 0 ? this.#readings.length : first);
+  /** Whether the target was farther than the latency for long enough. */
+  #isOutOfReach(nowUs: number, distanceNs: number): boolean {
+    if (distanceNs <= this.latencyUs * 1_000) {
+      this.#outOfReachSinceUs = null;
+      return false;
+    }
+    this.#outOfReachSinceUs ??= nowUs;
+    const isLasting = nowUs - this.#outOfReachSinceUs >= WAIT_AFTER_US;
+    if (isLasting) {
+      this.#outOfReachSinceUs = null;
+    }
+    return isLasting;
   }
 }

@@ -1,193 +1,303 @@
-/** What is received, handed to the decoders in order and in time. */
-
-import type { Unit } from './assembler';
-import { type Pace, PlayClock } from './clock';
-import { PICTURE_AHEAD_MS, type Picture, PictureQueue } from './picture-queue';
-
-/** Before its time, by so much sound goes to the decoder. */
-const SOUND_AHEAD_MS = 200;
-/** Sound that is so late is not decoded any more. */
-const SOUND_LATE_MS = 60;
-const SOUNDS_MAX = 4_096;
-/** A decoder that shows nothing for so long does not hold up the sound. */
-const FIRST_PICTURE_MS = 700;
-/** With nothing to play for so long, the clock goes on with what there is. */
-const STALL_MS = 250;
-/** When all comes late for so long, the clock was wrong. */
-const LATE_MS = 1_000;
-/** What is played next is so far ahead after the clock was set. */
-const RESTART_AHEAD_MS = 50;
 /**
- * Sound alone begins so late: transport streams carry a third of a second of it at once, and what
- * begins with the end of one lot must last until the next comes.
+ * What is received, handed to the decoders in order and in time: the rules of
+ * `crates/television/src/viewer/playout.rs`, digit for digit. Both are held to the vectors of
+ * `crates/television/tests/playout-vectors`. The page's own is that its time stands still until
+ * the first picture is on the screen. Times are whole microseconds.
  */
-const SOUND_ALONE_AHEAD_MS = 400;
 
-export interface PlayoutUser {
-  onPicture(picture: Picture): void;
-  onSound(ptsUs: number, payload: Uint8Array): void;
+import { isEnoughFor, type MediaHeader, type Track } from '../protocol/media';
+import type { Unit } from './assembler';
+import { type Place, RESTART_AHEAD_US, Timeline } from './timeline';
+
+/** A decoder gets what is whole so long before it is to be seen or heard. */
+const AHEAD_US = 160_000;
+/** What is missing is waited for until so long before the time of what follows. */
+const GUARD_US = 40_000;
+/** How long the first picture waits for what refines it. */
+const ENTRY_WAIT_US = 40_000;
+/** Sound alone begins so late: a third of a second of it may come at once. */
+const SOUND_ALONE_AHEAD_US = 400_000;
+/** What is next is farther ahead than this: the server left much out. */
+const STALL_US = 450_000;
+/** Pictures, in the order of decoding, of which the last may be the first to be seen. */
+const REORDER_MAX = 8;
+/** What waits for its time, more than the longest groups of pictures have. */
+const WAITING_MAX = 2_048;
+/** A decoder that shows nothing for so long does not hold up the sound. */
+const FIRST_PICTURE_US = 700_000;
+
+const TRACKS: readonly Track[] = ['video', 'audio'];
+
+/** One picture or frame of sound, with what came of it in time. */
+export interface Released {
+  readonly track: Track;
+  readonly frame: number;
+  readonly key: boolean;
+  /** Something that it may refer to is missing. */
+  readonly discontinuity: boolean;
+  readonly ptsUs: number;
+  readonly playAtUs: number;
+  /** From the base upwards, without a gap. */
+  readonly layers: readonly Uint8Array[];
+}
+
+interface Waiting {
+  readonly frame: number;
+  readonly sinceUs: number;
+  /** By their numbers. */
+  readonly layers: (Unit | undefined)[];
+}
+
+/** What leaves next of a track. */
+interface Next {
+  readonly base: MediaHeader;
+  /** The first that is seen, of it and those after it. */
+  readonly place: Place;
+  readonly dueUs: number;
+  readonly leavesUs: number;
 }
 
 export class Playout {
-  readonly clock = new PlayClock();
-  readonly pictures = new PictureQueue();
-  readonly #pace: Pace;
-  readonly #user: PlayoutUser;
-  #hasVideo = true;
-  /** In order of their numbers. */
-  #sounds: Unit[] = [];
-  #lastSound = -1;
-  /** When the channel was asked for: what came to the server before had been kept for us. */
-  #askedMs = 0;
+  readonly #user: (released: Released) => void;
+  readonly #time = new Timeline();
+  #entryTrack: Track = 'video';
   /** The first picture, and when it was handed out. */
-  #entry: { readonly ptsUs: number; readonly atMs: number } | null = null;
-  #lateSinceMs: number | null = null;
+  #entry: { readonly header: MediaHeader; readonly atUs: number } | null = null;
+  #isShown = false;
+  /** In order of their numbers. */
+  #waiting: Record<Track, Waiting[]> = { video: [], audio: [] };
+  /** What comes next. */
+  #next: Record<Track, number | null> = { video: null, audio: null };
+  #lastPicture: MediaHeader | null = null;
+  #last: Place | null = null;
+  /** Pictures that never came, those that came after their time, and the others. */
+  lost = 0;
+  late = 0;
+  pictures = 0;
 
-  constructor(pace: Pace, user: PlayoutUser) {
-    this.#pace = pace;
+  constructor(user: (released: Released) => void) {
     this.#user = user;
   }
 
-  /** Another channel was asked for. */
-  restart(nowMs: number): void {
-    this.#askedMs = nowMs;
+  /** Another server. */
+  connect(budgetUs: number): void {
+    this.#time.connect(budgetUs);
     this.begin(true);
   }
 
-  /** The source begins, or begins anew: it is shown from the next key frame on. */
-  begin(hasVideo: boolean): void {
-    this.#hasVideo = hasVideo;
-    this.pictures.restart();
-    this.#sounds = [];
-    this.#lastSound = -1;
-    this.#entry = null;
-    this.#lateSinceMs = null;
-    this.clock.stop();
-    this.#pace.restart();
+  /** The server's clock showed `atUs` in something that is here now. */
+  observe(nowUs: number, atUs: number): void {
+    this.#time.observe(nowUs, atUs);
   }
 
-  push(unit: Unit, nowMs: number): void {
-    const { atUs, track } = unit.header;
-    this.#pace.observe(atUs, nowMs);
-    if (this.#pace.toLocalMs(atUs) >= this.#askedMs) {
-      this.#pace.arrived(atUs, nowMs);
+  /** Another latency budget, while it runs: it is reached by playing faster or slower. */
+  setBudget(budgetUs: number): void {
+    this.#time.setBudget(budgetUs, this.#last);
+  }
+
+  /** Another channel, or another epoch of this one. */
+  begin(hasVideo: boolean): void {
+    this.#entryTrack = hasVideo ? 'video' : 'audio';
+    this.#time.stop();
+    this.#entry = null;
+    this.#isShown = !hasVideo;
+    this.#waiting = { video: [], audio: [] };
+    this.#next = { video: null, audio: null };
+    this.#lastPicture = null;
+    this.#last = null;
+  }
+
+  push(unit: Unit, nowUs: number): void {
+    const { header } = unit;
+    const { track, frame, layer } = header;
+    this.#time.follow(nowUs, header, this.#isEntry(header));
+    if (frame < (this.#next[track] ?? 0)) {
+      this.#countLate(header);
+      return;
     }
-    this.#observeTime(unit, nowMs);
-    if (track === 'video') {
-      this.pictures.push(unit, nowMs);
-    } else {
-      this.#insertSound(unit);
+    const waiting = this.#waiting[track];
+    const at = waiting.findLastIndex((earlier) => earlier.frame <= frame);
+    let of = waiting[at];
+    if (of?.frame !== frame) {
+      of = { frame, sinceUs: nowUs, layers: [] };
+      waiting.splice(at + 1, 0, of);
+    }
+    of.layers[layer] = unit;
+    if (this.#waiting.video.length + this.#waiting.audio.length > WAITING_MAX) {
+      this.#waiting.video.shift() ?? this.#waiting.audio.shift();
     }
   }
 
   /** Hands out what is due. */
-  poll(nowMs: number, budgetMs: number): void {
-    this.clock.setSpeed(this.#pace.speed(nowMs, budgetMs), nowMs);
-    this.#startWithoutPicture(nowMs);
-    this.#leap(nowMs);
-    if (this.#hasVideo) {
-      this.#releasePictures(nowMs);
-    }
-    this.#releaseSounds(nowMs);
+  poll(nowUs: number): void {
+    this.#enter(nowUs);
+    this.#stand(nowUs);
+    do {
+      this.#release(nowUs);
+    } while (this.#leap(nowUs));
   }
 
-  /** A picture is on the screen: the first one starts the clock. */
-  shown(ptsUs: number, nowMs: number): void {
-    if (!this.clock.running) {
-      this.clock.start(ptsUs, nowMs);
-    }
-  }
-
-  /** When this is to be seen; before the clock runs, counted from now. */
-  dueMs(ptsUs: number, nowMs: number): number {
-    const aheadMs = (ptsUs - (this.#entry?.ptsUs ?? ptsUs)) / 1000;
-    return this.clock.dueMs(ptsUs) ?? nowMs + aheadMs;
-  }
-
-  #releasePictures(nowMs: number): void {
-    const due = (ptsUs: number) => this.dueMs(ptsUs, nowMs);
-    for (;;) {
-      const picture = this.pictures.take(nowMs, due);
-      if (picture === null) {
-        return;
-      }
-      this.#entry ??= { ptsUs: picture.ptsUs, atMs: nowMs };
-      // What an open group of pictures shows before its key frame needs the group before it.
-      if (picture.ptsUs >= this.#entry.ptsUs) {
-        this.#user.onPicture(picture);
-      }
+  /** A picture is on the screen: with the first one, time begins to pass. */
+  shown(ptsUs: number, nowUs: number): void {
+    if (this.#entry !== null && !this.#isShown) {
+      const { header } = this.#entry;
+      this.#isShown = true;
+      this.#time.start({ ptsUs, atUs: header.atUs + ptsUs - header.ptsUs }, nowUs);
     }
   }
 
-  #releaseSounds(nowMs: number): void {
-    for (const [count, { header, payload }] of this.#sounds.entries()) {
-      const dueMs = this.clock.dueMs(header.ptsUs);
-      if (dueMs === null || dueMs - SOUND_AHEAD_MS > nowMs) {
-        this.#sounds.splice(0, count);
-        return;
-      }
-      this.#lastSound = header.frame;
-      if (dueMs > nowMs - SOUND_LATE_MS) {
-        this.#user.onSound(header.ptsUs, payload);
-      }
-    }
-    this.#sounds = [];
+  /** When this is to be seen or heard. */
+  playAtUs(ptsUs: number): number {
+    return this.#time.playAtUs(ptsUs);
   }
 
-  #insertSound(unit: Unit): void {
-    const { frame } = unit.header;
-    if (frame <= this.#lastSound || this.#sounds.length >= SOUNDS_MAX) {
+  /** How fast the media goes at this place. */
+  speed(ptsUs: number): number {
+    return this.#time.speed(ptsUs);
+  }
+
+  /** The speed of what was handed out last, and how far it is behind the server's hand. */
+  get place(): { readonly speed: number; readonly behindUs: number | null } {
+    const last = this.#last;
+    return last === null
+      ? { speed: 1, behindUs: null }
+      : { speed: this.speed(last.ptsUs), behindUs: this.#time.behindUs(last) };
+  }
+
+  #isEntry({ key, track, layer }: MediaHeader): boolean {
+    return key && track === this.#entryTrack && layer === 0;
+  }
+
+  #countLate({ track, layer, frame }: MediaHeader): void {
+    const isPicture = track === 'video' && layer === 0;
+    const wasMissed = this.#entry !== null && frame > this.#entry.header.frame;
+    if (isPicture && wasMissed && this.lost > 0) {
+      this.lost -= 1;
+      this.late += 1;
+    }
+  }
+
+  /** Begins with the first picture at once; what had come before it is of no use. */
+  #enter(nowUs: number): void {
+    const first = this.#waiting[this.#entryTrack].find(
+      ({ layers: [base] }) => base !== undefined && this.#isEntry(base.header),
+    );
+    const header = first?.layers[0]?.header;
+    if (this.#entry !== null || first === undefined || header === undefined) {
       return;
     }
-    const at = this.#sounds.findLastIndex(({ header }) => header.frame <= frame) + 1;
-    this.#sounds.splice(at, 0, unit);
-  }
-
-  /** Tells the pace where we are, and sets the clock if it was wrong for long. */
-  #observeTime({ header }: Unit, nowMs: number): void {
-    const dueMs = this.clock.dueMs(header.ptsUs);
-    if (dueMs === null) {
+    if (nowUs < first.sinceUs + (isWhole(first) ? 0 : ENTRY_WAIT_US)) {
       return;
     }
-    this.#pace.placed(header.atUs, dueMs, nowMs);
-    if (dueMs >= nowMs) {
-      this.#lateSinceMs = null;
+    const { track, frame } = header;
+    this.#time.start(header, nowUs + (track === 'audio' ? SOUND_ALONE_AHEAD_US : 0));
+    this.#entry = { header, atUs: nowUs };
+    this.#next[track] = frame;
+    this.#dropBefore(track, frame);
+  }
+
+  /** Until the first picture is on the screen no time passes, unless that takes too long. */
+  #stand(nowUs: number): void {
+    if (this.#entry !== null && !this.#isShown) {
+      const { header, atUs } = this.#entry;
+      this.#time.start(header, nowUs);
+      this.#isShown = nowUs - atUs > FIRST_PICTURE_US;
+    }
+  }
+
+  #release(nowUs: number): void {
+    for (const track of TRACKS) {
+      for (;;) {
+        const waits = track === 'audio' && !this.#isShown;
+        const next = waits ? null : this.#nextOf(track);
+        if (next === null || next.leavesUs > nowUs) {
+          break;
+        }
+        this.#handOut(next.base);
+      }
+    }
+  }
+
+  #nextOf(track: Track): Next | null {
+    const soon: MediaHeader[] = [];
+    let isFirstWhole = false;
+    for (const waiting of this.#waiting[track]) {
+      const base = waiting.layers[0]?.header;
+      if (base !== undefined) {
+        isFirstWhole ||= soon.length === 0 && isWhole(waiting);
+        soon.push(base);
+      }
+      if (soon.length === REORDER_MAX) {
+        break;
+      }
+    }
+    const [base] = soon;
+    if (base === undefined || !this.#time.isRunning) {
+      return null;
+    }
+    const due = soon.map((place) => ({ place, dueUs: this.playAtUs(place.ptsUs) }));
+    const first = due.reduce((one, other) => (other.dueUs < one.dueUs ? other : one));
+    const isNext = base.frame === (this.#next[track] ?? base.frame);
+    const leadUs = isNext && isFirstWhole ? AHEAD_US : GUARD_US;
+    return { base, ...first, leavesUs: Math.max(0, first.dueUs - leadUs) };
+  }
+
+  /** Takes it from what waits, and what it overtook. */
+  #handOut(base: MediaHeader): void {
+    const { track, frame, key, ptsUs } = base;
+    const waiting = this.#waiting[track].find((one) => one.frame === frame);
+    this.#dropBefore(track, frame + 1);
+    const missing = frame - (this.#next[track] ?? frame);
+    this.#next[track] = frame + 1;
+    let lacks = missing > 0;
+    if (track === 'video') {
+      this.lost += missing;
+      lacks = this.#lastPicture !== null && !isEnoughFor(this.#lastPicture, base);
+      this.#lastPicture = base;
+    }
+    // What an open group of pictures shows before its key frame needs the group before it.
+    if (waiting === undefined || ptsUs < (this.#entry?.header.ptsUs ?? ptsUs)) {
       return;
     }
-    this.#lateSinceMs ??= nowMs;
-    if (nowMs - this.#lateSinceMs > LATE_MS) {
-      this.#set(header.ptsUs, nowMs);
-    }
+    this.pictures += track === 'video' ? 1 : 0;
+    this.#last = base;
+    const playAtUs = this.playAtUs(ptsUs);
+    const layers = layersOf(waiting).map(({ payload }) => payload);
+    const discontinuity = base.discontinuity || lacks;
+    this.#user({ track, frame, key, discontinuity, ptsUs, playAtUs, layers });
   }
 
-  #startWithoutPicture(nowMs: number): void {
-    if (this.clock.running) {
-      return;
-    }
-    const [sound] = this.#sounds;
-    if (this.#entry !== null && nowMs - this.#entry.atMs > FIRST_PICTURE_MS) {
-      this.clock.start(this.#entry.ptsUs, nowMs);
-    } else if (!this.#hasVideo && sound !== undefined) {
-      this.clock.start(sound.header.ptsUs, nowMs + SOUND_ALONE_AHEAD_MS);
-    }
+  #dropBefore(track: Track, frame: number): void {
+    this.#waiting[track] = this.#waiting[track].filter((waiting) => waiting.frame >= frame);
   }
 
-  /** The media goes on far ahead of what was played last, as where the server left much out. */
-  #leap(nowMs: number): void {
-    const times = [
-      this.#hasVideo ? this.pictures.nextPtsUs : null,
-      this.#sounds[0]?.header.ptsUs ?? null,
-    ].filter((ptsUs) => ptsUs !== null);
-    const nextUs = Math.min(...times);
-    const dueMs = times.length === 0 ? null : this.clock.dueMs(nextUs);
-    if (dueMs !== null && dueMs > nowMs + Math.max(SOUND_AHEAD_MS, PICTURE_AHEAD_MS) + STALL_MS) {
-      this.#set(nextUs, nowMs);
+  /** Whether the time goes on elsewhere, because there is nothing to play for long. */
+  #leap(nowUs: number): boolean {
+    const next = TRACKS.map((track) => this.#nextOf(track)).reduce((one, other) =>
+      one === null || (other !== null && other.dueUs < one.dueUs) ? other : one,
+    );
+    if (next === null || !this.#isShown || next.dueUs <= nowUs + STALL_US) {
+      return false;
     }
+    this.#time.start(next.place, nowUs + RESTART_AHEAD_US);
+    return true;
   }
+}
 
-  #set(ptsUs: number, nowMs: number): void {
-    this.clock.start(ptsUs, nowMs + RESTART_AHEAD_MS);
-    this.#pace.restart();
-    this.#lateSinceMs = null;
+/** From the base upwards, without a gap. */
+function layersOf({ layers }: Waiting): Unit[] {
+  const whole: Unit[] = [];
+  for (const unit of layers) {
+    if (unit === undefined) {
+      break;
+    }
+    whole.push(unit);
   }
+  return whole;
+}
+
+/** Whether all layers came that the source has. */
+function isWhole(waiting: Waiting): boolean {
+  const top = layersOf(waiting).at(-1)?.header;
+  return top !== undefined && (top.lastLayer || top.track === 'audio');
 }

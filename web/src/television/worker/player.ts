@@ -1,9 +1,8 @@
 /** Watches channels: from the data channels to screen and sound. */
 
-import { nowMs } from '../../media/now';
+import { nowMs, nowUs } from '../../media/now';
 import { SoundFeed } from '../../worker/sound-feed';
-import { Pace } from '../playout/clock';
-import { Playout } from '../playout/playout';
+import { Playout, type Released } from '../playout/playout';
 import type { Description, VideoFormat } from '../protocol/control';
 import { Viewer } from '../viewer';
 import { BridgedLink, type Link, OwnLink } from './link';
@@ -19,8 +18,7 @@ const SERVER_REPORT_MS = 1_000;
 
 export class Player {
   readonly #tell: (message: FromPlayer) => void;
-  readonly #pace = new Pace();
-  readonly #playout: Playout;
+  readonly #playout = new Playout((released) => this.#onReleased(released));
   readonly #video: Video;
   readonly #sound: SoundFeed;
   readonly #thumbnails: Thumbnails;
@@ -29,7 +27,6 @@ export class Player {
   #link: Link | null = null;
   #attempt = 0;
   #welcome = false;
-  #budgetMs = 0;
   #hasVideo = false;
   /** When the channel was asked for, until it is there. */
   #pressedMs: number | null = null;
@@ -39,23 +36,17 @@ export class Player {
 
   constructor(canvas: OffscreenCanvas, tell: (message: FromPlayer) => void) {
     this.#tell = tell;
-    this.#playout = new Playout(this.#pace, {
-      onPicture: (picture) => this.#video.push(picture),
-      onSound: (ptsUs, payload) => this.#onSound(ptsUs, payload),
-    });
+    const dueMs = (ptsUs: number) => this.#playout.playAtUs(ptsUs) / 1_000;
     this.#video = new Video(canvas, {
-      dueMs: (ptsUs, now) => this.#playout.dueMs(ptsUs, now),
+      dueMs,
       onFirst: (ptsUs, now) => this.#onFirstPicture(ptsUs, now),
       onObstacle: (text) => tell({ kind: 'obstacle', text }),
     });
-    this.#sound = new SoundFeed(
-      (ptsUs) => this.#playout.dueMs(ptsUs, nowMs()),
-      () => this.#playout.clock.speed,
-    );
+    this.#sound = new SoundFeed(dueMs, (ptsUs) => this.#playout.speed(ptsUs));
     this.#thumbnails = new Thumbnails(canvas, (channel, picture) =>
       tell({ kind: 'thumbnail', channel, picture }),
     );
-    setInterval(() => this.#playout.poll(nowMs(), this.#budgetMs), POLL_MS);
+    setInterval(() => this.#playout.poll(nowUs()), POLL_MS);
     setInterval(() => this.#reportScreen(), SCREEN_REPORT_MS);
     setInterval(() => this.#reportToServer(), SERVER_REPORT_MS);
   }
@@ -81,7 +72,7 @@ export class Player {
         this.#viewer.stop();
         return;
       case 'latency':
-        this.#budgetMs = message.latencyMs;
+        this.#playout.setBudget(message.latencyMs * 1_000);
         this.#viewer.setLatency(message.latencyMs);
         return;
       case 'seen':
@@ -103,8 +94,7 @@ export class Player {
     const { attempt, channels, token, latencyMs } = message;
     this.#disconnect();
     this.#attempt = attempt;
-    this.#budgetMs = latencyMs;
-    this.#pace.reset();
+    this.#playout.connect(latencyMs * 1_000);
     const user = {
       onOpen: () => this.#viewer.hello(PROGRAM, token, latencyMs),
       onReceived: (stream: number, data: unknown) => this.#viewer.receive(stream, data),
@@ -133,9 +123,9 @@ export class Player {
   #newViewer(): Viewer {
     return new Viewer({
       say: (stream, text) => this.#link?.send(stream, text),
-      onWelcome: (program, nowUs, channels) => {
+      onWelcome: (program, atUs, channels) => {
         this.#welcome = true;
-        this.#pace.observe(nowUs, nowMs());
+        this.#playout.observe(nowUs(), atUs);
         this.#tell({ kind: 'welcome', program, channels });
       },
       onChannels: (channels) => this.#tell({ kind: 'channels', channels }),
@@ -146,8 +136,8 @@ export class Player {
       },
       onProgramme: (channel, programme) => this.#tell({ kind: 'programme', channel, programme }),
       onUnit: (unit) => {
-        this.#playout.push(unit, nowMs());
-        this.#playout.poll(nowMs(), this.#budgetMs);
+        this.#playout.push(unit, nowUs());
+        this.#playout.poll(nowUs());
       },
       onStill: (channel, video, payload) => void this.#onStill(channel, video, payload),
       onUrgent: (urgent) => this.#tell({ kind: 'urgent', urgent }),
@@ -172,7 +162,6 @@ export class Player {
   #tune(channel: number, pressedMs: number | null): void {
     this.#leaveChannel();
     this.#pressedMs = pressedMs;
-    this.#playout.restart(nowMs());
     this.#viewer.tune(channel);
   }
 
@@ -182,7 +171,7 @@ export class Player {
     this.#thumbnails.channel = null;
     this.#isThere = false;
     this.#pressedMs = null;
-    this.#playout.restart(nowMs());
+    this.#playout.begin(true);
     this.#video.forget();
     this.#sound.restart(null);
   }
@@ -197,13 +186,20 @@ export class Player {
   }
 
   #onFirstPicture(ptsUs: number, now: number): void {
-    this.#playout.shown(ptsUs, now);
+    this.#playout.shown(ptsUs, nowUs());
     this.#thumbnails.channel = this.#viewer.channel;
     this.#arrive(now);
   }
 
-  #onSound(ptsUs: number, payload: Uint8Array): void {
-    this.#sound.push(ptsUs, payload);
+  #onReleased(released: Released): void {
+    if (released.track === 'video') {
+      this.#video.push(released);
+      return;
+    }
+    const [payload] = released.layers;
+    if (payload !== undefined) {
+      this.#sound.push(released.ptsUs, payload);
+    }
     if (!this.#hasVideo && !this.#isThere) {
       this.#arrive(nowMs());
     }
@@ -222,22 +218,21 @@ export class Player {
 
   #reportScreen(): void {
     const { meter, canvas } = this.#video;
-    const { pictures, clock } = this.#playout;
-    const now = nowMs();
+    const { late, lost, place } = this.#playout;
     const report = {
       shown: meter.displayed,
-      late: pictures.late,
-      lost: pictures.lost,
+      late,
+      lost,
       dropped: this.#video.dropped,
       decodeErrors: this.#video.decodeErrors + this.#sound.decodeErrors,
-      ...meter.rates(now),
+      ...meter.rates(nowMs()),
       layers: meter.layers,
       width: canvas.width,
       height: canvas.height,
       longestGapMs: this.#video.longestGapMs(),
       skewMs: this.#skewMs === null ? null : this.#skewMs - this.#video.lateMs,
-      behindMs: this.#pace.behindMs(now),
-      speed: clock.speed,
+      behindMs: place.behindUs === null ? null : place.behindUs / 1_000,
+      speed: place.speed,
       zapMs: this.#zapMs,
     };
     this.#tell({ kind: 'screen', report });
@@ -247,7 +242,7 @@ export class Player {
     if (!this.#welcome) {
       return;
     }
-    const { late, lost } = this.#playout.pictures;
+    const { late, lost } = this.#playout;
     const zap_ms = this.#zapMs;
     this.#viewer.report({ shown: this.#video.meter.displayed, late, lost, zap_ms });
   }

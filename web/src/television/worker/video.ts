@@ -5,7 +5,7 @@ import { superframe } from '../../media/superframe';
 import { obstacleTo, PictureDecoder } from '../../worker/picture-decoder';
 import { Screen } from '../../worker/screen';
 import { ScreenMeter } from '../../worker/screen-meter';
-import type { Picture } from '../playout/picture-queue';
+import type { Released } from '../playout/playout';
 import type { VideoFormat } from '../protocol/control';
 
 const FORMATS = ['vp9', 'annexb', 'av1'];
@@ -20,7 +20,7 @@ interface Coded {
 
 export interface VideoUser {
   /** When a picture is to be seen. */
-  dueMs(ptsUs: number, nowMs: number): number;
+  dueMs(ptsUs: number): number;
   /** The first picture of what was asked for last is on the screen. */
   onFirst(ptsUs: number, nowMs: number): void;
   onObstacle(text: string): void;
@@ -77,7 +77,7 @@ export class Video {
     }
   }
 
-  push(picture: Picture): void {
+  push(picture: Released): void {
     const { frame, key, ptsUs, layers, discontinuity } = picture;
     // An H.264 decoder conceals what it lacks; others would show it in pieces of other pictures.
     if (discontinuity && this.#format?.format !== 'annexb') {
@@ -100,7 +100,7 @@ export class Video {
   #decoded(frame: VideoFrame, picture: Coded): void {
     this.meter.decoded += 1;
     if (!this.#awaitsFirst) {
-      this.#screen.push(frame, picture, this.#user.dueMs(picture.ptsUs, nowMs()));
+      this.#screen.push(frame, picture, this.#user.dueMs(picture.ptsUs));
       return;
     }
     this.#awaitsFirst = false;

@@ -16,7 +16,9 @@ use crate::watch::titles::urgent;
 impl Run<'_, '_> {
     pub(super) fn on_event(&mut self, event: ViewerEvent) -> Result<(), ServiceError> {
         match event {
-            ViewerEvent::Welcome { program, budget, channels, .. } => {
+            ViewerEvent::Welcome { program, now: at, budget, channels } => {
+                let now = self.line.handle().clock().now();
+                self.playout.connect(now, at, budget);
                 self.on_welcome(&program, budget, channels);
             }
             ViewerEvent::Channels(channels) => self.on_channels(channels),
@@ -46,7 +48,6 @@ impl Run<'_, '_> {
         self.was_welcome = true;
         self.retry.on_success();
         self.set_channels(channels);
-        self.playout.set_budget(budget);
         if self.only_list {
             let now = self.line.handle().clock().now();
             return self.leave(now);
