@@ -1,7 +1,6 @@
 /** One visit to the page: its worker, its sound, and what it shows. */
 
-import { signal } from '@preact/signals';
-import { Speaker } from '../audio/speaker';
+import { Sound } from '../audio/sound';
 import { stepped, type Tuner } from '../channels/tuner';
 import { nowMs } from '../media/now';
 import type { LinkSettings } from '../protocol/program';
@@ -11,12 +10,18 @@ import { Store } from './store';
 
 export class Session implements Tuner {
   readonly store = new Store();
-  readonly soundOn = signal(false);
   /** There are no small pictures of the channels. */
   readonly stills = null;
   readonly #worker: Worker;
-  #speaker: Speaker | null = null;
-  #opening = false;
+  readonly #sound = new Sound({
+    tell: (message, transfer) => this.#tell(message, transfer),
+    onFailure: () =>
+      this.store.notify(
+        'warning',
+        'This browser gives no sound output, so the video stays silent.',
+      ),
+  });
+  readonly soundOn = this.#sound.isOn;
 
   constructor() {
     this.#worker = new Worker(new URL('../worker/worker.ts', import.meta.url), {
@@ -71,37 +76,13 @@ export class Session implements Tuner {
   }
 
   /** Must be called from a key or a click the first time: browsers play no sound otherwise. */
-  async toggleSound(): Promise<void> {
-    if (this.#speaker !== null) {
-      this.#silence();
-      return;
-    }
+  toggleSound(): void {
     const format = this.store.hello.value?.audio ?? null;
-    if (format === null || this.#opening) {
-      return;
+    if (this.soundOn.peek()) {
+      this.#sound.close();
+    } else if (format !== null) {
+      void this.#sound.open(format);
     }
-    this.#opening = true;
-    try {
-      this.#speaker = await Speaker.open(format, {
-        onSkew: (skewMs) => this.#tell({ kind: 'skew', skewMs }),
-      });
-      this.soundOn.value = true;
-      this.#tell({ kind: 'sound', port: this.#speaker.port }, [this.#speaker.port]);
-    } catch {
-      this.store.notify(
-        'warning',
-        'This browser gives no sound output, so the video stays silent.',
-      );
-    } finally {
-      this.#opening = false;
-    }
-  }
-
-  #silence(): void {
-    this.#speaker?.close();
-    this.#speaker = null;
-    this.soundOn.value = false;
-    this.#tell({ kind: 'sound', port: null });
   }
 
   #on(message: FromWorker): void {

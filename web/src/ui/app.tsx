@@ -25,7 +25,7 @@ export function App({ session }: { readonly session: Session }) {
   useEffect(() => {
     const remote = remoteControl(session, field);
     return listenToShortcuts({
-      onSound: () => void session.toggleSound(),
+      onSound: () => session.toggleSound(),
       onOverlay: toggleOverlay,
       onFullScreen: () => toggleFullScreen(player.current),
       onTheme: switchTheme,

@@ -29,7 +29,7 @@ export function Overlay() {
         of={signedMilliseconds(screen?.skewMs ?? null)}
         testId="av-skew"
       />
-      <Count name="Shown" value={screen?.displayed ?? 0} testId="page-frames" />
+      <Count name="Shown" value={screen?.shown ?? 0} testId="page-frames" />
       <Count name="Late" value={stats?.frames.late ?? null} testId="frames-late" />
       <Count name="Lost" value={stats?.frames.lost ?? null} testId="frames-lost" />
       <Count name="Abandoned" value={store.abandoned.value} testId="abandoned" />

@@ -64,7 +64,7 @@ function Controls({ box }: { readonly box: RefObject<HTMLElement | null> }) {
         class="sound-button"
         aria-pressed={on}
         disabled={!hasSound}
-        onClick={() => void session.toggleSound()}
+        onClick={() => session.toggleSound()}
         title="Sound (M)"
         data-testid="sound"
       >

@@ -11,6 +11,10 @@ export type ToWorker =
       readonly canvas: OffscreenCanvas;
     }
   | { readonly kind: 'request'; readonly request: PageRequest }
+  | ToOutput;
+
+/** What a worker's output is told, whatever it plays. */
+export type ToOutput =
   /** The port of the sound output, or null to stop decoding sound. */
   | { readonly kind: 'sound'; readonly port: MessagePort | null }
   | { readonly kind: 'skew'; readonly skewMs: number | null };
@@ -32,9 +36,9 @@ export type Connection =
   | { readonly state: 'waiting'; readonly retryInMs: number }
   | { readonly state: 'ended'; readonly text: string };
 
-/** What is on the screen, five times a second. */
-export interface ScreenReport {
-  readonly displayed: number;
+/** What is on the screen and how it got there, whatever is played. */
+export interface OutputReport {
+  readonly shown: number;
   readonly dropped: number;
   readonly decodeErrors: number;
   readonly fps: number;
@@ -45,6 +49,10 @@ export interface ScreenReport {
   readonly height: number;
   readonly longestGapMs: number | null;
   readonly skewMs: number | null;
+}
+
+/** Five times a second. */
+export interface ScreenReport extends OutputReport {
   /** The pictures since the last report, in order: their layers; 0: never came, or in vain. */
   readonly pictures: readonly number[];
 }

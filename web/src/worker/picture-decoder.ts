@@ -17,6 +17,7 @@ export class PictureDecoder<P extends Encoded> {
   #codec: string | null = null;
   #waitsForKey = true;
   #tick = 0;
+  /** Since the last restart. */
   errors = 0;
 
   /** `user` gets each picture, and closes it. */
@@ -31,6 +32,7 @@ export class PictureDecoder<P extends Encoded> {
   restart(codec: string | null): void {
     this.#decoding.clear();
     this.#waitsForKey = true;
+    this.errors = 0;
     if (codec !== this.#codec) {
       this.#close();
       this.#codec = codec;

@@ -4,9 +4,11 @@
  */
 
 import { nowMs } from '../media/now';
+import type { Picture } from '../media/pictures';
 import { ProgramClock } from '../media/program-clock';
 import type { MediaUnit } from '../protocol/media-unit';
 import type { FromWorker, LiveMessage, ToWorker } from './messages';
+import { Output } from './output';
 import { ProgramSocket } from './socket';
 import { SoundFeed } from './sound-feed';
 import { VideoPlayer } from './video-player';
@@ -16,22 +18,21 @@ const PAGE_STATS_MS = 1_000;
 
 class Player {
   readonly #clock = new ProgramClock();
-  readonly #video: VideoPlayer;
-  readonly #sound: SoundFeed;
+  readonly #pictures: VideoPlayer;
+  readonly #output: Output<Picture>;
   readonly #socket: ProgramSocket;
-  #soundSkewMs: number | null = null;
 
   constructor(socketUrl: string, canvas: OffscreenCanvas) {
-    this.#video = new VideoPlayer(canvas, this.#clock, (text) => tell({ kind: 'problem', text }));
-    this.#sound = new SoundFeed(
-      (playAtUs) => this.#clock.toLocalMs(playAtUs) + this.#video.cushion.ms,
-    );
+    const problem = (text: string) => tell({ kind: 'problem', text });
+    this.#pictures = new VideoPlayer(canvas, this.#clock, problem);
+    const { video, cushion } = this.#pictures;
+    const sound = new SoundFeed((playAtUs) => this.#clock.toLocalMs(playAtUs) + cushion.ms);
+    this.#output = new Output(video, sound);
     this.#socket = new ProgramSocket(socketUrl, {
       onConnection: (connection) => tell({ kind: 'connection', connection }),
       onMessage: (message) => this.#onMessage(message),
       onUnit: (unit) => this.#onUnit(unit),
-      onBroken: (why) =>
-        tell({ kind: 'problem', text: `The program sent something unreadable: ${why}.` }),
+      onBroken: (why) => problem(`The program sent something unreadable: ${why}.`),
     });
     this.#socket.open();
     setInterval(() => this.#reportScreen(), SCREEN_REPORT_MS);
@@ -39,16 +40,10 @@ class Player {
   }
 
   on(message: Exclude<ToWorker, { kind: 'start' }>): void {
-    switch (message.kind) {
-      case 'request':
-        this.#socket.send(message.request);
-        return;
-      case 'sound':
-        this.#soundSkewMs = null;
-        this.#sound.connect(message.port);
-        return;
-      case 'skew':
-        this.#soundSkewMs = message.skewMs;
+    if (message.kind === 'request') {
+      this.#socket.send(message.request);
+    } else {
+      this.#output.on(message);
     }
   }
 
@@ -56,8 +51,8 @@ class Player {
     if (message.type === 'hello') {
       this.#clock.reset();
       this.#clock.observe(message.body.now_us, nowMs());
-      this.#video.restart(message.body.video);
-      this.#sound.restart(message.body.audio);
+      this.#pictures.restart(message.body.video);
+      this.#output.sound.restart(message.body.audio);
     }
     if (message.type === 'stats') {
       this.#clock.observe(message.body.now_us, nowMs());
@@ -67,47 +62,30 @@ class Player {
 
   #onUnit(unit: MediaUnit): void {
     if (unit.track === 'video') {
-      this.#video.push(unit);
+      this.#pictures.push(unit);
     } else {
-      this.#sound.push(unit.playAtUs, unit.payload);
+      this.#output.sound.push(unit.playAtUs, unit.payload);
     }
   }
 
   #reportScreen(): void {
-    const { meter } = this.#video;
-    tell({
-      kind: 'screen',
-      report: {
-        displayed: meter.displayed,
-        dropped: this.#video.dropped,
-        decodeErrors: this.#video.decodeErrors + this.#sound.decodeErrors,
-        ...meter.rates(nowMs()),
-        layers: meter.layers,
-        width: meter.width,
-        height: meter.height,
-        longestGapMs: this.#video.longestGapMs(),
-        skewMs: this.#skewMs(),
-        pictures: meter.takePictures(),
-      },
-    });
+    const pictures = this.#output.video.meter.takePictures();
+    tell({ kind: 'screen', report: { ...this.#output.report(), pictures } });
   }
 
   #reportToProgram(): void {
-    const { meter } = this.#video;
+    const { video, sound } = this.#output;
+    const { shown, dropped, decodeErrors, longestGapMs, skewMs } = this.#output.report();
     this.#socket.send({
       type: 'page_stats',
-      decoded: meter.decoded,
-      displayed: meter.displayed,
-      dropped: this.#video.dropped,
-      decode_errors: this.#video.decodeErrors + this.#sound.decodeErrors,
-      audio_decoded: this.#sound.decoded,
-      longest_gap_ms: this.#video.longestGapMs(),
-      av_skew_ms: this.#skewMs(),
+      decoded: video.meter.decoded,
+      displayed: shown,
+      dropped,
+      decode_errors: decodeErrors,
+      audio_decoded: sound.decoded,
+      longest_gap_ms: longestGapMs,
+      av_skew_ms: skewMs,
     });
-  }
-
-  #skewMs(): number | null {
-    return this.#soundSkewMs === null ? null : this.#soundSkewMs - this.#video.displayLateMs;
   }
 }
 

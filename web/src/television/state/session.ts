@@ -1,7 +1,7 @@
 /** One visit to the television page: its connection, its worker, its sound. */
 
-import { batch, signal } from '@preact/signals';
-import { Speaker } from '../../audio/speaker';
+import { batch } from '@preact/signals';
+import { Sound } from '../../audio/sound';
 import { type Stills, stepped, type Tuner } from '../../channels/tuner';
 import { nowMs } from '../../media/now';
 import type { Channel } from '../../protocol/channel';
@@ -20,7 +20,11 @@ const SOUND = { sample_rate: 48_000, channels: 2 };
 
 export class Session implements Tuner {
   readonly store = new Store();
-  readonly soundOn = signal(false);
+  readonly #sound = new Sound({
+    tell: (message, transfer) => this.#tell(message, transfer),
+    onFailure: () => this.store.notify('warning', 'This browser gives no sound output.'),
+  });
+  readonly soundOn = this.#sound.isOn;
   readonly stills: Stills = {
     thumbnails: this.store.thumbnails,
     setVisible: (channel, isVisible) => this.#rota.setVisible(channel, isVisible),
@@ -35,8 +39,6 @@ export class Session implements Tuner {
   /** The page shows one channel, and no other. */
   readonly isBound: boolean;
   #bridge: Bridge | null = null;
-  #speaker: Speaker | null = null;
-  #openingSound = false;
   /** The key of the channel before this one. */
   #before: number | null = null;
 
@@ -126,7 +128,7 @@ export class Session implements Tuner {
 
   setVolume(value: number): void {
     volume.value = value;
-    this.#speaker?.setVolume(value);
+    this.#sound.setVolume(value);
   }
 
   seen(id: number): void {
@@ -135,13 +137,17 @@ export class Session implements Tuner {
 
   toggleSound(): void {
     muted.value = this.soundOn.peek() ? 1 : 0;
-    void (this.soundOn.peek() ? this.#silence() : this.#openSound());
+    if (this.soundOn.peek()) {
+      this.#sound.close();
+    } else {
+      this.#openSound();
+    }
   }
 
   /** A key or a click: browsers play no sound before the first one. */
   gesture(): void {
-    if (muted.peek() === 0 && !this.soundOn.peek()) {
-      void this.#openSound();
+    if (muted.peek() === 0) {
+      this.#openSound();
     }
   }
 
@@ -181,30 +187,8 @@ export class Session implements Tuner {
     this.#tell({ kind: 'disconnect' });
   }
 
-  async #openSound(): Promise<void> {
-    if (this.#openingSound || this.#speaker !== null) {
-      return;
-    }
-    this.#openingSound = true;
-    try {
-      this.#speaker = await Speaker.open(SOUND, {
-        onSkew: (skewMs) => this.#tell({ kind: 'skew', skewMs }),
-      });
-      this.#speaker.setVolume(volume.peek());
-      this.soundOn.value = true;
-      this.#tell({ kind: 'sound', port: this.#speaker.port }, [this.#speaker.port]);
-    } catch {
-      this.store.notify('warning', 'This browser gives no sound output.');
-    } finally {
-      this.#openingSound = false;
-    }
-  }
-
-  #silence(): void {
-    this.#speaker?.close();
-    this.#speaker = null;
-    this.soundOn.value = false;
-    this.#tell({ kind: 'sound', port: null });
+  #openSound(): void {
+    void this.#sound.open(SOUND, volume.peek());
   }
 
   #on(message: FromPlayer): void {

@@ -1,6 +1,7 @@
 /** What passes between the television page's main thread and its worker. */
 
 import type { Channel, Programme, Urgent } from '../../protocol/channel';
+import type { OutputReport, ToOutput } from '../../worker/messages';
 import type { Description } from '../protocol/control';
 
 export type ToPlayer =
@@ -21,8 +22,7 @@ export type ToPlayer =
   | { readonly kind: 'latency'; readonly latencyMs: number }
   | { readonly kind: 'seen'; readonly id: number }
   | { readonly kind: 'still'; readonly channel: number }
-  | { readonly kind: 'sound'; readonly port: MessagePort | null }
-  | { readonly kind: 'skew'; readonly skewMs: number | null };
+  | ToOutput;
 
 /** What the main thread's data channels tell, where it holds them. */
 export type Bridged =
@@ -62,20 +62,10 @@ export type FromPlayer =
   | { readonly kind: 'obstacle'; readonly text: string }
   | { readonly kind: 'problem'; readonly text: string };
 
-/** What is on the screen, four times a second. */
-export interface PlayerReport {
-  readonly shown: number;
+/** Four times a second. */
+export interface PlayerReport extends OutputReport {
   readonly late: number;
   readonly lost: number;
-  readonly dropped: number;
-  readonly decodeErrors: number;
-  readonly fps: number;
-  readonly kbps: number;
-  readonly layers: number;
-  readonly width: number;
-  readonly height: number;
-  readonly longestGapMs: number | null;
-  readonly skewMs: number | null;
   /** From the server's hand to the screen. */
   readonly behindMs: number | null;
   readonly speed: number;

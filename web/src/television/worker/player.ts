@@ -1,7 +1,10 @@
 /** Watches channels: from the data channels to screen and sound. */
 
 import { nowMs, nowUs } from '../../media/now';
+import { superframe } from '../../media/superframe';
+import { Output } from '../../worker/output';
 import { SoundFeed } from '../../worker/sound-feed';
+import { type Coded, Video } from '../../worker/video';
 import { Playout, type Released } from '../playout/playout';
 import type { Description, VideoFormat } from '../protocol/control';
 import { Viewer } from '../viewer';
@@ -9,18 +12,21 @@ import { BridgedLink, type Link, OwnLink } from './link';
 import type { Bridged, FromPlayer, ToPlayer } from './messages';
 import { StillDecoder } from './still-decoder';
 import { Thumbnails } from './thumbnails';
-import { Video } from './video';
 
 const PROGRAM = 'anabranch page';
 const POLL_MS = 10;
 const SCREEN_REPORT_MS = 250;
 const SERVER_REPORT_MS = 1_000;
 
+/** A picture, ready for the decoder, and where it stands in the media. */
+interface Timed extends Coded {
+  readonly ptsUs: number;
+}
+
 export class Player {
   readonly #tell: (message: FromPlayer) => void;
   readonly #playout = new Playout((released) => this.#onReleased(released));
-  readonly #video: Video;
-  readonly #sound: SoundFeed;
+  readonly #output: Output<Timed>;
   readonly #thumbnails: Thumbnails;
   readonly #stills = new StillDecoder();
   #viewer = this.#newViewer();
@@ -32,17 +38,16 @@ export class Player {
   #pressedMs: number | null = null;
   #zapMs: number | null = null;
   #isThere = false;
-  #skewMs: number | null = null;
 
   constructor(canvas: OffscreenCanvas, tell: (message: FromPlayer) => void) {
     this.#tell = tell;
     const dueMs = (ptsUs: number) => this.#playout.playAtUs(ptsUs) / 1_000;
-    this.#video = new Video(canvas, {
-      dueMs,
-      onFirst: (ptsUs, now) => this.#onFirstPicture(ptsUs, now),
+    const video = new Video<Timed>(canvas, {
+      dueMs: ({ ptsUs }, now) => (this.#isFirst(ptsUs, now) ? null : dueMs(ptsUs)),
       onObstacle: (text) => tell({ kind: 'obstacle', text }),
     });
-    this.#sound = new SoundFeed(dueMs, (ptsUs) => this.#playout.speed(ptsUs));
+    const sound = new SoundFeed(dueMs, (ptsUs) => this.#playout.speed(ptsUs));
+    this.#output = new Output(video, sound);
     this.#thumbnails = new Thumbnails(canvas, (channel, picture) =>
       tell({ kind: 'thumbnail', channel, picture }),
     );
@@ -81,12 +86,8 @@ export class Player {
       case 'still':
         this.#viewer.askStill(message.channel);
         return;
-      case 'sound':
-        this.#skewMs = null;
-        this.#sound.connect(message.port);
-        return;
-      case 'skew':
-        this.#skewMs = message.skewMs;
+      default:
+        this.#output.on(message);
     }
   }
 
@@ -172,33 +173,39 @@ export class Player {
     this.#isThere = false;
     this.#pressedMs = null;
     this.#playout.begin(true);
-    this.#video.forget();
-    this.#sound.restart(null);
+    this.#output.video.forget();
+    this.#output.sound.restart(null);
   }
 
   #describe(description: Description): void {
     this.#hasVideo = description.video !== null;
     this.#isThere = false;
     this.#playout.begin(this.#hasVideo);
-    this.#video.restart(description.video);
-    this.#sound.restart(description.audio);
+    this.#output.video.restart(description.video);
+    this.#output.sound.restart(description.audio);
     this.#tell({ kind: 'description', description });
   }
 
-  #onFirstPicture(ptsUs: number, now: number): void {
+  /** Whether it is the first picture of what was asked for last, which is shown at once. */
+  #isFirst(ptsUs: number, now: number): boolean {
+    if (this.#isThere) {
+      return false;
+    }
     this.#playout.shown(ptsUs, nowUs());
     this.#thumbnails.channel = this.#viewer.channel;
     this.#arrive(now);
+    return true;
   }
 
-  #onReleased(released: Released): void {
-    if (released.track === 'video') {
-      this.#video.push(released);
+  #onReleased({ track, ptsUs, layers, ...picture }: Released): void {
+    const { video, sound } = this.#output;
+    if (track === 'video') {
+      const data = superframe(layers);
+      video.push({ ...picture, ptsUs, layers: layers.length, data });
       return;
     }
-    const [payload] = released.layers;
-    if (payload !== undefined) {
-      this.#sound.push(released.ptsUs, payload);
+    for (const payload of layers) {
+      sound.push(ptsUs, payload);
     }
     if (!this.#hasVideo && !this.#isThere) {
       this.#arrive(nowMs());
@@ -217,24 +224,10 @@ export class Player {
   }
 
   #reportScreen(): void {
-    const { meter, canvas } = this.#video;
     const { late, lost, place } = this.#playout;
-    const report = {
-      shown: meter.displayed,
-      late,
-      lost,
-      dropped: this.#video.dropped,
-      decodeErrors: this.#video.decodeErrors + this.#sound.decodeErrors,
-      ...meter.rates(nowMs()),
-      layers: meter.layers,
-      width: canvas.width,
-      height: canvas.height,
-      longestGapMs: this.#video.longestGapMs(),
-      skewMs: this.#skewMs === null ? null : this.#skewMs - this.#video.lateMs,
-      behindMs: place.behindUs === null ? null : place.behindUs / 1_000,
-      speed: place.speed,
-      zapMs: this.#zapMs,
-    };
+    const behindMs = place.behindUs === null ? null : place.behindUs / 1_000;
+    const [{ speed }, zapMs] = [place, this.#zapMs];
+    const report = { ...this.#output.report(), late, lost, behindMs, speed, zapMs };
     this.#tell({ kind: 'screen', report });
   }
 
@@ -243,7 +236,7 @@ export class Player {
       return;
     }
     const { late, lost } = this.#playout;
-    const zap_ms = this.#zapMs;
-    this.#viewer.report({ shown: this.#video.meter.displayed, late, lost, zap_ms });
+    const [shown, zap_ms] = [this.#output.video.meter.displayed, this.#zapMs];
+    this.#viewer.report({ shown, late, lost, zap_ms });
   }
 }

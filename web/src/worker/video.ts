@@ -1,0 +1,107 @@
+/** Decodes pictures, and puts each on the canvas at its time. */
+
+import { nowMs } from '../media/now';
+import { obstacleTo, PictureDecoder } from './picture-decoder';
+import { Screen } from './screen';
+import { ScreenMeter } from './screen-meter';
+
+const FORMATS = ['vp9', 'annexb', 'av1'];
+
+/** What the decoder must know. */
+export interface PictureFormat {
+  readonly codec: string;
+  /** What a picture's bytes are. */
+  readonly format: string;
+}
+
+/** A picture, ready for the decoder. */
+export interface Coded {
+  readonly frame: number;
+  readonly key: boolean;
+  /** Something that it may refer to is missing. */
+  readonly discontinuity: boolean;
+  /** How many layers came: 1 is the base alone. */
+  readonly layers: number;
+  readonly data: Uint8Array;
+}
+
+export interface VideoUser<P> {
+  /** When a picture that was decoded is to be seen; null for at once. */
+  dueMs(picture: P, nowMs: number): number | null;
+  /** Why the pictures cannot be seen, as a whole sentence. */
+  onObstacle(text: string): void;
+}
+
+export class Video<P extends Coded> {
+  readonly meter = new ScreenMeter();
+  readonly #user: VideoUser<P>;
+  readonly #decoder = new PictureDecoder<P>((frame, picture) => this.#decoded(frame, picture));
+  readonly #screen: Screen<P>;
+  #format: PictureFormat | null = null;
+
+  constructor(canvas: OffscreenCanvas, user: VideoUser<P>) {
+    this.#user = user;
+    this.#screen = new Screen(canvas, (picture, now) =>
+      this.meter.shown(picture, now, canvas.width, canvas.height),
+    );
+  }
+
+  get dropped(): number {
+    return this.#screen.dropped;
+  }
+
+  get decodeErrors(): number {
+    return this.#decoder.errors;
+  }
+
+  /** How long after its time the picture on the screen appeared. */
+  get lateMs(): number {
+    return this.#screen.lateMs;
+  }
+
+  longestGapMs(): number | null {
+    return this.#screen.longestGapMs();
+  }
+
+  /** Nothing of what came before is wanted; the last picture stays until there is another. */
+  forget(): void {
+    this.#decoder.restart(this.#format?.codec ?? null);
+    this.#screen.clear();
+  }
+
+  /** Pictures of this format follow, from a key frame on. */
+  restart(format: PictureFormat | null): void {
+    this.#format = format;
+    this.forget();
+    if (format !== null) {
+      void this.#checkSupport(format);
+    }
+  }
+
+  push(picture: P): void {
+    // An H.264 decoder conceals what it lacks; others would show it in pieces of other pictures.
+    if (picture.discontinuity && this.#format?.format !== 'annexb') {
+      this.#decoder.awaitKey();
+    }
+    this.meter.arrived(picture, this.#decoder.decode(picture));
+  }
+
+  async #checkSupport(format: PictureFormat): Promise<void> {
+    const obstacle = FORMATS.includes(format.format)
+      ? await obstacleTo(format.codec)
+      : `This page cannot play this video (${format.format}).`;
+    if (obstacle !== null && this.#format === format) {
+      this.#user.onObstacle(obstacle);
+    }
+  }
+
+  #decoded(frame: VideoFrame, picture: P): void {
+    this.meter.decoded += 1;
+    const dueMs = this.#user.dueMs(picture, nowMs());
+    if (dueMs === null) {
+      this.#screen.showNow(frame, picture);
+    } else {
+      this.#screen.push(frame, picture, dueMs);
+    }
+  }
+}
