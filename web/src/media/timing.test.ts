@@ -3,22 +3,22 @@ import { Cushion } from './cushion';
 import { CODED_MAX, DECODE_AHEAD_MS, DecodeQueue } from './decode-queue';
 import { DisplayQueue, WAITING_MAX } from './display-queue';
 import { GapMeter } from './gap-meter';
-import { ProgramClock } from './program-clock';
+import { PlayoutClock } from './playout-clock';
 
-describe("the program's clock", () => {
+describe('the clock of another machine', () => {
   it('is known best from the message that took the least time', () => {
-    const clock = new ProgramClock();
-    clock.observe(1_000_000, 5_030);
-    clock.observe(1_200_000, 5_205);
-    clock.observe(1_400_000, 5_460);
-    expect(clock.toLocalMs(2_000_000)).toBe(6_005);
+    const clock = new PlayoutClock(Number.POSITIVE_INFINITY);
+    clock.sample(5_030_000, 1_000_000);
+    clock.sample(5_205_000, 1_200_000);
+    clock.sample(5_460_000, 1_400_000);
+    expect(clock.offsetUs).toBe(4_005_000);
   });
 
-  it('forgets after 30 s, so that a drift is followed', () => {
-    const clock = new ProgramClock();
-    clock.observe(0, 1_000);
-    clock.observe(31_000_000, 32_004);
-    expect(clock.toLocalMs(0)).toBe(1_004);
+  it('forgets after 10 s, so that a drift is followed', () => {
+    const clock = new PlayoutClock(Number.POSITIVE_INFINITY);
+    clock.sample(1_000_000, 0);
+    clock.sample(12_004_000, 11_000_000);
+    expect(clock.offsetUs).toBe(1_004_000);
   });
 });
 

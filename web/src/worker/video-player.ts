@@ -4,7 +4,6 @@ import { Cushion } from '../media/cushion';
 import { DecodeQueue } from '../media/decode-queue';
 import { nowMs } from '../media/now';
 import { type Picture, PictureAssembler } from '../media/pictures';
-import type { ProgramClock } from '../media/program-clock';
 import type { MediaUnit } from '../protocol/media-unit';
 import type { VideoFormat } from '../protocol/program';
 import { Video } from './video';
@@ -14,15 +13,19 @@ const POLL_MS = 10;
 export class VideoPlayer {
   readonly video: Video<Picture>;
   readonly cushion = new Cushion();
-  readonly #clock: ProgramClock;
+  readonly #toLocalMs: (programUs: number) => number;
   readonly #assembler = new PictureAssembler();
   readonly #coded = new DecodeQueue<Picture>();
 
-  constructor(canvas: OffscreenCanvas, clock: ProgramClock, problem: (text: string) => void) {
-    this.#clock = clock;
+  constructor(
+    canvas: OffscreenCanvas,
+    toLocalMs: (programUs: number) => number,
+    problem: (text: string) => void,
+  ) {
+    this.#toLocalMs = toLocalMs;
     this.video = new Video(canvas, {
       dueMs: ({ playAtUs }, now) => {
-        const playAtMs = clock.toLocalMs(playAtUs);
+        const playAtMs = toLocalMs(playAtUs);
         this.cushion.observe(now - playAtMs, now);
         return playAtMs + this.cushion.ms;
       },
@@ -42,7 +45,7 @@ export class VideoPlayer {
 
   push(unit: MediaUnit): void {
     for (const picture of this.#assembler.push(unit)) {
-      this.#coded.push(picture, this.#clock.toLocalMs(picture.playAtUs));
+      this.#coded.push(picture, this.#toLocalMs(picture.playAtUs));
     }
     this.#poll();
   }

@@ -3,9 +3,9 @@
  * interface.
  */
 
-import { nowMs } from '../media/now';
+import { nowUs } from '../media/now';
 import type { Picture } from '../media/pictures';
-import { ProgramClock } from '../media/program-clock';
+import { PlayoutClock } from '../media/playout-clock';
 import type { MediaUnit } from '../protocol/media-unit';
 import type { FromWorker, LiveMessage, ToWorker } from './messages';
 import { Output } from './output';
@@ -17,16 +17,18 @@ const SCREEN_REPORT_MS = 200;
 const PAGE_STATS_MS = 1_000;
 
 class Player {
-  readonly #clock = new ProgramClock();
+  /** Relates the program's clock to ours. */
+  #clock = new PlayoutClock(Number.POSITIVE_INFINITY);
   readonly #pictures: VideoPlayer;
   readonly #output: Output<Picture>;
   readonly #socket: ProgramSocket;
 
   constructor(socketUrl: string, canvas: OffscreenCanvas) {
     const problem = (text: string) => tell({ kind: 'problem', text });
-    this.#pictures = new VideoPlayer(canvas, this.#clock, problem);
+    const toLocalMs = (programUs: number) => (programUs + this.#clock.offsetUs) / 1_000;
+    this.#pictures = new VideoPlayer(canvas, toLocalMs, problem);
     const { video, cushion } = this.#pictures;
-    const sound = new SoundFeed((playAtUs) => this.#clock.toLocalMs(playAtUs) + cushion.ms);
+    const sound = new SoundFeed((playAtUs) => toLocalMs(playAtUs) + cushion.ms);
     this.#output = new Output(video, sound);
     this.#socket = new ProgramSocket(socketUrl, {
       onConnection: (connection) => tell({ kind: 'connection', connection }),
@@ -49,13 +51,13 @@ class Player {
 
   #onMessage(message: LiveMessage): void {
     if (message.type === 'hello') {
-      this.#clock.reset();
-      this.#clock.observe(message.body.now_us, nowMs());
+      this.#clock = new PlayoutClock(Number.POSITIVE_INFINITY);
+      this.#clock.sample(nowUs(), message.body.now_us);
       this.#pictures.restart(message.body.video);
       this.#output.sound.restart(message.body.audio);
     }
     if (message.type === 'stats') {
-      this.#clock.observe(message.body.now_us, nowMs());
+      this.#clock.sample(nowUs(), message.body.now_us);
     }
     tell({ kind: 'message', message });
   }

@@ -5,7 +5,7 @@
  * Three clocks run apart: the source's, which numbered the pictures, the server's, and ours.
  */
 
-import { PlayoutClock, WINDOW_US } from './clock';
+import { PlayoutClock, WINDOW_US } from '../../media/playout-clock';
 
 /** Who began behind the live edge, or ahead of the budget, plays a twentieth faster or slower. */
 const CATCH_UP = 20;
