@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::Server;
 use super::access::Folder;
+use super::hostile::until;
 
 /// What a browser offers: data channels.
 const OFFER: &str = "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
@@ -49,7 +50,7 @@ fn players_beyond_the_limit_are_refused_until_one_goes() {
         stream.read_exact(&mut head).unwrap();
         head == *b"HTTP/1.1 200"
     };
-    while !is_served() {}
+    until("a player is served again", is_served, |is_served| *is_served);
     server.end();
 }
 

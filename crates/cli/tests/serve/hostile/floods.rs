@@ -54,7 +54,8 @@ fn handshakes_that_nothing_follows_disturb_nobody_and_leave_nothing() {
     let mut house = House::new(&[]);
     let udp = udp_of(&native_url(&mut house.server));
     let mutes = Mutes::call(udp, CALLS);
-    until(|| mutes.established() == usize::from(CALLS));
+    let calls = usize::from(CALLS);
+    until("all calls are answered", || mutes.established(), |count| *count == calls);
     let started = Instant::now();
     let answers: Vec<_> = (0..CALLS).map(|_| offer(&house.server, "")).collect();
     let taken = answers.iter().filter(|answer| answer.starts_with("HTTP/1.1 201")).count();
@@ -62,7 +63,7 @@ fn handshakes_that_nothing_follows_disturb_nobody_and_leave_nothing() {
     assert!(answers.iter().skip(16).all(|answer| answer.starts_with("HTTP/1.1 429")));
     house.watching.goes_on();
     house.settle(started, "handshakes");
-    until(|| mutes.established() == 0);
+    until("all calls are ended", || mutes.established(), |count| *count == 0);
     house.end();
 }
 

@@ -8,7 +8,8 @@ mod visitors;
 mod watching;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::fmt::Debug;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -17,6 +18,9 @@ use watching::Watching;
 
 /// How often a state is looked at that nobody tells of.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What was not so for so long never will be, on a machine however busy.
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// More than a server may grow by whatever it is sent: what one viewer may make it keep, many times
 /// over, and what its allocator does not give back.
@@ -51,18 +55,17 @@ impl House {
         }
         let mut watching = Watching::start(&native_url(&mut server), &["--channel", "1"]);
         watching.goes_on();
-        until(|| held(&server) == USUAL);
+        until("only who behaves is there", || held(&server), |held| *held == USUAL);
         let (viewers, resident) = (viewers(&server), server.resident_bytes());
         Self { server, watching, viewers, resident }
     }
 
-    /// Waits until there is nobody else any more. How long it took is told, not judged: a busy
-    /// machine may need longer than any limit. Tests on virtual time judge.
+    /// Waits until there is nobody else any more. How long it took is told, not judged, up to
+    /// [`LIMIT`]: a busy machine may need long. Tests on virtual time judge.
     #[expect(clippy::print_stdout, reason = "how long it took is for whoever runs the test")]
-    fn settle(&self, since: std::time::Instant, what: &str) {
-        while held(&self.server) != USUAL {
-            std::thread::sleep(LOOK_EVERY);
-        }
+    fn settle(&self, since: Instant, what: &str) {
+        let wanted = format!("{what}: all is free");
+        until(&wanted, || held(&self.server), |held| *held == USUAL);
         let took = since.elapsed();
         println!("{what}: all is free after {:.1} s", took.as_secs_f64());
     }
@@ -112,9 +115,15 @@ fn viewers(server: &Server) -> BTreeSet<String> {
     viewers.iter().map(|viewer| viewer["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Waits until something is so.
-fn until(is_so: impl Fn() -> bool) {
-    while !is_so() {
+/// Waits until what is there is as it should be; what it is instead is told after [`LIMIT`].
+pub(super) fn until<T: Debug>(wanted: &str, look: impl Fn() -> T, is_so: impl Fn(&T) -> bool) {
+    let started = Instant::now();
+    loop {
+        let seen = look();
+        if is_so(&seen) {
+            return;
+        }
+        assert!(started.elapsed() < LIMIT, "not so after {LIMIT:?}: {wanted}; but {seen:?}");
         std::thread::sleep(LOOK_EVERY);
     }
 }

@@ -32,7 +32,7 @@ fn viewers_that_stop_or_die_disturb_nobody_and_leave_nothing() {
     // Who was only held up comes back by itself.
     stopped.signal("CONT");
     stopped.goes_on();
-    until(|| viewers(&house.server).len() == 2);
+    until("both are there", || viewers(&house.server), |viewers| viewers.len() == 2);
     drop(stopped);
     house.settle(Instant::now(), "a viewer that was killed");
     house.end();
@@ -46,7 +46,7 @@ fn a_player_that_stops_reading_is_let_go() {
     let head = format!("GET /ch/2.ts HTTP/1.1\r\nHost: {}\r\n\r\n", house.server.host);
     std::io::Write::write_all(&mut player, head.as_bytes()).unwrap();
     player.read_exact(&mut [0; 12]).unwrap();
-    until(|| held(&house.server).players == 1);
+    until("the player is there", || held(&house.server).players, |count| *count == 1);
     house.settle(started, "a player that reads nothing");
     drop(player);
     house.end();

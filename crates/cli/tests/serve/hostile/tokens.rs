@@ -20,7 +20,8 @@ fn forged_changed_and_ended_tokens_are_refused_in_words_and_leave_nothing() {
     let (_, signature) = good.rsplit_once('.').unwrap();
     let altered = format!("{}.{signature}", better.rsplit_once('.').unwrap().0);
     let path = format!("/playlist.m3u?token={brief}");
-    until(|| house.server.get(&path).starts_with("HTTP/1.1 401"));
+    let answer = || house.server.get(&path);
+    until("the brief token is refused", answer, |it| it.starts_with("HTTP/1.1 401"));
 
     let started = Instant::now();
     for (token, words) in [
