@@ -11,3 +11,8 @@ pub mod serve;
 pub mod service;
 pub mod url;
 pub mod watch;
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -284,3 +284,8 @@ fn large_initial_window(pmdcs: usize) -> usize {
     // bytes or twice the maximum datagram size."
     (10 * pmdcs).min((2 * pmdcs).max(14_720))
 }
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

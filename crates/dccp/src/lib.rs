@@ -64,3 +64,8 @@ pub use endpoint::{ConnectionId, Encapsulation, Endpoint, EndpointConfig};
 pub use error::{ConnectError, SendError};
 pub use event::{CloseReason, Event};
 pub use stats::{CongestionStats, EndpointStats, Stats};
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -101,3 +101,8 @@ pub use socket::{BindConfig, BindError, SEND_QUEUE_BYTES_MAX, SOCKETS_MAX, Socke
 pub use stats::{Counters, DriverStats, Losses, SocketStats, Traffic};
 pub use task::{RECEIVES_PER_TURN_MAX, TRANSMITS_PER_TURN_MAX};
 pub use trace::{Trace, Traced};
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

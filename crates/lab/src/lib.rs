@@ -21,3 +21,8 @@ pub use drawing::FigureError;
 pub use error::CellError;
 pub use estimate::Estimate;
 pub use recording::RecordTo;
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

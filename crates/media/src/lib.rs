@@ -69,3 +69,8 @@ pub use packetizer::Packetizer;
 pub use piece::Piece;
 pub use playout::Playout;
 pub use unit::{Class, Layer, PerClass, Track, Unit};
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -80,3 +80,8 @@ pub use simulation::{
     HostError, HostId, HostStats, MAX_EVENTS_HELD, MAX_STEPS_PER_INSTANT, MAX_TRANSMITS_AT_ONCE,
     MAX_WAKEUPS_PER_INSTANT, Simulation, SimulationError, Step, Verdict,
 };
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -28,3 +28,8 @@ pub use dcep::ChannelOptions;
 pub use event::{CloseReason, Event};
 pub use sdp::OfferError;
 pub use server::{AcceptError, CertificateError, ConnectionId, Protocol, Server, ServerStats};
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

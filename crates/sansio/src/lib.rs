@@ -42,3 +42,8 @@ pub use rate::Rate;
 pub use rng::Rng;
 pub use time::Time;
 pub use trace::{TraceLog, TraceRecord, TraceValue};
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -38,5 +38,10 @@ pub use refusal::{Refusal, RefusalCode};
 pub use sender::{ClassStats, Sender, SenderStats};
 pub use source::{Role, Source, SourceFormat};
 
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests;

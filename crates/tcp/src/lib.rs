@@ -43,3 +43,8 @@ pub use connection::{CloseReason, Connection, Event};
 pub use error::SendError;
 pub use reno::Reno;
 pub use stats::Stats;
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

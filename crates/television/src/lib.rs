@@ -30,3 +30,8 @@ pub use viewer::{
     NativeEvent, NativeViewer, PictureOrder, Playout, PlayoutCounts, ReceivedUnit, Viewer,
     ViewerEvent, ViewerStats,
 };
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -150,6 +150,28 @@ fn who_takes_a_protocol_gets_no_serializer_unasked() {
     assert_none(faults);
 }
 
+#[test]
+fn each_published_package_has_a_readme_whose_examples_are_tests() {
+    let mut faults = Vec::new();
+    for package in ours().filter(|package| !UNPUBLISHED.contains(&text(&package["name"]))) {
+        let name = text(&package["name"]);
+        let folder = Path::new(text(&package["manifest_path"])).parent().unwrap();
+        let readme = fs::read_to_string(folder.join("README.md")).unwrap_or_default();
+        if !readme.starts_with(&format!("# {name}\n")) {
+            faults.push(format!("{name}: no README.md that begins with \"# {name}\""));
+        }
+        // Of a program, the README shows commands.
+        let Ok(library) = fs::read_to_string(folder.join("src/lib.rs")) else { continue };
+        if !readme.contains("\n```rust") {
+            faults.push(format!("{name}: no example in README.md"));
+        }
+        if !library.contains("#[cfg(doctest)]\n#[doc = include_str!(\"../README.md\")]") {
+            faults.push(format!("{name}: src/lib.rs does not make the README's examples tests"));
+        }
+    }
+    assert_none(faults);
+}
+
 /// Dependencies by path alone, which the registry could not resolve.
 fn unversioned(package: &Value) -> impl Iterator<Item = String> {
     let name = text(&package["name"]);

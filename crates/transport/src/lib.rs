@@ -160,3 +160,8 @@ pub trait Connection {
     /// Ends the connection at once, and tells the peer why.
     fn abort(&mut self, reason: &str);
 }
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

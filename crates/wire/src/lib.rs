@@ -69,3 +69,8 @@ pub use parameter::{
 };
 pub use unrecognized::UnrecognizedAction;
 pub use writer::{ChecksumField, PacketWriter};
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
