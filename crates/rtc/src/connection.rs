@@ -248,6 +248,9 @@ impl Connection {
                 | Sctp::PathRemoved { .. }
                 | Sctp::SendFailed { .. }
                 | Sctp::SenderDry
+                | Sctp::StreamsAdded { .. }
+                | Sctp::AddInProgress { .. }
+                | Sctp::AddRefused { .. }
                 | Sctp::PathMoved { .. }
                 | Sctp::PathStateChanged { .. }
                 | Sctp::DataPathChanged { .. }

@@ -66,6 +66,26 @@ pub enum ResetError {
     },
 }
 
+/// Why no streams are added.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AddStreamsError {
+    /// The handshake is not done, or the association is ending.
+    #[error("streams are added between the handshake and the shutdown only")]
+    NotEstablished,
+    /// The peer did not announce RFC 6525.
+    #[error("the peer does not support stream reconfiguration (RFC 6525)")]
+    NotSupported,
+    /// More than can be told apart.
+    #[error("there would be {streams} streams, but an association has at most {limit}")]
+    TooMany {
+        /// Streams that there would be in that direction.
+        streams: u32,
+        /// The most that there may be.
+        limit: u16,
+    },
+}
+
 /// Why an [`AssociationConfig`](crate::AssociationConfig) cannot work.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]

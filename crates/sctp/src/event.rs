@@ -102,6 +102,30 @@ pub enum Event {
         /// The peer's answer in words.
         why: String,
     },
+    /// There are more streams than before (RFC 6525): ours, because we asked for them, or the
+    /// peer's.
+    StreamsAdded {
+        /// Whose streams.
+        direction: Direction,
+        /// How many more.
+        streams: u16,
+    },
+    /// The peer works on our request for more streams; the answer is to come.
+    AddInProgress {
+        /// Whose streams.
+        direction: Direction,
+        /// How many more were asked for.
+        streams: u16,
+    },
+    /// The peer refused our request for more streams.
+    AddRefused {
+        /// Whose streams.
+        direction: Direction,
+        /// How many more were asked for.
+        streams: u16,
+        /// The peer's answer in words.
+        why: String,
+    },
     /// What the association can carry changed: by an eighth or more, or in whether it may be more.
     /// Told at most every 200 ms, and unless it fell at most once a second.
     RateChanged(RateSignal),

@@ -7,9 +7,9 @@
 //!
 //! Spoken here: RFC 9260, partial reliability by FORWARD TSN (RFC 3758) with lifetimes and limited
 //! retransmissions (RFC 7496), potentially failed paths (RFC 7829), UDP encapsulation (RFC 6951),
-//! stream priorities, turns, and messages that interleave (RFC 8260), streams that are reset (RFC
-//! 6525), authenticated chunks (RFC 4895), addresses that change by request (RFC 5061), packets
-//! without a checksum under DTLS (RFC 9653).
+//! stream priorities, turns, and messages that interleave (RFC 8260), streams that are reset and
+//! added (RFC 6525), authenticated chunks (RFC 4895), addresses that change by request (RFC 5061),
+//! packets without a checksum under DTLS (RFC 9653).
 //!
 //! [`AssociationConfig::default`] is what RFC 9260 recommends, [`AssociationConfig::media`] is for
 //! deadlines; [`AssociationConfig::with`] changes single values of either. For bulk data with
@@ -89,7 +89,7 @@ pub use config::{
     PathConfig, RecoveryConfig, StreamConfig, TimerConfig, WindowConfig,
 };
 pub use endpoint::{AssociationId, Endpoint};
-pub use error::{ConfigError, ConnectError, ResetError, SendError};
+pub use error::{AddStreamsError, ConfigError, ConnectError, ResetError, SendError};
 pub use event::{CloseReason, Direction, Event, RefusedCall};
 pub use path::{
     Demand, Outlook, PathId, PathScheduler, PathSchedulerFactory, PathSchedulerKind, PathState,

@@ -188,6 +188,9 @@ impl Host {
             | Event::PathRemoved { .. }
             | Event::SendFailed { .. }
             | Event::SenderDry
+            | Event::StreamsAdded { .. }
+            | Event::AddInProgress { .. }
+            | Event::AddRefused { .. }
             | Event::PathMoved { .. }
             | Event::PathStateChanged { .. }
             | Event::DataPathChanged { .. }

@@ -210,6 +210,9 @@ pub struct StreamConfig {
     pub outbound_streams: u16,
     /// Streams that we let the peer send on. Default: 64.
     pub inbound_streams_max: u16,
+    /// Streams that we may come to send on because the peer asks for it (RFC 6525 section 5.2.6),
+    /// those included that there are. Default: 0, so that the peer is refused.
+    pub outbound_streams_max: u16,
     /// Which stream sends next. Default: by priority, equal ones in turn.
     pub scheduler: SchedulerKind,
     /// A factory of stream schedulers of your own, in place of
@@ -222,6 +225,7 @@ impl Default for StreamConfig {
         Self {
             outbound_streams: 16,
             inbound_streams_max: 64,
+            outbound_streams_max: 0,
             scheduler: SchedulerKind::default(),
             scheduler_factory: None,
         }

@@ -159,6 +159,14 @@ impl MessageQueue {
         self.begun.retain(|stream| stream.0 < count.max(1));
     }
 
+    /// Adds streams behind the last one, as far as they can be told apart.
+    ///
+    /// RFC 6525 section 5.1.5: "A new stream MUST use SSN 0 for its first ordered message."
+    pub(crate) fn add_streams(&mut self, count: u16) {
+        let total = self.stream_count().saturating_add(count);
+        self.streams.resize_with(usize::from(total), OutStream::default);
+    }
+
     /// Starts the streams' sequence numbers anew, as a restarted peer expects them. A message that
     /// was begun is lost with the association that knew its beginning.
     pub(crate) fn restart(&mut self) {

@@ -190,6 +190,11 @@ impl DataSender {
         self.queue.set_priority(stream, priority)
     }
 
+    /// There are so many more streams, behind the last one.
+    pub(crate) fn add_streams(&mut self, count: u16) {
+        self.queue.add_streams(count);
+    }
+
     /// What is handed over on a stream from now on waits until [`end_reset`](Self::end_reset).
     pub(crate) fn begin_reset(&mut self, stream: StreamId) {
         self.queue.begin_reset(stream);

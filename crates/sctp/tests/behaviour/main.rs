@@ -1,5 +1,6 @@
 //! What two endpoints do together, by theme, on virtual time.
 
+mod added_streams;
 mod address_changes;
 mod authentication;
 mod bad_peer;

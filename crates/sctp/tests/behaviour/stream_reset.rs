@@ -16,8 +16,12 @@ use crate::packets::{Wiretap, lose_first};
 use crate::raw_peer::{FIRST_TSN, RawPeer, TAG, WINDOW, causes_of, data, init};
 
 /// A raw peer that understands RE-CONFIG.
-fn peer() -> RawPeer {
-    let mut peer = RawPeer::facing_listener(AssociationConfig::default());
+pub(crate) fn peer() -> RawPeer {
+    peer_of(AssociationConfig::default())
+}
+
+pub(crate) fn peer_of(config: AssociationConfig) -> RawPeer {
+    let mut peer = RawPeer::facing_listener(config);
     let types = [ChunkType::RE_CONFIG, ChunkType::FORWARD_TSN];
     let mut parameters = Vec::new();
     Parameter::SupportedExtensions(Items::from_slice(&types)).encode(&mut parameters);
@@ -26,7 +30,7 @@ fn peer() -> RawPeer {
     peer
 }
 
-fn re_config(peer: &mut RawPeer, parameters: &[Parameter<'_>]) {
+pub(crate) fn re_config(peer: &mut RawPeer, parameters: &[Parameter<'_>]) {
     let mut bytes = Vec::new();
     parameters.iter().for_each(|parameter| parameter.encode(&mut bytes));
     peer.deliver(&[Chunk::ReConfig(ReConfig { parameters: Parameters::from_bytes(&bytes) })]);
@@ -49,7 +53,7 @@ fn incoming(number: u32, streams: &[StreamId]) -> Parameter<'_> {
     })
 }
 
-fn response(number: u32, result: ReconfigurationResult) -> Parameter<'static> {
+pub(crate) fn response(number: u32, result: ReconfigurationResult) -> Parameter<'static> {
     Parameter::ReconfigurationResponse(ReconfigurationResponse {
         response_sequence_number: number,
         result,

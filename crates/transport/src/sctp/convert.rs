@@ -50,6 +50,9 @@ pub(super) fn event(
         | sctp::Event::ResetRefused { .. }
         | sctp::Event::SendFailed { .. }
         | sctp::Event::SenderDry
+        | sctp::Event::StreamsAdded { .. }
+        | sctp::Event::AddInProgress { .. }
+        | sctp::Event::AddRefused { .. }
         | sctp::Event::PeerClosing => return None,
         _ => return None,
     })

@@ -1,24 +1,24 @@
-//! Resetting streams (RFC 6525): our requests, and the peer's.
+//! Reconfiguring streams (RFC 6525): our requests, one at a time, and the peer's.
 //!
-//! We ask to reset our own streams, one request at a time, and when all that was sent on them is
-//! acknowledged, so that no FORWARD TSN can speak of a stream's former life. The peer may have its
-//! streams reset, add to them, and ask us to reset ours; the numbering of TSNs stays as it is.
+//! [`reset`] begins streams anew, [`streams`] adds more; the numbering of TSNs stays as it is.
+
+mod reset;
+mod streams;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use anabranch_sansio::Time;
 use anabranch_wire::{
-    AddStreamsRequest, ErrorCause, ErrorCauses, ErrorChunk, IncomingSsnResetRequest, Items,
-    OutgoingSsnResetRequest, Parameter, Parameters, ReConfig, ReconfigurationResponse,
-    ReconfigurationResult, StreamId, Tsn,
+    AddStreamsRequest, ErrorCause, ErrorCauses, ErrorChunk, Items, OutgoingSsnResetRequest,
+    Parameter, Parameters, ReConfig, ReconfigurationResponse, ReconfigurationResult, StreamId, Tsn,
 };
 
+use super::Association;
 use super::control::Bundling;
-use super::{Association, State};
-use crate::error::ResetError;
 use crate::event::{Direction, Event};
 use crate::path::PathSlot;
-use crate::sequence::{extend, tsn};
+use crate::sequence::tsn;
+use streams::Wanted;
 
 /// Streams that one request lists: it fits into the smallest packet. Others wait for the next one.
 const STREAMS_PER_REQUEST_MAX: usize = 200;
@@ -36,8 +36,12 @@ pub(super) struct Reconfiguration {
     /// Our streams that are to be reset, and the extended TSN that must be acknowledged before;
     /// none while messages of the stream wait.
     wanted: BTreeMap<StreamId, Option<u64>>,
-    /// The peer's request that ours answers.
+    /// Streams that are to be added.
+    streams: Wanted,
+    /// The peer's request to reset streams that ours answers.
     asked_by: Option<u32>,
+    /// The peer's request to add streams that ours answers.
+    streams_asked_by: Option<u32>,
     /// Our request that was not answered yet.
     in_flight: Option<Request>,
     /// The number of the peer's next request.
@@ -50,14 +54,44 @@ pub(super) struct Reconfiguration {
 #[derive(Debug)]
 struct Request {
     number: u32,
-    response_number: u32,
-    last_assigned_tsn: Tsn,
-    streams: Vec<StreamId>,
+    asked: Asked,
     /// The Re-configuration Timer.
     timer: Time,
     path: PathSlot,
     /// Whether the peer said that it works on it.
     is_in_progress: bool,
+}
+
+/// What a request asks for.
+#[derive(Debug)]
+enum Asked {
+    /// That streams of ours begin anew.
+    Reset { response_number: u32, last_assigned_tsn: Tsn, streams: Vec<StreamId> },
+    /// So many more streams, of ours or of the peer's.
+    Streams { direction: Direction, count: u16 },
+}
+
+impl Asked {
+    fn parameter(&self, number: u32) -> Parameter<'_> {
+        match self {
+            Self::Reset { response_number, last_assigned_tsn, streams } => {
+                Parameter::OutgoingSsnResetRequest(OutgoingSsnResetRequest {
+                    request_sequence_number: number,
+                    response_sequence_number: *response_number,
+                    last_assigned_tsn: *last_assigned_tsn,
+                    streams: Items::from_slice(streams),
+                })
+            }
+            Self::Streams { direction, count: new_streams } => {
+                let new_streams = *new_streams;
+                let request = AddStreamsRequest { request_sequence_number: number, new_streams };
+                match direction {
+                    Direction::Outgoing => Parameter::AddOutgoingStreamsRequest(request),
+                    Direction::Incoming => Parameter::AddIncomingStreamsRequest(request),
+                }
+            }
+        }
+    }
 }
 
 impl Reconfiguration {
@@ -68,7 +102,9 @@ impl Reconfiguration {
             is_supported,
             next_request: initial_tsn.0,
             wanted: BTreeMap::new(),
+            streams: Wanted::default(),
             asked_by: None,
+            streams_asked_by: None,
             in_flight: None,
             expected_request: peer_initial_tsn.0,
             results: VecDeque::new(),
@@ -77,9 +113,27 @@ impl Reconfiguration {
 
     /// Streams that wait to be reset, or for the answer.
     fn concerns(&self, stream: StreamId) -> bool {
-        let in_flight = self.in_flight.as_ref();
+        let asked = self.in_flight.as_ref().map(|request| &request.asked);
         self.wanted.contains_key(&stream)
-            || in_flight.is_some_and(|request| request.streams.contains(&stream))
+            || matches!(asked, Some(Asked::Reset { streams, .. }) if streams.contains(&stream))
+    }
+
+    /// Streams of a direction that we asked for, and have no answer yet.
+    fn streams_in_flight(&self, direction: Direction) -> u16 {
+        match self.in_flight.as_ref().map(|request| &request.asked) {
+            Some(Asked::Streams { direction: asked, count }) if *asked == direction => *count,
+            Some(Asked::Streams { .. } | Asked::Reset { .. }) | None => 0,
+        }
+    }
+
+    /// A request of the peer's is answered by one of ours, which ended.
+    fn remember_result(&mut self, number: u32, result: ReconfigurationResult) {
+        let response_sequence_number = number;
+        self.remember(ReconfigurationResponse {
+            response_sequence_number,
+            result,
+            next_tsns: None,
+        });
     }
 
     fn remember(&mut self, response: ReconfigurationResponse) {
@@ -93,54 +147,12 @@ impl Reconfiguration {
 }
 
 impl Association {
-    /// Begins the numbering of our streams anew, which is how data channels are closed: what was
-    /// handed over before is delivered first, what is handed over from now on waits for the peer's
-    /// answer, [`Event::StreamsReset`] or [`Event::ResetRefused`]. No stream stands for all, as
-    /// in the requests of RFC 6525.
-    ///
-    /// # Errors
-    ///
-    /// Says why nothing was begun.
-    pub fn reset_streams(&mut self, now: Time, streams: &[StreamId]) -> Result<(), ResetError> {
-        if !matches!(self.state, State::Established) {
-            return Err(ResetError::NotEstablished);
-        }
-        if !self.reconfiguration.is_supported {
-            return Err(ResetError::NotSupported);
-        }
-        let last = self.sender.queue().stream_count() - 1;
-        if let Some(stream) = streams.iter().find(|stream| stream.0 > last) {
-            return Err(ResetError::InvalidStream { stream: stream.0, last });
-        }
-        // RFC 6525 section 5.2.2, E3: "If no stream numbers are listed in the parameter, then all
-        // incoming streams MUST be reset".
-        if streams.is_empty() {
-            self.want_reset(&self.all_outgoing());
-        } else {
-            self.want_reset(streams);
-        }
-        self.advance_reconfiguration(now);
-        Ok(())
-    }
-
-    fn all_outgoing(&self) -> Vec<StreamId> {
-        (0..self.sender.queue().stream_count()).map(StreamId).collect()
-    }
-
-    fn want_reset(&mut self, streams: &[StreamId]) {
-        for &stream in streams {
-            if !self.reconfiguration.concerns(stream) {
-                self.reconfiguration.wanted.insert(stream, None);
-                self.sender.begin_reset(stream);
-            }
-        }
-    }
-
-    /// Goes on with resets whose streams are at rest.
+    /// Goes on with requests that wait for their turn, or for streams to be at rest.
     pub(super) fn advance_reconfiguration(&mut self, now: Time) {
         if let Some(streams) = self.receiver.as_mut().and_then(|receiver| receiver.settle_reset()) {
             self.on_incoming_reset(streams);
         }
+        self.ask_for_streams(now);
         let reconfiguration = &mut self.reconfiguration;
         // RFC 6525 section 5.1.1: "At any given time, there MUST NOT be more than one request in
         // flight."
@@ -163,43 +175,25 @@ impl Association {
         }
     }
 
-    /// RFC 6525 section 5.1.2.
-    fn request_reset(&mut self, now: Time, streams: Vec<StreamId>) {
+    /// Sends a request, and awaits its answer.
+    fn ask(&mut self, now: Time, asked: Asked) {
         let path = self.sender.paths.current();
         let reconfiguration = &mut self.reconfiguration;
-        reconfiguration.wanted.retain(|stream, _| !streams.contains(stream));
         let number = reconfiguration.next_request;
-        // A2: "The next re-configuration request sequence number MUST then be incremented by 1."
+        // RFC 6525 section 5.1.2, A2: "The next re-configuration request sequence number MUST then
+        // be incremented by 1."
         reconfiguration.next_request = number.wrapping_add(1);
-        // A4: "The Re-configuration Response Sequence Number is the next expected Re-configuration
-        // Request Sequence Number of the peer minus 1."
-        let last_of_peer = reconfiguration.expected_request.wrapping_sub(1);
-        let response_number = reconfiguration.asked_by.unwrap_or(last_of_peer);
-        reconfiguration.in_flight = Some(Request {
-            number,
-            response_number,
-            // A3: "The Sender's Last Assigned TSN MUST be set to the next TSN the sender assigns
-            // minus 1."
-            last_assigned_tsn: tsn(self.sender.outstanding().next_sequence() - 1),
-            streams,
-            timer: now + self.sender.paths.at(path).rtt.rto(),
-            path,
-            is_in_progress: false,
-        });
+        let timer = now + self.sender.paths.at(path).rtt.rto();
+        let request = Request { number, asked, timer, path, is_in_progress: false };
+        reconfiguration.in_flight = Some(request);
         self.send_request();
     }
 
     fn send_request(&mut self) {
         let Some(request) = &self.reconfiguration.in_flight else { return };
         let path = request.path;
-        let parameter = Parameter::OutgoingSsnResetRequest(OutgoingSsnResetRequest {
-            request_sequence_number: request.number,
-            response_sequence_number: request.response_number,
-            last_assigned_tsn: request.last_assigned_tsn,
-            streams: Items::from_slice(&request.streams),
-        });
         let mut parameters = Vec::new();
-        parameter.encode(&mut parameters);
+        request.asked.parameter(request.number).encode(&mut parameters);
         self.send_re_config(path, &parameters);
     }
 
@@ -263,15 +257,15 @@ impl Association {
                 Parameter::ReconfigurationResponse(response).encode(&mut responses);
             }
         }
-        if responses.is_empty() {
-            return;
-        }
         // RFC 6525 section 5.2.1: "If the received RE-CONFIG chunk contains at least one request
         // parameter, a selective acknowledgment (SACK) chunk SHOULD be sent back".
-        if let Some(receiver) = self.receiver.as_mut() {
+        let asks = parameters.iter().any(|parameter| request_number(parameter).is_some());
+        if let Some(receiver) = self.receiver.as_mut().filter(|_| asks) {
             receiver.tracker.demand_sack();
         }
-        self.send_re_config(self.reply_path(path), &responses);
+        if !responses.is_empty() {
+            self.send_re_config(self.reply_path(path), &responses);
+        }
     }
 
     /// RFC 6525 section 3.1: "If a sender transmits an unsupported combination, the receiver SHOULD
@@ -284,7 +278,7 @@ impl Association {
         self.queue_control(self.reply_path(path), Bundling::Bundled, &error);
     }
 
-    /// Handles one parameter; a request gets an answer.
+    /// Handles one parameter; a request gets an answer, unless it is one of ours.
     fn on_reconfiguration_parameter(
         &mut self,
         now: Time,
@@ -302,11 +296,14 @@ impl Association {
         if let Some(&before) = reconfiguration.results.iter().find(is_same) {
             return Some(before);
         }
+        if reconfiguration.streams_asked_by == Some(number) {
+            return None;
+        }
         let is_expected = number == reconfiguration.expected_request;
         let mut result = ReconfigurationResult::BAD_SEQUENCE_NUMBER;
         if is_expected {
             reconfiguration.expected_request = number.wrapping_add(1);
-            result = self.on_reconfiguration_request(parameter);
+            result = self.on_reconfiguration_request(parameter)?;
         }
         let resets_tsns = matches!(parameter, Parameter::SsnTsnResetRequest { .. });
         let next_tsns = resets_tsns.then(|| self.next_tsns()).flatten();
@@ -332,99 +329,22 @@ impl Association {
         Some((tsn(self.sender.outstanding().next_sequence()), theirs))
     }
 
-    fn on_reconfiguration_request(&mut self, request: &Parameter<'_>) -> ReconfigurationResult {
+    fn on_reconfiguration_request(
+        &mut self,
+        request: &Parameter<'_>,
+    ) -> Option<ReconfigurationResult> {
         if let Parameter::OutgoingSsnResetRequest(request) = request {
-            self.on_outgoing_reset_request(request)
+            Some(self.on_outgoing_reset_request(request))
         } else if let Parameter::IncomingSsnResetRequest(request) = request {
-            self.on_incoming_reset_request(request)
+            Some(self.on_incoming_reset_request(request))
         } else if let Parameter::AddOutgoingStreamsRequest(request) = request {
-            self.on_add_outgoing_streams_request(*request)
+            Some(self.on_add_outgoing_streams_request(*request))
+        } else if let Parameter::AddIncomingStreamsRequest(request) = request {
+            self.on_add_incoming_streams_request(*request)
         } else {
-            // TSNs are not reset, and our streams are as many as our user wanted.
-            ReconfigurationResult::DENIED
+            // TSNs are not reset.
+            Some(ReconfigurationResult::DENIED)
         }
-    }
-
-    /// RFC 6525 section 5.2.2: the peer begins its streams anew.
-    fn on_outgoing_reset_request(
-        &mut self,
-        request: &OutgoingSsnResetRequest<'_>,
-    ) -> ReconfigurationResult {
-        let Some(receiver) = self.receiver.as_mut() else { return ReconfigurationResult::DENIED };
-        let streams: Vec<StreamId> = request.streams.iter().collect();
-        if streams.iter().any(|stream| !receiver.is_valid_stream(stream.0)) {
-            return ReconfigurationResult::WRONG_SSN;
-        }
-        let last_assigned = extend(receiver.tracker.cumulative(), request.last_assigned_tsn);
-        // E2: "If the endpoint enters "deferred reset processing", it MUST put a Re-configuration
-        // Response Parameter into a RE-CONFIG chunk indicating "In progress"".
-        if !receiver.reset(last_assigned, streams) {
-            return ReconfigurationResult::IN_PROGRESS;
-        }
-        if let Some(streams) = receiver.settle_reset() {
-            self.tell_reset(Direction::Incoming, streams);
-        }
-        ReconfigurationResult::PERFORMED
-    }
-
-    /// A deferred reset is done: the peer is told without being asked again.
-    fn on_incoming_reset(&mut self, streams: Vec<StreamId>) {
-        self.tell_reset(Direction::Incoming, streams);
-        let reconfiguration = &mut self.reconfiguration;
-        let mut responses = Vec::new();
-        let deferred = |response: &&mut ReconfigurationResponse| {
-            response.result == ReconfigurationResult::IN_PROGRESS
-                && reconfiguration.asked_by != Some(response.response_sequence_number)
-        };
-        for response in reconfiguration.results.iter_mut().filter(deferred) {
-            // E5: "A Re-configuration Response Parameter MUST be put into a RE-CONFIG chunk
-            // indicating successful processing."
-            response.result = ReconfigurationResult::PERFORMED;
-            Parameter::ReconfigurationResponse(*response).encode(&mut responses);
-        }
-        if !responses.is_empty() {
-            self.send_re_config(self.sender.paths.current(), &responses);
-        }
-    }
-
-    /// RFC 6525 section 5.2.3: the peer wants our streams to begin anew. What waits on them goes
-    /// first, so the answer is that it is in progress; our request ends that.
-    fn on_incoming_reset_request(
-        &mut self,
-        request: &IncomingSsnResetRequest<'_>,
-    ) -> ReconfigurationResult {
-        let count = self.sender.queue().stream_count();
-        let mut streams: Vec<StreamId> = request.streams.iter().collect();
-        if streams.iter().any(|stream| stream.0 >= count) {
-            return ReconfigurationResult::WRONG_SSN;
-        }
-        if streams.is_empty() {
-            streams = self.all_outgoing();
-        }
-        // "If the Outgoing SSN Reset Request Parameter that was just sent completely overlaps the
-        // received Incoming SSN Reset Request Parameter, respond to the peer with an acknowledgment
-        // indicating that there was "Nothing to do"."
-        if streams.iter().all(|stream| self.reconfiguration.concerns(*stream)) {
-            return ReconfigurationResult::NOTHING_TO_DO;
-        }
-        if self.reconfiguration.asked_by.is_some() {
-            return ReconfigurationResult::REQUEST_ALREADY_IN_PROGRESS;
-        }
-        self.reconfiguration.asked_by = Some(request.request_sequence_number);
-        self.want_reset(&streams);
-        ReconfigurationResult::IN_PROGRESS
-    }
-
-    /// RFC 6525 section 5.2.5: "The SCTP endpoint SHOULD deny the request if the number of streams
-    /// exceeds a limit that should be configurable by the application."
-    fn on_add_outgoing_streams_request(
-        &mut self,
-        request: AddStreamsRequest,
-    ) -> ReconfigurationResult {
-        let limit = self.config.streams.inbound_streams_max;
-        let receiver = self.receiver.as_mut();
-        let added = receiver.is_some_and(|r| r.add_streams(request.new_streams, limit));
-        if added { ReconfigurationResult::PERFORMED } else { ReconfigurationResult::DENIED }
     }
 
     /// RFC 6525 section 5.2.7.
@@ -442,32 +362,20 @@ impl Association {
         if result == ReconfigurationResult::IN_PROGRESS {
             request.is_in_progress = true;
             request.timer = now + self.sender.paths.at(request.path).rtt.rto();
+            if let Asked::Streams { direction, count: streams } = request.asked {
+                self.journal.tell(Event::AddInProgress { direction, streams });
+            }
             reconfiguration.in_flight = Some(request);
             return;
         }
-        let answered = reconfiguration.asked_by.take_if(|n| *n == request.response_number);
-        if let Some(asked_by) = answered {
-            reconfiguration.remember(ReconfigurationResponse {
-                response_sequence_number: asked_by,
-                result: ReconfigurationResult::PERFORMED,
-                next_tsns: None,
-            });
+        match request.asked {
+            Asked::Reset { response_number, streams, .. } => {
+                self.on_reset_answered(response_number, streams, result);
+            }
+            Asked::Streams { direction, count } => {
+                self.on_streams_answered(direction, count, result);
+            }
         }
-        let performed = [ReconfigurationResult::NOTHING_TO_DO, ReconfigurationResult::PERFORMED];
-        let performed = performed.contains(&result);
-        for stream in &request.streams {
-            self.sender.end_reset(*stream, performed);
-        }
-        if performed {
-            self.tell_reset(Direction::Outgoing, request.streams);
-        } else {
-            let (streams, why) = (request.streams, result.to_string());
-            self.journal.tell(Event::ResetRefused { streams, why });
-        }
-    }
-
-    fn tell_reset(&mut self, direction: Direction, streams: Vec<StreamId>) {
-        self.journal.tell(Event::StreamsReset { direction, streams });
     }
 }
 
