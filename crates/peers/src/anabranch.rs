@@ -76,6 +76,7 @@ impl Peer {
                 | anabranch_sctp::Event::PathRemoved { .. }
                 | anabranch_sctp::Event::SendFailed { .. }
                 | anabranch_sctp::Event::SenderDry
+                | anabranch_sctp::Event::PeerError { .. }
                 | anabranch_sctp::Event::StreamsAdded { .. }
                 | anabranch_sctp::Event::AddInProgress { .. }
                 | anabranch_sctp::Event::AddRefused { .. }

@@ -248,6 +248,7 @@ impl Connection {
                 | Sctp::PathRemoved { .. }
                 | Sctp::SendFailed { .. }
                 | Sctp::SenderDry
+                | Sctp::PeerError { .. }
                 | Sctp::StreamsAdded { .. }
                 | Sctp::AddInProgress { .. }
                 | Sctp::AddRefused { .. }

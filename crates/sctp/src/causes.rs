@@ -1,11 +1,11 @@
-//! [`PeerCauses`]: why the peer ended an association, as data and in words.
+//! [`PeerCauses`]: what the peer says is wrong, as data and in words.
 
 use std::fmt;
 
 use anabranch_wire::{DecodeError, ErrorCause, ErrorCauses};
 use bytes::Bytes;
 
-/// The error causes of the peer's ABORT. Displays in words; empty if the peer gave none.
+/// The error causes of the peer's ABORT or ERROR. Displays in words; empty if the peer gave none.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct PeerCauses {
     bytes: Bytes,

@@ -129,6 +129,13 @@ pub enum Event {
     /// What the association can carry changed: by an eighth or more, or in whether it may be more.
     /// Told at most every 200 ms, and unless it fell at most once a second.
     RateChanged(RateSignal),
+    /// The peer reported errors, which do not end the association (RFC 9260 section 3.3.10). Who
+    /// authenticates everything else does not authenticate this. Of many that nobody took in the
+    /// meantime, the first 16 are told.
+    PeerError {
+        /// Its error causes.
+        causes: PeerCauses,
+    },
     /// The peer shuts the association down: what we sent is still delivered, no more is taken.
     PeerClosing,
     /// The association ended. The last event.

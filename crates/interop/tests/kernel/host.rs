@@ -188,6 +188,7 @@ impl Host {
             | Event::PathRemoved { .. }
             | Event::SendFailed { .. }
             | Event::SenderDry
+            | Event::PeerError { .. }
             | Event::StreamsAdded { .. }
             | Event::AddInProgress { .. }
             | Event::AddRefused { .. }

@@ -160,7 +160,10 @@ impl Association {
         }
     }
 
+    /// RFC 9260 section 11.2.6: "When SCTP receives an ERROR chunk from its peer and decides to
+    /// notify its ULP, it can invoke this notification on the ULP."
     pub(super) fn on_error(&mut self, now: Time, error: &ErrorChunk<'_>) {
+        self.journal.tell_error(error.causes);
         for cause in error.causes.iter() {
             match cause {
                 Ok(ErrorCause::StaleCookie { .. }) => self.on_stale_cookie(now),

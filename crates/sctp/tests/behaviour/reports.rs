@@ -6,12 +6,12 @@ use anabranch_sctp::{
     AssociationConfig, AssociationState, CallFilter, CloseReason, EndpointConfig, Event,
     OutgoingMessage, Reliability, SendError, SendFailure,
 };
-use anabranch_wire::{Chunk, ChunkType, ErrorCause, StreamId};
+use anabranch_wire::{Chunk, ChunkType, ErrorCause, ErrorCauses, ErrorChunk, StreamId};
 use bytes::Bytes;
 
 use crate::harness::{Duo, PORTS, Side, good_link, numbered};
 use crate::packets::Sent;
-use crate::raw_peer::{RawPeer, TAG, init};
+use crate::raw_peer::{RawPeer, TAG, cause, init};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -205,4 +205,31 @@ fn the_causes_of_an_abort_are_data_as_well_as_words() {
     assert_eq!(read, [Ok(ErrorCause::UserInitiatedAbort(b"the film is over"))]);
     assert_eq!(causes.user_reason(), Some(&b"the film is over"[..]));
     assert!(reason.to_string().contains("the film is over"), "{reason}");
+}
+
+/// RFC 9260 section 11.2.6.
+#[test]
+fn what_the_peer_reports_as_an_error_is_told_as_data_and_ends_nothing() {
+    let mut peer = RawPeer::connected(AssociationConfig::default());
+    let mut causes = cause(ErrorCause::InvalidStreamIdentifier { stream: StreamId(7) });
+    causes.extend(cause(ErrorCause::ProtocolViolation(b"no")));
+    let report = || Chunk::Error(ErrorChunk { causes: ErrorCauses::from_bytes(&causes) });
+    peer.deliver(&[report()]);
+    let events = peer.events();
+    let [.., Event::PeerError { causes: told }] = &events[..] else { panic!("{events:?}") };
+    let told: Vec<_> = told.iter().map(Result::unwrap).collect();
+    let invalid = ErrorCause::InvalidStreamIdentifier { stream: StreamId(7) };
+    assert_eq!(told, [invalid, ErrorCause::ProtocolViolation(b"no")]);
+    assert!(peer.is_established());
+}
+
+#[test]
+fn of_a_flood_of_errors_a_bounded_number_is_told() {
+    let mut peer = RawPeer::connected(AssociationConfig::default());
+    let causes = cause(ErrorCause::OutOfResource);
+    let report = || Chunk::Error(ErrorChunk { causes: ErrorCauses::from_bytes(&causes) });
+    let many: Vec<_> = (0..40).map(|_| report()).collect();
+    peer.deliver(&many);
+    let told = peer.events().into_iter();
+    assert_eq!(told.filter(|event| matches!(event, Event::PeerError { .. })).count(), 16);
 }

@@ -50,6 +50,7 @@ pub(super) fn event(
         | sctp::Event::ResetRefused { .. }
         | sctp::Event::SendFailed { .. }
         | sctp::Event::SenderDry
+        | sctp::Event::PeerError { .. }
         | sctp::Event::StreamsAdded { .. }
         | sctp::Event::AddInProgress { .. }
         | sctp::Event::AddRefused { .. }
