@@ -225,6 +225,12 @@ impl CongestionController for Cubic {
         self.epoch = None;
     }
 
+    fn on_mtu(&mut self, pmdcs: usize) {
+        self.pmdcs = pmdcs;
+        // The curve is one of packets.
+        self.epoch = None;
+    }
+
     fn metrics(&self) -> ControllerMetrics {
         ControllerMetrics {
             window: self.cwnd as usize,

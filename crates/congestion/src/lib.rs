@@ -76,6 +76,10 @@ pub trait CongestionController: Debug + Send {
     /// begins again.
     fn on_idle(&mut self, periods: u32);
 
+    /// The path takes packets of another size: the longest DATA chunk has so many bytes from now
+    /// on, header included. What is in flight stays as it is.
+    fn on_mtu(&mut self, _pmdcs: usize) {}
+
     /// For statistics and traces.
     fn metrics(&self) -> ControllerMetrics;
 }
@@ -289,3 +293,20 @@ fn large_initial_window(pmdcs: usize) -> usize {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_a_path_that_takes_shorter_packets_a_timeout_leaves_one_of_those() {
+        let rng = &mut Rng::from_u64(1);
+        for kind in [CongestionControl::Rfc9260, CongestionControl::Cubic] {
+            let bound = Duration::from_millis(50);
+            let mut controller = QueueBound::new(kind.build(1_340, None, rng), bound, 1_340);
+            controller.on_mtu(640);
+            controller.on_timeout(Time::ZERO);
+            assert_eq!(controller.metrics().window, 640, "{kind:?}");
+        }
+    }
+}

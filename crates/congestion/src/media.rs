@@ -297,6 +297,11 @@ impl CongestionController for Media {
         self.model.on_idle(periods);
     }
 
+    fn on_mtu(&mut self, pmdcs: usize) {
+        self.model.on_mtu(pmdcs);
+        self.judge.smss = pmdcs;
+    }
+
     fn metrics(&self) -> ControllerMetrics {
         self.model.metrics()
     }

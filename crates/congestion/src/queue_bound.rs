@@ -159,6 +159,11 @@ impl CongestionController for QueueBound {
         self.inner.on_idle(periods);
     }
 
+    fn on_mtu(&mut self, pmdcs: usize) {
+        self.pmdcs = pmdcs;
+        self.inner.on_mtu(pmdcs);
+    }
+
     fn metrics(&self) -> ControllerMetrics {
         let inner = self.inner.metrics();
         let Some(ceiling) = self.ceiling.filter(|ceiling| *ceiling < inner.window) else {

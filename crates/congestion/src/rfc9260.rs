@@ -151,6 +151,10 @@ impl CongestionController for Rfc9260 {
         self.cwnd = halved.max(floor);
     }
 
+    fn on_mtu(&mut self, pmdcs: usize) {
+        self.pmdcs = pmdcs;
+    }
+
     fn metrics(&self) -> ControllerMetrics {
         ControllerMetrics {
             window: self.cwnd,

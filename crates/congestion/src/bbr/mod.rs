@@ -350,6 +350,10 @@ impl CongestionController for Bbr {
     /// "When restarting from idle in ProbeBW states, BBR leaves C.cwnd as-is".
     fn on_idle(&mut self, _periods: u32) {}
 
+    fn on_mtu(&mut self, pmdcs: usize) {
+        self.smss = pmdcs;
+    }
+
     fn metrics(&self) -> ControllerMetrics {
         let bound = self.bounds.inflight_longterm;
         ControllerMetrics {

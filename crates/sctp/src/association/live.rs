@@ -5,7 +5,7 @@ use std::time::Duration;
 use anabranch_sansio::Time;
 
 use super::Association;
-use crate::config::{AssociationConfig, TimerConfig};
+use crate::config::{AssociationConfig, PathConfig, TimerConfig};
 use crate::error::ConfigError;
 use crate::path::PathId;
 
@@ -21,14 +21,33 @@ impl Association {
     ///
     /// # Errors
     ///
-    /// Says which rule of [`AssociationConfig::validate`] they break. All stays as it was then.
+    /// Says which rule of [`TimerConfig::validate`] they break. All stays as it was then.
     pub fn set_timers(&mut self, timers: TimerConfig) -> Result<(), ConfigError> {
-        let config = self.config.clone().with(|config| config.timers = timers);
-        config.validate()?;
-        self.config = config;
+        timers.validate()?;
+        self.config.timers = timers;
         for path in self.sender.paths.iter_mut() {
             path.rtt.set_bounds(&self.config);
         }
+        Ok(())
+    }
+
+    /// Changes the IP bytes that a packet may have on every path: the smallest path MTU there is,
+    /// as whoever measures it (RFC 8899) has found out. Nothing here does.
+    ///
+    /// What has a TSN already is not cut anew. A chunk that is too long now goes into a packet of
+    /// its own, for IP to fragment. RFC 9260 section 6.9: "Once a user message is fragmented, it
+    /// cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP fragmentation MUST
+    /// be used."
+    ///
+    /// # Errors
+    ///
+    /// Says which rule of [`PathConfig::validate`](crate::PathConfig::validate) it breaks. All
+    /// stays as it was then.
+    pub fn set_path_mtu(&mut self, path_mtu: usize) -> Result<(), ConfigError> {
+        let paths = PathConfig { path_mtu, ..self.config.paths.clone() };
+        paths.validate()?;
+        self.config.paths = paths;
+        self.sender.set_pmdcs(self.pmdcs());
         Ok(())
     }
 

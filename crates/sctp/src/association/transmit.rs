@@ -7,6 +7,7 @@ use super::control::Bundling;
 use super::{Association, State};
 use crate::path::PathSlot;
 use crate::receive::SackTiming;
+use crate::sender::Room;
 use crate::trace::TraceKind;
 
 /// The largest UDP payload, which segmentation offload may not exceed in one call.
@@ -37,15 +38,18 @@ impl Association {
         self.drop_unaffordable();
         let start = buf.len();
         let size_max = self.config.packet_size_max();
-        let path = self.write_packet(now, None, size_max, buf)?;
+        let room = Room { size_max, takes_oversized: true };
+        let path = self.write_packet(now, None, room, buf)?;
         let segment = buf.len() - start;
         let mut count = 1;
         // Behind a short packet only short ones could follow: there is nothing more to send, or
-        // what there is belongs into packets of full size.
-        let is_full = segment > size_max - size_max / 4;
+        // what there is belongs into packets of full size. Behind one that IP has to fragment all
+        // would have to be as long.
+        let is_full = segment > size_max - size_max / 4 && segment <= size_max;
+        let room = Room { size_max: segment, takes_oversized: false };
         while is_full && count < segments_max && buf.len() + segment - start <= TRANSMIT_MAX {
             let before = buf.len();
-            if self.write_packet(now, Some(path), segment, buf).is_none() {
+            if self.write_packet(now, Some(path), room, buf).is_none() {
                 break;
             }
             count += 1;
@@ -62,30 +66,30 @@ impl Association {
         })
     }
 
-    /// Writes one packet of at most `size_max` bytes, for the path `only` if one is named.
+    /// Writes one packet, for the path `only` if one is named.
     fn write_packet(
         &mut self,
         now: Time,
         only: Option<PathSlot>,
-        size_max: usize,
+        room: Room,
         buf: &mut Vec<u8>,
     ) -> Option<PathSlot> {
         if let Some(path) = self.path_with_control(now) {
             if only.is_some_and(|only| only != path) {
                 return None;
             }
-            return self.fill_packet(now, path, size_max, buf).then_some(path);
+            return self.fill_packet(now, path, room, buf).then_some(path);
         }
         if !self.state.may_send_data() {
             return None;
         }
         if let Some(path) = only {
-            return self.fill_packet(now, path, size_max, buf).then_some(path);
+            return self.fill_packet(now, path, room, buf).then_some(path);
         }
         let current = self.sender.paths.current();
         let others = self.sender.paths.ids().filter(|path| *path != current);
         std::iter::once(current).chain(others).find(|path| {
-            self.sender.may_carry_data(now, *path) && self.fill_packet(now, *path, size_max, buf)
+            self.sender.may_carry_data(now, *path) && self.fill_packet(now, *path, room, buf)
         })
     }
 
@@ -118,14 +122,9 @@ impl Association {
     }
 
     /// Writes what there is for a path; false, and nothing written, if there is nothing.
-    fn fill_packet(
-        &mut self,
-        now: Time,
-        path: PathSlot,
-        size_max: usize,
-        buf: &mut Vec<u8>,
-    ) -> bool {
-        let size_max = size_max.min(self.allowance(path));
+    fn fill_packet(&mut self, now: Time, path: PathSlot, room: Room, buf: &mut Vec<u8>) -> bool {
+        let room = Room { size_max: room.size_max.min(self.allowance(path)), ..room };
+        let size_max = room.size_max;
         let start = buf.len();
         let alone = self.control.front().and_then(|chunk| match chunk.bundling {
             Bundling::Alone(tag) => Some(tag),
@@ -148,7 +147,7 @@ impl Association {
             let (sender, context) = &mut self.sending(now);
             sender.write_forward_tsn(context, path, size_max, &mut writer);
             if (echoes && !lacks_proof) || context.phase.may_send() {
-                sender.write_data(context, path, size_max, &mut writer);
+                sender.write_data(context, path, room, &mut writer);
             }
         }
         // A SACK whose delay is not over goes with other chunks only.

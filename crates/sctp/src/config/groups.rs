@@ -7,7 +7,10 @@ use std::time::Duration;
 use anabranch_congestion::{CongestionControl, ControllerFactory};
 use anabranch_sansio::Rate;
 
+use super::{HEADER_OVERHEAD_MAX, PATH_MTU_MIN, PATHS_LIMIT};
 use crate::authentication::Authentication;
+use crate::error::ConfigError;
+use crate::handshake::A_RWND_MIN;
 use crate::path::{PathScheduler, PathSchedulerFactory, PathSchedulerKind, RetransmissionPolicy};
 use crate::send::{LossDetection, SchedulerKind, StreamSchedulerFactory};
 
@@ -275,7 +278,80 @@ impl Default for ExtensionConfig {
     }
 }
 
+impl TimerConfig {
+    /// Whether these timers can work.
+    ///
+    /// # Errors
+    ///
+    /// Names the first rule that is broken, and its numbers.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let timeouts = [
+            ("rto_initial", self.rto_initial),
+            ("rto_max", self.rto_max),
+            ("t1_initial", self.t1_initial),
+        ];
+        if let Some(&(name, _)) = timeouts.iter().find(|(_, timeout)| timeout.is_zero()) {
+            return Err(ConfigError::ZeroTimeout { name });
+        }
+        let (min, max) = (self.rto_min, self.rto_max);
+        if min > max { Err(ConfigError::RtoBounds { min, max }) } else { Ok(()) }
+    }
+}
+
+impl WindowConfig {
+    /// Whether anything can be sent within these windows.
+    ///
+    /// # Errors
+    ///
+    /// Names the first rule that is broken.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        if self.max_burst == Some(0) {
+            Err(ConfigError::NoBurst)
+        } else if matches!(self.congestion_control, CongestionControl::Fixed { window: 0 }) {
+            Err(ConfigError::NoWindow)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl BufferConfig {
+    /// Whether these buffers can work.
+    ///
+    /// # Errors
+    ///
+    /// Names the first rule that is broken, and its numbers.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        if self.receive_buffer < A_RWND_MIN as usize {
+            let (receive_buffer, min) = (self.receive_buffer, A_RWND_MIN);
+            Err(ConfigError::ReceiveBuffer { receive_buffer, min })
+        } else if self.message_size_max == 0 {
+            Err(ConfigError::NoMessages)
+        } else {
+            Ok(())
+        }
+    }
+}
+
 impl PathConfig {
+    /// Whether such paths can carry anything.
+    ///
+    /// # Errors
+    ///
+    /// Names the first rule that is broken, and its numbers.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let Self { paths_max, path_mtu, header_overhead, .. } = *self;
+        if path_mtu < PATH_MTU_MIN {
+            Err(ConfigError::PathMtu { path_mtu, min: PATH_MTU_MIN })
+        } else if header_overhead > HEADER_OVERHEAD_MAX {
+            Err(ConfigError::HeaderOverhead { header_overhead, limit: HEADER_OVERHEAD_MAX })
+        } else if paths_max == 0 || paths_max > PATHS_LIMIT {
+            Err(ConfigError::Paths { paths_max, limit: PATHS_LIMIT })
+        } else {
+            Ok(())
+        }
+    }
+
     /// What chooses among several paths; `None` where data takes one at a time.
     pub(crate) fn build_scheduler(&self) -> Option<Box<dyn PathScheduler>> {
         match &self.path_scheduler_factory {
@@ -291,6 +367,20 @@ impl PathConfig {
 }
 
 impl StreamConfig {
+    /// Whether there are streams at all.
+    ///
+    /// # Errors
+    ///
+    /// Tells the numbers.
+    pub const fn validate(&self) -> Result<(), ConfigError> {
+        let (outbound, inbound) = (self.outbound_streams, self.inbound_streams_max);
+        if outbound == 0 || inbound == 0 {
+            Err(ConfigError::NoStreams { outbound, inbound })
+        } else {
+            Ok(())
+        }
+    }
+
     /// What chooses among streams.
     pub(crate) fn scheduler_factory(&self) -> &dyn StreamSchedulerFactory {
         self.scheduler_factory.as_deref().unwrap_or(&self.scheduler)

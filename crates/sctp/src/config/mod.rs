@@ -215,41 +215,11 @@ impl AssociationConfig {
     ///
     /// Names the first rule that is broken, and its numbers.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let (min, max) = (self.timers.rto_min, self.timers.rto_max);
-        let (outbound, inbound) = (self.streams.outbound_streams, self.streams.inbound_streams_max);
-        let (paths, header) = (self.paths.paths_max, self.paths.header_overhead);
-        let is_zero = |(_, timeout): &&(&str, Duration)| timeout.is_zero();
-        let timeouts = [
-            ("rto_initial", self.timers.rto_initial),
-            ("rto_max", self.timers.rto_max),
-            ("t1_initial", self.timers.t1_initial),
-        ];
-        let sends_nothing =
-            matches!(self.window.congestion_control, CongestionControl::Fixed { window: 0 });
-        if let Some(&(name, _)) = timeouts.iter().find(is_zero) {
-            Err(ConfigError::ZeroTimeout { name })
-        } else if min > max {
-            Err(ConfigError::RtoBounds { min, max })
-        } else if self.paths.path_mtu < PATH_MTU_MIN {
-            Err(ConfigError::PathMtu { path_mtu: self.paths.path_mtu, min: PATH_MTU_MIN })
-        } else if header > HEADER_OVERHEAD_MAX {
-            Err(ConfigError::HeaderOverhead { header_overhead: header, limit: HEADER_OVERHEAD_MAX })
-        } else if outbound == 0 || inbound == 0 {
-            Err(ConfigError::NoStreams { outbound, inbound })
-        } else if self.buffers.receive_buffer < A_RWND_MIN as usize {
-            let (receive_buffer, min) = (self.buffers.receive_buffer, A_RWND_MIN);
-            Err(ConfigError::ReceiveBuffer { receive_buffer, min })
-        } else if self.buffers.message_size_max == 0 {
-            Err(ConfigError::NoMessages)
-        } else if paths == 0 || paths > PATHS_LIMIT {
-            Err(ConfigError::Paths { paths_max: paths, limit: PATHS_LIMIT })
-        } else if self.window.max_burst == Some(0) {
-            Err(ConfigError::NoBurst)
-        } else if sends_nothing {
-            Err(ConfigError::NoWindow)
-        } else {
-            Ok(())
-        }
+        self.timers.validate()?;
+        self.paths.validate()?;
+        self.streams.validate()?;
+        self.buffers.validate()?;
+        self.window.validate()
     }
 
     /// The delay of a delayed SACK.

@@ -35,8 +35,8 @@ use crate::path::{Origin, Outlook, PathScheduler, PathSet, PathSlot, PathState};
 use crate::send::{Interleaving, MessageQueue, OutgoingMessage, Outstanding, SendFailure};
 
 pub(crate) use liveness::Peer;
-pub(crate) use packets::Occasion;
 use packets::Urgent;
+pub(crate) use packets::{Occasion, Room};
 use rate::RateMeter;
 pub use rate::RateSignal;
 use window::Window;
@@ -144,6 +144,15 @@ impl DataSender {
         let whole_message_max = self.whole_message_max(pmdcs);
         let interleaving = Interleaving { peer_buffer: a_rwnd, whole_message_max };
         self.queue.set_interleaving(shared.i_data.then_some(interleaving));
+    }
+
+    /// The longest DATA chunk that fits into a packet has so many bytes from now on.
+    pub(crate) fn set_pmdcs(&mut self, pmdcs: usize) {
+        let whole_message_max = self.whole_message_max(pmdcs);
+        self.queue.set_whole_message_max(whole_message_max);
+        for path in self.paths.iter_mut() {
+            path.congestion.on_mtu(pmdcs);
+        }
     }
 
     /// Begins anew with a peer that restarted: what was sent is lost, what waits is sent to it.

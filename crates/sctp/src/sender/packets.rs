@@ -31,16 +31,41 @@ pub(crate) enum Occasion {
     Copy,
 }
 
+/// How much data a packet may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    /// Bytes that the packet may have.
+    pub(crate) size_max: usize,
+    /// Whether a chunk that fits no packet may go out in this one.
+    pub(crate) takes_oversized: bool,
+}
+
 /// The data of one packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bundle<'a> {
     pub(super) path: PathSlot,
-    /// Bytes that the packet may have.
-    pub(super) size_max: usize,
+    pub(super) room: Room,
+    /// Bytes of the packet in front of its data.
+    begin: usize,
+    /// Bytes of the longest chunk that fits into a packet.
+    pmdcs: usize,
     /// Whether it probes a silent path, whatever the congestion window says.
     pub(super) is_probe: bool,
     /// How the paths stand, as far as there is a choice.
     pub(super) outlooks: &'a [Outlook],
+}
+
+impl Bundle<'_> {
+    /// Whether a chunk that has its TSN fits behind what is written.
+    ///
+    /// RFC 9260 section 6.9: "Once a user message is fragmented, it cannot be re-fragmented.
+    /// Instead, if the PMTU has been reduced, then IP fragmentation MUST be used."
+    pub(super) fn takes(&self, chunk: usize, written: usize) -> bool {
+        let is_oversized = chunk > self.pmdcs;
+        let is_alone = written == self.begin;
+        written + chunk <= self.room.size_max
+            || (is_oversized && is_alone && self.room.takes_oversized)
+    }
 }
 
 /// The paths that get one packet with data whatever their congestion windows say.
@@ -113,12 +138,12 @@ impl DataSender {
         target.t3_rtx.get_or_insert(context.now + target.rtt.rto());
     }
 
-    /// Writes the data that takes a path now, up to `size_max` bytes of packet.
+    /// Writes the data that takes a path now.
     pub(crate) fn write_data(
         &mut self,
         context: &mut Context<'_>,
         path: PathSlot,
-        size_max: usize,
+        room: Room,
         writer: &mut PacketWriter<'_>,
     ) {
         if !self.may_carry_data(context.now, path) {
@@ -130,7 +155,8 @@ impl DataSender {
         // transmit any DATA chunks that are marked for retransmission (limited by the current
         // cwnd)."
         let outlooks = self.take_outlooks(context);
-        let bundle = Bundle { path, size_max, is_probe, outlooks: &outlooks };
+        let pmdcs = context.pmdcs();
+        let bundle = Bundle { path, room, begin: before, pmdcs, is_probe, outlooks: &outlooks };
         let done = self.write_retransmissions(context, &bundle, writer)
             && self.write_copies(context, &bundle, writer);
         if done && (is_probe || self.may_send_on(path)) {
@@ -165,7 +191,7 @@ impl DataSender {
             });
             let Some(next) = next else { return true };
             drop(waiting);
-            if writer.len() + next.size > bundle.size_max {
+            if !bundle.takes(next.size, writer.len()) {
                 return false;
             }
             self.begin_sending(context, path, next.size);
@@ -196,7 +222,7 @@ impl DataSender {
             if self.outstanding.len() >= OUTSTANDING_MAX {
                 return;
             }
-            let room = bundle.size_max.saturating_sub(writer.len() + format.header_len()) & !3;
+            let room = bundle.room.size_max.saturating_sub(writer.len() + format.header_len()) & !3;
             if room == 0 {
                 return;
             }

@@ -10,7 +10,7 @@ use anabranch_wire::{
 };
 use bytes::Bytes;
 
-use super::{Context, DataSender, Peer, Phase};
+use super::{Context, DataSender, Peer, Phase, Room};
 use crate::config::AssociationConfig;
 use crate::event::Event;
 use crate::handshake::SupportedExtensions;
@@ -76,13 +76,18 @@ impl Lab {
     /// What the next packet for a path brings.
     fn packet(&mut self, path: u8) -> Vec<Brought> {
         let size_max = self.config.packet_size_max();
+        self.packet_within(path, Room { size_max, takes_oversized: true })
+    }
+
+    fn packet_within(&mut self, path: u8, room: Room) -> Vec<Brought> {
+        let size_max = room.size_max;
         let mut buf = Vec::new();
         let mut writer = PacketWriter::new(&mut buf, HEADER);
         let (sender, context) = &mut self.context();
         sender.expire_messages(context);
         sender.settle_abandoned(context);
         sender.write_forward_tsn(context, PathSlot(path), size_max, &mut writer);
-        sender.write_data(context, PathSlot(path), size_max, &mut writer);
+        sender.write_data(context, PathSlot(path), room, &mut writer);
         sender.end_transmission(context, PathSlot(path));
         writer.finish(ChecksumField::Zero);
         let Ok(packet) = Packet::decode(&buf, ChecksumMode::Ignore) else { return Vec::new() };
@@ -319,6 +324,22 @@ fn a_burst_is_bounded_until_the_next_arrival() {
     let (sender, context) = lab.context();
     sender.open_burst(&context);
     assert_eq!(lab.drain(0), [102, 103]);
+}
+
+#[test]
+fn a_chunk_that_fits_no_packet_any_more_goes_out_alone_and_first_in_its_transmission() {
+    let mut lab = one_path();
+    lab.send(2, Reliability::Reliable);
+    assert_eq!(lab.drain(0), [100, 101]);
+    lab.config.paths.path_mtu = 700;
+    lab.sender.set_pmdcs(lab.config.pmdcs());
+    assert_eq!(lab.time_out(0), Peer::Reachable);
+    let size_max = lab.config.packet_size_max();
+    let behind_another = Room { size_max, takes_oversized: false };
+    assert_eq!(lab.packet_within(0, behind_another), []);
+    assert_eq!(lab.packet(0), [Brought::Data(100, true)]);
+    lab.sack(100, &[], 100_000).unwrap();
+    assert_eq!(lab.packet(0), [Brought::Data(101, true)]);
 }
 
 #[test]

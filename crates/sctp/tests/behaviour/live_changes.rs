@@ -5,6 +5,7 @@ use std::time::Duration;
 use anabranch_sctp::{AssociationConfig, CloseReason, ConfigError, PathId, TimerConfig};
 
 use crate::harness::{Duo, Side, good_link, numbered};
+use crate::raw_peer::{FIRST_TSN, RawPeer, WINDOW, data};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -71,4 +72,46 @@ fn a_path_can_have_a_heartbeat_interval_of_its_own() {
     duo.run_for(20 * SECOND);
     assert_eq!(sent(&duo, 0), before[0], "every 30 s");
     assert!(sent(&duo, 1) >= before[1] + 8, "every 2 s, the RTO included");
+}
+
+/// The lengths of the packets with data since the last call, and how many chunks of it each has.
+fn data_packets(peer: &mut RawPeer) -> Vec<(usize, usize)> {
+    let sent = peer.take();
+    let packets = sent.iter().map(|sent| (sent.bytes.len(), sent.data().len()));
+    packets.filter(|(_, chunks)| *chunks > 0).collect()
+}
+
+#[test]
+fn after_the_path_mtu_shrank_messages_are_cut_shorter_and_what_was_cut_goes_out_alone() {
+    let mut peer = RawPeer::connected(AssociationConfig::default());
+    peer.send(numbered(0, 0, 1_300));
+    peer.send(numbered(0, 1, 100));
+    assert_eq!(data_packets(&mut peer), [(12 + 1_316, 1), (12 + 116, 1)]);
+    peer.act(|association, _| association.set_path_mtu(700)).unwrap();
+    assert_eq!(peer.association().unwrap().whole_message_max(), 652 - 12 - 16);
+    // What is to be acknowledged soon goes along.
+    peer.deliver(&[anabranch_wire::Chunk::Data(data(FIRST_TSN, 0))]);
+    peer.run_for(SECOND);
+    assert_eq!(data_packets(&mut peer), [(12 + 1_316, 1)], "it cannot be cut again");
+    peer.acknowledge(2, &[], WINDOW);
+    peer.send(numbered(0, 2, 1_300));
+    assert_eq!(data_packets(&mut peer)[..2], [(652, 1), (652, 1)]);
+}
+
+#[test]
+fn after_the_path_mtu_grew_packets_are_longer() {
+    let mut peer = RawPeer::connected(AssociationConfig::default());
+    peer.act(|association, _| association.set_path_mtu(1_500)).unwrap();
+    peer.send(numbered(0, 0, 2_000));
+    assert_eq!(data_packets(&mut peer)[0], (1_452, 1));
+    let config = peer.association().unwrap().config();
+    assert_eq!(config.paths.path_mtu, 1_500);
+}
+
+#[test]
+fn a_path_mtu_that_cannot_work_changes_nothing() {
+    let mut duo = connected();
+    let refused = duo.act(Side::Client, |association, _| association.set_path_mtu(575));
+    assert_eq!(refused, Err(ConfigError::PathMtu { path_mtu: 575, min: 576 }));
+    assert_eq!(duo.association(Side::Client).expect("lives").config().paths.path_mtu, 1_400);
 }

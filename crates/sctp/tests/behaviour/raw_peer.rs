@@ -213,6 +213,11 @@ impl RawPeer {
         self.endpoint.handle_datagram(self.now, Datagram { path, ecn: None, bytes });
     }
 
+    /// Hands a packet with the right tag over without asking for what is to be sent.
+    pub(crate) fn handle(&mut self, chunks: &[Chunk<'_>]) {
+        self.handle_bytes(self.path, &packet(self.ports, self.tag, chunks));
+    }
+
     /// Lets time pass; timers fire when they are due.
     pub(crate) fn run_for(&mut self, span: Duration) {
         let end = self.now + span;
@@ -310,9 +315,11 @@ impl RawPeer {
         let mut bytes = Vec::new();
         while let Some(transmit) = self.endpoint.poll_transmit(self.now, &mut bytes) {
             let bytes = std::mem::take(&mut bytes);
-            assert_eq!(transmit.segment_size, None, "nobody asked for bursts");
             assert!(self.sent.len() < 100_000, "the endpoint does not come to rest");
-            self.sent.push(Sent { at: self.now, path: transmit.path, bytes });
+            for bytes in bytes.chunks(transmit.segment_size.unwrap_or(bytes.len())) {
+                let bytes = bytes.to_vec();
+                self.sent.push(Sent { at: self.now, path: transmit.path, bytes });
+            }
         }
         while let Some(event) = self.endpoint.poll_event() {
             self.events.push(event);

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use anabranch_sctp::{
-    AssociationConfig, OutgoingMessage, PathId, PathPreference, SchedulerKind, SendError,
+    AssociationConfig, EndpointConfig, OutgoingMessage, PathId, PathPreference, SchedulerKind,
+    SendError,
 };
-use anabranch_wire::{Chunk, ChunkType, Data, Ppid, Ssn, StreamId};
+use anabranch_wire::{Chunk, ChunkType, Data, Heartbeat, Ppid, Ssn, StreamId};
 use bytes::Bytes;
 
 use crate::harness::{Duo, Side, good_link, link, number_of, numbered};
@@ -260,4 +261,21 @@ fn fragments_fill_packets_and_none_exceeds_the_mtu() {
         let full = ((path_mtu - 48) & !3) - 28;
         assert_eq!(count as usize, 60_000_usize.div_ceil(full), "as few as possible");
     }
+}
+
+/// In one transmission all packets but the last have one length.
+#[test]
+fn regression_behind_a_control_chunk_that_fits_no_packet_data_exceeded_the_mtu() {
+    let association = default().with(|config| config.window.max_burst = None);
+    let config =
+        EndpointConfig { accept: true, association, segments_max: 8, ..EndpointConfig::default() };
+    let mut peer = RawPeer::facing(config);
+    peer.call(&[]);
+    peer.take();
+    peer.handle(&[Chunk::Heartbeat(Heartbeat { info: &[7; 1_400] })]);
+    peer.send(numbered(0, 0, 4_000));
+    let sent = peer.take();
+    assert_eq!(sent[0].types(), [ChunkType::HEARTBEAT_ACK]);
+    let lengths: Vec<_> = sent[1..].iter().map(|sent| sent.bytes.len()).collect();
+    assert!(lengths.len() >= 3 && lengths.iter().all(|len| *len <= 1_352), "{lengths:?}");
 }

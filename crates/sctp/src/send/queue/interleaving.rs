@@ -17,6 +17,13 @@ impl MessageQueue {
         self.interleaving = interleaving;
     }
 
+    /// The longest message that is never cut has so many bytes from now on.
+    pub(crate) const fn set_whole_message_max(&mut self, bytes: usize) {
+        if let Some(interleaving) = &mut self.interleaving {
+            interleaving.whole_message_max = bytes;
+        }
+    }
+
     /// Whether a message may be begun beside those that are unfinished, so that the peer can
     /// complete them all: together they take half of its buffer at most. One that is sent whole
     /// never takes part of it for long.
