@@ -213,22 +213,23 @@ impl Servant {
         self.dropping.offer(class, part.bytes);
         // The server's own delay, or the source's, says nothing about the viewer.
         let late = lag.min(self.strain.held_up());
-        let rate = connection.rate().filter(|_| class != MediaClass::Audio).map(|signal| {
-            let left = self.dropping.left_beside(signal.carries, |other| goes_before(other, class));
-            (signal, left)
+        let signal = connection.rate();
+        let known = signal.filter(|signal| !signal.is_at_least);
+        let left = known.map(|signal| {
+            self.dropping.left_beside(signal.carries, |other| goes_before(other, class))
         });
         let priority = self.role(part.class, part.layer).priority();
         let prospect = || {
-            let ahead = match rate {
-                Some((signal, left)) if !signal.is_at_least => {
+            let ahead = match (left, signal) {
+                (Some(left), _) => {
                     left.time_for((connection.queued_at(priority) + part.bytes) as u64)
                 }
-                // The rate may be higher; but nothing that refines takes the room that the base
-                // needs.
-                Some((signal, _)) if class == MediaClass::Enhancement => {
+                // The network may carry more; but nothing that refines takes the room that the
+                // base needs.
+                (None, Some(signal)) if class == MediaClass::Enhancement => {
                     signal.carries.time_for(connection.queued() as u64)
                 }
-                Some(_) | None => Duration::ZERO,
+                (None, _) => Duration::ZERO,
             };
             let lifetime = lifetime(budget, channel.key_bytes(), channel.bits_per_second());
             Some(Prospect { wait: late.saturating_add(ahead), lifetime })
