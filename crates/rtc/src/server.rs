@@ -1,11 +1,11 @@
 //! [`Server`]: all browsers of one UDP port.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::net::IpAddr;
 
 use anabranch_sansio::{
-    Datagram, FourTuple, Machine, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
+    Datagram, FourTuple, Machine, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup, Wakeups,
 };
 use anabranch_sctp::{Association, OutgoingMessage};
 use anabranch_wire::StreamId;
@@ -106,7 +106,7 @@ pub struct Server {
     entries: BTreeMap<ConnectionId, Entry>,
     by_ufrag: BTreeMap<String, ConnectionId>,
     by_tuple: BTreeMap<(std::net::SocketAddr, std::net::SocketAddr), ConnectionId>,
-    timers: BTreeSet<(Time, ConnectionId)>,
+    wakeups: Wakeups<ConnectionId>,
     to_transmit: VecDeque<ConnectionId>,
     to_report: VecDeque<ConnectionId>,
     answers: VecDeque<(FourTuple, Vec<u8>)>,
@@ -152,7 +152,7 @@ impl Server {
             entries: BTreeMap::new(),
             by_ufrag: BTreeMap::new(),
             by_tuple: BTreeMap::new(),
-            timers: BTreeSet::new(),
+            wakeups: Wakeups::default(),
             to_transmit: VecDeque::new(),
             to_report: VecDeque::new(),
             answers: VecDeque::new(),
@@ -416,14 +416,7 @@ impl Server {
             entry.handshake_of = None;
         }
         let wakeup = entry.connection.poll_timeout();
-        let before = std::mem::replace(&mut entry.wakeup, wakeup).map(|wakeup| wakeup.at);
-        let timer = wakeup.map(|wakeup| wakeup.at);
-        if timer != before {
-            if let Some(at) = before {
-                self.timers.remove(&(at, id));
-            }
-            self.timers.extend(timer.map(|at| (at, id)));
-        }
+        self.wakeups.set(id, &mut entry.wakeup, wakeup);
     }
 
     fn remove(&mut self, id: ConnectionId) {
@@ -435,9 +428,7 @@ impl Server {
         for tuple in &entry.connection.tuples {
             self.by_tuple.remove(&(tuple.remote, tuple.local));
         }
-        if let Some(wakeup) = entry.wakeup {
-            self.timers.remove(&(wakeup.at, id));
-        }
+        self.wakeups.set(id, &mut entry.wakeup, None);
     }
 }
 
@@ -458,10 +449,7 @@ impl Machine for Server {
         // A connection that touches nothing but its own timer asks for the same time again; that
         // many rounds, and no more, are done.
         for _ in 0..=self.entries.len() {
-            let Some(&(at, id)) = self.timers.first() else { return };
-            if at > now {
-                return;
-            }
+            let Some(id) = self.wakeups.due(now) else { return };
             if let Some(entry) = self.entries.get_mut(&id) {
                 entry.connection.handle_timeout(now);
             }
@@ -494,8 +482,7 @@ impl Machine for Server {
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
-        let &(_, id) = self.timers.first()?;
-        self.entries.get(&id)?.wakeup
+        self.entries.get(&self.wakeups.first()?)?.wakeup
     }
 
     fn poll_event(&mut self) -> Option<Self::Event> {

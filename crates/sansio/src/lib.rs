@@ -36,12 +36,14 @@ mod rate;
 mod rng;
 mod time;
 mod trace;
+mod wakeups;
 
 pub use machine::{Datagram, Ecn, FourTuple, Machine, PathId, Transmit, Wakeup};
 pub use rate::Rate;
 pub use rng::Rng;
 pub use time::Time;
 pub use trace::{TraceLog, TraceRecord, TraceValue};
+pub use wakeups::Wakeups;
 
 /// The example of the README, run.
 #[cfg(doctest)]

@@ -4,11 +4,11 @@ mod cookie;
 mod incoming;
 mod resets;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
-use anabranch_sansio::{Datagram, Ecn, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, Ecn, FourTuple, Machine, Rng, Time, Transmit, Wakeup, Wakeups};
 
 use crate::config::Config;
 use crate::connection::{Connection, Flow, initial_number, mtu_min};
@@ -87,7 +87,7 @@ pub struct Endpoint {
     listeners: BTreeMap<u16, Listener>,
     entries: BTreeMap<ConnectionId, Entry>,
     by_flow: BTreeMap<Flow, ConnectionId>,
-    timers: BTreeSet<(Time, ConnectionId)>,
+    wakeups: Wakeups<ConnectionId>,
     /// Connections that may have something to send or to say.
     to_transmit: VecDeque<ConnectionId>,
     to_report: VecDeque<ConnectionId>,
@@ -125,7 +125,7 @@ impl Endpoint {
             listeners: BTreeMap::new(),
             entries: BTreeMap::new(),
             by_flow: BTreeMap::new(),
-            timers: BTreeSet::new(),
+            wakeups: Wakeups::default(),
             to_transmit: VecDeque::new(),
             to_report: VecDeque::new(),
             resets,
@@ -202,10 +202,8 @@ impl Endpoint {
 
     /// Drops a connection without telling anyone.
     pub fn forget(&mut self, id: ConnectionId) {
-        let Some(entry) = self.entries.remove(&id) else { return };
-        if let Some(wakeup) = entry.wakeup {
-            self.timers.remove(&(wakeup.at, id));
-        }
+        let Some(mut entry) = self.entries.remove(&id) else { return };
+        self.wakeups.set(id, &mut entry.wakeup, None);
         self.by_flow.remove(&entry.connection.flow());
     }
 
@@ -259,14 +257,7 @@ impl Endpoint {
             return self.forget(id);
         }
         let wakeup = entry.connection.poll_timeout();
-        let before = std::mem::replace(&mut entry.wakeup, wakeup).map(|wakeup| wakeup.at);
-        let at = wakeup.map(|wakeup| wakeup.at);
-        if at != before {
-            if let Some(at) = before {
-                self.timers.remove(&(at, id));
-            }
-            self.timers.extend(at.map(|at| (at, id)));
-        }
+        self.wakeups.set(id, &mut entry.wakeup, wakeup);
     }
 }
 
@@ -284,14 +275,10 @@ impl Machine for Endpoint {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        while let Some((at, id)) = self.timers.first().copied()
-            && at <= now
-        {
-            self.timers.remove(&(at, id));
-            if let Some(entry) = self.entries.get_mut(&id) {
-                entry.wakeup = None;
-                entry.connection.handle_timeout(now);
-            }
+        while let Some(id) = self.wakeups.due(now) {
+            let Some(entry) = self.entries.get_mut(&id) else { return };
+            self.wakeups.set(id, &mut entry.wakeup, None);
+            entry.connection.handle_timeout(now);
             self.touch(id);
         }
     }
@@ -319,8 +306,7 @@ impl Machine for Endpoint {
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
-        let (_, id) = self.timers.first()?;
-        self.entries.get(id)?.wakeup
+        self.entries.get(&self.wakeups.first()?)?.wakeup
     }
 
     fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {

@@ -4,12 +4,12 @@ mod incoming;
 mod replies;
 mod short_inits;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
 
 use anabranch_sansio::{
-    Datagram, FourTuple, Machine, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
+    Datagram, FourTuple, Machine, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup, Wakeups,
 };
 use anabranch_wire::{ChecksumMode, Chunk, DecodeError, Packet, VerificationTag};
 
@@ -71,7 +71,7 @@ pub struct Endpoint {
     entries: BTreeMap<AssociationId, Entry>,
     by_tag: BTreeMap<VerificationTag, AssociationId>,
     by_path: BTreeMap<PathKey, AssociationId>,
-    timers: BTreeSet<(Time, AssociationId)>,
+    wakeups: Wakeups<AssociationId>,
     /// Associations that may have something to send.
     to_transmit: VecDeque<AssociationId>,
     /// Associations that may have something to say.
@@ -134,7 +134,7 @@ impl Endpoint {
             entries: BTreeMap::new(),
             by_tag: BTreeMap::new(),
             by_path: BTreeMap::new(),
-            timers: BTreeSet::new(),
+            wakeups: Wakeups::default(),
             to_transmit: VecDeque::new(),
             to_report: VecDeque::new(),
             replies,
@@ -287,14 +287,8 @@ impl Endpoint {
             return;
         }
         let wakeup = entry.association.poll_timeout();
-        let before = std::mem::replace(&mut entry.wakeup, wakeup).map(|wakeup| wakeup.at);
-        let timer = wakeup.map(|wakeup| wakeup.at);
-        if timer != before {
+        if self.wakeups.set(id, &mut entry.wakeup, wakeup) {
             entry.association.trace_timer(self.now, wakeup);
-            if let Some(at) = before {
-                self.timers.remove(&(at, id));
-            }
-            self.timers.extend(timer.map(|at| (at, id)));
         }
         if entry.association.is_closed() {
             // It is still there to be read; to the network it is gone.
@@ -353,9 +347,7 @@ impl Endpoint {
     fn remove(&mut self, id: AssociationId) {
         self.unlink(id);
         let Some(mut entry) = self.entries.remove(&id) else { return };
-        if let Some(wakeup) = entry.wakeup {
-            self.timers.remove(&(wakeup.at, id));
-        }
+        self.wakeups.set(id, &mut entry.wakeup, None);
         while let Some(record) = entry.next_record(id) {
             self.records.push(|| record);
         }
@@ -521,10 +513,7 @@ impl Machine for Endpoint {
         // An association that touches nothing but its own timer asks for the same time again; that
         // many rounds, and no more, are done.
         for _ in 0..=self.entries.len() {
-            let Some(&(at, id)) = self.timers.first() else { return };
-            if at > now {
-                return;
-            }
+            let Some(id) = self.wakeups.due(now) else { return };
             if let Some(entry) = self.entries.get_mut(&id) {
                 entry.association.handle_timeout(now);
             }
@@ -558,8 +547,7 @@ impl Machine for Endpoint {
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
-        let &(_, id) = self.timers.first()?;
-        self.entries.get(&id)?.wakeup
+        self.entries.get(&self.wakeups.first()?)?.wakeup
     }
 
     fn poll_event(&mut self) -> Option<Self::Event> {
