@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::EndpointConfig;
-use anabranch_television::{Viewer, ViewerEvent, association};
-use anabranch_transport::{ConnectionId, Event, SctpTransport, Transport as _};
+use anabranch_television::{NativeEvent, NativeViewer, Viewer, ViewerEvent, association};
+use anabranch_transport::SctpTransport;
 use dimpl::certificate::{format_fingerprint, generate_self_signed_certificate};
 use dimpl::{Config, Dtls, Output};
 use is::stun::{StunMessage, TransId};
@@ -64,9 +64,8 @@ pub(crate) struct BrowserViewer {
     is_secure: bool,
     scratch: Vec<u8>,
     datagrams: VecDeque<Vec<u8>>,
-    transport: SctpTransport,
-    id: Option<ConnectionId>,
-    viewer: Viewer,
+    /// What goes on inside of DTLS.
+    inside: NativeViewer,
     closed: Option<String>,
 }
 
@@ -93,9 +92,7 @@ impl BrowserViewer {
             is_secure: false,
             scratch: vec![0; 2_048],
             datagrams: VecDeque::new(),
-            transport: SctpTransport::new(config, PORT, rng),
-            id: None,
-            viewer,
+            inside: NativeViewer::over(Box::new(SctpTransport::new(config, PORT, rng)), viewer),
             closed: None,
         })
     }
@@ -125,22 +122,21 @@ impl BrowserViewer {
 
     /// Asks the server for something.
     pub(crate) fn act<T>(&mut self, now: Time, act: impl FnOnce(&mut Viewer) -> T) -> T {
-        let result = act(&mut self.viewer);
-        self.pump(now);
-        result
+        self.inside.act(now, act)
     }
 
     /// Goes in friendship.
     pub(crate) fn leave(&mut self, now: Time) {
-        if let Some(connection) = self.id.and_then(|id| self.transport.connection_mut(id)) {
-            connection.shutdown(now);
-        }
+        self.inside.leave(now);
     }
 
     /// What happened: of the session, or why the connection ended.
     pub(crate) fn poll_viewer(&mut self) -> Option<Result<ViewerEvent, String>> {
-        let session = self.viewer.poll_event().map(Ok);
-        session.or_else(|| self.closed.take().map(Err))
+        let inside = self.inside.poll_event().map(|event| match event {
+            NativeEvent::Session(event) => Ok(event),
+            NativeEvent::Closed(reason) => Err(reason.to_string()),
+        });
+        inside.or_else(|| self.closed.take().map(Err))
     }
 
     fn instant(&self, now: Time) -> Instant {
@@ -171,14 +167,12 @@ impl BrowserViewer {
             match self.dtls.poll_output(&mut self.scratch) {
                 Output::Packet(bytes) => self.datagrams.push_back(bytes.to_vec()),
                 Output::ApplicationData(bytes) => {
-                    self.transport
-                        .handle_datagram(now, Datagram { path: INSIDE, ecn: None, bytes });
+                    self.inside.handle_datagram(now, Datagram { path: INSIDE, ecn: None, bytes });
                 }
                 Output::Connected => {
                     self.is_secure = true;
-                    match self.transport.connect(now, &[INSIDE]) {
-                        Ok(id) => self.id = Some(id),
-                        Err(error) => self.closed = Some(error.to_string()),
+                    if let Err(error) = self.inside.connect(now, &[INSIDE]) {
+                        self.closed = Some(error.to_string());
                     }
                 }
                 Output::CloseNotify => self.closed = Some("the server said goodbye".to_owned()),
@@ -194,32 +188,10 @@ impl BrowserViewer {
         }
     }
 
-    fn pump(&mut self, now: Time) {
-        while let Some((id, event)) = self.transport.poll_event() {
-            match event {
-                Event::Closed { reason, .. } => self.closed = Some(reason.to_string()),
-                Event::Readable => {
-                    let Some(connection) = self.transport.connection_mut(id) else { continue };
-                    while let Some(message) = connection.receive() {
-                        self.viewer.handle_message(now, &message);
-                    }
-                }
-                Event::Connected { .. }
-                | Event::Restarted { .. }
-                | Event::Writable
-                | Event::Path(_)
-                | Event::RateChanged(_) => {}
-            }
-        }
-        if let Some(connection) = self.id.and_then(|id| self.transport.connection_mut(id)) {
-            self.viewer.serve(now, connection);
-        }
-    }
-
     /// Encrypts what SCTP has to send, a packet a record.
     fn encrypt(&mut self, now: Time) {
         let mut packet = Vec::new();
-        if !self.is_secure || self.transport.poll_transmit(now, &mut packet).is_none() {
+        if !self.is_secure || self.inside.poll_transmit(now, &mut packet).is_none() {
             return;
         }
         if let Err(error) = self.dtls.send_application_data(&packet) {
@@ -246,7 +218,6 @@ impl Machine for BrowserViewer {
         }
         if self.is_checked {
             self.drain_dtls(now);
-            self.pump(now);
         }
     }
 
@@ -261,8 +232,7 @@ impl Machine for BrowserViewer {
             self.closed = Some(format!("DTLS: {error}"));
         }
         self.drain_dtls(now);
-        self.transport.handle_timeout(now);
-        self.pump(now);
+        self.inside.handle_timeout(now);
     }
 
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
@@ -277,7 +247,7 @@ impl Machine for BrowserViewer {
         let why = "a browser";
         let check = self.next_check.map(|at| Wakeup { at, why });
         let dtls = self.dtls_timer.filter(|_| self.is_checked).map(|at| Wakeup { at, why });
-        check.into_iter().chain(dtls).chain(self.transport.poll_timeout()).min()
+        check.into_iter().chain(dtls).chain(self.inside.poll_timeout()).min()
     }
 
     fn poll_event(&mut self) -> Option<Self::Event> {
