@@ -169,7 +169,6 @@ impl Association {
         let (config, journal) = (&self.config, &mut self.journal);
         self.sender.restart(config, journal, cookie.local_initial_tsn, shared, &mut self.rng);
         self.control.clear();
-        self.sack_timer = None;
         self.readable_said = false;
         self.take_cookie(cookie);
     }

@@ -191,7 +191,6 @@ impl Association {
             announced: Vec::new(),
             sender,
             receiver: None,
-            sack_timer: None,
             sack_path: PathSlot(0),
             silence: Silence::default(),
             control: ControlQueue::default(),
@@ -200,7 +199,6 @@ impl Association {
             readable_said: false,
             is_dry_awaited: false,
             journal: Journal::new(config.trace_events_max),
-            gap_blocks: Vec::new(),
             config,
         }
     }

@@ -92,8 +92,7 @@ pub struct Association {
     sender: DataSender,
     /// Exists once the peer announced its initial TSN.
     receiver: Option<Receiver>,
-    /// When a delayed SACK is due, and where the data came from.
-    sack_timer: Option<Time>,
+    /// Where the data that is to be acknowledged came from.
     sack_path: PathSlot,
     /// How long nothing arrived.
     silence: Silence,
@@ -105,8 +104,6 @@ pub struct Association {
     /// Whether the user asked for [`Event::SenderDry`].
     is_dry_awaited: bool,
     journal: Journal,
-    /// Scratch space for gap blocks.
-    gap_blocks: Vec<anabranch_wire::GapAckBlock>,
 }
 
 impl Association {
@@ -385,11 +382,8 @@ impl Association {
         self.trace_expiry(now);
         self.on_handshake_timer(now);
         self.on_shutdown_timer(now);
-        if self.sack_timer.is_some_and(|at| at <= now) {
-            self.sack_timer = None;
-            if let Some(receiver) = self.receiver.as_mut() {
-                receiver.tracker.demand_sack();
-            }
+        if let Some(receiver) = self.receiver.as_mut() {
+            receiver.on_time(now);
         }
         if self.silence.timer.is_some_and(|at| at <= now) {
             self.on_silence(now);
@@ -436,7 +430,7 @@ impl Association {
         let own = [
             self.handshake_timer().map(|at| (at, "T1")),
             self.shutdown_timer(),
-            self.sack_timer.map(|at| (at, "SACK delay")),
+            self.receiver.as_ref().and_then(Receiver::sack_timer).map(|at| (at, "SACK delay")),
             self.silence.timer.map(|at| (at, "silence")),
             self.reconfiguration_timer().map(|at| (at, "T-reconfig")),
             self.readdressing_timer().map(|at| (at, "T-4")),
@@ -501,7 +495,9 @@ impl Association {
         self.sender.end(&mut self.journal);
         let stats = Box::new(self.stats());
         self.state = State::Closed;
-        self.sack_timer = None;
+        if let Some(receiver) = self.receiver.as_mut() {
+            receiver.stop();
+        }
         self.journal.tell(Event::Closed { reason, stats });
     }
 

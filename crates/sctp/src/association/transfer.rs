@@ -10,7 +10,7 @@ use super::control::Bundling;
 use super::{Association, State};
 use crate::format::DataFormat;
 use crate::path::PathSlot;
-use crate::receive::{DataChunk, DataOutcome, SackTiming};
+use crate::receive::{DataChunk, DataOutcome, Patience};
 use crate::trace::TraceKind;
 
 /// Bytes of an unrecognized chunk that are sent back in the error report.
@@ -126,27 +126,17 @@ impl Association {
             self.silence.on_data(now);
         }
         let reply_path = self.reply_path(path);
-        let is_spaced = self.sender.has_spaced_sacks();
+        let patience = Patience {
+            delay: self.config.sack_delay(),
+            is_spaced: self.sender.has_spaced_sacks(),
+            srtt: self.sender.paths.at(reply_path).rtt.srtt(),
+        };
         let Some(receiver) = self.receiver.as_mut() else { return };
-        receiver.tracker.space_sacks(is_spaced);
-        receiver.tracker.end_packet();
+        receiver.end_packet(now, patience);
         // RFC 9260 section 6.7: "When its peer is multi-homed, the SCTP endpoint SHOULD always try
         // to send the SACK chunk to the same destination address from which the last DATA chunk was
         // received."
         self.sack_path = reply_path;
-        match receiver.tracker.timing() {
-            SackTiming::Delayed => {
-                let srtt = self.sender.paths.at(reply_path).rtt.srtt();
-                let spaced = receiver.tracker.spaced_sack_at(now, srtt);
-                let at = spaced.unwrap_or(now + self.config.sack_delay());
-                let at = self.sack_timer.map_or(at, |timer| timer.min(at));
-                self.sack_timer = Some(at).filter(|at| *at > now);
-                if at <= now {
-                    receiver.tracker.demand_sack();
-                }
-            }
-            SackTiming::Immediate | SackTiming::None => self.sack_timer = None,
-        }
     }
 
     pub(super) fn on_sack(&mut self, now: Time, via: PathSlot, sack: &Sack<'_>) {

@@ -1,26 +1,17 @@
 //! Writing packets: control chunks first, then SACK, FORWARD TSN and data (RFC 9260 section 6.10).
 
 use anabranch_sansio::{Time, Transmit};
-use anabranch_wire::{ChecksumField, CommonHeader, Items, PacketWriter, Sack, VerificationTag};
+use anabranch_wire::{ChecksumField, CommonHeader, PacketWriter, VerificationTag};
 
 use super::control::Bundling;
 use super::{Association, State};
 use crate::path::PathSlot;
-use crate::receive::SackTiming;
+use crate::receive::{SackTiming, WrittenSack};
 use crate::sender::Room;
 use crate::trace::TraceKind;
 
 /// The largest UDP payload, which segmentation offload may not exceed in one call.
 const TRANSMIT_MAX: usize = 65_507;
-
-/// A SACK in a packet that may not go out.
-#[derive(Debug, Clone, Copy)]
-struct WrittenSack {
-    /// The a_rwnd that it tells.
-    window: usize,
-    /// Whether it goes out even alone.
-    is_due: bool,
-}
 
 impl Association {
     /// Writes a packet, and as many more for the same path as fit behind it with the same length.
@@ -221,35 +212,15 @@ impl Association {
         size_max: usize,
         writer: &mut PacketWriter<'_>,
     ) -> Option<WrittenSack> {
-        let timing = self.sack_timing();
-        if timing == SackTiming::None || path != self.sack_path {
+        if self.sack_timing() == SackTiming::None || path != self.sack_path {
             return None;
         }
-        let room = size_max.saturating_sub(writer.len() + SACK_FIXED) / 4;
-        let receiver = self.receiver.as_mut().filter(|_| room > 0)?;
-        let tracker = &mut receiver.tracker;
-        tracker.gap_ack_blocks(room, &mut self.gap_blocks);
-        let duplicates = tracker.duplicates();
-        let shown = duplicates.len().min(room - self.gap_blocks.len());
-        let window = receiver.window();
-        writer.push(&Sack {
-            cumulative_tsn_ack: receiver.tracker.cumulative_tsn(),
-            a_rwnd: u32::try_from(window).unwrap_or(u32::MAX),
-            gap_ack_blocks: Items::from_slice(&self.gap_blocks),
-            duplicate_tsns: Items::from_slice(&receiver.tracker.duplicates()[..shown]),
-            data_packets: receiver.tracker.data_packets(),
-        });
-        Some(WrittenSack { window, is_due: timing == SackTiming::Immediate })
+        self.receiver.as_mut()?.write_sack(size_max, writer)
     }
 
     fn on_sack_sent(&mut self, now: Time, sack: WrittenSack) {
         let Some(receiver) = self.receiver.as_mut() else { return };
-        receiver.note_advertised(sack.window);
-        receiver.tracker.on_sack_sent(now);
-        self.sack_timer = None;
+        receiver.on_sack_sent(now, sack);
         self.journal.stats.sacks_sent += 1;
     }
 }
-
-/// A SACK without gap blocks and duplicates.
-const SACK_FIXED: usize = 16;

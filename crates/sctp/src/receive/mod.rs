@@ -1,5 +1,6 @@
 //! Receiving: TSNs are tracked, fragments put together, messages put in order.
 
+mod acknowledgement;
 mod data_chunk;
 mod delivery;
 mod held;
@@ -9,12 +10,13 @@ mod reset;
 mod tracker;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{SkippedMessages, Tsn};
+use anabranch_wire::{GapAckBlock, SkippedMessages, Tsn};
 
 use crate::format::DataFormat;
 use crate::path::PathId;
 use crate::sequence::{extend, first_sequence};
 
+pub(crate) use acknowledgement::{Patience, WrittenSack};
 pub(crate) use data_chunk::DataChunk;
 use delivery::Completion;
 pub(crate) use delivery::DeliveryQueue;
@@ -50,6 +52,10 @@ pub(crate) struct Receiver {
     buffer: Buffer,
     /// The a_rwnd of the last SACK.
     advertised: usize,
+    /// When a delayed SACK is due.
+    sack_timer: Option<Time>,
+    /// Scratch space for gap blocks.
+    gap_blocks: Vec<GapAckBlock>,
     pub(crate) stats: ReceiverStats,
 }
 
@@ -93,6 +99,8 @@ impl Receiver {
             format,
             buffer,
             advertised: buffer.capacity,
+            sack_timer: None,
+            gap_blocks: Vec::new(),
             stats: ReceiverStats::default(),
         }
     }
@@ -257,11 +265,6 @@ impl Receiver {
         let (capacity, held) = (self.buffer.capacity, self.held());
         let by_cost = (COST_TOLD_MAX * capacity).saturating_sub(held.cost());
         capacity.saturating_sub(held.payload).min(by_cost)
-    }
-
-    /// Notes the window of a SACK that goes out.
-    pub(crate) const fn note_advertised(&mut self, window: usize) {
-        self.advertised = window;
     }
 
     /// Whether the user read so much since the last SACK that the peer should know.
