@@ -67,7 +67,7 @@ impl DataSender {
     ) -> bool {
         let path = bundle.path;
         while let Some((sequence, size)) = self.outstanding.next_copy(path) {
-            if !bundle.takes(size, writer.len()) {
+            if !bundle.takes(context, size, writer.len()) {
                 return false;
             }
             self.begin_sending(context, path, size);

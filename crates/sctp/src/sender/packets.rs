@@ -47,8 +47,6 @@ pub(super) struct Bundle<'a> {
     pub(super) room: Room,
     /// Bytes of the packet in front of its data.
     begin: usize,
-    /// Bytes of the longest chunk that fits into a packet.
-    pmdcs: usize,
     /// Whether it probes a silent path, whatever the congestion window says.
     pub(super) is_probe: bool,
     /// How the paths stand, as far as there is a choice.
@@ -60,11 +58,10 @@ impl Bundle<'_> {
     ///
     /// RFC 9260 section 6.9: "Once a user message is fragmented, it cannot be re-fragmented.
     /// Instead, if the PMTU has been reduced, then IP fragmentation MUST be used."
-    pub(super) fn takes(&self, chunk: usize, written: usize) -> bool {
-        let is_oversized = chunk > self.pmdcs;
+    pub(super) fn takes(&self, context: &Context<'_>, chunk: usize, written: usize) -> bool {
         let is_alone = written == self.begin;
         written + chunk <= self.room.size_max
-            || (is_oversized && is_alone && self.room.takes_oversized)
+            || (self.room.takes_oversized && is_alone && chunk > context.pmdcs())
     }
 }
 
@@ -155,8 +152,7 @@ impl DataSender {
         // transmit any DATA chunks that are marked for retransmission (limited by the current
         // cwnd)."
         let outlooks = self.take_outlooks(context);
-        let pmdcs = context.pmdcs();
-        let bundle = Bundle { path, room, begin: before, pmdcs, is_probe, outlooks: &outlooks };
+        let bundle = Bundle { path, room, begin: before, is_probe, outlooks: &outlooks };
         let done = self.write_retransmissions(context, &bundle, writer)
             && self.write_copies(context, &bundle, writer);
         if done && (is_probe || self.may_send_on(path)) {
@@ -191,7 +187,7 @@ impl DataSender {
             });
             let Some(next) = next else { return true };
             drop(waiting);
-            if !bundle.takes(next.size, writer.len()) {
+            if !bundle.takes(context, next.size, writer.len()) {
                 return false;
             }
             self.begin_sending(context, path, next.size);

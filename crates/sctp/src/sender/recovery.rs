@@ -214,7 +214,7 @@ impl DataSender {
     ) {
         let path = bundle.path;
         let candidate = self.outstanding.probe_candidate(path).filter(|_| !brings_data);
-        let fitting = candidate.filter(|(_, size)| bundle.takes(*size, writer.len()));
+        let fitting = candidate.filter(|(_, size)| bundle.takes(context, *size, writer.len()));
         if let Some((sequence, size)) = fitting {
             self.begin_sending(context, path, size);
             self.outstanding.send_again(context.now, sequence, path);

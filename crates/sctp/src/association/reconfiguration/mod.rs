@@ -152,7 +152,9 @@ impl Association {
         if let Some(streams) = self.receiver.as_mut().and_then(|receiver| receiver.settle_reset()) {
             self.on_incoming_reset(streams);
         }
-        self.ask_for_streams(now);
+        if self.reconfiguration.streams.any() {
+            self.ask_for_streams(now);
+        }
         let reconfiguration = &mut self.reconfiguration;
         // RFC 6525 section 5.1.1: "At any given time, there MUST NOT be more than one request in
         // flight."

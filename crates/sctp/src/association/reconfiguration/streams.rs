@@ -17,6 +17,10 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
+    pub(super) const fn any(self) -> bool {
+        self.outgoing > 0 || self.incoming > 0
+    }
+
     /// Those that are asked for next: one direction at a time.
     fn take(&mut self) -> Option<Asked> {
         let direction = match (self.outgoing, self.incoming) {
