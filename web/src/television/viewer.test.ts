@@ -31,6 +31,15 @@ describe('the viewer', () => {
     expect(heard).toHaveLength(2);
   });
 
+  it('hands out nothing where no channel is watched', () => {
+    const { viewer, heard } = open();
+    viewer.tune(3);
+    viewer.stop();
+    viewer.receive(6, description(3));
+    viewer.receive(7, media(3));
+    expect(heard).not.toContain('onUnit');
+  });
+
   it('keeps media that overtakes its description', () => {
     const { viewer, heard } = open();
     viewer.tune(3);

@@ -140,7 +140,7 @@ export class Viewer {
       return;
     }
     const isCurrent = 'slot' in role && role.slot === this.#slot;
-    if (isCurrent) {
+    if (isCurrent && this.#channel !== null) {
       const unit = this.#assembler.push(message);
       if (unit !== null) {
         this.#user.onUnit(unit);

@@ -170,6 +170,8 @@ impl DataSender {
         self.outstanding = Outstanding::new(initial_tsn, shared, detection);
         self.queue.restart();
         self.error_count = 0;
+        // Chunks may have other headers from now on: what was counted cannot be compared.
+        self.rate = RateMeter::default();
         for path in self.paths.iter_mut() {
             path.reset(config, rng);
         }

@@ -424,3 +424,29 @@ fn the_end_reports_every_message_that_has_a_context() {
     assert_eq!(lab.journal.events, failed);
     assert_eq!(lab.sender.next_timer(false), None);
 }
+
+#[test]
+fn regression_a_peer_that_restarted_without_i_data_made_the_bytes_sent_fall() {
+    let mut lab = Lab::new(1, AssociationConfig::media());
+    let without = lab.sender.extensions();
+    lab.sender.outstanding.set_extensions(SupportedExtensions { i_data: true, ..without });
+    lab.send(20, Reliability::Reliable);
+    let follow = |lab: &mut Lab| {
+        lab.now += Duration::from_millis(500);
+        let (sender, context) = &mut lab.context();
+        sender.follow_rate(context);
+    };
+    let size_max = lab.config.packet_size_max();
+    for _ in 0..2 {
+        let mut buf = Vec::new();
+        let mut writer = PacketWriter::new(&mut buf, HEADER);
+        let (sender, context) = &mut lab.context();
+        let room = Room { size_max, takes_oversized: true };
+        sender.write_data(context, PathSlot(0), room, &mut writer);
+        follow(&mut lab);
+    }
+    let Lab { sender, config, journal, .. } = &mut lab;
+    sender.restart(config, journal, Tsn(1), without, &mut Rng::from_u64(1));
+    follow(&mut lab);
+    assert_eq!(lab.sender.rate(), None, "nothing is known of it");
+}

@@ -292,7 +292,7 @@ impl Viewer {
         if role == StreamRole::Still {
             return self.on_still_part(piece);
         }
-        if !is_current {
+        if !is_current || self.channel.is_none() {
             self.stats.stray += 1;
             return;
         }
