@@ -66,7 +66,7 @@ pub use presentation::{Presentation, References};
 pub use runs::Run;
 pub(crate) use runs::RunBuilder;
 
-use crate::{Class, Layer, Track, ts};
+use crate::{Class, Layer, Track, Unit, ts};
 
 /// The longest message, header included. A browser's data channel takes such a message in one
 /// piece, and one on a slow link does not keep the others waiting for long.
@@ -94,7 +94,7 @@ const FLAG_DISCONTINUITY: u8 = 0x10;
 pub enum Format {
     /// MPEG-TS packets of 188 bytes.
     MpegTs = 0,
-    /// One item, of any length: a part of a [`Unit`](crate::Unit).
+    /// One item, of any length: a part of a [`Unit`].
     Unit = 1,
 }
 
@@ -162,6 +162,23 @@ impl Header {
     #[must_use]
     pub fn expires_at(&self, latency: Duration) -> Time {
         self.last_at() + latency
+    }
+
+    /// The unit that a piece of this header is of, all of whose bytes these are.
+    #[must_use]
+    pub fn unit(&self, bytes: Bytes) -> Unit {
+        let presentation = self.presentation.unwrap_or_default();
+        Unit {
+            track: self.track,
+            class: self.class,
+            layer: self.layer,
+            frame: self.frame,
+            at: self.first_at(),
+            pts_us: presentation.pts_us,
+            last_layer: presentation.last_layer,
+            discontinuity: presentation.discontinuity,
+            bytes,
+        }
     }
 
     /// Bytes that it takes on the wire.

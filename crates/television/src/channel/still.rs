@@ -35,17 +35,7 @@ impl Picture {
             header = Some(piece.header);
         }
         let header = header.filter(|_| bytes.len() <= BYTES_MAX)?;
-        let unit = Unit {
-            track: header.track,
-            class: header.class,
-            layer: header.layer,
-            frame: header.frame,
-            at: header.first_at(),
-            pts_us: header.presentation?.pts_us,
-            last_layer: true,
-            discontinuity: false,
-            bytes: bytes.freeze(),
-        };
+        let unit = Unit { last_layer: true, discontinuity: false, ..header.unit(bytes.freeze()) };
         let mut cutter = UnitCutter::with_pieces_of(header.session, MESSAGE_BYTES);
         let messages = cutter.cut(&unit).map(|piece| piece.encode().into()).collect();
         Some(Self { session: header.session, frame: header.frame, messages })

@@ -38,19 +38,8 @@ pub struct PictureOrder {
 impl ReceivedUnit {
     fn new(piece: &Piece, bytes: Bytes) -> Self {
         let header = &piece.header;
-        let presentation = header.presentation.unwrap_or_default();
-        let unit = Unit {
-            track: header.track,
-            class: header.class,
-            layer: header.layer,
-            frame: header.frame,
-            at: header.first_at(),
-            pts_us: presentation.pts_us,
-            last_layer: presentation.last_layer,
-            discontinuity: presentation.discontinuity,
-            bytes,
-        };
-        Self { session: header.session, references: presentation.references, unit }
+        let references = header.presentation.unwrap_or_default().references;
+        Self { session: header.session, references, unit: header.unit(bytes) }
     }
 
     /// Picture or sound.
