@@ -36,6 +36,11 @@ impl Rate {
         if nanos == 0 {
             return Self::ZERO;
         }
+        // As in `time_for`.
+        if let (Some(scaled), Ok(nanos)) = (bytes.checked_mul(8_000_000_000), u64::try_from(nanos))
+        {
+            return Self(scaled / nanos);
+        }
         Self(u64::try_from(u128::from(bytes) * 8_000_000_000 / nanos).unwrap_or(u64::MAX))
     }
 
@@ -68,7 +73,13 @@ impl Rate {
     /// How many whole bytes fit into `span`.
     #[must_use]
     pub fn bytes_in(self, span: Duration) -> u64 {
-        let bytes = u128::from(self.0).saturating_mul(span.as_nanos()) / 8_000_000_000;
+        let nanos = span.as_nanos();
+        // As in `time_for`.
+        let narrow = u64::try_from(nanos).ok().and_then(|nanos| self.0.checked_mul(nanos));
+        if let Some(scaled) = narrow {
+            return scaled / 8_000_000_000;
+        }
+        let bytes = u128::from(self.0).saturating_mul(nanos) / 8_000_000_000;
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }

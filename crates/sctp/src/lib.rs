@@ -57,6 +57,7 @@ mod association;
 mod authentication;
 mod causes;
 mod config;
+mod earliest;
 mod endpoint;
 mod error;
 mod event;

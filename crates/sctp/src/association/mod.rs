@@ -32,6 +32,7 @@ use anabranch_wire::{Chunk, ChunkType, Packet, StreamId, VerificationTag};
 
 use crate::authentication::{AssociationKeys, Random, Standing};
 use crate::config::AssociationConfig;
+use crate::earliest::Earliest;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event};
 use crate::format::DataFormat;
@@ -427,16 +428,16 @@ impl Association {
         if self.is_closed() {
             return None;
         }
-        let own = [
-            self.handshake_timer().map(|at| (at, "T1")),
-            self.shutdown_timer(),
-            self.receiver.as_ref().and_then(Receiver::sack_timer).map(|at| (at, "SACK delay")),
-            self.silence.timer.map(|at| (at, "silence")),
-            self.reconfiguration_timer().map(|at| (at, "T-reconfig")),
-            self.readdressing_timer().map(|at| (at, "T-4")),
-            self.sender.next_timer(self.state.may_send_data()),
-        ];
-        own.into_iter().flatten().min().map(|(at, why)| Wakeup { at, why })
+        let mut earliest = Earliest::default();
+        earliest.offer(self.handshake_timer(), "T1");
+        self.offer_shutdown_timers(&mut earliest);
+        let sack_timer = self.receiver.as_ref().and_then(Receiver::sack_timer);
+        earliest.offer(sack_timer, "SACK delay");
+        earliest.offer(self.silence.timer, "silence");
+        earliest.offer(self.reconfiguration_timer(), "T-reconfig");
+        earliest.offer(self.readdressing_timer(), "T-4");
+        self.sender.offer_timers(self.state.may_send_data(), &mut earliest);
+        earliest.wakeup()
     }
 
     /// Writes the next packet, or several of one size, to `buf`.

@@ -11,6 +11,7 @@ use super::control::Bundling;
 use super::handshake::{CookieEchoed, CookieWait};
 use super::{Association, State};
 use crate::causes::PeerCauses;
+use crate::earliest::Earliest;
 use crate::event::{CloseReason, Event};
 use crate::path::PathSlot;
 use crate::sequence::extend;
@@ -268,18 +269,18 @@ impl Association {
         is_so
     }
 
-    pub(super) fn shutdown_timer(&self) -> Option<(Time, &'static str)> {
+    pub(super) fn offer_shutdown_timers(&self, earliest: &mut Earliest) {
         match &self.state {
             State::ShutdownSent(timer) | State::ShutdownAckSent(timer) => {
-                let guard = timer.t5_guard.map(|at| (at, "T5-shutdown-guard"));
-                guard.into_iter().chain([(timer.t2, "T2-shutdown")]).min()
+                earliest.offer(Some(timer.t2), "T2-shutdown");
+                earliest.offer(timer.t5_guard, "T5-shutdown-guard");
             }
             State::CookieWait(_)
             | State::CookieEchoed(_)
             | State::Established
             | State::ShutdownPending
             | State::ShutdownReceived
-            | State::Closed => None,
+            | State::Closed => {}
         }
     }
 

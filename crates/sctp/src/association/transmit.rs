@@ -71,7 +71,7 @@ impl Association {
             }
             return self.fill_packet(now, path, room, buf).then_some(path);
         }
-        if !self.state.may_send_data() {
+        if !self.state.may_send_data() || !self.sender.has_data_to_send() {
             return None;
         }
         if let Some(path) = only {

@@ -16,7 +16,7 @@ use crate::error::ConfigError;
 use crate::handshake::A_RWND_MIN;
 use crate::receive::Buffer;
 use crate::send::LossDetection;
-use anabranch_congestion::{CongestionControl, CongestionController, FreshPath, QueueBound};
+use anabranch_congestion::{CongestionControl, CongestionController, FreshPath};
 use anabranch_sansio::{FourTuple, Rng};
 
 /// More than any stack of headers takes; leaves room for data at the smallest path MTU.
@@ -250,16 +250,12 @@ impl AssociationConfig {
             & !3
     }
 
-    /// A congestion controller for a fresh path.
+    /// A congestion controller for a fresh path, without the bound of its queuing delay.
     pub(crate) fn controller(&self, rng: &mut Rng) -> Box<dyn CongestionController> {
         let factory = self.window.controller_factory.as_deref();
         let factory = factory.unwrap_or(&self.window.congestion_control);
         let path = FreshPath::new(self.pmdcs()).starting_at(self.window.start_rate);
-        let controller = factory.build(&path, rng);
-        match self.window.queuing_delay_max {
-            Some(bound) => Box::new(QueueBound::new(controller, bound, self.pmdcs())),
-            None => controller,
-        }
+        factory.build(&path, rng)
     }
 
     /// PMDCS: bytes of the longest DATA chunk that fits into a packet, chunk header included.

@@ -1,5 +1,6 @@
 //! Paths: pairs of transport addresses, each with its own RTT, congestion control and liveness.
 
+mod controller;
 mod pacer;
 mod pairing;
 mod retransmission;
@@ -14,9 +15,11 @@ pub use anabranch_sansio::PathId;
 use anabranch_sansio::{FourTuple, Rate, Rng, Time};
 
 use crate::config::AssociationConfig;
+use crate::earliest::Earliest;
 use crate::stats::PathStats;
-use anabranch_congestion::{CongestionController, SentData};
+use anabranch_congestion::SentData;
 
+use controller::Controller;
 use pacer::Pacer;
 pub(crate) use pairing::pair_addresses;
 pub(crate) use retransmission::Lost;
@@ -111,7 +114,7 @@ pub(crate) struct Path {
     pub(crate) origin: Origin,
     pub(crate) state: PathState,
     pub(crate) rtt: RttEstimator,
-    pub(crate) congestion: Box<dyn CongestionController>,
+    pub(crate) congestion: Controller,
     /// Releases data at the controller's rate.
     pub(crate) pacer: Pacer,
     /// Whether a controller without a rate is paced by its window.
@@ -207,7 +210,7 @@ impl Path {
             origin,
             state,
             rtt: RttEstimator::new(config),
-            congestion: config.controller(rng),
+            congestion: Controller::new(config, rng),
             pacer: Pacer::default(),
             paces_window: config.window.pacing,
             t3_rtx: None,
@@ -228,7 +231,7 @@ impl Path {
     /// Starts congestion control and RTT anew (a restarted peer: RFC 9260 section 5.2.4, action A).
     pub(crate) fn reset(&mut self, config: &AssociationConfig, rng: &mut Rng) {
         self.rtt = RttEstimator::new(config);
-        self.congestion = config.controller(rng);
+        self.congestion = Controller::new(config, rng);
         self.pacer = Pacer::default();
         self.t3_rtx = None;
         self.loss_timer = None;
@@ -276,16 +279,13 @@ impl Path {
         !self.has_no_heartbeats || !self.is_confirmed()
     }
 
-    /// The earliest of the path's timers, with its name.
-    pub(crate) fn earliest_timer(&self) -> Option<(Time, &'static str)> {
-        let t3_rtx = self.t3_rtx.map(|at| (at, "T3-rtx"));
-        let heartbeat = self.heartbeat.timer.map(|at| (at, "heartbeat"));
-        let loss = self.loss_timer.map(|(at, timer)| (at, timer.name()));
-        let earlier = |a: Option<(Time, _)>, b: Option<(Time, _)>| match (a, b) {
-            (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
-            (a, b) => a.or(b),
-        };
-        earlier(earlier(t3_rtx, heartbeat), loss)
+    /// All of the path's timers that run.
+    pub(crate) fn offer_timers(&self, earliest: &mut Earliest) {
+        earliest.offer(self.t3_rtx, "T3-rtx");
+        earliest.offer(self.heartbeat.timer, "heartbeat");
+        if let Some((at, timer)) = self.loss_timer {
+            earliest.offer(Some(at), timer.name());
+        }
     }
 
     /// How long `len` bytes take to be sent, as far as the window lets foresee: what does not fit
@@ -294,6 +294,9 @@ impl Path {
     pub(crate) fn time_to_send(&self, len: usize, in_flight: usize) -> Duration {
         let metrics = self.congestion.metrics();
         let rest = len.saturating_sub(metrics.window.saturating_sub(in_flight));
+        if rest == 0 {
+            return Duration::ZERO;
+        }
         let windows = rest as f64 / metrics.window.max(1) as f64;
         let rounds = if metrics.slow_start { (1.0 + windows).log2() } else { windows };
         self.rtt.srtt().map_or(Duration::ZERO, |srtt| srtt.mul_f64(rounds))

@@ -1,6 +1,6 @@
 //! [`PathSet`]: all paths of an association, and which of them carries data.
 
-use anabranch_sansio::{FourTuple, Rng, Time};
+use anabranch_sansio::{FourTuple, Rng};
 
 use super::{Heartbeat, Membership, Origin, Path, PathId, PathSlot, PathState};
 use crate::config::AssociationConfig;
@@ -227,7 +227,12 @@ impl PathSet {
         self.alternate_among(slot, |_| true)
     }
 
-    /// The same among the paths that `is_eligible` accepts.
+    /// Whether there is an active path other than `slot`.
+    pub(crate) fn has_alternate(&self, slot: PathSlot) -> bool {
+        self.paths.iter().any(|path| path.slot != slot && path.state == PathState::Active)
+    }
+
+    /// The same as [`alternate_of`](Self::alternate_of) among the paths that `is_eligible` accepts.
     pub(crate) fn alternate_among(
         &self,
         slot: PathSlot,
@@ -241,11 +246,6 @@ impl PathSet {
         let others = self.paths.iter().filter(|path| path.slot != slot && is_eligible(path));
         let active = others.filter(|path| path.state == PathState::Active);
         active.min_by_key(|path| (shared(path), path.slot)).map(|path| path.slot)
-    }
-
-    /// The earliest path timer, with the path and the timer's name.
-    pub(crate) fn earliest_timer(&self) -> Option<(Time, &'static str)> {
-        self.paths.iter().filter_map(Path::earliest_timer).min_by_key(|timer| timer.0)
     }
 }
 

@@ -145,6 +145,11 @@ impl Outstanding {
         }
     }
 
+    /// Whether copies wait for room on any path.
+    pub(crate) fn has_any_copies(&self) -> bool {
+        !self.copies.ready.is_empty()
+    }
+
     /// Whether copies wait for room on a path.
     pub(crate) fn has_copies(&self, path: PathSlot) -> bool {
         self.copies.ready.range((path, 0)..=(path, u64::MAX)).next().is_some()

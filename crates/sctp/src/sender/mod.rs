@@ -27,6 +27,7 @@ use anabranch_sansio::{FourTuple, Rng, Time};
 use anabranch_wire::{StreamId, Tsn};
 
 use crate::config::AssociationConfig;
+use crate::earliest::Earliest;
 use crate::error::SendError;
 use crate::event::Event;
 use crate::handshake::SupportedExtensions;
@@ -238,16 +239,16 @@ impl DataSender {
         }
     }
 
-    /// The next timer to expire, with its name. Where nothing may be sent, no pace holds it up.
-    pub(crate) fn next_timer(&self, may_send: bool) -> Option<(Time, &'static str)> {
-        let pacing = if may_send { self.pacing_timer() } else { None };
-        let timers = [
-            self.outstanding.next_expiration().map(|at| (at, "message lifetime")),
-            self.paths.earliest_timer(),
-            pacing.map(|at| (at, "pacing")),
-            self.outstanding.next_copy_at().map(|at| (at, "second copy")),
-        ];
-        timers.into_iter().flatten().min()
+    /// All timers that run. Where nothing may be sent, no pace holds it up.
+    pub(crate) fn offer_timers(&self, may_send: bool, earliest: &mut Earliest) {
+        earliest.offer(self.outstanding.next_expiration(), "message lifetime");
+        for path in self.paths.iter() {
+            path.offer_timers(earliest);
+        }
+        if may_send {
+            earliest.offer(self.pacing_timer(), "pacing");
+        }
+        earliest.offer(self.outstanding.next_copy_at(), "second copy");
     }
 
     /// What any input may have brought about, as far as data and paths are concerned.

@@ -75,6 +75,10 @@ pub(super) struct Urgent {
 }
 
 impl Urgent {
+    const fn is_any(&self) -> bool {
+        self.fast_retransmit.is_some() || self.loss_probe.is_some()
+    }
+
     fn concerns(&self, path: PathSlot) -> bool {
         [self.fast_retransmit, self.loss_probe].contains(&Some(path))
     }
@@ -87,6 +91,16 @@ impl Urgent {
 }
 
 impl DataSender {
+    /// Whether there is anything that a packet could be begun for.
+    pub(crate) fn has_data_to_send(&self) -> bool {
+        self.waits() || self.outstanding.has_any_copies() || self.urgent.is_any()
+    }
+
+    /// Whether data waits to be sent, for the first time or again.
+    fn waits(&self) -> bool {
+        !self.queue.is_empty() || self.outstanding.has_retransmissions()
+    }
+
     /// Whether data may go out on a path now, as far as the path is concerned.
     pub(crate) fn may_carry_data(&self, now: Time, path: PathSlot) -> bool {
         let is_released = self.paths.at(path).pacer.is_open(now) && self.may_send_on(path);
@@ -254,7 +268,7 @@ impl DataSender {
     /// limit. A path that could take what waits, and does not because that shall go over another
     /// one, says as little about how fast it is.
     pub(crate) fn note_app_limits(&mut self, now: Time) {
-        let waits = !self.queue.is_empty() || self.outstanding.has_retransmissions();
+        let waits = self.waits();
         if !waits {
             self.rate.note_pause();
         }
@@ -268,9 +282,7 @@ impl DataSender {
 
     /// When the next path that holds data back for its pace lets it out.
     pub(super) fn pacing_timer(&self) -> Option<Time> {
-        let waits = !self.queue.is_empty() || self.outstanding.has_retransmissions();
-        let any_waits = waits || self.paths.ids().any(|path| self.outstanding.has_copies(path));
-        if !any_waits {
+        if !self.waits() && !self.outstanding.has_any_copies() {
             return None;
         }
         let holding = self.paths.iter().filter(|path| self.may_send_on(path.slot));

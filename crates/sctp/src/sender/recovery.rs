@@ -96,7 +96,7 @@ impl DataSender {
     /// With another path to take over, all that is in flight is sent again there at once; what was
     /// sent a moment ago stays in flight where there is none (RFC 8985 section 6.3).
     fn give_up_flight(&mut self, context: &Context<'_>, path: PathSlot) -> Losses {
-        let has_alternate = self.paths.alternate_of(path).is_some();
+        let has_alternate = self.paths.has_alternate(path);
         match context.config.recovery.loss_detection {
             LossDetection::InTime if !has_alternate => {
                 let srtt = self.paths.at(path).rtt.srtt();
@@ -158,7 +158,7 @@ impl DataSender {
         // sender MUST re-arm the RTO timer, not the PTO timer, if the FlightSize is not zero."
         let target = self.paths.at_mut(path);
         target.t3_rtx = Some(context.now + target.rtt.rto());
-        if self.paths.alternate_of(path).is_some() && self.paths.at(path).may_be_probed() {
+        if self.paths.has_alternate(path) && self.paths.at(path).may_be_probed() {
             let patience = self.paths.at(path).rtt.patience();
             // Where data takes several paths, what was sent last does not wait to be overdue too:
             // it holds up all that the others bring.
@@ -274,7 +274,7 @@ impl DataSender {
         let in_flight = self.outstanding.flight(path);
         let target = self.paths.at(path);
         let timeout = probe_timeout(target)?;
-        if self.is_concurrent() && self.paths.alternate_of(path).is_some() {
+        if self.is_concurrent() && self.paths.has_alternate(path) {
             let at = since + target.rtt.patience().max(PROBE_TIMEOUT_MIN);
             return Some(target.t3_rtx.map_or(at, |t3_rtx| at.min(t3_rtx)));
         }
