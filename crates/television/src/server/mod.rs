@@ -22,7 +22,7 @@ use anabranch_transport::Connection;
 use crate::channel::{Channel, ChannelId, Label};
 use crate::protocol::{ChannelEntry, FromServer, Programme, Report, StreamRole, TEXT_CHARS_MAX};
 pub use gate::{Admission, Gate, OpenGate, Permission};
-use servant::Pause;
+use servant::{Pause, Turn};
 use session::{Phase, Session};
 use urgent::Board;
 pub use urgent::UrgentReport;
@@ -315,7 +315,8 @@ impl Television {
         } else if has_room {
             let pause = session.servant.as_mut().and_then(|servant| {
                 let channel = self.channels.get(&servant.channel())?;
-                Some(servant.pump(now, channel, session.budget, connection))
+                let budget = session.budget;
+                Some(servant.pump(&mut Turn { now, channel, budget, connection: &mut *connection }))
             });
             is_idle = matches!(pause, None | Some(Pause::CaughtUp));
             session.wake = match pause {

@@ -71,6 +71,15 @@ pub(super) enum Pause {
     Until(Time),
 }
 
+/// What a servant goes by for once.
+pub(super) struct Turn<'a> {
+    pub(super) now: Time,
+    pub(super) channel: &'a Channel,
+    /// How long the viewer waits for a picture.
+    pub(super) budget: Duration,
+    pub(super) connection: &'a mut dyn Connection,
+}
+
 impl Servant {
     /// Begins with the last key frame that the channel keeps.
     pub(super) fn new(now: Time, slot: Slot, id: ChannelId, channel: &Channel) -> Self {
@@ -117,21 +126,17 @@ impl Servant {
     }
 
     /// Sends what the time and the transport allow.
-    pub(super) fn pump(
-        &mut self,
-        now: Time,
-        channel: &Channel,
-        budget: Duration,
-        connection: &mut dyn Connection,
-    ) -> Pause {
-        self.follow(now, channel);
+    pub(super) fn pump(&mut self, turn: &mut Turn<'_>) -> Pause {
+        let now = turn.now;
+        self.follow(now, turn.channel);
         self.tick(now);
-        self.strain.look(now, connection.bytes_acked(), budget / 4);
+        self.strain.look(now, turn.connection.bytes_acked(), turn.budget / 4);
         // What would be handed over now would be too old once the viewer goes on.
-        if !connection.is_drained() && self.strain.is_standing(now, budget + STANDSTILL) {
+        let is_standing = self.strain.is_standing(now, turn.budget + STANDSTILL);
+        if is_standing && !turn.connection.is_drained() {
             return Pause::Full;
         }
-        let pause = self.hand_over(now, channel, budget, connection);
+        let pause = self.hand_over(turn);
         match pause {
             Pause::Full => self.strain.on_full(now),
             Pause::CaughtUp | Pause::Until(_) => self.strain.on_done(),
@@ -139,13 +144,8 @@ impl Servant {
         pause
     }
 
-    fn hand_over(
-        &mut self,
-        now: Time,
-        channel: &Channel,
-        budget: Duration,
-        connection: &mut dyn Connection,
-    ) -> Pause {
+    fn hand_over(&mut self, turn: &mut Turn<'_>) -> Pause {
+        let (now, channel) = (turn.now, turn.channel);
         while let Some(part) = channel.part(self.next) {
             if self.message == 0 {
                 let due = self.due(part.at);
@@ -153,16 +153,16 @@ impl Servant {
                     return Pause::Until(due);
                 }
                 let lag = now.saturating_since(self.wanted(now, part.at));
-                if lag > budget && self.jump(now, channel) {
+                if lag > turn.budget && self.jump(now, channel) {
                     continue;
                 }
-                if !self.goes(now, part, lag, channel, budget, connection) {
+                if !self.goes(turn, part, lag) {
                     self.counts.skipped += 1;
                     self.next += 1;
                     continue;
                 }
             }
-            if !self.send(now, part, channel, budget, connection) {
+            if !self.send(turn, part) {
                 return Pause::Full;
             }
         }
@@ -200,20 +200,12 @@ impl Servant {
     }
 
     /// Whether a part is sent, which is so late.
-    fn goes(
-        &mut self,
-        now: Time,
-        part: &Part,
-        lag: Duration,
-        channel: &Channel,
-        budget: Duration,
-        connection: &dyn Connection,
-    ) -> bool {
+    fn goes(&mut self, turn: &Turn<'_>, part: &Part, lag: Duration) -> bool {
         let class = MediaClass::of(part.class, part.layer);
         self.dropping.offer(class, part.bytes);
         // The server's own delay, or the source's, says nothing about the viewer.
         let late = lag.min(self.strain.held_up());
-        let signal = connection.rate();
+        let signal = turn.connection.rate();
         let known = signal.filter(|signal| !signal.is_at_least);
         let left = known.map(|signal| {
             self.dropping.left_beside(signal.carries, |other| goes_before(other, class))
@@ -222,21 +214,22 @@ impl Servant {
         let prospect = || {
             let ahead = match (left, signal) {
                 (Some(left), _) => {
-                    left.time_for((connection.queued_at(priority) + part.bytes) as u64)
+                    left.time_for((turn.connection.queued_at(priority) + part.bytes) as u64)
                 }
                 // The network may carry more; but nothing that refines takes the room that the
                 // base needs.
                 (None, Some(signal)) if class == MediaClass::Enhancement => {
-                    signal.carries.time_for(connection.queued() as u64)
+                    signal.carries.time_for(turn.connection.queued() as u64)
                 }
                 (None, _) => Duration::ZERO,
             };
-            let lifetime = lifetime(budget, channel.key_bytes(), channel.bits_per_second());
+            let Turn { budget, channel, .. } = turn;
+            let lifetime = lifetime(*budget, channel.key_bytes(), channel.bits_per_second());
             Some(Prospect { wait: late.saturating_add(ahead), lifetime })
         };
         let track = Track((part.class == Class::Audio).into());
         let unit = UnitKey { track, layer: part.layer, frame: part.frame };
-        self.dropping.decide(now, unit, class, prospect) == Verdict::Goes
+        self.dropping.decide(turn.now, unit, class, prospect) == Verdict::Goes
     }
 
     fn tick(&mut self, now: Time) {
@@ -272,14 +265,8 @@ impl Servant {
     }
 
     /// Hands the rest of a part over; false if there is no room for all of it.
-    fn send(
-        &mut self,
-        now: Time,
-        part: &Part,
-        channel: &Channel,
-        budget: Duration,
-        connection: &mut dyn Connection,
-    ) -> bool {
+    fn send(&mut self, turn: &mut Turn<'_>, part: &Part) -> bool {
+        let Turn { now, channel, budget, .. } = *turn;
         let stream = self.role(part.class, part.layer);
         let left = (self.wanted(now, part.at) + budget).saturating_since(now);
         let patience = if part.class == Class::KeyFrame { KEY_FRAME_PATIENCE } else { 1 };
@@ -291,7 +278,7 @@ impl Servant {
                 reliability: Reliability::Lifetime(lifetime),
                 ..Outgoing::new(stream.stream(), PPID_BINARY, payload.clone())
             };
-            match connection.send(now, message) {
+            match turn.connection.send(now, message) {
                 Ok(()) => self.counts.bytes += payload.len() as u64,
                 Err(SendError::Full) => return false,
                 // The viewer's stack has no such stream, or it is leaving.
