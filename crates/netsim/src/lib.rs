@@ -38,6 +38,7 @@ mod corrupt;
 mod duplicate;
 mod element;
 mod hostility;
+mod hosts;
 mod link;
 #[cfg(feature = "serde")]
 mod millis;
@@ -80,6 +81,10 @@ pub use simulation::{
     HostError, HostId, HostStats, MAX_EVENTS_HELD, MAX_STEPS_PER_INSTANT, MAX_TRANSMITS_AT_ONCE,
     MAX_WAKEUPS_PER_INSTANT, Simulation, SimulationError, Step, Verdict,
 };
+
+/// For [`machine_of_several!`].
+#[doc(hidden)]
+pub use anabranch_sansio;
 
 /// The example of the README, run.
 #[cfg(doctest)]

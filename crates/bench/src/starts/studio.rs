@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use anabranch_media::ts::{Packet, Pid};
-use anabranch_netsim::{Pair, Side};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Time, Transmit, Wakeup};
+use anabranch_netsim::{Pair, Side, machine_of_several};
+use anabranch_sansio::{FourTuple, Rate, Time};
 use anabranch_session::{Event, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig};
 
 use super::Start;
@@ -24,38 +24,10 @@ enum Party {
     Receiver(Box<Receiver>),
 }
 
-macro_rules! delegate {
-    ($self:ident, $party:ident => $call:expr) => {
-        match $self {
-            Party::Sender($party) => $call,
-            Party::Receiver($party) => $call,
-        }
-    };
-}
-
-impl Machine for Party {
-    type Event = Event;
-
-    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        delegate!(self, party => party.handle_datagram(now, datagram));
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        delegate!(self, party => party.handle_timeout(now));
-    }
-
-    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        delegate!(self, party => party.poll_transmit(now, buf))
-    }
-
-    fn poll_timeout(&self) -> Option<Wakeup> {
-        delegate!(self, party => party.poll_timeout())
-    }
-
-    fn poll_event(&mut self) -> Option<Event> {
-        delegate!(self, party => party.poll_event())
-    }
-}
+machine_of_several!(Party: Event {
+    Sender(sender) => sender.poll_event(),
+    Receiver(receiver) => receiver.poll_event(),
+});
 
 /// Both ends, and the link between them.
 pub(super) struct Studio {

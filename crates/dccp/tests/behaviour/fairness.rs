@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anabranch_dccp::{Ccid, Config, ConnectionId, Endpoint};
-use anabranch_netsim::{Carrier, HostId, LinkConfig, QueueLimit, Simulation};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time, Transmit, Wakeup};
+use anabranch_netsim::{Carrier, HostId, LinkConfig, QueueLimit, Simulation, machine_of_several};
+use anabranch_sansio::{FourTuple, Rate, Rng, Time};
 use anabranch_tcp as tcp;
 use bytes::Bytes;
 
@@ -29,44 +29,10 @@ enum Happening {
     Tcp,
 }
 
-impl Machine for Host {
-    type Event = Happening;
-
-    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        match self {
-            Self::Dccp(end) => end.handle_datagram(now, datagram),
-            Self::Tcp(end) => end.handle_datagram(now, datagram),
-        }
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        match self {
-            Self::Dccp(end) => end.handle_timeout(now),
-            Self::Tcp(end) => end.handle_timeout(now),
-        }
-    }
-
-    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        match self {
-            Self::Dccp(end) => end.poll_transmit(now, buf),
-            Self::Tcp(end) => end.poll_transmit(now, buf),
-        }
-    }
-
-    fn poll_timeout(&self) -> Option<Wakeup> {
-        match self {
-            Self::Dccp(end) => end.poll_timeout(),
-            Self::Tcp(end) => end.poll_timeout(),
-        }
-    }
-
-    fn poll_event(&mut self) -> Option<Happening> {
-        match self {
-            Self::Dccp(end) => end.poll_event().map(|(id, _)| Happening::Dccp(id)),
-            Self::Tcp(end) => end.poll_event().map(|_| Happening::Tcp),
-        }
-    }
-}
+machine_of_several!(Host: Happening {
+    Dccp(end) => end.poll_event().map(|(id, _)| Happening::Dccp(id)),
+    Tcp(end) => end.poll_event().map(|_| Happening::Tcp),
+});
 
 /// A flow from a host of its own to another one, through what all share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::{LinkConfig, Loss, Pair, Side};
+use anabranch_netsim::{LinkConfig, Loss, Pair, Side, machine_of_several};
 use anabranch_rtc::{ConnectionId, Event, MessageKind, RtcConfig, Server};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{FourTuple, Rng, Time};
 use anabranch_wire::StreamId;
 
 use crate::page::{Page, Seen};
@@ -22,44 +22,10 @@ pub(crate) enum Told {
     Server(Event),
 }
 
-impl Machine for End {
-    type Event = Told;
-
-    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        match self {
-            Self::Page(page) => page.handle_datagram(now, datagram),
-            Self::Server(server) => server.handle_datagram(now, datagram),
-        }
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        match self {
-            Self::Page(page) => page.handle_timeout(now),
-            Self::Server(server) => server.handle_timeout(now),
-        }
-    }
-
-    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        match self {
-            Self::Page(page) => page.poll_transmit(now, buf),
-            Self::Server(server) => server.poll_transmit(now, buf),
-        }
-    }
-
-    fn poll_timeout(&self) -> Option<Wakeup> {
-        match self {
-            Self::Page(page) => page.poll_timeout(),
-            Self::Server(server) => server.poll_timeout(),
-        }
-    }
-
-    fn poll_event(&mut self) -> Option<Told> {
-        match self {
-            Self::Page(page) => page.poll_event().map(Told::Page),
-            Self::Server(server) => server.poll_event().map(|(_, event)| Told::Server(event)),
-        }
-    }
-}
+machine_of_several!(End: Told {
+    Page(page) => page.poll_event().map(Told::Page),
+    Server(server) => server.poll_event().map(|(_, event)| Told::Server(event)),
+});
 
 pub(crate) struct Visit {
     pub(crate) pair: Pair<End>,

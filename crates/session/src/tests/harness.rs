@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anabranch_media::clip::{Attribution, AudioFormat, ClipHeader, VideoFormat};
 use anabranch_media::ts::{Pacer, Packet, Reader};
-use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, Side, Verdict};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time, Transmit, Wakeup};
+use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, Side, Verdict, machine_of_several};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time};
 
 use super::plain::Plain;
 use crate::treatment::Preset;
@@ -20,15 +20,6 @@ pub(super) const STREAM: &[u8] = include_bytes!("../../../media/tests/fixtures/h
 pub(super) enum Party {
     Sender(Box<Sender>),
     Receiver(Box<Receiver>),
-}
-
-macro_rules! delegate {
-    ($self:ident, $party:ident => $call:expr) => {
-        match $self {
-            Party::Sender($party) => $call,
-            Party::Receiver($party) => $call,
-        }
-    };
 }
 
 impl Party {
@@ -61,33 +52,18 @@ impl Party {
     }
 
     fn connect(&mut self, now: Time, paths: &[FourTuple]) {
-        delegate!(self, party => party.connect(now, paths)).expect("a call");
+        match self {
+            Self::Sender(sender) => sender.connect(now, paths),
+            Self::Receiver(receiver) => receiver.connect(now, paths),
+        }
+        .expect("a call");
     }
 }
 
-impl Machine for Party {
-    type Event = Event;
-
-    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        delegate!(self, party => party.handle_datagram(now, datagram));
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        delegate!(self, party => party.handle_timeout(now));
-    }
-
-    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        delegate!(self, party => party.poll_transmit(now, buf))
-    }
-
-    fn poll_timeout(&self) -> Option<Wakeup> {
-        delegate!(self, party => party.poll_timeout())
-    }
-
-    fn poll_event(&mut self) -> Option<Event> {
-        delegate!(self, party => party.poll_event())
-    }
-}
+machine_of_several!(Party: Event {
+    Sender(sender) => sender.poll_event(),
+    Receiver(receiver) => receiver.poll_event(),
+});
 
 /// How a studio is set up.
 pub(super) struct Setup {

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use anabranch_media::decoding::MediaTrack;
-use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, QueueLimit, Side};
-use anabranch_sansio::{Datagram, Machine, Rate, Rng, Time, Transmit, Wakeup};
+use anabranch_netsim::{
+    DuplexConfig, LinkConfig, Loss, Pair, QueueLimit, Side, machine_of_several,
+};
+use anabranch_sansio::{Rate, Rng, Time};
 use anabranch_television::channel::ChannelId;
 use anabranch_television::{
     Gate, NativeEvent, NativeViewer, OpenGate, ReceivedUnit, Server, ServerConfig, Television,
@@ -24,41 +26,10 @@ pub(crate) enum Party {
     Viewer(Box<NativeViewer>),
 }
 
-macro_rules! delegate {
-    ($self:ident, $party:ident => $call:expr) => {
-        match $self {
-            Party::Server($party) => $call,
-            Party::Viewer($party) => $call,
-        }
-    };
-}
-
-impl Machine for Party {
-    type Event = NativeEvent;
-
-    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        delegate!(self, party => party.handle_datagram(now, datagram));
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        delegate!(self, party => party.handle_timeout(now));
-    }
-
-    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        delegate!(self, party => party.poll_transmit(now, buf))
-    }
-
-    fn poll_timeout(&self) -> Option<Wakeup> {
-        delegate!(self, party => party.poll_timeout())
-    }
-
-    fn poll_event(&mut self) -> Option<NativeEvent> {
-        match self {
-            Self::Server(_) => None,
-            Self::Viewer(viewer) => viewer.poll_event(),
-        }
-    }
-}
+machine_of_several!(Party: NativeEvent {
+    Server(_) => None,
+    Viewer(viewer) => viewer.poll_event(),
+});
 
 /// A link by rate, one-way delay and share of packets lost, with a queue of 100 ms.
 pub(crate) fn link(mbps: u64, delay_ms: u64, loss: f64) -> LinkConfig {

@@ -3,8 +3,8 @@
 use anabranch_media::{Class, Piece};
 use std::time::Duration;
 
-use anabranch_netsim::{LinkConfig, Pair, Side};
-use anabranch_sansio::{Datagram, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_netsim::{LinkConfig, Pair, Side, machine_of_several};
+use anabranch_sansio::{Rng, Time};
 use anabranch_sctp::Endpoint;
 use anabranch_television::channel::ChannelId;
 use anabranch_television::protocol::{
@@ -28,43 +28,12 @@ pub(crate) enum End {
     Deaf(Box<Endpoint>),
 }
 
-macro_rules! delegate {
-    ($self:ident, $end:ident => $call:expr) => {
-        match $self {
-            Self::Server($end) => $call,
-            Self::Page($end) => $call,
-            Self::Native($end) => $call,
-            Self::Deaf($end) => $call,
-        }
-    };
-}
-
-impl Machine for End {
-    type Event = Seen;
-
-    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        delegate!(self, end => end.handle_datagram(now, datagram));
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        delegate!(self, end => end.handle_timeout(now));
-    }
-
-    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        delegate!(self, end => end.poll_transmit(now, buf))
-    }
-
-    fn poll_timeout(&self) -> Option<Wakeup> {
-        delegate!(self, end => end.poll_timeout())
-    }
-
-    fn poll_event(&mut self) -> Option<Seen> {
-        match self {
-            Self::Server(_) | Self::Native(_) | Self::Deaf(_) => None,
-            Self::Page(page) => page.poll_event(),
-        }
-    }
-}
+machine_of_several!(End: Seen {
+    Server(_) => None,
+    Page(page) => page.poll_event(),
+    Native(_) => None,
+    Deaf(_) => None,
+});
 
 /// A message as the page got it.
 #[derive(Debug, Clone, PartialEq)]
