@@ -1,4 +1,4 @@
-//! [`machine_of_several!`]: hosts of several kinds in one simulation.
+//! [`machine_of_several!`](crate::machine_of_several): hosts of several kinds in one simulation.
 
 /// Implements `Machine` for an enum of machines, by the machine of the variant: a simulation runs
 /// machines of one type, and its hosts are of several. Behind each variant stands how it is polled
