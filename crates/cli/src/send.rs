@@ -7,13 +7,14 @@ use anabranch_apps::send::{SendOptions, send};
 use anabranch_apps::service::ServiceError;
 use anabranch_apps::url::SessionUrl;
 use anabranch_media::ts::PaceError;
+use anabranch_netsim::settings::Speed;
 use anabranch_sansio::Rate;
 use anabranch_session::treatment::{Preset, TreatmentTable};
 use clap::Args;
 
 use crate::failure::Failure;
 use crate::transfer::{Paths, Telling, failure, stop_when_interrupted};
-use crate::values::{self, Speed};
+use crate::values;
 
 /// Sends media to a receiver, over all the paths given
 ///

@@ -1,198 +1,37 @@
-//! Values as people write them: rates, times, losses, queues, addresses.
+//! Values as people write them: those of links, and addresses.
 
 use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
-use std::time::Duration;
 
-use anabranch_netsim::{Preset, Trace, TraceError};
-use anabranch_sansio::Rate;
+use anabranch_netsim::Trace;
+use anabranch_netsim::settings::{self, Speed, ValueError};
 use thiserror::Error;
 
-/// The longest delay of a link, as in a scenario file.
-const DELAY_MAX: Duration = Duration::from_secs(3_600);
-/// The highest rate of a link, as in a scenario file: 1 Tbit/s.
-const RATE_MAX: Rate = Rate::mbps(1_000_000);
-/// The longest queue, 64 GiB: more than any link here can hold.
-const QUEUE_BYTES_MAX: u64 = 64 << 30;
-/// RFC 791 section 3.2: "Every internet module must be able to forward a datagram of 68 octets
-/// without further fragmentation."
-const MTU_MIN: u16 = 68;
-
-const PRESETS: [(&str, Preset); Preset::ALL.len()] = [
-    ("ethernet", Preset::Ethernet),
-    ("wifi", Preset::Wifi),
-    ("mobile", Preset::Mobile),
-    ("dsl", Preset::Dsl),
-    ("satellite", Preset::Satellite),
-];
-
-/// In front of a file that tells when a link may send.
-const TRACE: &str = "trace:";
-
-/// How fast a link sends.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Speed {
-    Limited(Rate),
-    Unlimited,
-    Trace(Trace),
-}
-
-/// How much may wait in front of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Queue {
-    /// What the link sends in this time.
-    Span(Duration),
-    Bytes(u64),
-    Packets(u32),
-}
-
-/// A text that is not the value it should be.
+/// A text that is no address.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum ValueError {
-    #[error("\"{0}\" is no rate: write 500k, 10M or 1.5G (bit/s), unlimited, or trace:FILE")]
-    Rate(String),
-    #[error("no link sends at {0}: give 1 bit/s to 1000G, or unlimited")]
-    RateRange(String),
-    #[error("{file}: {error}")]
-    Trace { file: String, error: TraceError },
-    #[error("{file} cannot be read: {reason}")]
-    File { file: String, reason: String },
-    #[error("\"{0}\" is no time: write 500us, 20ms or 1.5s")]
-    Time(String),
-    #[error("{0} is too long: give at most an hour, 3600s")]
-    TimeRange(String),
-    #[error("\"{0}\" is no loss: write 0% to 100%, such as 1% or 0.05%")]
-    Loss(String),
-    #[error("\"{0}\" is no burst: give how many packets are lost in a row on average, 1 or more")]
-    Burst(String),
-    #[error("\"{0}\" is no queue: write 100ms (at the link's rate), 64K (bytes) or 50p (packets)")]
-    Queue(String),
-    #[error("a queue of {0} is too long: give at most 64G, or 4294967295p")]
-    QueueRange(String),
-    #[error("\"{0}\" is no MTU: give 68 to 65535 bytes")]
-    Mtu(String),
-    #[error("there is no preset \"{0}\": give ethernet, wifi, mobile, dsl or satellite")]
-    Preset(String),
-    #[error("\"{0}\" is no address: write 127.0.0.1:7000, [::1]:7000 or name:7000")]
-    Address(String),
-}
+#[error("\"{0}\" is no address: write 127.0.0.1:7000, [::1]:7000 or name:7000")]
+pub(crate) struct AddressError(String);
 
 /// `10M`, `1.5G`, `500k`, in bit/s by thousands; `unlimited`; `trace:FILE`.
 pub(crate) fn speed(text: &str) -> Result<Speed, ValueError> {
-    if text == "unlimited" {
-        return Ok(Speed::Unlimited);
-    }
-    if let Some(file) = text.strip_prefix(TRACE) {
-        return trace(Path::new(file)).map(Speed::Trace);
-    }
-    let wrong = || ValueError::Rate(text.to_owned());
-    let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
-    let factor = match unit.trim_end_matches("bit/s") {
-        "k" | "K" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "" if !unit.is_empty() => 1.0,
-        _ => return Err(wrong()),
-    };
-    let rate = Rate::bps((number * factor).round() as u64);
-    if rate == Rate::ZERO || rate > RATE_MAX {
-        return Err(ValueError::RateRange(text.to_owned()));
-    }
-    Ok(Speed::Limited(rate))
+    settings::speed(text, &read)
 }
 
 /// The trace in a file.
 pub(crate) fn trace(file: &Path) -> Result<Trace, ValueError> {
-    let name = || file.display().to_string();
-    let text = fs::read_to_string(file)
-        .map_err(|error| ValueError::File { file: name(), reason: error.to_string() })?;
-    text.parse().map_err(|error| ValueError::Trace { file: name(), error })
+    settings::trace(&file.display().to_string(), &read)
 }
 
-/// `20ms`, `1.5s`, `500us`, `0`.
-pub(crate) fn time(text: &str) -> Result<Duration, ValueError> {
-    let wrong = || ValueError::Time(text.to_owned());
-    let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
-    let nanos = match unit {
-        "us" => number * 1e3,
-        "ms" => number * 1e6,
-        "s" => number * 1e9,
-        "" if number == 0.0 => 0.0,
-        _ => return Err(wrong()),
-    };
-    let span = Duration::from_nanos(nanos.round() as u64);
-    if span > DELAY_MAX {
-        return Err(ValueError::TimeRange(text.to_owned()));
-    }
-    Ok(span)
-}
-
-/// `1%`, `0.05%`, `0`: as a share from 0 to 1.
-pub(crate) fn loss(text: &str) -> Result<f64, ValueError> {
-    let wrong = || ValueError::Loss(text.to_owned());
-    let (percent, unit) = number_and_unit(text).ok_or_else(wrong)?;
-    let is_percent = unit == "%" || (unit.is_empty() && percent == 0.0);
-    if !is_percent || percent > 100.0 {
-        return Err(wrong());
-    }
-    Ok(percent / 100.0)
-}
-
-/// How many packets are lost in a row on average.
-pub(crate) fn burst(text: &str) -> Result<f64, ValueError> {
-    match number_and_unit(text) {
-        Some((length, "")) if length >= 1.0 => Ok(length),
-        _ => Err(ValueError::Burst(text.to_owned())),
-    }
-}
-
-/// `100ms`, `64K` (bytes, by 1,024), `50p` (packets).
-pub(crate) fn queue(text: &str) -> Result<Queue, ValueError> {
-    let wrong = || ValueError::Queue(text.to_owned());
-    let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
-    let too_long = || ValueError::QueueRange(text.to_owned());
-    let bytes = match unit {
-        "us" | "ms" | "s" => return time(text).map(Queue::Span),
-        "p" if number.fract() != 0.0 => return Err(wrong()),
-        "p" if number > f64::from(u32::MAX) => return Err(too_long()),
-        "p" => return Ok(Queue::Packets(number as u32)),
-        "B" => number,
-        "k" | "K" => number * 1024.0,
-        "M" => number * 1024.0 * 1024.0,
-        "G" => number * 1024.0 * 1024.0 * 1024.0,
-        _ => return Err(wrong()),
-    };
-    let bytes = bytes.round() as u64;
-    if bytes > QUEUE_BYTES_MAX {
-        return Err(too_long());
-    }
-    Ok(Queue::Bytes(bytes))
-}
-
-/// The longest IP packet, in bytes.
-pub(crate) fn mtu(text: &str) -> Result<u16, ValueError> {
-    let bytes = text.parse().ok().filter(|bytes| *bytes >= MTU_MIN);
-    bytes.ok_or_else(|| ValueError::Mtu(text.to_owned()))
-}
-
-/// A kind of link by name.
-pub(crate) fn preset(name: &str) -> Result<Preset, ValueError> {
-    let found = PRESETS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, preset)| *preset).ok_or_else(|| ValueError::Preset(name.to_owned()))
+/// The text of a file.
+pub(crate) fn read(file: &str) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|error| error.to_string())
 }
 
 /// An address and a port; a name is looked up.
-pub(crate) fn address(text: &str) -> Result<SocketAddr, ValueError> {
+pub(crate) fn address(text: &str) -> Result<SocketAddr, AddressError> {
     let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
-    found.ok_or_else(|| ValueError::Address(text.to_owned()))
-}
-
-/// The number in front, 0 or more, and what follows it.
-fn number_and_unit(text: &str) -> Option<(f64, &str)> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    Some((number.parse().ok()?, unit))
+    found.ok_or_else(|| AddressError(text.to_owned()))
 }
 
 #[cfg(test)]
@@ -200,90 +39,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_count_by_thousands() {
-        for (text, bps) in
-            [("10M", 10_000_000), ("1.5G", 1_500_000_000), ("500k", 500_000), ("8bit/s", 8)]
-        {
-            assert_eq!(speed(text), Ok(Speed::Limited(Rate::bps(bps))), "{text}");
-        }
-        assert_eq!(speed("2.5Mbit/s"), Ok(Speed::Limited(Rate::kbps(2_500))));
-        assert_eq!(speed("unlimited"), Ok(Speed::Unlimited));
-    }
-
-    #[test]
-    fn a_rate_needs_a_unit_and_a_sensible_size() {
-        for text in ["10", "", "M", "-1M", "fast", "10MB", "1e3k", "1.2.3M"] {
-            assert_eq!(speed(text), Err(ValueError::Rate(text.to_owned())));
-        }
-        for text in ["0M", "1001G", "0.0001bit/s"] {
-            assert_eq!(speed(text), Err(ValueError::RateRange(text.to_owned())));
-        }
-    }
-
-    #[test]
-    fn times_have_units_up_to_an_hour() {
-        assert_eq!(time("20ms"), Ok(Duration::from_millis(20)));
-        assert_eq!(time("1.5s"), Ok(Duration::from_millis(1_500)));
-        assert_eq!(time("500us"), Ok(Duration::from_micros(500)));
-        assert_eq!(time("0"), Ok(Duration::ZERO));
-        assert_eq!(time("3600s"), Ok(DELAY_MAX));
-        assert_eq!(time("3601s"), Err(ValueError::TimeRange("3601s".to_owned())));
-        for text in ["20", "-1ms", "ms", "1h", "20 ms"] {
-            assert_eq!(time(text), Err(ValueError::Time(text.to_owned())));
-        }
-    }
-
-    #[test]
-    fn losses_are_percentages() {
-        assert_eq!(loss("1%"), Ok(0.01));
-        assert_eq!(loss("100%"), Ok(1.0));
-        assert_eq!(loss("0"), Ok(0.0));
-        for text in ["1", "0.01", "101%", "-1%", "%"] {
-            assert_eq!(loss(text), Err(ValueError::Loss(text.to_owned())));
-        }
-    }
-
-    #[test]
-    fn bursts_are_at_least_one_packet() {
-        assert_eq!(burst("3.5"), Ok(3.5));
-        for text in ["0", "0.9", "3p", ""] {
-            assert_eq!(burst(text), Err(ValueError::Burst(text.to_owned())));
-        }
-    }
-
-    #[test]
-    fn queues_are_spans_bytes_or_packets() {
-        assert_eq!(queue("100ms"), Ok(Queue::Span(Duration::from_millis(100))));
-        assert_eq!(queue("64K"), Ok(Queue::Bytes(65_536)));
-        assert_eq!(queue("1500B"), Ok(Queue::Bytes(1_500)));
-        assert_eq!(queue("50p"), Ok(Queue::Packets(50)));
-        for text in ["64", "1.5p", "K", "64Q"] {
-            assert_eq!(queue(text), Err(ValueError::Queue(text.to_owned())));
-        }
-        for text in ["65G", "5000000000p"] {
-            assert_eq!(queue(text), Err(ValueError::QueueRange(text.to_owned())));
-        }
-        assert_eq!(queue("2h"), Err(ValueError::Queue("2h".to_owned())));
-    }
-
-    #[test]
-    fn an_mtu_carries_at_least_what_every_internet_module_forwards() {
-        assert_eq!((mtu("68"), mtu("65535")), (Ok(68), Ok(65_535)));
-        for text in ["67", "65536", "-1", "big"] {
-            assert_eq!(mtu(text), Err(ValueError::Mtu(text.to_owned())));
-        }
-    }
-
-    #[test]
-    fn every_preset_has_a_name_and_no_other_does() {
-        assert_eq!(PRESETS.map(|(_, preset)| preset), Preset::ALL);
-        assert_eq!(preset("wifi"), Ok(Preset::Wifi));
-        assert_eq!(preset("wlan"), Err(ValueError::Preset("wlan".to_owned())));
-    }
-
-    #[test]
     fn addresses_have_a_port() {
         assert_eq!(address("[::1]:7000"), Ok("[::1]:7000".parse().unwrap()));
-        assert_eq!(address("127.0.0.1"), Err(ValueError::Address("127.0.0.1".to_owned())));
+        assert_eq!(address("127.0.0.1"), Err(AddressError("127.0.0.1".to_owned())));
+    }
+
+    #[test]
+    fn a_trace_is_read_from_its_file() {
+        let file = std::env::temp_dir().join(format!("anabranch-trace-{}", std::process::id()));
+        std::fs::write(&file, "1\n2\n2\n6\n").unwrap();
+        let read = trace(&file);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(read, Ok(Trace::new(vec![1, 2, 2, 6]).unwrap()));
+        assert!(trace(&file).unwrap_err().to_string().contains("cannot be read"));
     }
 }

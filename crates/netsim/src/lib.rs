@@ -51,9 +51,12 @@ mod probability;
 mod qlog;
 mod reorder;
 mod scenario;
+pub mod settings;
 mod simulation;
 #[cfg(test)]
 mod testing;
+#[cfg(feature = "serde")]
+pub mod written;
 
 pub use capture::{Capture, CaptureScope, Note, PacketFile};
 pub use corrupt::Corrupt;

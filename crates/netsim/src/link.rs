@@ -143,7 +143,7 @@ impl Link {
         if let Some(sending) = self.sending.take() {
             self.drop_packet(DropCause::Cut, sending.packet);
         }
-        while let Some(packet) = self.queue.pop() {
+        while let Some(packet) = self.queue.pop(now) {
             self.drop_packet(DropCause::Cut, packet);
         }
     }
@@ -169,6 +169,18 @@ impl Link {
         }
     }
 
+    /// How many bytes waited in the queue on average, from the beginning to `now`.
+    #[must_use]
+    pub fn mean_queue_bytes(&self, now: Time) -> f64 {
+        self.queue.mean_bytes(now)
+    }
+
+    /// The most that ever waited in the queue, packets and bytes each for themselves.
+    #[must_use]
+    pub fn longest_queue(&self) -> Traffic {
+        self.queue.most()
+    }
+
     /// Keeps dropped packets for [`Element::poll_dropped`].
     pub fn keep_dropped(&mut self) {
         self.dropped.get_or_insert_default();
@@ -182,7 +194,7 @@ impl Link {
             self.sending = Some(Sending::start(now, packet, pace));
             return;
         }
-        if let Err(packet) = self.queue.push(packet, self.config.queue) {
+        if let Err(packet) = self.queue.push(now, packet, self.config.queue) {
             self.drop_packet(DropCause::Queue, packet);
         }
     }
@@ -192,7 +204,7 @@ impl Link {
         while let Some(sending) = self.sending.take_if(|sending| sending.done_at <= now) {
             let (done_at, packet, used) = sending.finish();
             self.travel(done_at, packet);
-            let Some(next) = self.queue.pop() else { return };
+            let Some(next) = self.queue.pop(done_at) else { return };
             self.send_next(done_at, used, next);
         }
     }
@@ -208,7 +220,7 @@ impl Link {
     /// Sends what waited for a rate that is now unlimited.
     fn flush(&mut self, now: Time, first: Packet) {
         self.travel(now, first);
-        while let Some(packet) = self.queue.pop() {
+        while let Some(packet) = self.queue.pop(now) {
             self.travel(now, packet);
         }
     }

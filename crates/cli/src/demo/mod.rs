@@ -8,12 +8,13 @@ use std::time::Duration;
 use anabranch_apps::demo::{self, Cut, DemoConfig, DemoError, News, Timeline};
 use anabranch_driver::Recording;
 use anabranch_netsim::Scenario;
+use anabranch_netsim::settings::LinkSettings;
 use anabranch_session::Bond;
 use anabranch_session::treatment::Preset;
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::link::LinkSettings;
+use crate::link::link_settings;
 use crate::signal::interrupted;
 use crate::transfer::RecordingArgs;
 use json::JsonFile;
@@ -61,10 +62,10 @@ pub(crate) struct Demo {
     bond: Bond,
     /// Changes wifi, which has rate=20M,delay=10ms,jitter=0,loss=0.1%,queue=100ms. The keys are
     /// the flags of anabranch emulate, with up. (media) or down. in front for one direction only.
-    #[arg(long, value_name = "KEY=VALUE,…")]
+    #[arg(long, value_name = "KEY=VALUE,…", value_parser = link_settings)]
     wifi: Option<LinkSettings>,
     /// Changes mobile, which has rate=12M,delay=25ms,jitter=0,loss=0.05%,queue=100ms.
-    #[arg(long, value_name = "KEY=VALUE,…")]
+    #[arg(long, value_name = "KEY=VALUE,…", value_parser = link_settings)]
     mobile: Option<LinkSettings>,
     /// Cuts a network for a while: wifi@5s..8s. May be given several times.
     #[arg(long, value_name = "LINK@FROM..TO")]

@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use anabranch_driver::emulator::EmulatedLink;
+use anabranch_netsim::settings::{KEYS, LinkSettings, SettingsError, key_and_value};
 use anabranch_netsim::{LinkConfig, NamedLink};
 use thiserror::Error;
 
-use crate::link::{KEYS, LinkSettings, Settings, SettingsError, key_and_value};
-use crate::values;
+use crate::link::LinkFlags;
+use crate::values::{self, AddressError};
 
 /// One link, as given.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,14 +32,16 @@ pub(super) enum LinkError {
     Missing { key: &'static str, example: &'static str },
     #[error(transparent)]
     Settings(SettingsError),
+    #[error("{key}: {error}")]
+    Address { key: String, error: AddressError },
     #[error("link {name} is set by the scenario: leave out all but name, listen and target")]
     SetTwice { name: String },
 }
 
 impl LinkArgument {
     /// The link that the flags outside of `--link` describe.
-    pub(super) fn alone(listen: SocketAddr, target: SocketAddr, both: Settings) -> Self {
-        Self { name: "link".to_owned(), listen, target, settings: LinkSettings::alike(both) }
+    pub(super) fn alone(listen: SocketAddr, target: SocketAddr, both: LinkFlags) -> Self {
+        Self { name: "link".to_owned(), listen, target, settings: LinkSettings::alike(both.into()) }
     }
 
     /// The link as it is set here; a perfect one but for that.
@@ -75,7 +78,7 @@ impl FromStr for LinkArgument {
                 "name" => once(&mut name, key, value.to_owned())?,
                 "listen" => once(&mut listen, key, address(key, value)?)?,
                 "target" => once(&mut target, key, address(key, value)?)?,
-                _ => settings.set(key, value)?,
+                _ => settings.set(key, value, &values::read)?,
             }
         }
         let missing = |key, example| LinkError::Missing { key, example };
@@ -98,8 +101,8 @@ impl From<SettingsError> for LinkError {
     }
 }
 
-fn address(key: &str, value: &str) -> Result<SocketAddr, SettingsError> {
-    values::address(value).map_err(|error| SettingsError::Value { key: key.to_owned(), error })
+fn address(key: &str, value: &str) -> Result<SocketAddr, LinkError> {
+    values::address(value).map_err(|error| LinkError::Address { key: key.to_owned(), error })
 }
 
 fn once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), SettingsError> {

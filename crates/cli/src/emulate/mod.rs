@@ -15,7 +15,7 @@ use anabranch_netsim::{Action, Scenario};
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::link::Settings;
+use crate::link::LinkFlags;
 use crate::output;
 use crate::signal;
 use crate::values;
@@ -41,7 +41,7 @@ pub(crate) struct Emulate {
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::address, requires = "listen")]
     target: Option<SocketAddr>,
     #[command(flatten)]
-    settings: Settings,
+    settings: LinkFlags,
     /// One of several links: name=wifi,listen=…,target=…, and any flag above as a key, such as
     /// preset=wifi,rate=10M; with up. (to the target) or down. in front for one direction only.
     #[arg(long = "link", value_name = "KEY=VALUE,…")]

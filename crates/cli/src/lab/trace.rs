@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anabranch_lab::trace::{Event, Intervals, read};
+use anabranch_netsim::settings;
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::{output, values};
+use crate::output;
 
 /// The shortest interval.
 const EVERY_MIN: Duration = Duration::from_millis(1);
@@ -25,7 +26,7 @@ pub(crate) struct Trace {
     /// The file.
     file: PathBuf,
     /// The length of an interval, such as 100ms.
-    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1s")]
+    #[arg(long, value_name = "TIME", value_parser = settings::time, default_value = "1s")]
     every: Duration,
     /// One machine of several in the file, such as sender; or one of its connections, by the
     /// group_id of its records.

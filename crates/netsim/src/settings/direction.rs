@@ -1,89 +1,120 @@
-//! [`Settings`]: what one direction of a link is told, as flags or as `key=value`.
+//! [`DirectionSettings`]: what one direction of a link is told.
 
 use std::time::Duration;
 
-use anabranch_netsim::{LinkConfig, Loss, Preset, Probability, QueueLimit, Trace};
 use anabranch_sansio::Rate;
-use clap::Args;
 use thiserror::Error;
 
-use crate::values::{self, Queue, Speed, ValueError};
+use super::values::{self, Queue, ReadFile, Speed, ValueError};
+use crate::{LinkConfig, Loss, Preset, Probability, QueueLimit, Trace};
 
 /// What may wait unless told otherwise, as in a home router of today.
 const QUEUE: Duration = Duration::from_millis(100);
 /// Even a slow link can hold some packets.
 const QUEUE_BYTES_MIN: u64 = 64 << 10;
 
-/// The keys of [`Settings::set`].
-pub(crate) const KEYS: &str = "preset, rate, delay, jitter, loss, burst, reorder, hold, queue, mtu";
+/// The keys of [`DirectionSettings::set`].
+pub const KEYS: &str = "preset, rate, delay, jitter, loss, burst, reorder, hold, queue, mtu";
 
 /// What one direction of a link is told.
-#[derive(Debug, Clone, Default, PartialEq, Args)]
-pub(crate) struct Settings {
-    /// A kind of link, which the flags below change: ethernet, wifi, mobile, dsl or satellite.
-    #[arg(long, requires = "listen", value_parser = values::preset)]
-    preset: Option<Preset>,
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DirectionSettings {
+    /// A kind of link, which the others change: ethernet, wifi, mobile, dsl or satellite.
+    pub preset: Option<Preset>,
     /// Bits per second of IP packets, such as 500k, 10M, unlimited; or trace:FILE, which has on
     /// each line a millisecond at which 1500 bytes can leave, and is repeated (Mahimahi's format).
-    #[arg(long, requires = "listen", value_parser = values::speed)]
-    rate: Option<Speed>,
+    pub rate: Option<Speed>,
     /// How long a packet travels one way, such as 20ms.
-    #[arg(long, requires = "listen", value_parser = values::time, value_name = "TIME")]
-    delay: Option<Duration>,
+    pub delay: Option<Duration>,
     /// Up to this much more delay, drawn for each packet; the order stays.
-    #[arg(long, requires = "listen", value_parser = values::time, value_name = "TIME")]
-    jitter: Option<Duration>,
+    pub jitter: Option<Duration>,
     /// Share of packets lost, such as 1%.
-    #[arg(long, requires = "listen", value_parser = values::loss, value_name = "PERCENT")]
-    loss: Option<f64>,
+    pub loss: Option<f64>,
     /// Losses come in bursts of this many packets on average, instead of one by one.
-    #[arg(long, requires = "listen", value_parser = values::burst, value_name = "N")]
-    burst: Option<f64>,
+    pub burst: Option<f64>,
     /// Share of packets held back, so that later ones overtake them, such as 1%.
-    #[arg(long, requires = "listen", value_parser = values::loss, value_name = "PERCENT")]
-    reorder: Option<f64>,
+    pub reorder: Option<f64>,
     /// For how long at most they are held back, drawn for each; 10ms unless given.
-    #[arg(long, requires = "listen", value_parser = values::time, value_name = "TIME")]
-    hold: Option<Duration>,
+    pub hold: Option<Duration>,
     /// What may wait to be sent: 100ms (at the rate, or a trace's mean), 64K (bytes) or 50p
     /// (packets). Unless given, 100ms and at least 64K where a rate is given, 1000p for a trace.
-    #[arg(long, requires = "listen", value_parser = values::queue)]
-    queue: Option<Queue>,
+    pub queue: Option<Queue>,
     /// The longest IP packet; longer ones are dropped.
-    #[arg(long, requires = "listen", value_parser = values::mtu, value_name = "BYTES")]
-    mtu: Option<u16>,
+    pub mtu: Option<u16>,
 }
 
 /// Settings that make no sense.
 #[derive(Debug, Clone, PartialEq, Error)]
-pub(crate) enum SettingsError {
+#[non_exhaustive]
+pub enum SettingsError {
+    /// There is no value.
     #[error("\"{part}\" says nothing: write key=value, with commas between")]
-    NoValue { part: String },
+    NoValue {
+        /// What was given.
+        part: String,
+    },
+    /// There is no such key.
     #[error("there is no key {key}: the keys are {KEYS}, each also with up. or down. in front")]
-    UnknownKey { key: String },
+    UnknownKey {
+        /// What was given.
+        key: String,
+    },
+    /// A key is given twice.
     #[error("{key} is given twice: give it once")]
-    Repeated { key: String },
+    Repeated {
+        /// Which.
+        key: String,
+    },
+    /// The value is none of this key.
     #[error("{key}: {error}")]
-    Value { key: String, error: ValueError },
+    Value {
+        /// Which key.
+        key: String,
+        /// What is wrong with it.
+        error: ValueError,
+    },
+    /// Nothing is lost that could come in bursts.
     #[error("a burst of {length} without loss: give a loss, too, such as 1%")]
-    BurstWithoutLoss { length: f64 },
+    BurstWithoutLoss {
+        /// Packets on average.
+        length: f64,
+    },
+    /// So much loss comes in longer bursts.
     #[error(
         "a loss of {percent}% cannot come in bursts of {length}: give a burst of at least \
              {least:.1}, or less loss"
     )]
-    BurstTooShort { percent: f64, length: f64, least: f64 },
+    BurstTooShort {
+        /// The loss.
+        percent: f64,
+        /// Packets on average.
+        length: f64,
+        /// The shortest burst that there can be.
+        least: f64,
+    },
+    /// No packet is held back.
     #[error("packets held back for {span:?}, but none are: give a share, too, such as reorder=1%")]
-    HoldWithoutReorder { span: Duration },
+    HoldWithoutReorder {
+        /// For how long.
+        span: Duration,
+    },
+    /// A queue's length in time says nothing where there is no rate.
     #[error("a queue of {span:?} needs a rate: give one, or a queue in bytes or packets")]
-    QueueWithoutRate { span: Duration },
+    QueueWithoutRate {
+        /// How long.
+        span: Duration,
+    },
 }
 
-impl Settings {
-    /// Sets what a key names.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<(), SettingsError> {
+impl DirectionSettings {
+    /// Sets what a key names. `read` reads the file that a rate may name.
+    ///
+    /// # Errors
+    /// There is no such key, it was set before, or the value makes no sense.
+    pub fn set(&mut self, key: &str, value: &str, read: ReadFile<'_>) -> Result<(), SettingsError> {
         match key {
             "preset" => put(&mut self.preset, key, values::preset(value)),
-            "rate" => put(&mut self.rate, key, values::speed(value)),
+            "rate" => put(&mut self.rate, key, values::speed(value, read)),
             "delay" => put(&mut self.delay, key, values::time(value)),
             "jitter" => put(&mut self.jitter, key, values::time(value)),
             "loss" => put(&mut self.loss, key, values::loss(value)),
@@ -97,7 +128,8 @@ impl Settings {
     }
 
     /// These, and for what they leave out `others`.
-    pub(crate) fn or(self, others: Self) -> Self {
+    #[must_use]
+    pub fn or(self, others: Self) -> Self {
         Self {
             preset: self.preset.or(others.preset),
             rate: self.rate.or(others.rate),
@@ -114,7 +146,10 @@ impl Settings {
 
     /// A direction with these settings; what they leave out is the preset's if they name one, or
     /// else stays as it is.
-    pub(crate) fn change(&self, config: LinkConfig) -> Result<LinkConfig, SettingsError> {
+    ///
+    /// # Errors
+    /// The settings do not fit each other.
+    pub fn change(&self, config: LinkConfig) -> Result<LinkConfig, SettingsError> {
         let base = self.preset.map_or(config, Preset::config);
         let (rate, trace) = match self.rate.clone() {
             None => (base.rate, base.trace),
@@ -200,9 +235,9 @@ mod tests {
     use super::*;
 
     fn config(pairs: &[(&str, &str)]) -> Result<LinkConfig, SettingsError> {
-        let mut settings = Settings::default();
+        let mut settings = DirectionSettings::default();
         for (key, value) in pairs {
-            settings.set(key, value)?;
+            settings.set(key, value, &file)?;
         }
         settings.change(LinkConfig::default())
     }
@@ -258,30 +293,34 @@ mod tests {
         assert!(loss(&[("burst", "3"), ("loss", "75%")]).is_ok());
     }
 
+    /// The only files there are.
+    fn file(name: &str) -> Result<String, String> {
+        match name {
+            "good.txt" => Ok("1\n2\n2\n6\n".to_owned()),
+            "bad.txt" => Ok("1\n2\nthree\n".to_owned()),
+            _ => Err("no such file".to_owned()),
+        }
+    }
+
     #[test]
     fn a_trace_takes_the_place_of_a_rate_and_a_rate_that_of_a_trace() {
-        let file = std::env::temp_dir().join(format!("anabranch-trace-{}", std::process::id()));
-        std::fs::write(&file, "1\n2\n2\n6\n").unwrap();
-        let rate = format!("trace:{}", file.display());
-        let traced = config(&[("preset", "mobile"), ("rate", &rate)]).unwrap();
+        let rate = "trace:good.txt";
+        let traced = config(&[("preset", "mobile"), ("rate", rate)]).unwrap();
         assert_eq!((traced.rate, traced.queue), (None, QueueLimit::default()));
         let trace = Trace::new(vec![1, 2, 2, 6]).unwrap();
         assert_eq!(traced.trace, Some(trace));
         // 6,000 bytes in 6 ms.
-        let queue = config(&[("rate", &rate), ("queue", "30ms")]).unwrap().queue;
+        let queue = config(&[("rate", rate), ("queue", "30ms")]).unwrap().queue;
         assert_eq!(queue, QueueLimit::Bytes(30_000));
-        let mut faster = Settings::default();
-        faster.set("rate", "1M").unwrap();
+        let mut faster = DirectionSettings::default();
+        faster.set("rate", "1M", &file).unwrap();
         let faster = faster.change(traced).unwrap();
         assert_eq!((faster.rate, faster.trace), (Some(Rate::mbps(1)), None));
-
-        std::fs::write(&file, "1\n2\nthree\n").unwrap();
-        let error = config(&[("rate", &rate)]).unwrap_err().to_string();
-        std::fs::remove_file(&file).unwrap();
-        let expected = format!("rate: {}: line 3: \"three\" is no millisecond", file.display());
-        assert!(error.starts_with(&expected), "{error}");
-        let error = config(&[("rate", &rate)]).unwrap_err().to_string();
-        assert!(error.contains("cannot be read"), "{error}");
+        let error = config(&[("rate", "trace:bad.txt")]).unwrap_err().to_string();
+        let expected = "rate: bad.txt: line 3: \"three\" is no millisecond";
+        assert!(error.starts_with(expected), "{error}");
+        let error = config(&[("rate", "trace:none.txt")]).unwrap_err().to_string();
+        assert_eq!(error, "rate: none.txt cannot be read: no such file");
     }
 
     #[test]

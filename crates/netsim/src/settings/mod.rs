@@ -1,48 +1,73 @@
 //! Links as people set them, the same for every command: `rate=10M,delay=20ms,down.loss=1%`.
 
-mod settings;
+mod direction;
+mod values;
 
-use std::str::FromStr;
+pub use direction::{DirectionSettings, KEYS, SettingsError};
+pub use values::{
+    Queue, ReadFile, Speed, ValueError, burst, loss, mtu, preset, queue, speed, time, trace,
+};
 
-use anabranch_netsim::{LinkConfig, NamedLink};
-
-pub(crate) use settings::{KEYS, Settings, SettingsError};
+use crate::{LinkConfig, NamedLink};
 
 /// A link's settings: for both directions, and what differs in one.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct LinkSettings {
-    both: Settings,
-    up: Settings,
-    down: Settings,
+pub struct LinkSettings {
+    both: DirectionSettings,
+    up: DirectionSettings,
+    down: DirectionSettings,
 }
 
 impl LinkSettings {
     /// The same for both directions.
-    pub(crate) fn alike(both: Settings) -> Self {
+    #[must_use]
+    pub fn alike(both: DirectionSettings) -> Self {
         Self { both, ..Self::default() }
     }
 
     /// Sets what a key names, `up.` or `down.` in front of it for one direction only.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<(), SettingsError> {
+    ///
+    /// # Errors
+    /// As [`DirectionSettings::set`].
+    pub fn set(&mut self, key: &str, value: &str, read: ReadFile<'_>) -> Result<(), SettingsError> {
         match key.split_once('.') {
-            Some(("up", key)) => self.up.set(key, value),
-            Some(("down", key)) => self.down.set(key, value),
-            Some(_) | None => self.both.set(key, value),
+            Some(("up", key)) => self.up.set(key, value, read),
+            Some(("down", key)) => self.down.set(key, value, read),
+            Some(_) | None => self.both.set(key, value, read),
         }
     }
 
+    /// Settings as one text: `rate=10M,delay=20ms,down.loss=1%`.
+    ///
+    /// # Errors
+    /// A part says nothing; or as [`DirectionSettings::set`].
+    pub fn parse(text: &str, read: ReadFile<'_>) -> Result<Self, SettingsError> {
+        let mut settings = Self::default();
+        for part in text.split(',') {
+            let (key, value) = key_and_value(part)?;
+            settings.set(key, value, read)?;
+        }
+        Ok(settings)
+    }
+
     /// The way to the target and the way back; what the settings leave out stays.
-    pub(crate) fn directions(
+    ///
+    /// # Errors
+    /// The settings do not fit each other.
+    pub fn directions(
         &self,
         up: LinkConfig,
         down: LinkConfig,
     ) -> Result<(LinkConfig, LinkConfig), SettingsError> {
-        let of = |one: &Settings| one.clone().or(self.both.clone());
+        let of = |one: &DirectionSettings| one.clone().or(self.both.clone());
         Ok((of(&self.up).change(up)?, of(&self.down).change(down)?))
     }
 
     /// A link with these settings; what they leave out stays.
-    pub(crate) fn change(&self, link: NamedLink) -> Result<NamedLink, SettingsError> {
+    ///
+    /// # Errors
+    /// The settings do not fit each other.
+    pub fn change(&self, link: NamedLink) -> Result<NamedLink, SettingsError> {
         let backward = link.backward.clone().unwrap_or_else(|| link.forward.clone());
         let (forward, backward) = self.directions(link.forward.clone(), backward)?;
         let backward = (backward != forward).then_some(backward);
@@ -50,21 +75,11 @@ impl LinkSettings {
     }
 }
 
-impl FromStr for LinkSettings {
-    type Err = SettingsError;
-
-    fn from_str(text: &str) -> Result<Self, SettingsError> {
-        let mut settings = Self::default();
-        for part in text.split(',') {
-            let (key, value) = key_and_value(part)?;
-            settings.set(key, value)?;
-        }
-        Ok(settings)
-    }
-}
-
 /// The two sides of `key=value`.
-pub(crate) fn key_and_value(part: &str) -> Result<(&str, &str), SettingsError> {
+///
+/// # Errors
+/// There is only one.
+pub fn key_and_value(part: &str) -> Result<(&str, &str), SettingsError> {
     part.split_once('=').ok_or_else(|| SettingsError::NoValue { part: part.to_owned() })
 }
 
@@ -72,10 +87,10 @@ pub(crate) fn key_and_value(part: &str) -> Result<(&str, &str), SettingsError> {
 mod tests {
     use std::time::Duration;
 
-    use anabranch_netsim::{Loss, QueueLimit};
     use anabranch_sansio::Rate;
 
     use super::*;
+    use crate::{Loss, QueueLimit};
 
     fn wifi() -> NamedLink {
         let forward = LinkConfig { rate: Some(Rate::mbps(20)), ..LinkConfig::wifi() };
@@ -83,7 +98,7 @@ mod tests {
     }
 
     fn changed(text: &str) -> Result<NamedLink, SettingsError> {
-        text.parse::<LinkSettings>()?.change(wifi())
+        LinkSettings::parse(text, &|_| Err("there is none".to_owned()))?.change(wifi())
     }
 
     #[test]
