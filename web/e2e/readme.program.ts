@@ -84,7 +84,15 @@ const ENDING: readonly { readonly command: string; readonly changes?: Changes }[
   { command: 'openssl rand -hex 16' },
   // Names of commands, of which others here give the arguments.
   { command: 'anabranch send', changes: [['send', 'send --help']] },
-  { command: 'anabranch lab ortiz2013', changes: [['ortiz2013', 'ortiz2013 --help']] },
+  { command: 'anabranch lab run', changes: [['run', 'run --help']] },
+  { command: 'anabranch lab run --example two-paths > two-paths.toml' },
+  // Fewer runs, and shorter: scenarios have tests of their own.
+  {
+    command:
+      'anabranch lab run two-paths.toml --sweep mobile.loss=0,0.1%,1% ' +
+      '--sweep mobile.delay=20ms..100ms:20ms --seeds 30 --out results',
+    changes: [['--seeds 30', '--seeds 1 --set duration=1s']],
+  },
   // Fewer seeds, and shorter: the experiments have tests of their own.
   {
     command: 'anabranch lab ortiz2013 --seeds 10 --out results',

@@ -3,7 +3,7 @@
 //!
 //! An experiment is a module with its network, its source, its strategies and its tables. A cell
 //! of a table is one strategy on one network with one seed, and the same seed gives the same
-//! result to the last digit.
+//! result to the last digit. [`scenario`] is experiments of a user's own, from a file.
 
 mod csv_lines;
 mod drawing;
@@ -13,6 +13,7 @@ pub mod kim2007;
 pub mod ortiz2013;
 mod page;
 mod recording;
+pub mod scenario;
 pub mod svc;
 pub mod trace;
 

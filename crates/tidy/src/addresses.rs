@@ -10,6 +10,7 @@ const HOSTS: &[&str] = &[
     "doi.org",
     "github.com",
     "host",
+    "json-schema.org",
     "keepachangelog.com",
     "localhost",
     "peach.blender.org",

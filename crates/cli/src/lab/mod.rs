@@ -1,9 +1,10 @@
-//! `anabranch lab`: the papers' experiments, and our programs beside others.
+//! `anabranch lab`: scenarios of one's own, the papers' experiments, our programs beside others.
 
 mod compare;
 mod folder;
 mod kim2007;
 mod ortiz2013;
+mod run;
 mod runner;
 mod trace;
 
@@ -11,7 +12,7 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Runs a paper's experiment with the real stack in the simulator.
+/// Runs scenarios and papers' experiments with the real stacks in the simulator.
 #[derive(Debug, Args)]
 pub(crate) struct Lab {
     #[command(subcommand)]
@@ -22,7 +23,9 @@ pub(crate) struct Lab {
 enum Experiment {
     Compare(compare::Compare),
     Kim2007(kim2007::Kim2007),
+    Merge(run::Merge),
     Ortiz2013(ortiz2013::Ortiz2013),
+    Run(run::LabRun),
     Trace(trace::Trace),
 }
 
@@ -31,7 +34,9 @@ impl Lab {
         match self.experiment {
             Experiment::Compare(experiment) => experiment.run().await,
             Experiment::Kim2007(experiment) => experiment.run().await,
+            Experiment::Merge(merge) => merge.run(),
             Experiment::Ortiz2013(experiment) => experiment.run(),
+            Experiment::Run(run) => run.run(),
             Experiment::Trace(trace) => trace.run(),
         }
     }

@@ -1,0 +1,197 @@
+//! [`Flow`]: who sends what to whom, and over what.
+
+use std::time::Duration;
+
+use anabranch_netsim::settings::time;
+use anabranch_netsim::written::{Fault, Place, Section, WrittenLink};
+
+use super::key::{Key, bytes, choice, rate, span};
+use super::options::{SCTP_KEYS, SctpOptions, TCP_KEYS, tcp_config};
+use super::route::{Hop, shortest, told};
+use super::sink::STAMP_LEN;
+use super::source::Pattern;
+
+/// TCP's payload of a packet of 1,500 bytes, and what fits into a datagram of UDP there.
+const TCP_PAYLOAD: usize = 1_460;
+const UDP_PAYLOAD: usize = 1_472;
+/// What UDP can carry over IPv4.
+const DATAGRAM_MAX: usize = 65_507;
+/// A piece of a stream of bytes that makes sense as one message.
+const STREAM_MESSAGE_MAX: usize = 1 << 20;
+
+/// The keys of every flow.
+pub(super) const FLOW_KEYS: &[Key] = &[
+    Key::new("name", &["film"], "what tables call it, and --set; no other flow or link has it"),
+    Key::new("kind", &["sctp", "tcp", "udp"], "what carries it"),
+    Key::new("from", &["client"], "the host that sends; client"),
+    Key::new("to", &["server"], "the host that receives; server"),
+    Key::new("start", &["0s"], "when it calls the other host; 0s"),
+    Key::new("spread", &["100ms"], "up to so much later, drawn for each seed; 0s"),
+    Key::new("stop", &["20s"], "when it sends nothing new any more; the end of the run"),
+    Key::new(
+        "source",
+        &["bulk", "cbr", "on-off"],
+        "as fast as it goes, the default; at a rate; at a rate for a while in turns",
+    ),
+    Key::new("rate", &["2M"], "bits of payload per second, of cbr and on-off"),
+    Key::new("on", &["1s"], "how long on-off sends"),
+    Key::new("off", &["1s"], "how long it is silent then"),
+    Key::new("size", &["1200"], "bytes of a message; what fills a packet"),
+];
+
+/// A flow.
+#[derive(Debug, Clone)]
+pub(super) struct Flow {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) start: Duration,
+    pub(super) spread: Duration,
+    pub(super) stop: Duration,
+    pub(super) pattern: Pattern,
+    /// Bytes of a message.
+    pub(super) size: usize,
+    /// One for each of its paths.
+    pub(super) paths: Vec<Vec<Hop>>,
+    pub(super) place: Place,
+}
+
+/// What carries a flow.
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    Sctp(Box<SctpOptions>),
+    Tcp(Box<anabranch_tcp::Config>),
+    Udp,
+}
+
+impl Kind {
+    /// Its name in files and tables.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Sctp(_) => "sctp",
+            Self::Tcp(_) => "tcp",
+            Self::Udp => "udp",
+        }
+    }
+
+    /// The keys that a flow of this kind has beside those of all.
+    pub(super) const ALL_KEYS: &'static [(&'static str, &'static [Key])] =
+        &[("sctp", SCTP_KEYS), ("tcp", TCP_KEYS), ("udp", &[])];
+
+    fn keys(&self) -> &'static [Key] {
+        let of_kind = Self::ALL_KEYS.iter().find(|(name, _)| *name == self.name());
+        of_kind.map_or(&[], |(_, keys)| keys)
+    }
+
+    /// The usual size of a message, and the largest.
+    fn sizes(&self) -> (usize, usize) {
+        match self {
+            Self::Sctp(options) => (options.packet_payload(), options.message_max()),
+            Self::Tcp(config) => {
+                (TCP_PAYLOAD.min(config.mtu - 40), STREAM_MESSAGE_MAX.min(config.send_buffer))
+            }
+            Self::Udp => (UDP_PAYLOAD, DATAGRAM_MAX),
+        }
+    }
+}
+
+impl Flow {
+    pub(super) fn read(
+        mut section: Section,
+        links: &[WrittenLink],
+        duration: Duration,
+    ) -> Result<Self, Fault> {
+        let place = section.place;
+        let word = |text: &str| Ok::<_, Fault>(text.to_owned());
+        let name = section.need("name", "\"film\"", word)?;
+        let kinds: Vec<(&str, &str)> =
+            Kind::ALL_KEYS.iter().map(|(name, _)| (*name, *name)).collect();
+        let kind = section.need("kind", "\"sctp\"", |text| choice(text, &kinds))?;
+        let kind = match kind {
+            "sctp" => Kind::Sctp(Box::new(SctpOptions::read(&mut section)?)),
+            "tcp" => Kind::Tcp(Box::new(tcp_config(&mut section)?)),
+            _ => Kind::Udp,
+        };
+        let paths = paths(&mut section, links, &kind)?;
+        let start = section.read("start", time)?.unwrap_or_default();
+        let stop = section.read("stop", time)?.unwrap_or(duration);
+        let spread = section.read("spread", time)?.unwrap_or_default();
+        if start + spread >= stop || stop > duration {
+            let reason = format!(
+                "{name} sends from {start:?} to {stop:?}: let it start before it stops, and stop \
+                 by the end of the run, {duration:?}"
+            );
+            return Err(Fault::new(place, reason));
+        }
+        let (usual, most) = kind.sizes();
+        let size = section.read("size", |text| bytes(text, STAMP_LEN, most))?.unwrap_or(usual);
+        let pattern = pattern(&mut section)?;
+        if matches!(kind, Kind::Udp) && pattern == Pattern::Bulk {
+            let reason = format!(
+                "{name} sends over udp, which takes all at once: give source = \"cbr\" and a rate"
+            );
+            return Err(Fault::new(place, reason));
+        }
+        let known = FLOW_KEYS.iter().chain(kind.keys()).map(|key| key.name).chain(["paths"]);
+        section.refuse_rest(&known.collect::<Vec<_>>())?;
+        Ok(Self { name, kind, start, spread, stop, pattern, size, paths, place })
+    }
+}
+
+fn paths(
+    section: &mut Section,
+    links: &[WrittenLink],
+    kind: &Kind,
+) -> Result<Vec<Vec<Hop>>, Fault> {
+    let word = |text: &str| Ok::<_, Fault>(text.to_owned());
+    let from = section.read("from", word)?.unwrap_or_else(|| "client".to_owned());
+    let to = section.read("to", word)?.unwrap_or_else(|| "server".to_owned());
+    let hosts = || links.iter().flat_map(|link| [&link.between.0, &link.between.1]);
+    for host in [&from, &to] {
+        if !hosts().any(|known| known == host) {
+            let mut known: Vec<&str> = hosts().map(String::as_str).collect();
+            known.sort_unstable();
+            known.dedup();
+            let reason = format!("no link leads to {host}; they join {}", known.join(", "));
+            return Err(section.fault(reason));
+        }
+    }
+    if from == to {
+        return Err(section.fault(format!("it leads from {from} to {to}: give two hosts")));
+    }
+    let Some(entry) = section.take("paths") else {
+        let reason = format!("there is no way from {from} to {to}: give links that join them");
+        return Ok(vec![shortest(links, &from, &to).ok_or_else(|| section.fault(reason))?]);
+    };
+    let paths = told(&entry, links, (&from, &to))?;
+    let most = match kind {
+        Kind::Sctp(options) => options.config.paths.paths_max,
+        Kind::Tcp(_) | Kind::Udp => 1,
+    };
+    if paths.len() > most {
+        let (name, count) = (kind.name(), paths.len());
+        let reason = format!("paths: {name} takes {most} at most, and these are {count}");
+        return Err(Fault::new(entry.place, reason));
+    }
+    Ok(paths)
+}
+
+fn pattern(section: &mut Section) -> Result<Pattern, Fault> {
+    let sources = [("bulk", "bulk"), ("cbr", "cbr"), ("on-off", "on-off")];
+    let source = section.read("source", |text| choice(text, &sources))?;
+    match source.unwrap_or("bulk") {
+        "cbr" => Ok(Pattern::Steady(section.need("rate", "\"2M\"", rate)?)),
+        "on-off" => {
+            let rate = section.need("rate", "\"2M\"", rate)?;
+            let on = section.need("on", "\"1s\"", span)?;
+            Ok(Pattern::OnOff(rate, on, section.need("off", "\"1s\"", span)?))
+        }
+        _ => match ["rate", "on", "off"].iter().find_map(|key| section.take(key)) {
+            None => Ok(Pattern::Bulk),
+            Some(entry) => {
+                let key = entry.key;
+                let reason = format!("{key} is not for bulk: give source = \"cbr\" or \"on-off\"");
+                Err(Fault::new(entry.place, reason))
+            }
+        },
+    }
+}

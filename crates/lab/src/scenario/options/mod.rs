@@ -1,0 +1,7 @@
+//! What a flow's transport can be told, key by key.
+
+mod sctp;
+mod tcp;
+
+pub(super) use sctp::{SCTP_KEYS, SctpOptions};
+pub(super) use tcp::{TCP_KEYS, tcp_config};

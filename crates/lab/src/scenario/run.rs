@@ -1,0 +1,308 @@
+//! Runs a scenario.
+
+mod network;
+mod tally;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anabranch_netsim::written::{Fault, Happening, WrittenEvent};
+use anabranch_netsim::{
+    CaptureScope, Carrier, HostId, QlogFile, RouteError, Simulation, SimulationError,
+};
+use anabranch_sansio::{FourTuple, Rng, Time};
+use thiserror::Error;
+
+use super::end::End;
+use super::flow::{Flow, Kind};
+use super::sink::Sink;
+use super::source::Source;
+use super::transport::{SctpTransport, TcpTransport, Transport, UdpTransport};
+use super::{Outcome, Scenario};
+use network::Net;
+use tally::Tally;
+
+/// How long a run goes on after its end, for what is still under way.
+pub const AFTER: Duration = Duration::from_secs(2);
+
+/// The ports of both ends.
+const PORTS: (u16, u16) = (5_000, 5_001);
+
+/// What is recorded of a run, and where that goes.
+#[derive(Default)]
+pub struct Watching {
+    /// All packets, as they leave the links, as a pcapng file.
+    pub capture: Option<Box<dyn Write + Send>>,
+    /// What all ends do and why, as a qlog file.
+    pub trace: Option<Box<dyn Write + Send>>,
+}
+
+impl fmt::Debug for Watching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { capture, trace } = self;
+        let mut shown = f.debug_struct("Watching");
+        shown.field("capture", &capture.is_some()).field("trace", &trace.is_some()).finish()
+    }
+}
+
+/// A run that came to no end.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The scenario asks for what cannot be run.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// A machine misbehaved.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// It took more events than it may.
+    #[error(
+        "the run was ended at {at} of {end:?}: it took {steps} events, its limit; give more \
+         steps_max, or a slower link"
+    )]
+    Endless {
+        /// When.
+        at: Time,
+        /// When it would have ended.
+        end: Duration,
+        /// How many.
+        steps: u64,
+    },
+    /// What is recorded cannot be written.
+    #[error("what is recorded cannot be written: {0}")]
+    Recording(#[from] io::Error),
+}
+
+impl Scenario {
+    /// Runs it with one seed. The same seed gives the same outcome to the last digit.
+    ///
+    /// # Errors
+    /// It takes more events than it may, a machine misbehaves, or what is recorded cannot be
+    /// written.
+    pub fn run(&self, seed: u64, watching: Watching) -> Result<Outcome, RunError> {
+        let mut run = Run::build(self, seed)?;
+        let title = format!("seed {seed}");
+        let capture =
+            watching.capture.map(|writer| run.sim.capture(CaptureScope::AllLinks, &title, writer));
+        let trace = watching.trace.map(|writer| run.trace(writer, &title));
+        for event in &self.events {
+            run.run_to(Time::ZERO + event.at)?;
+            run.happen(event);
+        }
+        run.run_to(Time::ZERO + self.duration)?;
+        let links = run.links();
+        let shares = run.shares();
+        run.run_to(Time::ZERO + self.duration + AFTER)?;
+        let outcome = Outcome { flows: run.flows(&shares), links };
+        if let Some(capture) = capture {
+            capture?.finish()?.flush()?;
+        }
+        if let Some(trace) = trace {
+            finish(&trace)?;
+        }
+        Ok(outcome)
+    }
+}
+
+/// A scenario under way.
+struct Run<'a> {
+    scenario: &'a Scenario,
+    sim: Simulation<End>,
+    net: Net,
+    /// The sending and the receiving host of each flow.
+    hosts: Vec<(HostId, HostId)>,
+    tally: Arc<Mutex<Tally>>,
+    steps: u64,
+}
+
+impl<'a> Run<'a> {
+    fn build(scenario: &'a Scenario, seed: u64) -> Result<Self, RunError> {
+        let mut sim = Simulation::new(seed);
+        let net = Net::build(sim.network_mut(), &scenario.links);
+        let mut draws = sim.fork_rng();
+        let mut hosts = Vec::new();
+        for (number, flow) in scenario.flows.iter().enumerate() {
+            let routed = net.route(sim.network_mut(), number, flow);
+            let paths = routed.map_err(|error| broken(flow, &error))?;
+            hosts.push(add_flow(&mut sim, &mut draws, flow, &paths));
+        }
+        let tally = Arc::new(Mutex::new(Tally::new(&net, scenario)));
+        sim.network_mut().add_observer(Arc::clone(&tally));
+        Ok(Self { scenario, sim, net, hosts, tally, steps: 0 })
+    }
+
+    fn run_to(&mut self, end: Time) -> Result<(), RunError> {
+        while self.sim.next_step_at().is_some_and(|at| at <= end) {
+            self.sim.step()?;
+            self.steps += 1;
+            if self.steps > self.scenario.steps_max {
+                let (at, steps) = (self.sim.now(), self.scenario.steps_max);
+                return Err(RunError::Endless { at, end: self.scenario.duration, steps });
+            }
+        }
+        Ok(self.sim.run_to(end)?)
+    }
+
+    fn happen(&mut self, event: &WrittenEvent) {
+        let now = self.sim.now();
+        match &event.what {
+            Happening::Cut(link) => {
+                self.net.capacity(*link).cut(now);
+                self.sim.cut_both(self.net.duplex(*link));
+            }
+            Happening::Restore(link) => {
+                self.net.capacity(*link).restore(now);
+                self.sim.restore_both(self.net.duplex(*link));
+            }
+            Happening::Change(link, config) => {
+                self.net.capacity(*link).change(now, config);
+                self.sim.reconfigure_both(self.net.duplex(*link), (**config).clone());
+            }
+            Happening::Rebind(_) | Happening::Check(_) => {}
+        }
+    }
+
+    fn links(&mut self) -> Vec<super::LinkOutcome> {
+        let now = self.sim.now();
+        self.net.outcomes(self.sim.network(), &self.scenario.links, now)
+    }
+
+    fn shares(&self) -> Vec<f64> {
+        let tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        tally.shares(&self.scenario.flows)
+    }
+
+    fn flows(&self, shares: &[f64]) -> Vec<super::FlowOutcome> {
+        let ends = self.scenario.flows.iter().zip(&self.hosts).zip(shares);
+        ends.map(|((flow, hosts), share)| self.flow(flow, *hosts, *share)).collect()
+    }
+
+    fn flow(&self, flow: &Flow, hosts: (HostId, HostId), share: f64) -> super::FlowOutcome {
+        let (sender, receiver) = (self.sim.machine(hosts.0), self.sim.machine(hosts.1));
+        let counters = sender.counters();
+        let (source, sink) = (sender.source(), receiver.sink());
+        let start = source.map_or(Time::ZERO, |source| source.start);
+        let stop = Time::ZERO + flow.stop;
+        let messages = source.map_or(0, Source::offered);
+        let arrived = sink.map_or(0, |sink| sink.arrived);
+        let is_paced = source.is_some_and(Source::is_paced);
+        let ms = |span: Duration| rounded(span.as_nanos() as f64 / 1e6);
+        let delay = |share| sink.and_then(|sink| sink.delay(share)).map(ms);
+        let bits = sink.map_or(0.0, |sink| sink.bytes_in_time as f64 * 8.0);
+        let first = sink.and_then(|sink| sink.first).map(|at| ms(at.saturating_since(start)));
+        super::FlowOutcome {
+            name: flow.name.clone(),
+            kind: flow.kind.name().to_owned(),
+            goodput_bps: (bits / stop.saturating_since(start).as_secs_f64()).round(),
+            share: rounded(share),
+            delay_p50_ms: delay(0.5),
+            delay_p95_ms: delay(0.95),
+            delay_p99_ms: delay(0.99),
+            delay_max_ms: delay(1.0),
+            first_ms: first,
+            messages,
+            lost: if is_paced { messages.saturating_sub(arrived) } else { counters.given_up },
+            packets: self.sim.stats(hosts.0).sent.packets,
+            retransmitted: counters.retransmitted,
+            ended: sender.ended().map(str::to_owned),
+        }
+    }
+
+    fn trace(&mut self, writer: Box<dyn Write + Send>, title: &str) -> Arc<Mutex<Trace>> {
+        let trace = Arc::new(Mutex::new(QlogFile::new(writer, title, None)));
+        let shared = Arc::clone(&trace);
+        let ends = self.scenario.flows.iter().zip(&self.hosts);
+        let name = |host: HostId| {
+            let found = ends.clone().find(|(_, hosts)| hosts.0 == host || hosts.1 == host);
+            found.map_or_else(String::new, |(flow, hosts)| {
+                let end = if hosts.0 == host { "sender" } else { "receiver" };
+                format!("{} {end}", flow.name)
+            })
+        };
+        let hosts = self.hosts.iter().flat_map(|hosts| [hosts.0, hosts.1]);
+        let names: Vec<(HostId, String)> = hosts.map(|host| (host, name(host))).collect();
+        self.sim.trace(move |host, record| {
+            let mut trace = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let label = names.iter().find(|(known, _)| *known == host);
+            if let (Ok(file), Some((_, label))) = (&mut *trace, label)
+                && let Err(error) = file.record(label, &record)
+            {
+                *trace = Err(error);
+            }
+        });
+        trace
+    }
+}
+
+/// To six digits behind the point: what is written is read again as it was.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+/// The file is gone with its first error.
+type Trace = io::Result<QlogFile<Box<dyn Write + Send>>>;
+
+fn finish(trace: &Mutex<Trace>) -> io::Result<()> {
+    let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+    match &mut *trace {
+        Ok(file) => file.flush(),
+        Err(error) => Err(std::mem::replace(error, io::ErrorKind::Other.into())),
+    }
+}
+
+fn broken(flow: &Flow, error: &RouteError) -> Fault {
+    Fault::new(flow.place, format!("{}: {error}", flow.name))
+}
+
+/// The two hosts of a flow, with an address for each path.
+fn add_flow(
+    sim: &mut Simulation<End>,
+    draws: &mut Rng,
+    flow: &Flow,
+    paths: &[FourTuple],
+) -> (HostId, HostId) {
+    let late = draws.range(0..u64::try_from(flow.spread.as_nanos()).unwrap_or(u64::MAX).max(1));
+    let start = Time::ZERO + flow.start + Duration::from_nanos(late);
+    let stop = Time::ZERO + flow.stop;
+    let (near, carrier) = transport(sim, flow, paths, true);
+    let back: Vec<FourTuple> = paths.iter().copied().map(FourTuple::reversed).collect();
+    let (far, _) = transport(sim, flow, &back, false);
+    let sender = End::sender(near, Source::new(flow.pattern, flow.size, start, stop));
+    let receiver = End::receiver(far, Sink::new(flow.size, stop));
+    let mut add = |name: String, end: End, paths: &[FourTuple]| {
+        let addresses: Vec<_> = paths.iter().map(|path| path.local.ip()).collect();
+        let host = sim.add_host(name, &addresses, end).expect("each flow has its own addresses");
+        sim.set_carrier(host, carrier);
+        host
+    };
+    let sender = add(format!("{} sender", flow.name), sender, paths);
+    (sender, add(format!("{} receiver", flow.name), receiver, &back))
+}
+
+fn transport(
+    sim: &mut Simulation<End>,
+    flow: &Flow,
+    paths: &[FourTuple],
+    calls: bool,
+) -> (Box<dyn Transport + Send>, Carrier) {
+    let rng = sim.fork_rng();
+    let first = paths[0];
+    match &flow.kind {
+        Kind::Sctp(options) => {
+            let carrier = if options.over_udp { Carrier::Udp } else { Carrier::Sctp };
+            let options = (**options).clone();
+            (Box::new(SctpTransport::new(options, paths.to_vec(), !calls, rng)), carrier)
+        }
+        Kind::Tcp(config) => {
+            let config = (**config).clone();
+            let end = match calls {
+                true => TcpTransport::client(config, first, rng),
+                false => TcpTransport::server(config, first, rng),
+            };
+            (Box::new(end), Carrier::Tcp)
+        }
+        Kind::Udp => (Box::new(UdpTransport::new(first)), Carrier::Udp),
+    }
+}

@@ -1,0 +1,88 @@
+//! The JSON schema of scenarios, for editors.
+
+use anabranch_netsim::settings;
+use anabranch_netsim::written::EVENT_KEYS;
+use serde_json::{Map, Value, json};
+
+use super::TOP_KEYS;
+use super::flow::{FLOW_KEYS, Kind};
+use super::key::Key;
+
+/// A JSON schema of scenario files, as editors of TOML take it.
+#[must_use]
+pub fn schema() -> String {
+    let mut properties: Map<String, Value> = TOP_KEYS.iter().map(of_key).collect();
+    let list = |items: &Value| json!({ "type": "array", "items": items });
+    properties.insert("links".to_owned(), list(&link()));
+    properties.insert("events".to_owned(), list(&event()));
+    let flows: Vec<Value> = Kind::ALL_KEYS.iter().map(|(kind, keys)| flow(kind, keys)).collect();
+    properties.insert("flows".to_owned(), list(&json!({ "oneOf": flows })));
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A scenario of anabranch lab run",
+        "type": "object",
+        "required": ["duration", "links", "flows"],
+        "additionalProperties": false,
+        "properties": properties,
+    });
+    format!("{schema:#}\n")
+}
+
+fn link() -> Value {
+    let mut properties = link_properties();
+    properties.insert("name".to_owned(), json!({ "type": "string" }));
+    let hosts = json!({
+        "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2,
+        "description": "the hosts that it joins; client and server",
+    });
+    properties.insert("between".to_owned(), hosts);
+    object(properties, &["name"])
+}
+
+fn event() -> Value {
+    let mut properties = link_properties();
+    let text = || json!({ "type": "string" });
+    properties.extend(EVENT_KEYS.map(|key| (key.to_owned(), text())));
+    object(properties, &["at"])
+}
+
+fn flow(kind: &str, keys: &[Key]) -> Value {
+    let mut properties: Map<String, Value> = FLOW_KEYS.iter().chain(keys).map(of_key).collect();
+    properties.insert("kind".to_owned(), json!({ "const": kind }));
+    let paths = json!({
+        "type": "array",
+        "items": { "type": ["string", "array"], "items": { "type": "string" } },
+        "description": "a link, or a list of links, for each path; the shortest way",
+    });
+    properties.insert("paths".to_owned(), paths);
+    object(properties, &["name", "kind"])
+}
+
+/// A link's settings, for both directions and for one each.
+fn link_properties() -> Map<String, Value> {
+    let of_way = || settings::KEYS.split(", ").map(|key| (key.to_owned(), scalar()));
+    let way: Map<String, Value> = of_way().collect();
+    let mut properties: Map<String, Value> = of_way().collect();
+    for way_name in ["up", "down"] {
+        properties.insert(way_name.to_owned(), object(way.clone(), &[]));
+    }
+    properties
+}
+
+fn object(properties: Map<String, Value>, required: &[&str]) -> Value {
+    json!({
+        "type": "object", "required": required, "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+fn of_key(key: &Key) -> (String, Value) {
+    let mut value = scalar();
+    value["description"] = key.about.into();
+    value["examples"] = key.values.into();
+    (key.name.to_owned(), value)
+}
+
+fn scalar() -> Value {
+    json!({ "type": ["string", "number", "boolean"] })
+}

@@ -1,0 +1,223 @@
+//! Scenarios of a user's own.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::sync::{Arc, Mutex};
+
+use anabranch_lab::scenario::{Example, Outcome, Run, Scenario, Watching, csv, schema, tables};
+
+const LINK: &str =
+    "duration = \"4s\"\n[[links]]\nname = \"link\"\nrate = \"10M\"\ndelay = \"10ms\"\n";
+
+fn scenario(text: &str) -> Result<Scenario, String> {
+    Scenario::read(text, &[], &|file| Err(format!("no file {file}"))).map_err(|e| e.to_string())
+}
+
+fn run(text: &str) -> Outcome {
+    scenario(text).unwrap().run(1, Watching::default()).unwrap()
+}
+
+fn flow(kind: &str, more: &str) -> String {
+    format!("{LINK}[[flows]]\nname = \"flow\"\nkind = \"{kind}\"\n{more}\n")
+}
+
+#[test]
+fn bulk_of_each_kind_fills_the_link() {
+    for (kind, more) in [
+        ("sctp", ""),
+        ("sctp", "controller = \"bbr\"\nmax_burst = \"none\""),
+        ("sctp", "carrier = \"udp\""),
+        ("tcp", ""),
+        ("tcp", "controller = \"cubic\""),
+    ] {
+        let outcome = run(&flow(kind, more));
+        let flow = &outcome.flows[0];
+        assert!((8e6..10e6).contains(&flow.goodput_bps), "{kind} {more}: {flow:?}");
+        assert!((flow.share - 1.0).abs() < 1e-9 && flow.ended.is_none(), "{flow:?}");
+        let link = &outcome.links[0];
+        assert!(link.utilisation.is_some_and(|share| share > 0.9), "{kind} {more}: {link:?}");
+        assert!(link.queue_max_bytes > 0 && link.queue_mean_bytes > 0.0, "{link:?}");
+    }
+}
+
+#[test]
+fn a_flow_at_its_own_rate_has_the_delay_of_the_link_and_loses_what_the_link_loses() {
+    let steady = "source = \"cbr\"\nrate = \"960k\"\nsize = 1200\nstop = \"3s\"";
+    let outcome = run(&flow("udp", steady));
+    let udp = &outcome.flows[0];
+    assert_eq!((udp.messages, udp.lost), (300, 0));
+    assert!((udp.goodput_bps - 956_800.0).abs() < 1.0, "the last is under way: {udp:?}");
+    // 1,228 bytes at 10 Mbit/s, and 10 ms.
+    assert!(udp.delay_p50_ms.is_some_and(|ms| (ms - 10.98).abs() < 0.02), "{udp:?}");
+    let lossy = flow("udp", steady).replace("[[flows]]", "loss = \"10%\"\n[[flows]]");
+    let lossy = run(&lossy);
+    assert_eq!(lossy.flows[0].lost, lossy.links[0].lost);
+    assert!((15..50).contains(&lossy.flows[0].lost), "{lossy:?}");
+    let sctp = flow("sctp", steady).replace("[[flows]]", "loss = \"10%\"\n[[flows]]");
+    let sctp = &run(&sctp).flows[0];
+    assert_eq!((sctp.messages, sctp.lost), (300, 0));
+    assert!(sctp.retransmitted > 10 && sctp.delay_p99_ms > sctp.delay_p50_ms, "{sctp:?}");
+}
+
+#[test]
+fn flows_share_a_bottleneck() {
+    let text = format!(
+        "{LINK}[[flows]]\nname = \"a\"\nkind = \"tcp\"\n[[flows]]\nname = \"b\"\nkind = \"tcp\"\n\
+         start = \"50ms\"\n"
+    );
+    let [a, b] = &run(&text).flows[..] else { panic!("two flows") };
+    assert!((a.share + b.share - 1.0).abs() < 1e-9, "{a:?} {b:?}");
+    assert!(a.share > 0.1 && b.share > 0.1, "{a:?} {b:?}");
+}
+
+#[test]
+fn events_change_what_a_link_carries() {
+    let steady = flow("udp", "source = \"cbr\"\nrate = \"960k\"\nsize = 1200");
+    let cut =
+        "[[events]]\nat = \"1s\"\ncut = \"link\"\n[[events]]\nat = \"2s\"\nrestore = \"link\"\n";
+    let outcome = run(&format!("{steady}{cut}"));
+    assert_eq!(outcome.flows[0].lost, 100 + 2, "those of a second, and those under way");
+    let slow = "[[events]]\nat = \"2s\"\nchange = \"link\"\nrate = \"480k\"\n";
+    let outcome = run(&format!("{steady}{slow}"));
+    let link = &outcome.links[0];
+    let could = (2.0 * 10e6 + 2.0 * 480e3) / 8.0;
+    let carried = (200.0 + 2.0 * 480e3 / 8.0 / 1_228.0) * 1_228.0;
+    assert!((link.utilisation.unwrap() - carried / could).abs() < 0.001, "{link:?}");
+}
+
+#[test]
+fn a_run_is_repeated_to_the_byte() {
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+    impl std::io::Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let text = flow("sctp", "spread = \"10ms\"").replace("\"4s\"", "\"300ms\"");
+    let record = |seed| {
+        let (capture, trace) = (Shared::default(), Shared::default());
+        let watching = Watching {
+            capture: Some(Box::new(capture.clone())),
+            trace: Some(Box::new(trace.clone())),
+        };
+        let outcome = scenario(&text).unwrap().run(seed, watching).unwrap();
+        let (capture, trace) = (capture.0.lock().unwrap(), trace.0.lock().unwrap());
+        (outcome, capture.clone(), trace.clone())
+    };
+    let (first, again) = (record(1), record(1));
+    assert!(first == again && first.1.len() > 10_000 && first.2.len() > 10_000);
+    assert_ne!(first.1, record(2).1);
+}
+
+#[test]
+fn every_example_runs() {
+    for example in Example::ALL {
+        let name = example.to_string();
+        assert_eq!(name.parse(), Ok(example));
+        let given = [("duration".to_owned(), "12s".to_owned())];
+        let read = |_: &str| Err("examples need no file".to_owned());
+        let given = if name == "handoff" { &given[..] } else { &[] };
+        let scenario = Scenario::read(example.text(), given, &read).unwrap();
+        let outcome = scenario.run(1, Watching::default()).unwrap();
+        for flow in &outcome.flows {
+            assert!(flow.goodput_bps > 100e3 && flow.ended.is_none(), "{name}: {flow:?}");
+        }
+        let runs = [Run { point: Vec::new(), seed: 1, outcome }];
+        assert!(tables(&runs).contains(&runs[0].outcome.flows[0].name));
+        assert_eq!(csv(&runs).unwrap().split(|b| *b == b'\n').count(), {
+            runs[0].outcome.flows.len() + 2
+        });
+    }
+}
+
+#[test]
+fn a_run_that_never_ends_is_ended_by_its_limit_and_says_so() {
+    let text = format!("steps_max = 1000\n{}", flow("sctp", ""));
+    let error = scenario(&text).unwrap().run(1, Watching::default()).unwrap_err().to_string();
+    assert!(error.contains("of 4s: it took 1000 events, its limit"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_its_line() {
+    let steady = "source = \"cbr\"\nrate = \"1M\"";
+    for (text, words) in [
+        (LINK.to_owned(), "line 1: nothing is sent: give [[flows]]"),
+        (flow("quick", ""), "line 8: kind: \"quick\" is none of those there are: give sctp, tcp"),
+        (flow("udp", ""), "line 6: flow sends over udp, which takes all at once"),
+        (flow("tcp", "rate = \"1M\""), "line 9: rate is not for bulk: give source"),
+        (flow("sctp", "source = \"cbr\""), "line 6: [[flows]] lacks rate: give rate = \"2M\""),
+        (flow("tcp", "controller = \"best\""), "line 9: controller: \"best\" is none"),
+        (flow("tcp", "lifetime = \"1s\""), "line 9: there is no key lifetime in [[flows]]; the"),
+        (flow("tcp", "to = \"nowhere\""), "line 6: no link leads to nowhere; they join client"),
+        (flow("tcp", "to = \"client\""), "line 6: it leads from client to client"),
+        (flow("tcp", "paths = [\"lan\"]"), "line 9: paths: there is no link lan; there is link"),
+        (flow("tcp", "paths = \"link\""), "line 9: paths: give a list with a link"),
+        (flow("tcp", "paths = [\"link\", \"link\"]"), "line 9: paths: tcp takes 1 at most"),
+        (flow("tcp", "paths = [[\"link\", \"link\"]]"), "line 9: paths: a path passes link twice"),
+        (flow("tcp", "stop = \"5s\""), "line 6: flow sends from 0ns to 5s: let it start"),
+        (flow("sctp", "rto_min = \"90s\""), "line 6: "),
+        (flow("sctp", "size = \"1M\""), "line 9: size: \"1M\" is no size here"),
+        (flow("sctp", "lifetime = \"1s\"\nmax_retransmissions = 1"), "line 6: give lifetime or"),
+        (flow("udp", steady).replace("\"flow\"", "\"link\""), "line 6: two are called link"),
+        (flow("udp", steady).replace("duration", "seconds"), "line 1: the file lacks duration"),
+        (
+            flow("udp", &format!("{steady}\n[[events]]\nat = \"9s\"\ncut = \"link\"")),
+            "line 11: this happens at 9s, and the run ends at 4s",
+        ),
+        (
+            flow("udp", &format!("{steady}\n[[events]]\nat = \"1s\"\ncheck = \"all\"")),
+            "line 11: nothing here can be checked",
+        ),
+        (
+            format!(
+                "{}between = [\"a\", \"b\"]\n[[links]]\nname = \"far\"\nbetween = [\"c\", \
+                     \"server\"]\n[[flows]]\nname = \"f\"\nkind = \"tcp\"\nfrom = \"a\"",
+                LINK
+            ),
+            "line 10: there is no way from a to server: give links that join them",
+        ),
+    ] {
+        let error = scenario(&text).unwrap_err();
+        assert!(error.starts_with(words), "{error}\n{text}");
+    }
+}
+
+#[test]
+fn what_is_given_beside_the_file_takes_the_place_of_what_stands_there() {
+    let given = |key: &str, value: &str| {
+        let given = [(key.to_owned(), value.to_owned())];
+        Scenario::read(&flow("tcp", ""), &given, &|_| Err(String::new()))
+    };
+    let slower = given("link.rate", "1M").unwrap().run(1, Watching::default()).unwrap();
+    assert!(slower.flows[0].goodput_bps < 1e6, "{slower:?}");
+    let error = given("link.speed", "1M").unwrap_err().to_string();
+    assert!(error.starts_with("given beside the file: there is no key speed"), "{error}");
+    assert_eq!(given("seeds", "3").unwrap().seeds().collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+#[test]
+fn every_key_of_the_schema_is_documented() {
+    fn collect(schema: &serde_json::Value, keys: &mut Vec<String>) {
+        if let Some(properties) = schema.get("properties").and_then(|it| it.as_object()) {
+            keys.extend(properties.keys().cloned());
+            properties.values().for_each(|value| collect(value, keys));
+        }
+        if let Some(items) = schema.get("items") {
+            collect(items, keys);
+        }
+        for one in schema.get("oneOf").and_then(|it| it.as_array()).into_iter().flatten() {
+            collect(one, keys);
+        }
+    }
+    let docs = include_str!("../../../docs/scenarios.md");
+    let mut keys = Vec::new();
+    collect(&serde_json::from_str(&schema()).unwrap(), &mut keys);
+    assert!(keys.len() > 60, "{keys:?}");
+    let elsewhere = ["links", "events", "flows", "up", "down", "check", "rebind"];
+    for key in keys.iter().filter(|key| !elsewhere.contains(&key.as_str())) {
+        assert!(docs.contains(&format!("`{key}`")), "docs/scenarios.md lacks {key}");
+    }
+}
