@@ -109,6 +109,14 @@ const ENDING: readonly { readonly command: string; readonly changes?: Changes }[
   },
   { command: 'anabranch lab kim2007 --cell 12,50,1 --capture --out results' },
   {
+    command: 'anabranch lab ortiz2013 --set rate=20M,queue=200p,loss=1%,burst=4 --out results',
+    changes: [['--set', '--seeds 1 --frames 24 --strategy Anabranch --set']],
+  },
+  {
+    command: 'anabranch lab kim2007 --set loss=20%,30%,rtt=80ms --figure 8',
+    changes: [['--figure 8', '--figure 8 --seeds 1']],
+  },
+  {
     command: 'anabranch lab compare --out results',
     changes: [['compare', 'compare --only "10 %" --tool anabranch --seconds 2 --connects 0']],
   },

@@ -12,6 +12,7 @@ mod estimate;
 pub mod kim2007;
 pub mod ortiz2013;
 mod page;
+mod parameter;
 mod recording;
 pub mod scenario;
 pub mod svc;
@@ -21,6 +22,7 @@ use csv_lines::csv_lines;
 pub use drawing::FigureError;
 pub use error::CellError;
 pub use estimate::Estimate;
+pub use parameter::{Parameter, ParameterError, Parameters, Settings, parameters_table};
 pub use recording::RecordTo;
 
 /// The example of the README, run.

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anabranch_interop::{examine, examine_tcp};
-use anabranch_lab::RecordTo;
 use anabranch_lab::kim2007::{self, Carrier, Scenario};
 use anabranch_lab::ortiz2013::{
-    Cell, RtpStrategy, SctpStrategy, Source, Strategy, Treatment, Video,
+    Cell, RtpStrategy, SctpStrategy, Setup, Source, Strategy, Treatment,
 };
 use anabranch_lab::trace::{Event, read};
+use anabranch_lab::{Parameters, RecordTo};
 
 /// All that can be recorded, beside each other.
 fn to(capture: &Path) -> RecordTo {
@@ -36,11 +36,11 @@ fn recorded(capture: &Path, end: &str) -> BTreeSet<String> {
 }
 
 fn captured(strategy: Strategy) -> PathBuf {
-    let video = Video::new(Source::Plain).cut_after(5);
-    let cell = Cell { strategy, mbps: 30, loss: 1e-2, seed: 1 };
+    let setup = Setup::new(Source::Plain).cut_after(5);
+    let cell = Cell { strategy, mbps: 30.0, loss: 1e-2, seed: 1 };
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{strategy}.pcapng"));
-    let measured = cell.run_recorded(&video, to(&path)).expect("the machines behave");
-    assert_eq!(measured, cell.run(&video).expect("the machines behave"), "nothing else changes");
+    let measured = cell.run_recorded(&setup, to(&path)).expect("the machines behave");
+    assert_eq!(measured, cell.run(&setup).expect("the machines behave"), "nothing else changes");
     path
 }
 
@@ -92,7 +92,7 @@ fn a_simulated_run_is_traced_as_a_real_one_is() {
 
 #[test]
 fn tshark_finds_no_fault_in_channels_that_are_switched() {
-    for cell in Scenario::Switching.cells(1).filter(|cell| cell.delay_ms == 20) {
+    for cell in Scenario::Switching.cells(1).into_iter().filter(|cell| cell.delay_ms == 20) {
         let path = captured_channel(&cell);
         let found = match cell.carrier {
             Carrier::Tcp => examine_tcp(&path),
@@ -110,7 +110,7 @@ fn tshark_finds_no_fault_in_channels_that_are_switched() {
 
 #[test]
 fn tshark_finds_a_datagram_for_each_message_lost_ones_included() {
-    let mut cells = Scenario::Loss.cells(1);
+    let mut cells = Scenario::Loss.cells(1).into_iter();
     let is_it = |cell: &kim2007::Cell| cell.carrier == Carrier::Udp && cell.loss_percent == 10;
     let cell = cells.find(is_it).expect("it is in the figure");
     let path = captured_channel(&cell);
@@ -121,7 +121,8 @@ fn tshark_finds_a_datagram_for_each_message_lost_ones_included() {
 fn captured_channel(cell: &kim2007::Cell) -> PathBuf {
     let name = format!("{}.pcapng", cell.name());
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let outcome = cell.run_recorded(to(&path)).expect("the machines behave");
+    let papers = Parameters::default();
+    let outcome = cell.run_recorded(&papers, to(&path)).expect("the machines behave");
     assert_eq!(outcome, cell.run().expect("the machines behave"), "nothing else changes");
     path
 }

@@ -1,12 +1,13 @@
 //! Cells of the second paper's figures.
 
-use anabranch_lab::kim2007::{Carrier, Cell, MESSAGES, Outcome, Scenario, Variation};
+use anabranch_lab::kim2007::{Carrier, Cell, MESSAGES, Outcome, Scenario, Values, Variation};
+use anabranch_lab::{Parameters, RecordTo};
 
 /// The file's own time, and the link's 10 ms with one message.
 const IDEAL_S: f64 = 16.386;
 
 fn cell(scenario: Scenario, carrier: Carrier, point: u32, seed: u64) -> Cell {
-    let mut cells = scenario.cells_of_seed(seed);
+    let mut cells = Values::default().cells_of_seed(scenario, seed).into_iter();
     let is_it = |cell: &Cell| (cell.carrier, cell.point()) == (carrier, point);
     cells.find(is_it).expect("it is in the figure")
 }
@@ -75,7 +76,7 @@ fn nothing_is_delivered_after_its_lifetime_by_equation_1() {
 #[test]
 fn streams_spare_a_message_what_it_need_not_wait_for() {
     let delay_s = |streams| {
-        let cells = Scenario::Streams.cells(1);
+        let cells = Scenario::Streams.cells(1).into_iter();
         let mut cells =
             cells.filter(|cell| (cell.carrier, cell.loss_percent) == (Carrier::Sctp, 5));
         let cell = cells.find(|cell| cell.streams == streams).expect("it is in the figure");
@@ -115,4 +116,28 @@ fn a_seed_repeats_its_cell_to_the_last_digit() {
     }
     let other = run(Scenario::Loss, Carrier::Udp, 5, 3);
     assert_ne!(run(Scenario::Loss, Carrier::Udp, 5, 2), other);
+}
+
+#[test]
+fn what_is_set_reaches_the_network_and_the_carriers() {
+    let run = |set: &str, carrier| {
+        let parameters = Parameters::<Values>::read([set]).expect("there are such parameters");
+        let cells = parameters.values().cells_of_seed(Scenario::Loss, 1).into_iter();
+        let mut cells = cells.filter(|cell| cell.carrier == carrier);
+        let cell = cells.next_back().expect("a point with the highest loss");
+        cell.run_recorded(&parameters, RecordTo::default()).expect("the machines behave")
+    };
+    let completion_s = |set, carrier| run(set, carrier).completion_s.expect("something arrives");
+    let half_s = completion_s("loss=0%,file=1M", Carrier::Udp);
+    assert!((8.19..8.21).contains(&half_s), "half the file takes half the time: {half_s} s");
+    let slow_s = completion_s("loss=0%,media-rate=512k", Carrier::Udp);
+    assert!((32.7..32.8).contains(&slow_s), "half the rate takes twice as long: {slow_s} s");
+    assert_eq!(run("loss=0%,message=512B", Carrier::Sctp).received, 4_096);
+    assert_eq!(run("loss=0%,rate=512k,queue=10p", Carrier::Sctp).received, 2_048);
+    for (carrier, equal) in [
+        (Carrier::Tcp, "loss=10%,tcp-send-buffer=1M,tcp-buffer=1M"),
+        (Carrier::Sctp, "loss=10%,rto-min=100ms"),
+    ] {
+        assert!(completion_s(equal, carrier) < completion_s("loss=10%", carrier), "{carrier}");
+    }
 }

@@ -4,6 +4,7 @@ mod compare;
 mod folder;
 mod kim2007;
 mod ortiz2013;
+mod parameters;
 mod run;
 mod runner;
 mod trace;

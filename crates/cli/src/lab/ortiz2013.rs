@@ -4,13 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use anabranch_lab::Parameters;
 use anabranch_lab::ortiz2013::{
-    self as experiment, Cell, Experiment, LOSSES, Measured, RATES_MBPS, Source, Strategy,
-    Variation, Video,
+    self as experiment, Cell, Experiment, Measured, Setup, Source, Strategy, Values, Variation,
 };
 use clap::{Args, ValueEnum};
 
 use super::folder::Folder;
+use super::parameters::{Changes, listed};
 use super::runner::{Runner, speed};
 use crate::failure::Failure;
 use crate::output;
@@ -32,10 +33,10 @@ pub(crate) struct Ortiz2013 {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     strategy: Vec<Strategy>,
     /// Only links of this rate, in Mbit/s: 30, 45 or 60.
-    #[arg(long, value_parser = rate)]
-    mbps: Option<u32>,
+    #[arg(long)]
+    mbps: Option<f64>,
     /// Only links with this packet error rate: 0, 0.0001, 0.001 or 0.01.
-    #[arg(long, value_parser = loss)]
+    #[arg(long)]
     loss: Option<f64>,
     /// Only this rate, loss and seed: what any run of them gives, again to the last digit.
     #[arg(long, value_name = "MBPS,LOSS,SEED", conflicts_with_all = ["seeds", "mbps", "loss"])]
@@ -50,6 +51,8 @@ pub(crate) struct Ortiz2013 {
     /// The rates of the video.
     #[arg(long, value_enum, default_value_t = Rates::Congested)]
     source: Rates,
+    #[command(flatten)]
+    changes: Changes,
     /// Only the first N frames of the video: losses begin after 500.
     #[arg(long, value_name = "N")]
     frames: Option<NonZeroUsize>,
@@ -74,7 +77,7 @@ enum Rates {
 /// A cell of every strategy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Place {
-    mbps: u32,
+    mbps: f64,
     loss: f64,
     seed: u64,
 }
@@ -83,32 +86,58 @@ impl FromStr for Place {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let [mbps, loss_text, seed] = text.split(',').collect::<Vec<_>>()[..] else {
+        let [mbps, loss, seed] = text.split(',').collect::<Vec<_>>()[..] else {
             return Err("write rate, loss and seed with commas, as in 30,0.01,1".to_owned());
         };
         let seed = seed.parse().map_err(|_| format!("'{seed}' is no seed: give a whole number"))?;
-        Ok(Self { mbps: rate(mbps)?, loss: loss(loss_text)?, seed })
+        let number = |text: &str, what| {
+            text.parse().map_err(|_| format!("'{text}' is no {what}: give a number"))
+        };
+        Ok(Self { mbps: number(mbps, "rate")?, loss: number(loss, "loss")?, seed })
     }
 }
 
 impl Ortiz2013 {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        let Some(parameters) = self.changes.parameters()? else { return Ok(()) };
+        self.check_places(parameters.values())?;
         let folder = self.out.as_deref().map(Folder::create).transpose()?;
-        let video = self.video();
-        let (results, varied) = self.run_cells(&video, folder.as_ref())?;
+        let setup = self.setup(parameters);
+        let (results, varied) = self.run_cells(&setup, folder.as_ref())?;
         let rows = experiment::rows(&results);
-        output::print(&experiment::tables(&rows))?;
-        let standings = experiment::standings(&rows, video.full_psnr_y_db());
+        output::print(&experiment::tables(&setup, &rows))?;
+        let standings = experiment::standings(&rows, setup.full_psnr_y_db());
         output::print(&experiment::standings_table(&standings))?;
         let simulated = results.iter().map(|(_, measured)| measured);
         let simulated = simulated.chain(varied.iter().map(|(_, _, measured)| measured));
         output::print(&speed(simulated.map(|measured| measured.outcome.duration_s).sum()))?;
         let Some(folder) = folder else { return Ok(()) };
-        write(&folder, &Experiment { command: self.command(), video: &video, results, varied })
+        write(
+            &folder,
+            &Experiment { command: self.command(&setup), setup: &setup, results, varied },
+        )
+    }
+
+    /// Whether the places that are asked for are in the tables, or in what is set instead.
+    fn check_places(&self, values: &Values) -> Result<(), Failure> {
+        let rates = values.rates_mbps();
+        let mbps = self.mbps.or(self.cell.map(|place| place.mbps));
+        if let Some(mbps) = mbps.filter(|mbps| !rates.contains(mbps)) {
+            let known = listed(&rates);
+            return Err(Failure::usage(format!("no links have {mbps} Mbit/s: there are {known}")));
+        }
+        let loss = self.loss.or(self.cell.map(|place| place.loss));
+        if let Some(loss) = loss.filter(|loss| !values.losses().contains(loss)) {
+            let known = listed(values.losses());
+            return Err(Failure::usage(format!(
+                "no links have a loss of {loss}: there are {known}"
+            )));
+        }
+        Ok(())
     }
 
     /// What gives the same results: neither the number of jobs nor the folder is part of it.
-    fn command(&self) -> String {
+    fn command(&self, setup: &Setup) -> String {
         let mut command = "anabranch lab ortiz2013".to_owned();
         let mut add = |name: &str, value: Option<String>| {
             let value = value.map(|value| format!(" --{name} {value}"));
@@ -122,35 +151,36 @@ impl Ortiz2013 {
         add("loss", self.loss.map(|loss| loss.to_string()));
         add("source", self.source.to_possible_value().map(|value| value.get_name().to_owned()));
         add("frames", self.frames.map(|frames| frames.to_string()));
-        command
+        command + &setup.flag()
     }
 
-    fn video(&self) -> Video {
-        let video = Video::new(match self.source {
+    fn setup(&self, parameters: Parameters<Values>) -> Setup {
+        let source = match self.source {
             Rates::Congested => Source::Congested,
             Rates::Literal => Source::Literal,
             Rates::Plain => Source::Plain,
-        });
+        };
+        let setup = Setup::with(source, parameters);
         match self.frames {
-            Some(frames) => video.cut_after(frames.get()),
-            None => video,
+            Some(frames) => setup.cut_after(frames.get()),
+            None => setup,
         }
     }
 
     fn run_cells(
         &self,
-        video: &Video,
+        setup: &Setup,
         folder: Option<&Folder>,
     ) -> Result<(Results, Varied), Failure> {
-        let cells = self.cells();
-        let varied: Vec<_> = match self.is_whole() {
+        let cells = self.cells(setup.values());
+        let varied: Vec<_> = match self.is_whole() && setup.are_papers() {
             true => Variation::cells(self.seeds).collect(),
             false => Vec::new(),
         };
         let runner = Runner::new(self.jobs, cells.len() + varied.len())?;
-        let run = |cell: &Cell| Ok((*cell, self.run_cell(cell, video, folder)?));
+        let run = |cell: &Cell| Ok((*cell, self.run_cell(cell, setup, folder)?));
         let vary = |(variation, cell): &(Variation, Cell)| {
-            let measured = variation.run(cell, video).map_err(Failure::failed)?;
+            let measured = variation.run(cell, setup).map_err(Failure::failed)?;
             Ok((*variation, *cell, measured))
         };
         Ok((runner.run(&cells, run)?, runner.run(&varied, vary)?))
@@ -165,21 +195,21 @@ impl Ortiz2013 {
     fn run_cell(
         &self,
         cell: &Cell,
-        video: &Video,
+        setup: &Setup,
         folder: Option<&Folder>,
     ) -> Result<Measured, Failure> {
         let measured = match folder {
             Some(folder) => {
                 let name = cell.strategy.to_string();
                 let to = folder.record(&name, self.capture, self.trace)?;
-                cell.run_recorded(video, to)
+                cell.run_recorded(setup, to)
             }
-            None => cell.run(video),
+            None => cell.run(setup),
         };
         measured.map_err(Failure::failed)
     }
 
-    fn cells(&self) -> Vec<Cell> {
+    fn cells(&self, values: &Values) -> Vec<Cell> {
         let is_chosen =
             |strategy: &Strategy| self.strategy.is_empty() || self.strategy.contains(strategy);
         let strategies: Vec<_> = Strategy::ALL.into_iter().filter(is_chosen).collect();
@@ -187,8 +217,8 @@ impl Ortiz2013 {
             let cell = |strategy: &Strategy| Cell { strategy: *strategy, mbps, loss, seed };
             return strategies.iter().map(cell).collect();
         }
-        let mut cells = experiment::cells(&strategies, self.seeds);
-        cells.retain(|cell| self.mbps.is_none_or(|mbps| mbps == cell.mbps));
+        let mut cells = experiment::cells(values, &strategies, self.seeds);
+        cells.retain(|cell| self.mbps.is_none_or(|mbps| mbps.total_cmp(&cell.mbps).is_eq()));
         cells.retain(|cell| self.loss.is_none_or(|loss| loss.total_cmp(&cell.loss).is_eq()));
         cells
     }
@@ -196,30 +226,20 @@ impl Ortiz2013 {
 
 fn write(folder: &Folder, experiment: &Experiment<'_>) -> Result<(), Failure> {
     let results = &experiment.results;
-    let cells = experiment::cells_csv(experiment.video, results);
+    let cells = experiment::cells_csv(experiment.setup, results);
     folder.write("cells.csv", &cells.map_err(Failure::failed)?)?;
-    folder.write("seconds.csv", &experiment::seconds_csv(results).map_err(Failure::failed)?)?;
+    let seconds = experiment::seconds_csv(experiment.setup, results);
+    folder.write("seconds.csv", &seconds.map_err(Failure::failed)?)?;
     if !experiment.varied.is_empty() {
         let table = experiment::variations_csv(&experiment.varied);
         folder.write("variations.csv", &table.map_err(Failure::failed)?)?;
     }
     for (cell, measured) in experiment.drawn() {
-        let svg = experiment::figure(cell, measured).map_err(Failure::failed)?;
+        let svg = experiment::figure(experiment.setup, cell, measured).map_err(Failure::failed)?;
         let name = format!("{}.svg", experiment::figure_name(cell.strategy));
         folder.write(&name, svg.as_bytes())?;
     }
     folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
-}
-
-fn rate(text: &str) -> Result<u32, String> {
-    let known = RATES_MBPS.into_iter().find(|mbps| mbps.to_string() == text);
-    known.ok_or_else(|| format!("the tables have {RATES_MBPS:?}"))
-}
-
-fn loss(text: &str) -> Result<f64, String> {
-    let asked: Option<f64> = text.parse().ok();
-    let known = LOSSES.into_iter().find(|loss| asked == Some(*loss));
-    known.ok_or_else(|| format!("the tables have {LOSSES:?}"))
 }
 
 #[cfg(test)]
@@ -235,9 +255,15 @@ mod tests {
         experiment: Ortiz2013,
     }
 
-    fn cells(line: &str) -> Vec<Cell> {
+    fn parsed(line: &str) -> Ortiz2013 {
         let line = format!("lab {line}");
-        Line::try_parse_from(line.split_whitespace()).unwrap().experiment.cells()
+        Line::try_parse_from(line.split_whitespace()).unwrap().experiment
+    }
+
+    fn cells(line: &str) -> Vec<Cell> {
+        let experiment = parsed(line);
+        let parameters = experiment.changes.read::<Values>().unwrap();
+        experiment.cells(parameters.values())
     }
 
     #[test]
@@ -257,26 +283,46 @@ mod tests {
     fn one_cell_is_chosen_by_rate_loss_and_seed() {
         let cells = cells("--cell 30,0.01,7 --strategy RTP");
         let strategy = Strategy::Rtp(RtpStrategy::Single);
-        assert_eq!(cells, [Cell { strategy, mbps: 30, loss: 0.01, seed: 7 }]);
+        assert_eq!(cells, [Cell { strategy, mbps: 30.0, loss: 0.01, seed: 7 }]);
     }
 
     #[test]
     fn the_report_names_the_command_that_gives_the_same_again() {
-        let line = "--strategy RTP --loss 0.01 --source plain --seeds 2";
-        let parsed = Line::try_parse_from(format!("lab {line} --jobs 3").split_whitespace());
-        let command = parsed.unwrap().experiment.command();
-        let again = command.strip_prefix("anabranch lab ortiz2013 ").unwrap();
-        assert_eq!(cells(again), cells(line));
-        assert!(!command.contains("jobs") && command.contains("--source plain"), "{command}");
+        for line in [
+            "--strategy RTP --loss 0.01 --source plain --seeds 2",
+            "--strategy RTP --source plain --set rate=20M,loss=2%,queue=200p",
+        ] {
+            let experiment = parsed(&format!("{line} --jobs 3"));
+            let setup = experiment.setup(experiment.changes.read().unwrap());
+            let command = experiment.command(&setup);
+            let again = command.strip_prefix("anabranch lab ortiz2013 ").unwrap();
+            assert_eq!(cells(again), cells(line));
+            assert_eq!(parsed(again).changes.read::<Values>().ok(), experiment.changes.read().ok());
+            assert!(!command.contains("jobs") && command.contains("--source plain"), "{command}");
+        }
+    }
+
+    #[test]
+    fn places_that_are_not_there_are_refused_in_words() {
+        for (line, words) in [
+            ("--mbps 31", "no links have 31 Mbit/s: there are 30, 45, 60"),
+            ("--loss 0.02", "no links have a loss of 0.02: there are 0, 0.0001, 0.001, 0.01"),
+            ("--cell 30,0.01,1 --set rate=20M", "no links have 30 Mbit/s: there are 20"),
+        ] {
+            let experiment = parsed(line);
+            let values = experiment.changes.read::<Values>().unwrap();
+            let error = experiment.check_places(values.values()).unwrap_err();
+            assert!(format!("{error:?}").contains(words), "{error:?}");
+        }
+        assert_eq!(cells("--set rate=20M,loss=2% --strategy RTP --seeds 1").len(), 1);
     }
 
     #[test]
     fn what_no_table_has_is_refused_in_words() {
         for (line, words) in [
-            ("--mbps 31", "the tables have [30, 45, 60]"),
-            ("--loss 0.02", "the tables have [0.0, 0.0001, 0.001, 0.01]"),
             ("--strategy UDP", "there is no strategy 'UDP'"),
             ("--cell 30,0.01", "write rate, loss and seed with commas, as in 30,0.01,1"),
+            ("--cell fast,0.01,1", "'fast' is no rate: give a number"),
             ("--cell 30,0.01,x", "'x' is no seed: give a whole number"),
             ("--cell 30,0.01,1 --seeds 3", "cannot be used with '--seeds <N>'"),
             ("--capture --out somewhere", "--cell <MBPS,LOSS,SEED>"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anabranch_sctp::{AssociationConfig, CongestionControl, SchedulerKind};
 use anabranch_tcp::Config as TcpConfig;
 
-use super::message::{MEDIA_RATE, MESSAGE_LEN};
+use super::values::Values;
 
 /// What carries the channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,52 +48,59 @@ impl Carrier {
         matches!(self, Self::PrSctp | Self::AnabranchPr)
     }
 
-    /// Bytes that the carrier takes before they are acknowledged. Linux 2.6.16 begins with 16 kB
-    /// for TCP; for SCTP with 110,592 bytes, of which a message of 1024 takes about 1,450, its
-    /// descriptors counted.
-    pub(super) const fn send_buffer(self) -> usize {
+    /// Bytes that the carrier takes before they are acknowledged.
+    pub(super) const fn send_buffer(self, values: &Values) -> usize {
         match self {
-            Self::Tcp => 16_384,
-            Self::Udp | Self::Sctp | Self::PrSctp => 76 * MESSAGE_LEN,
-            Self::Anabranch | Self::AnabranchPr => 4 << 20,
+            Self::Tcp => values.tcp_send_buffer,
+            Self::Udp | Self::Sctp | Self::PrSctp => values.sctp_send_buffer,
+            Self::Anabranch | Self::AnabranchPr => values.our_send_buffer,
         }
     }
 
-    pub(super) fn association(self) -> AssociationConfig {
-        if self.is_ours() { on_this_link(AssociationConfig::media()) } else { lksctp() }
+    pub(super) fn association(self, values: &Values) -> AssociationConfig {
+        match self.is_ours() {
+            true => on_this_link(AssociationConfig::media(), values).with(|config| {
+                config.buffers.receive_buffer = values.our_buffer;
+                let timers = &mut config.timers;
+                timers.rto_min = values.our_rto_min;
+                timers.rto_initial = timers.rto_initial.max(timers.rto_min);
+                timers.rto_max = timers.rto_max.max(timers.rto_min);
+            }),
+            false => lksctp(values),
+        }
     }
 }
 
 /// The paper's equation 1: "R + 8 * length / bit rate".
-pub(super) fn lifetime(rate_control: Duration) -> Duration {
-    rate_control + Duration::from_nanos(8 * MESSAGE_LEN as u64 * 1_000_000_000 / MEDIA_RATE)
+pub(super) fn lifetime(rate_control: Duration, own_time: Duration) -> Duration {
+    rate_control + own_time
 }
 
 /// What RFC 2960 recommends in section 14, as Linux 2.6.16 did: an RTO of 3 s at first and of 1 to
 /// 60 s later, an initial window of two packets, SACKs delayed by 200 ms, bursts of at most four
 /// packets, heartbeats every 30 s; half of its socket buffer as receive window. There is one path.
-fn lksctp() -> AssociationConfig {
-    on_this_link(AssociationConfig::default()).with(|config| {
-        config.timers.rto_initial = Duration::from_secs(3);
+fn lksctp(values: &Values) -> AssociationConfig {
+    on_this_link(AssociationConfig::default(), values).with(|config| {
+        config.timers.rto_initial = Duration::from_secs(3).max(values.sctp_rto_min);
         config.timers.t1_initial = Duration::from_secs(3);
-        config.timers.rto_min = Duration::from_secs(1);
+        config.timers.rto_min = values.sctp_rto_min;
         config.timers.rto_max = Duration::from_secs(60);
         config.recovery.association_max_retrans = 10;
         config.paths.path_max_retrans = 5;
         config.timers.heartbeat_interval = Duration::from_secs(30);
         config.timers.sack_delay = Duration::from_millis(200);
         config.window.max_burst = Some(4);
-        config.buffers.receive_buffer = 55_296;
-        config.buffers.message_size_max = MESSAGE_LEN;
+        config.buffers.receive_buffer = values.sctp_buffer;
+        config.buffers.message_size_max = values.message as usize;
         config.window.congestion_control = CongestionControl::SmallInitialWindow;
         config.streams.scheduler = SchedulerKind::RoundRobin;
     })
 }
 
 /// Straight on IP, and a source that does not wait for the network.
-fn on_this_link(config: AssociationConfig) -> AssociationConfig {
+fn on_this_link(config: AssociationConfig, values: &Values) -> AssociationConfig {
     config.with(|config| {
-        config.paths.path_mtu = 1_500;
+        config.paths.path_mtu = values.mtu as usize;
         config.paths.header_overhead = 20;
         config.buffers.send_buffer = usize::MAX >> 1;
     })
@@ -103,19 +110,19 @@ fn on_this_link(config: AssociationConfig) -> AssociationConfig {
 /// acknowledgments delayed by 40 ms, Nagle's algorithm, an RTO of 3 s at first and of 0.2 to 120 s
 /// later, a receive window of 87,380 bytes. Its BIC is Reno below a window of 14 segments, which is
 /// more than its send buffer holds.
-pub(super) fn linux_tcp() -> TcpConfig {
+pub(super) fn linux_tcp(values: &Values) -> TcpConfig {
     TcpConfig {
-        mtu: 1_500,
+        mtu: values.mtu as usize,
         send_buffer: usize::MAX >> 1,
-        receive_buffer: 87_380,
+        receive_buffer: values.tcp_buffer,
         sack: true,
         congestion_control: anabranch_tcp::CongestionControl::Reno,
         initial_window: 3,
-        nagle: true,
+        nagle: values.nagle,
         segments_per_ack: 2,
         ack_delay: Duration::from_millis(40),
-        rto_initial: Duration::from_secs(3),
-        rto_min: Duration::from_millis(200),
+        rto_initial: Duration::from_secs(3).max(values.tcp_rto_min),
+        rto_min: values.tcp_rto_min,
         rto_max: Duration::from_secs(120),
         retries: 15,
         ..TcpConfig::default()
@@ -149,6 +156,7 @@ impl FromStr for Carrier {
 
 #[cfg(test)]
 mod tests {
+    use super::super::message::INTERVAL;
     use super::*;
 
     #[test]
@@ -162,7 +170,7 @@ mod tests {
 
     #[test]
     fn equation_1_gives_a_message_its_own_time_and_that_of_rate_control() {
-        assert_eq!(lifetime(Duration::ZERO), Duration::from_millis(8));
-        assert_eq!(lifetime(Duration::from_millis(500)), Duration::from_millis(508));
+        assert_eq!(lifetime(Duration::ZERO, INTERVAL), Duration::from_millis(8));
+        assert_eq!(lifetime(Duration::from_millis(500), INTERVAL), Duration::from_millis(508));
     }
 }

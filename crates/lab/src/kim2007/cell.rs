@@ -8,14 +8,14 @@ use anabranch_sansio::Rate;
 
 use super::carrier::Carrier;
 use super::measure::Outcome;
-use super::message::MESSAGES;
 use super::peer::{Peer, SctpPeer, TcpPeer, UdpPeer};
 use super::scenario::Scenario;
 use super::sensitivity::Variation;
 use super::setup::{Network, Setup};
+use super::values::Values;
 use super::{switching, transfer};
-use crate::CellError;
 use crate::recording::{RecordTo, Recording};
+use crate::{CellError, Parameters};
 
 /// Of the link between server and client: Fast Ethernet.
 pub const LINK_RATE: Rate = Rate::mbps(100);
@@ -49,34 +49,47 @@ impl fmt::Display for Cell {
 }
 
 impl Cell {
-    /// Runs it.
+    /// Runs it as the paper did.
     ///
     /// # Errors
     /// A machine misbehaved: it did not stop sending or did not come to rest.
     pub fn run(&self) -> Result<Outcome, CellError> {
-        self.measure(Variation::AsRun, RecordTo::default())
+        self.measure(Variation::AsRun, &Parameters::default(), RecordTo::default())
     }
 
     pub(super) fn run_varied(&self, variation: Variation) -> Result<Outcome, CellError> {
-        self.measure(variation, RecordTo::default())
+        self.measure(variation, &Parameters::default(), RecordTo::default())
     }
 
-    /// Runs it and records what goes by.
+    /// Runs it with these parameters and records what goes by.
     ///
     /// # Errors
     /// As [`run`](Self::run), or a writer's.
-    pub fn run_recorded(&self, to: RecordTo) -> Result<Outcome, CellError> {
-        self.measure(Variation::AsRun, to)
+    pub fn run_recorded(
+        &self,
+        parameters: &Parameters<Values>,
+        to: RecordTo,
+    ) -> Result<Outcome, CellError> {
+        self.measure(Variation::AsRun, parameters, to)
     }
 
-    fn measure(&self, variation: Variation, to: RecordTo) -> Result<Outcome, CellError> {
-        let setup = variation.apply(self.setup());
+    fn measure(
+        &self,
+        variation: Variation,
+        parameters: &Parameters<Values>,
+        to: RecordTo,
+    ) -> Result<Outcome, CellError> {
+        let setup = variation.apply(self.setup(parameters.values()));
+        let name = match parameters.set_again() {
+            set if set.is_empty() => self.to_string(),
+            set => format!("{self}, {set}"),
+        };
         let mut recording = Recording::new(to);
         let outcome = match self.carrier {
-            Carrier::Tcp => self.run_over::<TcpPeer>(&setup, &mut recording),
-            Carrier::Udp => self.run_over::<UdpPeer>(&setup, &mut recording),
+            Carrier::Tcp => self.run_over::<TcpPeer>(&setup, &name, &mut recording),
+            Carrier::Udp => self.run_over::<UdpPeer>(&setup, &name, &mut recording),
             Carrier::Sctp | Carrier::PrSctp | Carrier::Anabranch | Carrier::AnabranchPr => {
-                self.run_over::<SctpPeer>(&setup, &mut recording)
+                self.run_over::<SctpPeer>(&setup, &name, &mut recording)
             }
         };
         let outcome = outcome.map_err(|cause| CellError::simulation(self, cause))?;
@@ -87,31 +100,35 @@ impl Cell {
     fn run_over<P: Peer>(
         &self,
         setup: &Setup,
+        name: &str,
         recording: &mut Recording,
     ) -> Result<Outcome, SimulationError> {
-        let name = self.to_string();
         Ok(match self.scenario {
             Scenario::Switching => {
-                Outcome::of_switching(&switching::run::<P>(setup, self.seed, &name, recording)?)
+                Outcome::of_switching(&switching::run::<P>(setup, self.seed, name, recording)?)
             }
-            Scenario::Loss | Scenario::Streams | Scenario::Channels => {
-                Outcome::of_transfer(&transfer::run::<P>(setup, self.seed, &name, recording)?)
-            }
+            Scenario::Loss | Scenario::Streams | Scenario::Channels => Outcome::of_transfer(
+                setup.start,
+                &transfer::run::<P>(setup, self.seed, name, recording)?,
+            ),
         })
     }
 
-    pub(super) fn setup(&self) -> Setup {
+    pub(super) fn setup(&self, values: &Values) -> Setup {
+        let channels = values.channels(self.scenario);
         let network = Network {
-            rate: LINK_RATE,
+            rate: values.rate.clone(),
+            queue: values.queue,
+            mtu: values.mtu as u16,
             delay: Duration::from_millis(self.delay_ms.into()),
             loss: f64::from(self.loss_percent) / 100.0,
-            loses_both_ways: true,
+            loses_both_ways: values.loses_both_ways,
         };
         Setup {
-            channels: self.scenario.channels(),
-            messages: MESSAGES.div_ceil(self.scenario.channels().into()),
+            channels,
+            messages: values.messages().div_ceil(channels.into()),
             streams: self.streams,
-            ..Setup::new(self.carrier, network)
+            ..Setup::new(self.carrier, network, values)
         }
     }
 }

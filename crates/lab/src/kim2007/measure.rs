@@ -6,7 +6,7 @@ use anabranch_sansio::Time;
 use serde::Serialize;
 
 use super::switching::Switched;
-use super::transfer::{Delivery, Passage, START};
+use super::transfer::{Delivery, Passage};
 
 /// What came of one cell. Figures 8 to 11 have all but `switching_s`, figure 12 has that.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -43,7 +43,7 @@ impl Outcome {
         (self.messages > 0).then(|| self.received as f64 / self.messages as f64)
     }
 
-    pub(super) fn of_transfer(delivery: &Delivery) -> Self {
+    pub(super) fn of_transfer(start: Time, delivery: &Delivery) -> Self {
         let passages = delivery.passages.iter();
         let last = passages.clone().filter_map(|passage| passage.arrived).max();
         let delay = |passage: &Passage| Some(passage.arrived?.saturating_since(passage.ready));
@@ -52,7 +52,7 @@ impl Outcome {
         Self {
             messages: delivery.passages.len(),
             received: delays.len(),
-            completion_s: last.map(|at| at.saturating_since(START).as_secs_f64()),
+            completion_s: last.map(|at| at.saturating_since(start).as_secs_f64()),
             delay_s: mean(&delays),
             delay_p95_s: nth(&delays, delays.len() * 95 / 100),
             delay_max_s: nth(&delays, delays.len().saturating_sub(1)),

@@ -18,6 +18,7 @@ mod setup;
 mod switching;
 mod table;
 mod transfer;
+mod values;
 
 pub use carrier::Carrier;
 pub use cell::{Cell, LINK_RATE};
@@ -29,3 +30,4 @@ pub use report::{Experiment, Figure, figures, live_figure};
 pub use scenario::Scenario;
 pub use sensitivity::{GROUPS, Group, Variation};
 pub use table::{MEASURES, Measure, Row, cells_csv, rows, tables, variations_csv};
+pub use values::Values;

@@ -7,6 +7,7 @@ use super::carrier::Carrier;
 use super::message::{INTERVAL, MESSAGES};
 use super::scenario::Scenario;
 use super::table::Row;
+use super::values::Values;
 use crate::Estimate;
 
 /// "Flat" is within this of the file's own time, in seconds.
@@ -155,7 +156,7 @@ struct Rows<'a>(&'a [Row]);
 
 impl Rows<'_> {
     fn find(self, scenario: Scenario, carrier: Carrier, loss: u32, point: u32) -> Option<Row> {
-        let wanted = scenario.cell(carrier, loss, point, 0);
+        let wanted = Values::default().cell(scenario, carrier, loss, point, 0);
         self.0.iter().find(|row| super::Cell { seed: 0, ..row.cell } == wanted).copied()
     }
 
@@ -165,7 +166,8 @@ impl Rows<'_> {
 
     /// Completion of a carrier at every point of its figure; nothing where one is missing.
     fn completions(self, scenario: Scenario, carrier: Carrier) -> Option<Vec<Estimate>> {
-        let points = scenario.points().iter();
+        let values = Values::default();
+        let points = values.points(scenario).iter();
         points.map(|point| self.completion(scenario, carrier, *point)).collect()
     }
 
@@ -174,7 +176,8 @@ impl Rows<'_> {
     }
 
     fn switching(self, carrier: Carrier) -> Option<Vec<Estimate>> {
-        let points = Scenario::Switching.points().iter();
+        let values = Values::default();
+        let points = values.points(Scenario::Switching).iter();
         points
             .map(|point| self.find(Scenario::Switching, carrier, 0, *point)?.switching_s)
             .collect()
@@ -266,7 +269,8 @@ fn udp_is_faster(rows: Rows<'_>) -> Option<Statement> {
 }
 
 fn pr_above_udp(rows: Rows<'_>) -> Option<Statement> {
-    let losses = Scenario::Loss.points().iter().filter(|loss| **loss > 0);
+    let values = Values::default();
+    let losses = values.points(Scenario::Loss).iter().filter(|loss| **loss > 0);
     let pairs: Option<Vec<_>> = losses
         .map(|loss| Some((rows.share(Carrier::PrSctp, *loss)?, rows.share(Carrier::Udp, *loss)?)))
         .collect();
@@ -281,11 +285,12 @@ fn pr_above_udp(rows: Rows<'_>) -> Option<Statement> {
 }
 
 fn lower_loss_is_faster(rows: Rows<'_>) -> Option<Statement> {
+    let values = Values::default();
     let of = |loss: &u32| -> Option<Vec<Estimate>> {
-        let points = Scenario::Streams.points().iter();
+        let points = values.points(Scenario::Streams).iter();
         points.map(|streams| rows.streams(*loss, *streams)).collect()
     };
-    let lines: Option<Vec<_>> = Scenario::Streams.losses().iter().map(of).collect();
+    let lines: Option<Vec<_>> = values.losses(Scenario::Streams).iter().map(of).collect();
     let lines = lines?;
     let is_below = |pair: &[Vec<Estimate>]| {
         let points = pair[0].iter().zip(&pair[1]);
@@ -304,7 +309,7 @@ fn lower_loss_is_faster(rows: Rows<'_>) -> Option<Statement> {
 fn saturated(rows: Rows<'_>) -> Option<Statement> {
     let mut evidence = Vec::new();
     let mut verdicts = Vec::new();
-    for loss in Scenario::Streams.losses() {
+    for loss in Values::default().losses(Scenario::Streams) {
         let at = |streams| rows.streams(*loss, streams);
         let (one, three, ten) = (at(1)?, at(3)?, at(10)?);
         if one.mean - ten.mean < GAIN_S {
@@ -328,7 +333,8 @@ fn saturated(rows: Rows<'_>) -> Option<Statement> {
 
 /// TCP's and SCTP's completion at each loss above 0.
 fn channels(rows: Rows<'_>) -> Option<Vec<(Estimate, Estimate)>> {
-    let losses = Scenario::Channels.points().iter().filter(|loss| **loss > 0);
+    let values = Values::default();
+    let losses = values.points(Scenario::Channels).iter().filter(|loss| **loss > 0);
     let at = |carrier, loss: &u32| rows.completion(Scenario::Channels, carrier, *loss);
     losses.map(|loss| Some((at(Carrier::Tcp, loss)?, at(Carrier::Sctp, loss)?))).collect()
 }
@@ -432,7 +438,8 @@ mod tests {
 
     /// Figure 11 with what TCP loses to SCTP at 1, 3, 5 and 10 %.
     fn gaps(gaps: [f64; 4]) -> Vec<Row> {
-        let lossy = Scenario::Channels.points().iter().filter(|loss| **loss > 0);
+        let values = Values::default();
+        let lossy = values.points(Scenario::Channels).iter().filter(|loss| **loss > 0);
         let pair = |(loss, gap): (&u32, f64)| {
             [(Carrier::Tcp, 17.0 + gap), (Carrier::Sctp, 17.0)]
                 .map(|(carrier, after)| row(Scenario::Channels, carrier, 0, *loss, after))
@@ -452,7 +459,8 @@ mod tests {
     #[test]
     fn a_gain_is_saturated_when_three_streams_have_most_of_it() {
         let line = |three: f64| -> Vec<Row> {
-            let losses = Scenario::Streams.losses().iter();
+            let values = Values::default();
+            let losses = values.losses(Scenario::Streams).iter();
             losses
                 .flat_map(|loss| {
                     [(1, 20.0), (3, three), (10, 16.0)].map(|(streams, after)| {

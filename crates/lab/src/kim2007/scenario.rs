@@ -2,9 +2,7 @@
 
 use super::carrier::Carrier;
 use super::cell::Cell;
-
-/// One way, in figures 8 to 11.
-const DELAY_MS: u32 = 10;
+use super::values::Values;
 
 /// A test of the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,15 +54,6 @@ impl Scenario {
         }
     }
 
-    /// Channels that there are.
-    pub(super) const fn channels(self) -> u16 {
-        match self {
-            Self::Loss | Self::Streams => 1,
-            Self::Channels => 3,
-            Self::Switching => 2,
-        }
-    }
-
     /// Who takes part, in the order of the tables.
     #[must_use]
     pub const fn carriers(self) -> &'static [Carrier] {
@@ -77,17 +66,6 @@ impl Scenario {
         }
     }
 
-    /// The values on the figure's horizontal axis: loss in per cent, streams, or delay in ms.
-    #[must_use]
-    pub const fn points(self) -> &'static [u32] {
-        match self {
-            Self::Loss => &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
-            Self::Streams => &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
-            Self::Channels => &[0, 1, 3, 5, 10],
-            Self::Switching => &[10, 20, 30, 40, 50, 60, 70, 80, 90, 100],
-        }
-    }
-
     /// What the figure's horizontal axis shows.
     pub(super) const fn axis(self) -> &'static str {
         match self {
@@ -97,46 +75,10 @@ impl Scenario {
         }
     }
 
-    /// What is lost in per cent, where that is not on the horizontal axis: a line for each.
+    /// The cells of the paper's figure, with the seeds 1 to `seeds`: see [`Values::cells`].
     #[must_use]
-    pub const fn losses(self) -> &'static [u32] {
-        match self {
-            Self::Streams => &[1, 3, 5, 10],
-            Self::Loss | Self::Channels | Self::Switching => &[0],
-        }
-    }
-
-    /// The cells of a figure, line by line, with the seeds 1 to `seeds` of a point beside each
-    /// other.
-    pub fn cells(self, seeds: u64) -> impl Iterator<Item = Cell> {
-        self.cells_of_seed(1)
-            .flat_map(move |cell| (1..=seeds).map(move |seed| Cell { seed, ..cell }))
-    }
-
-    /// The cells of a figure with one seed, line by line.
-    pub fn cells_of_seed(self, seed: u64) -> impl Iterator<Item = Cell> {
-        let lines = self.carriers().iter().flat_map(move |carrier| {
-            self.losses().iter().map(move |loss_percent| (*carrier, *loss_percent))
-        });
-        lines.flat_map(move |(carrier, loss)| {
-            self.points().iter().map(move |point| self.cell(carrier, loss, *point, seed))
-        })
-    }
-
-    pub(super) const fn cell(self, carrier: Carrier, loss: u32, point: u32, seed: u64) -> Cell {
-        let cell = Cell {
-            scenario: self,
-            carrier,
-            streams: 1,
-            loss_percent: loss,
-            delay_ms: DELAY_MS,
-            seed,
-        };
-        match self {
-            Self::Loss | Self::Channels => Cell { loss_percent: point, ..cell },
-            Self::Streams => Cell { streams: point as u16, ..cell },
-            Self::Switching => Cell { delay_ms: point, ..cell },
-        }
+    pub fn cells(self, seeds: u64) -> Vec<Cell> {
+        Values::default().cells(self, seeds)
     }
 }
 

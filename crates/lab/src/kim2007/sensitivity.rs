@@ -3,14 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
+use anabranch_netsim::settings::Speed;
 use anabranch_sansio::Rate;
 
 use super::carrier::Carrier;
 use super::cell::Cell;
 use super::measure::Outcome;
-use super::message::{INTERVAL, MESSAGES};
 use super::scenario::Scenario;
 use super::setup::Setup;
+use super::values::Values;
 use crate::CellError;
 
 /// A parameter that is chosen otherwise.
@@ -40,6 +41,8 @@ pub enum Variation {
     OneStream,
     /// Each of the three channels is a file of 2 MB at 1024 kbit/s.
     WholeChannels,
+    /// The paper's carriers have buffers of 64 KiB to send and to receive.
+    EqualBuffers,
 }
 
 /// Points of a figure, with what is varied there.
@@ -72,6 +75,7 @@ pub const GROUPS: [Group; 4] = [
             Variation::RtoMin(1_000),
             Variation::NoNagle,
             Variation::ReceiveWindow,
+            Variation::EqualBuffers,
             Variation::RateControl(0),
             Variation::RateControl(50),
             Variation::RateControl(100),
@@ -105,6 +109,7 @@ pub const GROUPS: [Group; 4] = [
             Variation::Delay(50),
             Variation::OnTheClock,
             Variation::ReceiveWindow,
+            Variation::EqualBuffers,
             Variation::LossOfMediaOnly,
             Variation::WholeChannels,
         ],
@@ -132,7 +137,13 @@ impl Group {
             concerned.flat_map(move |carrier| {
                 self.points.iter().flat_map(move |point| {
                     (1..=seeds).map(move |seed| {
-                        let cell = self.scenario.cell(*carrier, self.loss_percent, *point, seed);
+                        let cell = Values::default().cell(
+                            self.scenario,
+                            *carrier,
+                            self.loss_percent,
+                            *point,
+                            seed,
+                        );
                         (*variation, cell)
                     })
                 })
@@ -164,6 +175,7 @@ impl Variation {
             Self::RtoMin(_) => matches!(carrier, Carrier::Tcp),
             Self::NoNagle => matches!(carrier, Carrier::Tcp),
             Self::ReceiveWindow => is_lksctp,
+            Self::EqualBuffers => is_lksctp || matches!(carrier, Carrier::Tcp),
             Self::RateControl(_) => carrier.is_timed(),
             Self::OneStream => !matches!(carrier, Carrier::Tcp | Carrier::Udp),
             Self::WholeChannels => true,
@@ -175,7 +187,7 @@ impl Variation {
         match self {
             Self::AsRun => {}
             Self::Delay(ms) => network.delay = Duration::from_millis(ms.into()),
-            Self::Rate(mbps) => network.rate = Rate::mbps(mbps.into()),
+            Self::Rate(mbps) => network.rate = Speed::Limited(Rate::mbps(mbps.into())),
             Self::Loss(percent) => network.loss = f64::from(percent) / 100.0,
             Self::LossOfMediaOnly => network.loses_both_ways = false,
             Self::OnTheClock => setup.send_buffer = usize::MAX,
@@ -189,13 +201,21 @@ impl Variation {
             Self::RateControl(ms) => setup.rate_control = Duration::from_millis(ms.into()),
             Self::OneStream => setup.is_on_one_stream = true,
             Self::WholeChannels => {
-                setup.messages = MESSAGES;
-                setup.interval = INTERVAL / u32::from(setup.channels);
+                setup.messages = setup.messages_of_file;
+                setup.interval = setup.own_time / u32::from(setup.channels);
+            }
+            Self::EqualBuffers => {
+                tcp.receive_buffer = EQUAL;
+                association.buffers.receive_buffer = EQUAL;
+                setup.send_buffer = EQUAL;
             }
         }
         setup
     }
 }
+
+/// Bytes of equal buffers.
+const EQUAL: usize = 64 << 10;
 
 impl fmt::Display for Variation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -212,6 +232,7 @@ impl fmt::Display for Variation {
             Self::RateControl(ms) => write!(f, "R of {ms} ms"),
             Self::OneStream => write!(f, "all channels on one stream"),
             Self::WholeChannels => write!(f, "three whole channels"),
+            Self::EqualBuffers => write!(f, "buffers of 64 KiB, to send and to receive"),
         }
     }
 }
@@ -237,7 +258,9 @@ mod tests {
     #[test]
     fn a_variation_changes_what_it_says() {
         for (variation, cell) in GROUPS.iter().flat_map(|group| group.cells(1)) {
-            let change = |variation: Variation| format!("{:?}", variation.apply(cell.setup()));
+            let change = |variation: Variation| {
+                format!("{:?}", variation.apply(cell.setup(&Values::default())))
+            };
             let is_changed = change(variation) != change(Variation::AsRun);
             assert_eq!(is_changed, variation != Variation::AsRun, "{variation}: {cell}");
         }

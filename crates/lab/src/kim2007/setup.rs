@@ -2,21 +2,22 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, PathConfig, QueueLimit};
-use anabranch_sansio::Rate;
+use anabranch_netsim::settings::{DirectionSettings, Queue, SettingsError, Speed};
+use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, PathConfig};
+use anabranch_sansio::Time;
 use anabranch_sctp::{AssociationConfig, Reliability};
 use anabranch_tcp::Config as TcpConfig;
 
 use super::carrier::{Carrier, lifetime, linux_tcp};
-use super::message::{INTERVAL, MESSAGES};
 use super::peer::Peer;
-
-/// R in equation 1: what rate control and the viewer's buffer leave.
-pub(super) const RATE_CONTROL: Duration = Duration::from_millis(500);
+use super::values::Values;
 
 /// Of the client; each further TCP connection has the next one.
 pub(super) const CLIENT_PORT: u16 = 40_001;
 const SERVER_PORT: u16 = 40_000;
+
+/// What connections have to stand, and more where the way is long.
+const HANDSHAKE: Duration = Duration::from_secs(1);
 
 /// All that decides a run but its seed.
 #[derive(Debug, Clone)]
@@ -37,16 +38,25 @@ pub(super) struct Setup {
     pub(super) streams: u16,
     /// Whether all channels share one stream.
     pub(super) is_on_one_stream: bool,
-    /// Messages of each channel.
+    /// Bytes of a message.
+    pub(super) message_len: usize,
+    /// Messages of each channel, and of the whole file.
     pub(super) messages: u32,
+    pub(super) messages_of_file: u32,
+    /// What a message takes at its channel's rate.
+    pub(super) own_time: Duration,
     /// Between two messages, whichever channel's.
     pub(super) interval: Duration,
+    /// When the first message is ready: connections stand by then.
+    pub(super) start: Time,
 }
 
 /// Between server and client.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Network {
-    pub(super) rate: Rate,
+    pub(super) rate: Speed,
+    pub(super) queue: Queue,
+    pub(super) mtu: u16,
     /// One way.
     pub(super) delay: Duration,
     /// Probability that a packet is lost.
@@ -56,34 +66,38 @@ pub(super) struct Network {
 }
 
 impl Setup {
-    pub(super) fn new(carrier: Carrier, network: Network) -> Self {
+    pub(super) fn new(carrier: Carrier, network: Network, values: &Values) -> Self {
         Self {
+            start: Time::ZERO + HANDSHAKE.max(network.delay * 8),
             network,
-            tcp: linux_tcp(),
-            association: carrier.association(),
+            tcp: linux_tcp(values),
+            association: carrier.association(values),
             is_timed: carrier.is_timed(),
             is_ordered: carrier != Carrier::AnabranchPr,
-            rate_control: RATE_CONTROL,
-            send_buffer: carrier.send_buffer(),
+            rate_control: values.rate_control,
+            send_buffer: carrier.send_buffer(values),
             channels: 1,
             streams: 1,
             is_on_one_stream: false,
-            messages: MESSAGES,
-            interval: INTERVAL,
+            message_len: values.message as usize,
+            messages: values.messages(),
+            messages_of_file: values.messages(),
+            own_time: values.interval(),
+            interval: values.interval(),
         }
     }
 
     /// How hard SCTP tries to deliver a message.
     pub(super) fn reliability(&self) -> Reliability {
         match self.is_timed {
-            true => Reliability::Lifetime(lifetime(self.rate_control)),
+            true => Reliability::Lifetime(lifetime(self.rate_control, self.own_time)),
             false => Reliability::Reliable,
         }
     }
 
     /// The two hosts, on a network that loses nothing yet.
     pub(super) fn pair<P: Peer>(&self, seed: u64) -> Pair<P> {
-        let path = PathConfig::nth(0, Network { loss: 0.0, ..self.network }.links());
+        let path = PathConfig::nth(0, Network { loss: 0.0, ..self.network.clone() }.links());
         let path = path.map(|mut path| {
             path.addresses.local.set_port(CLIENT_PORT);
             path.addresses.remote.set_port(SERVER_PORT);
@@ -106,16 +120,21 @@ pub(super) fn lost_on_links<P: Peer>(pair: &Pair<P>) -> u64 {
 
 impl Network {
     /// The media goes backward: the client is the one who begins.
-    pub(super) fn links(self) -> DuplexConfig {
-        let link = |loss: f64| LinkConfig {
-            rate: Some(self.rate),
-            delay: self.delay,
-            queue: QueueLimit::Packets(1_000),
-            loss: Loss::uniform(loss),
-            mtu: 1_500,
-            ..LinkConfig::default()
+    pub(super) fn links(&self) -> DuplexConfig {
+        self.directions().expect("what makes no sense together was refused")
+    }
+
+    pub(super) fn directions(&self) -> Result<DuplexConfig, SettingsError> {
+        let settings = DirectionSettings {
+            rate: Some(self.rate.clone()),
+            delay: Some(self.delay),
+            queue: Some(self.queue),
+            mtu: Some(self.mtu),
+            ..DirectionSettings::default()
         };
-        let forward = link(if self.loses_both_ways { self.loss } else { 0.0 });
-        DuplexConfig { forward, backward: link(self.loss) }
+        let link = settings.change(LinkConfig::default())?;
+        let with = |loss: f64| LinkConfig { loss: Loss::uniform(loss), ..link.clone() };
+        let forward = with(if self.loses_both_ways { self.loss } else { 0.0 });
+        Ok(DuplexConfig { forward, backward: with(self.loss) })
     }
 }

@@ -5,10 +5,9 @@ use std::time::Duration;
 use anabranch_netsim::{Pair, SERVER, SimulationError};
 use anabranch_sansio::{Rng, Time};
 
-use super::message::{INTERVAL, Message};
+use super::message::Message;
 use super::peer::{self, Counters, Incoming, Peer};
 use super::setup::{self, Setup};
-use super::transfer::START;
 use crate::recording::Recording;
 
 /// The channel that is watched, and the one that is switched to.
@@ -41,8 +40,8 @@ pub(super) fn run<P: Peer>(
     recording: &mut Recording,
 ) -> Result<Switched, SimulationError> {
     let mut session = Session::<P>::connect(setup, seed, name, recording)?;
-    let moment = Rng::from_u64(seed).range(0..INTERVAL.as_nanos() as u64);
-    let pressed = START + WATCHED + Duration::from_nanos(moment);
+    let moment = Rng::from_u64(seed).range(0..setup.interval.as_nanos() as u64);
+    let pressed = setup.start + WATCHED + Duration::from_nanos(moment);
     session.stream_to(pressed)?;
     session.pair.act_client(|client, now| client.request(now, NEW))?;
     while session.seen.is_none() && session.pair.now() < pressed + PATIENCE {
@@ -68,13 +67,14 @@ struct Session<P: Peer> {
 struct Servant {
     next: Message,
     next_at: Time,
+    interval: Duration,
 }
 
 impl Servant {
     fn send<P: Peer>(&mut self, server: &mut P, now: Time) {
         server.send(now, self.next);
         self.next.number += 1;
-        self.next_at = now + INTERVAL;
+        self.next_at = now + self.interval;
     }
 }
 
@@ -89,9 +89,11 @@ impl<P: Peer> Session<P> {
         let mut pair = setup.pair::<P>(seed);
         recording.begin(&name, &mut pair);
         pair.act_client(|client, now| client.connect(now))?;
-        let servant = Servant { next: Message { channel: OLD, number: 0 }, next_at: START };
+        let Setup { start, interval, .. } = *setup;
+        let next = Message { channel: OLD, number: 0 };
+        let servant = Servant { next, next_at: start, interval };
         let mut session = Self { pair, servant, seen: None };
-        session.run_to(START)?;
+        session.run_to(start)?;
         session.pair.reconfigure(0, setup.network.links());
         Ok(session)
     }

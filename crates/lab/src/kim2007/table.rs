@@ -1,5 +1,6 @@
 //! Tables of cells: means over the seeds, and one line for each cell.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -9,7 +10,8 @@ use super::cell::Cell;
 use super::measure::Outcome;
 use super::scenario::Scenario;
 use super::sensitivity::Variation;
-use crate::{Estimate, csv_lines};
+use super::values::Values;
+use crate::{Estimate, Parameters, csv_lines};
 
 /// A point of a line, over all seeds. What a test does not measure is absent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -145,8 +147,8 @@ impl Measure {
 
     /// Where the lines have values.
     pub(super) fn points(&self, lines: &[Vec<&Row>]) -> Vec<u32> {
-        let here = |point: &&u32| lines.iter().flatten().any(|row| row.cell.point() == **point);
-        self.scenario.points().iter().filter(here).copied().collect()
+        let points: BTreeSet<_> = lines.iter().flatten().map(|row| row.cell.point()).collect();
+        points.into_iter().collect()
     }
 
     pub(super) fn is_share(&self) -> bool {
@@ -161,7 +163,13 @@ impl Measure {
 
 /// What tells one line of a figure from another.
 fn line_of(cell: &Cell) -> (Carrier, Option<u32>) {
-    (cell.carrier, (cell.scenario == Scenario::Streams).then_some(cell.loss_percent))
+    let loss = match cell.scenario {
+        Scenario::Streams => Some(cell.loss_percent),
+        // The paper's loses nothing.
+        Scenario::Switching => Some(cell.loss_percent).filter(|loss| *loss > 0),
+        Scenario::Loss | Scenario::Channels => None,
+    };
+    (cell.carrier, loss)
 }
 
 /// How a line is called.
@@ -210,8 +218,13 @@ fn table(measure: &Measure, lines: &[Vec<&Row>], text: &mut String) {
 ///
 /// # Errors
 /// Never, as memory takes all that is written.
-pub fn cells_csv(results: &[(Cell, Outcome)]) -> Result<Vec<u8>, csv::Error> {
-    csv_lines(results.iter().map(|(cell, outcome)| (Place::from(cell), outcome)))
+pub fn cells_csv(
+    parameters: &Parameters<Values>,
+    results: &[(Cell, Outcome)],
+) -> Result<Vec<u8>, csv::Error> {
+    let set = parameters.set_again();
+    let changed = || Changed { set: set.clone() };
+    csv_lines(results.iter().map(|(cell, outcome)| (Place::from(cell), outcome, changed())))
 }
 
 /// A line for each varied cell, with a header.
@@ -228,6 +241,13 @@ pub fn variations_csv(varied: &[(Variation, Cell, Outcome)]) -> Result<Vec<u8>, 
 #[derive(Debug, Serialize)]
 struct Varied {
     variation: String,
+}
+
+/// The last column of a line, if a parameter is not the paper's: which, as `--set` takes it.
+#[derive(Debug, Serialize)]
+struct Changed {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    set: String,
 }
 
 /// The first columns of a line.
@@ -261,7 +281,7 @@ pub(super) mod testing {
         point: u32,
         completion_s: f64,
     ) -> Row {
-        let cell = scenario.cell(carrier, loss, point, 1);
+        let cell = Values::default().cell(scenario, carrier, loss, point, 1);
         let outcome = Outcome { completion_s: Some(completion_s), ..Outcome::default() };
         rows(&[(cell, outcome)])[0]
     }
@@ -281,7 +301,8 @@ mod tests {
     }
 
     fn two_seeds() -> [(Cell, Outcome); 2] {
-        let cell = |seed| Scenario::Loss.cell(Carrier::Udp, 0, 3, seed);
+        let values = Values::default();
+        let cell = |seed| values.cell(Scenario::Loss, Carrier::Udp, 0, 3, seed);
         [(cell(1), outcome(16.0)), (cell(2), outcome(18.0))]
     }
 
@@ -299,7 +320,8 @@ mod tests {
 
     #[test]
     fn every_cell_is_a_line() {
-        let text = String::from_utf8(cells_csv(&two_seeds()).unwrap()).unwrap();
+        let text =
+            String::from_utf8(cells_csv(&Parameters::default(), &two_seeds()).unwrap()).unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert!(
             lines[0].starts_with("figure,carrier,streams,loss_percent,delay_ms,seed,messages,")

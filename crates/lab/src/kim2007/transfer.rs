@@ -5,13 +5,11 @@ use std::time::Duration;
 use anabranch_netsim::{Pair, SimulationError};
 use anabranch_sansio::Time;
 
-use super::message::{MESSAGE_LEN, Message};
+use super::message::Message;
 use super::peer::{self, Counters, Incoming, Peer};
 use super::setup::{self, Setup};
 use crate::recording::Recording;
 
-/// The first message goes out when the connection stands.
-pub(super) const START: Time = Time::from_millis(1_000);
 /// How often a server that waits for its transport looks again.
 const WAIT: Duration = Duration::from_millis(1);
 /// What is not over by then is given up: an association that was lost, for one.
@@ -73,8 +71,8 @@ impl<'a, P: Peer> Session<'a, P> {
         let mut pair = setup.pair::<P>(seed);
         recording.begin(&name, &mut pair);
         pair.act_client(|client, now| client.connect(now))?;
-        let mut session = Self { setup, pair, passages: Vec::new(), next_at: START };
-        session.run_to(START)?;
+        let mut session = Self { setup, pair, passages: Vec::new(), next_at: setup.start };
+        session.run_to(setup.start)?;
         session.pair.reconfigure(0, setup.network.links());
         Ok(session)
     }
@@ -93,7 +91,8 @@ impl<'a, P: Peer> Session<'a, P> {
     }
 
     fn has_room(&self) -> bool {
-        self.pair.server().buffered().saturating_add(MESSAGE_LEN) <= self.setup.send_buffer
+        self.pair.server().buffered().saturating_add(self.setup.message_len)
+            <= self.setup.send_buffer
     }
 
     /// Waits for what is still under way.

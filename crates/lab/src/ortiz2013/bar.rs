@@ -38,7 +38,8 @@ pub fn standings(rows: &[Row], full_psnr_y_db: f64) -> Vec<Standing> {
     let ours = rows.iter().filter(|row| row.strategy == Strategy::OURS);
     let standing = |ours: &Row| {
         let others = rows.iter().filter(|row| {
-            let is_there = row.mbps == ours.mbps && row.loss.total_cmp(&ours.loss).is_eq();
+            let is_there =
+                row.mbps.total_cmp(&ours.mbps).is_eq() && row.loss.total_cmp(&ours.loss).is_eq();
             is_there && row.strategy != Strategy::OURS
         });
         let fastest = others.min_by(|a, b| a.delay_s.mean.total_cmp(&b.delay_s.mean))?;
@@ -91,7 +92,7 @@ mod tests {
     fn standing(delay_s: f64, psnr_y_db: f64) -> Vec<Standing> {
         let rtp = Strategy::Rtp(RtpStrategy::Single);
         let slow = Strategy::Rtp(RtpStrategy::Multi);
-        let elsewhere = Row { mbps: 60, ..row(rtp, 0.001, 30.0) };
+        let elsewhere = Row { mbps: 60.0, ..row(rtp, 0.001, 30.0) };
         let ours = row(Strategy::OURS, delay_s, psnr_y_db);
         standings(&[row(slow, 0.02, FULL), row(rtp, 0.01, 30.0), elsewhere, ours], FULL)
     }

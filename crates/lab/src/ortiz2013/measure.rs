@@ -3,7 +3,7 @@
 use anabranch_sansio::Time;
 use serde::Serialize;
 
-use super::cell::Video;
+use super::cell::Setup;
 use super::watch::{LinkSecond, LinkSeconds};
 use crate::svc::{Pictures, VideoPacket};
 
@@ -86,15 +86,15 @@ pub struct Second {
 }
 
 impl Measured {
-    pub(super) fn of(video: &Video, start: Time, delivery: &Delivery, links: &LinkSeconds) -> Self {
-        let arrivals = &delivery.arrivals;
-        let pictures = Pictures::score(&video.trace, &video.packets, |id| arrivals[id].is_some());
-        let seconds = seconds(video, start, arrivals, &pictures, links);
-        let delays = video.packets.iter().zip(arrivals);
+    pub(super) fn of(setup: &Setup, delivery: &Delivery, links: &LinkSeconds) -> Self {
+        let (arrivals, start) = (&delivery.arrivals, setup.values().start());
+        let pictures = Pictures::score(&setup.trace, &setup.packets, |id| arrivals[id].is_some());
+        let seconds = seconds(setup, start, arrivals, &pictures, links);
+        let delays = setup.packets.iter().zip(arrivals);
         let delays = delays.filter_map(|(packet, arrival)| Some(delay(packet, start, (*arrival)?)));
         let all = || links.iter().flatten();
         let outcome = Outcome {
-            packets: video.packets.len(),
+            packets: setup.packets.len(),
             arrived: arrivals.iter().flatten().count(),
             delay_s: mean(delays).unwrap_or_default(),
             delay_by_second_s: mean(seconds.iter().filter_map(|it| it.delay_s)).unwrap_or_default(),
@@ -114,16 +114,16 @@ impl Measured {
 }
 
 fn seconds(
-    video: &Video,
+    setup: &Setup,
     start: Time,
     arrivals: &Arrivals,
     pictures: &Pictures,
     [eth0, eth1]: &LinkSeconds,
 ) -> Vec<Second> {
-    let of_video = video.seconds();
+    let of_video = setup.seconds();
     let count = of_video.max(eth0.len()).max(eth1.len());
     let mut seconds: Vec<_> = (0..count).map(|second| of_links(second, eth0, eth1)).collect();
-    let sent = video.packets.iter().zip(arrivals);
+    let sent = setup.packets.iter().zip(arrivals);
     let mut delays = vec![Vec::new(); of_video];
     for (packet, arrival) in sent {
         let second = packet.at.as_secs() as usize;
@@ -134,7 +134,7 @@ fn seconds(
     }
     for (second, delays) in seconds.iter_mut().zip(delays) {
         second.delay_s = mean(delays.into_iter());
-        let frames = video.frames_in(second.second);
+        let frames = setup.frames_in(second.second);
         second.psnr_y_db = mean(pictures.frames[frames].iter().copied());
     }
     seconds

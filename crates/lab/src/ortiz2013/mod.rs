@@ -16,13 +16,15 @@ mod sensitivity;
 mod strategy;
 mod table;
 mod tcp;
+mod values;
 mod watch;
 
 pub use bar::{DELAY_MARGIN_S, PSNR_Y_MARGIN_DB, Standing, standings, standings_table};
-pub use cell::{Cell, LOSSES, RATES_MBPS, Source, Video, cells};
+pub use cell::{Cell, LOSSES, RATES_MBPS, Setup, Source, cells};
 pub use measure::{Measured, Outcome, Second};
 pub use paper::published;
 pub use report::{Experiment, figure, figure_name};
 pub use sensitivity::Variation;
 pub use strategy::{RtpStrategy, SctpStrategy, Strategy, Treatment};
 pub use table::{Row, cells_csv, rows, seconds_csv, tables, variations_csv};
+pub use values::Values;

@@ -4,7 +4,7 @@ use super::cell::{LOSSES, RATES_MBPS};
 use super::strategy::{SctpStrategy, Strategy, Treatment};
 
 /// Mean delay in seconds and PSNR-Y in dB.
-type Value = (f64, f64);
+pub(super) type Value = (f64, f64);
 
 /// Of each table: the row of a strategy, with 30, 45 and 60 Mbit/s.
 type PaperRow = (&'static str, [Value; 3]);
@@ -13,8 +13,8 @@ type PaperRow = (&'static str, [Value; 3]);
 /// unreliable strategies send again, so both readings have the same value there. Its source is
 /// another encode than ours: its full PSNR is 34.4653 dB.
 #[must_use]
-pub fn published(strategy: Strategy, mbps: u32, loss: f64) -> Option<Value> {
-    let column = RATES_MBPS.iter().position(|rate| *rate == mbps)?;
+pub fn published(strategy: Strategy, mbps: f64, loss: f64) -> Option<Value> {
+    let column = RATES_MBPS.iter().position(|rate| f64::from(*rate).total_cmp(&mbps).is_eq())?;
     let table = LOSSES.iter().position(|known| known.total_cmp(&loss).is_eq())?;
     let name = match strategy {
         Strategy::Sctp(SctpStrategy::CmtMulti(treatment)) => {
@@ -106,17 +106,17 @@ mod tests {
     #[test]
     fn every_cell_of_the_papers_strategies_has_a_value() {
         for strategy in Strategy::ALL.into_iter().filter(|it| *it != Strategy::OURS) {
-            for mbps in RATES_MBPS {
+            for mbps in RATES_MBPS.map(f64::from) {
                 for loss in LOSSES {
                     assert!(published(strategy, mbps, loss).is_some(), "{strategy} {mbps} {loss}");
                 }
             }
         }
         let slow =
-            published(Strategy::Sctp(SctpStrategy::Single(Treatment::Unreliable(1))), 30, 1e-2);
+            published(Strategy::Sctp(SctpStrategy::Single(Treatment::Unreliable(1))), 30.0, 1e-2);
         assert_eq!(slow, Some((18.2282, 33.9311)));
-        assert_eq!(published(Strategy::Tcp, 45, 1e-3), Some((0.4165, 34.4653)));
-        assert_eq!(published(Strategy::OURS, 30, 0.0), None);
-        assert_eq!(published(Strategy::Rtp(RtpStrategy::Single), 31, 0.0), None);
+        assert_eq!(published(Strategy::Tcp, 45.0, 1e-3), Some((0.4165, 34.4653)));
+        assert_eq!(published(Strategy::OURS, 30.0, 0.0), None);
+        assert_eq!(published(Strategy::Rtp(RtpStrategy::Single), 31.0, 0.0), None);
     }
 }

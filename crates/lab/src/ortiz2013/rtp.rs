@@ -7,11 +7,12 @@ use anabranch_netsim::{Pair, PathConfig, SimulationError};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Time, Transmit, Wakeup};
 use rtp_types::{RtpPacket, RtpPacketBuilder};
 
-use super::cell::{Cell, START, Video};
+use super::cell::{Cell, Setup};
 use super::measure::{Arrivals, Delivery};
 use super::strategy::RtpStrategy;
+use super::values::MTU_MAX;
 use super::watch::Watch;
-use crate::svc::{Layer, PAYLOAD_MAX, VideoPacket};
+use crate::svc::{Layer, VideoPacket};
 
 /// The first dynamic payload type (RFC 3551 section 6).
 const PAYLOAD_TYPE: u8 = 96;
@@ -20,39 +21,45 @@ const CLOCK_RATE: f64 = 90_000.0;
 /// RTP's own (RFC 3551 section 8).
 const PORT: u16 = 5_004;
 const SSRC: u32 = 0x5356_4300;
-/// A packet is under way no longer than this: queue and propagation.
-const UNDER_WAY_MAX: Duration = Duration::from_secs(1);
+/// How often the links are looked at, whether anything is still under way.
+const UNDER_WAY: Duration = Duration::from_secs(1);
 
-static PAYLOAD: [u8; PAYLOAD_MAX as usize] = [0x5a; PAYLOAD_MAX as usize];
+static PAYLOAD: [u8; MTU_MAX as usize] = [0x5a; MTU_MAX as usize];
 
 pub(super) fn run(
     cell: &Cell,
     strategy: RtpStrategy,
-    video: &Video,
+    setup: &Setup,
     watch: &mut Watch,
 ) -> Result<Delivery, SimulationError> {
-    let mut pair = pair(cell);
-    watch.begin(cell, &mut pair);
+    let (values, start) = (setup.values(), setup.values().start());
+    let mut pair = pair(cell, setup);
+    watch.begin(cell, setup, &mut pair);
     let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
-    let mut changes = cell.changes().into_iter().peekable();
-    for (id, packet) in video.packets.iter().enumerate() {
-        let at = packet.sent_at(START);
+    let mut changes = cell.changes(setup.values()).into_iter().peekable();
+    for (id, packet) in setup.packets.iter().enumerate() {
+        let at = packet.sent_at(start);
         while let Some((when, path, links)) = changes.next_if(|(when, ..)| *when <= at) {
             pair.sim.run_to(when)?;
             pair.reconfigure(path, links);
         }
         pair.sim.run_to(at)?;
         let path = paths[link_of(strategy, packet.layer)];
-        let bytes = rtp_packet(id, packet);
+        let bytes = rtp_packet(id, packet, values.frame_rate);
         pair.act_client(|host, _| host.to_send.push_back((path, bytes)))?;
     }
-    pair.run_for(UNDER_WAY_MAX)?;
-    let arrivals = arrivals(video.packets.len(), &pair.server().received);
+    pair.run_for(UNDER_WAY)?;
+    let end = pair.now() + values.patience;
+    while is_under_way(&pair) && pair.now() < end {
+        pair.run_for(UNDER_WAY)?;
+    }
+    let arrivals = arrivals(setup.packets.len(), &pair.server().received);
     Ok(Delivery { arrivals, ..Delivery::default() })
 }
 
-fn pair(cell: &Cell) -> Pair<Host> {
-    let standard = cell.links().into_iter().enumerate().map(|(n, links)| PathConfig::nth(n, links));
+fn pair(cell: &Cell, setup: &Setup) -> Pair<Host> {
+    let links = cell.links(setup.values());
+    let standard = links.into_iter().enumerate().map(|(n, links)| PathConfig::nth(n, links));
     let paths = standard.map(|path| {
         path.map(|mut path| {
             path.addresses.local.set_port(PORT);
@@ -66,6 +73,10 @@ fn pair(cell: &Cell) -> Pair<Host> {
         .expect("two standard paths make a pair")
 }
 
+fn is_under_way(pair: &Pair<Host>) -> bool {
+    pair.sim.network().links().any(|(_, _, link)| link.stats().in_flight().packets > 0)
+}
+
 fn link_of(strategy: RtpStrategy, layer: Layer) -> usize {
     match (strategy, layer) {
         (RtpStrategy::Single, _) | (RtpStrategy::Multi, Layer::Base) => 0,
@@ -73,11 +84,11 @@ fn link_of(strategy: RtpStrategy, layer: Layer) -> usize {
     }
 }
 
-fn rtp_packet(id: usize, packet: &VideoPacket) -> Vec<u8> {
+fn rtp_packet(id: usize, packet: &VideoPacket, frame_rate: u32) -> Vec<u8> {
     RtpPacketBuilder::<&[u8], &[u8]>::new()
         .payload_type(PAYLOAD_TYPE)
         .sequence_number(id as u16)
-        .timestamp((packet.frame as f64 / 25.0 * CLOCK_RATE) as u32)
+        .timestamp((packet.frame as f64 / f64::from(frame_rate) * CLOCK_RATE) as u32)
         .ssrc(SSRC)
         .payload(&PAYLOAD[..packet.len as usize])
         .write_vec()
@@ -139,6 +150,7 @@ impl Machine for Host {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::svc::PAYLOAD_MAX;
 
     #[test]
     fn sequence_numbers_are_followed_around_their_wrap() {
@@ -155,7 +167,7 @@ mod tests {
     fn a_full_packet_has_1460_bytes() {
         let packet =
             VideoPacket { at: Duration::ZERO, frame: 3, layer: Layer::Base, len: PAYLOAD_MAX };
-        let bytes = rtp_packet(70_000, &packet);
+        let bytes = rtp_packet(70_000, &packet, 25);
         assert_eq!(bytes.len(), 1_460);
         let parsed = RtpPacket::parse(&bytes).unwrap();
         assert_eq!((parsed.sequence_number(), parsed.timestamp()), (4_464, 10_800));

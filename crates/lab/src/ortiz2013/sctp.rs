@@ -11,12 +11,13 @@ use anabranch_sctp::{
 use anabranch_wire::{Ppid, StreamId};
 use bytes::Bytes;
 
-use super::cell::{Cell, PATIENCE, START, Video};
+use super::cell::{Cell, Setup};
 use super::measure::{Arrivals, Delivery};
 use super::sensitivity::Variation;
-use super::strategy::{LATENCY, SctpStrategy};
+use super::strategy::{SctpStrategy, Treatment};
+use super::values::{MTU_MAX, Values};
 use super::watch::Watch;
-use crate::svc::{Layer, PAYLOAD_MAX, VideoPacket};
+use crate::svc::{Layer, VideoPacket};
 
 /// SCTP's own ports.
 const PORTS: (u16, u16) = (5_000, 5_001);
@@ -32,47 +33,55 @@ pub(super) const RTO_INITIAL: Duration = Duration::from_secs(3);
 pub(super) const RTO_MIN: Duration = Duration::from_secs(1);
 pub(super) const RTO_MAX: Duration = Duration::from_secs(60);
 
-static PAYLOAD: [u8; PAYLOAD_MAX as usize] = [0x5a; PAYLOAD_MAX as usize];
+static PAYLOAD: [u8; MTU_MAX as usize] = [0x5a; MTU_MAX as usize];
 
 pub(super) fn run(
     cell: &Cell,
     strategy: SctpStrategy,
     variation: Variation,
-    video: &Video,
+    setup: &Setup,
     watch: &mut Watch,
 ) -> Result<Delivery, SimulationError> {
-    let config = variation.apply(config(strategy));
-    let mut session = Session::connect(cell, config, watch)?;
-    session.arrivals = vec![None; video.packets.len()];
-    let mut changes = cell.changes().into_iter().peekable();
-    for (id, packet) in video.packets.iter().enumerate() {
-        let at = packet.sent_at(START);
+    let (values, start) = (setup.values(), setup.values().start());
+    let config = variation.apply(config(strategy, values));
+    let mut session = Session::connect(cell, config, setup, watch)?;
+    session.arrivals = vec![None; setup.packets.len()];
+    let mut changes = cell.changes(setup.values()).into_iter().peekable();
+    for (id, packet) in setup.packets.iter().enumerate() {
+        let at = packet.sent_at(start);
         while let Some((when, path, links)) = changes.next_if(|(when, ..)| *when <= at) {
             session.run_to(when)?;
             session.pair.reconfigure(path, links);
         }
         session.run_to(at)?;
-        session.send(message(strategy, variation, id, packet))?;
+        session.send(message(strategy, variation, values, id, packet))?;
     }
-    session.drain()?;
+    session.drain(values.patience)?;
     Ok(session.into_delivery())
 }
 
-pub(super) fn config(strategy: SctpStrategy) -> AssociationConfig {
+/// Whether associations work with these values.
+pub(super) fn check(values: &Values) -> Result<(), String> {
+    let strategies = [SctpStrategy::Single(Treatment::Reliable), SctpStrategy::Anabranch];
+    let mut configs = strategies.into_iter().map(|strategy| config(strategy, values));
+    configs.try_for_each(|config| config.validate().map_err(|error| error.to_string()))
+}
+
+pub(super) fn config(strategy: SctpStrategy, values: &Values) -> AssociationConfig {
     match strategy {
         // Each link as its window allows, SACKs of reordered data delayed (DAC); what was lost goes
         // out on the link with the largest slow-start threshold (RTX-SSTHRESH), which is one of the
         // paper's two choices.
-        SctpStrategy::CmtMulti(_) => ns2().with(|config| {
+        SctpStrategy::CmtMulti(_) => ns2(values).with(|config| {
             config.paths.path_scheduler = PathSchedulerKind::AsWindowAllows;
             config.recovery.retransmission_policy = RetransmissionPolicy::Ssthresh;
             config.extensions.cmt_delayed_ack = true;
         }),
-        SctpStrategy::Multi(_) | SctpStrategy::Single(_) => ns2().with(|config| {
+        SctpStrategy::Multi(_) | SctpStrategy::Single(_) => ns2(values).with(|config| {
             config.paths.path_scheduler = PathSchedulerKind::Primary;
             config.recovery.retransmission_policy = RetransmissionPolicy::Alternate;
         }),
-        SctpStrategy::Anabranch => anabranch(),
+        SctpStrategy::Anabranch => anabranch(values),
     }
 }
 
@@ -80,11 +89,11 @@ pub(super) fn config(strategy: SctpStrategy) -> AssociationConfig {
 /// bytes, an initial window of two packets, bursts of at most four, SACKs delayed by 200 ms, an RTO
 /// of 3 s at first and of 1 to 60 s later, heartbeats every 30 s; neither potentially failed paths
 /// (RFC 7829) nor a receive buffer that paths share. A path fails at the second error in a row.
-fn ns2() -> AssociationConfig {
+fn ns2(values: &Values) -> AssociationConfig {
     const ERRORS_MAX: u32 = 1;
-    on_these_links(AssociationConfig::default()).with(|config| {
-        config.timers.rto_initial = RTO_INITIAL;
-        config.timers.rto_min = RTO_MIN;
+    on_these_links(AssociationConfig::default(), values).with(|config| {
+        config.timers.rto_initial = RTO_INITIAL.max(values.sctp_rto_min);
+        config.timers.rto_min = values.sctp_rto_min;
         config.timers.rto_max = RTO_MAX;
         config.paths.path_max_retrans = ERRORS_MAX;
         config.paths.potentially_failed_max_retrans = ERRORS_MAX;
@@ -92,7 +101,7 @@ fn ns2() -> AssociationConfig {
         config.timers.heartbeat_interval = Duration::from_secs(30);
         config.timers.sack_delay = Duration::from_millis(200);
         config.window.max_burst = Some(4);
-        config.buffers.receive_buffer = RECEIVE_BUFFER;
+        config.buffers.receive_buffer = values.sctp_buffer;
         config.window.congestion_control = CongestionControl::SmallInitialWindow;
         config.paths.buffer_splitting = false;
         config.streams.scheduler = SchedulerKind::RoundRobin;
@@ -100,20 +109,25 @@ fn ns2() -> AssociationConfig {
 }
 
 /// As our own sessions are by default on several paths, at a latency of 200 ms.
-fn anabranch() -> AssociationConfig {
-    on_these_links(AssociationConfig::media()).with(|config| {
+fn anabranch(values: &Values) -> AssociationConfig {
+    on_these_links(AssociationConfig::media(), values).with(|config| {
         config.paths.path_scheduler = PathSchedulerKind::EarliestDelivery;
         config.recovery.retransmission_policy = RetransmissionPolicy::Earliest;
-        config.window.queuing_delay_max = Some(LATENCY / 4);
+        config.window.queuing_delay_max = Some(values.latency / 4);
+        config.buffers.receive_buffer = values.our_buffer;
+        let timers = &mut config.timers;
+        timers.rto_min = values.our_rto_min;
+        timers.rto_initial = timers.rto_initial.max(timers.rto_min);
+        timers.rto_max = timers.rto_max.max(timers.rto_min);
     })
 }
 
 /// Full packets, and an encoder that does not wait for the network.
-fn on_these_links(config: AssociationConfig) -> AssociationConfig {
+fn on_these_links(config: AssociationConfig, values: &Values) -> AssociationConfig {
     config.with(|config| {
-        config.paths.path_mtu = 1_500;
+        config.paths.path_mtu = values.mtu().into();
         config.paths.header_overhead = 20;
-        config.buffers.message_size_max = PAYLOAD_MAX as usize;
+        config.buffers.message_size_max = values.payload_max() as usize;
         config.buffers.send_buffer = usize::MAX >> 1;
     })
 }
@@ -123,6 +137,7 @@ fn on_these_links(config: AssociationConfig) -> AssociationConfig {
 fn message(
     strategy: SctpStrategy,
     variation: Variation,
+    values: &Values,
     id: usize,
     packet: &VideoPacket,
 ) -> OutgoingMessage {
@@ -134,7 +149,7 @@ fn message(
         ppid: Ppid(FIRST_PPID + id as u32),
         // The viewer puts ours in order, as one of RTP does.
         ordered: strategy != SctpStrategy::Anabranch || variation == Variation::EqualTerms,
-        reliability: strategy.reliability(packet.layer),
+        reliability: strategy.reliability(packet.layer, values),
         ..OutgoingMessage::new(stream, Bytes::from_static(&PAYLOAD).slice(..packet.len as usize))
     }
 }
@@ -150,9 +165,10 @@ impl Session {
     fn connect(
         cell: &Cell,
         config: AssociationConfig,
+        setup: &Setup,
         watch: &mut Watch,
     ) -> Result<Self, SimulationError> {
-        let mut pair = Pair::new(cell.seed, &cell.links(), |side, paths, rng| {
+        let mut pair = Pair::new(cell.seed, &cell.links(setup.values()), |side, paths, rng| {
             let accept = side == Side::Server;
             let association = config.clone();
             let config = EndpointConfig { accept, association, ..EndpointConfig::default() };
@@ -161,7 +177,7 @@ impl Session {
             endpoint
         });
         pair.set_carrier(Carrier::Sctp);
-        watch.begin(cell, &mut pair);
+        watch.begin(cell, setup, &mut pair);
         let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
         let connect = |endpoint: &mut Endpoint, now| endpoint.connect(now, &paths, PORTS, config);
         let id = pair.act_client(connect)?.expect("a fresh endpoint takes two paths");
@@ -170,7 +186,7 @@ impl Session {
             association.map(|association| association.set_stream_priority(ENHANCEMENT, 1))
         })?;
         let mut session = Self { pair, id, arrivals: Vec::new() };
-        session.run_to(START)?;
+        session.run_to(setup.values().start())?;
         Ok(session)
     }
 
@@ -185,8 +201,8 @@ impl Session {
     }
 
     /// Waits for what is still under way.
-    fn drain(&mut self) -> Result<(), SimulationError> {
-        let end = self.pair.now() + PATIENCE;
+    fn drain(&mut self, patience: Duration) -> Result<(), SimulationError> {
+        let end = self.pair.now() + patience;
         while self.pair.now() < end && !self.is_drained() {
             self.run_to(self.pair.now() + Duration::from_millis(100))?;
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use anabranch_sctp::{AssociationConfig, CongestionControl, LossDetection, RetransmissionPolicy};
 use anabranch_tcp::{Config as TcpConfig, FastRecovery};
 
-use super::cell::{Cell, LOSSES, RATES_MBPS, Video};
+use super::cell::{Cell, LOSSES, RATES_MBPS, Setup};
 use super::measure::Measured;
 use super::sctp::{RECEIVE_BUFFER, RTO_INITIAL, RTO_MAX, RTO_MIN};
 use super::strategy::{SctpStrategy, Strategy, Treatment};
@@ -92,7 +92,8 @@ impl Variation {
 
     fn cells_of(self, strategy: Strategy, seeds: u64) -> impl Iterator<Item = (Self, Cell)> {
         let (rates, losses) = self.places(strategy);
-        let places = losses.iter().flat_map(|loss| rates.iter().map(|mbps| (*mbps, *loss)));
+        let places =
+            losses.iter().flat_map(|loss| rates.iter().map(|mbps| (f64::from(*mbps), *loss)));
         places.flat_map(move |(mbps, loss)| {
             (1..=seeds).map(move |seed| (self, Cell { strategy, mbps, loss, seed }))
         })
@@ -116,8 +117,8 @@ impl Variation {
     ///
     /// # Errors
     /// As [`Cell::run`].
-    pub fn run(self, cell: &Cell, video: &Video) -> Result<Measured, CellError> {
-        cell.run_varied(self, video)
+    pub fn run(self, cell: &Cell, setup: &Setup) -> Result<Measured, CellError> {
+        cell.run_varied(self, setup)
     }
 
     pub(super) fn apply(self, config: AssociationConfig) -> AssociationConfig {
@@ -201,6 +202,7 @@ impl fmt::Display for Variation {
 
 #[cfg(test)]
 mod tests {
+    use super::super::values::Values;
     use super::*;
 
     #[test]
@@ -211,7 +213,7 @@ mod tests {
                     variation.apply_to_tcp(TcpConfig::default()) != TcpConfig::default()
                 }
                 Strategy::Sctp(strategy) => {
-                    let before = super::super::sctp::config(strategy);
+                    let before = super::super::sctp::config(strategy, &Values::default());
                     format!("{:?}", variation.apply(before.clone())) != format!("{before:?}")
                 }
                 Strategy::Rtp(_) => false,

@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use anabranch_sctp::Reliability;
 
+use super::values::Values;
 use crate::svc::Layer;
 
 /// One way to send a video of two layers, by the paper's names.
@@ -42,11 +42,6 @@ pub enum RtpStrategy {
     /// The first one for both layers.
     Single,
 }
-
-/// What a viewer of ours waits for the base layer at most.
-pub(super) const LATENCY: Duration = Duration::from_millis(200);
-/// Three quarters of it, as our senders have it for enhancements.
-const ENHANCEMENT_LIFETIME: Duration = Duration::from_millis(150);
 
 /// How hard SCTP tries to deliver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,14 +84,14 @@ impl Strategy {
 impl SctpStrategy {
     /// How hard it tries to deliver a packet of a layer.
     #[must_use]
-    pub const fn reliability(self, layer: Layer) -> Reliability {
+    pub const fn reliability(self, layer: Layer, values: &Values) -> Reliability {
         match (self, layer) {
             (
                 Self::CmtMulti(treatment) | Self::Multi(treatment) | Self::Single(treatment),
                 layer,
             ) => treatment.reliability(layer),
-            (Self::Anabranch, Layer::Base) => Reliability::Lifetime(LATENCY),
-            (Self::Anabranch, Layer::Enhancement) => Reliability::Lifetime(ENHANCEMENT_LIFETIME),
+            (Self::Anabranch, Layer::Base) => Reliability::Lifetime(values.latency),
+            (Self::Anabranch, Layer::Enhancement) => Reliability::Lifetime(values.lifetime),
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::cell::{Cell, LOSSES, RATES_MBPS, Video};
+use super::cell::{Cell, Setup};
 use super::measure::{Measured, Outcome};
-use super::paper::published;
 use super::sensitivity::Variation;
 use super::strategy::Strategy;
 use crate::{Estimate, csv_lines};
@@ -17,7 +16,7 @@ pub struct Row {
     /// The strategy.
     pub strategy: Strategy,
     /// Rate of the links in Mbit/s.
-    pub mbps: u32,
+    pub mbps: f64,
     /// Their loss.
     pub loss: f64,
     /// The mean one-way delay over all packets, in seconds.
@@ -88,38 +87,45 @@ pub fn rows(results: &[(Cell, Measured)]) -> Vec<Row> {
     groups.collect()
 }
 
-/// The paper's tables 2 to 5 with our values beside its own.
+/// The paper's tables 2 to 5 with our values beside its own; ours alone where a parameter is not
+/// the paper's.
 #[must_use]
-pub fn tables(rows: &[Row]) -> String {
-    let mut text = String::new();
-    for (number, loss) in (2..).zip(LOSSES) {
-        let of_table: Vec<_> =
-            rows.iter().filter(|row| row.loss.total_cmp(&loss).is_eq()).collect();
+pub fn tables(setup: &Setup, rows: &[Row]) -> String {
+    let mut text = setup.parameters.said().map(|said| said + "\n\n").unwrap_or_default();
+    for (number, loss) in (2..).zip(setup.values().losses()) {
+        let of_table: Vec<_> = rows.iter().filter(|row| row.loss.total_cmp(loss).is_eq()).collect();
         if !of_table.is_empty() {
-            table(number, loss, &of_table, &mut text);
+            table(setup, number, *loss, &of_table, &mut text);
         }
     }
     text
 }
 
-fn table(number: u32, loss: f64, rows: &[&Row], text: &mut String) {
+fn table(setup: &Setup, number: u32, loss: f64, rows: &[&Row], text: &mut String) {
+    let (rates, are_papers) = (setup.values().rates_mbps(), setup.parameters.are_papers());
+    let title = if are_papers { format!("Table {number}: packet") } else { "Packet".to_owned() };
     // Writing to a string does not fail.
-    let _ = writeln!(text, "Table {number}: packet error rate {loss}, delay in s / PSNR-Y in dB");
+    let _ = writeln!(text, "{title} error rate {loss}, delay in s / PSNR-Y in dB");
     let _ = write!(text, "{:22}", "");
-    for mbps in RATES_MBPS {
-        let _ = write!(text, "{:>28}{:>16}", format!("{mbps} Mbit/s, measured"), "paper");
+    for mbps in &rates {
+        let _ = write!(text, "{:>28}", format!("{mbps} Mbit/s, measured"));
+        if are_papers {
+            let _ = write!(text, "{:>16}", "paper");
+        }
     }
     text.push('\n');
     for of_strategy in rows.chunk_by(|a, b| a.strategy == b.strategy) {
         let Some(first) = of_strategy.first() else { continue };
         let _ = write!(text, "{:22}", first.strategy);
-        for mbps in RATES_MBPS {
-            let row = of_strategy.iter().find(|row| row.mbps == mbps);
+        for mbps in rates.iter().copied() {
+            let row = of_strategy.iter().find(|row| row.mbps.total_cmp(&mbps).is_eq());
             let measured = row.map(|row| pair(row));
-            let paper = published(first.strategy, mbps, loss);
+            let paper = setup.published(first.strategy, mbps, loss);
             let paper = paper.map(|(delay, psnr)| format!("{delay:.4} / {psnr:.2}"));
             let _ = write!(text, "{:>28}", measured.unwrap_or_default());
-            let _ = write!(text, "{:>16}", paper.unwrap_or_default());
+            if are_papers {
+                let _ = write!(text, "{:>16}", paper.unwrap_or_default());
+            }
         }
         text.push('\n');
     }
@@ -136,21 +142,19 @@ fn pair(row: &Row) -> String {
 ///
 /// # Errors
 /// Never, as memory takes all that is written.
-pub fn cells_csv(video: &Video, results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
-    csv_lines(
-        results.iter().map(|(cell, measured)| {
-            (Place::from(cell), &measured.outcome, Origin::new(video, cell))
-        }),
-    )
+pub fn cells_csv(setup: &Setup, results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
+    csv_lines(results.iter().map(|(cell, measured)| {
+        (Place::from(cell), &measured.outcome, Origin::new(setup, cell), Changed::of(setup))
+    }))
 }
 
 /// A line for each second of each cell, with a header.
 ///
 /// # Errors
 /// Never, as memory takes all that is written.
-pub fn seconds_csv(results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
+pub fn seconds_csv(setup: &Setup, results: &[(Cell, Measured)]) -> Result<Vec<u8>, csv::Error> {
     csv_lines(results.iter().flat_map(|(cell, measured)| {
-        measured.seconds.iter().map(move |second| (Place::from(cell), second))
+        measured.seconds.iter().map(move |second| (Place::from(cell), second, Changed::of(setup)))
     }))
 }
 
@@ -186,21 +190,40 @@ struct Origin {
 }
 
 impl Origin {
-    fn new(video: &Video, cell: &Cell) -> Self {
+    fn new(setup: &Setup, cell: &Cell) -> Self {
         Self {
-            source: video.source.name(),
-            frames: video.trace.frames.len(),
+            source: setup.source.name(),
+            frames: setup.trace.frames.len(),
             version: env!("CARGO_PKG_VERSION"),
-            command: video.again(cell),
+            command: setup.again(cell),
         }
     }
+}
+
+/// The last column of a line, if a parameter is not the paper's: which, as `--set` takes it.
+#[derive(Debug, Serialize)]
+struct Changed {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    set: String,
+}
+
+impl Changed {
+    fn of(setup: &Setup) -> Self {
+        Self { set: setup.parameters.set_again() }
+    }
+}
+
+/// A number without a point where it is whole.
+fn plain<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(number)
 }
 
 /// The first columns of a line.
 #[derive(Debug, Serialize)]
 struct Place {
     strategy: String,
-    mbps: u32,
+    #[serde(serialize_with = "plain")]
+    mbps: f64,
     loss: f64,
     seed: u64,
 }
@@ -221,7 +244,7 @@ pub(super) mod testing {
         let exact = |mean| Estimate { mean, half_width: 0.0 };
         Row {
             strategy,
-            mbps: 30,
+            mbps: 30.0,
             loss: 1e-2,
             delay_s: exact(delay_s),
             delay_range_s: (delay_s, delay_s),
@@ -276,7 +299,7 @@ mod tests {
 
     fn two_seeds() -> [(Cell, Measured); 2] {
         let strategy = Strategy::Rtp(RtpStrategy::Single);
-        let cell = |seed| Cell { strategy, mbps: 30, loss: 1e-2, seed };
+        let cell = |seed| Cell { strategy, mbps: 30.0, loss: 1e-2, seed };
         [(cell(1), measured(0.01)), (cell(2), measured(0.03))]
     }
 
@@ -285,7 +308,7 @@ mod tests {
         let rows = rows(&two_seeds());
         assert_eq!(rows.len(), 1);
         assert!((rows[0].delay_s.mean - 0.02).abs() < 1e-12);
-        let text = tables(&rows);
+        let text = tables(&Setup::new(Source::Plain), &rows);
         assert!(text.contains("Table 5: packet error rate 0.01"), "{text}");
         assert!(
             text.contains("0.0200±0.1271 / 30.00") && text.contains("0.0094 / 24.77"),
@@ -295,8 +318,8 @@ mod tests {
 
     #[test]
     fn every_cell_is_a_line_and_every_second_of_it_another() {
-        let video = Video::new(Source::Plain).cut_after(3);
-        let text = String::from_utf8(cells_csv(&video, &two_seeds()).unwrap()).unwrap();
+        let setup = Setup::new(Source::Plain).cut_after(3);
+        let text = String::from_utf8(cells_csv(&setup, &two_seeds()).unwrap()).unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[0].starts_with("strategy,mbps,loss,seed,packets,arrived,delay_s,"));
         assert!(lines[0].ends_with(",duration_s,source,frames,version,command"), "{}", lines[0]);
@@ -307,7 +330,7 @@ mod tests {
             env!("CARGO_PKG_VERSION")
         );
         assert_eq!(lines[2], expected);
-        let text = String::from_utf8(seconds_csv(&two_seeds()).unwrap()).unwrap();
+        let text = String::from_utf8(seconds_csv(&setup, &two_seeds()).unwrap()).unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[0].starts_with("strategy,mbps,loss,seed,second,eth0_mbps,eth0_discards,"));
         assert_eq!(lines[4], "RTP,30,0.01,2,1,0.0,0,0.0,0,,0.0,", "nothing came in this second");

@@ -7,25 +7,27 @@ use anabranch_sansio::{FourTuple, Time};
 use anabranch_tcp::{Config, CongestionControl, Connection};
 use bytes::Bytes;
 
-use super::cell::{Cell, PATIENCE, START, Video};
+use super::cell::{Cell, Setup};
 use super::measure::{Arrivals, Delivery};
 use super::sensitivity::Variation;
+use super::values::{MTU_MAX, Values};
 use super::watch::Watch;
-use crate::svc::{PAYLOAD_MAX, VideoPacket};
+use crate::svc::VideoPacket;
 
-static PAYLOAD: [u8; PAYLOAD_MAX as usize] = [0x5a; PAYLOAD_MAX as usize];
+static PAYLOAD: [u8; MTU_MAX as usize] = [0x5a; MTU_MAX as usize];
 
 pub(super) fn run(
     cell: &Cell,
     variation: Variation,
-    video: &Video,
+    setup: &Setup,
     watch: &mut Watch,
 ) -> Result<Delivery, SimulationError> {
-    let config = variation.apply_to_tcp(ns2());
-    let mut session = Session::connect(cell, &config, video, watch)?;
-    let mut changes = cell.changes().into_iter().peekable();
-    for packet in &video.packets {
-        let at = packet.sent_at(START);
+    let config = variation.apply_to_tcp(ns2(setup.values()));
+    let start = setup.values().start();
+    let mut session = Session::connect(cell, &config, setup, watch)?;
+    let mut changes = cell.changes(setup.values()).into_iter().peekable();
+    for packet in &setup.packets {
+        let at = packet.sent_at(start);
         while let Some((when, path, links)) = changes.next_if(|(when, ..)| *when <= at) {
             session.run_to(when)?;
             session.pair.reconfigure(path, links);
@@ -33,7 +35,7 @@ pub(super) fn run(
         session.run_to(at)?;
         session.send(packet)?;
     }
-    session.drain()?;
+    session.drain(setup.values().patience)?;
     Ok(session.into_delivery())
 }
 
@@ -46,20 +48,20 @@ pub(super) fn run(
 /// best, and the delay without loss would be 10 s at each rate; segments of 536 bytes would bring
 /// 74 s at 60 Mbit/s and 1 % of loss, where the paper has 24. Segments fill the MTU here, and the
 /// window is as large as that of the paper's SCTP.
-fn ns2() -> Config {
+fn ns2(values: &Values) -> Config {
     Config {
-        mtu: 1_500,
+        mtu: values.mtu().into(),
         // The encoder does not wait for the network.
         send_buffer: usize::MAX >> 1,
-        receive_buffer: 65_535,
+        receive_buffer: values.tcp_buffer,
         sack: false,
         congestion_control: CongestionControl::Reno,
         initial_window: 2,
         nagle: true,
         segments_per_ack: 1,
         ack_delay: Duration::from_millis(100),
-        rto_initial: Duration::from_secs(3),
-        rto_min: Duration::from_millis(200),
+        rto_initial: Duration::from_secs(3).max(values.tcp_rto_min),
+        rto_min: values.tcp_rto_min,
         ..Config::default()
     }
 }
@@ -84,19 +86,20 @@ impl Session {
     fn connect(
         cell: &Cell,
         config: &Config,
-        video: &Video,
+        setup: &Setup,
         watch: &mut Watch,
     ) -> Result<Self, SimulationError> {
         let on = |paths: &[FourTuple]| paths[0];
-        let mut pair = Pair::new(cell.seed, &cell.links(), |side, paths, rng| match side {
-            Side::Client => Connection::client(config.clone(), on(paths), rng),
-            Side::Server => Connection::listener(config.clone(), on(paths), rng),
-        });
+        let mut pair =
+            Pair::new(cell.seed, &cell.links(setup.values()), |side, paths, rng| match side {
+                Side::Client => Connection::client(config.clone(), on(paths), rng),
+                Side::Server => Connection::listener(config.clone(), on(paths), rng),
+            });
         pair.set_carrier(Carrier::Tcp);
-        watch.begin(cell, &mut pair);
+        watch.begin(cell, setup, &mut pair);
         pair.act_client(|client, now| client.connect(now))?;
-        let mut session = Self { pair, reader: Reader::new(&video.packets) };
-        session.run_to(START)?;
+        let mut session = Self { pair, reader: Reader::new(&setup.packets) };
+        session.run_to(setup.values().start())?;
         Ok(session)
     }
 
@@ -108,8 +111,8 @@ impl Session {
     }
 
     /// Waits for what is still under way.
-    fn drain(&mut self) -> Result<(), SimulationError> {
-        let end = self.pair.now() + PATIENCE;
+    fn drain(&mut self, patience: Duration) -> Result<(), SimulationError> {
+        let end = self.pair.now() + patience;
         while self.pair.now() < end && self.pair.client().buffered() > 0 {
             self.run_to(self.pair.now() + Duration::from_millis(100))?;
         }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anabranch_netsim::{DropCause, ElementId, Observer, Packet, Pair, Sighting};
 use anabranch_sansio::{Machine, Time};
 
-use super::cell::{Cell, START};
+use super::cell::{Cell, Setup};
 use crate::recording::{RecordTo, Recording};
 
-/// Seconds that are counted; what comes later adds to the last one. No cell takes longer: its video
-/// is under two minutes, and patience ends after five.
+/// Seconds that are counted; what comes later adds to the last one. No cell of the paper's takes
+/// longer: its video is under two minutes, and patience ends after five.
 const SECONDS_MAX: usize = 600;
 
 /// What one link did in one second, towards the receiver.
@@ -40,10 +40,11 @@ impl Watch {
     }
 
     /// Begins, before the first packet is sent.
-    pub(super) fn begin<M: Machine>(&mut self, cell: &Cell, pair: &mut Pair<M>) {
-        self.recording.begin(cell, pair);
+    pub(super) fn begin<M: Machine>(&mut self, cell: &Cell, setup: &Setup, pair: &mut Pair<M>) {
+        self.recording.begin(&setup.title(cell), pair);
         let forward = pair.paths().iter().map(|path| path.links.forward.into()).collect();
-        let counter = Counter { forward, links: Arc::clone(&self.links) };
+        let start = setup.values().start();
+        let counter = Counter { start, forward, links: Arc::clone(&self.links) };
         pair.sim.network_mut().add_observer(counter);
     }
 
@@ -55,6 +56,8 @@ impl Watch {
 }
 
 struct Counter {
+    /// When the video begins.
+    start: Time,
     forward: Vec<ElementId>,
     links: Arc<Mutex<LinkSeconds>>,
 }
@@ -66,7 +69,7 @@ impl Counter {
         };
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(seconds) = links.get_mut(link) else { return };
-        let second = now.saturating_since(START).as_secs() as usize;
+        let second = now.saturating_since(self.start).as_secs() as usize;
         let second = second.min(SECONDS_MAX - 1);
         if seconds.len() <= second {
             seconds.resize(second + 1, LinkSecond::default());

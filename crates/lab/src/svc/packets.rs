@@ -6,7 +6,7 @@ use anabranch_sansio::Time;
 
 use super::trace::{Frame, Trace};
 
-/// Payload of a full packet: 1460 bytes with the 12 of an RTP header.
+/// Payload of the papers' full packets: 1460 bytes with the 12 of an RTP header.
 pub const PAYLOAD_MAX: u32 = 1_448;
 
 /// One of the two layers.
@@ -27,7 +27,7 @@ pub struct VideoPacket {
     pub frame: usize,
     /// The layer.
     pub layer: Layer,
-    /// Bytes, at most [`PAYLOAD_MAX`].
+    /// Bytes.
     pub len: u32,
 }
 
@@ -40,13 +40,13 @@ impl VideoPacket {
 }
 
 /// The packets of a video in the order they are sent in: base layer first, each slice cut into full
-/// packets and a rest, spread evenly over the frame's time.
+/// packets of so many bytes and a rest, spread evenly over the frame's time.
 #[must_use]
-pub fn packets(trace: &Trace, frame_time: Duration) -> Vec<VideoPacket> {
+pub fn packets(trace: &Trace, frame_time: Duration, payload_max: u32) -> Vec<VideoPacket> {
     let mut packets = Vec::new();
     for (number, frame) in trace.frames.iter().enumerate() {
         let first = packets.len();
-        for (layer, len) in cut(frame) {
+        for (layer, len) in cut(frame, payload_max) {
             packets.push(VideoPacket { at: Duration::ZERO, frame: number, layer, len });
         }
         let begin = frame_time * number as u32;
@@ -59,12 +59,12 @@ pub fn packets(trace: &Trace, frame_time: Duration) -> Vec<VideoPacket> {
     packets
 }
 
-fn cut(frame: &Frame) -> impl Iterator<Item = (Layer, u32)> {
+fn cut(frame: &Frame, payload_max: u32) -> impl Iterator<Item = (Layer, u32)> {
     let base = frame.base.iter().map(|slice| (Layer::Base, *slice));
     let enhancement = frame.enhancement.iter().map(|slice| (Layer::Enhancement, *slice));
-    base.chain(enhancement).flat_map(|(layer, slice)| {
-        let full = std::iter::repeat_n(PAYLOAD_MAX, (slice / PAYLOAD_MAX) as usize);
-        let rest = Some(slice % PAYLOAD_MAX).filter(|rest| *rest > 0);
+    base.chain(enhancement).flat_map(move |(layer, slice)| {
+        let full = std::iter::repeat_n(payload_max, (slice / payload_max) as usize);
+        let rest = Some(slice % payload_max).filter(|rest| *rest > 0);
         full.chain(rest).map(move |len| (layer, len))
     })
 }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_frame_goes_out_base_first_and_evenly_over_its_time() {
         let trace = Trace::jsvm_720p25();
-        let packets = packets(&trace, FRAME_TIME);
+        let packets = packets(&trace, FRAME_TIME, PAYLOAD_MAX);
         let second: Vec<_> = packets.iter().filter(|packet| packet.frame == 1).collect();
         let bytes: u32 = second.iter().map(|packet| packet.len).sum();
         assert_eq!(bytes, trace.frames[1].len());
@@ -96,7 +96,8 @@ mod tests {
         trace.frames.truncate(1);
         trace.frames[0].base = [PAYLOAD_MAX, PAYLOAD_MAX + 1, 7, 0];
         trace.frames[0].enhancement = [0, 0, 0, 2];
-        let lens: Vec<_> = packets(&trace, FRAME_TIME).iter().map(|packet| packet.len).collect();
+        let lens: Vec<_> =
+            packets(&trace, FRAME_TIME, PAYLOAD_MAX).iter().map(|packet| packet.len).collect();
         assert_eq!(lens, [PAYLOAD_MAX, PAYLOAD_MAX, 1, 7, 2]);
     }
 }

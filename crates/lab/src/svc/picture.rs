@@ -138,12 +138,12 @@ fn interpolated(errors: &[(u32, f64)], distance: u32) -> f64 {
 mod tests {
     use std::time::Duration;
 
-    use super::super::packets;
+    use super::super::{PAYLOAD_MAX, packets};
     use super::*;
 
     fn video() -> (Trace, Vec<VideoPacket>) {
         let trace = Trace::jsvm_720p25();
-        let packets = packets(&trace, Duration::from_millis(40));
+        let packets = packets(&trace, Duration::from_millis(40), PAYLOAD_MAX);
         (trace, packets)
     }
 

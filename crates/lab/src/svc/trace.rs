@@ -11,7 +11,7 @@ const REPEAT_DISTANCES: [u32; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 25];
 const JSVM_720P25: &[u8] = include_bytes!("../../data/svc-720p25-intra.csv");
 
 /// A video of two layers, frame by frame. Every frame can be decoded by itself.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
     /// The frames, in the order they are shown in.
     pub frames: Vec<Frame>,

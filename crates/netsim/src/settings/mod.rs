@@ -5,7 +5,7 @@ mod values;
 
 pub use direction::{DirectionSettings, KEYS, SettingsError};
 pub use values::{
-    Queue, ReadFile, Speed, ValueError, burst, loss, mtu, preset, queue, speed, time, trace,
+    Queue, ReadFile, Speed, ValueError, burst, loss, mtu, preset, queue, size, speed, time, trace,
 };
 
 use crate::{LinkConfig, NamedLink};

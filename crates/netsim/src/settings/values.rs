@@ -42,6 +42,18 @@ pub enum Speed {
     Trace(Trace),
 }
 
+impl Speed {
+    /// The rate, or the mean of a trace; none where there is no limit.
+    #[must_use]
+    pub fn mean(&self) -> Option<Rate> {
+        match self {
+            Self::Limited(rate) => Some(*rate),
+            Self::Unlimited => None,
+            Self::Trace(trace) => Some(trace.mean_rate()),
+        }
+    }
+}
+
 /// How much may wait in front of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queue {
@@ -97,6 +109,9 @@ pub enum ValueError {
     /// Too long a queue.
     #[error("a queue of {0} is too long: give at most 64G, or 4294967295p")]
     QueueRange(String),
+    /// Not a number of bytes.
+    #[error("\"{0}\" is no size: write 1500B, 64K or 1M (bytes, by 1024)")]
+    Size(String),
     /// Not an MTU.
     #[error("\"{0}\" is no MTU: give 68 to 65535 bytes")]
     Mtu(String),
@@ -196,22 +211,38 @@ pub fn queue(text: &str) -> Result<Queue, ValueError> {
     let wrong = || ValueError::Queue(text.to_owned());
     let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
     let too_long = || ValueError::QueueRange(text.to_owned());
-    let bytes = match unit {
+    match unit {
         "us" | "ms" | "s" => return time(text).map(Queue::Span),
         "p" if number.fract() != 0.0 => return Err(wrong()),
         "p" if number > f64::from(u32::MAX) => return Err(too_long()),
         "p" => return Ok(Queue::Packets(number as u32)),
-        "B" => number,
-        "k" | "K" => number * 1024.0,
-        "M" => number * 1024.0 * 1024.0,
-        "G" => number * 1024.0 * 1024.0 * 1024.0,
-        _ => return Err(wrong()),
-    };
-    let bytes = bytes.round() as u64;
+        _ => {}
+    }
+    let bytes = bytes(number, unit).ok_or_else(wrong)?;
     if bytes > QUEUE_BYTES_MAX {
         return Err(too_long());
     }
     Ok(Queue::Bytes(bytes))
+}
+
+/// `64K`, `1M` (by 1,024), `1500B`, in bytes.
+///
+/// # Errors
+/// The text is no size.
+pub fn size(text: &str) -> Result<u64, ValueError> {
+    let size = number_and_unit(text).and_then(|(number, unit)| bytes(number, unit));
+    size.ok_or_else(|| ValueError::Size(text.to_owned()))
+}
+
+fn bytes(number: f64, unit: &str) -> Option<u64> {
+    let factor = match unit {
+        "B" => 1.0,
+        "k" | "K" => 1024.0,
+        "M" => 1024.0 * 1024.0,
+        "G" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    Some((number * factor).round() as u64)
 }
 
 /// The longest IP packet, in bytes.
@@ -312,6 +343,14 @@ mod tests {
             assert_eq!(queue(text), Err(ValueError::QueueRange(text.to_owned())));
         }
         assert_eq!(queue("2h"), Err(ValueError::Queue("2h".to_owned())));
+    }
+
+    #[test]
+    fn sizes_count_by_1024_and_need_a_unit() {
+        assert_eq!((size("64K"), size("1M"), size("1500B")), (Ok(65_536), Ok(1 << 20), Ok(1_500)));
+        for text in ["64", "1.5p", "K", "20ms"] {
+            assert_eq!(size(text), Err(ValueError::Size(text.to_owned())));
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use anabranch_apps::serve::{ChannelsFile, ServeOptions, Serving};
 use anabranch_apps::service::StopHandle;
 use anabranch_driver::emulator::{EmulatedLink, Emulator, EmulatorConfig};
 use anabranch_driver::{Driver, Handle, SocketSet};
-use anabranch_lab::kim2007::{LINK_RATE, LiveSwitch, Scenario};
+use anabranch_lab::kim2007::{LINK_RATE, LiveSwitch, Scenario, Values};
 use anabranch_media::Class;
 use anabranch_netsim::{LinkConfig, QueueLimit};
 use anabranch_sansio::{FourTuple, Rng};
@@ -39,7 +39,7 @@ pub(super) async fn run(keys: NonZeroU64) -> Result<Vec<LiveSwitch>, Failure> {
     let serving = tokio::spawn(async move { serving.run(stop, &mut |_| {}).await });
     let progress = progress(keys)?;
     let mut viewers = JoinSet::new();
-    for delay_ms in Scenario::Switching.points() {
+    for delay_ms in Values::default().points(Scenario::Switching) {
         viewers.spawn(over_link(server, *delay_ms, keys, progress.clone()));
     }
     let mut switches = Vec::new();
@@ -65,7 +65,7 @@ fn options() -> ServeOptions {
 
 /// Hidden where stderr is no terminal.
 fn progress(keys: NonZeroU64) -> Result<ProgressBar, Failure> {
-    let total = keys.get() * Scenario::Switching.points().len() as u64;
+    let total = keys.get() * Values::default().points(Scenario::Switching).len() as u64;
     let style = ProgressStyle::with_template("{pos} of {len} keys {wide_bar} {eta} left");
     Ok(ProgressBar::new(total).with_style(style.map_err(Failure::failed)?))
 }

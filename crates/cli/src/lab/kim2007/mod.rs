@@ -7,11 +7,13 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anabranch_lab::kim2007::{
-    self as experiment, Carrier, Cell, Experiment, GROUPS, Outcome, Scenario, Variation,
+    self as experiment, Carrier, Cell, Experiment, GROUPS, Outcome, Scenario, Values, Variation,
 };
+use anabranch_lab::{Parameters, RecordTo};
 use clap::Args;
 
 use super::folder::Folder;
+use super::parameters::{Changes, listed};
 use super::runner::{Runner, speed};
 use crate::failure::Failure;
 use crate::output;
@@ -46,6 +48,8 @@ pub(crate) struct Kim2007 {
     /// run by it.
     #[arg(long, requires = "cell", requires = "out")]
     trace: bool,
+    #[command(flatten)]
+    changes: Changes,
     /// Presses so many keys at each delay of figure 12 for real, too: `anabranch serve`, native
     /// viewers and emulated links between them, in real time. On an idle machine.
     #[arg(long, value_name = "KEYS", num_args = 0..=1, default_missing_value = "10")]
@@ -74,12 +78,9 @@ impl FromStr for Place {
             return Err("write figure, point and seed with commas, as in 8,10,1".to_owned());
         };
         let scenario = figure(number)?;
-        let points = scenario.points();
-        let is_point = |known: &&u32| known.to_string() == point;
-        let point = points.iter().find(is_point).copied();
         Ok(Self {
             scenario,
-            point: point.ok_or_else(|| format!("figure {number} has {points:?}"))?,
+            point: point.parse().map_err(|_| format!("'{point}' is no point of a figure"))?,
             seed: seed.parse().map_err(|_| format!("'{seed}' is no seed: give a whole number"))?,
         })
     }
@@ -87,11 +88,19 @@ impl FromStr for Place {
 
 impl Kim2007 {
     pub(crate) async fn run(self) -> Result<(), Failure> {
+        let Some(parameters) = self.changes.parameters()? else { return Ok(()) };
+        self.check_point(parameters.values())?;
         let folder = self.out.as_deref().map(Folder::create).transpose()?;
-        let (results, varied) = self.run_cells(folder.as_ref())?;
+        let (results, varied) = self.run_cells(&parameters, folder.as_ref())?;
         let rows = experiment::rows(&results);
+        if let Some(said) = parameters.said() {
+            output::print(&format!("{said}\n\n"))?;
+        }
         output::print(&experiment::tables(&rows))?;
-        output::print(&experiment::statements_table(&experiment::statements(&rows)))?;
+        if parameters.are_papers() {
+            let statements = experiment::statements(&rows);
+            output::print(&experiment::statements_table(&statements))?;
+        }
         let outcomes = results.iter().map(|(_, outcome)| outcome);
         let outcomes = outcomes.chain(varied.iter().map(|(_, _, outcome)| outcome));
         output::print(&speed(outcomes.map(|outcome| outcome.duration_s).sum()))?;
@@ -103,7 +112,8 @@ impl Kim2007 {
             output::print(&experiment::live_table(&live))?;
         }
         let Some(folder) = folder else { return Ok(()) };
-        write(&folder, &Experiment { command: self.command(), results, varied, live })
+        let command = self.command() + &parameters.flag();
+        write(&folder, &Experiment { command, parameters, results, varied, live })
     }
 
     /// What gives the same results: neither the number of jobs nor the folder is part of it.
@@ -125,15 +135,30 @@ impl Kim2007 {
         command
     }
 
-    fn run_cells(&self, folder: Option<&Folder>) -> Result<(Results, Varied), Failure> {
-        let cells = self.cells();
+    /// Whether the point that is asked for is in its figure.
+    fn check_point(&self, values: &Values) -> Result<(), Failure> {
+        let Some(Place { scenario, point, .. }) = self.cell else { return Ok(()) };
+        let points = values.points(scenario);
+        if points.contains(&point) {
+            return Ok(());
+        }
+        let number = scenario.figure();
+        Err(Failure::usage(format!("figure {number} has no {point}: it has {}", listed(points))))
+    }
+
+    fn run_cells(
+        &self,
+        parameters: &Parameters<Values>,
+        folder: Option<&Folder>,
+    ) -> Result<(Results, Varied), Failure> {
+        let cells = self.cells(parameters.values());
         let is_whole = self.cell.is_none() && self.figure.is_empty() && self.carrier.is_empty();
-        let varied: Vec<_> = match is_whole {
+        let varied: Vec<_> = match is_whole && parameters.are_papers() {
             true => GROUPS.iter().flat_map(|group| group.cells(self.seeds)).collect(),
             false => Vec::new(),
         };
         let runner = Runner::new(self.jobs, cells.len() + varied.len())?;
-        let run = |cell: &Cell| Ok((*cell, self.run_cell(cell, folder)?));
+        let run = |cell: &Cell| Ok((*cell, self.run_cell(cell, parameters, folder)?));
         let vary = |(variation, cell): &(Variation, Cell)| {
             let outcome = variation.run(cell).map_err(Failure::failed)?;
             Ok((*variation, *cell, outcome))
@@ -141,32 +166,36 @@ impl Kim2007 {
         Ok((runner.run(&cells, run)?, runner.run(&varied, vary)?))
     }
 
-    fn run_cell(&self, cell: &Cell, folder: Option<&Folder>) -> Result<Outcome, Failure> {
-        let outcome = match folder {
-            Some(folder) => {
-                cell.run_recorded(folder.record(&cell.name(), self.capture, self.trace)?)
-            }
-            None => cell.run(),
+    fn run_cell(
+        &self,
+        cell: &Cell,
+        parameters: &Parameters<Values>,
+        folder: Option<&Folder>,
+    ) -> Result<Outcome, Failure> {
+        let to = match folder {
+            Some(folder) => folder.record(&cell.name(), self.capture, self.trace)?,
+            None => RecordTo::default(),
         };
-        outcome.map_err(Failure::failed)
+        cell.run_recorded(parameters, to).map_err(Failure::failed)
     }
 
-    fn cells(&self) -> Vec<Cell> {
+    fn cells(&self, values: &Values) -> Vec<Cell> {
         let is_chosen =
             |cell: &Cell| self.carrier.is_empty() || self.carrier.contains(&cell.carrier);
         if let Some(Place { scenario, point, seed }) = self.cell {
-            let cells = scenario.cells_of_seed(seed);
+            let cells = values.cells_of_seed(scenario, seed).into_iter();
             return cells.filter(|cell| cell.point() == point).filter(is_chosen).collect();
         }
         let is_asked =
             |scenario: &Scenario| self.figure.is_empty() || self.figure.contains(scenario);
         let scenarios = Scenario::ALL.into_iter().filter(is_asked);
-        scenarios.flat_map(|scenario| scenario.cells(self.seeds)).filter(is_chosen).collect()
+        let cells = scenarios.flat_map(|scenario| values.cells(scenario, self.seeds));
+        cells.filter(is_chosen).collect()
     }
 }
 
 fn write(folder: &Folder, experiment: &Experiment) -> Result<(), Failure> {
-    let cells = experiment::cells_csv(&experiment.results);
+    let cells = experiment::cells_csv(&experiment.parameters, &experiment.results);
     folder.write("cells.csv", &cells.map_err(Failure::failed)?)?;
     if !experiment.varied.is_empty() {
         let table = experiment::variations_csv(&experiment.varied);
@@ -209,15 +238,34 @@ mod tests {
         Line::try_parse_from(line.split_whitespace()).unwrap().experiment
     }
 
+    fn cells(line: &str) -> Vec<Cell> {
+        let experiment = parsed(line);
+        let parameters = experiment.changes.read::<Values>().unwrap();
+        experiment.cells(parameters.values())
+    }
+
+    #[test]
+    fn points_are_those_of_the_figure_or_what_is_set() {
+        let check = |line: &str| {
+            let experiment = parsed(line);
+            let parameters = experiment.changes.read::<Values>().unwrap();
+            experiment.check_point(parameters.values()).map_err(|error| format!("{error:?}"))
+        };
+        let error = check("--cell 11,2,1").unwrap_err();
+        assert!(error.contains("figure 11 has no 2: it has 0, 1, 3, 5, 10"), "{error}");
+        assert_eq!(check("--cell 11,2,1 --set channels-loss=2%"), Ok(()));
+        assert_eq!(cells("--figure 8 --carrier UDP --seeds 1 --set loss=20%,30%").len(), 2);
+    }
+
     #[test]
     fn without_a_choice_every_figure_is_run_with_every_seed() {
         let points = 6 * 11 + 4 * 4 * 10 + 3 * 5 + 3 * 10;
-        assert_eq!(parsed("").cells().len(), points * 10);
+        assert_eq!(cells("").len(), points * 10);
     }
 
     #[test]
     fn choices_leave_what_was_asked_for() {
-        let cells = parsed("--figure 12,11,9 --carrier SCTP --seeds 2").cells();
+        let cells = cells("--figure 12,11,9 --carrier SCTP --seeds 2");
         let count = |scenario| cells.iter().filter(|cell| cell.scenario == scenario).count();
         assert_eq!(Scenario::ALL.map(count), [22, 0, 10, 20]);
         assert!(cells.iter().all(|cell| cell.carrier == Carrier::Sctp));
@@ -225,7 +273,7 @@ mod tests {
 
     #[test]
     fn one_cell_is_chosen_by_figure_point_and_seed() {
-        let cells = parsed("--cell 10,3,7 --carrier SCTP").cells();
+        let cells = cells("--cell 10,3,7 --carrier SCTP");
         let seen: Vec<_> =
             cells.iter().map(|cell| (cell.streams, cell.loss_percent, cell.seed)).collect();
         assert_eq!(seen, [1, 3, 5, 10].map(|loss| (3, loss, 7)), "a line for each loss");
@@ -236,7 +284,7 @@ mod tests {
         for line in ["--figure 8,12 --carrier TCP,UDP --seeds 2", "--cell 9,10,3", ""] {
             let command = parsed(&format!("{line} --jobs 3")).command();
             let again = command.strip_prefix("anabranch lab kim2007").unwrap();
-            assert_eq!(parsed(again).cells(), parsed(line).cells());
+            assert_eq!(cells(again), cells(line));
             assert!(!command.contains("jobs"), "{command}");
         }
     }
@@ -247,7 +295,7 @@ mod tests {
             ("--figure 7", "the experiments are in figures 8 to 12"),
             ("--carrier DCCP", "there is no carrier 'DCCP'"),
             ("--cell 8,10", "write figure, point and seed with commas, as in 8,10,1"),
-            ("--cell 11,2,1", "figure 11 has [0, 1, 3, 5, 10]"),
+            ("--cell 11,many,1", "'many' is no point of a figure"),
             ("--cell 8,10,x", "'x' is no seed: give a whole number"),
             ("--cell 8,10,1 --seeds 3", "cannot be used with '--seeds <N>'"),
             ("--capture --out somewhere", "--cell <FIGURE,POINT,SEED>"),

@@ -23,6 +23,7 @@ pub(in crate::kim2007) struct SctpPeer {
     config: AssociationConfig,
     reliability: Reliability,
     is_ordered: bool,
+    message_len: usize,
     streams: u16,
     is_on_one_stream: bool,
 }
@@ -72,6 +73,7 @@ impl Peer for SctpPeer {
             config: association,
             reliability: setup.reliability(),
             is_ordered: setup.is_ordered,
+            message_len: setup.message_len,
             streams: setup.streams,
             is_on_one_stream: setup.is_on_one_stream,
         }
@@ -93,7 +95,7 @@ impl Peer for SctpPeer {
         let message = OutgoingMessage {
             reliability: self.reliability,
             ordered: self.is_ordered,
-            ..OutgoingMessage::new(self.stream_of(message), message.encode())
+            ..OutgoingMessage::new(self.stream_of(message), message.encode(self.message_len))
         };
         self.send_over(now, message);
     }
@@ -101,7 +103,7 @@ impl Peer for SctpPeer {
     fn receive(&mut self, _now: Time) -> Option<Incoming> {
         let payload = self.association_mut()?.receive()?.payload;
         let request = decode_request(&payload).map(Incoming::Request);
-        request.or_else(|| Message::decode(&payload).map(Incoming::Media))
+        request.or_else(|| Message::decode(&payload, self.message_len).map(Incoming::Media))
     }
 
     fn buffered(&self) -> usize {

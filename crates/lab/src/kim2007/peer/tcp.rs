@@ -7,7 +7,7 @@ use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup
 use anabranch_tcp::{Config, Connection, Event};
 
 use super::{Counters, Incoming, Peer};
-use crate::kim2007::message::{MESSAGE_LEN, Message, REQUEST_LEN, decode_request, encode_request};
+use crate::kim2007::message::{Message, REQUEST_LEN, decode_request, encode_request};
 use crate::kim2007::setup::Setup;
 
 /// A listening socket takes no more connections than this.
@@ -19,6 +19,7 @@ pub(in crate::kim2007) struct TcpPeer {
     /// Of the first connection; each further one has the client's next port.
     path: FourTuple,
     config: Config,
+    message_len: usize,
     rng: Rng,
     ends: Vec<End>,
     /// Which of them the last request came on.
@@ -62,7 +63,8 @@ impl Peer for TcpPeer {
     const PROTOCOL: Protocol = Protocol::Tcp;
 
     fn new(side: Side, path: FourTuple, setup: &Setup, rng: Rng) -> Self {
-        Self { side, path, config: setup.tcp.clone(), rng, ends: Vec::new(), serving: 0 }
+        let (config, message_len) = (setup.tcp.clone(), setup.message_len);
+        Self { side, path, config, message_len, rng, ends: Vec::new(), serving: 0 }
     }
 
     fn connect(&mut self, now: Time) {
@@ -80,7 +82,7 @@ impl Peer for TcpPeer {
     /// A connection that was given up takes nothing any more: its messages do not arrive.
     fn send(&mut self, now: Time, message: Message) {
         if let Some(end) = self.ends.get_mut(self.serving) {
-            let _ = end.connection.send(now, message.encode());
+            let _ = end.connection.send(now, message.encode(self.message_len));
         }
     }
 
@@ -88,7 +90,7 @@ impl Peer for TcpPeer {
         let is_client = self.side == Side::Client;
         for (index, end) in self.ends.iter_mut().enumerate() {
             end.attend(now);
-            end.read(now, is_client);
+            end.read(now, is_client, self.message_len);
             let Some(incoming) = end.received.pop_front() else { continue };
             if let Incoming::Request(_) = incoming {
                 self.serving = index;
@@ -138,14 +140,14 @@ impl End {
     }
 
     /// Cuts the stream of bytes into what the other side sends: all of one length.
-    fn read(&mut self, now: Time, is_client: bool) {
+    fn read(&mut self, now: Time, is_client: bool, message_len: usize) {
         while let Some(bytes) = self.connection.receive(now) {
             self.partial.extend_from_slice(&bytes);
         }
-        let len = if is_client { MESSAGE_LEN } else { REQUEST_LEN };
+        let len = if is_client { message_len } else { REQUEST_LEN };
         while let Some((whole, rest)) = self.partial.split_at_checked(len) {
             let incoming = match is_client {
-                true => Message::decode(whole).map(Incoming::Media),
+                true => Message::decode(whole, len).map(Incoming::Media),
                 false => decode_request(whole).map(Incoming::Request),
             };
             self.received.extend(incoming);

@@ -14,6 +14,7 @@ use crate::kim2007::setup::Setup;
 #[derive(Debug)]
 pub(in crate::kim2007) struct UdpPeer {
     path: FourTuple,
+    message_len: usize,
     to_send: VecDeque<Bytes>,
     received: VecDeque<Incoming>,
     /// Events that were not told yet: one for each datagram.
@@ -23,8 +24,14 @@ pub(in crate::kim2007) struct UdpPeer {
 impl Peer for UdpPeer {
     const PROTOCOL: Protocol = Protocol::Udp;
 
-    fn new(_side: Side, path: FourTuple, _setup: &Setup, _rng: Rng) -> Self {
-        Self { path, to_send: VecDeque::new(), received: VecDeque::new(), untold: 0 }
+    fn new(_side: Side, path: FourTuple, setup: &Setup, _rng: Rng) -> Self {
+        Self {
+            path,
+            message_len: setup.message_len,
+            to_send: VecDeque::new(),
+            received: VecDeque::new(),
+            untold: 0,
+        }
     }
 
     fn connect(&mut self, _now: Time) {}
@@ -34,7 +41,7 @@ impl Peer for UdpPeer {
     }
 
     fn send(&mut self, _now: Time, message: Message) {
-        self.to_send.push_back(message.encode());
+        self.to_send.push_back(message.encode(self.message_len));
     }
 
     fn receive(&mut self, _now: Time) -> Option<Incoming> {
@@ -55,7 +62,7 @@ impl Machine for UdpPeer {
 
     fn handle_datagram(&mut self, _now: Time, datagram: Datagram<'_>) {
         let request = decode_request(datagram.bytes).map(Incoming::Request);
-        let media = || Message::decode(datagram.bytes).map(Incoming::Media);
+        let media = || Message::decode(datagram.bytes, self.message_len).map(Incoming::Media);
         if let Some(incoming) = request.or_else(media) {
             self.received.push_back(incoming);
             self.untold += 1;

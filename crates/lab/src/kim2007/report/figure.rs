@@ -232,8 +232,10 @@ impl Graph {
     }
 
     fn y_range(&self) -> (f64, f64) {
+        let values = || self.lines.iter().flat_map(|line| &line.points).map(|(_, y)| y);
         if self.unit == "%" {
-            return (SHARES_FROM, 100.0);
+            let is_low = values().any(|share| share.mean < SHARES_FROM);
+            return (if is_low { 0.0 } else { SHARES_FROM }, 100.0);
         }
         let points = self.lines.iter().flat_map(|line| &line.points);
         let highest = points.fold(0.0, |top: f64, (_, y)| top.max(y.mean + y.half_width));

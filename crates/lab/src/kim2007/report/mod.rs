@@ -13,18 +13,18 @@ use super::paper::{Statement, Verdict, statements};
 use super::scenario::Scenario;
 use super::sensitivity::Variation;
 use super::table::{Measure, Row, line_name, rows};
-use crate::Estimate;
+use super::values::Values;
 use crate::drawing::FigureError;
 use crate::page::{assumed, page, seeds_in_words};
+use crate::{Estimate, Parameters};
 use assumptions::ASSUMPTIONS;
 pub use figure::{Figure, figures, live_figure};
-
-/// How a reader runs one cell again.
-const AGAIN: &str = "anabranch lab kim2007 --cell 8,10,1 --carrier SCTP --capture --out DIR";
 
 /// What was run.
 #[derive(Debug)]
 pub struct Experiment {
+    /// What is not the paper's.
+    pub parameters: Parameters<Values>,
     /// The command that gives the same results.
     pub command: String,
     /// All cells, in the order of [`Scenario::cells`].
@@ -43,10 +43,11 @@ impl Experiment {
     /// A figure cannot be drawn.
     pub fn report(&self) -> Result<String, FigureError> {
         let rows = rows(&self.results);
-        let (figures, statements) = (figures(&rows)?, statements(&rows));
+        let figures = figures(&rows)?;
+        let are_papers = self.parameters.are_papers();
         let body = html! {
             (self.heading())
-            (held(&statements))
+            @if are_papers { (held(&statements(&rows))) }
             @if !self.varied.is_empty() { (one_direction(&self.varied)) }
             h2 id="figures" { "Figures 8 to 12" }
             p {
@@ -64,6 +65,14 @@ impl Experiment {
         Ok(page("IPTV over SCTP: anabranch beside Kim and others, 2007", &body))
     }
 
+    /// How a reader runs one cell again.
+    fn again(&self) -> String {
+        let set = self.parameters.flag();
+        let points = self.parameters.values().points(Scenario::Loss);
+        let most = points.last().copied().unwrap_or_default();
+        format!("anabranch lab kim2007 --cell 8,{most},1 --carrier SCTP{set} --capture --out DIR")
+    }
+
     fn heading(&self) -> Markup {
         let seeds = seeds_in_words(self.results.iter().map(|(cell, _)| cell.seed));
         let simulated: usize = self.results.iter().map(|(_, outcome)| outcome.duration_s).sum();
@@ -75,15 +84,24 @@ impl Experiment {
                  packets: every one is made and read by the code that runs on sockets, and only \
                  links and clock are simulated."
             }
+            @if let Some(said) = self.parameters.said() {
+                p {
+                    strong { (said) }
+                    " The paper's statements are left out, as they are about its own; where the \
+                     text speaks of its parameters, these are meant."
+                }
+            }
             p {
                 "Run as " code { (self.command) } " with anabranch " (env!("CARGO_PKG_VERSION"))
                 ", seeds " (seeds) ": " (self.results.len()) " cells, " (simulated)
                 " simulated seconds. Any cell runs again, and is captured, by "
-                code { (AGAIN) }
+                code { (self.again()) }
                 "."
             }
             nav {
-                a href="#statements" { "The paper's statements" }
+                @if self.parameters.are_papers() {
+                    a href="#statements" { "The paper's statements" }
+                }
                 a href="#figures" { "Figures" }
                 @if !self.varied.is_empty() { a href="#sensitivity" { "Sensitivity" } }
                 a href="#assumptions" { "Assumptions" }
@@ -394,7 +412,7 @@ mod tests {
 
     fn report() -> String {
         let cells = Scenario::ALL.into_iter().flat_map(|scenario| {
-            let two = scenario.cells(1).filter(|cell| [3, 10].contains(&cell.point()));
+            let two = scenario.cells(1).into_iter().filter(|cell| [3, 10].contains(&cell.point()));
             two.filter(|cell| matches!(cell.carrier, Carrier::Sctp | Carrier::AnabranchPr))
         });
         let run = |cell: Cell| (cell, cell.run().expect("the machines behave"));
@@ -404,6 +422,7 @@ mod tests {
             (variation, cell, variation.run(&cell).expect("the machines behave"))
         };
         Experiment {
+            parameters: Parameters::default(),
             command: "anabranch lab <kim2007>".to_owned(),
             results: cells.map(run).collect(),
             varied: varied.map(vary).collect(),

@@ -163,7 +163,7 @@ impl Runs<'_> {
 
     /// The cell with a choice that meets the paper wherever this strategy was run with it.
     fn choice_that_meets(&self, row: &Row) -> Option<&VariedRow> {
-        let place = |row: &Row| (row.strategy, row.mbps, row.loss.to_bits());
+        let place = |row: &Row| (row.strategy, row.mbps.to_bits(), row.loss.to_bits());
         let of_cell = self.varied.iter().filter(|it| place(&it.row) == place(row));
         of_cell.into_iter().find(|candidate| {
             let same = |it: &&VariedRow| {
@@ -177,8 +177,8 @@ impl Runs<'_> {
     /// The same cell with one retransmission instead of none, or the other way round.
     fn other_reading(&self, row: &Row) -> Option<&Row> {
         let other = other_reading(row.strategy)?;
-        let place = (other, row.mbps, row.loss.to_bits());
-        self.rows.iter().find(|it| (it.strategy, it.mbps, it.loss.to_bits()) == place)
+        let place = (other, row.mbps.to_bits(), row.loss.to_bits());
+        self.rows.iter().find(|it| (it.strategy, it.mbps.to_bits(), it.loss.to_bits()) == place)
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
     fn what_is_close_to_the_paper_is_no_difference() {
         // The paper has 41.1406 s and nothing missing.
         assert_eq!(causes(&[row(RELIABLE, 34.0, 34.45)]), []);
-        assert_eq!(causes(&[Row { mbps: 60, loss: 0.0, ..row(RELIABLE, 0.0105, 34.5) }]), []);
+        assert_eq!(causes(&[Row { mbps: 60.0, loss: 0.0, ..row(RELIABLE, 0.0105, 34.5) }]), []);
         assert_eq!(causes(&[row(Strategy::OURS, 34.0, 20.0)]), [], "it has no value of this");
     }
 
@@ -240,7 +240,7 @@ mod tests {
         // The paper has 41.1406, 20.3130 and 3.5188 s.
         let ours = row(RELIABLE, 22.0, 34.5);
         let run = |delays_s: [f64; 3]| {
-            [30, 45, 60].into_iter().zip(delays_s).map(|(mbps, delay_s)| VariedRow {
+            [30.0, 45.0, 60.0].into_iter().zip(delays_s).map(|(mbps, delay_s)| VariedRow {
                 variation: Variation::OneRepairPerWindow,
                 row: Row { mbps, ..row(RELIABLE, delay_s, 34.5) },
             })
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn no_timer_is_blamed_and_nothing_else_that_no_run_takes_away() {
         // The paper has 0.0556 s here.
-        let quick = Row { mbps: 60, loss: 1e-3, ..row(RELIABLE, 0.0076, 34.5) };
+        let quick = Row { mbps: 60.0, loss: 1e-3, ..row(RELIABLE, 0.0076, 34.5) };
         for row in [quick, Row { timeouts: 3.0, lost_on_links: 50.0, ..quick }] {
             assert_eq!(causes(&[row]), [Cause::UnexplainedDelay]);
         }

@@ -6,7 +6,7 @@ use plotters::chart::DualCoordChartContext;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-use super::super::cell::{Cell, LOSS_FROM};
+use super::super::cell::{Cell, Setup};
 use super::super::measure::{Measured, Second};
 use crate::drawing::{Area, BLUE, FigureError, GREEN, GRID, PURPLE, RED, TEXT, drawn, nice, short};
 
@@ -20,15 +20,15 @@ type Plane = Cartesian2d<RangedCoordf64, RangedCoordf64>;
 ///
 /// # Errors
 /// The drawing library's.
-pub fn figure(cell: &Cell, measured: &Measured) -> Result<String, FigureError> {
-    let graphs = graphs(cell, measured);
+pub fn figure(setup: &Setup, cell: &Cell, measured: &Measured) -> Result<String, FigureError> {
+    let graphs = graphs(setup, cell, measured);
     let rows = graphs.len().div_ceil(2);
     let size = (2 * PANEL.0, HEADING + rows as u32 * PANEL.1);
     drawn(size, |root| {
         root.fill(&WHITE)?;
         let (heading, body) = root.split_vertically(HEADING);
         let style = ("sans-serif", 20).into_font().color(&TEXT);
-        heading.draw_text(&cell.to_string(), &style, (16, 12))?;
+        heading.draw_text(&setup.title(cell), &style, (16, 12))?;
         // The paper's order: interfaces on the left, what comes of them on the right.
         let areas = body.split_evenly((rows, 2));
         for (graph, area) in graphs.iter().zip(&areas) {
@@ -42,8 +42,15 @@ pub fn figure(cell: &Cell, measured: &Measured) -> Result<String, FigureError> {
 ///
 /// # Errors
 /// The drawing library's.
-pub(super) fn panels(cell: &Cell, measured: &Measured) -> Result<Vec<String>, FigureError> {
-    graphs(cell, measured).iter().map(|graph| drawn(PANEL, |root| graph.draw(root))).collect()
+pub(super) fn panels(
+    setup: &Setup,
+    cell: &Cell,
+    measured: &Measured,
+) -> Result<Vec<String>, FigureError> {
+    graphs(setup, cell, measured)
+        .iter()
+        .map(|graph| drawn(PANEL, |root| graph.draw(root)))
+        .collect()
 }
 
 /// Two quantities over time, with an axis each.
@@ -72,7 +79,7 @@ enum Form {
 }
 
 /// In rows of two. A second interface that carried nothing has no graph, as in the paper.
-fn graphs(cell: &Cell, measured: &Measured) -> Vec<Graph> {
+fn graphs(setup: &Setup, cell: &Cell, measured: &Measured) -> Vec<Graph> {
     let seconds = &measured.seconds[..];
     let graph = |title: &str, left, right| Graph {
         title: title.to_owned(),
@@ -84,12 +91,15 @@ fn graphs(cell: &Cell, measured: &Measured) -> Vec<Graph> {
     let interface = |index: usize, mbps: fn(&Second) -> f64, discards: fn(&Second) -> u32| {
         let rate = of(seconds, "Mbit/s", BLUE, Form::Area, |second| Some(mbps(second)));
         // A second may catch one packet more than the link's share.
-        let rate = Quantity { range: (0.0, nice(f64::from(cell.mbps))), ..rate };
+        let rate = Quantity { range: (0.0, nice(cell.mbps)), ..rate };
         let lost =
             of(seconds, "packets discarded", RED, Form::Bars, |it| Some(discards(it).into()));
         let lost = lost.up_to(10.0);
         let title = format!("eth{index}: rate and discarded packets");
-        Graph { mark: Some(LOSS_FROM[index].as_secs_f64()), ..graph(&title, rate, Some(lost)) }
+        Graph {
+            mark: Some(setup.values().loss_from[index].as_secs_f64()),
+            ..graph(&title, rate, Some(lost))
+        }
     };
     let eth0 = interface(0, |second| second.eth0_mbps, |second| second.eth0_discards);
     let eth1 = interface(1, |second| second.eth1_mbps, |second| second.eth1_discards);

@@ -9,7 +9,7 @@ mod shapes;
 use maud::{Markup, PreEscaped, html};
 
 use super::bar::{DELAY_MARGIN_S, PSNR_Y_MARGIN_DB, Standing, standings};
-use super::cell::{Cell, LOSSES, RATES_MBPS, Source, Video};
+use super::cell::{Cell, Setup, Source};
 use super::measure::Measured;
 use super::paper::{FULL, published};
 use super::sensitivity::Variation;
@@ -31,7 +31,7 @@ pub struct Experiment<'a> {
     /// The command that gives the same results.
     pub command: String,
     /// What was sent.
-    pub video: &'a Video,
+    pub setup: &'a Setup,
     /// All cells, in the order of [`cells`](super::cells).
     pub results: Vec<(Cell, Measured)>,
     /// The cells in which a parameter was varied, in the order of
@@ -47,7 +47,7 @@ impl Experiment<'_> {
         let of = |strategy: Strategy| {
             let cells = self.results.iter().filter(move |(cell, _)| cell.strategy == strategy);
             cells.min_by(|(a, _), (b, _)| {
-                b.loss.total_cmp(&a.loss).then(a.mbps.cmp(&b.mbps)).then(a.seed.cmp(&b.seed))
+                b.loss.total_cmp(&a.loss).then(a.mbps.total_cmp(&b.mbps)).then(a.seed.cmp(&b.seed))
             })
         };
         Strategy::ALL.into_iter().filter_map(of).collect()
@@ -60,20 +60,21 @@ impl Experiment<'_> {
     pub fn report(&self) -> Result<String, FigureError> {
         let rows = rows(&self.results);
         let varied = varied_rows(&self.varied);
-        let full = self.video.full_psnr_y_db();
+        let full = self.setup.full_psnr_y_db();
+        let are_papers = self.setup.parameters.are_papers();
         let figures: Result<Vec<_>, _> =
             self.drawn().into_iter().map(|(cell, measured)| self.mosaic(cell, measured)).collect();
         let title = "Layered video over SCTP: anabranch beside Ortiz and others, 2013";
         let body = html! {
             (self.heading())
-            (bar(&standings(&rows, full), self.video.source))
+            (bar(&standings(&rows, full), self.setup.source))
             @if !varied.is_empty() { (on_equal_terms(&rows, &varied, full)) }
-            (tables(&rows))
-            h2 id="figures" { "Figures 2 to 12, and ours" }
+            (tables(self.setup, &rows))
+            h2 id="figures" { (if are_papers { "Figures 2 to 12, and ours" } else { "Figures" }) }
             p { "One run of each strategy. The dashed line is where the link begins to lose \
                  packets." }
             @for figure in figures? { (figure) }
-            (different(&rows, &varied, full))
+            @if are_papers { (different(&rows, &varied, full)) }
             @if !varied.is_empty() { (sensitive(&rows, &varied)) }
             (assumed(&ASSUMPTIONS))
         };
@@ -82,9 +83,10 @@ impl Experiment<'_> {
 
     /// A strategy's course, with the command that gives it again.
     fn mosaic(&self, cell: &Cell, measured: &Measured) -> Result<Markup, FigureError> {
-        let panels = figure::panels(cell, measured)?;
-        let paper = paper_figure(cell.strategy);
-        let values = published(cell.strategy, cell.mbps, cell.loss);
+        let panels = figure::panels(self.setup, cell, measured)?;
+        let are_papers = self.setup.parameters.are_papers();
+        let paper = paper_figure(cell.strategy).filter(|_| are_papers);
+        let values = self.setup.published(cell.strategy, cell.mbps, cell.loss);
         Ok(html! {
             h3 {
                 @if let Some((number, _)) = paper { "Figure " (number) ": " }
@@ -96,10 +98,10 @@ impl Experiment<'_> {
                 @if let Some((delay_s, psnr)) = values {
                     small { " (paper: " (format!("{delay_s:.4} s, {psnr:.2} dB")) ")" }
                 }
-                ". " (observed(measured))
+                ". " (observed(self.setup, measured))
                 @if let Some((_, shape)) = paper { " In the paper it " (shape) }
             }
-            p { "Again, captured: " code { (self.video.again(cell)) } }
+            p { "Again, captured: " code { (self.setup.again(cell)) } }
             div.mosaic { @for panel in panels { div { (PreEscaped(panel)) } } }
         })
     }
@@ -116,6 +118,13 @@ impl Experiment<'_> {
                  2013:115), with real packets: every one is made and read by the code that runs \
                  on sockets, and only links and clock are simulated."
             }
+            @if let Some(said) = self.setup.parameters.said() {
+                p {
+                    strong { (said) }
+                    " Nothing here can be compared with the paper's numbers, which are left out; \
+                     where the text speaks of its parameters, these are meant."
+                }
+            }
             p {
                 "Run as " code { (self.command) } " with anabranch " (env!("CARGO_PKG_VERSION"))
                 ", seeds " (seeds) ": " (self.results.len()) " cells, " (simulated)
@@ -125,7 +134,9 @@ impl Experiment<'_> {
                 a href="#bar" { "Ours" }
                 a href="#tables" { "Tables" }
                 a href="#figures" { "Figures" }
-                a href="#differences" { "Differences" }
+                @if self.setup.parameters.are_papers() {
+                    a href="#differences" { "Differences" }
+                }
                 @if !self.varied.is_empty() { a href="#sensitivity" { "Sensitivity" } }
                 a href="#assumptions" { "Assumptions" }
             }
@@ -208,26 +219,33 @@ fn standing_table(standings: &[Standing]) -> Markup {
     }
 }
 
-fn tables(rows: &[Row]) -> Markup {
+fn tables(setup: &Setup, rows: &[Row]) -> Markup {
+    let are_papers = setup.parameters.are_papers();
     html! {
-        h2 id="tables" { "Tables 2 to 5" }
+        h2 id="tables" { (if are_papers { "Tables 2 to 5" } else { "Tables" }) }
         p {
             "Mean one-way delay of the packets and mean PSNR-Y, each with its 95 % confidence \
              interval over the seeds where that shows. In grey: the mean over seconds instead of \
-             packets, and the paper's values. The paper's whole video has " (FULL) " dB."
+             packets"
+            @if are_papers {
+                ", and the paper's values. The paper's whole video has " (FULL) " dB."
+            } @else { "." }
         }
-        @for (number, loss) in (2..).zip(LOSSES) {
+        @for (number, loss) in (2..).zip(setup.values().losses()) {
             @let of_table: Vec<_> =
-                rows.iter().filter(|row| row.loss.total_cmp(&loss).is_eq()).collect();
+                rows.iter().filter(|row| row.loss.total_cmp(loss).is_eq()).collect();
             @if !of_table.is_empty() {
-                h3 { "Table " (number) ": packet error rate " (loss) }
+                h3 {
+                    @if are_papers { "Table " (number) ": packet" } @else { "Packet" }
+                    " error rate " (loss)
+                }
                 div.scroll { table {
                     thead { tr {
                         th { "Strategy" }
-                        @for mbps in RATES_MBPS { th { (mbps) " Mbit/s" } }
+                        @for mbps in setup.values().rates_mbps() { th { (mbps) " Mbit/s" } }
                     } }
                     tbody { @for of_strategy in of_table.chunk_by(|a, b| a.strategy == b.strategy) {
-                        (strategy_row(of_strategy))
+                        (strategy_row(setup, of_strategy))
                     } }
                 } }
             }
@@ -235,17 +253,18 @@ fn tables(rows: &[Row]) -> Markup {
     }
 }
 
-fn strategy_row(rows: &[&Row]) -> Markup {
+fn strategy_row(setup: &Setup, rows: &[&Row]) -> Markup {
     let strategy = rows.first().map(|row| row.strategy);
     let class = (strategy == Some(Strategy::OURS)).then_some("ours");
     html! {
         tr class=[class] {
             td { @if let Some(strategy) = strategy { (strategy) } }
-            @for mbps in RATES_MBPS {
-                td { @if let Some(row) = rows.iter().find(|row| row.mbps == mbps) {
+            @for mbps in setup.values().rates_mbps() {
+                @let is_here = |row: &&&Row| row.mbps.total_cmp(&mbps).is_eq();
+                td { @if let Some(row) = rows.iter().find(is_here) {
                     (seconds(row.delay_s)) " · " (decibels(row.psnr_y_db))
                     small { "per second " (seconds(row.delay_by_second_s)) }
-                    @if let Some((delay_s, psnr)) = published(row.strategy, mbps, row.loss) {
+                    @if let Some((delay_s, psnr)) = setup.published(row.strategy, mbps, row.loss) {
                         small { "paper " (format!("{delay_s:.4} s · {psnr:.2} dB")) }
                     }
                 } }
@@ -309,15 +328,16 @@ mod tests {
     use super::*;
 
     fn report() -> String {
-        let video = Video::new(Source::Plain).cut_after(3);
+        let setup = Setup::new(Source::Plain).cut_after(3);
         let strategies = [Strategy::OURS, Strategy::Rtp(RtpStrategy::Single)];
-        let cells = super::super::cells(&strategies, 1);
-        let run = |cell: Cell| (cell, cell.run(&video).expect("the machines behave"));
-        let results = cells.into_iter().filter(|cell| cell.mbps == 30).map(run).collect();
+        let cells = super::super::cells(setup.values(), &strategies, 1);
+        let run = |cell: Cell| (cell, cell.run(&setup).expect("the machines behave"));
+        let results =
+            cells.into_iter().filter(|cell| (29.0..31.0).contains(&cell.mbps)).map(run).collect();
         let command = "anabranch lab <ortiz2013>".to_owned();
         let varied = Variation::cells(1)
-            .map(|(variation, cell)| (variation, cell, variation.run(&cell, &video).unwrap()));
-        Experiment { command, video: &video, results, varied: varied.collect() }.report().unwrap()
+            .map(|(variation, cell)| (variation, cell, variation.run(&cell, &setup).unwrap()));
+        Experiment { command, setup: &setup, results, varied: varied.collect() }.report().unwrap()
     }
 
     #[test]

@@ -62,21 +62,22 @@ fn table(strategy: Strategy, loss: f64, rows: &[VariedRow]) -> Markup {
         div.scroll { table {
             thead { tr {
                 th.text { "Parameter" }
-                @for mbps in RATES_MBPS { th { (mbps) " Mbit/s" } }
+                @for mbps in RATES_MBPS.map(f64::from) { th { (mbps) " Mbit/s" } }
             } }
             tbody {
                 tr {
                     td.text { "the paper" }
-                    @for mbps in RATES_MBPS {
+                    @for mbps in RATES_MBPS.map(f64::from) {
                         @let delay_s = published(strategy, mbps, loss).map(|(delay_s, _)| delay_s);
                         td { @if let Some(delay_s) = delay_s { (format!("{delay_s:.4} s")) } }
                     }
                 }
                 @for variation in shown { tr {
                     td.text { (variation) }
-                    @for mbps in RATES_MBPS {
-                        @let place = |it: &VariedRow| (it.variation, it.row.mbps);
-                        @let found = rows.iter().find(|it| place(it) == (variation, mbps));
+                    @for mbps in RATES_MBPS.map(f64::from) {
+                        @let place = |it: &VariedRow| (it.variation, it.row.mbps.to_bits());
+                        @let here = (variation, mbps.to_bits());
+                        @let found = rows.iter().find(|it| place(it) == here);
                         td { @if let Some(it) = found {
                             (super::seconds(it.row.delay_s))
                             small { (format!("{:.1} timers", it.row.timeouts)) }

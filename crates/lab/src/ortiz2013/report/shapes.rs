@@ -1,6 +1,6 @@
 //! What the paper says about each of its figures, and what ours shows of it.
 
-use super::super::cell::{LOSS_FROM, VIDEO_S};
+use super::super::cell::Setup;
 use super::super::measure::{Measured, Second};
 use super::super::strategy::{RtpStrategy, SctpStrategy, Strategy, Treatment};
 
@@ -61,11 +61,11 @@ const fn starved(treatment: Treatment, yes: &'static str, no: &'static str) -> &
 }
 
 /// The same features of ours, in words.
-pub(super) fn observed(measured: &Measured) -> String {
+pub(super) fn observed(setup: &Setup, measured: &Measured) -> String {
     let seconds = &measured.seconds[..];
-    let split = (LOSS_FROM[0].as_secs() as usize).min(seconds.len());
+    let split = (setup.values().loss_from[0].as_secs() as usize).min(seconds.len());
     let (before, after) = seconds.split_at(split);
-    let after = &after[..after.len().min(VIDEO_S.saturating_sub(split))];
+    let after = &after[..after.len().min(setup.whole_s.saturating_sub(split))];
     let sum = |of: fn(&Second) -> f64| seconds.iter().map(of).sum::<f64>();
     let (eth0, eth1) = (sum(|second| second.eth0_mbps), sum(|second| second.eth1_mbps));
     format!(
