@@ -14,6 +14,7 @@ use super::flight::Sent;
 use super::loss_detection::Detector;
 use super::message::{Abandonment, Fragment, SendFailure, Undelivered};
 use super::outstanding::Outstanding;
+use super::skips::{Passage, later};
 use crate::format::DataFormat;
 use crate::path::PathSlot;
 
@@ -223,10 +224,19 @@ impl Outstanding {
         let mut point = self.cumulative_ack_point();
         self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point);
         let mut held_at_peer: Vec<StreamId> = Vec::new();
-        while let Some(chunk) = self.chunk_mut(point + 1) {
-            let (stream, ordered) = (chunk.stream, !chunk.unordered);
-            match chunk.state {
+        let mut under_way = None;
+        while let Some(chunk) = self.chunk(point + 1) {
+            let &Chunk { stream, mid, unordered, state, .. } = chunk;
+            let ordered = !unordered;
+            match state {
                 ChunkState::Abandoned if ordered && held_at_peer.contains(&stream) => break,
+                ChunkState::Abandoned if unordered && self.skips_ordered() => {
+                    let under_way = under_way.get_or_insert_with(|| self.ordered_under_way());
+                    if self.pass(under_way, stream, mid) == Passage::Held {
+                        break;
+                    }
+                    self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point + 1);
+                }
                 ChunkState::Abandoned => {
                     self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point + 1);
                 }
@@ -258,6 +268,9 @@ impl Outstanding {
     ///
     /// RFC 8260 section 2.3.1: "the principle applied to ordered messages when using FORWARD-TSN
     /// chunks is applied to ordered and unordered messages when using I-FORWARD-TSN chunks."
+    ///
+    /// Where unordered messages take ordered ones with them, these are listed too: see
+    /// [`Skips`](super::skips::Skips).
     pub(crate) fn skipped_messages(&mut self, limit: usize) -> Vec<SkippedMessages> {
         let lists_unordered = self.format() == DataFormat::IData;
         let mut skipped: Vec<SkippedMessages> = Vec::new();
@@ -267,18 +280,41 @@ impl Outstanding {
             if chunk.state != ChunkState::Abandoned || (unordered && !lists_unordered) {
                 continue;
             }
-            let of = |entry: &&mut SkippedMessages| {
-                (entry.stream, entry.unordered) == (stream, unordered)
-            };
-            if let Some(entry) = skipped.iter_mut().find(of) {
-                entry.mid = mid;
-            } else if skipped.len() < limit {
-                skipped.push(SkippedMessages { stream, unordered, mid });
-            } else {
+            let takes_ordered = unordered && self.skips.covers(stream, mid);
+            let orders = if takes_ordered { &[true, false][..] } else { &[unordered] };
+            let entries =
+                orders.iter().map(|&unordered| SkippedMessages { stream, unordered, mid });
+            if !list(&mut skipped, entries, limit) {
                 self.advanced_peer_ack_point = self.first + index as u64 - 1;
                 break;
             }
         }
         skipped
     }
+}
+
+/// Lists skipped messages, of each stream and kind the last one; false, and nothing changes, if
+/// there is no room.
+fn list(
+    skipped: &mut Vec<SkippedMessages>,
+    entries: impl Iterator<Item = SkippedMessages> + Clone,
+    limit: usize,
+) -> bool {
+    let place = |skipped: &[SkippedMessages], new: &SkippedMessages| {
+        let is_same = |entry: &SkippedMessages| {
+            (entry.stream, entry.unordered) == (new.stream, new.unordered)
+        };
+        skipped.iter().position(is_same)
+    };
+    let more = entries.clone().filter(|new| place(skipped, new).is_none()).count();
+    if skipped.len() + more > limit {
+        return false;
+    }
+    for new in entries {
+        match place(skipped, &new) {
+            Some(at) => skipped[at].mid = later(skipped[at].mid, new.mid),
+            None => skipped.push(new),
+        }
+    }
+    true
 }

@@ -15,6 +15,7 @@ mod queue;
 mod rack;
 mod sack;
 mod scheduler;
+mod skips;
 mod spurious;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ use super::flight::{Flight, Sent};
 use super::loss_detection::{Detector, LossDetection, Losses};
 use super::message::{Abandonment, Fragment, PathPreference};
 use super::sack::PathAck;
+use super::skips::Skips;
 use super::spurious::Remembered;
 use crate::format::DataFormat;
 use crate::handshake::SupportedExtensions;
@@ -51,6 +52,8 @@ pub(crate) struct Outstanding {
     pub(super) advanced_peer_ack_point: u64,
     /// What the peer and we know.
     extensions: SupportedExtensions,
+    /// What ordered messages are skipped together with unordered ones.
+    pub(super) skips: Skips,
     /// Messages given up since the last call of [`take_abandoned`](Self::take_abandoned).
     pub(super) abandoned: Vec<Abandoned>,
     /// Streams of which a message was abandoned whose end has no TSN yet.
@@ -83,6 +86,7 @@ impl Outstanding {
             bytes_in_flight: 0,
             advanced_peer_ack_point: first - 1,
             extensions,
+            skips: Skips::default(),
             abandoned: Vec::new(),
             unended: Vec::new(),
             acks: Vec::new(),

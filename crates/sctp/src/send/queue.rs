@@ -14,6 +14,7 @@ use super::message::{
     Abandonment, Fragment, OutgoingMessage, PathPreference, Reliability, SendFailure, Undelivered,
 };
 use super::scheduler::{StreamScheduler, StreamSchedulerFactory};
+use super::skips::later;
 use crate::error::SendError;
 use crate::sender::Occasion;
 use crate::stats::StreamStats;
@@ -314,6 +315,14 @@ impl MessageQueue {
             self.scheduler.served(stream, out.priority, false);
         }
         Some(fragment)
+    }
+
+    /// The ordered messages of a stream up to `last` are skipped, none of which was begun.
+    pub(crate) fn skip_ordered(&mut self, stream: StreamId, last: Mid) {
+        if let Some(out) = self.streams.get_mut(usize::from(stream.0)) {
+            let next = Mid(last.0.wrapping_add(1));
+            out.next_ordered = later(Mid(out.next_ordered), next).0;
+        }
     }
 
     /// Takes all that is left of the message of a stream that was begun.

@@ -214,6 +214,9 @@ impl DataSender {
 
     /// The peer answered whether the stream begins anew; its messages go out again.
     pub(crate) fn end_reset(&mut self, stream: StreamId, performed: bool) {
+        if performed {
+            self.outstanding.forget_skip(stream);
+        }
         self.queue.end_reset(stream, performed);
     }
 

@@ -1,7 +1,7 @@
 //! Data in packets (RFC 9260 sections 6.1 and 6.10): FORWARD TSN, what is sent again, what is new.
 
 use anabranch_sansio::Time;
-use anabranch_wire::{ForwardTsn, IForwardTsn, Items, PacketWriter, SkippedStream};
+use anabranch_wire::{ForwardTsn, IForwardTsn, Items, PacketWriter, SkippedStream, StreamId};
 
 use super::{Context, DataSender, Phase};
 use crate::format::{DataFormat, ssn_of};
@@ -245,6 +245,7 @@ impl DataSender {
             if !self.window.admits(len) {
                 return self.start_window_probe(context);
             }
+            self.skip_ordered(stream);
             let Some(fragment) = self.queue.take(stream, len) else { return };
             self.begin_sending(context, path, format.chunk_size(len));
             let preference = fragment.preference;
@@ -252,6 +253,13 @@ impl DataSender {
             self.window.on_sent(sequence, len);
             self.write_chunk(context, bundle, (sequence, Occasion::New), writer);
             self.plan_duplicate(context.config, path, sequence, preference);
+        }
+    }
+
+    /// The next ordered message of a stream comes behind those that the peer was told to skip.
+    pub(super) fn skip_ordered(&mut self, stream: StreamId) {
+        if let Some(last) = self.outstanding.take_skip(stream) {
+            self.queue.skip_ordered(stream, last);
         }
     }
 
