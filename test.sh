@@ -17,10 +17,12 @@ readonly FUZZ_SECONDS=10
 # Where Debian keeps what administrators run, not on everyone's path.
 export PATH=$PATH:/usr/sbin:/sbin
 
-# A program the tests call, and the Debian package it comes from.
+# A program the tests call, or another file that they need, and the Debian package it comes from.
 readonly PROGRAMS=(
   # Other opinions on packets and streams.
   tshark:tshark ffmpeg:ffmpeg
+  # Another stack as our peer.
+  /usr/include/usrsctp.h:libusrsctp-dev cc:gcc
   # The page: built, and shown.
   node:nodejs npm:npm chromium:chromium
 )
@@ -40,7 +42,7 @@ install() {
 install_missing() {
   local entry missing=()
   for entry in "$@"; do
-    command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
+    command -v "${entry%%:*}" >/dev/null || [ -e "${entry%%:*}" ] || missing+=("${entry##*:}")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
   command -v apt-get >/dev/null ||

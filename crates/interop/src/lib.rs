@@ -1,7 +1,7 @@
 //! Referees of SCTP, TCP and DCCP that are programs, not crates.
 //!
-//! [`examine`] asks tshark about a capture. The Linux kernel as a peer is this crate's test
-//! `kernel`, which `./test.sh kernel` runs.
+//! [`examine`] asks tshark about a capture. usrsctp as a peer is this crate's test `usrsctp`; the
+//! Linux kernel is its test `kernel`, which `./test.sh kernel` runs.
 
 mod tshark;
 
