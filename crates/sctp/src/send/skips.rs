@@ -126,8 +126,8 @@ impl Outstanding {
 
 /// The later one of two messages of a stream and kind.
 ///
-/// RFC 8260 section 2.1: "the serial number arithmetic defined in \[RFC1982\] using SERIAL_BITS = 32
-/// applies."
+/// RFC 8260 section 2.1: "the serial number arithmetic defined in \[RFC1982\] using SERIAL_BITS =
+/// 32 applies."
 pub(super) const fn later(a: Mid, b: Mid) -> Mid {
     if a.0.wrapping_sub(b.0) < 1 << 31 { a } else { b }
 }
