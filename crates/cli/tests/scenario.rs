@@ -95,6 +95,14 @@ fn any_number_of_jobs_and_shards_gives_the_same_bytes() {
         command.args(["lab", "merge"]).args(folders).arg("--out").arg(scratch.0.join("merged"));
         command.output().unwrap()
     };
+    let plot = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+        command.args(["lab", "plot"]).arg(scratch.0.join("all")).args(more).output().unwrap()
+    };
+    let svg = tables(&plot(&["--x", "delay", "--y", "goodput", "--flow", "film", "--by", "loss"]));
+    assert!(svg.starts_with("<svg") && svg.matches("<circle").count() == 4, "{svg}");
+    let said = plot(&["--x", "delay", "--y", "best"]);
+    assert!(String::from_utf8_lossy(&said.stderr).contains("there is no column best: give one of"));
     let missing = merge(&["part-1", "part-3"]);
     let said = String::from_utf8_lossy(&missing.stderr);
     assert!(said.contains("3 of 8 runs are missing, the first is link.loss=0 link"), "{said}");

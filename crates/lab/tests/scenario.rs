@@ -28,6 +28,9 @@ fn bulk_of_each_kind_fills_the_link() {
         ("sctp", "carrier = \"udp\""),
         ("tcp", ""),
         ("tcp", "controller = \"cubic\""),
+        ("quic", ""),
+        ("quic", "controller = \"new-reno\""),
+        ("quic", "controller = \"bbr\""),
     ] {
         let outcome = run(&flow(kind, more));
         let flow = &outcome.flows[0];
@@ -52,6 +55,9 @@ fn a_flow_at_its_own_rate_has_the_delay_of_the_link_and_loses_what_the_link_lose
     let lossy = run(&lossy);
     assert_eq!(lossy.flows[0].lost, lossy.links[0].lost);
     assert!((15..50).contains(&lossy.flows[0].lost), "{lossy:?}");
+    let quic = flow("quic", steady).replace("[[flows]]", "loss = \"10%\"\n[[flows]]");
+    let quic = &run(&quic).flows[0];
+    assert_eq!((quic.messages, quic.lost), (300, 0));
     let sctp = flow("sctp", steady).replace("[[flows]]", "loss = \"10%\"\n[[flows]]");
     let sctp = &run(&sctp).flows[0];
     assert_eq!((sctp.messages, sctp.lost), (300, 0));
@@ -96,7 +102,8 @@ fn a_run_is_repeated_to_the_byte() {
             Ok(())
         }
     }
-    let text = flow("sctp", "spread = \"10ms\"").replace("\"4s\"", "\"300ms\"");
+    let beside = "spread = \"10ms\"\n[[flows]]\nname = \"beside\"\nkind = \"quic\"\n";
+    let text = flow("sctp", beside).replace("\"4s\"", "\"300ms\"");
     let record = |seed| {
         let (capture, trace) = (Shared::default(), Shared::default());
         let watching = Watching {

@@ -5,6 +5,7 @@ mod folder;
 mod kim2007;
 mod ortiz2013;
 mod parameters;
+mod plot;
 mod run;
 mod runner;
 mod trace;
@@ -26,6 +27,7 @@ enum Experiment {
     Kim2007(kim2007::Kim2007),
     Merge(run::Merge),
     Ortiz2013(ortiz2013::Ortiz2013),
+    Plot(plot::Plot),
     Run(run::LabRun),
     Trace(trace::Trace),
 }
@@ -37,6 +39,7 @@ impl Lab {
             Experiment::Kim2007(experiment) => experiment.run().await,
             Experiment::Merge(merge) => merge.run(),
             Experiment::Ortiz2013(experiment) => experiment.run(),
+            Experiment::Plot(plot) => plot.run(),
             Experiment::Run(run) => run.run(),
             Experiment::Trace(trace) => trace.run(),
         }

@@ -6,7 +6,7 @@ use anabranch_netsim::settings::time;
 use anabranch_netsim::written::{Fault, Place, Section, WrittenLink};
 
 use super::key::{Key, bytes, choice, rate, span};
-use super::options::{SCTP_KEYS, SctpOptions, TCP_KEYS, tcp_config};
+use super::options::{QUIC_KEYS, QuicOptions, SCTP_KEYS, SctpOptions, TCP_KEYS, tcp_config};
 use super::route::{Hop, shortest, told};
 use super::sink::STAMP_LEN;
 use super::source::Pattern;
@@ -14,6 +14,8 @@ use super::source::Pattern;
 /// TCP's payload of a packet of 1,500 bytes, and what fits into a datagram of UDP there.
 const TCP_PAYLOAD: usize = 1_460;
 const UDP_PAYLOAD: usize = 1_472;
+/// The same of QUIC, whose headers change in length.
+const QUIC_PAYLOAD: usize = 1_430;
 /// What UDP can carry over IPv4.
 const DATAGRAM_MAX: usize = 65_507;
 /// A piece of a stream of bytes that makes sense as one message.
@@ -22,7 +24,7 @@ const STREAM_MESSAGE_MAX: usize = 1 << 20;
 /// The keys of every flow.
 pub(super) const FLOW_KEYS: &[Key] = &[
     Key::new("name", &["film"], "what tables call it, and --set; no other flow or link has it"),
-    Key::new("kind", &["sctp", "tcp", "udp"], "what carries it"),
+    Key::new("kind", &["sctp", "tcp", "quic", "udp"], "what carries it"),
     Key::new("from", &["client"], "the host that sends; client"),
     Key::new("to", &["server"], "the host that receives; server"),
     Key::new("start", &["0s"], "when it calls the other host; 0s"),
@@ -60,6 +62,7 @@ pub(super) struct Flow {
 pub(super) enum Kind {
     Sctp(Box<SctpOptions>),
     Tcp(Box<anabranch_tcp::Config>),
+    Quic(QuicOptions),
     Udp,
 }
 
@@ -69,13 +72,14 @@ impl Kind {
         match self {
             Self::Sctp(_) => "sctp",
             Self::Tcp(_) => "tcp",
+            Self::Quic(_) => "quic",
             Self::Udp => "udp",
         }
     }
 
     /// The keys that a flow of this kind has beside those of all.
     pub(super) const ALL_KEYS: &'static [(&'static str, &'static [Key])] =
-        &[("sctp", SCTP_KEYS), ("tcp", TCP_KEYS), ("udp", &[])];
+        &[("sctp", SCTP_KEYS), ("tcp", TCP_KEYS), ("quic", QUIC_KEYS), ("udp", &[])];
 
     fn keys(&self) -> &'static [Key] {
         let of_kind = Self::ALL_KEYS.iter().find(|(name, _)| *name == self.name());
@@ -89,6 +93,7 @@ impl Kind {
             Self::Tcp(config) => {
                 (TCP_PAYLOAD.min(config.mtu - 40), STREAM_MESSAGE_MAX.min(config.send_buffer))
             }
+            Self::Quic(_) => (QUIC_PAYLOAD, STREAM_MESSAGE_MAX),
             Self::Udp => (UDP_PAYLOAD, DATAGRAM_MAX),
         }
     }
@@ -108,6 +113,7 @@ impl Flow {
         let kind = section.need("kind", "\"sctp\"", |text| choice(text, &kinds))?;
         let kind = match kind {
             "sctp" => Kind::Sctp(Box::new(SctpOptions::read(&mut section)?)),
+            "quic" => Kind::Quic(QuicOptions::read(&mut section)?),
             "tcp" => Kind::Tcp(Box::new(tcp_config(&mut section)?)),
             _ => Kind::Udp,
         };
@@ -165,7 +171,7 @@ fn paths(
     let paths = told(&entry, links, (&from, &to))?;
     let most = match kind {
         Kind::Sctp(options) => options.config.paths.paths_max,
-        Kind::Tcp(_) | Kind::Udp => 1,
+        Kind::Tcp(_) | Kind::Quic(_) | Kind::Udp => 1,
     };
     if paths.len() > most {
         let (name, count) = (kind.name(), paths.len());

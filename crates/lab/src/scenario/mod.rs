@@ -31,6 +31,7 @@ mod flow;
 mod key;
 mod options;
 mod outcome;
+mod plot;
 mod route;
 mod run;
 mod schema;
@@ -53,6 +54,7 @@ use key::{Key, number};
 
 pub use example::Example;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
+pub use plot::{Axes, PlotError, plot};
 pub use run::{AFTER, RunError, Watching};
 pub use schema::schema;
 pub use table::{Run, csv, tables};

@@ -19,7 +19,7 @@ use super::end::End;
 use super::flow::{Flow, Kind};
 use super::sink::Sink;
 use super::source::Source;
-use super::transport::{SctpTransport, TcpTransport, Transport, UdpTransport};
+use super::transport::{QuicTransport, SctpTransport, TcpTransport, Transport, UdpTransport};
 use super::{Outcome, Scenario};
 use network::Net;
 use tally::Tally;
@@ -302,6 +302,9 @@ fn transport(
                 false => TcpTransport::server(config, first, rng),
             };
             (Box::new(end), Carrier::Tcp)
+        }
+        Kind::Quic(options) => {
+            (Box::new(QuicTransport::new(options, first, !calls, rng)), Carrier::Udp)
         }
         Kind::Udp => (Box::new(UdpTransport::new(first)), Carrier::Udp),
     }

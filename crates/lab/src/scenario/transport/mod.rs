@@ -1,5 +1,6 @@
 //! What carries the messages of a flow: the real stacks, behind one trait.
 
+mod quic;
 mod sctp;
 mod tcp;
 mod udp;
@@ -9,6 +10,7 @@ use bytes::Bytes;
 
 use super::sink::Sink;
 
+pub(super) use quic::QuicTransport;
 pub(super) use sctp::SctpTransport;
 pub(super) use tcp::TcpTransport;
 pub(super) use udp::UdpTransport;

@@ -1,0 +1,225 @@
+//! A figure of many runs: one value over another, with 95 % intervals.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+
+use plotters::prelude::*;
+use thiserror::Error;
+
+use crate::drawing::{Area, BLUE, GREEN, GRID, PURPLE, RED, TEXT, drawn, nice, short};
+use crate::{Estimate, FigureError};
+
+const SIZE: (u32, u32) = (900, 560);
+const COLOURS: [RGBColor; 4] = [BLUE, RED, GREEN, PURPLE];
+
+/// What a figure shows, by columns of the table that `lab run` writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Axes {
+    /// From left to right: a column of numbers, as `bottleneck.loss`; or its end, as `loss`.
+    pub x: String,
+    /// Upwards: a column of numbers, as `delay_p95_ms`; `delay.p95` is the same.
+    pub y: String,
+    /// A line for each value of this column.
+    pub by: String,
+    /// Of this flow only; without it, lines are by flow, or there is one flow.
+    pub flow: Option<String>,
+}
+
+/// A table that no figure can be made of.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PlotError {
+    /// There is no such column.
+    #[error("there is no column {column}: give one of {known}")]
+    Column {
+        /// What was asked for.
+        column: String,
+        /// What there is.
+        known: String,
+    },
+    /// A value is no number.
+    #[error("{column} has \"{value}\", which is no number: give a column of numbers")]
+    Number {
+        /// Where.
+        column: String,
+        /// What stands there.
+        value: String,
+    },
+    /// The values of several flows would be one line.
+    #[error("lines by {by} would mix the flows {flows}: give one of them")]
+    Flows {
+        /// What the lines are by.
+        by: String,
+        /// The flows.
+        flows: String,
+    },
+    /// There is nothing to draw.
+    #[error("the table has no line with {x} and {y}: there is nothing to draw")]
+    Empty {
+        /// One column.
+        x: String,
+        /// The other.
+        y: String,
+    },
+    /// The table is none.
+    #[error("the table cannot be read: {0}")]
+    Table(#[from] csv::Error),
+    /// It cannot be drawn.
+    #[error(transparent)]
+    Figure(#[from] FigureError),
+}
+
+/// A line: its name, and its points from left to right.
+type Line = (String, Vec<(f64, Estimate)>);
+
+/// A figure of a table as `lab run` writes it, as SVG.
+///
+/// # Errors
+/// A column is missing or has no numbers.
+pub fn plot(table: &[u8], axes: &Axes) -> Result<String, PlotError> {
+    let mut reader = csv::Reader::from_reader(table);
+    let headers = reader.headers()?.clone();
+    let [x, y, by] = [&axes.x, &axes.y, &axes.by].map(|name| column(&headers, name));
+    let (x, y, by) = (x?, y?, by?);
+    let flow = column(&headers, "flow")?;
+    let mut flows = BTreeSet::new();
+    let mut values: BTreeMap<String, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
+    for record in reader.records() {
+        let record = record?;
+        let cell = |index: usize| record.get(index).unwrap_or_default();
+        let is_wanted = axes.flow.as_deref().is_none_or(|wanted| wanted == cell(flow));
+        if cell(y).is_empty() || !is_wanted {
+            continue;
+        }
+        flows.insert(cell(flow).to_owned());
+        let [x, y] = [x, y].map(|index| number(&headers[index], cell(index)));
+        let line = values.entry(cell(by).to_owned()).or_default();
+        // Numbers of zero and more are in the order of their bits.
+        line.entry(x?.to_bits()).or_default().push(y?);
+    }
+    if by != flow && flows.len() > 1 {
+        let flows = flows.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(PlotError::Flows { by: axes.by.clone(), flows });
+    }
+    let point = |(x, values): (u64, Vec<f64>)| (f64::from_bits(x), Estimate::of(&values));
+    let lines: Vec<Line> = values
+        .into_iter()
+        .map(|(name, points)| (name, points.into_iter().map(point).collect()))
+        .collect();
+    if lines.is_empty() {
+        return Err(PlotError::Empty { x: axes.x.clone(), y: axes.y.clone() });
+    }
+    Ok(drawn(SIZE, |area| draw(area, &lines, [&headers[x], &headers[y]]))?)
+}
+
+fn column(headers: &csv::StringRecord, name: &str) -> Result<usize, PlotError> {
+    let wanted = name.replace('.', "_");
+    let is_exact = |header: &str| header == name;
+    let is_end = |header: &str| header.rsplit('.').next() == Some(name);
+    let is_unit = |header: &str| {
+        let rest = header.strip_prefix(wanted.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    };
+    let find = |is: &dyn Fn(&str) -> bool| headers.iter().position(is);
+    find(&is_exact).or_else(|| find(&is_end)).or_else(|| find(&is_unit)).ok_or_else(|| {
+        let known = headers.iter().collect::<Vec<_>>().join(", ");
+        PlotError::Column { column: name.to_owned(), known }
+    })
+}
+
+/// `1%`, `20ms`, `10M`, `3`: times in milliseconds, rates in Mbit/s.
+fn number(column: &str, text: &str) -> Result<f64, PlotError> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    let factor = match unit {
+        "" | "%" | "ms" | "M" | "p" => Some(1.0),
+        "us" | "k" | "K" => Some(1e-3),
+        "s" | "G" => Some(1e3),
+        _ => None,
+    };
+    let number = digits.parse::<f64>().ok().zip(factor).map(|(number, factor)| number * factor);
+    let wrong = || PlotError::Number { column: column.to_owned(), value: text.to_owned() };
+    number.filter(|number| number.is_finite()).ok_or_else(wrong)
+}
+
+fn draw(area: &Area<'_>, lines: &[Line], names: [&str; 2]) -> Result<(), Box<dyn Error>> {
+    let points = || lines.iter().flat_map(|(_, points)| points);
+    let x_min = points().map(|(x, _)| *x).fold(f64::INFINITY, f64::min);
+    let x_max = points().map(|(x, _)| *x).fold(f64::NEG_INFINITY, f64::max);
+    let y_max = points().map(|(_, y)| y.mean + y.half_width).fold(0.0, f64::max);
+    let margin = if x_max > x_min { (x_max - x_min) * 0.03 } else { 1.0 };
+    let y_end = if y_max > 0.0 { nice(y_max) } else { 1.0 };
+    let mut chart = ChartBuilder::on(area)
+        .margin(16)
+        .x_label_area_size(44)
+        .y_label_area_size(72)
+        .build_cartesian_2d(x_min - margin..x_max + margin, 0.0..y_end)?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(GRID)
+        .axis_style(TEXT)
+        .label_style(("sans-serif", 14).into_font().color(&TEXT))
+        .x_desc(names[0])
+        .y_desc(names[1])
+        .x_label_formatter(&|x| short(*x))
+        .y_label_formatter(&|y| short(*y))
+        .draw()?;
+    for ((name, points), colour) in lines.iter().zip(COLOURS.iter().cycle()) {
+        let means = points.iter().map(|(x, y)| (*x, y.mean));
+        chart
+            .draw_series(LineSeries::new(means, colour.stroke_width(2)))?
+            .label(name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+        let bars = points.iter().map(|(x, y)| {
+            let ends = [(*x, (y.mean - y.half_width).max(0.0)), (*x, y.mean + y.half_width)];
+            PathElement::new(ends, colour.stroke_width(1))
+        });
+        chart.draw_series(bars)?;
+        chart.draw_series(
+            points.iter().map(|(x, y)| Circle::new((*x, y.mean), 3, colour.filled())),
+        )?;
+    }
+    chart
+        .configure_series_labels()
+        .border_style(GRID)
+        .background_style(WHITE)
+        .label_font(("sans-serif", 14).into_font().color(&TEXT))
+        .draw()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[u8] = b"a.loss,a.delay,seed,flow,goodput_bps,delay_p95_ms\n\
+        0,20ms,1,x,5,10\n0,20ms,2,x,5,12\n1%,20ms,1,x,4,20\n1%,20ms,2,x,4,\n1%,20ms,1,y,4,30\n";
+
+    fn axes(x: &str, y: &str, by: &str) -> Axes {
+        Axes { x: x.to_owned(), y: y.to_owned(), by: by.to_owned(), flow: None }
+    }
+
+    #[test]
+    fn columns_may_be_named_by_their_ends_and_without_units() {
+        let svg = plot(TABLE, &axes("loss", "delay.p95", "flow")).unwrap();
+        assert!(svg.contains("a.loss") && svg.contains("delay_p95_ms"), "{svg}");
+        assert!(svg.contains("<circle") && svg.matches("<circle").count() == 3);
+        assert_eq!(svg, plot(TABLE, &axes("a.loss", "delay_p95_ms", "flow")).unwrap());
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_said_in_words() {
+        let refused = |axes: &Axes| plot(TABLE, axes).unwrap_err().to_string();
+        let said = refused(&axes("rate", "delay.p95", "flow"));
+        assert!(said.starts_with("there is no column rate: give one of a.loss, a.delay"), "{said}");
+        let said = refused(&axes("loss", "flow", "flow"));
+        assert!(said.contains("flow has \"x\", which is no number"), "{said}");
+        let said = refused(&axes("loss", "goodput", "delay"));
+        assert_eq!(said, "lines by delay would mix the flows x, y: give one of them");
+        let one = Axes { flow: Some("y".to_owned()), ..axes("loss", "goodput", "delay") };
+        assert!(plot(TABLE, &one).unwrap().contains("20ms"));
+        let empty = plot(b"x,y,flow\n", &axes("x", "y", "flow")).unwrap_err().to_string();
+        assert!(empty.contains("nothing to draw"), "{empty}");
+    }
+}
