@@ -206,7 +206,11 @@ fn a_scenario_that_cannot_be_read_is_said_in_words() {
     std::fs::write(&file, "seed = 1\nstepps = []\n").unwrap();
     let output = run(&["emulate", "--scenario", file.to_str().unwrap(), "--link", link]);
     std::fs::remove_file(&file).unwrap();
-    assert_refused(&output, 1, "not a scenario: line 2: unknown field `stepps`");
+    assert_refused(
+        &output,
+        1,
+        "not a scenario: line 2: there is no key stepps in the file; the keys",
+    );
 }
 
 #[test]
@@ -240,8 +244,8 @@ fn each_of_several_links_has_its_own_setting() {
 fn a_scenario_cuts_and_restores_its_links() {
     let echo = Echo::start();
     let scenario = std::env::temp_dir().join(format!("anabranch-{}.toml", std::process::id()));
-    let text = "seed = 7\nsteps = [{ cut = 'wifi' }, { run_ms = 1 }, { restore = 'wifi' }]\n\
-                [[links]]\nname = 'wifi'\nforward = {}\n";
+    let text = "seed = 7\nevents = [{ at = '0', cut = 'wifi' }, { at = '1ms', restore = 'wifi' }]\n\
+                [[links]]\nname = 'wifi'\n";
     std::fs::write(&scenario, text).unwrap();
     let link = format!("name=wifi,listen=127.0.0.1:0,target={}", echo.addr);
     let file = scenario.to_str().unwrap();

@@ -21,28 +21,36 @@ use crate::{
 /// Links and what happens to them, as data: all that is needed to run something again.
 ///
 /// ```
-/// let scenario = anabranch_netsim::Scenario::from_toml(r#"
+/// let text = r#"
+///     duration = "22s"
 ///     seed = 7
-///     steps = [
-///         { run_ms = 10_000 },
-///         { cut = "wifi" },
-///         { run_ms = 2_000 },
-///         { check = "handover under 1.5 s" },
-///         { restore = "wifi" },
-///         { link = { name = "mobile", forward = { preset = "mobile", rate_mbps = 2 } } },
-///         { run_ms = 10_000 },
-///     ]
 ///
 ///     [[links]]
 ///     name = "wifi"
-///     forward = { preset = "wifi", loss = { uniform = { probability = 0.01 } } }
+///     preset = "wifi"
+///     up.loss = "1%"
 ///
 ///     [[links]]
 ///     name = "mobile"
-///     forward = { preset = "mobile" }
-///     backward = { preset = "mobile", rate_mbps = 4 }
-/// "#)?;
-/// assert_eq!(scenario.steps.len(), 7);
+///     preset = "mobile"
+///     down.rate = "4M"
+///
+///     [[events]]
+///     at = "10s"
+///     cut = "wifi"
+///
+///     [[events]]
+///     at = "12s"
+///     check = "handover under 1.5 s"
+///
+///     [[events]]
+///     at = "12s"
+///     change = "mobile"
+///     rate = "2M"
+/// "#;
+/// let no_files = |file: &str| Err(format!("{file} is not needed"));
+/// let scenario = anabranch_netsim::Scenario::from_toml(text, &no_files)?;
+/// assert_eq!(scenario.span(), std::time::Duration::from_secs(22));
 /// # Ok::<(), anabranch_netsim::ScenarioError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -148,7 +156,7 @@ pub enum ScenarioError {
         reason: String,
     },
     /// There is no link.
-    #[error("a scenario needs at least one link: give [[links]] with a name and forward")]
+    #[error("a scenario needs at least one link: give [[links]] with a name")]
     NoLinks,
     /// Two links have one name.
     #[error("two links are called \"{name}\": give each a name of its own")]

@@ -292,15 +292,16 @@ mod tests {
     #[test]
     fn a_scenario_of_the_simulator_is_played_step_by_step() {
         let text = r#"
+            duration = "3s"
             seed = 7
-            steps = [{ run_ms = 1500 }, { cut = "wifi" }, { run_ms = 500 }, { restore = "wifi" },
-                     { link = { name = "wifi", forward = { rate_mbps = 2 } } }, { rebind = "wifi" },
-                     { run_ms = 1000 }]
+            events = [{ at = "1500ms", cut = "wifi" }, { at = "2s", restore = "wifi" },
+                      { at = "2s", change = "wifi", rate = "2M" }, { at = "2s", rebind = "wifi" }]
             [[links]]
             name = "wifi"
-            forward = { preset = "wifi" }
+            preset = "wifi"
         "#;
-        let mut scenario = Scenario::from_toml(text).unwrap();
+        let no_files = |file: &str| Err(format!("{file} is not needed"));
+        let mut scenario = Scenario::from_toml(text, &no_files).unwrap();
         let mut timeline = Timeline::of_scenario(&scenario).unwrap();
         assert_eq!(timeline.end(), Duration::from_secs(3));
         assert_eq!(timeline.next_at(), Some(Duration::from_millis(1_500)));

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::link::link_settings;
 use crate::signal::interrupted;
 use crate::transfer::RecordingArgs;
+use crate::values;
 use json::JsonFile;
 use progress::Progress;
 
@@ -70,8 +71,8 @@ pub(crate) struct Demo {
     /// Cuts a network for a while: wifi@5s..8s. May be given several times.
     #[arg(long, value_name = "LINK@FROM..TO")]
     cut: Vec<Cut>,
-    /// What happens to the networks: a scenario in TOML with links and steps, or "handoffs", which
-    /// cuts wifi twenty times.
+    /// What happens to the networks: a scenario (TOML), as anabranch lab run takes it, or
+    /// "handoffs", which cuts wifi twenty times.
     #[arg(long, value_name = "FILE")]
     script: Option<String>,
     /// Decides which packets get lost.
@@ -153,7 +154,7 @@ impl Demo {
                 let text = std::fs::read_to_string(file).map_err(|error| {
                     Failure::usage(format!("cannot read the script {file}: {error}"))
                 })?;
-                let scenario = Scenario::from_toml(&text)
+                let scenario = Scenario::from_toml(&text, &values::read)
                     .map_err(|error| Failure::usage(format!("{file}: {error}")))?;
                 let timeline = Timeline::of_scenario(&scenario).map_err(Failure::usage)?;
                 Ok((scenario.links, timeline, scenario.seed))

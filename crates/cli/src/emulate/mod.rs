@@ -46,8 +46,8 @@ pub(crate) struct Emulate {
     /// preset=wifi,rate=10M; with up. (to the target) or down. in front for one direction only.
     #[arg(long = "link", value_name = "KEY=VALUE,…")]
     links: Vec<LinkArgument>,
-    /// A scenario (TOML) whose steps change the links by name, in real time. Each of its links
-    /// needs --link name=…,listen=…,target=….
+    /// A scenario (TOML), as of anabranch lab run, whose events change the links by name, in real
+    /// time. Each of its links needs --link name=…,listen=…,target=….
     #[arg(long, value_name = "FILE", requires = "links")]
     scenario: Option<PathBuf>,
     /// Decides which packets are lost and how long they jitter; else the scenario's, or drawn.
@@ -90,7 +90,7 @@ impl Emulate {
 fn read(file: &Path) -> Result<Scenario, Failure> {
     let about = |reason: String| Failure::failed(format!("{}: {reason}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| about(error.to_string()))?;
-    Scenario::from_toml(&text).map_err(|error| about(error.to_string()))
+    Scenario::from_toml(&text, &values::read).map_err(|error| about(error.to_string()))
 }
 
 /// The links of the scenario, at the addresses of the arguments.
@@ -103,7 +103,7 @@ fn of_scenario(
         let link = &nat.link;
         return Err(Failure::usage(format!(
             "[[nats]] are the simulator's: leave out that of {link}, every link here is a NAT \
-             already, which keeps its ports until a step {{ rebind = \"{link}\" }}"
+             already, which keeps its ports until an event rebinds {link}"
         )));
     }
     if let Some(link) = links.iter().find(|link| arguments.iter().all(|a| a.name != link.name)) {

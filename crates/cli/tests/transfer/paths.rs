@@ -9,11 +9,11 @@ struct Networks {
 }
 
 impl Networks {
-    fn start(place: &Place, target: u16, steps: &str) -> Self {
+    fn start(place: &Place, target: u16, events: &str) -> Self {
         let scenario = place.file("scenario.toml");
-        let steps = format!("seed = 1\nsteps = [{{ run_ms = 2000 }}, {steps}]\n");
-        let link = |name| format!("[[links]]\nname = '{name}'\nforward = {{ delay_ms = 5 }}\n");
-        std::fs::write(&scenario, [steps, link("a"), link("b")].concat()).unwrap();
+        let events = format!("seed = 1\nevents = [{events}]\n");
+        let link = |name| format!("[[links]]\nname = '{name}'\ndelay = '5ms'\n");
+        std::fs::write(&scenario, [events, link("a"), link("b")].concat()).unwrap();
         let entrances = [free_port(), free_port()];
         let links = ["a", "b"].iter().zip(entrances).map(|(name, entrance)| {
             format!("name={name},listen=127.0.0.1:{entrance},target=127.0.0.1:{target}")
@@ -30,8 +30,8 @@ impl Networks {
 fn a_path_that_dies_and_comes_back_costs_nothing_and_is_told() {
     let place = Place::new("cut");
     let port = free_port();
-    let steps = "{ cut = 'a' }, { run_ms = 1500 }, { restore = 'a' }";
-    let networks = Networks::start(&place, port, steps);
+    let events = "{ at = '2s', cut = 'a' }, { at = '3.5s', restore = 'a' }";
+    let networks = Networks::start(&place, port, events);
     let [first, second] = networks.entrances;
     let listener = format!("anabranch://:{port}?latency=2000");
     let caller = format!(
@@ -54,7 +54,7 @@ fn a_path_that_dies_and_comes_back_costs_nothing_and_is_told() {
 fn a_nat_that_changes_its_ports_in_mid_stream_costs_nothing_and_is_told() {
     let place = Place::new("rebind");
     let port = free_port();
-    let networks = Networks::start(&place, port, "{ rebind = 'a' }");
+    let networks = Networks::start(&place, port, "{ at = '2s', rebind = 'a' }");
     let listener = format!("anabranch://:{port}?latency=1000");
     let caller = format!("anabranch://127.0.0.1:{}?latency=1000", networks.entrances[0]);
     let mut receiver = Running::start(&["recv", &listener, &place.file("out.ts")]);

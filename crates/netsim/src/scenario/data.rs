@@ -1,17 +1,23 @@
 //! A [`Scenario`] read from TOML and JSON.
 
-use super::{Action, Scenario, ScenarioError};
+use std::time::Duration;
+
+use super::{Action, NamedLink, NamedNat, Scenario, ScenarioError};
+use crate::settings::{ReadFile, time};
+use crate::written::{Document, Fault, Happening, Section, WrittenEvent, WrittenLink};
+use crate::{DuplexConfig, Filtering, NatConfig};
 
 impl Scenario {
-    /// Reads a scenario from TOML.
+    /// Reads a scenario file. `read` reads the files that it names, which are recorded links. What
+    /// only `anabranch lab run` knows, as flows, is passed over: one file serves both.
     ///
     /// # Errors
-    /// The text is no scenario, or its steps do not fit its links.
-    pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
-        Self::checked(toml::from_str(text).map_err(|error| in_one_line(text, &error)))
+    /// The text is no scenario, or its events do not fit its links.
+    pub fn from_toml(text: &str, read: ReadFile<'_>) -> Result<Self, ScenarioError> {
+        Self::checked(written(text, read).map_err(|fault| fault.to_string()))
     }
 
-    /// Reads a scenario from JSON.
+    /// Reads a scenario from JSON, as logs hold it: see [`RunHeader`](super::RunHeader).
     ///
     /// # Errors
     /// The text is no scenario, or its steps do not fit its links.
@@ -53,8 +59,84 @@ impl Action {
     }
 }
 
-/// What is wrong and where, without the excerpt that the parser would show.
-fn in_one_line(text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+/// What the file says, its events as steps.
+fn written(text: &str, read: ReadFile<'_>) -> Result<Scenario, Fault> {
+    let mut document = Document::parse(text)?;
+    document.take("flows");
+    let links = document.take("links").into_iter().map(|link| WrittenLink::read(link, read));
+    let links: Vec<_> = links.collect::<Result<_, _>>()?;
+    let nats = document.take("nats").into_iter().map(nat).collect::<Result<_, _>>()?;
+    let events = WrittenEvent::read_all(document.take("events"), &links, read)?;
+    document.refuse_rest(&["[[links]]", "[[nats]]", "[[events]]", "[[flows]]"])?;
+    let number = |text: &str| text.parse::<u64>().map_err(|_| "give a whole number, such as 7");
+    let top = &mut document.top;
+    let seed = top.read("seed", number)?.unwrap_or(1);
+    let duration = top.read("duration", time)?;
+    for key in ["seeds", "steps_max"] {
+        top.take(key);
+    }
+    top.refuse_rest(&["duration", "seed", "seeds", "steps_max"])?;
+    let steps = steps(events, &links, duration)?;
+    let links = links.into_iter().map(|link| named(&link.name, link.config)).collect();
+    Ok(Scenario { seed, links, nats, steps })
+}
+
+fn named(name: &str, config: DuplexConfig) -> NamedLink {
+    let DuplexConfig { forward, backward } = config;
+    let backward = (backward != forward).then_some(backward);
+    NamedLink { name: name.to_owned(), forward, backward }
+}
+
+fn nat(mut section: Section) -> Result<NamedNat, Fault> {
+    let link = section.need("link", "\"wifi\"", |link| Ok::<_, Fault>(link.to_owned()))?;
+    let mut config = NatConfig::default();
+    config.timeout = section.read("timeout", time)?.unwrap_or(config.timeout);
+    config.filtering = section.read("filtering", filtering)?.unwrap_or(config.filtering);
+    section.refuse_rest(&["link", "timeout", "filtering"])?;
+    Ok(NamedNat { link, config })
+}
+
+fn filtering(text: &str) -> Result<Filtering, String> {
+    match text {
+        "endpoint-independent" => Ok(Filtering::EndpointIndependent),
+        "address-dependent" => Ok(Filtering::AddressDependent),
+        "address-and-port-dependent" => Ok(Filtering::AddressAndPortDependent),
+        _ => Err(format!(
+            "\"{text}\" is no filtering: give endpoint-independent, address-dependent or \
+             address-and-port-dependent"
+        )),
+    }
+}
+
+/// What happens, with the times between as runs.
+fn steps(
+    events: Vec<WrittenEvent>,
+    links: &[WrittenLink],
+    duration: Option<Duration>,
+) -> Result<Vec<Action>, Fault> {
+    let mut steps = Vec::new();
+    let mut now = Duration::ZERO;
+    let mut run_to = |at: Duration, steps: &mut Vec<Action>| {
+        if at > now {
+            steps.push(Action::Run(at - now));
+            now = at;
+        }
+    };
+    let name = |link: usize| links[link].name.clone();
+    for WrittenEvent { at, what, place } in events {
+        if let Some(end) = duration.filter(|end| *end < at) {
+            let reason = format!("this happens at {at:?}, and the run ends at {end:?}");
+            return Err(Fault::new(place, reason));
+        }
+        run_to(at, &mut steps);
+        steps.push(match what {
+            Happening::Cut(link) => Action::Cut(name(link)),
+            Happening::Restore(link) => Action::Restore(name(link)),
+            Happening::Rebind(link) => Action::Rebind(name(link)),
+            Happening::Change(link, config) => Action::Link(named(&links[link].name, *config)),
+            Happening::Check(words) => Action::Check(words),
+        });
+    }
+    run_to(duration.unwrap_or_default(), &mut steps);
+    Ok(steps)
 }

@@ -80,7 +80,8 @@ impl Document {
         for (key, value) in table.get_ref() {
             let name = key.get_ref().as_ref();
             let items = value.get_ref().as_array();
-            let items = items.filter(|items| items.iter().all(|item| item.get_ref().is_table()));
+            let is_table = |item: &Spanned<DeValue<'_>>| item.get_ref().is_table();
+            let items = items.filter(|items| !items.is_empty() && items.iter().all(is_table));
             let Some(items) = items else {
                 document.top.add(text, "", key, value)?;
                 continue;
@@ -126,6 +127,8 @@ impl Document {
 
     /// The sections of one kind, taken out.
     pub fn take(&mut self, name: &str) -> Vec<Section> {
+        // `events = []` is no events, and stands among the keys.
+        self.top.entries.retain(|entry| entry.key != name || entry.value != Value::Many(vec![]));
         self.sections.remove(name).unwrap_or_default()
     }
 
@@ -208,9 +211,11 @@ paths = [["a", "b"], "c"]
             ("a = 1\nb = \n", "line 2: "),
             ("a = 1\nb = 1979-05-27\n", "line 2: b: a date is no value here"),
             ("[[links]]\nname = \"a\"\n[[what]]\n", "line 3: there is no section [[what]]"),
+            ("links = []\nlnks = []\n", "line 2: there is no key lnks in the file"),
         ] {
             let refuse = |mut document: Document| {
                 document.take("links");
+                document.top.refuse_rest(&["a"])?;
                 document.refuse_rest(&["[[links]]"])
             };
             let error = Document::parse(text).and_then(refuse).unwrap_err().to_string();
