@@ -113,6 +113,12 @@ const ENDING: readonly { readonly command: string; readonly changes?: Changes }[
     changes: [['--set', '--seeds 1 --frames 24 --strategy Anabranch --set']],
   },
   {
+    command:
+      'anabranch lab ortiz2013 --cell 30,0.01,1 --strategy Anabranch ' +
+      '--packets packets.parquet --units units.parquet',
+    changes: [['--cell', '--frames 24 --cell']],
+  },
+  {
     command: 'anabranch lab kim2007 --set loss=20%,30%,rtt=80ms --figure 8',
     changes: [['--figure 8', '--figure 8 --seeds 1']],
   },

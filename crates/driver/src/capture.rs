@@ -132,7 +132,7 @@ impl Capture {
         for Datagram { path, ecn, bytes } in datagrams {
             let interface = Interface { label: self.label, local: path.local };
             let path = if note == Note::Received { path.reversed() } else { path };
-            let packet = Packet { path, ecn, carrier: Carrier::Udp, bytes: bytes.to_vec() };
+            let packet = Packet { ecn, ..Packet::new(path, Carrier::Udp, bytes.to_vec()) };
             if !self.shared.push(&inlet, Entry::Packet { at, interface, note, packet }) {
                 *inlet.missed.entry(interface).or_default() += 1;
             }

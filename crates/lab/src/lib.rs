@@ -14,6 +14,7 @@ pub mod ortiz2013;
 mod page;
 mod parameter;
 mod recording;
+pub mod records;
 pub mod scenario;
 pub mod svc;
 pub mod trace;

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anabranch_netsim::{CLIENT, Capture, CaptureScope, Pair, QlogFile};
 use anabranch_sansio::{Machine, TraceRecord};
 
+use crate::records::{PacketRecords, TableFile};
+
 /// Where a file goes.
 type Writer = Box<dyn Write + Send>;
 
@@ -17,13 +19,18 @@ pub struct RecordTo {
     pub capture: Option<Box<dyn Write + Send>>,
     /// What both ends do and why, as a qlog file, of `sender` and `receiver`.
     pub trace: Option<Box<dyn Write + Send>>,
+    /// What became of every packet, as a table.
+    pub packets: Option<TableFile>,
+    /// What became of every unit of video, as a table.
+    pub units: Option<TableFile>,
 }
 
 impl fmt::Debug for RecordTo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { capture, trace } = self;
+        let Self { capture, trace, packets, units } = self;
         let mut shown = f.debug_struct("RecordTo");
-        shown.field("capture", &capture.is_some()).field("trace", &trace.is_some()).finish()
+        shown.field("capture", &capture.is_some()).field("trace", &trace.is_some());
+        shown.field("packets", packets).field("units", units).finish()
     }
 }
 
@@ -32,6 +39,7 @@ pub(crate) struct Recording {
     to: RecordTo,
     capture: Option<io::Result<Capture<Writer>>>,
     trace: Option<Arc<Mutex<Trace>>>,
+    packets: Option<io::Result<PacketRecords>>,
 }
 
 /// The file is gone with its first error.
@@ -39,7 +47,7 @@ type Trace = io::Result<QlogFile<Writer>>;
 
 impl Recording {
     pub(crate) const fn new(to: RecordTo) -> Self {
-        Self { to, capture: None, trace: None }
+        Self { to, capture: None, trace: None, packets: None }
     }
 
     /// Begins, before the first packet is sent.
@@ -47,6 +55,9 @@ impl Recording {
         let title = cell.to_string();
         if let Some(writer) = self.to.capture.take() {
             self.capture = Some(pair.sim.capture(CaptureScope::AllLinks, &title, writer));
+        }
+        if let Some(file) = self.to.packets.take() {
+            self.packets = Some(PacketRecords::begin(pair.sim.network_mut(), file));
         }
         if let Some(writer) = self.to.trace.take() {
             let trace = Arc::new(Mutex::new(QlogFile::new(writer, &title, None)));
@@ -61,6 +72,9 @@ impl Recording {
     pub(crate) fn end(self) -> io::Result<()> {
         if let Some(capture) = self.capture {
             capture?.finish()?.flush()?;
+        }
+        if let Some(packets) = self.packets {
+            packets?.finish()?;
         }
         let Some(trace) = self.trace else { return Ok(()) };
         let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);

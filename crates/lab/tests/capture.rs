@@ -19,7 +19,8 @@ fn to(capture: &Path) -> RecordTo {
     let file = |path: &Path| -> Option<Box<dyn Write + Send>> {
         Some(Box::new(File::create(path).expect("the target folder")))
     };
-    RecordTo { capture: file(capture), trace: file(&capture.with_extension("qlog")) }
+    let trace = file(&capture.with_extension("qlog"));
+    RecordTo { capture: file(capture), trace, ..RecordTo::default() }
 }
 
 /// The names of the records of one end.

@@ -72,7 +72,7 @@ pub use link::{
 pub use nat::{Filtering, Nat, NatConfig};
 pub use network::{Duplex, DuplexConfig, ElementId, LinkId, NatId, Network, RouteError};
 pub use observer::{Observer, Sighting};
-pub use packet::{Carrier, Packet, Traffic};
+pub use packet::{Carrier, Journey, Packet, Traffic};
 pub use pair::{CLIENT, Pair, PairError, PairPath, PathConfig, SERVER, Side};
 pub use probability::{Probability, ProbabilityError};
 pub use qlog::QlogFile;

@@ -23,7 +23,7 @@ pub use preset::Preset;
 pub use stats::{Drops, LinkStats};
 pub use trace::{Trace, TraceError};
 
-use crate::{DropCause, Element, Packet, Probability, Traffic};
+use crate::{DropCause, Element, Journey, Packet, Probability, Traffic};
 use loss::LossModel;
 use queue::DropTail;
 use sending::{Pace, Sending, Used};
@@ -50,7 +50,7 @@ const MAX_DROPPED_KEPT: usize = MAX_PACKETS_HELD + 1;
 /// let mut link = Link::new(LinkConfig::mobile(), Rng::from_u64(7));
 /// let path = FourTuple::new("10.0.0.1:9899".parse()?, "10.0.0.2:9899".parse()?);
 /// let (carrier, bytes) = (Carrier::Udp, vec![0; 1_200]);
-/// link.handle_packet(Time::ZERO, Packet { path, ecn: None, carrier, bytes });
+/// link.handle_packet(Time::ZERO, Packet::new(path, carrier, bytes));
 /// while let Some(at) = link.poll_timeout() {
 ///     if let Some(packet) = link.poll_packet(at) {
 ///         println!("{at}: {} bytes on {}", packet.bytes.len(), packet.path);
@@ -264,7 +264,8 @@ impl Link {
 }
 
 impl Element for Link {
-    fn handle_packet(&mut self, now: Time, packet: Packet) {
+    fn handle_packet(&mut self, now: Time, mut packet: Packet) {
+        packet.journey = Journey { entered: now, left_queue: now, ..packet.journey };
         self.stats.offered.add(&packet);
         if !self.is_up {
             return self.drop_packet(DropCause::Cut, packet);

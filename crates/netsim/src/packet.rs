@@ -1,6 +1,8 @@
 //! [`Packet`]: an IP packet under way, and [`Traffic`]: how many of them.
 
-use anabranch_sansio::{Ecn, FourTuple};
+use std::time::Duration;
+
+use anabranch_sansio::{Ecn, FourTuple, Time};
 
 /// An IPv4 header without options.
 const IPV4_HEADER_LEN: usize = 20;
@@ -33,9 +35,46 @@ pub struct Packet {
     pub carrier: Carrier,
     /// What the machine sent.
     pub bytes: Vec<u8>,
+    /// Which it is and how it came here, for whoever watches.
+    pub journey: Journey,
 }
 
+/// Which packet it is and how it came to where it is, for whoever watches. Two packets are equal
+/// whatever their journeys.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Journey {
+    /// Its number in a simulation, in the order of sending from 1 on; copies have the same. 0
+    /// outside of simulations.
+    pub number: u64,
+    /// When it entered the link that it is in or came out of last.
+    pub entered: Time,
+    /// When it left the queue there; as it entered where it did not wait.
+    pub left_queue: Time,
+}
+
+impl Journey {
+    /// How long it waited in the queue of the link that it is in or came out of last.
+    #[must_use]
+    pub fn queued(&self) -> Duration {
+        self.left_queue.saturating_since(self.entered)
+    }
+}
+
+impl PartialEq for Journey {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Journey {}
+
 impl Packet {
+    /// A packet that has not entered a link yet, without ECN.
+    #[must_use]
+    pub fn new(path: FourTuple, carrier: Carrier, bytes: Vec<u8>) -> Self {
+        Self { path, ecn: None, carrier, bytes, journey: Journey::default() }
+    }
+
     /// Length of the IP packet: headers and payload. Links count these bytes.
     #[must_use]
     pub fn ip_len(&self) -> usize {
@@ -85,11 +124,9 @@ mod tests {
 
     #[test]
     fn address_family_and_carrier_decide_the_overhead() {
-        let packet = |local: &str, remote: &str, carrier| Packet {
-            path: FourTuple::new(local.parse().unwrap(), remote.parse().unwrap()),
-            ecn: None,
-            carrier,
-            bytes: vec![0; 1_200],
+        let packet = |local: &str, remote: &str, carrier| {
+            let path = FourTuple::new(local.parse().unwrap(), remote.parse().unwrap());
+            Packet::new(path, carrier, vec![0; 1_200])
         };
         assert_eq!(packet("10.0.0.1:1", "10.0.0.2:2", Carrier::Udp).ip_len(), 1_228);
         assert_eq!(packet("10.0.0.1:1", "10.0.0.2:2", Carrier::Sctp).ip_len(), 1_220);

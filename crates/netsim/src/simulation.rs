@@ -49,6 +49,8 @@ pub struct Simulation<M: Machine> {
     filter: Option<Filter>,
     steps_this_instant: u32,
     outbox: Vec<u8>,
+    /// Packets that hosts sent so far.
+    sent: u64,
     tracer: Option<Tracer>,
 }
 
@@ -94,6 +96,7 @@ impl<M: Machine> Simulation<M> {
             filter: None,
             steps_this_instant: 0,
             outbox: Vec::new(),
+            sent: 0,
             tracer: None,
         }
     }
@@ -281,7 +284,9 @@ impl<M: Machine> Simulation<M> {
     }
 
     /// Puts a packet into the network as if its source had sent it.
-    pub fn inject(&mut self, packet: Packet) {
+    pub fn inject(&mut self, mut packet: Packet) {
+        self.sent += 1;
+        packet.journey.number = self.sent;
         self.network.handle_packet(self.now, packet);
         self.settle_network();
     }
@@ -484,7 +489,9 @@ impl<M: Machine> Simulation<M> {
         buffer.extend_from_slice(bytes);
         let Transmit { path, ecn, .. } = transmit;
         let sender = self.hosts.get_mut(host);
-        let mut packet = Packet { path, ecn, carrier: sender.carrier, bytes: buffer };
+        self.sent += 1;
+        let mut packet = Packet { ecn, ..Packet::new(path, sender.carrier, buffer) };
+        packet.journey.number = self.sent;
         sender.stats.sent.add(&packet);
         self.network.tell(self.now, Sighting::Sent { host, packet: &packet });
         if let Some(left) = sender.to_drop.checked_sub(1) {

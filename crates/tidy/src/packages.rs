@@ -34,6 +34,7 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("crypto-common", "digest"),
     ("digest", "crc-fast"),
     ("getrandom", "ring and rand_core"),
+    ("num-bigint", "mp4-atom"),
     ("quinn-udp", "quinn, in the benchmark"),
     ("rand", "sctp-proto, in tests"),
     ("rand_chacha", "rand"),

@@ -37,7 +37,8 @@ impl Folder {
                 }
                 Ok(Some(Box::new(self.file(&format!("{name}.{ending}"))?)))
             };
-        Ok(RecordTo { capture: file(capture, "pcapng")?, trace: file(trace, "qlog")? })
+        let (capture, trace) = (file(capture, "pcapng")?, file(trace, "qlog")?);
+        Ok(RecordTo { capture, trace, ..RecordTo::default() })
     }
 
     /// A file to be written bit by bit.

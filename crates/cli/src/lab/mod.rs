@@ -8,6 +8,7 @@ mod parameters;
 mod plot;
 mod run;
 mod runner;
+mod tables;
 mod trace;
 
 use clap::{Args, Subcommand};

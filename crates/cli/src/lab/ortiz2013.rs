@@ -3,16 +3,18 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Mutex;
 
-use anabranch_lab::Parameters;
 use anabranch_lab::ortiz2013::{
     self as experiment, Cell, Experiment, Measured, Setup, Source, Strategy, Values, Variation,
 };
+use anabranch_lab::{Parameters, RecordTo};
 use clap::{Args, ValueEnum};
 
 use super::folder::Folder;
 use super::parameters::{Changes, listed};
 use super::runner::{Runner, speed};
+use super::tables::{lock, table};
 use crate::failure::Failure;
 use crate::output;
 
@@ -48,6 +50,13 @@ pub(crate) struct Ortiz2013 {
     /// run by it.
     #[arg(long, requires = "cell", requires = "out")]
     trace: bool,
+    /// Writes what became of every packet of the cell into this table, .parquet or .csv:
+    /// docs/lab-records.md describes it.
+    #[arg(long, value_name = "FILE", requires = "cell")]
+    packets: Option<PathBuf>,
+    /// The same of every unit of video.
+    #[arg(long, value_name = "FILE", requires = "cell")]
+    units: Option<PathBuf>,
     /// The rates of the video.
     #[arg(long, value_enum, default_value_t = Rates::Congested)]
     source: Rates,
@@ -177,8 +186,16 @@ impl Ortiz2013 {
             true => Variation::cells(self.seeds).collect(),
             false => Vec::new(),
         };
+        let packets = table("packets", self.packets.as_deref(), cells.len())?;
+        let units = table("units", self.units.as_deref(), cells.len())?;
+        let tables = Mutex::new((packets, units));
         let runner = Runner::new(self.jobs, cells.len() + varied.len())?;
-        let run = |cell: &Cell| Ok((*cell, self.run_cell(cell, setup, folder)?));
+        let run = |cell: &Cell| {
+            let mut to = self.record_to(cell, folder)?;
+            (to.packets, to.units) = std::mem::take(&mut *lock(&tables));
+            let measured = cell.run_recorded(setup, to).map_err(Failure::failed)?;
+            Ok((*cell, measured))
+        };
         let vary = |(variation, cell): &(Variation, Cell)| {
             let measured = variation.run(cell, setup).map_err(Failure::failed)?;
             Ok((*variation, *cell, measured))
@@ -192,21 +209,9 @@ impl Ortiz2013 {
         self.strategy.is_empty() && !is_narrowed
     }
 
-    fn run_cell(
-        &self,
-        cell: &Cell,
-        setup: &Setup,
-        folder: Option<&Folder>,
-    ) -> Result<Measured, Failure> {
-        let measured = match folder {
-            Some(folder) => {
-                let name = cell.strategy.to_string();
-                let to = folder.record(&name, self.capture, self.trace)?;
-                cell.run_recorded(setup, to)
-            }
-            None => cell.run(setup),
-        };
-        measured.map_err(Failure::failed)
+    fn record_to(&self, cell: &Cell, folder: Option<&Folder>) -> Result<RecordTo, Failure> {
+        let Some(folder) = folder else { return Ok(RecordTo::default()) };
+        folder.record(&cell.strategy.to_string(), self.capture, self.trace)
     }
 
     fn cells(&self, values: &Values) -> Vec<Cell> {

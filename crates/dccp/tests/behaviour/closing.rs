@@ -130,7 +130,7 @@ fn who_waits_in_timewait_refuses_what_comes() {
     let mut bytes = Vec::new();
     data.encode(Protection::header(path), &mut bytes);
     let carrier = Carrier::Dccp;
-    duo.pair.sim.inject(netsim::Packet { path, ecn: None, carrier, bytes });
+    duo.pair.sim.inject(netsim::Packet::new(path, carrier, bytes));
     duo.run_for(Duration::from_secs(1));
     assert_eq!(duo.pair.client().stats().resets_sent, before + 1);
     assert_eq!(duo.received[1].len(), 0);

@@ -68,7 +68,7 @@ fn examined_bytes(
     let capture = sim.capture(CaptureScope::AllLinks, name, Vec::new()).expect("memory");
     for path in paths() {
         packets(Protection::header(path), &mut |bytes| {
-            sim.inject(netsim::Packet { path, ecn: None, carrier: Carrier::Dccp, bytes });
+            sim.inject(netsim::Packet::new(path, Carrier::Dccp, bytes));
         });
     }
     sim.run_for(Duration::from_secs(1)).expect("machines that behave");

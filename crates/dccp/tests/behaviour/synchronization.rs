@@ -56,7 +56,7 @@ fn forge(duo: &mut Duo, sequence_number: SequenceNumber, kind: Kind, options: Op
     };
     let mut bytes = Vec::new();
     packet.encode(Protection::header(path), &mut bytes);
-    duo.pair.sim.inject(netsim::Packet { path, ecn: None, carrier: Carrier::Dccp, bytes });
+    duo.pair.sim.inject(netsim::Packet::new(path, Carrier::Dccp, bytes));
     duo.run_for(Duration::from_secs(1));
 }
 
@@ -113,7 +113,7 @@ fn syncs_are_limited_to_eight_a_second() {
         };
         let mut bytes = Vec::new();
         packet.encode(Protection::header(path), &mut bytes);
-        duo.pair.sim.inject(netsim::Packet { path, ecn: None, carrier: Carrier::Dccp, bytes });
+        duo.pair.sim.inject(netsim::Packet::new(path, Carrier::Dccp, bytes));
     }
     duo.run_for(Duration::from_millis(900));
     assert_eq!((duo.stats(SERVER).syncs_sent, duo.stats(SERVER).packets_invalid), (8, 100));
@@ -225,7 +225,7 @@ fn feature_negotiation_that_never_ends_costs_little() {
         };
         let mut bytes = Vec::new();
         packet.encode(Protection::header(path), &mut bytes);
-        duo.pair.sim.inject(netsim::Packet { path, ecn: None, carrier: Carrier::Dccp, bytes });
+        duo.pair.sim.inject(netsim::Packet::new(path, Carrier::Dccp, bytes));
     }
     let before = duo.stats(SERVER).packets_sent;
     duo.run_for(Duration::from_secs(10));

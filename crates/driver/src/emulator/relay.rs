@@ -86,7 +86,7 @@ impl Relay {
     fn packet(&mut self, datagram: Datagram<'_>, path: FourTuple) -> Packet {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.extend_from_slice(datagram.bytes);
-        Packet { path, ecn: datagram.ecn, carrier: Carrier::Udp, bytes }
+        Packet { ecn: datagram.ecn, ..Packet::new(path, Carrier::Udp, bytes) }
     }
 
     fn listens_at(&self, local: SocketAddr) -> bool {

@@ -13,7 +13,7 @@ use super::sensitivity::Variation;
 use super::strategy::Strategy;
 use super::values::Values;
 use super::watch::Watch;
-use super::{rtp, sctp, tcp};
+use super::{rtp, sctp, tcp, units};
 use crate::recording::RecordTo;
 use crate::svc::{Pictures, Trace, VideoPacket, packets};
 use crate::{CellError, Parameters};
@@ -243,8 +243,9 @@ impl Cell {
         &self,
         setup: &Setup,
         variation: Variation,
-        to: RecordTo,
+        mut to: RecordTo,
     ) -> Result<Measured, CellError> {
+        let units = to.units.take();
         let mut watch = Watch::new(to);
         let delivery = match self.strategy {
             Strategy::Sctp(strategy) => sctp::run(self, strategy, variation, setup, &mut watch),
@@ -253,6 +254,10 @@ impl Cell {
         };
         let delivery = delivery.map_err(|cause| CellError::simulation(self, cause))?;
         let links = watch.end().map_err(|cause| CellError::recording(self, cause))?;
+        if let Some(file) = units {
+            let written = units::write(self, setup, &delivery.arrivals, file);
+            written.map_err(|cause| CellError::recording(self, cause))?;
+        }
         Ok(Measured::of(setup, &delivery, &links))
     }
 

@@ -16,6 +16,7 @@ mod sensitivity;
 mod strategy;
 mod table;
 mod tcp;
+mod units;
 mod values;
 mod watch;
 

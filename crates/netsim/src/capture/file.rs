@@ -206,7 +206,7 @@ mod tests {
         let mobile = file.interface("mobile").unwrap();
         assert_eq!((wifi, mobile), (0, 1));
         let path = FourTuple::new(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
-        let packet = Packet { path, ecn: None, carrier: Carrier::Udp, bytes: vec![1, 2, 3] };
+        let packet = Packet::new(path, Carrier::Udp, vec![1, 2, 3]);
         let at = Duration::from_nanos(0x1_2345_6789);
         let notes = [Note::Comment("odd"), Note::Received, Note::Sent, Note::None];
         for note in notes {

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     fn udp(path: FourTuple, ecn: Option<Ecn>, bytes: Vec<u8>) -> Packet {
-        Packet { path, ecn, carrier: Carrier::Udp, bytes }
+        Packet { ecn, ..Packet::new(path, Carrier::Udp, bytes) }
     }
 
     #[test]

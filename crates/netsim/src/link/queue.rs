@@ -43,7 +43,8 @@ impl DropTail {
     }
 
     pub(super) fn pop(&mut self, now: Time) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
+        let mut packet = self.packets.pop_front()?;
+        packet.journey.left_queue = now;
         self.count_to(now);
         self.bytes -= packet.ip_len() as u64;
         Some(packet)

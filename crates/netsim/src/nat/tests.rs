@@ -24,7 +24,7 @@ fn filtering(filtering: Filtering) -> Nat {
 /// What becomes of a packet: its path behind the NAT.
 fn pass(nat: &mut Nat, at_ms: u64, from: SocketAddr, to: SocketAddr) -> Option<FourTuple> {
     let (now, path) = (Time::from_millis(at_ms), FourTuple::new(from, to));
-    nat.handle_packet(now, Packet { path, ecn: None, carrier: Carrier::Udp, bytes: vec![7] });
+    nat.handle_packet(now, Packet::new(path, Carrier::Udp, vec![7]));
     let passed = nat.poll_packet(now);
     assert_eq!(passed.is_none(), nat.poll_dropped().is_some(), "it passes or it is dropped");
     passed.map(|packet| packet.path)
@@ -125,7 +125,7 @@ fn mappings_are_bounded_and_those_whose_time_is_over_make_room() {
 fn what_is_not_udp_has_no_port_to_rewrite() {
     let mut nat = filtering(Filtering::EndpointIndependent);
     let path = FourTuple::new(addr("10.0.0.1:1"), addr("10.0.0.2:9"));
-    let packet = Packet { path, ecn: None, carrier: Carrier::Sctp, bytes: vec![7] };
+    let packet = Packet::new(path, Carrier::Sctp, vec![7]);
     nat.handle_packet(Time::ZERO, packet.clone());
     assert_eq!(nat.poll_dropped(), Some((DropCause::Nat, packet)));
 }

@@ -23,7 +23,7 @@ fn delay(ms: u32) -> LinkConfig {
 
 fn packet(source: IpAddr, destination: IpAddr) -> Packet {
     let path = FourTuple::new((source, 1_000).into(), (destination, 2_000).into());
-    Packet { path, ecn: None, carrier: Carrier::Udp, bytes: vec![0; 97] }
+    Packet::new(path, Carrier::Udp, vec![0; 97])
 }
 
 fn run(network: &mut Network) -> Vec<(u64, Packet)> {

@@ -222,5 +222,5 @@ fn packet(number: u32, len: usize) -> Packet {
     let mut bytes = number.to_be_bytes().to_vec();
     bytes.resize(len, 0);
     let path = FourTuple::new(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
-    Packet { path, ecn: None, carrier: Carrier::Udp, bytes }
+    Packet::new(path, Carrier::Udp, bytes)
 }

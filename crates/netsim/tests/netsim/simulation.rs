@@ -263,7 +263,7 @@ fn a_forged_packet_can_be_injected_and_seen_by_a_shared_observer() {
     pair.run_for(MS * 5).unwrap();
     let path = pair.paths()[0].addresses;
     let (carrier, bytes) = (Carrier::Udp, vec![0, 0, 0, 99]);
-    pair.sim.inject(Packet { path, ecn: None, carrier, bytes });
+    pair.sim.inject(Packet::new(path, carrier, bytes));
     pair.run_for(MS * 20).unwrap();
     assert_eq!(numbers(&pair.sim.take_events(SERVER)), [0, 99]);
     let seen = &seen.lock().unwrap().0;

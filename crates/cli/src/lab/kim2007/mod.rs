@@ -5,6 +5,7 @@ mod live;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Mutex;
 
 use anabranch_lab::kim2007::{
     self as experiment, Carrier, Cell, Experiment, GROUPS, Outcome, Scenario, Values, Variation,
@@ -15,6 +16,7 @@ use clap::Args;
 use super::folder::Folder;
 use super::parameters::{Changes, listed};
 use super::runner::{Runner, speed};
+use super::tables::{lock, table};
 use crate::failure::Failure;
 use crate::output;
 
@@ -48,6 +50,10 @@ pub(crate) struct Kim2007 {
     /// run by it.
     #[arg(long, requires = "cell", requires = "out")]
     trace: bool,
+    /// Writes what became of every packet of the cell into this table, .parquet or .csv:
+    /// docs/lab-records.md describes it.
+    #[arg(long, value_name = "FILE", requires = "cell")]
+    packets: Option<PathBuf>,
     #[command(flatten)]
     changes: Changes,
     /// Presses so many keys at each delay of figure 12 for real, too: `anabranch serve`, native
@@ -157,8 +163,13 @@ impl Kim2007 {
             true => GROUPS.iter().flat_map(|group| group.cells(self.seeds)).collect(),
             false => Vec::new(),
         };
+        let packets = Mutex::new(table("packets", self.packets.as_deref(), cells.len())?);
         let runner = Runner::new(self.jobs, cells.len() + varied.len())?;
-        let run = |cell: &Cell| Ok((*cell, self.run_cell(cell, parameters, folder)?));
+        let run = |cell: &Cell| {
+            let mut to = self.record_to(cell, folder)?;
+            to.packets = lock(&packets).take();
+            Ok((*cell, cell.run_recorded(parameters, to).map_err(Failure::failed)?))
+        };
         let vary = |(variation, cell): &(Variation, Cell)| {
             let outcome = variation.run(cell).map_err(Failure::failed)?;
             Ok((*variation, *cell, outcome))
@@ -166,17 +177,9 @@ impl Kim2007 {
         Ok((runner.run(&cells, run)?, runner.run(&varied, vary)?))
     }
 
-    fn run_cell(
-        &self,
-        cell: &Cell,
-        parameters: &Parameters<Values>,
-        folder: Option<&Folder>,
-    ) -> Result<Outcome, Failure> {
-        let to = match folder {
-            Some(folder) => folder.record(&cell.name(), self.capture, self.trace)?,
-            None => RecordTo::default(),
-        };
-        cell.run_recorded(parameters, to).map_err(Failure::failed)
+    fn record_to(&self, cell: &Cell, folder: Option<&Folder>) -> Result<RecordTo, Failure> {
+        let Some(folder) = folder else { return Ok(RecordTo::default()) };
+        folder.record(&cell.name(), self.capture, self.trace)
     }
 
     fn cells(&self, values: &Values) -> Vec<Cell> {

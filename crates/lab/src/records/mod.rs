@@ -1,0 +1,13 @@
+//! What happened to every packet and every unit of video, as tables for other programs.
+//!
+//! A [`TableFile`] takes rows while a run goes on, as CSV or Parquet; [`PacketRecords`] fills one
+//! with all packets of a network. `docs/lab-records.md` describes the columns.
+
+mod decode;
+mod file;
+mod packets;
+mod table;
+
+pub use file::{TableError, TableFile};
+pub use packets::PacketRecords;
+pub(crate) use table::{Cell, Column, Kind, Table};

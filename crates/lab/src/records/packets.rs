@@ -1,0 +1,224 @@
+//! [`PacketRecords`]: every packet of a network, a row for each piece of data and link.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anabranch_netsim::{DropCause, ElementId, Network, Observer, Packet, Sighting};
+use anabranch_sansio::Time;
+use bytes::Bytes;
+
+use super::decode::{Contents, Piece};
+use super::file::TableFile;
+use super::table::{Cell, Column, Kind, Table};
+
+const COLUMNS: [Column; 17] = [
+    ("packet", Kind::Whole),
+    ("sent_s", Kind::Real),
+    ("queued_s", Kind::Real),
+    ("left_s", Kind::Real),
+    ("outcome", Kind::Text),
+    ("link", Kind::Text),
+    ("direction", Kind::Text),
+    ("protocol", Kind::Text),
+    ("ip_bytes", Kind::Whole),
+    ("chunk", Kind::Text),
+    ("stream", Kind::Whole),
+    ("tsn", Kind::Whole),
+    ("message", Kind::Whole),
+    ("sequence", Kind::Whole),
+    ("ssrc", Kind::Whole),
+    ("payload_bytes", Kind::Whole),
+    ("repeated", Kind::Truth),
+];
+
+/// What a direction's link is called behind the other's name.
+const BACK: &str = " back";
+
+/// Packets under way that something is known of; the oldest is forgotten first.
+const REPEATING_MAX: usize = 1 << 16;
+/// Associations and connections that are told apart; the first is forgotten first.
+const NUMBERINGS_MAX: usize = 1 << 16;
+
+/// Records all packets of a network from when it begins, each when it leaves a link or is dropped.
+#[derive(Clone)]
+pub struct PacketRecords(Arc<Mutex<Recorder>>);
+
+struct Recorder {
+    /// Gone with the first error, or when it is finished.
+    table: Result<Table, io::Error>,
+    links: BTreeMap<ElementId, Place>,
+    sending: Sending,
+}
+
+/// A link, as the table names it.
+struct Place {
+    link: Bytes,
+    direction: &'static str,
+}
+
+/// What is sent for the first time and what again, in the order of sending.
+#[derive(Default)]
+struct Sending {
+    /// The number behind the highest that was sent.
+    next: BTreeMap<u64, u32>,
+    /// Packets with something that was sent before: a bit for each piece.
+    repeating: BTreeMap<u64, u128>,
+}
+
+impl PacketRecords {
+    /// Begins, with all links that the network has by now.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn begin(network: &mut Network, file: TableFile) -> io::Result<Self> {
+        let place = |name: &str| match name.strip_suffix(BACK) {
+            Some(link) => {
+                Place { link: Bytes::copy_from_slice(link.as_bytes()), direction: "backward" }
+            }
+            None => Place { link: Bytes::copy_from_slice(name.as_bytes()), direction: "forward" },
+        };
+        let links = network.links().map(|(id, name, _)| (id.into(), place(name))).collect();
+        let table = Ok(Table::new(&COLUMNS, file)?);
+        let records =
+            Self(Arc::new(Mutex::new(Recorder { table, links, sending: Sending::default() })));
+        network.add_observer(records.clone());
+        Ok(records)
+    }
+
+    /// Ends it: then the file has its name.
+    ///
+    /// # Errors
+    /// The first that there was; then there is no file.
+    pub fn finish(self) -> io::Result<()> {
+        let ended = Err(io::Error::other("finished already"));
+        std::mem::replace(&mut self.lock().table, ended)?.finish()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Recorder> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for PacketRecords {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PacketRecords").finish_non_exhaustive()
+    }
+}
+
+impl Observer for PacketRecords {
+    fn observe(&mut self, now: Time, sighting: Sighting<'_>) {
+        let mut recorder = self.lock();
+        match sighting {
+            Sighting::Sent { packet, .. } => recorder.sending.on_sent(packet),
+            Sighting::Passed { element, packet } => {
+                recorder.record(now, element, "delivered", packet);
+            }
+            Sighting::Dropped { element, cause, packet } => {
+                recorder.record(now, element, outcome(cause), packet);
+                recorder.sending.on_gone(packet);
+            }
+            Sighting::Received { packet, .. } | Sighting::Unrouted { packet } => {
+                recorder.sending.on_gone(packet);
+            }
+        }
+    }
+}
+
+const fn outcome(cause: DropCause) -> &'static str {
+    match cause {
+        DropCause::Loss => "lost",
+        DropCause::Queue => "refused",
+        DropCause::Cut => "cut",
+        DropCause::Mtu => "too long",
+        DropCause::Nat => "filtered",
+    }
+}
+
+impl Sending {
+    fn on_sent(&mut self, packet: &Packet) {
+        let contents = Contents::of(packet);
+        let Some(numbering) = contents.numbering else { return };
+        let mut repeated = 0;
+        for (index, piece) in contents.pieces.iter().enumerate() {
+            let Some((first, behind)) = piece.numbers() else { continue };
+            let next = self.next.entry(numbering).or_insert(first);
+            // RFC 9260 section 1.6 and RFC 9293 section 3.4 count modulo 2^32.
+            if (first.wrapping_sub(*next) as i32) < 0 {
+                repeated |= 1_u128.checked_shl(index as u32).unwrap_or_default();
+            }
+            if (behind.wrapping_sub(*next) as i32) > 0 {
+                *next = behind;
+            }
+        }
+        if repeated != 0 {
+            self.repeating.insert(packet.journey.number, repeated);
+        }
+        if self.repeating.len() > REPEATING_MAX {
+            self.repeating.pop_first();
+        }
+        if self.next.len() > NUMBERINGS_MAX {
+            self.next.pop_first();
+        }
+    }
+
+    fn on_gone(&mut self, packet: &Packet) {
+        self.repeating.remove(&packet.journey.number);
+    }
+
+    fn is_repeated(&self, packet: &Packet, index: usize) -> bool {
+        let repeated = self.repeating.get(&packet.journey.number).copied().unwrap_or_default();
+        repeated.checked_shr(index as u32).unwrap_or_default() & 1 == 1
+    }
+}
+
+impl Recorder {
+    fn record(&mut self, now: Time, element: ElementId, outcome: &'static str, packet: &Packet) {
+        let (Ok(table), Some(place)) = (&mut self.table, self.links.get(&element)) else { return };
+        let contents = Contents::of(packet);
+        let empty = [Piece::default()];
+        let pieces = if contents.pieces.is_empty() { &empty[..] } else { &contents.pieces };
+        for (index, piece) in pieces.iter().enumerate() {
+            let is_repeated = || self.sending.is_repeated(packet, index);
+            let repeated = piece.numbers().map(|_| is_repeated());
+            let row = row(now, place, outcome, packet, contents.protocol, piece, repeated);
+            if let Err(error) = table.push(&row) {
+                self.table = Err(error);
+                return;
+            }
+        }
+    }
+}
+
+fn row(
+    now: Time,
+    place: &Place,
+    outcome: &'static str,
+    packet: &Packet,
+    protocol: &'static str,
+    piece: &Piece,
+    repeated: Option<bool>,
+) -> [Cell; COLUMNS.len()] {
+    let text = |text: &'static str| Cell::Text(Bytes::from_static(text.as_bytes()));
+    let number = |number: Option<u32>| number.map_or(Cell::None, Cell::whole);
+    let journey = packet.journey;
+    [
+        Cell::Whole(journey.number as i64),
+        Cell::Real(journey.entered.as_secs_f64()),
+        Cell::Real(journey.queued().as_secs_f64()),
+        Cell::Real(now.as_secs_f64()),
+        text(outcome),
+        Cell::Text(place.link.clone()),
+        text(place.direction),
+        text(protocol),
+        Cell::Whole(packet.ip_len() as i64),
+        piece.chunk.map_or(Cell::None, text),
+        number(piece.stream.map(u32::from)),
+        number(piece.tsn),
+        number(piece.message),
+        number(piece.sequence),
+        number(piece.ssrc),
+        number(piece.payload),
+        repeated.map_or(Cell::None, Cell::Truth),
+    ]
+}
