@@ -11,11 +11,13 @@ use super::route::{Hop, shortest, told};
 use super::sink::STAMP_LEN;
 use super::source::Pattern;
 
-/// TCP's payload of a packet of 1,500 bytes, and what fits into a datagram of UDP there.
-const TCP_PAYLOAD: usize = 1_460;
-const UDP_PAYLOAD: usize = 1_472;
+/// What flows take for granted where no link of theirs carries less.
+const MTU: u16 = 1_500;
+/// The headers of TCP and of UDP, with IPv4's.
+const TCP_HEADERS: usize = 40;
+const UDP_HEADERS: usize = 28;
 /// The same of QUIC, whose headers change in length.
-const QUIC_PAYLOAD: usize = 1_430;
+const QUIC_HEADERS: usize = 70;
 /// What UDP can carry over IPv4.
 const DATAGRAM_MAX: usize = 65_507;
 /// A piece of a stream of bytes that makes sense as one message.
@@ -86,15 +88,15 @@ impl Kind {
         of_kind.map_or(&[], |(_, keys)| keys)
     }
 
-    /// The usual size of a message, and the largest.
-    fn sizes(&self) -> (usize, usize) {
+    /// The usual size of a message, where links carry `mtu`, and the largest.
+    fn sizes(&self, mtu: usize) -> (usize, usize) {
         match self {
             Self::Sctp(options) => (options.packet_payload(), options.message_max()),
             Self::Tcp(config) => {
-                (TCP_PAYLOAD.min(config.mtu - 40), STREAM_MESSAGE_MAX.min(config.send_buffer))
+                (config.mtu.min(mtu) - TCP_HEADERS, STREAM_MESSAGE_MAX.min(config.send_buffer))
             }
-            Self::Quic(_) => (QUIC_PAYLOAD, STREAM_MESSAGE_MAX),
-            Self::Udp => (UDP_PAYLOAD, DATAGRAM_MAX),
+            Self::Quic(_) => (mtu - QUIC_HEADERS, STREAM_MESSAGE_MAX),
+            Self::Udp => (mtu - UDP_HEADERS, DATAGRAM_MAX),
         }
     }
 }
@@ -111,13 +113,15 @@ impl Flow {
         let kinds: Vec<(&str, &str)> =
             Kind::ALL_KEYS.iter().map(|(name, _)| (*name, *name)).collect();
         let kind = section.need("kind", "\"sctp\"", |text| choice(text, &kinds))?;
+        let paths = paths(&mut section, links)?;
+        let mtu = mtu(&paths.ways, links);
         let kind = match kind {
-            "sctp" => Kind::Sctp(Box::new(SctpOptions::read(&mut section)?)),
-            "quic" => Kind::Quic(QuicOptions::read(&mut section)?),
-            "tcp" => Kind::Tcp(Box::new(tcp_config(&mut section)?)),
+            "sctp" => Kind::Sctp(Box::new(SctpOptions::read(&mut section, mtu.into())?)),
+            "quic" => Kind::Quic(QuicOptions::read(&mut section, mtu.into())?),
+            "tcp" => Kind::Tcp(Box::new(tcp_config(&mut section, mtu.into())?)),
             _ => Kind::Udp,
         };
-        let paths = paths(&mut section, links, &kind)?;
+        let paths = paths.of(&kind)?;
         let start = section.read("start", time)?.unwrap_or_default();
         let stop = section.read("stop", time)?.unwrap_or(duration);
         let spread = section.read("spread", time)?.unwrap_or_default();
@@ -128,7 +132,7 @@ impl Flow {
             );
             return Err(Fault::new(place, reason));
         }
-        let (usual, most) = kind.sizes();
+        let (usual, most) = kind.sizes(mtu.into());
         let size = section.read("size", |text| bytes(text, STAMP_LEN, most))?.unwrap_or(usual);
         let pattern = pattern(&mut section)?;
         if matches!(kind, Kind::Udp) && pattern == Pattern::Bulk {
@@ -143,11 +147,36 @@ impl Flow {
     }
 }
 
-fn paths(
-    section: &mut Section,
-    links: &[WrittenLink],
-    kind: &Kind,
-) -> Result<Vec<Vec<Hop>>, Fault> {
+/// The paths of a flow, and where they are told.
+struct Paths {
+    ways: Vec<Vec<Hop>>,
+    place: Place,
+}
+
+impl Paths {
+    /// If a flow of this kind can take so many.
+    fn of(self, kind: &Kind) -> Result<Vec<Vec<Hop>>, Fault> {
+        let most = match kind {
+            Kind::Sctp(options) => options.config.paths.paths_max,
+            Kind::Tcp(_) | Kind::Quic(_) | Kind::Udp => 1,
+        };
+        if self.ways.len() > most {
+            let (name, count) = (kind.name(), self.ways.len());
+            let reason = format!("paths: {name} takes {most} at most, and these are {count}");
+            return Err(Fault::new(self.place, reason));
+        }
+        Ok(self.ways)
+    }
+}
+
+/// The longest IP packet that all links of all paths carry, both ways.
+fn mtu(paths: &[Vec<Hop>], links: &[WrittenLink]) -> u16 {
+    let configs = paths.iter().flatten().map(|hop| &links[hop.link].config);
+    let carried = configs.map(|config| config.forward.mtu.min(config.backward.mtu));
+    carried.fold(MTU, u16::min)
+}
+
+fn paths(section: &mut Section, links: &[WrittenLink]) -> Result<Paths, Fault> {
     let word = |text: &str| Ok::<_, Fault>(text.to_owned());
     let from = section.read("from", word)?.unwrap_or_else(|| "client".to_owned());
     let to = section.read("to", word)?.unwrap_or_else(|| "server".to_owned());
@@ -157,7 +186,10 @@ fn paths(
             let mut known: Vec<&str> = hosts().map(String::as_str).collect();
             known.sort_unstable();
             known.dedup();
-            let reason = format!("no link leads to {host}; they join {}", known.join(", "));
+            let reason = match known[..] {
+                [] => "there is no link: give [[links]] that join its hosts".to_owned(),
+                _ => format!("no link leads to {host}; they join {}", known.join(", ")),
+            };
             return Err(section.fault(reason));
         }
     }
@@ -166,19 +198,10 @@ fn paths(
     }
     let Some(entry) = section.take("paths") else {
         let reason = format!("there is no way from {from} to {to}: give links that join them");
-        return Ok(vec![shortest(links, &from, &to).ok_or_else(|| section.fault(reason))?]);
+        let ways = vec![shortest(links, &from, &to).ok_or_else(|| section.fault(reason))?];
+        return Ok(Paths { ways, place: section.place });
     };
-    let paths = told(&entry, links, (&from, &to))?;
-    let most = match kind {
-        Kind::Sctp(options) => options.config.paths.paths_max,
-        Kind::Tcp(_) | Kind::Quic(_) | Kind::Udp => 1,
-    };
-    if paths.len() > most {
-        let (name, count) = (kind.name(), paths.len());
-        let reason = format!("paths: {name} takes {most} at most, and these are {count}");
-        return Err(Fault::new(entry.place, reason));
-    }
-    Ok(paths)
+    Ok(Paths { ways: told(&entry, links, (&from, &to))?, place: entry.place })
 }
 
 fn pattern(section: &mut Section) -> Result<Pattern, Fault> {

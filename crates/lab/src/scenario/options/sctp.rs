@@ -105,7 +105,11 @@ pub(in crate::scenario) const SCTP_KEYS: &[Key] = &[
         &["1"],
         "a message is given up after so many repetitions; never",
     ),
-    Key::new("mtu", &["1500"], "bytes of the longest IP packet; 1500"),
+    Key::new(
+        "mtu",
+        &["1500"],
+        "bytes of the longest IP packet; what its links carry, 1500 at most",
+    ),
     Key::new("start_rate", &["2M"], "what the media controller begins with; its initial window"),
     Key::new("pacing", &["true"], "a window's data is spread over the round trip; false"),
     Key::new("max_burst", &["4", "none"], "packets that one arrival releases; the profile's"),
@@ -149,8 +153,8 @@ pub(in crate::scenario) struct SctpOptions {
 }
 
 impl SctpOptions {
-    /// What the keys say.
-    pub(in crate::scenario) fn read(section: &mut Section) -> Result<Self, Fault> {
+    /// What the keys say; what they leave out follows from `mtu`, which the links carry.
+    pub(in crate::scenario) fn read(section: &mut Section, mtu: u64) -> Result<Self, Fault> {
         let profiles = [("rfc9260", false), ("media", true)];
         let is_media = section.read("profile", |text| choice(text, &profiles))?.unwrap_or(false);
         let mut config =
@@ -158,8 +162,8 @@ impl SctpOptions {
         let carriers = [("ip", false), ("udp", true)];
         let over_udp = section.read("carrier", |text| choice(text, &carriers))?.unwrap_or(false);
         config.paths.header_overhead = IP_HEADER + if over_udp { UDP_HEADER } else { 0 };
-        let mtu = section.read("mtu", |text| number(text, 576, 9_000))?;
-        config.paths.path_mtu = mtu.unwrap_or(1_500) as usize;
+        let chosen = section.read("mtu", |text| number(text, 576, 9_000))?;
+        config.paths.path_mtu = chosen.unwrap_or(mtu) as usize;
         read_policies(section, &mut config)?;
         read_windows(section, &mut config)?;
         read_timers(section, &mut config)?;

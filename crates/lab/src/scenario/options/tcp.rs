@@ -15,7 +15,11 @@ pub(in crate::scenario) const TCP_KEYS: &[Key] = &[
         &["reno", "cubic"],
         "congestion control: RFC 5681, the default; RFC 9438",
     ),
-    Key::new("mtu", &["1500"], "bytes of the longest IP packet; 1500"),
+    Key::new(
+        "mtu",
+        &["1500"],
+        "bytes of the longest IP packet; what its links carry, 1500 at most",
+    ),
     Key::new("sack", &["true"], "selective acknowledgments (RFC 2018); true"),
     Key::new("nagle", &["false"], "whether short segments wait (RFC 9293); true"),
     Key::new("initial_window", &["10"], "segments at the beginning; 10"),
@@ -26,15 +30,15 @@ pub(in crate::scenario) const TCP_KEYS: &[Key] = &[
     Key::new("receive_buffer", &["4M"], "bytes that wait to be read; 4M"),
 ];
 
-/// What the keys say.
-pub(in crate::scenario) fn tcp_config(section: &mut Section) -> Result<Config, Fault> {
+/// What the keys say; what they leave out follows from `mtu`, which the links carry.
+pub(in crate::scenario) fn tcp_config(section: &mut Section, mtu: u64) -> Result<Config, Fault> {
     let mut config = Config::default();
     let controllers = [("reno", CongestionControl::Reno), ("cubic", CongestionControl::Cubic)];
     let buffer = |text: &str| bytes(text, 2_048, 1 << 30);
     put(section.read("controller", |text| choice(text, &controllers))?, |value| {
         config.congestion_control = value;
     });
-    put(section.read("mtu", |text| number(text, 576, 9_000))?, |value| config.mtu = value as usize);
+    config.mtu = section.read("mtu", |text| number(text, 576, 9_000))?.unwrap_or(mtu) as usize;
     put(section.read("sack", boolean)?, |value| config.sack = value);
     put(section.read("nagle", boolean)?, |value| config.nagle = value);
     put(section.read("initial_window", |text| number(text, 1, WINDOW_MAX))?, |value| {
