@@ -91,7 +91,10 @@ const ENDING: readonly { readonly command: string; readonly changes?: Changes }[
     command:
       'anabranch lab run two-paths.toml --sweep mobile.loss=0,0.1%,1% ' +
       '--sweep mobile.delay=20ms..100ms:20ms --seeds 30 --out results',
-    changes: [['--seeds 30', '--seeds 1 --set duration=1s']],
+    changes: [
+      ['run two', 'run --example two-paths > two-paths.toml && anabranch lab run two'],
+      ['--seeds 30', '--seeds 1 --set duration=1s'],
+    ],
   },
   // Fewer seeds, and shorter: the experiments have tests of their own.
   {

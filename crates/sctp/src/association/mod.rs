@@ -217,9 +217,14 @@ impl Association {
     /// Whether nothing is left to send, to say or to read.
     pub(crate) fn is_finished(&self) -> bool {
         self.is_closed()
-            && self.control.is_empty()
+            && !self.has_control()
             && self.journal.events.is_empty()
             && !self.has_message()
+    }
+
+    /// Whether something other than data waits to be sent.
+    pub(crate) fn has_control(&self) -> bool {
+        !self.control.is_empty()
     }
 
     /// Takes a packet that has our verification tag.

@@ -291,8 +291,12 @@ impl Endpoint {
             entry.association.trace_timer(self.now, wakeup);
         }
         if entry.association.is_closed() {
-            // It is still there to be read; to the network it is gone.
-            return self.unlink(id);
+            // It is still there to be read; to the network it is gone, once its last words are
+            // written. What comes before is not answered as out of the blue.
+            if !entry.association.has_control() {
+                self.unlink(id);
+            }
+            return;
         }
         if entry.tag != entry.association.identity().local_tag {
             self.unlink(id);
@@ -402,10 +406,11 @@ impl Endpoint {
 
     fn deliver(&mut self, id: AssociationId, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
         let now = self.now;
-        if let Some(entry) = self.entries.get_mut(&id) {
+        let open = self.entries.get_mut(&id).filter(|entry| !entry.association.is_closed());
+        if let Some(entry) = open {
             entry.association.handle_packet(now, tuple, packet, len);
+            self.touch(id);
         }
-        self.touch(id);
     }
 
     fn handle_packet(&mut self, tuple: FourTuple, packet: &Packet<'_>, len: usize) {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use anabranch_sansio::Machine;
 use anabranch_sctp::{Association, AssociationConfig, CloseReason, Event, PathId, SendError};
 use anabranch_wire::{
     Abort, Chunk, ChunkType, Data, ErrorCause, ErrorCauses, ErrorChunk, Shutdown, ShutdownComplete,
@@ -565,4 +566,21 @@ fn a_shutdown_is_remembered_when_the_cookie_is_stale() {
     peer.deliver(&[Chunk::CookieAck]);
     peer.acknowledge(1, &[], 100_000);
     assert_eq!(peer.take_types().last(), Some(&vec![ChunkType::SHUTDOWN]));
+}
+
+/// The association was gone to the network as soon as its end was told, and what came before its
+/// ABORT was written had an answer without a reason in front of it.
+#[test]
+fn regression_a_packet_that_crossed_an_abort_took_its_reason_away() {
+    let mut peer = RawPeer::connected(default());
+    let id = peer.endpoint.associations().next().expect("it is connected");
+    peer.endpoint.association_mut(id).expect("it is there").abort("enough");
+    while Machine::poll_event(&mut peer.endpoint).is_some() {}
+    peer.deliver(&[Chunk::Data(data(FIRST_TSN, 0))]);
+    let sent = peer.take();
+    let [only] = &sent[..] else { panic!("one ABORT, not {sent:?}") };
+    let [Chunk::Abort(Abort { tag_reflected, causes })] = only.chunks()[..] else {
+        panic!("an ABORT, not {only:?}")
+    };
+    assert!(!tag_reflected && causes.iter().count() == 1, "with its reason");
 }
