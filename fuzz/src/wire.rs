@@ -117,6 +117,7 @@ fn walk_chunk(chunk: &Chunk<'_>) {
         | Chunk::ShutdownComplete(_)
         | Chunk::Auth(_)
         | Chunk::ForwardTsn(_)
+        | Chunk::Dtls(_)
         | Chunk::IForwardTsn(_) => {}
     }
 }

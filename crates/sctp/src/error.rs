@@ -147,6 +147,10 @@ pub enum ConfigError {
         /// The most that works.
         limit: usize,
     },
+    /// The draft of the DTLS chunk, section 3.2: support of RFC 4895 "MUST NOT be negotiated in
+    /// combination with the support of the DTLS chunk."
+    #[error("authentication and encryption are both set, but the DTLS chunk allows one of them")]
+    AuthenticationAndEncryption,
     /// Nothing would ever be sent.
     #[error("max_burst is 0 packets, but at least 1 must go out; None sets no limit")]
     NoBurst,

@@ -15,7 +15,7 @@ use crate::stats::{AssociationStats, PathReport};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The handshake is done.
+    /// The handshake is done; where encryption is agreed on, there are keys.
     Connected {
         /// Whether the peer called us.
         incoming: bool,
@@ -175,6 +175,13 @@ pub enum CloseReason {
     KeyRefused,
     /// The peer does not authenticate its chunks, and we demand that.
     PeerNotAuthenticated,
+    /// Both ends could not agree on keys, or the peer is not who it should be.
+    NoKeys {
+        /// What is wrong, and what would be right.
+        what: String,
+    },
+    /// The peer does not know the DTLS chunk, and we demand encryption.
+    PeerNotEncrypted,
     /// The peer stopped answering: 'Association.Max.Retrans' was exceeded.
     PeerUnreachable,
     /// The shutdown took too long (T5-shutdown-guard).
@@ -200,6 +207,10 @@ impl fmt::Display for CloseReason {
             Self::HandshakeTimeout => f.write_str("the peer did not answer the handshake"),
             Self::KeyRefused => f.write_str("the peer refused our key, or that we have none"),
             Self::PeerNotAuthenticated => f.write_str("the peer does not authenticate itself"),
+            Self::NoKeys { what } => write!(f, "no keys were agreed on: {what}"),
+            Self::PeerNotEncrypted => {
+                f.write_str("the peer does not encrypt, and encryption is demanded here")
+            }
             Self::PeerUnreachable => f.write_str("the peer stopped answering on every path"),
             Self::ShutdownTimeout => f.write_str("the peer did not finish the shutdown"),
             Self::PeerMisbehaved { what } => write!(f, "the peer broke the protocol: {what}"),

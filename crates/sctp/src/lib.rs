@@ -57,6 +57,7 @@ mod association;
 mod authentication;
 mod causes;
 mod config;
+mod dtls;
 mod earliest;
 mod endpoint;
 mod error;
@@ -88,6 +89,11 @@ pub use causes::PeerCauses;
 pub use config::{
     AssociationConfig, BufferConfig, CallFilter, EndpointConfig, ExtensionConfig, IncomingCall,
     PathConfig, RecoveryConfig, StreamConfig, TimerConfig, WindowConfig,
+};
+pub use dtls::{
+    Encryption, EncryptionPolicy, EncryptionStats, Epoch, KeyAction, KeyContext, KeyFailure,
+    KeyManagement, KeyManagementFactory, KeyRole, NONCE_LEN, RecordCipher, RecordKeys, SAMPLE_LEN,
+    TAG_LEN,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{AddStreamsError, ConfigError, ConnectError, ResetError, SendError};

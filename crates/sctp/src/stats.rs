@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anabranch_sansio::FourTuple;
 
+use crate::dtls::EncryptionStats;
 use crate::path::{PathId, PathState};
 use crate::sender::RateSignal;
 
@@ -32,6 +33,8 @@ pub struct AssociationStats {
     pub malformed: u64,
     /// Packets or chunks dropped because they were not authenticated as they must be (RFC 4895).
     pub unauthenticated: u64,
+    /// Packets that were sealed and opened, if the association is encrypted.
+    pub encryption: Option<EncryptionStats>,
     /// Control chunks that a full control queue did not take.
     pub control_dropped: u64,
     /// DATA chunks sent and not yet cumulatively acknowledged.

@@ -52,10 +52,11 @@ const UNPUBLISHED: [&str; 5] =
     ["anabranch-bench", "anabranch-interop", "anabranch-load", "anabranch-peers", "anabranch-tidy"];
 
 /// What builds a protocol or drives it, and what none of it forces on whoever takes it.
-const FOR_PROTOCOLS: [&str; 10] = [
+const FOR_PROTOCOLS: [&str; 11] = [
     "congestion",
     "dccp",
     "driver",
+    "keys",
     "media",
     "netsim",
     "sansio",

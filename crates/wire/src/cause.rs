@@ -79,6 +79,14 @@ pub enum ErrorCause<'a> {
         /// The port that the INIT came from.
         new: u16,
     },
+    /// An INIT or INIT ACK that does not offer the DTLS chunk, which its receiver demands.
+    MissingDtlsChunkSupport,
+    /// Both ends know the DTLS chunk, but no common way to agree on keys.
+    NoCommonDtlsKeyManagement,
+    /// Both ends drew the same tie breaker.
+    DtlsTieBreakerCollision,
+    /// Both ends can only be client, or only server, where keys are agreed on.
+    IncompatibleDtlsRoles,
     /// A request, whole, to delete the sender's last address.
     DeleteLastRemainingIpAddress(&'a [u8]),
     /// A request, whole, for which the sender of the cause has no room.
@@ -131,6 +139,12 @@ impl<'a> ErrorCause<'a> {
                 let (current, new) = address::decode_new_encapsulation_port(tlv)?;
                 Self::NewEncapsulationPort { current, new }
             }
+            CauseCode::MISSING_DTLS_CHUNK_SUPPORT => plain(tlv, Self::MissingDtlsChunkSupport)?,
+            CauseCode::NO_COMMON_DTLS_KEY_MANAGEMENT => {
+                plain(tlv, Self::NoCommonDtlsKeyManagement)?
+            }
+            CauseCode::DTLS_TIE_BREAKER_COLLISION => plain(tlv, Self::DtlsTieBreakerCollision)?,
+            CauseCode::INCOMPATIBLE_DTLS_ROLES => plain(tlv, Self::IncompatibleDtlsRoles)?,
             CauseCode::DELETE_LAST_IP_ADDRESS => Self::DeleteLastRemainingIpAddress(tlv.value),
             CauseCode::RESOURCE_SHORTAGE => Self::ResourceShortage(tlv.value),
             CauseCode::DELETE_SOURCE_IP_ADDRESS => Self::DeleteSourceIpAddress(tlv.value),
@@ -164,6 +178,10 @@ impl<'a> ErrorCause<'a> {
             Self::OutOfResource
             | Self::InvalidMandatoryParameter
             | Self::IllegalAsconfAck
+            | Self::MissingDtlsChunkSupport
+            | Self::NoCommonDtlsKeyManagement
+            | Self::DtlsTieBreakerCollision
+            | Self::IncompatibleDtlsRoles
             | Self::CookieReceivedWhileShuttingDown => tlv::encode(buf, code, &[]),
             Self::UnresolvableAddress(value)
             | Self::UnrecognizedChunkType(value)
@@ -197,6 +215,10 @@ impl<'a> ErrorCause<'a> {
             Self::UserInitiatedAbort(_) => CauseCode::USER_INITIATED_ABORT,
             Self::ProtocolViolation(_) => CauseCode::PROTOCOL_VIOLATION,
             Self::NewEncapsulationPort { .. } => CauseCode::NEW_ENCAPSULATION_PORT,
+            Self::MissingDtlsChunkSupport => CauseCode::MISSING_DTLS_CHUNK_SUPPORT,
+            Self::NoCommonDtlsKeyManagement => CauseCode::NO_COMMON_DTLS_KEY_MANAGEMENT,
+            Self::DtlsTieBreakerCollision => CauseCode::DTLS_TIE_BREAKER_COLLISION,
+            Self::IncompatibleDtlsRoles => CauseCode::INCOMPATIBLE_DTLS_ROLES,
             Self::DeleteLastRemainingIpAddress(_) => CauseCode::DELETE_LAST_IP_ADDRESS,
             Self::ResourceShortage(_) => CauseCode::RESOURCE_SHORTAGE,
             Self::DeleteSourceIpAddress(_) => CauseCode::DELETE_SOURCE_IP_ADDRESS,
@@ -308,6 +330,18 @@ mod tests {
         assert_cause(&hex("00b40006 0003 0000"), cause);
         assert_eq!(cause.code().to_string(), "code 180");
         assert_eq!(ErrorCause::OutOfResource.code().to_string(), "Out of Resource");
+    }
+
+    #[test]
+    fn the_causes_of_the_dtls_chunk_have_no_content() {
+        for (bytes, cause) in [
+            ("00640004", ErrorCause::MissingDtlsChunkSupport),
+            ("00650004", ErrorCause::NoCommonDtlsKeyManagement),
+            ("00660004", ErrorCause::DtlsTieBreakerCollision),
+            ("00670004", ErrorCause::IncompatibleDtlsRoles),
+        ] {
+            assert_cause(&hex(bytes), cause);
+        }
     }
 
     #[test]

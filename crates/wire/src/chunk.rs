@@ -9,6 +9,7 @@ mod cookie_ack;
 mod cookie_echo;
 mod cwr;
 mod data;
+mod dtls;
 mod ecne;
 mod error;
 mod forward_tsn;
@@ -34,6 +35,7 @@ pub use cookie_ack::CookieAck;
 pub use cookie_echo::CookieEcho;
 pub use cwr::Cwr;
 pub use data::Data;
+pub use dtls::Dtls;
 pub use ecne::Ecne;
 pub use error::ErrorChunk;
 pub use forward_tsn::{ForwardTsn, SkippedStream};
@@ -92,6 +94,8 @@ pub enum Chunk<'a> {
     Auth(Auth<'a>),
     /// Payload Data supporting Interleaving.
     IData(IData<'a>),
+    /// All chunks of a packet, sealed.
+    Dtls(Dtls<'a>),
     /// Address Configuration Acknowledgment.
     AsconfAck(AsconfAck<'a>),
     /// Re-configuration.
@@ -132,6 +136,7 @@ impl<'a> Chunk<'a> {
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::decode(raw)?),
             ChunkType::AUTH => Self::Auth(Auth::decode(raw)?),
             ChunkType::I_DATA => Self::IData(IData::decode(raw)?),
+            ChunkType::DTLS => Self::Dtls(Dtls::decode(raw)?),
             ChunkType::ASCONF_ACK => Self::AsconfAck(AsconfAck::decode(raw)?),
             ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::decode(raw)),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::decode(raw)?),
@@ -162,6 +167,7 @@ impl<'a> Chunk<'a> {
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
             Self::Auth(_) => ChunkType::AUTH,
             Self::IData(_) => ChunkType::I_DATA,
+            Self::Dtls(_) => ChunkType::DTLS,
             Self::AsconfAck(_) => ChunkType::ASCONF_ACK,
             Self::ReConfig(_) => ChunkType::RE_CONFIG,
             Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
@@ -206,6 +212,7 @@ impl EncodeChunk for Chunk<'_> {
             Self::ShutdownComplete(chunk) => chunk.encoded_len(),
             Self::Auth(chunk) => chunk.encoded_len(),
             Self::IData(chunk) => chunk.encoded_len(),
+            Self::Dtls(chunk) => chunk.encoded_len(),
             Self::AsconfAck(chunk) => chunk.encoded_len(),
             Self::ReConfig(chunk) => chunk.encoded_len(),
             Self::ForwardTsn(chunk) => chunk.encoded_len(),
@@ -234,6 +241,7 @@ impl EncodeChunk for Chunk<'_> {
             Self::ShutdownComplete(chunk) => chunk.encode(buf),
             Self::Auth(chunk) => chunk.encode(buf),
             Self::IData(chunk) => chunk.encode(buf),
+            Self::Dtls(chunk) => chunk.encode(buf),
             Self::AsconfAck(chunk) => chunk.encode(buf),
             Self::ReConfig(chunk) => chunk.encode(buf),
             Self::ForwardTsn(chunk) => chunk.encode(buf),

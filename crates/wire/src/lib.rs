@@ -7,7 +7,7 @@
 //! It covers RFC 9260 with its reserved ECN fields, RFC 3758 (FORWARD TSN), RFC 4895 (AUTH), RFC
 //! 5061 (ASCONF), RFC 6525 (RE-CONFIG), RFC 8260 (I-DATA), RFC 9653 (Zero Checksum Acceptable), and
 //! the error cause that draft-tuexen-tsvwg-sctp-udp-encaps-cons adds to RFC 6951 (UDP
-//! encapsulation).
+//! encapsulation), and the DTLS chunk of draft-ietf-tsvwg-sctp-dtls-chunk.
 //!
 //! ```
 //! use anabranch_wire::{
@@ -53,7 +53,7 @@ mod test_support;
 
 pub use cause::{CauseCode, ErrorCause, ErrorCauses, ErrorCausesIter};
 pub use chunk::{
-    Abort, Asconf, AsconfAck, Auth, Chunk, ChunkType, CookieAck, CookieEcho, Cwr, Data, Ecne,
+    Abort, Asconf, AsconfAck, Auth, Chunk, ChunkType, CookieAck, CookieEcho, Cwr, Data, Dtls, Ecne,
     EncodeChunk, ErrorChunk, ForwardTsn, FragmentPlace, GapAckBlock, Heartbeat, HeartbeatAck,
     IData, IForwardTsn, Init, InitAck, ReConfig, Sack, Shutdown, ShutdownAck, ShutdownComplete,
     SkippedMessages, SkippedStream, UnknownChunk,
@@ -63,9 +63,9 @@ pub use items::{Item, Items, ItemsIter};
 pub use numbers::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use packet::{ChecksumMode, Chunks, CommonHeader, Packet};
 pub use parameter::{
-    AddStreamsRequest, ErrorDetectionMethod, HmacIdentifier, IncomingSsnResetRequest,
-    OutgoingSsnResetRequest, Parameter, ParameterType, Parameters, ParametersIter,
-    ReconfigurationResponse, ReconfigurationResult, SALT_LEN, UnknownParameter,
+    AddStreamsRequest, DtlsKeyManagement, ErrorDetectionMethod, HmacIdentifier,
+    IncomingSsnResetRequest, OutgoingSsnResetRequest, Parameter, ParameterType, Parameters,
+    ParametersIter, ReconfigurationResponse, ReconfigurationResult, SALT_LEN, UnknownParameter,
 };
 pub use unrecognized::UnrecognizedAction;
 pub use writer::{ChecksumField, PacketWriter};

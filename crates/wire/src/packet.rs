@@ -92,6 +92,12 @@ impl<'a> Packet<'a> {
         Ok(Self { header, chunks })
     }
 
+    /// A packet whose chunks were sealed in another one.
+    #[must_use]
+    pub const fn from_parts(header: CommonHeader, chunks: &'a [u8]) -> Self {
+        Self { header, chunks }
+    }
+
     /// Whether the checksum field of these bytes is zero, as where something else detects errors
     /// (RFC 9653).
     #[must_use]

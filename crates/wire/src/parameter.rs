@@ -6,6 +6,7 @@ pub(crate) mod address;
 mod asconf;
 mod authentication;
 mod cookie;
+mod dtls_key_management;
 mod extension;
 mod heartbeat_info;
 mod incoming_ssn_reset;
@@ -24,6 +25,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub use add_streams::AddStreamsRequest;
 pub use authentication::HmacIdentifier;
+pub use dtls_key_management::DtlsKeyManagement;
 pub use incoming_ssn_reset::IncomingSsnResetRequest;
 pub use key_salt::SALT_LEN;
 pub use outgoing_ssn_reset::OutgoingSsnResetRequest;
@@ -99,6 +101,8 @@ pub enum Parameter<'a> {
     HmacAlgorithms(Items<'a, HmacIdentifier>),
     /// Padding (RFC 4820): bytes that mean nothing, in an INIT only.
     Padding(&'a [u8]),
+    /// DTLS Key Management (draft-ietf-tsvwg-sctp-dtls-chunk).
+    DtlsKeyManagement(DtlsKeyManagement<'a>),
     /// Supported Extensions (RFC 5061): chunks of other RFCs that the sender knows.
     SupportedExtensions(Items<'a, ChunkType>),
     /// CMT-Delayed-Ack-Supported: the sender delays SACKs of reordered data too, and counts packets
@@ -199,6 +203,9 @@ impl<'a> Parameter<'a> {
                 Self::HmacAlgorithms(authentication::decode_algorithms(tlv)?)
             }
             ParameterType::PADDING => Self::Padding(tlv.value),
+            ParameterType::DTLS_KEY_MANAGEMENT => {
+                Self::DtlsKeyManagement(DtlsKeyManagement::decode(tlv)?)
+            }
             ParameterType::SUPPORTED_EXTENSIONS => {
                 Self::SupportedExtensions(extension::decode_chunk_types(tlv))
             }
@@ -278,6 +285,7 @@ impl<'a> Parameter<'a> {
             Self::KeySalt(salt) => tlv::encode(buf, ty, salt),
             Self::ZeroChecksumAcceptable(method) => tlv::encode(buf, ty, &method.0.to_be_bytes()),
             Self::SupportedAddressTypes(types) => address::encode_supported_types(types, buf),
+            Self::DtlsKeyManagement(offer) => offer.encode(buf),
             Self::OutgoingSsnResetRequest(request) => request.encode(buf),
             Self::IncomingSsnResetRequest(request) => request.encode(buf),
             Self::SsnTsnResetRequest { request_sequence_number } => {
@@ -333,6 +341,7 @@ impl<'a> Parameter<'a> {
             Self::ChunkList(_) => ParameterType::CHUNKS,
             Self::HmacAlgorithms(_) => ParameterType::HMAC_ALGO,
             Self::Padding(_) => ParameterType::PADDING,
+            Self::DtlsKeyManagement(_) => ParameterType::DTLS_KEY_MANAGEMENT,
             Self::SupportedExtensions(_) => ParameterType::SUPPORTED_EXTENSIONS,
             Self::CmtDelayedAckSupported => ParameterType::CMT_DELAYED_ACK_SUPPORTED,
             Self::SpacedSacksSupported => ParameterType::SPACED_SACKS_SUPPORTED,

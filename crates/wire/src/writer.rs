@@ -1,6 +1,6 @@
 //! [`PacketWriter`]: builds a packet at the end of a buffer.
 
-use crate::{Auth, CommonHeader, EncodeChunk, checksum};
+use crate::{Auth, CommonHeader, Dtls, EncodeChunk, checksum, tlv};
 
 /// The longest HMAC that there is: SHA-256.
 const HMAC_LEN_MAX: usize = 32;
@@ -73,6 +73,26 @@ impl<'b> PacketWriter<'b> {
         if let Some(field) = signed.get_mut(Auth::HEADER_LEN..Auth::HEADER_LEN + hmac_len) {
             field.copy_from_slice(hmac);
         }
+    }
+
+    /// Leaves room for a DTLS chunk that is to hold what follows, with a header of its record of
+    /// `record_header_len` bytes: see [`seal`](Self::seal).
+    pub fn begin_envelope(&mut self, record_header_len: usize) {
+        self.buf.resize(self.buf.len() + Dtls::HEADER_LEN + record_header_len, 0);
+    }
+
+    /// Makes all behind the common header the content of one DTLS chunk, for which
+    /// [`begin_envelope`](Self::begin_envelope) left room. `seal` is given the buffer and where the
+    /// record begins in it; it seals the record in place and may append to it.
+    pub fn seal(&mut self, restart: bool, seal: impl FnOnce(&mut Vec<u8>, usize)) {
+        let chunk = self.start + CommonHeader::LEN;
+        let record = chunk + Dtls::HEADER_LEN;
+        seal(self.buf, record);
+        let len = self.buf.len() - record;
+        if let Some(header) = self.buf.get_mut(chunk..record) {
+            header.copy_from_slice(&Dtls::header(restart, len));
+        }
+        tlv::pad(self.buf, Dtls::HEADER_LEN + len);
     }
 
     /// Completes the packet.
@@ -153,6 +173,24 @@ mod tests {
         let auth = Auth { shared_key_identifier: 7, hmac_identifier, hmac: &[0xab; 20] };
         assert_eq!(chunks.next(), Some(Ok(Chunk::Auth(auth))));
         assert_eq!(chunks.rest(), hex("0b000004"));
+    }
+
+    #[test]
+    fn a_dtls_chunk_holds_all_that_follows() {
+        let mut bytes = Vec::new();
+        let mut writer = PacketWriter::new(&mut bytes, HEADER);
+        writer.begin_envelope(3);
+        writer.push(&CookieAck);
+        writer.seal(false, |buf, record| {
+            assert_eq!(buf[record..], hex("000000 0b000004"));
+            buf[record..].fill(0xcc);
+            buf.push(0xdd);
+        });
+        writer.finish(ChecksumField::Fill);
+        let packet = Packet::decode(&bytes, ChecksumMode::Verify).unwrap();
+        let record = hex("cccccccccccccc dd");
+        let chunks: Vec<_> = packet.chunks().collect();
+        assert_eq!(chunks, [Ok(Chunk::Dtls(Dtls { restart: false, record: &record }))]);
     }
 
     #[test]

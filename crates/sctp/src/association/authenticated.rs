@@ -50,6 +50,10 @@ impl Association {
     /// secret that both ends share proves more by it than by having seen a handshake.
     pub(crate) fn takes_cookie(&self, packet: &Packet<'_>, cookie: &Cookie) -> bool {
         let by = |keys: &AssociationKeys| keys.judge(packet).is_usable();
+        // The draft's section 5.4: who does not support protected restarts takes none at all.
+        if self.is_encrypted() {
+            return false;
+        }
         if self.keys.as_ref().is_some_and(|keys| by(keys)) {
             return true;
         }
@@ -94,15 +98,16 @@ impl Association {
         self.config.pmdcs() - self.data_signature_len()
     }
 
-    /// Bytes that authentication takes of a packet with data.
+    /// Bytes that authentication or encryption takes of a packet with data.
     pub(super) fn data_signature_len(&self) -> usize {
         let keys = self.keys.as_ref().filter(|keys| keys.signs_traffic());
-        keys.map_or(0, |keys| keys.auth_len())
+        keys.map_or(self.sealing_len(), |keys| keys.auth_len())
     }
 
-    /// Bytes that authentication takes of a packet that begins with such a control chunk.
+    /// Bytes that authentication or encryption takes of a packet that begins with such a control
+    /// chunk.
     pub(super) fn signature_len(&self, ty: ChunkType) -> usize {
-        let Some(keys) = &self.keys else { return 0 };
+        let Some(keys) = &self.keys else { return self.sealing_len() };
         let is_signed = if ty == ChunkType::COOKIE_ECHO {
             keys.signs(ty)
         } else {

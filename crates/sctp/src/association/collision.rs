@@ -10,6 +10,7 @@ use super::control::Bundling;
 use super::{Association, State};
 use crate::authentication::Random;
 use crate::config::AssociationConfig;
+use crate::dtls::KeyOffer;
 use crate::event::Event;
 use crate::handshake::{Cookie, SupportedExtensions, TieTags};
 use crate::path::PathSlot;
@@ -35,6 +36,8 @@ pub(crate) struct InitAnswer {
     pub(crate) tie_tags: TieTags,
     pub(crate) config: AssociationConfig,
     pub(crate) addresses: Vec<IpAddr>,
+    /// What we offered of the DTLS chunk already.
+    pub(crate) key_offer: Option<KeyOffer>,
 }
 
 impl Association {
@@ -56,7 +59,13 @@ impl Association {
             | State::ShutdownAckSent(_)
             | State::Closed => (None, self.tie_tags),
         };
-        InitAnswer { own, tie_tags, config: self.config.clone(), addresses: self.own_addresses() }
+        InitAnswer {
+            own,
+            tie_tags,
+            config: self.config.clone(),
+            addresses: self.own_addresses(),
+            key_offer: own.and(self.key_offer.clone()),
+        }
     }
 
     /// The addresses of an INIT, the one that it came from included, that this association does not
@@ -142,6 +151,7 @@ impl Association {
         self.forget_for_restart(cookie);
         self.state = State::Established;
         self.journal.tell(Event::Restarted);
+        self.begin_keys(now, true);
         for path in self.sender.paths.ids() {
             self.start_heartbeats(now, path);
         }

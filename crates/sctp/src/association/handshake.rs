@@ -16,6 +16,7 @@ use super::reconfiguration::Reconfiguration;
 use super::{Association, Identity, State};
 use crate::authentication::RANDOM_LEN;
 use crate::config::AssociationConfig;
+use crate::dtls::{Disagreement, KeyOffer};
 use crate::event::{CloseReason, Event};
 use crate::handshake::{
     Announcement, Cookie, Refusal, SupportedExtensions, TieTags, encode_parameters, pad_init,
@@ -120,6 +121,12 @@ impl Association {
         if association.config.extensions.authentication.is_some() {
             association.rng.fill(&mut association.random);
         }
+        let Self { config, rng, key_offer, .. } = &mut association;
+        *key_offer = config
+            .extensions
+            .encryption
+            .as_ref()
+            .map(|encryption| KeyOffer::of_caller(encryption.keys.method(), rng));
         let t1_init = T1::start(now, PathSlot(0), association.config.timers.t1_initial);
         association.state = State::CookieWait(CookieWait {
             t1_init,
@@ -187,6 +194,9 @@ impl Association {
             rng,
             random: [0; RANDOM_LEN],
             keys: None,
+            key_offer: None,
+            encrypted: None,
+            plaintext: Vec::new(),
             locals,
             announced: Vec::new(),
             sender,
@@ -206,7 +216,8 @@ impl Association {
     fn send_init(&mut self, path: PathSlot) {
         let State::CookieWait(wait) = &self.state else { return };
         let addresses = self.own_addresses();
-        let mut parameters = encode_parameters(&addresses, &self.config, self.random);
+        let mut parameters =
+            encode_parameters(&addresses, &self.config, self.random, self.key_offer.as_ref());
         pad_init(&mut parameters, addresses.len(), &self.config);
         if let Some(increment_ms) = wait.cookie_preservative_ms {
             Parameter::CookiePreservative { increment_ms }.encode(&mut parameters);
@@ -240,6 +251,11 @@ impl Association {
             Ok(peer) => peer,
             Err(refusal) => return self.refuse_init_ack(path, init_ack.initiate_tag, &refusal),
         };
+        let encryption = self.config.extensions.encryption.as_ref();
+        let agreed = match announcement.encryption(encryption, self.key_offer.as_ref()) {
+            Ok(agreed) => agreed,
+            Err(refusal) => return self.refuse_init_ack(path, init_ack.initiate_tag, &refusal),
+        };
         let Some(cookie) = announcement.cookie.clone() else {
             let missing = [anabranch_wire::ParameterType::STATE_COOKIE];
             self.identity.peer_tag = announcement.tag;
@@ -256,6 +272,7 @@ impl Association {
             }
         }
         self.identity.peer_tag = announcement.tag;
+        self.take_agreement(agreed);
         let unrecognized = announcement.unrecognized_with(&self.config);
         self.take_announcement(&announcement);
         self.take_keys(self.random, peer.as_ref());
@@ -300,10 +317,18 @@ impl Association {
         let abort = Abort { tag_reflected, causes: ErrorCauses::from_bytes(&causes) };
         self.control.clear();
         self.queue_control(self.reply_path(path), Bundling::Alone(tag), &abort);
-        self.close(if *refusal == Refusal::NotAuthenticated {
-            CloseReason::PeerNotAuthenticated
-        } else {
-            CloseReason::PeerMisbehaved { what }
+        self.close(match refusal {
+            Refusal::NotAuthenticated => CloseReason::PeerNotAuthenticated,
+            Refusal::NotEncrypted => CloseReason::PeerNotEncrypted,
+            Refusal::Keys(disagreement) => CloseReason::NoKeys { what: disagreement.to_string() },
+            Refusal::ZeroTag
+            | Refusal::NoStreams { .. }
+            | Refusal::SmallWindow { .. }
+            | Refusal::HostName { .. }
+            | Refusal::AsconfWithoutAuthentication
+            | Refusal::NoSalt
+            | Refusal::Offer(_)
+            | Refusal::Malformed(_) => CloseReason::PeerMisbehaved { what },
         });
     }
 
@@ -345,17 +370,24 @@ impl Association {
         let shuts_down = self.is_to_shut_down();
         self.state = State::Established;
         self.sender.clear_errors();
-        let partial_reliability = self.sender.extensions().partial_reliability();
-        let outbound_streams = self.sender.queue().stream_count();
-        self.journal.tell(Event::Connected { incoming, outbound_streams, partial_reliability });
+        if self.encrypted.is_none() {
+            self.tell_connected(incoming);
+        }
         self.reselect_path();
         self.settle_timers(now);
         for path in self.sender.paths.ids() {
             self.start_heartbeats(now, path);
         }
+        self.begin_keys(now, incoming);
         if shuts_down {
             self.shutdown(now);
         }
+    }
+
+    pub(super) fn tell_connected(&mut self, incoming: bool) {
+        let partial_reliability = self.sender.extensions().partial_reliability();
+        let outbound_streams = self.sender.queue().stream_count();
+        self.journal.tell(Event::Connected { incoming, outbound_streams, partial_reliability });
     }
 
     /// Whether the user shut the association down before it was set up.
@@ -391,6 +423,7 @@ impl Association {
         });
         self.identity.peer_tag = VerificationTag(0);
         self.keys = None;
+        self.encrypted = None;
         self.control.clear();
         self.sender.take_back_data();
         self.send_init(path);
@@ -453,6 +486,7 @@ impl Association {
 
     pub(super) fn take_cookie(&mut self, cookie: &Cookie) {
         self.take_keys_of(cookie);
+        self.take_agreement_of(cookie);
         self.take_peer_limits(
             cookie.peer_initial_tsn,
             cookie.peer_a_rwnd,
@@ -486,6 +520,9 @@ impl Association {
             Receiver::new(initial_tsn, inbound, self.config.buffer(), shared.data_format());
         if shared.cmt_delayed_ack {
             receiver.tracker.delay_in_gaps();
+        }
+        if self.encrypted.is_some() {
+            receiver.expect_keys();
         }
         if let Some(before) = self.receiver.take() {
             receiver.inherit(before);
@@ -529,6 +566,14 @@ pub(crate) fn refusal_cause(refusal: &Refusal, causes: &mut Vec<u8>) {
             ErrorCause::InvalidMandatoryParameter.encode(causes);
         }
         Refusal::NotAuthenticated => no_authorization(causes),
+        Refusal::NotEncrypted => ErrorCause::MissingDtlsChunkSupport.encode(causes),
+        Refusal::Keys(Disagreement::Methods) => {
+            ErrorCause::NoCommonDtlsKeyManagement.encode(causes);
+        }
+        Refusal::Keys(Disagreement::Roles) => ErrorCause::IncompatibleDtlsRoles.encode(causes),
+        Refusal::Keys(Disagreement::TieBreakers) => {
+            ErrorCause::DtlsTieBreakerCollision.encode(causes);
+        }
         // RFC 4895 section 6.1: "The ABORT chunk SHOULD contain the error cause 'Protocol
         // Violation'."
         Refusal::AsconfWithoutAuthentication | Refusal::Offer(_) | Refusal::NoSalt => {

@@ -14,6 +14,7 @@ mod addressing;
 mod authenticated;
 mod collision;
 mod control;
+mod encrypted;
 mod handshake;
 mod live;
 mod liveness;
@@ -28,10 +29,11 @@ mod transfer;
 mod transmit;
 
 use anabranch_sansio::{FourTuple, Rng, Time, Transmit, Wakeup};
-use anabranch_wire::{Chunk, ChunkType, Packet, StreamId, VerificationTag};
+use anabranch_wire::{Chunk, ChunkType, Dtls, EncodeChunk, Packet, StreamId, VerificationTag};
 
 use crate::authentication::{AssociationKeys, Random, Standing};
 use crate::config::AssociationConfig;
+use crate::dtls::KeyOffer;
 use crate::earliest::Earliest;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event};
@@ -47,6 +49,7 @@ use crate::trace::TraceKind;
 pub(crate) use authenticated::keys_of_cookie;
 pub(crate) use collision::{CookieEchoCase, InitAnswer};
 use control::ControlQueue;
+use encrypted::Encrypted;
 pub(crate) use handshake::{no_authorization, refusal_cause};
 use readdressing::Readdressing;
 use rebinding::Silence;
@@ -86,6 +89,12 @@ pub struct Association {
     random: Random,
     /// Exist once both ends announced that they authenticate.
     keys: Option<Box<AssociationKeys>>,
+    /// What we offer of the DTLS chunk, once somebody was told.
+    key_offer: Option<KeyOffer>,
+    /// Exists once both ends offered the DTLS chunk.
+    encrypted: Option<Box<Encrypted>>,
+    /// What a packet holds that was sealed, while it is looked at.
+    plaintext: Vec<u8>,
     /// Our addresses, as far as they are known, to pair with the peer's.
     locals: Vec<std::net::SocketAddr>,
     /// What the peer announced, whether we can reach it or not.
@@ -235,6 +244,14 @@ impl Association {
         packet: &Packet<'_>,
         len: usize,
     ) {
+        let mut plaintext = std::mem::take(&mut self.plaintext);
+        if let Some(packet) = self.unseal(packet, &mut plaintext) {
+            self.handle_unsealed(now, tuple, &packet, len);
+        }
+        self.plaintext = plaintext;
+    }
+
+    fn handle_unsealed(&mut self, now: Time, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
         let Some(standing) = self.screen(packet) else { return };
         let is_trusted = standing == Standing::Genuine || !self.demands(ChunkType::HEARTBEAT_ACK);
         let path = self.path_of_arrival(now, tuple, is_trusted);
@@ -335,10 +352,10 @@ impl Association {
             && !is_over
         {
             // Who knows nothing of the association cannot authenticate.
-            if !self.demands(ChunkType::ABORT) {
+            if !self.demands(ChunkType::ABORT) && !self.is_encrypted() {
                 self.on_abort(abort);
             }
-        } else {
+        } else if is_over || !self.is_encrypted() {
             self.on_shutdown_complete();
         }
     }
@@ -373,6 +390,12 @@ impl Association {
             Chunk::Asconf(asconf) => self.on_asconf(now, arrival, asconf),
             Chunk::AsconfAck(ack) => self.on_asconf_ack(now, path, ack),
             Chunk::Unknown(unknown) => return self.on_unknown_chunk(path, unknown),
+            // Not negotiated, or not alone: the upper bits of its type have it reported, and end
+            // the packet.
+            Chunk::Dtls(dtls) => {
+                self.report_unrecognized(path, &header_of(dtls));
+                return false;
+            }
             // It does not hold, or authentication was not negotiated: RFC 9260 section 3.2 has a
             // chunk of this type that is not recognized end the packet.
             Chunk::Auth(_) => return false,
@@ -387,6 +410,7 @@ impl Association {
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         self.trace_expiry(now);
         self.on_handshake_timer(now);
+        self.on_key_timer(now);
         self.on_shutdown_timer(now);
         if let Some(receiver) = self.receiver.as_mut() {
             receiver.on_time(now);
@@ -435,6 +459,7 @@ impl Association {
         }
         let mut earliest = Earliest::default();
         earliest.offer(self.handshake_timer(), "T1");
+        earliest.offer(self.key_timer(), "keys");
         self.offer_shutdown_timers(&mut earliest);
         let sack_timer = self.receiver.as_ref().and_then(Receiver::sack_timer);
         earliest.offer(sack_timer, "SACK delay");
@@ -463,6 +488,10 @@ impl Association {
 
     /// What any input may have brought about.
     fn after_input(&mut self, now: Time) {
+        self.advance_keys(now);
+        if self.is_closed() {
+            return;
+        }
         let (sender, context) = &mut self.sending(now);
         sender.after_input(context);
         self.advance_reconfiguration(now);
@@ -473,7 +502,7 @@ impl Association {
         self.advance_shutdown(now);
         self.trace_changes(now);
         self.report_queue();
-        if self.has_message() && !self.readable_said {
+        if self.has_message() && !self.readable_said && !self.awaits_keys() {
             self.readable_said = true;
             self.journal.tell(Event::Readable);
         }
@@ -520,4 +549,11 @@ impl Association {
             self.close(CloseReason::PeerUnreachable);
         }
     }
+}
+
+/// What is reported of a DTLS chunk: its header says it all.
+fn header_of(chunk: &Dtls<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    EncodeChunk::encode(&Dtls { restart: chunk.restart, record: &[] }, &mut bytes);
+    bytes
 }

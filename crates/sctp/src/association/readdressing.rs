@@ -106,7 +106,7 @@ impl Association {
 
     /// Whether addresses can be changed by request.
     pub(super) fn changes_addresses(&self) -> bool {
-        self.readdressing.is_supported && self.keys.is_some()
+        self.readdressing.is_supported && (self.keys.is_some() || self.is_encrypted())
     }
 
     /// A path from an address of ours that may be new to the peer. Its heartbeats begin when the

@@ -146,6 +146,7 @@ impl Association {
             streams: self.sender.queue().totals(),
             paths: self.sender.paths.iter().map(|path| self.sender.report_path(path)).collect(),
             path_totals: self.sender.paths.totals(),
+            encryption: self.encrypted.as_ref().map(|encrypted| encrypted.epochs.stats),
             ..self.journal.stats.clone()
         }
     }

@@ -74,10 +74,14 @@ impl Association {
 
     /// The peer broke a rule that cannot be overlooked.
     pub(super) fn abort_for(&mut self, cause: &ErrorCause<'_>, what: &str) {
+        self.abort_with(cause, CloseReason::PeerMisbehaved { what: what.to_owned() });
+    }
+
+    pub(super) fn abort_with(&mut self, cause: &ErrorCause<'_>, reason: CloseReason) {
         let mut causes = Vec::new();
         cause.encode(&mut causes);
         self.send_abort(self.sender.paths.current(), &causes);
-        self.close(CloseReason::PeerMisbehaved { what: what.to_owned() });
+        self.close(reason);
     }
 
     pub(super) fn send_abort(&mut self, path: PathSlot, causes: &[u8]) {

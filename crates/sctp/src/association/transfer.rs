@@ -24,7 +24,7 @@ impl Association {
         format: DataFormat,
         data: &DataChunk<'_>,
     ) {
-        if !self.state.may_receive_data() {
+        if !self.state.may_receive_data() || !self.is_admitted(data) {
             return;
         }
         if format != self.sender.extensions().data_format() {

@@ -5,6 +5,7 @@ use anabranch_wire::{ChecksumField, CommonHeader, PacketWriter, VerificationTag}
 
 use super::control::Bundling;
 use super::{Association, State};
+use crate::dtls::{BACK_LEN, RECORD_HEADER_LEN};
 use crate::path::PathSlot;
 use crate::receive::{SackTiming, WrittenSack};
 use crate::sender::Room;
@@ -114,8 +115,9 @@ impl Association {
 
     /// Writes what there is for a path; false, and nothing written, if there is nothing.
     fn fill_packet(&mut self, now: Time, path: PathSlot, room: Room, buf: &mut Vec<u8>) -> bool {
-        let room = Room { size_max: room.size_max.min(self.allowance(path)), ..room };
-        let size_max = room.size_max;
+        let seals = self.seals();
+        let size_max = room.size_max.min(self.allowance(path)) - if seals { BACK_LEN } else { 0 };
+        let room = Room { size_max, ..room };
         let start = buf.len();
         let alone = self.control.front().and_then(|chunk| match chunk.bundling {
             Bundling::Alone(tag) => Some(tag),
@@ -125,6 +127,9 @@ impl Association {
         let lacks_proof =
             self.lacks_proof_behind_echo(self.sender.extensions().data_format().chunk_type());
         let mut writer = PacketWriter::new(buf, self.header(alone));
+        if seals {
+            writer.begin_envelope(RECORD_HEADER_LEN);
+        }
         let signature = self.begin_signature(path, &mut writer);
         let unsigned = writer.chunks();
         let mut sack = None;
@@ -149,6 +154,10 @@ impl Association {
             return false;
         }
         self.finish_signature(signature, &mut writer);
+        if seals && !self.seal(&mut writer) {
+            buf.truncate(start);
+            return false;
+        }
         let checksum = self.checksum_field(alone.is_some() || echoes);
         writer.finish(checksum);
         if let Some(sack) = sack {
@@ -156,6 +165,13 @@ impl Association {
         }
         self.count_packet(now, path, buf.len() - start);
         true
+    }
+
+    fn seal(&mut self, writer: &mut PacketWriter<'_>) -> bool {
+        let Some(encrypted) = &mut self.encrypted else { return false };
+        let mut is_sealed = false;
+        writer.seal(false, |buf, start| is_sealed = encrypted.epochs.seal(buf, start));
+        is_sealed
     }
 
     /// RFC 9653 section 5.2: "When an end point sends a packet containing a COOKIE ECHO chunk, it

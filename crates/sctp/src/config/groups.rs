@@ -9,6 +9,7 @@ use anabranch_sansio::Rate;
 
 use super::{HEADER_OVERHEAD_MAX, PATH_MTU_MIN, PATHS_LIMIT};
 use crate::authentication::Authentication;
+use crate::dtls::Encryption;
 use crate::error::ConfigError;
 use crate::handshake::A_RWND_MIN;
 use crate::path::{PathScheduler, PathSchedulerFactory, PathSchedulerKind, RetransmissionPolicy};
@@ -263,6 +264,9 @@ pub struct ExtensionConfig {
     /// The keys that chunks are authenticated by (RFC 4895); with them, addresses can be changed by
     /// request (RFC 5061). Default: `None`, neither is offered.
     pub authentication: Option<Authentication>,
+    /// Whether, and how, all packets are encrypted (draft-ietf-tsvwg-sctp-dtls-chunk). Not together
+    /// with [`authentication`](Self::authentication). Default: `None`.
+    pub encryption: Option<Encryption>,
 }
 
 impl Default for ExtensionConfig {
@@ -274,7 +278,22 @@ impl Default for ExtensionConfig {
             cmt_delayed_ack: false,
             spaced_sacks: false,
             authentication: None,
+            encryption: None,
         }
+    }
+}
+
+impl ExtensionConfig {
+    /// Whether these extensions go together.
+    ///
+    /// # Errors
+    ///
+    /// Names the first rule that is broken.
+    pub const fn validate(&self) -> Result<(), ConfigError> {
+        if self.authentication.is_some() && self.encryption.is_some() {
+            return Err(ConfigError::AuthenticationAndEncryption);
+        }
+        Ok(())
     }
 }
 

@@ -219,6 +219,7 @@ impl AssociationConfig {
         self.paths.validate()?;
         self.streams.validate()?;
         self.buffers.validate()?;
+        self.extensions.validate()?;
         self.window.validate()
     }
 

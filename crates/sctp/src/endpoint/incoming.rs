@@ -16,6 +16,7 @@ use crate::association::{
 };
 use crate::authentication::{Authentication, RANDOM_LEN, Random};
 use crate::config::IncomingCall;
+use crate::dtls::KeyOffer;
 use crate::event::RefusedCall;
 use crate::handshake::{Announcement, Cookie, CookieError, Refusal, TieTags, encode_parameters};
 
@@ -88,6 +89,7 @@ impl Endpoint {
             tie_tags: TieTags::NONE,
             config: self.config.association.clone(),
             addresses: self.announced_addresses(tuple),
+            key_offer: None,
         };
         if let Err(refusal) = self.send_init_ack(tuple, packet, announcement, &answer) {
             self.refuse_call(tuple, packet, announcement.tag, &refusal);
@@ -132,6 +134,12 @@ impl Endpoint {
         let peer = announcement.authentication(config.extensions.authentication.as_ref())?;
         let fresh = self.fresh_numbers(config.extensions.authentication.is_some());
         let (local_tag, local_initial_tsn, random) = answer.own.unwrap_or(fresh);
+        let encryption = config.extensions.encryption.as_ref();
+        let key_offer = encryption.map(|encryption| {
+            let fresh = || KeyOffer::of_listener(encryption.keys.method(), &mut self.rng);
+            answer.key_offer.clone().unwrap_or_else(fresh)
+        });
+        let agreed = announcement.encryption(encryption, key_offer.as_ref())?;
         let cookie = Cookie {
             created: self.now,
             life: self.cookie_life(announcement),
@@ -147,10 +155,16 @@ impl Endpoint {
             peer_inbound_streams: announcement.inbound_streams,
             extensions: announcement.extensions,
             authentication: peer.map(|peer| (random, peer)),
+            offers: agreed.map(|(offers, _)| offers),
             path: tuple,
             peer_addresses: announcement.addresses.clone(),
         };
-        let mut parameters = encode_parameters(&answer.addresses, config, random);
+        let mut parameters = encode_parameters(
+            &answer.addresses,
+            config,
+            random,
+            cookie.offers.as_ref().map(|offers| &offers.own),
+        );
         if let Some(salt) = config.extensions.authentication.as_ref().and_then(Authentication::salt)
         {
             Parameter::KeySalt(salt).encode(&mut parameters);
@@ -429,6 +443,7 @@ impl Endpoint {
                 | Chunk::Ecne(_)
                 | Chunk::Cwr(_)
                 | Chunk::Auth(_)
+                | Chunk::Dtls(_)
                 | Chunk::AsconfAck(_)
                 | Chunk::ForwardTsn(_)
                 | Chunk::IForwardTsn(_)

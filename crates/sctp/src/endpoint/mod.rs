@@ -442,6 +442,7 @@ impl Endpoint {
             | Chunk::Cwr(_)
             | Chunk::ShutdownComplete(_)
             | Chunk::Auth(_)
+            | Chunk::Dtls(_)
             | Chunk::AsconfAck(_)
             | Chunk::ForwardTsn(_)
             | Chunk::IForwardTsn(_)

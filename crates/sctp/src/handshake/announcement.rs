@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::authentication::{Announced, Authentication, OfferError, Random};
 use crate::config::AssociationConfig;
+use crate::dtls::{Agreement, Disagreement, Encryption, EncryptionPolicy, KeyOffer, Offers};
 use crate::format::DataFormat;
 
 /// Addresses that are taken from one INIT or INIT ACK; the rest is ignored.
@@ -63,7 +64,7 @@ impl SupportedExtensions {
             cmt_delayed_ack: config.extensions.cmt_delayed_ack,
             spaced_sacks: config.extensions.spaced_sacks,
             re_config: true,
-            asconf: config.extensions.authentication.is_some(),
+            asconf: offers_asconf(config),
             i_data: config.extensions.message_interleaving,
             i_forward_tsn: config.extensions.message_interleaving
                 && config.extensions.partial_reliability,
@@ -144,6 +145,8 @@ pub(crate) struct Announcement {
     pub(crate) addresses: Vec<IpAddr>,
     pub(crate) extensions: SupportedExtensions,
     offer: Offer,
+    /// How the peer agrees on keys for the DTLS chunk, if it knows it.
+    key_offer: Option<KeyOffer>,
     /// What a listener made its keys with.
     pub(crate) salt: Option<[u8; SALT_LEN]>,
     pub(crate) cookie: Option<Vec<u8>>,
@@ -178,6 +181,10 @@ pub(crate) enum Refusal {
     NoSalt,
     #[error("{0}")]
     Offer(OfferError),
+    #[error("it does not offer the DTLS chunk, and encryption is demanded here")]
+    NotEncrypted,
+    #[error("{0}")]
+    Keys(Disagreement),
     #[error("a parameter cannot be read: {0}")]
     Malformed(DecodeError),
 }
@@ -212,6 +219,7 @@ impl Announcement {
             addresses: Vec::new(),
             extensions: SupportedExtensions::default(),
             offer: Offer::default(),
+            key_offer: None,
             salt: None,
             cookie: None,
             cookie_preservative_ms: None,
@@ -260,6 +268,9 @@ impl Announcement {
                 }
                 Parameter::HmacAlgorithms(algorithms) => {
                     self.offer.algorithms = Some(algorithms.iter().collect());
+                }
+                Parameter::DtlsKeyManagement(offer) => {
+                    self.key_offer = Some(KeyOffer::read(&offer));
                 }
                 Parameter::Unknown(unknown) => {
                     let action = unknown.action();
@@ -318,6 +329,30 @@ impl Announcement {
         announced.map(Some).map_err(Refusal::Offer)
     }
 
+    /// What both ends' offers of the DTLS chunk amount to; nothing if it is not used.
+    ///
+    /// The draft's section 5.1: "If an SCTP endpoint operates in strict DTLS mode and receives an
+    /// SCTP packet with an INIT or INIT ACK chunk does not contain any DTLS Key Management
+    /// Parameter or only an incompatible one, the endpoint MUST send an SCTP packet with an ABORT
+    /// chunk." and "If an SCTP endpoint operates in loose DTLS mode, it MAY continue with the
+    /// handshake in any case."
+    pub(crate) fn encryption(
+        &self,
+        encryption: Option<&Encryption>,
+        own: Option<&KeyOffer>,
+    ) -> Result<Option<(Offers, Agreement)>, Refusal> {
+        let (Some(encryption), Some(own)) = (encryption, own) else { return Ok(None) };
+        let agreed = self.key_offer.clone().ok_or(Refusal::NotEncrypted).and_then(|peers| {
+            let offers = Offers { own: own.clone(), peers };
+            let agreement = offers.agree().map_err(Refusal::Keys)?;
+            Ok((offers, agreement))
+        });
+        match encryption.policy {
+            EncryptionPolicy::Require => agreed.map(Some),
+            EncryptionPolicy::Prefer => Ok(agreed.ok()),
+        }
+    }
+
     /// What is reported to the peer as not recognized by an association of this configuration.
     ///
     /// RFC 3758 section 3.3.2: "When a receiver of an INIT detects a Forward-TSN-Supported
@@ -356,6 +391,7 @@ pub(crate) fn encode_parameters(
     addresses: &[IpAddr],
     config: &AssociationConfig,
     random: Random,
+    key_offer: Option<&KeyOffer>,
 ) -> Vec<u8> {
     let extensions = SupportedExtensions::of(config);
     let mut bytes = Vec::new();
@@ -400,7 +436,22 @@ pub(crate) fn encode_parameters(
     if let Some(authentication) = &config.extensions.authentication {
         Announced::ours(authentication, random).encode(&mut bytes);
     }
+    if let Some(offer) = key_offer {
+        Parameter::DtlsKeyManagement(offer.parameter()).encode(&mut bytes);
+    }
     bytes
+}
+
+/// Whether changes of addresses are offered (RFC 5061): where they can be proven.
+///
+/// A peer that does not know the DTLS chunk, and is told of ASCONF without AUTH, "MUST send an
+/// ABORT in response" (RFC 5061 section 6): nothing is said of it where such a peer is welcome.
+const fn offers_asconf(config: &AssociationConfig) -> bool {
+    let is_encrypted = match &config.extensions.encryption {
+        Some(encryption) => matches!(encryption.policy, EncryptionPolicy::Require),
+        None => false,
+    };
+    is_encrypted || config.extensions.authentication.is_some()
 }
 
 /// Bytes that an INIT ACK has and the INIT with the same parameters has not: a State Cookie
@@ -410,6 +461,9 @@ const INIT_ACK_MORE: usize = 120;
 /// What authentication adds to that: a salt, and a cookie with both ends' random numbers, a list of
 /// all chunks and one of algorithms.
 const INIT_ACK_MORE_AUTHENTICATED: usize = 132;
+
+/// What the DTLS chunk adds to that: both ends' offers in the cookie.
+const INIT_ACK_MORE_ENCRYPTED: usize = 24;
 
 /// Addresses that the listener may have and we have not.
 const LISTENERS_ADDRESSES: usize = 4;
@@ -422,8 +476,9 @@ const ADDRESS_PARAMETER_LEN: usize = 20;
 pub(crate) fn pad_init(parameters: &mut Vec<u8>, addresses: usize, config: &AssociationConfig) {
     let authenticated =
         config.extensions.authentication.as_ref().map_or(0, |_| INIT_ACK_MORE_AUTHENTICATED);
+    let encrypted = config.extensions.encryption.as_ref().map_or(0, |_| INIT_ACK_MORE_ENCRYPTED);
     let of_addresses = (LISTENERS_ADDRESSES + addresses) * ADDRESS_PARAMETER_LEN;
-    let padding = vec![0; INIT_ACK_MORE + authenticated + of_addresses];
+    let padding = vec![0; INIT_ACK_MORE + authenticated + encrypted + of_addresses];
     Parameter::Padding(&padding).encode(parameters);
 }
 
@@ -466,11 +521,11 @@ mod tests {
             zero_checksum: true,
         };
         assert_eq!(SupportedExtensions::of(&config), extensions);
-        let bytes = encode_parameters(&addresses, &config, [5; 32]);
+        let bytes = encode_parameters(&addresses, &config, [5; 32], None);
         let read = Announcement::read(&init(&bytes)).unwrap();
         assert_eq!(read.authentication(Some(&authentication)), Ok(Some(ours)));
         assert_eq!((read.addresses, read.extensions), (addresses.to_vec(), extensions));
-        let single = encode_parameters(&addresses[..1], &config, [5; 32]);
+        let single = encode_parameters(&addresses[..1], &config, [5; 32], None);
         assert!(Announcement::read(&init(&single)).unwrap().addresses.is_empty());
     }
 

@@ -6,13 +6,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anabranch_sansio::{FourTuple, Rng, Time};
-use anabranch_wire::{Tsn, VerificationTag};
+use anabranch_wire::{Parameter, Parameters, Tsn, VerificationTag};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use thiserror::Error;
 
 use super::announcement::SupportedExtensions;
 use crate::authentication::{Announced, RANDOM_LEN, Random};
+use crate::dtls::{KeyOffer, Offers};
 
 type HmacSha256 = Hmac<Sha256>;
 
@@ -71,6 +72,8 @@ pub(crate) struct Cookie {
     /// 6.3: "the cookie contained in an INIT-ACK chunk and in a COOKIE-ECHO chunk MUST NOT contain
     /// any endpoint pair shared keys."
     pub(crate) authentication: Option<(Random, Announced)>,
+    /// Both ends' offers of the DTLS chunk, if it is used.
+    pub(crate) offers: Option<Offers>,
     /// Where the INIT ACK went.
     pub(crate) path: FourTuple,
     pub(crate) peer_addresses: Vec<IpAddr>,
@@ -194,6 +197,7 @@ impl Cookie {
             out.extend(self.tie_tags.peer.to_be_bytes());
         }
         encode_authentication(self.authentication.as_ref(), out);
+        encode_offers(self.offers.as_ref(), out);
         for end in [self.path.local, self.path.remote] {
             encode_address(end.ip(), out);
             out.extend(end.port().to_be_bytes());
@@ -220,6 +224,7 @@ impl Cookie {
             TieTags { local: reader.u32()?, peer: reader.u32()? }
         };
         let authentication = reader.authentication()?;
+        let offers = reader.offers()?;
         let path = FourTuple::new(reader.socket_address()?, reader.socket_address()?);
         let peer_addresses = std::iter::from_fn(|| reader.address()).collect();
         Some(Self {
@@ -237,6 +242,7 @@ impl Cookie {
             peer_inbound_streams,
             extensions: SupportedExtensions::from_bits(bits),
             authentication,
+            offers,
             path,
             peer_addresses,
         })
@@ -251,6 +257,16 @@ fn encode_authentication(authentication: Option<&(Random, Announced)>, out: &mut
     out.extend((announced.len() as u16).to_be_bytes());
     out.extend(announced);
     out.extend(random);
+}
+
+/// Both parameters as they are, behind a byte that says whether there are any.
+fn encode_offers(offers: Option<&Offers>, out: &mut Vec<u8>) {
+    out.push(u8::from(offers.is_some()));
+    for offer in offers.iter().flat_map(|offers| [&offers.own, &offers.peers]) {
+        let parameter = offer.derivation_input();
+        out.extend((parameter.len() as u16).to_be_bytes());
+        out.extend(parameter);
+    }
 }
 
 fn encode_address(address: IpAddr, out: &mut Vec<u8>) {
@@ -293,6 +309,23 @@ impl Reader<'_> {
         self.0 = rest;
         let peer = Announced::decode(announced)?;
         Some(Some((self.take::<RANDOM_LEN>()?, peer)))
+    }
+
+    /// The outer `None` says that it cannot be read.
+    fn offers(&mut self) -> Option<Option<Offers>> {
+        match self.take::<1>()? {
+            [0] => Some(None),
+            _ => Some(Some(Offers { own: self.offer()?, peers: self.offer()? })),
+        }
+    }
+
+    fn offer(&mut self) -> Option<KeyOffer> {
+        let len = usize::from(self.u16()?);
+        let (bytes, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        let parameter = Parameters::from_bytes(bytes).iter().next()?.ok()?;
+        let Parameter::DtlsKeyManagement(offer) = parameter else { return None };
+        Some(KeyOffer::read(&offer))
     }
 
     fn tag(&mut self) -> Option<VerificationTag> {
@@ -342,6 +375,7 @@ mod tests {
                 zero_checksum: true,
             },
             authentication: None,
+            offers: None,
             path: FourTuple::new("10.0.0.1:9".parse().unwrap(), "[fd00::2]:9".parse().unwrap()),
             peer_addresses: vec!["10.0.0.2".parse().unwrap(), "fd00::2".parse().unwrap()],
         }
@@ -364,6 +398,17 @@ mod tests {
         let authentication = Authentication::new(Vec::new(), Protection::Addresses).unwrap();
         let peer = Announced::ours(&authentication, [7; 32]);
         let cookie = Cookie { authentication: Some(([8; 32], peer)), ..cookie() };
+        let sealed = jar.seal(now, &cookie);
+        assert_eq!(jar.open(now, &sealed), Ok(cookie));
+    }
+
+    #[test]
+    fn what_both_ends_offered_of_the_dtls_chunk_comes_back() {
+        let (mut jar, now) = (jar(), Time::from_secs(6));
+        let mut rng = Rng::from_u64(2);
+        let own = KeyOffer::of_listener(192, &mut rng);
+        let peers = KeyOffer::of_caller(192, &mut rng);
+        let cookie = Cookie { offers: Some(Offers { own, peers }), ..cookie() };
         let sealed = jar.seal(now, &cookie);
         assert_eq!(jar.open(now, &sealed), Ok(cookie));
     }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::held::Held;
 use super::reassembly::Complete;
+use crate::dtls::{KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM};
 use crate::format::{DataFormat, ssn_of};
 use crate::path::PathId;
 
@@ -192,6 +193,17 @@ impl DeliveryQueue {
         self.ready.extend(std::mem::replace(&mut stream.waiting, later).into_values());
         stream.next = next;
         stream.release(&mut self.ready);
+    }
+
+    /// Takes the first message about keys from among those that are ready.
+    pub(super) fn take_about_keys(&mut self) -> Option<IncomingMessage> {
+        let is_meant = |message: &IncomingMessage| {
+            message.stream == KEY_MANAGEMENT_STREAM && message.ppid == KEY_MANAGEMENT_PPID
+        };
+        let at = self.ready.iter().position(is_meant)?;
+        let message = self.ready.remove(at)?;
+        self.held.remove(message.payload.len());
+        Some(message)
     }
 
     pub(crate) fn pop(&mut self) -> Option<IncomingMessage> {

@@ -12,6 +12,7 @@ mod tracker;
 use anabranch_sansio::Time;
 use anabranch_wire::{GapAckBlock, SkippedMessages, Tsn};
 
+use crate::dtls::{KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM};
 use crate::format::DataFormat;
 use crate::path::PathId;
 use crate::sequence::{extend, first_sequence};
@@ -54,6 +55,10 @@ pub(crate) struct Receiver {
     advertised: usize,
     /// When a delayed SACK is due.
     sack_timer: Option<Time>,
+    /// Whether messages about keys are none of the user's.
+    expects_keys: bool,
+    /// Whole messages about keys that were not taken yet.
+    about_keys: usize,
     /// Scratch space for gap blocks.
     gap_blocks: Vec<GapAckBlock>,
     pub(crate) stats: ReceiverStats,
@@ -100,6 +105,8 @@ impl Receiver {
             buffer,
             advertised: buffer.capacity,
             sack_timer: None,
+            expects_keys: false,
+            about_keys: 0,
             gap_blocks: Vec::new(),
             stats: ReceiverStats::default(),
         }
@@ -146,6 +153,7 @@ impl Receiver {
             Ok(complete) => {
                 self.tracker.record(sequence, data.immediate);
                 if let Some(message) = complete {
+                    self.about_keys += usize::from(self.expects_keys && is_about_keys(&message));
                     self.stats.messages += 1;
                     self.stats.bytes += message.payload.len() as u64;
                     self.deliver(sequence, Completion { at: now, path, fills_gap }, message);
@@ -245,6 +253,19 @@ impl Receiver {
         self.delivery.pop()
     }
 
+    /// From here on messages about keys are not the user's.
+    pub(crate) const fn expect_keys(&mut self) {
+        self.expects_keys = true;
+    }
+
+    /// The next message about keys whose turn has come.
+    pub(crate) fn pop_about_keys(&mut self) -> Option<IncomingMessage> {
+        self.about_keys = self.about_keys.checked_sub(1)?;
+        let message = self.delivery.take_about_keys();
+        self.about_keys += usize::from(message.is_none());
+        message
+    }
+
     /// Whether a message is ready for the user.
     pub(crate) fn has_message(&self) -> bool {
         self.delivery.has_message()
@@ -299,6 +320,10 @@ impl Receiver {
     pub(crate) fn is_valid_stream(&self, stream: u16) -> bool {
         stream < self.delivery.stream_count()
     }
+}
+
+fn is_about_keys(message: &Complete) -> bool {
+    message.stream == KEY_MANAGEMENT_STREAM && message.ppid == KEY_MANAGEMENT_PPID
 }
 
 #[cfg(test)]

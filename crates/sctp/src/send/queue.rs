@@ -1,6 +1,7 @@
 //! [`MessageQueue`]: messages that have no TSNs yet.
 
 mod interleaving;
+mod keys;
 mod reset;
 
 use std::collections::VecDeque;
@@ -19,6 +20,7 @@ use crate::error::SendError;
 use crate::sender::Occasion;
 use crate::stats::StreamStats;
 pub(crate) use interleaving::Interleaving;
+use keys::KeyGate;
 
 /// What one queued message costs beside its bytes, so that a flood of tiny ones is bounded too.
 const MESSAGE_OVERHEAD: usize = 64;
@@ -33,6 +35,7 @@ pub(crate) struct MessageQueue {
     begun: Vec<StreamId>,
     /// How messages of different streams interleave, if they do (RFC 8260).
     interleaving: Option<Interleaving>,
+    gate: KeyGate,
     /// Bytes that wait, overhead included.
     queued: usize,
     limit: usize,
@@ -92,6 +95,8 @@ struct Waiting {
     preference: PathPreference,
     sack_immediately: bool,
     context: Option<u64>,
+    /// Whether it is about keys, and waits for none.
+    is_about_keys: bool,
 }
 
 impl Waiting {
@@ -130,6 +135,7 @@ impl MessageQueue {
             scheduler: scheduler.build(),
             begun: Vec::new(),
             interleaving: None,
+            gate: KeyGate::default(),
             queued: 0,
             limit,
             message_size_max,
@@ -223,6 +229,7 @@ impl MessageQueue {
             preference: message.path,
             sack_immediately: message.sack_immediately,
             context: message.context,
+            is_about_keys: false,
         };
         self.queued += waiting.cost();
         let stream = &mut self.streams[usize::from(message.stream.0)];
@@ -483,6 +490,7 @@ impl MessageQueue {
         let Some(message) = out.waiting.pop_front() else { return };
         out.queued -= message.payload.len();
         self.queued -= message.cost();
+        self.gate.about_keys -= usize::from(message.is_about_keys);
         if message.is_begun() {
             self.begun.retain(|begun| *begun != stream);
         }

@@ -25,6 +25,7 @@ mod window;
 
 use anabranch_sansio::{FourTuple, Rng, Time};
 use anabranch_wire::{StreamId, Tsn};
+use bytes::Bytes;
 
 use crate::config::AssociationConfig;
 use crate::earliest::Earliest;
@@ -200,6 +201,21 @@ impl DataSender {
 
     pub(crate) fn set_stream_priority(&mut self, stream: StreamId, priority: u16) -> bool {
         self.queue.set_priority(stream, priority)
+    }
+
+    /// From here on messages of the user wait until there are keys.
+    pub(crate) const fn shut_gate(&mut self) {
+        self.queue.shut_gate();
+    }
+
+    /// There are keys.
+    pub(crate) const fn open_gate(&mut self) {
+        self.queue.open_gate();
+    }
+
+    /// Takes a message about keys.
+    pub(crate) fn send_about_keys(&mut self, now: Time, message: Bytes) {
+        self.queue.push_about_keys(now, message);
     }
 
     /// There are so many more streams, behind the last one.

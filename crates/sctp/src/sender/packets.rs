@@ -98,7 +98,7 @@ impl DataSender {
 
     /// Whether data waits to be sent, for the first time or again.
     fn waits(&self) -> bool {
-        !self.queue.is_empty() || self.outstanding.has_retransmissions()
+        self.queue.has_eligible() || self.outstanding.has_retransmissions()
     }
 
     /// Whether data may go out on a path now, as far as the path is concerned.

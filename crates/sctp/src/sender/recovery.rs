@@ -115,7 +115,7 @@ impl DataSender {
     /// RTO when it detects that the receiver has closed its window and SHOULD increase the probe
     /// interval exponentially afterwards."
     fn allow_window_probe(&mut self, path: PathSlot) {
-        if self.queue.is_empty() {
+        if !self.queue.has_eligible() {
             return;
         }
         self.window.allow_probe();

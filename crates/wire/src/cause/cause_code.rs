@@ -36,6 +36,14 @@ impl CauseCode {
     /// Restart of an Association with New Encapsulation Port
     /// (draft-tuexen-tsvwg-sctp-udp-encaps-cons, which updates RFC 6951).
     pub const NEW_ENCAPSULATION_PORT: Self = Self(14);
+    /// Missing DTLS Chunk Support (draft-ietf-tsvwg-sctp-dtls-chunk).
+    pub const MISSING_DTLS_CHUNK_SUPPORT: Self = Self(100);
+    /// No Common DTLS Key Management Method (likewise).
+    pub const NO_COMMON_DTLS_KEY_MANAGEMENT: Self = Self(101);
+    /// DTLS Key Management Tie Breaker Collision (likewise).
+    pub const DTLS_TIE_BREAKER_COLLISION: Self = Self(102);
+    /// Incompatible DTLS Key Management Roles (likewise).
+    pub const INCOMPATIBLE_DTLS_ROLES: Self = Self(103);
     /// Request to Delete Last Remaining IP Address (RFC 5061).
     pub const DELETE_LAST_IP_ADDRESS: Self = Self(0x00a0);
     /// Operation Refused Due to Resource Shortage (RFC 5061).
@@ -65,6 +73,10 @@ impl CauseCode {
             Self::USER_INITIATED_ABORT => "User-Initiated Abort",
             Self::PROTOCOL_VIOLATION => "Protocol Violation",
             Self::NEW_ENCAPSULATION_PORT => "Restart of an Association with New Encapsulation Port",
+            Self::MISSING_DTLS_CHUNK_SUPPORT => "Missing DTLS Chunk Support",
+            Self::NO_COMMON_DTLS_KEY_MANAGEMENT => "No Common DTLS Key Management Method",
+            Self::DTLS_TIE_BREAKER_COLLISION => "DTLS Key Management Tie Breaker Collision",
+            Self::INCOMPATIBLE_DTLS_ROLES => "Incompatible DTLS Key Management Roles",
             Self::DELETE_LAST_IP_ADDRESS => "Request to Delete Last Remaining IP Address",
             Self::RESOURCE_SHORTAGE => "Operation Refused Due to Resource Shortage",
             Self::DELETE_SOURCE_IP_ADDRESS => "Request to Delete Source IP Address",

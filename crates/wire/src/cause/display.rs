@@ -54,6 +54,16 @@ impl fmt::Display for ErrorCause<'_> {
                     "a restart changed the UDP encapsulation port: current {current}, new {new}"
                 )
             }
+            Self::MissingDtlsChunkSupport => f.write_str("the DTLS chunk is demanded"),
+            Self::NoCommonDtlsKeyManagement => {
+                f.write_str("there is no common way to agree on keys for the DTLS chunk")
+            }
+            Self::DtlsTieBreakerCollision => {
+                f.write_str("both ends drew the same tie breaker for the DTLS chunk")
+            }
+            Self::IncompatibleDtlsRoles => {
+                f.write_str("both ends demand the same role where keys are agreed on")
+            }
             Self::DeleteLastRemainingIpAddress(request) => {
                 f.write_str("the last address cannot be deleted: ")?;
                 list(f, parameters(request))
@@ -128,6 +138,7 @@ impl fmt::Display for Shown<'_> {
             | Parameter::SpacedSacksSupported
             | Parameter::KeySalt(_)
             | Parameter::Padding(_)
+            | Parameter::DtlsKeyManagement(_)
             | Parameter::Random(_)
             | Parameter::ChunkList(_)
             | Parameter::HmacAlgorithms(_)

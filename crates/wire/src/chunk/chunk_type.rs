@@ -43,6 +43,8 @@ impl ChunkType {
     pub const AUTH: Self = Self(15);
     /// Payload Data supporting Interleaving (RFC 8260).
     pub const I_DATA: Self = Self(64);
+    /// DTLS (draft-ietf-tsvwg-sctp-dtls-chunk).
+    pub const DTLS: Self = Self(0x41);
     /// Address Configuration Acknowledgment (RFC 5061).
     pub const ASCONF_ACK: Self = Self(0x80);
     /// Re-configuration (RFC 6525).
@@ -73,6 +75,7 @@ impl ChunkType {
             Self::SHUTDOWN_COMPLETE => "SHUTDOWN COMPLETE",
             Self::AUTH => "AUTH",
             Self::I_DATA => "I-DATA",
+            Self::DTLS => "DTLS",
             Self::ASCONF_ACK => "ASCONF-ACK",
             Self::RE_CONFIG => "RE-CONFIG",
             Self::FORWARD_TSN => "FORWARD TSN",

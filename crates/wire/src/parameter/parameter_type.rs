@@ -49,6 +49,8 @@ impl ParameterType {
     pub const HMAC_ALGO: Self = Self(0x8004);
     /// Padding (RFC 4820).
     pub const PADDING: Self = Self(0x8005);
+    /// DTLS Key Management (draft-ietf-tsvwg-sctp-dtls-chunk).
+    pub const DTLS_KEY_MANAGEMENT: Self = Self(0x8006);
     /// Supported Extensions (RFC 5061).
     pub const SUPPORTED_EXTENSIONS: Self = Self(0x8008);
     /// CMT-Delayed-Ack-Supported: our own, of a type that IANA has given to nobody. Its upper bits,
@@ -95,6 +97,7 @@ impl ParameterType {
             Self::CHUNKS => "Chunk List",
             Self::HMAC_ALGO => "Requested HMAC Algorithm",
             Self::PADDING => "Padding",
+            Self::DTLS_KEY_MANAGEMENT => "DTLS Key Management",
             Self::SUPPORTED_EXTENSIONS => "Supported Extensions",
             Self::CMT_DELAYED_ACK_SUPPORTED => "CMT-Delayed-Ack-Supported",
             Self::SPACED_SACKS_SUPPORTED => "Spaced-SACKs-Supported",

@@ -31,6 +31,9 @@ impl MessageQueue {
     /// RFC 8260 section 2.2.2: "The sender MUST assign TSNs to I-DATA chunks in a way that the
     /// receiver can make progress."
     pub(super) fn may_begin(&self, message: &Waiting) -> bool {
+        if self.waits_for_keys(message) {
+            return false;
+        }
         let Some(interleaving) = self.interleaving.filter(|_| !self.begun.is_empty()) else {
             return true;
         };

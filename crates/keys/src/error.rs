@@ -1,0 +1,26 @@
+//! [`KeyError`].
+
+use thiserror::Error;
+
+/// Why a key cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// A public key that cannot be read.
+    #[error(
+        "a public key is 43 characters (A-Z, a-z, 0-9, - and _) of base64url, but this is {found:?}"
+    )]
+    PublicKey {
+        /// What was given.
+        found: String,
+    },
+    /// A private key that cannot be read.
+    #[error("this is no Ed25519 key in the form PKCS #8")]
+    PrivateKey,
+    /// The system gave no randomness.
+    #[error("no key can be made: the system gives no randomness")]
+    Randomness,
+    /// TLS cannot be set up.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(String),
+}

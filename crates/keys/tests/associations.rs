@@ -1,0 +1,272 @@
+//! Associations between ends that have real keys, over simulated links.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anabranch_keys::{Identity, PublicKey, Suite, TlsKeys, Trust};
+use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, Side};
+use anabranch_sctp::{
+    Association, AssociationConfig, AssociationId, CloseReason, Encryption, EncryptionPolicy,
+    Endpoint, EndpointConfig, Event, FourTuple, OutgoingMessage, StreamId,
+};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+struct Ends {
+    pair: Pair<Endpoint>,
+    client: AssociationId,
+    server: Option<AssociationId>,
+    events: Vec<(Side, Event)>,
+}
+
+fn config(keys: Option<TlsKeys>, policy: EncryptionPolicy) -> AssociationConfig {
+    AssociationConfig::media().with(|config| {
+        config.extensions.encryption = keys.map(|keys| Encryption {
+            policy,
+            keys: Arc::new(keys),
+            time_limit: Duration::from_secs(10),
+        });
+    })
+}
+
+fn encrypted(identity: &Identity, trust: Trust) -> AssociationConfig {
+    config(
+        Some(TlsKeys::new(identity, trust).expect("a key of its own")),
+        EncryptionPolicy::Require,
+    )
+}
+
+impl Ends {
+    fn new(loss: f64, client: AssociationConfig, server: AssociationConfig) -> Self {
+        let link = LinkConfig {
+            delay: Duration::from_millis(50),
+            loss: Loss::uniform(loss),
+            ..LinkConfig::default()
+        };
+        let mut pair = Pair::new(7, &[DuplexConfig::from(link)], move |side, _, rng| {
+            let accept = side == Side::Server;
+            let association = server.clone();
+            Endpoint::new(EndpointConfig { accept, association, ..EndpointConfig::default() }, rng)
+        });
+        let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
+        let connect =
+            |endpoint: &mut Endpoint, now| endpoint.connect(now, &paths, (5_000, 5_001), client);
+        let client = pair.act_client(connect).expect("quiet").expect("it may call");
+        Self { pair, client, server: None, events: Vec::new() }
+    }
+
+    fn run_until(&mut self, limit: Duration, is_done: impl Fn(&Self) -> bool) -> bool {
+        let end = self.pair.now() + limit;
+        loop {
+            while let Some((host, (id, event))) = self.pair.sim.poll_event() {
+                let is_client = host == anabranch_netsim::CLIENT;
+                if !is_client {
+                    self.server = Some(id);
+                }
+                self.events.push((if is_client { Side::Client } else { Side::Server }, event));
+            }
+            if is_done(self) {
+                return true;
+            }
+            match self.pair.sim.next_step_at() {
+                Some(at) if at <= end => {
+                    self.pair.sim.step().expect("the machines come to rest");
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    fn act<T>(&mut self, side: Side, act: impl FnOnce(&mut Association) -> T) -> T {
+        let (client, server) = (self.client, self.server);
+        match side {
+            Side::Client => {
+                let act = |end: &mut Endpoint, _| act(end.association_mut(client).expect("alive"));
+                self.pair.act_client(act).expect("quiet")
+            }
+            Side::Server => {
+                let server = server.expect("somebody called");
+                let act = |end: &mut Endpoint, _| act(end.association_mut(server).expect("alive"));
+                self.pair.act_server(act).expect("quiet")
+            }
+        }
+    }
+
+    fn is_connected(&self, side: Side) -> bool {
+        let is_meant = |event: &Event| matches!(event, Event::Connected { .. });
+        self.events.iter().any(|(at, event)| *at == side && is_meant(event))
+    }
+
+    fn are_connected(&self) -> bool {
+        self.is_connected(Side::Client) && self.is_connected(Side::Server)
+    }
+
+    fn close_reason(&self, side: Side) -> Option<&CloseReason> {
+        self.events.iter().filter(|(at, _)| *at == side).find_map(|(_, event)| {
+            if let Event::Closed { reason, .. } = event { Some(reason) } else { None }
+        })
+    }
+
+    fn peer(&mut self, side: Side) -> Option<PublicKey> {
+        self.act(side, |association| association.peer_identity().and_then(PublicKey::from_bytes))
+    }
+}
+
+fn message(number: u32, len: usize) -> OutgoingMessage {
+    let mut payload = vec![7; len];
+    payload[..4].copy_from_slice(&number.to_be_bytes());
+    OutgoingMessage::new(StreamId((number % 4) as u16), payload.into())
+}
+
+/// Sends messages of all lengths both ways, and returns how many of them arrived whole.
+fn exchange(ends: &mut Ends) -> (usize, usize) {
+    let now = ends.pair.now();
+    for number in 0..40 {
+        for side in [Side::Client, Side::Server] {
+            let message = message(number, 4 + 97 * number as usize);
+            ends.act(side, |association| association.send(now, message)).expect("taken");
+        }
+    }
+    ends.run_until(MINUTE, |_| false);
+    [Side::Client, Side::Server]
+        .map(|side| {
+            ends.act(side, |association| {
+                let messages = std::iter::from_fn(|| association.receive());
+                messages.filter(|message| message.payload[4..].iter().all(|b| *b == 7)).count()
+            })
+        })
+        .into()
+}
+
+#[test]
+fn two_ends_that_know_each_other_talk_in_secret() {
+    let (ours, theirs) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+    let client = encrypted(&ours, Trust::Only(vec![theirs.public_key()]));
+    let server = encrypted(&theirs, Trust::Only(vec![ours.public_key()]));
+    let mut ends = Ends::new(0.0, client, server);
+    assert!(ends.run_until(MINUTE, Ends::are_connected));
+    assert_eq!(ends.peer(Side::Client), Some(theirs.public_key()));
+    assert_eq!(ends.peer(Side::Server), Some(ours.public_key()));
+    assert_eq!(exchange(&mut ends), (40, 40));
+    for side in [Side::Client, Side::Server] {
+        let stats = ends.act(side, |association| association.stats().encryption.unwrap());
+        assert!(stats.sealed > 40 && stats.opened > 40, "{stats:?}");
+        assert_eq!((stats.forged, stats.replayed, stats.unsealed), (0, 0, 0), "{stats:?}");
+    }
+}
+
+#[test]
+fn the_callers_first_message_leaves_after_three_round_trips_and_the_listeners_half_one_later() {
+    let (ours, theirs) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+    let client = encrypted(&ours, Trust::Anyone);
+    let mut ends = Ends::new(0.0, client, encrypted(&theirs, Trust::Anyone));
+    assert!(ends.run_until(MINUTE, |ends| ends.is_connected(Side::Client)));
+    assert_eq!(ends.pair.now().as_millis(), 300);
+    assert!(ends.run_until(MINUTE, Ends::are_connected));
+    assert_eq!(ends.pair.now().as_millis(), 350);
+}
+
+#[test]
+fn what_was_handed_over_before_there_are_keys_is_delivered_sealed() {
+    let (ours, theirs) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+    let client = encrypted(&ours, Trust::Anyone);
+    let mut ends = Ends::new(0.0, client, encrypted(&theirs, Trust::Anyone));
+    let now = ends.pair.now();
+    ends.act(Side::Client, |association| association.send(now, message(0, 3_000))).unwrap();
+    assert!(ends.run_until(MINUTE, Ends::are_connected));
+    ends.run_until(Duration::from_secs(1), |_| false);
+    let received = ends.act(Side::Server, Association::receive).unwrap();
+    assert_eq!(received.payload.len(), 3_000);
+    let stats = ends.act(Side::Server, |association| association.stats().encryption.unwrap());
+    assert!(stats.opened >= 3);
+}
+
+#[test]
+fn every_suite_seals() {
+    for suite in Suite::by_speed() {
+        let (ours, theirs) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+        let [client, server] = [&ours, &theirs].map(|identity| {
+            let keys = TlsKeys::with_suites(identity, Trust::Anyone, &[suite]).unwrap();
+            config(Some(keys), EncryptionPolicy::Require)
+        });
+        let mut ends = Ends::new(0.0, client, server);
+        assert!(ends.run_until(MINUTE, Ends::are_connected), "{suite:?}");
+        assert_eq!(exchange(&mut ends), (40, 40), "{suite:?}");
+    }
+}
+
+#[test]
+fn keys_are_agreed_on_where_a_tenth_is_lost() {
+    let (ours, theirs) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+    let client = encrypted(&ours, Trust::Anyone);
+    let mut ends = Ends::new(0.1, client, encrypted(&theirs, Trust::Anyone));
+    assert!(ends.run_until(Duration::from_secs(10), Ends::are_connected));
+    assert_eq!(exchange(&mut ends), (40, 40));
+}
+
+#[test]
+fn a_peer_with_another_key_is_refused_in_words() {
+    let (ours, theirs) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+    let expected = Identity::generate().unwrap().public_key();
+    for (trust_of_client, trust_of_server) in
+        [(Trust::Only(vec![expected]), Trust::Anyone), (Trust::Anyone, Trust::Only(vec![expected]))]
+    {
+        let refuser = if trust_of_server == Trust::Anyone { Side::Client } else { Side::Server };
+        let client = encrypted(&ours, trust_of_client);
+        let mut ends = Ends::new(0.0, client, encrypted(&theirs, trust_of_server));
+        ends.run_until(MINUTE, |ends| ends.close_reason(refuser).is_some());
+        let refused = if refuser == Side::Client { &theirs } else { &ours };
+        let reason = ends.close_reason(refuser).unwrap().to_string();
+        assert!(reason.contains(&refused.public_key().to_string()), "{reason}");
+        assert!(!ends.is_connected(refuser));
+    }
+}
+
+#[test]
+fn who_demands_encryption_does_not_speak_in_the_open() {
+    let identity = Identity::generate().unwrap();
+    let demanding = || encrypted(&identity, Trust::Anyone);
+    let plain = || config(None, EncryptionPolicy::Require);
+    let mut ends = Ends::new(0.0, demanding(), plain());
+    ends.run_until(MINUTE, |ends| ends.close_reason(Side::Client).is_some());
+    assert_eq!(ends.close_reason(Side::Client), Some(&CloseReason::PeerNotEncrypted));
+    let mut ends = Ends::new(0.0, plain(), demanding());
+    ends.run_until(MINUTE, |ends| ends.close_reason(Side::Client).is_some());
+    let reason = ends.close_reason(Side::Client).unwrap().to_string();
+    assert!(reason.contains("the DTLS chunk is demanded"), "{reason}");
+}
+
+#[test]
+fn who_only_prefers_it_speaks_in_the_open_to_those_who_do_not_know_it() {
+    let identity = Identity::generate().unwrap();
+    let preferring = || {
+        let keys = TlsKeys::new(&identity, Trust::Anyone).unwrap();
+        config(Some(keys), EncryptionPolicy::Prefer)
+    };
+    let plain = || config(None, EncryptionPolicy::Require);
+    for (client, server, is_encrypted) in [
+        (preferring(), plain(), false),
+        (plain(), preferring(), false),
+        (preferring(), preferring(), true),
+    ] {
+        let mut ends = Ends::new(0.0, client, server);
+        assert!(ends.run_until(MINUTE, Ends::are_connected));
+        assert_eq!(ends.act(Side::Client, |a| a.is_encrypted()), is_encrypted);
+        assert_eq!(exchange(&mut ends), (40, 40));
+    }
+}
+
+#[test]
+fn an_encrypted_association_ends_in_order() {
+    let (ours, theirs) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+    let client = encrypted(&ours, Trust::Anyone);
+    let mut ends = Ends::new(0.0, client, encrypted(&theirs, Trust::Anyone));
+    assert!(ends.run_until(MINUTE, Ends::are_connected));
+    let now = ends.pair.now();
+    ends.act(Side::Client, |association| association.shutdown(now));
+    ends.run_until(MINUTE, |ends| ends.close_reason(Side::Client).is_some());
+    ends.run_until(Duration::from_secs(1), |_| false);
+    for side in [Side::Client, Side::Server] {
+        assert_eq!(ends.close_reason(side), Some(&CloseReason::Shutdown), "{side:?}");
+    }
+}

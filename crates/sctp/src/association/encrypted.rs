@@ -1,0 +1,221 @@
+//! Encrypted associations (draft-ietf-tsvwg-sctp-dtls-chunk): how one comes to have keys, and which
+//! packets are sealed.
+
+use anabranch_sansio::Time;
+use anabranch_wire::{Chunk, Dtls, ErrorCause, Packet};
+
+use super::{Association, State};
+use crate::dtls::{
+    Agreement, BACK_LEN, Epochs, FRONT_LEN, KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM, KeyAction,
+    KeyFailure, KeyManagement, Offers,
+};
+use crate::event::CloseReason;
+use crate::handshake::Cookie;
+use crate::receive::DataChunk;
+
+/// What an association has where both ends offered the DTLS chunk.
+#[derive(Debug)]
+pub(super) struct Encrypted {
+    offers: Offers,
+    agreement: Agreement,
+    /// Exists once the handshake of SCTP is done.
+    method: Option<Box<dyn KeyManagement>>,
+    pub(super) epochs: Epochs,
+    /// Whether packets in the open are refused: both ends have keys and know each other.
+    is_required: bool,
+    /// Whether the packet that is looked at was sealed.
+    is_packet_sealed: bool,
+    /// Whether the peer called us, to be reported once there are keys.
+    is_incoming: bool,
+    /// When there must be keys at the latest.
+    deadline: Option<Time>,
+}
+
+impl Association {
+    /// Whether all packets are encrypted, and the peer is known to be who it should be.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.encrypted.as_ref().is_some_and(|encrypted| encrypted.is_required)
+    }
+
+    /// Who the peer has proved to be, in the form that the key management has for that.
+    #[must_use]
+    pub fn peer_identity(&self) -> Option<&[u8]> {
+        self.encrypted.as_ref()?.method.as_ref()?.peer_identity()
+    }
+
+    /// Whether the handshake goes on, after that of SCTP, until both ends have keys.
+    pub(super) fn awaits_keys(&self) -> bool {
+        self.encrypted.as_ref().is_some_and(|encrypted| !encrypted.is_required)
+    }
+
+    /// Both ends offered the DTLS chunk, or not.
+    pub(super) fn take_agreement(&mut self, agreed: Option<(Offers, Agreement)>) {
+        self.encrypted = agreed.map(|(offers, agreement)| {
+            Box::new(Encrypted {
+                offers,
+                agreement,
+                method: None,
+                epochs: Epochs::default(),
+                is_required: false,
+                is_packet_sealed: false,
+                is_incoming: false,
+                deadline: None,
+            })
+        });
+        if self.encrypted.is_some() {
+            self.sender.shut_gate();
+        }
+    }
+
+    /// Takes the agreement that a listener's cookie holds. It was one when the cookie was made.
+    pub(super) fn take_agreement_of(&mut self, cookie: &Cookie) {
+        let agreed = cookie.offers.clone().and_then(|offers| {
+            let agreement = offers.agree().ok()?;
+            Some((offers, agreement))
+        });
+        self.take_agreement(agreed);
+    }
+
+    /// The handshake of SCTP is done: begins that of the keys.
+    pub(super) fn begin_keys(&mut self, now: Time, is_incoming: bool) {
+        let (Some(encrypted), Some(encryption)) =
+            (&mut self.encrypted, &self.config.extensions.encryption)
+        else {
+            return;
+        };
+        encrypted.is_incoming = is_incoming;
+        encrypted.deadline = Some(now + encryption.time_limit);
+        let context = encrypted.offers.context(encrypted.agreement.role);
+        match encryption.keys.begin(now, context) {
+            Ok(method) => encrypted.method = Some(method),
+            Err(failure) => return self.end_without_keys(&failure),
+        }
+        self.obey_key_management(now);
+    }
+
+    /// Hands what arrived about keys to those who know.
+    pub(super) fn advance_keys(&mut self, now: Time) {
+        while let Some(message) = self.receiver.as_mut().and_then(|r| r.pop_about_keys()) {
+            let method = self.encrypted.as_mut().and_then(|encrypted| encrypted.method.as_mut());
+            let Some(method) = method else { return };
+            if let Err(failure) = method.handle_message(now, &message.payload) {
+                return self.end_without_keys(&failure);
+            }
+            self.obey_key_management(now);
+        }
+    }
+
+    /// Does what the key management wants done.
+    fn obey_key_management(&mut self, now: Time) {
+        loop {
+            let Some(encrypted) = &mut self.encrypted else { return };
+            let Some(action) = encrypted.method.as_mut().and_then(|method| method.poll()) else {
+                return;
+            };
+            match action {
+                KeyAction::Send(message) => self.sender.send_about_keys(now, message),
+                KeyAction::OpenWith(epoch, keys) => encrypted.epochs.open_with(epoch, keys),
+                KeyAction::SealWith(epoch, keys) => encrypted.epochs.seal_with(epoch, keys),
+                KeyAction::Retire(epoch) => encrypted.epochs.retire(epoch),
+                KeyAction::RequireProtection => self.require_protection(now),
+            }
+        }
+    }
+
+    /// The draft's section 5.2: "After the application or key managment method has restricted the
+    /// SCTP packet handling to protected SCTP packets only, an SCTP packet not containing a DTLS
+    /// chunk MUST be silently discarded".
+    fn require_protection(&mut self, now: Time) {
+        let Some(encrypted) = self.encrypted.as_mut().filter(|e| !e.is_required) else { return };
+        encrypted.is_required = true;
+        encrypted.deadline = None;
+        let is_incoming = encrypted.is_incoming;
+        self.sender.open_gate();
+        self.tell_connected(is_incoming);
+        self.settle_timers(now);
+    }
+
+    fn end_without_keys(&mut self, failure: &KeyFailure) {
+        let what = failure.what.clone();
+        let cause = ErrorCause::ProtocolViolation(failure.what.as_bytes());
+        self.abort_with(&cause, CloseReason::NoKeys { what });
+    }
+
+    pub(super) fn key_timer(&self) -> Option<Time> {
+        let encrypted = self.encrypted.as_ref()?;
+        let method = encrypted.method.as_ref().and_then(|method| method.poll_timeout());
+        [encrypted.deadline, method].into_iter().flatten().min()
+    }
+
+    pub(super) fn on_key_timer(&mut self, now: Time) {
+        let Some(encrypted) = &mut self.encrypted else { return };
+        if encrypted.deadline.is_some_and(|deadline| deadline <= now) {
+            let what = "the peer did not finish agreeing on keys in time".to_owned();
+            return self.end_without_keys(&KeyFailure { what });
+        }
+        let is_due = |method: &&mut Box<dyn KeyManagement>| {
+            method.poll_timeout().is_some_and(|at| at <= now)
+        };
+        let Some(method) = encrypted.method.as_mut().filter(is_due) else { return };
+        match method.handle_timeout(now) {
+            Ok(()) => self.obey_key_management(now),
+            Err(failure) => self.end_without_keys(&failure),
+        }
+    }
+
+    /// Looks into a packet before anything of it is used. The chunks of one that was sealed replace
+    /// what is in `plaintext`. `None` if nothing of it may be used.
+    pub(super) fn unseal<'a>(
+        &mut self,
+        packet: &Packet<'a>,
+        plaintext: &'a mut Vec<u8>,
+    ) -> Option<Packet<'a>> {
+        let Some(encrypted) = &mut self.encrypted else { return Some(*packet) };
+        let chunk = dtls_chunk(packet);
+        encrypted.is_packet_sealed = chunk.is_some();
+        let Some(chunk) = chunk else {
+            if encrypted.is_required {
+                encrypted.epochs.stats.unprotected += 1;
+                return None;
+            }
+            return Some(*packet);
+        };
+        let is_open = encrypted.epochs.open(&chunk, plaintext);
+        is_open.then(|| Packet::from_parts(packet.header, plaintext))
+    }
+
+    /// Whether data may be taken. In the open both ends speak about keys alone: what else comes
+    /// there is not the peer's, and must not lie here when there are keys.
+    pub(super) fn is_admitted(&self, data: &DataChunk<'_>) -> bool {
+        let is_sealed = |encrypted: &Encrypted| encrypted.is_packet_sealed;
+        let names_keys = !data.beginning || data.ppid == KEY_MANAGEMENT_PPID;
+        let is_about_keys = data.stream == KEY_MANAGEMENT_STREAM && !data.unordered && names_keys;
+        self.encrypted.as_ref().is_none_or(|encrypted| is_sealed(encrypted)) || is_about_keys
+    }
+
+    /// Whether the next packet is to be sealed. INIT never is: nobody could look inside.
+    pub(super) fn seals(&self) -> bool {
+        let is_handshaking = matches!(self.state, State::CookieWait(_) | State::CookieEchoed(_));
+        !is_handshaking && self.encrypted.as_ref().is_some_and(|e| e.epochs.seals())
+    }
+
+    /// Bytes that sealing takes of a packet, whether there are keys yet or not: what goes out in
+    /// the open may have to go out again.
+    pub(super) fn sealing_len(&self) -> usize {
+        if self.encrypted.is_some() { FRONT_LEN + BACK_LEN } else { 0 }
+    }
+}
+
+/// The DTLS chunk of a packet, if it is one.
+///
+/// The draft's section 5.2: "The DTLS chunk MUST NOT be bundled with any other chunk." and "Upon
+/// receipt of an SCTP packet in which a DTLS chunk is bundled with any other chunk, the entire
+/// packet MUST be silently discarded."
+fn dtls_chunk<'a>(packet: &Packet<'a>) -> Option<Dtls<'a>> {
+    let mut chunks = packet.chunks();
+    match chunks.next() {
+        Some(Ok(Chunk::Dtls(chunk))) if chunks.rest().is_empty() => Some(chunk),
+        _ => None,
+    }
+}
