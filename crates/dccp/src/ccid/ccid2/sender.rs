@@ -313,6 +313,9 @@ impl HcSender for Ccid2Sender {
         is_congested |= self.take_drops(report);
         is_congested |= self.forget();
         self.is_acknowledged = true;
+        if newly > 0 {
+            self.timeout.on_progress();
+        }
         if report.is_slow {
             // RFC 4340 section 11.6: "The HC-Sender SHOULD NOT increase its sending rate for
             // approximately one round-trip time after seeing a packet with a Slow Receiver option."

@@ -53,6 +53,12 @@ impl Timeout {
         backed_off.min(TIMEOUT_MAX)
     }
 
+    /// Data arrived that were sent after the last timeout. Nothing is sent twice, so this is certain
+    /// even where it gives no round-trip time.
+    pub(super) const fn on_progress(&mut self) {
+        self.backoff = 0;
+    }
+
     pub(super) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
     }

@@ -202,9 +202,9 @@ class Peer:
         return ["ok"], b""
 
     def dccp_count(self, _: bytes) -> Answer:
-        """Reads until the peer closes or is silent for three seconds. Answers `count DATAGRAMS
-        BYTES`."""
-        self.socket.settimeout(3)
+        """Reads until the peer closes or is silent for a minute: a sender whose timeouts back off
+        may well be silent for some seconds. Answers `count DATAGRAMS BYTES`."""
+        self.socket.settimeout(60)
         datagrams = size = 0
         try:
             while data := self.socket.recv(READ_MAX):

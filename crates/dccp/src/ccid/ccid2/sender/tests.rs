@@ -230,3 +230,22 @@ fn acknowledgements_are_acknowledged_once_a_window() {
     run.send(false);
     assert!(!run.sender.wants_acknowledgement());
 }
+
+#[test]
+fn data_that_arrive_end_the_backoff_though_an_acknowledgement_was_sent_after_them() {
+    let mut run = Run::with_window(4);
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        run.fill();
+        times.push(run.sender.timer.unwrap() - run.now);
+        run.now = run.sender.timer.unwrap();
+        run.sender.handle_timeout(run.now);
+    }
+    assert_eq!(times, [1, 2, 4].map(Duration::from_secs));
+    let first = run.next;
+    run.fill();
+    run.send(false);
+    run.acknowledge(first..=first + 1);
+    run.fill();
+    assert_eq!(run.sender.timer.unwrap() - run.now, Duration::from_secs(1));
+}
