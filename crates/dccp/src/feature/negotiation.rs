@@ -31,6 +31,8 @@ pub(crate) struct Negotiation {
     /// When the Changes that wait for an answer are sent again.
     retransmission: Option<Time>,
     interval: Duration,
+    /// What the interval begins with: a round-trip time.
+    interval_min: Duration,
     /// Whether Changes that were sent are due again.
     is_due: bool,
 }
@@ -90,6 +92,7 @@ impl Negotiation {
             greatest_sent: None,
             retransmission: None,
             interval: RETRANSMISSION_MIN,
+            interval_min: RETRANSMISSION_MIN,
             is_due: false,
         }
     }
@@ -236,6 +239,8 @@ impl Negotiation {
         if !answers || slot.state != State::Changing {
             return Ok(());
         }
+        // The peer answers: what is changed next begins without the backoff of what was lost.
+        self.interval = self.interval_min;
         self.on_confirm(owner, feature, option.values)
     }
 
@@ -255,11 +260,12 @@ impl Negotiation {
             return;
         }
         self.retransmission = None;
+        self.interval_min = RETRANSMISSION_MIN.max(rtt);
         if self.slots.values().any(|slot| slot.state == State::Changing) {
             self.is_due = true;
-            self.interval = (self.interval * 2).max(rtt).min(RETRANSMISSION_MAX);
+            self.interval = (self.interval * 2).clamp(self.interval_min, RETRANSMISSION_MAX);
         } else {
-            self.interval = RETRANSMISSION_MIN.max(rtt);
+            self.interval = self.interval_min;
         }
     }
 

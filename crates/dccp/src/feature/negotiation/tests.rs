@@ -158,6 +158,31 @@ fn retransmissions_back_off_to_64_seconds() {
 }
 
 #[test]
+fn an_answer_ends_the_backoff_for_what_is_changed_next() {
+    let mut duo = Duo::new();
+    duo.ends[CLIENT].set(Feature::AckRatio, 3);
+    let (mut now, mut intervals) = (NOW, Vec::new());
+    for value in [3, 4] {
+        duo.ends[CLIENT].set(Feature::AckRatio, value);
+        for _ in 0..3 {
+            let seq = duo.next[CLIENT];
+            duo.next[CLIENT] = seq + 1;
+            duo.ends[CLIENT].write(now, seq, true, false, &mut OptionsBuf::new());
+            let at = duo.ends[CLIENT].poll_timeout().unwrap().at;
+            intervals.push((at - now).as_millis());
+            now = at;
+            duo.ends[CLIENT].handle_timeout(now, RTT);
+        }
+        let sent = duo.send(CLIENT);
+        duo.receive(&sent).unwrap();
+        let answer = duo.send(SERVER);
+        duo.receive(&answer).unwrap();
+        assert_eq!(duo.values(CLIENT, Feature::AckRatio), [value, value]);
+    }
+    assert_eq!(intervals, [200, 400, 800, 200, 400, 800]);
+}
+
+#[test]
 fn an_answer_that_comes_after_the_timer_leaves_nothing_to_send() {
     let mut duo = Duo::new();
     duo.ends[CLIENT].want(Owner::Remote, Feature::SendNdpCount, &[1, 0]);
