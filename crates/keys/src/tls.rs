@@ -1,45 +1,45 @@
 //! [`TlsKeys`]: keys by a TLS 1.3 handshake inside the association
 //! (draft-porfiri-tsvwg-sctp-dtls-handshake).
 
+mod handshake;
+mod session;
 mod verifier;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_sctp::{
-    Epoch, KeyAction, KeyContext, KeyFailure, KeyManagement, KeyManagementFactory, KeyRole,
-};
+use anabranch_sctp::{KeyContext, KeyFailure, KeyManagement, KeyManagementFactory};
 use rustls::client::AlwaysResolvesClientRawPublicKeys;
 use rustls::crypto::aws_lc_rs::{default_provider, kx_group};
-use rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
+use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::AlwaysResolvesServerRawPublicKeys;
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
-use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
+use rustls::{ClientConfig, ServerConfig};
 
-use crate::derivation::keys_of;
 use crate::error::KeyError;
-use crate::identity::{Identity, PublicKey};
-use crate::message::{Message, epoch_bits};
+use crate::identity::Identity;
 use crate::suite::Suite;
 use crate::trust::Trust;
+use session::KeySession;
 use verifier::Verifier;
 
 /// The DTLS Key Management Identifier of "TLS for DTLS in SCTP".
 const METHOD: u8 = 192;
 
-/// Nobody's name: peers are known by their keys.
-const SERVER_NAME: &str = "anabranch.invalid";
-
-/// Bytes of TLS records that a peer may make us read before it has proved who it is.
-const HANDSHAKE_MAX: usize = 64 << 10;
+/// How long keys are used.
+///
+/// The draft's section 3.4: "Implementations SHOULD rekey at least every hour".
+const LIFE: Duration = Duration::from_secs(3_600);
 
 /// Makes keys by TLS 1.3, where both ends prove who they are by raw public keys.
 #[derive(Debug, Clone)]
 pub struct TlsKeys {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
+    life: Duration,
+    records_max: Option<u64>,
 }
 
 impl TlsKeys {
@@ -87,7 +87,20 @@ impl TlsKeys {
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(own)));
         // Each association has a full handshake.
         server.send_tls13_tickets = 0;
-        Ok(Self { client: Arc::new(client), server: Arc::new(server) })
+        Ok(Self {
+            client: Arc::new(client),
+            server: Arc::new(server),
+            life: LIFE,
+            records_max: None,
+        })
+    }
+
+    /// Uses keys for so long, and for so many packets, at most. Without this, for an hour, and for
+    /// half of what the suite allows.
+    #[must_use]
+    pub const fn with_limits(mut self, life: Duration, records_max: u64) -> Self {
+        (self.life, self.records_max) = (life, Some(records_max));
+        self
     }
 }
 
@@ -96,161 +109,8 @@ impl KeyManagementFactory for TlsKeys {
         METHOD
     }
 
-    fn begin(&self, _now: Time, context: KeyContext) -> Result<Box<dyn KeyManagement>, KeyFailure> {
-        let connection = match context.role {
-            KeyRole::Client => {
-                let name = ServerName::try_from(SERVER_NAME).map_err(failure)?;
-                ClientConnection::new(Arc::clone(&self.client), name).map(Connection::from)
-            }
-            KeyRole::Server => {
-                ServerConnection::new(Arc::clone(&self.server)).map(Connection::from)
-            }
-        };
-        let mut handshake = Handshake {
-            connection: connection.map_err(failure)?,
-            context,
-            epoch: Epoch::FIRST,
-            read: 0,
-            progress: Progress::Handshaking,
-            peer: None,
-            actions: VecDeque::new(),
-        };
-        handshake.write_records()?;
-        Ok(Box::new(handshake))
-    }
-}
-
-/// How far both ends are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
-    /// TLS goes on.
-    Handshaking,
-    /// The client opens what the server seals, and does not seal yet.
-    AwaitingProtection,
-    /// Both ends seal.
-    Done,
-}
-
-/// The TLS handshake of one association.
-#[derive(Debug)]
-struct Handshake {
-    connection: Connection,
-    context: KeyContext,
-    epoch: Epoch,
-    /// Bytes of records that were read.
-    read: usize,
-    progress: Progress,
-    peer: Option<PublicKey>,
-    actions: VecDeque<KeyAction>,
-}
-
-impl Handshake {
-    fn on_records(&mut self, mut records: &[u8]) -> Result<(), KeyFailure> {
-        if self.progress != Progress::Handshaking {
-            return Ok(());
-        }
-        self.read += records.len();
-        if self.read > HANDSHAKE_MAX {
-            return Err(failure("the peer's TLS handshake is longer than any should be"));
-        }
-        while !records.is_empty() {
-            self.connection.read_tls(&mut records).map_err(failure)?;
-            let result = self.connection.process_new_packets();
-            // An alert says to the peer what is wrong.
-            self.write_records()?;
-            result.map_err(failure)?;
-        }
-        if !self.connection.is_handshaking() {
-            self.on_handshake_done()?;
-        }
-        Ok(())
-    }
-
-    /// Sections 6.1 and 6.2 of the draft: the client's steps 7 and 8, the server's 9 to 11.
-    fn on_handshake_done(&mut self) -> Result<(), KeyFailure> {
-        let spki = self.connection.peer_certificates().and_then(<[_]>::first);
-        self.peer = spki.and_then(|spki| PublicKey::from_spki(spki));
-        let opening = self.keys_that_seal_at(self.context.role.opposite())?;
-        match self.context.role {
-            KeyRole::Client => {
-                self.actions.push_front(KeyAction::OpenWith(self.epoch, opening));
-                self.progress = Progress::AwaitingProtection;
-            }
-            KeyRole::Server => {
-                let sealing = self.keys_that_seal_at(KeyRole::Server)?;
-                let established = Message::ProtectionEstablished.encode(self.epoch);
-                self.actions.extend([
-                    KeyAction::OpenWith(self.epoch, opening),
-                    KeyAction::SealWith(self.epoch, sealing),
-                    KeyAction::RequireProtection,
-                    KeyAction::Send(established),
-                ]);
-                self.progress = Progress::Done;
-            }
-        }
-        Ok(())
-    }
-
-    /// The client's step 12.
-    fn on_protection_established(&mut self) -> Result<(), KeyFailure> {
-        if self.progress == Progress::AwaitingProtection {
-            let sealing = self.keys_that_seal_at(KeyRole::Client)?;
-            self.actions.push_back(KeyAction::SealWith(self.epoch, sealing));
-            self.actions.push_back(KeyAction::RequireProtection);
-            self.progress = Progress::Done;
-        }
-        Ok(())
-    }
-
-    fn keys_that_seal_at(&self, sealer: KeyRole) -> Result<anabranch_sctp::RecordKeys, KeyFailure> {
-        let negotiated = self.connection.negotiated_cipher_suite();
-        let suite = negotiated.and_then(|suite| Suite::of(suite.suite()));
-        suite
-            .and_then(|suite| keys_of(&self.connection, suite, &self.context, sealer))
-            .ok_or_else(|| failure("TLS has no keys to give"))
-    }
-
-    /// Sends what TLS has to say.
-    fn write_records(&mut self) -> Result<(), KeyFailure> {
-        let mut records = Vec::new();
-        while self.connection.wants_write() {
-            self.connection.write_tls(&mut records).map_err(failure)?;
-        }
-        if !records.is_empty() {
-            let message = Message::Records(&records).encode(self.epoch);
-            self.actions.push_back(KeyAction::Send(message));
-        }
-        Ok(())
-    }
-}
-
-impl KeyManagement for Handshake {
-    fn handle_message(&mut self, _now: Time, message: &[u8]) -> Result<(), KeyFailure> {
-        match Message::decode(message) {
-            Some((message, epoch)) if epoch == epoch_bits(self.epoch) => match message {
-                Message::Records(records) => self.on_records(records),
-                Message::ProtectionEstablished => self.on_protection_established(),
-                Message::UnknownControl(_) => Ok(()),
-            },
-            Some(_) => Ok(()),
-            None => Err(failure("the peer sent a message about keys that cannot be read")),
-        }
-    }
-
-    fn poll(&mut self) -> Option<KeyAction> {
-        self.actions.pop_front()
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        None
-    }
-
-    fn handle_timeout(&mut self, _now: Time) -> Result<(), KeyFailure> {
-        Ok(())
-    }
-
-    fn peer_identity(&self) -> Option<&[u8]> {
-        self.peer.as_ref().map(|key| &key.as_bytes()[..])
+    fn begin(&self, now: Time, context: KeyContext) -> Result<Box<dyn KeyManagement>, KeyFailure> {
+        Ok(Box::new(KeySession::begin(now, self.clone(), context)?))
     }
 }
 

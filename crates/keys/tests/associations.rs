@@ -270,3 +270,42 @@ fn an_encrypted_association_ends_in_order() {
         assert_eq!(ends.close_reason(side), Some(&CloseReason::Shutdown), "{side:?}");
     }
 }
+
+/// Messages of 1,200 bytes both ways until so many have gone, and how many of them arrived.
+fn stream(ends: &mut Ends, count: u32) -> [usize; 2] {
+    let mut received = [0, 0];
+    for number in 0..count {
+        let now = ends.pair.now();
+        for (index, side) in [Side::Client, Side::Server].into_iter().enumerate() {
+            let message = message(number, 1_100);
+            ends.act(side, |association| association.send(now, message)).expect("taken");
+            received[index] += ends.act(side, |a| std::iter::from_fn(|| a.receive()).count());
+        }
+        ends.run_until(Duration::from_millis(20), |_| false);
+    }
+    ends.run_until(MINUTE, |_| false);
+    for (index, side) in [Side::Client, Side::Server].into_iter().enumerate() {
+        received[index] += ends.act(side, |a| std::iter::from_fn(|| a.receive()).count());
+    }
+    received
+}
+
+#[test]
+fn keys_are_renewed_without_a_gap_by_time_and_by_packets() {
+    for (life, records) in [(Duration::from_secs(5), u64::MAX), (MINUTE * 60, 300)] {
+        let (ours, theirs) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+        let [client, server] = [&ours, &theirs].map(|identity| {
+            let keys = TlsKeys::new(identity, Trust::Anyone).unwrap().with_limits(life, records);
+            config(Some(keys), EncryptionPolicy::Require)
+        });
+        let mut ends = Ends::new(0.01, client, server);
+        assert!(ends.run_until(MINUTE, Ends::are_connected));
+        assert_eq!(stream(&mut ends, 1_000), [1_000, 1_000]);
+        for side in [Side::Client, Side::Server] {
+            let stats = ends.act(side, |association| association.stats().encryption.unwrap());
+            assert_eq!((stats.forged, stats.unsealed), (0, 0), "{stats:?}");
+            assert!(stats.epochs > 3, "{stats:?}");
+        }
+        assert_eq!(ends.peer(Side::Client), Some(theirs.public_key()));
+    }
+}

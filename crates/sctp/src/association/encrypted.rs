@@ -96,6 +96,7 @@ impl Association {
 
     /// Hands what arrived about keys to those who know.
     pub(super) fn advance_keys(&mut self, now: Time) {
+        self.count_sealed(now);
         while let Some(message) = self.receiver.as_mut().and_then(|r| r.pop_about_keys()) {
             let method = self.encrypted.as_mut().and_then(|encrypted| encrypted.method.as_mut());
             let Some(method) = method else { return };
@@ -103,6 +104,16 @@ impl Association {
                 return self.end_without_keys(&failure);
             }
             self.obey_key_management(now);
+        }
+    }
+
+    fn count_sealed(&mut self, now: Time) {
+        let Some(encrypted) = self.encrypted.as_mut().filter(|e| e.is_required) else { return };
+        let sealed = encrypted.epochs.sealed_in_epoch();
+        let Some(method) = &mut encrypted.method else { return };
+        match method.on_sealed(now, sealed) {
+            Ok(()) => self.obey_key_management(now),
+            Err(failure) => self.end_without_keys(&failure),
         }
     }
 

@@ -29,6 +29,8 @@ const EPOCHS_MAX: usize = 2;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EncryptionStats {
+    /// Keys that packets were sealed with, one after the other.
+    pub epochs: u64,
     /// Packets that were sealed.
     pub sealed: u64,
     /// Packets that were opened.
@@ -71,6 +73,7 @@ impl Epochs {
     /// From here on packets are sealed with these keys.
     pub(crate) fn seal_with(&mut self, epoch: Epoch, keys: RecordKeys) {
         self.sealing = Some(Sealing { epoch, keys, next: 0 });
+        self.stats.epochs += 1;
     }
 
     /// From here on packets that were sealed with these keys are opened, too. Those of the oldest
@@ -86,6 +89,11 @@ impl Epochs {
     /// Packets of this epoch are not opened any more.
     pub(crate) fn retire(&mut self, epoch: Epoch) {
         self.opening.retain(|opening| opening.epoch != epoch);
+    }
+
+    /// Packets that were sealed with the newest keys.
+    pub(crate) fn sealed_in_epoch(&self) -> u64 {
+        self.sealing.as_ref().map_or(0, |sealing| sealing.next)
     }
 
     /// Whether packets are to be sealed.

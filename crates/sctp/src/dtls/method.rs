@@ -78,6 +78,13 @@ pub trait KeyManagement: fmt::Debug + Send {
     /// As [`handle_message`](Self::handle_message).
     fn handle_timeout(&mut self, now: Time) -> Result<(), KeyFailure>;
 
+    /// So many packets were sealed with the newest keys, which are not good for any number.
+    ///
+    /// # Errors
+    ///
+    /// As [`handle_message`](Self::handle_message).
+    fn on_sealed(&mut self, now: Time, packets: u64) -> Result<(), KeyFailure>;
+
     /// Who the peer has proved to be, in the form that the method has for that.
     fn peer_identity(&self) -> Option<&[u8]>;
 }

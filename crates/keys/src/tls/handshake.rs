@@ -1,0 +1,103 @@
+//! [`Handshake`]: one TLS connection, which lives until it has given its keys.
+
+use std::sync::Arc;
+
+use anabranch_sctp::{Epoch, KeyContext, KeyFailure, KeyRole, RecordKeys};
+use bytes::Bytes;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, Connection, ServerConnection};
+
+use super::{TlsKeys, failure};
+use crate::derivation::keys_of;
+use crate::identity::PublicKey;
+use crate::message::Message;
+use crate::suite::Suite;
+
+/// Nobody's name: peers are known by their keys.
+const SERVER_NAME: &str = "anabranch.invalid";
+
+/// Bytes of TLS records that a peer may make us read before it has proved who it is.
+const BYTES_MAX: usize = 64 << 10;
+
+/// What a record that begins a handshake of TLS has at these places: its type, and that of the
+/// message in it.
+const RECORD_HEADER_LEN: usize = 5;
+const HANDSHAKE: u8 = 22;
+const CLIENT_HELLO: u8 = 1;
+
+/// Whether TLS records begin with a ClientHello.
+pub(super) fn is_client_hello(records: &[u8]) -> bool {
+    records.first() == Some(&HANDSHAKE) && records.get(RECORD_HEADER_LEN) == Some(&CLIENT_HELLO)
+}
+
+/// One TLS connection, and the epoch whose keys it is to give.
+#[derive(Debug)]
+pub(super) struct Handshake {
+    pub(super) role: KeyRole,
+    pub(super) epoch: Epoch,
+    connection: Connection,
+    /// Bytes of records that were read.
+    read: usize,
+}
+
+impl Handshake {
+    pub(super) fn begin(keys: &TlsKeys, role: KeyRole, epoch: Epoch) -> Result<Self, KeyFailure> {
+        let connection = match role {
+            KeyRole::Client => {
+                let name = ServerName::try_from(SERVER_NAME).map_err(failure)?;
+                ClientConnection::new(Arc::clone(&keys.client), name).map(Connection::from)
+            }
+            KeyRole::Server => {
+                ServerConnection::new(Arc::clone(&keys.server)).map(Connection::from)
+            }
+        };
+        Ok(Self { role, epoch, connection: connection.map_err(failure)?, read: 0 })
+    }
+
+    /// Takes records of the peer's. Whatever follows, [`message`](Self::message) may have something
+    /// to say: an alert, at the least.
+    pub(super) fn read(&mut self, mut records: &[u8]) -> Result<(), KeyFailure> {
+        self.read += records.len();
+        if self.read > BYTES_MAX {
+            return Err(failure("the peer's TLS handshake is longer than any should be"));
+        }
+        while !records.is_empty() {
+            self.connection.read_tls(&mut records).map_err(failure)?;
+            self.connection.process_new_packets().map_err(failure)?;
+        }
+        Ok(())
+    }
+
+    /// What is to be said to the peer.
+    pub(super) fn message(&mut self) -> Result<Option<Bytes>, KeyFailure> {
+        let mut records = Vec::new();
+        while self.connection.wants_write() {
+            self.connection.write_tls(&mut records).map_err(failure)?;
+        }
+        Ok((!records.is_empty()).then(|| Message::Records(&records).encode(self.epoch)))
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        !self.connection.is_handshaking()
+    }
+
+    /// Who the peer has proved to be.
+    pub(super) fn peer(&self) -> Option<PublicKey> {
+        PublicKey::from_spki(self.connection.peer_certificates()?.first()?)
+    }
+
+    pub(super) fn suite(&self) -> Option<Suite> {
+        Suite::of(self.connection.negotiated_cipher_suite()?.suite())
+    }
+
+    /// The keys that one end seals with, when the handshake is done.
+    pub(super) fn keys(
+        &self,
+        context: &KeyContext,
+        sealer: KeyRole,
+    ) -> Result<RecordKeys, KeyFailure> {
+        let suite = self.suite();
+        let keys = suite.and_then(|suite| keys_of(&self.connection, suite, context, sealer));
+        keys.ok_or_else(|| failure("TLS has no keys to give"))
+    }
+}
