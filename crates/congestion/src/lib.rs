@@ -3,12 +3,17 @@
 //! A controller is told what was sent, acknowledged and lost, and says how much may be in flight.
 //! Whose packets these are it does not know: SCTP's and TCP's alike. Where an RFC on SCTP has a
 //! rule of its own, the controller's documentation says so.
+//!
+//! Beside them stands what a sender needs to run them: [`DeliveryRate`] samples how fast the path
+//! delivers, [`Pacer`] spreads what goes out.
 
 mod bbr;
 mod cubic;
+mod delivery_rate;
 mod fixed;
 mod hystart;
 mod media;
+mod pacer;
 #[cfg(test)]
 mod pipe;
 mod queue_bound;
@@ -23,8 +28,10 @@ use anabranch_sansio::{Rate, Rng, Time};
 
 pub use bbr::Bbr;
 pub use cubic::Cubic;
+pub use delivery_rate::{DeliveryRate, Snapshot, Transmitted};
 pub use fixed::FixedWindow;
 pub use media::Media;
+pub use pacer::Pacer;
 pub use queue_bound::QueueBound;
 pub use rfc9260::Rfc9260;
 

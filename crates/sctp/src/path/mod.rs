@@ -1,7 +1,6 @@
 //! Paths: pairs of transport addresses, each with its own RTT, congestion control and liveness.
 
 mod controller;
-mod pacer;
 mod pairing;
 mod retransmission;
 mod rtt;
@@ -17,10 +16,9 @@ use anabranch_sansio::{FourTuple, Rate, Rng, Time};
 use crate::config::AssociationConfig;
 use crate::earliest::Earliest;
 use crate::stats::PathStats;
-use anabranch_congestion::SentData;
+use anabranch_congestion::{Pacer, SentData};
 
 use controller::Controller;
-use pacer::Pacer;
 pub(crate) use pairing::pair_addresses;
 pub(crate) use retransmission::Lost;
 pub use retransmission::RetransmissionPolicy;

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use anabranch_congestion::Snapshot;
 use anabranch_sansio::Time;
 use anabranch_wire::{
     Data, FragmentPlace, Fsn, IData, Mid, PacketWriter, Ppid, Ssn, StreamId, Tsn,
@@ -10,7 +11,6 @@ use anabranch_wire::{
 use bytes::Bytes;
 
 use super::copies::Copies;
-use super::delivery_rate::Snapshot;
 use super::flight::Sent;
 use super::message::PathPreference;
 use super::spurious::Verdict;

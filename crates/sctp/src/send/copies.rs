@@ -22,12 +22,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use anabranch_congestion::LostChunk;
+use anabranch_congestion::{LostChunk, Snapshot, Transmitted};
 use anabranch_sansio::Time;
 use anabranch_wire::Sack;
 
 use super::chunk::ChunkState;
-use super::delivery_rate::Snapshot;
 use super::flight::Sent;
 use super::outstanding::Outstanding;
 use super::rack::Delivery;
@@ -309,7 +308,8 @@ impl Outstanding {
         ack.acked += size;
         ack.advanced |= ack.oldest_before == Some(sent);
         let is_measurable = twin.is_some() && is_certain;
-        let newest = (transmission, sent_at, is_measurable, snapshot);
+        let newest =
+            Transmitted { number: transmission, sent_at, sent_once: is_measurable, snapshot };
         flight.rate.on_acked(now, size, newest, &mut ack.newest);
         if flight.rtt_probe == Some(sent) {
             flight.rtt_probe = None;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use anabranch_congestion::DeliveryRate;
 use anabranch_sansio::Time;
 
-use super::delivery_rate::DeliveryRate;
 use super::loss_detection::{Detector, LossDetection};
 
 /// A chunk on its way: the number of its transmission on the path, and its extended TSN.

@@ -4,7 +4,6 @@
 mod abandonment;
 mod chunk;
 mod copies;
-mod delivery_rate;
 mod flight;
 mod in_time;
 mod loss_detection;

@@ -9,7 +9,6 @@ use anabranch_wire::{PacketWriter, StreamId, Tsn};
 use super::abandonment::Abandoned;
 use super::chunk::{Chunk, ChunkState, View};
 use super::copies::Copies;
-use super::delivery_rate::Snapshot;
 use super::flight::{Flight, Sent};
 use super::loss_detection::{Detector, LossDetection, Losses};
 use super::message::{Abandonment, Fragment, PathPreference};
@@ -21,7 +20,7 @@ use crate::handshake::SupportedExtensions;
 use crate::path::PathSlot;
 use crate::ranges::RangeSet;
 use crate::sequence::{first_sequence, tsn};
-use anabranch_congestion::{LostChunk, SentData};
+use anabranch_congestion::{LostChunk, SentData, Snapshot};
 
 /// A retransmission that waits: which chunk, where it should go, how large it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

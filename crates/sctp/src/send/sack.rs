@@ -7,7 +7,6 @@ use anabranch_wire::{GapAckBlock, Sack};
 use thiserror::Error;
 
 use super::chunk::{ChunkState, View};
-use super::delivery_rate::Newest;
 use super::flight::Sent;
 use super::loss_detection::{Detector, Losses};
 use super::miss_indications::Overtaking;
@@ -16,7 +15,7 @@ use super::rack::Delivery;
 use super::spurious::Undone;
 use crate::path::PathSlot;
 use crate::sequence::{extend, tsn};
-use anabranch_congestion::RateSample;
+use anabranch_congestion::{RateSample, Transmitted};
 
 /// A SACK that cannot be true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -63,7 +62,7 @@ pub(crate) struct PathAck {
     /// Bytes acknowledged on the path so far.
     pub(crate) delivered: u64,
     pub(crate) sample: Option<RateSample>,
-    pub(super) newest: Option<Newest>,
+    pub(super) newest: Option<Transmitted>,
     /// The path's, once one was measured.
     pub(super) rtts: Option<Rtts>,
 }
@@ -234,7 +233,8 @@ impl Outstanding {
         let ack = &mut self.acks[path.index()];
         let flight = &mut self.flights[path.index()];
         ack.acked += size;
-        let newest = (transmission, sent_at, !retransmitted && is_certain, snapshot);
+        let sent_once = !retransmitted && is_certain;
+        let newest = Transmitted { number: transmission, sent_at, sent_once, snapshot };
         flight.rate.on_acked(now, size, newest, &mut ack.newest);
         ack.advanced |= ack.oldest_before == Some(sent);
         ack.proves_path |= !rerouted;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 
-use anabranch_congestion::{LostChunk, RateSample, SentData};
+use crate::{LostChunk, RateSample, SentData};
 
 /// What a chunk remembers of the moment it was sent, so that its acknowledgement gives a sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Snapshot {
+pub struct Snapshot {
     delivered: u64,
     delivered_at: Time,
     first_sent_at: Time,
@@ -18,19 +18,22 @@ pub(super) struct Snapshot {
     is_app_limited: bool,
 }
 
-/// The newest chunk that a SACK acknowledged on a path.
+/// A transmission of a chunk that was acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Newest {
-    transmission: u64,
-    sent_at: Time,
-    /// Whether it was sent only once, so that its round trip is certain.
-    sent_once: bool,
-    snapshot: Snapshot,
+pub struct Transmitted {
+    /// Its place in the order of all transmissions on the path.
+    pub number: u64,
+    /// When it went out.
+    pub sent_at: Time,
+    /// Whether the chunk was sent only once, so that its round trip is certain.
+    pub sent_once: bool,
+    /// What [`DeliveryRate::on_sent`] gave.
+    pub snapshot: Snapshot,
 }
 
-/// The delivery-rate sampling of one path.
+/// The delivery-rate sampling of one path, whichever protocol sends there.
 #[derive(Debug, Default)]
-pub(super) struct DeliveryRate {
+pub struct DeliveryRate {
     /// Bytes acknowledged so far.
     delivered: u64,
     /// Bytes declared lost so far.
@@ -43,16 +46,21 @@ pub(super) struct DeliveryRate {
 }
 
 impl DeliveryRate {
-    pub(super) const fn delivered(&self) -> u64 {
+    /// Bytes acknowledged so far.
+    #[must_use]
+    pub const fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    pub(super) const fn is_app_limited(&self) -> bool {
+    /// Whether the application had nothing more to send at some time since all that was delivered
+    /// by now went out.
+    #[must_use]
+    pub const fn is_app_limited(&self) -> bool {
         self.app_limited_until.is_some()
     }
 
     /// A chunk of `size` bytes goes out while `flight` bytes are in flight.
-    pub(super) fn on_sent(&mut self, now: Time, flight: usize, size: usize) -> Snapshot {
+    pub fn on_sent(&mut self, now: Time, flight: usize, size: usize) -> Snapshot {
         if flight == 0 {
             self.first_sent_at = now;
             self.delivered_at = now;
@@ -68,24 +76,23 @@ impl DeliveryRate {
     }
 
     /// A chunk was acknowledged; `newest` is the one of this SACK that was sent last.
-    pub(super) fn on_acked(
+    pub fn on_acked(
         &mut self,
         now: Time,
         size: usize,
-        sent: (u64, Time, bool, Snapshot),
-        newest: &mut Option<Newest>,
+        sent: Transmitted,
+        newest: &mut Option<Transmitted>,
     ) {
         self.delivered += size as u64;
         self.delivered_at = now;
-        let (transmission, sent_at, sent_once, snapshot) = sent;
-        if newest.is_none_or(|newest| newest.transmission < transmission) {
-            self.first_sent_at = sent_at;
-            *newest = Some(Newest { transmission, sent_at, sent_once, snapshot });
+        if newest.is_none_or(|newest| newest.number < sent.number) {
+            self.first_sent_at = sent.sent_at;
+            *newest = Some(sent);
         }
     }
 
     /// A chunk was declared lost.
-    pub(super) const fn on_lost(&mut self, size: usize, snapshot: &Snapshot) -> LostChunk {
+    pub const fn on_lost(&mut self, size: usize, snapshot: &Snapshot) -> LostChunk {
         self.lost += size as u64;
         LostChunk {
             size,
@@ -98,11 +105,11 @@ impl DeliveryRate {
     }
 
     /// All of a SACK is processed: the sample that its newest chunk gives.
-    pub(super) fn sample(&mut self, now: Time, newest: Option<Newest>) -> Option<RateSample> {
+    pub fn sample(&mut self, now: Time, newest: Option<Transmitted>) -> Option<RateSample> {
         if self.app_limited_until.is_some_and(|until| self.delivered > until) {
             self.app_limited_until = None;
         }
-        let Newest { sent_at, sent_once, snapshot, .. } = newest?;
+        let Transmitted { sent_at, sent_once, snapshot, .. } = newest?;
         let rtt = sent_once.then(|| now - sent_at);
         if let Some(rtt) = rtt {
             self.lowest_rtt = Some(self.lowest_rtt.map_or(rtt, |lowest| lowest.min(rtt)));
@@ -130,12 +137,13 @@ impl DeliveryRate {
 
     /// Nothing is left to send although more might be: what goes out until all of `flight` is
     /// delivered tells about the application, not about the path.
-    pub(super) fn mark_app_limited(&mut self, flight: usize) {
+    pub fn mark_app_limited(&mut self, flight: usize) {
         self.app_limited_until = Some((self.delivered + flight as u64).max(1));
     }
 
     /// What a controller is told of data that went out.
-    pub(super) const fn sent_data(&self, now: Time, bytes: usize, flight: usize) -> SentData {
+    #[must_use]
+    pub const fn sent_data(&self, now: Time, bytes: usize, flight: usize) -> SentData {
         SentData { now, bytes, flight, is_app_limited: self.is_app_limited() }
     }
 }
@@ -156,8 +164,9 @@ mod tests {
         chunks: &[(u64, Time, Snapshot)],
     ) -> Option<RateSample> {
         let mut newest = None;
-        for &(transmission, sent_at, snapshot) in chunks {
-            rate.on_acked(now, 1_000, (transmission, sent_at, true, snapshot), &mut newest);
+        for &(number, sent_at, snapshot) in chunks {
+            let sent = Transmitted { number, sent_at, sent_once: true, snapshot };
+            rate.on_acked(now, 1_000, sent, &mut newest);
         }
         rate.sample(now, newest)
     }
@@ -200,7 +209,8 @@ mod tests {
         let again = rate.on_sent(at(60), 0, 1_000);
         let mut newest = None;
         // A chunk sent twice: it is the first transmission that is acknowledged.
-        rate.on_acked(at(62), 1_000, (1, at(60), false, again), &mut newest);
+        let sent = Transmitted { number: 1, sent_at: at(60), sent_once: false, snapshot: again };
+        rate.on_acked(at(62), 1_000, sent, &mut newest);
         let sample = rate.sample(at(62), newest).unwrap();
         assert_eq!((sample.rate(), sample.rtt), (None, None));
     }
@@ -211,7 +221,8 @@ mod tests {
         let moved = rate.on_sent(at(10), 0, 1_000);
         let mut newest = None;
         // What another path had lost goes out here, and the first transmission is acknowledged.
-        rate.on_acked(at(11), 1_000, (0, at(10), false, moved), &mut newest);
+        let sent = Transmitted { number: 0, sent_at: at(10), sent_once: false, snapshot: moved };
+        rate.on_acked(at(11), 1_000, sent, &mut newest);
         assert_eq!(rate.sample(at(11), newest).unwrap().rate(), None);
     }
 

@@ -16,7 +16,7 @@ const LATENESS_MAX: Duration = Duration::from_millis(2);
 
 /// Lets data out in quanta, at the rate of the path's congestion controller.
 #[derive(Debug, Default)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     /// When all that was sent has gone out at the rate.
     drained: Time,
     /// Whether a quantum is used up, so that nothing goes out before `drained`.
@@ -25,23 +25,25 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     /// Whether data may go out now.
-    pub(crate) fn is_open(&self, now: Time) -> bool {
+    #[must_use]
+    pub fn is_open(&self, now: Time) -> bool {
         !self.is_closed || now >= self.drained
     }
 
     /// When data may go out again, if a quantum is used up.
-    pub(crate) fn opens_at(&self) -> Option<Time> {
+    #[must_use]
+    pub fn opens_at(&self) -> Option<Time> {
         self.is_closed.then_some(self.drained)
     }
 
     /// Time has passed: [`opens_at`](Self::opens_at) never tells what is over.
-    pub(crate) fn on_time(&mut self, now: Time) {
+    pub fn on_time(&mut self, now: Time) {
         self.is_closed &= now < self.drained;
     }
 
     /// `bytes` of data go out. Two packets of `packet` bytes make the smallest quantum, so that the
     /// peer acknowledges each without delay.
-    pub(crate) fn on_sent(&mut self, now: Time, bytes: usize, packet: usize, rate: Rate) {
+    pub fn on_sent(&mut self, now: Time, bytes: usize, packet: usize, rate: Rate) {
         self.on_time(now);
         let quantum = (rate.bytes_in(QUANTUM) as usize).min(QUANTUM_BYTES_MAX).max(2 * packet);
         let quantum = rate.time_for(quantum as u64);
