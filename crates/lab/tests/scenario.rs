@@ -28,6 +28,7 @@ fn bulk_of_each_kind_fills_the_link() {
         ("sctp", "carrier = \"udp\""),
         ("tcp", ""),
         ("tcp", "controller = \"cubic\""),
+        ("tcp", "controller = \"bbr\""),
         ("quic", ""),
         ("quic", "controller = \"new-reno\""),
         ("quic", "controller = \"bbr\""),

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use anabranch_congestion::{CongestionController, Cubic};
+use anabranch_congestion::{Bbr, CongestionController, Cubic};
+use anabranch_sansio::Rng;
 
 use crate::reno::Reno;
 
@@ -69,6 +70,8 @@ pub enum CongestionControl {
     Reno,
     /// RFC 9438, what most systems have: see [`Cubic`].
     Cubic,
+    /// The third version of BBR (draft-ietf-ccwg-bbr), which paces what it sends: see [`Bbr`].
+    Bbr,
 }
 
 impl Default for Config {
@@ -95,10 +98,11 @@ impl Default for Config {
 
 impl Config {
     /// A controller for segments of `smss` bytes.
-    pub(crate) fn controller(&self, smss: usize) -> Box<dyn CongestionController> {
+    pub(crate) fn controller(&self, smss: usize, rng: Rng) -> Box<dyn CongestionController> {
         match self.congestion_control {
             CongestionControl::Reno => Box::new(Reno::new(smss, self.initial_window)),
             CongestionControl::Cubic => Box::new(Cubic::new(smss)),
+            CongestionControl::Bbr => Box::new(Bbr::new(smss, rng)),
         }
     }
 }

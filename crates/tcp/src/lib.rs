@@ -6,8 +6,9 @@
 //! It has what decides how fast TCP is and how it shares a link: the handshake with MSS, window
 //! scale and SACK-permitted; loss recovery from selective acknowledgments (RFC 6675), or without
 //! them NewReno's (RFC 6582); the retransmission timer of RFC 6298; slow start and congestion
-//! avoidance of RFC 5681 or CUBIC (RFC 9438); delayed acknowledgments, Nagle's algorithm, window
-//! probes. It leaves out what does not: urgent data, timestamps, simultaneous open.
+//! avoidance of RFC 5681, CUBIC (RFC 9438), or BBR, which paces; delayed acknowledgments, Nagle's
+//! algorithm, window probes. It leaves out what does not: urgent data, timestamps, simultaneous
+//! open.
 //!
 //! ```
 //! use anabranch_netsim::{Carrier, LinkConfig, Pair, Side};

@@ -31,6 +31,8 @@ pub(super) struct Handshake {
     timer: Time,
     rto: Duration,
     retries: u32,
+    /// What the controller leaves to chance.
+    rng: Rng,
 }
 
 /// What the peer's SYN says.
@@ -79,6 +81,7 @@ impl Handshake {
             timer: now + config.rto_initial,
             rto: config.rto_initial,
             retries: 0,
+            rng: rng.fork(),
         }
     }
 
@@ -156,7 +159,8 @@ impl Handshake {
         };
         let has_sack = start.has_sack;
         let receiver = Receiver::new(config, peer.space, usize::from(self.mss), our_shift);
-        Box::new(Open::new(config, Sender::new(config, start, now), receiver, peer_shift, has_sack))
+        let sender = Sender::new(config, start, now, self.rng.clone());
+        Box::new(Open::new(config, sender, receiver, peer_shift, has_sack))
     }
 
     pub(super) fn poll(&mut self, _now: Time) -> Option<Segment> {

@@ -37,14 +37,14 @@ impl Sender {
         let flight_before = self.flight();
         let acked = ack.position - self.una;
         let window_changed = self.update_window(ack);
-        let mut delivery = self.board.acknowledge(ack.position);
-        let sacked = self.take_blocks(ack.blocks, &mut delivery);
+        let mut delivery = self.board.acknowledge(now, ack.position);
+        let sacked = self.take_blocks(now, ack.blocks, &mut delivery);
         if let Some(sent_at) = delivery.sampled() {
             self.rto.on_sample(now - sent_at);
         }
         // RFC 5681 section 2 tells what a duplicate acknowledgment is; with SACK it is one with
         // news of what arrived (RFC 6675 section 2).
-        let is_plain = acked == 0 && flight_before > 0 && !ack.carries_data && !window_changed;
+        let is_plain = acked == 0 && self.una < self.next && !ack.carries_data && !window_changed;
         let is_duplicate = if self.has_sack { sacked > 0 } else { is_plain };
         let was_recovering = matches!(self.phase, Phase::FastRecovery { .. });
         if acked > 0 {
@@ -52,6 +52,7 @@ impl Sender {
         }
         self.tell_controller(now, &delivery, acked, flight_before, was_recovering);
         self.recover_from(now, acked, is_duplicate);
+        self.tell_losses(now);
         true
     }
 
@@ -79,12 +80,12 @@ impl Sender {
         has_changed
     }
 
-    fn take_blocks(&mut self, blocks: &[Range<u64>], delivery: &mut Delivery) -> u64 {
+    fn take_blocks(&mut self, now: Time, blocks: &[Range<u64>], delivery: &mut Delivery) -> u64 {
         let before = delivery.octets;
         if self.has_sack {
             let (una, next) = (self.una, self.next);
             let sound = blocks.iter().filter(|b| una < b.start && b.start < b.end && b.end <= next);
-            sound.for_each(|block| self.board.sack(block.clone(), delivery));
+            sound.for_each(|block| self.board.sack(now, block.clone(), delivery));
         }
         delivery.octets - before
     }
@@ -118,7 +119,10 @@ impl Sender {
         flight_before: usize,
         in_recovery: bool,
     ) {
-        self.delivered += delivery.octets;
+        let (delivered, sample) = self.board.sample_rate(now, delivery);
+        // CUBIC would end slow start by the delay of queues (RFC 9406), which the bursts of a
+        // sender that does not pace look like.
+        let sample = sample.filter(|_| self.controller.pacing_rate().is_some());
         let acked_now = if self.has_sack { delivery.octets } else { acked };
         self.controller.on_ack(&Ack {
             now,
@@ -128,9 +132,15 @@ impl Sender {
             advanced: acked > 0,
             in_recovery,
             rtt: delivery.sampled().map(|sent_at| now - sent_at),
-            delivered: self.delivered,
-            sample: None,
+            delivered,
+            sample,
         });
+    }
+
+    fn tell_losses(&mut self, now: Time) {
+        for lost in self.board.take_lost() {
+            self.controller.on_chunk_lost(now, &lost);
+        }
     }
 
     /// RFC 6675 section 5, or without selective acknowledgments RFC 6582 section 3.2.
@@ -215,6 +225,7 @@ impl Sender {
     /// Returns whether the connection is to be given up.
     #[must_use]
     pub(crate) fn handle_timeout(&mut self, now: Time) -> bool {
+        self.pacer.on_time(now);
         if self.probe_at.is_some_and(|at| at <= now) {
             self.rto.back_off();
             (self.probe_at, self.must_probe) = (None, true);
@@ -232,6 +243,7 @@ impl Sender {
         } else {
             self.lose_all(now);
         }
+        self.tell_losses(now);
         self.retries > self.retries_max
     }
 

@@ -7,8 +7,8 @@ mod scoreboard;
 
 use std::ops::Range;
 
-use anabranch_congestion::{CongestionController, SentData};
-use anabranch_sansio::{Time, Wakeup};
+use anabranch_congestion::{CongestionController, Pacer};
+use anabranch_sansio::{Rng, Time, Wakeup};
 use bytes::Bytes;
 
 use crate::sequence::NumberSpace;
@@ -51,7 +51,7 @@ pub(crate) struct Sender {
     /// The first lost segment goes out whatever the window says.
     must_resend: bool,
     controller: Box<dyn CongestionController>,
-    delivered: u64,
+    pacer: Pacer,
     rto: Rto,
     retransmit_at: Option<Time>,
     probe_at: Option<Time>,
@@ -111,7 +111,7 @@ pub(crate) struct SenderStart {
 }
 
 impl Sender {
-    pub(crate) fn new(config: &Config, start: SenderStart, now: Time) -> Self {
+    pub(crate) fn new(config: &Config, start: SenderStart, now: Time, rng: Rng) -> Self {
         let SenderStart { space, smss, has_sack, window, rto } = start;
         Self {
             space,
@@ -132,8 +132,8 @@ impl Sender {
             dup_acks: 0,
             inflation: 0,
             must_resend: false,
-            controller: config.controller(smss),
-            delivered: 0,
+            controller: config.controller(smss, rng),
+            pacer: Pacer::default(),
             rto,
             retransmit_at: None,
             probe_at: None,
@@ -208,7 +208,8 @@ impl Sender {
     pub(crate) fn poll_timeout(&self) -> Option<Wakeup> {
         let retransmit = self.retransmit_at.map(|at| Wakeup { at, why: "retransmission" });
         let probe = self.probe_at.map(|at| Wakeup { at, why: "window probe" });
-        retransmit.into_iter().chain(probe).min()
+        let pace = self.pacer.opens_at().map(|at| Wakeup { at, why: "pacing" });
+        retransmit.into_iter().chain(probe).chain(pace).min()
     }
 
     /// Writes the data of the next segment, if one may go out.
@@ -216,6 +217,7 @@ impl Sender {
         let range = self.next_range(now);
         self.arm_probe(now);
         let range = range?;
+        self.pace(now, (range.end - range.start) as usize);
         // RFC 6298, 5.1: "Every time a packet containing data is sent (including a retransmission),
         // if the timer is not running, start it running".
         self.retransmit_at.get_or_insert(now + self.rto.rto());
@@ -240,7 +242,7 @@ impl Sender {
         // segments". After a timeout a window may be smaller than a segment; one goes out still.
         let window = self.controller.window().max(self.smss) as u64;
         let pipe = self.board.pipe().saturating_sub(self.inflation);
-        if window.saturating_sub(pipe) < self.smss as u64 {
+        if window.saturating_sub(pipe) < self.smss as u64 || !self.pacer.is_open(now) {
             return None;
         }
         if let Some(index) = self.board.next_lost() {
@@ -250,7 +252,17 @@ impl Sender {
             self.send_new(now, range.clone());
             return Some(range);
         }
+        if self.unsent() == 0 {
+            self.board.mark_app_limited();
+        }
         self.last_resort(now)
+    }
+
+    /// Spreads what goes out, where the controller has a rate.
+    fn pace(&mut self, now: Time, bytes: usize) {
+        if let Some(rate) = self.controller.pacing_rate() {
+            self.pacer.on_sent(now, bytes, self.smss, rate);
+        }
     }
 
     /// RFC 6675 section 4, NextSeg, rules 3 and 4.
@@ -271,18 +283,25 @@ impl Sender {
         *rescue = *point;
         let index = self.board.last_missing()?;
         let range = self.board.rescue(now, index);
-        Some(self.count_again(range))
+        Some(self.count_again(now, range))
     }
 
     fn resend(&mut self, now: Time, index: usize) -> Range<u64> {
         let range = self.board.resend(now, index);
-        self.count_again(range)
+        self.count_again(now, range)
     }
 
-    fn count_again(&mut self, range: Range<u64>) -> Range<u64> {
+    fn count_again(&mut self, now: Time, range: Range<u64>) -> Range<u64> {
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += range.end - range.start;
+        self.tell_sent(now, (range.end - range.start) as usize);
         range
+    }
+
+    /// Tells the controller of octets that went out just now.
+    fn tell_sent(&mut self, now: Time, bytes: usize) {
+        let before = self.flight().saturating_sub(bytes);
+        self.controller.on_sent(&self.board.sent_data(now, bytes, before));
     }
 
     /// New data, if enough of it may go out to make a segment.
@@ -312,10 +331,9 @@ impl Sender {
             self.controller.on_idle(u32::try_from(idle).unwrap_or(u32::MAX));
         }
         let bytes = (range.end - range.start) as usize;
-        let is_app_limited = range.end == self.buffer.end();
-        self.controller.on_sent(&SentData { now, bytes, flight: self.flight(), is_app_limited });
         self.next = range.end;
         self.board.push(now, range);
+        self.tell_sent(now, bytes);
     }
 
     /// While nothing is in flight, no acknowledgment will tell of a window that opens.
@@ -331,8 +349,13 @@ impl Sender {
         self.fin.map_or(self.buffer.end(), |fin| fin + 1).saturating_sub(self.next)
     }
 
-    /// FlightSize.
-    const fn flight(&self) -> usize {
-        (self.next - self.una) as usize
+    /// What a controller counts as in flight: RFC 5681's FlightSize, "data that has been sent but
+    /// not yet cumulatively acknowledged"; where it has a model of the path, what is in the
+    /// network.
+    fn flight(&self) -> usize {
+        match self.controller.pacing_rate() {
+            Some(_) => self.board.pipe() as usize,
+            None => (self.next - self.una) as usize,
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use anabranch_congestion::{DeliveryRate, LostChunk, RateSample, SentData, Snapshot, Transmitted};
 use anabranch_sansio::Time;
 
 /// RFC 6675 section 2: DupThresh.
@@ -20,6 +21,11 @@ pub(super) struct Scoreboard {
     lost_below: u64,
     /// All before it was selectively acknowledged or sent again.
     search_from: u64,
+    rate: DeliveryRate,
+    /// Segments sent so far, each time they were.
+    transmissions: u64,
+    /// Segments that were declared lost, until the controller is told.
+    lost: Vec<LostChunk>,
 }
 
 /// A segment that is outstanding.
@@ -28,12 +34,17 @@ struct Sent {
     start: u64,
     end: u64,
     sent_at: Time,
+    /// The number of its last transmission, and what was known then.
+    transmission: u64,
+    snapshot: Snapshot,
     /// An acknowledgment could be for any of several transmissions.
     is_ambiguous: bool,
     is_sacked: bool,
     is_lost: bool,
     /// Sent again since it was last taken for lost.
     is_resent: bool,
+    /// Whether it was once acknowledged: after a timeout that counts for nothing but the rate.
+    was_delivered: bool,
 }
 
 /// What an acknowledgment said for the first time.
@@ -44,6 +55,8 @@ pub(super) struct Delivery {
     /// When the newest of the segments was sent.
     newest: Option<Time>,
     is_ambiguous: bool,
+    /// The newest transmission, for the delivery rate.
+    transmitted: Option<Transmitted>,
 }
 
 impl Delivery {
@@ -63,6 +76,15 @@ impl Delivery {
 impl Sent {
     const fn len(&self) -> u64 {
         self.end - self.start
+    }
+
+    const fn transmitted(&self) -> Transmitted {
+        Transmitted {
+            number: self.transmission,
+            sent_at: self.sent_at,
+            sent_once: !self.is_ambiguous,
+            snapshot: self.snapshot,
+        }
     }
 
     const fn range(&self) -> Range<u64> {
@@ -97,22 +119,25 @@ impl Scoreboard {
             start,
             end,
             sent_at: now,
+            transmission: self.number_transmission(),
+            snapshot: self.rate.on_sent(now, self.pipe as usize, (end - start) as usize),
             is_ambiguous: false,
             is_sacked: false,
             is_lost: false,
             is_resent: false,
+            was_delivered: false,
         };
         self.pipe += segment.pipe();
         self.segments.push_back(segment);
     }
 
     /// All before this position has arrived.
-    pub(super) fn acknowledge(&mut self, position: u64) -> Delivery {
+    pub(super) fn acknowledge(&mut self, now: Time, position: u64) -> Delivery {
         let mut delivery = Delivery::default();
         while let Some(first) = self.segments.pop_front_if(|first| first.end <= position) {
             self.pipe -= first.pipe();
             if !first.is_sacked {
-                delivery.take(&first);
+                self.deliver(now, &first, &mut delivery);
             }
         }
         if self.segments.front().is_some_and(|first| first.start < position) {
@@ -122,7 +147,7 @@ impl Scoreboard {
     }
 
     /// These octets have arrived, with something missing before them.
-    pub(super) fn sack(&mut self, block: Range<u64>, delivery: &mut Delivery) {
+    pub(super) fn sack(&mut self, now: Time, block: Range<u64>, delivery: &mut Delivery) {
         let from = self.segments.partition_point(|segment| segment.start < block.start);
         for index in from..self.segments.len() {
             let segment = &self.segments[index];
@@ -132,10 +157,44 @@ impl Scoreboard {
             if segment.is_sacked {
                 continue;
             }
-            delivery.take(segment);
             self.high_sacked = self.high_sacked.max(segment.end);
-            self.change(index, |segment| segment.is_sacked = true);
+            let segment = segment.clone();
+            self.deliver(now, &segment, delivery);
+            self.change(index, |segment| (segment.is_sacked, segment.was_delivered) = (true, true));
         }
+    }
+
+    fn deliver(&mut self, now: Time, segment: &Sent, delivery: &mut Delivery) {
+        delivery.take(segment);
+        if !segment.was_delivered {
+            let (len, sent) = (segment.len() as usize, segment.transmitted());
+            self.rate.on_acked(now, len, sent, &mut delivery.transmitted);
+        }
+    }
+
+    /// Octets that arrived so far, and how fast, as an acknowledgment shows it whose news are
+    /// `delivery`.
+    pub(super) fn sample_rate(
+        &mut self,
+        now: Time,
+        delivery: &Delivery,
+    ) -> (u64, Option<RateSample>) {
+        (self.rate.delivered(), self.rate.sample(now, delivery.transmitted))
+    }
+
+    /// All that there was to send is sent, although the window has room for more.
+    pub(super) fn mark_app_limited(&mut self) {
+        self.rate.mark_app_limited(self.pipe as usize);
+    }
+
+    /// What a controller is told of octets that went out when so many were in flight.
+    pub(super) const fn sent_data(&self, now: Time, bytes: usize, flight: usize) -> SentData {
+        self.rate.sent_data(now, bytes, flight)
+    }
+
+    /// The segments that were declared lost since the last call.
+    pub(super) fn take_lost(&mut self) -> Vec<LostChunk> {
+        std::mem::take(&mut self.lost)
     }
 
     /// RFC 6675 section 4, IsLost: "either DupThresh discontiguous SACKed sequences have arrived
@@ -166,6 +225,7 @@ impl Scoreboard {
     fn lose_up_to(&mut self, last: usize) {
         let from = self.segments.partition_point(|segment| segment.end <= self.lost_below);
         for index in from..=last {
+            self.note_loss(index);
             self.change(index, |segment| segment.is_lost = true);
         }
         self.lost_below = self.segments[last].end;
@@ -174,6 +234,7 @@ impl Scoreboard {
     /// The first segment is lost, whether it was sent again or not.
     pub(super) fn lose_first(&mut self) {
         let Some(Range { start, end }) = self.first() else { return };
+        self.note_loss(0);
         self.change(0, |first| (first.is_lost, first.is_resent) = (true, false));
         self.lost_below = self.lost_below.max(end);
         self.search_from = self.search_from.min(start);
@@ -184,7 +245,9 @@ impl Scoreboard {
     /// RFC 6675 section 5.1: "a TCP sender SHOULD expunge the SACK information gathered from a
     /// receiver upon a retransmission timeout".
     pub(super) fn lose_all(&mut self) {
-        for segment in &mut self.segments {
+        for index in 0..self.segments.len() {
+            self.note_loss(index);
+            let segment = &mut self.segments[index];
             (segment.is_sacked, segment.is_lost, segment.is_resent) = (false, true, false);
         }
         self.pipe = 0;
@@ -222,6 +285,16 @@ impl Scoreboard {
         self.segments.iter().rposition(|segment| !segment.is_sacked)
     }
 
+    /// A segment is about to be declared lost: counts it, unless it is known to be, or to have
+    /// arrived, whatever the peer keeps of it.
+    fn note_loss(&mut self, index: usize) {
+        let segment = &self.segments[index];
+        if (!segment.is_lost || segment.is_resent) && !segment.was_delivered {
+            let len = segment.len() as usize;
+            self.lost.push(self.rate.on_lost(len, &segment.snapshot));
+        }
+    }
+
     /// A segment goes out again.
     pub(super) fn resend(&mut self, now: Time, index: usize) -> Range<u64> {
         self.change(index, |segment| segment.is_resent = true);
@@ -230,9 +303,17 @@ impl Scoreboard {
 
     /// A segment goes out again although nothing says that it is lost: it is in the network once.
     pub(super) fn rescue(&mut self, now: Time, index: usize) -> Range<u64> {
+        let number = self.number_transmission();
         let segment = &mut self.segments[index];
-        (segment.sent_at, segment.is_ambiguous) = (now, true);
+        let others = (self.pipe - segment.pipe()) as usize;
+        segment.snapshot = self.rate.on_sent(now, others, segment.len() as usize);
+        (segment.sent_at, segment.transmission, segment.is_ambiguous) = (now, number, true);
         segment.range()
+    }
+
+    const fn number_transmission(&mut self) -> u64 {
+        self.transmissions += 1;
+        self.transmissions
     }
 
     fn change(&mut self, index: usize, change: impl FnOnce(&mut Sent)) {
@@ -248,6 +329,7 @@ mod tests {
     use super::*;
 
     const SMSS: usize = 100;
+    const NOW: Time = Time::from_millis(100);
 
     /// So many full segments, sent one per millisecond.
     fn board(segments: u64) -> Scoreboard {
@@ -258,7 +340,7 @@ mod tests {
 
     fn sack(board: &mut Scoreboard, blocks: &[(u64, u64)]) -> Delivery {
         let mut delivery = Delivery::default();
-        blocks.iter().for_each(|block| board.sack(block.0..block.1, &mut delivery));
+        blocks.iter().for_each(|block| board.sack(NOW, block.0..block.1, &mut delivery));
         delivery
     }
 
@@ -295,7 +377,7 @@ mod tests {
         assert_eq!((board.pipe(), board.next_lost()), (400, Some(2)));
         board.resend(Time::from_millis(50), 2);
         assert_eq!((board.pipe(), board.next_lost()), (500, None));
-        board.acknowledge(700);
+        board.acknowledge(NOW, 700);
         assert_eq!(board.pipe(), 300);
     }
 
@@ -325,16 +407,16 @@ mod tests {
     #[test]
     fn an_acknowledgment_inside_a_segment_leaves_the_rest() {
         let mut board = board(2);
-        let delivery = board.acknowledge(150);
+        let delivery = board.acknowledge(NOW, 150);
         assert_eq!((delivery.octets, board.first(), board.pipe()), (100, Some(150..200), 50));
     }
 
     #[test]
     fn only_what_was_sent_once_and_did_not_wait_gives_a_sample() {
         let mut board = board(4);
-        assert_eq!(board.acknowledge(100).sampled(), Some(Time::ZERO));
+        assert_eq!(board.acknowledge(NOW, 100).sampled(), Some(Time::ZERO));
         assert_eq!(sack(&mut board, &[(200, 300)]).sampled(), Some(Time::from_millis(2)));
         board.resend(Time::from_millis(9), 0);
-        assert_eq!(board.acknowledge(400).sampled(), None);
+        assert_eq!(board.acknowledge(NOW, 400).sampled(), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anabranch_netsim::{LinkConfig, QueueLimit};
 use anabranch_tcp::{Config, CongestionControl};
 
 use crate::harness::{Duo, link};
@@ -63,4 +64,28 @@ fn reno_fills_a_link_with_one_bandwidth_delay_product_of_queue() {
     let stats = duo.stats();
     assert!(goodput > 0.95 * 20.0 * 1_460.0 / 1_500.0, "{goodput} Mbit/s");
     assert_eq!(stats.timeouts, 0, "{stats:?}");
+}
+
+fn bbr() -> Config {
+    Config { congestion_control: CongestionControl::Bbr, ..reno() }
+}
+
+#[test]
+fn bbr_fills_a_link_that_loses_packets_and_keeps_its_queue_short() {
+    let mut duo = Duo::one_way(1, link(20, 50, 0.01), bbr());
+    duo.connect();
+    let goodput = duo.saturate(Duration::from_secs(30));
+    let stats = duo.stats();
+    assert!(goodput > 0.85 * 20.0 * 1_460.0 / 1_500.0, "{goodput} Mbit/s, {stats:?}");
+    let srtt = stats.srtt.unwrap();
+    assert!(srtt < Duration::from_millis(75), "a queue of {srtt:?} less 50 ms, of 50 there are");
+}
+
+#[test]
+fn bbr_spreads_what_it_sends_so_that_a_short_queue_suffices() {
+    let short = LinkConfig { queue: QueueLimit::Packets(10), ..link(20, 50, 0.0) };
+    let mut duo = Duo::one_way(1, short, bbr());
+    duo.connect();
+    let goodput = duo.saturate(Duration::from_secs(30));
+    assert!(goodput > 0.85 * 20.0 * 1_460.0 / 1_500.0, "{goodput} Mbit/s, {:?}", duo.stats());
 }

@@ -12,8 +12,8 @@ const WINDOW_MAX: u64 = 1_000;
 pub(in crate::scenario) const TCP_KEYS: &[Key] = &[
     Key::new(
         "controller",
-        &["reno", "cubic"],
-        "congestion control: RFC 5681, the default; RFC 9438",
+        &["reno", "cubic", "bbr"],
+        "congestion control: RFC 5681, the default; RFC 9438; BBR version 3, paced",
     ),
     Key::new(
         "mtu",
@@ -33,7 +33,11 @@ pub(in crate::scenario) const TCP_KEYS: &[Key] = &[
 /// What the keys say; what they leave out follows from `mtu`, which the links carry.
 pub(in crate::scenario) fn tcp_config(section: &mut Section, mtu: u64) -> Result<Config, Fault> {
     let mut config = Config::default();
-    let controllers = [("reno", CongestionControl::Reno), ("cubic", CongestionControl::Cubic)];
+    let controllers = [
+        ("reno", CongestionControl::Reno),
+        ("cubic", CongestionControl::Cubic),
+        ("bbr", CongestionControl::Bbr),
+    ];
     let buffer = |text: &str| bytes(text, 2_048, 1 << 30);
     put(section.read("controller", |text| choice(text, &controllers))?, |value| {
         config.congestion_control = value;
