@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
 use anabranch_sctp::{
-    Association, AssociationConfig, Authentication, Endpoint, EndpointConfig, OutgoingMessage,
-    PathId, Protection, Reliability, SharedKey,
+    Association, AssociationConfig, Authentication, Endpoint, EndpointConfig, Level,
+    OutgoingMessage, PathId, Protection, ReceiveOrder, Reliability, SharedKey,
 };
 use anabranch_wire::{
     Auth, ChecksumField, ChecksumMode, Chunk, ChunkType, CommonHeader, CookieAck, CookieEcho,
@@ -18,13 +18,13 @@ use sha2::Sha256;
 
 /// Plays `bytes` as a script against an endpoint: what its peer sends, what its user does, and how
 /// time passes. The first byte says who calls, whether there is an association from the start,
-/// whether its messages interleave, and whether all is authenticated.
+/// whether its messages interleave, whether all is authenticated, and whether the peer marks levels.
 pub fn peer(bytes: &[u8]) {
     let mut script = Script(bytes);
     let start = script.byte();
     let mut play = Play::new(start & 1 == 0, start & 8 != 0);
     if start & 2 == 0 {
-        play.shake_hands(start & 4 != 0);
+        play.shake_hands(start & 4 != 0, start & 16 != 0);
     }
     while !script.0.is_empty() {
         play.step(&mut script);
@@ -149,8 +149,11 @@ impl Play {
     }
 
     /// Completes the handshake that the endpoint began, or calls it.
-    fn shake_hands(&mut self, interleaves: bool) {
+    fn shake_hands(&mut self, interleaves: bool, marks_levels: bool) {
         let mut parameters = Vec::new();
+        if marks_levels {
+            Parameter::LevelMarksSupported.encode(&mut parameters);
+        }
         Parameter::ForwardTsnSupported.encode(&mut parameters);
         let mut types = vec![ChunkType::RE_CONFIG];
         if interleaves {
@@ -279,6 +282,7 @@ impl Play {
                 let message = OutgoingMessage {
                     ordered: what & 8 == 0,
                     reliability: reliability(script.byte()),
+                    level: Level::ALL[usize::from(what >> 6)],
                     ..OutgoingMessage::new(StreamId(u16::from(what >> 4)), payload)
                 };
                 // A full queue and a message of no bytes are refused, which is an answer.
@@ -454,6 +458,7 @@ fn config() -> AssociationConfig {
         config.buffers.receive_buffer = 8 << 10;
         config.buffers.message_size_max = 4 << 10;
         config.paths.paths_max = 4;
+        config.buffers.receive_order = ReceiveOrder::PRIORITY;
         config.extensions.message_interleaving = true;
     })
 }

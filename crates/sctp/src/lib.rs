@@ -81,7 +81,7 @@ pub use anabranch_congestion::{
 pub use anabranch_sansio::{
     Datagram, Ecn, FourTuple, Machine, Rate, Rng, Time, TraceRecord, Transmit, Wakeup,
 };
-pub use anabranch_wire::{Ppid, Ssn, StreamId};
+pub use anabranch_wire::{Level, Ppid, Ssn, StreamId};
 pub use association::{Association, AssociationState};
 pub use authentication::{Authentication, AuthenticationError, Protection, SharedKey};
 pub use bytes::Bytes;
@@ -102,7 +102,7 @@ pub use path::{
     Demand, Outlook, PathId, PathScheduler, PathSchedulerFactory, PathSchedulerKind, PathState,
     RetransmissionPolicy,
 };
-pub use receive::IncomingMessage;
+pub use receive::{IncomingMessage, ReceiveOrder};
 pub use send::{
     LossDetection, OutgoingMessage, PathPreference, Reliability, SchedulerKind, SendFailure,
     StreamScheduler, StreamSchedulerFactory,

@@ -41,6 +41,7 @@ mod checksum;
 mod chunk;
 mod error;
 mod items;
+mod level;
 mod numbers;
 mod packet;
 mod parameter;
@@ -60,6 +61,7 @@ pub use chunk::{
 };
 pub use error::DecodeError;
 pub use items::{Item, Items, ItemsIter};
+pub use level::Level;
 pub use numbers::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use packet::{ChecksumMode, Chunks, CommonHeader, Packet};
 pub use parameter::{

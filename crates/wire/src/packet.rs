@@ -157,7 +157,7 @@ impl<'a> Iterator for Chunks<'a> {
 mod tests {
     use super::*;
     use crate::test_support::{hex, packet_around};
-    use crate::{ChunkType, Data, Ppid, Shutdown, Ssn, StreamId, Tsn};
+    use crate::{ChunkType, Data, Level, Ppid, Shutdown, Ssn, StreamId, Tsn};
 
     /// A DATA chunk sent by Linux over UDP, checksum included.
     const LINUX_DATA: &str = "
@@ -187,6 +187,7 @@ mod tests {
             beginning: true,
             ending: true,
             immediate: false,
+            level: Level::Urgent,
             payload: b"from the kernel",
         };
         let chunks: Vec<_> = packet.chunks().collect();

@@ -111,6 +111,9 @@ pub enum Parameter<'a> {
     /// Spaced-SACKs-Supported: our own. The sender takes SACKs that are spaced in time, and spaces
     /// its own towards a peer that announces the same.
     SpacedSacksSupported,
+    /// Level-Marks-Supported: our own. The sender reads [`Level`](crate::Level)s in the flags of
+    /// DATA and I-DATA chunks, and writes them towards a peer that announces the same.
+    LevelMarksSupported,
     /// Key Salt: what a listener made its keys with, in an INIT ACK.
     KeySalt([u8; SALT_LEN]),
     /// Forward-TSN-Supported (RFC 3758).
@@ -217,6 +220,10 @@ impl<'a> Parameter<'a> {
                 extension::decode_flag(tlv)?;
                 Self::SpacedSacksSupported
             }
+            ParameterType::LEVEL_MARKS_SUPPORTED => {
+                extension::decode_flag(tlv)?;
+                Self::LevelMarksSupported
+            }
             ParameterType::KEY_SALT => Self::KeySalt(fixed_value(tlv)?),
             ParameterType::FORWARD_TSN_SUPPORTED => {
                 extension::decode_flag(tlv)?;
@@ -298,6 +305,7 @@ impl<'a> Parameter<'a> {
             Self::EcnCapable
             | Self::CmtDelayedAckSupported
             | Self::SpacedSacksSupported
+            | Self::LevelMarksSupported
             | Self::ForwardTsnSupported => {
                 tlv::encode(buf, ty, &[]);
             }
@@ -345,6 +353,7 @@ impl<'a> Parameter<'a> {
             Self::SupportedExtensions(_) => ParameterType::SUPPORTED_EXTENSIONS,
             Self::CmtDelayedAckSupported => ParameterType::CMT_DELAYED_ACK_SUPPORTED,
             Self::SpacedSacksSupported => ParameterType::SPACED_SACKS_SUPPORTED,
+            Self::LevelMarksSupported => ParameterType::LEVEL_MARKS_SUPPORTED,
             Self::KeySalt(_) => ParameterType::KEY_SALT,
             Self::ForwardTsnSupported => ParameterType::FORWARD_TSN_SUPPORTED,
             Self::AddIpAddress { .. } => ParameterType::ADD_IP_ADDRESS,

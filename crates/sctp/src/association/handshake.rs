@@ -524,6 +524,9 @@ impl Association {
         if self.encrypted.is_some() {
             receiver.expect_keys();
         }
+        if shared.level_marks {
+            receiver.read_marks();
+        }
         if let Some(before) = self.receiver.take() {
             receiver.inherit(before);
         }

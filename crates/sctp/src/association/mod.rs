@@ -151,6 +151,13 @@ impl Association {
         message
     }
 
+    /// Time has passed, for what waits to be read.
+    pub(crate) fn advance(&mut self, now: Time) {
+        if let Some(receiver) = self.receiver.as_mut() {
+            receiver.advance(now);
+        }
+    }
+
     /// Whether a message can be read.
     #[must_use]
     pub fn has_message(&self) -> bool {

@@ -13,6 +13,7 @@ use crate::dtls::Encryption;
 use crate::error::ConfigError;
 use crate::handshake::A_RWND_MIN;
 use crate::path::{PathScheduler, PathSchedulerFactory, PathSchedulerKind, RetransmissionPolicy};
+use crate::receive::ReceiveOrder;
 use crate::send::{LossDetection, SchedulerKind, StreamSchedulerFactory};
 
 /// Timeouts, heartbeats and how long acknowledgements may wait.
@@ -199,11 +200,18 @@ pub struct BufferConfig {
     /// The longest message that can be sent or received, in bytes; at most half the receive
     /// buffer. Default: 256 KiB.
     pub message_size_max: usize,
+    /// In which order messages are read that wait for the user. Default: as they arrived.
+    pub receive_order: ReceiveOrder,
 }
 
 impl Default for BufferConfig {
     fn default() -> Self {
-        Self { send_buffer: 1 << 20, receive_buffer: 1 << 20, message_size_max: 256 << 10 }
+        Self {
+            send_buffer: 1 << 20,
+            receive_buffer: 1 << 20,
+            message_size_max: 256 << 10,
+            receive_order: ReceiveOrder::Arrival,
+        }
     }
 }
 
@@ -261,6 +269,11 @@ pub struct ExtensionConfig {
     /// [in time](LossDetection::InTime) and controllers that follow a model; a window of few
     /// packets would grow slowly. A peer that does not know it does not notice. Default: false.
     pub spaced_sacks: bool,
+    /// Whether marks of a message's [`Level`](crate::Level) are offered, in flags that RFC 9260
+    /// reserves (Huseynli 2023): between peers that both offer them, a receiver learns how much each
+    /// message matters, and can [read that first](BufferConfig::receive_order). A peer that does
+    /// not know them does not notice: it gets zeros there. Default: false.
+    pub level_marks: bool,
     /// The keys that chunks are authenticated by (RFC 4895); with them, addresses can be changed by
     /// request (RFC 5061). Default: `None`, neither is offered.
     pub authentication: Option<Authentication>,
@@ -277,6 +290,7 @@ impl Default for ExtensionConfig {
             zero_checksum_over_dtls: false,
             cmt_delayed_ack: false,
             spaced_sacks: false,
+            level_marks: false,
             authentication: None,
             encryption: None,
         }

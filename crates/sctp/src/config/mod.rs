@@ -184,6 +184,7 @@ impl AssociationConfig {
             config.window.congestion_control = CongestionControl::Media;
             config.recovery.loss_detection = LossDetection::InTime;
             config.extensions.spaced_sacks = true;
+            config.extensions.level_marks = true;
             config.recovery.last_chance_twice = true;
             config.buffers.send_buffer = 4 << 20;
             config.buffers.receive_buffer = 4 << 20;
@@ -239,7 +240,8 @@ impl AssociationConfig {
     /// The receive buffer.
     pub(crate) fn buffer(&self) -> Buffer {
         let (capacity, packet) = (self.a_rwnd() as usize, self.packet_size_max());
-        Buffer { capacity, message_size_max: self.buffers.message_size_max, packet }
+        let BufferConfig { message_size_max, receive_order: order, .. } = self.buffers;
+        Buffer { capacity, message_size_max, packet, order }
     }
 
     /// Bytes of SCTP packet that fit into the path MTU behind all headers.

@@ -206,7 +206,9 @@ impl Endpoint {
     #[must_use]
     pub fn association_mut(&mut self, id: AssociationId) -> Option<&mut Association> {
         self.touch(id);
-        self.entries.get_mut(&id).map(|entry| &mut entry.association)
+        let association = &mut self.entries.get_mut(&id)?.association;
+        association.advance(self.now);
+        Some(association)
     }
 
     /// The associations there are.

@@ -31,6 +31,8 @@ pub(crate) struct SupportedExtensions {
     pub(crate) cmt_delayed_ack: bool,
     /// SACKs that are spaced in time.
     pub(crate) spaced_sacks: bool,
+    /// Levels in the flags of DATA and I-DATA chunks.
+    pub(crate) level_marks: bool,
     /// RFC 6525.
     pub(crate) re_config: bool,
     /// RFC 5061.
@@ -50,6 +52,7 @@ impl SupportedExtensions {
         forward_tsn: true,
         cmt_delayed_ack: false,
         spaced_sacks: false,
+        level_marks: false,
         re_config: false,
         asconf: false,
         i_data: true,
@@ -63,6 +66,7 @@ impl SupportedExtensions {
             forward_tsn: config.extensions.partial_reliability,
             cmt_delayed_ack: config.extensions.cmt_delayed_ack,
             spaced_sacks: config.extensions.spaced_sacks,
+            level_marks: config.extensions.level_marks,
             re_config: true,
             asconf: offers_asconf(config),
             i_data: config.extensions.message_interleaving,
@@ -78,6 +82,7 @@ impl SupportedExtensions {
             forward_tsn: self.forward_tsn && other.forward_tsn,
             cmt_delayed_ack: self.cmt_delayed_ack && other.cmt_delayed_ack,
             spaced_sacks: self.spaced_sacks && other.spaced_sacks,
+            level_marks: self.level_marks && other.level_marks,
             re_config: self.re_config && other.re_config,
             asconf: self.asconf && other.asconf,
             i_data: self.i_data && other.i_data,
@@ -101,18 +106,19 @@ impl SupportedExtensions {
     }
 
     /// As a cookie keeps them.
-    pub(super) fn to_bits(self) -> u8 {
-        u8::from(self.forward_tsn)
-            | u8::from(self.cmt_delayed_ack) << 1
-            | u8::from(self.re_config) << 2
-            | u8::from(self.i_data) << 3
-            | u8::from(self.i_forward_tsn) << 4
-            | u8::from(self.zero_checksum) << 5
-            | u8::from(self.spaced_sacks) << 6
-            | u8::from(self.asconf) << 7
+    pub(super) fn to_bits(self) -> u16 {
+        u16::from(self.forward_tsn)
+            | u16::from(self.cmt_delayed_ack) << 1
+            | u16::from(self.re_config) << 2
+            | u16::from(self.i_data) << 3
+            | u16::from(self.i_forward_tsn) << 4
+            | u16::from(self.zero_checksum) << 5
+            | u16::from(self.spaced_sacks) << 6
+            | u16::from(self.asconf) << 7
+            | u16::from(self.level_marks) << 8
     }
 
-    pub(super) const fn from_bits(bits: u8) -> Self {
+    pub(super) const fn from_bits(bits: u16) -> Self {
         Self {
             forward_tsn: bits & 1 != 0,
             cmt_delayed_ack: bits & 2 != 0,
@@ -122,6 +128,7 @@ impl SupportedExtensions {
             i_forward_tsn: bits & 0x10 != 0,
             zero_checksum: bits & 0x20 != 0,
             spaced_sacks: bits & 0x40 != 0,
+            level_marks: bits & 0x100 != 0,
         }
     }
 }
@@ -246,6 +253,7 @@ impl Announcement {
                 }
                 Parameter::CmtDelayedAckSupported => self.extensions.cmt_delayed_ack = true,
                 Parameter::SpacedSacksSupported => self.extensions.spaced_sacks = true,
+                Parameter::LevelMarksSupported => self.extensions.level_marks = true,
                 Parameter::ForwardTsnSupported => {
                     self.extensions.forward_tsn = true;
                     self.has_forward_tsn_parameter = true;
@@ -409,6 +417,9 @@ pub(crate) fn encode_parameters(
     if extensions.spaced_sacks {
         Parameter::SpacedSacksSupported.encode(&mut bytes);
     }
+    if extensions.level_marks {
+        Parameter::LevelMarksSupported.encode(&mut bytes);
+    }
     if extensions.forward_tsn {
         Parameter::ForwardTsnSupported.encode(&mut bytes);
     }
@@ -507,6 +518,7 @@ mod tests {
             config.extensions.authentication = Some(authentication.clone());
             config.extensions.cmt_delayed_ack = true;
             config.extensions.spaced_sacks = true;
+            config.extensions.level_marks = true;
             config.extensions.message_interleaving = true;
             config.extensions.zero_checksum_over_dtls = true;
         });
@@ -514,6 +526,7 @@ mod tests {
             forward_tsn: true,
             cmt_delayed_ack: true,
             spaced_sacks: true,
+            level_marks: true,
             re_config: true,
             asconf: true,
             i_data: true,

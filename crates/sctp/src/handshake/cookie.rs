@@ -188,7 +188,7 @@ impl Cookie {
         out.extend(self.peer_a_rwnd.to_be_bytes());
         out.extend(self.peer_outbound_streams.to_be_bytes());
         out.extend(self.peer_inbound_streams.to_be_bytes());
-        out.push(self.extensions.to_bits());
+        out.extend(self.extensions.to_bits().to_be_bytes());
         if self.tie_tags == TieTags::NONE {
             out.push(0);
         } else {
@@ -217,7 +217,8 @@ impl Cookie {
         let (local_initial_tsn, peer_initial_tsn) = (Tsn(reader.u32()?), Tsn(reader.u32()?));
         let peer_a_rwnd = reader.u32()?;
         let (peer_outbound_streams, peer_inbound_streams) = (reader.u16()?, reader.u16()?);
-        let [bits, has_tie_tags] = reader.take()?;
+        let bits = reader.u16()?;
+        let [has_tie_tags] = reader.take()?;
         let tie_tags = if has_tie_tags != HAS_TIE_TAGS {
             TieTags::NONE
         } else {
@@ -368,6 +369,7 @@ mod tests {
                 forward_tsn: true,
                 cmt_delayed_ack: true,
                 spaced_sacks: true,
+                level_marks: true,
                 re_config: true,
                 asconf: true,
                 i_data: true,

@@ -103,11 +103,11 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use anabranch_wire::{
-        ChecksumField, ChecksumMode, Chunk, CommonHeader, Mid, Packet, Ppid, StreamId, Tsn,
+        ChecksumField, ChecksumMode, Chunk, CommonHeader, Level, Mid, Packet, Ppid, StreamId, Tsn,
         VerificationTag,
     };
 
-    use super::super::{Buffer, DataChunk};
+    use super::super::{Buffer, DataChunk, ReceiveOrder};
     use super::*;
     use crate::format::DataFormat;
     use crate::path::PathId;
@@ -116,7 +116,12 @@ mod tests {
     const PATIENCE: Patience = Patience { delay: DELAY, is_spaced: false, srtt: None };
 
     fn receiver() -> Receiver {
-        let buffer = Buffer { capacity: 10_000, message_size_max: 1_000, packet: 1_000 };
+        let buffer = Buffer {
+            capacity: 10_000,
+            message_size_max: 1_000,
+            packet: 1_000,
+            order: ReceiveOrder::Arrival,
+        };
         Receiver::new(Tsn(1), 1, buffer, DataFormat::Data)
     }
 
@@ -132,6 +137,7 @@ mod tests {
             beginning: true,
             ending: true,
             immediate: false,
+            level: Level::Urgent,
             payload: &[7; 100],
         };
         receiver.on_data(now, PathId(0), &data);

@@ -1,6 +1,6 @@
 //! [`DataChunk`]: what receiving needs of a DATA or an I-DATA chunk.
 
-use anabranch_wire::{Data, FragmentPlace, Fsn, IData, Mid, Ppid, StreamId, Tsn};
+use anabranch_wire::{Data, FragmentPlace, Fsn, IData, Level, Mid, Ppid, StreamId, Tsn};
 
 /// A DATA or I-DATA chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(crate) struct DataChunk<'a> {
     pub(crate) beginning: bool,
     pub(crate) ending: bool,
     pub(crate) immediate: bool,
+    /// Without meaning unless both ends announced that they mark levels.
+    pub(crate) level: Level,
     pub(crate) payload: &'a [u8],
 }
 
@@ -32,6 +34,7 @@ impl<'a> From<&Data<'a>> for DataChunk<'a> {
             beginning: data.beginning,
             ending: data.ending,
             immediate: data.immediate,
+            level: data.level,
             payload: data.payload,
         }
     }
@@ -54,6 +57,7 @@ impl<'a> From<&IData<'a>> for DataChunk<'a> {
             beginning,
             ending: data.ending,
             immediate: data.immediate,
+            level: data.level,
             payload: data.payload,
         }
     }

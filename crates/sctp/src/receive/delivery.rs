@@ -1,12 +1,13 @@
 //! [`DeliveryQueue`]: whole messages in the order that their streams promise.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Mid, Ppid, SkippedMessages, Ssn, StreamId};
+use anabranch_wire::{Level, Mid, Ppid, SkippedMessages, Ssn, StreamId};
 use bytes::Bytes;
 
 use super::held::Held;
+use super::ready::{ReadyMessages, ReceiveOrder};
 use super::reassembly::Complete;
 use crate::dtls::{KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM};
 use crate::format::{DataFormat, ssn_of};
@@ -25,6 +26,10 @@ pub struct IncomingMessage {
     /// what lies between. Where messages interleave, the lower 16 bits of that place, and ordered
     /// and unordered messages are counted apart. Else zero for unordered messages.
     pub ssn: Ssn,
+    /// How much it matters, as the peer marked it: [`Urgent`](Level::Urgent) if any of its pieces
+    /// was sent again. [`Normal`](Level::Normal) unless both ends offered
+    /// [level marks](crate::ExtensionConfig::level_marks).
+    pub level: Level,
     /// The bytes.
     pub payload: Bytes,
     /// When its last missing piece arrived.
@@ -47,7 +52,7 @@ pub(super) struct Completion {
 /// Messages ready for the user, and those that wait for an earlier one of their stream.
 #[derive(Debug)]
 pub(crate) struct DeliveryQueue {
-    ready: VecDeque<IncomingMessage>,
+    ready: ReadyMessages,
     streams: BTreeMap<StreamId, InStream>,
     stream_count: u16,
     format: DataFormat,
@@ -74,9 +79,9 @@ impl Default for InStream {
 }
 
 impl DeliveryQueue {
-    pub(crate) const fn new(stream_count: u16, format: DataFormat) -> Self {
+    pub(crate) fn new(stream_count: u16, format: DataFormat, order: ReceiveOrder) -> Self {
         Self {
-            ready: VecDeque::new(),
+            ready: ReadyMessages::new(order),
             streams: BTreeMap::new(),
             stream_count,
             format,
@@ -85,11 +90,17 @@ impl DeliveryQueue {
     }
 
     /// Keeps the messages of `before` that wait for nothing but the user.
-    pub(super) fn inherit(&mut self, before: Self) {
-        for message in before.ready {
+    pub(super) fn inherit(&mut self, mut before: Self) {
+        self.ready.advance(before.ready.now());
+        while let Some(message) = before.ready.pop() {
             self.held.add(message.payload.len());
-            self.ready.push_back(message);
+            self.ready.push(message);
         }
+    }
+
+    /// Time has passed.
+    pub(super) fn advance(&mut self, now: Time) {
+        self.ready.advance(now);
     }
 
     pub(crate) const fn stream_count(&self) -> u16 {
@@ -124,20 +135,21 @@ impl DeliveryQueue {
             ppid: complete.ppid,
             ordered: !complete.unordered,
             ssn: self.ssn_of(&complete),
+            level: complete.level,
             payload: Bytes::from(complete.payload),
             completed_at: completion.at,
             path: completion.path,
             fills_gap: completion.fills_gap,
         };
         if complete.unordered {
-            self.ready.push_back(message);
+            self.ready.push(message);
             return;
         }
         let stream = self.streams.entry(complete.stream).or_default();
         let number = self.format.extend_mid(stream.next, complete.mid);
         if number == stream.next {
             stream.next += 1;
-            self.ready.push_back(message);
+            self.ready.push(message);
             stream.release(&mut self.ready);
         } else if number > stream.next && !stream.waiting.contains_key(&number) {
             stream.waiting.insert(number, message);
@@ -200,14 +212,13 @@ impl DeliveryQueue {
         let is_meant = |message: &IncomingMessage| {
             message.stream == KEY_MANAGEMENT_STREAM && message.ppid == KEY_MANAGEMENT_PPID
         };
-        let at = self.ready.iter().position(is_meant)?;
-        let message = self.ready.remove(at)?;
+        let message = self.ready.take_first(is_meant)?;
         self.held.remove(message.payload.len());
         Some(message)
     }
 
     pub(crate) fn pop(&mut self) -> Option<IncomingMessage> {
-        let message = self.ready.pop_front()?;
+        let message = self.ready.pop()?;
         self.held.remove(message.payload.len());
         Some(message)
     }
@@ -222,10 +233,10 @@ impl DeliveryQueue {
 }
 
 impl InStream {
-    fn release(&mut self, ready: &mut VecDeque<IncomingMessage>) {
+    fn release(&mut self, ready: &mut ReadyMessages) {
         while let Some(message) = self.waiting.remove(&self.next) {
             self.next += 1;
-            ready.push_back(message);
+            ready.push(message);
         }
     }
 }
@@ -236,9 +247,14 @@ mod tests {
 
     const COMPLETION: Completion = Completion { at: Time::ZERO, path: PathId(0), fills_gap: false };
 
+    fn queue_of(stream_count: u16, format: DataFormat) -> DeliveryQueue {
+        DeliveryQueue::new(stream_count, format, ReceiveOrder::Arrival)
+    }
+
     fn message(stream: u16, ssn: u16, unordered: bool) -> Complete {
         let (stream, mid) = (StreamId(stream), Mid(ssn.into()));
-        Complete { stream, mid, ppid: Ppid(0), unordered, payload: vec![0; 10] }
+        let (ppid, level) = (Ppid(0), Level::Normal);
+        Complete { stream, mid, ppid, unordered, level, payload: vec![0; 10] }
     }
 
     fn skipped(stream: u16, unordered: bool, mid: u32) -> SkippedMessages {
@@ -253,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_stream_waits_for_its_own_gap_only() {
-        let mut queue = DeliveryQueue::new(8, DataFormat::Data);
+        let mut queue = queue_of(8, DataFormat::Data);
         for (stream, ssn) in [(1, 1), (2, 0), (1, 2)] {
             queue.push(COMPLETION, message(stream, ssn, false));
         }
@@ -266,7 +282,7 @@ mod tests {
 
     #[test]
     fn skipping_delivers_what_was_stranded_in_order() {
-        let mut queue = DeliveryQueue::new(8, DataFormat::Data);
+        let mut queue = queue_of(8, DataFormat::Data);
         for ssn in [1, 3, 4] {
             queue.push(COMPLETION, message(1, ssn, false));
         }
@@ -279,7 +295,7 @@ mod tests {
 
     #[test]
     fn sequence_numbers_wrap() {
-        let mut queue = DeliveryQueue::new(1, DataFormat::Data);
+        let mut queue = queue_of(1, DataFormat::Data);
         for step in 0..70_000_u32 {
             queue.push(COMPLETION, message(0, step as u16, false));
             assert_eq!(drain(&mut queue).len(), 1, "message {step}");
@@ -288,7 +304,7 @@ mod tests {
 
     #[test]
     fn numbers_of_interleaving_messages_wrap_later() {
-        let mut queue = DeliveryQueue::new(1, DataFormat::IData);
+        let mut queue = queue_of(1, DataFormat::IData);
         queue.skip(skipped(0, false, 1 << 30));
         queue.skip(skipped(0, false, 2 << 30));
         queue.skip(skipped(0, false, u32::MAX - 1));
@@ -300,7 +316,7 @@ mod tests {
 
     #[test]
     fn unordered_messages_are_over_once_skipped_however_many_follow() {
-        let mut queue = DeliveryQueue::new(1, DataFormat::IData);
+        let mut queue = queue_of(1, DataFormat::IData);
         let of = (StreamId(0), true);
         queue.skip(skipped(0, true, 6));
         assert!(queue.is_over(of, Mid(6)) && !queue.is_over(of, Mid(7)));
@@ -314,7 +330,7 @@ mod tests {
 
     #[test]
     fn what_comes_after_its_turn_is_dropped_and_not_held() {
-        let mut queue = DeliveryQueue::new(1, DataFormat::Data);
+        let mut queue = queue_of(1, DataFormat::Data);
         queue.skip(skipped(0, false, 4));
         queue.push(COMPLETION, message(0, 3, false));
         assert!(drain(&mut queue).is_empty() && queue.held().is_empty());

@@ -4,13 +4,15 @@ mod acknowledgement;
 mod data_chunk;
 mod delivery;
 mod held;
+mod level_queue;
 mod place;
+mod ready;
 mod reassembly;
 mod reset;
 mod tracker;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{GapAckBlock, SkippedMessages, Tsn};
+use anabranch_wire::{GapAckBlock, Level, SkippedMessages, Tsn};
 
 use crate::dtls::{KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM};
 use crate::format::DataFormat;
@@ -23,6 +25,7 @@ use delivery::Completion;
 pub(crate) use delivery::DeliveryQueue;
 pub use delivery::IncomingMessage;
 pub(crate) use held::Held;
+pub use ready::ReceiveOrder;
 use reassembly::{Complete, Reassembly};
 use reset::DeferredReset;
 pub(crate) use tracker::{Arrival, SACK_SPACING_MAX, SackTiming, TsnTracker};
@@ -35,6 +38,8 @@ pub(crate) struct Buffer {
     pub(crate) message_size_max: usize,
     /// Bytes of a full packet.
     pub(crate) packet: usize,
+    /// What is read first, where both ends mark levels.
+    pub(crate) order: ReceiveOrder,
 }
 
 /// Messages cost more than their bytes: so many times the buffer they may take in all, and from
@@ -50,6 +55,8 @@ pub(crate) struct Receiver {
     delivery: DeliveryQueue,
     deferred_reset: Option<DeferredReset>,
     format: DataFormat,
+    /// Whether both ends announced that they mark levels.
+    is_marked: bool,
     buffer: Buffer,
     /// The a_rwnd of the last SACK.
     advertised: usize,
@@ -99,9 +106,10 @@ impl Receiver {
         Self {
             tracker: TsnTracker::new(first),
             reassembly: Reassembly::default(),
-            delivery: DeliveryQueue::new(inbound_streams, format),
+            delivery: DeliveryQueue::new(inbound_streams, format, ReceiveOrder::Arrival),
             deferred_reset: None,
             format,
+            is_marked: false,
             buffer,
             advertised: buffer.capacity,
             sack_timer: None,
@@ -112,6 +120,18 @@ impl Receiver {
         }
     }
 
+    /// Both ends agreed on marks of levels. Nothing has arrived yet.
+    pub(crate) fn read_marks(&mut self) {
+        let streams = self.delivery.stream_count();
+        self.is_marked = true;
+        self.delivery = DeliveryQueue::new(streams, self.format, self.buffer.order);
+    }
+
+    /// Time has passed, for what waits to be read.
+    pub(crate) fn advance(&mut self, now: Time) {
+        self.delivery.advance(now);
+    }
+
     /// Keeps what can be read already, and the counters, from before the peer restarted.
     pub(crate) fn inherit(&mut self, before: Self) {
         self.delivery.inherit(before.delivery);
@@ -120,6 +140,7 @@ impl Receiver {
 
     /// Takes a chunk of a valid stream.
     pub(crate) fn on_data(&mut self, now: Time, path: PathId, data: &DataChunk<'_>) -> DataOutcome {
+        self.delivery.advance(now);
         let sequence = extend(self.tracker.cumulative(), data.tsn);
         let fills_gap = match self.tracker.classify(sequence) {
             Arrival::Duplicate => {
@@ -152,7 +173,10 @@ impl Receiver {
         match self.reassembly.insert(sequence, is_next_life, data, self.buffer.message_size_max) {
             Ok(complete) => {
                 self.tracker.record(sequence, data.immediate);
-                if let Some(message) = complete {
+                if let Some(mut message) = complete {
+                    if !self.is_marked {
+                        message.level = Level::default();
+                    }
                     self.about_keys += usize::from(self.expects_keys && is_about_keys(&message));
                     self.stats.messages += 1;
                     self.stats.bytes += message.payload.len() as u64;
@@ -328,7 +352,7 @@ fn is_about_keys(message: &Complete) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_wire::{Mid, Ppid, StreamId};
+    use anabranch_wire::{Level, Mid, Ppid, StreamId};
 
     use super::*;
 
@@ -343,13 +367,19 @@ mod tests {
             beginning: ends.0,
             ending: ends.1,
             immediate: false,
+            level: Level::Urgent,
             payload: b"media",
         }
     }
 
     #[test]
     fn a_message_tells_the_path_of_its_last_piece_and_whether_later_data_overtook_it() {
-        let buffer = Buffer { capacity: 1 << 16, message_size_max: 1 << 10, packet: 1 << 10 };
+        let buffer = Buffer {
+            capacity: 1 << 16,
+            message_size_max: 1 << 10,
+            packet: 1 << 10,
+            order: ReceiveOrder::Arrival,
+        };
         let mut receiver = Receiver::new(Tsn(1), 1, buffer, DataFormat::Data);
         let arrivals = [
             (1, (true, true), PathId(0)),

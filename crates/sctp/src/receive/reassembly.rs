@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_wire::{Mid, Ppid, StreamId};
+use anabranch_wire::{Level, Mid, Ppid, StreamId};
 
 use super::DataOutcome;
 use super::data_chunk::DataChunk;
@@ -16,6 +16,9 @@ pub(super) struct Complete {
     pub(super) mid: Mid,
     pub(super) ppid: Ppid,
     pub(super) unordered: bool,
+    /// That of the fragment that matters most, so that a message counts as sent again if any of
+    /// its fragments was.
+    pub(super) level: Level,
     pub(super) payload: Vec<u8>,
 }
 
@@ -26,6 +29,7 @@ struct Run {
     mid: Mid,
     ppid: Ppid,
     unordered: bool,
+    level: Level,
     has_beginning: bool,
     has_ending: bool,
     /// How many fragments it has.
@@ -42,6 +46,7 @@ impl Run {
             mid: data.mid,
             ppid: data.ppid,
             unordered: data.unordered,
+            level: data.level,
             has_beginning: data.beginning,
             has_ending: data.ending,
             count: 1,
@@ -54,8 +59,8 @@ impl Run {
     }
 
     fn complete(self) -> Complete {
-        let Self { stream, mid, ppid, unordered, payload, .. } = self;
-        Complete { stream, mid, ppid, unordered, payload }
+        let Self { stream, mid, ppid, unordered, level, payload, .. } = self;
+        Complete { stream, mid, ppid, unordered, level, payload }
     }
 
     /// RFC 9260 section 6.9: the fragments of a message have one stream, one SSN and one U bit.
@@ -178,6 +183,7 @@ impl Reassembly {
         }
         run.payload.extend_from_slice(data.payload);
         run.has_ending = data.ending;
+        run.level = run.level.min(data.level);
         run.count += 1;
         Ok(first)
     }
@@ -205,6 +211,7 @@ impl Reassembly {
         if let Some(run) = self.runs.get_mut(&first) {
             run.payload.extend_from_slice(&following.payload);
             run.has_ending = following.has_ending;
+            run.level = run.level.min(following.level);
             run.count += following.count;
         }
         Ok(())
@@ -300,6 +307,7 @@ mod tests {
             beginning: ends.0,
             ending: ends.1,
             immediate: false,
+            level: Level::Urgent,
             payload,
         }
     }
@@ -332,6 +340,22 @@ mod tests {
             let expected: Vec<u8> = (0..8).flat_map(|i| [i; 3]).collect();
             assert_eq!(complete.unwrap().payload, expected);
             assert!(reassembly.held().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_message_has_the_level_of_the_fragment_that_matters_most() {
+        for order in [[0, 1, 2], [2, 1, 0], [0, 2, 1]] {
+            for urgent in 0..3 {
+                let mut reassembly = Reassembly::default();
+                let mut complete = None;
+                for i in order {
+                    let level = if i == urgent { Level::Urgent } else { Level::Low };
+                    let data = DataChunk { level, ..fragment(9 + i, (i == 0, i == 2), b"x") };
+                    complete = reassembly.insert(9 + i, false, &data, LIMIT).unwrap();
+                }
+                assert_eq!(complete.unwrap().level, Level::Urgent, "{urgent} of {order:?}");
+            }
         }
     }
 

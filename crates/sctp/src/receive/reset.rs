@@ -86,16 +86,21 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use anabranch_sansio::Time;
-    use anabranch_wire::{Fsn, Mid, Ppid, Tsn};
+    use anabranch_wire::{Fsn, Level, Mid, Ppid, Tsn};
 
-    use super::super::{Buffer, DataChunk};
+    use super::super::{Buffer, DataChunk, ReceiveOrder};
     use super::*;
     use crate::format::DataFormat;
     use crate::path::PathId;
     use crate::sequence::extend;
 
     fn receiver(streams: u16, format: DataFormat) -> Receiver {
-        let buffer = Buffer { capacity: 1 << 16, message_size_max: 1 << 10, packet: 1 << 10 };
+        let buffer = Buffer {
+            capacity: 1 << 16,
+            message_size_max: 1 << 10,
+            packet: 1 << 10,
+            order: ReceiveOrder::Arrival,
+        };
         Receiver::new(Tsn(1), streams, buffer, format)
     }
 
@@ -110,6 +115,7 @@ mod tests {
             beginning: true,
             ending: true,
             immediate: false,
+            level: Level::Urgent,
             payload: b"media",
         }
     }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use anabranch_congestion::Snapshot;
 use anabranch_sansio::Time;
 use anabranch_wire::{
-    Data, FragmentPlace, Fsn, IData, Mid, PacketWriter, Ppid, Ssn, StreamId, Tsn,
+    Data, FragmentPlace, Fsn, IData, Level, Mid, PacketWriter, Ppid, Ssn, StreamId, Tsn,
 };
 use bytes::Bytes;
 
@@ -67,6 +67,7 @@ pub(super) struct Chunk {
     /// Whether the lifetime of its message is over: it is not sent again.
     pub(super) expired: bool,
     pub(super) preference: PathPreference,
+    pub(super) level: Level,
     pub(super) sack_immediately: bool,
     pub(super) context: Option<u64>,
 }
@@ -82,8 +83,20 @@ impl Chunk {
         (self.stream, self.unordered, self.mid.0)
     }
 
+    /// What its flags say of its level: what was sent before goes out as urgent (Huseynli 2023,
+    /// table 2), and between peers that did not agree on marks the flags are zero.
+    pub(super) fn mark(&self, is_marked: bool) -> Level {
+        if is_marked && self.transmissions <= 1 { self.level } else { Level::Urgent }
+    }
+
     /// Writes the chunk as it goes on the wire.
-    pub(super) fn write(&self, tsn: Tsn, immediate: bool, writer: &mut PacketWriter<'_>) {
+    pub(super) fn write(
+        &self,
+        tsn: Tsn,
+        immediate: bool,
+        level: Level,
+        writer: &mut PacketWriter<'_>,
+    ) {
         let &Self { stream, mid, ppid, unordered, beginning, ending, ref payload, .. } = self;
         // RFC 7053 section 5.1: "The application requests to set the I bit of the last DATA chunk
         // of a user message when providing the user message to the SCTP implementation".
@@ -100,6 +113,7 @@ impl Chunk {
                     beginning,
                     ending,
                     immediate,
+                    level,
                     payload,
                 });
             }
@@ -116,6 +130,7 @@ impl Chunk {
                     fragment,
                     ending,
                     immediate,
+                    level,
                     payload,
                 });
             }

@@ -346,7 +346,7 @@ impl Outstanding {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_wire::{Fsn, GapAckBlock, Items, Mid, Ppid, StreamId, Tsn};
+    use anabranch_wire::{Fsn, GapAckBlock, Items, Level, Mid, Ppid, StreamId, Tsn};
     use bytes::Bytes;
 
     use super::super::loss_detection::LossDetection;
@@ -374,6 +374,7 @@ mod tests {
             expires: None,
             max_retransmissions: None,
             preference: PathPreference::Any,
+            level: Level::Normal,
             sack_immediately: false,
             context: None,
         };

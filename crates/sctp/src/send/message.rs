@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Fsn, Mid, Ppid, StreamId};
+use anabranch_wire::{Fsn, Level, Mid, Ppid, StreamId};
 use bytes::Bytes;
 
 use crate::path::PathId;
@@ -53,6 +53,9 @@ pub struct OutgoingMessage {
     pub reliability: Reliability,
     /// Which path to take.
     pub path: PathPreference,
+    /// How much it matters to a reader that cannot keep up; told where both ends offer
+    /// [level marks](crate::ExtensionConfig::level_marks).
+    pub level: Level,
     /// Whether the peer is asked to acknowledge it at once (RFC 7053).
     pub sack_immediately: bool,
     /// What [`Event::SendFailed`](crate::Event::SendFailed) names the message by. With `None`, the
@@ -61,7 +64,7 @@ pub struct OutgoingMessage {
 }
 
 impl OutgoingMessage {
-    /// A reliable, ordered message.
+    /// A reliable, ordered message of the level [`Normal`](Level::Normal).
     #[must_use]
     pub const fn new(stream: StreamId, payload: Bytes) -> Self {
         Self {
@@ -71,6 +74,7 @@ impl OutgoingMessage {
             ordered: true,
             reliability: Reliability::Reliable,
             path: PathPreference::Any,
+            level: Level::Normal,
             sack_immediately: false,
             context: None,
         }
@@ -92,6 +96,7 @@ pub(crate) struct Fragment {
     pub(crate) expires: Option<Time>,
     pub(crate) max_retransmissions: Option<u32>,
     pub(crate) preference: PathPreference,
+    pub(crate) level: Level,
     pub(crate) sack_immediately: bool,
     pub(crate) context: Option<u64>,
 }

@@ -230,6 +230,7 @@ impl Outstanding {
             expires,
             expired: false,
             preference: fragment.preference,
+            level: fragment.level,
             sack_immediately: fragment.sack_immediately,
             context: fragment.context,
         });
@@ -282,7 +283,8 @@ impl Outstanding {
         writer: &mut PacketWriter<'_>,
     ) -> Option<(StreamId, usize)> {
         let chunk = self.chunk(sequence)?;
-        chunk.write(tsn(sequence), immediate, writer);
+        let level = chunk.mark(self.extensions.level_marks);
+        chunk.write(tsn(sequence), immediate, level, writer);
         Some((chunk.stream, chunk.payload.len()))
     }
 

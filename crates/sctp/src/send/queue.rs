@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Fsn, Mid, Ppid, StreamId};
+use anabranch_wire::{Fsn, Level, Mid, Ppid, StreamId};
 use bytes::Bytes;
 
 use super::message::{
@@ -93,6 +93,7 @@ struct Waiting {
     expires: Option<Time>,
     max_retransmissions: Option<u32>,
     preference: PathPreference,
+    level: Level,
     sack_immediately: bool,
     context: Option<u64>,
     /// Whether it is about keys, and waits for none.
@@ -227,6 +228,7 @@ impl MessageQueue {
             expires,
             max_retransmissions,
             preference: message.path,
+            level: message.level,
             sack_immediately: message.sack_immediately,
             context: message.context,
             is_about_keys: false,
@@ -298,6 +300,7 @@ impl MessageQueue {
             expires: head.expires,
             max_retransmissions: head.max_retransmissions,
             preference: head.preference,
+            level: head.level,
             sack_immediately: head.sack_immediately,
             context: head.context,
             payload,

@@ -137,7 +137,7 @@ mod tests {
     use std::time::Duration;
 
     use anabranch_sansio::Time;
-    use anabranch_wire::{Fsn, GapAckBlock, Items, Ppid, Sack, SkippedMessages, Tsn};
+    use anabranch_wire::{Fsn, GapAckBlock, Items, Level, Ppid, Sack, SkippedMessages, Tsn};
     use bytes::Bytes;
 
     use super::*;
@@ -169,6 +169,7 @@ mod tests {
             expires: SHORT.filter(|_| unordered),
             max_retransmissions: None,
             preference: PathPreference::Any,
+            level: Level::Normal,
             sack_immediately: false,
             context: None,
         };

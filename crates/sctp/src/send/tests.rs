@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Fsn, GapAckBlock, Items, Mid, Ppid, Sack, SkippedMessages, StreamId, Tsn};
+use anabranch_wire::{
+    Fsn, GapAckBlock, Items, Level, Mid, Ppid, Sack, SkippedMessages, StreamId, Tsn,
+};
 use bytes::Bytes;
 
 use super::loss_detection::LossDetection;
@@ -21,6 +23,7 @@ const EXTENSIONS: SupportedExtensions = SupportedExtensions {
     forward_tsn: true,
     cmt_delayed_ack: false,
     spaced_sacks: false,
+    level_marks: false,
     re_config: false,
     asconf: false,
     i_data: false,
@@ -41,6 +44,7 @@ fn fragment(stream: u16, ssn: u16) -> Fragment {
         expires: None,
         max_retransmissions: None,
         preference: PathPreference::Any,
+        level: Level::Normal,
         sack_immediately: false,
         context: None,
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anabranch_sctp::{AssociationConfig, CloseReason, OutgoingMessage, Reliability, SchedulerKind};
 use anabranch_wire::{
-    Chunk, ChunkType, ErrorCause, ForwardTsn, FragmentPlace, Fsn, IData, IForwardTsn, Items, Mid,
-    Parameter, Ppid, SkippedMessages, StreamId, Tsn,
+    Chunk, ChunkType, ErrorCause, ForwardTsn, FragmentPlace, Fsn, IData, IForwardTsn, Items, Level,
+    Mid, Parameter, Ppid, SkippedMessages, StreamId, Tsn,
 };
 
 use crate::harness::{Duo, Side, good_link, link, numbered};
@@ -62,6 +62,7 @@ fn whole(number: u32, mid: u32) -> IData<'static> {
         fragment: FragmentPlace::First(Ppid(7)),
         ending: true,
         immediate: false,
+        level: Level::Urgent,
         payload: b"data",
     }
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use anabranch_netsim::{Hostility, NatConfig, Probability};
 use anabranch_sansio::{Rng, Time};
 use anabranch_sctp::{
-    Association, AssociationConfig, CloseReason, CongestionControl, IncomingMessage, LossDetection,
-    OutgoingMessage, PathId, PathPreference, PathSchedulerKind, PathStats, Protection, Reliability,
-    RetransmissionPolicy, SchedulerKind,
+    Association, AssociationConfig, CloseReason, CongestionControl, IncomingMessage, Level,
+    LossDetection, OutgoingMessage, PathId, PathPreference, PathSchedulerKind, PathStats,
+    Protection, ReceiveOrder, Reliability, RetransmissionPolicy, SchedulerKind,
 };
 use anabranch_wire::StreamId;
 
@@ -105,6 +105,10 @@ impl Run {
             config = keyed(SECRET, protection, config);
         }
         config.extensions.message_interleaving = seed / 3 % 2 == 1;
+        config.extensions.level_marks = seed % 5 > 0;
+        if seed % 5 > 1 {
+            config.buffers.receive_order = ReceiveOrder::PRIORITY;
+        }
         let lifetimes_hold = config.extensions.partial_reliability;
         let is_behind_nat = rng.range(0..4) == 0;
         let mut duo = Duo::new(seed, &links, config);
@@ -230,7 +234,8 @@ impl Run {
         let ordered = rng.chance(0.6);
         let stream = rng.range(0..STREAMS) as u16;
         let message = numbered(stream, number, len as usize);
-        OutgoingMessage { reliability, path, ordered, ..message }
+        let level = Level::ALL[number as usize % Level::ALL.len()];
+        OutgoingMessage { reliability, path, ordered, level, ..message }
     }
 
     fn change_link(&mut self, path: usize) {

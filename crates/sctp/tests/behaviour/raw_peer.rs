@@ -9,7 +9,7 @@ use anabranch_sctp::{
 };
 use anabranch_wire::{
     Abort, Chunk, ChunkType, CookieEcho, Data, ErrorCause, ErrorCauses, GapAckBlock, Init, InitAck,
-    Items, Parameter, Parameters, Ppid, Sack, Ssn, StreamId, Tsn, VerificationTag,
+    Items, Level, Parameter, Parameters, Ppid, Sack, Ssn, StreamId, Tsn, VerificationTag,
 };
 
 use crate::harness::{PORTS, numbered};
@@ -77,6 +77,7 @@ pub(crate) fn data(tsn: u32, ssn: u16) -> Data<'static> {
         beginning: true,
         ending: true,
         immediate: false,
+        level: Level::Urgent,
         payload: b"data",
     }
 }

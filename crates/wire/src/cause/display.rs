@@ -136,6 +136,7 @@ impl fmt::Display for Shown<'_> {
             | Parameter::EcnCapable
             | Parameter::CmtDelayedAckSupported
             | Parameter::SpacedSacksSupported
+            | Parameter::LevelMarksSupported
             | Parameter::KeySalt(_)
             | Parameter::Padding(_)
             | Parameter::DtlsKeyManagement(_)

@@ -1,7 +1,7 @@
 //! DATA (0), RFC 9260 section 3.3.1.
 
 use super::{ChunkType, EncodeChunk, RawChunk};
-use crate::{DecodeError, Ppid, Ssn, StreamId, Tsn, tlv};
+use crate::{DecodeError, Level, Ppid, Ssn, StreamId, Tsn, tlv};
 
 /// Payload Data: one user message or a fragment of it.
 ///
@@ -40,6 +40,8 @@ pub struct Data<'a> {
     pub ending: bool,
     /// The I bit: the sender asks for a SACK without delay.
     pub immediate: bool,
+    /// What its first two flags tell, where both ends announced that they mean something.
+    pub level: Level,
     /// The user data, at least one byte in a decoded chunk.
     pub payload: &'a [u8],
 }
@@ -71,6 +73,7 @@ impl<'a> Data<'a> {
             beginning: raw.flags & Self::BEGINNING != 0,
             ending: raw.flags & Self::ENDING != 0,
             immediate: raw.flags & Self::IMMEDIATE != 0,
+            level: Level::from_flags(raw.flags),
             payload,
         })
     }
@@ -81,6 +84,7 @@ impl<'a> Data<'a> {
             | bit(self.beginning, Self::BEGINNING)
             | bit(self.unordered, Self::UNORDERED)
             | bit(self.immediate, Self::IMMEDIATE)
+            | self.level.to_flags()
     }
 
     /// All that stands before the payload, so that it is written at once.
@@ -125,6 +129,7 @@ mod tests {
             beginning: true,
             ending: true,
             immediate: true,
+            level: Level::Urgent,
             payload: b"immediate",
         };
         assert_chunk(&bytes, &Chunk::Data(data));
@@ -140,7 +145,9 @@ mod tests {
 
     #[test]
     fn every_flag_and_every_padding_survives_a_round_trip() {
-        for (flags, payload) in [(1, &b"1"[..]), (2, b"22"), (4, b"333"), (8, b"4444"), (0, b"5")] {
+        for (flags, payload) in
+            [(1, &b"1"[..]), (2, b"22"), (4, b"333"), (8, b"4444"), (0x40, b"5"), (0x80, b"6")]
+        {
             assert_round_trip(&Chunk::Data(Data {
                 tsn: Tsn(u32::MAX),
                 stream: StreamId(0x0102),
@@ -150,6 +157,7 @@ mod tests {
                 beginning: flags == 2,
                 ending: flags == 4,
                 immediate: flags == 8,
+                level: Level::from_flags(flags),
                 payload,
             }));
         }
@@ -157,7 +165,7 @@ mod tests {
 
     #[test]
     fn reserved_flags_are_ignored() {
-        let packet = packet_around(&hex("00f30011 00000001 00000000 00000000 61000000"));
+        let packet = packet_around(&hex("00330011 00000001 00000000 00000000 61000000"));
         let Ok(Chunk::Data(data)) = first_chunk(&packet) else { panic!("not a DATA chunk") };
         assert_eq!(data.flags(), 0b0011);
     }

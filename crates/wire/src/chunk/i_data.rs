@@ -1,7 +1,7 @@
 //! I-DATA (64), RFC 8260 section 2.1.
 
 use super::{ChunkType, EncodeChunk, RawChunk};
-use crate::{DecodeError, Fsn, Mid, Ppid, StreamId, Tsn, tlv};
+use crate::{DecodeError, Fsn, Level, Mid, Ppid, StreamId, Tsn, tlv};
 
 /// Payload Data supporting Interleaving: one user message or a fragment of it, among fragments of
 /// messages of other streams.
@@ -41,6 +41,8 @@ pub struct IData<'a> {
     pub ending: bool,
     /// The I bit: the sender asks for a SACK without delay.
     pub immediate: bool,
+    /// What its first two flags tell, where both ends announced that they mean something.
+    pub level: Level,
     /// The user data, at least one byte in a decoded chunk.
     pub payload: &'a [u8],
 }
@@ -88,6 +90,7 @@ impl<'a> IData<'a> {
             },
             ending: raw.flags & Self::ENDING != 0,
             immediate: raw.flags & Self::IMMEDIATE != 0,
+            level: Level::from_flags(raw.flags),
             payload,
         })
     }
@@ -98,6 +101,7 @@ impl<'a> IData<'a> {
             | bit(matches!(self.fragment, FragmentPlace::First(_)), Self::BEGINNING)
             | bit(self.unordered, Self::UNORDERED)
             | bit(self.immediate, Self::IMMEDIATE)
+            | self.level.to_flags()
     }
 
     /// All that stands before the payload, so that it is written at once.
@@ -143,6 +147,7 @@ mod tests {
             fragment,
             ending: false,
             immediate: false,
+            level: Level::Urgent,
             payload,
         }
     }
@@ -159,7 +164,9 @@ mod tests {
 
     #[test]
     fn every_flag_and_every_padding_survives_a_round_trip() {
-        for (flags, payload) in [(1, &b"1"[..]), (2, b"22"), (4, b"333"), (8, b"4444"), (0, b"5")] {
+        for (flags, payload) in
+            [(1, &b"1"[..]), (2, b"22"), (4, b"333"), (8, b"4444"), (0x40, b"5"), (0x80, b"6")]
+        {
             let field = 0xfffe_fdfc;
             let fragment = match flags == 2 {
                 true => FragmentPlace::First(Ppid(field)),
@@ -169,6 +176,7 @@ mod tests {
                 unordered: flags == 1,
                 ending: flags == 4,
                 immediate: flags == 8,
+                level: Level::from_flags(flags),
                 ..i_data(fragment, payload)
             }));
         }
@@ -176,7 +184,7 @@ mod tests {
 
     #[test]
     fn reserved_bits_are_ignored() {
-        let packet = packet_around(&hex("40f30015 00000001 0002ffff 00000003 00000004 61000000"));
+        let packet = packet_around(&hex("40330015 00000001 0002ffff 00000003 00000004 61000000"));
         let Ok(Chunk::IData(data)) = first_chunk(&packet) else { panic!("not an I-DATA chunk") };
         assert_eq!((data.stream, data.mid, data.flags()), (StreamId(2), Mid(3), 0b0011));
     }

@@ -60,6 +60,8 @@ impl ParameterType {
     pub const SPACED_SACKS_SUPPORTED: Self = Self(0xbdad);
     /// Key Salt: our own likewise, and skipped likewise.
     pub const KEY_SALT: Self = Self(0xbdae);
+    /// Level-Marks-Supported: our own likewise, and skipped likewise.
+    pub const LEVEL_MARKS_SUPPORTED: Self = Self(0xbdaf);
     /// Forward-TSN-Supported (RFC 3758).
     pub const FORWARD_TSN_SUPPORTED: Self = Self(0xc000);
     /// Add IP Address (RFC 5061).
@@ -102,6 +104,7 @@ impl ParameterType {
             Self::CMT_DELAYED_ACK_SUPPORTED => "CMT-Delayed-Ack-Supported",
             Self::SPACED_SACKS_SUPPORTED => "Spaced-SACKs-Supported",
             Self::KEY_SALT => "Key Salt",
+            Self::LEVEL_MARKS_SUPPORTED => "Level-Marks-Supported",
             Self::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
             Self::ADD_IP_ADDRESS => "Add IP Address",
             Self::DELETE_IP_ADDRESS => "Delete IP Address",
