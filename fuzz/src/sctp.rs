@@ -18,7 +18,8 @@ use sha2::Sha256;
 
 /// Plays `bytes` as a script against an endpoint: what its peer sends, what its user does, and how
 /// time passes. The first byte says who calls, whether there is an association from the start,
-/// whether its messages interleave, whether all is authenticated, and whether the peer marks levels.
+/// whether its messages interleave, whether all is authenticated, and whether the peer marks
+/// levels.
 pub fn peer(bytes: &[u8]) {
     let mut script = Script(bytes);
     let start = script.byte();

@@ -108,7 +108,7 @@ pub use send::{
     StreamScheduler, StreamSchedulerFactory,
 };
 pub use sender::RateSignal;
-pub use stats::{AssociationStats, EndpointStats, PathReport, PathStats, StreamStats};
+pub use stats::{AssociationStats, EndpointStats, LevelStats, PathReport, PathStats, StreamStats};
 pub use trace::{TraceEvent, TraceKind};
 
 /// The programs of the README, compiled.

@@ -49,6 +49,19 @@ impl RangeSet {
         }
     }
 
+    /// Removes every number from `first` to `last`.
+    pub(crate) fn remove(&mut self, first: u64, last: u64) {
+        let from = self.ranges.partition_point(|&(_, end)| end < first);
+        let to = self.ranges.partition_point(|&(start, _)| start <= last);
+        let Some((&(start, _), &(_, end))) = self.ranges.get(from).zip(self.ranges[..to].last())
+        else {
+            return;
+        };
+        let before = (start < first).then(|| (start, first - 1));
+        let behind = (end > last).then(|| (last + 1, end));
+        self.ranges.splice(from..to.max(from), before.into_iter().chain(behind));
+    }
+
     /// Removes the lowest range if it contains `number`, and returns its end.
     pub(crate) fn take_first_if_at(&mut self, number: u64) -> Option<u64> {
         let &(start, end) = self.ranges.first()?;
@@ -100,6 +113,13 @@ mod tests {
                 let last = rng.range(0..120);
                 ranges.remove_through(last);
                 plain.retain(|&number| number > last);
+                continue;
+            }
+            if rng.chance(0.2) {
+                let first = rng.range(0..200);
+                let last = first + rng.range(0..12);
+                ranges.remove(first, last);
+                plain.retain(|number| !(first..=last).contains(number));
                 continue;
             }
             let start = rng.range(0..200);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anabranch_sansio::FourTuple;
+use anabranch_wire::Level;
 
 use crate::dtls::EncryptionStats;
 use crate::path::{PathId, PathState};
@@ -47,6 +48,9 @@ pub struct AssociationStats {
     pub peer_window: usize,
     /// Bytes that our receive buffer holds, with what each message costs beside.
     pub held: usize,
+    /// What waits for the user and was read, by level, the most important one first; zeros where
+    /// [level marks](crate::ExtensionConfig::level_marks) were not agreed upon.
+    pub levels: [LevelStats; Level::ALL.len()],
     /// What the association can carry now, once some data was sent.
     pub rate: Option<RateSignal>,
     /// The counters of all streams, added up.
@@ -55,6 +59,24 @@ pub struct AssociationStats {
     pub paths: Vec<PathReport>,
     /// The counters of all paths added up, those included that are gone.
     pub path_totals: PathStats,
+}
+
+/// Received messages of one level.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LevelStats {
+    /// Messages that can be read.
+    pub waiting: usize,
+    /// Payload bytes of those.
+    pub waiting_bytes: usize,
+    /// Messages that were read.
+    pub read: u64,
+    /// Messages that arrived and were dropped for more important ones, so that the peer has to send
+    /// them again or give them up.
+    pub dropped: u64,
+    /// How long half of those that were read had waited at most, to a fifth.
+    pub delay_p50: Duration,
+    /// The same of 99 in 100.
+    pub delay_p99: Duration,
 }
 
 /// What was sent on one stream.

@@ -5,8 +5,8 @@
 ///
 /// The bits are those of Huseynli 2023, table 2: 00 is a chunk that is sent again, and 01, 10 and
 /// 11 are for what the paper names I, P and B frames. They are an extension of our own: between
-/// ends that did not both announce it
-/// ([`LevelMarksSupported`](crate::Parameter::LevelMarksSupported)), they are zero and mean nothing.
+/// ends that did not both announce it, by
+/// [`LevelMarksSupported`](crate::Parameter::LevelMarksSupported), they are zero and mean nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Read first. What is sent again goes out as this.

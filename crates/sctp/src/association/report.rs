@@ -142,6 +142,7 @@ impl Association {
             queued: self.sender.queue().queued(),
             peer_window: self.sender.peer_window(),
             held: self.receiver.as_ref().map_or(0, |receiver| receiver.held().cost()),
+            levels: self.receiver.as_ref().map(Receiver::level_stats).unwrap_or_default(),
             rate: self.rate(),
             streams: self.sender.queue().totals(),
             paths: self.sender.paths.iter().map(|path| self.sender.report_path(path)).collect(),

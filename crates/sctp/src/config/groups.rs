@@ -270,9 +270,9 @@ pub struct ExtensionConfig {
     /// packets would grow slowly. A peer that does not know it does not notice. Default: false.
     pub spaced_sacks: bool,
     /// Whether marks of a message's [`Level`](crate::Level) are offered, in flags that RFC 9260
-    /// reserves (Huseynli 2023): between peers that both offer them, a receiver learns how much each
-    /// message matters, and can [read that first](BufferConfig::receive_order). A peer that does
-    /// not know them does not notice: it gets zeros there. Default: false.
+    /// reserves (Huseynli 2023): between peers that both offer them, a receiver learns how much
+    /// each message matters, and can [read that first](BufferConfig::receive_order). A peer that
+    /// does not know them does not notice: it gets zeros there. Default: false.
     pub level_marks: bool,
     /// The keys that chunks are authenticated by (RFC 4895); with them, addresses can be changed by
     /// request (RFC 5061). Default: `None`, neither is offered.

@@ -9,9 +9,11 @@ use bytes::Bytes;
 use super::held::Held;
 use super::ready::{ReadyMessages, ReceiveOrder};
 use super::reassembly::Complete;
+use super::revocable::{Claim, Kept, KeptAt, Revocable, TsnSpan};
 use crate::dtls::{KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM};
 use crate::format::{DataFormat, ssn_of};
 use crate::path::PathId;
+use crate::stats::LevelStats;
 
 /// A message from the peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub(super) struct Completion {
     pub(super) at: Time,
     pub(super) path: PathId,
     pub(super) fills_gap: bool,
+    /// Its TSNs, if the cumulative TSN has not reached them and it may be dropped for others.
+    pub(super) revocable: Option<TsnSpan>,
 }
 
 /// Messages ready for the user, and those that wait for an earlier one of their stream.
@@ -56,6 +60,8 @@ pub(crate) struct DeliveryQueue {
     streams: BTreeMap<StreamId, InStream>,
     stream_count: u16,
     format: DataFormat,
+    /// What may be dropped, where levels decide what is read first.
+    revocable: Revocable,
     held: Held,
 }
 
@@ -85,6 +91,7 @@ impl DeliveryQueue {
             streams: BTreeMap::new(),
             stream_count,
             format,
+            revocable: Revocable::default(),
             held: Held { payload: 0, records: 0 },
         }
     }
@@ -96,6 +103,15 @@ impl DeliveryQueue {
             self.held.add(message.payload.len());
             self.ready.push(message);
         }
+    }
+
+    /// Counts what waits and is read, by level, from now on.
+    pub(super) fn count_levels(&mut self) {
+        self.ready.count_levels();
+    }
+
+    pub(super) fn level_stats(&self) -> [LevelStats; Level::ALL.len()] {
+        self.ready.level_stats()
     }
 
     /// Time has passed.
@@ -141,8 +157,16 @@ impl DeliveryQueue {
             path: completion.path,
             fills_gap: completion.fills_gap,
         };
+        let level = message.level;
+        let mut note = |at| {
+            if let Some(span) = completion.revocable {
+                self.revocable.note(level, Kept { span, at });
+            }
+        };
         if complete.unordered {
-            self.ready.push(message);
+            if let Some(place) = self.ready.push(message) {
+                note(KeptAt::Ready(place));
+            }
             return;
         }
         let stream = self.streams.entry(complete.stream).or_default();
@@ -153,6 +177,7 @@ impl DeliveryQueue {
             stream.release(&mut self.ready);
         } else if number > stream.next && !stream.waiting.contains_key(&number) {
             stream.waiting.insert(number, message);
+            note(KeptAt::InStream(complete.stream, number));
         } else {
             // Its turn is over: the peer reused a number or abandoned what it then completed.
             self.held.remove(message.payload.len());
@@ -217,6 +242,35 @@ impl DeliveryQueue {
         Some(message)
     }
 
+    /// Whether messages may be dropped for others.
+    pub(super) const fn may_drop(&self) -> bool {
+        self.ready.is_by_level()
+    }
+
+    /// The cumulative TSN has reached this one.
+    pub(super) fn keep_through(&mut self, cumulative: u64) {
+        self.revocable.forget_through(cumulative);
+    }
+
+    /// Drops what matters least of what makes way for a chunk; its TSNs and its length.
+    pub(super) fn drop_least(&mut self, claim: Claim) -> Option<(TsnSpan, usize)> {
+        loop {
+            let (level, Kept { span, at }) = self.revocable.take_least(claim)?;
+            let dropped = match at {
+                KeptAt::Ready(place) => self.ready.remove(place),
+                KeptAt::InStream(stream, number) => {
+                    self.streams.get_mut(&stream).and_then(|stream| stream.waiting.remove(&number))
+                }
+            };
+            // What was read meanwhile, or can be, is listed still.
+            let Some(message) = dropped else { continue };
+            let len = message.payload.len();
+            self.held.remove(len);
+            self.ready.note_dropped(level);
+            return Some((span, len));
+        }
+    }
+
     pub(crate) fn pop(&mut self) -> Option<IncomingMessage> {
         let message = self.ready.pop()?;
         self.held.remove(message.payload.len());
@@ -245,7 +299,8 @@ impl InStream {
 mod tests {
     use super::*;
 
-    const COMPLETION: Completion = Completion { at: Time::ZERO, path: PathId(0), fills_gap: false };
+    const COMPLETION: Completion =
+        Completion { at: Time::ZERO, path: PathId(0), fills_gap: false, revocable: None };
 
     fn queue_of(stream_count: u16, format: DataFormat) -> DeliveryQueue {
         DeliveryQueue::new(stream_count, format, ReceiveOrder::Arrival)
@@ -254,7 +309,7 @@ mod tests {
     fn message(stream: u16, ssn: u16, unordered: bool) -> Complete {
         let (stream, mid) = (StreamId(stream), Mid(ssn.into()));
         let (ppid, level) = (Ppid(0), Level::Normal);
-        Complete { stream, mid, ppid, unordered, level, payload: vec![0; 10] }
+        Complete { stream, mid, ppid, unordered, level, span: None, payload: vec![0; 10] }
     }
 
     fn skipped(stream: u16, unordered: bool, mid: u32) -> SkippedMessages {

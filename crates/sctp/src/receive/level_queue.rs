@@ -48,7 +48,7 @@ struct Slot {
 
 /// A message that stands in a line; it is gone if its slot has another generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+pub(super) struct Place {
     slot: u32,
     generation: u32,
 }
@@ -69,7 +69,7 @@ impl LevelQueue {
         self.slots.len() - self.free.len()
     }
 
-    pub(super) fn push(&mut self, ready: Ready) {
+    pub(super) fn push(&mut self, ready: Ready) -> Place {
         let IncomingMessage { stream, ordered, level, .. } = ready.message;
         let place = self.keep(ready);
         self.levels[level.index()].push_back(place);
@@ -77,6 +77,15 @@ impl LevelQueue {
         if ordered {
             self.streams.entry(stream).or_default().push_back(place);
         }
+        place
+    }
+
+    /// Takes an unordered message out of turn, if it is still there.
+    pub(super) fn remove(&mut self, place: Place) -> Option<Ready> {
+        message_at(&self.slots, place).filter(|ready| !ready.message.ordered)?;
+        let ready = self.take(place)?;
+        self.forget_gone();
+        Some(ready)
     }
 
     /// Takes the message whose turn it is.
@@ -137,7 +146,11 @@ impl LevelQueue {
         self.free.push(place.slot);
         let IncomingMessage { stream, ordered, .. } = ready.message;
         if ordered && let Some(line) = self.streams.get_mut(&stream) {
-            line.retain(|waiting| *waiting != place);
+            if line.front() == Some(&place) {
+                line.pop_front();
+            } else {
+                line.retain(|waiting| *waiting != place);
+            }
             if line.is_empty() {
                 self.streams.remove(&stream);
             }

@@ -4,11 +4,13 @@ mod acknowledgement;
 mod data_chunk;
 mod delivery;
 mod held;
+mod level_counters;
 mod level_queue;
 mod place;
 mod ready;
 mod reassembly;
 mod reset;
+mod revocable;
 mod tracker;
 
 use anabranch_sansio::Time;
@@ -18,6 +20,7 @@ use crate::dtls::{KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM};
 use crate::format::DataFormat;
 use crate::path::PathId;
 use crate::sequence::{extend, first_sequence};
+use crate::stats::LevelStats;
 
 pub(crate) use acknowledgement::{Patience, WrittenSack};
 pub(crate) use data_chunk::DataChunk;
@@ -28,6 +31,7 @@ pub(crate) use held::Held;
 pub use ready::ReceiveOrder;
 use reassembly::{Complete, Reassembly};
 use reset::DeferredReset;
+use revocable::{Claim, TsnSpan};
 pub(crate) use tracker::{Arrival, SACK_SPACING_MAX, SackTiming, TsnTracker};
 
 /// What one association keeps of what it receives.
@@ -125,6 +129,7 @@ impl Receiver {
         let streams = self.delivery.stream_count();
         self.is_marked = true;
         self.delivery = DeliveryQueue::new(streams, self.format, self.buffer.order);
+        self.delivery.count_levels();
     }
 
     /// Time has passed, for what waits to be read.
@@ -153,7 +158,9 @@ impl Receiver {
                 return DataOutcome::Handled;
             }
             Arrival::New { fills_gap } => {
-                if !self.has_room_for(data.payload.len(), fills_gap) {
+                if !self.has_room_for(data.payload.len(), fills_gap)
+                    && !self.make_room_for(sequence, data, fills_gap)
+                {
                     if self.is_stuck_without(sequence) {
                         return DataOutcome::Stuck;
                     }
@@ -180,7 +187,9 @@ impl Receiver {
                     self.about_keys += usize::from(self.expects_keys && is_about_keys(&message));
                     self.stats.messages += 1;
                     self.stats.bytes += message.payload.len() as u64;
-                    self.deliver(sequence, Completion { at: now, path, fills_gap }, message);
+                    let revocable = self.span_to_drop(&message);
+                    let completion = Completion { at: now, path, fills_gap, revocable };
+                    self.deliver(sequence, completion, message);
                 }
                 DataOutcome::Handled
             }
@@ -204,6 +213,35 @@ impl Receiver {
         let held = self.held().with(payload);
         let extra = if fills_gap { capacity } else { 0 };
         held.payload <= capacity + extra && held.cost() <= COST_MAX * capacity + extra
+    }
+
+    /// Drops what matters less than a chunk that finds no room, or came after the gap that it
+    /// fills; returns whether there is room then. The next SACK tells what was dropped.
+    fn make_room_for(&mut self, sequence: u64, data: &DataChunk<'_>, fills_gap: bool) -> bool {
+        let is_closed = self.advertised == 0 && self.window() == 0;
+        if !self.delivery.may_drop() || (is_closed && !fills_gap) {
+            return false;
+        }
+        self.delivery.keep_through(self.tracker.cumulative());
+        let claim = if fills_gap { Claim::Gap { sequence } } else { Claim::Level(data.level) };
+        while !self.has_room_for(data.payload.len(), fills_gap) {
+            let Some((TsnSpan { first, last }, len)) = self.delivery.drop_least(claim) else {
+                return false;
+            };
+            self.tracker.renege(first, last);
+            self.stats.messages -= 1;
+            self.stats.bytes -= len as u64;
+        }
+        true
+    }
+
+    /// The TSNs of a message that may be dropped for others later.
+    fn span_to_drop(&mut self, message: &Complete) -> Option<TsnSpan> {
+        let cumulative = self.tracker.cumulative();
+        let is_beyond = |span: &TsnSpan| span.first > cumulative && self.delivery.may_drop();
+        let span = message.span.filter(is_beyond).filter(|_| !is_about_keys(message))?;
+        self.delivery.keep_through(cumulative);
+        Some(span)
     }
 
     /// Whether a fragment of an I-DATA chunk comes too late for its message.
@@ -288,6 +326,11 @@ impl Receiver {
         let message = self.delivery.take_about_keys();
         self.about_keys += usize::from(message.is_none());
         message
+    }
+
+    /// What waits and was read, by level.
+    pub(crate) fn level_stats(&self) -> [LevelStats; Level::ALL.len()] {
+        self.delivery.level_stats()
     }
 
     /// Whether a message is ready for the user.

@@ -4,9 +4,12 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use anabranch_sansio::Time;
+use anabranch_wire::Level;
 
 use super::delivery::IncomingMessage;
-use super::level_queue::LevelQueue;
+use super::level_counters::LevelCounters;
+use super::level_queue::{LevelQueue, Place};
+use crate::stats::LevelStats;
 
 /// In which order messages are read that wait for the user.
 ///
@@ -43,6 +46,8 @@ pub(super) struct Ready {
 pub(super) struct ReadyMessages {
     now: Time,
     line: Line,
+    /// Where levels are told.
+    counters: Option<Box<LevelCounters>>,
 }
 
 #[derive(Debug)]
@@ -59,7 +64,16 @@ impl ReadyMessages {
                 Line::ByLevel(Box::new(LevelQueue::new(wait_max)))
             }
         };
-        Self { now: Time::ZERO, line }
+        Self { now: Time::ZERO, line, counters: None }
+    }
+
+    /// Counts by level from now on.
+    pub(super) fn count_levels(&mut self) {
+        self.counters = Some(Box::default());
+    }
+
+    pub(super) fn level_stats(&self) -> [LevelStats; Level::ALL.len()] {
+        self.counters.as_ref().map(|counters| counters.stats()).unwrap_or_default()
     }
 
     /// What was told of the time last.
@@ -72,11 +86,44 @@ impl ReadyMessages {
         self.now = self.now.max(now);
     }
 
-    pub(super) fn push(&mut self, message: IncomingMessage) {
+    /// Takes a message; its place, where levels decide.
+    pub(super) fn push(&mut self, message: IncomingMessage) -> Option<Place> {
+        if let Some(counters) = &mut self.counters {
+            counters.on_push(message.level, message.payload.len());
+        }
         let ready = Ready { message, since: self.now };
         match &mut self.line {
-            Line::ByArrival(line) => line.push_back(ready),
-            Line::ByLevel(queue) => queue.push(ready),
+            Line::ByArrival(line) => {
+                line.push_back(ready);
+                None
+            }
+            Line::ByLevel(queue) => Some(queue.push(ready)),
+        }
+    }
+
+    /// Whether levels decide.
+    pub(super) const fn is_by_level(&self) -> bool {
+        matches!(self.line, Line::ByLevel(_))
+    }
+
+    /// Takes an unordered message out of turn, to be dropped; `None` if it was read.
+    pub(super) fn remove(&mut self, place: Place) -> Option<IncomingMessage> {
+        let Line::ByLevel(queue) = &mut self.line else { return None };
+        let Ready { message, .. } = queue.remove(place)?;
+        self.note_gone(&message);
+        Some(message)
+    }
+
+    fn note_gone(&mut self, message: &IncomingMessage) {
+        if let Some(counters) = &mut self.counters {
+            counters.on_remove(message.level, message.payload.len());
+        }
+    }
+
+    /// A message was dropped for others, which could be read or waited for its turn.
+    pub(super) fn note_dropped(&mut self, level: Level) {
+        if let Some(counters) = &mut self.counters {
+            counters.on_drop(level);
         }
     }
 
@@ -85,7 +132,12 @@ impl ReadyMessages {
             Line::ByArrival(line) => line.pop_front(),
             Line::ByLevel(queue) => queue.pop(self.now),
         };
-        ready.map(|ready| ready.message)
+        let Ready { message, since } = ready?;
+        if let Some(counters) = &mut self.counters {
+            let delay = self.now.saturating_since(since);
+            counters.on_read(message.level, message.payload.len(), delay);
+        }
+        Some(message)
     }
 
     /// Takes the first message of a kind, whoever's turn it is.
@@ -100,7 +152,9 @@ impl ReadyMessages {
             }
             Line::ByLevel(queue) => queue.take_first(is_meant),
         };
-        ready.map(|ready| ready.message)
+        let Ready { message, .. } = ready?;
+        self.note_gone(&message);
+        Some(message)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -113,6 +167,8 @@ impl ReadyMessages {
 
 impl Extend<IncomingMessage> for ReadyMessages {
     fn extend<T: IntoIterator<Item = IncomingMessage>>(&mut self, messages: T) {
-        messages.into_iter().for_each(|message| self.push(message));
+        messages.into_iter().for_each(|message| {
+            self.push(message);
+        });
     }
 }

@@ -8,6 +8,7 @@ use super::DataOutcome;
 use super::data_chunk::DataChunk;
 use super::held::Held;
 use super::place::{MessageKey, Place};
+use super::revocable::TsnSpan;
 
 /// A message that is whole but maybe not yet in order.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(super) struct Complete {
     /// That of the fragment that matters most, so that a message counts as sent again if any of
     /// its fragments was.
     pub(super) level: Level,
+    /// Its TSNs, if no other message has one among them.
+    pub(super) span: Option<TsnSpan>,
     pub(super) payload: Vec<u8>,
 }
 
@@ -34,11 +37,13 @@ struct Run {
     has_ending: bool,
     /// How many fragments it has.
     count: u64,
+    /// From the lowest to the highest of its TSNs.
+    span: TsnSpan,
     payload: Vec<u8>,
 }
 
 impl Run {
-    fn new(data: &DataChunk<'_>, capacity: usize) -> Self {
+    fn new(sequence: u64, data: &DataChunk<'_>, capacity: usize) -> Self {
         let mut payload = Vec::with_capacity(capacity.max(data.payload.len()));
         payload.extend_from_slice(data.payload);
         Self {
@@ -50,6 +55,7 @@ impl Run {
             has_beginning: data.beginning,
             has_ending: data.ending,
             count: 1,
+            span: TsnSpan { first: sequence, last: sequence },
             payload,
         }
     }
@@ -59,8 +65,9 @@ impl Run {
     }
 
     fn complete(self) -> Complete {
-        let Self { stream, mid, ppid, unordered, level, payload, .. } = self;
-        Complete { stream, mid, ppid, unordered, level, payload }
+        let Self { stream, mid, ppid, unordered, level, span, payload, .. } = self;
+        let span = Some(span).filter(|span| span.last - span.first + 1 == self.count);
+        Complete { stream, mid, ppid, unordered, level, span, payload }
     }
 
     /// RFC 9260 section 6.9: the fragments of a message have one stream, one SSN and one U bit.
@@ -95,15 +102,15 @@ impl Reassembly {
                 return Err(DataOutcome::MessageTooLarge);
             }
             self.make_way(place)?;
-            return Ok(Some(Run::new(data, 0).complete()));
+            return Ok(Some(Run::new(sequence, data, 0).complete()));
         }
         let first = match self.run_before(place, data)? {
-            Some(first) => self.append(first, data, message_size_max)?,
+            Some(first) => self.append(sequence, first, data, message_size_max)?,
             None => {
                 // Only one run may reserve ahead, so that a peer cannot multiply the reserve.
                 let reserve = data.beginning && self.runs.is_empty();
                 let capacity = if reserve { self.expected_len } else { 0 };
-                self.runs.insert(place, Run::new(data, capacity));
+                self.runs.insert(place, Run::new(sequence, data, capacity));
                 place
             }
         };
@@ -173,6 +180,7 @@ impl Reassembly {
 
     fn append(
         &mut self,
+        sequence: u64,
         first: Place,
         data: &DataChunk<'_>,
         message_size_max: usize,
@@ -184,6 +192,7 @@ impl Reassembly {
         run.payload.extend_from_slice(data.payload);
         run.has_ending = data.ending;
         run.level = run.level.min(data.level);
+        run.span = run.span.with(TsnSpan { first: sequence, last: sequence });
         run.count += 1;
         Ok(first)
     }
@@ -212,6 +221,7 @@ impl Reassembly {
             run.payload.extend_from_slice(&following.payload);
             run.has_ending = following.has_ending;
             run.level = run.level.min(following.level);
+            run.span = run.span.with(following.span);
             run.count += following.count;
         }
         Ok(())

@@ -204,6 +204,12 @@ impl TsnTracker {
         true
     }
 
+    /// What arrived beyond the cumulative point is dropped after all.
+    pub(crate) fn renege(&mut self, first: u64, last: u64) {
+        self.beyond.remove(first, last);
+        self.urgent = true;
+    }
+
     /// The first `limit` gap blocks, lowest first: those close to the cumulative point decide
     /// about retransmission.
     pub(crate) fn gap_ack_blocks(&self, limit: usize, blocks: &mut Vec<GapAckBlock>) {

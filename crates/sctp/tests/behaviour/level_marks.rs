@@ -70,9 +70,9 @@ fn marks(parameters: &[u8]) -> [Level; 2] {
     peer.run_for(Duration::from_secs(1));
     let sent = peer.take();
     let chunks = sent.iter().flat_map(|packet| packet.chunks());
-    let mut levels = chunks.filter_map(|chunk| match chunk {
-        Chunk::Data(data) => Some(data.level),
-        _ => None,
+    let mut levels = chunks.filter_map(|chunk| {
+        let Chunk::Data(data) = chunk else { return None };
+        Some(data.level)
     });
     [levels.next(), levels.next()].map(|level| level.expect("sent twice"))
 }

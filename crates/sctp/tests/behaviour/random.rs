@@ -105,7 +105,7 @@ impl Run {
             config = keyed(SECRET, protection, config);
         }
         config.extensions.message_interleaving = seed / 3 % 2 == 1;
-        config.extensions.level_marks = seed % 5 > 0;
+        config.extensions.level_marks = !seed.is_multiple_of(5);
         if seed % 5 > 1 {
             config.buffers.receive_order = ReceiveOrder::PRIORITY;
         }

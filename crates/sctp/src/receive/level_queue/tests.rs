@@ -29,7 +29,7 @@ fn at(millis: u64) -> Time {
 }
 
 fn push(queue: &mut LevelQueue, since: Time, number: u32, level: Level, stream: Option<u16>) {
-    queue.push(Ready { message: message(number, level, stream), since });
+    let _place = queue.push(Ready { message: message(number, level, stream), since });
 }
 
 fn pop(queue: &mut LevelQueue, now: Time) -> Option<u32> {
@@ -83,6 +83,32 @@ fn a_bound_that_is_never_reached_starves_nothing_that_is_alone() {
     push(&mut queue, at(0), 0, Level::Low, None);
     push(&mut queue, at(0), 1, Level::High, None);
     assert_eq!(drain(&mut queue, at(1_000_000)), [1, 0]);
+}
+
+#[test]
+fn what_is_removed_out_of_turn_is_passed_over_and_no_other_message_in_its_slot() {
+    let mut queue = LevelQueue::new(WAIT_MAX);
+    let ready =
+        |number, stream| Ready { message: message(number, Level::Low, stream), since: at(0) };
+    let first = queue.push(ready(0, None));
+    let ordered = queue.push(ready(1, Some(1)));
+    assert_eq!(queue.remove(ordered), None, "those behind it wait for it");
+    assert_eq!(queue.remove(first).map(|ready| ready.message.ppid.0), Some(0));
+    let again = queue.push(ready(2, None));
+    assert_eq!((again.slot, queue.remove(first)), (first.slot, None));
+    assert_eq!(drain(&mut queue, at(1)), [1, 2]);
+}
+
+#[test]
+fn the_first_of_a_kind_is_found_in_the_midst_of_its_stream() {
+    let mut queue = LevelQueue::new(WAIT_MAX);
+    for number in 0..4 {
+        push(&mut queue, at(0), number, Level::Low, Some(1));
+    }
+    let taken = queue.take_first(|message| message.ppid.0 >= 2);
+    assert_eq!(taken.map(|ready| ready.message.ppid.0), Some(2));
+    assert!(queue.take_first(|message| message.ppid.0 == 2).is_none());
+    assert_eq!(drain(&mut queue, at(1)), [0, 1, 3]);
 }
 
 #[test]
