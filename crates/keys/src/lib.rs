@@ -10,6 +10,7 @@ mod derivation;
 mod error;
 mod identity;
 mod message;
+mod password;
 mod suite;
 mod tls;
 mod trust;

@@ -21,6 +21,10 @@ const EPOCH_BITS: u8 = 0b0111_1111;
 
 /// The Ctrl Type of "Protection Established".
 const PROTECTION_ESTABLISHED: u8 = 0x01;
+/// Our own: see [`Message::PassphraseShare`] and [`Message::PassphraseProof`]. The draft has no
+/// types for private use.
+const PASSPHRASE_SHARE: u8 = 0xa0;
+const PASSPHRASE_PROOF: u8 = 0xa1;
 
 /// A message about keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,10 @@ pub(crate) enum Message<'a> {
     Records(&'a [u8]),
     /// "Signals that DTLS chunk protection has been enforced".
     ProtectionEstablished,
+    /// One half of what both ends make a secret of, if they have the same passphrase.
+    PassphraseShare(&'a [u8]),
+    /// That they have.
+    PassphraseProof(&'a [u8]),
     /// A control message that this draft does not have.
     UnknownControl(u8),
 }
@@ -37,28 +45,29 @@ impl<'a> Message<'a> {
     /// The message, and the lowest bits of the epoch that it is about.
     pub(crate) fn decode(bytes: &'a [u8]) -> Option<(Self, u8)> {
         let (&first, payload) = bytes.split_first()?;
-        let message = if first & CONTROL == 0 {
-            Self::Records(payload)
-        } else if *payload.first()? == PROTECTION_ESTABLISHED {
-            Self::ProtectionEstablished
-        } else {
-            Self::UnknownControl(*payload.first()?)
+        if first & CONTROL == 0 {
+            return Some((Self::Records(payload), first & EPOCH_BITS));
+        }
+        let (&ty, data) = payload.split_first()?;
+        let message = match ty {
+            PROTECTION_ESTABLISHED => Self::ProtectionEstablished,
+            PASSPHRASE_SHARE => Self::PassphraseShare(data),
+            PASSPHRASE_PROOF => Self::PassphraseProof(data),
+            _ => Self::UnknownControl(ty),
         };
         Some((message, first & EPOCH_BITS))
     }
 
     pub(crate) fn encode(&self, epoch: Epoch) -> Bytes {
         let epoch = epoch_bits(epoch);
-        let mut bytes = Vec::new();
-        match *self {
-            Self::Records(records) => {
-                bytes.push(epoch);
-                bytes.extend_from_slice(records);
-            }
-            Self::ProtectionEstablished => bytes.extend([CONTROL | epoch, PROTECTION_ESTABLISHED]),
-            Self::UnknownControl(ty) => bytes.extend([CONTROL | epoch, ty]),
-        }
-        bytes.into()
+        let (head, data): (&[u8], &[u8]) = match *self {
+            Self::Records(records) => (&[epoch], records),
+            Self::ProtectionEstablished => (&[CONTROL | epoch, PROTECTION_ESTABLISHED], &[]),
+            Self::PassphraseShare(share) => (&[CONTROL | epoch, PASSPHRASE_SHARE], share),
+            Self::PassphraseProof(proof) => (&[CONTROL | epoch, PASSPHRASE_PROOF], proof),
+            Self::UnknownControl(ty) => (&[CONTROL | epoch, ty], &[]),
+        };
+        [head, data].concat().into()
     }
 }
 
@@ -76,6 +85,8 @@ mod tests {
         for (message, epoch, bytes) in [
             (Message::Records(b"\x16\x03"), Epoch(3), &b"\x03\x16\x03"[..]),
             (Message::ProtectionEstablished, Epoch(3), b"\x83\x01"),
+            (Message::PassphraseShare(b"xy"), Epoch(3), b"\x83\xa0xy"),
+            (Message::PassphraseProof(b"z"), Epoch(3), b"\x83\xa1z"),
             (Message::UnknownControl(9), Epoch(0x185), b"\x85\x09"),
         ] {
             assert_eq!(message.encode(epoch), bytes);

@@ -5,6 +5,7 @@ mod handshake;
 mod session;
 mod verifier;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,12 +35,25 @@ const METHOD: u8 = 192;
 const LIFE: Duration = Duration::from_secs(3_600);
 
 /// Makes keys by TLS 1.3, where both ends prove who they are by raw public keys.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct TlsKeys {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
+    passphrase: Option<Arc<str>>,
     life: Duration,
     records_max: Option<u64>,
+}
+
+impl fmt::Debug for TlsKeys {
+    /// Shows no passphrase.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { life, records_max, passphrase, .. } = self;
+        f.debug_struct("TlsKeys")
+            .field("life", life)
+            .field("records_max", records_max)
+            .field("has_passphrase", &passphrase.is_some())
+            .finish_non_exhaustive()
+    }
 }
 
 impl TlsKeys {
@@ -90,9 +104,18 @@ impl TlsKeys {
         Ok(Self {
             client: Arc::new(client),
             server: Arc::new(server),
+            passphrase: None,
             life: LIFE,
             records_max: None,
         })
+    }
+
+    /// For those only who know this passphrase. Neither who listens nor who comes between both ends
+    /// learns anything that he could try passphrases with.
+    #[must_use]
+    pub fn with_passphrase(mut self, passphrase: &str) -> Self {
+        self.passphrase = Some(passphrase.into());
+        self
     }
 
     /// Uses keys for so long, and for so many packets, at most. Without this, for an hour, and for
@@ -114,6 +137,6 @@ impl KeyManagementFactory for TlsKeys {
     }
 }
 
-fn failure(what: impl ToString) -> KeyFailure {
+pub(crate) fn failure(what: impl ToString) -> KeyFailure {
     KeyFailure { what: what.to_string() }
 }

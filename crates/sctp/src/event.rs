@@ -182,6 +182,8 @@ pub enum CloseReason {
     },
     /// The peer does not know the DTLS chunk, and we demand encryption.
     PeerNotEncrypted,
+    /// The peer demands encryption, and we do not encrypt.
+    PeerDemandsEncryption,
     /// The peer stopped answering: 'Association.Max.Retrans' was exceeded.
     PeerUnreachable,
     /// The shutdown took too long (T5-shutdown-guard).
@@ -210,6 +212,9 @@ impl fmt::Display for CloseReason {
             Self::NoKeys { what } => write!(f, "no keys were agreed on: {what}"),
             Self::PeerNotEncrypted => {
                 f.write_str("the peer does not encrypt, and encryption is demanded here")
+            }
+            Self::PeerDemandsEncryption => {
+                f.write_str("the peer demands encryption, and we do not encrypt")
             }
             Self::PeerUnreachable => f.write_str("the peer stopped answering on every path"),
             Self::ShutdownTimeout => f.write_str("the peer did not finish the shutdown"),

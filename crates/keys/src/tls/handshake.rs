@@ -11,6 +11,7 @@ use super::{TlsKeys, failure};
 use crate::derivation::keys_of;
 use crate::identity::PublicKey;
 use crate::message::Message;
+use crate::password::BINDING_LABEL;
 use crate::suite::Suite;
 
 /// Nobody's name: peers are known by their keys.
@@ -18,6 +19,9 @@ const SERVER_NAME: &str = "anabranch.invalid";
 
 /// Bytes of TLS records that a peer may make us read before it has proved who it is.
 const BYTES_MAX: usize = 64 << 10;
+
+/// Bytes of what a passphrase is proved for.
+const BINDING_LEN: usize = 32;
 
 /// What a record that begins a handshake of TLS has at these places: its type, and that of the
 /// message in it.
@@ -88,6 +92,12 @@ impl Handshake {
 
     pub(super) fn suite(&self) -> Option<Suite> {
         Suite::of(self.connection.negotiated_cipher_suite()?.suite())
+    }
+
+    /// What only the two ends of this connection have.
+    pub(super) fn binding(&self) -> Result<Vec<u8>, KeyFailure> {
+        let none = || vec![0; BINDING_LEN];
+        self.connection.export_keying_material(none(), BINDING_LABEL, None).map_err(failure)
     }
 
     /// The keys that one end seals with, when the handshake is done.

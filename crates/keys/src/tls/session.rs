@@ -11,6 +11,7 @@ use super::handshake::{Handshake, is_client_hello};
 use super::{TlsKeys, failure};
 use crate::identity::PublicKey;
 use crate::message::{Message, epoch_bits};
+use crate::password::{ONE, Proof};
 
 /// How long packets of an epoch that is over may still be on their way.
 ///
@@ -42,6 +43,8 @@ pub(super) struct KeySession {
     drained: Option<(Epoch, Time)>,
     /// Packets that keys may seal.
     records_max: u64,
+    /// On the way to the proof that the peer knows the passphrase, if there is one.
+    proof: Option<Proof>,
     actions: VecDeque<KeyAction>,
 }
 
@@ -65,8 +68,15 @@ impl KeySession {
             timer: None,
             drained: None,
             records_max: u64::MAX,
+            proof: None,
             actions: VecDeque::new(),
         };
+        if let Some(passphrase) = &session.keys.passphrase {
+            let (proof, share) = Proof::begin(passphrase, role);
+            let share = Message::PassphraseShare(&share).encode(Epoch::FIRST);
+            session.actions.push_back(KeyAction::Send(share));
+            session.proof = Some(proof);
+        }
         session.begin_epoch(now, role)?;
         Ok(session)
     }
@@ -134,8 +144,17 @@ impl KeySession {
             // Before our last message, which has the peer seal, can reach it.
             self.actions.push_front(KeyAction::OpenWith(epoch, opening));
             next.awaits_protection = true;
-            return Ok(());
+            return self.send_proof();
         }
+        // Who has a passphrase is to prove it first.
+        if self.proof.as_ref().is_none_or(Proof::is_settled) { self.protect(now) } else { Ok(()) }
+    }
+
+    /// The server's steps 9 to 11.
+    fn protect(&mut self, now: Time) -> Result<(), KeyFailure> {
+        let Some(Next { handshake, .. }) = &self.next else { return Ok(()) };
+        let epoch = handshake.epoch;
+        let opening = handshake.keys(&self.context, KeyRole::Client)?;
         let sealing = handshake.keys(&self.context, KeyRole::Server)?;
         self.actions.extend([
             KeyAction::OpenWith(epoch, opening),
@@ -147,11 +166,49 @@ impl KeySession {
         Ok(())
     }
 
+    fn on_share(&mut self, share: &[u8]) -> Result<(), KeyFailure> {
+        let Some(proof) = self.proof.take() else { return Err(failure(ONE)) };
+        self.proof = Some(proof.on_share(share)?);
+        Ok(())
+    }
+
+    /// Proves that we know the passphrase, if there is one.
+    fn send_proof(&mut self) -> Result<(), KeyFailure> {
+        let Some(proof) = self.proof.as_ref().filter(|proof| !proof.is_settled()) else {
+            return Ok(());
+        };
+        let Some(Next { handshake, .. }) = &self.next else { return Ok(()) };
+        let proof = proof.ours(&handshake.binding()?)?;
+        let message = Message::PassphraseProof(&proof).encode(handshake.epoch);
+        self.actions.push_back(KeyAction::Send(message));
+        Ok(())
+    }
+
+    fn on_proof(&mut self, now: Time, proof: &[u8]) -> Result<(), KeyFailure> {
+        let Some(Next { handshake, .. }) = self.next.as_ref().filter(|n| n.handshake.is_done())
+        else {
+            return Err(failure("the peer proves a passphrase before there is a connection"));
+        };
+        let (role, binding) = (handshake.role, handshake.binding()?);
+        let Some(expected) = &mut self.proof else { return Err(failure(ONE)) };
+        expected.verify(proof, &binding)?;
+        if role == KeyRole::Server {
+            self.send_proof()?;
+        }
+        if let Some(proof) = &mut self.proof {
+            proof.settle();
+        }
+        if role == KeyRole::Server { self.protect(now) } else { Ok(()) }
+    }
+
     /// Section 6.1, step 12.
     fn on_protection_established(&mut self, now: Time) -> Result<(), KeyFailure> {
         let Some(next) = self.next.as_ref().filter(|next| next.awaits_protection) else {
             return Ok(());
         };
+        if self.proof.as_ref().is_some_and(|proof| !proof.is_settled()) {
+            return Err(failure(ONE));
+        }
         let sealing = next.handshake.keys(&self.context, KeyRole::Client)?;
         let epoch = next.handshake.epoch;
         self.actions.extend([KeyAction::SealWith(epoch, sealing), KeyAction::RequireProtection]);
@@ -180,6 +237,8 @@ impl KeyManagement for KeySession {
             Some((message, epoch)) if epoch == epoch_bits(self.next_epoch()) => match message {
                 Message::Records(records) => self.on_records(now, records),
                 Message::ProtectionEstablished => self.on_protection_established(now),
+                Message::PassphraseShare(share) => self.on_share(share),
+                Message::PassphraseProof(proof) => self.on_proof(now, proof),
                 Message::UnknownControl(_) => Ok(()),
             },
             Some(_) => Ok(()),

@@ -2,7 +2,7 @@
 //! packets are sealed.
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Chunk, Dtls, ErrorCause, Packet};
+use anabranch_wire::{Chunk, Dtls, ErrorCause, ErrorCauses, Packet};
 
 use super::{Association, State};
 use crate::dtls::{
@@ -151,6 +151,22 @@ impl Association {
         let what = failure.what.clone();
         let cause = ErrorCause::ProtocolViolation(failure.what.as_bytes());
         self.abort_with(&cause, CloseReason::NoKeys { what });
+    }
+
+    /// Why there can be no keys, if that is what an ABORT says.
+    pub(super) fn refusal_of_keys(&self, causes: ErrorCauses<'_>) -> Option<CloseReason> {
+        let mut causes = causes.iter().flatten();
+        if self.is_handshaking() {
+            let is_demand = |cause| matches!(cause, ErrorCause::MissingDtlsChunkSupport);
+            return causes.any(is_demand).then_some(CloseReason::PeerDemandsEncryption);
+        }
+        if !self.awaits_keys() {
+            return None;
+        }
+        causes.find_map(|cause| {
+            let ErrorCause::ProtocolViolation(what) = cause else { return None };
+            Some(CloseReason::NoKeys { what: String::from_utf8_lossy(what).into_owned() })
+        })
     }
 
     pub(super) fn key_timer(&self) -> Option<Time> {

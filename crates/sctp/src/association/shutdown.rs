@@ -101,8 +101,11 @@ impl Association {
     /// layer."
     pub(super) fn on_abort(&mut self, abort: &Abort<'_>) {
         let is_about_key = self.is_about_key(abort.causes);
+        let refusal = self.refusal_of_keys(abort.causes);
         self.control.clear();
-        self.close(if is_about_key {
+        self.close(if let Some(refusal) = refusal {
+            refusal
+        } else if is_about_key {
             CloseReason::KeyRefused
         } else {
             CloseReason::AbortedByPeer { causes: PeerCauses::of(abort.causes) }
