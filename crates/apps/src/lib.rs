@@ -2,6 +2,7 @@
 
 pub mod demo;
 pub mod input;
+pub mod keys;
 pub mod net;
 pub mod output;
 pub mod page;

@@ -7,6 +7,7 @@ mod completions;
 mod demo;
 mod emulate;
 mod failure;
+mod key;
 mod lab;
 mod link;
 mod man;
@@ -50,6 +51,7 @@ enum Command {
     Completions(completions::Completions),
     Demo(Box<demo::Demo>),
     Emulate(emulate::Emulate),
+    Key(key::Key),
     Lab(lab::Lab),
     Man(man::Man),
     Recv(recv::Recv),
@@ -81,6 +83,7 @@ impl Command {
             Self::Completions(command) => command.run(),
             Self::Demo(command) => command.run().await,
             Self::Emulate(command) => command.run().await,
+            Self::Key(command) => command.run(),
             Self::Lab(command) => command.run().await,
             Self::Man(command) => command.run(),
             Self::Recv(command) => command.run().await,

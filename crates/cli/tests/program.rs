@@ -266,7 +266,10 @@ fn alone<'a>(flag: &'a str, value: &'a str) -> [&'a str; 7] {
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
-    command.args(arguments).env_remove("RUST_LOG");
+    command
+        .args(arguments)
+        .env_remove("RUST_LOG")
+        .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

@@ -130,7 +130,11 @@ fn channels_of_ones_own_come_and_go_in_words() {
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
-    command.args(arguments).env_remove("RUST_LOG").stdin(Stdio::null());
+    command
+        .args(arguments)
+        .env_remove("RUST_LOG")
+        .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
+        .stdin(Stdio::null());
     command
 }
 

@@ -137,6 +137,14 @@ impl KeyManagementFactory for TlsKeys {
     }
 }
 
+/// What TLS says, and what we had it say.
+fn tls_failure(error: rustls::Error) -> KeyFailure {
+    if let rustls::Error::General(what) = error {
+        return KeyFailure { what };
+    }
+    failure(format!("TLS: {error}"))
+}
+
 pub(crate) fn failure(what: impl ToString) -> KeyFailure {
     KeyFailure { what: what.to_string() }
 }

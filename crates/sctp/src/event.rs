@@ -223,11 +223,22 @@ impl fmt::Display for CloseReason {
     }
 }
 
-/// A caller that got no association, because of its key.
+/// A caller that got no association, for want of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefusedCall {
     /// Where it called from.
     pub path: FourTuple,
-    /// Whether it had a key at all.
-    pub has_key: bool,
+    /// What it lacks.
+    pub why: RefusedCallReason,
+}
+
+/// What a caller lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusedCallReason {
+    /// It does not authenticate its chunks (RFC 4895).
+    NotAuthenticated,
+    /// It authenticates them by another key.
+    OtherKey,
+    /// It does not know the DTLS chunk, or no way to agree on keys that we know.
+    NotEncrypted,
 }

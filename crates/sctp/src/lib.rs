@@ -97,7 +97,7 @@ pub use dtls::{
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{AddStreamsError, ConfigError, ConnectError, ResetError, SendError};
-pub use event::{CloseReason, Direction, Event, RefusedCall};
+pub use event::{CloseReason, Direction, Event, RefusedCall, RefusedCallReason};
 pub use path::{
     Demand, Outlook, PathId, PathScheduler, PathSchedulerFactory, PathSchedulerKind, PathState,
     RetransmissionPolicy,

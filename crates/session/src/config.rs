@@ -5,11 +5,13 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anabranch_sansio::{Rate, Rng};
-use anabranch_sctp::{AssociationConfig, EndpointConfig, PathSchedulerKind, RetransmissionPolicy};
+use anabranch_sctp::{
+    AssociationConfig, Encryption, EndpointConfig, PathSchedulerKind, RetransmissionPolicy,
+};
 use anabranch_transport::SctpTransport;
 use thiserror::Error;
 
-use super::{Passphrase, Salt, SourceFormat};
+use super::SourceFormat;
 use crate::treatment::TreatmentTable;
 
 /// SCTP's own port at both ends. Peers are told apart by the UDP ports around it.
@@ -163,18 +165,10 @@ impl SessionConfig {
         self
     }
 
-    /// The same for those only who know the passphrase, if there is one. A listener's key is made
-    /// of it and of random numbers, which callers are told.
+    /// The same, encrypted.
     #[must_use]
-    pub fn with_passphrase(mut self, passphrase: Option<&Passphrase>, random: &mut Rng) -> Self {
-        self.association.extensions.authentication = passphrase.map(|passphrase| {
-            if !self.listen {
-                return passphrase.of_caller();
-            }
-            let mut salt = Salt::default();
-            random.fill(&mut salt);
-            passphrase.of_listener(salt)
-        });
+    pub fn with_encryption(mut self, encryption: Option<Encryption>) -> Self {
+        self.association.extensions.encryption = encryption;
         self
     }
 

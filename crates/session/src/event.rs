@@ -58,6 +58,8 @@ pub struct Agreement {
     pub stream_id: Option<String>,
     /// Whether what comes too late can be given up; if not, everything is reliable.
     pub partial_reliability: bool,
+    /// Who the peer has proved to be, if all is encrypted: its public key.
+    pub peer_key: Option<Vec<u8>>,
     /// What the peer sends, if it is the sender.
     pub source: Option<Source>,
 }

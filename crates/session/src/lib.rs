@@ -32,7 +32,7 @@ pub use config::{
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};
 pub use message::{CONTROL_LEN_MAX, MessageError, PROTOCOL_VERSION};
-pub use passphrase::{Passphrase, PassphraseLength, Salt};
+pub use passphrase::{Passphrase, PassphraseLength};
 pub use receiver::{ClassArrivals, Receiver, ReceiverStats};
 pub use refusal::{Refusal, RefusalCode};
 pub use sender::{ClassStats, Sender, SenderStats};

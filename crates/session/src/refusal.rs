@@ -24,8 +24,8 @@ pub enum RefusalCode {
     Role,
     /// The stream has another name here.
     StreamId,
-    /// The passphrases differ, or one end has none.
-    Passphrase,
+    /// A key or a passphrase is not the one expected, or only one end encrypts.
+    Key,
     /// Another peer is served.
     Busy,
     /// A reason of a later version.
@@ -38,16 +38,16 @@ impl Refusal {
         Self { code, text }
     }
 
-    /// Both ends have a passphrase, and not the same.
-    pub(super) fn other_passphrase() -> Self {
-        let text = "the passphrases of both ends differ: give the same in both URLs";
-        Self::new(RefusalCode::Passphrase, text.to_owned())
+    /// Why a peer without the right key is not served, or does not serve us.
+    pub(super) fn of_keys(what: &str) -> Self {
+        Self::new(RefusalCode::Key, what.to_owned())
     }
 
-    /// One end has a passphrase.
-    pub(super) fn one_passphrase() -> Self {
-        let text = "one end has a passphrase and the other has none: give passphrase= in both URLs";
-        Self::new(RefusalCode::Passphrase, text.to_owned())
+    /// One end encrypts and the other does not.
+    pub(super) fn one_encrypts() -> Self {
+        let text = "one end encrypts and the other does not: leave encryption=off away, or give it \
+                    in both URLs";
+        Self::new(RefusalCode::Key, text.to_owned())
     }
 
     /// Whether it will be different later without anyone's doing at this end.

@@ -116,6 +116,15 @@ pub enum CloseReason {
     },
     /// The peer has no key, and we demand one.
     PeerNotAuthenticated,
+    /// Both ends could not agree on keys, or one of them is not who it should be.
+    NoKeys {
+        /// What is wrong, and what would be right.
+        what: String,
+    },
+    /// The peer does not encrypt, and we demand it.
+    PeerNotEncrypted,
+    /// The peer demands encryption, and we do not encrypt.
+    PeerDemandsEncryption,
     /// The peer stopped answering on every path.
     PeerUnreachable,
     /// The peer did not finish the shutdown.
@@ -143,6 +152,9 @@ impl fmt::Display for CloseReason {
                 f.write_str("the peer wants a key, and we have none")
             }
             Self::PeerNotAuthenticated => f.write_str("the peer does not authenticate itself"),
+            Self::NoKeys { what } => f.write_str(what),
+            Self::PeerNotEncrypted => f.write_str("the peer does not encrypt"),
+            Self::PeerDemandsEncryption => f.write_str("the peer demands encryption"),
             Self::PeerUnreachable => f.write_str("the peer stopped answering on every path"),
             Self::ShutdownTimeout => f.write_str("the peer did not finish the shutdown"),
             Self::PeerMisbehaved { what } => write!(f, "the peer broke the protocol: {what}"),
@@ -158,11 +170,22 @@ pub struct ConnectError {
     pub reason: String,
 }
 
-/// A caller that was not let in because of its key.
+/// A caller that was not let in for want of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefusedCall {
     /// Where it called from.
     pub remote: SocketAddr,
-    /// Whether it had a key at all.
-    pub has_key: bool,
+    /// What it lacks.
+    pub why: RefusedCallReason,
+}
+
+/// What a caller lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusedCallReason {
+    /// A key at all.
+    Key,
+    /// The right key.
+    RightKey,
+    /// Encryption.
+    Encryption,
 }

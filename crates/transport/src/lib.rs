@@ -26,7 +26,7 @@ use std::net::SocketAddr;
 use anabranch_sansio::{FourTuple, Machine, Time};
 
 pub use anabranch_sansio::PathId;
-pub use event::{CloseReason, ConnectError, Event, PathEvent, RefusedCall};
+pub use event::{CloseReason, ConnectError, Event, PathEvent, RefusedCall, RefusedCallReason};
 pub use message::{
     Incoming, Outgoing, PathPreference, PayloadId, Reliability, SendError, StreamId,
 };
@@ -123,6 +123,11 @@ pub trait Connection {
 
     /// Whether all that was taken is delivered or given up.
     fn is_drained(&self) -> bool;
+
+    /// Who the peer has proved to be, if the connection is encrypted: its public key.
+    fn peer_key(&self) -> Option<Vec<u8>> {
+        None
+    }
 
     /// When the last packet came from the peer.
     fn last_heard(&self) -> Option<Time> {

@@ -1,6 +1,8 @@
 //! From a URL to sockets and paths.
 
+mod elsewhere;
 mod error;
+mod files;
 mod interfaces;
 mod resolve;
 
@@ -10,7 +12,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use anabranch_driver::{BindConfig, BindError, SocketSet, local_towards};
 use anabranch_sansio::{FourTuple, Rng};
 
+pub(crate) use elsewhere::{from_elsewhere, is_link_local, is_loopback, reachable};
 pub use error::NetError;
+pub(crate) use files::{pem, state_folder};
 pub use interfaces::{Interfaces, Turn};
 
 use crate::url::{LocalPath, Mode, SessionUrl};

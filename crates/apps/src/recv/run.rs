@@ -8,11 +8,13 @@ use anabranch_media::playout::Released;
 use anabranch_media::ts::{PACKET_LEN, Packet, PcrMeter};
 use anabranch_sansio::Time;
 use anabranch_session::{
-    Disconnect, Event, Receiver, ReceiverConfig, Role, SessionConfig, SourceFormat, rest,
+    Agreement, Disconnect, Event, Receiver, ReceiverConfig, Refusal, RefusalCode, Role,
+    SessionConfig, SourceFormat, rest,
 };
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
-use crate::net::{Network, Plan, unpredictable_rng};
+use crate::keys::Secured;
+use crate::net::{Network, Plan, from_elsewhere, unpredictable_rng};
 use crate::output::{Output, Sink};
 use crate::service::{
     Before, Observer, Retries, Retry, ServiceError, Severity, Snapshot, Stop, TOKEN_OF_VIEWER,
@@ -92,7 +94,8 @@ pub async fn recv(
     sockets.record(recording);
     let listens = url.mode == Mode::Listener;
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
-    session = session.with_passphrase(url.passphrase.as_ref(), &mut unpredictable_rng()?);
+    let secured = Secured::of(&url)?;
+    session = session.with_encryption(secured.encryption());
     session.stream_id = url.stream_id;
     session.confirms = true;
     let arrivals_max = if tap.is_some() { ARRIVALS_MAX } else { 0 };
@@ -107,6 +110,7 @@ pub async fn recv(
         sink,
         tap,
         keep,
+        secured,
         retry: Retry::new(retries),
         meter: PcrMeter::new(),
         ending: None,
@@ -130,6 +134,7 @@ struct Run<'a, 'b> {
     sink: Option<Sink>,
     tap: Option<Box<dyn Tap>>,
     keep: bool,
+    secured: Secured,
     retry: Retry,
     meter: PcrMeter,
     /// Why the service ends once all that came is handed on, and when it ends in any case.
@@ -154,6 +159,7 @@ impl Run<'_, '_> {
         } else {
             self.say(Severity::Info, &format!("waiting for a sender at {}", self.listening()));
         }
+        self.say_opening();
         let mut ticks = interval(STATS_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
@@ -197,13 +203,14 @@ impl Run<'_, '_> {
         match event {
             Event::Connected(agreement) => {
                 self.retry.on_success();
+                self.say_peer(&agreement);
                 self.begin(agreement.source.map(|source| source.format)).await
             }
             Event::SourceChanged(source) => self.begin(Some(source.format)).await,
             Event::Refused(refusal) if refusal.may_pass() => {
                 self.on_failure(format!("the sender refuses: {refusal}"))
             }
-            Event::Refused(refusal) => Err(ServiceError::Refused(refusal)),
+            Event::Refused(refusal) => Err(self.refusal(refusal)),
             Event::Disconnected(how) => self.on_disconnected(how),
             Event::TurnedAway { .. }
             | Event::Path(_)
@@ -405,6 +412,34 @@ impl Run<'_, '_> {
         handle.with(|receiver, now| {
             Snapshot::of_receiver(receiver, now, before, Some(meter.jitter()))
         })
+    }
+
+    /// Says how the session is secured.
+    fn say_opening(&mut self) {
+        let (severity, text) = self.secured.opening(self.heard_at().as_deref());
+        self.say(severity, &text);
+    }
+
+    /// Who the peer is may be news.
+    fn say_peer(&mut self, agreement: &Agreement) {
+        if let Some((severity, text)) = self.secured.on_connected(agreement) {
+            self.say(severity, &text);
+        }
+    }
+
+    fn refusal(&self, refusal: Refusal) -> ServiceError {
+        if refusal.code != RefusalCode::Key {
+            return ServiceError::Refused(refusal);
+        }
+        let remedy = self.secured.remedy(&refusal).map(|remedy| format!(": {remedy}"));
+        ServiceError::NoKeys { what: format!("{refusal}{}", remedy.unwrap_or_default()) }
+    }
+
+    /// Where callers find us.
+    fn heard_at(&self) -> Option<String> {
+        let plan = &self.plan;
+        let bound = plan.bound().first().filter(|_| !plan.calls())?;
+        Some(from_elsewhere(*bound).to_string())
     }
 
     fn listening(&self) -> String {

@@ -9,12 +9,16 @@ use anabranch_driver::{Clock, Driver, Handle, Recording};
 use anabranch_media::Unit;
 use anabranch_sansio::{FourTuple, Time};
 use anabranch_session::treatment::TreatmentTable;
-use anabranch_session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig, rest};
+use anabranch_session::{
+    Agreement, Disconnect, Event, Refusal, RefusalCode, Role, Sender, SenderConfig, SessionConfig,
+    rest,
+};
 use anabranch_transport::RateSignal;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use crate::input::{Batch, Feed, Input, InputOptions, Item, Media, Pace, Reading, Timing};
-use crate::net::{NetError, unpredictable_rng};
+use crate::keys::Secured;
+use crate::net::{NetError, from_elsewhere, unpredictable_rng};
 use crate::service::{
     Before, Multihomed, Observer, RateLine, Retries, Retry, ServiceError, Severity, Snapshot, Stop,
     TOKEN_OF_VIEWER, Update, Uplinks, Wait, sentence_of,
@@ -86,7 +90,8 @@ pub async fn send(
     sockets.record(recording);
     let listens = url.mode == Mode::Listener;
     let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
-    session = session.with_passphrase(url.passphrase.as_ref(), &mut unpredictable_rng()?);
+    let secured = Secured::of(&url)?;
+    session = session.with_encryption(secured.encryption());
     session.stream_id = url.stream_id;
     let config =
         SenderConfig { format: feed.format.clone(), treatments, ..SenderConfig::mpeg_ts(session) };
@@ -101,6 +106,7 @@ pub async fn send(
         feed_has_ended: false,
         start: None,
         was_connected: false,
+        secured,
         retry: Retry::new(retries),
         farewell: None,
         before: Before::default(),
@@ -132,6 +138,7 @@ struct Run<'a, 'b> {
     /// When the media's own time began, on the clock.
     start: Option<Time>,
     was_connected: bool,
+    secured: Secured,
     retry: Retry,
     /// Until when what is under way may take, once the user wants the end.
     farewell: Option<Time>,
@@ -156,6 +163,7 @@ impl Run<'_, '_> {
         } else {
             self.say(Severity::Info, &format!("waiting for a receiver at {}", self.listening()));
         }
+        self.say_opening();
         let mut ticks = interval(STATS_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
@@ -293,9 +301,10 @@ impl Run<'_, '_> {
     fn on_event(&mut self, event: Event) -> Result<ControlFlow<()>, ServiceError> {
         self.say_event(&event);
         match event {
-            Event::Connected(_) => {
+            Event::Connected(agreement) => {
                 self.was_connected = true;
                 self.retry.on_success();
+                self.say_peer(&agreement);
                 if self.feed_has_ended {
                     self.finish_if_connected();
                 }
@@ -304,7 +313,7 @@ impl Run<'_, '_> {
                 let reason = format!("the receiver refuses: {refusal}");
                 self.on_failure(reason)?;
             }
-            Event::Refused(refusal) => return Err(ServiceError::Refused(refusal)),
+            Event::Refused(refusal) => return Err(self.refusal(refusal)),
             Event::Disconnected(Disconnect::Ended) => return Ok(ControlFlow::Break(())),
             Event::Disconnected(Disconnect::Lost { reason }) => {
                 if self.farewell.is_some() {
@@ -418,6 +427,34 @@ impl Run<'_, '_> {
     fn snapshot(&mut self) -> Snapshot {
         let before = &mut self.before;
         self.handle.with(|sender, now| Snapshot::of_sender(sender, now, before))
+    }
+
+    /// Says how the session is secured.
+    fn say_opening(&mut self) {
+        let (severity, text) = self.secured.opening(self.heard_at().as_deref());
+        self.say(severity, &text);
+    }
+
+    /// Who the peer is may be news.
+    fn say_peer(&mut self, agreement: &Agreement) {
+        if let Some((severity, text)) = self.secured.on_connected(agreement) {
+            self.say(severity, &text);
+        }
+    }
+
+    fn refusal(&self, refusal: Refusal) -> ServiceError {
+        if refusal.code != RefusalCode::Key {
+            return ServiceError::Refused(refusal);
+        }
+        let remedy = self.secured.remedy(&refusal).map(|remedy| format!(": {remedy}"));
+        ServiceError::NoKeys { what: format!("{refusal}{}", remedy.unwrap_or_default()) }
+    }
+
+    /// Where callers find us.
+    fn heard_at(&self) -> Option<String> {
+        let plan = self.uplinks.plan();
+        let bound = plan.bound().first().filter(|_| !plan.calls())?;
+        Some(from_elsewhere(*bound).to_string())
     }
 
     fn listening(&self) -> String {

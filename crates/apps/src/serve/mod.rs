@@ -203,7 +203,7 @@ impl Serving {
     /// Where the page is.
     #[must_use]
     pub fn page_url(&self) -> String {
-        format!("http://{}/", net::reachable(self.http))
+        format!("http://{}/", crate::net::reachable(self.http))
     }
 
     /// Where the page is by HTTPS.
@@ -325,7 +325,7 @@ struct Secure {
 
 impl Secure {
     fn told(&self) -> Https {
-        let url = format!("https://{}/", net::from_elsewhere(self.addr));
+        let url = format!("https://{}/", crate::net::from_elsewhere(self.addr));
         Https { url, fingerprint: self.tls.fingerprint() }
     }
 }
@@ -343,7 +343,7 @@ async fn secure(options: &ServeOptions, names: &[String]) -> Result<Option<Secur
     let tls = match certificate.cloned().zip(key.cloned()) {
         Some((certificate, key)) => Tls::read(Files { certificate, key })?,
         None => {
-            let folder = options.file.folder.clone().unwrap_or_else(net::state_folder);
+            let folder = options.file.folder.clone().unwrap_or_else(crate::net::state_folder);
             Tls::own(&folder, net::certificate_names(names))?
         }
     };

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use anabranch_driver::{BindError, SocketSet, SpawnError, interface_addresses};
@@ -12,7 +11,7 @@ use tokio::net::TcpListener;
 
 use super::access::KeyError;
 use super::listen::TlsError;
-use crate::net::NetError;
+use crate::net::{NetError, is_link_local};
 
 /// The ports if none is asked for.
 pub(super) const HTTP_PORT: u16 = 8_080;
@@ -158,26 +157,6 @@ async fn bind_page(addr: SocketAddr, option: &'static str) -> Result<TcpListener
     })
 }
 
-/// Where another machine finds what is bound: the first address of this one that is not its own
-/// loopback.
-pub(super) fn from_elsewhere(bound: SocketAddr) -> SocketAddr {
-    if !bound.ip().is_unspecified() {
-        return bound;
-    }
-    // Without interfaces there is no elsewhere.
-    let all = interface_addresses().unwrap_or_default();
-    let mut ips = all.iter().map(|held| held.ip);
-    let fits = |ip: &IpAddr| ip.is_ipv4() && !ip.is_loopback() && !is_link_local(*ip);
-    ips.find(fits).map_or(reachable(bound), |ip| SocketAddr::new(ip, bound.port()))
-}
-
-/// Where programs of a user keep what they made, without a file beside which it could lie.
-pub(super) fn state_folder() -> PathBuf {
-    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
-    let home = || Some(std::env::home_dir()?.join(".local/state"));
-    state.filter(|it| it.is_absolute()).or_else(home).unwrap_or_default().join("anabranch")
-}
-
 /// What a certificate of our own is good for: the names, and all addresses of this machine.
 pub(super) fn certificate_names(names: &[String]) -> Vec<String> {
     let addresses = interface_addresses().unwrap_or_default();
@@ -217,27 +196,6 @@ pub(super) fn candidates(
     found.extend(own);
     found.truncate(CANDIDATES_MAX);
     Ok(found)
-}
-
-/// Such an address says nothing without its interface.
-const fn is_link_local(ip: IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(ip) => ip.is_link_local(),
-        IpAddr::V6(ip) => ip.is_unicast_link_local(),
-    }
-}
-
-/// An address that a browser on this machine can open.
-pub(super) const fn reachable(bound: SocketAddr) -> SocketAddr {
-    match bound {
-        SocketAddr::V4(addr) if addr.ip().is_unspecified() => {
-            SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), addr.port())
-        }
-        SocketAddr::V6(addr) if addr.ip().is_unspecified() => {
-            SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), addr.port())
-        }
-        SocketAddr::V4(_) | SocketAddr::V6(_) => bound,
-    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use thiserror::Error;
 use anabranch_driver::{DriverError, SpawnError};
 
 use crate::input::InputError;
+use crate::keys::SecurityError;
 use crate::net::NetError;
 use crate::output::OutputError;
 
@@ -26,12 +27,21 @@ pub enum ServiceError {
     /// The addresses cannot be used.
     #[error(transparent)]
     Net(#[from] NetError),
+    /// The session cannot be encrypted.
+    #[error(transparent)]
+    Security(#[from] SecurityError),
     /// Options that do not go together.
     #[error("{0}")]
     Senseless(&'static str),
     /// The peer does not serve us.
     #[error("the other end refuses: {0}")]
     Refused(Refusal),
+    /// There is no session for want of the right key.
+    #[error("{what}")]
+    NoKeys {
+        /// What is wrong, and what would be right.
+        what: String,
+    },
     /// The peer is gone, and was not to be waited for any longer.
     #[error("{reason}")]
     Lost {
@@ -59,8 +69,9 @@ impl ServiceError {
         match self {
             Self::Input(error) => error.is_usage(),
             Self::Output(error) => error.is_usage(),
-            Self::Net(_) | Self::Senseless(_) => true,
+            Self::Net(_) | Self::Security(_) | Self::Senseless(_) => true,
             Self::Refused(_)
+            | Self::NoKeys { .. }
             | Self::Lost { .. }
             | Self::NobodyCame
             | Self::Call(_)

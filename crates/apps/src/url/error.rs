@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use anabranch_keys::KeyError;
 use anabranch_session::{LATENCY_MS_MAX, PassphraseLength};
 use thiserror::Error;
 
@@ -92,6 +93,24 @@ pub enum UrlError {
     /// A channel of nobody.
     #[error("a channel is one of another server: give anabranch://HOST:PORT?channel=3")]
     ChannelOfNobody,
+    /// Not a public key.
+    #[error("{0}: copy it from what the other end prints")]
+    Key(KeyError),
+    /// Neither on nor off.
+    #[error("encryption={value} makes no sense: give on or off")]
+    Encryption {
+        /// What was given.
+        value: String,
+    },
+    /// Options that do not go together.
+    #[error("{name}= has no effect with encryption=off: leave one of them out")]
+    NotEncrypted {
+        /// The other option.
+        name: &'static str,
+    },
+    /// Only one who is called chooses among callers.
+    #[error("allow= is for listeners: a caller names its peer's key by key=")]
+    AllowOfCaller,
     /// An option without a value.
     #[error("option {name} has no value: write {name}=VALUE, or leave it out")]
     NoValue {

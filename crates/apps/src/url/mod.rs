@@ -3,7 +3,7 @@
 //! A [`SessionUrl`] says with whom to speak and how, in the manner of SRT's:
 //!
 //! ```text
-//! anabranch://HOST:PORT?mode=caller|listener&latency=MS&path=ADDRESS,...&passphrase=SECRET
+//! anabranch://HOST:PORT?mode=caller|listener&latency=MS&path=ADDRESS,...&key=KEY
 //! ```
 //!
 //! | part | meaning |
@@ -21,8 +21,10 @@
 //! left out, `backup` over one while the others stand by, `dup` everything over two |
 //! | `streamid` | names the stream, at most 512 bytes. A listener with one refuses callers with
 //! another |
-//! | `passphrase` | 10 to 79 bytes that both ends must know: who does not is refused, and can
-//! change nothing. Nothing is encrypted |
+//! | `passphrase` | 10 to 79 bytes that both ends must know: who does not is refused |
+//! | `key` | the public key that the other end must have, as it prints it |
+//! | `allow` | listener: public keys of which a caller must have one, divided by commas |
+//! | `encryption` | `on`, which holds if left out, or `off` |
 //! | `program` | sender: the one program of the transport stream to send |
 //! | `token` | viewer of a television server: what entitles to channels that are not open to all |
 //!
@@ -45,6 +47,6 @@ pub use channel::ChannelUrl;
 pub use choice::{Choice, NoSuchChannel};
 pub use error::{Place, UrlError};
 pub use session::{
-    HostPort, LATENCY_DEFAULT, LATENCY_MS_MIN, LocalPath, Mode, STREAM_ID_MAX, SessionUrl,
+    HostPort, LATENCY_DEFAULT, LATENCY_MS_MIN, LocalPath, Mode, STREAM_ID_MAX, Security, SessionUrl,
 };
 pub use udp::{PKT_SIZE_DEFAULT, UdpUrl};

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
+use anabranch_keys::PublicKey;
 use anabranch_session::{Bond, LATENCY_MS_MAX, Passphrase, UnknownBond};
 
 use super::error::{Place, UrlError};
@@ -26,7 +27,8 @@ const ADDRESSES_MAX: usize = 8;
 /// The longest name of a Linux interface.
 const INTERFACE_LEN_MAX: usize = 15;
 
-const KNOWN: &str = "mode, latency, path, peer, bond, streamid, passphrase, program, token";
+const KNOWN: &str = "mode, latency, path, peer, bond, streamid, passphrase, key, allow, encryption, \
+                     program, token";
 
 /// Who begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +57,18 @@ pub struct HostPort {
     pub port: u16,
 }
 
+/// Whether a session is encrypted, and between whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Security {
+    /// It is.
+    Encrypted {
+        /// The keys of which the peer must have one; empty: any.
+        allowed: Vec<PublicKey>,
+    },
+    /// It is not: who sees the packets can read and alter them.
+    Open,
+}
+
 /// With whom to speak and how: see the module's documentation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionUrl {
@@ -76,6 +90,8 @@ pub struct SessionUrl {
     pub stream_id: Option<String>,
     /// What both ends must know.
     pub passphrase: Option<Passphrase>,
+    /// Whether all is encrypted, and between whom.
+    pub security: Security,
     /// The one program to send.
     pub program: Option<u16>,
     /// What entitles a viewer to channels that are not open to all.
@@ -124,6 +140,9 @@ struct Options {
     bond: Option<Bond>,
     stream_id: Option<String>,
     passphrase: Option<Passphrase>,
+    key: Option<PublicKey>,
+    allow: Option<Vec<PublicKey>>,
+    encryption: Option<bool>,
     program: Option<u16>,
     token: Option<String>,
 }
@@ -138,15 +157,36 @@ impl Options {
             "bond" => set(&mut self.bond, name, bond(value)?),
             "streamid" => set(&mut self.stream_id, name, stream_id(value)?),
             "passphrase" => set(&mut self.passphrase, name, passphrase(value)?),
+            "key" => set(&mut self.key, name, key(value)?),
+            "allow" => set(&mut self.allow, name, allowed(value)?),
+            "encryption" => set(&mut self.encryption, name, encryption(value)?),
             "program" => set(&mut self.program, name, program(value)?),
             "token" => set(&mut self.token, name, value.to_owned()),
             _ => Err(unknown(name)),
         }
     }
 
+    fn security(&self) -> Result<Security, UrlError> {
+        let needs = [
+            ("key", self.key.is_some()),
+            ("allow", self.allow.is_some()),
+            ("passphrase", self.passphrase.is_some()),
+        ];
+        let needed_by = needs.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
+        match (self.encryption, needed_by) {
+            (Some(false), Some(name)) => Err(UrlError::NotEncrypted { name }),
+            (Some(false), None) => Ok(Security::Open),
+            (Some(true) | None, _) => {
+                let allowed = self.key.into_iter().chain(self.allow.iter().flatten().copied());
+                Ok(Security::Encrypted { allowed: allowed.collect() })
+            }
+        }
+    }
+
     fn finish(self, host: Option<String>, port: u16) -> Result<SessionUrl, UrlError> {
         let by_host = if host.is_some() { Mode::Caller } else { Mode::Listener };
         let mode = self.mode.unwrap_or(by_host);
+        let security = self.security()?;
         let paths = self.paths.unwrap_or_default();
         match (mode, &host) {
             (Mode::Caller, None) => return Err(UrlError::NobodyToCall),
@@ -155,6 +195,7 @@ impl Options {
             (Mode::Listener, Some(host)) if host.parse::<IpAddr>().is_err() => {
                 return Err(UrlError::ListenAtName { host: host.clone() });
             }
+            (Mode::Caller, _) if self.allow.is_some() => return Err(UrlError::AllowOfCaller),
             (Mode::Caller | Mode::Listener, _) => {}
         }
         let peers = self.peers.unwrap_or_default().into_iter();
@@ -168,6 +209,7 @@ impl Options {
             bond: self.bond.unwrap_or_default(),
             stream_id: self.stream_id,
             passphrase: self.passphrase,
+            security,
             program: self.program,
             token: self.token,
         })
@@ -183,9 +225,7 @@ pub(super) fn set<T>(field: &mut Option<T>, name: &str, value: T) -> Result<(), 
 
 fn unknown(name: &str) -> UrlError {
     let remedy = match name {
-        "pbkeylen" | "key" | "psk" => {
-            "nothing is encrypted; passphrase= keeps strangers from taking part, a VPN from reading"
-        }
+        "pbkeylen" | "psk" => "all is encrypted, and both ends choose the cipher; leave it out",
         "group" | "grouptype" => "write bond=balance, bond=backup or bond=dup",
         "fec" | "packetfilter" => "losses are repaired by retransmission only; leave it out",
         "maxbw" | "inputbw" | "oheadbw" => {
@@ -266,6 +306,22 @@ fn bond(value: &str) -> Result<Bond, UrlError> {
 fn stream_id(value: &str) -> Result<String, UrlError> {
     let len = value.len();
     if len > STREAM_ID_MAX { Err(UrlError::StreamIdLength { len }) } else { Ok(value.to_owned()) }
+}
+
+fn key(value: &str) -> Result<PublicKey, UrlError> {
+    value.parse().map_err(UrlError::Key)
+}
+
+fn allowed(value: &str) -> Result<Vec<PublicKey>, UrlError> {
+    value.split(',').map(key).collect()
+}
+
+fn encryption(value: &str) -> Result<bool, UrlError> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(UrlError::Encryption { value: value.to_owned() }),
+    }
 }
 
 fn passphrase(value: &str) -> Result<Passphrase, UrlError> {

@@ -24,7 +24,7 @@ use crate::service::{
     BeforeWatching, Observer, Retries, Retry, Seen, ServiceError, Severity, Stop, Update, Wait,
     Watching,
 };
-use crate::url::{Choice, Mode, NoSuchChannel, SessionUrl};
+use crate::url::{Choice, Mode, NoSuchChannel, Security, SessionUrl};
 
 /// How often the page gets statistics.
 const TICK: Duration = Duration::from_millis(200);
@@ -132,6 +132,8 @@ fn check(url: &SessionUrl) -> Result<(), ServiceError> {
         "program= and streamid= are for anabranch send: give --channel"
     } else if url.passphrase.is_some() {
         "a television server knows no passphrase=: leave it out"
+    } else if url.security != (Security::Encrypted { allowed: Vec::new() }) {
+        "a television server does not encrypt yet, and knows no key=: leave key= and encryption= out"
     } else {
         return Ok(());
     };

@@ -19,7 +19,11 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
-        command.args(arguments).env_remove("RUST_LOG").stdin(Stdio::null());
+        command
+            .args(arguments)
+            .env_remove("RUST_LOG")
+            .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .stdin(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap());
         Self { child, lines, seen: String::new() }

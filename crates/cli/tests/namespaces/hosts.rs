@@ -88,6 +88,7 @@ impl Host {
 
     fn inside(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new("nsenter");
+        command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
         command.args(["--target", &self.holder.id().to_string(), "--net"]);
         if !is_root() {
             command.args(["--user", "--preserve-credentials"]);

@@ -17,6 +17,7 @@ const SACK: u8 = 3;
 const COOKIE_ECHO: u8 = 10;
 const COOKIE_ACK: u8 = 11;
 const I_DATA: u8 = 64;
+const DTLS: u8 = 65;
 
 /// A frame's direction as tshark prints it.
 const INBOUND: &str = "0x00000001";
@@ -55,8 +56,8 @@ fn tshark_reads_what_both_ends_of_a_transfer_captured() {
     let (sent, received) = (place.file("sent.pcapng"), place.file("received.pcapng"));
     let out = place.file("out.ts");
     let port = free_port();
-    let listener = format!("anabranch://:{port}");
-    let caller = format!("anabranch://127.0.0.1:{port}?path=127.0.0.1,127.0.0.2");
+    let listener = format!("anabranch://:{port}?encryption=off");
+    let caller = format!("anabranch://127.0.0.1:{port}?path=127.0.0.1,127.0.0.2&encryption=off");
     let receiver = Running::start(&["recv", &listener, &out, "--capture", &received]);
     let sender = Running::start(&["send", "--fast", STREAM, &caller, "--capture", &sent]);
     let said = sender.assert_success();
@@ -89,6 +90,24 @@ fn tshark_reads_what_both_ends_of_a_transfer_captured() {
             assert!(of_sender.iter().any(|frame| fits(&frame)), "{local} {direction}");
         }
     }
+}
+
+#[test]
+fn of_an_encrypted_transfer_a_capture_shows_the_handshake_and_sealed_packets_alone() {
+    let place = Place::new("sealed-capture");
+    let (sent, out) = (place.file("sent.pcapng"), place.file("out.ts"));
+    let port = free_port();
+    let receiver = Running::start(&["recv", &format!("anabranch://:{port}"), &out]);
+    let caller = format!("anabranch://127.0.0.1:{port}");
+    let sender = Running::start(&["send", "--fast", STREAM, &caller, "--capture", &sent]);
+    sender.assert_success();
+    receiver.assert_success();
+    assert_same(&out, STREAM);
+    let found = examine_at_port(Path::new(&sent), port).unwrap();
+    assert_eq!(found.faults, []);
+    let count = |chunk| found.chunks.get(&chunk).copied().unwrap_or_default();
+    assert!(count(DTLS) >= 543 / 7, "{found:?}");
+    assert!(count(DATA) + count(I_DATA) <= 10, "messages about keys alone: {found:?}");
 }
 
 #[test]

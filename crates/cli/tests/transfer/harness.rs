@@ -70,6 +70,8 @@ fn port_is_shared(v4: &UdpSocket) -> bool {
 pub(crate) fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
     command.args(arguments).env_remove("RUST_LOG").stdin(Stdio::null());
+    // Where its key is kept.
+    command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

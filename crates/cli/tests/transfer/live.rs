@@ -151,6 +151,7 @@ fn regression_a_small_mp4_file_took_gigabytes_by_what_it_said_of_itself() {
     let limited = format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"");
     let mut sender = Command::new("/bin/sh");
     sender.args(["-c", &limited, env!("CARGO_BIN_EXE_anabranch")]);
+    sender.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     sender.args(["send", "--fast", &hostile, &caller]);
     let output = sender.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

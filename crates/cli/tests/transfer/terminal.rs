@@ -15,6 +15,7 @@ fn run_in_terminal(arguments: &[&str]) -> String {
     let output = Command::new("script")
         .args(["--quiet", "--command", &words.join(" "), "/dev/null"])
         .env_remove("RUST_LOG")
+        .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
         .stdin(Stdio::null())
         .output()
         .unwrap();

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
 
-use super::{TlsKeys, failure};
+use super::{TlsKeys, failure, tls_failure};
 use crate::derivation::keys_of;
 use crate::identity::PublicKey;
 use crate::message::Message;
@@ -55,7 +55,7 @@ impl Handshake {
                 ServerConnection::new(Arc::clone(&keys.server)).map(Connection::from)
             }
         };
-        Ok(Self { role, epoch, connection: connection.map_err(failure)?, read: 0 })
+        Ok(Self { role, epoch, connection: connection.map_err(tls_failure)?, read: 0 })
     }
 
     /// Takes records of the peer's. Whatever follows, [`message`](Self::message) may have something
@@ -67,7 +67,7 @@ impl Handshake {
         }
         while !records.is_empty() {
             self.connection.read_tls(&mut records).map_err(failure)?;
-            self.connection.process_new_packets().map_err(failure)?;
+            self.connection.process_new_packets().map_err(tls_failure)?;
         }
         Ok(())
     }
@@ -97,7 +97,7 @@ impl Handshake {
     /// What only the two ends of this connection have.
     pub(super) fn binding(&self) -> Result<Vec<u8>, KeyFailure> {
         let none = || vec![0; BINDING_LEN];
-        self.connection.export_keying_material(none(), BINDING_LABEL, None).map_err(failure)
+        self.connection.export_keying_material(none(), BINDING_LABEL, None).map_err(tls_failure)
     }
 
     /// The keys that one end seals with, when the handshake is done.

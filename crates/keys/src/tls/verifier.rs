@@ -31,7 +31,7 @@ impl Verifier {
         if self.trust.accepts(&key) {
             return Ok(());
         }
-        Err(Error::General(format!("the peer has the key {key}, which is not the one expected")))
+        Err(Error::General(format!("the key {key} is not the one that was expected")))
     }
 
     fn verify_signature(

@@ -17,7 +17,7 @@ use crate::association::{
 use crate::authentication::{Authentication, RANDOM_LEN, Random};
 use crate::config::IncomingCall;
 use crate::dtls::KeyOffer;
-use crate::event::RefusedCall;
+use crate::event::{RefusedCall, RefusedCallReason};
 use crate::handshake::{Announcement, Cookie, CookieError, Refusal, TieTags, encode_parameters};
 
 /// What a Cookie Preservative may add to a cookie's life.
@@ -223,8 +223,20 @@ impl Endpoint {
         tag: VerificationTag,
         refusal: &Refusal,
     ) {
-        if *refusal == Refusal::NotAuthenticated {
-            self.note_refused_call(RefusedCall { path: tuple, has_key: false });
+        let why = match refusal {
+            Refusal::NotAuthenticated => Some(RefusedCallReason::NotAuthenticated),
+            Refusal::NotEncrypted | Refusal::Keys(_) => Some(RefusedCallReason::NotEncrypted),
+            Refusal::ZeroTag
+            | Refusal::NoStreams { .. }
+            | Refusal::SmallWindow { .. }
+            | Refusal::HostName { .. }
+            | Refusal::AsconfWithoutAuthentication
+            | Refusal::NoSalt
+            | Refusal::Offer(_)
+            | Refusal::Malformed(_) => None,
+        };
+        if let Some(why) = why {
+            self.note_refused_call(RefusedCall { path: tuple, why });
         }
         let mut causes = Vec::new();
         refusal_cause(refusal, &mut causes);
@@ -377,7 +389,8 @@ impl Endpoint {
     /// is discarded."). The ERROR is for callers that take no ABORT without a proof, the ABORT for
     /// those that make nothing of the ERROR.
     fn refuse_key(&mut self, tuple: FourTuple, packet: &Packet<'_>, tag: VerificationTag) {
-        self.note_refused_call(RefusedCall { path: tuple, has_key: true });
+        let why = RefusedCallReason::OtherKey;
+        self.note_refused_call(RefusedCall { path: tuple, why });
         let mut bytes = Vec::new();
         no_authorization(&mut bytes);
         let causes = ErrorCauses::from_bytes(&bytes);

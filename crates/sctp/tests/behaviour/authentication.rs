@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anabranch_netsim::NatConfig;
 use anabranch_sctp::{
-    AssociationConfig, Authentication, CloseReason, Event, Protection, RefusedCall, SharedKey,
+    AssociationConfig, Authentication, CloseReason, Event, Protection, RefusedCall,
+    RefusedCallReason, SharedKey,
 };
 use anabranch_wire::{
     Abort, Chunk, ChunkType, CookieEcho, EncodeChunk, ErrorCause, ErrorCauses, Heartbeat,
@@ -68,7 +69,10 @@ fn a_wrong_key_is_told_to_both_ends_within_two_round_trips() {
     assert_eq!(duo.run_until_closed(Side::Client), CloseReason::KeyRefused);
     assert!(duo.now().as_millis() <= 2 * 20 + 2, "at {:?}", duo.now());
     let calls = refused_calls(&mut duo);
-    assert_eq!(calls.iter().map(|call| call.has_key).collect::<Vec<_>>(), [true]);
+    assert_eq!(
+        calls.iter().map(|call| call.why).collect::<Vec<_>>(),
+        [RefusedCallReason::OtherKey]
+    );
     assert!(duo.events(Side::Server).is_empty(), "no association came to be");
     assert_eq!(duo.pair.server().stats().calls_unauthenticated, 1);
 }
@@ -78,10 +82,7 @@ fn a_caller_without_a_key_is_refused_and_told_so() {
     let mut duo = ends(AssociationConfig::default(), strict());
     assert_eq!(duo.run_until_closed(Side::Client), CloseReason::KeyRefused);
     assert!(duo.now().as_millis() <= 21, "at {:?}", duo.now());
-    assert_eq!(
-        refused_calls(&mut duo).iter().map(|call| call.has_key).collect::<Vec<_>>(),
-        [false]
-    );
+    assert_eq!(refused_calls(&mut duo)[0].why, RefusedCallReason::NotAuthenticated);
 }
 
 #[test]

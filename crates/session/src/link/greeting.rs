@@ -147,6 +147,7 @@ impl Link {
     fn agree(&mut self, id: ConnectionId, theirs: &Greeting, incoming: bool) {
         let Some(connection) = self.transport.connection(id) else { return };
         let Some(path) = connection.stats().paths.first().map(|path| path.tuple) else { return };
+        let peer_key = connection.peer_key();
         let partial_reliability = self.peer.as_ref().is_some_and(|peer| peer.partial_reliability);
         let agreement = Box::new(Agreement {
             program: theirs.program.clone(),
@@ -155,6 +156,7 @@ impl Link {
             latency: self.config.latency.max(latency_of(theirs)),
             stream_id: self.config.stream_id.clone().or_else(|| theirs.stream_id.clone()),
             partial_reliability,
+            peer_key,
             source: theirs.source.clone(),
         });
         if let Some(peer) = &mut self.peer {

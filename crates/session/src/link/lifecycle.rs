@@ -1,7 +1,11 @@
 //! Connections come to be and end.
 
+use std::net::SocketAddr;
+
 use anabranch_sansio::Time;
-use anabranch_transport::{CloseReason, ConnectionId, ConnectionStats, RefusedCall};
+use anabranch_transport::{
+    CloseReason, ConnectionId, ConnectionStats, RefusedCall, RefusedCallReason,
+};
 
 use super::super::message::printable;
 use super::super::{Disconnect, Event, GREETING_TIMEOUT, NEWCOMERS_MAX, Refusal};
@@ -83,15 +87,11 @@ impl Link {
     ) {
         self.newcomers.remove(&id);
         self.parting.remove(&id);
+        if let Some(refusal) = refusal_of(&reason) {
+            return self.on_key_refused(id, refusal, &stats);
+        }
         if !self.is_peer(id) {
             return;
-        }
-        // We are the ones that are not let in, or that do not want to be.
-        if let CloseReason::KeyRefused { has_key: true } = reason {
-            return self.on_key_refused(Refusal::other_passphrase());
-        }
-        if matches!(reason, CloseReason::KeyRefused { .. } | CloseReason::PeerNotAuthenticated) {
-            return self.on_key_refused(Refusal::one_passphrase());
         }
         // The last chance to read what came before the end.
         while self.receive(id).map(|message| self.on_message(now, id, message)).is_some() {}
@@ -106,16 +106,30 @@ impl Link {
         self.disconnect(how, stats);
     }
 
-    fn on_key_refused(&mut self, refusal: Refusal) {
-        self.peer = None;
-        self.tell(Event::Refused(refusal));
+    /// There was no connection for want of the right key.
+    fn on_key_refused(&mut self, id: ConnectionId, refusal: Refusal, stats: &ConnectionStats) {
+        if self.is_peer(id) {
+            // We are the ones that are not let in, or that do not want to be.
+            self.peer = None;
+            self.tell(Event::Refused(refusal));
+        } else if let Some(path) = stats.paths.first() {
+            self.tell_turned_away(path.tuple.remote, refusal);
+        }
     }
 
     /// Who called was not let in by the transport.
     pub(super) fn on_refused_call(&mut self, call: RefusedCall) {
-        let remote = call.remote;
-        let refusal =
-            if call.has_key { Refusal::other_passphrase() } else { Refusal::one_passphrase() };
+        let refusal = match call.why {
+            RefusedCallReason::Encryption => Refusal::one_encrypts(),
+            RefusedCallReason::Key => Refusal::of_keys("it has no key, and one is demanded here"),
+            RefusedCallReason::RightKey => {
+                Refusal::of_keys("it has another key than is known here")
+            }
+        };
+        self.tell_turned_away(call.remote, refusal);
+    }
+
+    fn tell_turned_away(&mut self, remote: SocketAddr, refusal: Refusal) {
         tracing::info!(%remote, %refusal, "caller refused");
         self.tell(Event::TurnedAway { remote, refusal });
     }
@@ -142,4 +156,19 @@ fn words_of(reason: &CloseReason) -> String {
         return "the other end no longer knows this session: it was restarted".to_owned();
     }
     printable(&reason.to_string())
+}
+
+/// Why there is no session, if it is for want of the right key.
+fn refusal_of(reason: &CloseReason) -> Option<Refusal> {
+    use CloseReason::{
+        KeyRefused, NoKeys, PeerDemandsEncryption, PeerNotAuthenticated, PeerNotEncrypted,
+    };
+    if let NoKeys { what } = reason {
+        return Some(Refusal::of_keys(what));
+    }
+    if matches!(reason, PeerNotEncrypted | PeerDemandsEncryption) {
+        return Some(Refusal::one_encrypts());
+    }
+    let other = "the other end has another key than is known here, or none";
+    matches!(reason, KeyRefused { .. } | PeerNotAuthenticated).then(|| Refusal::of_keys(other))
 }

@@ -1,12 +1,17 @@
 //! Who is served, who is not, and what is said about it.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use anabranch_keys::{Identity, TlsKeys, Trust};
 use anabranch_netsim::Side;
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit};
-use anabranch_sctp::{AssociationConfig, AssociationId, Endpoint, EndpointConfig, OutgoingMessage};
-use anabranch_wire::{SALT_LEN, StreamId};
+use anabranch_sctp::{
+    AssociationConfig, AssociationId, Encryption, EncryptionPolicy, Endpoint, EndpointConfig,
+    OutgoingMessage,
+};
+use anabranch_wire::StreamId;
 use bytes::Bytes;
 
 use super::harness::{Caller, STREAM, Setup, Studio, link};
@@ -14,16 +19,21 @@ use crate::message::{Greeting, Message};
 use crate::treatment::Preset;
 use crate::{
     CONTROL_LEN_MAX, Disconnect, Event, GREETING_TIMEOUT, NEWCOMERS_MAX, PROTOCOL_VERSION,
-    Passphrase, Receiver, ReceiverConfig, Refusal, RefusalCode, Role, SCTP_PORT, SessionConfig,
-    Source, SourceFormat,
+    Receiver, ReceiverConfig, Refusal, RefusalCode, Role, SCTP_PORT, SessionConfig, Source,
+    SourceFormat,
 };
 
 fn setup() -> Setup {
     Setup::new(&[link(10, 20, 0.0)], Preset::Layered, 200)
 }
 
-/// Calls, and returns why the caller was refused.
-fn refusal(mut studio: Studio, caller: Side) -> Refusal {
+/// Calls, and returns why the caller was refused, which the listener says, too.
+fn refusal(studio: Studio, caller: Side) -> Refusal {
+    refusal_of(studio, caller, true)
+}
+
+/// The same. `listener_knows`: whether it was the listener who refused, or was told.
+fn refusal_of(mut studio: Studio, caller: Side, listener_knows: bool) -> Refusal {
     studio.call();
     studio.run_for(Duration::from_secs(1));
     let refused = studio
@@ -38,7 +48,7 @@ fn refusal(mut studio: Studio, caller: Side) -> Refusal {
         refusal: refused.clone().expect("the caller was refused"),
     };
     let listener = if caller == Side::Client { Side::Server } else { Side::Client };
-    assert!(studio.events(listener).contains(&turned_away), "the listener says so, too");
+    assert_eq!(studio.events(listener).contains(&turned_away), listener_knows);
     assert!(!studio.sender().has_peer() && !studio.receiver().has_peer());
     refused.expect("checked above")
 }
@@ -65,60 +75,53 @@ fn a_listener_refuses_a_caller_with_another_streamid_in_words() {
     }
 }
 
-#[test]
-fn who_has_another_passphrase_or_none_is_refused_in_words() {
-    let passphrase = |text: &str| text.parse::<Passphrase>().unwrap();
-    let (one, other) = (passphrase("the one secret"), passphrase("another secret"));
-    let caller_of = Some(one.of_caller());
-    let listener_of = Some(other.of_listener([7; SALT_LEN]));
-    for (caller, side) in [(Caller::Sender, Side::Client), (Caller::Receiver, Side::Server)] {
-        let mut setup = Setup { caller, ..setup() };
-        let (sender, receiver) = (&mut setup.sender, &mut setup.receiver);
-        let (calls, listens) = match caller {
-            Caller::Sender => (sender, receiver),
-            Caller::Receiver => (receiver, sender),
-        };
-        calls.association.extensions.authentication = caller_of.clone();
-        listens.association.extensions.authentication = listener_of.clone();
-        let refusal = refusal(setup.build(), side);
-        assert_eq!(refusal.code, RefusalCode::Passphrase);
-        assert!(refusal.text.contains("differ") && !refusal.may_pass(), "{refusal}");
-    }
-    let mut setup = Setup { caller: Caller::Sender, ..setup() };
-    setup.receiver.association.extensions.authentication = listener_of;
-    let refusal = refusal(setup.build(), Side::Client);
-    assert!(refusal.text.contains("one end has a passphrase"), "{refusal}");
+/// Encryption by a key of one's own and this passphrase.
+fn encryption(passphrase: Option<&str>) -> Option<Encryption> {
+    let keys = TlsKeys::new(&Identity::generate().unwrap(), Trust::Anyone).unwrap();
+    let keys = match passphrase {
+        Some(passphrase) => keys.with_passphrase(passphrase),
+        None => keys,
+    };
+    let time_limit = Duration::from_secs(10);
+    Some(Encryption { policy: EncryptionPolicy::Require, keys: Arc::new(keys), time_limit })
 }
 
 #[test]
-fn with_one_passphrase_the_caller_makes_its_key_of_whatever_salt_the_listener_drew() {
-    let passphrase: Passphrase = "the one secret".parse().unwrap();
-    let caller = passphrase.of_caller();
-    for salt in [[1; SALT_LEN], [2; SALT_LEN]] {
-        let mut setup = Setup { caller: Caller::Sender, ..setup() };
-        setup.sender.association.extensions.authentication = Some(caller.clone());
-        setup.receiver.association.extensions.authentication = Some(passphrase.of_listener(salt));
-        let mut studio = setup.build();
-        studio.call();
-        studio.run_for(Duration::from_secs(1));
-        let is_meant = |event: &Event| matches!(event, Event::Connected(_));
-        assert!(studio.events(Side::Client).iter().any(is_meant));
+fn who_has_another_passphrase_or_no_encryption_is_refused_in_words() {
+    let one = || encryption(Some("the one secret"));
+    // A listener that does not encrypt keeps nothing of a call when it is refused by the caller.
+    for (ours, theirs, words) in [
+        (one(), encryption(Some("another secret")), "passphrases of both ends differ"),
+        (one(), encryption(None), "one end has a passphrase"),
+        (one(), None, "one end encrypts"),
+        (None, one(), "one end encrypts"),
+    ] {
+        for (caller, side) in [(Caller::Sender, Side::Client), (Caller::Receiver, Side::Server)] {
+            let mut setup = Setup { caller, ..setup() };
+            let (sender, receiver) = (&mut setup.sender, &mut setup.receiver);
+            let (calls, listens) = match caller {
+                Caller::Sender => (sender, receiver),
+                Caller::Receiver => (receiver, sender),
+            };
+            calls.association.extensions.encryption = ours.clone();
+            listens.association.extensions.encryption = theirs.clone();
+            let refusal = refusal_of(setup.build(), side, theirs.is_some());
+            assert_eq!(refusal.code, RefusalCode::Key);
+            assert!(refusal.text.contains(words) && !refusal.may_pass(), "{refusal}");
+        }
     }
 }
 
 #[test]
-fn a_caller_with_a_passphrase_does_not_speak_to_a_listener_without() {
+fn an_encrypted_session_knows_the_peers_key() {
     let mut setup = Setup { caller: Caller::Sender, ..setup() };
-    let passphrase: Passphrase = "the one secret".parse().unwrap();
-    setup.sender.association.extensions.authentication = Some(passphrase.of_caller());
+    setup.sender.association.extensions.encryption = encryption(None);
+    setup.receiver.association.extensions.encryption = encryption(None);
     let mut studio = setup.build();
     studio.call();
     studio.run_for(Duration::from_secs(1));
-    let is_meant = |event: &Event| {
-        let Event::Refused(refusal) = event else { return false };
-        refusal.code == RefusalCode::Passphrase
-    };
-    assert!(studio.events(Side::Client).iter().any(is_meant));
+    let has_key = |event: &Event| matches!(event, Event::Connected(agreement) if agreement.peer_key.is_some());
+    assert!(studio.events(Side::Client).iter().any(has_key));
 }
 
 #[test]

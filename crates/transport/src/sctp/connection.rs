@@ -23,6 +23,10 @@ impl Connection for Association {
         Self::send(self, now, message).map_err(SendError::from)
     }
 
+    fn peer_key(&self) -> Option<Vec<u8>> {
+        self.peer_identity().map(<[u8]>::to_vec)
+    }
+
     fn receive(&mut self) -> Option<Incoming> {
         Self::receive(self).map(Incoming::from)
     }

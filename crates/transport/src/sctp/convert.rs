@@ -5,7 +5,8 @@ use anabranch_wire as wire;
 
 use crate::{
     CloseReason, ConnectionStats, Event, Incoming, PathEvent, PathPreference, PathReport,
-    PathState, PayloadId, RateSignal, Reliability, SendError, StrangerStats, StreamId, StreamStats,
+    PathState, PayloadId, RateSignal, RefusedCallReason, Reliability, SendError, StrangerStats,
+    StreamId, StreamStats,
 };
 
 pub(super) const fn stream(id: StreamId) -> wire::StreamId {
@@ -67,11 +68,22 @@ fn close_reason(reason: sctp::CloseReason, has_key: bool) -> CloseReason {
         sctp::CloseReason::HandshakeTimeout => CloseReason::HandshakeTimeout,
         sctp::CloseReason::KeyRefused => CloseReason::KeyRefused { has_key },
         sctp::CloseReason::PeerNotAuthenticated => CloseReason::PeerNotAuthenticated,
+        sctp::CloseReason::NoKeys { what } => CloseReason::NoKeys { what },
+        sctp::CloseReason::PeerNotEncrypted => CloseReason::PeerNotEncrypted,
+        sctp::CloseReason::PeerDemandsEncryption => CloseReason::PeerDemandsEncryption,
         sctp::CloseReason::PeerUnreachable => CloseReason::PeerUnreachable,
         sctp::CloseReason::ShutdownTimeout => CloseReason::ShutdownTimeout,
         sctp::CloseReason::PeerMisbehaved { what } => CloseReason::PeerMisbehaved { what },
         // Reasons that a later version of the transport has.
         other => CloseReason::AbortedByPeer { reason: other.to_string() },
+    }
+}
+
+pub(super) const fn refused_call_reason(why: sctp::RefusedCallReason) -> RefusedCallReason {
+    match why {
+        sctp::RefusedCallReason::NotAuthenticated => RefusedCallReason::Key,
+        sctp::RefusedCallReason::OtherKey => RefusedCallReason::RightKey,
+        sctp::RefusedCallReason::NotEncrypted => RefusedCallReason::Encryption,
     }
 }
 

@@ -67,7 +67,7 @@ impl Transport for SctpTransport {
 
     fn poll_refused_call(&mut self) -> Option<RefusedCall> {
         let call = self.endpoint.poll_refused_call()?;
-        Some(RefusedCall { remote: call.path.remote, has_key: call.has_key })
+        Some(RefusedCall { remote: call.path.remote, why: convert::refused_call_reason(call.why) })
     }
 
     fn strangers(&self) -> StrangerStats {

@@ -8,8 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rcgen::{CertificateParams, KeyPair};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::default_provider;
@@ -24,14 +22,13 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 
+use crate::net::pem;
+
 /// How often files are looked at that may have been renewed.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// What a certificate of our own is called.
 const OWN_NAME: &str = "anabranch serve";
-
-/// Characters of a line of PEM (RFC 7468 section 2).
-const PEM_LINE: usize = 64;
 
 /// A certificate and its key, in PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,19 +212,6 @@ fn make(files: &Files, folder: &Path, names: Vec<String>) -> Result<(), TlsError
 fn write_new(file: &Path, mode: u32, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(mode).open(file)?.write_all(text.as_bytes())
-}
-
-fn pem(label: &str, der: &[u8]) -> String {
-    let text = STANDARD.encode(der);
-    let mut lines = vec![format!("-----BEGIN {label}-----")];
-    let mut rest = text.as_str();
-    while !rest.is_empty() {
-        let (line, after) = rest.split_at(rest.len().min(PEM_LINE));
-        lines.push(line.to_owned());
-        rest = after;
-    }
-    lines.push(format!("-----END {label}-----\n"));
-    lines.join("\n")
 }
 
 #[cfg(test)]
