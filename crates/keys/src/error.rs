@@ -1,5 +1,6 @@
 //! [`KeyError`].
 
+use anabranch_sctp::KeyFailure;
 use thiserror::Error;
 
 /// Why a key cannot be used.
@@ -23,4 +24,9 @@ pub enum KeyError {
     /// TLS cannot be set up.
     #[error("TLS cannot be set up: {0}")]
     Tls(String),
+}
+
+/// Why there can be no keys, in words.
+pub(crate) fn failure(what: impl ToString) -> KeyFailure {
+    KeyFailure { what: what.to_string() }
 }

@@ -10,7 +10,7 @@ use anabranch_sctp::{KeyFailure, KeyRole};
 use aws_lc_rs::hmac;
 use spake2::{Ed25519Group, Identity, Password, Spake2};
 
-use crate::tls::failure;
+use crate::error::failure;
 
 /// Bytes of a proof.
 const PROOF_LEN: usize = 32;

@@ -19,7 +19,7 @@ use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, ServerConfig};
 
-use crate::error::KeyError;
+use crate::error::{KeyError, failure};
 use crate::identity::Identity;
 use crate::suite::Suite;
 use crate::trust::Trust;
@@ -143,8 +143,4 @@ fn tls_failure(error: rustls::Error) -> KeyFailure {
         return KeyFailure { what };
     }
     failure(format!("TLS: {error}"))
-}
-
-pub(crate) fn failure(what: impl ToString) -> KeyFailure {
-    KeyFailure { what: what.to_string() }
 }

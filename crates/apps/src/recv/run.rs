@@ -13,12 +13,11 @@ use anabranch_session::{
 };
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
-use crate::keys::Secured;
 use crate::net::{Network, Plan, from_elsewhere, unpredictable_rng};
 use crate::output::{Output, Sink};
 use crate::service::{
-    Before, Observer, Retries, Retry, ServiceError, Severity, Snapshot, Stop, TOKEN_OF_VIEWER,
-    Update, Wait, sentence_of,
+    Before, Observer, Retries, Retry, Secured, ServiceError, Severity, Snapshot, Stop,
+    TOKEN_OF_VIEWER, Update, Wait, sentence_of,
 };
 use crate::url::{Mode, SessionUrl};
 

@@ -17,11 +17,10 @@ use anabranch_transport::RateSignal;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use crate::input::{Batch, Feed, Input, InputOptions, Item, Media, Pace, Reading, Timing};
-use crate::keys::Secured;
 use crate::net::{NetError, from_elsewhere, unpredictable_rng};
 use crate::service::{
-    Before, Multihomed, Observer, RateLine, Retries, Retry, ServiceError, Severity, Snapshot, Stop,
-    TOKEN_OF_VIEWER, Update, Uplinks, Wait, sentence_of,
+    Before, Multihomed, Observer, RateLine, Retries, Retry, Secured, ServiceError, Severity,
+    Snapshot, Stop, TOKEN_OF_VIEWER, Update, Uplinks, Wait, sentence_of,
 };
 use crate::url::{Mode, SessionUrl};
 

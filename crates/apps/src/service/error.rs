@@ -6,9 +6,10 @@ use thiserror::Error;
 use anabranch_driver::{DriverError, SpawnError};
 
 use crate::input::InputError;
-use crate::keys::SecurityError;
 use crate::net::NetError;
 use crate::output::OutputError;
+
+use super::SecurityError;
 
 /// To `send` and `recv`, whose peers know no tokens.
 pub(crate) const TOKEN_OF_VIEWER: &str =

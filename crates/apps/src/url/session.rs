@@ -27,8 +27,8 @@ const ADDRESSES_MAX: usize = 8;
 /// The longest name of a Linux interface.
 const INTERFACE_LEN_MAX: usize = 15;
 
-const KNOWN: &str = "mode, latency, path, peer, bond, streamid, passphrase, key, allow, encryption, \
-                     program, token";
+const KNOWN: &str = "mode, latency, path, peer, bond, streamid, passphrase, key, allow, \
+                     encryption, program, token";
 
 /// Who begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

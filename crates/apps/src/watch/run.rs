@@ -133,7 +133,7 @@ fn check(url: &SessionUrl) -> Result<(), ServiceError> {
     } else if url.passphrase.is_some() {
         "a television server knows no passphrase=: leave it out"
     } else if url.security != (Security::Encrypted { allowed: Vec::new() }) {
-        "a television server does not encrypt yet, and knows no key=: leave key= and encryption= out"
+        "a television server does not encrypt yet: leave key= and encryption= out"
     } else {
         return Ok(());
     };

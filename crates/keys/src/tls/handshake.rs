@@ -7,8 +7,9 @@ use bytes::Bytes;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
 
-use super::{TlsKeys, failure, tls_failure};
+use super::{TlsKeys, tls_failure};
 use crate::derivation::keys_of;
+use crate::error::failure;
 use crate::identity::PublicKey;
 use crate::message::Message;
 use crate::password::BINDING_LABEL;

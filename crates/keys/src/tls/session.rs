@@ -7,8 +7,9 @@ use std::time::Duration;
 use anabranch_sansio::Time;
 use anabranch_sctp::{Epoch, KeyAction, KeyContext, KeyFailure, KeyManagement, KeyRole};
 
+use super::TlsKeys;
 use super::handshake::{Handshake, is_client_hello};
-use super::{TlsKeys, failure};
+use crate::error::failure;
 use crate::identity::PublicKey;
 use crate::message::{Message, epoch_bits};
 use crate::password::{ONE, Proof};
@@ -133,8 +134,8 @@ impl KeySession {
         let handshake = &next.handshake;
         let (role, epoch) = (handshake.role, handshake.epoch);
         let peer = handshake.peer();
-        // Section 3.3: "Clients and servers MUST NOT accept a change of identity during the setup of
-        // a new TLS connection".
+        // Section 3.3: "Clients and servers MUST NOT accept a change of identity during the setup
+        // of a new TLS connection".
         if self.peer.is_some() && self.peer != peer {
             return Err(failure("the peer has another key than it had before"));
         }

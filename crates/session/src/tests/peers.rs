@@ -120,8 +120,10 @@ fn an_encrypted_session_knows_the_peers_key() {
     let mut studio = setup.build();
     studio.call();
     studio.run_for(Duration::from_secs(1));
-    let has_key = |event: &Event| matches!(event, Event::Connected(agreement) if agreement.peer_key.is_some());
-    assert!(studio.events(Side::Client).iter().any(has_key));
+    let peer_key = |event: Event| {
+        if let Event::Connected(agreement) = event { agreement.peer_key } else { None }
+    };
+    assert!(studio.events(Side::Client).into_iter().find_map(peer_key).is_some());
 }
 
 #[test]

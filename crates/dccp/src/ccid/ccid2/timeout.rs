@@ -53,8 +53,8 @@ impl Timeout {
         backed_off.min(TIMEOUT_MAX)
     }
 
-    /// Data arrived that were sent after the last timeout. Nothing is sent twice, so this is certain
-    /// even where it gives no round-trip time.
+    /// Data arrived that were sent after the last timeout. Nothing is sent twice, so this is
+    /// certain even where it gives no round-trip time.
     pub(super) const fn on_progress(&mut self) {
         self.backoff = 0;
     }

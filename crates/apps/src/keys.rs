@@ -1,4 +1,4 @@
-//! [`KeyFolder`]: the keys that a user's programs keep.
+//! [`KeyFolder`]: who one is, and whom one knows: the keys that a user's programs keep.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -41,7 +41,9 @@ pub enum KeyFileError {
         source: io::Error,
     },
     /// It holds something else.
-    #[error("{} holds no Ed25519 key in the form PKCS #8: anabranch key --new makes one", .0.display())]
+    #[error(
+        "{} holds no Ed25519 key in the form PKCS #8: anabranch key --new makes one", .0.display()
+    )]
     NoKey(PathBuf),
     /// It holds something else.
     #[error("line {line} of {} is not HOST:PORT KEY: mend or remove it", file.display())]
@@ -173,8 +175,8 @@ impl KeyFolder {
         self.write(&file, &pem("PRIVATE KEY", identity.to_pkcs8()), replaces)
     }
 
-    /// Writes a file whole or not at all, for its user's eyes alone. One that is there already stays
-    /// unless it is to be replaced.
+    /// Writes a file whole or not at all, for its user's eyes alone. One that is there already
+    /// stays unless it is to be replaced.
     fn write(&self, file: &Path, text: &str, replaces: bool) -> Result<(), KeyFileError> {
         let unwritable = |source| KeyFileError::Unwritable { file: file.to_owned(), source };
         fs::create_dir_all(&self.0).map_err(unwritable)?;
