@@ -87,7 +87,9 @@ export class Program extends Running {
 /** What a shell runs, which finds the program as `anabranch`. */
 export class ShellCommand extends Running {
   constructor(command: string, cwd: string, programs: string) {
-    const env = { ...process.env, PATH: `${programs}:${process.env.PATH}` };
+    // The programs' keys go with them.
+    const path = `${programs}:${process.env.PATH}`;
+    const env = { ...process.env, PATH: path, XDG_STATE_HOME: programs };
     const args = ['-o', 'pipefail', '-c', command];
     super(spawn('bash', args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] }));
   }
