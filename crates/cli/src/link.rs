@@ -13,7 +13,8 @@ use crate::values;
 /// What both directions of a link are told.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub(crate) struct LinkFlags {
-    /// A kind of link, which the flags below change: ethernet, wifi, mobile, dsl or satellite.
+    /// A kind of link, which the flags below change: ethernet, wifi, mobile, dsl, satellite or
+    /// wifi-cell.
     #[arg(long, requires = "listen", value_parser = settings::preset)]
     preset: Option<Preset>,
     /// Bits per second of IP packets, such as 500k, 10M, unlimited; or trace:FILE, which has on

@@ -194,6 +194,30 @@ fn what_cannot_be_run_is_refused_with_its_line() {
 }
 
 #[test]
+fn stations_of_a_cell_share_its_air_and_a_slow_one_holds_up_the_others() {
+    let link = |name: &str| {
+        format!("[[links]]\nname = \"{name}\"\nbetween = [\"{name}\", \"home\"]\ncell = \"air\"\n")
+    };
+    let flow = |from: &str| {
+        format!(
+            "[[flows]]\nname = \"of {from}\"\nkind = \"tcp\"\nfrom = \"{from}\"\nto = \"home\"\n"
+        )
+    };
+    let cell = "duration = \"4s\"\n[[cells]]\nname = \"air\"\nkind = \"wifi\"\nstandard = \"g\"\n";
+    let goodputs = |slow: &str| {
+        let links = format!("{}{}{slow}", link("laptop"), link("phone"));
+        let outcome = run(&format!("{cell}{links}{}{}", flow("laptop"), flow("phone")));
+        [0, 1].map(|n: usize| outcome.flows[n].goodput_bps / 1e6)
+    };
+    let alike = goodputs("");
+    // Together less than the 30 Mbit/s of one without TCP's acknowledgments.
+    assert!(alike.iter().all(|mbps| (6.0..18.0).contains(mbps)), "{alike:?}");
+    assert!((18.0..28.0).contains(&(alike[0] + alike[1])), "{alike:?}");
+    let [laptop, _] = goodputs("up.rate = \"6M\"\n");
+    assert!(laptop < 0.7 * alike[0], "{laptop} beside a slow phone, {} else", alike[0]);
+}
+
+#[test]
 fn what_is_given_beside_the_file_takes_the_place_of_what_stands_there() {
     let given = |key: &str, value: &str| {
         let given = [(key.to_owned(), value.to_owned())];
@@ -224,7 +248,7 @@ fn every_key_of_the_schema_is_documented() {
     let mut keys = Vec::new();
     collect(&serde_json::from_str(&schema()).unwrap(), &mut keys);
     assert!(keys.len() > 60, "{keys:?}");
-    let elsewhere = ["links", "events", "flows", "up", "down", "check", "rebind"];
+    let elsewhere = ["links", "cells", "events", "flows", "up", "down", "check", "rebind"];
     for key in keys.iter().filter(|key| !elsewhere.contains(&key.as_str())) {
         assert!(docs.contains(&format!("`{key}`")), "docs/scenarios.md lacks {key}");
     }

@@ -48,6 +48,8 @@ pub enum DropCause {
     Cut,
     /// It was longer than the link's MTU.
     Mtu,
+    /// The medium of a cell had sent it as often as it does, and it never arrived.
+    Retries,
     /// A NAT had no mapping for it, or filtered it.
     Nat,
 }
@@ -61,6 +63,7 @@ impl DropCause {
             Self::Queue => "refused by a full queue",
             Self::Cut => "lost to a cut of the link",
             Self::Mtu => "longer than the link's MTU",
+            Self::Retries => "given up after its last attempt",
             Self::Nat => "not let through by a NAT",
         }
     }

@@ -34,6 +34,7 @@
 
 mod agenda;
 mod capture;
+mod cell;
 mod corrupt;
 mod duplicate;
 mod element;
@@ -59,6 +60,7 @@ mod testing;
 pub mod written;
 
 pub use capture::{Capture, CaptureScope, Note, PacketFile};
+pub use cell::{Cell, CellConfig, Medium, MemberId, WifiConfig, WifiStandard};
 pub use corrupt::Corrupt;
 pub use duplicate::Duplicate;
 pub use element::{DropCause, Element};

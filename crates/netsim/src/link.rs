@@ -3,6 +3,7 @@
 mod config;
 #[cfg(feature = "serde")]
 mod data;
+mod in_cell;
 mod loss;
 mod preset;
 mod queue;
@@ -43,6 +44,9 @@ const MAX_DROPPED_KEPT: usize = MAX_PACKETS_HELD + 1;
 /// overtake each other, whatever is changed while they travel, but for those that the configuration
 /// wants held back.
 ///
+/// A link that is to be in a [`Cell`](crate::Cell) must be made by that cell, or by a
+/// [`Network`](crate::Network): one made here has its own `rate` for itself.
+///
 /// ```
 /// use anabranch_netsim::{Carrier, Element, Link, LinkConfig, Packet};
 /// use anabranch_sansio::{FourTuple, Rng, Time};
@@ -66,6 +70,10 @@ pub struct Link {
     is_up: bool,
     queue: DropTail,
     sending: Option<Sending>,
+    /// Whether a cell's medium sends instead, by [`Link::take_waiting`].
+    is_in_cell: bool,
+    /// What that medium holds.
+    on_air: Traffic,
     /// By time of arrival.
     wire: VecDeque<Arrival>,
     /// When the last packet arrives that is not held back.
@@ -87,6 +95,8 @@ impl Link {
             is_up: true,
             queue: DropTail::default(),
             sending: None,
+            is_in_cell: false,
+            on_air: Traffic::default(),
             wire: VecDeque::new(),
             last_arrival: Time::ZERO,
             loss: LossModel::new(config.loss, rng.fork()),
@@ -108,7 +118,7 @@ impl Link {
     /// What has been sent of the current packet stays sent; the rest goes at the new rate. Packets
     /// on the wire keep their time of arrival, and later ones arrive after them. The new loss model
     /// starts afresh and meets packets on the wire too. A shorter queue drops nothing that waits.
-    /// Another trace begins now; the same one goes on.
+    /// Another trace begins now; the same one goes on. The link stays in its cell, or in none.
     pub fn reconfigure(&mut self, now: Time, config: LinkConfig) {
         self.advance(now);
         if (&self.config.rate, &self.config.trace) != (&config.rate, &config.trace) {
@@ -164,7 +174,7 @@ impl Link {
     pub fn stats(&self) -> LinkStats {
         LinkStats {
             queued: self.queue.held(),
-            sending: self.sending.as_ref().map_or_else(Traffic::default, Sending::traffic),
+            sending: self.sending.as_ref().map_or(self.on_air, Sending::traffic),
             ..self.stats
         }
     }
@@ -187,6 +197,9 @@ impl Link {
     }
 
     fn enqueue(&mut self, now: Time, packet: Packet) {
+        if self.is_in_cell {
+            return self.queue_up(now, packet);
+        }
         let Some(pace) = &self.pace else {
             return self.travel(now, packet);
         };
@@ -194,6 +207,10 @@ impl Link {
             self.sending = Some(Sending::start(now, packet, pace));
             return;
         }
+        self.queue_up(now, packet);
+    }
+
+    fn queue_up(&mut self, now: Time, packet: Packet) {
         if let Err(packet) = self.queue.push(now, packet, self.config.queue) {
             self.drop_packet(DropCause::Queue, packet);
         }
@@ -285,7 +302,8 @@ impl Element for Link {
         loop {
             let arrival = self.wire.pop_front_if(|arrival| arrival.at <= now)?;
             self.stats.on_wire.remove(&arrival.packet);
-            if self.loss.loses_next() {
+            // In a cell, frames are lost on the air.
+            if !self.is_in_cell && self.loss.loses_next() {
                 self.drop_packet(DropCause::Loss, arrival.packet);
                 continue;
             }

@@ -1,5 +1,6 @@
 //! [`Network`]: elements and the routes through them.
 
+mod cells;
 mod nats;
 mod routes;
 
@@ -13,7 +14,10 @@ pub use routes::RouteError;
 
 use crate::agenda::Agenda;
 use crate::observer::Observers;
-use crate::{Element, Link, LinkConfig, Nat, Observer, Packet, Sighting, Traffic};
+use crate::{
+    DropCause, Element, Link, LinkConfig, MemberId, Nat, Observer, Packet, Sighting, Traffic,
+};
+use cells::CellNode;
 use nats::NatPlace;
 use routes::Routes;
 pub(crate) use routes::{Rank, rank};
@@ -103,8 +107,12 @@ impl Network {
         }
     }
 
-    /// Adds a link. The name is for captures and messages.
+    /// Adds a link. The name is for captures and messages. One that is in a cell sends to its
+    /// access point; [`add_duplex`](Self::add_duplex) makes both directions of a station.
     pub fn add_link(&mut self, name: impl Into<String>, config: LinkConfig) -> LinkId {
+        if config.cell.is_some() {
+            return self.add_sender(name.into(), config);
+        }
         let mut link = Link::new(config, self.rng.fork());
         link.keep_dropped();
         LinkId(self.add_node(name.into(), AnyElement::Link(Box::new(link))).0)
@@ -154,17 +162,14 @@ impl Network {
         config: impl Into<DuplexConfig>,
     ) -> Result<Duplex, RouteError> {
         RouteError::check_families(near, far)?;
-        let config = config.into();
-        let forward = self.add_link(name, config.forward);
-        let backward = self.add_link(format!("{name} back"), config.backward);
-        self.add_route(near, far, [forward.into()])?;
-        self.add_route(far, near, [backward.into()])?;
-        let duplex = Duplex { forward, backward };
-        self.duplexes.push((name.to_owned(), duplex));
+        let duplex = self.add_duplex(name, config);
+        self.add_route(near, far, [duplex.forward.into()])?;
+        self.add_route(far, near, [duplex.backward.into()])?;
         Ok(duplex)
     }
 
-    /// The links that [`connect`](Self::connect) added under this name; the first of several.
+    /// The links that [`add_duplex`](Self::add_duplex) or [`connect`](Self::connect) added
+    /// under this name; the first of several.
     #[must_use]
     pub fn duplex(&self, name: &str) -> Option<Duplex> {
         self.duplexes.iter().find(|(other, _)| other == name).map(|(_, duplex)| *duplex)
@@ -176,19 +181,13 @@ impl Network {
     /// If the link is another network's.
     #[must_use]
     pub fn link(&self, id: LinkId) -> &Link {
-        match &self.nodes[id.0].element {
-            AnyElement::Link(link) => link,
-            AnyElement::Nat(_) | AnyElement::Other(_) => {
-                panic!("{} is not a link of this network", id.0)
-            }
-        }
+        self.link_at(id.0).unwrap_or_else(|| panic!("{} is not a link of this network", id.0))
     }
 
     /// All links in the order they were added.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &str, &Link)> {
-        self.nodes.iter().enumerate().filter_map(|(index, node)| match &node.element {
-            AnyElement::Link(link) => Some((LinkId(index), node.name.as_str(), &**link)),
-            AnyElement::Nat(_) | AnyElement::Other(_) => None,
+        self.nodes.iter().enumerate().filter_map(|(index, node)| {
+            Some((LinkId(index), node.name.as_str(), self.link_at(index)?))
         })
     }
 
@@ -200,17 +199,28 @@ impl Network {
 
     /// Changes a link: see [`Link::reconfigure`].
     pub fn reconfigure(&mut self, now: Time, link: LinkId, config: LinkConfig) {
-        self.change_link(now, link, |link| link.reconfigure(now, config));
+        match self.place_in_cell(link) {
+            Some((cell, member)) => {
+                self.change_cell(now, cell, |cell| cell.reconfigure(now, member, config))
+            }
+            None => self.change_link(now, link, |link| link.reconfigure(now, config)),
+        }
     }
 
     /// Takes a link down: see [`Link::cut`].
     pub fn cut(&mut self, now: Time, link: LinkId) {
-        self.change_link(now, link, |link| link.cut(now));
+        match self.place_in_cell(link) {
+            Some((cell, member)) => self.change_cell(now, cell, |cell| cell.cut(now, member)),
+            None => self.change_link(now, link, |link| link.cut(now)),
+        }
     }
 
     /// Brings a link up again: see [`Link::restore`].
     pub fn restore(&mut self, now: Time, link: LinkId) {
-        self.change_link(now, link, Link::restore);
+        match self.place_in_cell(link) {
+            Some((cell, member)) => self.change_cell(now, cell, |cell| cell.restore(member)),
+            None => self.change_link(now, link, Link::restore),
+        }
     }
 
     /// Packets that no route fitted.
@@ -256,9 +266,10 @@ impl Network {
     fn change_link(&mut self, now: Time, id: LinkId, change: impl FnOnce(&mut Link)) {
         match &mut self.nodes[id.0].element {
             AnyElement::Link(link) => change(link),
-            AnyElement::Nat(_) | AnyElement::Other(_) => {
-                panic!("{} is not a link of this network", id.0)
-            }
+            AnyElement::Nat(_)
+            | AnyElement::Cell(_)
+            | AnyElement::Member(..)
+            | AnyElement::Other(_) => panic!("{} is not a link of this network", id.0),
         }
         self.settle(now, ElementId(id.0));
     }
@@ -272,17 +283,20 @@ impl Network {
         let Some(next) = chain.get(place.map_or(0, |place| place + 1)).copied() else {
             return self.arrived.push_back(packet);
         };
-        self.nodes[next.0].element.as_dyn_mut().handle_packet(now, packet);
+        if let AnyElement::Member(cell, member) = self.nodes[next.0].element {
+            return self.change_cell(now, cell, |cell| cell.handle_packet(now, member, packet));
+        }
+        self.nodes[next.0].element.handle_packet(now, packet);
         self.settle(now, next);
     }
 
     /// Takes what an element dropped and asks when it is due.
     fn settle(&mut self, now: Time, id: ElementId) {
-        while let Some((cause, packet)) = self.nodes[id.0].element.as_dyn_mut().poll_dropped() {
-            self.observers.tell(now, Sighting::Dropped { element: id, cause, packet: &packet });
+        while let Some((element, cause, packet)) = self.nodes[id.0].element.poll_dropped(id) {
+            self.observers.tell(now, Sighting::Dropped { element, cause, packet: &packet });
             self.recycle(packet.bytes);
         }
-        self.agenda.set(id.0, self.nodes[id.0].element.as_dyn().poll_timeout());
+        self.agenda.set(id.0, self.nodes[id.0].element.poll_timeout());
     }
 }
 
@@ -297,12 +311,12 @@ impl Element for Network {
                 return Some(packet);
             }
             let (_, index) = self.agenda.first().filter(|(at, _)| *at <= now)?;
-            let packet = self.nodes[index].element.as_dyn_mut().poll_packet(now);
             let id = ElementId(index);
+            let left = self.nodes[index].element.poll_packet(now, id);
             self.settle(now, id);
-            let Some(packet) = packet else { continue };
-            self.observers.tell(now, Sighting::Passed { element: id, packet: &packet });
-            self.forward(now, packet, Some(id));
+            let Some((element, packet)) = left else { continue };
+            self.observers.tell(now, Sighting::Passed { element, packet: &packet });
+            self.forward(now, packet, Some(element));
         }
     }
 
@@ -323,23 +337,53 @@ struct Node {
 enum AnyElement {
     Link(Box<Link>),
     Nat(Box<Nat>),
+    Cell(Box<CellNode>),
+    /// A link in the cell with this number.
+    Member(ElementId, MemberId),
     Other(Box<dyn Element + Send>),
 }
 
+/// What all can do, but for links in cells: their cell does it for them.
 impl AnyElement {
-    fn as_dyn(&self) -> &dyn Element {
+    fn handle_packet(&mut self, now: Time, packet: Packet) {
         match self {
-            Self::Link(link) => &**link,
-            Self::Nat(nat) => &**nat,
-            Self::Other(other) => &**other,
+            Self::Link(link) => link.handle_packet(now, packet),
+            Self::Nat(nat) => nat.handle_packet(now, packet),
+            Self::Cell(_) | Self::Member(..) => {}
+            Self::Other(other) => other.handle_packet(now, packet),
         }
     }
 
-    fn as_dyn_mut(&mut self) -> &mut dyn Element {
+    /// `id` is the element's own. A packet that leaves a cell comes out of one of its links.
+    fn poll_packet(&mut self, now: Time, id: ElementId) -> Option<(ElementId, Packet)> {
+        let packet = match self {
+            Self::Link(link) => link.poll_packet(now),
+            Self::Nat(nat) => nat.poll_packet(now),
+            Self::Cell(node) => return node.poll_packet(now),
+            Self::Member(..) => None,
+            Self::Other(other) => other.poll_packet(now),
+        };
+        packet.map(|packet| (id, packet))
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
         match self {
-            Self::Link(link) => &mut **link,
-            Self::Nat(nat) => &mut **nat,
-            Self::Other(other) => &mut **other,
+            Self::Link(link) => link.poll_timeout(),
+            Self::Nat(nat) => nat.poll_timeout(),
+            Self::Cell(node) => node.cell.poll_timeout(),
+            Self::Member(..) => None,
+            Self::Other(other) => other.poll_timeout(),
         }
+    }
+
+    fn poll_dropped(&mut self, id: ElementId) -> Option<(ElementId, DropCause, Packet)> {
+        let (cause, packet) = match self {
+            Self::Link(link) => link.poll_dropped(),
+            Self::Nat(nat) => nat.poll_dropped(),
+            Self::Cell(node) => return node.poll_dropped(),
+            Self::Member(..) => None,
+            Self::Other(other) => other.poll_dropped(),
+        }?;
+        Some((id, cause, packet))
     }
 }

@@ -130,6 +130,8 @@ fn refused(error: EmulatorError) -> Failure {
         | EmulatorError::SameName { .. }
         | EmulatorError::Circle { .. }
         | EmulatorError::Target { .. }
+        | EmulatorError::HalfInCell { .. }
+        | EmulatorError::SharedCell { .. }
         | EmulatorError::Listen { .. } => Failure::usage(error),
         EmulatorError::Spawn(_) | _ => Failure::failed(error),
     }

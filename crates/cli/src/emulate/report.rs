@@ -54,6 +54,9 @@ fn setting(config: &LinkConfig) -> String {
         let _ = write!(text, " and up to {:?} more", config.jitter);
     }
     let _ = match config.loss {
+        _ if config.cell.is_some() => {
+            write!(text, ", {}% of frames lost", percent(config.loss.mean()))
+        }
         Loss::None => write!(text, ", no loss"),
         Loss::Uniform { .. } => write!(text, ", {}% lost", percent(config.loss.mean())),
         Loss::GilbertElliott { .. } => {
@@ -74,6 +77,9 @@ fn setting(config: &LinkConfig) -> String {
 }
 
 fn speed(config: &LinkConfig) -> String {
+    if let (Some(cell), Some(rate)) = (&config.cell, config.rate) {
+        return format!("{} at {rate}", cell.medium.as_str());
+    }
     match (&config.trace, config.rate) {
         (Some(trace), _) => {
             format!("a trace of {:?} at {} on average", trace.period(), trace.mean_rate())
@@ -108,7 +114,7 @@ fn row(name: &str, way: &str, stats: &LinkStats) -> String {
         "{name:<12} {way:<4} {:>10} {:>10} {:>8} {:>10} {:>8} {:>8}\n",
         stats.offered.packets,
         stats.delivered.packets,
-        drops.loss.packets,
+        (drops.loss + drops.retries).packets,
         drops.queue.packets,
         drops.cut.packets,
         drops.mtu.packets,
@@ -125,6 +131,7 @@ fn remarks(link: &EmulatedLinkStats) -> String {
     );
     for (packets, why) in [
         (link.refused, "had no room or no socket for their client"),
+        (link.up.repeated + link.down.repeated, "were sent again on the air"),
         (link.strangers, "came from elsewhere than the target and were dropped"),
     ] {
         if packets > 0 {
@@ -183,6 +190,13 @@ mod tests {
             up:   30.00 Mbit/s, 10ms and up to 2ms more, 0.1% lost in bursts, queue of 375000 bytes\
             \n  down: unlimited rate, 0ns, no loss\n";
         assert_eq!(opening(&stats(0, 0)), expected);
+    }
+
+    #[test]
+    fn an_opening_names_the_standard_of_a_cell() {
+        let config = LinkConfig::wifi_cell();
+        let expected = "802.11n at 65.00 Mbit/s, 0ns, 5% of frames lost, queue of 100 packets";
+        assert_eq!(setting(&config), expected);
     }
 
     #[test]

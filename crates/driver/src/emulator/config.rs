@@ -95,6 +95,22 @@ pub enum EmulatorError {
         /// The address.
         target: SocketAddr,
     },
+    /// A cell carries both directions.
+    #[error("only one direction of link {link} is in a cell: put both in the same, or none")]
+    HalfInCell {
+        /// The link.
+        link: String,
+    },
+    /// Each link runs by itself.
+    #[error(
+        "links {first} and {second} are in one cell: the live emulator has one station in each"
+    )]
+    SharedCell {
+        /// The one link.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// The address to listen at cannot be bound.
     #[error("link {link}: {source}")]
     Listen {
@@ -128,6 +144,12 @@ impl EmulatorConfig {
                 return Err(EmulatorError::SameName { name: link.name.clone() });
             }
             link.check()?;
+            let cell = link.cell();
+            let mut before = self.links.iter().take(nth);
+            if let Some(other) = before.find(|other| cell.is_some() && other.cell() == cell) {
+                let (first, second) = (other.name.clone(), link.name.clone());
+                return Err(EmulatorError::SharedCell { first, second });
+            }
         }
         Ok(())
     }
@@ -143,6 +165,14 @@ impl EmulatedLink {
         if self.listen == self.target {
             return Err(EmulatorError::Circle { link: self.name.clone(), addr: self.listen });
         }
+        if self.up.cell != self.down.cell {
+            return Err(EmulatorError::HalfInCell { link: self.name.clone() });
+        }
         Ok(())
+    }
+
+    /// The name of the cell that other links can be in, too.
+    fn cell(&self) -> Option<&str> {
+        self.up.cell.as_ref()?.name.as_deref()
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! A link looks like a NAT to both programs: the client sends to the address where the link
 //! listens, and the target sees each client come from a port of its own. All clients of a link
-//! share its rate and queue. ECN marks pass. One link is one machine with its own
+//! share its rate and queue. A link in a cell is one station, both of whose directions share the
+//! cell's air. ECN marks pass. One link is one machine with its own
 //! [`Driver`], so links do not disturb each other.
 //!
 //! ```
@@ -42,6 +43,7 @@ mod config;
 mod relay;
 #[cfg(test)]
 mod tests;
+mod ways;
 
 use std::net::SocketAddr;
 
@@ -135,8 +137,7 @@ impl Emulator {
     ) -> Result<(), UnknownLink> {
         let running = self.link(link)?;
         tracing::info!(link, ?direction, ?config, "link changes");
-        let change =
-            |relay: &mut Relay, now: Time| relay.link_mut(direction).reconfigure(now, config);
+        let change = |relay: &mut Relay, now: Time| relay.ways.reconfigure(now, direction, config);
         running.handle.with(change);
         Ok(())
     }
@@ -146,10 +147,7 @@ impl Emulator {
     /// # Errors
     /// There is no such link.
     pub fn cut(&self, link: &str) -> Result<(), UnknownLink> {
-        self.link(link)?.handle.with(|relay, now| {
-            relay.up.cut(now);
-            relay.down.cut(now);
-        });
+        self.link(link)?.handle.with(|relay, now| relay.ways.cut(now));
         tracing::info!(link, "link cut");
         Ok(())
     }
@@ -159,10 +157,7 @@ impl Emulator {
     /// # Errors
     /// There is no such link.
     pub fn restore(&self, link: &str) -> Result<(), UnknownLink> {
-        self.link(link)?.handle.with(|relay, _| {
-            relay.up.restore();
-            relay.down.restore();
-        });
+        self.link(link)?.handle.with(|relay, _| relay.ways.restore());
         tracing::info!(link, "link restored");
         Ok(())
     }
@@ -231,21 +226,26 @@ impl Running {
     }
 
     fn stats(&self) -> EmulatedLinkStats {
-        self.handle.with(|relay, _| EmulatedLinkStats {
+        self.handle.with(|relay, _| self.stats_of(relay))
+    }
+
+    fn stats_of(&self, relay: &Relay) -> EmulatedLinkStats {
+        let [up, down] = [Direction::Up, Direction::Down].map(|way| relay.ways.link(way));
+        EmulatedLinkStats {
             name: self.name.clone(),
             listen: self.listen,
             target: self.target,
-            is_up: relay.up.is_up(),
-            up_config: relay.up.config().clone(),
-            down_config: relay.down.config().clone(),
-            up: relay.up.stats(),
-            down: relay.down.stats(),
+            is_up: up.is_up(),
+            up_config: up.config().clone(),
+            down_config: down.config().clone(),
+            up: up.stats(),
+            down: down.stats(),
             clients: relay.clients.len(),
             evicted: relay.clients.evicted,
             refused: relay.refused,
             strangers: relay.strangers,
             lateness: relay.lateness,
-        })
+        }
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use anabranch_netsim::{Carrier, Element, Link, Packet};
+use anabranch_netsim::{Carrier, Packet};
 use anabranch_sansio::{Datagram, Ecn, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 
 use super::clients::{Admission, ClientEvent, Clients};
+use super::ways::Ways;
 use super::{Direction, EmulatedLink, Lateness};
 
 /// What leaves in one transmission at most; below what one send call carries.
@@ -15,14 +16,13 @@ const BURST_BYTES_MAX: usize = 60_000;
 /// How many buffers are kept to be used again.
 const SPARE_MAX: usize = 1_024;
 
-/// Packets go in as datagrams, through the [`Link`] of their direction, and out as datagrams of
+/// Packets go in as datagrams, through the link of their direction, and out as datagrams of
 /// another path, as through a NAT.
 #[derive(Debug)]
 pub(super) struct Relay {
     listen: SocketAddr,
     target: SocketAddr,
-    pub(super) up: Link,
-    pub(super) down: Link,
+    pub(super) ways: Ways,
     pub(super) clients: Clients,
     /// What came out of the links and is to be sent now. Their bound is its bound.
     outbox: VecDeque<Packet>,
@@ -38,8 +38,7 @@ impl Relay {
         Self {
             listen,
             target: link.target,
-            up: Link::new(link.up.clone(), rng.fork()),
-            down: Link::new(link.down.clone(), rng.fork()),
+            ways: Ways::new(link.up.clone(), link.down.clone(), rng),
             clients: Clients::default(),
             outbox: VecDeque::new(),
             spare: Vec::new(),
@@ -49,17 +48,10 @@ impl Relay {
         }
     }
 
-    pub(super) fn link_mut(&mut self, direction: Direction) -> &mut Link {
-        match direction {
-            Direction::Up => &mut self.up,
-            Direction::Down => &mut self.down,
-        }
-    }
-
     /// Gives a client the socket that it waits for.
     pub(super) fn serve(&mut self, now: Time, who: FourTuple, outside: SocketAddr) {
         for packet in self.clients.serve(who, outside) {
-            self.up.handle_packet(now, packet);
+            self.ways.handle_packet(now, Direction::Up, packet);
         }
     }
 
@@ -71,7 +63,7 @@ impl Relay {
     fn on_request(&mut self, now: Time, datagram: Datagram<'_>) {
         let packet = self.packet(datagram, datagram.path.reversed());
         match self.clients.admit(now, datagram.path, packet) {
-            Admission::Pass(packet) => self.up.handle_packet(now, packet),
+            Admission::Pass(packet) => self.ways.handle_packet(now, Direction::Up, packet),
             Admission::Waits => {}
             Admission::Refused => self.refused += 1,
         }
@@ -79,7 +71,7 @@ impl Relay {
 
     fn on_reply(&mut self, now: Time, who: FourTuple, datagram: Datagram<'_>) {
         let packet = self.packet(datagram, who);
-        self.down.handle_packet(now, packet);
+        self.ways.handle_packet(now, Direction::Down, packet);
     }
 
     /// A copy of the datagram, as a packet that travels between the client and us.
@@ -94,23 +86,18 @@ impl Relay {
         local.port() == self.listen.port() && (any || local.ip() == self.listen.ip())
     }
 
-    /// Takes what has arrived at the target's end. A client that has left is sent nothing.
-    fn collect_up(&mut self, now: Time) {
-        while let Some(mut packet) = due(&mut self.up, now, &mut self.lateness) {
-            match self.clients.outside(packet.path.reversed()) {
-                Some(outside) => {
+    /// Takes what has arrived at either end. A client that has left is sent nothing.
+    fn collect(&mut self, now: Time) {
+        while let Some((direction, at, mut packet)) = self.ways.poll_packet(now) {
+            self.lateness.count(now.saturating_since(at));
+            match (direction, self.clients.outside(packet.path.reversed())) {
+                (Direction::Down, _) => self.outbox.push_back(packet),
+                (Direction::Up, Some(outside)) => {
                     packet.path = FourTuple::new(outside, self.target);
                     self.outbox.push_back(packet);
                 }
-                None => self.refused += 1,
+                (Direction::Up, None) => self.refused += 1,
             }
-        }
-    }
-
-    /// Takes what has arrived at the client's end.
-    fn collect_down(&mut self, now: Time) {
-        while let Some(packet) = due(&mut self.down, now, &mut self.lateness) {
-            self.outbox.push_back(packet);
         }
     }
 
@@ -132,14 +119,6 @@ impl Relay {
     }
 }
 
-/// The next packet that is due to leave the link.
-fn due(link: &mut Link, now: Time, lateness: &mut Lateness) -> Option<Packet> {
-    let at = link.poll_timeout().filter(|at| *at <= now)?;
-    let packet = link.poll_packet(now)?;
-    lateness.count(now - at);
-    Some(packet)
-}
-
 impl Machine for Relay {
     type Event = ClientEvent;
 
@@ -158,8 +137,7 @@ impl Machine for Relay {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        self.collect_up(now);
-        self.collect_down(now);
+        self.collect(now);
     }
 
     fn poll_transmit(&mut self, _: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
@@ -179,9 +157,7 @@ impl Machine for Relay {
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
-        let up = self.up.poll_timeout().map(|at| Wakeup { at, why: "up link" });
-        let down = self.down.poll_timeout().map(|at| Wakeup { at, why: "down link" });
-        up.into_iter().chain(down).min()
+        self.ways.poll_timeout().map(|at| Wakeup { at, why: "link" })
     }
 
     fn poll_event(&mut self) -> Option<ClientEvent> {

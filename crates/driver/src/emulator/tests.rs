@@ -172,13 +172,30 @@ fn a_link_that_is_rebound_gives_its_clients_other_ports() {
 fn one_direction_can_be_changed_alone() {
     let mut bench = Bench::new(LinkConfig::default());
     let lossy = LinkConfig { loss: Loss::uniform(1.0), ..LinkConfig::default() };
-    bench.relay.link_mut(Direction::Down).reconfigure(bench.now, lossy);
+    bench.relay.ways.reconfigure(bench.now, Direction::Down, lossy);
     bench.request(client(1), b"ping");
     assert_eq!(bench.sent().len(), 1);
     bench.reply(addr("127.0.0.1:40000"), target(), b"pong");
     bench.run_timers();
     assert_eq!(bench.sent(), []);
-    assert_eq!(bench.relay.down.stats().dropped.loss.packets, 1);
+    assert_eq!(bench.relay.ways.link(Direction::Down).stats().dropped.loss.packets, 1);
+}
+
+#[test]
+fn both_directions_of_a_cell_wait_for_each_other() {
+    let mut bench = Bench::new(LinkConfig { loss: Loss::None, ..LinkConfig::wifi_cell() });
+    bench.request(client(1), &[0; 1_200]);
+    bench.advance(Duration::from_millis(5));
+    let outside = bench.sent()[0].0.local;
+    for _ in 0..20 {
+        bench.reply(outside, target(), &[0; 1_200]);
+        bench.datagram(FourTuple::new(listen(), client(1)), None, &[0; 1_200]);
+    }
+    bench.advance(Duration::from_millis(2));
+    let early: usize = bench.sent().iter().map(|(.., datagrams)| datagrams.len()).sum();
+    bench.advance(Duration::from_millis(50));
+    let late: usize = bench.sent().iter().map(|(.., datagrams)| datagrams.len()).sum();
+    assert!((1..40).contains(&early) && early + late == 40, "{early} and {late}");
 }
 
 #[test]
@@ -196,6 +213,15 @@ fn a_configuration_that_makes_no_sense_is_refused_in_words() {
     assert!(matches!(refused(twice), EmulatorError::SameName { .. }));
     let circle = vec![link("wifi", "127.0.0.1:9", "127.0.0.1:9")];
     assert!(matches!(refused(circle), EmulatorError::Circle { .. }));
+    let in_cell = |name: &str, listen: &str| {
+        let mut cell = LinkConfig::wifi_cell();
+        cell.cell.as_mut().unwrap().name = Some("home".to_owned());
+        EmulatedLink { up: cell.clone(), down: cell, ..link(name, listen, "127.0.0.1:9") }
+    };
+    let shared = vec![in_cell("a", "127.0.0.1:1"), in_cell("b", "127.0.0.1:2")];
+    assert!(matches!(refused(shared), EmulatorError::SharedCell { .. }));
+    let half = EmulatedLink { down: LinkConfig::default(), ..in_cell("a", "127.0.0.1:1") };
+    assert!(matches!(refused(vec![half]), EmulatorError::HalfInCell { .. }));
     for target in ["127.0.0.1:0", "0.0.0.0:9", "224.0.0.1:9"] {
         let nowhere = vec![link("wifi", "127.0.0.1:1", target)];
         assert!(matches!(refused(nowhere), EmulatorError::Target { .. }), "{target}");

@@ -131,6 +131,7 @@ const fn outcome(cause: DropCause) -> &'static str {
         DropCause::Queue => "refused",
         DropCause::Cut => "cut",
         DropCause::Mtu => "too long",
+        DropCause::Retries => "given up",
         DropCause::Nat => "filtered",
     }
 }

@@ -114,13 +114,12 @@ impl Scenario {
         let top = &mut document.top;
         let duration = top.need("duration", "\"20s\"", key::span)?;
         let steps_max = top.read("steps_max", |text| number(text, 1, u64::MAX >> 1))?;
-        let links = document.take("links").into_iter().map(|link| WrittenLink::read(link, &read));
-        let links: Vec<_> = links.collect::<Result<_, _>>()?;
+        let links = WrittenLink::read_all(&mut document, &read)?;
         let events = WrittenEvent::read_all(document.take("events"), &links, &read)?;
         let flows = document.take("flows").into_iter();
         let flows = flows.map(|flow| Flow::read(flow, &links, duration));
         let flows: Vec<_> = flows.collect::<Result<_, _>>()?;
-        document.refuse_rest(&["[[links]]", "[[events]]", "[[flows]]"])?;
+        document.refuse_rest(&["[[links]]", "[[cells]]", "[[events]]", "[[flows]]"])?;
         let known: Vec<&str> = TOP_KEYS.iter().map(|key| key.name).collect();
         document.top.refuse_rest(&known)?;
         let steps_max = steps_max.unwrap_or(STEPS_MAX);

@@ -1,7 +1,7 @@
 //! The JSON schema of scenarios, for editors.
 
 use anabranch_netsim::settings;
-use anabranch_netsim::written::EVENT_KEYS;
+use anabranch_netsim::written::{CELL_KEYS, CellKey, EVENT_KEYS, WIFI_KEYS};
 use serde_json::{Map, Value, json};
 
 use super::TOP_KEYS;
@@ -14,6 +14,7 @@ pub fn schema() -> String {
     let mut properties: Map<String, Value> = TOP_KEYS.iter().map(of_key).collect();
     let list = |items: &Value| json!({ "type": "array", "items": items });
     properties.insert("links".to_owned(), list(&link()));
+    properties.insert("cells".to_owned(), list(&cell()));
     properties.insert("events".to_owned(), list(&event()));
     let flows: Vec<Value> = Kind::ALL_KEYS.iter().map(|(kind, keys)| flow(kind, keys)).collect();
     properties.insert("flows".to_owned(), list(&json!({ "oneOf": flows })));
@@ -36,7 +37,20 @@ fn link() -> Value {
         "description": "the hosts that it joins; client and server",
     });
     properties.insert("between".to_owned(), hosts);
+    let cell = json!({ "type": "string", "description": "the cell that it is in; none" });
+    properties.insert("cell".to_owned(), cell);
     object(properties, &["name"])
+}
+
+fn cell() -> Value {
+    let key = |(name, values, about): &CellKey| of_key(&Key::new(name, values, about));
+    let kind = |(kind, keys): &(&str, &[CellKey])| {
+        let mut properties: Map<String, Value> = CELL_KEYS.iter().chain(*keys).map(key).collect();
+        properties.insert("kind".to_owned(), json!({ "const": kind }));
+        object(properties, &["name", "kind"])
+    };
+    let kinds: Vec<Value> = [("wifi", WIFI_KEYS)].iter().map(kind).collect();
+    json!({ "oneOf": kinds })
 }
 
 fn event() -> Value {

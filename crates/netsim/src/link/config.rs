@@ -7,7 +7,7 @@ use anabranch_sansio::Rate;
 #[cfg(feature = "serde")]
 use super::data::LinkData;
 use super::{Loss, Trace};
-use crate::Probability;
+use crate::{CellConfig, Probability};
 
 /// For how long a packet is held back at most unless it is chosen: at 1 Mbit/s and more, full
 /// packets overtake it.
@@ -30,6 +30,7 @@ const HOLD_MAX: Duration = Duration::from_millis(10);
 /// | `reorder` | the share of packets held back, from 0 to 1 |
 /// | `hold_max_ms` | ms, for how long at most |
 /// | `mtu_bytes` | bytes of an IP packet |
+/// | `cell` | the cell that it is in: a [`CellConfig`] |
 ///
 /// Models of loss are `{ uniform = { probability = 0.01 } }` and
 /// `{ gilbert_elliott = { p = 0.01, r = 0.3 } }`, the latter with `loss_good = 0` and
@@ -60,6 +61,10 @@ pub struct LinkConfig {
     /// The longest IP packet, in bytes. Longer ones are dropped, as if all forbade fragmentation.
     /// Default 65,535, the longest there is.
     pub mtu: u16,
+    /// The cell whose medium sends its packets. `rate` is then that of its frames on the air (the
+    /// medium's usual one if there is none), and `loss` the share of frames lost there, before
+    /// they are sent again. Default none.
+    pub cell: Option<CellConfig>,
 }
 
 impl Default for LinkConfig {
@@ -74,6 +79,7 @@ impl Default for LinkConfig {
             reorder: Probability::NEVER,
             hold_max: HOLD_MAX,
             mtu: u16::MAX,
+            cell: None,
         }
     }
 }

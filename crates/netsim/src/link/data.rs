@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{LinkConfig, Loss, Preset, QueueLimit, Trace};
-use crate::{Probability, millis};
+use crate::{CellConfig, Probability, millis};
 
 /// Delays and jitters are at most this long: an hour.
 const MAX_DELAY: Duration = Duration::from_secs(3_600);
@@ -54,6 +54,8 @@ pub(super) struct LinkData {
     reorder: Option<Probability>,
     hold_max_ms: Option<f64>,
     mtu_bytes: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<CellConfig>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -90,6 +92,7 @@ impl TryFrom<LinkData> for LinkConfig {
             reorder: data.reorder.unwrap_or(base.reorder),
             hold_max: span("hold_max_ms", data.hold_max_ms, base.hold_max)?,
             mtu: data.mtu_bytes.unwrap_or(base.mtu),
+            cell: data.cell.or(base.cell),
         })
     }
 }
@@ -111,6 +114,7 @@ impl From<LinkConfig> for LinkData {
             reorder: Some(config.reorder),
             hold_max_ms: Some(millis::from_duration(config.hold_max)),
             mtu_bytes: Some(config.mtu),
+            cell: config.cell,
         }
     }
 }

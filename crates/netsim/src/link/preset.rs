@@ -5,6 +5,7 @@ use std::time::Duration;
 use anabranch_sansio::Rate;
 
 use super::{LinkConfig, Loss, QueueLimit};
+use crate::{Medium, WifiConfig, WifiStandard};
 
 /// A kind of link by its name. The values are those of an ordinary day, one direction each; a study
 /// that rests on them should say its own.
@@ -25,12 +26,14 @@ pub enum Preset {
     Dsl,
     /// See [`LinkConfig::satellite`].
     Satellite,
+    /// See [`LinkConfig::wifi_cell`].
+    WifiCell,
 }
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 5] =
-        [Self::Ethernet, Self::Wifi, Self::Mobile, Self::Dsl, Self::Satellite];
+    pub const ALL: [Self; 6] =
+        [Self::Ethernet, Self::Wifi, Self::Mobile, Self::Dsl, Self::Satellite, Self::WifiCell];
 
     /// Its values.
     #[must_use]
@@ -41,6 +44,7 @@ impl Preset {
             Self::Mobile => LinkConfig::mobile(),
             Self::Dsl => LinkConfig::dsl(),
             Self::Satellite => LinkConfig::satellite(),
+            Self::WifiCell => LinkConfig::wifi_cell(),
         }
     }
 }
@@ -120,5 +124,14 @@ impl LinkConfig {
             mtu: ETHERNET_MTU,
             ..Self::default()
         }
+    }
+
+    /// A station of a Wi-Fi cell two walls from its access point: 802.11n, its frames at 65 Mbit/s
+    /// (one stream, 64-QAM), of which 5 % are sent again, and a queue of 100 packets. The cell is
+    /// its own, unless it is given a name.
+    #[must_use]
+    pub fn wifi_cell() -> Self {
+        let medium = Medium::Wifi(WifiConfig::new(WifiStandard::N));
+        Self { loss: Loss::uniform(0.05), ..medium.link() }
     }
 }

@@ -50,6 +50,10 @@ impl DropTail {
         Some(packet)
     }
 
+    pub(super) fn first(&self) -> Option<&Packet> {
+        self.packets.front()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.packets.len()
     }

@@ -16,10 +16,12 @@ pub struct LinkStats {
     pub dropped: Drops,
     /// Those that wait in the queue now.
     pub queued: Traffic,
-    /// The one that is being sent now.
+    /// The one that is being sent now; in a cell, all that have been sent and not acknowledged.
     pub sending: Traffic,
     /// Those that have been sent and not yet arrived.
     pub on_wire: Traffic,
+    /// How often the medium of a cell sent a frame again.
+    pub repeated: u64,
 }
 
 impl LinkStats {
@@ -42,13 +44,15 @@ pub struct Drops {
     pub cut: Traffic,
     /// Longer than the link's MTU.
     pub mtu: Traffic,
+    /// Given up by the medium of a cell, after as many attempts as it makes.
+    pub retries: Traffic,
 }
 
 impl Drops {
     /// The sum of all causes.
     #[must_use]
     pub fn total(&self) -> Traffic {
-        self.loss + self.queue + self.cut + self.mtu
+        self.loss + self.queue + self.cut + self.mtu + self.retries
     }
 
     pub(crate) fn count(&mut self, cause: DropCause, packet: &Packet) {
@@ -57,6 +61,7 @@ impl Drops {
             DropCause::Queue => self.queue.add(packet),
             DropCause::Cut => self.cut.add(packet),
             DropCause::Mtu => self.mtu.add(packet),
+            DropCause::Retries => self.retries.add(packet),
             // Not a link's.
             DropCause::Nat => {}
         }

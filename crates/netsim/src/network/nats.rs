@@ -65,7 +65,10 @@ impl Network {
     pub fn public_address(&self, nat: NatId) -> IpAddr {
         match &self.nodes[nat.0].element {
             AnyElement::Nat(nat) => nat.public(),
-            AnyElement::Link(_) | AnyElement::Other(_) => panic!("{} is not our NAT", nat.0),
+            AnyElement::Link(_)
+            | AnyElement::Cell(_)
+            | AnyElement::Member(..)
+            | AnyElement::Other(_) => panic!("{} is not our NAT", nat.0),
         }
     }
 
@@ -101,7 +104,10 @@ impl Network {
     fn nat_mut(&mut self, id: NatId) -> &mut Nat {
         match &mut self.nodes[id.0].element {
             AnyElement::Nat(nat) => nat,
-            AnyElement::Link(_) | AnyElement::Other(_) => panic!("{} is not our NAT", id.0),
+            AnyElement::Link(_)
+            | AnyElement::Cell(_)
+            | AnyElement::Member(..)
+            | AnyElement::Other(_) => panic!("{} is not our NAT", id.0),
         }
     }
 }

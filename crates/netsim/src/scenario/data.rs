@@ -63,11 +63,10 @@ impl Action {
 fn written(text: &str, read: ReadFile<'_>) -> Result<Scenario, Fault> {
     let mut document = Document::parse(text)?;
     document.take("flows");
-    let links = document.take("links").into_iter().map(|link| WrittenLink::read(link, read));
-    let links: Vec<_> = links.collect::<Result<_, _>>()?;
+    let links = WrittenLink::read_all(&mut document, read)?;
     let nats = document.take("nats").into_iter().map(nat).collect::<Result<_, _>>()?;
     let events = WrittenEvent::read_all(document.take("events"), &links, read)?;
-    document.refuse_rest(&["[[links]]", "[[nats]]", "[[events]]", "[[flows]]"])?;
+    document.refuse_rest(&["[[links]]", "[[cells]]", "[[nats]]", "[[events]]", "[[flows]]"])?;
     let number = |text: &str| text.parse::<u64>().map_err(|_| "give a whole number, such as 7");
     let top = &mut document.top;
     let seed = top.read("seed", number)?.unwrap_or(1);

@@ -6,7 +6,7 @@ use anabranch_sansio::Rate;
 use thiserror::Error;
 
 use super::values::{self, Queue, ReadFile, Speed, ValueError};
-use crate::{LinkConfig, Loss, Preset, Probability, QueueLimit, Trace};
+use crate::{LinkConfig, Loss, Medium, Preset, Probability, QueueLimit, Trace};
 
 /// What may wait unless told otherwise, as in a home router of today.
 const QUEUE: Duration = Duration::from_millis(100);
@@ -19,7 +19,8 @@ pub const KEYS: &str = "preset, rate, delay, jitter, loss, burst, reorder, hold,
 /// What one direction of a link is told.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DirectionSettings {
-    /// A kind of link, which the others change: ethernet, wifi, mobile, dsl or satellite.
+    /// A kind of link, which the others change: ethernet, wifi, mobile, dsl, satellite or
+    /// wifi-cell.
     pub preset: Option<Preset>,
     /// Bits per second of IP packets, such as 500k, 10M, unlimited; or trace:FILE, which has on
     /// each line a millisecond at which 1500 bytes can leave, and is repeated (Mahimahi's format).
@@ -98,6 +99,16 @@ pub enum SettingsError {
         /// For how long.
         span: Duration,
     },
+    /// The medium of a cell has no such rate.
+    #[error("{medium} has no rate of {given}: give {}", listed(.rates))]
+    RateInCell {
+        /// The medium.
+        medium: &'static str,
+        /// What was given.
+        given: String,
+        /// What it has.
+        rates: Vec<Rate>,
+    },
     /// A queue's length in time says nothing where there is no rate.
     #[error("a queue of {span:?} needs a rate: give one, or a queue in bytes or packets")]
     QueueWithoutRate {
@@ -152,11 +163,14 @@ impl DirectionSettings {
     pub fn change(&self, config: LinkConfig) -> Result<LinkConfig, SettingsError> {
         let base = self.preset.map_or(config, Preset::config);
         let (rate, trace) = match self.rate.clone() {
-            None => (base.rate, base.trace),
+            None => (base.rate, base.trace.clone()),
             Some(Speed::Limited(rate)) => (Some(rate), None),
             Some(Speed::Unlimited) => (None, None),
             Some(Speed::Trace(trace)) => (None, Some(trace)),
         };
+        if let (Some(speed), Some(cell)) = (&self.rate, &base.cell) {
+            check_rate(speed, &cell.medium)?;
+        }
         let reorder = self.reorder.map_or(base.reorder, Probability::saturating);
         if let Some(span) = self.hold.filter(|_| reorder == Probability::NEVER) {
             return Err(SettingsError::HoldWithoutReorder { span });
@@ -165,11 +179,12 @@ impl DirectionSettings {
             rate,
             delay: self.delay.unwrap_or(base.delay),
             jitter: self.jitter.unwrap_or(base.jitter),
-            queue: self.queue_limit(rate, trace.as_ref(), base.queue)?,
+            queue: self.queue_limit(rate, trace.as_ref(), &base)?,
             loss: self.loss_model(base.loss)?,
             reorder,
             hold_max: self.hold.unwrap_or(base.hold_max),
             mtu: self.mtu.unwrap_or(base.mtu),
+            cell: base.cell,
             trace,
         })
     }
@@ -178,7 +193,7 @@ impl DirectionSettings {
         &self,
         rate: Option<Rate>,
         trace: Option<&Trace>,
-        base: QueueLimit,
+        base: &LinkConfig,
     ) -> Result<QueueLimit, SettingsError> {
         match (self.queue, rate.or(trace.map(Trace::mean_rate))) {
             (Some(Queue::Bytes(bytes)), _) => Ok(QueueLimit::Bytes(bytes)),
@@ -189,10 +204,11 @@ impl DirectionSettings {
             (None, Some(_)) if matches!(self.rate, Some(Speed::Trace(_))) => {
                 Ok(QueueLimit::default())
             }
-            (None, Some(rate)) if self.rate.is_some() => {
+            // In a cell, the rate is not that at which the queue is emptied.
+            (None, Some(rate)) if self.rate.is_some() && base.cell.is_none() => {
                 Ok(QueueLimit::Bytes(rate.bytes_in(QUEUE).max(QUEUE_BYTES_MIN)))
             }
-            (None, _) => Ok(base),
+            (None, _) => Ok(base.queue),
         }
     }
 
@@ -212,6 +228,25 @@ impl DirectionSettings {
         }
         Ok(Loss::bursts(share, length))
     }
+}
+
+/// A frame on the air has one of some rates.
+fn check_rate(speed: &Speed, medium: &Medium) -> Result<(), SettingsError> {
+    let given = match speed {
+        Speed::Limited(rate) if medium.rates().contains(rate) => return Ok(()),
+        Speed::Limited(rate) => rate.to_string(),
+        Speed::Unlimited => "unlimited".to_owned(),
+        Speed::Trace(_) => "a trace".to_owned(),
+    };
+    Err(SettingsError::RateInCell { medium: medium.as_str(), given, rates: medium.rates() })
+}
+
+/// As they are written: `6M, 9M or 12M`.
+fn listed(rates: &[Rate]) -> String {
+    let mut words = rates.iter().map(|rate| format!("{}M", rate.as_mbps_f64()));
+    let last = words.next_back().unwrap_or_default();
+    let first: Vec<String> = words.collect();
+    if first.is_empty() { last } else { format!("{} or {last}", first.join(", ")) }
 }
 
 fn uniform(share: f64) -> Loss {
@@ -264,8 +299,21 @@ mod tests {
             hold_max: Duration::from_millis(3),
             trace: None,
             mtu: 1_400,
+            cell: None,
         };
         assert_eq!(config(&pairs), Ok(expected));
+    }
+
+    #[test]
+    fn a_link_in_a_cell_has_a_rate_of_its_medium() {
+        let slow = LinkConfig { rate: Some(Rate::mbps(13)), ..LinkConfig::wifi_cell() };
+        assert_eq!(config(&[("preset", "wifi-cell"), ("rate", "13M")]), Ok(slow));
+        for (rate, given) in [("14M", "14.00 Mbit/s"), ("unlimited", "unlimited")] {
+            let error = config(&[("preset", "wifi-cell"), ("rate", rate)]).unwrap_err();
+            let words = format!("802.11n has no rate of {given}: give 6.5M, 13M, 19.5M, ");
+            assert!(error.to_string().starts_with(&words), "{error}");
+            assert!(error.to_string().ends_with(" 117M or 130M"), "{error}");
+        }
     }
 
     #[test]

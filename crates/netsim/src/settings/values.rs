@@ -23,6 +23,7 @@ const PRESETS: [(&str, Preset); Preset::ALL.len()] = [
     ("mobile", Preset::Mobile),
     ("dsl", Preset::Dsl),
     ("satellite", Preset::Satellite),
+    ("wifi-cell", Preset::WifiCell),
 ];
 
 /// In front of a file that tells when a link may send.
@@ -116,7 +117,7 @@ pub enum ValueError {
     #[error("\"{0}\" is no MTU: give 68 to 65535 bytes")]
     Mtu(String),
     /// No preset of this name.
-    #[error("there is no preset \"{0}\": give ethernet, wifi, mobile, dsl or satellite")]
+    #[error("there is no preset \"{0}\": give ethernet, wifi, mobile, dsl, satellite or wifi-cell")]
     Preset(String),
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::link::changed;
 use super::{Fault, Place, Section, WrittenLink};
-use crate::DuplexConfig;
 use crate::settings::{ReadFile, time};
+use crate::{CellConfig, DuplexConfig, LinkConfig};
 
 /// The keys of `[[events]]`, but for those of a link that changes.
 pub const EVENT_KEYS: [&str; 6] = ["at", "cut", "restore", "rebind", "change", "check"];
@@ -81,7 +81,13 @@ fn happening(
         if section.entries.is_empty() {
             return Err(section.fault("nothing changes: give a link's key too, as rate = \"2M\""));
         }
-        let config = changed(section, configs[link].clone(), read)?;
+        let (place, before) = (section.place, configs[link].clone());
+        let config = changed(section, before.clone(), read)?;
+        let cells = |config: &DuplexConfig| [&config.forward, &config.backward].map(cell);
+        if cells(&config) != cells(&before) {
+            let reason = "a link stays in its cell, or in none: give other keys than preset";
+            return Err(Fault::new(place, reason));
+        }
         configs[link] = config.clone();
         return Ok(Happening::Change(link, Box::new(config)));
     } else if let Some(words) = section.read("check", |words| Ok::<_, Fault>(words.to_owned()))? {
@@ -92,6 +98,10 @@ fn happening(
     };
     section.refuse_rest(&EVENT_KEYS)?;
     Ok(what)
+}
+
+fn cell(config: &LinkConfig) -> Option<CellConfig> {
+    config.cell.clone()
 }
 
 #[cfg(test)]
@@ -106,9 +116,7 @@ mod tests {
     fn events(text: &str) -> Result<Vec<WrittenEvent>, Fault> {
         let mut document = Document::parse(&format!("{LINKS}{text}"))?;
         let read: ReadFile<'_> = &|_| Err("there is none".to_owned());
-        let links = document.take("links").into_iter();
-        let links: Vec<_> =
-            links.map(|link| WrittenLink::read(link, read)).collect::<Result<_, _>>()?;
+        let links = WrittenLink::read_all(&mut document, read)?;
         WrittenEvent::read_all(document.take("events"), &links, read)
     }
 
@@ -135,6 +143,7 @@ mod tests {
             ("at = \"1s\"\ncut = \"a\"\nloss = \"1%\"", "line 9: there is no key loss"),
             ("at = \"1s\"\nchange = \"a\"", "line 6: nothing changes"),
             ("at = \"1s\"\nchange = \"a\"\nloss = \"1\"", "line 9: loss: \"1\" is no loss"),
+            ("at = \"1s\"\nchange = \"a\"\npreset = \"wifi-cell\"", "line 6: a link stays in"),
         ] {
             let error = events(&format!("[[events]]\n{text}")).unwrap_err().to_string();
             assert!(error.starts_with(words), "{error}");

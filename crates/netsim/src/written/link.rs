@@ -1,6 +1,6 @@
 //! [`WrittenLink`]: a link as a file describes it.
 
-use super::{Entry, Fault, Place, Section, Value};
+use super::{Document, Entry, Fault, Place, Section, Value, WrittenCell};
 use crate::settings::{KEYS, LinkSettings, ReadFile, SettingsError};
 use crate::{DuplexConfig, LinkConfig};
 
@@ -23,11 +23,37 @@ pub fn link_keys() -> impl Iterator<Item = &'static str> {
 }
 
 impl WrittenLink {
-    /// Reads a link. `read` reads the files that it names.
+    /// Reads all links of a file, and the cells that they are in. `read` reads the files that they
+    /// name.
     ///
     /// # Errors
-    /// A key is missing, unknown, or has no value that it can have.
-    pub fn read(mut section: Section, read: ReadFile<'_>) -> Result<Self, Fault> {
+    /// A key is missing, unknown, or has no value that it can have; a cell has no link, or is
+    /// called as one.
+    pub fn read_all(document: &mut Document, read: ReadFile<'_>) -> Result<Vec<Self>, Fault> {
+        let cells = document.take("cells").into_iter().map(WrittenCell::read);
+        let cells: Vec<_> = cells.collect::<Result<_, _>>()?;
+        let links = document.take("links").into_iter().map(|link| Self::read(link, &cells, read));
+        let links: Vec<Self> = links.collect::<Result<_, _>>()?;
+        for (number, WrittenCell { name, place, .. }) in cells.iter().enumerate() {
+            let earlier = cells.iter().take(number).map(|cell| (&cell.name, *place));
+            let mut names = links.iter().map(|link| (&link.name, link.place)).chain(earlier);
+            if let Some((_, place)) = names.find(|(other, _)| *other == name) {
+                let reason = format!("two are called {name}: give each cell and link its own name");
+                return Err(Fault::new(place, reason));
+            }
+            if !links.iter().any(|link| link.is_in(name)) {
+                let reason = format!("no link is in the cell {name}: give one cell = \"{name}\"");
+                return Err(Fault::new(*place, reason));
+            }
+        }
+        Ok(links)
+    }
+
+    fn read(
+        mut section: Section,
+        cells: &[WrittenCell],
+        read: ReadFile<'_>,
+    ) -> Result<Self, Fault> {
         let place = section.place;
         let name = section.need("name", "\"wifi\"", named)?;
         let between = match section.take("between") {
@@ -38,8 +64,22 @@ impl WrittenLink {
             let reason = format!("{name} leads from {0} to {0}: give two hosts", between.0);
             return Err(Fault::new(place, reason));
         }
-        let config = changed(section, DuplexConfig::default(), read)?;
+        let cell = section.read("cell", |name| {
+            let found = cells.iter().find(|cell| cell.name == name);
+            found.ok_or_else(|| format!("there is no cell {name}: give [[cells]] of that name"))
+        })?;
+        if cell.is_some() && section.entries.iter().any(|entry| entry.key.ends_with("preset")) {
+            let reason = "preset and cell both say what the link is like: give one of them";
+            return Err(section.fault(reason));
+        }
+        let base = cell.map_or_else(LinkConfig::default, WrittenCell::link);
+        let config = changed(section, base.into(), read)?;
         Ok(Self { name, between, config, place })
+    }
+
+    fn is_in(&self, cell: &str) -> bool {
+        let config = self.config.forward.cell.as_ref();
+        config.is_some_and(|config| config.name.as_deref() == Some(cell))
     }
 }
 
@@ -75,7 +115,7 @@ pub(crate) fn changed(
     Ok(DuplexConfig { forward, backward })
 }
 
-fn named(name: &str) -> Result<String, &'static str> {
+pub(super) fn named(name: &str) -> Result<String, &'static str> {
     match name.is_empty() || name.contains(['.', '=', ',', ' ']) {
         true => Err("a name has at least one character, and no dot, comma, blank or ="),
         false => Ok(name.to_owned()),
@@ -93,12 +133,12 @@ fn ends(entry: &Entry) -> Result<(String, String), Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Document;
     use super::*;
 
     fn link(text: &str) -> Result<WrittenLink, Fault> {
         let mut document = Document::parse(&format!("[[links]]\n{text}"))?;
-        WrittenLink::read(document.take("links").remove(0), &|_| Err("there is none".to_owned()))
+        let links = WrittenLink::read_all(&mut document, &|_| Err("there is none".to_owned()));
+        links.map(|mut links| links.remove(0))
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A [`Document`] is the file as it stands; who reads it takes the values out of its sections one
 //! by one, so that whatever is wrong is said with its line and its key.
 
+mod cell;
 mod event;
 mod link;
 mod section;
@@ -15,6 +16,7 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+pub use cell::{CELL_KEYS, CellKey, WIFI_KEYS, WrittenCell};
 pub use event::{EVENT_KEYS, Happening, WrittenEvent};
 pub use link::{WrittenLink, link_keys};
 pub use section::Section;

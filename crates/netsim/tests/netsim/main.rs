@@ -1,6 +1,7 @@
 //! Machines on simulated networks, by theme.
 
 mod capture;
+mod cells;
 mod machines;
 mod network;
 mod properties;

@@ -35,11 +35,7 @@ struct Way {
 impl Net {
     pub(super) fn build(network: &mut Network, links: &[WrittenLink]) -> Self {
         let mut add = |link: &WrittenLink| {
-            let DuplexConfig { forward, backward } = link.config.clone();
-            let capacity = Capacity::new(&link.config);
-            let forward = network.add_link(link.name.clone(), forward);
-            let backward = network.add_link(format!("{} back", link.name), backward);
-            (Duplex { forward, backward }, capacity)
+            (network.add_duplex(&link.name, link.config.clone()), Capacity::new(&link.config))
         };
         Self(links.iter().map(&mut add).collect())
     }
@@ -104,7 +100,7 @@ fn outcome(network: &Network, link: LinkId, way: &Way, name: String, now: Time) 
     LinkOutcome {
         name,
         utilisation: could.map(|bits| rounded((carried / bits).min(1.0))),
-        lost: stats.dropped.loss.packets,
+        lost: (stats.dropped.loss + stats.dropped.retries).packets,
         refused: stats.dropped.queue.packets,
         cut: stats.dropped.cut.packets + stats.dropped.mtu.packets,
         queue_mean_bytes: link.mean_queue_bytes(now).round(),
