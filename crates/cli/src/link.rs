@@ -13,8 +13,8 @@ use crate::values;
 /// What both directions of a link are told.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub(crate) struct LinkFlags {
-    /// A kind of link, which the flags below change: ethernet, wifi, mobile, dsl, satellite or
-    /// wifi-cell.
+    /// A kind of link, which the flags below change: ethernet, wifi, mobile, dsl, satellite,
+    /// wifi-cell or wimax-cell.
     #[arg(long, requires = "listen", value_parser = settings::preset)]
     preset: Option<Preset>,
     /// Bits per second of IP packets, such as 500k, 10M, unlimited; or trace:FILE, which has on

@@ -1,15 +1,20 @@
 //! [`Cell`]: links that share one resource, as the stations of a radio cell do.
 
 mod config;
+#[cfg(test)]
+mod testing;
 mod wifi;
+mod wimax;
 
 use anabranch_sansio::{Rng, Time};
 
 pub use config::{CellConfig, Medium};
 pub use wifi::{WifiConfig, WifiStandard};
+pub use wimax::{Service, WimaxConfig};
 
 use crate::{DropCause, Element as _, Link, LinkConfig, Packet};
 use wifi::Wifi;
+use wimax::Wimax;
 
 /// The links of some stations and their access point or base station, which share one medium.
 ///
@@ -56,6 +61,7 @@ enum End {
 #[derive(Debug)]
 enum AnyMedium {
     Wifi(Box<Wifi>),
+    Wimax(Box<Wimax>),
 }
 
 impl Cell {
@@ -64,6 +70,7 @@ impl Cell {
     pub fn new(medium: &Medium, mut rng: Rng) -> Self {
         let medium = match medium {
             Medium::Wifi(config) => AnyMedium::Wifi(Box::new(Wifi::new(*config, rng.fork()))),
+            Medium::Wimax(config) => AnyMedium::Wimax(Box::new(Wimax::new(*config))),
         };
         Self { medium, links: Vec::new(), rng }
     }
@@ -154,8 +161,9 @@ impl Cell {
     }
 
     fn add(&mut self, config: LinkConfig, sender: End) -> MemberId {
+        let service = config.cell.as_ref().map(|cell| cell.service).unwrap_or_default();
         self.links.push(Link::in_cell(config, self.rng.fork()));
-        self.medium.add(sender);
+        self.medium.add(sender, service);
         MemberId(self.links.len() - 1)
     }
 
@@ -169,9 +177,10 @@ impl Cell {
 
 impl AnyMedium {
     /// Adds a link that sends at this end; its number is that of all links so far.
-    fn add(&mut self, sender: End) {
+    fn add(&mut self, sender: End, service: Service) {
         match self {
             Self::Wifi(wifi) => wifi.add(sender),
+            Self::Wimax(wimax) => wimax.add(sender, service),
         }
     }
 
@@ -179,6 +188,7 @@ impl AnyMedium {
     fn on_packet(&mut self, now: Time, link: usize) {
         match self {
             Self::Wifi(wifi) => wifi.on_packet(now, link),
+            Self::Wimax(wimax) => wimax.on_packet(now, link),
         }
     }
 
@@ -186,6 +196,7 @@ impl AnyMedium {
     fn on_cut(&mut self, link: usize) -> Vec<Packet> {
         match self {
             Self::Wifi(wifi) => wifi.on_cut(link),
+            Self::Wimax(wimax) => wimax.on_cut(link),
         }
     }
 
@@ -193,12 +204,14 @@ impl AnyMedium {
     fn next_at(&self) -> Option<Time> {
         match self {
             Self::Wifi(wifi) => wifi.next_at(),
+            Self::Wimax(wimax) => wimax.next_at(),
         }
     }
 
     fn act(&mut self, now: Time, links: &mut [Link]) {
         match self {
             Self::Wifi(wifi) => wifi.act(now, links),
+            Self::Wimax(wimax) => wimax.act(now, links),
         }
     }
 }

@@ -60,7 +60,9 @@ mod testing;
 pub mod written;
 
 pub use capture::{Capture, CaptureScope, Note, PacketFile};
-pub use cell::{Cell, CellConfig, Medium, MemberId, WifiConfig, WifiStandard};
+pub use cell::{
+    Cell, CellConfig, Medium, MemberId, Service, WifiConfig, WifiStandard, WimaxConfig,
+};
 pub use corrupt::Corrupt;
 pub use duplicate::Duplicate;
 pub use element::{DropCause, Element};

@@ -1,7 +1,7 @@
 //! The JSON schema of scenarios, for editors.
 
 use anabranch_netsim::settings;
-use anabranch_netsim::written::{CELL_KEYS, CellKey, EVENT_KEYS, WIFI_KEYS};
+use anabranch_netsim::written::{CELL_KEYS, CellKey, EVENT_KEYS, WIFI_KEYS, WIMAX_KEYS};
 use serde_json::{Map, Value, json};
 
 use super::TOP_KEYS;
@@ -39,6 +39,9 @@ fn link() -> Value {
     properties.insert("between".to_owned(), hosts);
     let cell = json!({ "type": "string", "description": "the cell that it is in; none" });
     properties.insert("cell".to_owned(), cell);
+    let about = "what a link has of a WiMAX cell: rtps or nrtps; rtps";
+    let service = json!({ "type": "string", "description": about });
+    properties.insert("service".to_owned(), service);
     object(properties, &["name"])
 }
 
@@ -49,7 +52,7 @@ fn cell() -> Value {
         properties.insert("kind".to_owned(), json!({ "const": kind }));
         object(properties, &["name", "kind"])
     };
-    let kinds: Vec<Value> = [("wifi", WIFI_KEYS)].iter().map(kind).collect();
+    let kinds: Vec<Value> = [("wifi", WIFI_KEYS), ("wimax", WIMAX_KEYS)].iter().map(kind).collect();
     json!({ "oneOf": kinds })
 }
 

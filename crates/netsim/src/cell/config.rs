@@ -2,11 +2,13 @@
 
 use anabranch_sansio::Rate;
 
-use super::WifiConfig;
+use super::{Service, WifiConfig, WimaxConfig};
 use crate::{LinkConfig, QueueLimit};
 
-/// What a radio's driver keeps of each station, in packets.
-const QUEUE: QueueLimit = QueueLimit::Packets(100);
+/// What a radio's driver keeps for each station.
+const WIFI_QUEUE: QueueLimit = QueueLimit::Packets(100);
+/// Almajeed 2011, section 3.1.
+const WIMAX_QUEUE: QueueLimit = QueueLimit::Packets(50);
 /// What all these media carry of IP.
 const MTU: u16 = 1_500;
 
@@ -24,6 +26,9 @@ pub struct CellConfig {
     pub name: Option<String>,
     /// What the links share.
     pub medium: Medium,
+    /// What this link is promised in a WiMAX cell. Default rtPS.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub service: Service,
 }
 
 /// What the links of a cell share.
@@ -36,18 +41,21 @@ pub struct CellConfig {
 pub enum Medium {
     /// A channel of IEEE 802.11.
     Wifi(WifiConfig),
+    /// A channel of IEEE 802.16, mobile WiMAX.
+    Wimax(WimaxConfig),
 }
 
 impl Medium {
-    /// A station's link in a cell of its own: the usual rate, a queue of 100 packets, and no losses
-    /// but by collisions.
+    /// A station's link in a cell of its own: the usual rate and queue, 100 packets or 50, and no
+    /// losses but by collisions.
     #[must_use]
     pub fn link(&self) -> LinkConfig {
-        let rate = match self {
-            Self::Wifi(config) => config.standard.usual_rate(),
+        let (rate, queue) = match self {
+            Self::Wifi(config) => (config.standard.usual_rate(), WIFI_QUEUE),
+            Self::Wimax(_) => (WimaxConfig::usual_rate(), WIMAX_QUEUE),
         };
         let cell = Some(Self::clone(self).into());
-        LinkConfig { rate: Some(rate), queue: QUEUE, mtu: MTU, cell, ..LinkConfig::default() }
+        LinkConfig { rate: Some(rate), queue, mtu: MTU, cell, ..LinkConfig::default() }
     }
 
     /// The rates that its frames can have, in rising order.
@@ -55,6 +63,7 @@ impl Medium {
     pub fn rates(&self) -> Vec<Rate> {
         match self {
             Self::Wifi(config) => config.standard.rates(),
+            Self::Wimax(_) => WimaxConfig::rates(),
         }
     }
 
@@ -63,6 +72,7 @@ impl Medium {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Wifi(config) => config.standard.as_str(),
+            Self::Wimax(_) => "WiMAX",
         }
     }
 }
@@ -70,6 +80,6 @@ impl Medium {
 impl From<Medium> for CellConfig {
     /// A cell of a link's own.
     fn from(medium: Medium) -> Self {
-        Self { name: None, medium }
+        Self { name: None, medium, service: Service::default() }
     }
 }

@@ -3,7 +3,7 @@
 use anabranch_sansio::{Rng, Time};
 
 use super::{Link, LinkConfig};
-use crate::{DropCause, Packet};
+use crate::{DropCause, Packet, Traffic};
 
 impl Link {
     /// A link whose queue is emptied by the medium of a cell.
@@ -14,6 +14,11 @@ impl Link {
     /// Whether a packet waits in the queue.
     pub(crate) fn has_waiting(&self) -> bool {
         self.queue.len() > 0
+    }
+
+    /// What waits in the queue.
+    pub(crate) fn waiting(&self) -> Traffic {
+        self.queue.held()
     }
 
     /// The IP bytes of the first packet in the queue.

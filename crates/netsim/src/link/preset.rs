@@ -5,7 +5,7 @@ use std::time::Duration;
 use anabranch_sansio::Rate;
 
 use super::{LinkConfig, Loss, QueueLimit};
-use crate::{Medium, WifiConfig, WifiStandard};
+use crate::{Medium, Probability, WifiConfig, WifiStandard, WimaxConfig};
 
 /// A kind of link by its name. The values are those of an ordinary day, one direction each; a study
 /// that rests on them should say its own.
@@ -28,12 +28,21 @@ pub enum Preset {
     Satellite,
     /// See [`LinkConfig::wifi_cell`].
     WifiCell,
+    /// See [`LinkConfig::wimax_cell`].
+    WimaxCell,
 }
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 6] =
-        [Self::Ethernet, Self::Wifi, Self::Mobile, Self::Dsl, Self::Satellite, Self::WifiCell];
+    pub const ALL: [Self; 7] = [
+        Self::Ethernet,
+        Self::Wifi,
+        Self::Mobile,
+        Self::Dsl,
+        Self::Satellite,
+        Self::WifiCell,
+        Self::WimaxCell,
+    ];
 
     /// Its values.
     #[must_use]
@@ -45,6 +54,7 @@ impl Preset {
             Self::Dsl => LinkConfig::dsl(),
             Self::Satellite => LinkConfig::satellite(),
             Self::WifiCell => LinkConfig::wifi_cell(),
+            Self::WimaxCell => LinkConfig::wimax_cell(),
         }
     }
 }
@@ -133,5 +143,20 @@ impl LinkConfig {
     pub fn wifi_cell() -> Self {
         let medium = Medium::Wifi(WifiConfig::new(WifiStandard::N));
         Self { loss: Loss::uniform(0.05), ..medium.link() }
+    }
+
+    /// A station of a mobile WiMAX cell as in Almajeed 2011: frames of 5 ms, most of them uplink,
+    /// 16-QAM 1/2, a queue of 50 packets, rtPS, and losses by a channel that is good for 20 frames
+    /// on the air and bad for 17, on average, with 1 % and 5 % lost.
+    #[must_use]
+    pub fn wimax_cell() -> Self {
+        let of = Probability::saturating;
+        let loss = Loss::GilbertElliott {
+            p: of(0.05),
+            r: of(0.06),
+            loss_good: of(0.01),
+            loss_bad: of(0.05),
+        };
+        Self { loss, ..Medium::Wimax(WimaxConfig::default()).link() }
     }
 }

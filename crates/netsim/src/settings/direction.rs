@@ -19,8 +19,8 @@ pub const KEYS: &str = "preset, rate, delay, jitter, loss, burst, reorder, hold,
 /// What one direction of a link is told.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DirectionSettings {
-    /// A kind of link, which the others change: ethernet, wifi, mobile, dsl, satellite or
-    /// wifi-cell.
+    /// A kind of link, which the others change: ethernet, wifi, mobile, dsl, satellite,
+    /// wifi-cell or wimax-cell.
     pub preset: Option<Preset>,
     /// Bits per second of IP packets, such as 500k, 10M, unlimited; or trace:FILE, which has on
     /// each line a millisecond at which 1500 bytes can leave, and is repeated (Mahimahi's format).

@@ -24,6 +24,7 @@ const PRESETS: [(&str, Preset); Preset::ALL.len()] = [
     ("dsl", Preset::Dsl),
     ("satellite", Preset::Satellite),
     ("wifi-cell", Preset::WifiCell),
+    ("wimax-cell", Preset::WimaxCell),
 ];
 
 /// In front of a file that tells when a link may send.
@@ -117,7 +118,10 @@ pub enum ValueError {
     #[error("\"{0}\" is no MTU: give 68 to 65535 bytes")]
     Mtu(String),
     /// No preset of this name.
-    #[error("there is no preset \"{0}\": give ethernet, wifi, mobile, dsl, satellite or wifi-cell")]
+    #[error(
+        "there is no preset \"{0}\": give ethernet, wifi, mobile, dsl, satellite, wifi-cell or \
+         wimax-cell"
+    )]
     Preset(String),
 }
 

@@ -1,9 +1,11 @@
 //! [`WrittenCell`]: a cell as a file describes it.
 
+use std::time::Duration;
+
 use super::link::named;
 use super::{Fault, Place, Section};
-use crate::settings::{ValueError, size};
-use crate::{CellConfig, LinkConfig, Medium, WifiConfig, WifiStandard};
+use crate::settings::{ValueError, size, time};
+use crate::{CellConfig, LinkConfig, Medium, Service, WifiConfig, WifiStandard, WimaxConfig};
 
 /// A cell as a file describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +25,7 @@ pub type CellKey = (&'static str, &'static [&'static str], &'static str);
 /// The keys of every kind of cell.
 pub const CELL_KEYS: &[CellKey] = &[
     ("name", &["home"], "what its links call it, and --set"),
-    ("kind", &["wifi"], "what its stations share: a channel of IEEE 802.11"),
+    ("kind", &["wifi", "wimax"], "what its stations share: a channel of IEEE 802.11 or 802.16"),
 ];
 
 /// The keys of `kind = "wifi"`.
@@ -36,6 +38,13 @@ pub const WIFI_KEYS: &[CellKey] = &[
     ("aggregate", &["64K", "never"], "bytes that share a transmission of 802.11n; 65535B"),
 ];
 
+/// The keys of `kind = "wimax"`.
+pub const WIMAX_KEYS: &[CellKey] = &[
+    ("frame", &["5ms"], "downlink and uplink together: 2, 2.5, 4, 5, 8, 10, 12.5 or 20ms; 5ms"),
+    ("split", &["1:3"], "parts of a frame for downlink and uplink; 1:3"),
+    ("nrtps_poll", &["10"], "frames from one poll of an nrtPS link to the next; 10"),
+];
+
 impl WrittenCell {
     /// Reads a cell.
     ///
@@ -44,21 +53,28 @@ impl WrittenCell {
     pub(super) fn read(mut section: Section) -> Result<Self, Fault> {
         let place = section.place;
         let name = section.need("name", "\"home\"", named)?;
-        section.need("kind", "\"wifi\"", |kind| match kind {
-            "wifi" => Ok(()),
-            _ => Err(format!("\"{kind}\" is no kind of cell: give wifi")),
-        })?;
-        let medium = Medium::Wifi(wifi(section)?);
-        Ok(Self { config: CellConfig { name: Some(name.clone()), medium }, name, place })
+        let read: fn(Section) -> Result<Medium, Fault> =
+            section.need("kind", "\"wifi\"", |kind| match kind {
+                "wifi" => Ok(wifi as fn(Section) -> Result<Medium, Fault>),
+                "wimax" => Ok(wimax),
+                _ => Err(format!("\"{kind}\" is no kind of cell: give wifi or wimax")),
+            })?;
+        let config = CellConfig { name: Some(name.clone()), ..read(section)?.into() };
+        Ok(Self { config, name, place })
     }
 
     /// A station's link, before its own keys.
-    pub(super) fn link(&self) -> LinkConfig {
-        LinkConfig { cell: Some(self.config.clone()), ..self.config.medium.link() }
+    pub(super) fn link(&self, service: Option<Service>) -> Result<LinkConfig, String> {
+        let Self { config, name, .. } = self;
+        if service.is_some() && matches!(config.medium, Medium::Wifi(_)) {
+            return Err(format!("{name} is a Wi-Fi cell, without services: leave service out"));
+        }
+        let cell = CellConfig { service: service.unwrap_or_default(), ..config.clone() };
+        Ok(LinkConfig { cell: Some(cell), ..config.medium.link() })
     }
 }
 
-fn wifi(mut section: Section) -> Result<WifiConfig, Fault> {
+fn wifi(mut section: Section) -> Result<Medium, Fault> {
     let standard = section.read("standard", standard)?.unwrap_or(WifiStandard::N);
     let mut config = WifiConfig::new(standard);
     let (least, most) = config.contention_window;
@@ -81,7 +97,37 @@ fn wifi(mut section: Section) -> Result<WifiConfig, Fault> {
     }
     let known: Vec<&str> = CELL_KEYS.iter().chain(WIFI_KEYS).map(|key| key.0).collect();
     section.refuse_rest(&known)?;
-    Ok(config)
+    Ok(Medium::Wifi(config))
+}
+
+fn wimax(mut section: Section) -> Result<Medium, Fault> {
+    let WimaxConfig { frame_us, split, nrtps_poll } = WimaxConfig::default();
+    let config = WimaxConfig {
+        frame_us: section.read("frame", frame)?.unwrap_or(frame_us),
+        split: section.read("split", parts)?.unwrap_or(split),
+        nrtps_poll: section.read("nrtps_poll", frames)?.unwrap_or(nrtps_poll),
+    };
+    let known: Vec<&str> = CELL_KEYS.iter().chain(WIMAX_KEYS).map(|key| key.0).collect();
+    section.refuse_rest(&known)?;
+    Ok(Medium::Wimax(config))
+}
+
+fn frame(text: &str) -> Result<u32, String> {
+    let known = |us: &u32| Ok(Duration::from_micros((*us).into())) == time(text);
+    WimaxConfig::FRAMES_US.into_iter().find(known).ok_or_else(|| {
+        format!("\"{text}\" is no frame: give 2ms, 2.5ms, 4ms, 5ms, 8ms, 10ms, 12.5ms or 20ms")
+    })
+}
+
+fn parts(text: &str) -> Result<(u32, u32), String> {
+    let part = |text: &str| text.parse().ok().filter(|part| (1..=100).contains(part));
+    let parts = text.split_once(':').and_then(|(down, up)| Some((part(down)?, part(up)?)));
+    parts.ok_or_else(|| format!("\"{text}\" is no split: give downlink and uplink, such as 1:3"))
+}
+
+fn frames(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000).contains(number));
+    number.ok_or_else(|| format!("\"{text}\" is no number of frames: give 1 to 1000"))
 }
 
 fn standard(text: &str) -> Result<WifiStandard, String> {
@@ -153,9 +199,27 @@ mod tests {
             links(&format!("[[cells]]\n{said}[[links]]\nname = \"a\"\ncell = \"home\"\n"))
         };
         let wifi = &WIFI_KEYS[1..];
-        for values in [|key: &CellKey| key.1[0], |key: &CellKey| key.1[key.1.len() - 1]] {
-            assert!(cell(wifi, values).is_ok(), "{:?}", cell(wifi, values));
+        for (keys, values) in [
+            (wifi, (|key| key.1[0]) as fn(&CellKey) -> &'static str),
+            (wifi, |key| if key.0 == "kind" { "wifi" } else { key.1[key.1.len() - 1] }),
+            (WIMAX_KEYS, |key| if key.0 == "kind" { "wimax" } else { key.1[0] }),
+        ] {
+            assert!(cell(keys, values).is_ok(), "{:?}", cell(keys, values));
         }
+    }
+
+    #[test]
+    fn links_of_a_wimax_cell_have_services() {
+        let text = "[[cells]]\nname = \"mast\"\nkind = \"wimax\"\n\
+                    frame = \"12.5ms\"\nsplit = \"1:1\"\n\
+                    [[links]]\nname = \"a\"\ncell = \"mast\"\nservice = \"nrtps\"\n\
+                    [[links]]\nname = \"b\"\ncell = \"mast\"\nrate = \"16M\"\n";
+        let links = links(text).unwrap();
+        let cells = links.iter().map(|link| link.config.forward.cell.clone().unwrap());
+        let cells: Vec<CellConfig> = cells.collect();
+        assert_eq!([cells[0].service, cells[1].service], [Service::Nrtps, Service::Rtps]);
+        let config = WimaxConfig { frame_us: 12_500, split: (1, 1), ..WimaxConfig::default() };
+        assert_eq!(cells[0].medium, Medium::Wimax(config));
     }
 
     #[test]
@@ -171,6 +235,9 @@ mod tests {
             (format!("{home}cw_max = 7\n"), "line 1: cw_min is 15 and cw_max 7"),
             (format!("{home}standard = \"g\"\naggregate = \"4K\"\n"), "line 1: only 802.11n"),
             (home.to_owned(), "line 1: no link is in the cell home"),
+            (format!("{home}{link}service = \"rtps\"\n"), "line 4: home is a Wi-Fi cell"),
+            (home.replace("wifi", "wimax") + "frame = \"6ms\"\n", "line 4: frame: \"6ms\" is no"),
+            (home.replace("wifi", "wimax") + "split = \"1:0\"\n", "line 4: split: \"1:0\" is no"),
             (format!("{home}{link}rate = \"3M\"\n"), "line 7: 802.11n has no rate of 3.00 Mbit/s"),
             (format!("{home}{link}preset = \"dsl\"\n"), "line 4: preset and cell both say"),
             (format!("{home}{}", link.replace("\"a\"", "\"home\"")), "line 4: two are called home"),

@@ -2,7 +2,7 @@
 
 use super::{Document, Entry, Fault, Place, Section, Value, WrittenCell};
 use crate::settings::{KEYS, LinkSettings, ReadFile, SettingsError};
-use crate::{DuplexConfig, LinkConfig};
+use crate::{DuplexConfig, LinkConfig, Service};
 
 /// A link as a file describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,7 +72,14 @@ impl WrittenLink {
             let reason = "preset and cell both say what the link is like: give one of them";
             return Err(section.fault(reason));
         }
-        let base = cell.map_or_else(LinkConfig::default, WrittenCell::link);
+        let service = section.read("service", service)?;
+        let base = match cell {
+            Some(cell) => cell.link(service).map_err(|reason| section.fault(reason))?,
+            None if service.is_some() => {
+                return Err(section.fault("a service without a cell: give the link a cell, too"));
+            }
+            None => LinkConfig::default(),
+        };
         let config = changed(section, base.into(), read)?;
         Ok(Self { name, between, config, place })
     }
@@ -119,6 +126,14 @@ pub(super) fn named(name: &str) -> Result<String, &'static str> {
     match name.is_empty() || name.contains(['.', '=', ',', ' ']) {
         true => Err("a name has at least one character, and no dot, comma, blank or ="),
         false => Ok(name.to_owned()),
+    }
+}
+
+fn service(text: &str) -> Result<Service, String> {
+    match text {
+        "rtps" => Ok(Service::Rtps),
+        "nrtps" => Ok(Service::Nrtps),
+        _ => Err(format!("\"{text}\" is no service: give rtps or nrtps")),
     }
 }
 

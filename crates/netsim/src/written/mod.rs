@@ -16,7 +16,7 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-pub use cell::{CELL_KEYS, CellKey, WIFI_KEYS, WrittenCell};
+pub use cell::{CELL_KEYS, CellKey, WIFI_KEYS, WIMAX_KEYS, WrittenCell};
 pub use event::{EVENT_KEYS, Happening, WrittenEvent};
 pub use link::{WrittenLink, link_keys};
 pub use section::Section;

@@ -18,7 +18,7 @@ fn station(number: u8) -> IpAddr {
 /// A link in the cell of this name, or in one of its own.
 fn link(cell: Option<&str>) -> LinkConfig {
     let medium = Medium::Wifi(WifiConfig::new(WifiStandard::G));
-    let cell = CellConfig { name: cell.map(str::to_owned), medium: medium.clone() };
+    let cell = CellConfig { name: cell.map(str::to_owned), ..medium.clone().into() };
     LinkConfig { cell: Some(cell), ..medium.link() }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Saturated, assert_near, link};
+use super::{assert_near, link, saturated};
 use crate::{WifiConfig, WifiStandard};
 
 /// Microseconds, which at 1 Mbit/s are bits (table II).
@@ -59,7 +59,7 @@ fn simulated(stations: u32, m: u32, rts_over: Option<u32>) -> f64 {
         ..WifiConfig::new(WifiStandard::Fhss)
     };
     let links = vec![link(config); stations as usize];
-    let mbps = Saturated::new(config, links, IP_LEN).throughputs(Duration::from_secs(40));
+    let mbps = saturated(config, links, IP_LEN).throughputs(Duration::from_secs(40));
     mbps.iter().sum::<f64>() * PAYLOAD / (IP_LEN as f64 * 8.0)
 }
 

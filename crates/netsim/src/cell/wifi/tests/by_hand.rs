@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Saturated, assert_near, link};
+use super::{assert_near, link, saturated};
 use crate::{LinkConfig, WifiConfig, WifiStandard};
 use anabranch_sansio::Rate;
 
@@ -12,7 +12,7 @@ const BACKOFF: f64 = 7.5 * 9.0;
 /// What a station alone sends in packets of 1,500 bytes, in Mbit/s.
 fn alone(config: WifiConfig, rate: Rate) -> f64 {
     let links = vec![LinkConfig { rate: Some(rate), ..link(config) }];
-    Saturated::new(config, links, 1_500).throughputs(Duration::from_secs(10))[0]
+    saturated(config, links, 1_500).throughputs(Duration::from_secs(10))[0]
 }
 
 #[test]

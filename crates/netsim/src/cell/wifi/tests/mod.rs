@@ -4,69 +4,16 @@ mod bianchi;
 mod by_hand;
 mod stations;
 
-use std::time::Duration;
-
-use anabranch_sansio::{Rng, Time};
-
-use crate::testing::packet;
-use crate::{Cell, LinkConfig, LinkStats, Medium, MemberId, QueueLimit, WifiConfig};
-
-/// IPv4 and UDP headers of what [`packet`] makes.
-const HEADERS: usize = 28;
+use super::WifiConfig;
+use crate::cell::testing::{HEADERS, Saturated, assert_near};
+use crate::{LinkConfig, Medium, QueueLimit};
 
 /// A station's link whose frames all arrive unless they collide.
 fn link(config: WifiConfig) -> LinkConfig {
     LinkConfig { queue: QueueLimit::Packets(1_000), ..Medium::Wifi(config).link() }
 }
 
-/// What each station has to send at any time: more than an A-MPDU holds.
-const BACKLOG: u64 = 130;
-
 /// Stations that always have more to send.
-struct Saturated {
-    cell: Cell,
-    members: Vec<MemberId>,
-    ip_len: usize,
-    now: Time,
-}
-
-impl Saturated {
-    fn new(config: WifiConfig, links: Vec<LinkConfig>, ip_len: usize) -> Self {
-        let mut cell = Cell::new(&Medium::Wifi(config), Rng::from_u64(5));
-        let members = links.into_iter().map(|link| cell.add_sender(link)).collect();
-        Self { cell, members, ip_len, now: Time::ZERO }
-    }
-
-    fn run(&mut self, span: Duration) {
-        let end = self.now + span;
-        while self.now < end {
-            for member in &self.members {
-                while self.cell.link(*member).stats().in_flight().packets < BACKLOG {
-                    let packet = packet(0, self.ip_len - HEADERS);
-                    self.cell.handle_packet(self.now, *member, packet);
-                }
-            }
-            self.now = self.cell.poll_timeout().unwrap_or(end).min(end);
-            while self.cell.poll_packet(self.now).is_some() {}
-        }
-    }
-
-    fn stats(&self) -> Vec<LinkStats> {
-        self.members.iter().map(|member| self.cell.link(*member).stats()).collect()
-    }
-
-    /// Mbit/s of IP of each station, without its beginning.
-    fn throughputs(mut self, span: Duration) -> Vec<f64> {
-        self.run(span / 20);
-        let before = self.stats();
-        self.run(span);
-        let bytes = self.stats().into_iter().zip(before);
-        let bytes = bytes.map(|(after, before)| after.delivered.bytes - before.delivered.bytes);
-        bytes.map(|bytes| bytes as f64 * 8.0 / span.as_secs_f64() / 1e6).collect()
-    }
-}
-
-fn assert_near(measured: f64, expected: f64, tolerance: f64, what: &str) {
-    let error = (measured / expected - 1.0).abs();
-    assert!(error <= tolerance, "{what}: {measured:.4}, not {expected:.4}: {:.2} %", error * 1e2);
+fn saturated(config: WifiConfig, links: Vec<LinkConfig>, ip_len: usize) -> Saturated {
+    Saturated::new(&Medium::Wifi(config), links, ip_len)
 }

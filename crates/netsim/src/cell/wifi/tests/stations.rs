@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Rng, Time};
 
-use super::{HEADERS, Saturated, assert_near, link};
+use super::{HEADERS, assert_near, link, saturated};
 use crate::testing::{number, packet};
 use crate::{Cell, DropCause, LinkConfig, LinkStats, Loss, Medium, Traffic};
 use crate::{WifiConfig, WifiStandard};
@@ -55,14 +55,14 @@ fn a_packet_that_finds_the_air_busy_waits_for_its_turn() {
 fn a_slow_station_makes_all_slow() {
     // The anomaly of Heusse et al. 2003: equal chances to send are equal numbers of packets.
     let links = [54, 54, 6].map(|mbps| LinkConfig { rate: Some(Rate::mbps(mbps)), ..link(g()) });
-    let mbps = Saturated::new(g(), links.to_vec(), 1_500).throughputs(Duration::from_secs(20));
+    let mbps = saturated(g(), links.to_vec(), 1_500).throughputs(Duration::from_secs(20));
     assert!(mbps.iter().all(|mbps| (3.0..5.0).contains(mbps)), "{mbps:?}");
     assert_near(mbps[0], mbps[2], 0.15, "the fast beside the slow");
 }
 
 #[test]
 fn stations_share_the_air_evenly_and_lose_some_to_collisions() {
-    let mut cell = Saturated::new(g(), vec![link(g()); 5], 1_500);
+    let mut cell = saturated(g(), vec![link(g()); 5], 1_500);
     cell.run(Duration::from_secs(5));
     let stats = cell.stats();
     let delivered: u64 = stats.iter().map(|stats| stats.delivered.packets).sum();
