@@ -33,8 +33,12 @@ use wimax::Wimax;
 /// let [up, _down] = cell.add_station(config.clone(), config);
 /// let path = FourTuple::new("10.0.0.1:9899".parse()?, "10.0.0.2:9899".parse()?);
 /// cell.handle_packet(Time::ZERO, up, Packet::new(path, Carrier::Udp, vec![0; 1_200]));
-/// let arrives = cell.poll_timeout().expect("it is on the air");
-/// assert!(cell.poll_packet(arrives).is_some());
+/// while let Some(at) = cell.poll_timeout() {
+///     if let Some((link, packet)) = cell.poll_packet(at) {
+///         assert_eq!((link, packet.bytes.len()), (up, 1_200));
+///     }
+/// }
+/// assert_eq!(cell.link(up).stats().delivered.packets, 1);
 /// # Ok::<(), std::net::AddrParseError>(())
 /// ```
 #[derive(Debug)]
