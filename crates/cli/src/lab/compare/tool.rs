@@ -73,7 +73,9 @@ impl Tool {
         let Ports { receiver, output, .. } = ports;
         let (millis, to) = (buffer.as_millis(), format!("udp://127.0.0.1:{output}"));
         let from = match self {
-            Self::Anabranch => format!("anabranch://:{receiver}?mode=listener&latency={millis}"),
+            Self::Anabranch => {
+                format!("anabranch://:{receiver}?mode=listener&latency={millis}&encryption=off")
+            }
             Self::Srt => format!("srt://127.0.0.1:{receiver}?mode=listener&latency={millis}"),
             Self::Rist => format!("rist://@127.0.0.1:{receiver}?buffer={millis}"),
         };
@@ -109,6 +111,7 @@ fn our_url(links: &[u16], buffer: Duration) -> String {
     let millis = buffer.as_millis();
     let first = links.first().copied().unwrap_or_default();
     let mut url = format!("anabranch://127.0.0.1:{first}?mode=caller&latency={millis}");
+    url += "&encryption=off";
     if let [_, second] = links {
         url += &format!("&path=127.0.0.1,127.0.0.2&peer=127.0.0.1:{second}");
     }
