@@ -92,6 +92,47 @@ fn events_change_what_a_link_carries() {
 }
 
 #[test]
+fn a_film_comes_whole_and_in_time_where_there_is_room() {
+    let outcome = run(&flow("media", "rate = \"4M\"\nstop = \"3s\""));
+    let film = &outcome.flows[0];
+    assert_eq!((film.lost, film.late, film.freezes), (0, Some(0), Some(0)), "{film:?}");
+    assert_eq!(film.frozen_ms, Some(0.0));
+    // From the first picture, a round trip and a half after the call.
+    assert!((74..=75).contains(&film.messages) && film.ended.is_none(), "{film:?}");
+    assert!((3.6e6..4.4e6).contains(&film.goodput_bps), "{film:?}");
+    assert!(film.first_ms.is_some_and(|ms| (210.0..270.0).contains(&ms)), "{film:?}");
+    assert!(film.delay_p50_ms.is_some_and(|ms| (10.0..40.0).contains(&ms)), "{film:?}");
+    assert!(outcome.links[0].utilisation.is_some_and(|share| share > 0.2), "{outcome:?}");
+}
+
+#[test]
+fn a_film_stands_still_while_its_link_is_cut_and_loses_what_has_no_room() {
+    let film = flow("media", "latency = \"300ms\"\ngroup = 25");
+    let cut =
+        "[[events]]\nat = \"1s\"\ncut = \"link\"\n[[events]]\nat = \"2s\"\nrestore = \"link\"\n";
+    let outcome = run(&format!("{film}{cut}"));
+    let cut = &outcome.flows[0];
+    assert!(cut.freezes >= Some(1) && cut.frozen_ms > Some(400.0), "{cut:?}");
+    assert!(cut.lost > 5, "{cut:?}");
+    let narrow = run(&film.replace("10M", "2M"));
+    let narrow = &narrow.flows[0];
+    assert!(narrow.lost > narrow.messages / 10, "{narrow:?}");
+    assert!(narrow.goodput_bps < 2e6, "{narrow:?}");
+}
+
+#[test]
+fn a_recorded_film_has_units_of_two_layers() {
+    let recorded = flow("media", "video = \"svc\"\nrate = \"4M\"\ntreatment = \"reliable\"");
+    let outcome = run(&recorded);
+    let film = &outcome.flows[0];
+    assert!(film.messages >= 2 * 99 && film.lost == 0, "{film:?}");
+    let missing = scenario(&flow("media", "video = \"trace:no.csv\"")).unwrap_err();
+    assert!(missing.contains("video: no file no.csv"), "{missing}");
+    let both = scenario(&flow("media", "video = \"svc\"\ngroup = 5")).unwrap_err();
+    assert!(both.contains("group is for synthetic video"), "{both}");
+}
+
+#[test]
 fn a_run_is_repeated_to_the_byte() {
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<Vec<u8>>>);
@@ -154,7 +195,7 @@ fn what_cannot_be_run_is_refused_with_its_line() {
     for (text, words) in [
         (LINK.to_owned(), "line 1: nothing is sent: give [[flows]]"),
         (flow("quick", ""), "line 8: kind: \"quick\" is none of those there are: give sctp, tcp"),
-        (flow("udp", ""), "line 6: flow sends over udp, which takes all at once"),
+        (flow("udp", ""), "line 6: udp takes all at once"),
         (flow("tcp", "rate = \"1M\""), "line 9: rate is not for bulk: give source"),
         (flow("sctp", "source = \"cbr\""), "line 6: [[flows]] lacks rate: give rate = \"2M\""),
         (flow("tcp", "controller = \"best\""), "line 9: controller: \"best\" is none"),

@@ -1,98 +1,90 @@
-//! [`End`]: one end of a flow, its application included.
+//! [`End`]: one end of a flow, whatever it carries.
+
+use std::time::Duration;
 
 use anabranch_sansio::{Datagram, Machine, Time, TraceRecord, Transmit, Wakeup};
 
-use super::sink::{Sink, message};
-use super::source::Source;
-use super::transport::{Change, Counters, Transport};
+use super::delays::Delays;
+use super::media::{Screen, Studio};
+use super::messages::MessageEnd;
+use super::transport::Counters;
 
-/// One end of a flow: a transport, and the application that sends or reads.
-pub(super) struct End {
-    transport: Box<dyn Transport + Send>,
-    application: Application,
-    /// When it calls the other end, if it has yet to.
-    opens_at: Option<Time>,
-    /// Whether the transport takes messages, as far as is known.
-    is_ready: bool,
-    ended: Option<String>,
+/// One end of a flow.
+pub(super) enum End {
+    /// Of messages of one size.
+    Messages(Box<MessageEnd>),
+    /// The sending one of a media session.
+    Studio(Box<Studio>),
+    /// The receiving one.
+    Screen(Box<Screen>),
 }
 
-/// What uses a transport.
-enum Application {
-    Sends(Source),
-    Reads(Sink),
+/// What a sending end did.
+#[derive(Debug)]
+pub(super) struct Sent {
+    /// When it called.
+    pub(super) start: Time,
+    /// Messages, or units of media, that there were.
+    pub(super) messages: u64,
+    /// Whether they came at their own time, so that one can be lost by being late.
+    pub(super) is_paced: bool,
+    pub(super) counters: Counters,
+    pub(super) ended: Option<String>,
+}
+
+/// What came to a receiving end.
+#[derive(Debug)]
+pub(super) struct Received<'a> {
+    pub(super) arrived: u64,
+    /// Bytes of those that came while the flow sent.
+    pub(super) bytes_in_time: u64,
+    pub(super) first: Option<Time>,
+    pub(super) delays: &'a Delays,
+    /// Of media only.
+    pub(super) seen: Option<Seen>,
+}
+
+/// What somebody saw who watched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// Units of which a part came late.
+    pub(super) late: u64,
+    pub(super) freezes: u64,
+    pub(super) frozen: Duration,
 }
 
 impl End {
-    /// The end that sends, from the source's start on.
-    pub(super) fn sender(transport: Box<dyn Transport + Send>, source: Source) -> Self {
-        let opens_at = Some(source.start);
-        let application = Application::Sends(source);
-        Self { transport, application, opens_at, is_ready: false, ended: None }
-    }
-
-    /// The end that reads.
-    pub(super) fn receiver(transport: Box<dyn Transport + Send>, sink: Sink) -> Self {
-        let application = Application::Reads(sink);
-        Self { transport, application, opens_at: None, is_ready: false, ended: None }
-    }
-
-    /// What is sent here.
-    pub(super) const fn source(&self) -> Option<&Source> {
-        match &self.application {
-            Application::Sends(source) => Some(source),
-            Application::Reads(_) => None,
+    /// What it did, if it is a sending one.
+    pub(super) fn sent(&self) -> Option<Sent> {
+        match self {
+            Self::Messages(end) => end.sent(),
+            Self::Studio(studio) => Some(studio.sent()),
+            Self::Screen(_) => None,
         }
     }
 
-    /// What arrived here.
-    pub(super) const fn sink(&self) -> Option<&Sink> {
-        match &self.application {
-            Application::Reads(sink) => Some(sink),
-            Application::Sends(_) => None,
+    /// What came, if it is a receiving one, now that all has.
+    pub(super) fn received(&mut self) -> Option<Received<'_>> {
+        match self {
+            Self::Messages(end) => end.received(),
+            Self::Studio(_) => None,
+            Self::Screen(screen) => Some(screen.received()),
         }
     }
 
-    /// What the transport counted.
-    pub(super) fn counters(&self) -> Counters {
-        self.transport.counters()
-    }
-
-    /// Why the transport came to an end, if it did.
-    pub(super) fn ended(&self) -> Option<&str> {
-        self.ended.as_deref()
-    }
-
-    /// Does what an application does after something happened. Whether it sent something.
-    fn attend(&mut self, now: Time) -> bool {
-        while let Some(change) = self.transport.poll_event() {
-            match change {
-                Change::Ready => self.is_ready = true,
-                Change::Ended(reason) => {
-                    self.is_ready = false;
-                    self.ended.get_or_insert(reason);
-                }
-                Change::Other => {}
-            }
+    fn machine(&self) -> &dyn Machine<Event = ()> {
+        match self {
+            Self::Messages(end) => end.as_ref(),
+            Self::Studio(studio) => studio.as_ref(),
+            Self::Screen(screen) => screen.as_ref(),
         }
-        match &mut self.application {
-            Application::Reads(sink) => {
-                self.transport.receive(now, sink);
-                false
-            }
-            Application::Sends(source) => {
-                let mut has_sent = false;
-                while self.is_ready
-                    && let Some(ready) = source.ready(now)
-                {
-                    self.is_ready = self.transport.send(now, message(ready, source.size));
-                    if self.is_ready {
-                        source.take();
-                        has_sent = true;
-                    }
-                }
-                has_sent
-            }
+    }
+
+    fn machine_mut(&mut self) -> &mut dyn Machine<Event = ()> {
+        match self {
+            Self::Messages(end) => end.as_mut(),
+            Self::Studio(studio) => studio.as_mut(),
+            Self::Screen(screen) => screen.as_mut(),
         }
     }
 }
@@ -101,42 +93,30 @@ impl Machine for End {
     type Event = ();
 
     fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        self.transport.handle_datagram(now, datagram);
-        self.attend(now);
+        self.machine_mut().handle_datagram(now, datagram);
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        if self.opens_at.take_if(|at| *at <= now).is_some() {
-            self.transport.open(now);
-        }
-        self.transport.handle_timeout(now);
-        self.attend(now);
+        self.machine_mut().handle_timeout(now);
     }
 
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        if let Some(transmit) = self.transport.poll_transmit(now, buf) {
-            return Some(transmit);
-        }
-        // What went out may have made room for more.
-        if self.attend(now) { self.transport.poll_transmit(now, buf) } else { None }
+        self.machine_mut().poll_transmit(now, buf)
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
-        let open = self.opens_at.map(|at| Wakeup { at, why: "the flow begins" });
-        let source = self.source().filter(|_| self.is_ready).and_then(Source::wakes_at);
-        let source = source.map(|at| Wakeup { at, why: "a message is ready" });
-        open.into_iter().chain(source).chain(self.transport.poll_timeout()).min()
+        self.machine().poll_timeout()
     }
 
     fn poll_event(&mut self) -> Option<()> {
-        None
+        self.machine_mut().poll_event()
     }
 
     fn set_tracing(&mut self, on: bool) {
-        self.transport.set_tracing(on);
+        self.machine_mut().set_tracing(on);
     }
 
     fn poll_trace(&mut self) -> Option<TraceRecord> {
-        self.transport.poll_trace()
+        self.machine_mut().poll_trace()
     }
 }

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::settings::time;
+use anabranch_netsim::settings::{ReadFile, time};
 use anabranch_netsim::written::{Fault, Place, Section, WrittenLink};
 
 use super::key::{Key, bytes, choice, rate, span};
-use super::options::{QUIC_KEYS, QuicOptions, SCTP_KEYS, SctpOptions, TCP_KEYS, tcp_config};
+use super::options::{
+    FILM_KEYS, MEDIA_KEYS, MediaOptions, QUIC_KEYS, QuicOptions, SCTP_KEYS, SctpOptions, TCP_KEYS,
+    tcp_config,
+};
 use super::route::{Hop, shortest, told};
 use super::sink::STAMP_LEN;
 use super::source::Pattern;
@@ -24,14 +27,18 @@ const DATAGRAM_MAX: usize = 65_507;
 const STREAM_MESSAGE_MAX: usize = 1 << 20;
 
 /// The keys of every flow.
-pub(super) const FLOW_KEYS: &[Key] = &[
+const FLOW_KEYS: &[Key] = &[
     Key::new("name", &["film"], "what tables call it, and --set; no other flow or link has it"),
-    Key::new("kind", &["sctp", "tcp", "quic", "udp"], "what carries it"),
+    Key::new("kind", &["sctp", "tcp", "quic", "udp", "media"], "what carries it"),
     Key::new("from", &["client"], "the host that sends; client"),
     Key::new("to", &["server"], "the host that receives; server"),
     Key::new("start", &["0s"], "when it calls the other host; 0s"),
     Key::new("spread", &["100ms"], "up to so much later, drawn for each seed; 0s"),
     Key::new("stop", &["20s"], "when it sends nothing new any more; the end of the run"),
+];
+
+/// The keys of a flow of messages.
+const SOURCE_KEYS: &[Key] = &[
     Key::new(
         "source",
         &["bulk", "cbr", "on-off"],
@@ -51,17 +58,32 @@ pub(super) struct Flow {
     pub(super) start: Duration,
     pub(super) spread: Duration,
     pub(super) stop: Duration,
-    pub(super) pattern: Pattern,
-    /// Bytes of a message.
-    pub(super) size: usize,
     /// One for each of its paths.
     pub(super) paths: Vec<Vec<Hop>>,
     pub(super) place: Place,
 }
 
-/// What carries a flow.
+/// What a flow is.
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
+    /// Messages of one size.
+    Messages(Messages),
+    /// A film over a media session.
+    Media(Box<MediaOptions>),
+}
+
+/// Messages of one size.
+#[derive(Debug, Clone)]
+pub(super) struct Messages {
+    pub(super) carrier: MessageCarrier,
+    pub(super) pattern: Pattern,
+    /// Bytes of each.
+    pub(super) size: usize,
+}
+
+/// What carries messages.
+#[derive(Debug, Clone)]
+pub(super) enum MessageCarrier {
     Sctp(Box<SctpOptions>),
     Tcp(Box<anabranch_tcp::Config>),
     Quic(QuicOptions),
@@ -69,23 +91,66 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// The keys that a flow of each kind has.
+    pub(super) const ALL_KEYS: &'static [(&'static str, &'static [&'static [Key]])] = &[
+        ("sctp", &[FLOW_KEYS, SOURCE_KEYS, SCTP_KEYS]),
+        ("tcp", &[FLOW_KEYS, SOURCE_KEYS, TCP_KEYS]),
+        ("quic", &[FLOW_KEYS, SOURCE_KEYS, QUIC_KEYS]),
+        ("udp", &[FLOW_KEYS, SOURCE_KEYS]),
+        ("media", &[FLOW_KEYS, FILM_KEYS, MEDIA_KEYS]),
+    ];
+
     /// Its name in files and tables.
     pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Messages(messages) => messages.carrier.name(),
+            Self::Media(_) => "media",
+        }
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &'static str> {
+        let of_kind = Self::ALL_KEYS.iter().find(|(name, _)| *name == self.name());
+        of_kind.into_iter().flat_map(|(_, keys)| *keys).copied().flatten().map(|key| key.name)
+    }
+
+    /// How many paths it can take.
+    fn paths_max(&self) -> usize {
+        match self {
+            Self::Messages(Messages { carrier: MessageCarrier::Sctp(options), .. }) => {
+                options.config.paths.paths_max
+            }
+            Self::Messages(_) => 1,
+            Self::Media(options) => options.session(false).association.paths.paths_max,
+        }
+    }
+}
+
+impl Messages {
+    fn read(section: &mut Section, kind: &str, mtu: u16) -> Result<Self, Fault> {
+        let carrier = match kind {
+            "sctp" => MessageCarrier::Sctp(Box::new(SctpOptions::read(section, mtu.into())?)),
+            "quic" => MessageCarrier::Quic(QuicOptions::read(section, mtu.into())?),
+            "tcp" => MessageCarrier::Tcp(Box::new(tcp_config(section, mtu.into())?)),
+            _ => MessageCarrier::Udp,
+        };
+        let (usual, most) = carrier.sizes(mtu.into());
+        let size = section.read("size", |text| bytes(text, STAMP_LEN, most))?.unwrap_or(usual);
+        let pattern = pattern(section)?;
+        if matches!(carrier, MessageCarrier::Udp) && pattern == Pattern::Bulk {
+            return Err(section.fault("udp takes all at once: give source = \"cbr\" and a rate"));
+        }
+        Ok(Self { carrier, pattern, size })
+    }
+}
+
+impl MessageCarrier {
+    const fn name(&self) -> &'static str {
         match self {
             Self::Sctp(_) => "sctp",
             Self::Tcp(_) => "tcp",
             Self::Quic(_) => "quic",
             Self::Udp => "udp",
         }
-    }
-
-    /// The keys that a flow of this kind has beside those of all.
-    pub(super) const ALL_KEYS: &'static [(&'static str, &'static [Key])] =
-        &[("sctp", SCTP_KEYS), ("tcp", TCP_KEYS), ("quic", QUIC_KEYS), ("udp", &[])];
-
-    fn keys(&self) -> &'static [Key] {
-        let of_kind = Self::ALL_KEYS.iter().find(|(name, _)| *name == self.name());
-        of_kind.map_or(&[], |(_, keys)| keys)
     }
 
     /// The usual size of a message, where links carry `mtu`, and the largest.
@@ -106,6 +171,7 @@ impl Flow {
         mut section: Section,
         links: &[WrittenLink],
         duration: Duration,
+        read: ReadFile<'_>,
     ) -> Result<Self, Fault> {
         let place = section.place;
         let word = |text: &str| Ok::<_, Fault>(text.to_owned());
@@ -116,10 +182,8 @@ impl Flow {
         let paths = paths(&mut section, links)?;
         let mtu = mtu(&paths.ways, links);
         let kind = match kind {
-            "sctp" => Kind::Sctp(Box::new(SctpOptions::read(&mut section, mtu.into())?)),
-            "quic" => Kind::Quic(QuicOptions::read(&mut section, mtu.into())?),
-            "tcp" => Kind::Tcp(Box::new(tcp_config(&mut section, mtu.into())?)),
-            _ => Kind::Udp,
+            "media" => Kind::Media(Box::new(MediaOptions::read(&mut section, mtu.into(), read)?)),
+            _ => Kind::Messages(Messages::read(&mut section, kind, mtu)?),
         };
         let paths = paths.of(&kind)?;
         let start = section.read("start", time)?.unwrap_or_default();
@@ -132,18 +196,9 @@ impl Flow {
             );
             return Err(Fault::new(place, reason));
         }
-        let (usual, most) = kind.sizes(mtu.into());
-        let size = section.read("size", |text| bytes(text, STAMP_LEN, most))?.unwrap_or(usual);
-        let pattern = pattern(&mut section)?;
-        if matches!(kind, Kind::Udp) && pattern == Pattern::Bulk {
-            let reason = format!(
-                "{name} sends over udp, which takes all at once: give source = \"cbr\" and a rate"
-            );
-            return Err(Fault::new(place, reason));
-        }
-        let known = FLOW_KEYS.iter().chain(kind.keys()).map(|key| key.name).chain(["paths"]);
+        let known = kind.keys().chain(["paths"]);
         section.refuse_rest(&known.collect::<Vec<_>>())?;
-        Ok(Self { name, kind, start, spread, stop, pattern, size, paths, place })
+        Ok(Self { name, kind, start, spread, stop, paths, place })
     }
 }
 
@@ -156,10 +211,7 @@ struct Paths {
 impl Paths {
     /// If a flow of this kind can take so many.
     fn of(self, kind: &Kind) -> Result<Vec<Vec<Hop>>, Fault> {
-        let most = match kind {
-            Kind::Sctp(options) => options.config.paths.paths_max,
-            Kind::Tcp(_) | Kind::Quic(_) | Kind::Udp => 1,
-        };
+        let most = kind.paths_max();
         if self.ways.len() > most {
             let (name, count) = (kind.name(), self.ways.len());
             let reason = format!("paths: {name} takes {most} at most, and these are {count}");

@@ -25,10 +25,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod delays;
 mod end;
 mod example;
+mod film;
 mod flow;
+mod judge;
 mod key;
+mod media;
+mod messages;
 mod options;
 mod outcome;
 mod plot;
@@ -117,7 +122,7 @@ impl Scenario {
         let links = WrittenLink::read_all(&mut document, &read)?;
         let events = WrittenEvent::read_all(document.take("events"), &links, &read)?;
         let flows = document.take("flows").into_iter();
-        let flows = flows.map(|flow| Flow::read(flow, &links, duration));
+        let flows = flows.map(|flow| Flow::read(flow, &links, duration, &read));
         let flows: Vec<_> = flows.collect::<Result<_, _>>()?;
         document.refuse_rest(&["[[links]]", "[[cells]]", "[[events]]", "[[flows]]"])?;
         let known: Vec<&str> = TOP_KEYS.iter().map(|key| key.name).collect();

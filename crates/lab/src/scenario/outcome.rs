@@ -41,6 +41,12 @@ pub struct FlowOutcome {
     pub packets: u64,
     /// Packets' worth of data that it sent again.
     pub retransmitted: u64,
+    /// Of media: units of which a part came after its time.
+    pub late: Option<u64>,
+    /// Of media: times that the picture stood still.
+    pub freezes: Option<u64>,
+    /// Of media: for how long it did in all, in milliseconds.
+    pub frozen_ms: Option<f64>,
     /// Why its transport came to an end before the run did.
     pub ended: Option<String>,
 }

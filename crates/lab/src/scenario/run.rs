@@ -15,8 +15,10 @@ use anabranch_netsim::{
 use anabranch_sansio::{FourTuple, Rng, Time};
 use thiserror::Error;
 
-use super::end::End;
-use super::flow::{Flow, Kind};
+use super::end::{End, Sent};
+use super::flow::{Flow, Kind, MessageCarrier, Messages};
+use super::media::{Screen, Studio};
+use super::messages::MessageEnd;
 use super::sink::Sink;
 use super::source::Source;
 use super::transport::{QuicTransport, SctpTransport, TcpTransport, Transport, UdpTransport};
@@ -174,40 +176,44 @@ impl<'a> Run<'a> {
         tally.shares(&self.scenario.flows)
     }
 
-    fn flows(&self, shares: &[f64]) -> Vec<super::FlowOutcome> {
-        let ends = self.scenario.flows.iter().zip(&self.hosts).zip(shares);
-        ends.map(|((flow, hosts), share)| self.flow(flow, *hosts, *share)).collect()
+    fn flows(&mut self, shares: &[f64]) -> Vec<super::FlowOutcome> {
+        let ends = self.scenario.flows.iter().zip(self.hosts.clone()).zip(shares);
+        ends.filter_map(|((flow, hosts), share)| self.flow(flow, hosts, *share)).collect()
     }
 
-    fn flow(&self, flow: &Flow, hosts: (HostId, HostId), share: f64) -> super::FlowOutcome {
-        let (sender, receiver) = (self.sim.machine(hosts.0), self.sim.machine(hosts.1));
-        let counters = sender.counters();
-        let (source, sink) = (sender.source(), receiver.sink());
-        let start = source.map_or(Time::ZERO, |source| source.start);
-        let stop = Time::ZERO + flow.stop;
-        let messages = source.map_or(0, Source::offered);
-        let arrived = sink.map_or(0, |sink| sink.arrived);
-        let is_paced = source.is_some_and(Source::is_paced);
+    fn flow(
+        &mut self,
+        flow: &Flow,
+        (sender, receiver): (HostId, HostId),
+        share: f64,
+    ) -> Option<super::FlowOutcome> {
+        let packets = self.sim.stats(sender).sent.packets;
+        let Sent { start, messages, is_paced, counters, ended } =
+            self.sim.machine(sender).sent()?;
+        let received = self.sim.machine_mut(receiver).received()?;
+        let span = (Time::ZERO + flow.stop).saturating_since(start);
         let ms = |span: Duration| rounded(span.as_nanos() as f64 / 1e6);
-        let delay = |share| sink.and_then(|sink| sink.delay(share)).map(ms);
-        let bits = sink.map_or(0.0, |sink| sink.bytes_in_time as f64 * 8.0);
-        let first = sink.and_then(|sink| sink.first).map(|at| ms(at.saturating_since(start)));
-        super::FlowOutcome {
+        let delay = |share| received.delays.quantile(share).map(ms);
+        let lost = messages.saturating_sub(received.arrived);
+        Some(super::FlowOutcome {
             name: flow.name.clone(),
             kind: flow.kind.name().to_owned(),
-            goodput_bps: (bits / stop.saturating_since(start).as_secs_f64()).round(),
+            goodput_bps: (received.bytes_in_time as f64 * 8.0 / span.as_secs_f64()).round(),
             share: rounded(share),
             delay_p50_ms: delay(0.5),
             delay_p95_ms: delay(0.95),
             delay_p99_ms: delay(0.99),
             delay_max_ms: delay(1.0),
-            first_ms: first,
+            first_ms: received.first.map(|at| ms(at.saturating_since(start))),
             messages,
-            lost: if is_paced { messages.saturating_sub(arrived) } else { counters.given_up },
-            packets: self.sim.stats(hosts.0).sent.packets,
+            lost: if is_paced { lost } else { counters.given_up },
+            packets,
             retransmitted: counters.retransmitted,
-            ended: sender.ended().map(str::to_owned),
-        }
+            late: received.seen.map(|seen| seen.late),
+            freezes: received.seen.map(|seen| seen.freezes),
+            frozen_ms: received.seen.map(|seen| ms(seen.frozen)),
+            ended,
+        })
     }
 
     fn trace(&mut self, writer: Box<dyn Write + Send>, title: &str) -> Arc<Mutex<Trace>> {
@@ -266,11 +272,22 @@ fn add_flow(
     let late = draws.range(0..u64::try_from(flow.spread.as_nanos()).unwrap_or(u64::MAX).max(1));
     let start = Time::ZERO + flow.start + Duration::from_nanos(late);
     let stop = Time::ZERO + flow.stop;
-    let (near, carrier) = transport(sim, flow, paths, true);
     let back: Vec<FourTuple> = paths.iter().copied().map(FourTuple::reversed).collect();
-    let (far, _) = transport(sim, flow, &back, false);
-    let sender = End::sender(near, Source::new(flow.pattern, flow.size, start, stop));
-    let receiver = End::receiver(far, Sink::new(flow.size, stop));
+    let (sender, receiver, carrier) = match &flow.kind {
+        Kind::Messages(messages) => {
+            let (near, carrier) = transport(sim, &messages.carrier, paths, true);
+            let (far, _) = transport(sim, &messages.carrier, &back, false);
+            let Messages { pattern, size, .. } = *messages;
+            let sender = MessageEnd::sender(near, Source::new(pattern, size, start, stop));
+            let receiver = MessageEnd::receiver(far, Sink::new(size, stop));
+            (End::Messages(Box::new(sender)), End::Messages(Box::new(receiver)), carrier)
+        }
+        Kind::Media(options) => {
+            let studio = Studio::new(options, paths.to_vec(), (start, stop), sim.fork_rng());
+            let screen = Screen::new(options, &back, stop, sim.fork_rng());
+            (End::Studio(Box::new(studio)), End::Screen(Box::new(screen)), Carrier::Udp)
+        }
+    };
     let mut add = |name: String, end: End, paths: &[FourTuple]| {
         let addresses: Vec<_> = paths.iter().map(|path| path.local.ip()).collect();
         let host = sim.add_host(name, &addresses, end).expect("each flow has its own addresses");
@@ -283,19 +300,19 @@ fn add_flow(
 
 fn transport(
     sim: &mut Simulation<End>,
-    flow: &Flow,
+    carrier: &MessageCarrier,
     paths: &[FourTuple],
     calls: bool,
 ) -> (Box<dyn Transport + Send>, Carrier) {
     let rng = sim.fork_rng();
     let first = paths[0];
-    match &flow.kind {
-        Kind::Sctp(options) => {
+    match carrier {
+        MessageCarrier::Sctp(options) => {
             let carrier = if options.over_udp { Carrier::Udp } else { Carrier::Sctp };
             let options = (**options).clone();
             (Box::new(SctpTransport::new(options, paths.to_vec(), !calls, rng)), carrier)
         }
-        Kind::Tcp(config) => {
+        MessageCarrier::Tcp(config) => {
             let config = (**config).clone();
             let end = match calls {
                 true => TcpTransport::client(config, first, rng),
@@ -303,9 +320,9 @@ fn transport(
             };
             (Box::new(end), Carrier::Tcp)
         }
-        Kind::Quic(options) => {
+        MessageCarrier::Quic(options) => {
             (Box::new(QuicTransport::new(options, first, !calls, rng)), Carrier::Udp)
         }
-        Kind::Udp => (Box::new(UdpTransport::new(first)), Carrier::Udp),
+        MessageCarrier::Udp => (Box::new(UdpTransport::new(first)), Carrier::Udp),
     }
 }

@@ -5,7 +5,7 @@ use anabranch_netsim::written::{CELL_KEYS, CellKey, EVENT_KEYS, WIFI_KEYS, WIMAX
 use serde_json::{Map, Value, json};
 
 use super::TOP_KEYS;
-use super::flow::{FLOW_KEYS, Kind};
+use super::flow::Kind;
 use super::key::Key;
 
 /// A JSON schema of scenario files, as editors of TOML take it.
@@ -63,8 +63,9 @@ fn event() -> Value {
     object(properties, &["at"])
 }
 
-fn flow(kind: &str, keys: &[Key]) -> Value {
-    let mut properties: Map<String, Value> = FLOW_KEYS.iter().chain(keys).map(of_key).collect();
+fn flow(kind: &str, keys: &[&[Key]]) -> Value {
+    let keys = keys.iter().copied().flatten();
+    let mut properties: Map<String, Value> = keys.map(of_key).collect();
     properties.insert("kind".to_owned(), json!({ "const": kind }));
     let paths = json!({
         "type": "array",

@@ -1,17 +1,13 @@
 //! [`Sink`]: what arrives, and how late.
 
-use std::time::Duration;
-
 use anabranch_sansio::Time;
 use bytes::{BufMut, Bytes, BytesMut};
-use hdrhistogram::Histogram;
+
+use super::delays::Delays;
+use super::end::Received;
 
 /// A message begins with the time when it was ready.
 pub(super) const STAMP_LEN: usize = 8;
-
-/// Delays are counted in microseconds, to three digits, up to two hours: longer than any run.
-const DIGITS: u8 = 3;
-const DELAY_MAX_US: u64 = 7_200_000_000;
 
 /// A message of this size that was ready at `ready`.
 pub(super) fn message(ready: Time, size: usize) -> Bytes {
@@ -32,12 +28,12 @@ pub(super) struct Sink {
     stamp: [u8; STAMP_LEN],
     have: usize,
     /// Messages.
-    pub(super) arrived: u64,
+    arrived: u64,
     /// Bytes of those that arrived by `stop`.
-    pub(super) bytes_in_time: u64,
+    bytes_in_time: u64,
     /// When the first one came.
-    pub(super) first: Option<Time>,
-    delays_us: Option<Histogram<u64>>,
+    first: Option<Time>,
+    delays: Delays,
 }
 
 impl Sink {
@@ -50,7 +46,7 @@ impl Sink {
             arrived: 0,
             bytes_in_time: 0,
             first: None,
-            delays_us: Histogram::new_with_bounds(1, DELAY_MAX_US, DIGITS).ok(),
+            delays: Delays::new(),
         }
     }
 
@@ -76,10 +72,14 @@ impl Sink {
         }
     }
 
-    /// The delay that this share of the messages did not exceed; none without messages.
-    pub(super) fn delay(&self, share: f64) -> Option<Duration> {
-        let delays = self.delays_us.as_ref().filter(|delays| !delays.is_empty())?;
-        Some(Duration::from_micros(delays.value_at_quantile(share)))
+    pub(super) const fn received(&self) -> Received<'_> {
+        Received {
+            arrived: self.arrived,
+            bytes_in_time: self.bytes_in_time,
+            first: self.first,
+            delays: &self.delays,
+            seen: None,
+        }
     }
 
     fn count(&mut self, now: Time, stamp: [u8; STAMP_LEN], len: usize) {
@@ -89,10 +89,7 @@ impl Sink {
         if now <= self.stop {
             self.bytes_in_time += len as u64;
         }
-        if let Some(delays) = &mut self.delays_us {
-            let delay = now.saturating_since(ready).as_micros();
-            delays.saturating_record(u64::try_from(delay).unwrap_or(u64::MAX));
-        }
+        self.delays.record(now.saturating_since(ready));
     }
 }
 
@@ -110,7 +107,7 @@ mod tests {
                 sink.stream(Time::from_millis(8), piece);
             }
             assert_eq!((sink.arrived, sink.bytes_in_time), (2, 200));
-            let delays = [0.5, 1.0].map(|share| sink.delay(share).unwrap().as_micros());
+            let delays = [0.5, 1.0].map(|share| sink.delays.quantile(share).unwrap().as_micros());
             assert!(delays[0].abs_diff(5_000) <= 5 && delays[1].abs_diff(7_000) <= 7);
         }
     }

@@ -18,7 +18,44 @@ pub struct Run {
     pub outcome: Outcome,
 }
 
-/// The runs of each point, as tables of their means with 95 % intervals.
+/// A column of a table: its title, its width, digits behind the point, and where it comes from.
+struct Column<T>(&'static str, usize, usize, fn(&T) -> Option<f64>);
+
+/// The names in front of all columns. With them no table is wider than 80 characters.
+const NAME_WIDTH: usize = 16;
+
+const FLOWS: &[Column<FlowOutcome>] = &[
+    Column("goodput Mbit/s", 16, 2, |flow| Some(flow.goodput_bps / 1e6)),
+    Column("share %", 14, 1, |flow| Some(flow.share * 100.0)),
+    Column("lost %", 14, 2, |flow| Some(percent(flow.lost, flow.messages))),
+    Column("repeated %", 14, 2, |flow| Some(percent(flow.retransmitted, flow.packets))),
+];
+
+const DELAYS: &[Column<FlowOutcome>] = &[
+    Column("p50", 16, 1, |flow| flow.delay_p50_ms),
+    Column("p95", 16, 1, |flow| flow.delay_p95_ms),
+    Column("p99", 16, 1, |flow| flow.delay_p99_ms),
+    Column("first", 16, 1, |flow| flow.first_ms),
+];
+
+const MEDIA: &[Column<FlowOutcome>] = &[
+    Column("layers", 12, 0, |flow| Some(flow.messages as f64)),
+    Column("late", 14, 1, |flow| Some(flow.late? as f64)),
+    Column("freezes", 14, 1, |flow| Some(flow.freezes? as f64)),
+    Column("frozen s", 14, 2, |flow| Some(flow.frozen_ms? / 1e3)),
+];
+
+const LINKS: &[Column<LinkOutcome>] = &[
+    Column("used %", 11, 1, |link| link.utilisation.map(|share| share * 100.0)),
+    Column("lost", 9, 0, |link| Some(link.lost as f64)),
+    Column("refused", 12, 0, |link| Some(link.refused as f64)),
+    Column("cut", 8, 0, |link| Some(link.cut as f64)),
+    Column("queue kB", 13, 1, |link| Some(link.queue_mean_bytes / 1e3)),
+    Column("longest", 11, 1, |link| Some(link.queue_max_bytes as f64 / 1e3)),
+];
+
+/// The runs of each point, as tables of their means with 95 % intervals. They fit a terminal of 80
+/// characters.
 #[must_use]
 pub fn tables(runs: &[Run]) -> String {
     let mut text = String::new();
@@ -28,74 +65,57 @@ pub fn tables(runs: &[Run]) -> String {
             let said: Vec<_> = point.iter().map(|(key, value)| format!("{key}={value}")).collect();
             let _ = writeln!(text, "{}", said.join(" "));
         }
-        flow_table(&mut text, runs);
-        link_table(&mut text, runs);
+        let flows: Vec<_> = named(runs, |outcome| &outcome.flows, |flow| &flow.name);
+        let is_media = |flows: &[&FlowOutcome]| flows.iter().any(|flow| flow.late.is_some());
+        let media: Vec<_> = flows.iter().filter(|(_, flows)| is_media(flows)).cloned().collect();
+        let links: Vec<_> = named(runs, |outcome| &outcome.links, |link| &link.name);
+        table(&mut text, "flow", FLOWS, &flows);
+        table(&mut text, "delay ms", DELAYS, &flows);
+        table(&mut text, "media", MEDIA, &media);
+        table(&mut text, "link", LINKS, &links);
         ended(&mut text, runs);
     }
     text
 }
 
-fn flow_table(text: &mut String, runs: &[Run]) {
-    let _ = writeln!(
-        text,
-        "{:<16} {:>14} {:>10} {:>14} {:>14} {:>14} {:>12} {:>12} {:>12}",
-        "flow",
-        "goodput Mbit/s",
-        "share %",
-        "delay p50 ms",
-        "p95",
-        "p99",
-        "first ms",
-        "lost %",
-        "repeated %"
-    );
-    let Some(first) = runs.first() else { return };
-    for (number, flow) in first.outcome.flows.iter().enumerate() {
-        let of = |value: &dyn Fn(&FlowOutcome) -> Option<f64>| {
-            let flows = runs.iter().filter_map(|run| run.outcome.flows.get(number));
-            let values: Vec<f64> = flows.filter_map(value).collect();
-            if values.is_empty() { None } else { Some(Estimate::of(&values)) }
-        };
-        let _ = writeln!(
-            text,
-            "{:<16} {:>14} {:>10} {:>14} {:>14} {:>14} {:>12} {:>12} {:>12}",
-            flow.name,
-            shown(of(&|flow| Some(flow.goodput_bps / 1e6)), 2),
-            shown(of(&|flow| Some(flow.share * 100.0)), 1),
-            shown(of(&|flow| flow.delay_p50_ms), 1),
-            shown(of(&|flow| flow.delay_p95_ms), 1),
-            shown(of(&|flow| flow.delay_p99_ms), 1),
-            shown(of(&|flow| flow.first_ms), 1),
-            shown(of(&|flow| Some(percent(flow.lost, flow.messages))), 2),
-            shown(of(&|flow| Some(percent(flow.retransmitted, flow.packets))), 2),
-        );
-    }
+/// What all runs gave of each flow, or of each link.
+fn named<'a, T>(
+    runs: &'a [Run],
+    of: impl Fn(&'a Outcome) -> &'a Vec<T>,
+    name: impl Fn(&'a T) -> &'a String,
+) -> Vec<(&'a str, Vec<&'a T>)> {
+    let Some(first) = runs.first() else { return Vec::new() };
+    let rows = of(&first.outcome).iter().enumerate();
+    let of_all = |(number, row): (usize, &'a T)| {
+        let all = runs.iter().filter_map(|run| of(&run.outcome).get(number));
+        (name(row).as_str(), all.collect())
+    };
+    rows.map(of_all).collect()
 }
 
-fn link_table(text: &mut String, runs: &[Run]) {
-    let _ = writeln!(
-        text,
-        "{:<16} {:>14} {:>12} {:>12} {:>12} {:>14} {:>14}",
-        "link", "utilisation %", "lost", "refused", "cut", "queue mean kB", "queue max kB"
-    );
-    let Some(first) = runs.first() else { return };
-    for (number, link) in first.outcome.links.iter().enumerate() {
-        let of = |value: &dyn Fn(&LinkOutcome) -> Option<f64>| {
-            let links = runs.iter().filter_map(|run| run.outcome.links.get(number));
-            let values: Vec<f64> = links.filter_map(value).collect();
-            if values.is_empty() { None } else { Some(Estimate::of(&values)) }
+fn table<T>(text: &mut String, title: &str, columns: &[Column<T>], rows: &[(&str, Vec<&T>)]) {
+    if rows.is_empty() {
+        return;
+    }
+    let titles: String =
+        columns.iter().map(|Column(title, width, ..)| format!("{title:>width$}")).collect();
+    let _ = writeln!(text, "{title:<NAME_WIDTH$}{titles}");
+    for (name, row) in rows {
+        let cell = |Column(_, width, digits, value): &Column<T>| {
+            let values: Vec<f64> = row.iter().filter_map(|one| value(one)).collect();
+            let mean = (!values.is_empty()).then(|| Estimate::of(&values));
+            let shown = mean.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.digits$}"));
+            format!("{shown:>width$}")
         };
-        let _ = writeln!(
-            text,
-            "{:<16} {:>14} {:>12} {:>12} {:>12} {:>14} {:>14}",
-            link.name,
-            shown(of(&|link| link.utilisation.map(|share| share * 100.0)), 1),
-            shown(of(&|link| Some(link.lost as f64)), 0),
-            shown(of(&|link| Some(link.refused as f64)), 0),
-            shown(of(&|link| Some(link.cut as f64)), 0),
-            shown(of(&|link| Some(link.queue_mean_bytes / 1e3)), 1),
-            shown(of(&|link| Some(link.queue_max_bytes as f64 / 1e3)), 1),
-        );
+        let cells: String = columns.iter().map(cell).collect();
+        // A long name moves what follows to a line of its own.
+        let fits = name.chars().count() < NAME_WIDTH;
+        let name = if fits {
+            format!("{name:<NAME_WIDTH$}")
+        } else {
+            format!("{name}\n{:<NAME_WIDTH$}", "")
+        };
+        let _ = writeln!(text, "{name}{cells}");
     }
 }
 
@@ -108,10 +128,6 @@ fn ended(text: &mut String, runs: &[Run]) {
         }
     }
     text.push('\n');
-}
-
-fn shown(estimate: Option<Estimate>, digits: usize) -> String {
-    estimate.map_or_else(|| "-".to_owned(), |estimate| format!("{estimate:.digits$}"))
 }
 
 fn percent(part: u64, whole: u64) -> f64 {
@@ -139,6 +155,9 @@ pub fn csv(runs: &[Run]) -> Result<Vec<u8>, csv::Error> {
         lost: u64,
         packets: u64,
         retransmitted: u64,
+        late: Option<u64>,
+        freezes: Option<u64>,
+        frozen_ms: Option<f64>,
         ended: Option<&'a str>,
     }
     let lines = runs.iter().flat_map(|run| {
@@ -157,6 +176,9 @@ pub fn csv(runs: &[Run]) -> Result<Vec<u8>, csv::Error> {
             lost: flow.lost,
             packets: flow.packets,
             retransmitted: flow.retransmitted,
+            late: flow.late,
+            freezes: flow.freezes,
+            frozen_ms: flow.frozen_ms,
             ended: flow.ended.as_deref(),
         })
     });
@@ -186,4 +208,51 @@ fn with_points<'a>(
         writer.write_record(point.into_iter().chain(record.iter()))?;
     }
     writer.into_inner().map_err(|error| error.into_error().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_fit_a_terminal_of_80_characters() {
+        let flow = |seed: f64| FlowOutcome {
+            name: "a flow with a name".to_owned(),
+            kind: "media".to_owned(),
+            goodput_bps: 1.234e9 + seed * 1e8,
+            share: 0.5 + seed / 10.0,
+            delay_p50_ms: Some(12_345.6 + seed * 1e3),
+            delay_p95_ms: Some(12_345.6 + seed * 1e3),
+            delay_p99_ms: Some(12_345.6 + seed * 1e3),
+            delay_max_ms: None,
+            first_ms: Some(12_345.6 + seed * 1e3),
+            messages: 100_000,
+            lost: 1_000,
+            packets: 1_000_000,
+            retransmitted: 10_000,
+            late: Some(1_000),
+            freezes: Some(100),
+            frozen_ms: Some(12_345.0 + seed * 1e3),
+            ended: None,
+        };
+        let link = |seed: f64| LinkOutcome {
+            name: "bottleneck back".to_owned(),
+            utilisation: Some(0.9 + seed / 100.0),
+            lost: 10_000,
+            refused: 10_000 + seed as u64 * 1_000,
+            cut: 1_000,
+            queue_mean_bytes: 312_500.0 + seed * 1e4,
+            queue_max_bytes: 3_125_000,
+        };
+        let run = |seed: u64| {
+            let outcome =
+                Outcome { flows: vec![flow(seed as f64)], links: vec![link(seed as f64)] };
+            Run { point: Vec::new(), seed, outcome }
+        };
+        let text = tables(&[run(1), run(2), run(3)]);
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{widest:?}\n{text}");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(words.contains(&"bottleneck") && words.contains(&"12000±2484"), "{text}");
+    }
 }

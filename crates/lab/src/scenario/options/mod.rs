@@ -1,9 +1,11 @@
 //! What a flow's transport can be told, key by key.
 
+mod media;
 mod quic;
 mod sctp;
 mod tcp;
 
+pub(super) use media::{FILM_KEYS, MEDIA_KEYS, MediaOptions};
 pub(super) use quic::{QUIC_KEYS, QuicOptions};
 pub(super) use sctp::{SCTP_KEYS, SctpOptions};
 pub(super) use tcp::{TCP_KEYS, tcp_config};

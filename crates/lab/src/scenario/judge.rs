@@ -1,0 +1,108 @@
+//! [`Judge`]: which pictures can be shown, and when the picture stands still.
+
+use std::time::Duration;
+
+use anabranch_media::Class;
+use anabranch_sansio::Time;
+
+use super::film::Film;
+
+/// W3C, Identifiers for WebRTC's Statistics API, freezeCount: a freeze is an interval between two
+/// pictures of at least three times the usual one, and of 150 ms more than that.
+const FREEZE_FACTOR: u32 = 3;
+const FREEZE_MORE: Duration = Duration::from_millis(150);
+
+/// Follows the pictures of a film as they come.
+#[derive(Debug)]
+pub(super) struct Judge {
+    film: Film,
+    /// The picture that is expected next.
+    next: u64,
+    /// All that the next pictures refer to was there.
+    is_whole: bool,
+    last_shown: Option<Time>,
+    /// Times that the picture stood still.
+    pub(super) freezes: u64,
+    /// For how long in all, beyond the usual intervals.
+    pub(super) frozen: Duration,
+}
+
+impl Judge {
+    pub(super) const fn new(film: Film) -> Self {
+        Self {
+            film,
+            next: 0,
+            is_whole: false,
+            last_shown: None,
+            freezes: 0,
+            frozen: Duration::ZERO,
+        }
+    }
+
+    /// The base layer of a picture is there and to be shown now.
+    pub(super) fn on_picture(&mut self, now: Time, number: u64) {
+        let needed = |number: u64| self.film.class(number) != Class::Disposable;
+        if (self.next..number).any(needed) {
+            self.is_whole = false;
+        }
+        self.next = number + 1;
+        self.is_whole |= self.film.class(number) == Class::KeyFrame;
+        if self.is_whole {
+            self.look(now);
+            self.last_shown = Some(now);
+        }
+    }
+
+    /// The film has ended: what was to be shown last was to be shown at `end`.
+    pub(super) fn on_end(&mut self, end: Time) {
+        if self.last_shown.is_some_and(|last| last < end) {
+            self.look(end);
+            self.last_shown = Some(end);
+        }
+    }
+
+    fn look(&mut self, now: Time) {
+        let Some(last) = self.last_shown else { return };
+        let usual = self.film.interval;
+        let interval = now.saturating_since(last);
+        if interval >= (usual * FREEZE_FACTOR).max(usual + FREEZE_MORE) {
+            self.freezes += 1;
+            self.frozen += interval - usual;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_sansio::Rate;
+
+    use super::*;
+
+    /// Shows these pictures of groups of ten at 25 a second, until picture 40 was to be shown.
+    fn judge(pictures: impl IntoIterator<Item = u64>) -> (u64, u128) {
+        let interval = Duration::from_millis(40);
+        let mut judge = Judge::new(Film::synthetic(Rate::mbps(1), interval, 10));
+        pictures.into_iter().for_each(|n| judge.on_picture(Time::from_millis(40 * n), n));
+        judge.on_end(Time::from_millis(40 * 40));
+        (judge.freezes, judge.frozen.as_millis())
+    }
+
+    #[test]
+    fn what_no_other_needs_may_be_missing() {
+        assert_eq!(judge(0..40), (0, 0));
+        assert_eq!(judge((0..40).filter(|n| *n != 5)), (0, 0));
+    }
+
+    #[test]
+    fn a_lost_reference_freezes_the_picture_until_the_next_key_picture() {
+        // From picture 11 to 20: 360 ms instead of 40.
+        assert_eq!(judge((0..40).filter(|n| *n != 12)), (1, 320));
+        assert_eq!(judge((0..40).filter(|n| *n != 19 && *n != 18)), (0, 0), "120 ms are none");
+    }
+
+    #[test]
+    fn a_film_that_stops_early_is_frozen_to_its_end() {
+        assert_eq!(judge(0..20), (1, 21 * 40 - 40));
+        assert_eq!(judge([]), (0, 0));
+    }
+}

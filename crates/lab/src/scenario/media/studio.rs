@@ -1,0 +1,147 @@
+//! [`Studio`]: the end of a media session that sends.
+
+use std::time::Duration;
+
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
+use anabranch_session::{Event, Sender, SenderConfig, SourceFormat};
+
+use crate::scenario::end::Sent;
+use crate::scenario::film::Film;
+use crate::scenario::options::MediaOptions;
+use crate::scenario::transport::Counters;
+
+/// How long it waits before it calls again, as `anabranch send` does.
+const CALL_AGAIN: Duration = Duration::from_secs(1);
+
+/// Calls the other end, and sends a film from when there is a session.
+#[derive(Debug)]
+pub(in crate::scenario) struct Studio {
+    sender: Sender,
+    paths: Vec<FourTuple>,
+    film: Film,
+    start: Time,
+    stop: Time,
+    calls_at: Option<Time>,
+    /// When the film began.
+    begun: Option<Time>,
+    /// The number of the next picture.
+    next: u64,
+    units: u64,
+    ended: Option<String>,
+}
+
+impl Studio {
+    pub(in crate::scenario) fn new(
+        options: &MediaOptions,
+        paths: Vec<FourTuple>,
+        (start, stop): (Time, Time),
+        rng: Rng,
+    ) -> Self {
+        let film = options.film.clone();
+        let config = SenderConfig {
+            format: SourceFormat::Clip(film.header()),
+            treatments: options.treatment.table(),
+            ..SenderConfig::mpeg_ts(options.session(false))
+        };
+        Self {
+            sender: Sender::new(config, rng),
+            paths,
+            film,
+            start,
+            stop,
+            calls_at: Some(start),
+            begun: None,
+            next: 0,
+            units: 0,
+            ended: None,
+        }
+    }
+
+    pub(in crate::scenario) fn sent(&self) -> Sent {
+        let mut counters = Counters::default();
+        for class in &self.sender.stats().classes {
+            counters.retransmitted += class.stream.chunks_retransmitted;
+            counters.given_up += class.stream.abandoned() + class.left_out + class.dropped;
+        }
+        let ended = self.ended.clone();
+        Sent { start: self.start, messages: self.units, is_paced: true, counters, ended }
+    }
+
+    /// When the next picture is ready.
+    fn next_at(&self) -> Option<Time> {
+        let at = self.begun? + self.film.interval.mul_f64(self.next as f64);
+        (at < self.stop).then_some(at)
+    }
+
+    fn attend(&mut self, now: Time) {
+        while let Some(event) = self.sender.poll_event() {
+            match event {
+                Event::Connected(_) => self.begun = self.begun.or(Some(now)),
+                Event::Refused(refusal) => self.lose(now, refusal.to_string()),
+                Event::Disconnected(how) => self.lose(now, how.to_string()),
+                Event::TurnedAway { .. }
+                | Event::Path(_)
+                | Event::SourceChanged(_)
+                | Event::Writable
+                | Event::MediaDue
+                | Event::RateChanged(_)
+                | Event::Dropping(_) => {}
+            }
+        }
+        while let Some(at) = self.next_at().filter(|at| *at <= now) {
+            for unit in self.film.picture(self.next, at) {
+                self.units += 1;
+                if let Err(error) = self.sender.push_unit(now, &unit) {
+                    self.ended.get_or_insert(error.to_string());
+                }
+            }
+            self.next += 1;
+        }
+    }
+
+    fn lose(&mut self, now: Time, reason: String) {
+        self.ended.get_or_insert(reason);
+        self.calls_at = (now + CALL_AGAIN < self.stop).then_some(now + CALL_AGAIN);
+    }
+}
+
+impl Machine for Studio {
+    type Event = ();
+
+    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        self.sender.handle_datagram(now, datagram);
+        self.attend(now);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if self.calls_at.take_if(|at| *at <= now).is_some()
+            && let Err(error) = self.sender.connect(now, &self.paths)
+        {
+            self.ended.get_or_insert(error.to_string());
+        }
+        self.sender.handle_timeout(now);
+        self.attend(now);
+    }
+
+    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        self.sender.poll_transmit(now, buf)
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        let call = self.calls_at.map(|at| Wakeup { at, why: "a call" });
+        let picture = self.next_at().map(|at| Wakeup { at, why: "a picture is ready" });
+        call.into_iter().chain(picture).chain(self.sender.poll_timeout()).min()
+    }
+
+    fn poll_event(&mut self) -> Option<()> {
+        None
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.sender.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.sender.poll_trace()
+    }
+}

@@ -1,0 +1,144 @@
+//! The keys of a media session.
+
+use std::time::Duration;
+
+use anabranch_netsim::settings::ReadFile;
+use anabranch_netsim::written::{Fault, Section};
+use anabranch_sansio::Rate;
+use anabranch_session::treatment::Preset;
+use anabranch_session::{Bond, SessionConfig};
+
+use crate::scenario::AFTER;
+use crate::scenario::film::Film;
+use crate::scenario::key::{Key, choice, number, rate, span};
+use crate::svc::Trace;
+
+const RATE: Rate = Rate::mbps(4);
+const FRAME_RATE: u64 = 25;
+const GROUP: u64 = 50;
+const LATENCY: Duration = Duration::from_millis(200);
+
+/// The keys that tell of a film.
+pub(in crate::scenario) const FILM_KEYS: &[Key] = &[
+    Key::new(
+        "video",
+        &["synthetic", "svc", "trace:FILE"],
+        "made up, with groups of pictures, the default; two layers as an encoder made them, which \
+         come with the program; or the same from a file",
+    ),
+    Key::new("rate", &["4M"], "bits of video per second; 4M, or what was recorded"),
+    Key::new("frame_rate", &["25"], "pictures per second; 25"),
+    Key::new("group", &["50"], "pictures from one key picture to the next, of synthetic; 50"),
+    Key::new("latency", &["200ms"], "from the camera to the screen; 200ms"),
+];
+
+pub(in crate::scenario) const MEDIA_KEYS: &[Key] = &[
+    Key::new(
+        "treatment",
+        &["layered", "live", "reliable"],
+        "what is given up when it is late, and what goes first; layered",
+    ),
+    Key::new(
+        "bond",
+        &["balance", "backup", "dup"],
+        "how several paths are used: at once, one by one, each message on two; balance",
+    ),
+    Key::new(
+        "mtu",
+        &["1500"],
+        "bytes of the longest IP packet; what its links carry, 1500 at most",
+    ),
+];
+
+/// What a media session is told.
+#[derive(Debug, Clone)]
+pub(in crate::scenario) struct MediaOptions {
+    pub(in crate::scenario) film: Film,
+    pub(in crate::scenario) latency: Duration,
+    pub(in crate::scenario) treatment: Preset,
+    bond: Bond,
+    mtu: usize,
+}
+
+impl MediaOptions {
+    /// What the keys say; what they leave out follows from `mtu`, which the links carry.
+    pub(in crate::scenario) fn read(
+        section: &mut Section,
+        mtu: u64,
+        read: ReadFile<'_>,
+    ) -> Result<Self, Fault> {
+        let presets = Preset::ALL.map(|preset| (preset.name(), preset));
+        let bonds = Bond::ALL.map(|bond| (bond.name(), bond));
+        let treatment = section.read("treatment", |text| choice(text, &presets))?;
+        let bond = section.read("bond", |text| choice(text, &bonds))?;
+        let chosen = section.read("mtu", |text| number(text, 576, 9_000))?;
+        Ok(Self {
+            film: film(section, read)?,
+            latency: latency(section)?,
+            treatment: treatment.unwrap_or_default(),
+            bond: bond.unwrap_or_default(),
+            mtu: chosen.unwrap_or(mtu) as usize,
+        })
+    }
+
+    /// What either end is told.
+    pub(in crate::scenario) fn session(&self, listen: bool) -> SessionConfig {
+        let mut config = SessionConfig::new(listen, self.latency).with_bond(self.bond);
+        config.association.paths.path_mtu = self.mtu;
+        config
+    }
+}
+
+/// The latency that a viewer wants.
+pub(in crate::scenario) fn latency(section: &mut Section) -> Result<Duration, Fault> {
+    let latency = section.read("latency", |text| {
+        let latency = span(text)?;
+        // What is sent last shall be seen before the run is over.
+        if latency > AFTER { Err(format!("give {AFTER:?} at most")) } else { Ok(latency) }
+    })?;
+    Ok(latency.unwrap_or(LATENCY))
+}
+
+/// The film that the keys tell of.
+pub(in crate::scenario) fn film(section: &mut Section, read: ReadFile<'_>) -> Result<Film, Fault> {
+    let wanted = section.read("rate", rate)?;
+    let frame_rate = section.read("frame_rate", |text| number(text, 1, 240))?;
+    let interval = Duration::from_secs(1).div_f64(frame_rate.unwrap_or(FRAME_RATE) as f64);
+    let group = section.read("group", |text| number(text, 1, 10_000))?;
+    let trace = section.read("video", |text| recorded(text, read))?.flatten();
+    let Some(trace) = trace else {
+        let (rate, group) = (wanted.unwrap_or(RATE), group.unwrap_or(GROUP));
+        return Ok(Film::synthetic(rate, interval, group));
+    };
+    if group.is_some() {
+        return Err(section.fault("group is for synthetic video: a recorded one has its own"));
+    }
+    let trace = match wanted {
+        Some(rate) => scaled(trace, interval, rate),
+        None => trace,
+    };
+    Ok(Film::recorded(trace, interval))
+}
+
+fn recorded(text: &str, read: ReadFile<'_>) -> Result<Option<Trace>, String> {
+    match (text, text.strip_prefix("trace:")) {
+        ("synthetic", _) => Ok(None),
+        ("svc", _) => Ok(Some(Trace::jsvm_720p25())),
+        (_, Some(file)) => {
+            let table = read(file)?;
+            let trace = Trace::from_csv(table.as_bytes());
+            trace.map(Some).map_err(|error| format!("{file}: {error}"))
+        }
+        (_, None) => Err(format!("\"{text}\" is no video: give synthetic, svc or trace:FILE")),
+    }
+}
+
+/// The same pictures at another rate, each layer with its part of it.
+fn scaled(trace: Trace, interval: Duration, rate: Rate) -> Trace {
+    let sum = |slices: &[u32]| slices.iter().map(|slice| u64::from(*slice)).sum::<u64>();
+    let base: u64 = trace.frames.iter().map(|frame| sum(&frame.base)).sum();
+    let all: u64 = trace.frames.iter().map(|frame| u64::from(frame.len())).sum();
+    let mbps = rate.as_bps() as f64 / 1e6;
+    let base = mbps * base as f64 / all.max(1) as f64;
+    trace.with_mean_rates(interval, base, mbps - base)
+}
