@@ -66,6 +66,26 @@ fn a_flow_at_its_own_rate_has_the_delay_of_the_link_and_loses_what_the_link_lose
 }
 
 #[test]
+fn streams_of_a_flow_have_priorities() {
+    // Twice what the link carries, on two streams in turn: one of them waits for the other.
+    let two = "source = \"cbr\"\nrate = \"18M\"\nstreams = 2\nlifetime = \"100ms\"";
+    let goodput = |more: &str| run(&flow("sctp", &format!("{two}{more}"))).flows[0].clone();
+    let (equal, urgent) = (goodput(""), goodput("\npriorities = \"0,1\""));
+    assert!(urgent.delay_p50_ms < equal.delay_p50_ms.map(|ms| ms / 2.0), "{equal:?} {urgent:?}");
+    let wrong = scenario(&flow("sctp", "streams = 2\npriorities = \"0\"")).unwrap_err();
+    assert!(wrong.starts_with("line 10: priorities: these are 1, of 2 streams"), "{wrong}");
+}
+
+#[test]
+fn an_init_that_nobody_answers_goes_as_often_as_it_may() {
+    let patient = "t1_initial = \"100ms\"\nt1_steady = 5\nmax_init_retransmits = 5";
+    let cut = "[[events]]\nat = \"0s\"\ncut = \"link\"\n";
+    let outcome = run(&format!("{}{cut}", flow("sctp", patient)));
+    assert_eq!(outcome.flows[0].packets, 6, "{outcome:?}");
+    assert!(outcome.flows[0].ended.is_some(), "{outcome:?}");
+}
+
+#[test]
 fn flows_share_a_bottleneck() {
     let text = format!(
         "{LINK}[[flows]]\nname = \"a\"\nkind = \"tcp\"\n[[flows]]\nname = \"b\"\nkind = \"tcp\"\n\

@@ -94,6 +94,7 @@ pub(in crate::scenario) const SCTP_KEYS: &[Key] = &[
     ),
     Key::new("streams", &["4"], "streams that the messages take in turn; 1"),
     Key::new("stream_scheduler", &["priority", "round-robin"], "which stream sends next; priority"),
+    Key::new("priorities", &["0,1,1,2"], "of each stream, the first to be served 0; 0 of all"),
     Key::new(
         "ordered",
         &["false"],
@@ -128,7 +129,34 @@ pub(in crate::scenario) const SCTP_KEYS: &[Key] = &[
     Key::new("rto_initial", &["1s"], "retransmission timeout at first; the profile's"),
     Key::new("rto_min", &["1s"], "at least; the profile's"),
     Key::new("rto_max", &["60s"], "at most; the profile's"),
+    Key::new(
+        "rto_variation_min",
+        &["20ms"],
+        "what the round trip's variation counts at least in it; the profile's",
+    ),
+    Key::new("t1_initial", &["1s"], "how long INIT waits for its answer; the profile's"),
+    Key::new(
+        "t1_steady",
+        &["3"],
+        "times that INIT or COOKIE ECHO goes again before that time doubles; the profile's",
+    ),
+    Key::new("max_init_retransmits", &["8"], "times that they go again at most; the profile's"),
     Key::new("heartbeat_interval", &["30s"], "between heartbeats of an idle path; the profile's"),
+    Key::new(
+        "heartbeat_repeats",
+        &["2"],
+        "times that a heartbeat is asked again before an error counts; the profile's",
+    ),
+    Key::new(
+        "probes_silence",
+        &["true"],
+        "whether a receiver that hears nothing asks with a heartbeat; the profile's",
+    ),
+    Key::new(
+        "last_chance_twice",
+        &["true"],
+        "whether what could be sent again only once goes twice then; the profile's",
+    ),
     Key::new("path_max_retrans", &["5"], "errors in a row after which a path fails; the profile's"),
     Key::new(
         "potentially_failed_max_retrans",
@@ -147,6 +175,8 @@ pub(in crate::scenario) const SCTP_KEYS: &[Key] = &[
 pub(in crate::scenario) struct SctpOptions {
     pub(in crate::scenario) config: AssociationConfig,
     pub(in crate::scenario) streams: u16,
+    /// Of each stream.
+    pub(in crate::scenario) priorities: Vec<u16>,
     pub(in crate::scenario) ordered: bool,
     pub(in crate::scenario) reliability: Reliability,
     pub(in crate::scenario) over_udp: bool,
@@ -172,6 +202,7 @@ impl SctpOptions {
         config.streams.inbound_streams_max = streams;
         let options = Self {
             streams,
+            priorities: priorities(section, streams)?,
             ordered: section.read("ordered", boolean)?.unwrap_or(true),
             reliability: reliability(section)?,
             over_udp,
@@ -192,6 +223,17 @@ impl SctpOptions {
         let buffers = &self.config.buffers;
         buffers.message_size_max.min(buffers.receive_buffer / 2).min(buffers.send_buffer)
     }
+}
+
+fn priorities(section: &mut Section, streams: u16) -> Result<Vec<u16>, Fault> {
+    let listed = section.read("priorities", |text| {
+        let one = |text: &str| number(text.trim(), 0, u16::MAX.into()).map(|one| one as u16);
+        let priorities: Vec<u16> = text.split(',').map(one).collect::<Result<_, _>>()?;
+        let count = priorities.len();
+        let wrong = || format!("these are {count}, of {streams} streams: give one for each");
+        if count == usize::from(streams) { Ok(priorities) } else { Err(wrong()) }
+    })?;
+    Ok(listed.unwrap_or_default())
 }
 
 fn reliability(section: &mut Section) -> Result<Reliability, Fault> {
@@ -258,8 +300,19 @@ fn read_timers(section: &mut Section, config: &mut AssociationConfig) -> Result<
     put(section.read("rto_initial", span)?, |value| timers.rto_initial = value);
     put(section.read("rto_min", time)?, |value| timers.rto_min = value);
     put(section.read("rto_max", span)?, |value| timers.rto_max = value);
+    put(section.read("rto_variation_min", time)?, |value| timers.rto_variation_min = value);
+    put(section.read("t1_initial", span)?, |value| timers.t1_initial = value);
     put(section.read("heartbeat_interval", span)?, |value| timers.heartbeat_interval = value);
+    put(section.read("probes_silence", boolean)?, |value| timers.probes_silence = value);
     let errors = |text: &str| number(text, 0, 1_000).map(|errors| errors as u32);
+    put(section.read("t1_steady", errors)?, |value| timers.t1_steady = value);
+    put(section.read("heartbeat_repeats", errors)?, |value| timers.heartbeat_repeats = value);
+    put(section.read("max_init_retransmits", errors)?, |value| {
+        config.recovery.max_init_retransmits = value;
+    });
+    put(section.read("last_chance_twice", boolean)?, |value| {
+        config.recovery.last_chance_twice = value;
+    });
     put(section.read("path_max_retrans", errors)?, |value| config.paths.path_max_retrans = value);
     put(section.read("potentially_failed_max_retrans", errors)?, |value| {
         config.paths.potentially_failed_max_retrans = value;

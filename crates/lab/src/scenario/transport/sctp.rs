@@ -49,6 +49,13 @@ impl SctpTransport {
         self.endpoint.association(self.id?)
     }
 
+    fn set_priorities(&mut self, id: AssociationId) {
+        let Some(association) = self.endpoint.association_mut(id) else { return };
+        for (stream, priority) in (0..).zip(&self.options.priorities) {
+            association.set_stream_priority(StreamId(stream), *priority);
+        }
+    }
+
     fn config(&self) -> AssociationConfig {
         self.options.config.clone()
     }
@@ -122,6 +129,7 @@ impl Machine for SctpTransport {
         }
         if let Event::Connected { .. } = event {
             self.id = Some(id);
+            self.set_priorities(id);
         }
         let is_ready = matches!(event, Event::Connected { .. } | Event::Writable);
         Some(if is_ready { Change::Ready } else { Change::Other })
