@@ -32,6 +32,7 @@ mod retransmission;
 mod sack_timing;
 mod shutdown;
 mod signing;
+mod slow_reader;
 mod spaced_sacks;
 mod spurious;
 mod stream_reset;
