@@ -17,6 +17,7 @@ mod trust;
 
 pub use error::KeyError;
 pub use identity::{Identity, PublicKey};
+pub use rustls::KeyLog;
 pub use suite::Suite;
 pub use tls::TlsKeys;
 pub use trust::Trust;

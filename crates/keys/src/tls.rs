@@ -17,7 +17,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::AlwaysResolvesServerRawPublicKeys;
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
-use rustls::{ClientConfig, ServerConfig};
+use rustls::{ClientConfig, KeyLog, ServerConfig};
 
 use crate::error::{KeyError, failure};
 use crate::identity::Identity;
@@ -123,6 +123,15 @@ impl TlsKeys {
     #[must_use]
     pub const fn with_limits(mut self, life: Duration, records_max: u64) -> Self {
         (self.life, self.records_max) = (life, Some(records_max));
+        self
+    }
+
+    /// Tells the secrets of each TLS handshake, `EXPORTER_SECRET` among them: who has that can read
+    /// the association.
+    #[must_use]
+    pub fn with_key_log(mut self, log: Arc<dyn KeyLog>) -> Self {
+        Arc::make_mut(&mut self.client).key_log = Arc::clone(&log);
+        Arc::make_mut(&mut self.server).key_log = log;
         self
     }
 }

@@ -67,7 +67,10 @@ impl Handshake {
             return Err(failure("the peer's TLS handshake is longer than any should be"));
         }
         while !records.is_empty() {
-            self.connection.read_tls(&mut records).map_err(failure)?;
+            // One that the peer has closed reads no more.
+            if self.connection.read_tls(&mut records).map_err(failure)? == 0 {
+                return Err(failure("the peer closed the TLS connection amid its handshake"));
+            }
             self.connection.process_new_packets().map_err(tls_failure)?;
         }
         Ok(())

@@ -6,12 +6,12 @@ use anabranch_wire::{Chunk, Dtls, ErrorCause, ErrorCauses, Packet};
 
 use super::{Association, State};
 use crate::dtls::{
-    Agreement, BACK_LEN, Epochs, FRONT_LEN, KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM, KeyAction,
-    KeyFailure, KeyManagement, Offers,
+    Agreement, BACK_LEN, Epoch, Epochs, FRONT_LEN, KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM,
+    KeyAction, KeyFailure, KeyManagement, KeyRole, Offers, RecordKeys,
 };
 use crate::event::CloseReason;
 use crate::handshake::Cookie;
-use crate::receive::DataChunk;
+use crate::receive::{DataChunk, Receiver};
 
 /// What an association has where both ends offered the DTLS chunk.
 #[derive(Debug)]
@@ -25,6 +25,9 @@ pub(super) struct Encrypted {
     is_required: bool,
     /// Whether the packet that is looked at was sealed.
     is_packet_sealed: bool,
+    /// Whether the user's messages wait for the peer to acknowledge, under seal, all that we said
+    /// about keys.
+    awaits_acknowledgement: bool,
     /// Whether the peer called us, to be reported once there are keys.
     is_incoming: bool,
     /// When there must be keys at the latest.
@@ -59,6 +62,7 @@ impl Association {
                 epochs: Epochs::default(),
                 is_required: false,
                 is_packet_sealed: false,
+                awaits_acknowledgement: false,
                 is_incoming: false,
                 deadline: None,
             })
@@ -105,6 +109,7 @@ impl Association {
             }
             self.obey_key_management(now);
         }
+        self.open_gate_in_time();
     }
 
     fn count_sealed(&mut self, now: Time) {
@@ -119,18 +124,27 @@ impl Association {
 
     /// Does what the key management wants done.
     fn obey_key_management(&mut self, now: Time) {
-        loop {
-            let Some(encrypted) = &mut self.encrypted else { return };
-            let Some(action) = encrypted.method.as_mut().and_then(|method| method.poll()) else {
-                return;
-            };
+        while !self.is_closed() {
+            let method = self.encrypted.as_mut().and_then(|encrypted| encrypted.method.as_mut());
+            let Some(action) = method.and_then(|method| method.poll()) else { break };
+            let Some(encrypted) = &mut self.encrypted else { break };
             match action {
                 KeyAction::Send(message) => self.sender.send_about_keys(now, message),
-                KeyAction::OpenWith(epoch, keys) => encrypted.epochs.open_with(epoch, keys),
+                KeyAction::OpenWith(epoch, keys) => self.open_with(epoch, keys),
                 KeyAction::SealWith(epoch, keys) => encrypted.epochs.seal_with(epoch, keys),
                 KeyAction::Retire(epoch) => encrypted.epochs.retire(epoch),
                 KeyAction::RequireProtection => self.require_protection(now),
             }
+        }
+        self.open_gate_in_time();
+    }
+
+    fn open_with(&mut self, epoch: Epoch, keys: RecordKeys) {
+        let Some(encrypted) = &mut self.encrypted else { return };
+        let is_first = !encrypted.epochs.opens();
+        encrypted.epochs.open_with(epoch, keys);
+        if let Some(receiver) = self.receiver.as_mut().filter(|_| is_first) {
+            receiver.leave_the_open();
         }
     }
 
@@ -142,9 +156,28 @@ impl Association {
         encrypted.is_required = true;
         encrypted.deadline = None;
         let is_incoming = encrypted.is_incoming;
-        self.sender.open_gate();
+        // The server's next message is about keys, and its client would miss it. The client's next
+        // one is the user's.
+        encrypted.awaits_acknowledgement = encrypted.agreement.role == KeyRole::Client;
+        if !self.receiver.as_mut().is_none_or(Receiver::end_first_keys) {
+            let what = "somebody altered the numbers of what the peer said in the open".to_owned();
+            return self.end_without_keys(&KeyFailure { what });
+        }
         self.tell_connected(is_incoming);
         self.settle_timers(now);
+    }
+
+    /// Lets the user's messages go as soon as the peer is known to have what we said about keys,
+    /// and nothing more: whoever gave our chunks other numbers would have it take the first
+    /// messages of the user for known. A SACK that acknowledges more than we sent ends the
+    /// association.
+    fn open_gate_in_time(&mut self) {
+        let is_acknowledged = self.sender.outstanding().is_empty();
+        let Some(encrypted) = self.encrypted.as_mut().filter(|e| e.is_required) else { return };
+        if !encrypted.awaits_acknowledgement || is_acknowledged {
+            encrypted.awaits_acknowledgement = false;
+            self.sender.open_gate();
+        }
     }
 
     fn end_without_keys(&mut self, failure: &KeyFailure) {
@@ -202,7 +235,9 @@ impl Association {
         let chunk = dtls_chunk(packet);
         encrypted.is_packet_sealed = chunk.is_some();
         let Some(chunk) = chunk else {
-            if encrypted.is_required {
+            // Who seals says nothing in the open, but that it refuses us.
+            let may_be_open = !encrypted.epochs.opens() || is_abort(packet);
+            if encrypted.is_required || !may_be_open {
                 encrypted.epochs.stats.unprotected += 1;
                 return None;
             }
@@ -221,6 +256,22 @@ impl Association {
         self.encrypted.as_ref().is_none_or(|encrypted| is_sealed(encrypted)) || is_about_keys
     }
 
+    /// Whether a chunk may do something. One in the open that has the peer's messages skipped, or
+    /// its streams begin anew, is not the peer's, which sent none there.
+    pub(super) fn admits(&self, chunk: &Chunk<'_>) -> bool {
+        let is_for_sealed_only = matches!(
+            chunk,
+            Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) | Chunk::ReConfig(_) | Chunk::Asconf(_)
+        );
+        !is_for_sealed_only || self.encrypted.as_ref().is_none_or(|e| e.is_packet_sealed)
+    }
+
+    pub(super) fn note_unprotected(&mut self) {
+        if let Some(encrypted) = &mut self.encrypted {
+            encrypted.epochs.stats.unprotected += 1;
+        }
+    }
+
     /// Whether the next packet is to be sealed. INIT never is: nobody could look inside.
     pub(super) fn seals(&self) -> bool {
         let is_handshaking = matches!(self.state, State::CookieWait(_) | State::CookieEchoed(_));
@@ -232,6 +283,10 @@ impl Association {
     pub(super) fn sealing_len(&self) -> usize {
         if self.encrypted.is_some() { FRONT_LEN + BACK_LEN } else { 0 }
     }
+}
+
+fn is_abort(packet: &Packet<'_>) -> bool {
+    matches!(packet.chunks().next(), Some(Ok(Chunk::Abort(_))))
 }
 
 /// The DTLS chunk of a packet, if it is one.

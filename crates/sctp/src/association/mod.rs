@@ -308,6 +308,7 @@ impl Association {
                         break;
                     }
                 }
+                Ok(chunk) if !self.admits(&chunk) => self.note_unprotected(),
                 Ok(chunk) => {
                     brought_data |= self.is_data(&chunk);
                     if !self.handle_chunk(now, arrival, &chunk) {

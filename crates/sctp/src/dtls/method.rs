@@ -53,6 +53,14 @@ pub struct KeyContext {
     pub servers_offer: Vec<u8>,
 }
 
+impl KeyContext {
+    /// For key management without an association.
+    #[must_use]
+    pub const fn new(role: KeyRole, clients_offer: Vec<u8>, servers_offer: Vec<u8>) -> Self {
+        Self { role, clients_offer, servers_offer }
+    }
+}
+
 /// Agrees on the keys of one association.
 ///
 /// The association hands it the messages of its peer, and then asks by [`poll`](Self::poll) what to

@@ -14,7 +14,10 @@
 //! +-+-+-+-+-+-+-+-+
 //! ```
 
+use anabranch_wire::{Dtls, EncodeChunk};
+
 use super::cipher::{RecordKeys, SAMPLE_LEN, TAG_LEN};
+use super::epochs::Epoch;
 
 /// Bytes of a record's header.
 pub(crate) const HEADER_LEN: usize = 3;
@@ -23,8 +26,43 @@ pub(crate) const HEADER_LEN: usize = 3;
 const FIXED_BITS: u8 = 0b0010_1000;
 const EPOCH_BITS: u8 = 0b0000_0011;
 
+/// The numbers that 16 bits tell apart.
+const SPAN: u64 = 1 << 16;
+
 /// DTLSInnerPlaintext.type: the draft's "`application_data`".
 const APPLICATION_DATA: u8 = 23;
+
+/// For who has keys and no association: readers of captures, and referees.
+impl RecordKeys {
+    /// The DTLS chunk that holds `chunks` as the record with this number. `None` if the cipher
+    /// refuses.
+    #[must_use]
+    pub fn seal_chunk(&self, epoch: Epoch, number: u64, chunks: &[u8]) -> Option<Vec<u8>> {
+        let mut record = [&[0; HEADER_LEN], chunks].concat();
+        let is_sealed = seal(self, epoch.0, number, &mut record, 0);
+        let mut chunk = Vec::new();
+        Dtls { restart: false, record: &record }.encode(&mut chunk);
+        is_sealed.then_some(chunk)
+    }
+
+    /// The number of a chunk's record, of those around the one that is expected next, and the
+    /// chunks in it. `None` if it is not of this epoch, or was not sealed with these keys.
+    #[must_use]
+    pub fn open_chunk(
+        &self,
+        epoch: Epoch,
+        expected: u64,
+        chunk: &Dtls<'_>,
+    ) -> Option<(u64, Vec<u8>)> {
+        let record = Record::read(chunk.record).filter(|_| !chunk.restart)?;
+        if record.epoch_bits() != epoch.bits() {
+            return None;
+        }
+        let mut chunks = Vec::new();
+        let number = record.open_near(self, expected, &mut chunks)?;
+        Some((number, chunks))
+    }
+}
 
 /// Seals what stands in `buf` from `start` on, behind room for a header, as a record. Returns false
 /// if the cipher refuses: what stands there is of no use then.
@@ -74,8 +112,25 @@ impl<'a> Record<'a> {
         (self.header[0] & EPOCH_BITS) as u64
     }
 
+    /// Opens it if its number is one of those around `expected`, and returns that. Its content
+    /// replaces what is in `out`.
+    ///
+    /// A number that seems to be behind may be ahead by as much as its 16 bits allow: of a burst,
+    /// more than half of them may have been lost. Nothing would ever be opened again then.
+    pub(super) fn open_near(
+        &self,
+        keys: &RecordKeys,
+        expected: u64,
+        out: &mut Vec<u8>,
+    ) -> Option<u64> {
+        let number = self.number(keys, expected);
+        let ahead = (number < expected).then_some(number + SPAN);
+        let mut numbers = std::iter::once(number).chain(ahead);
+        numbers.find(|number| self.open(keys, *number, out))
+    }
+
     /// Its number, if it is one of those around `expected`.
-    pub(super) fn number(&self, keys: &RecordKeys, expected: u64) -> u64 {
+    fn number(&self, keys: &RecordKeys, expected: u64) -> u64 {
         let mut header = self.header;
         mask(keys, &mut header, self.sealed);
         let [_, high, low] = header;
@@ -84,10 +139,10 @@ impl<'a> Record<'a> {
 
     /// Opens it: its content replaces what is in `out`. Returns false if it was not sealed with
     /// these keys, or was altered; `out` is empty then.
-    pub(super) fn open(&self, keys: &RecordKeys, number: u64, out: &mut Vec<u8>) -> bool {
+    fn open(&self, keys: &RecordKeys, number: u64, out: &mut Vec<u8>) -> bool {
         let [.., high, low] = number.to_be_bytes();
         let header = [self.header[0], high, low];
-        out.clear();
+        // What stood there is overwritten: it need not be cleared before.
         out.resize(self.sealed.len() - TAG_LEN, 0);
         if keys.cipher.open(keys.nonce(number), &header, self.sealed, out) && strip(out) {
             return true;
@@ -120,11 +175,10 @@ fn mask(keys: &RecordKeys, header: &mut [u8; HEADER_LEN], sealed: &[u8]) {
 
 /// The number next to `expected` that ends with these 16 bits.
 ///
-/// RFC 9147 section 4.2.2: "the receiver SHOULD reconstruct the full sequence number which is
-/// numerically closest to one plus the sequence number of the highest successfully deprotected
-/// record in the current epoch".
+/// RFC 9147 section 4.2.2: "implementations SHOULD reconstruct the sequence number by computing the
+/// full sequence number which is numerically closest to one plus the sequence number of the highest
+/// successfully deprotected record in the current epoch."
 fn nearest(bits: u16, expected: u64) -> u64 {
-    const SPAN: u64 = 1 << 16;
     let candidate = (expected & !(SPAN - 1)) | u64::from(bits);
     if candidate + SPAN / 2 < expected {
         candidate + SPAN

@@ -271,6 +271,14 @@ impl DeliveryQueue {
         }
     }
 
+    /// Drops all messages about keys, and what waits in their stream.
+    pub(super) fn forget_about_keys(&mut self) {
+        while self.take_about_keys().is_some() {}
+        let stream = self.streams.get_mut(&KEY_MANAGEMENT_STREAM);
+        let waiting = stream.map(|stream| std::mem::take(&mut stream.waiting)).unwrap_or_default();
+        waiting.values().for_each(|message| self.held.remove(message.payload.len()));
+    }
+
     pub(crate) fn pop(&mut self) -> Option<IncomingMessage> {
         let message = self.ready.pop()?;
         self.held.remove(message.payload.len());

@@ -4,6 +4,7 @@ mod acknowledgement;
 mod data_chunk;
 mod delivery;
 mod held;
+mod key_messages;
 mod level_counters;
 mod level_queue;
 mod place;
@@ -16,7 +17,6 @@ mod tracker;
 use anabranch_sansio::Time;
 use anabranch_wire::{GapAckBlock, Level, SkippedMessages, Tsn};
 
-use crate::dtls::{KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM};
 use crate::format::DataFormat;
 use crate::path::PathId;
 use crate::sequence::{extend, first_sequence};
@@ -28,6 +28,7 @@ use delivery::Completion;
 pub(crate) use delivery::DeliveryQueue;
 pub use delivery::IncomingMessage;
 pub(crate) use held::Held;
+use key_messages::{KeyMessages, is_about_keys};
 pub use ready::ReceiveOrder;
 use reassembly::{Complete, Reassembly};
 use reset::DeferredReset;
@@ -66,10 +67,7 @@ pub(crate) struct Receiver {
     advertised: usize,
     /// When a delayed SACK is due.
     sack_timer: Option<Time>,
-    /// Whether messages about keys are none of the user's.
-    expects_keys: bool,
-    /// Whole messages about keys that were not taken yet.
-    about_keys: usize,
+    key_messages: KeyMessages,
     /// Scratch space for gap blocks.
     gap_blocks: Vec<GapAckBlock>,
     pub(crate) stats: ReceiverStats,
@@ -117,8 +115,7 @@ impl Receiver {
             buffer,
             advertised: buffer.capacity,
             sack_timer: None,
-            expects_keys: false,
-            about_keys: 0,
+            key_messages: KeyMessages::default(),
             gap_blocks: Vec::new(),
             stats: ReceiverStats::default(),
         }
@@ -184,7 +181,7 @@ impl Receiver {
                     if !self.is_marked {
                         message.level = Level::default();
                     }
-                    self.about_keys += usize::from(self.expects_keys && is_about_keys(&message));
+                    self.key_messages.note(&message);
                     self.stats.messages += 1;
                     self.stats.bytes += message.payload.len() as u64;
                     let revocable = self.span_to_drop(&message);
@@ -315,19 +312,6 @@ impl Receiver {
         self.delivery.pop()
     }
 
-    /// From here on messages about keys are not the user's.
-    pub(crate) const fn expect_keys(&mut self) {
-        self.expects_keys = true;
-    }
-
-    /// The next message about keys whose turn has come.
-    pub(crate) fn pop_about_keys(&mut self) -> Option<IncomingMessage> {
-        self.about_keys = self.about_keys.checked_sub(1)?;
-        let message = self.delivery.take_about_keys();
-        self.about_keys += usize::from(message.is_none());
-        message
-    }
-
     /// What waits and was read, by level.
     pub(crate) fn level_stats(&self) -> [LevelStats; Level::ALL.len()] {
         self.delivery.level_stats()
@@ -387,10 +371,6 @@ impl Receiver {
     pub(crate) fn is_valid_stream(&self, stream: u16) -> bool {
         stream < self.delivery.stream_count()
     }
-}
-
-fn is_about_keys(message: &Complete) -> bool {
-    message.stream == KEY_MANAGEMENT_STREAM && message.ppid == KEY_MANAGEMENT_PPID
 }
 
 #[cfg(test)]

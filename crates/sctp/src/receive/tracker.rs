@@ -120,6 +120,12 @@ impl TsnTracker {
         self.cumulative
     }
 
+    /// Forgets that anything behind a TSN arrived.
+    pub(crate) fn roll_back(&mut self, through: u64) {
+        self.cumulative = self.cumulative.min(through);
+        self.beyond = RangeSet::default();
+    }
+
     pub(crate) fn classify(&self, sequence: u64) -> Arrival {
         if sequence <= self.cumulative || self.beyond.contains(sequence) {
             return Arrival::Duplicate;

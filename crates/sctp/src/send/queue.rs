@@ -493,7 +493,9 @@ impl MessageQueue {
         let Some(message) = out.waiting.pop_front() else { return };
         out.queued -= message.payload.len();
         self.queued -= message.cost();
-        self.gate.about_keys -= usize::from(message.is_about_keys);
+        if message.is_about_keys {
+            self.gate.note_sent();
+        }
         if message.is_begun() {
             self.begun.retain(|begun| *begun != stream);
         }

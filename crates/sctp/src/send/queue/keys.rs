@@ -12,19 +12,37 @@ use crate::send::OutgoingMessage;
 pub(super) struct KeyGate {
     /// Whether all else waits.
     is_shut: bool,
+    /// Whether it waits only for the messages about keys that are there.
+    opens_behind_keys: bool,
     /// Messages about keys that are not wholly sent.
     pub(super) about_keys: usize,
+}
+
+impl KeyGate {
+    /// A message about keys is wholly sent.
+    pub(super) const fn note_sent(&mut self) {
+        self.about_keys -= 1;
+        self.settle();
+    }
+
+    const fn settle(&mut self) {
+        if self.opens_behind_keys && self.about_keys == 0 {
+            self.is_shut = false;
+        }
+    }
 }
 
 impl MessageQueue {
     /// From here on messages of the user wait for [`open_gate`](Self::open_gate).
     pub(crate) const fn shut_gate(&mut self) {
         self.gate.is_shut = true;
+        self.gate.opens_behind_keys = false;
     }
 
-    /// Keys are there: messages of the user may go.
+    /// Keys are there: messages of the user may go, behind those about keys.
     pub(crate) const fn open_gate(&mut self) {
-        self.gate.is_shut = false;
+        self.gate.opens_behind_keys = true;
+        self.gate.settle();
     }
 
     /// Takes a message about keys, however full the queue is: it goes ahead of the user's messages
@@ -92,6 +110,18 @@ mod tests {
         queue.open_gate();
         assert_eq!([take(&mut queue).unwrap(), take(&mut queue).unwrap()], ["b", "a"]);
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn the_last_message_about_the_first_keys_goes_ahead_of_all_streams() {
+        let mut queue = queue();
+        queue.shut_gate();
+        push(&mut queue, 0, "a");
+        push(&mut queue, 1, "b");
+        queue.push_about_keys(Time::ZERO, "K".into());
+        queue.open_gate();
+        let all: Vec<_> = std::iter::from_fn(|| take(&mut queue)).collect();
+        assert_eq!(all, ["K", "b", "a"]);
     }
 
     #[test]
