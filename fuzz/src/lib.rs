@@ -9,6 +9,7 @@ pub mod apps;
 pub mod clip;
 pub mod codec;
 pub mod dccp;
+pub mod keys;
 pub mod media;
 pub mod rtc;
 pub mod sctp;
