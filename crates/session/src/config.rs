@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Rng};
 use anabranch_sctp::{
-    AssociationConfig, Encryption, EndpointConfig, PathSchedulerKind, RetransmissionPolicy,
+    AssociationConfig, Encryption, EndpointConfig, PathSchedulerKind, ReceiveOrder,
+    RetransmissionPolicy,
 };
 use anabranch_transport::SctpTransport;
 use thiserror::Error;
@@ -145,6 +146,7 @@ impl SessionConfig {
             config.timers.t1_steady = INIT_RETRANSMITS_MAX;
             config.recovery.association_max_retrans = RETRANSMISSIONS_MAX;
             config.buffers.message_size_max = 64 << 10;
+            config.buffers.receive_order = ReceiveOrder::PRIORITY;
             config.window.start_rate = Some(START_RATE);
             config.window.queuing_delay_max =
                 Some((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN));

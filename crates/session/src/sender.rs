@@ -379,6 +379,7 @@ impl Sender {
             ordered: treatment.ordered,
             reliability: treatment.reliability.resolve(self.latency, now - message.since),
             path: treatment.preference(),
+            level: treatment.level_of(class),
         };
         match connection.send(now, outgoing) {
             Ok(()) => Ok(()),

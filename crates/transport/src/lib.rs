@@ -28,7 +28,7 @@ use anabranch_sansio::{FourTuple, Machine, Time};
 pub use anabranch_sansio::PathId;
 pub use event::{CloseReason, ConnectError, Event, PathEvent, RefusedCall, RefusedCallReason};
 pub use message::{
-    Incoming, Outgoing, PathPreference, PayloadId, Reliability, SendError, StreamId,
+    Incoming, Level, Outgoing, PathPreference, PayloadId, Reliability, SendError, StreamId,
 };
 pub use path::PathState;
 pub use sctp::SctpTransport;

@@ -39,6 +39,25 @@ pub enum PathPreference {
     Two,
 }
 
+/// How much a message matters to who reads it, where the transport can tell that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Level {
+    /// Read before all others.
+    Urgent,
+    /// What others build on.
+    High,
+    /// Neither of the others.
+    #[default]
+    Normal,
+    /// What can be missed most easily.
+    Low,
+}
+
+impl Level {
+    /// All of them, what matters most first.
+    pub const ALL: [Self; 4] = [Self::Urgent, Self::High, Self::Normal, Self::Low];
+}
+
 /// A message to send, with its treatment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
@@ -54,6 +73,8 @@ pub struct Outgoing {
     pub reliability: Reliability,
     /// Which path to take.
     pub path: PathPreference,
+    /// What is read first where the peer cannot keep up.
+    pub level: Level,
 }
 
 impl Outgoing {
@@ -67,6 +88,7 @@ impl Outgoing {
             ordered: true,
             reliability: Reliability::Reliable,
             path: PathPreference::Any,
+            level: Level::Normal,
         }
     }
 }

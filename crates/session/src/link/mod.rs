@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use anabranch_sansio::{Datagram, FourTuple, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_transport::{
-    Connection, ConnectionId, ConnectionStats, Incoming, Outgoing, SendError, StrangerStats,
+    Connection, ConnectionId, ConnectionStats, Incoming, Level, Outgoing, SendError, StrangerStats,
     StreamStats, Transport,
 };
 use bytes::Bytes;
@@ -207,7 +207,10 @@ impl Link {
         }
         let Some(connection) = self.transport.connection_mut(peer.id) else { return };
         while let Some(payload) = peer.outbox.front() {
-            let message = Outgoing::new(MediaClass::Control.stream(), CONTROL, payload.clone());
+            let message = Outgoing {
+                level: Level::Urgent,
+                ..Outgoing::new(MediaClass::Control.stream(), CONTROL, payload.clone())
+            };
             match connection.send(now, message) {
                 Err(SendError::Full) => return,
                 // Whatever else stands against it: the peer is gone, and its event follows.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anabranch_media::{Class, Layer};
-use anabranch_transport::StreamId;
+use anabranch_transport::{Level, StreamId};
 use serde::{Deserialize, Serialize};
 
 /// What the treatment table tells apart, from the most to the least important: when a queue is
@@ -97,6 +97,17 @@ impl MediaClass {
             Self::Disposable => "disposable",
             Self::Enhancement => "enhancement",
             Self::Padding => "padding",
+        }
+    }
+
+    /// How much it matters to a receiver that cannot keep up, unless the table says otherwise.
+    #[must_use]
+    pub const fn level(self) -> Level {
+        match self {
+            Self::Control => Level::Urgent,
+            Self::Tables | Self::KeyFrame | Self::Audio => Level::High,
+            Self::Reference | Self::Data => Level::Normal,
+            Self::Disposable | Self::Enhancement | Self::Padding => Level::Low,
         }
     }
 

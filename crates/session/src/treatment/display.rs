@@ -8,7 +8,7 @@ use super::TreatmentTable;
 
 impl fmt::Display for TreatmentTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "class        tried for           order      priority  path")?;
+        writeln!(f, "class        tried for           order      priority  level  path")?;
         for (class, treatment) in self.iter() {
             let order = if treatment.ordered { "ordered" } else { "any" };
             let path = match treatment.preference() {
@@ -18,8 +18,10 @@ impl fmt::Display for TreatmentTable {
             };
             writeln!(
                 f,
-                "{class:<12} {:<19} {order:<10} {:<9} {path}",
-                treatment.reliability, treatment.priority,
+                "{class:<12} {:<19} {order:<10} {:<9} {:<6} {path}",
+                treatment.reliability,
+                treatment.priority,
+                treatment.level_of(class) as u8,
             )?;
         }
         Ok(())
@@ -34,7 +36,7 @@ mod tests {
     fn columns_are_aligned() {
         let text = Preset::Layered.table().to_string();
         let heading = text.lines().next().unwrap();
-        for name in ["tried for", "order", "priority", "path"] {
+        for name in ["tried for", "order", "priority", "level", "path"] {
             let column = heading.find(name).unwrap();
             for line in text.lines() {
                 let (before, after) = line.split_at(column);

@@ -12,7 +12,8 @@ mod table;
 
 pub use class::MediaClass;
 pub use policy::{
-    LIFETIME_MS_MAX, MAX_RETRANSMISSIONS_MAX, PRIORITY_MAX, Reliability, Treatment, TreatmentError,
+    LEVEL_MAX, LIFETIME_MS_MAX, MAX_RETRANSMISSIONS_MAX, PRIORITY_MAX, Reliability, Treatment,
+    TreatmentError,
 };
 pub use preset::{Preset, UnknownPreset};
 pub use table::{TableError, TreatmentTable};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use anabranch_sansio::PathId;
-use anabranch_transport::PathPreference;
+use anabranch_transport::{Level, PathPreference};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -12,6 +12,9 @@ use super::MediaClass;
 
 /// Priorities are 0 (served first) to this.
 pub const PRIORITY_MAX: u8 = 7;
+
+/// Levels are 0 (read first) to this.
+pub const LEVEL_MAX: u8 = Level::ALL.len() as u8 - 1;
 
 /// The longest lifetime: nobody waits a minute for live media.
 pub const LIFETIME_MS_MAX: u32 = 60_000;
@@ -68,13 +71,17 @@ pub struct Treatment {
     /// other.
     #[serde(default)]
     pub twice: bool,
+    /// What a receiver that cannot keep up reads first: 0 before 1 before [`LEVEL_MAX`], and what
+    /// is sent again before all. `None` leaves it to the class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<u8>,
 }
 
 impl Treatment {
     /// Unordered, on any path.
     #[must_use]
     pub const fn new(reliability: Reliability, priority: u8) -> Self {
-        Self { reliability, ordered: false, priority, path: None, twice: false }
+        Self { reliability, ordered: false, priority, path: None, twice: false, level: None }
     }
 
     /// What the session's own messages get.
@@ -90,12 +97,27 @@ impl Treatment {
         }
     }
 
+    /// How much it matters to a receiver that cannot keep up. Where nothing is given up, the
+    /// receiver waits for all of it: what overtakes would only fill its memory.
+    #[must_use]
+    pub fn level_of(&self, class: MediaClass) -> Level {
+        let chosen = self.level.and_then(|level| Level::ALL.get(usize::from(level)));
+        match (chosen, self.reliability) {
+            (Some(level), _) => *level,
+            (None, Reliability::Reliable) if class != MediaClass::Control => Level::Normal,
+            (None, _) => class.level(),
+        }
+    }
+
     pub(super) fn check(&self, class: MediaClass) -> Result<(), TreatmentError> {
         if class == MediaClass::Control && *self != Self::CONTROL {
             return Err(TreatmentError::Control);
         }
         if self.priority > PRIORITY_MAX {
             return Err(TreatmentError::Priority { class, priority: self.priority });
+        }
+        if let Some(level) = self.level.filter(|level| *level > LEVEL_MAX) {
+            return Err(TreatmentError::Level { class, level });
         }
         if let Some(path) = self.path.filter(|_| self.twice) {
             return Err(TreatmentError::PathAndTwice { class, path });
@@ -145,6 +167,14 @@ pub enum TreatmentError {
         class: MediaClass,
         /// What was given.
         priority: u8,
+    },
+    /// No such level.
+    #[error("{class}: level {level} does not exist: give 0 (read first) to {LEVEL_MAX}")]
+    Level {
+        /// Whose.
+        class: MediaClass,
+        /// What was given.
+        level: u8,
     },
     /// One path or two.
     #[error("{class}: it cannot prefer path {path} and take two: give path or twice")]
@@ -220,6 +250,9 @@ mod tests {
             error.to_string(),
             "key-frame: it cannot prefer path 1 and take two: give path or twice"
         );
+        let level = Treatment { level: Some(4), ..Treatment::new(Reliability::Reliable, 1) };
+        let error = level.check(MediaClass::Audio).unwrap_err().to_string();
+        assert_eq!(error, "audio: level 4 does not exist: give 0 (read first) to 3");
         let control = Treatment::new(Reliability::LifetimeMs(5), 0).check(MediaClass::Control);
         assert_eq!(control, Err(TreatmentError::Control));
     }

@@ -115,7 +115,7 @@ pub enum TableError {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_transport::PathPreference;
+    use anabranch_transport::{Level, PathPreference};
 
     use super::*;
 
@@ -161,6 +161,22 @@ mod tests {
         assert_eq!(preference(MediaClass::Audio), PathPreference::Any);
         assert_eq!(TreatmentTable::from_toml(&table.to_toml()), Ok(table));
         assert!(table.to_string().lines().any(|row| row.ends_with("two")), "{table}");
+    }
+
+    #[test]
+    fn levels_are_the_classes_own_unless_the_table_says_otherwise_or_gives_nothing_up() {
+        let text = "[disposable]\nreliability = { lifetime_ms = 90 }\npriority = 5\nlevel = 2\n\
+                    [audio]\nreliability = 'reliable'\npriority = 1\n";
+        let table = TreatmentTable::from_toml(text).unwrap();
+        let level = |class| table.treatment(class).level_of(class);
+        assert_eq!(level(MediaClass::Disposable), Level::Normal);
+        assert_eq!(level(MediaClass::Audio), Level::Normal);
+        assert_eq!(level(MediaClass::KeyFrame), Level::High);
+        assert_eq!(level(MediaClass::Enhancement), Level::Low);
+        assert_eq!(level(MediaClass::Control), Level::Urgent);
+        assert_eq!(TreatmentTable::from_toml(&table.to_toml()), Ok(table));
+        let error = TreatmentTable::from_toml(&text.replace("level = 2", "level = 9"));
+        assert!(error.unwrap_err().to_string().contains("level 9"));
     }
 
     #[test]

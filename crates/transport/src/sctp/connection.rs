@@ -18,6 +18,7 @@ impl Connection for Association {
             ordered: message.ordered,
             reliability: message.reliability.into(),
             path: message.path.into(),
+            level: message.level.into(),
             ..OutgoingMessage::new(convert::stream(message.stream), message.payload)
         };
         Self::send(self, now, message).map_err(SendError::from)

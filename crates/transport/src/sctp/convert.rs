@@ -4,7 +4,7 @@ use anabranch_sctp as sctp;
 use anabranch_wire as wire;
 
 use crate::{
-    CloseReason, ConnectionStats, Event, Incoming, PathEvent, PathPreference, PathReport,
+    CloseReason, ConnectionStats, Event, Incoming, Level, PathEvent, PathPreference, PathReport,
     PathState, PayloadId, RateSignal, RefusedCallReason, Reliability, SendError, StrangerStats,
     StreamId, StreamStats,
 };
@@ -129,6 +129,17 @@ impl From<PathPreference> for sctp::PathPreference {
     }
 }
 
+impl From<Level> for sctp::Level {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Urgent => Self::Urgent,
+            Level::High => Self::High,
+            Level::Normal => Self::Normal,
+            Level::Low => Self::Low,
+        }
+    }
+}
+
 impl From<sctp::SendError> for SendError {
     fn from(error: sctp::SendError) -> Self {
         let is_full = matches!(error, sctp::SendError::BufferFull { .. });
@@ -247,6 +258,11 @@ mod tests {
             let reason = close_reason(sctp::CloseReason::KeyRefused, has_key);
             assert_eq!(reason, CloseReason::KeyRefused { has_key });
         }
+    }
+
+    #[test]
+    fn levels_are_those_of_sctp() {
+        assert_eq!(Level::ALL.map(sctp::Level::from), sctp::Level::ALL);
     }
 
     #[test]
