@@ -9,6 +9,10 @@ const BUILDS = ['release', 'debug'].map((profile) =>
 );
 const PATIENCE_MS = 15_000;
 
+/** Where the programs keep their keys. */
+const STATE = fileURLToPath(new URL('../../target/tmp/state', import.meta.url));
+const ENVIRONMENT = { ...process.env, XDG_STATE_HOME: STATE };
+
 /** `ANABRANCH`, or else the newest build. */
 export function executable(): string {
   if (process.env.ANABRANCH !== undefined) {
@@ -80,16 +84,14 @@ export class Running {
 /** The program by itself. */
 export class Program extends Running {
   constructor(...args: readonly string[]) {
-    super(spawn(executable(), args, { stdio: ['ignore', 'pipe', 'pipe'] }));
+    super(spawn(executable(), args, { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] }));
   }
 }
 
 /** What a shell runs, which finds the program as `anabranch`. */
 export class ShellCommand extends Running {
   constructor(command: string, cwd: string, programs: string) {
-    // The programs' keys go with them.
-    const path = `${programs}:${process.env.PATH}`;
-    const env = { ...process.env, PATH: path, XDG_STATE_HOME: programs };
+    const env = { ...ENVIRONMENT, PATH: `${programs}:${process.env.PATH}` };
     const args = ['-o', 'pipefail', '-c', command];
     super(spawn('bash', args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] }));
   }

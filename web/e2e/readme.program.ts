@@ -81,7 +81,7 @@ const ENDING: readonly { readonly command: string; readonly changes?: Changes }[
   },
   { command: 'anabranch treatments' },
   { command: 'anabranch token --key access.key --who alice --channels 7 --for 30d' },
-  { command: 'openssl rand -hex 16' },
+  { command: 'anabranch key' },
   // Names of commands, of which others here give the arguments.
   { command: 'anabranch send', changes: [['send', 'send --help']] },
   { command: 'anabranch lab run', changes: [['run', 'run --help']] },

@@ -35,9 +35,13 @@ struct Seen {
 /// Watches a channel whose media, sound included, takes `media`, over a network that carries this
 /// share of it.
 fn watch(programming: Programming, media: Rate, share: f64, loss: Loss) -> Seen {
+    watch_once(1, programming, media, share, loss)
+}
+
+fn watch_once(seed: u64, programming: Programming, media: Rate, share: f64, loss: Loss) -> Seen {
     let rate = Rate::bps((media.as_bps() as f64 * share) as u64);
     let network = LinkConfig { loss, rate: Some(rate), ..link(8, 25, 0.0) };
-    let mut studio = Studio::new(1, network);
+    let mut studio = Studio::new(seed, network);
     let channel = studio.add(1, programming);
     studio.run_for(2 * SECOND);
     studio.zap(channel, 4 * SECOND);
@@ -94,12 +98,19 @@ fn where_three_fifths_fit_half_the_pictures_are_seen_and_the_key_frames_come_who
     }
 }
 
+/// Three pictures in a row are missing in one of forty such half minutes, more in none.
 #[test]
 fn where_four_fifths_fit_three_quarters_of_the_pictures_are_seen_and_none_stands_still() {
     for (programming, media) in [(THREE_MBPS, Rate::kbps(3_200)), (SIX_MBPS, Rate::kbps(6_600))] {
-        let seen = watch(programming, media, 0.8, Loss::uniform(0.0));
-        assert!(seen.pictures * 4 >= PICTURES * 3, "{seen:?}");
-        assert!(seen.longest_freeze <= 3 * PICTURE, "{seen:?}");
+        let seen: Vec<_> = (1..=20)
+            .map(|seed| watch_once(seed, programming, media, 0.8, Loss::uniform(0.0)))
+            .collect();
+        for seen in &seen {
+            assert!(seen.pictures * 4 >= PICTURES * 3, "{seen:?}");
+            assert!(seen.longest_freeze <= 4 * PICTURE, "{seen:?}");
+        }
+        let longer = seen.iter().filter(|seen| seen.longest_freeze > 3 * PICTURE).count();
+        assert!(longer <= 2, "{seen:?}");
     }
 }
 
