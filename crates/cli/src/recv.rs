@@ -23,7 +23,7 @@ use crate::transfer::{Telling, failure, stop_when_interrupted};
 #[command(verbatim_doc_comment)]
 pub(crate) struct Recv {
     /// anabranch://:PORT to be called, anabranch://HOST:PORT to call a sender. Options: latency,
-    /// path, peer, bond, streamid, passphrase, mode.
+    /// path, peer, bond, streamid, key, allow, passphrase, encryption, mode.
     url: SessionUrl,
     /// A file, - for stdout, or udp://HOST:PORT. May be left out with --page.
     #[arg(required_unless_present = "page")]

@@ -31,7 +31,7 @@ pub(crate) struct Send {
     /// address.
     input: Input,
     /// anabranch://HOST:PORT to call a receiver, anabranch://:PORT to be called. Options:
-    /// latency, path, peer, bond, streamid, passphrase, program, mode.
+    /// latency, path, peer, bond, streamid, key, allow, passphrase, encryption, program, mode.
     url: SessionUrl,
     /// auto: a path over every interface that reaches the receiver, as interfaces come and go,
     /// instead of path= in the URL.
