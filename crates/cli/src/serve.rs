@@ -10,6 +10,7 @@ use anabranch_apps::serve::{
     https_address, udp_address,
 };
 use anabranch_apps::service::{Severity, sanitized};
+use anabranch_apps::url::EncryptionSwitch;
 use anabranch_sansio::Rate;
 use clap::Args;
 
@@ -70,6 +71,9 @@ pub(crate) struct Serve {
     /// access.key beside the channels' file, if a channel needs it.
     #[arg(long, value_name = "FILE")]
     access_key: Option<PathBuf>,
+    /// Whether what native viewers get is encrypted: on or off. It is, without this option.
+    #[arg(long, value_name = "SWITCH", value_parser = str::parse::<EncryptionSwitch>)]
+    encryption: Option<EncryptionSwitch>,
     /// Writes how things stand, once a second, as JSON lines; - is stdout. docs/stats.md says what
     /// the fields mean.
     #[arg(long, value_name = "FILE")]
@@ -98,6 +102,7 @@ impl Serve {
             https: self.https,
             tls_certificate: self.tls_certificate,
             tls_key: self.tls_key,
+            encryption: self.encryption,
             recording: log.files.recording(),
             readers: Readers::Apart,
         };

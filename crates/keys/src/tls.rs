@@ -148,8 +148,8 @@ impl KeyManagementFactory for TlsKeys {
 
 /// What TLS says, and what we had it say.
 fn tls_failure(error: rustls::Error) -> KeyFailure {
-    if let rustls::Error::General(what) = error {
-        return KeyFailure { what };
+    match verifier::untrusted_key(&error) {
+        Some(untrusted) => KeyFailure::untrusted(untrusted.to_string()),
+        None => failure(format!("TLS: {error}")),
     }
-    failure(format!("TLS: {error}"))
 }

@@ -21,12 +21,17 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use anabranch_keys::{Identity, KeyError, TlsKeys, Trust};
+use anabranch_sctp::{Encryption, EncryptionPolicy};
 use clap::Parser;
 
 use crate::crowd::Crowd;
 use crate::report::Report;
 use crate::seat::Kind;
 use crate::server::{Server, Usage, usage};
+
+/// How long a server may take to agree on keys.
+const KEYS_MAX: Duration = Duration::from_secs(10);
 
 /// How long an urgent message is waited for.
 const URGENT_MAX: Duration = Duration::from_secs(5);
@@ -46,6 +51,9 @@ struct Arguments {
     /// Viewers behind DTLS, as browsers are.
     #[arg(long, default_value_t = 10)]
     browsers: usize,
+    /// Whether what native viewers get is encrypted, as the server has it.
+    #[arg(long, value_enum, default_value_t)]
+    encryption: Switch,
     /// How long they watch.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
@@ -69,6 +77,16 @@ struct Arguments {
     json: Option<PathBuf>,
 }
 
+/// `--encryption`.
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+enum Switch {
+    /// With a key of the crowd's own, towards whatever key the server has.
+    #[default]
+    On,
+    /// What viewers get is open to all.
+    Off,
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -83,7 +101,11 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> io::Result<()> {
-    let server = Server { http: arguments.http.clone(), udp: arguments.udp };
+    let encryption = match arguments.encryption {
+        Switch::On => Some(encryption().map_err(io::Error::other)?),
+        Switch::Off => None,
+    };
+    let server = Server { http: arguments.http.clone(), udp: arguments.udp, encryption };
     let kinds = [(Kind::Native, arguments.native), (Kind::Browser, arguments.browsers)];
     let groups = if arguments.apart { kinds.chunks(1) } else { kinds.chunks(kinds.len()) };
     let span = Duration::from_secs(arguments.seconds);
@@ -103,6 +125,13 @@ async fn run(arguments: &Arguments) -> io::Result<()> {
         std::fs::write(file, serde_json::to_string_pretty(&report)?)?;
     }
     write!(io::stdout(), "{report}")
+}
+
+/// Keys for all native viewers.
+fn encryption() -> Result<Encryption, KeyError> {
+    let keys = TlsKeys::new(&Identity::generate()?, Trust::Anyone)?;
+    let (policy, keys) = (EncryptionPolicy::Require, Arc::new(keys));
+    Ok(Encryption { policy, keys, time_limit: KEYS_MAX })
 }
 
 /// Lets viewers watch; returns what the server used meanwhile, where its process is known.

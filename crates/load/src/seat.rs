@@ -44,7 +44,7 @@ impl Seat {
         let viewer = Viewer::new("anabranch-load".to_owned(), None, BUDGET);
         match kind {
             Kind::Native => {
-                let mut machine = NativeViewer::new(viewer, rng);
+                let mut machine = NativeViewer::new(viewer, server.encryption.clone(), rng);
                 machine.connect(clock.now(), &[path]).map_err(io::Error::other)?;
                 let handle = Driver::spawn_with_clock(machine, sockets, clock);
                 Ok(Self::Native(handle.map_err(io::Error::other)?))

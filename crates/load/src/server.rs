@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use anabranch_sctp::Encryption;
 use http_body_util::BodyExt as _;
 use hyper::Request;
 use hyper::client::conn::http1;
@@ -18,6 +19,8 @@ pub(crate) struct Server {
     pub(crate) http: String,
     /// Where its viewers are.
     pub(crate) udp: SocketAddr,
+    /// How native viewers encrypt, if they do.
+    pub(crate) encryption: Option<Encryption>,
 }
 
 impl Server {

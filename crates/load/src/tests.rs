@@ -18,6 +18,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use crate::crowd::Crowd;
+use crate::encryption;
 use crate::report::Report;
 use crate::seat::{Kind, Seat};
 use crate::server::Server;
@@ -88,7 +89,8 @@ async fn floods_of_requests_and_of_random_datagrams_disturb_nobody() {
 #[tokio::test]
 async fn a_server_that_is_not_there_is_told_as_such() {
     let nobody = SocketAddr::from(([127, 0, 0, 1], 9));
-    let server = Server { http: "127.0.0.1:9".to_owned(), udp: nobody };
+    let http = "127.0.0.1:9".to_owned();
+    let server = Server { http, udp: nobody, encryption: None };
     let refused = Crowd::gather(&server, &[(Kind::Browser, 1)], 1).await.err().unwrap();
     assert!(refused.to_string().contains("refused"), "{refused}");
 }
@@ -188,7 +190,10 @@ async fn television() -> (Server, Handle<Machine>) {
     });
     let mut sockets = SocketSet::new();
     let udp = sockets.bind("127.0.0.1:0".parse::<SocketAddr>().unwrap()).unwrap();
-    let machine = Machine::new(television, impatient(), Rng::from_u64(7)).unwrap();
+    let encryption = Some(encryption().unwrap());
+    let mut config = impatient();
+    config.native.association.extensions.encryption.clone_from(&encryption);
+    let machine = Machine::new(television, config, Rng::from_u64(7)).unwrap();
     let handle = Driver::spawn(machine, sockets).unwrap();
     let source = handle.clone();
     tokio::spawn(async move {
@@ -209,7 +214,7 @@ async fn television() -> (Server, Handle<Machine>) {
             answer(stream, from, &handle).await;
         }
     });
-    (Server { http, udp }, machine)
+    (Server { http, udp, encryption }, machine)
 }
 
 /// A server that soon gives up who does not answer.

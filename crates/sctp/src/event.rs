@@ -175,9 +175,14 @@ pub enum CloseReason {
     KeyRefused,
     /// The peer does not authenticate its chunks, and we demand that.
     PeerNotAuthenticated,
-    /// Both ends could not agree on keys, or the peer is not who it should be.
+    /// Both ends could not agree on keys.
     NoKeys {
         /// What is wrong, and what would be right.
+        what: String,
+    },
+    /// The peer has proved to be somebody whom we do not trust.
+    PeerUntrusted {
+        /// Who, and what would be right.
         what: String,
     },
     /// The peer does not know the DTLS chunk, and we demand encryption.
@@ -210,6 +215,7 @@ impl fmt::Display for CloseReason {
             Self::KeyRefused => f.write_str("the peer refused our key, or that we have none"),
             Self::PeerNotAuthenticated => f.write_str("the peer does not authenticate itself"),
             Self::NoKeys { what } => write!(f, "no keys were agreed on: {what}"),
+            Self::PeerUntrusted { what } => write!(f, "the peer is not trusted: {what}"),
             Self::PeerNotEncrypted => {
                 f.write_str("the peer does not encrypt, and encryption is demanded here")
             }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use anabranch_transport::CloseReason;
 use serde::{Deserialize, Serialize};
 
 /// Why a peer is not served.
@@ -26,6 +27,8 @@ pub enum RefusalCode {
     StreamId,
     /// A key or a passphrase is not the one expected, or only one end encrypts.
     Key,
+    /// The other end has proved to be somebody who is not trusted here.
+    Untrusted,
     /// Another peer is served.
     Busy,
     /// A reason of a later version.
@@ -41,6 +44,26 @@ impl Refusal {
     /// Why a peer without the right key is not served, or does not serve us.
     pub(super) fn of_keys(what: &str) -> Self {
         Self::new(RefusalCode::Key, what.to_owned())
+    }
+
+    /// Why there is no session, if it is for want of the right key.
+    #[must_use]
+    pub fn of_close_reason(reason: &CloseReason) -> Option<Self> {
+        use CloseReason::{
+            KeyRefused, NoKeys, PeerDemandsEncryption, PeerNotAuthenticated, PeerNotEncrypted,
+            PeerUntrusted,
+        };
+        if let NoKeys { what } = reason {
+            return Some(Self::of_keys(what));
+        }
+        if let PeerUntrusted { what } = reason {
+            return Some(Self::new(RefusalCode::Untrusted, what.clone()));
+        }
+        if matches!(reason, PeerNotEncrypted | PeerDemandsEncryption) {
+            return Some(Self::one_encrypts());
+        }
+        let other = "the other end has another key than is known here, or none";
+        matches!(reason, KeyRefused { .. } | PeerNotAuthenticated).then(|| Self::of_keys(other))
     }
 
     /// One end encrypts and the other does not.

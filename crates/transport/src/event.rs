@@ -116,9 +116,14 @@ pub enum CloseReason {
     },
     /// The peer has no key, and we demand one.
     PeerNotAuthenticated,
-    /// Both ends could not agree on keys, or one of them is not who it should be.
+    /// Both ends could not agree on keys, or the peer does not trust us.
     NoKeys {
         /// What is wrong, and what would be right.
+        what: String,
+    },
+    /// The peer has proved to be somebody whom we do not trust.
+    PeerUntrusted {
+        /// Who, and what would be right.
         what: String,
     },
     /// The peer does not encrypt, and we demand it.
@@ -152,7 +157,7 @@ impl fmt::Display for CloseReason {
                 f.write_str("the peer wants a key, and we have none")
             }
             Self::PeerNotAuthenticated => f.write_str("the peer does not authenticate itself"),
-            Self::NoKeys { what } => f.write_str(what),
+            Self::NoKeys { what } | Self::PeerUntrusted { what } => f.write_str(what),
             Self::PeerNotEncrypted => f.write_str("the peer does not encrypt"),
             Self::PeerDemandsEncryption => f.write_str("the peer demands encryption"),
             Self::PeerUnreachable => f.write_str("the peer stopped answering on every path"),

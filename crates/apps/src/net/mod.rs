@@ -131,6 +131,11 @@ impl Plan {
         &self.bound
     }
 
+    /// Where callers on other machines find a listener.
+    pub(crate) fn heard_at(&self) -> Option<SocketAddr> {
+        self.bound.first().filter(|_| !self.calls()).copied().map(from_elsewhere)
+    }
+
     /// Whom to call.
     #[must_use]
     pub fn remotes(&self) -> &[SocketAddr] {

@@ -8,12 +8,11 @@ use anabranch_media::playout::Released;
 use anabranch_media::ts::{PACKET_LEN, Packet, PcrMeter};
 use anabranch_sansio::Time;
 use anabranch_session::{
-    Agreement, Disconnect, Event, Receiver, ReceiverConfig, Refusal, RefusalCode, Role,
-    SessionConfig, SourceFormat, rest,
+    Disconnect, Event, Receiver, ReceiverConfig, Role, SessionConfig, SourceFormat, rest,
 };
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
-use crate::net::{Network, Plan, from_elsewhere, unpredictable_rng};
+use crate::net::{Network, Plan, unpredictable_rng};
 use crate::output::{Output, Sink};
 use crate::service::{
     Before, Observer, Retries, Retry, Secured, ServiceError, Severity, Snapshot, Stop,
@@ -158,7 +157,8 @@ impl Run<'_, '_> {
         } else {
             self.say(Severity::Info, &format!("waiting for a sender at {}", self.listening()));
         }
-        self.say_opening();
+        let (severity, text) = self.secured.opening(self.plan.heard_at());
+        self.say(severity, &text);
         let mut ticks = interval(STATS_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
@@ -202,14 +202,18 @@ impl Run<'_, '_> {
         match event {
             Event::Connected(agreement) => {
                 self.retry.on_success();
-                self.say_peer(&agreement);
+                if let Some((severity, text)) =
+                    self.secured.on_connected(agreement.peer_key.as_deref())
+                {
+                    self.say(severity, &text);
+                }
                 self.begin(agreement.source.map(|source| source.format)).await
             }
             Event::SourceChanged(source) => self.begin(Some(source.format)).await,
             Event::Refused(refusal) if refusal.may_pass() => {
                 self.on_failure(format!("the sender refuses: {refusal}"))
             }
-            Event::Refused(refusal) => Err(self.refusal(refusal)),
+            Event::Refused(refusal) => Err(self.secured.error_of(refusal)),
             Event::Disconnected(how) => self.on_disconnected(how),
             Event::TurnedAway { .. }
             | Event::Path(_)
@@ -411,34 +415,6 @@ impl Run<'_, '_> {
         handle.with(|receiver, now| {
             Snapshot::of_receiver(receiver, now, before, Some(meter.jitter()))
         })
-    }
-
-    /// Says how the session is secured.
-    fn say_opening(&mut self) {
-        let (severity, text) = self.secured.opening(self.heard_at().as_deref());
-        self.say(severity, &text);
-    }
-
-    /// Who the peer is may be news.
-    fn say_peer(&mut self, agreement: &Agreement) {
-        if let Some((severity, text)) = self.secured.on_connected(agreement) {
-            self.say(severity, &text);
-        }
-    }
-
-    fn refusal(&self, refusal: Refusal) -> ServiceError {
-        if refusal.code != RefusalCode::Key {
-            return ServiceError::Refused(refusal);
-        }
-        let remedy = self.secured.remedy(&refusal).map(|remedy| format!(": {remedy}"));
-        ServiceError::NoKeys { what: format!("{refusal}{}", remedy.unwrap_or_default()) }
-    }
-
-    /// Where callers find us.
-    fn heard_at(&self) -> Option<String> {
-        let plan = &self.plan;
-        let bound = plan.bound().first().filter(|_| !plan.calls())?;
-        Some(from_elsewhere(*bound).to_string())
     }
 
     fn listening(&self) -> String {

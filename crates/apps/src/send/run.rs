@@ -9,15 +9,12 @@ use anabranch_driver::{Clock, Driver, Handle, Recording};
 use anabranch_media::Unit;
 use anabranch_sansio::{FourTuple, Time};
 use anabranch_session::treatment::TreatmentTable;
-use anabranch_session::{
-    Agreement, Disconnect, Event, Refusal, RefusalCode, Role, Sender, SenderConfig, SessionConfig,
-    rest,
-};
+use anabranch_session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig, rest};
 use anabranch_transport::RateSignal;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use crate::input::{Batch, Feed, Input, InputOptions, Item, Media, Pace, Reading, Timing};
-use crate::net::{NetError, from_elsewhere, unpredictable_rng};
+use crate::net::{NetError, unpredictable_rng};
 use crate::service::{
     Before, Multihomed, Observer, RateLine, Retries, Retry, Secured, ServiceError, Severity,
     Snapshot, Stop, TOKEN_OF_VIEWER, Update, Uplinks, Wait, sentence_of,
@@ -162,7 +159,8 @@ impl Run<'_, '_> {
         } else {
             self.say(Severity::Info, &format!("waiting for a receiver at {}", self.listening()));
         }
-        self.say_opening();
+        let (severity, text) = self.secured.opening(self.uplinks.plan().heard_at());
+        self.say(severity, &text);
         let mut ticks = interval(STATS_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
@@ -303,7 +301,11 @@ impl Run<'_, '_> {
             Event::Connected(agreement) => {
                 self.was_connected = true;
                 self.retry.on_success();
-                self.say_peer(&agreement);
+                if let Some((severity, text)) =
+                    self.secured.on_connected(agreement.peer_key.as_deref())
+                {
+                    self.say(severity, &text);
+                }
                 if self.feed_has_ended {
                     self.finish_if_connected();
                 }
@@ -312,7 +314,7 @@ impl Run<'_, '_> {
                 let reason = format!("the receiver refuses: {refusal}");
                 self.on_failure(reason)?;
             }
-            Event::Refused(refusal) => return Err(self.refusal(refusal)),
+            Event::Refused(refusal) => return Err(self.secured.error_of(refusal)),
             Event::Disconnected(Disconnect::Ended) => return Ok(ControlFlow::Break(())),
             Event::Disconnected(Disconnect::Lost { reason }) => {
                 if self.farewell.is_some() {
@@ -426,34 +428,6 @@ impl Run<'_, '_> {
     fn snapshot(&mut self) -> Snapshot {
         let before = &mut self.before;
         self.handle.with(|sender, now| Snapshot::of_sender(sender, now, before))
-    }
-
-    /// Says how the session is secured.
-    fn say_opening(&mut self) {
-        let (severity, text) = self.secured.opening(self.heard_at().as_deref());
-        self.say(severity, &text);
-    }
-
-    /// Who the peer is may be news.
-    fn say_peer(&mut self, agreement: &Agreement) {
-        if let Some((severity, text)) = self.secured.on_connected(agreement) {
-            self.say(severity, &text);
-        }
-    }
-
-    fn refusal(&self, refusal: Refusal) -> ServiceError {
-        if refusal.code != RefusalCode::Key {
-            return ServiceError::Refused(refusal);
-        }
-        let remedy = self.secured.remedy(&refusal).map(|remedy| format!(": {remedy}"));
-        ServiceError::NoKeys { what: format!("{refusal}{}", remedy.unwrap_or_default()) }
-    }
-
-    /// Where callers find us.
-    fn heard_at(&self) -> Option<String> {
-        let plan = self.uplinks.plan();
-        let bound = plan.bound().first().filter(|_| !plan.calls())?;
-        Some(from_elsewhere(*bound).to_string())
     }
 
     fn listening(&self) -> String {

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use anabranch_keys::PublicKey;
 use anabranch_television::protocol::Programme;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 use toml::Spanned;
 
@@ -14,7 +16,7 @@ use super::ports::{http_place, https_place, udp_place};
 use super::proxies::Network;
 use super::source::{DemoChannel, Source};
 use crate::input::Input;
-use crate::url::{ChannelUrl, SessionUrl};
+use crate::url::{ChannelUrl, EncryptionSwitch, SessionUrl};
 
 /// Channels of one server.
 pub(super) const CHANNELS_MAX: usize = 1_000;
@@ -61,6 +63,11 @@ pub struct ServerSection {
     pub tls_certificate: Option<PathBuf>,
     /// Its key.
     pub tls_key: Option<PathBuf>,
+    /// Whether native viewers' sessions are encrypted; they are unless it says "off".
+    pub encryption: Option<EncryptionSwitch>,
+    /// The keys of native viewers that may watch, if not all may.
+    #[serde(default, deserialize_with = "public_keys")]
+    pub allow: Vec<PublicKey>,
     /// Viewers at once.
     pub viewers_max: Option<usize>,
     /// Viewers at once from one address, players among them.
@@ -73,6 +80,14 @@ pub struct ServerSection {
     /// The file with the key for tokens, which is made if it is not there. Always given where a
     /// channel is watched by token.
     pub access_key: Option<PathBuf>,
+}
+
+fn public_keys<'de, D>(deserializer: D) -> Result<Vec<PublicKey>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| text.parse().map_err(D::Error::custom)).collect()
 }
 
 /// Who may watch a channel.

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_driver::{Driver, Recording};
+use anabranch_keys::PublicKey;
 use anabranch_sansio::Rng;
 use anabranch_television::{Carrier, Server, ServerConfig, Television, TelevisionConfig};
 use serde::Serialize;
@@ -31,7 +32,8 @@ use tokio::sync::mpsc;
 
 use crate::input::Readers;
 use crate::net::NetError;
-use crate::service::Stop;
+use crate::service::{Secured, Stop};
+use crate::url::EncryptionSwitch;
 use access::{Access, AccessGate};
 pub use access::{AccessKey, All, KeyError, Ticket, TicketChannels, TicketError, TokenError};
 pub use config::{ChannelAccess, ChannelConfig, ChannelsFile, ConfigError, ServerSection};
@@ -84,6 +86,8 @@ pub struct ServeOptions {
     pub tls_key: Option<PathBuf>,
     /// The file with the key for tokens, before what the channels' file says.
     pub access_key: Option<PathBuf>,
+    /// Whether native viewers' sessions are encrypted, before what the file says.
+    pub encryption: Option<EncryptionSwitch>,
     /// Where every packet of the viewers' port is recorded, if that is wanted.
     pub recording: Recording,
     /// Where films in foreign containers are read.
@@ -96,6 +100,8 @@ pub struct Serving {
     http: SocketAddr,
     https: Option<Https>,
     udp: Vec<SocketAddr>,
+    /// That by which native viewers know the server, if what they get is encrypted.
+    key: Option<PublicKey>,
     candidates: Vec<SocketAddr>,
     station: Arc<Station>,
     token: String,
@@ -157,7 +163,10 @@ impl Serving {
         let names: Vec<_> = options.names.iter().chain(&section.names).cloned().collect();
         let secure = secure(&options, &names).await?;
 
+        let switch = options.encryption.or(section.encryption).unwrap_or_default();
+        let secured = Secured::of_server(switch, section.allow.clone())?;
         let mut config = ServerConfig::default();
+        config.native.association.extensions.encryption = secured.encryption();
         config.native.segments_max = SEGMENTS_MAX;
         config.browsers.segments_max = SEGMENTS_MAX;
         config.browsers.candidates.clone_from(&candidates);
@@ -197,7 +206,8 @@ impl Serving {
         for channel in options.file.channels {
             station.add(channel);
         }
-        Ok(Self { http, https, udp, candidates, station, token, news })
+        let key = secured.own_key();
+        Ok(Self { http, https, udp, key, candidates, station, token, news })
     }
 
     /// Where the page is.
@@ -221,7 +231,11 @@ impl Serving {
     /// What `anabranch watch` calls.
     #[must_use]
     pub fn native_url(&self) -> String {
-        self.native_address().map_or_else(String::new, |addr| format!("anabranch://{addr}"))
+        let key = match self.key {
+            Some(key) => format!("?key={key}"),
+            None => "?encryption=off".to_owned(),
+        };
+        self.native_address().map_or_else(String::new, |addr| format!("anabranch://{addr}{key}"))
     }
 
     /// Where the operator's page is, opened by its token: what follows # never leaves a browser.

@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use super::access::KeyError;
 use super::listen::TlsError;
 use crate::net::{NetError, is_link_local};
+use crate::service::SecurityError;
 
 /// The ports if none is asked for.
 pub(super) const HTTP_PORT: u16 = 8_080;
@@ -79,6 +80,9 @@ pub enum ServeError {
     /// The system refuses.
     #[error("the system refuses: {0}")]
     System(io::Error),
+    /// Our own key.
+    #[error(transparent)]
+    Security(#[from] SecurityError),
     /// The system has no randomness.
     #[error(transparent)]
     Net(#[from] NetError),

@@ -1,17 +1,18 @@
 //! [`Secured`]: what the keys of both ends mean for a session.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_keys::{KeyError, PublicKey, TlsKeys, Trust};
 use anabranch_sctp::{Encryption, EncryptionPolicy};
-use anabranch_session::{Agreement, Refusal, RefusalCode};
+use anabranch_session::{Refusal, RefusalCode};
 use thiserror::Error;
 
-use super::Severity;
+use super::{ServiceError, Severity};
 use crate::keys::{KeyFileError, KeyFolder};
 use crate::net::is_loopback;
-use crate::url::{Mode, Security, SessionUrl};
+use crate::url::{EncryptionSwitch, Mode, Security, SessionUrl};
 
 /// How long both ends may take to agree on keys.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -35,10 +36,18 @@ pub(crate) struct Secured {
     /// Ours, if the session is encrypted.
     own_key: Option<PublicKey>,
     encryption: Option<Encryption>,
-    /// Under which name the peer's key is remembered, if it is.
-    remembered_as: Option<String>,
-    /// Whether the peer's key was known before.
-    is_known: bool,
+    acquaintance: Acquaintance,
+}
+
+/// Whether the peer's key is remembered, and under which name.
+#[derive(Debug)]
+enum Acquaintance {
+    /// It is not to be.
+    None,
+    /// It will be, once the peer has proved to have it.
+    New(String),
+    /// The peer was met before, and must have the key that it had then.
+    Known(String),
 }
 
 impl Secured {
@@ -51,11 +60,12 @@ impl Secured {
     }
 
     fn with(folder: KeyFolder, url: &SessionUrl) -> Result<Self, SecurityError> {
-        let mut secured =
-            Self { folder, own_key: None, encryption: None, remembered_as: None, is_known: false };
-        let Security::Encrypted { allowed } = &url.security else { return Ok(secured) };
-        let identity = secured.folder.identity()?;
-        let mut trust = allowed.clone();
+        let Security::Encrypted { allowed } = &url.security else {
+            let acquaintance = Acquaintance::None;
+            return Ok(Self { folder, own_key: None, encryption: None, acquaintance });
+        };
+        let identity = folder.identity()?;
+        let (mut trust, mut acquaintance) = (allowed.clone(), Acquaintance::None);
         // A passphrase says who the peer is, and what is on this machine is no stranger.
         let remembers = url.mode == Mode::Caller
             && trust.is_empty()
@@ -63,22 +73,42 @@ impl Secured {
             && !url.host.as_deref().is_some_and(is_loopback);
         if let Some(host) = url.host.as_deref().filter(|_| remembers) {
             let name = format!("{host}:{}", url.port);
-            trust.extend(secured.folder.known_peer(&name)?);
-            secured.is_known = !trust.is_empty();
-            secured.remembered_as = Some(name);
+            let known = folder.known_peer(&name)?;
+            trust.extend(known);
+            acquaintance = match known {
+                Some(_) => Acquaintance::Known(name),
+                None => Acquaintance::New(name),
+            };
         }
-        let trust = if trust.is_empty() { Trust::Anyone } else { Trust::Only(trust) };
-        let mut keys = TlsKeys::new(&identity, trust)?;
+        let mut keys = TlsKeys::new(&identity, trust_in(trust))?;
         if let Some(passphrase) = &url.passphrase {
             keys = keys.with_passphrase(passphrase.as_str());
         }
-        secured.own_key = Some(identity.public_key());
-        secured.encryption = Some(Encryption {
-            policy: EncryptionPolicy::Require,
-            keys: Arc::new(keys),
-            time_limit: TIME_LIMIT,
-        });
-        Ok(secured)
+        let own_key = Some(identity.public_key());
+        Ok(Self { folder, own_key, encryption: Some(required(keys)), acquaintance })
+    }
+
+    /// For a server whom viewers call.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub(crate) fn of_server(
+        switch: EncryptionSwitch,
+        allowed: Vec<PublicKey>,
+    ) -> Result<Self, SecurityError> {
+        let (folder, acquaintance) = (KeyFolder::of_user(), Acquaintance::None);
+        if switch == EncryptionSwitch::Off {
+            return Ok(Self { folder, own_key: None, encryption: None, acquaintance });
+        }
+        let identity = folder.identity()?;
+        let keys = TlsKeys::new(&identity, trust_in(allowed))?;
+        let own_key = Some(identity.public_key());
+        Ok(Self { folder, own_key, encryption: Some(required(keys)), acquaintance })
+    }
+
+    /// Our own key, if anything is encrypted.
+    pub(crate) const fn own_key(&self) -> Option<PublicKey> {
+        self.own_key
     }
 
     /// For the session's configuration.
@@ -90,7 +120,7 @@ impl Secured {
     /// What the user is to know before the session begins. `heard_at` is where others find a
     /// listener.
     #[must_use]
-    pub(crate) fn opening(&self, heard_at: Option<&str>) -> (Severity, String) {
+    pub(crate) fn opening(&self, heard_at: Option<SocketAddr>) -> (Severity, String) {
         match (self.own_key, heard_at) {
             (None, _) => {
                 let text = "encryption=off: who sees the packets can read and alter all of it";
@@ -106,11 +136,12 @@ impl Secured {
 
     /// Remembers who the peer is, if it is met for the first time. Returns what the user is to know
     /// of it.
-    pub(crate) fn on_connected(&mut self, agreement: &Agreement) -> Option<(Severity, String)> {
-        let name = self.remembered_as.as_deref().filter(|_| !self.is_known)?;
-        let key = agreement.peer_key.as_deref().and_then(PublicKey::from_bytes)?;
-        self.is_known = true;
-        Some(match self.folder.remember(name, key) {
+    pub(crate) fn on_connected(&mut self, peer_key: Option<&[u8]>) -> Option<(Severity, String)> {
+        let Acquaintance::New(name) = &self.acquaintance else { return None };
+        let (name, key) = (name.clone(), peer_key.and_then(PublicKey::from_bytes)?);
+        let remembered = self.folder.remember(&name, key);
+        self.acquaintance = Acquaintance::Known(name.clone());
+        Some(match remembered {
             Ok(()) => {
                 let text = format!(
                     "{name} was not known before: from now on it must have the key {key}; \
@@ -122,19 +153,32 @@ impl Secured {
         })
     }
 
-    /// What helps against a refusal, if it is about a key that was remembered.
+    /// What the user is to know of a refusal.
     #[must_use]
-    pub(crate) fn remedy(&self, refusal: &Refusal) -> Option<String> {
-        let name = self.remembered_as.as_deref().filter(|_| self.is_known)?;
-        let is_about_key = refusal.code == RefusalCode::Key
-            && refusal.text.contains("is not the one that was expected");
-        is_about_key.then(|| {
-            format!(
-                "somebody else may answer in its place; if {name} was set up anew: \
-                 anabranch key --forget {name}"
-            )
-        })
+    pub(crate) fn error_of(&self, refusal: Refusal) -> ServiceError {
+        match (refusal.code, &self.acquaintance) {
+            (RefusalCode::Untrusted, Acquaintance::Known(name)) => ServiceError::NoKeys {
+                what: format!(
+                    "{refusal}: somebody else may answer in its place; if {name} was set up anew: \
+                     anabranch key --forget {name}"
+                ),
+            },
+            (RefusalCode::Untrusted | RefusalCode::Key, _) => {
+                ServiceError::NoKeys { what: refusal.to_string() }
+            }
+            (_, _) => ServiceError::Refused(refusal),
+        }
     }
+}
+
+/// Whom to trust, where whoever is not in the list is a stranger unless it is empty.
+fn trust_in(allowed: Vec<PublicKey>) -> Trust {
+    if allowed.is_empty() { Trust::Anyone } else { Trust::Only(allowed) }
+}
+
+/// For an association that these keys must encrypt.
+fn required(keys: TlsKeys) -> Encryption {
+    Encryption { policy: EncryptionPolicy::Require, keys: Arc::new(keys), time_limit: TIME_LIMIT }
 }
 
 #[cfg(test)]
@@ -154,39 +198,23 @@ mod tests {
         Secured::with(folder.clone(), &url.parse().unwrap()).unwrap()
     }
 
-    fn agreement(key: PublicKey) -> Agreement {
-        Agreement {
-            program: "anabranch".to_owned(),
-            path: anabranch_sansio::FourTuple::new(
-                "192.0.2.1:9000".parse().unwrap(),
-                "192.0.2.2:9000".parse().unwrap(),
-            ),
-            incoming: false,
-            latency: Duration::from_millis(200),
-            stream_id: None,
-            partial_reliability: true,
-            peer_key: Some(key.as_bytes().to_vec()),
-            source: None,
-        }
-    }
-
     #[test]
     fn the_key_of_a_peer_that_is_met_is_remembered_and_said_once() {
         let folder = folder("met");
         let key = Identity::generate().unwrap().public_key();
         let mut first = secured(&folder, "anabranch://host.example:9000");
-        let (_, said) = first.on_connected(&agreement(key)).unwrap();
+        let (_, said) = first.on_connected(Some(key.as_bytes())).unwrap();
         assert!(said.contains(&format!("it must have the key {key}")), "{said}");
-        assert_eq!(first.on_connected(&agreement(key)), None);
+        assert_eq!(first.on_connected(Some(key.as_bytes())), None);
         assert_eq!(folder.known_peer("host.example:9000").unwrap(), Some(key));
         let mut again = secured(&folder, "anabranch://host.example:9000");
-        assert_eq!(again.on_connected(&agreement(key)), None);
+        assert_eq!(again.on_connected(Some(key.as_bytes())), None);
         let refusal = Refusal {
-            code: RefusalCode::Key,
+            code: RefusalCode::Untrusted,
             text: "the key X is not the one that was expected".to_owned(),
         };
-        let remedy = again.remedy(&refusal).unwrap();
-        assert!(remedy.contains("anabranch key --forget host.example:9000"), "{remedy}");
+        let words = again.error_of(refusal).to_string();
+        assert!(words.contains("anabranch key --forget host.example:9000"), "{words}");
     }
 
     #[test]
@@ -199,7 +227,7 @@ mod tests {
             "anabranch://127.0.0.1:9000".to_owned(),
             "anabranch://:9000".to_owned(),
         ] {
-            assert_eq!(secured(&folder, &url).on_connected(&agreement(key)), None, "{url}");
+            assert_eq!(secured(&folder, &url).on_connected(Some(key.as_bytes())), None, "{url}");
         }
         assert!(folder.peers().unwrap().is_empty());
     }
@@ -219,7 +247,7 @@ mod tests {
         let folder = folder("listener");
         let secured = secured(&folder, "anabranch://:9000");
         let key = folder.identity().unwrap().public_key();
-        let (_, said) = secured.opening(Some("192.0.2.7:9000"));
+        let (_, said) = secured.opening(Some("192.0.2.7:9000".parse().unwrap()));
         assert!(said.ends_with(&format!("anabranch://192.0.2.7:9000?key={key}")), "{said}");
     }
 }

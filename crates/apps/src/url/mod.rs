@@ -47,6 +47,7 @@ pub use channel::ChannelUrl;
 pub use choice::{Choice, NoSuchChannel};
 pub use error::{Place, UrlError};
 pub use session::{
-    HostPort, LATENCY_DEFAULT, LATENCY_MS_MIN, LocalPath, Mode, STREAM_ID_MAX, Security, SessionUrl,
+    EncryptionSwitch, HostPort, LATENCY_DEFAULT, LATENCY_MS_MIN, LocalPath, Mode, STREAM_ID_MAX,
+    Security, SessionUrl,
 };
 pub use udp::{PKT_SIZE_DEFAULT, UdpUrl};

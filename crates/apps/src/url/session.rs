@@ -7,6 +7,8 @@ use std::time::Duration;
 use anabranch_keys::PublicKey;
 use anabranch_session::{Bond, LATENCY_MS_MAX, Passphrase, UnknownBond};
 
+use serde::Deserialize;
+
 use super::error::{Place, UrlError};
 use super::query::{Parts, host_and_port};
 
@@ -67,6 +69,29 @@ pub enum Security {
     },
     /// It is not: who sees the packets can read and alter them.
     Open,
+}
+
+/// Whether all is encrypted, as users say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EncryptionSwitch {
+    /// It is.
+    #[default]
+    On,
+    /// It is not.
+    Off,
+}
+
+impl FromStr for EncryptionSwitch {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        match text {
+            "on" => Ok(Self::On),
+            "off" => Ok(Self::Off),
+            _ => Err(UrlError::Encryption { value: text.to_owned() }),
+        }
+    }
 }
 
 /// With whom to speak and how: see the module's documentation.
@@ -142,7 +167,7 @@ struct Options {
     passphrase: Option<Passphrase>,
     key: Option<PublicKey>,
     allow: Option<Vec<PublicKey>>,
-    encryption: Option<bool>,
+    encryption: Option<EncryptionSwitch>,
     program: Option<u16>,
     token: Option<String>,
 }
@@ -159,7 +184,7 @@ impl Options {
             "passphrase" => set(&mut self.passphrase, name, passphrase(value)?),
             "key" => set(&mut self.key, name, key(value)?),
             "allow" => set(&mut self.allow, name, allowed(value)?),
-            "encryption" => set(&mut self.encryption, name, encryption(value)?),
+            "encryption" => set(&mut self.encryption, name, value.parse()?),
             "program" => set(&mut self.program, name, program(value)?),
             "token" => set(&mut self.token, name, value.to_owned()),
             _ => Err(unknown(name)),
@@ -174,9 +199,9 @@ impl Options {
         ];
         let needed_by = needs.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
         match (self.encryption, needed_by) {
-            (Some(false), Some(name)) => Err(UrlError::NotEncrypted { name }),
-            (Some(false), None) => Ok(Security::Open),
-            (Some(true) | None, _) => {
+            (Some(EncryptionSwitch::Off), Some(name)) => Err(UrlError::NotEncrypted { name }),
+            (Some(EncryptionSwitch::Off), None) => Ok(Security::Open),
+            (Some(EncryptionSwitch::On) | None, _) => {
                 let allowed = self.key.into_iter().chain(self.allow.iter().flatten().copied());
                 Ok(Security::Encrypted { allowed: allowed.collect() })
             }
@@ -314,14 +339,6 @@ fn key(value: &str) -> Result<PublicKey, UrlError> {
 
 fn allowed(value: &str) -> Result<Vec<PublicKey>, UrlError> {
     value.split(',').map(key).collect()
-}
-
-fn encryption(value: &str) -> Result<bool, UrlError> {
-    match value {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err(UrlError::Encryption { value: value.to_owned() }),
-    }
 }
 
 fn passphrase(value: &str) -> Result<Passphrase, UrlError> {

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use anabranch_driver::{Clock, Driver, Handle, Recording};
 use anabranch_sansio::{FourTuple, Time};
+use anabranch_session::Refusal;
 use anabranch_television::{NativeViewer, Viewer};
+use anabranch_transport::CloseReason;
 
 use crate::net::{NetError, unpredictable_rng};
-use crate::service::{Multihomed, ServiceError, Severity, Uplinks};
+use crate::service::{Multihomed, Secured, ServiceError, Severity, Uplinks};
 use crate::url::SessionUrl;
 
 /// What is said at the beginning of each session.
@@ -45,6 +47,7 @@ pub(crate) struct Line {
     handle: Handle<NativeViewer>,
     uplinks: Uplinks,
     hello: Hello,
+    secured: Secured,
 }
 
 impl Line {
@@ -60,9 +63,11 @@ impl Line {
         let Whom { url, over_all_interfaces, recording } = whom;
         let (mut sockets, uplinks) = Uplinks::open(url, over_all_interfaces).await?;
         sockets.record(recording);
-        let machine = NativeViewer::new(hello.session(), unpredictable_rng()?);
+        let secured = Secured::of(url)?;
+        let machine =
+            NativeViewer::new(hello.session(), secured.encryption(), unpredictable_rng()?);
         let handle = Driver::spawn_with_clock(machine, sockets, clock)?;
-        Ok(Self { handle, uplinks, hello })
+        Ok(Self { handle, uplinks, hello, secured })
     }
 
     /// Calls the server, with nothing left of a session before; answers with where it is.
@@ -100,6 +105,22 @@ impl Line {
     /// Asks the server for something.
     pub(crate) fn act(&self, act: impl FnOnce(&mut Viewer, Time)) {
         self.handle.with(|viewer, now| viewer.act(now, |viewer| act(viewer, now)));
+    }
+
+    /// What the user is to know of how it is secured before the first call.
+    pub(crate) fn opening(&self) -> (Severity, String) {
+        self.secured.opening(None)
+    }
+
+    /// The server has said welcome. Returns what the user is to know of who it is.
+    pub(crate) fn on_welcome(&mut self) -> Option<(Severity, String)> {
+        let peer_key = self.handle.with(|viewer, _| viewer.peer_key());
+        self.secured.on_connected(peer_key.as_deref())
+    }
+
+    /// Why another call is in vain, if the last one ended for want of the right key.
+    pub(crate) fn refusal(&self, reason: &CloseReason) -> Option<ServiceError> {
+        Refusal::of_close_reason(reason).map(|refusal| self.secured.error_of(refusal))
     }
 
     /// The latency budget that is asked for.

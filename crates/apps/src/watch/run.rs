@@ -24,7 +24,7 @@ use crate::service::{
     BeforeWatching, Observer, Retries, Retry, Seen, ServiceError, Severity, Stop, Update, Wait,
     Watching,
 };
-use crate::url::{Choice, Mode, NoSuchChannel, Security, SessionUrl};
+use crate::url::{Choice, Mode, NoSuchChannel, SessionUrl};
 
 /// How often the page gets statistics.
 const TICK: Duration = Duration::from_millis(200);
@@ -132,8 +132,6 @@ fn check(url: &SessionUrl) -> Result<(), ServiceError> {
         "program= and streamid= are for anabranch send: give --channel"
     } else if url.passphrase.is_some() {
         "a television server knows no passphrase=: leave it out"
-    } else if url.security != (Security::Encrypted { allowed: Vec::new() }) {
-        "a television server does not encrypt yet: leave key= and encryption= out"
     } else {
         return Ok(());
     };
@@ -170,6 +168,8 @@ impl Run<'_, '_> {
         mut choices: mpsc::Receiver<Choice>,
     ) -> Result<Watched, ServiceError> {
         let handle = self.line.handle().clone();
+        let (severity, text) = self.line.opening();
+        self.say(severity, &text);
         self.call()?;
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -343,6 +343,9 @@ impl Run<'_, '_> {
         // Those that hold are told anew.
         self.unseen.clear();
         self.on_page(|page| page.end_urgent(None));
+        if let Some(refusal) = self.line.refusal(reason) {
+            return Err(refusal);
+        }
         let reason = match self.goodbye.take() {
             Some(text) => format!("the server says goodbye: {text}"),
             None => format!("the server is lost: {reason}"),

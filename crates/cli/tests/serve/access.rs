@@ -155,7 +155,7 @@ fn native_viewers_bring_tokens_and_the_operator_sees_who() {
     assert!(!listed(&[]).contains("Closed"));
     let token = house.token(&["--who", "alice", "--channels", "2,9", "--for", "1h"]);
     assert!(listed(&["--token", &token]).contains("   2  Closed"));
-    let by_url = program(&["watch", "--list", &format!("{url}?token={token}")]).output().unwrap();
+    let by_url = program(&["watch", "--list", &format!("{url}&token={token}")]).output().unwrap();
     assert!(String::from_utf8(by_url.stdout).unwrap().contains("   2  Closed"));
     let refused = listed(&["--token", "nonsense"]);
     assert!(refused.contains("this is no token: one looks like xxx.yyy.zzz"), "{refused}");

@@ -13,6 +13,7 @@ use server::TestServer;
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+    command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command.arg("watch").args(arguments).env_remove("RUST_LOG").stdin(Stdio::null());
     command
 }
@@ -203,6 +204,23 @@ fn measures_are_written_once_a_second_and_at_the_end() {
     assert!(watched.iter().any(|it| it["association"]["paths"][0]["received_bytes"] != 0));
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("http://127.0.0.1:") && told.contains("pictures shown"), "{told}");
+}
+
+#[test]
+fn a_server_that_is_another_one_or_encrypts_where_the_viewer_does_not_is_given_up_in_words() {
+    let (server, other) = (TestServer::start(), TestServer::start());
+    let (_, others_key) =
+        other.url().split_once('?').map(|(at, key)| (at.to_owned(), key.to_owned())).unwrap();
+    let url = |query: &str| format!("anabranch://{}?{query}", server.address());
+    let untrusted = "is not the one that was expected";
+    let open = "one end encrypts and the other does not: leave encryption=off away";
+    for (url, words) in [(url(&others_key), untrusted), (url("encryption=off"), open)] {
+        let output = program(&["--list", &url]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains(words), "{told}");
+        assert!(output.stdout.is_empty());
+    }
 }
 
 #[test]

@@ -1,14 +1,17 @@
 //! [`TestServer`]: three channels, one of them off air.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
 use anabranch_driver::{Driver, Handle, SocketSet};
+use anabranch_keys::{Identity, PublicKey, TlsKeys, Trust};
 use anabranch_media::clip::VIDEO_TRACK;
 use anabranch_media::decoding::{AudioFormat, AudioInfo, VideoFormat, VideoInfo};
 use anabranch_media::{Class, Layer, Unit};
 use anabranch_sansio::Rng;
+use anabranch_sctp::{Encryption, EncryptionPolicy};
 use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::protocol::UrgentLevel;
 use anabranch_television::{OpenGate, Server, ServerConfig, Television, TelevisionConfig};
@@ -24,35 +27,54 @@ pub(crate) struct TestServer {
     runtime: Runtime,
     handle: Handle<Server>,
     address: SocketAddr,
+    keys: Keys,
+}
+
+/// Who the server is.
+struct Keys {
+    encryption: Encryption,
+    public: PublicKey,
+}
+
+impl Keys {
+    fn generate() -> Self {
+        let identity = Identity::generate().unwrap();
+        let keys = TlsKeys::new(&identity, Trust::Anyone).unwrap();
+        let (policy, keys) = (EncryptionPolicy::Require, Arc::new(keys));
+        let encryption = Encryption { policy, keys, time_limit: Duration::from_secs(10) };
+        Self { encryption, public: identity.public_key() }
+    }
 }
 
 impl TestServer {
     pub(crate) fn start() -> Self {
-        Self::at("127.0.0.1:0".parse().unwrap())
+        Self::at("127.0.0.1:0".parse().unwrap(), Keys::generate())
     }
 
     /// Its channels come [later](Self::begin).
     pub(crate) fn without_channels() -> Self {
-        Self::idle_at("127.0.0.1:0".parse().unwrap())
+        Self::idle_at("127.0.0.1:0".parse().unwrap(), Keys::generate())
     }
 
-    fn at(address: SocketAddr) -> Self {
-        let server = Self::idle_at(address);
+    fn at(address: SocketAddr, keys: Keys) -> Self {
+        let server = Self::idle_at(address, keys);
         server.begin();
         server
     }
 
-    fn idle_at(address: SocketAddr) -> Self {
+    fn idle_at(address: SocketAddr, keys: Keys) -> Self {
         let runtime = Runtime::new().unwrap();
         let within = runtime.enter();
         let mut sockets = SocketSet::new();
         let address = sockets.bind(address).unwrap();
         let television = Television::new(TelevisionConfig::default(), Box::new(OpenGate));
         let seed = u64::from(std::process::id()) << 16 | u64::from(address.port());
-        let server = Server::new(television, ServerConfig::default(), Rng::from_u64(seed));
+        let mut config = ServerConfig::default();
+        config.native.association.extensions.encryption = Some(keys.encryption.clone());
+        let server = Server::new(television, config, Rng::from_u64(seed));
         let handle = Driver::spawn(server.unwrap(), sockets).unwrap();
         drop(within);
-        Self { runtime, handle, address }
+        Self { runtime, handle, address, keys }
     }
 
     /// Two channels are on air from now on, and one is not.
@@ -74,7 +96,12 @@ impl TestServer {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("anabranch://{}", self.address)
+        format!("anabranch://{}?key={}", self.address, self.keys.public)
+    }
+
+    /// Where it is, without a word of who it is.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub(crate) fn alarm(&self, text: &str) -> u32 {
@@ -95,7 +122,7 @@ impl TestServer {
 
     /// Another server at the same address, which sends its viewers away first.
     pub(crate) fn restart(self) -> Self {
-        let Self { runtime, handle, address } = self;
+        let Self { runtime, handle, address, keys } = self;
         let dismiss = |server: &mut Server, now| {
             let viewers: Vec<_> = server.television().viewers().map(|viewer| viewer.id).collect();
             server.act(|television| {
@@ -110,7 +137,7 @@ impl TestServer {
         handle.close();
         runtime.block_on(handle.closed()).unwrap();
         drop(runtime);
-        Self::at(address)
+        Self::at(address, keys)
     }
 }
 

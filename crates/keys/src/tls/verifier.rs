@@ -1,6 +1,8 @@
 //! [`Verifier`]: asks of a peer's raw public key whether it is trusted, and of its signature
 //! whether the key made it.
 
+use std::sync::Arc;
+
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature,
@@ -8,10 +10,25 @@ use rustls::crypto::{
 };
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError, SignatureScheme,
+};
 
 use crate::identity::PublicKey;
 use crate::trust::Trust;
+
+/// A peer's key that is not one of those that were expected.
+#[derive(Debug, thiserror::Error)]
+#[error("the key {0} is not the one that was expected")]
+pub(super) struct UntrustedKey(PublicKey);
+
+/// The key that a verifier refused, if that is why a connection failed.
+pub(super) fn untrusted_key(error: &Error) -> Option<&UntrustedKey> {
+    let Error::InvalidCertificate(CertificateError::Other(OtherError(other))) = error else {
+        return None;
+    };
+    other.downcast_ref()
+}
 
 /// Knows peers by their raw public keys, in both roles.
 #[derive(Debug)]
@@ -31,7 +48,8 @@ impl Verifier {
         if self.trust.accepts(&key) {
             return Ok(());
         }
-        Err(Error::General(format!("the key {key} is not the one that was expected")))
+        let untrusted: Arc<UntrustedKey> = Arc::new(UntrustedKey(key));
+        Err(Error::InvalidCertificate(CertificateError::Other(OtherError(untrusted))))
     }
 
     fn verify_signature(

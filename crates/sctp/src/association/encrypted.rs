@@ -161,7 +161,7 @@ impl Association {
         encrypted.awaits_acknowledgement = encrypted.agreement.role == KeyRole::Client;
         if !self.receiver.as_mut().is_none_or(Receiver::end_first_keys) {
             let what = "somebody altered the numbers of what the peer said in the open".to_owned();
-            return self.end_without_keys(&KeyFailure { what });
+            return self.end_without_keys(&KeyFailure::new(what));
         }
         self.tell_connected(is_incoming);
         self.settle_timers(now);
@@ -183,7 +183,11 @@ impl Association {
     fn end_without_keys(&mut self, failure: &KeyFailure) {
         let what = failure.what.clone();
         let cause = ErrorCause::ProtocolViolation(failure.what.as_bytes());
-        self.abort_with(&cause, CloseReason::NoKeys { what });
+        let reason = match failure.is_untrusted {
+            true => CloseReason::PeerUntrusted { what },
+            false => CloseReason::NoKeys { what },
+        };
+        self.abort_with(&cause, reason);
     }
 
     /// Why there can be no keys, if that is what an ABORT says.
@@ -212,7 +216,7 @@ impl Association {
         let Some(encrypted) = &mut self.encrypted else { return };
         if encrypted.deadline.is_some_and(|deadline| deadline <= now) {
             let what = "the peer did not finish agreeing on keys in time".to_owned();
-            return self.end_without_keys(&KeyFailure { what });
+            return self.end_without_keys(&KeyFailure::new(what));
         }
         let is_due = |method: &&mut Box<dyn KeyManagement>| {
             method.poll_timeout().is_some_and(|at| at <= now)

@@ -115,9 +115,26 @@ pub enum KeyAction {
 /// Why there can be no keys.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{what}")]
+#[non_exhaustive]
 pub struct KeyFailure {
     /// In words: what is wrong, and what would be right.
     pub what: String,
+    /// Whether the peer has proved to be somebody whom this end does not trust.
+    pub is_untrusted: bool,
+}
+
+impl KeyFailure {
+    /// Keys could not be agreed on.
+    #[must_use]
+    pub const fn new(what: String) -> Self {
+        Self { what, is_untrusted: false }
+    }
+
+    /// The peer has proved to be somebody whom this end does not trust.
+    #[must_use]
+    pub const fn untrusted(what: String) -> Self {
+        Self { what, is_untrusted: true }
+    }
 }
 
 /// Makes a [`KeyManagement`] for each association.

@@ -87,7 +87,7 @@ impl Link {
     ) {
         self.newcomers.remove(&id);
         self.parting.remove(&id);
-        if let Some(refusal) = refusal_of(&reason) {
+        if let Some(refusal) = Refusal::of_close_reason(&reason) {
             return self.on_key_refused(id, refusal, &stats);
         }
         if !self.is_peer(id) {
@@ -156,19 +156,4 @@ fn words_of(reason: &CloseReason) -> String {
         return "the other end no longer knows this session: it was restarted".to_owned();
     }
     printable(&reason.to_string())
-}
-
-/// Why there is no session, if it is for want of the right key.
-fn refusal_of(reason: &CloseReason) -> Option<Refusal> {
-    use CloseReason::{
-        KeyRefused, NoKeys, PeerDemandsEncryption, PeerNotAuthenticated, PeerNotEncrypted,
-    };
-    if let NoKeys { what } = reason {
-        return Some(Refusal::of_keys(what));
-    }
-    if matches!(reason, PeerNotEncrypted | PeerDemandsEncryption) {
-        return Some(Refusal::one_encrypts());
-    }
-    let other = "the other end has another key than is known here, or none";
-    matches!(reason, KeyRefused { .. } | PeerNotAuthenticated).then(|| Refusal::of_keys(other))
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
-use anabranch_sctp::EndpointConfig;
+use anabranch_sctp::{Encryption, EndpointConfig};
 use anabranch_transport::{
     CloseReason, ConnectError, Connection, ConnectionId, ConnectionStats, Event, SctpTransport,
     Transport,
@@ -31,11 +31,14 @@ pub enum NativeEvent {
 }
 
 impl NativeViewer {
-    /// A viewer that has not called yet. The generator must be unpredictable on real networks.
+    /// A viewer that has not called yet, and encrypts if it is told how. The generator must be
+    /// unpredictable on real networks.
     #[must_use]
-    pub fn new(viewer: Viewer, rng: Rng) -> Self {
+    pub fn new(viewer: Viewer, encryption: Option<Encryption>, rng: Rng) -> Self {
         let base = media();
-        let config = EndpointConfig { association: association(base.association), ..base };
+        let association = association(base.association);
+        let association = association.with(|config| config.extensions.encryption = encryption);
+        let config = EndpointConfig { association, ..base };
         Self::over(Box::new(SctpTransport::new(config, SCTP_PORT, rng)), viewer)
     }
 
@@ -106,6 +109,12 @@ impl NativeViewer {
     #[must_use]
     pub fn network(&self) -> Option<ConnectionStats> {
         Some(self.transport.connection(self.id?)?.stats())
+    }
+
+    /// The key that the server has proved to have.
+    #[must_use]
+    pub fn peer_key(&self) -> Option<Vec<u8>> {
+        self.transport.connection(self.id?)?.peer_key()
     }
 
     fn connection_mut(&mut self) -> Option<&mut dyn Connection> {

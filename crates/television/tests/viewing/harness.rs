@@ -70,7 +70,7 @@ impl Studio {
                 paths = seen.to_vec();
                 let token = token.map(str::to_owned);
                 let viewer = Viewer::new("a test".to_owned(), token, 300 * MILLISECOND);
-                Held::new(Party::Viewer(Box::new(NativeViewer::new(viewer, rng))))
+                Held::new(Party::Viewer(Box::new(NativeViewer::new(viewer, None, rng))))
             }
             Side::Server => {
                 let television = Television::new(TelevisionConfig::default(), gate());

@@ -38,7 +38,7 @@ impl House {
         let page = End::Page(Box::new(Page::new(first)));
         let page = sim.add_host("page", &[first.local.ip()], page).expect("free");
         let viewer = Viewer::new("a test".to_owned(), None, 300 * MILLISECOND);
-        let viewer = NativeViewer::new(viewer, sim.fork_rng());
+        let viewer = NativeViewer::new(viewer, None, sim.fork_rng());
         let native = End::Native(Box::new(viewer));
         let native = sim.add_host("native", &[second.local.ip()], native).expect("free");
         let call = |end: &mut End, now| {

@@ -19,14 +19,16 @@ use crate::watch::{Hello, Line, Whom, urgent};
 /// Media passes at most so many servers: each adds its latency.
 const SERVERS_MAX: usize = 8;
 
-/// How long a channel is left alone that leads back here.
-const LOOP_PAUSE: Duration = Duration::from_secs(60);
+/// How long a channel is left alone that somebody has to mend first.
+const LONG_PAUSE: Duration = Duration::from_secs(60);
 
 /// Why a session ended.
 #[derive(Debug)]
 enum End {
     /// It is worth another call soon.
     Lost(String),
+    /// The other server is not who it should be, or only one of both encrypts.
+    Refused(String),
     /// The channel comes from here: another call would bring the same.
     Loop(String),
 }
@@ -57,9 +59,9 @@ pub(super) async fn relay<L: Listener>(
                 retry.on_failure(reason);
                 while retry.wait().await != Wait::Over {}
             }
-            End::Loop(reason) => {
+            End::Loop(reason) | End::Refused(reason) => {
                 listener.tell(SourceEvent::Lost(reason));
-                tokio::time::sleep(LOOP_PAUSE).await;
+                tokio::time::sleep(LONG_PAUSE).await;
             }
         }
     }
@@ -155,6 +157,9 @@ impl<'a, L: Listener> Session<'a, L> {
         match event {
             ViewerEvent::Welcome { now: theirs, budget, channels, .. } => {
                 self.was_welcome = true;
+                if let Some((_, text)) = self.line.on_welcome() {
+                    self.listener.tell(SourceEvent::Note(text));
+                }
                 self.resequencer = Some(Resequencer::new(now, theirs, budget));
                 return self.look_for(&channels);
             }
@@ -270,6 +275,9 @@ impl<'a, L: Listener> Session<'a, L> {
     }
 
     fn closed(&mut self, reason: &CloseReason) -> End {
+        if let Some(refusal) = self.line.refusal(reason) {
+            return End::Refused(format!("the server of {} is not taken: {refusal}", self.name));
+        }
         End::Lost(match self.goodbye.take() {
             Some(text) => format!("the server of {} says goodbye: {text}", self.name),
             None => format!("the server of {} is lost: {reason}", self.name),

@@ -47,6 +47,9 @@ impl Run<'_, '_> {
     fn on_welcome(&mut self, program: &str, budget: Duration, channels: Vec<ChannelEntry>) {
         self.was_welcome = true;
         self.retry.on_success();
+        if let Some((severity, text)) = self.line.on_welcome() {
+            self.say(severity, &text);
+        }
         self.set_channels(channels);
         if self.only_list {
             let now = self.line.handle().clock().now();

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anabranch_apps::serve::{ChannelsFile, ServeOptions, Serving};
 use anabranch_apps::service::StopHandle;
+use anabranch_apps::url::EncryptionSwitch;
 use anabranch_driver::emulator::{EmulatedLink, Emulator, EmulatorConfig};
 use anabranch_driver::{Driver, Handle, SocketSet};
 use anabranch_lab::kim2007::{LINK_RATE, LiveSwitch, Scenario, Values};
@@ -57,6 +58,7 @@ fn options() -> ServeOptions {
     let anywhere = Some((Ipv4Addr::LOCALHOST, 0).into());
     ServeOptions {
         file: ChannelsFile::demo(),
+        encryption: Some(EncryptionSwitch::Off),
         http: anywhere,
         udp: anywhere,
         ..ServeOptions::default()
@@ -121,7 +123,7 @@ impl Sofa {
         let local =
             sockets.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).map_err(Failure::failed)?;
         let viewer = Viewer::new("anabranch lab".to_owned(), None, BUDGET);
-        let machine = NativeViewer::new(viewer, rng);
+        let machine = NativeViewer::new(viewer, None, rng);
         let handle = Driver::spawn(machine, sockets).map_err(Failure::failed)?;
         let path = FourTuple::new(local, server);
         let called = handle.with(|viewer, now| viewer.connect(now, &[path]));

@@ -61,5 +61,6 @@ fn stingy(server: SocketAddr) -> std::net::TcpStream {
 }
 
 pub(super) fn udp_of(url: &str) -> SocketAddr {
-    url.strip_prefix("anabranch://").unwrap().parse().unwrap()
+    let (address, _key) = url.strip_prefix("anabranch://").unwrap().split_once('?').unwrap();
+    address.parse().unwrap()
 }

@@ -1,11 +1,13 @@
 //! Ends that are run in this process: browsers, and associations that say nothing.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_driver::{Clock, Driver, Handle, SocketSet};
+use anabranch_keys::{Identity, TlsKeys, Trust};
 use anabranch_sansio::{FourTuple, Machine as _, Rng, Time};
-use anabranch_sctp::{AssociationConfig, Endpoint, EndpointConfig};
+use anabranch_sctp::{AssociationConfig, Encryption, EncryptionPolicy, Endpoint, EndpointConfig};
 use anabranch_television::{SCTP_PORT, Viewer, ViewerEvent, association};
 use tokio::runtime::Runtime;
 
@@ -83,6 +85,7 @@ impl Mutes {
         let handle = Driver::spawn(endpoint, sockets).unwrap();
         drop(within);
         let config = association(AssociationConfig::media());
+        let config = config.with(|config| config.extensions.encryption = Some(encryption()));
         for number in 0..count {
             let ports = (SCTP_PORT - number, SCTP_PORT);
             let call = |endpoint: &mut Endpoint, now| {
@@ -111,6 +114,13 @@ pub(super) fn init(udp: SocketAddr) -> Vec<u8> {
     let mut datagram = Vec::new();
     endpoint.poll_transmit(Time::ZERO, &mut datagram).unwrap();
     datagram
+}
+
+/// With a key of its own, towards whatever key the server has.
+fn encryption() -> Encryption {
+    let keys = TlsKeys::new(&Identity::generate().unwrap(), Trust::Anyone).unwrap();
+    let (policy, keys) = (EncryptionPolicy::Require, Arc::new(keys));
+    Encryption { policy, keys, time_limit: Duration::from_secs(10) }
 }
 
 fn socket_towards(udp: SocketAddr) -> (SocketSet, FourTuple) {
