@@ -112,6 +112,14 @@ const ENDING: readonly { readonly command: string; readonly changes?: Changes }[
   },
   { command: 'anabranch lab kim2007 --cell 12,50,1 --capture --out results' },
   {
+    command: 'anabranch lab almajeed2011 --seeds 10 --out results',
+    changes: [['--seeds 10', '--seeds 1 --pictures 30 --scenario core']],
+  },
+  {
+    command: 'anabranch lab almajeed2011 --cell core,4,20,5,1 --capture --out results',
+    changes: [['--cell', '--pictures 30 --cell']],
+  },
+  {
     command: 'anabranch lab ortiz2013 --set rate=20M,queue=200p,loss=1%,burst=4 --out results',
     changes: [['--set', '--seeds 1 --frames 24 --strategy Anabranch --set']],
   },

@@ -6,6 +6,8 @@ use std::io;
 use anabranch_netsim::SimulationError;
 use thiserror::Error;
 
+use crate::almajeed2011::DecodeError;
+
 /// A cell that could not be run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -28,9 +30,22 @@ pub enum CellError {
         #[source]
         cause: io::Error,
     },
+    /// What arrived cannot be decoded.
+    #[error("{cell}: {cause}")]
+    Decoding {
+        /// Which.
+        cell: String,
+        /// Why.
+        #[source]
+        cause: DecodeError,
+    },
 }
 
 impl CellError {
+    pub(crate) fn decoding(cell: &impl Display, cause: DecodeError) -> Self {
+        Self::Decoding { cell: cell.to_string(), cause }
+    }
+
     pub(crate) fn simulation(cell: &impl Display, cause: SimulationError) -> Self {
         Self::Simulation { cell: cell.to_string(), cause }
     }

@@ -5,6 +5,7 @@
 //! of a table is one strategy on one network with one seed, and the same seed gives the same
 //! result to the last digit. [`scenario`] is experiments of a user's own, from a file.
 
+pub mod almajeed2011;
 mod csv_lines;
 mod drawing;
 mod error;

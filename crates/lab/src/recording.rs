@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anabranch_netsim::{CLIENT, Capture, CaptureScope, Pair, QlogFile};
+use anabranch_netsim::{CLIENT, Capture, CaptureScope, Pair, QlogFile, Simulation};
 use anabranch_sansio::{Machine, TraceRecord};
 
 use crate::records::{PacketRecords, TableFile};
@@ -52,17 +52,26 @@ impl Recording {
 
     /// Begins, before the first packet is sent.
     pub(crate) fn begin<M: Machine>(&mut self, cell: &impl fmt::Display, pair: &mut Pair<M>) {
+        self.begin_in(cell, &mut pair.sim);
+    }
+
+    /// The same in a network of more than two hosts, of which the first sends.
+    pub(crate) fn begin_in<M: Machine>(
+        &mut self,
+        cell: &impl fmt::Display,
+        sim: &mut Simulation<M>,
+    ) {
         let title = cell.to_string();
         if let Some(writer) = self.to.capture.take() {
-            self.capture = Some(pair.sim.capture(CaptureScope::AllLinks, &title, writer));
+            self.capture = Some(sim.capture(CaptureScope::AllLinks, &title, writer));
         }
         if let Some(file) = self.to.packets.take() {
-            self.packets = Some(PacketRecords::begin(pair.sim.network_mut(), file));
+            self.packets = Some(PacketRecords::begin(sim.network_mut(), file));
         }
         if let Some(writer) = self.to.trace.take() {
             let trace = Arc::new(Mutex::new(QlogFile::new(writer, &title, None)));
             self.trace = Some(Arc::clone(&trace));
-            pair.sim.trace(move |host, record| {
+            sim.trace(move |host, record| {
                 write(&trace, if host == CLIENT { "sender" } else { "receiver" }, &record);
             });
         }

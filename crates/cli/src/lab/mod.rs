@@ -1,5 +1,6 @@
 //! `anabranch lab`: scenarios of one's own, the papers' experiments, our programs beside others.
 
+mod almajeed2011;
 mod compare;
 mod folder;
 mod kim2007;
@@ -24,6 +25,7 @@ pub(crate) struct Lab {
 
 #[derive(Debug, Subcommand)]
 enum Experiment {
+    Almajeed2011(almajeed2011::Almajeed2011),
     Compare(compare::Compare),
     Kim2007(kim2007::Kim2007),
     Merge(run::Merge),
@@ -36,6 +38,7 @@ enum Experiment {
 impl Lab {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         match self.experiment {
+            Experiment::Almajeed2011(experiment) => experiment.run(),
             Experiment::Compare(experiment) => experiment.run().await,
             Experiment::Kim2007(experiment) => experiment.run().await,
             Experiment::Merge(merge) => merge.run(),

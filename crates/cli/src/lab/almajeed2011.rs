@@ -1,0 +1,193 @@
+//! `anabranch lab almajeed2011`: one video over several DCCP connections.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anabranch_lab::RecordTo;
+use anabranch_lab::almajeed2011::{
+    self as experiment, Carrier, Cell, Experiment, Measured, Outcome, Scenario, Setup, Variation,
+};
+use clap::Args;
+
+use super::folder::Folder;
+use super::parameters::Changes;
+use super::runner::{Runner, speed};
+use crate::failure::Failure;
+use crate::output;
+
+/// One video over one to eight DCCP connections from a WiMAX cell (Al-Majeed and Fleury, 2011):
+/// tables 3 to 10 and figures 2 to 5 beside the paper's, SCTP in the same cells, and a report.
+#[derive(Debug, Args)]
+pub(crate) struct Almajeed2011 {
+    /// Runs each cell with the seeds 1 to N.
+    #[arg(long, value_name = "N", default_value_t = 10,
+          value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    seeds: u64,
+    /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
+    /// line for each cell; variations.csv, if the tables are run whole, a line for each cell with a
+    /// parameter chosen otherwise.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Only where the video goes to the base station, through the core network, or from user to
+    /// user: station, core or user.
+    #[arg(long, value_name = "NAME")]
+    scenario: Option<Scenario>,
+    /// Only this cell: scenario, connections or sctp, length of a frame in milliseconds, losses in
+    /// the bad state in per cent, and seed. It gives the same to the last digit.
+    #[arg(long, value_name = "SCENARIO,N,MS,PERCENT,SEED",
+          conflicts_with_all = ["seeds", "scenario"])]
+    cell: Option<Place>,
+    /// Writes all packets of the cell too, each as it leaves its link, as cell.pcapng.
+    #[arg(long, requires = "cell", requires = "out")]
+    capture: bool,
+    #[command(flatten)]
+    changes: Changes,
+    /// Only the first N pictures of the video.
+    #[arg(long, value_name = "N")]
+    pictures: Option<NonZeroUsize>,
+    /// Cells that run at once. The results are the same for any number.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+type Results = Vec<(Cell, Measured)>;
+type Varied = Vec<(Variation, Cell, Outcome)>;
+
+/// A cell as it is named in a command.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Place(Cell);
+
+/// The lengths of a frame that the paper has, in microseconds.
+const FRAMES_US: [u32; 4] = [5_000, 8_000, 12_500, 20_000];
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let [scenario, carrier, frame, loss, seed] = text.split(',').collect::<Vec<_>>()[..] else {
+            return Err("write five values with commas, as in core,4,20,5,1".to_owned());
+        };
+        let carrier = match (carrier, carrier.parse()) {
+            ("sctp", _) => Carrier::Sctp,
+            (_, Ok(connections @ 1..=64)) => Carrier::Dccp(connections),
+            _ => return Err(format!("'{carrier}' carries nothing: give 1 to 64, or sctp")),
+        };
+        let frame_us = FRAMES_US.into_iter().find(|us| frame.parse() == Ok(f64::from(*us) / 1e3));
+        let frame_us =
+            frame_us.ok_or_else(|| format!("no frame has {frame} ms: there are 5, 8, 12.5, 20"))?;
+        let loss = loss.parse().ok().filter(|percent| *percent <= 100);
+        let bad_loss_percent = loss.ok_or("the losses are per cent: give 0 to 100")?;
+        let seed = seed.parse().map_err(|_| format!("'{seed}' is no seed: give a whole number"))?;
+        Ok(Self(Cell { scenario: scenario.parse()?, carrier, frame_us, bad_loss_percent, seed }))
+    }
+}
+
+impl Almajeed2011 {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let Some(parameters) = self.changes.parameters()? else { return Ok(()) };
+        let folder = self.out.as_deref().map(Folder::create).transpose()?;
+        let pictures = self.pictures.map(NonZeroUsize::get);
+        let setup = Setup::with(parameters, pictures).map_err(Failure::failed)?;
+        let (results, varied, simulated_s) = self.run_cells(&setup, folder.as_ref())?;
+        let experiment =
+            Experiment { command: self.command(&setup), setup: &setup, results, varied };
+        output::print(&experiment::tables(&setup, &experiment.rows()))?;
+        output::print(&speed(simulated_s as usize))?;
+        let Some(folder) = folder else { return Ok(()) };
+        write(&folder, &experiment)
+    }
+
+    /// What gives the same results: neither the number of jobs nor the folder is part of it.
+    fn command(&self, setup: &Setup) -> String {
+        if let Some(Place(cell)) = self.cell {
+            let again = setup.again(&cell);
+            return again.split(" --capture").next().unwrap_or_default().to_owned();
+        }
+        let scenario = self.scenario.map(|it| format!(" --scenario {}", it.name()));
+        let pictures = self.pictures.map(|count| format!(" --pictures {count}"));
+        let (scenario, pictures) = (scenario.unwrap_or_default(), pictures.unwrap_or_default());
+        let (seeds, set) = (self.seeds, setup.flag());
+        format!("anabranch lab almajeed2011 --seeds {seeds}{scenario}{pictures}{set}")
+    }
+
+    /// What comes of all cells, and how many seconds were simulated.
+    fn run_cells(
+        &self,
+        setup: &Setup,
+        folder: Option<&Folder>,
+    ) -> Result<(Results, Varied, f64), Failure> {
+        let cells = self.cells();
+        let is_whole = self.cell.is_none() && self.scenario.is_none() && setup.are_papers();
+        let varied: Vec<_> = match is_whole {
+            true => Variation::cells(self.seeds).collect(),
+            false => Vec::new(),
+        };
+        let runner = Runner::new(self.jobs, cells.len() + varied.len())?;
+        let run = |cell: &Cell| {
+            let to = match folder {
+                Some(folder) => folder.record("cell", self.capture, false)?,
+                None => RecordTo::default(),
+            };
+            let measured = cell.run_recorded(setup, to).map_err(Failure::failed)?;
+            Ok((*cell, measured))
+        };
+        let vary = |(variation, cell): &(Variation, Cell)| {
+            let (outcome, simulated_s) = variation.run(cell, setup).map_err(Failure::failed)?;
+            Ok(((*variation, *cell, outcome), simulated_s))
+        };
+        let results = runner.run(&cells, run)?;
+        let (varied, seconds): (Varied, Vec<f64>) = runner.run(&varied, vary)?.into_iter().unzip();
+        let simulated_s = results.iter().map(|(_, it)| it.simulated_s).chain(seconds).sum();
+        Ok((results, varied, simulated_s))
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        if let Some(Place(cell)) = self.cell {
+            return vec![cell];
+        }
+        let is_chosen = |cell: &Cell| self.scenario.is_none_or(|it| it == cell.scenario);
+        experiment::cells(self.seeds).into_iter().filter(is_chosen).collect()
+    }
+}
+
+fn write(folder: &Folder, experiment: &Experiment<'_>) -> Result<(), Failure> {
+    let Experiment { setup, results, varied, .. } = experiment;
+    let cells = experiment::cells_csv(setup, results).map_err(Failure::failed)?;
+    folder.write("cells.csv", &cells)?;
+    if !varied.is_empty() {
+        let table = experiment::variations_csv(varied).map_err(Failure::failed)?;
+        folder.write("variations.csv", &table)?;
+    }
+    for figure in experiment.figures().map_err(Failure::failed)? {
+        folder.write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
+    }
+    folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_named_by_five_values() {
+        let expected = Cell {
+            scenario: Scenario::UserToUser,
+            carrier: Carrier::Dccp(6),
+            frame_us: 12_500,
+            bad_loss_percent: 5,
+            seed: 3,
+        };
+        assert_eq!("user,6,12.5,5,3".parse(), Ok(Place(expected)));
+        for (text, words) in [
+            ("user,6,12.5,5", "write five values with commas, as in core,4,20,5,1"),
+            ("home,6,12.5,5,3", "there is no scenario 'home': there are station, core, user"),
+            ("user,0,12.5,5,3", "'0' carries nothing: give 1 to 64, or sctp"),
+            ("user,6,10,5,3", "no frame has 10 ms: there are 5, 8, 12.5, 20"),
+            ("user,6,20,500,3", "the losses are per cent: give 0 to 100"),
+            ("user,6,20,5,x", "'x' is no seed: give a whole number"),
+        ] {
+            assert_eq!(text.parse::<Place>(), Err(words.to_owned()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! [`Cell`]: one way of sending through one network with one seed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::measure::Measured;
+use super::run;
+use super::score::{DecodeError, Reference};
+use super::slices::Video;
+use super::values::Values;
+use crate::recording::RecordTo;
+use crate::{CellError, Parameters};
+
+/// A cell of the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Where the video goes.
+    pub scenario: Scenario,
+    /// How it is sent.
+    pub carrier: Carrier,
+    /// How long a frame of the radio is, in microseconds.
+    pub frame_us: u32,
+    /// Losses in the channel's bad state, in per cent.
+    pub bad_loss_percent: u32,
+    /// Decides all that is random.
+    pub seed: u64,
+}
+
+/// Where the video goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scenario {
+    /// To the base station of the cell.
+    BaseStation,
+    /// Through the core network to node C.
+    NodeC,
+    /// Through the core network to a station of another cell.
+    UserToUser,
+}
+
+/// How the video is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Carrier {
+    /// By so many DCCP connections.
+    Dccp(u32),
+    /// By one association of ours.
+    Sctp,
+}
+
+impl Cell {
+    /// The length of a frame in milliseconds.
+    #[must_use]
+    pub fn frame_ms(&self) -> f64 {
+        f64::from(self.frame_us) / 1e3
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// A machine misbehaved, or what arrived cannot be decoded.
+    pub fn run(&self, setup: &Setup) -> Result<Measured, CellError> {
+        self.run_recorded(setup, RecordTo::default())
+    }
+
+    /// Runs it and records what goes by.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), or a writer's.
+    pub fn run_recorded(&self, setup: &Setup, to: RecordTo) -> Result<Measured, CellError> {
+        self.measure(setup, setup.values(), to)
+    }
+
+    /// Runs it with other parameters than the setup's.
+    pub(super) fn run_with(
+        &self,
+        setup: &Setup,
+        parameters: &Parameters<Values>,
+    ) -> Result<Measured, CellError> {
+        self.measure(setup, parameters.values(), RecordTo::default())
+    }
+
+    fn measure(&self, setup: &Setup, values: &Values, to: RecordTo) -> Result<Measured, CellError> {
+        let delivery = run::run(self, values, &setup.video, to)?;
+        let measured = Measured::of(setup, values, &delivery);
+        measured.map_err(|cause| CellError::decoding(self, cause))
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scenario, carrier, bad_loss_percent, seed, .. } = self;
+        let frame_ms = self.frame_ms();
+        write!(f, "{scenario}, {carrier}, frames of {frame_ms} ms")?;
+        write!(f, ", {bad_loss_percent} % lost in the bad state, seed {seed}")
+    }
+}
+
+impl Scenario {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::BaseStation, Self::NodeC, Self::UserToUser];
+
+    /// As `--scenario` has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BaseStation => "station",
+            Self::NodeC => "core",
+            Self::UserToUser => "user",
+        }
+    }
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BaseStation => "to the base station",
+            Self::NodeC => "to node C",
+            Self::UserToUser => "user to user",
+        })
+    }
+}
+
+impl FromStr for Scenario {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|scenario| scenario.name() == text);
+        found.ok_or_else(|| format!("there is no scenario '{text}': there are station, core, user"))
+    }
+}
+
+impl fmt::Display for Carrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dccp(1) => f.write_str("1 connection"),
+            Self::Dccp(connections) => write!(f, "{connections} connections"),
+            Self::Sctp => f.write_str("SCTP"),
+        }
+    }
+}
+
+/// All that decides a cell beside itself: the video, ready to be sent, and the parameters.
+#[derive(Debug)]
+pub struct Setup {
+    pub(super) parameters: Parameters<Values>,
+    pub(super) video: Video,
+    pub(super) reference: Reference,
+    /// How many pictures are left, if it was cut.
+    pub(super) cut: Option<usize>,
+}
+
+impl Setup {
+    /// With these parameters, and with the first pictures alone if a number is given.
+    ///
+    /// # Errors
+    /// The video cannot be decoded.
+    pub fn with(
+        parameters: Parameters<Values>,
+        pictures: Option<usize>,
+    ) -> Result<Self, DecodeError> {
+        let mut video = Video::bunny();
+        if let Some(pictures) = pictures {
+            video.truncate(pictures);
+        }
+        let reference = Reference::of(&video)?;
+        Ok(Self { parameters, video, reference, cut: pictures })
+    }
+
+    /// The parameters' values.
+    #[must_use]
+    pub const fn values(&self) -> &Values {
+        self.parameters.values()
+    }
+
+    /// Whether no parameter is changed.
+    #[must_use]
+    pub const fn are_papers(&self) -> bool {
+        self.parameters.are_papers()
+    }
+
+    /// What a command needs to change the same, with a blank in front.
+    #[must_use]
+    pub fn flag(&self) -> String {
+        self.parameters.flag()
+    }
+
+    /// The video that is sent.
+    #[must_use]
+    pub const fn video(&self) -> &Video {
+        &self.video
+    }
+
+    /// The command that runs a cell again, and captures it.
+    #[must_use]
+    pub fn again(&self, cell: &Cell) -> String {
+        let Cell { scenario, carrier, bad_loss_percent, seed, .. } = cell;
+        let carrier = match carrier {
+            Carrier::Dccp(connections) => connections.to_string(),
+            Carrier::Sctp => "sctp".to_owned(),
+        };
+        let pictures = self.cut.map(|pictures| format!(" --pictures {pictures}"));
+        format!(
+            "anabranch lab almajeed2011 --cell {},{carrier},{},{bad_loss_percent},{seed}{}{} \
+             --capture --out DIR",
+            scenario.name(),
+            cell.frame_ms(),
+            pictures.unwrap_or_default(),
+            self.flag(),
+        )
+    }
+}

@@ -1,0 +1,192 @@
+//! [`Measured`]: what a cell gives.
+
+use std::time::Duration;
+
+use anabranch_sansio::Time;
+use serde::Serialize;
+
+use super::cell::Setup;
+use super::score::{DecodeError, Score};
+use super::values::Values;
+
+/// Pictures in a second.
+const PICTURE_RATE: f64 = 30.0;
+
+/// What became of a slice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SliceRecord {
+    /// When it left.
+    pub sent: Option<Time>,
+    /// When it was there.
+    pub arrived: Option<Time>,
+    /// By which connection it went, counted from zero.
+    pub connection: u16,
+}
+
+/// What a run gives, before it is measured.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    pub(super) slices: Vec<SliceRecord>,
+    /// When the video was handed over, and when all was over.
+    pub(super) start: Time,
+    pub(super) ended: Time,
+    pub(super) lost_on_air: u64,
+    pub(super) refused_by_queues: u64,
+    /// Share of the receiver's packets that did not arrive.
+    pub(super) feedback_lost: f64,
+    pub(super) samples: Vec<(f64, f64)>,
+    pub(super) beside_kbps: Option<f64>,
+}
+
+/// What a cell gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// All in numbers.
+    pub outcome: Outcome,
+    /// What became of each slice, from when the video was handed over.
+    pub slices: Vec<SliceRecord>,
+    /// Simulated seconds, those before the video included.
+    pub simulated_s: f64,
+}
+
+/// A cell in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Outcome {
+    /// From the first packet of video sent to the last one that arrived.
+    pub period_s: f64,
+    /// The video's bits over this time, as the paper has it.
+    pub throughput_kbps: f64,
+    /// The mean time from sending a slice to its arrival; nothing where that was not observed.
+    pub delay_s: Option<f64>,
+    /// How much the delays of slices that arrive behind each other differ, on average.
+    pub jitter_s: Option<f64>,
+    /// The mean time between arrivals, which is what the paper's jitter comes to.
+    pub interval_s: f64,
+    /// Slices of the video.
+    pub slices: usize,
+    /// Slices that never came.
+    pub lost: usize,
+    /// Packets of the video that the radio lost.
+    pub lost_on_air: u64,
+    /// Packets of the video that queues had no room for.
+    pub refused_by_queues: u64,
+    /// Share of the receiver's packets that did not arrive.
+    pub feedback_lost: f64,
+    /// The round-trip time that the connections know, on average.
+    pub rtt_s: Option<f64>,
+    /// The loss event rate that they know, on average.
+    pub loss_event_rate: Option<f64>,
+    /// PSNR-Y of all that arrived, on average over the pictures.
+    pub psnr_y_db: f64,
+    /// Its standard deviation.
+    pub psnr_y_deviation_db: f64,
+    /// SSIM of all that arrived.
+    pub ssim: f64,
+    /// PSNR-Y of what arrived in time for its picture, for a viewer who waits once.
+    pub psnr_y_in_time_db: f64,
+    /// What a TCP beside it got.
+    pub tcp_kbps: Option<f64>,
+}
+
+impl Measured {
+    pub(super) fn of(
+        setup: &Setup,
+        values: &Values,
+        delivery: &Delivery,
+    ) -> Result<Self, DecodeError> {
+        let slices = &delivery.slices;
+        let score =
+            setup.reference.score(&setup.video, |number| slices[number].arrived.is_some())?;
+        let in_time = in_time(setup, values.start_up, delivery);
+        let score_in_time =
+            match (0..slices.len()).all(|n| in_time[n] || slices[n].arrived.is_none()) {
+                true => score,
+                false => setup.reference.score(&setup.video, |number| in_time[number])?,
+            };
+        Ok(Self {
+            outcome: outcome(setup, delivery, score, score_in_time),
+            slices: slices.clone(),
+            simulated_s: delivery.ended.as_secs_f64(),
+        })
+    }
+}
+
+/// Which slices arrive before their picture is to be shown.
+fn in_time(setup: &Setup, start_up: Duration, delivery: &Delivery) -> Vec<bool> {
+    let mut in_time = vec![false; delivery.slices.len()];
+    for (picture, slices) in setup.video.pictures().iter().enumerate() {
+        let shown = Duration::from_secs_f64(picture as f64 / PICTURE_RATE);
+        let shown = delivery.start + start_up + shown;
+        for number in slices.clone() {
+            in_time[number] = delivery.slices[number].arrived.is_some_and(|at| at <= shown);
+        }
+    }
+    in_time
+}
+
+fn outcome(setup: &Setup, delivery: &Delivery, score: Score, in_time: Score) -> Outcome {
+    let slices = &delivery.slices;
+    let arrivals = slices.iter().filter_map(|slice| slice.arrived);
+    let first = slices.iter().filter_map(|slice| slice.sent).min().unwrap_or(delivery.start);
+    let last = arrivals.clone().max().unwrap_or(first);
+    let (period_s, arrived) = ((last - first).as_secs_f64(), arrivals.count());
+    let (delay_s, jitter_s) = delays(slices);
+    let mean_sample = |value: fn(&(f64, f64)) -> f64| {
+        let values: Vec<f64> = delivery.samples.iter().map(value).collect();
+        mean(&values)
+    };
+    Outcome {
+        period_s,
+        throughput_kbps: setup.video.bytes() as f64 * 8.0 / period_s.max(1e-3) / 1e3,
+        delay_s,
+        jitter_s,
+        interval_s: period_s / arrived.max(1) as f64,
+        slices: slices.len(),
+        lost: slices.len() - arrived,
+        lost_on_air: delivery.lost_on_air,
+        refused_by_queues: delivery.refused_by_queues,
+        feedback_lost: delivery.feedback_lost,
+        rtt_s: mean_sample(|(rtt_s, _)| *rtt_s),
+        loss_event_rate: mean_sample(|(_, rate)| *rate),
+        psnr_y_db: score.psnr_y_db,
+        psnr_y_deviation_db: score.psnr_y_deviation_db,
+        ssim: score.ssim,
+        psnr_y_in_time_db: in_time.psnr_y_db,
+        tcp_kbps: delivery.beside_kbps,
+    }
+}
+
+/// The mean delay, and the mean difference between those of slices that arrive behind each other.
+fn delays(slices: &[SliceRecord]) -> (Option<f64>, Option<f64>) {
+    let mut arrived: Vec<(Time, f64)> = slices
+        .iter()
+        .filter_map(|slice| Some((slice.arrived?, (slice.arrived? - slice.sent?).as_secs_f64())))
+        .collect();
+    arrived.sort_by_key(|(at, _)| *at);
+    let delays: Vec<f64> = arrived.iter().map(|(_, delay)| *delay).collect();
+    let differences: Vec<f64> = delays.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    (mean(&delays), mean(&differences))
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_differ_in_the_order_of_arrival() {
+        let slice = |sent, arrived| SliceRecord {
+            sent: Some(Time::from_millis(sent)),
+            arrived: Some(Time::from_millis(arrived)),
+            connection: 0,
+        };
+        // 30, 50, 20 ms, the last of which arrives first.
+        let slices = [slice(0, 30), slice(0, 50), slice(0, 20), SliceRecord::default()];
+        let (delay, jitter) = delays(&slices);
+        assert!((delay.unwrap() - 0.1 / 3.0).abs() < 1e-9);
+        assert!((jitter.unwrap() - 0.015).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,372 @@
+//! The report: all that was run and measured, on one page that can be sent.
+
+mod assumptions;
+mod difference;
+mod figure;
+
+use maud::{Markup, PreEscaped, html};
+
+use super::cell::{Carrier, Cell, Setup};
+use super::measure::{Measured, Outcome};
+use super::paper::{COLUMNS, Column, Measure, TITLES};
+use super::statement::{Statement, Verdict, statements, tcp_beside};
+use super::table::{Row, rows, varied_rows};
+use super::variation::{BESIDE, Variation};
+use crate::Estimate;
+use crate::drawing::FigureError;
+use crate::page::{assumed, page, seeds_in_words};
+use assumptions::ASSUMPTIONS;
+use difference::{Difference, differences};
+pub use figure::{Figure, figures, shown};
+
+/// What was run.
+#[derive(Debug)]
+pub struct Experiment<'a> {
+    /// The command that gives the same results.
+    pub command: String,
+    /// What was sent, and how.
+    pub setup: &'a Setup,
+    /// All cells, in the order of [`cells`](super::cells).
+    pub results: Vec<(Cell, Measured)>,
+    /// The cells in which a parameter was varied, in the order of [`Variation::cells`]; none if
+    /// only some cells were asked for.
+    pub varied: Vec<(Variation, Cell, Outcome)>,
+}
+
+impl Experiment<'_> {
+    /// What the seeds of each cell say together.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        rows(self.results.iter().map(|(cell, measured)| (*cell, &measured.outcome)))
+    }
+
+    /// Figures 2 to 5, as far as there are runs for them.
+    ///
+    /// # Errors
+    /// The drawing library's.
+    pub fn figures(&self) -> Result<Vec<Figure>, FigureError> {
+        figures(self.setup, &self.rows(), self.results.iter().find(|(cell, _)| shown(cell)))
+    }
+
+    /// The report: an HTML page that refers to nothing outside itself.
+    ///
+    /// # Errors
+    /// A figure cannot be drawn.
+    pub fn report(&self) -> Result<String, FigureError> {
+        let (rows, varied) = (self.rows(), varied_rows(&self.varied));
+        let are_papers = self.setup.are_papers();
+        let figures = self.figures()?;
+        let title = "One video over several DCCP connections: anabranch beside Al-Majeed, 2011";
+        let body = html! {
+            (self.heading())
+            @if are_papers { (said(&statements(&rows, &varied))) }
+            (tables(self.setup, &rows))
+            @if !figures.is_empty() {
+                h2 id="figures" { "Figures 2 to 5" }
+                @for figure in &figures {
+                    p { (figure.caption) }
+                    div { (PreEscaped(&figure.svg)) }
+                }
+            }
+            (ours(&rows, &varied))
+            @if are_papers { (different(&differences(&rows, &varied))) }
+            @if !varied.is_empty() { (sensitive(&rows, &varied)) }
+            (assumed(&ASSUMPTIONS))
+        };
+        Ok(page(title, &body))
+    }
+
+    fn heading(&self) -> Markup {
+        let seeds = seeds_in_words(self.results.iter().map(|(cell, _)| cell.seed));
+        let are_papers = self.setup.are_papers();
+        html! {
+            h1 { "One video over several DCCP connections" }
+            p {
+                "The experiment of Al-Majeed and Fleury, \u{201c}DCCP video streaming over \
+                 multiple connections in the wireless Internet\u{201d} (2011), with real packets: \
+                 every one is made and read by the code that runs on sockets, and only radio, \
+                 links and clock are simulated."
+            }
+            @if let Some(said) = self.setup.parameters.said() {
+                p { strong { (said) } " The paper's values are left out." }
+            }
+            p {
+                "Run as " code { (self.command) } " with anabranch " (env!("CARGO_PKG_VERSION"))
+                ", seeds " (seeds) ": " (self.results.len() + self.varied.len())
+                " cells. In cells.csv each has the command that runs it again."
+            }
+            nav {
+                @if are_papers { a href="#statements" { "Statements" } }
+                a href="#tables" { "Tables" }
+                a href="#figures" { "Figures" }
+                a href="#ours" { "Ours" }
+                @if are_papers { a href="#differences" { "Differences" } }
+                @if !self.varied.is_empty() { a href="#sensitivity" { "Sensitivity" } }
+                a href="#assumptions" { "Assumptions" }
+            }
+        }
+    }
+}
+
+fn said(statements: &[Statement]) -> Markup {
+    html! {
+        h2 id="statements" { "What the paper says" }
+        p { "A statement holds, or does not, where the 95 % intervals say so." }
+        div.scroll { table {
+            thead { tr {
+                th { "In" } th.text { "Statement" } th { "Our runs" } th.text { "Our values" }
+            } }
+            tbody { @for Statement { place, said, verdict, ours } in statements { tr {
+                td { (place) }
+                td.text { (said) }
+                td class=(class_of(*verdict)) { (verdict.as_str()) }
+                td.text { (ours) }
+            } } }
+        } }
+    }
+}
+
+const fn class_of(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "good",
+        Verdict::Fails => "bad",
+        Verdict::Open => "open",
+    }
+}
+
+fn tables(setup: &Setup, rows: &[Row]) -> Markup {
+    html! {
+        h2 id="tables" { "Tables 3 to 10" }
+        p {
+            "Means over the seeds with 95 % intervals"
+            @if setup.are_papers() { ", and the paper's values in grey" }
+            ". SCTP is ours: one association in the place of the connections, which repeats what \
+             is lost."
+        }
+        @for (number, title) in TITLES { (table(setup, rows, number, title)) }
+    }
+}
+
+fn table(setup: &Setup, rows: &[Row], number: u8, title: &str) -> Markup {
+    let columns: Vec<&Column> = COLUMNS.iter().filter(|column| column.table == number).collect();
+    let Some(first) = columns.first() else { return html! {} };
+    let is_run = |column: &&&Column| rows.iter().any(|row| row.is_at_any(column));
+    let columns: Vec<&Column> = columns.iter().filter(is_run).copied().collect();
+    let connections = first.values.iter().map(|(connections, _)| Carrier::Dccp(*connections));
+    html! { @if !columns.is_empty() {
+        h3 { "Table " (number) ": " (title) }
+        div.scroll { table {
+            thead { tr {
+                th { "" }
+                @for Column { scenario, frame_us, measure, .. } in &columns { th {
+                    (measure.name())
+                    small { br; (scenario) ", " (milliseconds(*frame_us)) }
+                } }
+            } }
+            tbody {
+                @for carrier in connections.chain([Carrier::Sctp]) {
+                    tr class=[(carrier == Carrier::Sctp).then_some("ours")] {
+                        td { (carrier) }
+                        @for column in &columns {
+                            td { (value(setup, rows, column, carrier)) }
+                        }
+                    }
+                }
+            }
+        } }
+    } }
+}
+
+fn value(setup: &Setup, rows: &[Row], column: &Column, carrier: Carrier) -> Markup {
+    let digits = column.measure.digits();
+    let row = rows.iter().find(|row| row.is_at(column.scenario, column.frame_us, carrier));
+    let paper = column.paper(carrier).filter(|_| setup.are_papers());
+    html! {
+        @match row.and_then(|row| row.measure(column.measure)) {
+            Some(ours) => (format!("{ours:.digits$}")),
+            None => "–",
+        }
+        @if let Some(paper) = paper { small { "paper " (format!("{paper:.digits$}")) } }
+    }
+}
+
+fn milliseconds(frame_us: u32) -> String {
+    format!("{} ms", f64::from(frame_us) / 1e3)
+}
+
+/// What a viewer sees in time, and what a TCP beside it gets.
+fn ours(rows: &[Row], varied: &[(Variation, Row)]) -> Markup {
+    let at_five = rows.iter().filter(|row| row.is_as_usual());
+    let mut at_five: Vec<&Row> = at_five.collect();
+    at_five.sort_by_key(|row| (row.cell.scenario, row.cell.frame_us, row.cell.carrier));
+    let beside: Vec<&Row> =
+        varied.iter().filter(|(it, _)| it.set == BESIDE).map(|(_, row)| row).collect();
+    let tcp = |row: &Row| tcp_beside(row).map(|it| it.mean);
+    let one = beside.first().and_then(|row| tcp(row));
+    html! {
+        h2 id="ours" { "Quality in time, and SCTP beside it" }
+        p {
+            "The paper scores what arrived, however late. A viewer who waits for 6 s and then \
+             watches at 30 pictures a second sees what arrived in time: the second column."
+        }
+        div.scroll { table {
+            thead { tr {
+                th { "" } th { "PSNR-Y of all that came" } th { "in time" } th { "SSIM" }
+                th { "slices lost, %" }
+            } }
+            tbody { @for row in at_five {
+                tr class=[(row.cell.carrier == Carrier::Sctp).then_some("ours")] {
+                    td { (row.cell.scenario) ", " (milliseconds(row.cell.frame_us)) ", "
+                        (row.cell.carrier) }
+                    td { (shown_as(row, 2, |it| Some(it.psnr_y_db))) }
+                    td { (shown_as(row, 2, |it| Some(it.psnr_y_in_time_db))) }
+                    td { (shown_as(row, 3, |it| Some(it.ssim))) }
+                    td { (shown_as(row, 1, |it| Measure::Lost.of(it))) }
+                }
+            } }
+        } }
+        @if let Some(one) = one {
+            h3 id="beside" { "A TCP beside the video" }
+            p {
+                "To node C over frames of 20 ms, a TCP transfer goes through the same queues \
+                 while the video is sent. Its share is against what it gets beside one \
+                 connection."
+            }
+            div.scroll { table {
+                thead { tr {
+                    th { "" } th { "video, kbit/s" } th { "TCP, kbit/s" } th { "TCP's share" }
+                } }
+                tbody { @for row in beside {
+                    tr class=[(row.cell.carrier == Carrier::Sctp).then_some("ours")] {
+                        td { (row.cell.carrier) }
+                        td { (shown_as(row, 0, |it| Some(it.throughput_kbps))) }
+                        td { (shown_as(row, 0, |it| it.tcp_kbps)) }
+                        td { (tcp(row).map_or(String::new(), |kbps| format!("{:.2}", kbps / one))) }
+                    }
+                } }
+            } }
+        }
+    }
+}
+
+fn shown_as(row: &Row, digits: usize, of: impl Fn(&Outcome) -> Option<f64>) -> String {
+    row.estimate(of).map_or_else(|| "–".to_owned(), |it: Estimate| format!("{it:.digits$}"))
+}
+
+fn different(differences: &[Difference]) -> Markup {
+    html! {
+        h2 id="differences" { "Differences from the paper" }
+        p {
+            "A value is listed when it is off by more than a fifth, or by more than 1 dB: "
+            (differences.len()) " of "
+            (COLUMNS.iter().map(|column| column.values.len()).sum::<usize>())
+            ". A cause is named only where a run without it meets the paper for every number of \
+             connections that was run."
+        }
+        div.scroll { table {
+            thead { tr {
+                th { "Cell" } th { "What" } th { "Ours" } th { "Paper" } th.text { "Cause" }
+            } }
+            tbody { @for it in differences { tr {
+                td {
+                    "Table " (it.column.table) ": " (it.column.scenario)
+                    small { (milliseconds(it.column.frame_us)) ", " (it.carrier) }
+                }
+                td { (it.column.measure.name()) }
+                td { (it.ours) }
+                td { (it.paper) }
+                td.text { (it.cause) }
+            } } }
+        } }
+    }
+}
+
+fn sensitive(rows: &[Row], varied: &[(Variation, Row)]) -> Markup {
+    html! {
+        h2 id="sensitivity" { "Sensitivity" }
+        p { "Single parameters chosen otherwise; in grey what the tables have." }
+        @for group in varied.chunk_by(|a, b| a.0 == b.0) {
+            @let variation = group[0].0;
+            h3 { (variation) " " code { "--set " (variation.set) } }
+            div.scroll { table {
+                thead { tr {
+                    th { "" } th { "sending time, s" } th { "kbit/s" } th { "delay, s" }
+                    th { "lost, %" } th { "PSNR-Y, dB" } th { "round trip, s" }
+                } }
+                tbody { @for (_, row) in group { (varied_row(rows, row)) } }
+            } }
+        }
+    }
+}
+
+fn varied_row(rows: &[Row], varied: &Row) -> Markup {
+    let cell = varied.cell;
+    let usual = rows.iter().find(|row| row.is_at(cell.scenario, cell.frame_us, cell.carrier));
+    let [period, throughput, delay, lost, psnr] =
+        [Measure::Period, Measure::Throughput, Measure::Delay, Measure::Lost, Measure::Psnr]
+            .map(|measure| [Some(varied), usual].map(|row| measured_as(row?, measure)));
+    let rtt = [Some(varied), usual].map(|row| Some(shown_as(row?, 3, |it| it.rtt_s)));
+    html! { tr {
+        td { (cell.scenario) ", " (milliseconds(cell.frame_us)) ", " (cell.carrier) }
+        @for [varied, usual] in [period, throughput, delay, lost, psnr, rtt] { td {
+            @if let Some(varied) = varied { (varied) }
+            @if let Some(usual) = usual { small { (usual) } }
+        } }
+    } }
+}
+
+fn measured_as(row: &Row, measure: Measure) -> Option<String> {
+    Some(shown_as(row, measure.digits(), |it| measure.of(it)))
+}
+
+impl Row {
+    /// Whether it is of this scenario and frame.
+    fn is_at_any(&self, column: &Column) -> bool {
+        self.is_as_usual()
+            && (self.cell.scenario, self.cell.frame_us) == (column.scenario, column.frame_us)
+    }
+}
+
+impl Column {
+    fn paper(&self, carrier: Carrier) -> Option<f64> {
+        let value = |(connections, _): &&(u32, f64)| Carrier::Dccp(*connections) == carrier;
+        self.values.iter().find(value).map(|(_, value)| *value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cell::Scenario;
+    use super::*;
+    use crate::Parameters;
+
+    #[test]
+    fn the_report_has_all_parts_and_refers_to_nothing_outside() {
+        let setup = Setup::with(Parameters::default(), Some(60)).unwrap();
+        let run = |cell: Cell| (cell, cell.run(&setup).expect("machines that behave"));
+        let cells = super::super::cells(1).into_iter();
+        let chosen = |cell: &Cell| cell.scenario == Scenario::NodeC;
+        let results = cells.filter(chosen).map(run).collect();
+        let command = "anabranch lab <almajeed2011>".to_owned();
+        let beside = Variation::cells(1).filter(|(it, _)| it.set == BESIDE).take(1);
+        let varied = beside.map(|(it, cell)| (it, cell, it.run(&cell, &setup).unwrap().0));
+        let varied = varied.collect();
+        let experiment = Experiment { command, setup: &setup, results, varied };
+        let report = experiment.report().unwrap();
+        for part in [
+            "anabranch lab &lt;almajeed2011&gt;",
+            "Table 4: to node C",
+            "paper 35.2",
+            "With four connections slices take longer than with one.",
+            "Figure 3: arrival of the groups of pictures",
+            "A TCP beside the video",
+            "id=\"differences\"",
+            "id=\"sensitivity\"",
+            "id=\"assumptions\"",
+        ] {
+            assert!(report.contains(part), "{part}");
+        }
+        assert!(!report.contains("href=\"http") && !report.contains("src="));
+        assert_eq!(experiment.figures().unwrap().len(), 3, "figure 2 needs other cells");
+    }
+}

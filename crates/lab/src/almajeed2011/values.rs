@@ -1,0 +1,287 @@
+//! [`Values`]: all parameters of the experiment.
+
+use std::time::Duration;
+
+use anabranch_netsim::settings::Speed;
+use anabranch_netsim::{
+    CellConfig, DuplexConfig, LinkConfig, Loss, Medium, Probability, QueueLimit, Service,
+    WimaxConfig,
+};
+use anabranch_sansio::Rate;
+
+use super::cell::{Cell, Scenario};
+use crate::parameter::{Kind, Parameter, Settings};
+
+const ZERO: Duration = Duration::ZERO;
+const MINUTE: Duration = Duration::from_secs(60);
+/// Beside the bottleneck: Al-Majeed 2011, section 3.3.
+const WIRE: Rate = Rate::mbps(100);
+const MTU: u16 = 1_500;
+
+/// The values of all parameters; by default the paper's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Values {
+    pub(super) cbr: Speed,
+    pub(super) has_ftp: bool,
+    /// Parts of a frame: downlink and uplink of the first cell.
+    split: (u32, u32),
+    nrtps_poll: u32,
+    good_loss: f64,
+    stay_good: f64,
+    stay_bad: f64,
+    is_downlink_lossy: bool,
+    queue: u32,
+    bottleneck: Speed,
+    delay: Duration,
+    pub(super) has_own_queue: bool,
+    pub(super) has_own_feedback_queue: bool,
+    /// One way, from the base station to who receives the video there.
+    beyond: Duration,
+    pub(super) start_gap: Duration,
+    pub(super) is_interleaving_swapped: bool,
+    pub(super) has_actual_size: bool,
+    pub(super) gives_way_to_delay: bool,
+    pub(super) warm_up: Duration,
+    pub(super) start_up: Duration,
+    pub(super) has_tcp_beside: bool,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self {
+            cbr: Speed::Limited(Rate::kbps(1_500)),
+            has_ftp: true,
+            split: (1, 3),
+            nrtps_poll: 10,
+            good_loss: 0.01,
+            stay_good: 0.95,
+            stay_bad: 0.94,
+            is_downlink_lossy: true,
+            queue: 50,
+            bottleneck: Speed::Limited(Rate::mbps(5)),
+            delay: Duration::from_millis(2),
+            has_own_queue: true,
+            has_own_feedback_queue: true,
+            beyond: ZERO,
+            start_gap: Duration::from_millis(500),
+            is_interleaving_swapped: false,
+            has_actual_size: true,
+            gives_way_to_delay: true,
+            warm_up: Duration::from_secs(20),
+            start_up: Duration::from_secs(6),
+            has_tcp_beside: false,
+        }
+    }
+}
+
+impl Values {
+    /// A station's link in a cell of this name, and the one back.
+    pub(super) fn radio(&self, cell: &Cell, name: &str, service: Service) -> DuplexConfig {
+        let split = match cell.scenario {
+            Scenario::BaseStation | Scenario::NodeC => self.split,
+            // Al-Majeed 2011, section 4.3: "The UL/DL sub-frame ratio is now better set to be split
+            // equally."
+            Scenario::UserToUser => (1, 1),
+        };
+        let medium = Medium::Wimax(WimaxConfig {
+            frame_us: cell.frame_us,
+            split,
+            nrtps_poll: self.nrtps_poll,
+        });
+        let up = LinkConfig {
+            queue: QueueLimit::Packets(self.queue),
+            loss: self.channel(cell),
+            cell: Some(CellConfig {
+                name: Some(name.to_owned()),
+                service,
+                ..medium.clone().into()
+            }),
+            ..medium.link()
+        };
+        let loss = if self.is_downlink_lossy { up.loss } else { Loss::None };
+        DuplexConfig { backward: LinkConfig { loss, ..up.clone() }, forward: up }
+    }
+
+    /// Al-Majeed 2011, section 3.5.
+    fn channel(&self, cell: &Cell) -> Loss {
+        let of = Probability::saturating;
+        Loss::GilbertElliott {
+            p: of(1.0 - self.stay_good),
+            r: of(1.0 - self.stay_bad),
+            loss_good: of(self.good_loss),
+            loss_bad: of(f64::from(cell.bad_loss_percent) / 100.0),
+        }
+    }
+
+    /// A link of the core network.
+    pub(super) fn wire(&self) -> LinkConfig {
+        LinkConfig {
+            rate: Some(WIRE),
+            delay: self.delay,
+            queue: QueueLimit::Packets(self.queue),
+            mtu: MTU,
+            ..LinkConfig::default()
+        }
+    }
+
+    /// What lies between the base station and who receives the video there, if anything.
+    pub(super) fn beyond(&self) -> Option<LinkConfig> {
+        let link = LinkConfig { delay: self.beyond, ..LinkConfig::default() };
+        (!self.beyond.is_zero()).then_some(link)
+    }
+
+    /// The one between its routers.
+    pub(super) fn bottleneck(&self) -> LinkConfig {
+        LinkConfig { rate: self.bottleneck.mean(), ..self.wire() }
+    }
+}
+
+fn only(shares: &[f64]) -> f64 {
+    shares.first().copied().unwrap_or_default()
+}
+
+impl Settings for Values {
+    const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter::new(
+            "cbr",
+            "1500k",
+            "each stream of constant rate beside the video",
+            Kind::Speed(|it, rate| it.cbr = rate),
+        ),
+        Parameter::new(
+            "ftp",
+            "yes",
+            "whether TCP transfers go on beside the video",
+            Kind::Switch(|it, is_on| it.has_ftp = is_on),
+        ),
+        Parameter::new(
+            "down",
+            "1",
+            "parts of a frame for the downlink, but from user to user",
+            Kind::Count("parts", 1, 9, |it, parts| it.split.0 = parts),
+        ),
+        Parameter::new(
+            "up",
+            "3",
+            "parts of it for the uplink",
+            Kind::Count("parts", 1, 9, |it, parts| it.split.1 = parts),
+        ),
+        Parameter::new(
+            "nrtps-poll",
+            "open: 10",
+            "nrtPS is polled once in so many frames",
+            Kind::Count("frames", 1, 100, |it, frames| it.nrtps_poll = frames),
+        ),
+        Parameter::new(
+            "good-loss",
+            "1%",
+            "share of MPDUs lost in the good state",
+            Kind::Shares(|it, shares| it.good_loss = only(&shares)),
+        ),
+        Parameter::new(
+            "stay-good",
+            "95%",
+            "how often the good state stays for the next MPDU",
+            Kind::Shares(|it, shares| it.stay_good = only(&shares)),
+        ),
+        Parameter::new(
+            "stay-bad",
+            "94%",
+            "how often the bad state stays",
+            Kind::Shares(|it, shares| it.stay_bad = only(&shares)),
+        ),
+        Parameter::new(
+            "lossy-downlink",
+            "open: yes",
+            "whether the channel loses what goes down, too",
+            Kind::Switch(|it, is_on| it.is_downlink_lossy = is_on),
+        ),
+        Parameter::new(
+            "queue",
+            "50",
+            "what may wait at each station, at the base station for each, and at routers",
+            Kind::Count("packets", 1, 10_000, |it, packets| it.queue = packets),
+        ),
+        Parameter::new(
+            "bottleneck",
+            "5M",
+            "rate between the routers",
+            Kind::Speed(|it, rate| it.bottleneck = rate),
+        ),
+        Parameter::new(
+            "delay",
+            "2ms",
+            "of each wire, one way",
+            Kind::Time(ZERO, MINUTE, |it, delay| it.delay = delay),
+        ),
+        Parameter::new(
+            "own-queue",
+            "open: yes",
+            "whether the video has a queue to itself at its station",
+            Kind::Switch(|it, is_on| it.has_own_queue = is_on),
+        ),
+        Parameter::new(
+            "own-feedback",
+            "open: yes",
+            "whether its feedback has one at the base station",
+            Kind::Switch(|it, is_on| it.has_own_feedback_queue = is_on),
+        ),
+        Parameter::new(
+            "beyond",
+            "0",
+            "one way, behind the base station where the video ends there",
+            Kind::Time(ZERO, MINUTE, |it, delay| it.beyond = delay),
+        ),
+        Parameter::new(
+            "start-gap",
+            "500ms",
+            "from the beginning of one connection to that of the next",
+            Kind::Time(ZERO, MINUTE, |it, gap| it.start_gap = gap),
+        ),
+        Parameter::new(
+            "swapped",
+            "no",
+            "whether packets take turns where groups do, and the other way round",
+            Kind::Switch(|it, is_on| it.is_interleaving_swapped = is_on),
+        ),
+        Parameter::new(
+            "actual-size",
+            "yes",
+            "whether the equation has each packet's own size, not the mean",
+            Kind::Switch(|it, is_on| it.has_actual_size = is_on),
+        ),
+        Parameter::new(
+            "give-way",
+            "open: yes",
+            "whether the rate gives way when the round trip grows (RFC 5348 section 4.5)",
+            Kind::Switch(|it, is_on| it.gives_way_to_delay = is_on),
+        ),
+        Parameter::new(
+            "warm-up",
+            "20s",
+            "what goes on before the video begins",
+            Kind::Time(ZERO, MINUTE, |it, span| it.warm_up = span),
+        ),
+        Parameter::new(
+            "start-up",
+            "6s",
+            "what a viewer waits before the first picture, for what is in time",
+            Kind::Time(ZERO, MINUTE, |it, span| it.start_up = span),
+        ),
+        Parameter::new(
+            "tcp-beside",
+            "no",
+            "whether a TCP sends from the same queue to the same place",
+            Kind::Switch(|it, is_on| it.has_tcp_beside = is_on),
+        ),
+    ];
+
+    fn check(&self) -> Result<(), String> {
+        for (name, speed) in [("cbr", &self.cbr), ("bottleneck", &self.bottleneck)] {
+            if !matches!(speed, Speed::Limited(_)) {
+                return Err(format!("{name}: give a rate, such as 1500k"));
+            }
+        }
+        Ok(())
+    }
+}
