@@ -1,7 +1,7 @@
 //! Where our values differ from the paper's, and what runs show about why.
 
 use super::super::cell::Carrier;
-use super::super::paper::{COLUMNS, Column};
+use super::super::paper::{COLUMNS, Column, Measure};
 use super::super::table::Row;
 use super::super::variation::Variation;
 
@@ -31,7 +31,14 @@ pub(super) fn differences(rows: &[Row], varied: &[(Variation, Row)]) -> Vec<Diff
             Some(Difference { column: *column, carrier, ours, paper, cause: cause.clone() })
         })
     };
-    COLUMNS.iter().flat_map(of_column).collect()
+    compared().flat_map(of_column).collect()
+}
+
+/// What tells of more than the size of a video: sending times, and those between arrivals, follow
+/// from throughputs.
+pub(super) fn compared() -> impl Iterator<Item = &'static Column> {
+    let is_of_size = |measure| matches!(measure, Measure::Period | Measure::Interval);
+    COLUMNS.iter().filter(move |column| !is_of_size(column.measure))
 }
 
 /// The choice that meets all values of a column with which it was run, two at least.

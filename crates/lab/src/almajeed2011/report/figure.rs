@@ -57,6 +57,7 @@ struct Graph {
     title: String,
     x: &'static str,
     y: &'static str,
+    legend: SeriesLabelPosition,
     lines: Vec<Line>,
 }
 
@@ -105,7 +106,7 @@ impl Graph {
         }
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
+            .position(self.legend.clone())
             .background_style(WHITE.mix(0.85))
             .border_style(GRID)
             .label_font(font)
@@ -135,6 +136,7 @@ fn drop_rates(rows: &[Row]) -> Result<Option<Figure>, FigureError> {
         title: "Figure 2: slices lost".to_owned(),
         x: "losses in the channel's bad state, %",
         y: "% of slices",
+        legend: SeriesLabelPosition::UpperLeft,
         lines,
     };
     let caption = "Means over the seeds, to the base station, frames of 5 ms.".to_owned();
@@ -261,7 +263,7 @@ impl<'a> Course<'a> {
         }
         let line = |(number, values): (usize, Vec<f64>)| {
             let is_sum = number == all;
-            let name = if is_sum { "all".to_owned() } else { format!("{}", number + 1) };
+            let name = if is_sum { "all".to_owned() } else { format!("connection {}", number + 1) };
             let color = if is_sum { TEXT } else { COLORS[number % COLORS.len()] };
             (name, color, over_seconds(&values))
         };
@@ -269,6 +271,7 @@ impl<'a> Course<'a> {
             title: "Figure 4: throughput".to_owned(),
             x: "s",
             y: "kbit/s",
+            legend: SeriesLabelPosition::UpperRight,
             lines: kbits.into_iter().enumerate().map(line).collect(),
         };
         let caption = format!("Video that arrived in each second, by connection. {cell}.");
@@ -288,6 +291,7 @@ impl<'a> Course<'a> {
             title: "Figure 5: slices lost".to_owned(),
             x: "s",
             y: "slices in a second",
+            legend: SeriesLabelPosition::UpperRight,
             lines: vec![("all connections".to_owned(), RED, over_seconds(&lost))],
         };
         let caption = format!("Of those sent in each second. {cell}.");

@@ -16,7 +16,7 @@ use crate::Estimate;
 use crate::drawing::FigureError;
 use crate::page::{assumed, page, seeds_in_words};
 use assumptions::ASSUMPTIONS;
-use difference::{Difference, differences};
+use difference::{Difference, compared, differences};
 pub use figure::{Figure, figures, shown};
 
 /// What was run.
@@ -259,9 +259,10 @@ fn different(differences: &[Difference]) -> Markup {
         p {
             "A value is listed when it is off by more than a fifth, or by more than 1 dB: "
             (differences.len()) " of "
-            (COLUMNS.iter().map(|column| column.values.len()).sum::<usize>())
-            ". A cause is named only where a run without it meets the paper for every number of \
-             connections that was run."
+            (compared().map(|column| column.values.len()).sum::<usize>())
+            ". Sending times follow from throughputs and from the size of the video, which is not \
+             the paper's, and are left out. A cause is named only where a run without it meets \
+             the paper for every number of connections that was run."
         }
         div.scroll { table {
             thead { tr {
