@@ -3,14 +3,17 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use anabranch_driver::{BindConfig, Driver, Handle, SocketSet};
+use anabranch_keys::{Identity, KeyError, Suite, TlsKeys, Trust};
 use anabranch_sansio::{FourTuple, Rng};
 use anabranch_sctp::{
-    AssociationConfig, AssociationId, CongestionControl, Endpoint, EndpointConfig, Event,
-    OutgoingMessage, SendError,
+    AssociationConfig, AssociationId, CongestionControl, Encryption, EncryptionPolicy, Endpoint,
+    EndpointConfig, Event, OutgoingMessage, SendError,
 };
 use anabranch_wire::StreamId;
 use bytes::Bytes;
@@ -29,15 +32,18 @@ const HEADERS: usize = 48;
 const PORTS: (u16, u16) = (5_000, 5_000);
 
 /// Sends the workload from one end to the other; tells the CPU time of both.
-pub(crate) fn measure(workload: &Workload, seed: u64) -> io::Result<Outcome> {
+pub(crate) fn measure(workload: &Workload, encrypted: bool, seed: u64) -> io::Result<Outcome> {
+    let config = association_config(workload, encrypted)?;
     let start = cpu::of_process();
     let (listening, address) = channel();
     let (done, is_done) = channel();
-    let job = *workload;
+    let (job, at_receiver) = (*workload, config.clone());
     let receiver = thread::spawn(move || {
-        on_own_runtime(async move { receive(&job, 2 * seed + 1, &listening, &done).await })
+        let receiver = endpoint(at_receiver, 2 * seed + 1);
+        on_own_runtime(async move { receive(&job, receiver, &listening, &done).await })
     });
-    let sent = on_own_runtime(async { send(workload, 2 * seed, &address, &is_done).await });
+    let sender = endpoint(config.clone(), 2 * seed);
+    let sent = on_own_runtime(async { send(workload, sender, config, &address, &is_done).await });
     let received = receiver.join().map_err(|_| io::Error::other("the receiver panicked"))?;
     sent.and(received)?;
     Ok(Outcome { cpu: cpu::of_process() - start, packets_in_flight: None })
@@ -47,25 +53,30 @@ fn on_own_runtime(work: impl Future<Output = io::Result<()>>) -> io::Result<()> 
     runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }
 
-fn endpoint(workload: &Workload, seed: u64) -> io::Result<(Handle<Endpoint>, SocketAddr)> {
+fn endpoint(association: AssociationConfig, seed: u64) -> Endpoint {
     let config = EndpointConfig {
         accept: true,
-        association: association_config(workload),
+        association,
         segments_max: SEGMENTS_MAX,
         ..EndpointConfig::default()
     };
+    Endpoint::new(config, Rng::from_u64(seed))
+}
+
+fn drive(endpoint: Endpoint) -> io::Result<(Handle<Endpoint>, SocketAddr)> {
     let mut sockets = SocketSet::new();
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let buffers = SOCKET_BUFFER_BYTES;
     let bind = BindConfig { receive_buffer: buffers, send_buffer: buffers, ..local.into() };
     let local = sockets.bind(bind).map_err(io::Error::other)?;
-    let endpoint = Endpoint::new(config, Rng::from_u64(seed));
     Ok((Driver::spawn(endpoint, sockets).map_err(io::Error::other)?, local))
 }
 
-fn association_config(workload: &Workload) -> AssociationConfig {
+fn association_config(workload: &Workload, encrypted: bool) -> io::Result<AssociationConfig> {
+    let encryption = encrypted.then(encryption).transpose().map_err(io::Error::other)?;
     let window = workload.config.receive_window as usize;
-    AssociationConfig::default().with(|config| {
+    Ok(AssociationConfig::default().with(|config| {
+        config.extensions.encryption = encryption;
         config.paths.path_mtu = usize::from(workload.config.mtu) + HEADERS;
         config.buffers.receive_buffer = window;
         config.buffers.send_buffer =
@@ -75,19 +86,27 @@ fn association_config(workload: &Workload) -> AssociationConfig {
             Some(window) => CongestionControl::Fixed { window: window as usize },
             None => CongestionControl::default(),
         };
-    })
+    }))
+}
+
+/// By a key of its own, towards whoever has one.
+fn encryption() -> Result<Encryption, KeyError> {
+    let suites = [Suite::Aes128Gcm];
+    let keys = Arc::new(TlsKeys::with_suites(&Identity::generate()?, Trust::Anyone, &suites)?);
+    let (policy, time_limit) = (EncryptionPolicy::Require, Duration::from_secs(10));
+    Ok(Encryption { policy, keys, time_limit })
 }
 
 async fn send(
     workload: &Workload,
-    seed: u64,
+    endpoint: Endpoint,
+    config: AssociationConfig,
     address: &Receiver<SocketAddr>,
     is_done: &Receiver<()>,
 ) -> io::Result<()> {
-    let (handle, local) = endpoint(workload, seed)?;
+    let (handle, local) = drive(endpoint)?;
     let remote = address.recv().map_err(io::Error::other)?;
     let path = [FourTuple::new(local, remote)];
-    let config = association_config(workload);
     let connect = |endpoint: &mut Endpoint, now| endpoint.connect(now, &path, PORTS, config);
     let id = handle.with(connect).map_err(io::Error::other)?;
     let payload = Bytes::from(vec![0x5a; workload.message]);
@@ -100,7 +119,7 @@ async fn send(
     }
     // The driver works on the runtime's thread, which must not block.
     while is_done.try_recv().is_err() {
-        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     handle.close();
     Ok(())
@@ -127,11 +146,11 @@ fn hand_over(
 
 async fn receive(
     workload: &Workload,
-    seed: u64,
+    endpoint: Endpoint,
     listening: &Sender<SocketAddr>,
     done: &Sender<()>,
 ) -> io::Result<()> {
-    let (handle, local) = endpoint(workload, seed)?;
+    let (handle, local) = drive(endpoint)?;
     listening.send(local).map_err(io::Error::other)?;
     let mut received = 0;
     while received < workload.messages {

@@ -17,6 +17,7 @@ mod goodput;
 mod idle;
 mod memory;
 mod quic;
+mod sealing;
 mod simulator;
 mod starts;
 mod table;
@@ -207,7 +208,16 @@ fn contest(medium: Medium, only: &str) -> Vec<(String, Measure)> {
         contest.push((entrant.name.to_owned(), measure));
     }
     if let Medium::Udp = medium {
-        contest.insert(0, ("anabranch, GSO".to_owned(), Box::new(driven::measure)));
+        let driven = |encrypted| -> Measure {
+            Box::new(move |workload, seed| driven::measure(workload, encrypted, seed))
+        };
+        let cipher: Measure = Box::new(|workload, _| sealing::measure(workload));
+        let ours = [
+            ("anabranch, GSO", driven(false)),
+            ("anabranch, GSO, encrypted", driven(true)),
+            ("AES-128-GCM alone", cipher),
+        ];
+        contest.splice(0..0, ours.map(|(name, measure)| (name.to_owned(), measure)));
         let quic = |gso| -> Measure { Box::new(move |workload, _| quic::measure(workload, gso)) };
         contest.push(("quinn".to_owned(), quic(true)));
         contest.push(("quinn, no GSO".to_owned(), quic(false)));

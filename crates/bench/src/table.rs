@@ -86,12 +86,12 @@ impl fmt::Display for Table {
             "{megabytes} MB, best of {runs}; packets of {mtu} bytes, window {window_kib} KiB, \
              {ahead_kib} KiB ahead, loss {loss_percent} %"
         )?;
-        write!(f, "{:<14}", "")?;
+        write!(f, "{:<26}", "")?;
         for size in &self.sizes_kib {
             write!(f, "{:>20}", format!("{size} KiB"))?;
         }
         for row in &self.rows {
-            write!(f, "\n{:<14}", row.name)?;
+            write!(f, "\n{:<26}", row.name)?;
             for cell in &row.cells {
                 write!(f, "{:>20}", cell.to_string())?;
             }

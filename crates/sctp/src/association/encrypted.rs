@@ -293,6 +293,11 @@ fn is_abort(packet: &Packet<'_>) -> bool {
     matches!(packet.chunks().next(), Some(Ok(Chunk::Abort(_))))
 }
 
+/// Whether a packet is one that keys sealed, by its form.
+pub(super) fn is_sealed(packet: &Packet<'_>) -> bool {
+    dtls_chunk(packet).is_some()
+}
+
 /// The DTLS chunk of a packet, if it is one.
 ///
 /// The draft's section 5.2: "The DTLS chunk MUST NOT be bundled with any other chunk." and "Upon

@@ -203,9 +203,10 @@ impl Association {
         self.leave_paths_from(now, local);
     }
 
-    /// Whether the peer may leave the checksum out: we told it so in INIT or INIT ACK.
-    pub(crate) const fn announced_zero_checksum(&self) -> bool {
+    /// Whether the peer may leave a packet's checksum out: we told it so in INIT or INIT ACK.
+    pub(crate) fn announced_zero_checksum(&self, packet: &Packet<'_>) -> bool {
         self.config.extensions.zero_checksum_over_dtls
+            || self.config.extensions.omits_checksums_of_sealed() && encrypted::is_sealed(packet)
     }
 
     pub(crate) const fn identity(&self) -> Identity {

@@ -158,7 +158,7 @@ impl Association {
             buf.truncate(start);
             return false;
         }
-        let checksum = self.checksum_field(alone.is_some() || echoes);
+        let checksum = self.checksum_field(alone.is_some() || echoes, seals);
         writer.finish(checksum);
         if let Some(sack) = sack {
             self.on_sack_sent(now, sack);
@@ -176,9 +176,14 @@ impl Association {
 
     /// RFC 9653 section 5.2: "When an end point sends a packet containing a COOKIE ECHO chunk, it
     /// MUST include a correct CRC32c checksum in the packet containing the COOKIE ECHO chunk." The
-    /// same holds for INIT, and for what a peer gets that may know nothing of the association.
-    const fn checksum_field(&self, is_first_contact: bool) -> ChecksumField {
-        if self.sender.extensions().zero_checksum && !is_first_contact {
+    /// same holds for INIT, and for what a peer gets that may know nothing of the association, as
+    /// where a SHUTDOWN ACK is repeated.
+    const fn checksum_field(&self, is_first_contact: bool, is_sealed: bool) -> ChecksumField {
+        let extensions = self.sender.extensions();
+        let is_dispensable =
+            extensions.zero_checksum || is_sealed && extensions.zero_checksum_of_sealed;
+        let may_be_forgotten = matches!(self.state, State::ShutdownAckSent(_));
+        if is_dispensable && !is_first_contact && !may_be_forgotten {
             ChecksumField::Zero
         } else {
             ChecksumField::Fill

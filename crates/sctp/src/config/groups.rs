@@ -298,6 +298,12 @@ impl Default for ExtensionConfig {
 }
 
 impl ExtensionConfig {
+    /// Whether sealed packets are offered to go without a checksum (RFC 9653): the DTLS chunk
+    /// refuses what was changed on its way.
+    pub(crate) const fn omits_checksums_of_sealed(&self) -> bool {
+        self.encryption.is_some() && !self.zero_checksum_over_dtls
+    }
+
     /// Whether these extensions go together.
     ///
     /// # Errors

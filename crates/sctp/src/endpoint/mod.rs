@@ -397,7 +397,7 @@ impl Endpoint {
             return ChecksumMode::Verify;
         };
         let association = self.by_tag(&packet).and_then(|id| self.association(id));
-        let announced = association.is_some_and(Association::announced_zero_checksum);
+        let announced = association.is_some_and(|it| it.announced_zero_checksum(&packet));
         let is_first_contact =
             matches!(leading_chunk(&packet), Some(Ok(Chunk::Init(_) | Chunk::CookieEcho(_))));
         match announced && !is_first_contact {

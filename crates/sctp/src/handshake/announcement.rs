@@ -43,6 +43,8 @@ pub(crate) struct SupportedExtensions {
     pub(crate) i_forward_tsn: bool,
     /// RFC 9653: packets without a checksum, as DTLS finds errors.
     pub(crate) zero_checksum: bool,
+    /// The same of packets that hold a DTLS chunk, and of those alone.
+    pub(crate) zero_checksum_of_sealed: bool,
 }
 
 impl SupportedExtensions {
@@ -58,6 +60,7 @@ impl SupportedExtensions {
         i_data: true,
         i_forward_tsn: true,
         zero_checksum: false,
+        zero_checksum_of_sealed: false,
     };
 
     /// What an association offers.
@@ -73,6 +76,7 @@ impl SupportedExtensions {
             i_forward_tsn: config.extensions.message_interleaving
                 && config.extensions.partial_reliability,
             zero_checksum: config.extensions.zero_checksum_over_dtls,
+            zero_checksum_of_sealed: config.extensions.omits_checksums_of_sealed(),
         }
     }
 
@@ -88,6 +92,7 @@ impl SupportedExtensions {
             i_data: self.i_data && other.i_data,
             i_forward_tsn: self.i_forward_tsn && other.i_forward_tsn,
             zero_checksum: self.zero_checksum && other.zero_checksum,
+            zero_checksum_of_sealed: self.zero_checksum_of_sealed && other.zero_checksum_of_sealed,
         }
     }
 
@@ -116,6 +121,7 @@ impl SupportedExtensions {
             | u16::from(self.spaced_sacks) << 6
             | u16::from(self.asconf) << 7
             | u16::from(self.level_marks) << 8
+            | u16::from(self.zero_checksum_of_sealed) << 9
     }
 
     pub(super) const fn from_bits(bits: u16) -> Self {
@@ -129,6 +135,7 @@ impl SupportedExtensions {
             zero_checksum: bits & 0x20 != 0,
             spaced_sacks: bits & 0x40 != 0,
             level_marks: bits & 0x100 != 0,
+            zero_checksum_of_sealed: bits & 0x200 != 0,
         }
     }
 }
@@ -268,6 +275,8 @@ impl Announcement {
                 }
                 Parameter::ZeroChecksumAcceptable(method) => {
                     self.extensions.zero_checksum |= method == ErrorDetectionMethod::DTLS;
+                    self.extensions.zero_checksum_of_sealed |=
+                        method == ErrorDetectionMethod::DTLS_CHUNK;
                 }
                 Parameter::KeySalt(salt) => self.salt = Some(salt),
                 Parameter::Random(random) => self.offer.random = Some(random.to_vec()),
@@ -443,6 +452,8 @@ pub(crate) fn encode_parameters(
     }
     if extensions.zero_checksum {
         Parameter::ZeroChecksumAcceptable(ErrorDetectionMethod::DTLS).encode(&mut bytes);
+    } else if extensions.zero_checksum_of_sealed {
+        Parameter::ZeroChecksumAcceptable(ErrorDetectionMethod::DTLS_CHUNK).encode(&mut bytes);
     }
     if let Some(authentication) = &config.extensions.authentication {
         Announced::ours(authentication, random).encode(&mut bytes);
@@ -532,6 +543,7 @@ mod tests {
             i_data: true,
             i_forward_tsn: true,
             zero_checksum: true,
+            zero_checksum_of_sealed: false,
         };
         assert_eq!(SupportedExtensions::of(&config), extensions);
         let bytes = encode_parameters(&addresses, &config, [5; 32], None);

@@ -375,6 +375,7 @@ mod tests {
                 i_data: true,
                 i_forward_tsn: true,
                 zero_checksum: true,
+                zero_checksum_of_sealed: true,
             },
             authentication: None,
             offers: None,

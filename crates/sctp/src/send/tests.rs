@@ -29,6 +29,7 @@ const EXTENSIONS: SupportedExtensions = SupportedExtensions {
     i_data: false,
     i_forward_tsn: false,
     zero_checksum: false,
+    zero_checksum_of_sealed: false,
 };
 
 fn fragment(stream: u16, ssn: u16) -> Fragment {

@@ -1,116 +1,19 @@
 //! Associations between ends that have real keys, over simulated links.
 
-use std::sync::Arc;
+mod ends;
+mod networks;
+
 use std::time::Duration;
 
-use anabranch_keys::{Identity, PublicKey, Suite, TlsKeys, Trust};
-use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, Side};
+use anabranch_keys::{Identity, Suite, TlsKeys, Trust};
+use anabranch_netsim::Side;
 use anabranch_sctp::{
-    Association, AssociationConfig, AssociationId, CloseReason, Encryption, EncryptionPolicy,
-    Endpoint, EndpointConfig, Event, FourTuple, OutgoingMessage, StreamId,
+    Association, AssociationConfig, CloseReason, EncryptionPolicy, OutgoingMessage, StreamId,
 };
 
+use ends::{Ends, config, encrypted};
+
 const MINUTE: Duration = Duration::from_secs(60);
-
-struct Ends {
-    pair: Pair<Endpoint>,
-    client: AssociationId,
-    server: Option<AssociationId>,
-    events: Vec<(Side, Event)>,
-}
-
-fn config(keys: Option<TlsKeys>, policy: EncryptionPolicy) -> AssociationConfig {
-    AssociationConfig::media().with(|config| {
-        config.extensions.encryption = keys.map(|keys| Encryption {
-            policy,
-            keys: Arc::new(keys),
-            time_limit: Duration::from_secs(10),
-        });
-    })
-}
-
-fn encrypted(identity: &Identity, trust: Trust) -> AssociationConfig {
-    config(
-        Some(TlsKeys::new(identity, trust).expect("a key of its own")),
-        EncryptionPolicy::Require,
-    )
-}
-
-impl Ends {
-    fn new(loss: f64, client: AssociationConfig, server: AssociationConfig) -> Self {
-        let link = LinkConfig {
-            delay: Duration::from_millis(50),
-            loss: Loss::uniform(loss),
-            ..LinkConfig::default()
-        };
-        let mut pair = Pair::new(7, &[DuplexConfig::from(link)], move |side, _, rng| {
-            let accept = side == Side::Server;
-            let association = server.clone();
-            Endpoint::new(EndpointConfig { accept, association, ..EndpointConfig::default() }, rng)
-        });
-        let paths: Vec<FourTuple> = pair.paths().iter().map(|path| path.addresses).collect();
-        let connect =
-            |endpoint: &mut Endpoint, now| endpoint.connect(now, &paths, (5_000, 5_001), client);
-        let client = pair.act_client(connect).expect("quiet").expect("it may call");
-        Self { pair, client, server: None, events: Vec::new() }
-    }
-
-    fn run_until(&mut self, limit: Duration, is_done: impl Fn(&Self) -> bool) -> bool {
-        let end = self.pair.now() + limit;
-        loop {
-            while let Some((host, (id, event))) = self.pair.sim.poll_event() {
-                let is_client = host == anabranch_netsim::CLIENT;
-                if !is_client {
-                    self.server = Some(id);
-                }
-                self.events.push((if is_client { Side::Client } else { Side::Server }, event));
-            }
-            if is_done(self) {
-                return true;
-            }
-            match self.pair.sim.next_step_at() {
-                Some(at) if at <= end => {
-                    self.pair.sim.step().expect("the machines come to rest");
-                }
-                _ => return false,
-            }
-        }
-    }
-
-    fn act<T>(&mut self, side: Side, act: impl FnOnce(&mut Association) -> T) -> T {
-        let (client, server) = (self.client, self.server);
-        match side {
-            Side::Client => {
-                let act = |end: &mut Endpoint, _| act(end.association_mut(client).expect("alive"));
-                self.pair.act_client(act).expect("quiet")
-            }
-            Side::Server => {
-                let server = server.expect("somebody called");
-                let act = |end: &mut Endpoint, _| act(end.association_mut(server).expect("alive"));
-                self.pair.act_server(act).expect("quiet")
-            }
-        }
-    }
-
-    fn is_connected(&self, side: Side) -> bool {
-        let is_meant = |event: &Event| matches!(event, Event::Connected { .. });
-        self.events.iter().any(|(at, event)| *at == side && is_meant(event))
-    }
-
-    fn are_connected(&self) -> bool {
-        self.is_connected(Side::Client) && self.is_connected(Side::Server)
-    }
-
-    fn close_reason(&self, side: Side) -> Option<&CloseReason> {
-        self.events.iter().filter(|(at, _)| *at == side).find_map(|(_, event)| {
-            if let Event::Closed { reason, .. } = event { Some(reason) } else { None }
-        })
-    }
-
-    fn peer(&mut self, side: Side) -> Option<PublicKey> {
-        self.act(side, |association| association.peer_identity().and_then(PublicKey::from_bytes))
-    }
-}
 
 fn message(number: u32, len: usize) -> OutgoingMessage {
     let mut payload = vec![7; len];
