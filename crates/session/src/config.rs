@@ -9,7 +9,7 @@ use anabranch_sctp::{
     AssociationConfig, Encryption, EndpointConfig, PathSchedulerKind, ReceiveOrder,
     RetransmissionPolicy,
 };
-use anabranch_transport::SctpTransport;
+use anabranch_transport::{DccpConfig, DccpTransport, SctpTransport, Transport};
 use thiserror::Error;
 
 use super::SourceFormat;
@@ -27,6 +27,9 @@ pub const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Callers that may be connected without having been heard yet. More are not answered.
 pub const NEWCOMERS_MAX: usize = 16;
+
+/// The peer, those who come, and as many who go.
+const PEERS_MAX: usize = 1 + 2 * NEWCOMERS_MAX;
 
 /// Bytes of media that may wait for room in the transport's own queue: at 20 Mbit/s three seconds.
 pub const BACKLOG_DEFAULT: usize = 8 << 20;
@@ -135,6 +138,8 @@ pub struct SessionConfig {
     pub confirms: bool,
     /// How SCTP behaves, for a session over it.
     pub association: AssociationConfig,
+    /// How DCCP behaves, for a session over that instead.
+    pub dccp: Option<DccpConfig>,
 }
 
 impl SessionConfig {
@@ -151,7 +156,7 @@ impl SessionConfig {
             config.window.queuing_delay_max =
                 Some((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN));
         });
-        Self { listen, latency, stream_id: None, confirms: false, association }
+        Self { listen, latency, stream_id: None, confirms: false, association, dccp: None }
     }
 
     /// The same with another way to use several paths.
@@ -174,13 +179,25 @@ impl SessionConfig {
         self
     }
 
-    /// The transport over SCTP that is as this says.
-    pub(super) fn sctp(&self, rng: Rng) -> SctpTransport {
+    /// The same over DCCP: what can be given up is sent once, and nothing is encrypted.
+    #[must_use]
+    pub fn over_dccp(mut self, dccp: DccpConfig) -> Self {
+        self.dccp = Some(dccp);
+        self
+    }
+
+    /// The transport that is as this says.
+    pub(super) fn transport(&self, rng: Rng) -> Box<dyn Transport> {
+        let Some(dccp) = self.dccp.clone() else { return Box::new(self.sctp(rng)) };
+        let config = DccpConfig { listen: self.listen, trunks_max: PEERS_MAX, ..dccp };
+        Box::new(DccpTransport::new(config, rng))
+    }
+
+    fn sctp(&self, rng: Rng) -> SctpTransport {
         let config = EndpointConfig {
             association: self.association.clone(),
             accept: self.listen,
-            // The peer, those who come, and as many who go.
-            associations_max: 1 + 2 * NEWCOMERS_MAX,
+            associations_max: PEERS_MAX,
             segments_max: SEGMENTS_MAX,
             ..EndpointConfig::default()
         };

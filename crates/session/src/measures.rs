@@ -64,6 +64,8 @@ impl Measures {
             let (srtt, rttvar) = path.srtt.zip(path.rttvar)?;
             let loss = path.loss().filter(|_| path.chunks_sent >= CHUNKS_MIN)?;
             let (rtt_us, rtt_variation_us) = (micros(srtt), micros(rttvar));
+            // No latency helps against what is lost once and for all.
+            let loss = if stats.sends_once { 0.0 } else { loss };
             Some(LinkMeasure { rtt_us, rtt_variation_us, loss })
         });
         Self { links: measured.take(LINKS_MAX).collect() }

@@ -43,6 +43,9 @@ struct Measured {
 impl PieceLen {
     /// The limit on pieces from now on. To be asked once a second.
     pub(super) fn choose(&mut self, connection: &dyn Connection, latency: Duration) -> usize {
+        if connection.sends_once() {
+            return connection.whole_message_max();
+        }
         let reports = connection.stats().paths;
         self.paths.retain(|id, _| reports.iter().any(|report| report.id == *id));
         // Where the network carries less than there is to send, the headers of short ones cost more

@@ -98,12 +98,12 @@ impl ReceiverStats {
 }
 
 impl Receiver {
-    /// A receiver without a sender, over SCTP. The generator must be unpredictable on real
+    /// A receiver without a sender, over SCTP or DCCP. The generator must be unpredictable on real
     /// networks.
     #[must_use]
     pub fn new(config: ReceiverConfig, rng: Rng) -> Self {
-        let transport = config.session.sctp(rng);
-        Self::over(Box::new(transport), config)
+        let transport = config.session.transport(rng);
+        Self::over(transport, config)
     }
 
     /// A receiver without a sender, over any transport.

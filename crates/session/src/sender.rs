@@ -72,13 +72,13 @@ enum Finishing {
 }
 
 impl Sender {
-    /// A sender without a receiver, over SCTP. The generator must be unpredictable on real
+    /// A sender without a receiver, over SCTP or DCCP. The generator must be unpredictable on real
     /// networks.
     #[must_use]
     pub fn new(config: SenderConfig, mut rng: Rng) -> Self {
         let number = rng.next_u32() as u16;
-        let transport = config.session.sctp(rng);
-        Self::over(Box::new(transport), config, number)
+        let transport = config.session.transport(rng);
+        Self::over(transport, config, number)
     }
 
     /// A sender without a receiver, over any transport. By the number a receiver tells this one
@@ -372,12 +372,15 @@ impl Sender {
     fn hand_over(&mut self, now: Time, class: MediaClass, message: Waiting) -> Result<(), Waiting> {
         let treatment = self.treatments.treatment(class);
         let Some(connection) = self.link.connection_mut() else { return Err(message) };
+        let lifetime = treatment.reliability.resolve(self.latency, now - message.since);
+        // Without tables a decoder cannot begin: what is sent once is too little for them.
+        let must_arrive = class == MediaClass::Tables && connection.sends_once();
         let outgoing = Outgoing {
             stream: class.stream(),
             payload_id: MEDIA,
             payload: message.payload.clone(),
             ordered: treatment.ordered,
-            reliability: treatment.reliability.resolve(self.latency, now - message.since),
+            reliability: if must_arrive { Reliability::Reliable } else { lifetime },
             path: treatment.preference(),
             level: treatment.level_of(class),
         };

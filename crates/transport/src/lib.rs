@@ -2,18 +2,19 @@
 //!
 //! A [`Transport`] is the [`Machine`] of one socket: it calls and is called, and each peer is a
 //! [`Connection`], over one path or several. Sessions and television speak to these two traits
-//! alone. [`SctpTransport`] is the one over SCTP; an association of a browser, inside DTLS, is a
-//! [`Connection`] too.
+//! alone. [`SctpTransport`] is the one over SCTP, [`DccpTransport`] the one over DCCP; an
+//! association of a browser, inside DTLS, is a [`Connection`] too.
 //!
 //! ```text
 //! session, television     streams, treatment, dropping, playout
 //! ----------------------- Transport, Connection
-//! SCTP | SCTP in DTLS | …  packets, losses, congestion, paths
+//! SCTP | SCTP in DTLS | DCCP | …  packets, losses, congestion, paths
 //! ```
 //!
 //! A transport that repeats nothing can be one: what must arrive is then repeated behind its
 //! [`Connection::send`].
 
+mod dccp;
 mod event;
 mod message;
 mod path;
@@ -26,6 +27,7 @@ use std::net::SocketAddr;
 use anabranch_sansio::{FourTuple, Machine, Time};
 
 pub use anabranch_sansio::PathId;
+pub use dccp::{CONNECTIONS_MAX, DCCP_PORT, DccpConfig, DccpTransport};
 pub use event::{CloseReason, ConnectError, Event, PathEvent, RefusedCall, RefusedCallReason};
 pub use message::{
     Incoming, Level, Outgoing, PathPreference, PayloadId, Reliability, SendError, StreamId,
@@ -137,6 +139,11 @@ pub trait Connection {
     /// Bytes of the longest message that fits into one packet. A longer one is lost with any of
     /// its packets.
     fn whole_message_max(&self) -> usize;
+
+    /// Whether a message that may be given up is sent once, and not again when it was lost.
+    fn sends_once(&self) -> bool {
+        false
+    }
 
     /// What was sent on a stream.
     fn stream_stats(&self, _stream: StreamId) -> StreamStats {

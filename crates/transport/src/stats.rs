@@ -31,6 +31,8 @@ pub struct ConnectionStats {
     pub recoveries: u64,
     /// What the connection carries now, once some data was sent.
     pub rate: Option<RateSignal>,
+    /// Whether what may be given up is sent once.
+    pub sends_once: bool,
     /// Each path.
     pub paths: Vec<PathReport>,
 }

@@ -110,6 +110,8 @@ pub struct Connection {
     outgoing_len: usize,
     /// Whether the application was told that the send buffer is full.
     was_full: bool,
+    /// The application has more to send than it has handed over.
+    has_more: bool,
     /// Close once all has been sent.
     is_finishing: bool,
     /// The peer's application takes no more data.
@@ -170,6 +172,7 @@ impl Connection {
             outgoing: VecDeque::new(),
             outgoing_len: 0,
             was_full: false,
+            has_more: false,
             is_finishing: false,
             is_peer_deaf: false,
             is_slow: false,
@@ -236,6 +239,12 @@ impl Connection {
         self.outgoing.len()
     }
 
+    /// Says whether the application has more to send than it has handed over: what it sends is then
+    /// limited by the network, though nothing waits here.
+    pub const fn set_has_more(&mut self, has_more: bool) {
+        self.has_more = has_more;
+    }
+
     /// Drops the datagram that has waited longest to be sent, and returns it.
     pub fn drop_oldest(&mut self) -> Option<Bytes> {
         let data = self.outgoing.pop_front()?;
@@ -268,6 +277,12 @@ impl Connection {
     #[must_use]
     pub fn may_send_at(&self) -> Option<Time> {
         self.sender.may_send_at()
+    }
+
+    /// The addresses it is between, as its carrier has them.
+    #[must_use]
+    pub const fn path(&self) -> FourTuple {
+        self.flow.path
     }
 
     pub(crate) const fn flow(&self) -> Flow {

@@ -304,7 +304,7 @@ impl Connection {
         let sent = SentPacket {
             seq,
             data: data.map(<[u8]>::len),
-            is_waiting: !self.outgoing.is_empty(),
+            is_waiting: self.has_more || !self.outgoing.is_empty(),
             is_acknowledgement: ty.has_acknowledgement(),
         };
         self.sender.on_sent(now, &sent);

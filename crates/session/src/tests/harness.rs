@@ -1,6 +1,7 @@
 //! A sender and a receiver with some paths between them, and a transport stream to send.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::Duration;
 
 use anabranch_media::clip::{Attribution, AudioFormat, ClipHeader, VideoFormat};
@@ -127,6 +128,7 @@ impl Setup {
             paths,
             caller,
             out: Vec::new(),
+            skips: Vec::new(),
             schedule: stream.schedule(),
             next: 0,
             start: None,
@@ -142,6 +144,8 @@ pub(super) struct Studio {
     caller: Caller,
     /// What the receiver handed on.
     pub(super) out: Vec<u8>,
+    /// The packets that it left out.
+    pub(super) skips: Vec<Range<u64>>,
     schedule: Vec<(Duration, Packet)>,
     next: usize,
     start: Option<Time>,
@@ -193,7 +197,11 @@ impl Studio {
     /// The sender's process dies and comes back: nobody tells the receiver.
     pub(super) fn replace_sender(&mut self, seed: u64) {
         let config = SenderConfig::mpeg_ts(SessionConfig::new(false, Duration::from_millis(200)));
-        let fresh = Sender::new(config, Rng::from_u64(seed));
+        self.replace_sender_by(Sender::new(config, Rng::from_u64(seed)));
+    }
+
+    /// The same, with another one that comes back.
+    pub(super) fn replace_sender_by(&mut self, fresh: Sender) {
         *self.pair.client_mut() = Party::Sender(Box::new(fresh));
         self.next = 0;
         self.start = None;
@@ -243,6 +251,9 @@ impl Studio {
         });
         for items in released {
             self.out.extend_from_slice(&items.bytes);
+            if items.skipped > 0 {
+                self.skips.push(items.position - items.skipped..items.position);
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Sessions over simulated networks, in virtual time.
 
+mod dccp;
 mod harness;
 mod layered;
 mod media;

@@ -176,6 +176,7 @@ impl From<sctp::AssociationStats> for ConnectionStats {
             peer_window: stats.peer_window,
             recoveries: stats.fast_recoveries,
             rate: stats.rate.map(RateSignal::from),
+            sends_once: false,
             paths: stats.paths.into_iter().map(PathReport::from).collect(),
         }
     }

@@ -1,0 +1,186 @@
+//! A session over DCCP: what can be given up is sent once, and the rest until it arrives.
+
+use std::time::Duration;
+
+use anabranch_netsim::{Hostility, LinkConfig, Probability, QueueLimit, Side};
+use anabranch_sansio::{Rate, Rng};
+use anabranch_transport::{DccpConfig, PathEvent, PathState};
+
+use super::harness::{Caller, STREAM, Setup, Stream, Studio, link};
+use crate::treatment::{MediaClass, Preset};
+use crate::{Disconnect, Event, Sender, SenderConfig};
+
+/// Over so many DCCP connections on each path.
+fn setup(links: &[LinkConfig], preset: Preset, connections: usize) -> Setup {
+    let mut setup = Setup::new(links, preset, 500);
+    for end in [&mut setup.sender, &mut setup.receiver] {
+        end.dccp = Some(DccpConfig { connections, ..DccpConfig::default() });
+    }
+    setup
+}
+
+/// 20 Mbit/s with a round trip of 50 ms.
+fn wide(loss: f64) -> LinkConfig {
+    let queue = QueueLimit::lasting(Duration::from_millis(100), Rate::mbps(20));
+    LinkConfig { queue, ..link(20, 25, loss) }
+}
+
+/// Pieces of media that were sent, those that the sender gave up, and those that arrived.
+fn pieces(studio: &Studio) -> (u64, u64, u64) {
+    let (sent, got) = (studio.sender().stats(), studio.receiver().stats());
+    let media = MediaClass::ALL.into_iter().filter(|class| *class != MediaClass::Control);
+    media.fold((0, 0, 0), |(all, lost, arrived), class| {
+        let stream = sent.class(class).stream;
+        let came = got.class(class);
+        (all + stream.messages_sent, lost + stream.abandoned(), arrived + came.in_time + came.late)
+    })
+}
+
+#[test]
+fn a_stream_arrives_bit_for_bit_where_nothing_is_lost() {
+    for caller in [Caller::Sender, Caller::Receiver] {
+        let setup = setup(&[link(10, 20, 0.0)], Preset::Layered, 4);
+        let mut studio = Setup { caller, ..setup }.build();
+        studio.transfer();
+        assert!(studio.out == STREAM, "{caller:?}: {} of {}", studio.out.len(), STREAM.len());
+        for side in [Side::Client, Side::Server] {
+            let last = studio.events(side).pop();
+            assert_eq!(last, Some(Event::Disconnected(Disconnect::Ended)), "{side:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_reliable_is_repeated_until_it_arrives() {
+    for caller in [Caller::Sender, Caller::Receiver] {
+        let links = [link(10, 20, 0.05), link(5, 40, 0.05)];
+        let setup = setup(&links, Preset::Reliable, 2);
+        let mut studio = Setup { caller, ..setup }.build();
+        studio.transfer();
+        assert!(studio.out == STREAM, "{caller:?}: {} of {}", studio.out.len(), STREAM.len());
+        let again = MediaClass::ALL
+            .map(|class| studio.sender().stats().class(class).stream.chunks_retransmitted);
+        assert!(again.iter().sum::<u64>() > 0, "the paths lost nothing");
+    }
+}
+
+#[test]
+fn a_hostile_network_changes_no_bit_of_what_is_reliable() {
+    let some = Probability::new(0.03).expect("a probability");
+    let hold_max = Duration::from_millis(30);
+    // What is corrupted, UDP's checksum keeps back, which the simulator does not have.
+    let corrupt = Probability::NEVER;
+    let hostility = Hostility { duplicate: some, reorder: some, hold_max, corrupt };
+    for seed in 0..4 {
+        let setup = setup(&[link(10, 20, 0.02), link(10, 45, 0.02)], Preset::Reliable, 3);
+        let mut studio = Setup { seed, ..setup }.build();
+        studio.pair.harass(0, hostility);
+        studio.pair.harass(1, hostility);
+        studio.transfer();
+        assert!(studio.out == STREAM, "{seed}: {} of {}", studio.out.len(), STREAM.len());
+    }
+}
+
+#[test]
+fn a_sender_that_restarts_on_its_old_ports_takes_its_own_place() {
+    let setup = setup(&[link(10, 20, 0.0)], Preset::Reliable, 2);
+    let session = setup.sender.clone();
+    let mut studio = setup.build();
+    studio.connect();
+    studio.start_stream();
+    studio.run_for(Duration::from_secs(1));
+    let treatments = Preset::Reliable.table();
+    let config = SenderConfig { treatments, ..SenderConfig::mpeg_ts(session) };
+    studio.replace_sender_by(Sender::new(config, Rng::from_u64(7)));
+    studio.connect();
+    studio.start_stream();
+    studio.run_until(Duration::from_secs(60), Studio::stream_is_pushed);
+    studio.finish();
+    assert!(studio.out.ends_with(STREAM), "the stream came whole again");
+}
+
+#[test]
+fn what_the_report_says_was_lost_is_what_was_lost() {
+    for loss in [0.0, 0.01, 0.05] {
+        let setup = setup(&[wide(loss), wide(loss)], Preset::Layered, 8);
+        let mut studio = Setup { stream: Stream::Broadcast(6), ..setup }.build();
+        studio.transfer();
+        let (sent, lost, arrived) = pieces(&studio);
+        assert_eq!(sent - lost, arrived, "{loss}: {lost} of {sent} lost");
+        let playout = studio.receiver().stats().playout;
+        let packets = studio.sender().stats().packetizer.packets;
+        // That the last piece is missing, nothing behind it tells.
+        let unknown = packets - playout.released_items - playout.skipped_items;
+        assert!(unknown <= 6, "{loss}: {unknown} packets unaccounted for");
+        let share = lost as f64 / sent as f64;
+        assert!((share - loss).abs() <= 0.3 * loss, "{loss}: {lost} of {sent} lost");
+    }
+}
+
+#[test]
+fn a_path_that_is_cut_costs_a_fifth_of_a_second_at_most() {
+    let setup = setup(&[wide(0.0), wide(0.0)], Preset::Layered, 4);
+    let mut studio = Setup { stream: Stream::Broadcast(8), ..setup }.build();
+    studio.connect();
+    studio.run_for(Duration::from_millis(500));
+    studio.start_stream();
+    studio.run_for(Duration::from_secs(3));
+    studio.pair.cut(0);
+    studio.run_for(Duration::from_secs(2));
+    studio.pair.restore(0);
+    studio.run_until(Duration::from_secs(60), Studio::stream_is_pushed);
+    studio.finish();
+    let (first, last) = (studio.skips.first(), studio.skips.last());
+    let (first, last) = first.zip(last).expect("what was under way was lost");
+    let span = Duration::from_secs_f64((last.end - first.start) as f64 * 188.0 * 8.0 / 10e6);
+    assert!(span <= Duration::from_millis(200), "{span:?}: {:?}", studio.skips);
+    let (sent, lost, arrived) = pieces(&studio);
+    assert_eq!(sent - lost, arrived, "{lost} of {sent} lost");
+    let states: Vec<PathState> = states(&mut studio, 0);
+    assert!(states.contains(&PathState::PotentiallyFailed), "{states:?}");
+    assert_eq!(states.last(), Some(&PathState::Active), "{states:?}");
+}
+
+/// What became of a path, as the sender saw it.
+fn states(studio: &mut Studio, id: u32) -> Vec<PathState> {
+    let state = |event| {
+        let Event::Path(PathEvent::StateChanged { path, to, .. }) = event else { return None };
+        (path.0 == id).then_some(to)
+    };
+    studio.events(Side::Client).into_iter().filter_map(state).collect()
+}
+
+#[test]
+fn nobody_at_the_other_end_is_said_in_words() {
+    let mut studio = setup(&[link(10, 20, 0.0)], Preset::Layered, 4).build();
+    studio.pair.cut(0);
+    studio.call();
+    studio.run_until(Duration::from_secs(30), |studio| !studio.sender().has_peer());
+    let last = studio.events(Side::Client).pop();
+    let Some(Event::Disconnected(Disconnect::Lost { reason })) = last else { panic!("{last:?}") };
+    assert!(reason.starts_with("nobody answers there"), "{reason}");
+}
+
+#[test]
+fn the_reason_for_leaving_reaches_the_other_end() {
+    let mut studio = setup(&[link(10, 20, 0.0)], Preset::Layered, 4).build();
+    studio.connect();
+    studio.act_receiver(|receiver, now| receiver.leave(now, "there is no space left"));
+    studio.run_for(Duration::from_secs(2));
+    let last = studio.events(Side::Client).pop();
+    let reason = "the peer left: there is no space left".to_owned();
+    assert_eq!(last, Some(Event::Disconnected(Disconnect::Lost { reason })));
+}
+
+#[test]
+fn a_peer_that_is_gone_is_noticed() {
+    let mut studio = setup(&[link(10, 20, 0.0)], Preset::Layered, 4).build();
+    studio.connect();
+    studio.start_stream();
+    studio.run_for(Duration::from_secs(1));
+    studio.pair.cut(0);
+    studio.run_until(Duration::from_secs(15), |studio| !studio.sender().has_peer());
+    let last = studio.events(Side::Client).pop();
+    let Some(Event::Disconnected(Disconnect::Lost { reason })) = last else { panic!("{last:?}") };
+    assert_eq!(reason, "the peer stopped answering on every path");
+}
