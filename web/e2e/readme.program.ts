@@ -43,6 +43,10 @@ const SEND_CAMERA =
 const SEND_FILE = "anabranch send in.ts 'anabranch://receiver.example:9000?latency=200'";
 const RECEIVE_AND_PLAY = "anabranch recv 'anabranch://:9000?mode=listener' - | mpv -";
 const RECEIVE_ON_PAGE = "anabranch recv --page 'anabranch://:9000?mode=listener' out.ts";
+const RECEIVE_DCCP = "anabranch recv 'anabranch+dccp://:9000?mode=listener&encryption=off' out.ts";
+const SEND_DCCP =
+  "anabranch send in.ts 'anabranch+dccp://receiver.example:9000" +
+  "?latency=500&connections=4&encryption=off'";
 const EMULATE =
   'anabranch emulate --listen 127.0.0.1:7000 --target 127.0.0.1:9000 ' +
   '--rate 10M --delay 20ms --loss 1%';
@@ -143,6 +147,7 @@ const ENDING: readonly { readonly command: string; readonly changes?: Changes }[
 const SHOWN = [
   'cargo run --release -- demo',
   ...[RECEIVE, CAMERA, SEND_CAMERA, SEND_FILE, RECEIVE_AND_PLAY, RECEIVE_ON_PAGE, EMULATE],
+  ...[RECEIVE_DCCP, SEND_DCCP],
   ...['anabranch serve', CHANNELS, 'anabranch serve channels.toml --http 0.0.0.0:8080'],
   'anabranch watch anabranch://host:9000',
 ];
@@ -279,6 +284,16 @@ describe('the README', () => {
     await ends(SEND_FILE, ['receiver.example:9000', `127.0.0.1:${port}`]);
     expect(await played.ended()).toBe(0);
     const [sent, came] = ['in.ts', 'played.ts'].map((file) => readFileSync(join(folder, file)));
+    expect(came?.equals(sent ?? Buffer.of())).toBe(true);
+  });
+
+  it('sends a file over DCCP', async () => {
+    const port = await freePort();
+    makeStream(join(folder, 'in.ts'));
+    const receiver = run(RECEIVE_DCCP, [':9000', `:${port}`]);
+    await ends(SEND_DCCP, ['receiver.example:9000', `127.0.0.1:${port}`]);
+    expect(await receiver.ended()).toBe(0);
+    const [sent, came] = ['in.ts', 'out.ts'].map((file) => readFileSync(join(folder, file)));
     expect(came?.equals(sent ?? Buffer.of())).toBe(true);
   });
 

@@ -17,11 +17,6 @@ pub(crate) fn from_elsewhere(bound: SocketAddr) -> SocketAddr {
     ips.find(fits).map_or(reachable(bound), |ip| SocketAddr::new(ip, bound.port()))
 }
 
-/// Whether a host is this machine.
-pub(crate) fn is_loopback(host: &str) -> bool {
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
 /// Such an address says nothing without its interface.
 pub(crate) const fn is_link_local(ip: IpAddr) -> bool {
     match ip {

@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use anabranch_driver::{BindConfig, BindError, SocketSet, local_towards};
 use anabranch_sansio::{FourTuple, Rng};
 
-pub(crate) use elsewhere::{from_elsewhere, is_link_local, is_loopback, reachable};
+pub(crate) use elsewhere::{from_elsewhere, is_link_local, reachable};
 pub use error::NetError;
 pub(crate) use files::{pem, state_folder};
 pub use interfaces::{Interfaces, Turn};

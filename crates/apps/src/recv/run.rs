@@ -7,9 +7,7 @@ use anabranch_media::piece::Format;
 use anabranch_media::playout::Released;
 use anabranch_media::ts::{PACKET_LEN, Packet, PcrMeter};
 use anabranch_sansio::Time;
-use anabranch_session::{
-    Disconnect, Event, Receiver, ReceiverConfig, Role, SessionConfig, SourceFormat, rest,
-};
+use anabranch_session::{Disconnect, Event, Receiver, ReceiverConfig, Role, SourceFormat, rest};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use crate::net::{Network, Plan, unpredictable_rng};
@@ -18,7 +16,7 @@ use crate::service::{
     Before, Observer, Retries, Retry, Secured, ServiceError, Severity, Snapshot, Stop,
     TOKEN_OF_VIEWER, Update, Wait, sentence_of,
 };
-use crate::url::{Mode, SessionUrl};
+use crate::url::SessionUrl;
 
 /// Releases taken while the machine is locked.
 const RELEASES_AT_ONCE: usize = 256;
@@ -90,11 +88,8 @@ pub async fn recv(
     };
     let (mut sockets, plan) = Network::open(&url).await?.into_parts();
     sockets.record(recording);
-    let listens = url.mode == Mode::Listener;
-    let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
     let secured = Secured::of(&url)?;
-    session = session.with_encryption(secured.encryption());
-    session.stream_id = url.stream_id;
+    let mut session = url.session().with_encryption(secured.encryption());
     session.confirms = true;
     let arrivals_max = if tap.is_some() { ARRIVALS_MAX } else { 0 };
     let config = ReceiverConfig { arrivals_max, ..ReceiverConfig::new(session) };

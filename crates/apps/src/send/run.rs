@@ -9,7 +9,7 @@ use anabranch_driver::{Clock, Driver, Handle, Recording};
 use anabranch_media::Unit;
 use anabranch_sansio::{FourTuple, Time};
 use anabranch_session::treatment::TreatmentTable;
-use anabranch_session::{Disconnect, Event, Role, Sender, SenderConfig, SessionConfig, rest};
+use anabranch_session::{Disconnect, Event, Role, Sender, SenderConfig, rest};
 use anabranch_transport::RateSignal;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
@@ -19,7 +19,7 @@ use crate::service::{
     Before, Multihomed, Observer, RateLine, Retries, Retry, Secured, ServiceError, Severity,
     Snapshot, Stop, TOKEN_OF_VIEWER, Update, Uplinks, Wait, sentence_of,
 };
-use crate::url::{Mode, SessionUrl};
+use crate::url::SessionUrl;
 
 /// Media that is so late goes on from where it is: the machine slept, or nobody was there.
 const LAG_MAX: Duration = Duration::from_secs(1);
@@ -84,11 +84,8 @@ pub async fn send(
     let feed = Feed::open(&input, input_options, clock).await?;
     let (mut sockets, uplinks) = Uplinks::open(&url, over_all_interfaces).await?;
     sockets.record(recording);
-    let listens = url.mode == Mode::Listener;
-    let mut session = SessionConfig::new(listens, url.latency).with_bond(url.bond);
     let secured = Secured::of(&url)?;
-    session = session.with_encryption(secured.encryption());
-    session.stream_id = url.stream_id;
+    let session = url.session().with_encryption(secured.encryption());
     let config =
         SenderConfig { format: feed.format.clone(), treatments, ..SenderConfig::mpeg_ts(session) };
     let mut sender = Sender::new(config, unpredictable_rng()?);

@@ -11,8 +11,7 @@ use thiserror::Error;
 
 use super::{ServiceError, Severity};
 use crate::keys::{KeyFileError, KeyFolder};
-use crate::net::is_loopback;
-use crate::url::{EncryptionSwitch, Mode, Security, SessionUrl};
+use crate::url::{EncryptionSwitch, Mode, Security, SessionUrl, is_loopback};
 
 /// How long both ends may take to agree on keys.
 const TIME_LIMIT: Duration = Duration::from_secs(10);

@@ -4,6 +4,7 @@ use std::fmt;
 
 use anabranch_keys::KeyError;
 use anabranch_session::{LATENCY_MS_MAX, PassphraseLength};
+use anabranch_transport::CONNECTIONS_MAX;
 use thiserror::Error;
 
 use super::session::{LATENCY_MS_MIN, STREAM_ID_MAX};
@@ -107,6 +108,34 @@ pub enum UrlError {
     NotEncrypted {
         /// The other option.
         name: &'static str,
+    },
+    /// DCCP has no keys.
+    #[error(
+        "{name}= cannot be kept over DCCP, which knows no keys: leave it out, or use anabranch://"
+    )]
+    NoKeysOverDccp {
+        /// The option.
+        name: &'static str,
+    },
+    /// DCCP does not encrypt.
+    #[error("encryption=on is not possible over DCCP: leave it to anabranch://")]
+    NoEncryptionOverDccp,
+    /// DCCP does not encrypt, and nobody said that this is known.
+    #[error(
+        "over DCCP nothing is encrypted: write encryption=off if that is meant, or use anabranch://"
+    )]
+    OpenOverDccp,
+    /// Nothing is sent twice.
+    #[error("bond=dup is not there over DCCP: give bond=balance or bond=backup")]
+    DupOverDccp,
+    /// An association is one.
+    #[error("connections= is for anabranch+dccp://: an SCTP association needs one")]
+    ConnectionsOfSctp,
+    /// Not a number of connections.
+    #[error("connections={value} makes no sense: give 1 to {CONNECTIONS_MAX}")]
+    Connections {
+        /// What was given.
+        value: String,
     },
     /// Only one who is called chooses among callers.
     #[error("allow= is for listeners: a caller names its peer's key by key=")]

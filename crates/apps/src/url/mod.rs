@@ -28,6 +28,10 @@
 //! | `program` | sender: the one program of the transport stream to send |
 //! | `token` | viewer of a television server: what entitles to channels that are not open to all |
 //!
+//! `anabranch+dccp://…` is the same over DCCP: see [`Carrier`]. There `encryption=off` must be said
+//! but on this machine itself, and `connections` is how many DCCP connections there are over each
+//! path, 1 to 32; 4 if left out.
+//!
 //! Values may hold `%XX`. An option that does not exist, or not yet, is refused and never ignored.
 //!
 //! A [`ChannelUrl`] names a channel of a television server:
@@ -46,8 +50,9 @@ mod udp;
 pub use channel::ChannelUrl;
 pub use choice::{Choice, NoSuchChannel};
 pub use error::{Place, UrlError};
+pub(crate) use session::is_loopback;
 pub use session::{
-    EncryptionSwitch, HostPort, LATENCY_DEFAULT, LATENCY_MS_MIN, LocalPath, Mode, STREAM_ID_MAX,
-    Security, SessionUrl,
+    Carrier, EncryptionSwitch, HostPort, LATENCY_DEFAULT, LATENCY_MS_MIN, LocalPath, Mode,
+    STREAM_ID_MAX, Security, SessionUrl,
 };
 pub use udp::{PKT_SIZE_DEFAULT, UdpUrl};

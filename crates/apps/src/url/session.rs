@@ -5,14 +5,17 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anabranch_keys::PublicKey;
-use anabranch_session::{Bond, LATENCY_MS_MAX, Passphrase, UnknownBond};
-
+use anabranch_session::{Bond, LATENCY_MS_MAX, Passphrase, SessionConfig, UnknownBond};
+use anabranch_transport::{CONNECTIONS_MAX, DccpConfig};
 use serde::Deserialize;
 
 use super::error::{Place, UrlError};
 use super::query::{Parts, host_and_port};
 
 pub(super) const SCHEME: &str = "anabranch";
+
+/// Over DCCP instead of SCTP.
+const SCHEME_DCCP: &str = "anabranch+dccp";
 
 /// The latency of an end that does not say.
 pub const LATENCY_DEFAULT: Duration = Duration::from_millis(200);
@@ -31,6 +34,9 @@ const INTERFACE_LEN_MAX: usize = 15;
 
 const KNOWN: &str = "mode, latency, path, peer, bond, streamid, passphrase, key, allow, \
                      encryption, program, token";
+
+const KNOWN_OVER_DCCP: &str = "mode, latency, path, peer, connections, bond, streamid, encryption, \
+                               program";
 
 /// Who begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,9 +100,23 @@ impl FromStr for EncryptionSwitch {
     }
 }
 
+/// What carries a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// One SCTP association.
+    Sctp,
+    /// DCCP connections, which send once what may be given up, and do not encrypt.
+    Dccp {
+        /// How many over each path.
+        connections: usize,
+    },
+}
+
 /// With whom to speak and how: see the module's documentation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionUrl {
+    /// What carries it.
+    pub carrier: Carrier,
     /// Who begins.
     pub mode: Mode,
     /// Whom to call, or where to listen; `None`: everywhere.
@@ -127,7 +147,10 @@ impl FromStr for SessionUrl {
     type Err = UrlError;
 
     fn from_str(url: &str) -> Result<Self, UrlError> {
-        Self::parse_with(url, |_, _| Ok(false))
+        let is_over_dccp =
+            url.strip_prefix(SCHEME_DCCP).is_some_and(|rest| rest.starts_with("://"));
+        let scheme = if is_over_dccp { SCHEME_DCCP } else { SCHEME };
+        Self::parse_scheme(url, scheme, |_, _| Ok(false))
     }
 }
 
@@ -135,14 +158,23 @@ impl SessionUrl {
     /// Reads one with options that a session does not have; `take` answers whether one was such.
     pub(super) fn parse_with(
         url: &str,
+        take: impl FnMut(&str, &str) -> Result<bool, UrlError>,
+    ) -> Result<Self, UrlError> {
+        Self::parse_scheme(url, SCHEME, take)
+    }
+
+    fn parse_scheme(
+        url: &str,
+        scheme: &'static str,
         mut take: impl FnMut(&str, &str) -> Result<bool, UrlError>,
     ) -> Result<Self, UrlError> {
-        let parts = Parts::of(url, SCHEME)?;
+        let parts = Parts::of(url, scheme)?;
         let (host, port) = host_and_port(parts.authority, Place::Url)?;
         let Some(port) = port else {
             return Err(UrlError::NoPort { place: Place::Url, text: parts.authority.to_owned() });
         };
-        let mut options = Options::default();
+        let is_over_dccp = scheme == SCHEME_DCCP;
+        let mut options = Options { is_over_dccp, ..Options::default() };
         for option in parts.options() {
             let (name, value) = option?;
             if !take(name, &value)? {
@@ -152,11 +184,27 @@ impl SessionUrl {
         let host = (!host.is_empty()).then(|| host.to_owned());
         options.finish(host, port)
     }
+
+    /// The session that it asks for, without keys.
+    pub(crate) fn session(&self) -> SessionConfig {
+        let listens = self.mode == Mode::Listener;
+        let mut session = SessionConfig::new(listens, self.latency).with_bond(self.bond);
+        session.stream_id.clone_from(&self.stream_id);
+        match self.carrier {
+            Carrier::Sctp => session,
+            Carrier::Dccp { connections } => {
+                let one_path = self.bond == Bond::Backup;
+                session.over_dccp(DccpConfig { connections, one_path, ..DccpConfig::default() })
+            }
+        }
+    }
 }
 
 /// The options as they come.
 #[derive(Debug, Default)]
 struct Options {
+    is_over_dccp: bool,
+    connections: Option<usize>,
     mode: Option<Mode>,
     latency: Option<Duration>,
     paths: Option<Vec<LocalPath>>,
@@ -187,17 +235,29 @@ impl Options {
             "encryption" => set(&mut self.encryption, name, value.parse()?),
             "program" => set(&mut self.program, name, program(value)?),
             "token" => set(&mut self.token, name, value.to_owned()),
-            _ => Err(unknown(name)),
+            "connections" if self.is_over_dccp => {
+                set(&mut self.connections, name, connections(value)?)
+            }
+            "connections" => Err(UrlError::ConnectionsOfSctp),
+            _ => Err(unknown(name, self.is_over_dccp)),
         }
     }
 
-    fn security(&self) -> Result<Security, UrlError> {
+    fn security(&self, host: Option<&str>) -> Result<Security, UrlError> {
         let needs = [
             ("key", self.key.is_some()),
             ("allow", self.allow.is_some()),
             ("passphrase", self.passphrase.is_some()),
         ];
         let needed_by = needs.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
+        if self.is_over_dccp {
+            return match (self.encryption, needed_by) {
+                (_, Some(name)) => Err(UrlError::NoKeysOverDccp { name }),
+                (Some(EncryptionSwitch::On), None) => Err(UrlError::NoEncryptionOverDccp),
+                (None, None) if !host.is_some_and(is_loopback) => Err(UrlError::OpenOverDccp),
+                (Some(EncryptionSwitch::Off) | None, None) => Ok(Security::Open),
+            };
+        }
         match (self.encryption, needed_by) {
             (Some(EncryptionSwitch::Off), Some(name)) => Err(UrlError::NotEncrypted { name }),
             (Some(EncryptionSwitch::Off), None) => Ok(Security::Open),
@@ -208,10 +268,25 @@ impl Options {
         }
     }
 
+    fn carrier(&self) -> Result<Carrier, UrlError> {
+        if !self.is_over_dccp {
+            return Ok(Carrier::Sctp);
+        }
+        if self.bond == Some(Bond::Dup) {
+            return Err(UrlError::DupOverDccp);
+        }
+        if self.token.is_some() {
+            return Err(unknown("token", true));
+        }
+        let connections = self.connections.unwrap_or(DccpConfig::default().connections);
+        Ok(Carrier::Dccp { connections })
+    }
+
     fn finish(self, host: Option<String>, port: u16) -> Result<SessionUrl, UrlError> {
         let by_host = if host.is_some() { Mode::Caller } else { Mode::Listener };
         let mode = self.mode.unwrap_or(by_host);
-        let security = self.security()?;
+        let security = self.security(host.as_deref())?;
+        let carrier = self.carrier()?;
         let paths = self.paths.unwrap_or_default();
         match (mode, &host) {
             (Mode::Caller, None) => return Err(UrlError::NobodyToCall),
@@ -225,6 +300,7 @@ impl Options {
         }
         let peers = self.peers.unwrap_or_default().into_iter();
         Ok(SessionUrl {
+            carrier,
             mode,
             host,
             port,
@@ -241,6 +317,11 @@ impl Options {
     }
 }
 
+/// Whether a host is this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
 pub(super) fn set<T>(field: &mut Option<T>, name: &str, value: T) -> Result<(), UrlError> {
     match field.replace(value) {
         Some(_) => Err(UrlError::Repeated { name: name.to_owned() }),
@@ -248,7 +329,7 @@ pub(super) fn set<T>(field: &mut Option<T>, name: &str, value: T) -> Result<(), 
     }
 }
 
-fn unknown(name: &str) -> UrlError {
+fn unknown(name: &str, is_over_dccp: bool) -> UrlError {
     let remedy = match name {
         "pbkeylen" | "psk" => "all is encrypted, and both ends choose the cipher; leave it out",
         "group" | "grouptype" => "write bond=balance, bond=backup or bond=dup",
@@ -256,7 +337,10 @@ fn unknown(name: &str) -> UrlError {
         "maxbw" | "inputbw" | "oheadbw" => {
             "the rate follows the network's congestion control; leave it out"
         }
-        _ => return UrlError::UnknownOption { name: name.to_owned(), known: KNOWN },
+        _ => {
+            let known = if is_over_dccp { KNOWN_OVER_DCCP } else { KNOWN };
+            return UrlError::UnknownOption { name: name.to_owned(), known };
+        }
     };
     UrlError::NotYet { name: name.to_owned(), remedy }
 }
@@ -326,6 +410,11 @@ fn bounded<T>(name: &'static str, values: Vec<T>) -> Result<Vec<T>, UrlError> {
 
 fn bond(value: &str) -> Result<Bond, UrlError> {
     value.parse().map_err(|_: UnknownBond| UrlError::Bond { value: value.to_owned() })
+}
+
+fn connections(value: &str) -> Result<usize, UrlError> {
+    let count = value.parse().ok().filter(|count| (1..=CONNECTIONS_MAX).contains(count));
+    count.ok_or_else(|| UrlError::Connections { value: value.to_owned() })
 }
 
 fn stream_id(value: &str) -> Result<String, UrlError> {
@@ -445,5 +534,44 @@ mod tests {
         let long = "x".repeat(STREAM_ID_MAX + 1);
         let error = words(&format!("anabranch://h:1?streamid={long}"));
         assert_eq!(error, "streamid= has 513 bytes: give at most 512");
+    }
+
+    #[test]
+    fn over_dccp_a_session_has_connections_and_no_encryption() {
+        let url = parse("anabranch+dccp://:9000?encryption=off&latency=500").unwrap();
+        assert_eq!((url.mode, &url.security), (Mode::Listener, &Security::Open));
+        assert_eq!(url.carrier, Carrier::Dccp { connections: 4 });
+        let url = parse("anabranch+dccp://127.0.0.1:9000?connections=32&bond=backup").unwrap();
+        assert_eq!(url.carrier, Carrier::Dccp { connections: 32 });
+        let dccp = url.session().dccp.unwrap();
+        assert_eq!((dccp.connections, dccp.one_path), (32, true));
+        assert_eq!(parse("anabranch://h:1").unwrap().carrier, Carrier::Sctp);
+    }
+
+    #[test]
+    fn what_dccp_cannot_do_is_refused_in_words() {
+        let expected = [
+            ("anabranch+dccp://h:1", "over DCCP nothing is encrypted: write encryption=off"),
+            ("anabranch+dccp://:1", "write encryption=off"),
+            ("anabranch+dccp://h:1?encryption=on", "leave it to anabranch://"),
+            ("anabranch+dccp://h:1?passphrase=0123456789", "passphrase= cannot be kept over DCCP"),
+            ("anabranch+dccp://h:1?encryption=off&passphrase=0123456789", "passphrase= cannot"),
+            ("anabranch+dccp://h:1?encryption=off&connections=0", "give 1 to 32"),
+            ("anabranch+dccp://h:1?encryption=off&connections=33", "give 1 to 32"),
+            ("anabranch+dccp://h:1?encryption=off&bond=dup", "give bond=balance or bond=backup"),
+            ("anabranch+dccp://h:1?encryption=off&lag=5", "there are mode, latency, path, peer, c"),
+            ("anabranch+dccp://h:1?encryption=off&token=x", "option token= does not exist"),
+            ("anabranch+dccp://h?encryption=off", "has no port"),
+            ("anabranch://h:1?connections=4", "connections= is for anabranch+dccp://"),
+            ("anabranch+sctp://h:1", "it must begin with anabranch://"),
+        ];
+        for (url, part) in expected {
+            let error = words(url);
+            assert!(error.contains(part), "{url}: {error}");
+        }
+        let key = "anabranch+dccp://h:1?encryption=off&key=";
+        let key = format!("{key}{}", anabranch_keys::Identity::generate().unwrap().public_key());
+        assert!(words(&key).contains("key= cannot be kept over DCCP"), "{}", words(&key));
+        assert!(words(&key.replace("key=", "allow=")).contains("allow= cannot be kept over DCCP"));
     }
 }

@@ -24,7 +24,7 @@ use crate::service::{
     BeforeWatching, Observer, Retries, Retry, Seen, ServiceError, Severity, Stop, Update, Wait,
     Watching,
 };
-use crate::url::{Choice, Mode, NoSuchChannel, SessionUrl};
+use crate::url::{Carrier, Choice, Mode, NoSuchChannel, SessionUrl};
 
 /// How often the page gets statistics.
 const TICK: Duration = Duration::from_millis(200);
@@ -128,6 +128,8 @@ pub async fn watch(
 fn check(url: &SessionUrl) -> Result<(), ServiceError> {
     let senseless = if url.mode == Mode::Listener {
         "a viewer calls its server: give anabranch://HOST:PORT"
+    } else if url.carrier != Carrier::Sctp {
+        "a television server speaks SCTP: give anabranch://HOST:PORT"
     } else if url.program.is_some() || url.stream_id.is_some() {
         "program= and streamid= are for anabranch send: give --channel"
     } else if url.passphrase.is_some() {

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod capture;
+mod dccp;
 mod files;
 mod harness;
 mod live;
