@@ -124,6 +124,10 @@ const ENDING: readonly { readonly command: string; readonly changes?: Changes }[
     changes: [['--cell', '--pictures 30 --cell']],
   },
   {
+    command: 'anabranch lab huseynli2023 --seeds 10 --out results',
+    changes: [['--seeds 10', '--seeds 1 --tables --set duration=2s']],
+  },
+  {
     command: 'anabranch lab ortiz2013 --set rate=20M,queue=200p,loss=1%,burst=4 --out results',
     changes: [['--set', '--seeds 1 --frames 24 --strategy Anabranch --set']],
   },

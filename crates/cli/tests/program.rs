@@ -87,6 +87,18 @@ fn the_labs_television_gives_the_same_bytes_for_any_number_of_jobs_and_again_for
 }
 
 #[test]
+fn the_labs_queue_gives_the_same_bytes_for_any_number_of_jobs_and_again_for_one_cell() {
+    let queue = |arguments: &[&str]| {
+        let files = ["cells.csv", "seconds.csv", "report.html"];
+        lab(&[&["huseynli2023", "--set", "duration=2s"], arguments].concat(), files)
+    };
+    let one = queue(&["--jobs", "1", "--seeds", "2"]);
+    assert_eq!(queue(&["--jobs", "2", "--seeds", "2"]), one);
+    let (_, [cell, ..]) = queue(&["--cell", "pictures,wireless,2"]);
+    assert_within(&cell, &one.1[0], 1 + 3 * 4);
+}
+
+#[test]
 fn the_comparison_measures_what_is_installed_and_names_what_is_not() {
     let folder = std::env::temp_dir().join(format!("anabranch-{}-compare", std::process::id()));
     let out = folder.to_str().unwrap();

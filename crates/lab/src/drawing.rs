@@ -15,8 +15,10 @@ pub(crate) const TEXT: RGBColor = RGBColor(51, 60, 70);
 pub(crate) const GRID: RGBColor = RGBColor(225, 229, 234);
 pub(crate) const BLUE: RGBColor = RGBColor(30, 100, 190);
 pub(crate) const GREEN: RGBColor = RGBColor(20, 120, 60);
+pub(crate) const ORANGE: RGBColor = RGBColor(205, 110, 20);
 pub(crate) const PURPLE: RGBColor = RGBColor(115, 70, 180);
 pub(crate) const RED: RGBColor = RGBColor(200, 45, 45);
+pub(crate) const TEAL: RGBColor = RGBColor(15, 135, 145);
 
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 

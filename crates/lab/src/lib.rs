@@ -10,6 +10,8 @@ mod csv_lines;
 mod drawing;
 mod error;
 mod estimate;
+mod graph;
+pub mod huseynli2023;
 pub mod kim2007;
 pub mod ortiz2013;
 mod page;
@@ -17,6 +19,7 @@ mod parameter;
 mod recording;
 pub mod records;
 pub mod scenario;
+mod statement;
 pub mod svc;
 pub mod trace;
 
@@ -26,6 +29,7 @@ pub use error::CellError;
 pub use estimate::Estimate;
 pub use parameter::{Parameter, ParameterError, Parameters, Settings, parameters_table};
 pub use recording::RecordTo;
+pub use statement::{Statement, Verdict, statements_table};
 
 /// The example of the README, run.
 #[cfg(doctest)]

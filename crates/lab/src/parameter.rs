@@ -47,6 +47,8 @@ pub(crate) enum Kind<S> {
     TwoTimes(Duration, Duration, fn(&mut S, [Duration; 2])),
     /// One or several, from 0 to 1.
     Shares(fn(&mut S, Vec<f64>)),
+    /// One, from 0 to 1.
+    Share(fn(&mut S, f64)),
     /// One or several, in whole per cents.
     Percents(fn(&mut S, Vec<u32>)),
     /// One or several, in whole milliseconds.
@@ -288,6 +290,7 @@ impl<S: Settings> Parameter<S> {
                 set(values, two);
             }
             Kind::Shares(set) => set(values, self.each(given, settings::loss)?),
+            Kind::Share(set) => set(values, self.one(given, settings::loss)?),
             Kind::Percents(set) => {
                 let shares = self.each(given, settings::loss)?;
                 let percents = shares.iter().map(|share| (share * 100.0, 100.0));
@@ -394,7 +397,7 @@ impl<S: Settings> Parameter<S> {
         match self.kind {
             Kind::Speeds(_) | Kind::Speed(_) => "bit/s",
             Kind::Time(..) | Kind::TwoTimes(..) | Kind::Millis(..) => "us, ms, s",
-            Kind::Shares(_) | Kind::Percents(_) => "%",
+            Kind::Shares(_) | Kind::Share(_) | Kind::Percents(_) => "%",
             Kind::Burst(_) => "packets",
             Kind::Queue(_) => "p, B, K, ms",
             Kind::Bytes(..) => "B, K, M",
@@ -412,6 +415,7 @@ impl<S: Settings> Parameter<S> {
                 format!("two of {} to {}", in_words(*least), in_words(*most))
             }
             Kind::Shares(_) => "some of 0% to 100%".to_owned(),
+            Kind::Share(_) => "0% to 100%".to_owned(),
             Kind::Percents(_) => "some whole per cents, 0% to 100%".to_owned(),
             Kind::Millis(most, _) => format!("some whole milliseconds, 0ms to {most}ms"),
             Kind::Burst(_) => "none, or 1 or more".to_owned(),

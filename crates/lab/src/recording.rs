@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anabranch_netsim::{CLIENT, Capture, CaptureScope, Pair, QlogFile, Simulation};
+use anabranch_netsim::{CLIENT, Capture, CaptureScope, HostId, Pair, QlogFile, Simulation};
 use anabranch_sansio::{Machine, TraceRecord};
 
 use crate::records::{PacketRecords, TableFile};
@@ -61,6 +61,17 @@ impl Recording {
         cell: &impl fmt::Display,
         sim: &mut Simulation<M>,
     ) {
+        let label = |host| Some(if host == CLIENT { "sender" } else { "receiver" });
+        self.begin_among(cell, sim, label);
+    }
+
+    /// The same where there are more hosts than two: those are traced that have a label.
+    pub(crate) fn begin_among<M: Machine>(
+        &mut self,
+        cell: &impl fmt::Display,
+        sim: &mut Simulation<M>,
+        label: impl Fn(HostId) -> Option<&'static str> + Send + 'static,
+    ) {
         let title = cell.to_string();
         if let Some(writer) = self.to.capture.take() {
             self.capture = Some(sim.capture(CaptureScope::AllLinks, &title, writer));
@@ -72,7 +83,9 @@ impl Recording {
             let trace = Arc::new(Mutex::new(QlogFile::new(writer, &title, None)));
             self.trace = Some(Arc::clone(&trace));
             sim.trace(move |host, record| {
-                write(&trace, if host == CLIENT { "sender" } else { "receiver" }, &record);
+                if let Some(label) = label(host) {
+                    write(&trace, label, &record);
+                }
             });
         }
     }

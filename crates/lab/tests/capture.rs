@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anabranch_interop::{examine, examine_tcp};
+use anabranch_lab::huseynli2023;
 use anabranch_lab::kim2007::{self, Carrier, Scenario};
 use anabranch_lab::ortiz2013::{
     Cell, RtpStrategy, SctpStrategy, Setup, Source, Strategy, Treatment,
@@ -126,4 +127,21 @@ fn captured_channel(cell: &kim2007::Cell) -> PathBuf {
     let outcome = cell.run_recorded(&papers, to(&path)).expect("the machines behave");
     assert_eq!(outcome, cell.run().expect("the machines behave"), "nothing else changes");
     path
+}
+
+#[test]
+fn tshark_finds_no_fault_in_marked_chunks() {
+    for method in huseynli2023::Method::ALL {
+        let (source, last_hop) = (huseynli2023::Source::Pictures, huseynli2023::LastHop::Wired);
+        let variation = huseynli2023::Variation::AsRun;
+        let cell = huseynli2023::Cell { source, last_hop, variation, method, seed: 1 };
+        let path =
+            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.pcapng", cell.name()));
+        let parameters = Parameters::read(["duration=2s,flows=1,loss=1%"]).expect("they exist");
+        cell.run_recorded(&parameters, to(&path)).expect("the machines behave");
+        let found = examine(&path).expect("tshark reads it");
+        assert!(found.packets > 1_000, "{cell}: {found:?}");
+        assert_eq!(found.faults, [], "{cell}");
+        assert!(recorded(&path, "receiver").contains("sctp:data_received"), "{cell}");
+    }
 }

@@ -3,6 +3,7 @@
 mod almajeed2011;
 mod compare;
 mod folder;
+mod huseynli2023;
 mod kim2007;
 mod ortiz2013;
 mod parameters;
@@ -27,6 +28,7 @@ pub(crate) struct Lab {
 enum Experiment {
     Almajeed2011(almajeed2011::Almajeed2011),
     Compare(compare::Compare),
+    Huseynli2023(huseynli2023::Huseynli2023),
     Kim2007(kim2007::Kim2007),
     Merge(run::Merge),
     Ortiz2013(ortiz2013::Ortiz2013),
@@ -40,6 +42,7 @@ impl Lab {
         match self.experiment {
             Experiment::Almajeed2011(experiment) => experiment.run(),
             Experiment::Compare(experiment) => experiment.run().await,
+            Experiment::Huseynli2023(experiment) => experiment.run(),
             Experiment::Kim2007(experiment) => experiment.run().await,
             Experiment::Merge(merge) => merge.run(),
             Experiment::Ortiz2013(experiment) => experiment.run(),

@@ -25,7 +25,7 @@ pub use cell::{Cell, LINK_RATE};
 pub use live::{LiveSwitch, live_csv, live_table};
 pub use measure::Outcome;
 pub use message::MESSAGES;
-pub use paper::{Statement, Verdict, statements, statements_table};
+pub use paper::statements;
 pub use report::{Experiment, Figure, figures, live_figure};
 pub use scenario::Scenario;
 pub use sensitivity::{GROUPS, Group, Variation};

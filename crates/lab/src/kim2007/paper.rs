@@ -1,7 +1,5 @@
-//! [`Statement`]: what the paper says of its figures, held against our rows. Its text has no
-//! numbers, so shapes are compared.
-
-use std::fmt::Write as _;
+//! What the paper says of its figures, held against our rows. Its text has no numbers, so shapes
+//! are compared.
 
 use super::carrier::Carrier;
 use super::message::{INTERVAL, MESSAGES};
@@ -9,6 +7,7 @@ use super::scenario::Scenario;
 use super::table::Row;
 use super::values::Values;
 use crate::Estimate;
+use crate::statement::{Statement, Verdict, exact, minus, plus, range, ratio, rises, words};
 
 /// "Flat" is within this of the file's own time, in seconds.
 const FLAT_S: f64 = 1.0;
@@ -20,88 +19,6 @@ const SAME_S: f64 = 0.01;
 const GAIN_S: f64 = 0.5;
 /// "About two times" is within this of two.
 const TWICE: f64 = 0.1;
-
-/// A statement of the paper, and whether our runs show it too.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Statement {
-    /// The paper's figure; none for what is said of ours.
-    pub figure: Option<u32>,
-    /// What it says.
-    pub says: &'static str,
-    /// Whether our runs show it.
-    pub verdict: Verdict,
-    /// The values that decide.
-    pub evidence: String,
-}
-
-/// What runs with several seeds say of a statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It holds, with room between all confidence intervals.
-    Shown,
-    /// The opposite holds somewhere, with room between the intervals.
-    NotShown,
-    /// Intervals overlap: more seeds would tell.
-    Undecided,
-}
-
-impl Verdict {
-    /// The verdict in words.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Shown => "shown",
-            Self::NotShown => "not shown",
-            Self::Undecided => "undecided",
-        }
-    }
-
-    /// Of a statement that is made of these: one that is not shown refutes it.
-    fn all(parts: impl IntoIterator<Item = Self>) -> Self {
-        parts.into_iter().fold(Self::Shown, |all, part| match (all, part) {
-            (Self::NotShown, _) | (_, Self::NotShown) => Self::NotShown,
-            (Self::Undecided, _) | (_, Self::Undecided) => Self::Undecided,
-            (Self::Shown, Self::Shown) => Self::Shown,
-        })
-    }
-
-    /// Whether one is above another by more than `margin`.
-    pub(super) fn is_above(high: Estimate, low: Estimate, margin: f64) -> Self {
-        Self::is_positive(plus(minus(high, low), exact(-margin)))
-    }
-
-    fn is_positive(value: Estimate) -> Self {
-        match value {
-            it if it.mean > it.half_width => Self::Shown,
-            it if it.mean < -it.half_width => Self::NotShown,
-            _ => Self::Undecided,
-        }
-    }
-
-    /// Whether a value is within `margin` of another.
-    fn is_near(value: Estimate, other: f64, margin: f64) -> Self {
-        let distance = (value.mean - other).abs();
-        Self::is_positive(Estimate { mean: margin - distance, half_width: value.half_width })
-    }
-}
-
-const fn exact(mean: f64) -> Estimate {
-    Estimate { mean, half_width: 0.0 }
-}
-
-/// The intervals add up: what is above 0 by more has intervals that do not overlap.
-fn plus(a: Estimate, b: Estimate) -> Estimate {
-    Estimate { mean: a.mean + b.mean, half_width: a.half_width + b.half_width }
-}
-
-fn minus(a: Estimate, b: Estimate) -> Estimate {
-    Estimate { mean: a.mean - b.mean, half_width: a.half_width + b.half_width }
-}
-
-/// Whether each is above the one before it.
-fn rises(values: &[Estimate]) -> Verdict {
-    Verdict::all(values.windows(2).map(|pair| Verdict::is_above(pair[1], pair[0], 0.0)))
-}
 
 /// All statements that the rows are enough for.
 #[must_use]
@@ -123,31 +40,6 @@ pub fn statements(rows: &[Row]) -> Vec<Statement> {
         ours_blocks_least(rows),
     ];
     all.into_iter().flatten().collect()
-}
-
-/// The statements as text, the paper's and then ours; nothing where there are none.
-#[must_use]
-pub fn statements_table(statements: &[Statement]) -> String {
-    let (papers, ours): (Vec<_>, Vec<_>) =
-        statements.iter().partition(|statement| statement.figure.is_some());
-    let mut text = String::new();
-    for (title, statements) in [
-        ("What the paper says of its figures, and our runs", papers),
-        ("What is said of ours", ours),
-    ] {
-        if statements.is_empty() {
-            continue;
-        }
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{title}");
-        for Statement { figure, says, verdict, evidence } in statements {
-            let figure = figure.map_or("ours".to_owned(), |figure| figure.to_string());
-            let verdict = verdict.as_str().to_uppercase();
-            let _ = writeln!(text, "{figure:>4}  {verdict:10}{says}\n{:16}{evidence}", "");
-        }
-        text.push('\n');
-    }
-    text
 }
 
 /// Looks values up.
@@ -193,17 +85,6 @@ impl Rows<'_> {
 /// What the file takes by its own clock, in seconds.
 fn file_s() -> f64 {
     (INTERVAL * MESSAGES).as_secs_f64()
-}
-
-/// The lowest and the highest mean.
-fn range(values: &[Estimate]) -> (f64, f64) {
-    let means = values.iter().map(|value| value.mean);
-    means.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)))
-}
-
-/// Means with their intervals where these show.
-fn words(values: &[Estimate], digits: usize) -> String {
-    values.iter().map(|value| format!("{value:.digits$}")).collect::<Vec<_>>().join(", ")
 }
 
 fn is_flat(values: &[Estimate]) -> Verdict {
@@ -372,12 +253,6 @@ fn twice(rows: Rows<'_>) -> Option<Statement> {
     })
 }
 
-/// To first order in the intervals.
-fn ratio(a: Estimate, b: Estimate) -> Estimate {
-    let mean = a.mean / b.mean;
-    Estimate { mean, half_width: mean * (a.half_width / a.mean + b.half_width / b.mean) }
-}
-
 fn gap_grows_with_delay(rows: Rows<'_>) -> Option<Statement> {
     let (tcp, sctp) = (rows.switching(Carrier::Tcp)?, rows.switching(Carrier::Sctp)?);
     let pairs = tcp.iter().zip(&sctp);
@@ -424,8 +299,9 @@ fn ours_blocks_least(rows: Rows<'_>) -> Option<Statement> {
 #[cfg(test)]
 mod tests {
     use super::super::table::testing::row;
-    use super::Verdict::{NotShown, Shown, Undecided};
     use super::*;
+    use crate::statement::Verdict::{NotShown, Shown, Undecided};
+    use crate::statement::statements_table;
 
     fn of_figure(figure: u32, rows: &[Row]) -> Vec<Statement> {
         let all = statements(rows).into_iter();

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use anabranch_lab::kim2007::{
     self as experiment, Carrier, Cell, Experiment, GROUPS, Outcome, Scenario, Values, Variation,
 };
-use anabranch_lab::{Parameters, RecordTo};
+use anabranch_lab::{Parameters, RecordTo, statements_table};
 use clap::Args;
 
 use super::folder::Folder;
@@ -105,7 +105,7 @@ impl Kim2007 {
         output::print(&experiment::tables(&rows))?;
         if parameters.are_papers() {
             let statements = experiment::statements(&rows);
-            output::print(&experiment::statements_table(&statements))?;
+            output::print(&statements_table(&statements))?;
         }
         let outcomes = results.iter().map(|(_, outcome)| outcome);
         let outcomes = outcomes.chain(varied.iter().map(|(_, _, outcome)| outcome));

@@ -1,32 +1,13 @@
 //! The paper's figures 8 to 12: lines over loss, streams or delay.
 
-use std::error::Error;
-
-use plotters::chart::ChartContext;
-use plotters::coord::types::RangedCoordf64;
-use plotters::prelude::*;
+use plotters::style::RGBColor;
 
 use super::super::carrier::Carrier;
 use super::super::live::{LiveSwitch, MILESTONES};
 use super::super::scenario::Scenario;
 use super::super::table::{MEASURES, Measure, Row, line_name};
-use crate::Estimate;
-use crate::drawing::{Area, BLUE, FigureError, GREEN, GRID, PURPLE, RED, TEXT, drawn, nice, short};
-
-const PANEL: (u32, u32) = (690, 380);
-/// On the right of a graph, for its legend: the longest entry is "Anabranch-PR, 10 %".
-const LEGEND: u32 = 200;
-
-/// Length of a dash, and of the gap behind it.
-const DASH: i32 = 5;
-
-const ORANGE: RGBColor = RGBColor(205, 110, 20);
-const TEAL: RGBColor = RGBColor(15, 135, 145);
-
-/// Figure 9's axis begins here, in per cent: it is about what is missing.
-const SHARES_FROM: f64 = 85.0;
-
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+use crate::drawing::{BLUE, FigureError, GREEN, ORANGE, PURPLE, RED, TEAL};
+use crate::graph::{Graph, Line};
 
 /// A measure, and its graphs as SVG documents.
 #[derive(Debug)]
@@ -37,30 +18,13 @@ pub struct Figure {
     pub graphs: Vec<(String, String)>,
 }
 
-/// A graph: lines over one axis.
-struct Graph {
-    name: String,
-    title: String,
-    x: &'static str,
-    unit: &'static str,
-    lines: Vec<Line>,
-}
-
-struct Line {
-    name: String,
-    color: RGBColor,
-    /// Drawn dashed: it is not the paper's.
-    is_ours: bool,
-    points: Vec<(f64, Estimate)>,
-}
-
 /// The figures of all that was run.
 ///
 /// # Errors
 /// The drawing library's.
 pub fn figures(rows: &[Row]) -> Result<Vec<Figure>, FigureError> {
     let of_measure = |measure: &'static Measure| {
-        let svg = |graph: &Graph| Ok((graph.name.clone(), drawn(PANEL, |root| graph.draw(root))?));
+        let svg = |graph: &Graph| Ok((graph.name.clone(), graph.svg()?));
         let graphs: Result<_, _> = graphs(measure, rows).iter().map(svg).collect();
         Ok(Figure { measure, graphs: graphs? })
     };
@@ -79,9 +43,10 @@ pub fn live_figure(switches: &[LiveSwitch], rows: &[Row]) -> Result<(String, Str
         title: "Figure 12: live".to_owned(),
         x: Scenario::Switching.axis(),
         unit: "ms",
+        has_dots: true,
         lines: simulated_switching(rows).into_iter().chain(live_lines(switches)).collect(),
     };
-    Ok((graph.name.clone(), drawn(PANEL, |root| graph.draw(root))?))
+    Ok((graph.name.clone(), graph.svg()?))
 }
 
 fn simulated_switching(rows: &[Row]) -> Vec<Line> {
@@ -119,6 +84,7 @@ fn graphs(measure: &Measure, rows: &[Row]) -> Vec<Graph> {
             title: of.map_or(measure.title.to_owned(), |of| format!("{}, {of}", measure.title)),
             x: measure.scenario.axis(),
             unit: measure.unit,
+            has_dots: true,
             lines: lines.into_iter().map(|(_, line)| line).collect(),
         }
     };
@@ -170,109 +136,6 @@ const fn color_of_loss(percent: u32) -> RGBColor {
         2..=3 => BLUE,
         4..=5 => ORANGE,
         _ => RED,
-    }
-}
-
-impl Graph {
-    fn draw(&self, area: &Area<'_>) -> Result<(), Box<dyn Error>> {
-        area.fill(&WHITE)?;
-        let (body, legend) = area.split_horizontally(PANEL.0 - LEGEND);
-        let ((left, right), (bottom, top)) = (self.x_range(), self.y_range());
-        let mut chart = ChartBuilder::on(&body)
-            .margin(12)
-            .caption(&self.title, ("sans-serif", 17).into_font().color(&TEXT))
-            .x_label_area_size(44)
-            .y_label_area_size(62)
-            .build_cartesian_2d(left..right, bottom..top)?;
-        self.draw_axes(&mut chart)?;
-        for line in &self.lines {
-            line.draw(&mut chart)?;
-        }
-        for (index, line) in (0..).zip(&self.lines) {
-            line.draw_in_legend(&legend, 60 + index * 24)?;
-        }
-        Ok(())
-    }
-
-    fn draw_axes(&self, chart: &mut Chart<'_, '_>) -> Result<(), Box<dyn Error>> {
-        let font = ("sans-serif", 15).into_font();
-        let label = |value: &f64| short(*value);
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .bold_line_style(GRID)
-            .light_line_style(TRANSPARENT)
-            .axis_style(TEXT)
-            .x_labels(self.x_labels())
-            .y_labels(6)
-            .x_label_formatter(&label)
-            .y_label_formatter(&label)
-            .x_desc(self.x)
-            .y_desc(format!("in {}", self.unit))
-            .label_style(font.color(&TEXT))
-            .axis_desc_style(font.color(&TEXT))
-            .draw()?;
-        Ok(())
-    }
-
-    /// A single point still needs a length of axis around it.
-    fn x_range(&self) -> (f64, f64) {
-        let points = self.lines.iter().flat_map(|line| &line.points);
-        let (left, right) = points.fold((f64::MAX, 0.0), |(left, right): (f64, f64), (x, _)| {
-            (left.min(*x), right.max(*x))
-        });
-        if left < right { (left, right) } else { (right - 1.0, right + 1.0) }
-    }
-
-    /// No more than there are whole numbers.
-    fn x_labels(&self) -> usize {
-        const MAX: f64 = 11.0;
-        let (left, right) = self.x_range();
-        (right - left + 1.0).min(MAX) as usize
-    }
-
-    fn y_range(&self) -> (f64, f64) {
-        let values = || self.lines.iter().flat_map(|line| &line.points).map(|(_, y)| y);
-        if self.unit == "%" {
-            let is_low = values().any(|share| share.mean < SHARES_FROM);
-            return (if is_low { 0.0 } else { SHARES_FROM }, 100.0);
-        }
-        let points = self.lines.iter().flat_map(|line| &line.points);
-        let highest = points.fold(0.0, |top: f64, (_, y)| top.max(y.mean + y.half_width));
-        // An axis of nothing still needs a length.
-        (0.0, if highest > 0.0 { nice(highest) } else { 1.0 })
-    }
-}
-
-impl Line {
-    /// Its means joined, and at each the confidence interval.
-    fn draw(&self, chart: &mut Chart<'_, '_>) -> Result<(), Box<dyn Error>> {
-        let stroke = self.color.stroke_width(2);
-        let path: Vec<_> = self.points.iter().map(|(x, y)| (*x, y.mean)).collect();
-        match self.is_ours {
-            true => chart.draw_series(DashedLineSeries::new(path.clone(), DASH, DASH, stroke))?,
-            false => chart.draw_series(LineSeries::new(path.clone(), stroke))?,
-        };
-        let interval = |(x, y): &(f64, Estimate)| {
-            let ends = [(*x, y.mean - y.half_width), (*x, y.mean + y.half_width)];
-            PathElement::new(ends, self.color.stroke_width(1))
-        };
-        chart.draw_series(self.points.iter().map(interval))?;
-        chart.draw_series(path.into_iter().map(|at| Circle::new(at, 3, self.color.filled())))?;
-        Ok(())
-    }
-
-    fn draw_in_legend(&self, area: &Area<'_>, y: i32) -> Result<(), Box<dyn Error>> {
-        const SAMPLE: i32 = 26;
-        let (len, gap) = if self.is_ours { (DASH, DASH) } else { (SAMPLE, 0) };
-        let mut x = 0;
-        while x < SAMPLE {
-            area.draw(&PathElement::new([(x, y), (x + len, y)], self.color.stroke_width(2)))?;
-            x += len + gap;
-        }
-        let style = ("sans-serif", 15).into_font().color(&TEXT);
-        area.draw_text(&self.name, &style, (SAMPLE + 8, y - 7))?;
-        Ok(())
     }
 }
 

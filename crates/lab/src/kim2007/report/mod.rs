@@ -9,13 +9,14 @@ use super::carrier::Carrier;
 use super::cell::Cell;
 use super::live::{LiveSwitch, MILESTONES};
 use super::measure::Outcome;
-use super::paper::{Statement, Verdict, statements};
+use super::paper::statements;
 use super::scenario::Scenario;
 use super::sensitivity::Variation;
 use super::table::{Measure, Row, line_name, rows};
 use super::values::Values;
 use crate::drawing::FigureError;
 use crate::page::{assumed, page, seeds_in_words};
+use crate::statement::{Statement, Verdict, statement_table};
 use crate::{Estimate, Parameters};
 use assumptions::ASSUMPTIONS;
 pub use figure::{Figure, figures, live_figure};
@@ -129,35 +130,6 @@ fn held(statements: &[Statement]) -> Markup {
                 h3 { "What is said of ours" }
                 (statement_table(&ours))
             }
-        }
-    }
-}
-
-fn statement_table(statements: &[&Statement]) -> Markup {
-    html! {
-        div.scroll { table {
-            thead { tr {
-                th { "Figure" } th.text { "Statement" } th { "Ours" } th.text { "Values" }
-            } }
-            tbody { @for statement in statements { (statement_row(statement)) } }
-        } }
-    }
-}
-
-fn statement_row(statement: &Statement) -> Markup {
-    html! {
-        tr {
-            td { @match statement.figure {
-                Some(figure) => (figure),
-                None => "ours",
-            } }
-            td.text { (statement.says) }
-            td class=(match statement.verdict {
-                Verdict::Shown => "good",
-                Verdict::NotShown => "bad",
-                Verdict::Undecided => "open",
-            }) { (statement.verdict.as_str()) }
-            td.text { (statement.evidence) }
         }
     }
 }

@@ -1,0 +1,229 @@
+//! `anabranch lab huseynli2023`: a receive queue of four levels.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Mutex;
+
+use anabranch_lab::huseynli2023::{
+    self as experiment, Cell, Experiment, LastHop, Method, Outcome, Source, Values, Variation,
+};
+use anabranch_lab::{Parameters, RecordTo, statements_table};
+use clap::Args;
+
+use super::folder::Folder;
+use super::parameters::Changes;
+use super::runner::{Runner, speed};
+use super::tables::{lock, table};
+use crate::failure::Failure;
+use crate::output;
+
+/// SCTP-PQ, a receive queue of four levels (Hüseynli and others, 2023): figures 7 to 11 for SCTP,
+/// the paper's list and ours, beside what the paper says of them, and a report.
+#[derive(Debug, Args)]
+pub(crate) struct Huseynli2023 {
+    /// Runs each cell with the seeds 1 to N.
+    #[arg(long, value_name = "N", default_value_t = 10,
+          value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    seeds: u64,
+    /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
+    /// line for each level of each cell; seconds.csv, the figures' values.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Only these methods, by the names in the tables.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    method: Vec<Method>,
+    /// Only this source (constant, pictures) over this network (wired, wireless) with this seed:
+    /// what any run of them gives, again to the last digit.
+    #[arg(long, value_name = "SOURCE,NETWORK,SEED", conflicts_with = "seeds")]
+    cell: Option<Place>,
+    /// Only the tables' cells, and none with a parameter chosen otherwise.
+    #[arg(long)]
+    tables: bool,
+    /// Writes all packets of the cells too, each as it leaves its link, as pcapng files.
+    #[arg(long, requires = "cell", requires = "out")]
+    capture: bool,
+    /// Writes what both ends of the stream do and why, as qlog; `anabranch lab trace` explains a
+    /// run by it.
+    #[arg(long, requires = "cell", requires = "out")]
+    trace: bool,
+    /// Writes what became of every packet of the cell into this table, .parquet or .csv:
+    /// docs/lab-records.md describes it.
+    #[arg(long, value_name = "FILE", requires = "cell")]
+    packets: Option<PathBuf>,
+    #[command(flatten)]
+    changes: Changes,
+    /// Cells that run at once. The results are the same for any number.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+/// A source, a network and a seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    source: Source,
+    last_hop: LastHop,
+    seed: u64,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let [source, last_hop, seed] = text.split(',').collect::<Vec<_>>()[..] else {
+            return Err("write source, network and seed with commas, as in constant,wired,1".into());
+        };
+        Ok(Self {
+            source: source.parse()?,
+            last_hop: last_hop.parse()?,
+            seed: seed.parse().map_err(|_| format!("'{seed}' is no seed: give a whole number"))?,
+        })
+    }
+}
+
+impl Huseynli2023 {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let Some(parameters) = self.changes.parameters()? else { return Ok(()) };
+        let folder = self.out.as_deref().map(Folder::create).transpose()?;
+        let results = self.run_cells(&parameters, folder.as_ref())?;
+        let rows = experiment::rows(&results);
+        if let Some(said) = parameters.said() {
+            output::print(&format!("{said}\n\n"))?;
+        }
+        output::print(&experiment::tables(&rows))?;
+        if parameters.are_papers() {
+            output::print(&statements_table(&experiment::statements(&rows)))?;
+        }
+        output::print(&speed(results.iter().map(|(_, outcome)| outcome.duration_s).sum()))?;
+        let Some(folder) = folder else { return Ok(()) };
+        let command = self.command() + &parameters.flag();
+        write(&folder, &Experiment { command, parameters, results })
+    }
+
+    /// What gives the same results: neither the number of jobs nor the folder is part of it.
+    fn command(&self) -> String {
+        let mut command = "anabranch lab huseynli2023".to_owned();
+        let methods: Vec<_> = self.method.iter().map(ToString::to_string).collect();
+        match self.cell {
+            Some(Place { source, last_hop, seed }) => {
+                command.push_str(&format!(" --cell {source},{last_hop},{seed}"));
+            }
+            None => command.push_str(&format!(" --seeds {}", self.seeds)),
+        }
+        if !methods.is_empty() {
+            command.push_str(&format!(" --method {}", methods.join(",")));
+        }
+        if self.tables {
+            command.push_str(" --tables");
+        }
+        command
+    }
+
+    fn run_cells(
+        &self,
+        parameters: &Parameters<Values>,
+        folder: Option<&Folder>,
+    ) -> Result<Vec<(Cell, Outcome)>, Failure> {
+        let cells = self.cells(parameters.are_papers());
+        let packets = Mutex::new(table("packets", self.packets.as_deref(), cells.len())?);
+        let runner = Runner::new(self.jobs, cells.len())?;
+        let run = |cell: &Cell| {
+            let mut to = match folder {
+                Some(folder) => folder.record(&cell.name(), self.capture, self.trace)?,
+                None => RecordTo::default(),
+            };
+            to.packets = lock(&packets).take();
+            Ok((*cell, cell.run_recorded(parameters, to).map_err(Failure::failed)?))
+        };
+        runner.run(&cells, run)
+    }
+
+    /// With what is varied, where all is asked for and nothing is set.
+    fn cells(&self, are_papers: bool) -> Vec<Cell> {
+        let is_chosen = |cell: &Cell| self.method.is_empty() || self.method.contains(&cell.method);
+        if let Some(Place { source, last_hop, seed }) = self.cell {
+            let variation = Variation::AsRun;
+            let cell = |method| Cell { source, last_hop, variation, method, seed };
+            return Method::ALL.map(cell).into_iter().filter(is_chosen).collect();
+        }
+        let mut cells = experiment::cells(self.seeds);
+        if are_papers && !self.tables {
+            cells.extend(experiment::variations(self.seeds));
+        }
+        cells.retain(is_chosen);
+        cells
+    }
+}
+
+fn write(folder: &Folder, experiment: &Experiment) -> Result<(), Failure> {
+    let cells = experiment::cells_csv(&experiment.parameters, &experiment.results);
+    folder.write("cells.csv", &cells.map_err(Failure::failed)?)?;
+    let seconds = experiment::seconds_csv(&experiment.results);
+    folder.write("seconds.csv", &seconds.map_err(Failure::failed)?)?;
+    let rows = experiment::rows(&experiment.results);
+    let graphs = experiment::figures(&experiment.results, &rows).map_err(Failure::failed)?;
+    for (name, svg) in &graphs {
+        folder.write(&format!("{name}.svg"), svg.as_bytes())?;
+    }
+    folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        experiment: Huseynli2023,
+    }
+
+    fn parsed(line: &str) -> Huseynli2023 {
+        let line = format!("lab {line}");
+        Line::try_parse_from(line.split_whitespace()).unwrap().experiment
+    }
+
+    fn cells(line: &str) -> Vec<Cell> {
+        parsed(line).cells(true)
+    }
+
+    #[test]
+    fn choices_leave_what_was_asked_for() {
+        assert_eq!(cells("--tables").len(), 2 * 2 * 3 * 10);
+        let one = cells("--cell pictures,wireless,7 --method SCTP-PQ");
+        let [Cell { source, last_hop, seed, .. }] = one[..] else { panic!("{one:?}") };
+        assert_eq!((source, last_hop, seed), (Source::Pictures, LastHop::Wireless, 7));
+        let varied = cells("--seeds 1").len();
+        assert!(varied > 60, "{varied}");
+        assert_eq!(parsed("--seeds 1").cells(false).len(), 12, "something is set");
+    }
+
+    #[test]
+    fn the_report_names_the_command_that_gives_the_same_again() {
+        for line in ["--method SCTP --seeds 2", "--cell constant,wired,3", "--tables"] {
+            let command = parsed(&format!("{line} --jobs 3")).command();
+            let again = command.strip_prefix("anabranch lab huseynli2023").unwrap();
+            assert_eq!(cells(again), cells(line));
+            assert!(!command.contains("jobs"), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_there_is_not_is_refused_in_words() {
+        for (line, words) in [
+            ("--method PQ", "there is no method 'PQ': give one of SCTP, SCTP-PQ, Anabranch"),
+            ("--cell constant,1", "write source, network and seed with commas"),
+            ("--cell film,wired,1", "there is no source 'film': give pictures or constant"),
+            ("--cell constant,air,1", "there is no network 'air': give wired or wireless"),
+            ("--cell constant,wired,x", "'x' is no seed: give a whole number"),
+            ("--cell constant,wired,1 --seeds 3", "cannot be used with '--seeds <N>'"),
+            ("--capture --out somewhere", "--cell <SOURCE,NETWORK,SEED>"),
+        ] {
+            let parsed = Line::try_parse_from(format!("lab {line}").split_whitespace());
+            let error = parsed.unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

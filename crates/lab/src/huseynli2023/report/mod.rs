@@ -1,0 +1,264 @@
+//! The report: all that was run and measured, on one page that can be sent.
+
+mod assumptions;
+mod figure;
+
+use anabranch_sctp::Level;
+use maud::{Markup, PreEscaped, html};
+
+use super::cell::{Cell, LastHop};
+use super::measure::Outcome;
+use super::method::Method;
+use super::paper::statements;
+use super::sensitivity::{GROUPS, Group, Variation};
+use super::source::Source;
+use super::table::{COLUMNS, NAMES, Row, as_run, rows};
+use super::values::Values;
+use crate::Parameters;
+use crate::drawing::FigureError;
+use crate::page::{assumed, page, seeds_in_words};
+use crate::statement::{Statement, Verdict, statement_table};
+use assumptions::ASSUMPTIONS;
+pub use figure::{Graphs, figures};
+
+/// What was run.
+#[derive(Debug)]
+pub struct Experiment {
+    /// What is not the paper's.
+    pub parameters: Parameters<Values>,
+    /// The command that gives the same results.
+    pub command: String,
+    /// All cells, the seeds of each beside each other.
+    pub results: Vec<(Cell, Outcome)>,
+}
+
+impl Experiment {
+    /// The report: an HTML page that refers to nothing outside itself.
+    ///
+    /// # Errors
+    /// A figure cannot be drawn.
+    pub fn report(&self) -> Result<String, FigureError> {
+        let rows = rows(&self.results);
+        let graphs = figures(&self.results, &rows)?;
+        let body = html! {
+            (self.heading())
+            @if self.parameters.are_papers() { (held(&statements(&rows))) }
+            h2 id="figures" { "Figures 7 to 11" }
+            p {
+                "Means over the seeds, second by second; ours are dashed. The values below are \
+                 over the whole stream, with their 95 % confidence intervals."
+            }
+            @for source in Source::ALL { @for last_hop in LastHop::ALL {
+                @let of_place = as_run(&rows, source, last_hop);
+                @if !of_place.is_empty() {
+                    h3 { (source.title()) ", " (last_hop) }
+                    (drawn(&graphs, &format!("{source}-{last_hop}-")))
+                    (levels(&of_place))
+                }
+            } }
+            @if self.is_varied() { (sensitive(&rows, &graphs)) }
+            (assumed(&ASSUMPTIONS))
+        };
+        Ok(page("SCTP-PQ: anabranch beside H\u{fc}seynli and others, 2023", &body))
+    }
+
+    fn is_varied(&self) -> bool {
+        self.results.iter().any(|(cell, _)| cell.variation != Variation::AsRun)
+    }
+
+    /// How a reader runs one cell again.
+    fn again(&self) -> String {
+        let set = self.parameters.flag();
+        format!(
+            "anabranch lab huseynli2023 --cell constant,wired,1 --method SCTP-PQ{set} --capture \
+             --out DIR"
+        )
+    }
+
+    fn heading(&self) -> Markup {
+        let seeds = seeds_in_words(self.results.iter().map(|(cell, _)| cell.seed));
+        let simulated: usize = self.results.iter().map(|(_, outcome)| outcome.duration_s).sum();
+        html! {
+            h1 { "SCTP-PQ, a receive queue of four levels" }
+            p {
+                "The experiment of H\u{fc}seynli, \u{15e}im\u{15f}ek and Akcayol, \
+                 \u{201c}Improving QoS in mobile multimedia streaming with SCTP-PQ\u{201d} (Acta \
+                 Polytechnica 2023), with real packets: every one is made and read by the code \
+                 that runs on sockets, and only links, clock and the reading program are simulated."
+            }
+            @if let Some(said) = self.parameters.said() {
+                p {
+                    strong { (said) }
+                    " The paper's statements are left out, as they are about its own."
+                }
+            }
+            p {
+                "Run as " code { (self.command) } " with anabranch " (env!("CARGO_PKG_VERSION"))
+                ", seeds " (seeds) ": " (self.results.len()) " cells, " (simulated)
+                " simulated seconds. Any cell runs again, and is captured, by "
+                code { (self.again()) }
+                "."
+            }
+            nav {
+                @if self.parameters.are_papers() {
+                    a href="#statements" { "The paper's statements" }
+                }
+                a href="#figures" { "Figures" }
+                @if self.is_varied() { a href="#sensitivity" { "Sensitivity" } }
+                a href="#assumptions" { "Assumptions" }
+            }
+        }
+    }
+}
+
+fn held(statements: &[Statement]) -> Markup {
+    let (papers, ours): (Vec<_>, Vec<_>) =
+        statements.iter().partition(|statement| statement.figure.is_some());
+    let count = |verdict| papers.iter().filter(|it| it.verdict == verdict).count();
+    html! {
+        h2 id="statements" { "What the paper says, and our runs" }
+        p {
+            "Shown: " (count(Verdict::Shown)) " of " (papers.len()) ", undecided: "
+            (count(Verdict::Undecided)) ". Shown is what holds with room between the 95 % \
+             confidence intervals, undecided where they overlap. The list is the paper's SCTP-PQ. \
+             Values are those of the authors' source, at a constant rate with random levels over \
+             wires, unless they say otherwise."
+        }
+        (statement_table(&papers))
+        @if !ours.is_empty() {
+            h3 { "What is said of ours" }
+            (statement_table(&ours))
+        }
+    }
+}
+
+/// The graphs whose names begin so, side by side.
+fn drawn(graphs: &Graphs, prefix: &str) -> Markup {
+    html! {
+        div.mosaic {
+            @for (_, svg) in graphs.iter().filter(|(name, _)| name.starts_with(prefix)) {
+                div { (PreEscaped(svg)) }
+            }
+        }
+    }
+}
+
+/// A row for each level and method, and one for all levels.
+fn levels(rows: &[&Row]) -> Markup {
+    html! {
+        div.scroll { table {
+            thead { tr {
+                th { "Level" } th { "Method" }
+                @for column in &COLUMNS {
+                    th { (column.title) @if column.title != "chunks" { small { " ms" } } }
+                }
+            } }
+            tbody {
+                @for level in Level::ALL { @for row in rows {
+                    @if let Some(of_level) = &row.levels[level.index()] {
+                        tr.ours[row.cell.method == Method::Anabranch] {
+                            td { (NAMES[level.index()]) } td { (row.cell.method) }
+                            @for column in &COLUMNS { td { (column.value(of_level)) } }
+                        }
+                    }
+                } }
+                @for row in rows {
+                    tr.ours[row.cell.method == Method::Anabranch] {
+                        td { "all" } td { (row.cell.method) }
+                        td { (format!("{:.0}", row.received)) }
+                        td colspan="5" {
+                            (format!("{:.1} s of waiting in all", row.total_queue_s))
+                            (format!(", {:.0} out of order", row.out_of_order))
+                        }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+fn sensitive(rows: &[Row], graphs: &Graphs) -> Markup {
+    html! {
+        h2 id="sensitivity" { "Sensitivity: why the figures are as they are" }
+        p {
+            "The wired network with one parameter chosen otherwise: mean queue delays in ms, the \
+             total of equation 3, and what was not read when the run was over, 12 s after the end \
+             of the stream."
+        }
+        @for group in &GROUPS { @for source in Source::ALL {
+            @if group.points(source).next().is_some() {
+                h3 { (group.title) ": " (source.title().to_lowercase()) }
+                (drawn(graphs, &figure::name_of(group, source)))
+                (variations(rows, group, source))
+            }
+        } }
+    }
+}
+
+/// A row for each variation and method.
+fn variations(rows: &[Row], group: &Group, source: Source) -> Markup {
+    html! {
+        div.scroll { table {
+            thead { tr {
+                th { "Parameter" } th { "Method" }
+                @for name in NAMES { th { (name) } }
+                th { "total s" } th { "not read" } th { "out of order" }
+            } }
+            tbody { @for (variation, _) in group.points(source) {
+                @for row in rows.iter().filter(|row| is_of(row, source, variation)) {
+                    tr.ours[row.cell.method == Method::Anabranch] {
+                        td { (variation) } td { (row.cell.method) }
+                        @for level in &row.levels {
+                            td {
+                                @if let Some(level) = level { (format!("{:.1}", level.queue_ms)) }
+                            }
+                        }
+                        td { (format!("{:.1}", row.total_queue_s)) }
+                        td { (format!("{:.0}", row.missing)) }
+                        td { (format!("{:.0}", row.out_of_order)) }
+                    }
+                }
+            } }
+        } }
+    }
+}
+
+fn is_of(row: &Row, source: Source, variation: Variation) -> bool {
+    (row.cell.source, row.cell.last_hop, row.cell.variation) == (source, LastHop::Wired, variation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::testing;
+    use super::*;
+
+    #[test]
+    fn the_report_has_all_parts_and_refers_to_nothing_outside() {
+        let variations = [Variation::AsRun, Variation::Load(80)];
+        let cells = variations.into_iter().flat_map(|variation| {
+            Method::ALL.map(|method| testing::outcome(method, variation, [2.0, 5.0, 20.0]))
+        });
+        let report = Experiment {
+            parameters: Parameters::default(),
+            command: "anabranch lab <huseynli2023>".to_owned(),
+            results: cells.collect(),
+        };
+        let report = report.report().unwrap();
+        let parts = [
+            "anabranch lab &lt;huseynli2023&gt;",
+            "id=\"statements\"",
+            "equation 3",
+            "Figure 7: queue delay of I",
+            "Constant rate, random levels, wired",
+            "Load of the reader",
+            "load 80 %",
+            "id=\"assumptions\"",
+        ];
+        for part in parts {
+            assert!(report.contains(part), "{part}");
+        }
+        for outside in ["src=", "href=\"h", "@import", "url("] {
+            assert!(!report.contains(outside), "{outside}");
+        }
+    }
+}
