@@ -112,7 +112,8 @@ impl Graph {
             return (if is_low { 0.0 } else { SHARES_FROM }, 100.0);
         }
         let points = self.lines.iter().flat_map(|line| &line.points);
-        let highest = points.fold(0.0, |top: f64, (_, y)| top.max(y.mean + y.half_width));
+        let shown = |y: &Estimate| y.mean + if self.has_dots { y.half_width } else { 0.0 };
+        let highest = points.fold(0.0, |top: f64, (_, y)| top.max(shown(y)));
         // An axis of nothing still needs a length.
         (0.0, if highest > 0.0 { nice(highest) } else { 1.0 })
     }
