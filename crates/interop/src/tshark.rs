@@ -13,7 +13,7 @@ struct Questions {
     /// Which UDP port carries it, where tshark does not know.
     udp_port: Option<u16>,
     preferences: &'static [&'static str],
-    fields: [&'static str; 6],
+    fields: [&'static str; 7],
 }
 
 const SCTP: Questions = Questions {
@@ -23,6 +23,7 @@ const SCTP: Questions = Questions {
     fields: [
         "frame.number",
         "sctp.checksum.status",
+        "sctp.checksum",
         "sctp.chunk_type",
         "_ws.malformed",
         "_ws.expert.severity",
@@ -38,6 +39,7 @@ const TCP: Questions = Questions {
     fields: [
         "frame.number",
         "tcp.checksum.status",
+        "tcp.checksum",
         "tcp.option_kind",
         "_ws.malformed",
         "_ws.expert.severity",
@@ -52,6 +54,7 @@ const DCCP: Questions = Questions {
     fields: [
         "frame.number",
         "dccp.checksum.status",
+        "dccp.checksum",
         "dccp.option_type",
         "_ws.malformed",
         "_ws.expert.severity",
@@ -61,6 +64,11 @@ const DCCP: Questions = Questions {
 
 /// The status of a right checksum.
 const GOOD: &str = "1";
+
+/// A checksum that was left out, and the one type of chunk in packets that may do so: DTLS proves
+/// those (RFC 9653).
+const LEFT_OUT: &str = "0x00000000";
+const SEALED: &str = "65";
 
 /// Wireshark's PI_WARN: from here on a remark is a fault. Below are retransmissions and the like.
 const WARNING: u32 = 0x0060_0000;
@@ -181,7 +189,7 @@ impl Examination {
     /// Takes in what tshark prints about one packet; `None` if that cannot be understood.
     fn read(&mut self, line: &str, questions: &Questions) -> Option<()> {
         let fields: Vec<&str> = line.splitn(questions.fields.len(), '|').collect();
-        let [number, checksum, chunks, malformed, severities, remarks] = fields[..] else {
+        let [number, status, checksum, chunks, malformed, severities, remarks] = fields[..] else {
             return None;
         };
         let packet = number.parse().ok()?;
@@ -191,15 +199,18 @@ impl Examination {
         }
         let severities: Option<Vec<u32>> = list(severities).map(|text| text.parse().ok()).collect();
         let mut fault = |what: &str| self.faults.push(Fault { packet, what: what.to_owned() });
-        match checksum {
+        let is_left_out = (checksum, chunks) == (LEFT_OUT, SEALED);
+        match status {
             "" => fault(&format!("it is not {}", questions.name)),
             GOOD => {}
+            _ if is_left_out => {}
             _ => fault("its checksum is wrong"),
         }
         if !malformed.is_empty() {
             fault("it is malformed");
         }
-        if severities?.iter().any(|severity| *severity >= WARNING) && remarks != LONG_SACK {
+        let is_harmless = remarks == LONG_SACK || is_left_out;
+        if severities?.iter().any(|severity| *severity >= WARNING) && !is_harmless {
             fault(remarks);
         }
         Some(())
@@ -224,9 +235,9 @@ mod tests {
     #[test]
     fn a_good_packet_is_counted_with_its_chunks() {
         let mut examination = Examination::default();
-        examination.read("1|1|3,0,0|||", &SCTP).unwrap();
-        examination.read("2|1|0||4194304|Retransmitted TSN", &SCTP).unwrap();
-        examination.read(&format!("3|1|3||6291456|{LONG_SACK}"), &SCTP).unwrap();
+        examination.read("1|1|0x5|3,0,0|||", &SCTP).unwrap();
+        examination.read("2|1|0x5|0||4194304|Retransmitted TSN", &SCTP).unwrap();
+        examination.read(&format!("3|1|0x5|3||6291456|{LONG_SACK}"), &SCTP).unwrap();
         assert_eq!(examination.packets, 3);
         assert_eq!(examination.chunks, BTreeMap::from([(0, 3), (3, 2)]));
         assert_eq!(examination.faults, []);
@@ -234,13 +245,13 @@ mod tests {
 
     #[test]
     fn every_fault_is_told() {
-        assert_eq!(faults("7|||||"), ["packet 7: it is not SCTP"]);
+        assert_eq!(faults("7||||||"), ["packet 7: it is not SCTP"]);
         let mut of_tcp = Examination::default();
-        of_tcp.read("7|||||", &TCP).unwrap();
+        of_tcp.read("7||||||", &TCP).unwrap();
         assert_eq!(of_tcp.faults[0].to_string(), "packet 7: it is not TCP");
-        let bad = faults("8|0|0||8388608|Bad SCTP checksum.");
+        let bad = faults("8|0|0x5|0||8388608|Bad SCTP checksum.");
         assert_eq!(bad, ["packet 8: its checksum is wrong", "packet 8: Bad SCTP checksum."]);
-        let short = faults("9|1|0|SCTP|8388608|Malformed Packet (Exception occurred)");
+        let short = faults("9|1|0x5|0|SCTP|8388608|Malformed Packet (Exception occurred)");
         assert_eq!(
             short,
             ["packet 9: it is malformed", "packet 9: Malformed Packet (Exception occurred)"]
@@ -248,10 +259,17 @@ mod tests {
     }
 
     #[test]
+    fn sealed_packets_alone_may_leave_the_checksum_out() {
+        assert!(faults("1|0|0x00000000|65||8388608|Bad SCTP checksum.").is_empty());
+        assert_eq!(faults("1|0|0x00000000|0||8388608|Bad SCTP checksum.").len(), 2);
+        assert_eq!(faults("1|0|0x00000005|65||8388608|Bad SCTP checksum.").len(), 2);
+    }
+
+    #[test]
     fn what_is_no_answer_is_not_taken_for_one() {
         let mut examination = Examination::default();
         assert_eq!(examination.read("Running as user \"root\"", &SCTP), None);
-        assert_eq!(examination.read("1|1|x|||", &SCTP), None);
-        assert_eq!(examination.read("1|1|0||high|", &SCTP), None);
+        assert_eq!(examination.read("1|1|0x5|x|||", &SCTP), None);
+        assert_eq!(examination.read("1|1|0x5|0||high|", &SCTP), None);
     }
 }

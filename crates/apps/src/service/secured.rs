@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anabranch_keys::{KeyError, PublicKey, TlsKeys, Trust};
+use anabranch_keys::{Identity, KeyError, PublicKey, TlsKeys, Trust};
 use anabranch_sctp::{Encryption, EncryptionPolicy};
 use anabranch_session::{Refusal, RefusalCode};
+use rustls::KeyLogFile;
 use thiserror::Error;
 
 use super::{ServiceError, Severity};
@@ -79,7 +80,7 @@ impl Secured {
                 None => Acquaintance::New(name),
             };
         }
-        let mut keys = TlsKeys::new(&identity, trust_in(trust))?;
+        let mut keys = keys_of(&identity, trust_in(trust))?;
         if let Some(passphrase) = &url.passphrase {
             keys = keys.with_passphrase(passphrase.as_str());
         }
@@ -100,7 +101,7 @@ impl Secured {
             return Ok(Self { folder, own_key: None, encryption: None, acquaintance });
         }
         let identity = folder.identity()?;
-        let keys = TlsKeys::new(&identity, trust_in(allowed))?;
+        let keys = keys_of(&identity, trust_in(allowed))?;
         let own_key = Some(identity.public_key());
         Ok(Self { folder, own_key, encryption: Some(required(keys)), acquaintance })
     }
@@ -170,6 +171,11 @@ impl Secured {
     }
 }
 
+/// Keys whose secrets are written to the file that `SSLKEYLOGFILE` names, if it names one.
+fn keys_of(identity: &Identity, trust: Trust) -> Result<TlsKeys, KeyError> {
+    Ok(TlsKeys::new(identity, trust)?.with_key_log(Arc::new(KeyLogFile::new())))
+}
+
 /// Whom to trust, where whoever is not in the list is a stranger unless it is empty.
 fn trust_in(allowed: Vec<PublicKey>) -> Trust {
     if allowed.is_empty() { Trust::Anyone } else { Trust::Only(allowed) }
@@ -182,8 +188,6 @@ fn required(keys: TlsKeys) -> Encryption {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_keys::Identity;
-
     use super::*;
 
     fn folder(name: &str) -> KeyFolder {

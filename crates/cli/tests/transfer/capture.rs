@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anabranch_interop::examine_at_port;
 
-use crate::harness::{Place, Running, STREAM, assert_same, free_port, urls};
+use crate::harness::{Place, Running, STREAM, assert_same, free_port, program, urls};
 
 /// Chunk types by the numbers that tshark prints (RFC 9260 section 3.2, RFC 8260 section 5).
 const DATA: u8 = 0;
@@ -99,10 +99,14 @@ fn of_an_encrypted_transfer_a_capture_shows_the_handshake_and_sealed_packets_alo
     let port = free_port();
     let receiver = Running::start(&["recv", &format!("anabranch://:{port}"), &out]);
     let caller = format!("anabranch://127.0.0.1:{port}");
-    let sender = Running::start(&["send", "--fast", STREAM, &caller, "--capture", &sent]);
+    let keys = place.file("keys.log");
+    let arguments = ["send", "--fast", STREAM, &caller, "--capture", &sent];
+    let sender = Running::spawn(program(&arguments).env("SSLKEYLOGFILE", &keys));
     sender.assert_success();
     receiver.assert_success();
     assert_same(&out, STREAM);
+    let logged = std::fs::read_to_string(&keys).unwrap();
+    assert_eq!(logged.matches("EXPORTER_SECRET ").count(), 1, "{logged}");
     let found = examine_at_port(Path::new(&sent), port).unwrap();
     assert_eq!(found.faults, []);
     let count = |chunk| found.chunks.get(&chunk).copied().unwrap_or_default();
