@@ -17,6 +17,9 @@ const IDENTITY: &str = "key.pem";
 /// A line for each peer: `HOST:PORT KEY`.
 const KNOWN_PEERS: &str = "known-peers";
 
+/// Held by who changes the peers.
+const LOCK: &str = "known-peers.lock";
+
 /// Why a file with keys is of no use.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -119,6 +122,7 @@ impl KeyFolder {
     /// # Errors
     /// The file cannot be read or written.
     pub fn remember(&self, name: &str, key: PublicKey) -> Result<(), KeyFileError> {
+        let _lock = self.lock()?;
         let mut peers = self.peers()?;
         peers.retain(|(known, _)| known != name);
         peers.push((name.to_owned(), key));
@@ -130,6 +134,7 @@ impl KeyFolder {
     /// # Errors
     /// The file cannot be read or written.
     pub fn forget(&self, name: &str) -> Result<bool, KeyFileError> {
+        let _lock = self.lock()?;
         let mut peers = self.peers()?;
         let before = peers.len();
         peers.retain(|(known, _)| known != name);
@@ -164,6 +169,16 @@ impl KeyFolder {
         let lines: Vec<String> =
             peers.iter().map(|(name, key)| format!("{name} {key}\n")).collect();
         self.write(&self.0.join(KNOWN_PEERS), &lines.concat(), true)
+    }
+
+    /// Keeps other programs from changing the peers until it is dropped.
+    fn lock(&self) -> Result<File, KeyFileError> {
+        let file = self.0.join(LOCK);
+        let unwritable = |source| KeyFileError::Unwritable { file: file.clone(), source };
+        fs::create_dir_all(&self.0).map_err(unwritable)?;
+        let lock = File::create(&file).map_err(unwritable)?;
+        lock.lock().map_err(unwritable)?;
+        Ok(lock)
     }
 
     fn make_identity(&self, replaces: bool) -> Result<(), KeyFileError> {
@@ -244,6 +259,19 @@ mod tests {
         assert_eq!(folder.known_peer("a:1").unwrap(), Some(other));
         assert!(folder.forget("a:1").unwrap() && !folder.forget("a:1").unwrap());
         assert_eq!(folder.peers().unwrap(), [("b:2".to_owned(), other)]);
+    }
+
+    #[test]
+    fn of_peers_that_are_met_at_the_same_time_none_is_forgotten() {
+        let folder = folder("at-once");
+        let key = Identity::generate().unwrap().public_key();
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let folder = &folder;
+                scope.spawn(move || folder.remember(&format!("host-{number}:1"), key).unwrap());
+            }
+        });
+        assert_eq!(folder.peers().unwrap().len(), 8);
     }
 
     #[test]

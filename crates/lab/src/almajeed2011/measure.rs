@@ -54,7 +54,7 @@ pub struct Measured {
 pub struct Outcome {
     /// From the first packet of video sent to the last one that arrived.
     pub period_s: f64,
-    /// The video's bits over this time, as the paper has it.
+    /// The video's bits over this time, as the paper has it; 0 where nothing arrived.
     pub throughput_kbps: f64,
     /// The mean time from sending a slice to its arrival; nothing where that was not observed.
     pub delay_s: Option<f64>,
@@ -130,6 +130,10 @@ fn outcome(setup: &Setup, delivery: &Delivery, score: Score, in_time: Score) -> 
     let first = slices.iter().filter_map(|slice| slice.sent).min().unwrap_or(delivery.start);
     let last = arrivals.clone().max().unwrap_or(first);
     let (period_s, arrived) = ((last - first).as_secs_f64(), arrivals.count());
+    let throughput_kbps = match arrived {
+        0 => 0.0,
+        _ => setup.video.bytes() as f64 * 8.0 / period_s.max(1e-3) / 1e3,
+    };
     let (delay_s, jitter_s) = delays(slices);
     let mean_sample = |value: fn(&(f64, f64)) -> f64| {
         let values: Vec<f64> = delivery.samples.iter().map(value).collect();
@@ -137,7 +141,7 @@ fn outcome(setup: &Setup, delivery: &Delivery, score: Score, in_time: Score) -> 
     };
     Outcome {
         period_s,
-        throughput_kbps: setup.video.bytes() as f64 * 8.0 / period_s.max(1e-3) / 1e3,
+        throughput_kbps,
         delay_s,
         jitter_s,
         interval_s: period_s / arrived.max(1) as f64,
