@@ -34,7 +34,7 @@ pub use message::{
 };
 pub use path::PathState;
 pub use sctp::SctpTransport;
-pub use stats::{ConnectionStats, PathReport, RateSignal, StrangerStats, StreamStats};
+pub use stats::{ConnectionStats, LevelStats, PathReport, RateSignal, StrangerStats, StreamStats};
 
 /// A connection of a transport. Never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

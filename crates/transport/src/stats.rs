@@ -35,6 +35,26 @@ pub struct ConnectionStats {
     pub sends_once: bool,
     /// Each path.
     pub paths: Vec<PathReport>,
+    /// What was received, by level, the most important one first; nothing where messages have no
+    /// levels.
+    pub levels: Vec<LevelStats>,
+}
+
+/// Received messages of one level.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LevelStats {
+    /// Messages that wait to be read.
+    pub waiting: usize,
+    /// Payload bytes of those.
+    pub waiting_bytes: usize,
+    /// Messages that were read.
+    pub read: u64,
+    /// Messages that made way for more important ones.
+    pub dropped: u64,
+    /// How long half of those that were read had waited at most, to a fifth.
+    pub delay_p50: Duration,
+    /// The same of 99 in 100.
+    pub delay_p99: Duration,
 }
 
 /// What was sent on one stream. A chunk is what a message is cut into: SCTP's DATA chunk.

@@ -21,8 +21,8 @@ pub use secured::SecurityError;
 pub(crate) use sentences::{left_out, sentence_of, whole_again};
 pub(crate) use snapshot::Before;
 pub use snapshot::{
-    ArrivedSnapshot, AssociationSnapshot, ClassSnapshot, PathSnapshot, PlayoutSnapshot,
-    SentSnapshot, Snapshot, State, StrangersSnapshot,
+    ArrivedSnapshot, AssociationSnapshot, ClassSnapshot, LevelSnapshot, PathSnapshot,
+    PlayoutSnapshot, SentSnapshot, Snapshot, State, StrangersSnapshot,
 };
 pub use stop::{Stop, StopHandle};
 pub(crate) use uplinks::{Multihomed, Uplinks};

@@ -7,7 +7,7 @@ use anabranch_media::{Distribution, Summary};
 use anabranch_sansio::{Rate, Time};
 use anabranch_session::treatment::MediaClass;
 use anabranch_session::{ClassArrivals, Measures, Receiver, Report, Role, Sender, advise};
-use anabranch_transport::{ConnectionStats, PathReport, PathState, StrangerStats};
+use anabranch_transport::{ConnectionStats, LevelStats, PathReport, PathState, StrangerStats};
 use serde::Serialize;
 
 /// How a session stands. As JSON, one object a line; `docs/stats.md` describes the fields.
@@ -70,6 +70,26 @@ pub struct AssociationSnapshot {
     pub fast_recoveries: u64,
     /// The paths.
     pub paths: Vec<PathSnapshot>,
+    /// What was received, by level, the most important one first; empty before anything was, and
+    /// where the other end marks no levels.
+    pub levels: Vec<LevelSnapshot>,
+}
+
+/// Received messages of one level.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LevelSnapshot {
+    /// Messages that wait to be read.
+    pub waiting: usize,
+    /// Bytes of those.
+    pub waiting_bytes: usize,
+    /// Messages that were read.
+    pub read: u64,
+    /// Messages that made way for more important ones.
+    pub dropped: u64,
+    /// How long half of those that were read had waited at most.
+    pub delay_p50_ms: f64,
+    /// The same of 99 in 100.
+    pub delay_p99_ms: f64,
 }
 
 /// A path.
@@ -325,6 +345,20 @@ impl AssociationSnapshot {
             carries_at_least: stats.rate.is_none_or(|rate| rate.is_at_least),
             fast_recoveries: stats.recoveries,
             paths: stats.paths.iter().filter(|path| is_told(path)).map(PathSnapshot::of).collect(),
+            levels: stats.levels.iter().map(LevelSnapshot::of).collect(),
+        }
+    }
+}
+
+impl LevelSnapshot {
+    fn of(level: &LevelStats) -> Self {
+        Self {
+            waiting: level.waiting,
+            waiting_bytes: level.waiting_bytes,
+            read: level.read,
+            dropped: level.dropped,
+            delay_p50_ms: millis_f64(level.delay_p50),
+            delay_p99_ms: millis_f64(level.delay_p99),
         }
     }
 }

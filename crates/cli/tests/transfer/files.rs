@@ -34,10 +34,11 @@ fn a_file_over_two_paths_in_real_time_is_bit_identical() {
 fn one_association_has_paths_of_both_families() {
     let place = Place::new("families");
     let (out, stats) = (place.file("out.ts"), place.file("stats.json"));
+    let received = place.file("received.json");
     let port = free_port();
     let listener = format!("anabranch://:{port}");
     let caller = format!("anabranch://127.0.0.1:{port}?path=127.0.0.1,::1&peer=[::1]:{port}");
-    let receiver = Running::start(&["recv", &listener, &out]);
+    let receiver = Running::start(&["recv", &listener, &out, "--stats", &received]);
     let sender = Running::start(&["send", STREAM, &caller, "--stats", &stats]);
     sender.assert_success();
     receiver.assert_success();
@@ -46,13 +47,20 @@ fn one_association_has_paths_of_both_families() {
     assert!(paths[0]["remote"].as_str().unwrap().starts_with("127.0.0.1:"), "{paths:?}");
     assert!(paths[1]["remote"].as_str().unwrap().starts_with("[::1]:"), "{paths:?}");
     assert!(paths.iter().all(|path| path["state"] == "active"), "{paths:?}");
+    let levels = last(&received)["association"]["levels"].clone();
+    let read = |level: usize| levels[level]["read"].as_u64().unwrap();
+    assert!((0..4).all(|level| read(level) > 0), "control, sound, pictures: {levels}");
 }
 
 fn last_paths(stats: &str) -> Vec<serde_json::Value> {
+    last(stats)["association"]["paths"].as_array().unwrap().clone()
+}
+
+fn last(stats: &str) -> serde_json::Value {
     let text = std::fs::read_to_string(stats).unwrap();
     let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert_eq!(last["last"], true);
-    last["association"]["paths"].as_array().unwrap().clone()
+    last
 }
 
 #[test]

@@ -4,9 +4,9 @@ use anabranch_sctp as sctp;
 use anabranch_wire as wire;
 
 use crate::{
-    CloseReason, ConnectionStats, Event, Incoming, Level, PathEvent, PathPreference, PathReport,
-    PathState, PayloadId, RateSignal, RefusedCallReason, Reliability, SendError, StrangerStats,
-    StreamId, StreamStats,
+    CloseReason, ConnectionStats, Event, Incoming, Level, LevelStats, PathEvent, PathPreference,
+    PathReport, PathState, PayloadId, RateSignal, RefusedCallReason, Reliability, SendError,
+    StrangerStats, StreamId, StreamStats,
 };
 
 pub(super) const fn stream(id: StreamId) -> wire::StreamId {
@@ -178,7 +178,24 @@ impl From<sctp::AssociationStats> for ConnectionStats {
             rate: stats.rate.map(RateSignal::from),
             sends_once: false,
             paths: stats.paths.into_iter().map(PathReport::from).collect(),
+            levels: levels(stats.levels),
         }
+    }
+}
+
+/// All are zero where levels were not agreed upon.
+fn levels(levels: [sctp::LevelStats; 4]) -> Vec<LevelStats> {
+    if levels.iter().all(|level| *level == sctp::LevelStats::default()) {
+        return Vec::new();
+    }
+    levels.map(LevelStats::from).into()
+}
+
+impl From<sctp::LevelStats> for LevelStats {
+    fn from(stats: sctp::LevelStats) -> Self {
+        let sctp::LevelStats { waiting, waiting_bytes, read, dropped, delay_p50, delay_p99 } =
+            stats;
+        Self { waiting, waiting_bytes, read, dropped, delay_p50, delay_p99 }
     }
 }
 

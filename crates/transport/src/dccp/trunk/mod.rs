@@ -333,6 +333,7 @@ impl Connection for Trunk {
             rate: self.rate(),
             sends_once: true,
             paths: self.paths.iter().map(|(id, path)| self.report(*id, path)).collect(),
+            levels: Vec::new(),
         }
     }
 
