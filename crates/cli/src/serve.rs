@@ -120,6 +120,9 @@ impl Serve {
             log.line(&line);
         }
         log.line(&format!("native viewers: {}", serving.native_url()));
+        if !serving.is_encrypted() {
+            log.line("encryption off: who sees packets of native viewers can read and alter them");
+        }
         if is_token_known {
             log.line(&format!("operator's page: {}operator", serving.page_url()));
         } else {

@@ -128,6 +128,22 @@ fn channels_of_ones_own_come_and_go_in_words() {
     assert!(said.contains("channels.toml, line 3: unknown field `sorce`"), "{said}");
 }
 
+#[test]
+fn without_encryption_that_is_said_and_viewers_have_to_say_it_too() {
+    let mut server = Server::start(&["--encryption", "off"]);
+    server.wait_for("encryption off: who sees packets of native viewers can read");
+    server.wait_for("native viewers: ");
+    let url = server.said.split("native viewers: ").nth(1).unwrap().lines().next().unwrap();
+    let (address, query) = url.split_once('?').unwrap();
+    assert_eq!(query, "encryption=off");
+    let list = |url: &str| program(&["watch", "--list", "--retries", "0", url]).output().unwrap();
+    assert!(list(url).status.success());
+    let refused = list(address);
+    let words = String::from_utf8_lossy(&refused.stderr);
+    assert!(words.contains("one end encrypts and the other does not"), "{words}");
+    server.end();
+}
+
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
     command

@@ -228,6 +228,12 @@ impl Serving {
         self.candidates.first().or(self.udp.first()).copied()
     }
 
+    /// Whether what native viewers get is encrypted.
+    #[must_use]
+    pub const fn is_encrypted(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// What `anabranch watch` calls.
     #[must_use]
     pub fn native_url(&self) -> String {
