@@ -28,5 +28,5 @@ pub enum KeyError {
 
 /// Why there can be no keys, in words.
 pub(crate) fn failure(what: impl ToString) -> KeyFailure {
-    KeyFailure::new(what.to_string())
+    KeyFailure::Disagreement { what: what.to_string() }
 }

@@ -122,7 +122,7 @@ mod tests {
     fn who_has_another_one_or_is_at_the_end_of_another_connection_does_not() {
         let (client, mut server) = both("the right one", "the wrong one");
         let failure = server.verify(&client.ours(b"binding").unwrap(), b"binding").unwrap_err();
-        assert_eq!(failure.what, OTHER);
+        assert_eq!(failure.to_string(), OTHER);
         let (client, mut server) = both("one and the same", "one and the same");
         assert!(server.verify(&client.ours(b"binding").unwrap(), b"another").is_err());
     }

@@ -149,7 +149,7 @@ impl KeyManagementFactory for TlsKeys {
 /// What TLS says, and what we had it say.
 fn tls_failure(error: rustls::Error) -> KeyFailure {
     match verifier::untrusted_key(&error) {
-        Some(untrusted) => KeyFailure::untrusted(untrusted.to_string()),
+        Some(untrusted) => KeyFailure::Untrusted { what: untrusted.to_string() },
         None => failure(format!("TLS: {error}")),
     }
 }

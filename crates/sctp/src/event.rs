@@ -180,6 +180,8 @@ pub enum CloseReason {
         /// What is wrong, and what would be right.
         what: String,
     },
+    /// The peer did not finish agreeing on keys in time.
+    KeysTimeout,
     /// The peer has proved to be somebody whom we do not trust.
     PeerUntrusted {
         /// Who, and what would be right.
@@ -215,6 +217,7 @@ impl fmt::Display for CloseReason {
             Self::KeyRefused => f.write_str("the peer refused our key, or that we have none"),
             Self::PeerNotAuthenticated => f.write_str("the peer does not authenticate itself"),
             Self::NoKeys { what } => write!(f, "no keys were agreed on: {what}"),
+            Self::KeysTimeout => f.write_str("the peer did not finish agreeing on keys in time"),
             Self::PeerUntrusted { what } => write!(f, "the peer is not trusted: {what}"),
             Self::PeerNotEncrypted => {
                 f.write_str("the peer does not encrypt, and encryption is demanded here")

@@ -121,6 +121,8 @@ pub enum CloseReason {
         /// What is wrong, and what would be right.
         what: String,
     },
+    /// The peer did not finish agreeing on keys in time: it may the next time.
+    KeysTimeout,
     /// The peer has proved to be somebody whom we do not trust.
     PeerUntrusted {
         /// Who, and what would be right.
@@ -158,6 +160,7 @@ impl fmt::Display for CloseReason {
             }
             Self::PeerNotAuthenticated => f.write_str("the peer does not authenticate itself"),
             Self::NoKeys { what } | Self::PeerUntrusted { what } => f.write_str(what),
+            Self::KeysTimeout => f.write_str("the peer did not finish agreeing on keys in time"),
             Self::PeerNotEncrypted => f.write_str("the peer does not encrypt"),
             Self::PeerDemandsEncryption => f.write_str("the peer demands encryption"),
             Self::PeerUnreachable => f.write_str("the peer stopped answering on every path"),

@@ -263,7 +263,7 @@ impl KeyManagement for KeySession {
             return Ok(());
         }
         if self.next.is_some() {
-            return Err(failure("the peer did not renew its keys in time"));
+            return Err(KeyFailure::Timeout);
         }
         self.begin_epoch(now, KeyRole::Client)
     }

@@ -3,10 +3,13 @@
 
 use std::time::Duration;
 
-use anabranch_wire::{Data, ForwardTsn, Items, Level, Ppid, SkippedStream, Ssn, StreamId, Tsn};
+use anabranch_sctp::CloseReason;
+use anabranch_wire::{
+    Chunk, Data, ForwardTsn, Items, Level, Ppid, SkippedStream, Ssn, StreamId, Tsn,
+};
 
 use crate::pump::{
-    CALLER, LISTENER, LONG, Wire, bytes_of, initial_tsn, message, packet_of, path_at,
+    CALLER, LISTENER, LONG, Wire, bytes_of, initial_tsn, message, packet, packet_of, path_at,
 };
 
 /// A DATA chunk in the open.
@@ -74,6 +77,32 @@ fn judge(wire: &mut Wire, what: &str) -> bool {
         assert!(wire.close_reason(end).is_some(), "{what} at {end}: {:?}", wire.events);
     }
     false
+}
+
+#[test]
+fn who_is_told_that_keys_came_too_late_is_not_told_that_it_was_refused() {
+    for silenced in [CALLER, LISTENER] {
+        let mut wire = Wire::encrypted();
+        // Its packets arrive, but for what it says about keys.
+        wire.adversary = Box::new(move |sent, deliveries| {
+            let is_data = |chunk: Chunk<'_>| matches!(chunk, Chunk::Data(_) | Chunk::IData(_));
+            if sent.from == silenced && packet(&sent.bytes).chunks().flatten().any(is_data) {
+                deliveries.clear();
+            }
+        });
+        let have_ended = |wire: &Wire| {
+            [CALLER, LISTENER].into_iter().all(|end| wire.close_reason(end).is_some())
+        };
+        assert!(wire.run_until(LONG, have_ended), "{:?}", wire.events);
+        let reasons = [CALLER, LISTENER].map(|end| wire.close_reason(end));
+        let is_late = |reason: &Option<&CloseReason>| *reason == Some(&CloseReason::KeysTimeout);
+        let is_told = |reason: &Option<&CloseReason>| {
+            matches!(reason, Some(CloseReason::AbortedByPeer { causes })
+                if causes.user_reason().is_some_and(|words| words.ends_with(b"keys in time")))
+        };
+        assert!(reasons.iter().any(is_late), "{reasons:?}");
+        assert!(reasons.iter().all(|reason| is_late(reason) || is_told(reason)), "{reasons:?}");
+    }
 }
 
 #[test]

@@ -161,7 +161,7 @@ impl Association {
         encrypted.awaits_acknowledgement = encrypted.agreement.role == KeyRole::Client;
         if !self.receiver.as_mut().is_none_or(Receiver::end_first_keys) {
             let what = "somebody altered the numbers of what the peer said in the open".to_owned();
-            return self.end_without_keys(&KeyFailure::new(what));
+            return self.end_without_keys(&KeyFailure::Disagreement { what });
         }
         self.tell_connected(is_incoming);
         self.settle_timers(now);
@@ -181,11 +181,19 @@ impl Association {
     }
 
     fn end_without_keys(&mut self, failure: &KeyFailure) {
-        let what = failure.what.clone();
-        let cause = ErrorCause::ProtocolViolation(failure.what.as_bytes());
-        let reason = match failure.is_untrusted {
-            true => CloseReason::PeerUntrusted { what },
-            false => CloseReason::NoKeys { what },
+        let words = failure.to_string();
+        let refusal = ErrorCause::ProtocolViolation(words.as_bytes());
+        let (cause, reason) = match failure {
+            KeyFailure::Disagreement { what } => {
+                (refusal, CloseReason::NoKeys { what: what.clone() })
+            }
+            KeyFailure::Untrusted { what } => {
+                (refusal, CloseReason::PeerUntrusted { what: what.clone() })
+            }
+            // No refusal: whoever is told so may try again.
+            KeyFailure::Timeout => {
+                (ErrorCause::UserInitiatedAbort(words.as_bytes()), CloseReason::KeysTimeout)
+            }
         };
         self.abort_with(&cause, reason);
     }
@@ -215,8 +223,7 @@ impl Association {
     pub(super) fn on_key_timer(&mut self, now: Time) {
         let Some(encrypted) = &mut self.encrypted else { return };
         if encrypted.deadline.is_some_and(|deadline| deadline <= now) {
-            let what = "the peer did not finish agreeing on keys in time".to_owned();
-            return self.end_without_keys(&KeyFailure::new(what));
+            return self.end_without_keys(&KeyFailure::Timeout);
         }
         let is_due = |method: &&mut Box<dyn KeyManagement>| {
             method.poll_timeout().is_some_and(|at| at <= now)

@@ -114,27 +114,23 @@ pub enum KeyAction {
 
 /// Why there can be no keys.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{what}")]
 #[non_exhaustive]
-pub struct KeyFailure {
-    /// In words: what is wrong, and what would be right.
-    pub what: String,
-    /// Whether the peer has proved to be somebody whom this end does not trust.
-    pub is_untrusted: bool,
-}
-
-impl KeyFailure {
-    /// Keys could not be agreed on.
-    #[must_use]
-    pub const fn new(what: String) -> Self {
-        Self { what, is_untrusted: false }
-    }
-
+pub enum KeyFailure {
+    /// Both ends do not agree, or the peer breaks the protocol.
+    #[error("{what}")]
+    Disagreement {
+        /// What is wrong, and what would be right.
+        what: String,
+    },
     /// The peer has proved to be somebody whom this end does not trust.
-    #[must_use]
-    pub const fn untrusted(what: String) -> Self {
-        Self { what, is_untrusted: true }
-    }
+    #[error("{what}")]
+    Untrusted {
+        /// Who, and what would be right.
+        what: String,
+    },
+    /// The peer did not do its part in time: it may the next time.
+    #[error("the peer did not finish agreeing on keys in time")]
+    Timeout,
 }
 
 /// Makes a [`KeyManagement`] for each association.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_keys::{Identity, TlsKeys, Trust};
-use anabranch_netsim::Side;
+use anabranch_netsim::{CLIENT, SERVER, Side, Verdict};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit};
 use anabranch_sctp::{
     AssociationConfig, AssociationId, Encryption, EncryptionPolicy, Endpoint, EndpointConfig,
@@ -56,7 +56,7 @@ fn refusal_of(mut studio: Studio, caller: Side, listener_knows: bool) -> Refusal
 #[test]
 fn regression_a_call_gave_up_and_paused_when_four_answers_were_lost_in_a_row() {
     let mut studio = Setup::new(&[link(20, 25, 0.0)], Preset::Live, 200).build();
-    studio.pair.sim.drop_next(anabranch_netsim::SERVER, 10);
+    studio.pair.sim.drop_next(SERVER, 10);
     studio.call();
     studio.run_for(Duration::from_millis(1_600));
     assert!(studio.sender().is_connected() && studio.receiver().is_connected());
@@ -108,6 +108,38 @@ fn who_has_another_passphrase_or_no_encryption_is_refused_in_words() {
             let refusal = refusal_of(setup.build(), side, theirs.is_some());
             assert_eq!(refusal.code, RefusalCode::Key);
             assert!(refusal.text.contains(words) && !refusal.may_pass(), "{refusal}");
+        }
+    }
+}
+
+#[test]
+fn regression_keys_that_came_too_late_counted_as_a_refusal_and_nobody_called_again() {
+    for (caller, side) in [(Caller::Sender, Side::Client), (Caller::Receiver, Side::Server)] {
+        for silenced in [CLIENT, SERVER] {
+            let mut setup = Setup { caller, ..setup() };
+            for end in [&mut setup.sender, &mut setup.receiver] {
+                let time_limit = Duration::from_secs(2);
+                let encryption = encryption(None).map(|e| Encryption { time_limit, ..e });
+                end.association.extensions.encryption = encryption;
+            }
+            let mut studio = setup.build();
+            // Its acknowledgements arrive, and not what TLS says in its handshake.
+            studio.pair.sim.set_filter(move |_, host, packet| {
+                match host == silenced && packet.bytes.len() > 500 {
+                    true => Verdict::Drop,
+                    false => Verdict::Pass,
+                }
+            });
+            studio.call();
+            studio.run_for(Duration::from_secs(4));
+            let is_lost = |event: &Event| {
+                matches!(event, Event::Disconnected(Disconnect::Lost { reason })
+                    if reason.contains("keys in time"))
+            };
+            let events = studio.events(side);
+            assert!(events.iter().any(is_lost), "without {silenced:?}: {events:?}");
+            studio.pair.sim.clear_filter();
+            studio.connect();
         }
     }
 }

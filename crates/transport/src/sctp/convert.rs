@@ -69,6 +69,7 @@ fn close_reason(reason: sctp::CloseReason, has_key: bool) -> CloseReason {
         sctp::CloseReason::KeyRefused => CloseReason::KeyRefused { has_key },
         sctp::CloseReason::PeerNotAuthenticated => CloseReason::PeerNotAuthenticated,
         sctp::CloseReason::NoKeys { what } => CloseReason::NoKeys { what },
+        sctp::CloseReason::KeysTimeout => CloseReason::KeysTimeout,
         sctp::CloseReason::PeerUntrusted { what } => CloseReason::PeerUntrusted { what },
         sctp::CloseReason::PeerNotEncrypted => CloseReason::PeerNotEncrypted,
         sctp::CloseReason::PeerDemandsEncryption => CloseReason::PeerDemandsEncryption,
