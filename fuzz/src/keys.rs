@@ -141,7 +141,8 @@ impl End {
                 KeyAction::OpenWith(..)
                 | KeyAction::SealWith(..)
                 | KeyAction::RequireProtection
-                | KeyAction::Retire(_) => {}
+                | KeyAction::Retire(_)
+                | KeyAction::KeepForRestart(_) => {}
             }
         }
         said

@@ -18,6 +18,12 @@ pub enum KeyError {
     /// A private key that cannot be read.
     #[error("this is no Ed25519 key in the form PKCS #8")]
     PrivateKey,
+    /// Secrets of a restart that cannot be read.
+    #[error("these {len} bytes are not the secrets of a restart as they are stored")]
+    RestartSecrets {
+        /// How many bytes there are.
+        len: usize,
+    },
     /// The system gave no randomness.
     #[error("no key can be made: the system gives no randomness")]
     Randomness,

@@ -11,12 +11,14 @@ mod error;
 mod identity;
 mod message;
 mod password;
+mod restart;
 mod suite;
 mod tls;
 mod trust;
 
 pub use error::KeyError;
 pub use identity::{Identity, PublicKey};
+pub use restart::{RestartSecrets, RestartStore};
 pub use rustls::KeyLog;
 pub use suite::Suite;
 pub use tls::TlsKeys;

@@ -67,6 +67,20 @@ impl Suite {
         })
     }
 
+    /// By which it is stored.
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Aes128Gcm => 1,
+            Self::Aes256Gcm => 2,
+            Self::ChaCha20Poly1305 => 3,
+        }
+    }
+
+    pub(crate) fn of_number(number: u8) -> Option<Self> {
+        let known = [Self::Aes128Gcm, Self::Aes256Gcm, Self::ChaCha20Poly1305];
+        known.into_iter().find(|suite| suite.number() == number)
+    }
+
     pub(crate) fn of(negotiated: CipherSuite) -> Option<Self> {
         let known = [Self::Aes128Gcm, Self::Aes256Gcm, Self::ChaCha20Poly1305];
         known.into_iter().find(|suite| suite.in_tls().suite() == negotiated)

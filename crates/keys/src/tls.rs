@@ -6,11 +6,11 @@ mod session;
 mod verifier;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_sctp::{KeyContext, KeyFailure, KeyManagement, KeyManagementFactory};
+use anabranch_sctp::{KeyContext, KeyFailure, KeyManagement, KeyManagementFactory, Restart};
 use rustls::client::AlwaysResolvesClientRawPublicKeys;
 use rustls::crypto::aws_lc_rs::{default_provider, kx_group};
 use rustls::pki_types::PrivatePkcs8KeyDer;
@@ -21,6 +21,7 @@ use rustls::{ClientConfig, KeyLog, ServerConfig};
 
 use crate::error::{KeyError, failure};
 use crate::identity::Identity;
+use crate::restart::{RestartSecrets, RestartStore};
 use crate::suite::Suite;
 use crate::trust::Trust;
 use session::KeySession;
@@ -42,6 +43,10 @@ pub struct TlsKeys {
     passphrase: Option<Arc<str>>,
     life: Duration,
     records_max: Option<u64>,
+    /// Where the secrets of restarts go, if there can be any.
+    restarts: Option<Arc<dyn RestartStore>>,
+    /// What the next call restarts.
+    lost: Arc<Mutex<Option<RestartSecrets>>>,
 }
 
 impl fmt::Debug for TlsKeys {
@@ -107,6 +112,8 @@ impl TlsKeys {
             passphrase: None,
             life: LIFE,
             records_max: None,
+            restarts: None,
+            lost: Arc::default(),
         })
     }
 
@@ -126,6 +133,22 @@ impl TlsKeys {
         self
     }
 
+    /// Has associations be restarted by whoever has lost them, where both ends can. `store` gets
+    /// what this end would need for that: `()` keeps nothing.
+    #[must_use]
+    pub fn with_restarts(mut self, store: Arc<dyn RestartStore>) -> Self {
+        self.restarts = Some(store);
+        self
+    }
+
+    /// Has the next call restart the association that these secrets are of. Its peer must be able
+    /// to, and still have it, at the ports and addresses that it had.
+    #[must_use]
+    pub fn restarting(mut self, secrets: RestartSecrets) -> Self {
+        self.lost = Arc::new(Mutex::new(Some(secrets)));
+        self
+    }
+
     /// Tells the secrets of each TLS handshake, `EXPORTER_SECRET` among them: who has that can read
     /// the association.
     #[must_use]
@@ -139,6 +162,14 @@ impl TlsKeys {
 impl KeyManagementFactory for TlsKeys {
     fn method(&self) -> u8 {
         METHOD
+    }
+
+    fn restarts(&self) -> bool {
+        self.restarts.is_some()
+    }
+
+    fn take_restart(&self) -> Option<Restart> {
+        self.lost.lock().ok()?.take()?.restart()
     }
 
     fn begin(&self, now: Time, context: KeyContext) -> Result<Box<dyn KeyManagement>, KeyFailure> {

@@ -92,8 +92,8 @@ pub use config::{
 };
 pub use dtls::{
     Encryption, EncryptionPolicy, EncryptionStats, Epoch, KeyAction, KeyContext, KeyFailure,
-    KeyManagement, KeyManagementFactory, KeyRole, NONCE_LEN, RecordCipher, RecordKeys, SAMPLE_LEN,
-    TAG_LEN,
+    KeyManagement, KeyManagementFactory, KeyRole, NONCE_LEN, RecordCipher, RecordKeys, Restart,
+    RestartKeys, SAMPLE_LEN, TAG_LEN,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{AddStreamsError, ConfigError, ConnectError, ResetError, SendError};

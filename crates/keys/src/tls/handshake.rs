@@ -8,11 +8,12 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
 
 use super::{TlsKeys, tls_failure};
-use crate::derivation::keys_of;
+use crate::derivation::{Material, Purpose};
 use crate::error::failure;
 use crate::identity::PublicKey;
 use crate::message::Message;
 use crate::password::BINDING_LABEL;
+use crate::restart::RestartSecrets;
 use crate::suite::Suite;
 
 /// Nobody's name: peers are known by their keys.
@@ -110,8 +111,32 @@ impl Handshake {
         context: &KeyContext,
         sealer: KeyRole,
     ) -> Result<RecordKeys, KeyFailure> {
-        let suite = self.suite();
-        let keys = suite.and_then(|suite| keys_of(&self.connection, suite, context, sealer));
+        let keys = self
+            .suite()
+            .and_then(|suite| self.material(suite, context, sealer, Purpose::Traffic)?.keys(suite));
         keys.ok_or_else(|| failure("TLS has no keys to give"))
+    }
+
+    /// What is kept for a restart, when the handshake is done.
+    pub(super) fn restart_secrets(&self, context: &KeyContext) -> Option<RestartSecrets> {
+        let suite = self.suite()?;
+        let material = |sealer| self.material(suite, context, sealer, Purpose::Restart);
+        Some(RestartSecrets {
+            suite,
+            epoch: self.epoch,
+            peer: self.peer()?,
+            sealing: material(self.role)?,
+            opening: material(self.role.opposite())?,
+        })
+    }
+
+    fn material(
+        &self,
+        suite: Suite,
+        context: &KeyContext,
+        sealer: KeyRole,
+        purpose: Purpose,
+    ) -> Option<Material> {
+        Material::derive(&self.connection, suite, context, sealer, purpose)
     }
 }

@@ -13,6 +13,7 @@ use crate::error::failure;
 use crate::identity::PublicKey;
 use crate::message::{Message, epoch_bits};
 use crate::password::{ONE, Proof};
+use crate::restart::RestartSecrets;
 
 /// How long packets of an epoch that is over may still be on their way.
 ///
@@ -42,6 +43,8 @@ pub(super) struct KeySession {
     timer: Option<Time>,
     /// The epoch that is over, and when its packets are not opened any more.
     drained: Option<(Epoch, Time)>,
+    /// The secrets of the next restart, and from when on they replace those of the last one.
+    restart: Option<(RestartSecrets, Time)>,
     /// Packets that keys may seal.
     records_max: u64,
     /// On the way to the proof that the peer knows the passphrase, if there is one.
@@ -60,14 +63,16 @@ struct Next {
 impl KeySession {
     pub(super) fn begin(now: Time, keys: TlsKeys, context: KeyContext) -> Result<Self, KeyFailure> {
         let role = context.role;
+        let peer = context.peer_identity.as_deref().and_then(PublicKey::from_bytes);
         let mut session = Self {
             keys,
             context,
             current: None,
-            peer: None,
+            peer,
             next: None,
             timer: None,
             drained: None,
+            restart: None,
             records_max: u64::MAX,
             proof: None,
             actions: VecDeque::new(),
@@ -222,6 +227,11 @@ impl KeySession {
         let Some(Next { handshake, .. }) = self.next.take() else { return };
         let suite_max = handshake.suite().map_or(0, |suite| suite.records_max() / 2);
         self.records_max = self.keys.records_max.unwrap_or(suite_max);
+        if self.context.restarts {
+            self.restart =
+                handshake.restart_secrets(&self.context).map(|s| (s, self.restarts_at(now)));
+        }
+        self.keep_for_restart(now);
         self.drained = self.current.map(|epoch| (epoch, now + DRAIN));
         self.current = Some(handshake.epoch);
         let patience = match self.context.role {
@@ -229,6 +239,24 @@ impl KeySession {
             KeyRole::Server => Duration::ZERO,
         };
         self.timer = Some(now + self.keys.life + patience);
+    }
+
+    /// When the secrets of the next restart replace the last ones.
+    ///
+    /// draft-ietf-tsvwg-sctp-dtls-chunk section 5.4: "The new restart DTLS key context is only
+    /// installed after all old in-flight restart packets are expected to have been received."
+    fn restarts_at(&self, now: Time) -> Time {
+        let was_restarted = self.current.is_none() && self.context.peer_identity.is_some();
+        if was_restarted { now + DRAIN } else { now }
+    }
+
+    fn keep_for_restart(&mut self, now: Time) {
+        let Some((secrets, _)) = self.restart.take_if(|(_, at)| *at <= now) else { return };
+        let Some(keys) = secrets.keys() else { return };
+        self.actions.push_back(KeyAction::KeepForRestart(keys));
+        if let Some(store) = &self.keys.restarts {
+            store.keep(&secrets);
+        }
     }
 }
 
@@ -252,13 +280,16 @@ impl KeyManagement for KeySession {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        [self.timer, self.drained.map(|(_, at)| at)].into_iter().flatten().min()
+        let drained = self.drained.map(|(_, at)| at);
+        let restart = self.restart.as_ref().map(|(_, at)| *at);
+        [self.timer, drained, restart].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Time) -> Result<(), KeyFailure> {
         if let Some((epoch, _)) = self.drained.take_if(|(_, at)| *at <= now) {
             self.actions.push_back(KeyAction::Retire(epoch));
         }
+        self.keep_for_restart(now);
         if self.timer.take_if(|at| *at <= now).is_none() {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anabranch_keys::{Identity, KeyLog, Suite, TlsKeys, Trust};
 use anabranch_sctp::{EncryptionPolicy, Epoch};
-use anabranch_wire::{Chunk, DtlsKeyManagement, Packet, Parameter, Parameters};
+use anabranch_wire::{Chunk, CommonHeader, DtlsKeyManagement, Packet, Parameter, Parameters};
 use serde_json::{Value, json};
 
 use crate::exporter;
@@ -25,7 +25,7 @@ const NAMES: [&str; 2] = ["caller", "listener"];
 
 /// Keeps the exporter secret.
 #[derive(Debug, Default)]
-struct Secret(Mutex<Vec<u8>>);
+pub(crate) struct Secret(pub(crate) Mutex<Vec<u8>>);
 
 impl KeyLog for Secret {
     fn log(&self, label: &str, _client_random: &[u8], secret: &[u8]) {
@@ -69,6 +69,11 @@ fn captures() -> Vec<Value> {
     .into()
 }
 
+/// The packets of an association, by who sent them.
+pub(crate) fn packets_of(wire: &Wire) -> Vec<(String, Vec<u8>)> {
+    wire.sent.iter().map(|sent| (NAMES[sent.from].to_owned(), sent.bytes.clone())).collect()
+}
+
 /// What each end said under seal, and how many sealed packets there are.
 fn read(capture: &Value) -> (BTreeMap<String, Vec<Vec<u8>>>, usize) {
     let packets: Vec<_> = capture["packets"]
@@ -77,29 +82,42 @@ fn read(capture: &Value) -> (BTreeMap<String, Vec<Vec<u8>>>, usize) {
         .iter()
         .map(|packet| (packet["from"].as_str().unwrap().to_owned(), bytes(&packet["bytes"])))
         .collect();
-    let offers = offers(&packets);
-    let (suite, secret) = (suite(capture), bytes(&capture["exporter_secret"]));
-    let (mut said, mut count) = (BTreeMap::<_, Vec<_>>::new(), 0);
+    let sealed = open_all(suite(capture), &bytes(&capture["exporter_secret"]), &packets);
+    let mut said = BTreeMap::<_, Vec<_>>::new();
+    for (from, header, chunks) in &sealed {
+        let messages = Packet::from_parts(*header, chunks);
+        let messages = messages.chunks().map(|chunk| chunk.expect("well-formed"));
+        said.entry(from.clone()).or_default().extend(messages.filter_map(user_message));
+    }
+    (said, sealed.len())
+}
+
+/// What is in each sealed packet of an association in its first epoch, by who sent it.
+pub(crate) fn open_all(
+    suite: Suite,
+    secret: &[u8],
+    packets: &[(String, Vec<u8>)],
+) -> Vec<(String, CommonHeader, Vec<u8>)> {
+    let offers = offers(packets);
+    let mut opened = Vec::new();
     // The listener is the client: its tie breaker is the smaller one.
     for (from, role) in [("caller", "server"), ("listener", "client")] {
-        let keys = exporter::keys(suite, &secret, role, &offers);
+        let keys = exporter::keys(suite, secret, role, &offers);
         let mut expected = 0;
         for (_, bytes) in packets.iter().filter(|(end, _)| end == from) {
             let packet = packet(bytes);
             let Some(Ok(Chunk::Dtls(chunk))) = packet.chunks().next() else { continue };
             let (number, chunks) = keys.open_chunk(Epoch::FIRST, expected, &chunk).unwrap();
             assert_eq!(number, expected, "each number once, in order");
-            (expected, count) = (number + 1, count + 1);
-            let messages = Packet::from_parts(packet.header, &chunks);
-            let messages = messages.chunks().map(|chunk| chunk.expect("well-formed"));
-            said.entry(from.to_owned()).or_default().extend(messages.filter_map(user_message));
+            expected = number + 1;
+            opened.push((from.to_owned(), packet.header, chunks));
         }
     }
-    (said, count)
+    opened
 }
 
 /// The client's parameter and the server's, as they went over the wire.
-fn offers(packets: &[(String, Vec<u8>)]) -> [Vec<u8>; 2] {
+pub(crate) fn offers(packets: &[(String, Vec<u8>)]) -> [Vec<u8>; 2] {
     let mut offers = packets
         .iter()
         .filter_map(|(_, bytes)| {

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod addresses;
 mod before_keys;
 mod capture;
 mod damage;
@@ -14,3 +15,4 @@ mod pump;
 mod random;
 mod referee;
 mod renumbered;
+mod restart;

@@ -63,6 +63,16 @@ impl Wire {
     }
 
     pub(crate) fn new(configs: [AssociationConfig; 2], delays: &[Duration], seed: u64) -> Self {
+        Self::calling_over(delays.len(), configs, delays, seed)
+    }
+
+    /// The caller knows of its first `known` paths only.
+    pub(crate) fn calling_over(
+        known: usize,
+        configs: [AssociationConfig; 2],
+        delays: &[Duration],
+        seed: u64,
+    ) -> Self {
         let mut rng = Rng::from_u64(seed);
         let [callers, listeners] = configs;
         let mut end = |accept, association: AssociationConfig| {
@@ -70,7 +80,7 @@ impl Wire {
             Endpoint::new(config, rng.fork())
         };
         let mut ends = [end(false, callers.clone()), end(true, listeners)];
-        let paths: Vec<_> = (0..delays.len()).map(path).collect();
+        let paths: Vec<_> = (0..known).map(path).collect();
         let id = ends[CALLER].connect(Time::ZERO, &paths, (5_000, 5_001), callers);
         Self {
             now: Time::ZERO,
@@ -262,7 +272,8 @@ pub(crate) fn encrypted() -> AssociationConfig {
 
 pub(crate) fn keys() -> TlsKeys {
     let identity = Identity::generate().expect("there is randomness");
-    TlsKeys::new(&identity, Trust::Anyone).expect("TLS takes the key")
+    let keys = TlsKeys::new(&identity, Trust::Anyone).expect("TLS takes the key");
+    keys.with_restarts(Arc::new(()))
 }
 
 pub(crate) fn message(stream: u16, payload: &[u8]) -> OutgoingMessage {

@@ -50,7 +50,7 @@ impl Association {
     /// secret that both ends share proves more by it than by having seen a handshake.
     pub(crate) fn takes_cookie(&self, packet: &Packet<'_>, cookie: &Cookie) -> bool {
         let by = |keys: &AssociationKeys| keys.judge(packet).is_usable();
-        // The draft's section 5.4: who does not support protected restarts takes none at all.
+        // The draft's section 5.4: a restart is protected, or there is none.
         if self.is_encrypted() {
             return false;
         }

@@ -148,7 +148,9 @@ impl Association {
             self.refuse_restart(path);
             return false;
         }
+        let encrypted = self.encrypted.take();
         self.forget_for_restart(cookie);
+        self.go_on_encrypted(encrypted);
         self.state = State::Established;
         self.journal.tell(Event::Restarted);
         self.begin_keys(now, true);

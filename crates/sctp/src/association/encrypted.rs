@@ -32,6 +32,57 @@ pub(super) struct Encrypted {
     is_incoming: bool,
     /// When there must be keys at the latest.
     deadline: Option<Time>,
+    /// Who the peer proved to be before the association was restarted.
+    known_peer: Option<Vec<u8>>,
+}
+
+impl Encrypted {
+    fn new(offers: Offers, agreement: Agreement) -> Self {
+        Self {
+            offers,
+            agreement,
+            method: None,
+            epochs: Epochs::default(),
+            is_required: false,
+            is_packet_sealed: false,
+            awaits_acknowledgement: false,
+            is_incoming: false,
+            deadline: None,
+            known_peer: None,
+        }
+    }
+
+    /// Who the peer has proved to be.
+    fn peer_identity(&self) -> Option<&[u8]> {
+        self.method.as_ref()?.peer_identity()
+    }
+
+    /// Whether both ends can restart the association.
+    pub(super) fn can_restart(&self) -> bool {
+        self.offers.restart()
+    }
+
+    /// Goes on with the keys of a restart.
+    ///
+    /// draft-porfiri-tsvwg-sctp-dtls-handshake section 7.2, step 6: "Each endpoint immediately calls
+    /// Require Protected SCTP Packets to enforce DTLS chunk protection (using the Restart DKC)".
+    pub(super) fn go_on(&mut self, epochs: Epochs, known_peer: Option<Vec<u8>>) {
+        (self.epochs, self.known_peer) = (epochs, known_peer);
+        self.is_required = true;
+    }
+
+    /// What one goes on with after a restart.
+    pub(super) fn end(self) -> (Epochs, Option<Vec<u8>>) {
+        let peer = self.peer_identity().map(<[u8]>::to_vec).or(self.known_peer);
+        (self.epochs, peer)
+    }
+
+    /// Opens a sealed packet: what is in it replaces what is in `plaintext`. Returns false if
+    /// nothing of it may be used.
+    pub(super) fn open(&mut self, chunk: &Dtls<'_>, plaintext: &mut Vec<u8>) -> bool {
+        self.is_packet_sealed = true;
+        self.epochs.open(chunk, plaintext)
+    }
 }
 
 impl Association {
@@ -44,7 +95,7 @@ impl Association {
     /// Who the peer has proved to be, in the form that the key management has for that.
     #[must_use]
     pub fn peer_identity(&self) -> Option<&[u8]> {
-        self.encrypted.as_ref()?.method.as_ref()?.peer_identity()
+        self.encrypted.as_ref()?.peer_identity()
     }
 
     /// Whether the handshake goes on, after that of SCTP, until both ends have keys.
@@ -54,19 +105,8 @@ impl Association {
 
     /// Both ends offered the DTLS chunk, or not.
     pub(super) fn take_agreement(&mut self, agreed: Option<(Offers, Agreement)>) {
-        self.encrypted = agreed.map(|(offers, agreement)| {
-            Box::new(Encrypted {
-                offers,
-                agreement,
-                method: None,
-                epochs: Epochs::default(),
-                is_required: false,
-                is_packet_sealed: false,
-                awaits_acknowledgement: false,
-                is_incoming: false,
-                deadline: None,
-            })
-        });
+        self.encrypted =
+            agreed.map(|(offers, agreement)| Box::new(Encrypted::new(offers, agreement)));
         if self.encrypted.is_some() {
             self.sender.shut_gate();
         }
@@ -83,6 +123,7 @@ impl Association {
 
     /// The handshake of SCTP is done: begins that of the keys.
     pub(super) fn begin_keys(&mut self, now: Time, is_incoming: bool) {
+        self.settle_restarted();
         let (Some(encrypted), Some(encryption)) =
             (&mut self.encrypted, &self.config.extensions.encryption)
         else {
@@ -90,7 +131,8 @@ impl Association {
         };
         encrypted.is_incoming = is_incoming;
         encrypted.deadline = Some(now + encryption.time_limit);
-        let context = encrypted.offers.context(encrypted.agreement.role);
+        let mut context = encrypted.offers.context(encrypted.agreement.role);
+        context.peer_identity.clone_from(&encrypted.known_peer);
         match encryption.keys.begin(now, context) {
             Ok(method) => encrypted.method = Some(method),
             Err(failure) => return self.end_without_keys(&failure),
@@ -134,6 +176,7 @@ impl Association {
                 KeyAction::SealWith(epoch, keys) => encrypted.epochs.seal_with(epoch, keys),
                 KeyAction::Retire(epoch) => encrypted.epochs.retire(epoch),
                 KeyAction::RequireProtection => self.require_protection(now),
+                KeyAction::KeepForRestart(keys) => encrypted.epochs.keep_for_restart(keys),
             }
         }
         self.open_gate_in_time();
@@ -152,9 +195,11 @@ impl Association {
     /// SCTP packet handling to protected SCTP packets only, an SCTP packet not containing a DTLS
     /// chunk MUST be silently discarded".
     fn require_protection(&mut self, now: Time) {
-        let Some(encrypted) = self.encrypted.as_mut().filter(|e| !e.is_required) else { return };
-        encrypted.is_required = true;
+        let Some(encrypted) = &mut self.encrypted else { return };
         encrypted.deadline = None;
+        if std::mem::replace(&mut encrypted.is_required, true) {
+            return;
+        }
         let is_incoming = encrypted.is_incoming;
         // The server's next message is about keys, and its client would miss it. The client's next
         // one is the user's.
@@ -244,7 +289,7 @@ impl Association {
     ) -> Option<Packet<'a>> {
         let Some(encrypted) = &mut self.encrypted else { return Some(*packet) };
         let chunk = dtls_chunk(packet);
-        encrypted.is_packet_sealed = chunk.is_some();
+        encrypted.is_packet_sealed = false;
         let Some(chunk) = chunk else {
             // Who seals says nothing in the open, but that it refuses us.
             let may_be_open = !encrypted.epochs.opens() || is_abort(packet);
@@ -254,8 +299,7 @@ impl Association {
             }
             return Some(*packet);
         };
-        let is_open = encrypted.epochs.open(&chunk, plaintext);
-        is_open.then(|| Packet::from_parts(packet.header, plaintext))
+        encrypted.open(&chunk, plaintext).then(|| Packet::from_parts(packet.header, plaintext))
     }
 
     /// Whether data may be taken. In the open both ends speak about keys alone: what else comes
@@ -283,10 +327,20 @@ impl Association {
         }
     }
 
-    /// Whether the next packet is to be sealed. INIT never is: nobody could look inside.
+    /// Whether the next packet is to be sealed. INIT never is: nobody could look inside; nor is
+    /// COOKIE ECHO, but where it restarts an association.
     pub(super) fn seals(&self) -> bool {
-        let is_handshaking = matches!(self.state, State::CookieWait(_) | State::CookieEchoed(_));
-        !is_handshaking && self.encrypted.as_ref().is_some_and(|e| e.epochs.seals())
+        let Some(encrypted) = &self.encrypted else { return false };
+        match self.state {
+            State::CookieWait(_) => false,
+            State::CookieEchoed(_) => encrypted.epochs.is_restarted(),
+            State::Established
+            | State::ShutdownPending
+            | State::ShutdownSent(_)
+            | State::ShutdownReceived
+            | State::ShutdownAckSent(_)
+            | State::Closed => encrypted.epochs.seals(),
+        }
     }
 
     /// Bytes that sealing takes of a packet, whether there are keys yet or not: what goes out in
@@ -310,7 +364,7 @@ pub(super) fn is_sealed(packet: &Packet<'_>) -> bool {
 /// The draft's section 5.2: "The DTLS chunk MUST NOT be bundled with any other chunk." and "Upon
 /// receipt of an SCTP packet in which a DTLS chunk is bundled with any other chunk, the entire
 /// packet MUST be silently discarded."
-fn dtls_chunk<'a>(packet: &Packet<'a>) -> Option<Dtls<'a>> {
+pub(super) fn dtls_chunk<'a>(packet: &Packet<'a>) -> Option<Dtls<'a>> {
     let mut chunks = packet.chunks();
     match chunks.next() {
         Some(Ok(Chunk::Dtls(chunk))) if chunks.rest().is_empty() => Some(chunk),

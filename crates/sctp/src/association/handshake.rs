@@ -13,10 +13,11 @@ use super::control::{Bundling, ControlQueue};
 use super::readdressing::Readdressing;
 use super::rebinding::Silence;
 use super::reconfiguration::Reconfiguration;
+use super::restart::LostAssociation;
 use super::{Association, Identity, State};
 use crate::authentication::RANDOM_LEN;
 use crate::config::AssociationConfig;
-use crate::dtls::{Disagreement, KeyOffer};
+use crate::dtls::{Disagreement, Encryption, KeyOffer};
 use crate::event::{CloseReason, Event};
 use crate::handshake::{
     Announcement, Cookie, Refusal, SupportedExtensions, TieTags, encode_parameters, pad_init,
@@ -121,12 +122,12 @@ impl Association {
         if association.config.extensions.authentication.is_some() {
             association.rng.fill(&mut association.random);
         }
-        let Self { config, rng, key_offer, .. } = &mut association;
-        *key_offer = config
-            .extensions
-            .encryption
-            .as_ref()
-            .map(|encryption| KeyOffer::of_caller(encryption.keys.method(), rng));
+        let Self { config, rng, key_offer, lost, .. } = &mut association;
+        if let Some(Encryption { keys, .. }) = &config.extensions.encryption {
+            let offer = KeyOffer::of_caller(keys.method(), rng);
+            *key_offer = Some(offer.restarting(keys.restarts()));
+            *lost = keys.take_restart().map(LostAssociation::new);
+        }
         let t1_init = T1::start(now, PathSlot(0), association.config.timers.t1_initial);
         association.state = State::CookieWait(CookieWait {
             t1_init,
@@ -196,6 +197,7 @@ impl Association {
             keys: None,
             key_offer: None,
             encrypted: None,
+            lost: None,
             plaintext: Vec::new(),
             locals,
             announced: Vec::new(),
@@ -273,6 +275,7 @@ impl Association {
         }
         self.identity.peer_tag = announcement.tag;
         self.take_agreement(agreed);
+        self.restart_lost();
         let unrecognized = announcement.unrecognized_with(&self.config);
         self.take_announcement(&announcement);
         self.take_keys(self.random, peer.as_ref());
@@ -370,7 +373,7 @@ impl Association {
         let shuts_down = self.is_to_shut_down();
         self.state = State::Established;
         self.sender.clear_errors();
-        if self.encrypted.is_none() {
+        if !self.awaits_keys() {
             self.tell_connected(incoming);
         }
         self.reselect_path();
@@ -423,6 +426,7 @@ impl Association {
         });
         self.identity.peer_tag = VerificationTag(0);
         self.keys = None;
+        self.set_restart_aside();
         self.encrypted = None;
         self.control.clear();
         self.sender.take_back_data();

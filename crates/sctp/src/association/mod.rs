@@ -22,6 +22,7 @@ mod readdressing;
 mod rebinding;
 mod reconfiguration;
 mod report;
+mod restart;
 mod shutdown;
 mod state;
 mod tracing;
@@ -54,6 +55,7 @@ pub(crate) use handshake::{no_authorization, refusal_cause};
 use readdressing::Readdressing;
 use rebinding::Silence;
 use reconfiguration::Reconfiguration;
+use restart::LostAssociation;
 pub use state::AssociationState;
 use state::State;
 
@@ -93,6 +95,8 @@ pub struct Association {
     key_offer: Option<KeyOffer>,
     /// Exists once both ends offered the DTLS chunk.
     encrypted: Option<Box<Encrypted>>,
+    /// What we call to restart, until the peer has answered.
+    lost: Option<LostAssociation>,
     /// What a packet holds that was sealed, while it is looked at.
     plaintext: Vec<u8>,
     /// Our addresses, as far as they are known, to pair with the peer's.
@@ -259,7 +263,13 @@ impl Association {
         self.plaintext = plaintext;
     }
 
-    fn handle_unsealed(&mut self, now: Time, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
+    pub(crate) fn handle_unsealed(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        len: usize,
+    ) {
         let Some(standing) = self.screen(packet) else { return };
         let is_trusted = standing == Standing::Genuine || !self.demands(ChunkType::HEARTBEAT_ACK);
         let path = self.path_of_arrival(now, tuple, is_trusted);

@@ -1,7 +1,9 @@
 //! Telling the peer that our addresses change (RFC 5061 section 5.1).
 //!
 //! A new address is added by a wildcard, from that address: so the peer learns what a NAT makes of
-//! it, port included. What is gone is deleted by name, or, where only one address is left, by the
+//! it, port included. Who encrypts says all of it under seal; the verification tag finds the
+//! association, and heartbeats under seal prove that the peer is where the packet came from, which
+//! no seal covers. What is gone is deleted by name, or, where only one address is left, by the
 //! wildcard that means all others.
 
 use std::collections::VecDeque;
@@ -176,15 +178,26 @@ impl Association {
             let number = self.readdressing.next_number;
             self.readdressing.next_number = number.wrapping_add(1);
             let timer = now + self.sender.paths.at(path).rtt.rto();
-            // RFC 5061 section 5.3.2: "the sender MUST fill in the Address Parameter field with an
-            // address that is part of the association".
-            let address = self.sender.paths.at(self.sender.paths.current()).tuple.local.ip();
+            let address = self.lookup_address();
             let gone = self.readdressing.gone.iter().map(|gone| gone.address).collect();
             let request =
                 Request { number, change, address, parameters, path, timer, tries: 1, gone };
             self.readdressing.in_flight = Some(request);
             self.send_asconf();
         }
+    }
+
+    /// What an ASCONF gives the peer to find the association by.
+    ///
+    /// RFC 5061 section 5.3.2: "the sender MUST fill in the Address Parameter field with an address
+    /// that is part of the association". draft-ietf-tsvwg-sctp-dtls-chunk section 1: "The lookup
+    /// address MUST NOT be used.": nobody could read it before the packet is opened. The peer then
+    /// finds the association by the verification tag, as RFC 5061 section 4.1.1 has it: "If the
+    /// address 0.0.0.0 or ::0 is provided, the receiver MAY lookup the association by other
+    /// information provided in the packet."
+    fn lookup_address(&self) -> IpAddr {
+        let address = self.sender.paths.at(self.sender.paths.current()).tuple.local.ip();
+        if self.is_encrypted() { wildcard(address) } else { address }
     }
 
     /// Where the ASCONF for a change goes. RFC 5061 section 5.3, F6: "An endpoint MUST NOT set an

@@ -170,7 +170,8 @@ impl Association {
     fn seal(&mut self, writer: &mut PacketWriter<'_>) -> bool {
         let Some(encrypted) = &mut self.encrypted else { return false };
         let mut is_sealed = false;
-        writer.seal(false, |buf, start| is_sealed = encrypted.epochs.seal(buf, start));
+        let restart = encrypted.epochs.seals_for_restart();
+        writer.seal(restart, |buf, start| is_sealed = encrypted.epochs.seal(buf, start));
         is_sealed
     }
 

@@ -3,6 +3,7 @@
 use anabranch_wire::Dtls;
 
 use super::cipher::RecordKeys;
+use super::method::RestartKeys;
 use super::record::{self, Record};
 use super::replay::ReplayWindow;
 
@@ -56,7 +57,29 @@ pub(crate) struct Epochs {
     sealing: Option<Sealing>,
     /// The newest last.
     opening: Vec<Opening>,
+    restart: Option<RestartContext>,
     pub(crate) stats: EncryptionStats,
+}
+
+/// The draft's restart DTLS key context. "There's exactly one active restart DTLS key context at a
+/// time, the newest."
+#[derive(Debug)]
+pub(crate) struct RestartContext {
+    sealing: Sealing,
+    opening: Opening,
+    /// Whether the association was restarted with it.
+    is_used: bool,
+}
+
+impl RestartContext {
+    pub(crate) fn new(keys: RestartKeys) -> Self {
+        let RestartKeys { epoch, sealing, opening } = keys;
+        Self {
+            sealing: Sealing { epoch, keys: sealing, next: 0 },
+            opening: Opening { epoch, keys: opening, window: ReplayWindow::new() },
+            is_used: false,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -97,24 +120,70 @@ impl Epochs {
         self.opening.retain(|opening| opening.epoch != epoch);
     }
 
+    /// Keeps keys for a restart.
+    pub(crate) fn keep_for_restart(&mut self, keys: RestartKeys) {
+        self.restart = Some(RestartContext::new(keys));
+    }
+
+    /// Whether the association can be restarted: once with the same keys.
+    pub(crate) fn may_restart(&self) -> bool {
+        self.restart.as_ref().is_some_and(|restart| !restart.is_used)
+    }
+
+    /// Whether packets are sealed and opened with the keys of a restart.
+    pub(crate) fn is_restarted(&self) -> bool {
+        self.restart.as_ref().is_some_and(|restart| restart.is_used)
+    }
+
+    /// What a restart goes on with. The draft's section 5.4: "A restarted SCTP association MUST
+    /// continue to use the restart DTLS key context and MUST remove all primary DTLS key contexts."
+    pub(crate) fn restarted(self) -> Self {
+        let Self { restart, stats, .. } = self;
+        Self { restart, stats, ..Self::default() }.using_restart()
+    }
+
+    /// For who restarts an association that it has lost.
+    pub(crate) fn restarting(context: RestartContext) -> Self {
+        Self { restart: Some(context), ..Self::default() }.using_restart()
+    }
+
+    fn using_restart(mut self) -> Self {
+        if let Some(restart) = &mut self.restart {
+            restart.is_used = true;
+        }
+        self
+    }
+
+    /// The keys of a restart, with how often they have sealed.
+    pub(crate) fn into_restart(self) -> Option<RestartContext> {
+        self.restart
+    }
+
     /// Packets that were sealed with the newest keys.
     pub(crate) fn sealed_in_epoch(&self) -> u64 {
         self.sealing.as_ref().map_or(0, |sealing| sealing.next)
     }
 
     /// Whether there are keys to open packets with.
-    pub(crate) const fn opens(&self) -> bool {
-        !self.opening.is_empty()
+    pub(crate) fn opens(&self) -> bool {
+        !self.opening.is_empty() || self.is_restarted()
     }
 
     /// Whether packets are to be sealed.
-    pub(crate) const fn seals(&self) -> bool {
-        self.sealing.is_some()
+    pub(crate) fn seals(&self) -> bool {
+        self.sealing.is_some() || self.is_restarted()
+    }
+
+    /// Whether they are sealed with the keys of a restart: until there are others.
+    pub(crate) fn seals_for_restart(&self) -> bool {
+        self.sealing.is_none() && self.is_restarted()
     }
 
     /// Seals what stands in `buf` from `start` on, behind room for the header of a record.
     pub(crate) fn seal(&mut self, buf: &mut Vec<u8>, start: usize) -> bool {
-        let Some(sealing) = &mut self.sealing else { return false };
+        let restart = self.restart.as_mut().filter(|restart| restart.is_used);
+        let restart = restart.map(|restart| &mut restart.sealing);
+        let Some(sealing) = self.sealing.as_mut().or(restart) else { return false };
         let number = sealing.next;
         sealing.next += 1;
         let is_sealed = record::seal(&sealing.keys, sealing.epoch.0, number, buf, start);
@@ -126,32 +195,37 @@ impl Epochs {
     /// Opens a chunk: the chunks in it replace what is in `out`. Returns false if nothing of it may
     /// be used.
     pub(crate) fn open(&mut self, chunk: &Dtls<'_>, out: &mut Vec<u8>) -> bool {
-        // The draft's section 5.4: who does not support protected restarts, "if it receives a SCTP
-        // packet with a DTLS chunk having the R bit (Restart Indicator) set in the DTLS chunk ...,
-        // MUST silently discard it."
-        let record = Record::read(chunk.record).filter(|_| !chunk.restart);
-        let with_bits = |bits| move |opening: &&mut Opening| opening.epoch.bits() == bits;
+        let Self { opening, restart, stats, .. } = self;
+        let restart = restart.as_mut().map(|restart| &mut restart.opening);
+        let record = Record::read(chunk.record);
         let found = record.and_then(|record| {
-            let opening = self.opening.iter_mut().find(with_bits(record.epoch_bits()))?;
+            let has_bits = |opening: &&mut Opening| opening.epoch.bits() == record.epoch_bits();
+            // The draft's section 5.4: who does not support protected restarts, "if it receives a
+            // SCTP packet with a DTLS chunk having the R bit (Restart Indicator) set in the DTLS
+            // chunk ..., MUST silently discard it."
+            let opening = match chunk.restart {
+                true => restart.filter(has_bits)?,
+                false => opening.iter_mut().find(has_bits)?,
+            };
             Some((record, opening))
         });
         let Some((record, opening)) = found else {
-            self.stats.forged += 1;
+            stats.forged += 1;
             return false;
         };
         // RFC 9147 section 4.5.1: "This check SHOULD happen after deprotecting the record".
         let expected = opening.window.expected();
         let Some(number) = record.open_near(&opening.keys, expected, out) else {
-            self.stats.forged += 1;
+            stats.forged += 1;
             return false;
         };
         if !opening.window.is_new(number) {
-            self.stats.replayed += 1;
+            stats.replayed += 1;
             out.clear();
             return false;
         }
         opening.window.note(number);
-        self.stats.opened += 1;
+        stats.opened += 1;
         true
     }
 }

@@ -51,13 +51,17 @@ pub struct KeyContext {
     pub clients_offer: Vec<u8>,
     /// The same of the server.
     pub servers_offer: Vec<u8>,
+    /// Whether both ends can restart the association: its keys are to include such for a restart.
+    pub restarts: bool,
+    /// Who the peer proved to be before the association was restarted: it must be the same again.
+    pub peer_identity: Option<Vec<u8>>,
 }
 
 impl KeyContext {
     /// For key management without an association.
     #[must_use]
     pub const fn new(role: KeyRole, clients_offer: Vec<u8>, servers_offer: Vec<u8>) -> Self {
-        Self { role, clients_offer, servers_offer }
+        Self { role, clients_offer, servers_offer, restarts: false, peer_identity: None }
     }
 }
 
@@ -110,6 +114,29 @@ pub enum KeyAction {
     RequireProtection,
     /// Open no packets of this epoch any more.
     Retire(Epoch),
+    /// Keep these keys, in place of earlier ones, for when the peer restarts.
+    KeepForRestart(RestartKeys),
+}
+
+/// The keys that an association is restarted with (the draft's section 5.4), of both directions.
+/// They seal nothing before that.
+#[derive(Debug, Clone)]
+pub struct RestartKeys {
+    /// The epoch of the keys that they were derived with.
+    pub epoch: Epoch,
+    /// Those that we seal with.
+    pub sealing: RecordKeys,
+    /// Those that the peer seals with.
+    pub opening: RecordKeys,
+}
+
+/// What an association is restarted with that was lost at this end, as by a crash.
+#[derive(Debug, Clone)]
+pub struct Restart {
+    /// The keys that were kept for it.
+    pub keys: RestartKeys,
+    /// Who the peer had proved to be.
+    pub peer_identity: Vec<u8>,
 }
 
 /// Why there can be no keys.
@@ -137,6 +164,17 @@ pub enum KeyFailure {
 pub trait KeyManagementFactory: fmt::Debug + Send + Sync {
     /// The DTLS Key Management Identifier of its method.
     fn method(&self) -> u8;
+
+    /// Whether associations can be restarted: the R bit of what is offered.
+    fn restarts(&self) -> bool {
+        false
+    }
+
+    /// What the next call restarts an association with, if it is to. Given away once: whoever
+    /// sealed with the same keys twice would give both contents away.
+    fn take_restart(&self) -> Option<Restart> {
+        None
+    }
 
     /// One for an association that is being set up.
     ///

@@ -13,11 +13,11 @@ mod record;
 mod replay;
 
 pub use cipher::{NONCE_LEN, RecordCipher, RecordKeys, SAMPLE_LEN, TAG_LEN};
-pub(crate) use epochs::Epochs;
 pub use epochs::{EncryptionStats, Epoch};
+pub(crate) use epochs::{Epochs, RestartContext};
 pub use method::{
     Encryption, EncryptionPolicy, KeyAction, KeyContext, KeyFailure, KeyManagement,
-    KeyManagementFactory, KeyRole,
+    KeyManagementFactory, KeyRole, Restart, RestartKeys,
 };
 pub(crate) use method::{KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM};
 pub(crate) use offer::{Agreement, Disagreement, KeyOffer, Offers};

@@ -60,6 +60,14 @@ impl KeyOffer {
         Self { tie_breaker, flags, methods: vec![method] }
     }
 
+    /// The same of who can restart an association, or cannot.
+    pub(crate) const fn restarting(mut self, restarts: bool) -> Self {
+        if restarts {
+            self.flags |= DtlsKeyManagement::RESTART;
+        }
+        self
+    }
+
     pub(crate) fn read(parameter: &DtlsKeyManagement<'_>) -> Self {
         let DtlsKeyManagement { tie_breaker, flags, methods } = *parameter;
         Self { tie_breaker, flags, methods: methods.to_vec() }
@@ -94,6 +102,12 @@ impl Offers {
         common.map(|&method| Agreement { role, method }).ok_or(Disagreement::Methods)
     }
 
+    /// Whether both ends can restart the association.
+    pub(crate) fn restart(&self) -> bool {
+        let can = |offer: &KeyOffer| offer.parameter().has(DtlsKeyManagement::RESTART);
+        can(&self.own) && can(&self.peers)
+    }
+
     /// What keys depend on.
     pub(crate) fn context(&self, role: KeyRole) -> KeyContext {
         let (own, peers) = (self.own.derivation_input(), self.peers.derivation_input());
@@ -101,7 +115,8 @@ impl Offers {
             KeyRole::Client => (own, peers),
             KeyRole::Server => (peers, own),
         };
-        KeyContext { role, clients_offer, servers_offer }
+        let restarts = self.restart();
+        KeyContext { role, clients_offer, servers_offer, restarts, peer_identity: None }
     }
 
     fn role(&self) -> Result<KeyRole, Disagreement> {

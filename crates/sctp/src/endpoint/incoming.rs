@@ -16,7 +16,7 @@ use crate::association::{
 };
 use crate::authentication::{Authentication, RANDOM_LEN, Random};
 use crate::config::IncomingCall;
-use crate::dtls::KeyOffer;
+use crate::dtls::{KeyOffer, Offers};
 use crate::event::{RefusedCall, RefusedCallReason};
 use crate::handshake::{Announcement, Cookie, CookieError, Refusal, TieTags, encode_parameters};
 
@@ -136,7 +136,11 @@ impl Endpoint {
         let (local_tag, local_initial_tsn, random) = answer.own.unwrap_or(fresh);
         let encryption = config.extensions.encryption.as_ref();
         let key_offer = encryption.map(|encryption| {
-            let fresh = || KeyOffer::of_listener(encryption.keys.method(), &mut self.rng);
+            let keys = &encryption.keys;
+            let fresh = || {
+                let offer = KeyOffer::of_listener(keys.method(), &mut self.rng);
+                offer.restarting(keys.restarts())
+            };
             answer.key_offer.clone().unwrap_or_else(fresh)
         });
         let agreed = announcement.encryption(encryption, key_offer.as_ref())?;
@@ -273,17 +277,11 @@ impl Endpoint {
         addresses
     }
 
-    /// RFC 9260 section 5.1.5, and section 5.2.4 where an association exists already.
-    pub(super) fn on_cookie_echo(
-        &mut self,
-        tuple: FourTuple,
-        packet: &Packet<'_>,
-        echo: &CookieEcho<'_>,
-        len: usize,
-    ) {
+    /// The cookie of a packet, if it is ours and for who sent it.
+    fn cookie_of(&mut self, packet: &Packet<'_>, echo: &CookieEcho<'_>) -> Option<Cookie> {
         let Ok(cookie) = self.cookies.open(self.now, echo.cookie) else {
             self.stats.cookies_forged += 1;
-            return;
+            return None;
         };
         // RFC 9260 section 5.1.5, step 3: "Compare the port numbers and the Verification Tag
         // contained within the COOKIE ECHO chunk to the actual port numbers and the Verification
@@ -294,25 +292,93 @@ impl Endpoint {
             || packet.header.verification_tag != cookie.local_tag
         {
             self.stats.cookies_forged += 1;
-            return;
+            return None;
         }
+        Some(cookie)
+    }
+
+    /// RFC 9260 section 5.1.5, and section 5.2.4 where an association exists already.
+    pub(super) fn on_cookie_echo(
+        &mut self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        echo: &CookieEcho<'_>,
+        len: usize,
+    ) {
+        let Some(cookie) = self.cookie_of(packet, echo) else { return };
         // Without keys an AUTH chunk in front is not recognized, and ends the packet.
         let is_first = matches!(packet.chunks().next(), Some(Ok(Chunk::CookieEcho(_))));
         if cookie.authentication.is_none() && !is_first {
             self.stats.cookies_forged += 1;
             return;
         }
+        let ports = ports_of(packet);
         let known = self.by_tag(packet).or_else(|| {
             let remotes = [cookie.path.remote, tuple.remote];
             remotes.into_iter().find_map(|remote| self.by_remote(remote, ports))
         });
         let id = match known {
+            Some(id) if !self.association(id).is_some_and(|a| a.takes_cookie(packet, &cookie)) => {
+                self.stats.calls_unauthenticated += 1;
+                None
+            }
             Some(id) => self.use_cookie(id, tuple, packet, &cookie),
             None => self.accept_cookie(tuple, packet, &cookie),
         };
         if let Some(id) = id {
             self.deliver(id, tuple, packet, len);
             self.refresh(id);
+        }
+    }
+
+    /// A packet that is sealed with the keys that an association is restarted with (the draft's
+    /// section 5.4). The first one has the tag of our INIT ACK, which is not the association's yet.
+    pub(super) fn on_packet_of_restart(
+        &mut self,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        len: usize,
+    ) {
+        let by_tag = self.by_tag(packet);
+        let Some(id) = by_tag.or_else(|| self.by_remote(tuple.remote, ports_of(packet))) else {
+            return self.on_tagged(tuple, packet, len);
+        };
+        let now = self.now;
+        let mut plaintext = Vec::new();
+        let Some(entry) = self.entries.get_mut(&id) else { return };
+        let Some(opened) = entry.association.open_for_restart(packet, &mut plaintext) else {
+            return;
+        };
+        match opened.chunks().next() {
+            Some(Ok(Chunk::CookieEcho(echo))) => self.on_sealed_cookie(id, tuple, &opened, &echo),
+            _ if by_tag.is_some() && entry.association.is_restarted() => {
+                entry.association.handle_unsealed(now, tuple, &opened, len);
+                self.touch(id);
+            }
+            _ => {}
+        }
+    }
+
+    /// A peer that kept the keys to do so restarts its association.
+    fn on_sealed_cookie(
+        &mut self,
+        id: AssociationId,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        echo: &CookieEcho<'_>,
+    ) {
+        let Some(cookie) = self.cookie_of(packet, echo) else { return };
+        let Some(association) = self.association(id) else { return };
+        let is_offered = cookie.offers.as_ref().is_some_and(Offers::restart);
+        let is_due = match association.cookie_echo_case(&cookie) {
+            CookieEchoCase::Restart => association.may_restart() && is_offered,
+            CookieEchoCase::Duplicate => association.is_restarted(),
+            CookieEchoCase::Collision | CookieEchoCase::Discard => false,
+        };
+        if is_due {
+            self.use_cookie(id, tuple, packet, &cookie);
+        } else {
+            self.stats.calls_unauthenticated += 1;
         }
     }
 
@@ -325,12 +391,7 @@ impl Endpoint {
         packet: &Packet<'_>,
         cookie: &Cookie,
     ) -> Option<AssociationId> {
-        let association = self.association(id)?;
-        if !association.takes_cookie(packet, cookie) {
-            self.stats.calls_unauthenticated += 1;
-            return None;
-        }
-        let case = association.cookie_echo_case(cookie);
+        let case = self.association(id)?.cookie_echo_case(cookie);
         // "If both Verification Tags in the State Cookie match the Verification Tags of the current
         // association, consider the State Cookie valid ..., even if the lifespan is exceeded."
         if case != CookieEchoCase::Duplicate {

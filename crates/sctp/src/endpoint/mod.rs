@@ -430,6 +430,7 @@ impl Endpoint {
                 self.on_reflected(tuple, packet, &first);
             }
             Chunk::ShutdownAck => self.on_shutdown_ack(tuple, packet, len),
+            Chunk::Dtls(chunk) if chunk.restart => self.on_packet_of_restart(tuple, packet, len),
             Chunk::Data(_)
             | Chunk::IData(_)
             | Chunk::InitAck(_)
