@@ -24,6 +24,29 @@ pub enum KeyError {
         /// How many bytes there are.
         len: usize,
     },
+    /// A file with certificates that has none.
+    #[error("there is no certificate in it, in PEM")]
+    NoCertificate,
+    /// A file with more certificates than anybody needs.
+    #[error("there are {count} certificates in it, where {max} are the most that are read")]
+    TooManyCertificates {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        max: usize,
+    },
+    /// A file with a certificate's key that has none.
+    #[error("there is no private key in it, in PEM")]
+    CertificateKey,
+    /// A certificate and a key that do not belong together.
+    #[error("the certificate is made out to another key")]
+    CertificateOfAnotherKey,
+    /// A certificate can name no such host.
+    #[error("no certificate can be made out to \"{found}\": call a name or an address")]
+    HostName {
+        /// What was given.
+        found: String,
+    },
     /// The system gave no randomness.
     #[error("no key can be made: the system gives no randomness")]
     Randomness,

@@ -3,9 +3,10 @@
 //!
 //! [`TlsKeys`] makes the [`KeyManagement`](anabranch_sctp::KeyManagement) of each association. Both
 //! ends prove who they are by an [`Identity`], an Ed25519 key, which goes as it is, without a
-//! certificate (RFC 7250); [`Trust`] says whose are taken. Records are sealed by an AEAD of
-//! [`Suite`].
+//! certificate (RFC 7250), or by a [`Certificate`] where the other end knows its CA; [`Trust`] says
+//! whose are taken. Records are sealed by an AEAD of [`Suite`].
 
+mod certificate;
 mod derivation;
 mod error;
 mod identity;
@@ -16,6 +17,7 @@ mod suite;
 mod tls;
 mod trust;
 
+pub use certificate::{Authority, Certificate};
 pub use error::KeyError;
 pub use identity::{Identity, PublicKey};
 pub use restart::{RestartSecrets, RestartStore};

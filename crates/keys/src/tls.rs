@@ -1,31 +1,35 @@
 //! [`TlsKeys`]: keys by a TLS 1.3 handshake inside the association
 //! (draft-porfiri-tsvwg-sctp-dtls-handshake).
 
+mod configs;
+mod credentials;
 mod handshake;
 mod session;
 mod verifier;
+mod words;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_sctp::{KeyContext, KeyFailure, KeyManagement, KeyManagementFactory, Restart};
-use rustls::client::AlwaysResolvesClientRawPublicKeys;
+use anabranch_sctp::{
+    Encryption, EncryptionPolicy, KeyContext, KeyFailure, KeyManagement, KeyManagementFactory,
+    Restart,
+};
+use rustls::KeyLog;
+use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{default_provider, kx_group};
-use rustls::pki_types::PrivatePkcs8KeyDer;
-use rustls::server::AlwaysResolvesServerRawPublicKeys;
-use rustls::sign::CertifiedKey;
-use rustls::version::TLS13;
-use rustls::{ClientConfig, KeyLog, ServerConfig};
 
-use crate::error::{KeyError, failure};
+use crate::certificate::Certificate;
+use crate::error::KeyError;
 use crate::identity::Identity;
 use crate::restart::{RestartSecrets, RestartStore};
 use crate::suite::Suite;
 use crate::trust::Trust;
+use configs::Configs;
 use session::KeySession;
-use verifier::Verifier;
+use words::tls_failure;
 
 /// The DTLS Key Management Identifier of "TLS for DTLS in SCTP".
 const METHOD: u8 = 192;
@@ -35,11 +39,13 @@ const METHOD: u8 = 192;
 /// The draft's section 3.4: "Implementations SHOULD rekey at least every hour".
 const LIFE: Duration = Duration::from_secs(3_600);
 
-/// Makes keys by TLS 1.3, where both ends prove who they are by raw public keys.
+/// How long both ends may take to agree on keys.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// Makes keys by TLS 1.3, where both ends prove who they are by raw public keys or certificates.
 #[derive(Clone)]
 pub struct TlsKeys {
-    client: Arc<ClientConfig>,
-    server: Arc<ServerConfig>,
+    configs: Configs,
     passphrase: Option<Arc<str>>,
     life: Duration,
     records_max: Option<u64>,
@@ -81,34 +87,35 @@ impl TlsKeys {
         trust: Trust,
         suites: &[Suite],
     ) -> Result<Self, KeyError> {
-        let mut provider = default_provider();
-        provider.cipher_suites = suites.iter().map(|suite| suite.in_tls()).collect();
-        provider.kx_groups = vec![kx_group::X25519MLKEM768, kx_group::X25519];
-        let provider = Arc::new(provider);
-        let failure = |error: rustls::Error| KeyError::Tls(error.to_string());
-        let key = PrivatePkcs8KeyDer::from(identity.to_pkcs8().to_vec());
-        let key = provider.key_provider.load_private_key(key.into()).map_err(failure)?;
-        let spki = identity.public_key().to_spki();
-        let own = Arc::new(CertifiedKey::new(vec![spki.into()], key));
-        let verifier = Arc::new(Verifier::new(trust, &provider));
-        let client = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_protocol_versions(&[&TLS13])
-            .map_err(failure)?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::clone(&verifier) as Arc<_>)
-            .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(
-                Arc::clone(&own),
-            )));
-        let mut server = ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&TLS13])
-            .map_err(failure)?
-            .with_client_cert_verifier(verifier)
-            .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(own)));
-        // Each association has a full handshake.
-        server.send_tls13_tickets = 0;
+        Self::of(identity, trust, None, suites)
+    }
+
+    /// The same for who has a certificate, too, and shows it to those who ask for one.
+    ///
+    /// # Errors
+    ///
+    /// If TLS does not take the key.
+    pub fn with_certificate(
+        identity: &Identity,
+        trust: Trust,
+        certificate: &Certificate,
+    ) -> Result<Self, KeyError> {
+        Self::of(identity, trust, Some(certificate), &Suite::by_speed())
+    }
+
+    fn of(
+        identity: &Identity,
+        trust: Trust,
+        certificate: Option<&Certificate>,
+        suites: &[Suite],
+    ) -> Result<Self, KeyError> {
+        let provider = Arc::new(CryptoProvider {
+            cipher_suites: suites.iter().map(|suite| suite.in_tls()).collect(),
+            kx_groups: vec![kx_group::X25519MLKEM768, kx_group::X25519],
+            ..default_provider()
+        });
         Ok(Self {
-            client: Arc::new(client),
-            server: Arc::new(server),
+            configs: Configs::new(identity, &trust, certificate, &provider)?,
             passphrase: None,
             life: LIFE,
             records_max: None,
@@ -153,9 +160,20 @@ impl TlsKeys {
     /// the association.
     #[must_use]
     pub fn with_key_log(mut self, log: Arc<dyn KeyLog>) -> Self {
-        Arc::make_mut(&mut self.client).key_log = Arc::clone(&log);
-        Arc::make_mut(&mut self.server).key_log = log;
+        self.configs.set_key_log(&log);
         self
+    }
+
+    /// For an association that these keys must encrypt.
+    #[must_use]
+    pub fn required(self) -> Encryption {
+        self.by(EncryptionPolicy::Require)
+    }
+
+    /// For an association that these keys encrypt by a policy.
+    #[must_use]
+    pub fn by(self, policy: EncryptionPolicy) -> Encryption {
+        Encryption { policy, keys: Arc::new(self), time_limit: TIME_LIMIT }
     }
 }
 
@@ -174,13 +192,5 @@ impl KeyManagementFactory for TlsKeys {
 
     fn begin(&self, now: Time, context: KeyContext) -> Result<Box<dyn KeyManagement>, KeyFailure> {
         Ok(Box::new(KeySession::begin(now, self.clone(), context)?))
-    }
-}
-
-/// What TLS says, and what we had it say.
-fn tls_failure(error: rustls::Error) -> KeyFailure {
-    match verifier::untrusted_key(&error) {
-        Some(untrusted) => KeyFailure::Untrusted { what: untrusted.to_string() },
-        None => failure(format!("TLS: {error}")),
     }
 }

@@ -10,7 +10,6 @@ use anabranch_sctp::{Epoch, KeyAction, KeyContext, KeyFailure, KeyManagement, Ke
 use super::TlsKeys;
 use super::handshake::{Handshake, is_client_hello};
 use crate::error::failure;
-use crate::identity::PublicKey;
 use crate::message::{Message, epoch_bits};
 use crate::password::{ONE, Proof};
 use crate::restart::RestartSecrets;
@@ -36,7 +35,7 @@ pub(super) struct KeySession {
     /// The epoch that both ends seal with; none before there are keys.
     current: Option<Epoch>,
     /// Who the peer is, which does not change.
-    peer: Option<PublicKey>,
+    peer: Option<Vec<u8>>,
     /// On the way to the next epoch.
     next: Option<Next>,
     /// When keys are to be renewed, or have to be.
@@ -63,7 +62,7 @@ struct Next {
 impl KeySession {
     pub(super) fn begin(now: Time, keys: TlsKeys, context: KeyContext) -> Result<Self, KeyFailure> {
         let role = context.role;
-        let peer = context.peer_identity.as_deref().and_then(PublicKey::from_bytes);
+        let peer = context.peer_identity.clone();
         let mut session = Self {
             keys,
             context,
@@ -93,7 +92,7 @@ impl KeySession {
     }
 
     fn begin_epoch(&mut self, now: Time, role: KeyRole) -> Result<(), KeyFailure> {
-        let handshake = Handshake::begin(&self.keys, role, self.next_epoch())?;
+        let handshake = Handshake::begin(&self.keys.configs, role, self.next_epoch())?;
         self.next = Some(Next { handshake, awaits_protection: false });
         // The first keys are the association's to wait for.
         self.timer = self.current.map(|_| now + RENEWAL_MAX);
@@ -307,6 +306,6 @@ impl KeyManagement for KeySession {
     }
 
     fn peer_identity(&self) -> Option<&[u8]> {
-        self.peer.as_ref().map(|key| &key.as_bytes()[..])
+        self.peer.as_deref()
     }
 }

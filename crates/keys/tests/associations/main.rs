@@ -1,6 +1,8 @@
 //! Associations between ends that have real keys, over simulated links.
 
+mod certificates;
 mod ends;
+mod issuer;
 mod networks;
 
 use std::time::Duration;
