@@ -5,12 +5,13 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use anabranch_keys::{Identity, PublicKey};
+use anabranch_keys::{Authority, Certificate, Identity, KeyError, PublicKey};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::pki_types::pem::PemObject as _;
 use thiserror::Error;
 
 use crate::net::{pem, state_folder};
+use crate::url::CertificateFiles;
 
 /// Our own key pair.
 const IDENTITY: &str = "key.pem";
@@ -48,6 +49,14 @@ pub enum KeyFileError {
         "{} holds no Ed25519 key in the form PKCS #8: anabranch key --new makes one", .0.display()
     )]
     NoKey(PathBuf),
+    /// A certificate, its key or a CA that is of no use.
+    #[error("{} is of no use: {source}", file.display())]
+    Unusable {
+        /// Which.
+        file: PathBuf,
+        /// What is wrong with it.
+        source: KeyError,
+    },
     /// It holds something else.
     #[error("line {line} of {} is not HOST:PORT KEY: mend or remove it", file.display())]
     NoPeer {
@@ -214,6 +223,38 @@ impl KeyFolder {
     }
 }
 
+/// The CAs in a file, for who is called by a name, or for all who call.
+///
+/// # Errors
+/// It cannot be read, or holds something else.
+pub(crate) fn read_authority(file: &Path, host: Option<&str>) -> Result<Authority, KeyFileError> {
+    let text = fs::read(file).map_err(unreadable(file))?;
+    let authority = match host {
+        Some(host) => Authority::of_host(&text, host),
+        None => Authority::of_anyone(&text),
+    };
+    authority.map_err(unusable(file))
+}
+
+/// The certificate in two files.
+///
+/// # Errors
+/// They cannot be read, hold something else, or do not belong together.
+pub(crate) fn read_certificate(files: &CertificateFiles) -> Result<Certificate, KeyFileError> {
+    let CertificateFiles { certificate, key } = files;
+    let chain = fs::read(certificate).map_err(unreadable(certificate))?;
+    let secret = fs::read(key).map_err(unreadable(key))?;
+    Certificate::from_pem(&chain, &secret).map_err(|error| {
+        let is_key = error == KeyError::CertificateKey;
+        unusable(if is_key { key } else { certificate })(error)
+    })
+}
+
+fn unusable(file: &Path) -> impl FnOnce(KeyError) -> KeyFileError {
+    let file = file.to_owned();
+    |source| KeyFileError::Unusable { file, source }
+}
+
 fn read_identity(file: &Path, text: &[u8]) -> Result<Identity, KeyFileError> {
     let no_key = || KeyFileError::NoKey(file.to_owned());
     let der = PrivatePkcs8KeyDer::from_pem_slice(text).map_err(|_| no_key())?;
@@ -282,5 +323,15 @@ mod tests {
         assert!(folder.identity().unwrap_err().to_string().contains("holds no Ed25519 key"));
         fs::write(folder.0.join(KNOWN_PEERS), "a:1 nothing\n").unwrap();
         assert!(folder.known_peer("a:1").unwrap_err().to_string().contains("line 1 of"));
+        let file = folder.0.join("ca.pem");
+        let words = |host| read_authority(&file, host).unwrap_err().to_string();
+        assert!(words(None).contains("ca.pem cannot be read: "), "{}", words(None));
+        fs::write(&file, "nothing").unwrap();
+        assert!(
+            words(Some("h"))
+                .ends_with("ca.pem is of no use: there is no certificate in it, in PEM")
+        );
+        let files = CertificateFiles { certificate: file.clone(), key: file.clone() };
+        assert!(read_certificate(&files).unwrap_err().to_string().contains("is of no use: there"));
     }
 }

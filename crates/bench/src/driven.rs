@@ -3,7 +3,6 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -12,8 +11,8 @@ use anabranch_driver::{BindConfig, Driver, Handle, SocketSet};
 use anabranch_keys::{Identity, KeyError, Suite, TlsKeys, Trust};
 use anabranch_sansio::{FourTuple, Rng};
 use anabranch_sctp::{
-    AssociationConfig, AssociationId, CongestionControl, Encryption, EncryptionPolicy, Endpoint,
-    EndpointConfig, Event, OutgoingMessage, SendError,
+    AssociationConfig, AssociationId, CongestionControl, Encryption, Endpoint, EndpointConfig,
+    Event, OutgoingMessage, SendError,
 };
 use anabranch_wire::StreamId;
 use bytes::Bytes;
@@ -92,9 +91,7 @@ fn association_config(workload: &Workload, encrypted: bool) -> io::Result<Associ
 /// By a key of its own, towards whoever has one.
 fn encryption() -> Result<Encryption, KeyError> {
     let suites = [Suite::Aes128Gcm];
-    let keys = Arc::new(TlsKeys::with_suites(&Identity::generate()?, Trust::Anyone, &suites)?);
-    let (policy, time_limit) = (EncryptionPolicy::Require, Duration::from_secs(10));
-    Ok(Encryption { policy, keys, time_limit })
+    Ok(TlsKeys::with_suites(&Identity::generate()?, Trust::Anyone, &suites)?.required())
 }
 
 async fn send(

@@ -23,8 +23,9 @@ use crate::transfer::{Telling, failure, stop_when_interrupted};
 #[command(verbatim_doc_comment)]
 pub(crate) struct Recv {
     /// anabranch://:PORT to be called, anabranch://HOST:PORT to call a sender. Options: latency,
-    /// path, peer, bond, streamid, key, allow, passphrase, encryption, mode. anabranch+dccp://...
-    /// goes over DCCP, with the option connections and encryption=off.
+    /// path, peer, bond, streamid, key, allow, ca, certificate, certificate_key, passphrase,
+    /// encryption, mode. anabranch+dccp://... goes over DCCP, with the option connections and
+    /// encryption=off.
     url: SessionUrl,
     /// A file, - for stdout, or udp://HOST:PORT. May be left out with --page.
     #[arg(required_unless_present = "page")]

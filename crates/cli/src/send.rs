@@ -31,8 +31,9 @@ pub(crate) struct Send {
     /// address.
     input: Input,
     /// anabranch://HOST:PORT to call a receiver, anabranch://:PORT to be called. Options:
-    /// latency, path, peer, bond, streamid, key, allow, passphrase, encryption, program, mode.
-    /// anabranch+dccp://... goes over DCCP, with the option connections and encryption=off.
+    /// latency, path, peer, bond, streamid, key, allow, ca, certificate, certificate_key,
+    /// passphrase, encryption, program, mode. anabranch+dccp://... goes over DCCP, with the option
+    /// connections and encryption=off.
     url: SessionUrl,
     /// auto: a path over every interface that reaches the receiver, as interfaces come and go,
     /// instead of path= in the URL.

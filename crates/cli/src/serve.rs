@@ -181,6 +181,9 @@ fn failure(error: ServeError) -> Failure {
             | ServeError::Key(_)
             | ServeError::Tls(_)
             | ServeError::HalfTls
+            | ServeError::HalfCertificate
+            | ServeError::CredentialsInTheOpen
+            | ServeError::Security(_)
     ) {
         return Failure::usage(error);
     }

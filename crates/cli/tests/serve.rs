@@ -5,12 +5,17 @@
 mod access;
 #[path = "../../load/src/browser.rs"]
 mod browser;
+#[path = "serve/certificates.rs"]
+mod certificates;
 #[path = "serve/hostile/mod.rs"]
 mod hostile;
 #[path = "serve/https.rs"]
 mod https;
 #[path = "serve/import.rs"]
 mod import;
+#[path = "../../keys/tests/associations/issuer.rs"]
+#[expect(dead_code, reason = "the tests of several crates share it")]
+mod issuer;
 #[path = "serve/limits.rs"]
 mod limits;
 #[path = "serve/players.rs"]

@@ -37,9 +37,13 @@ impl Certificate {
         let chain = certificates(chain, CHAIN_MAX)?;
         let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| KeyError::CertificateKey)?;
         let pair = CertifiedKey::from_der(chain, key, &default_provider());
-        let certified = pair.map_err(|error| match error {
-            rustls::Error::InconsistentKeys(_) => KeyError::CertificateOfAnotherKey,
-            error => KeyError::Tls(error.to_string()),
+        let certified = pair.map_err(|error| {
+            let is_pair = !matches!(error, rustls::Error::InconsistentKeys(_));
+            if is_pair {
+                KeyError::Tls(error.to_string())
+            } else {
+                KeyError::CertificateOfAnotherKey
+            }
         })?;
         Ok(Self(Arc::new(certified)))
     }

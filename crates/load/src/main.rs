@@ -21,17 +21,14 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anabranch_keys::{Identity, KeyError, TlsKeys, Trust};
-use anabranch_sctp::{Encryption, EncryptionPolicy};
+use anabranch_keys::{Authority, Certificate, Identity, TlsKeys, Trust};
+use anabranch_sctp::Encryption;
 use clap::Parser;
 
 use crate::crowd::Crowd;
 use crate::report::Report;
 use crate::seat::Kind;
 use crate::server::{Server, Usage, usage};
-
-/// How long a server may take to agree on keys.
-const KEYS_MAX: Duration = Duration::from_secs(10);
 
 /// How long an urgent message is waited for.
 const URGENT_MAX: Duration = Duration::from_secs(5);
@@ -54,6 +51,16 @@ struct Arguments {
     /// Whether what native viewers get is encrypted, as the server has it.
     #[arg(long, value_enum, default_value_t)]
     encryption: Switch,
+    /// Certificates of CAs in PEM: one of them must have issued the server's, for the host of
+    /// --http.
+    #[arg(long)]
+    ca: Option<PathBuf>,
+    /// The certificate of all native viewers, in PEM.
+    #[arg(long, requires = "certificate_key")]
+    certificate: Option<PathBuf>,
+    /// The certificate's key.
+    #[arg(long, requires = "certificate")]
+    certificate_key: Option<PathBuf>,
     /// How long they watch.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
@@ -80,7 +87,7 @@ struct Arguments {
 /// `--encryption`.
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 enum Switch {
-    /// With a key of the crowd's own, towards whatever key the server has.
+    /// With a key of the crowd's own, towards whatever key the server has unless --ca is given.
     #[default]
     On,
     /// What viewers get is open to all.
@@ -102,7 +109,7 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments) -> io::Result<()> {
     let encryption = match arguments.encryption {
-        Switch::On => Some(encryption().map_err(io::Error::other)?),
+        Switch::On => Some(encryption(arguments)?),
         Switch::Off => None,
     };
     let server = Server { http: arguments.http.clone(), udp: arguments.udp, encryption };
@@ -128,10 +135,25 @@ async fn run(arguments: &Arguments) -> io::Result<()> {
 }
 
 /// Keys for all native viewers.
-fn encryption() -> Result<Encryption, KeyError> {
-    let keys = TlsKeys::new(&Identity::generate()?, Trust::Anyone)?;
-    let (policy, keys) = (EncryptionPolicy::Require, Arc::new(keys));
-    Ok(Encryption { policy, keys, time_limit: KEYS_MAX })
+fn encryption(arguments: &Arguments) -> io::Result<Encryption> {
+    let failure = |error: anabranch_keys::KeyError| io::Error::other(error);
+    let trust = match &arguments.ca {
+        Some(file) => {
+            let (host, _port) = arguments.http.rsplit_once(':').unwrap_or((&arguments.http, ""));
+            let authority = Authority::of_host(&std::fs::read(file)?, host).map_err(failure)?;
+            Trust::Certified(authority, Vec::new())
+        }
+        None => Trust::Anyone,
+    };
+    let identity = Identity::generate().map_err(failure)?;
+    let keys = match (&arguments.certificate, &arguments.certificate_key) {
+        (Some(chain), Some(key)) => {
+            let certificate = Certificate::from_pem(&std::fs::read(chain)?, &std::fs::read(key)?);
+            TlsKeys::with_certificate(&identity, trust, &certificate.map_err(failure)?)
+        }
+        (_, _) => TlsKeys::new(&identity, trust),
+    };
+    Ok(keys.map_err(failure)?.required())
 }
 
 /// Lets viewers watch; returns what the server used meanwhile, where its process is known.

@@ -1,27 +1,34 @@
 //! Viewers of both kinds at a server of this process, on real sockets.
 
+#[path = "../../keys/tests/associations/issuer.rs"]
+#[expect(dead_code, reason = "the tests of several crates share it")]
+mod issuer;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_driver::{Clock, Driver, Handle, SocketSet};
+use anabranch_keys::{Identity, TlsKeys, Trust};
 use anabranch_media::clip::VIDEO_TRACK;
 use anabranch_media::decoding::{VideoFormat, VideoInfo};
 use anabranch_media::{Class, Layer, Unit};
 use anabranch_rtc::RtcConfig;
 use anabranch_sansio::{Rng, Time};
-use anabranch_sctp::{AssociationConfig, EndpointConfig};
+use anabranch_sctp::{AssociationConfig, Encryption, EndpointConfig};
 use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::{
     OpenGate, Server as Machine, ServerConfig, Television, TelevisionConfig, ViewerEvent,
 };
+use clap::Parser as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use crate::crowd::Crowd;
-use crate::encryption;
 use crate::report::Report;
 use crate::seat::{Kind, Seat};
 use crate::server::Server;
+use crate::{Arguments, encryption};
+use issuer::{ClientAuth, Holds, Issuer, ServerAuth};
 
 /// Between two pictures.
 const PICTURE: Duration = Duration::from_millis(20);
@@ -93,6 +100,36 @@ async fn a_server_that_is_not_there_is_told_as_such() {
     let server = Server { http, udp: nobody, encryption: None };
     let refused = Crowd::gather(&server, &[(Kind::Browser, 1)], 1).await.err().unwrap();
     assert!(refused.to_string().contains("refused"), "{refused}");
+}
+
+#[tokio::test]
+async fn viewers_and_their_server_know_each_other_by_certificates() {
+    let folder = std::env::temp_dir().join(format!("anabranch-load-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &[u8]| {
+        let file = folder.join(name).to_str().unwrap().to_owned();
+        std::fs::write(&file, text).unwrap();
+        file
+    };
+    let ca = Issuer::new("The broadcaster");
+    let [chain, key] = ca.issue_pem("viewer.example", ClientAuth, Holds::Today);
+    let [chain, key] = [write("viewer.pem", &chain), write("viewer.key", &key)];
+    let ca_file = write("ca.pem", &ca.pem());
+    let certificate = ca.issue("127.0.0.1", ServerAuth, Holds::Today);
+    let trust = Trust::Certified(ca.of_anyone(), Vec::new());
+    let keys = TlsKeys::with_certificate(&Identity::generate().unwrap(), trust, &certificate);
+    let keys = keys.unwrap().required();
+    let own = ["--certificate", &chain, "--certificate-key", &key];
+    let (server, _machine) =
+        television_with(keys.clone(), &[&own[..], &["--ca", &ca_file]].concat()).await;
+    let mut crowd = Crowd::gather(&server, &[(Kind::Native, 2)], 1).await.unwrap();
+    all_zap(&mut crowd, 0).await;
+
+    let other = write("other.pem", &Issuer::new("Somebody else").pem());
+    let (server, _machine) = television_with(keys, &[&own[..], &["--ca", &other]].concat()).await;
+    let refused = Crowd::gather(&server, &[(Kind::Native, 1)], 1).await.err().unwrap().to_string();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(refused.contains("no CA that is known to who asked"), "{refused}");
 }
 
 async fn four_viewers(server: &Server) -> Crowd {
@@ -174,6 +211,12 @@ async fn flood(to: SocketAddr) {
 
 /// Two channels, and an exchange of offers.
 async fn television() -> (Server, Handle<Machine>) {
+    let keys = TlsKeys::new(&Identity::generate().unwrap(), Trust::Anyone).unwrap();
+    television_with(keys.required(), &[]).await
+}
+
+/// The same of a server with these keys, for viewers that are told so.
+async fn television_with(keys: Encryption, arguments: &[&str]) -> (Server, Handle<Machine>) {
     let mut television = Television::new(TelevisionConfig::default(), Box::new(OpenGate));
     let channels = [1, 2].map(|number| {
         let label = Label { number, name: format!("Channel {number}"), group: None, open: true };
@@ -190,9 +233,8 @@ async fn television() -> (Server, Handle<Machine>) {
     });
     let mut sockets = SocketSet::new();
     let udp = sockets.bind("127.0.0.1:0".parse::<SocketAddr>().unwrap()).unwrap();
-    let encryption = Some(encryption().unwrap());
     let mut config = impatient();
-    config.native.association.extensions.encryption.clone_from(&encryption);
+    config.native.association.extensions.encryption = Some(keys);
     let machine = Machine::new(television, config, Rng::from_u64(7)).unwrap();
     let handle = Driver::spawn(machine, sockets).unwrap();
     let source = handle.clone();
@@ -214,6 +256,8 @@ async fn television() -> (Server, Handle<Machine>) {
             answer(stream, from, &handle).await;
         }
     });
+    let arguments = [&["anabranch-load", "--http", &*http], arguments].concat();
+    let encryption = Some(encryption(&Arguments::parse_from(arguments)).unwrap());
     (Server { http, udp, encryption }, machine)
 }
 

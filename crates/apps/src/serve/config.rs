@@ -12,11 +12,12 @@ use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 use toml::Spanned;
 
+use super::net::ServeError;
 use super::ports::{http_place, https_place, udp_place};
 use super::proxies::Network;
 use super::source::{DemoChannel, Source};
 use crate::input::Input;
-use crate::url::{ChannelUrl, EncryptionSwitch, SessionUrl};
+use crate::url::{ChannelUrl, Credentials, EncryptionSwitch, SessionUrl};
 
 /// Channels of one server.
 pub(super) const CHANNELS_MAX: usize = 1_000;
@@ -68,6 +69,12 @@ pub struct ServerSection {
     /// The keys of native viewers that may watch, if not all may.
     #[serde(default, deserialize_with = "public_keys")]
     pub allow: Vec<PublicKey>,
+    /// The file with the CAs whose certificates entitle native viewers to watch, beside those keys.
+    pub ca: Option<PathBuf>,
+    /// The certificate that native viewers are shown, and those that lead to the CA's, in PEM.
+    pub certificate: Option<PathBuf>,
+    /// Its key.
+    pub certificate_key: Option<PathBuf>,
     /// Viewers at once.
     pub viewers_max: Option<usize>,
     /// Viewers at once from one address, players among them.
@@ -80,6 +87,27 @@ pub struct ServerSection {
     /// The file with the key for tokens, which is made if it is not there. Always given where a
     /// channel is watched by token.
     pub access_key: Option<PathBuf>,
+}
+
+impl ServerSection {
+    /// By what native viewers and this server know each other; nothing in the open.
+    ///
+    /// # Errors
+    /// Something that is given would be without effect.
+    pub(super) fn credentials(
+        &self,
+        switch: EncryptionSwitch,
+    ) -> Result<Option<Credentials>, ServeError> {
+        let pair = Credentials::pair(self.certificate.clone(), self.certificate_key.clone());
+        let certificate = pair.ok_or(ServeError::HalfCertificate)?;
+        let (allowed, authority) = (self.allow.clone(), self.ca.clone());
+        let credentials = Credentials { allowed, authority, certificate };
+        match switch {
+            EncryptionSwitch::On => Ok(Some(credentials)),
+            EncryptionSwitch::Off if credentials == Credentials::default() => Ok(None),
+            EncryptionSwitch::Off => Err(ServeError::CredentialsInTheOpen),
+        }
+    }
 }
 
 fn public_keys<'de, D>(deserializer: D) -> Result<Vec<PublicKey>, D::Error>
@@ -271,6 +299,9 @@ impl ChannelsFile {
             access_key: key.map(here),
             tls_certificate: raw.server.tls_certificate.map(here),
             tls_key: raw.server.tls_key.map(here),
+            ca: raw.server.ca.map(here),
+            certificate: raw.server.certificate.map(here),
+            certificate_key: raw.server.certificate_key.map(here),
             ..raw.server
         };
         Ok(Self { folder: Some(folder.to_owned()), server, channels })
@@ -363,7 +394,7 @@ fn source(source: Option<String>, command: Option<String>, folder: &Path) -> Res
         return DemoChannel::by_name(name).map(Source::Demo).ok_or_else(unknown);
     }
     if text.starts_with("anabranch://") {
-        return session(&text);
+        return session(&text, folder);
     }
     if text.contains("://") && !text.starts_with("udp://") && !text.starts_with("rtp://") {
         let what = format!(
@@ -383,22 +414,24 @@ fn source(source: Option<String>, command: Option<String>, folder: &Path) -> Res
 }
 
 /// A channel of another server, or what `anabranch send` brings.
-fn session(text: &str) -> Result<Source, Wrong> {
+fn session(text: &str, folder: &Path) -> Result<Source, Wrong> {
     let wrong = |error: &dyn std::fmt::Display| ("source", error.to_string());
     if ChannelUrl::is_meant_by(text) {
-        let url: ChannelUrl = text.parse().map_err(|error| wrong(&error))?;
+        let mut url: ChannelUrl = text.parse().map_err(|error| wrong(&error))?;
+        url.server = url.server.relative_to(folder);
         return Ok(Source::Channel(Box::new(url)));
     }
     let url: SessionUrl = text.parse().map_err(|error| wrong(&error))?;
     if url.program.is_some() {
         return Err(("source", "program= is a key of its own: write program = 2".to_owned()));
     }
-    Ok(Source::Session(Box::new(url)))
+    Ok(Source::Session(Box::new(url.relative_to(folder))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::url::Security;
 
     fn parse(text: &str) -> Result<ChannelsFile, String> {
         let parsed = ChannelsFile::parse(text, "channels.toml", Path::new("/tv"));
@@ -469,6 +502,28 @@ mod tests {
         }
         let error = parse("[server]\nhtp = '1'").unwrap_err();
         assert!(error.contains("channels.toml, line 2: unknown field `htp`"), "{error}");
+    }
+
+    #[test]
+    fn certificates_are_files_beside_the_channels() {
+        let section = |text: &str| parse(&format!("[server]\n{text}")).unwrap().server;
+        let credentials = |text: &str| section(text).credentials(EncryptionSwitch::On);
+        let text = "ca = 'ca.pem'\ncertificate = 'tv.pem'\ncertificate_key = '/keys/tv.key'";
+        let given = credentials(text).unwrap().unwrap();
+        assert_eq!(given.authority, Some("/tv/ca.pem".into()));
+        let files = given.certificate.unwrap();
+        assert_eq!((files.certificate, files.key), ("/tv/tv.pem".into(), "/keys/tv.key".into()));
+        let words = credentials("certificate = 'tv.pem'").unwrap_err().to_string();
+        assert!(words.contains("certificate and certificate_key go together"), "{words}");
+        let off = |text: &str| section(text).credentials(EncryptionSwitch::Off);
+        assert_eq!(off("").unwrap(), None);
+        let words = off("ca = 'ca.pem'").unwrap_err().to_string();
+        assert!(words.contains("have no effect with encryption off"), "{words}");
+        let source = "[[channel]]\nname = 'A'\nsource = 'anabranch://h:9?channel=3&ca=ca.pem'";
+        let channel = parse(source).unwrap().channels.remove(0);
+        let Source::Channel(url) = channel.source else { panic!("{:?}", channel.source) };
+        let Security::Encrypted(credentials) = url.server.security else { panic!("encrypted") };
+        assert_eq!(credentials.authority, Some("/tv/ca.pem".into()));
     }
 
     #[test]

@@ -32,7 +32,7 @@ use tokio::sync::mpsc;
 
 use crate::input::Readers;
 use crate::net::NetError;
-use crate::service::{Secured, Stop};
+use crate::service::{Secured, Stop, url_of};
 use crate::url::EncryptionSwitch;
 use access::{Access, AccessGate};
 pub use access::{AccessKey, All, KeyError, Ticket, TicketChannels, TicketError, TokenError};
@@ -164,7 +164,8 @@ impl Serving {
         let secure = secure(&options, &names).await?;
 
         let switch = options.encryption.or(section.encryption).unwrap_or_default();
-        let secured = Secured::of_server(switch, section.allow.clone())?;
+        let credentials = section.credentials(switch)?;
+        let secured = Secured::of_server(credentials.as_ref())?;
         let mut config = ServerConfig::default();
         config.native.association.extensions.encryption = secured.encryption();
         config.native.segments_max = SEGMENTS_MAX;
@@ -237,11 +238,7 @@ impl Serving {
     /// What `anabranch watch` calls.
     #[must_use]
     pub fn native_url(&self) -> String {
-        let key = match self.key {
-            Some(key) => format!("?key={key}"),
-            None => "?encryption=off".to_owned(),
-        };
-        self.native_address().map_or_else(String::new, |addr| format!("anabranch://{addr}{key}"))
+        self.native_address().map_or_else(String::new, |addr| url_of(addr, self.key))
     }
 
     /// Where the operator's page is, opened by its token: what follows # never leaves a browser.

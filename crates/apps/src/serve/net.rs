@@ -98,6 +98,15 @@ pub enum ServeError {
          (--https, --tls-certificate, --tls-key)"
     )]
     HalfTls,
+    /// A certificate for native viewers without its key, or a key without its certificate.
+    #[error("certificate and certificate_key go together: give both files, or none")]
+    HalfCertificate,
+    /// Who nobody can prove to be.
+    #[error(
+        "allow, ca and certificate have no effect with encryption off: leave them out, or \
+         encryption on"
+    )]
+    CredentialsInTheOpen,
     /// No certificate for browsers.
     #[error(transparent)]
     Certificate(#[from] CertificateError),

@@ -16,8 +16,8 @@ pub(crate) use error::TOKEN_OF_VIEWER;
 pub use line::{Observer, RateLine, Severity, Update};
 pub use retry::{RETRY_DELAY_MAX, Retries, Retry, Wait};
 pub use sanitize::{printable, sanitized, without_secrets};
-pub(crate) use secured::Secured;
 pub use secured::SecurityError;
+pub(crate) use secured::{Secured, url_of};
 pub(crate) use sentences::{left_out, sentence_of, whole_again};
 pub(crate) use snapshot::Before;
 pub use snapshot::{

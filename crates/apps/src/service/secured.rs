@@ -2,20 +2,16 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use anabranch_keys::{Identity, KeyError, PublicKey, TlsKeys, Trust};
-use anabranch_sctp::{Encryption, EncryptionPolicy};
+use anabranch_keys::{Authority, Certificate, Identity, KeyError, PublicKey, TlsKeys, Trust};
+use anabranch_sctp::Encryption;
 use anabranch_session::{Refusal, RefusalCode};
 use rustls::KeyLogFile;
 use thiserror::Error;
 
 use super::{ServiceError, Severity};
-use crate::keys::{KeyFileError, KeyFolder};
-use crate::url::{EncryptionSwitch, Mode, Security, SessionUrl, is_loopback};
-
-/// How long both ends may take to agree on keys.
-const TIME_LIMIT: Duration = Duration::from_secs(10);
+use crate::keys::{KeyFileError, KeyFolder, read_authority, read_certificate};
+use crate::url::{Credentials, Mode, Security, SessionUrl, is_loopback};
 
 /// Why a session cannot be encrypted.
 #[derive(Debug, Error)]
@@ -35,6 +31,8 @@ pub(crate) struct Secured {
     folder: KeyFolder,
     /// Ours, if the session is encrypted.
     own_key: Option<PublicKey>,
+    /// Whether we have one of a CA, too.
+    has_certificate: bool,
     encryption: Option<Encryption>,
     acquaintance: Acquaintance,
 }
@@ -60,50 +58,68 @@ impl Secured {
     }
 
     fn with(folder: KeyFolder, url: &SessionUrl) -> Result<Self, SecurityError> {
-        let Security::Encrypted { allowed } = &url.security else {
-            let acquaintance = Acquaintance::None;
-            return Ok(Self { folder, own_key: None, encryption: None, acquaintance });
+        let Security::Encrypted(credentials) = &url.security else {
+            return Ok(Self::open(folder));
         };
-        let identity = folder.identity()?;
-        let (mut trust, mut acquaintance) = (allowed.clone(), Acquaintance::None);
-        // A passphrase says who the peer is, and what is on this machine is no stranger.
-        let remembers = url.mode == Mode::Caller
-            && trust.is_empty()
-            && url.passphrase.is_none()
-            && !url.host.as_deref().is_some_and(is_loopback);
-        if let Some(host) = url.host.as_deref().filter(|_| remembers) {
+        let caller = url.host.as_deref().filter(|_| url.mode == Mode::Caller);
+        let (mut trusted, mut acquaintance) = (credentials.allowed.clone(), Acquaintance::None);
+        // A passphrase or a CA says who the peer is, and what is on this machine is no stranger.
+        let is_known =
+            !trusted.is_empty() || credentials.authority.is_some() || url.passphrase.is_some();
+        if let Some(host) = caller.filter(|host| !is_known && !is_loopback(host)) {
             let name = format!("{host}:{}", url.port);
             let known = folder.known_peer(&name)?;
-            trust.extend(known);
+            trusted.extend(known);
             acquaintance = match known {
                 Some(_) => Acquaintance::Known(name),
                 None => Acquaintance::New(name),
             };
         }
-        let mut keys = keys_of(&identity, trust_in(trust))?;
-        if let Some(passphrase) = &url.passphrase {
-            keys = keys.with_passphrase(passphrase.as_str());
-        }
-        let own_key = Some(identity.public_key());
-        Ok(Self { folder, own_key, encryption: Some(required(keys)), acquaintance })
+        let read = |file| read_authority(file, caller);
+        let authority = credentials.authority.as_deref().map(read).transpose()?;
+        let trust = trust_in(trusted, authority);
+        let passphrase = url.passphrase.as_ref().map(|passphrase| passphrase.as_str());
+        let secured = Self::encrypted(folder, credentials, trust, passphrase)?;
+        Ok(Self { acquaintance, ..secured })
     }
 
-    /// For a server whom viewers call.
+    /// For a server whom viewers call, or in the open.
     ///
     /// # Errors
     /// As [`of`](Self::of).
-    pub(crate) fn of_server(
-        switch: EncryptionSwitch,
-        allowed: Vec<PublicKey>,
+    pub(crate) fn of_server(credentials: Option<&Credentials>) -> Result<Self, SecurityError> {
+        let folder = KeyFolder::of_user();
+        let Some(credentials) = credentials else { return Ok(Self::open(folder)) };
+        let read = |file| read_authority(file, None);
+        let authority = credentials.authority.as_deref().map(read).transpose()?;
+        let trust = trust_in(credentials.allowed.clone(), authority);
+        Self::encrypted(folder, credentials, trust, None)
+    }
+
+    const fn open(folder: KeyFolder) -> Self {
+        let acquaintance = Acquaintance::None;
+        Self { folder, own_key: None, has_certificate: false, encryption: None, acquaintance }
+    }
+
+    fn encrypted(
+        folder: KeyFolder,
+        credentials: &Credentials,
+        trust: Trust,
+        passphrase: Option<&str>,
     ) -> Result<Self, SecurityError> {
-        let (folder, acquaintance) = (KeyFolder::of_user(), Acquaintance::None);
-        if switch == EncryptionSwitch::Off {
-            return Ok(Self { folder, own_key: None, encryption: None, acquaintance });
-        }
         let identity = folder.identity()?;
-        let keys = keys_of(&identity, trust_in(allowed))?;
-        let own_key = Some(identity.public_key());
-        Ok(Self { folder, own_key, encryption: Some(required(keys)), acquaintance })
+        let certificate = credentials.certificate.as_ref().map(read_certificate).transpose()?;
+        let mut keys = keys_of(&identity, trust, certificate.as_ref())?;
+        if let Some(passphrase) = passphrase {
+            keys = keys.with_passphrase(passphrase);
+        }
+        Ok(Self {
+            folder,
+            own_key: Some(identity.public_key()),
+            has_certificate: certificate.is_some(),
+            encryption: Some(keys.required()),
+            acquaintance: Acquaintance::None,
+        })
     }
 
     /// Our own key, if anything is encrypted.
@@ -127,8 +143,12 @@ impl Secured {
                 (Severity::Warning, text.to_owned())
             }
             (Some(key), Some(place)) => {
-                let text = format!("encrypted; the other end calls anabranch://{place}?key={key}");
-                (Severity::Info, text)
+                let or_by_name = match self.has_certificate {
+                    true => ", or by a name in our certificate with ca=",
+                    false => "",
+                };
+                let url = url_of(place, Some(key));
+                (Severity::Info, format!("encrypted; the other end calls {url}{or_by_name}"))
             }
             (Some(key), None) => (Severity::Info, format!("encrypted; our key is {key}")),
         }
@@ -171,19 +191,35 @@ impl Secured {
     }
 }
 
+/// Whom others call at this place: by the key that must answer there, or in the open.
+pub(crate) fn url_of(place: SocketAddr, key: Option<PublicKey>) -> String {
+    match key {
+        Some(key) => format!("anabranch://{place}?key={key}"),
+        None => format!("anabranch://{place}?encryption=off"),
+    }
+}
+
 /// Keys whose secrets are written to the file that `SSLKEYLOGFILE` names, if it names one.
-fn keys_of(identity: &Identity, trust: Trust) -> Result<TlsKeys, KeyError> {
-    Ok(TlsKeys::new(identity, trust)?.with_key_log(Arc::new(KeyLogFile::new())))
+fn keys_of(
+    identity: &Identity,
+    trust: Trust,
+    certificate: Option<&Certificate>,
+) -> Result<TlsKeys, KeyError> {
+    let keys = match certificate {
+        Some(certificate) => TlsKeys::with_certificate(identity, trust, certificate),
+        None => TlsKeys::new(identity, trust),
+    };
+    Ok(keys?.with_key_log(Arc::new(KeyLogFile::new())))
 }
 
-/// Whom to trust, where whoever is not in the list is a stranger unless it is empty.
-fn trust_in(allowed: Vec<PublicKey>) -> Trust {
-    if allowed.is_empty() { Trust::Anyone } else { Trust::Only(allowed) }
-}
-
-/// For an association that these keys must encrypt.
-fn required(keys: TlsKeys) -> Encryption {
-    Encryption { policy: EncryptionPolicy::Require, keys: Arc::new(keys), time_limit: TIME_LIMIT }
+/// Whom to trust, where whoever is neither in the list nor known to a CA is a stranger, unless
+/// there is neither.
+fn trust_in(allowed: Vec<PublicKey>, authority: Option<Authority>) -> Trust {
+    match authority {
+        Some(authority) => Trust::Certified(authority, allowed),
+        None if allowed.is_empty() => Trust::Anyone,
+        None => Trust::Only(allowed),
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use super::error::UrlError;
 use super::query::Parts;
 use super::session::{SCHEME, SessionUrl, set};
 
-const KNOWN: &str = "channel, token, latency, path, peer, key, encryption";
+const KNOWN: &str = "channel, token, latency, path, peer, key, ca, certificate, \
+                     certificate_key, encryption";
 
 /// A channel of a television server, and the way there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +33,8 @@ impl FromStr for ChannelUrl {
                     set(&mut channel, name, choice)?;
                 }
                 "token" => set(&mut token, name, value.to_owned())?,
-                "latency" | "path" | "peer" | "key" | "encryption" => return Ok(false),
+                "latency" | "path" | "peer" | "key" | "ca" | "certificate" | "certificate_key"
+                | "encryption" => return Ok(false),
                 _ => return Err(UrlError::UnknownOption { name: name.to_owned(), known: KNOWN }),
             }
             Ok(true)

@@ -109,6 +109,12 @@ pub enum UrlError {
         /// The other option.
         name: &'static str,
     },
+    /// Who is called is known in one way.
+    #[error("key= and ca= both say who the other end is: give one of them")]
+    KeyAndAuthority,
+    /// A certificate without its key, or a key without its certificate.
+    #[error("certificate= and certificate_key= go together: give both files, or none")]
+    HalfCertificate,
     /// DCCP has no keys.
     #[error(
         "{name}= cannot be kept over DCCP, which knows no keys: leave it out, or use anabranch://"

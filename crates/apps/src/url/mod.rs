@@ -24,6 +24,10 @@
 //! | `passphrase` | 10 to 79 bytes that both ends must know: who does not is refused |
 //! | `key` | the public key that the other end must have, as it prints it |
 //! | `allow` | listener: public keys of which a caller must have one, divided by commas |
+//! | `ca` | a file with certificates of CAs in PEM: one of them must have issued the other end's,
+//! for the host of the URL where that is called, for any caller beside those of `allow` otherwise |
+//! | `certificate`, `certificate_key` | files with our own certificate and its key, in PEM, for
+//! those who ask for one |
 //! | `encryption` | `on`, which holds if left out, or `off` |
 //! | `program` | sender: the one program of the transport stream to send |
 //! | `token` | viewer of a television server: what entitles to channels that are not open to all |
@@ -52,7 +56,7 @@ pub use choice::{Choice, NoSuchChannel};
 pub use error::{Place, UrlError};
 pub(crate) use session::is_loopback;
 pub use session::{
-    Carrier, EncryptionSwitch, HostPort, LATENCY_DEFAULT, LATENCY_MS_MIN, LocalPath, Mode,
-    STREAM_ID_MAX, Security, SessionUrl,
+    Carrier, CertificateFiles, Credentials, EncryptionSwitch, HostPort, LATENCY_DEFAULT,
+    LATENCY_MS_MIN, LocalPath, Mode, STREAM_ID_MAX, Security, SessionUrl,
 };
 pub use udp::{PKT_SIZE_DEFAULT, UdpUrl};

@@ -1,6 +1,7 @@
 //! [`SessionUrl`]: `anabranch://…`.
 
 use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -32,8 +33,8 @@ const ADDRESSES_MAX: usize = 8;
 /// The longest name of a Linux interface.
 const INTERFACE_LEN_MAX: usize = 15;
 
-const KNOWN: &str = "mode, latency, path, peer, bond, streamid, passphrase, key, allow, \
-                     encryption, program, token";
+const KNOWN: &str = "mode, latency, path, peer, bond, streamid, passphrase, key, allow, ca, \
+                     certificate, certificate_key, encryption, program, token";
 
 const KNOWN_OVER_DCCP: &str = "mode, latency, path, peer, connections, bond, streamid, encryption, \
                                program";
@@ -69,12 +70,55 @@ pub struct HostPort {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Security {
     /// It is.
-    Encrypted {
-        /// The keys of which the peer must have one; empty: any.
-        allowed: Vec<PublicKey>,
-    },
+    Encrypted(Credentials),
     /// It is not: who sees the packets can read and alter them.
     Open,
+}
+
+/// Who the other end must be, and what it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Credentials {
+    /// The keys of which the peer must have one; empty: any, unless there is a CA.
+    pub allowed: Vec<PublicKey>,
+    /// The file with the CAs of which the peer must have a certificate, in PEM.
+    pub authority: Option<PathBuf>,
+    /// What we have of a CA ourselves.
+    pub certificate: Option<CertificateFiles>,
+}
+
+/// A certificate and its key, in PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateFiles {
+    /// The certificate, and those that lead from it to the CA's.
+    pub certificate: PathBuf,
+    /// The key.
+    pub key: PathBuf,
+}
+
+impl Credentials {
+    /// Files that belong together, as they are given. One of a pair alone is none.
+    #[must_use]
+    pub fn pair(
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
+    ) -> Option<Option<CertificateFiles>> {
+        match (certificate, key) {
+            (Some(certificate), Some(key)) => Some(Some(CertificateFiles { certificate, key })),
+            (None, None) => Some(None),
+            (_, _) => None,
+        }
+    }
+
+    /// The same, with files that are named relative to this folder.
+    #[must_use]
+    pub fn relative_to(self, folder: &Path) -> Self {
+        let Self { allowed, authority, certificate } = self;
+        let certificate = certificate.map(|files| CertificateFiles {
+            certificate: folder.join(files.certificate),
+            key: folder.join(files.key),
+        });
+        Self { allowed, authority: authority.map(|file| folder.join(file)), certificate }
+    }
 }
 
 /// Whether all is encrypted, as users say it.
@@ -185,6 +229,14 @@ impl SessionUrl {
         options.finish(host, port)
     }
 
+    /// The same, with files that are named relative to this folder.
+    pub(crate) fn relative_to(mut self, folder: &Path) -> Self {
+        if let Security::Encrypted(credentials) = self.security {
+            self.security = Security::Encrypted(credentials.relative_to(folder));
+        }
+        self
+    }
+
     /// The session that it asks for, without keys.
     pub(crate) fn session(&self) -> SessionConfig {
         let listens = self.mode == Mode::Listener;
@@ -215,6 +267,9 @@ struct Options {
     passphrase: Option<Passphrase>,
     key: Option<PublicKey>,
     allow: Option<Vec<PublicKey>>,
+    authority: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    certificate_key: Option<PathBuf>,
     encryption: Option<EncryptionSwitch>,
     program: Option<u16>,
     token: Option<String>,
@@ -232,6 +287,9 @@ impl Options {
             "passphrase" => set(&mut self.passphrase, name, passphrase(value)?),
             "key" => set(&mut self.key, name, key(value)?),
             "allow" => set(&mut self.allow, name, allowed(value)?),
+            "ca" => set(&mut self.authority, name, value.into()),
+            "certificate" => set(&mut self.certificate, name, value.into()),
+            "certificate_key" => set(&mut self.certificate_key, name, value.into()),
             "encryption" => set(&mut self.encryption, name, value.parse()?),
             "program" => set(&mut self.program, name, program(value)?),
             "token" => set(&mut self.token, name, value.to_owned()),
@@ -247,6 +305,9 @@ impl Options {
         let needs = [
             ("key", self.key.is_some()),
             ("allow", self.allow.is_some()),
+            ("ca", self.authority.is_some()),
+            ("certificate", self.certificate.is_some()),
+            ("certificate_key", self.certificate_key.is_some()),
             ("passphrase", self.passphrase.is_some()),
         ];
         let needed_by = needs.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
@@ -261,11 +322,21 @@ impl Options {
         match (self.encryption, needed_by) {
             (Some(EncryptionSwitch::Off), Some(name)) => Err(UrlError::NotEncrypted { name }),
             (Some(EncryptionSwitch::Off), None) => Ok(Security::Open),
-            (Some(EncryptionSwitch::On) | None, _) => {
-                let allowed = self.key.into_iter().chain(self.allow.iter().flatten().copied());
-                Ok(Security::Encrypted { allowed: allowed.collect() })
-            }
+            (Some(EncryptionSwitch::On) | None, _) => self.credentials().map(Security::Encrypted),
         }
+    }
+
+    fn credentials(&self) -> Result<Credentials, UrlError> {
+        if self.key.is_some() && self.authority.is_some() {
+            return Err(UrlError::KeyAndAuthority);
+        }
+        let allowed = self.key.into_iter().chain(self.allow.iter().flatten().copied());
+        let pair = Credentials::pair(self.certificate.clone(), self.certificate_key.clone());
+        Ok(Credentials {
+            allowed: allowed.collect(),
+            authority: self.authority.clone(),
+            certificate: pair.ok_or(UrlError::HalfCertificate)?,
+        })
     }
 
     fn carrier(&self) -> Result<Carrier, UrlError> {
@@ -523,6 +594,9 @@ mod tests {
             ("anabranch://h:1?peer=:5", "peer \":5\" is not a host"),
             ("anabranch://h:1?bond=both", "give balance, backup or dup"),
             ("anabranch://h:1?program=0", "give 1 to 65535"),
+            ("anabranch://h:1?certificate=a.pem", "certificate= and certificate_key= go together"),
+            ("anabranch://:1?certificate_key=a.key", "certificate= and certificate_key= go"),
+            ("anabranch://h:1?ca=a.pem&encryption=off", "ca= has no effect with encryption=off"),
             ("anabranch://h:1?passphrase=short", "has 5 bytes: give 10 to 79"),
             ("anabranch://h:1?streamid=%zz", "write % as %25"),
             ("anabranch://h:1?streamid=%ff", "in UTF-8"),
@@ -573,5 +647,20 @@ mod tests {
         let key = format!("{key}{}", anabranch_keys::Identity::generate().unwrap().public_key());
         assert!(words(&key).contains("key= cannot be kept over DCCP"), "{}", words(&key));
         assert!(words(&key.replace("key=", "allow=")).contains("allow= cannot be kept over DCCP"));
+        let authority = words("anabranch+dccp://h:1?encryption=off&ca=a.pem");
+        assert!(authority.contains("ca= cannot be kept over DCCP"), "{authority}");
+    }
+
+    #[test]
+    fn certificates_and_their_ca_are_files() {
+        let url = parse("anabranch://h:1?ca=ca.pem&certificate=/c.pem&certificate_key=c.key");
+        let Security::Encrypted(credentials) = url.unwrap().security else { panic!("encrypted") };
+        let credentials = credentials.relative_to(Path::new("/tv"));
+        assert_eq!(credentials.authority, Some("/tv/ca.pem".into()));
+        let files = CertificateFiles { certificate: "/c.pem".into(), key: "/tv/c.key".into() };
+        assert_eq!(credentials.certificate, Some(files));
+        let key = anabranch_keys::Identity::generate().unwrap().public_key();
+        let error = words(&format!("anabranch://h:1?ca=ca.pem&key={key}"));
+        assert!(error.contains("key= and ca= both say who the other end is"), "{error}");
     }
 }

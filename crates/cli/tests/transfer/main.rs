@@ -3,9 +3,13 @@
 
 mod arguments;
 mod capture;
+mod certificates;
 mod dccp;
 mod files;
 mod harness;
+#[path = "../../../keys/tests/associations/issuer.rs"]
+#[expect(dead_code, reason = "the tests of several crates share it")]
+mod issuer;
 mod live;
 mod paths;
 mod peers;

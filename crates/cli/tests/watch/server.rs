@@ -1,7 +1,6 @@
 //! [`TestServer`]: three channels, one of them off air.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use anabranch_media::clip::VIDEO_TRACK;
 use anabranch_media::decoding::{AudioFormat, AudioInfo, VideoFormat, VideoInfo};
 use anabranch_media::{Class, Layer, Unit};
 use anabranch_sansio::Rng;
-use anabranch_sctp::{Encryption, EncryptionPolicy};
+use anabranch_sctp::Encryption;
 use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::protocol::UrgentLevel;
 use anabranch_television::{OpenGate, Server, ServerConfig, Television, TelevisionConfig};
@@ -40,9 +39,7 @@ impl Keys {
     fn generate() -> Self {
         let identity = Identity::generate().unwrap();
         let keys = TlsKeys::new(&identity, Trust::Anyone).unwrap();
-        let (policy, keys) = (EncryptionPolicy::Require, Arc::new(keys));
-        let encryption = Encryption { policy, keys, time_limit: Duration::from_secs(10) };
-        Self { encryption, public: identity.public_key() }
+        Self { encryption: keys.required(), public: identity.public_key() }
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) enum UntrustedKey {
     #[error("the key {0} is not the one that was expected")]
     Other(PublicKey),
     /// A certificate was.
-    #[error("the other end has the key {0} and no certificate, but one of the CA is demanded")]
+    #[error("the key {0} came without a certificate, but one of a known CA is demanded")]
     NotCertified(PublicKey),
 }
 

@@ -1,4 +1,4 @@
-//! What TLS says, and what we had it say, in words for both ends.
+//! What TLS says, and what we had it say, in words that both ends are told.
 
 use anabranch_sctp::KeyFailure;
 use rustls::pki_types::UnixTime;
@@ -10,11 +10,13 @@ use crate::error::failure;
 const DAY: u64 = 24 * 60 * 60;
 
 pub(super) fn tls_failure(error: Error) -> KeyFailure {
-    match error {
-        Error::InvalidCertificate(error) => KeyFailure::Untrusted { what: of_certificate(&error) },
-        Error::AlertReceived(alert) => failure(of_alert(alert)),
-        error => failure(format!("TLS: {error}")),
+    if let Error::InvalidCertificate(error) = &error {
+        return KeyFailure::Untrusted { what: of_certificate(error) };
     }
+    if let Error::AlertReceived(alert) = error {
+        return failure(of_alert(alert));
+    }
+    failure(format!("TLS: {error}"))
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "most of them need no words of our own")]
@@ -25,24 +27,24 @@ fn of_certificate(error: &CertificateError) -> String {
     match error {
         CertificateError::ExpiredContext { time, not_after } => {
             let days = days(*not_after, *time);
-            format!("the other end's certificate expired {days} ago: it needs a new one")
+            format!("the certificate expired {days} ago: its owner needs a new one")
         }
         CertificateError::NotValidYetContext { time, not_before } => {
             let days = days(*time, *not_before);
-            format!("the other end's certificate holds in {days} only: are both clocks right?")
+            format!("the certificate holds in {days} only: are both clocks right?")
         }
         CertificateError::NotValidForNameContext { expected, presented } => {
             let names: Vec<_> = presented.iter().map(|name| bare(name)).collect();
             let (names, expected) = (names.join(", "), expected.to_str());
-            format!("the other end's certificate is for {names}, and not for {expected}")
+            format!("the certificate is for {names}, and not for {expected}")
         }
         CertificateError::UnknownIssuer => {
-            "no CA that is trusted here issued the other end's certificate".to_owned()
+            "no CA that is known to who asked for it issued the certificate".to_owned()
         }
         CertificateError::InvalidPurposeContext { required, .. } => {
-            format!("the other end's certificate is not for {required}")
+            format!("the certificate is not for {required}")
         }
-        error => format!("the other end's certificate is not valid: {error}"),
+        error => format!("the certificate is not valid: {error}"),
     }
 }
 

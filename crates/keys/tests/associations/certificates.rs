@@ -79,13 +79,13 @@ fn what_is_between_a_certificate_and_its_ca_is_shown_too() {
     let mut ends = Ends::new(0.0, caller(), listener(&chain));
     assert!(ends.run_until(MINUTE, Ends::are_connected));
     let [reason, _] = refusal(caller(), listener(&leaf));
-    assert_untrusted(&reason, "no CA that is trusted here issued");
+    assert_untrusted(&reason, "no CA that is known to who asked");
 }
 
 #[test]
 fn a_listeners_certificate_that_does_not_do_is_refused_in_words() {
     let (ca, other) = (Issuer::new("The broadcaster"), Issuer::new("Somebody else"));
-    let days = "days ago: it needs a new one";
+    let days = "days ago: its owner needs a new one";
     for (issuer, name, purpose, holds, words) in [
         (
             &ca,
@@ -96,14 +96,14 @@ fn a_listeners_certificate_that_does_not_do_is_refused_in_words() {
         ),
         (&ca, HOST, ServerAuth, Holds::Before, days),
         (&ca, HOST, ServerAuth, Holds::Later, "days only: are both clocks right?"),
-        (&other, HOST, ServerAuth, Holds::Today, "no CA that is trusted here issued"),
+        (&other, HOST, ServerAuth, Holds::Today, "no CA that is known to who asked"),
         (&ca, HOST, ClientAuth, Holds::Today, "certificate is not for server authentication"),
     ] {
         let certificate = issuer.issue(name, purpose, holds);
         let caller = with_key(only(ca.of_host(HOST)));
         let [at_caller, at_listener] = refusal(caller, certified(Trust::Anyone, &certificate));
         assert_untrusted(&at_caller, words);
-        assert!(at_listener.to_string().contains("the other end"), "{at_listener}");
+        assert!(at_listener.to_string().contains(words), "{at_listener}");
     }
 }
 
@@ -111,8 +111,8 @@ fn a_listeners_certificate_that_does_not_do_is_refused_in_words() {
 fn a_callers_certificate_that_does_not_do_is_refused_in_words() {
     let (ca, other) = (Issuer::new("The broadcaster"), Issuer::new("Somebody else"));
     for (issuer, purpose, holds, words) in [
-        (&ca, ClientAuth, Holds::Before, "days ago: it needs a new one"),
-        (&other, ClientAuth, Holds::Today, "no CA that is trusted here issued"),
+        (&ca, ClientAuth, Holds::Before, "days ago: its owner needs a new one"),
+        (&other, ClientAuth, Holds::Today, "no CA that is known to who asked"),
         (&ca, ServerAuth, Holds::Today, "certificate is not for client authentication"),
     ] {
         let certificate = issuer.issue("camera.example", purpose, holds);
@@ -126,7 +126,7 @@ fn a_callers_certificate_that_does_not_do_is_refused_in_words() {
 fn who_has_a_key_alone_is_refused_where_a_certificate_is_demanded() {
     let ca = Issuer::new("The broadcaster");
     let identity = Identity::generate().unwrap();
-    let words = format!("has the key {} and no certificate", identity.public_key());
+    let words = format!("the key {} came without a certificate", identity.public_key());
     let bare = || encrypted(&identity, Trust::Anyone);
     let [at_caller, _] = refusal(with_key(only(ca.of_host(HOST))), bare());
     assert_untrusted(&at_caller, &words);

@@ -1,13 +1,12 @@
 //! [`Ends`]: two endpoints with real keys, over simulated links.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_keys::{Identity, PublicKey, TlsKeys, Trust};
 use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, Side};
 use anabranch_sctp::{
-    Association, AssociationConfig, AssociationId, CloseReason, Encryption, EncryptionPolicy,
-    Endpoint, EndpointConfig, Event, FourTuple,
+    Association, AssociationConfig, AssociationId, CloseReason, EncryptionPolicy, Endpoint,
+    EndpointConfig, Event, FourTuple,
 };
 
 pub(crate) struct Ends {
@@ -19,11 +18,7 @@ pub(crate) struct Ends {
 
 pub(crate) fn config(keys: Option<TlsKeys>, policy: EncryptionPolicy) -> AssociationConfig {
     AssociationConfig::media().with(|config| {
-        config.extensions.encryption = keys.map(|keys| Encryption {
-            policy,
-            keys: Arc::new(keys),
-            time_limit: Duration::from_secs(10),
-        });
+        config.extensions.encryption = keys.map(|keys| keys.by(policy));
     })
 }
 

@@ -1,15 +1,13 @@
 //! Who is served, who is not, and what is said about it.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_keys::{Identity, TlsKeys, Trust};
 use anabranch_netsim::{CLIENT, SERVER, Side, Verdict};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit};
 use anabranch_sctp::{
-    AssociationConfig, AssociationId, Encryption, EncryptionPolicy, Endpoint, EndpointConfig,
-    OutgoingMessage,
+    AssociationConfig, AssociationId, Encryption, Endpoint, EndpointConfig, OutgoingMessage,
 };
 use anabranch_wire::StreamId;
 use bytes::Bytes;
@@ -82,8 +80,7 @@ fn encryption(passphrase: Option<&str>) -> Option<Encryption> {
         Some(passphrase) => keys.with_passphrase(passphrase),
         None => keys,
     };
-    let time_limit = Duration::from_secs(10);
-    Some(Encryption { policy: EncryptionPolicy::Require, keys: Arc::new(keys), time_limit })
+    Some(keys.required())
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Ends that are run in this process: browsers, and associations that say nothing.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_driver::{Clock, Driver, Handle, SocketSet};
 use anabranch_keys::{Identity, TlsKeys, Trust};
 use anabranch_sansio::{FourTuple, Machine as _, Rng, Time};
-use anabranch_sctp::{AssociationConfig, Encryption, EncryptionPolicy, Endpoint, EndpointConfig};
+use anabranch_sctp::{AssociationConfig, Encryption, Endpoint, EndpointConfig};
 use anabranch_television::{SCTP_PORT, Viewer, ViewerEvent, association};
 use tokio::runtime::Runtime;
 
@@ -118,9 +117,7 @@ pub(super) fn init(udp: SocketAddr) -> Vec<u8> {
 
 /// With a key of its own, towards whatever key the server has.
 fn encryption() -> Encryption {
-    let keys = TlsKeys::new(&Identity::generate().unwrap(), Trust::Anyone).unwrap();
-    let (policy, keys) = (EncryptionPolicy::Require, Arc::new(keys));
-    Encryption { policy, keys, time_limit: Duration::from_secs(10) }
+    TlsKeys::new(&Identity::generate().unwrap(), Trust::Anyone).unwrap().required()
 }
 
 fn socket_towards(udp: SocketAddr) -> (SocketSet, FourTuple) {
