@@ -20,7 +20,8 @@ export PATH=$PATH:/usr/sbin:/sbin
 # A program the tests call, or another file that they need, and the Debian package it comes from.
 readonly PROGRAMS=(
   # Other opinions on packets and streams.
-  tshark:tshark ffmpeg:ffmpeg
+  tshark:tshark ffmpeg:ffmpeg openssl:openssl
+  python3:python3 /usr/lib/python3/dist-packages/cryptography:python3-cryptography
   # Another stack as our peer.
   /usr/include/usrsctp.h:libusrsctp-dev cc:gcc
   # The page: built, and shown.

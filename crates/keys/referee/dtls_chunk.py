@@ -6,6 +6,9 @@ RFC 9147 and RFC 8446 alone. Needs the package `cryptography`.
 
     dtls_chunk.py write FILE    writes what the tests in Rust must seal, open and refuse alike
     dtls_chunk.py check FILE    reads whole associations of Rust's by their exporter secrets
+    dtls_chunk.py read CAPTURE SECRETS OUT
+                                opens what `--capture` recorded of one association, with what
+                                SSLKEYLOGFILE got, and writes what both ends said
 """
 
 from __future__ import annotations
@@ -433,7 +436,104 @@ def check(path: str) -> None:
     print(f"{len(captures)} associations read")
 
 
+# What the program has recorded.
+
+
+LINK_RAW = 101
+SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
+UDP = 17
+
+
+def blocks_of(pcapng: bytes) -> list[tuple[int, bytes]]:
+    """Blocks of a capture whose numbers are in little-endian order: type and body."""
+    assert pcapng[8:12] == bytes.fromhex("4d3c2b1a"), "not in little-endian order"
+    blocks, at = [], 0
+    while at < len(pcapng):
+        kind, length = struct.unpack_from("<II", pcapng, at)
+        blocks.append((kind, pcapng[at + 8 : at + length - 4]))
+        at += length
+    return blocks
+
+
+def datagrams_of(pcapng: bytes) -> list[tuple[str, bytes]]:
+    """Who sent each UDP datagram, and its payload."""
+    found = []
+    for kind, body in blocks_of(pcapng):
+        if kind == INTERFACE:
+            assert struct.unpack_from("<H", body)[0] == LINK_RAW, "not IP packets"
+        if kind == PACKET:
+            length = struct.unpack_from("<I", body, 12)[0]
+            found.append(datagram_in(body[20 : 20 + length]))
+    return found
+
+
+def datagram_in(packet: bytes) -> tuple[str, bytes]:
+    """The same of one IP packet."""
+    if packet[0] >> 4 == 4:
+        assert packet[9] == UDP
+        source, udp = packet[12:16], packet[(packet[0] & 15) * 4 :]
+    else:
+        assert packet[6] == UDP
+        source, udp = packet[8:24], packet[40:]
+    port, _, length = struct.unpack_from("!HHH", udp)
+    return f"{source.hex()}:{port}", udp[8:length]
+
+
+def exporter_secret(log: str) -> bytes:
+    """The last secret of its kind in the form of NSS."""
+    found = [line.split() for line in log.splitlines() if line.startswith("EXPORTER_SECRET ")]
+    assert found, "no EXPORTER_SECRET"
+    return bytes.fromhex(found[-1][2])
+
+
+def opened_by(suite: Suite, secret: bytes, packets: list[tuple[str, bytes]]) -> list[bytes] | None:
+    """The chunks of each sealed packet; nothing if another suite sealed them."""
+    offers = {}
+    for end, body in packets:
+        if body and body[0] in (INIT, INIT_ACK):
+            offers.setdefault(end, offer_in(body))
+    client, server = sorted(offers, key=lambda end: offers[end][4:8])
+    material = exports(suite, secret, offers[client], offers[server])
+    opened = []
+    for end, role in ((client, "client"), (server, "server")):
+        kinds = ("key", "number_key", "iv")
+        three = (bytes.fromhex(material[f"{role} primary {kind}"]) for kind in kinds)
+        keys, expected = Keys(suite, 3, *three), 0
+        for _, body in (packet for packet in packets if packet[0] == end):
+            if body[0] != DTLS_CHUNK:
+                continue
+            try:
+                number, chunks = keys.open(body, expected)
+            except Refused:
+                return None
+            expected = max(expected, number + 1)
+            opened.append(chunks)
+    return opened
+
+
+def read(capture: str, secrets: str, out: str) -> None:
+    with open(capture, "rb") as file:
+        datagrams = datagrams_of(file.read())
+    with open(secrets, encoding="ascii") as file:
+        secret = exporter_secret(file.read())
+    packets = [(end, payload[COMMON_HEADER:]) for end, payload in datagrams]
+    fitting = [s for s in SUITES.values() if hashlib.new(s.hash_name).digest_size == len(secret)]
+    tries = (opened_by(suite, secret, packets) for suite in fitting)
+    opened = next(found for found in tries if found is not None)
+    said = {}
+    for chunks in opened:
+        for found in chunks_of(chunks):
+            message = user_message(found)
+            if message is not None:
+                said[found[4:8]] = message
+    with open(out, "wb") as file:
+        file.write(b"".join(said[tsn] for tsn in sorted(said)))
+    print(f"{len(opened)} sealed packets opened")
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("write", "check"):
+    commands = {"write": (write, 1), "check": (check, 1), "read": (read, 3)}
+    command, count = commands.get(sys.argv[1] if len(sys.argv) > 1 else "", (None, 0))
+    if command is None or len(sys.argv) != 2 + count:
         sys.exit(__doc__)
-    {"write": write, "check": check}[sys.argv[1]](sys.argv[2])
+    command(*sys.argv[2:])

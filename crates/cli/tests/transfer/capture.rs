@@ -19,6 +19,11 @@ const COOKIE_ACK: u8 = 11;
 const I_DATA: u8 = 64;
 const DTLS: u8 = 65;
 
+/// What opens captures with the secrets of their associations, from the drafts' text alone.
+const REFEREE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../keys/referee/dtls_chunk.py");
+
+const TS_PACKET_LEN: usize = 188;
+
 /// A frame's direction as tshark prints it.
 const INBOUND: &str = "0x00000001";
 const OUTBOUND: &str = "0x00000002";
@@ -112,6 +117,17 @@ fn of_an_encrypted_transfer_a_capture_shows_the_handshake_and_sealed_packets_alo
     let count = |chunk| found.chunks.get(&chunk).copied().unwrap_or_default();
     assert!(count(DTLS) >= 543 / 7, "{found:?}");
     assert!(count(DATA) + count(I_DATA) <= 10, "messages about keys alone: {found:?}");
+
+    let said = place.file("said");
+    let mut referee = Command::new("/usr/bin/env");
+    let output = referee.args(["python3", REFEREE, "read", &sent, &keys, &said]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let words = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(words, format!("{} sealed packets opened\n", count(DTLS)));
+    let (said, stream) = (std::fs::read(said).unwrap(), std::fs::read(STREAM).unwrap());
+    for packet in stream.chunks(TS_PACKET_LEN) {
+        assert!(said.windows(TS_PACKET_LEN).any(|window| window == packet), "{packet:x?}");
+    }
 }
 
 #[test]
