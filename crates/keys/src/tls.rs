@@ -42,6 +42,10 @@ const LIFE: Duration = Duration::from_secs(3_600);
 /// How long both ends may take to agree on keys.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
+/// How often a peer's keys may be tried in vain. RFC 9147 section 4.5.3: "the limit on the number
+/// of records that fail authentication is 2^36."
+const FORGERIES_MAX: u64 = 1 << 36;
+
 /// Makes keys by TLS 1.3, where both ends prove who they are by raw public keys or certificates.
 #[derive(Clone)]
 pub struct TlsKeys {
@@ -53,6 +57,7 @@ pub struct TlsKeys {
     restarts: Option<Arc<dyn RestartStore>>,
     /// What the next call restarts.
     lost: Arc<Mutex<Option<RestartSecrets>>>,
+    forgeries_max: u64,
 }
 
 impl fmt::Debug for TlsKeys {
@@ -121,6 +126,7 @@ impl TlsKeys {
             records_max: None,
             restarts: None,
             lost: Arc::default(),
+            forgeries_max: FORGERIES_MAX,
         })
     }
 
@@ -156,6 +162,14 @@ impl TlsKeys {
         self
     }
 
+    /// Uses the peer's keys for so many forged packets at most, half of which have them renewed.
+    /// Without this, for 2^36.
+    #[must_use]
+    pub const fn with_forgeries_max(mut self, forgeries_max: u64) -> Self {
+        self.forgeries_max = forgeries_max;
+        self
+    }
+
     /// Tells the secrets of each TLS handshake, `EXPORTER_SECRET` among them: who has that can read
     /// the association.
     #[must_use]
@@ -188,6 +202,10 @@ impl KeyManagementFactory for TlsKeys {
 
     fn take_restart(&self) -> Option<Restart> {
         self.lost.lock().ok()?.take()?.restart()
+    }
+
+    fn can_be_guessed(&self) -> bool {
+        self.passphrase.is_some()
     }
 
     fn begin(&self, now: Time, context: KeyContext) -> Result<Box<dyn KeyManagement>, KeyFailure> {

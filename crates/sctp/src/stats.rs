@@ -246,4 +246,7 @@ pub struct EndpointStats {
     pub cookies_replayed: u64,
     /// Answers withheld because of the limit on their rate.
     pub replies_suppressed: u64,
+    /// Cookies that were not used because of the limits on how often keys are agreed on: their
+    /// callers send them again.
+    pub key_agreements_deferred: u64,
 }

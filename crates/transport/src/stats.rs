@@ -206,4 +206,6 @@ pub struct StrangerStats {
     pub cookies_replayed: u64,
     /// Answers withheld because of the limit on their rate.
     pub replies_suppressed: u64,
+    /// Calls that waited because of the limits on how often keys are agreed on.
+    pub key_agreements_deferred: u64,
 }

@@ -86,6 +86,7 @@ fn describe_port(text: &mut Text, server: &Server) {
         ("cookie_stale", stats.native.cookies_stale),
         ("cookie_replayed", stats.native.cookies_replayed),
         ("reply_suppressed", stats.native.replies_suppressed),
+        ("key_agreement_deferred", stats.native.key_agreements_deferred),
         ("check_refused", stats.browsers.checks_refused),
         ("dtls_stranger", stats.browsers.strangers),
     ];

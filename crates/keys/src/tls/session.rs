@@ -305,6 +305,21 @@ impl KeyManagement for KeySession {
         self.begin_epoch(now, KeyRole::Client)
     }
 
+    /// RFC 9147 section 4.5.3: "If the number of packets that fail authentication exceeds a limit
+    /// that is specific to the AEAD in use, an implementation SHOULD immediately close the
+    /// connection. Implementations SHOULD initiate a key update with update_requested before
+    /// reaching this limit."
+    fn on_forged(&mut self, now: Time, packets: u64) -> Result<(), KeyFailure> {
+        let limit = self.keys.forgeries_max;
+        if packets >= limit {
+            return Err(failure("more packets were forged than keys are good for"));
+        }
+        if packets < limit / 2 || self.next.is_some() || self.current.is_none() {
+            return Ok(());
+        }
+        self.begin_epoch(now, KeyRole::Client)
+    }
+
     fn peer_identity(&self) -> Option<&[u8]> {
         self.peer.as_deref()
     }

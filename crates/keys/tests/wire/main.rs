@@ -10,6 +10,7 @@ mod damage;
 mod downgrade;
 mod exporter;
 mod in_the_open;
+mod limits;
 mod numbers;
 mod pump;
 mod random;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anabranch_keys::{Identity, TlsKeys, Trust};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
 use anabranch_sctp::{
-    Association, AssociationConfig, AssociationId, CloseReason, Encryption, EncryptionPolicy,
-    EncryptionStats, Endpoint, EndpointConfig, Event, OutgoingMessage, SendError, StreamId,
+    Association, AssociationConfig, AssociationId, CloseReason, EncryptionPolicy, EncryptionStats,
+    Endpoint, EndpointConfig, Event, OutgoingMessage, SendError, StreamId,
 };
 use anabranch_wire::{ChecksumField, ChecksumMode, Chunk, CommonHeader, EncodeChunk, Tsn};
 use anabranch_wire::{Packet, PacketWriter};
@@ -258,11 +258,7 @@ pub(crate) fn path_at(end: usize, n: usize) -> FourTuple {
 
 pub(crate) fn config(keys: Option<TlsKeys>, policy: EncryptionPolicy) -> AssociationConfig {
     AssociationConfig::media().with(|config| {
-        config.extensions.encryption = keys.map(|keys| Encryption {
-            policy,
-            keys: Arc::new(keys),
-            time_limit: Duration::from_secs(10),
-        });
+        config.extensions.encryption = keys.map(|keys| keys.by(policy));
     })
 }
 

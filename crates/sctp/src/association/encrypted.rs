@@ -64,8 +64,9 @@ impl Encrypted {
 
     /// Goes on with the keys of a restart.
     ///
-    /// draft-porfiri-tsvwg-sctp-dtls-handshake section 7.2, step 6: "Each endpoint immediately calls
-    /// Require Protected SCTP Packets to enforce DTLS chunk protection (using the Restart DKC)".
+    /// draft-porfiri-tsvwg-sctp-dtls-handshake section 7.2, step 6: "Each endpoint immediately
+    /// calls Require Protected SCTP Packets to enforce DTLS chunk protection (using the Restart
+    /// DKC)".
     pub(super) fn go_on(&mut self, epochs: Epochs, known_peer: Option<Vec<u8>>) {
         (self.epochs, self.known_peer) = (epochs, known_peer);
         self.is_required = true;
@@ -156,9 +157,10 @@ impl Association {
 
     fn count_sealed(&mut self, now: Time) {
         let Some(encrypted) = self.encrypted.as_mut().filter(|e| e.is_required) else { return };
-        let sealed = encrypted.epochs.sealed_in_epoch();
+        let (sealed, forged) =
+            (encrypted.epochs.sealed_in_epoch(), encrypted.epochs.forged_in_epoch());
         let Some(method) = &mut encrypted.method else { return };
-        match method.on_sealed(now, sealed) {
+        match method.on_sealed(now, sealed).and_then(|()| method.on_forged(now, forged)) {
             Ok(()) => self.obey_key_management(now),
             Err(failure) => self.end_without_keys(&failure),
         }

@@ -51,6 +51,9 @@ pub struct EndpointConfig {
     /// are shorter than their answer: who sends them may not be where they say they come from.
     /// INITs of ours are padded. Default: 10.
     pub short_inits_per_second: u32,
+    /// Calls in a second for which keys are agreed on, which costs time; others are answered when
+    /// they are repeated. There are limits for each address, too. Default: 500.
+    pub key_agreements_per_second: u32,
     /// Datagrams of one size that a single transmission may hold (UDP segmentation offload; the
     /// kernel's limit is 64). Default: 1.
     pub segments_max: usize,
@@ -66,6 +69,7 @@ impl Default for EndpointConfig {
             associations_max: 1_024,
             stateless_replies_per_second: 1_000,
             short_inits_per_second: 10,
+            key_agreements_per_second: 500,
             segments_max: 1,
         }
     }

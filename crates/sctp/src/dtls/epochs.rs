@@ -31,6 +31,15 @@ impl Epoch {
 /// Epochs whose packets are opened at the same time: the newest ones, which two bits tell apart.
 const EPOCHS_MAX: usize = 2;
 
+/// How often keys may be used in vain.
+///
+/// RFC 9147 section 4.5.3: "For AEAD_AES_128_GCM, AEAD_AES_256_GCM, and AEAD_CHACHA20_POLY1305, the
+/// limit on the number of records that fail authentication is 2^36."
+const FORGED_MAX: u64 = 1 << 36;
+
+/// Numbers that a packet is opened with, each of which is a try to forge one.
+const TRIES_MAX: u64 = 2;
+
 /// Packets of an association, as encryption saw them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -45,6 +54,8 @@ pub struct EncryptionStats {
     pub forged: u64,
     /// Packets that were received before, or so late that it cannot be told.
     pub replayed: u64,
+    /// Packets of keys that were tried too often to be forged, unopened.
+    pub worn_out: u64,
     /// Packets in the open that were refused.
     pub unprotected: u64,
     /// Packets that the cipher refused to seal, and that were not sent.
@@ -76,7 +87,7 @@ impl RestartContext {
         let RestartKeys { epoch, sealing, opening } = keys;
         Self {
             sealing: Sealing { epoch, keys: sealing, next: 0 },
-            opening: Opening { epoch, keys: opening, window: ReplayWindow::new() },
+            opening: Opening { epoch, keys: opening, window: ReplayWindow::new(), forged: 0 },
             is_used: false,
         }
     }
@@ -96,6 +107,8 @@ struct Opening {
     epoch: Epoch,
     keys: RecordKeys,
     window: ReplayWindow,
+    /// How often what came was opened in vain.
+    forged: u64,
 }
 
 impl Epochs {
@@ -112,7 +125,7 @@ impl Epochs {
         if self.opening.len() == EPOCHS_MAX {
             self.opening.remove(0);
         }
-        self.opening.push(Opening { epoch, keys, window: ReplayWindow::new() });
+        self.opening.push(Opening { epoch, keys, window: ReplayWindow::new(), forged: 0 });
     }
 
     /// Packets of this epoch are not opened any more.
@@ -164,6 +177,11 @@ impl Epochs {
         self.sealing.as_ref().map_or(0, |sealing| sealing.next)
     }
 
+    /// How often a packet was opened in vain with the peer's newest keys.
+    pub(crate) fn forged_in_epoch(&self) -> u64 {
+        self.opening.last().map_or(0, |opening| opening.forged)
+    }
+
     /// Whether there are keys to open packets with.
     pub(crate) fn opens(&self) -> bool {
         !self.opening.is_empty() || self.is_restarted()
@@ -213,9 +231,15 @@ impl Epochs {
             stats.forged += 1;
             return false;
         };
+        // RFC 9147 section 4.5.3: "the previous keys can be dropped when the limit is reached".
+        if opening.forged >= FORGED_MAX {
+            stats.worn_out += 1;
+            return false;
+        }
         // RFC 9147 section 4.5.1: "This check SHOULD happen after deprotecting the record".
         let expected = opening.window.expected();
         let Some(number) = record.open_near(&opening.keys, expected, out) else {
+            opening.forged += TRIES_MAX;
             stats.forged += 1;
             return false;
         };
@@ -227,5 +251,67 @@ impl Epochs {
         opening.window.note(number);
         stats.opened += 1;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::dtls::{NONCE_LEN, RecordCipher, SAMPLE_LEN, TAG_LEN};
+
+    /// A cipher whose tag is always the same.
+    #[derive(Debug)]
+    struct Constant;
+
+    impl RecordCipher for Constant {
+        fn seal(
+            &self,
+            _nonce: [u8; NONCE_LEN],
+            _header: &[u8],
+            _content: &mut [u8],
+        ) -> Option<[u8; TAG_LEN]> {
+            Some([7; TAG_LEN])
+        }
+
+        fn open(
+            &self,
+            _nonce: [u8; NONCE_LEN],
+            _header: &[u8],
+            sealed: &[u8],
+            content: &mut [u8],
+        ) -> bool {
+            content.copy_from_slice(&sealed[..content.len()]);
+            sealed.ends_with(&[7; TAG_LEN])
+        }
+
+        fn mask(&self, _sample: [u8; SAMPLE_LEN]) -> [u8; 2] {
+            [0; 2]
+        }
+    }
+
+    #[test]
+    fn keys_that_were_tried_too_often_open_nothing_more() {
+        let keys = RecordKeys { cipher: Arc::new(Constant), iv: [0; NONCE_LEN] };
+        let mut epochs = Epochs::default();
+        epochs.open_with(Epoch::FIRST, keys.clone());
+        epochs.seal_with(Epoch::FIRST, keys);
+        let mut sealed = || {
+            let mut buf = vec![0; record::HEADER_LEN];
+            buf.extend_from_slice(b"chunks");
+            assert!(epochs.seal(&mut buf, 0));
+            buf
+        };
+        let [first, second, mut forged] = [sealed(), sealed(), sealed()];
+        *forged.last_mut().unwrap() ^= 1;
+        let open = |epochs: &mut Epochs, record: &[u8]| {
+            epochs.open(&Dtls { restart: false, record }, &mut Vec::new())
+        };
+        assert!(!open(&mut epochs, &forged) && open(&mut epochs, &first));
+        assert_eq!(epochs.forged_in_epoch(), TRIES_MAX);
+        epochs.opening[0].forged = FORGED_MAX - TRIES_MAX;
+        assert!(!open(&mut epochs, &forged) && !open(&mut epochs, &second));
+        assert_eq!((epochs.stats.forged, epochs.stats.worn_out), (2, 1));
     }
 }

@@ -97,6 +97,14 @@ pub trait KeyManagement: fmt::Debug + Send {
     /// As [`handle_message`](Self::handle_message).
     fn on_sealed(&mut self, now: Time, packets: u64) -> Result<(), KeyFailure>;
 
+    /// So many packets seemed to be sealed with the peer's newest keys and were not: what was tried
+    /// to forge one. Keys are good for 2^36 of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`handle_message`](Self::handle_message).
+    fn on_forged(&mut self, now: Time, packets: u64) -> Result<(), KeyFailure>;
+
     /// Who the peer has proved to be, in the form that the method has for that.
     fn peer_identity(&self) -> Option<&[u8]>;
 }
@@ -174,6 +182,12 @@ pub trait KeyManagementFactory: fmt::Debug + Send + Sync {
     /// sealed with the same keys twice would give both contents away.
     fn take_restart(&self) -> Option<Restart> {
         None
+    }
+
+    /// Whether a caller may try a secret that people think up, a passphrase. An endpoint lets few
+    /// such calls in from one address.
+    fn can_be_guessed(&self) -> bool {
+        false
     }
 
     /// One for an association that is being set up.

@@ -436,6 +436,10 @@ impl Endpoint {
             self.refuse_key(tuple, packet, cookie.peer_tag);
             return None;
         }
+        if cookie.offers.is_some() && !self.may_agree_on_keys(tuple.remote.ip()) {
+            self.stats.key_agreements_deferred += 1;
+            return None;
+        }
         let mut locals = self.locals.clone();
         if !locals.contains(&tuple.local) {
             locals.push(tuple.local);
@@ -443,6 +447,13 @@ impl Endpoint {
         let rng = self.rng.fork();
         let association = Association::accept(self.now, config, cookie, tuple, locals, rng);
         Some(self.insert(association))
+    }
+
+    /// Whether who has proved to be at an address may have us agree on keys now.
+    fn may_agree_on_keys(&mut self, from: IpAddr) -> bool {
+        let encryption = self.config.association.extensions.encryption.as_ref();
+        let is_guess = encryption.is_some_and(|encryption| encryption.keys.can_be_guessed());
+        self.key_calls.take(self.now, from, is_guess, &mut self.rng)
     }
 
     /// Tells a caller that its key is not ours. It got our cookie, so that it is where it says it

@@ -1,8 +1,9 @@
 //! [`Endpoint`]: all associations of a host, and the packets that belong to none.
 
+mod address_rate;
 mod incoming;
+mod key_calls;
 mod replies;
-mod short_inits;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -20,8 +21,9 @@ use crate::event::{Event, RefusedCall};
 use crate::handshake::CookieJar;
 use crate::stats::EndpointStats;
 
+use address_rate::AddressRate;
+use key_calls::KeyCalls;
 use replies::Replies;
-use short_inits::ShortInits;
 
 /// An association of an endpoint. Never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,7 +79,8 @@ pub struct Endpoint {
     /// Associations that may have something to say.
     to_report: VecDeque<AssociationId>,
     replies: Replies,
-    short_inits: ShortInits,
+    short_inits: AddressRate,
+    key_calls: KeyCalls,
     refused_calls: VecDeque<RefusedCall>,
     /// Our addresses, for listeners to announce.
     locals: Vec<SocketAddr>,
@@ -126,7 +129,9 @@ impl Endpoint {
     pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
         let cookies = CookieJar::new(rng.fork());
         let replies = Replies::new(config.stateless_replies_per_second);
-        let short_inits = ShortInits::new(config.short_inits_per_second);
+        let short_inits = config.short_inits_per_second as f32;
+        let short_inits = AddressRate::new(short_inits, short_inits);
+        let key_calls = KeyCalls::new(config.key_agreements_per_second);
         Self {
             config,
             rng,
@@ -139,6 +144,7 @@ impl Endpoint {
             to_report: VecDeque::new(),
             replies,
             short_inits,
+            key_calls,
             refused_calls: VecDeque::new(),
             locals: Vec::new(),
             next_id: 0,

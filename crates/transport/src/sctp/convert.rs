@@ -257,6 +257,7 @@ impl From<sctp::EndpointStats> for StrangerStats {
             cookies_stale: stats.cookies_stale,
             cookies_replayed: stats.cookies_replayed,
             replies_suppressed: stats.replies_suppressed,
+            key_agreements_deferred: stats.key_agreements_deferred,
         }
     }
 }

@@ -1,5 +1,4 @@
-//! [`ShortInits`]: how many INITs from one address are answered that are shorter than their INIT
-//! ACK. Who sends them in somebody else's name would have them multiplied.
+//! [`AddressRate`]: how often who has one address may make us do something.
 
 use std::net::IpAddr;
 
@@ -7,16 +6,17 @@ use anabranch_sansio::{Rng, Time};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// Buckets that addresses share. At the default rates they hold 2,560 answers a second, and an
-/// endpoint gives 1,000: who makes up addresses meets that limit before all buckets are empty.
+/// Buckets that addresses share. At ten a second for each they hold 2,560, and an endpoint answers
+/// 1,000: who makes up addresses meets that limit before all buckets are empty.
 const BUCKETS: usize = 256;
 
-/// Token buckets of one second's worth, which are chosen by a secret function of the address:
-/// nobody knows with whom he shares one.
+/// Token buckets, which are chosen by a secret function of the address: nobody knows with whom he
+/// shares one.
 #[derive(Debug)]
-pub(super) struct ShortInits {
-    per_second: u32,
-    /// Nothing before the first short INIT.
+pub(super) struct AddressRate {
+    burst: f32,
+    per_second: f32,
+    /// Nothing before somebody asks.
     table: Option<Box<Table>>,
 }
 
@@ -32,14 +32,15 @@ struct Bucket {
     filled_at: Time,
 }
 
-impl ShortInits {
-    pub(super) const fn new(per_second: u32) -> Self {
-        Self { per_second, table: None }
+impl AddressRate {
+    /// So many at once, and so many each second.
+    pub(super) const fn new(burst: f32, per_second: f32) -> Self {
+        Self { burst, per_second, table: None }
     }
 
-    /// Whether one more from this address may be answered now.
+    /// Whether this address may once more.
     pub(super) fn take(&mut self, now: Time, from: IpAddr, rng: &mut Rng) -> bool {
-        let limit = self.per_second as f32;
+        let (limit, per_second) = (self.burst, self.per_second);
         let table = self.table.get_or_insert_with(|| {
             let mut key = [0; 32];
             rng.fill(&mut key);
@@ -49,7 +50,7 @@ impl ShortInits {
         let Some(bucket) = table.bucket(from) else { return false };
         let elapsed = now.saturating_since(bucket.filled_at);
         bucket.filled_at = bucket.filled_at.max(now);
-        bucket.tokens = (bucket.tokens + limit * elapsed.as_secs_f32()).min(limit);
+        bucket.tokens = (bucket.tokens + per_second * elapsed.as_secs_f32()).min(limit);
         if bucket.tokens < 1.0 {
             return false;
         }
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn each_address_gets_its_share_and_made_up_ones_no_more_than_the_table_has() {
-        let (mut inits, mut rng) = (ShortInits::new(10), Rng::from_u64(1));
+        let (mut inits, mut rng) = (AddressRate::new(10.0, 10.0), Rng::from_u64(1));
         let mut taken = |now, from: &str| {
             let from = from.parse().unwrap();
             (0..100).filter(|_| inits.take(now, from, &mut rng)).count()
@@ -93,7 +94,7 @@ mod tests {
         let much_later = Time::ZERO + Duration::from_secs(100);
         assert_eq!(taken(much_later, "192.0.2.1"), 10, "no more than a second's");
 
-        let (mut inits, mut rng) = (ShortInits::new(10), Rng::from_u64(1));
+        let (mut inits, mut rng) = (AddressRate::new(10.0, 10.0), Rng::from_u64(1));
         let made_up = (0..100_000_u32).map(|nth| IpAddr::V4(nth.into()));
         let taken = made_up.filter(|from| inits.take(Time::ZERO, *from, &mut rng)).count();
         assert_eq!(taken, 10 * BUCKETS);
