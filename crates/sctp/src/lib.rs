@@ -93,7 +93,7 @@ pub use config::{
 pub use dtls::{
     Encryption, EncryptionPolicy, EncryptionStats, Epoch, KeyAction, KeyContext, KeyFailure,
     KeyManagement, KeyManagementFactory, KeyRole, NONCE_LEN, RecordCipher, RecordKeys, Restart,
-    RestartKeys, SAMPLE_LEN, TAG_LEN,
+    RestartKeys, SAMPLE_LEN, SEALING_LEN, TAG_LEN,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{AddStreamsError, ConfigError, ConnectError, ResetError, SendError};

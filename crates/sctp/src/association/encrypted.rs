@@ -6,8 +6,8 @@ use anabranch_wire::{Chunk, Dtls, ErrorCause, ErrorCauses, Packet};
 
 use super::{Association, State};
 use crate::dtls::{
-    Agreement, BACK_LEN, Epoch, Epochs, FRONT_LEN, KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM,
-    KeyAction, KeyFailure, KeyManagement, KeyRole, Offers, RecordKeys,
+    Agreement, Epoch, Epochs, KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM, KeyAction, KeyFailure,
+    KeyManagement, KeyRole, Offers, RecordKeys, SEALING_LEN,
 };
 use crate::event::CloseReason;
 use crate::handshake::Cookie;
@@ -348,7 +348,7 @@ impl Association {
     /// Bytes that sealing takes of a packet, whether there are keys yet or not: what goes out in
     /// the open may have to go out again.
     pub(super) fn sealing_len(&self) -> usize {
-        if self.encrypted.is_some() { FRONT_LEN + BACK_LEN } else { 0 }
+        if self.encrypted.is_some() { SEALING_LEN } else { 0 }
     }
 }
 

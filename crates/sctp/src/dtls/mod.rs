@@ -30,4 +30,7 @@ pub(crate) const FRONT_LEN: usize = 5 + record::HEADER_LEN;
 /// a multiple of 4 bytes, as the chunks inside are one.
 pub(crate) const BACK_LEN: usize = (1 + TAG_LEN).next_multiple_of(4);
 
+/// Bytes that sealing takes of each packet.
+pub const SEALING_LEN: usize = FRONT_LEN + BACK_LEN;
+
 pub(crate) use record::HEADER_LEN as RECORD_HEADER_LEN;

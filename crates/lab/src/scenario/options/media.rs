@@ -5,9 +5,11 @@ use std::time::Duration;
 use anabranch_netsim::settings::ReadFile;
 use anabranch_netsim::written::{Fault, Section};
 use anabranch_sansio::Rate;
+use anabranch_sctp::Encryption;
 use anabranch_session::treatment::Preset;
 use anabranch_session::{Bond, SessionConfig};
 
+use super::encryption::{self, ENCRYPTION};
 use crate::scenario::AFTER;
 use crate::scenario::film::Film;
 use crate::scenario::key::{Key, choice, number, rate, span};
@@ -43,6 +45,7 @@ pub(in crate::scenario) const MEDIA_KEYS: &[Key] = &[
         &["balance", "backup", "dup"],
         "how several paths are used: at once, one by one, each message on two; balance",
     ),
+    ENCRYPTION,
     Key::new(
         "mtu",
         &["1500"],
@@ -57,6 +60,7 @@ pub(in crate::scenario) struct MediaOptions {
     pub(in crate::scenario) latency: Duration,
     pub(in crate::scenario) treatment: Preset,
     bond: Bond,
+    encryption: Option<Encryption>,
     mtu: usize,
 }
 
@@ -77,6 +81,7 @@ impl MediaOptions {
             latency: latency(section)?,
             treatment: treatment.unwrap_or_default(),
             bond: bond.unwrap_or_default(),
+            encryption: encryption::read(section)?,
             mtu: chosen.unwrap_or(mtu) as usize,
         })
     }
@@ -85,6 +90,7 @@ impl MediaOptions {
     pub(in crate::scenario) fn session(&self, listen: bool) -> SessionConfig {
         let mut config = SessionConfig::new(listen, self.latency).with_bond(self.bond);
         config.association.paths.path_mtu = self.mtu;
+        config.association.extensions.encryption.clone_from(&self.encryption);
         config
     }
 }

@@ -1,5 +1,6 @@
 //! What a flow's transport can be told, key by key.
 
+mod encryption;
 mod media;
 mod quic;
 mod sctp;

@@ -4,8 +4,10 @@ use anabranch_netsim::settings::time;
 use anabranch_netsim::written::{Fault, Section};
 use anabranch_sctp::{
     AssociationConfig, CongestionControl, LossDetection, PathSchedulerKind, Reliability,
-    RetransmissionPolicy, SchedulerKind,
+    RetransmissionPolicy, SEALING_LEN, SchedulerKind,
 };
+
+use super::encryption::{self, ENCRYPTION};
 
 use crate::scenario::key::{Key, boolean, bytes, choice, number, rate, span};
 
@@ -60,6 +62,7 @@ pub(in crate::scenario) const SCTP_KEYS: &[Key] = &[
         &["ip", "udp"],
         "what stands below SCTP: IP alone, the default, or UDP (RFC 6951)",
     ),
+    ENCRYPTION,
     Key::new(
         "controller",
         &["rfc9260", "small-window", "large-window", "cubic", "bbr", "media"],
@@ -194,6 +197,7 @@ impl SctpOptions {
         config.paths.header_overhead = IP_HEADER + if over_udp { UDP_HEADER } else { 0 };
         let chosen = section.read("mtu", |text| number(text, 576, 9_000))?;
         config.paths.path_mtu = chosen.unwrap_or(mtu) as usize;
+        config.extensions.encryption = encryption::read(section)?;
         read_policies(section, &mut config)?;
         read_windows(section, &mut config)?;
         read_timers(section, &mut config)?;
@@ -215,7 +219,9 @@ impl SctpOptions {
     /// Bytes of the longest message that fits into one packet.
     pub(in crate::scenario) fn packet_payload(&self) -> usize {
         let paths = &self.config.paths;
-        (paths.path_mtu - paths.header_overhead - SCTP_HEADERS) & !3
+        let is_sealed = self.config.extensions.encryption.is_some();
+        let sealing = if is_sealed { SEALING_LEN } else { 0 };
+        (paths.path_mtu - paths.header_overhead - SCTP_HEADERS - sealing) & !3
     }
 
     /// Bytes of the longest message that there can be.
