@@ -8,16 +8,16 @@ use std::thread;
 use std::time::Duration;
 
 use anabranch_driver::{BindConfig, Driver, Handle, SocketSet};
-use anabranch_keys::{Identity, KeyError, Suite, TlsKeys, Trust};
 use anabranch_sansio::{FourTuple, Rng};
 use anabranch_sctp::{
-    AssociationConfig, AssociationId, CongestionControl, Encryption, Endpoint, EndpointConfig,
-    Event, OutgoingMessage, SendError,
+    AssociationConfig, AssociationId, CongestionControl, Endpoint, EndpointConfig, Event,
+    OutgoingMessage, SendError,
 };
 use anabranch_wire::StreamId;
 use bytes::Bytes;
 use tokio::runtime;
 
+use crate::encryption::encryption_if;
 use crate::udp::SOCKET_BUFFER_BYTES;
 use crate::{Outcome, Workload, cpu};
 
@@ -72,7 +72,7 @@ fn drive(endpoint: Endpoint) -> io::Result<(Handle<Endpoint>, SocketAddr)> {
 }
 
 fn association_config(workload: &Workload, encrypted: bool) -> io::Result<AssociationConfig> {
-    let encryption = encrypted.then(encryption).transpose().map_err(io::Error::other)?;
+    let encryption = encryption_if(encrypted)?;
     let window = workload.config.receive_window as usize;
     Ok(AssociationConfig::default().with(|config| {
         config.extensions.encryption = encryption;
@@ -86,12 +86,6 @@ fn association_config(workload: &Workload, encrypted: bool) -> io::Result<Associ
             None => CongestionControl::default(),
         };
     }))
-}
-
-/// By a key of its own, towards whoever has one.
-fn encryption() -> Result<Encryption, KeyError> {
-    let suites = [Suite::Aes128Gcm];
-    Ok(TlsKeys::with_suites(&Identity::generate()?, Trust::Anyone, &suites)?.required())
 }
 
 async fn send(

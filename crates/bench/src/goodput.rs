@@ -39,6 +39,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) seeds: u64,
     /// Only rows with this in their name.
     pub(crate) only: &'a str,
+    /// Whether SCTP is encrypted.
+    pub(crate) encrypted: bool,
 }
 
 /// The rows, each as it is done.
@@ -126,7 +128,8 @@ fn saturated(
     let link = bottleneck(LINK_MBPS, Loss::uniform(loss_percent / 100.0));
     let runs = (1..=plan.seeds).map(|seed| {
         let flows = [Transport::Sctp(control)];
-        let mut world = world::World::new(seed, Losses::OfData, link.clone(), &flows)?;
+        let mut world =
+            world::World::new(seed, Losses::OfData, link.clone(), &flows, plan.encrypted)?;
         world.saturate(Duration::from_secs(seconds))?;
         Ok(world.goodput_mbps(0, Duration::from_secs(seconds)))
     });
@@ -155,15 +158,20 @@ fn median(figures: impl IntoIterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_row_has_its_figures() {
+    fn rows(encrypted: bool) -> Vec<Row> {
         let mut rows = Vec::new();
-        let plan = Plan { seconds: 1, seeds: 1, only: "" };
+        let plan = Plan { seconds: 1, seeds: 1, only: "", encrypted };
         measure(plan, |row| {
             rows.push(row);
             Ok(())
         })
         .unwrap();
+        rows
+    }
+
+    #[test]
+    fn every_row_has_its_figures() {
+        let rows = rows(false);
         let others = live::rows().len() + paths::rows().len() + shared::rows().len();
         assert_eq!(rows.len(), 4 * LOSSES.len() + others);
         let figures = || rows.iter().flat_map(|row| &row.figures);
@@ -172,5 +180,14 @@ mod tests {
                 .all(|(what, figure)| figure.is_finite() && *figure >= 0.0 && !what.is_empty())
         );
         assert!(rows.iter().all(|row| row.figures[0].1 > 0.0), "{rows:?}");
+    }
+
+    #[test]
+    fn encryption_takes_its_bytes_of_a_full_link() {
+        let goodput = |rows: Vec<Row>| {
+            let row = rows.into_iter().find(|row| row.name == "media, loss 0 %").unwrap();
+            row.figures[0].1
+        };
+        assert!(goodput(rows(true)) < goodput(rows(false)));
     }
 }

@@ -12,6 +12,7 @@
 
 mod cpu;
 mod driven;
+mod encryption;
 mod entrants;
 mod goodput;
 mod idle;
@@ -74,6 +75,9 @@ struct Arguments {
     /// Runs of which the median counts (goodput only).
     #[arg(long, default_value_t = 5)]
     seeds: u64,
+    /// Has our stack encrypt (goodput and starts only).
+    #[arg(long)]
+    encrypted: bool,
     /// The table as JSON.
     #[arg(long)]
     json: bool,
@@ -156,14 +160,15 @@ fn run(arguments: &Arguments) -> io::Result<()> {
             writeln!(io::stdout(), "{pace}")
         }
         Medium::Goodput => {
-            let Arguments { seconds, seeds, ref only, .. } = *arguments;
-            let plan = goodput::Plan { seconds, seeds, only };
+            let Arguments { seconds, seeds, ref only, encrypted, .. } = *arguments;
+            let plan = goodput::Plan { seconds, seeds, only, encrypted };
             goodput::measure(plan, |row| writeln!(io::stdout(), "{row}"))
         }
         Medium::Starts => {
             let rate = Rate::bps((arguments.mbps * 1e6) as u64);
-            let Arguments { seconds, seeds: starts, first, each, ref only, .. } = *arguments;
-            let plan = starts::Plan { seconds, starts, first, only, rate, each };
+            let Arguments { seconds, seeds: starts, first, each, ref only, encrypted, .. } =
+                *arguments;
+            let plan = starts::Plan { seconds, starts, first, only, rate, each, encrypted };
             let stream = arguments.stream.as_deref().unwrap_or("".as_ref());
             starts::measure(stream, plan, |line| writeln!(io::stdout(), "{line}"))
         }

@@ -38,6 +38,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) rate: Rate,
     /// Whether each start is told.
     pub(crate) each: bool,
+    /// Whether the session is encrypted.
+    pub(crate) encrypted: bool,
 }
 
 /// Runs the rows, each told when it is done.
@@ -53,7 +55,8 @@ pub(crate) fn measure(
         let content = Content::of(packets);
         let mut row = Row { terms, starts: Vec::new() };
         for seed in plan.first..plan.first + plan.starts {
-            let start = Studio::new(seed, &terms)?.run(packets, &content, plan.rate)?;
+            let start =
+                Studio::new(seed, &terms, plan.encrypted)?.run(packets, &content, plan.rate)?;
             if plan.each {
                 tell(format!("  seed {seed}: {start}"))?;
             }

@@ -1,20 +1,22 @@
 //! [`End`]: a sender or a receiver, of SCTP over UDP or of TCP.
 
+use std::io;
 use std::time::Duration;
 
 use anabranch_netsim::Carrier;
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::{
     Association, AssociationConfig, AssociationId, CongestionControl, ConnectError, Endpoint,
-    EndpointConfig, OutgoingMessage, PathSchedulerKind, RetransmissionPolicy,
+    EndpointConfig, OutgoingMessage, PathSchedulerKind, RetransmissionPolicy, SEALING_LEN,
 };
-use anabranch_tcp::{Config, Connection};
+use anabranch_tcp::Connection;
 use anabranch_wire::StreamId;
 use bytes::Bytes;
 
 use super::MTU;
+use crate::encryption::encryption_if;
 
-/// Payload of a full packet of SCTP: without headers of IPv6, UDP, SCTP and DATA.
+/// Payload of a full packet of SCTP in the open: without headers of IPv6, UDP, SCTP and DATA.
 pub(super) const PAYLOAD: usize = MTU - 48 - 12 - 16;
 
 /// SCTP's own ports.
@@ -44,6 +46,8 @@ pub(super) struct SctpEnd {
     endpoint: Endpoint,
     /// Its one association, once there is one.
     id: Option<AssociationId>,
+    /// Payload of a full packet.
+    payload_len: usize,
 }
 
 impl Transport {
@@ -54,17 +58,44 @@ impl Transport {
         }
     }
 
+    /// How both ends are set up.
+    pub(super) fn config(self, encrypted: bool) -> io::Result<Config> {
+        let association = match self {
+            Self::Sctp(control) => association(control),
+            Self::Balanced => association(CongestionControl::Media).with(|config| {
+                config.paths.path_scheduler = PathSchedulerKind::EarliestDelivery;
+                config.recovery.retransmission_policy = RetransmissionPolicy::Earliest;
+            }),
+            Self::Tcp => return Ok(Config::Tcp(tcp())),
+        };
+        let encryption = encryption_if(encrypted)?;
+        Ok(Config::Sctp(Box::new(
+            association.with(|config| config.extensions.encryption = encryption),
+        )))
+    }
+}
+
+/// How both ends of a flow are set up.
+pub(super) enum Config {
+    Sctp(Box<AssociationConfig>),
+    Tcp(anabranch_tcp::Config),
+}
+
+impl Config {
     /// The end that opens the connection.
     pub(super) fn sender(
-        self,
+        &self,
         now: Time,
         paths: &[FourTuple],
         rng: Rng,
     ) -> Result<End, ConnectError> {
-        let Some(config) = self.association() else {
-            let mut connection = Connection::client(tcp(), paths[0], rng);
-            connection.connect(now);
-            return Ok(End::Tcp(Box::new(connection)));
+        let config = match self {
+            Self::Sctp(config) => AssociationConfig::clone(config),
+            Self::Tcp(config) => {
+                let mut connection = Connection::client(config.clone(), paths[0], rng);
+                connection.connect(now);
+                return Ok(End::Tcp(Box::new(connection)));
+            }
         };
         let mut end = SctpEnd::new(config.clone(), paths, rng);
         end.id = Some(end.endpoint.connect(now, paths, PORTS, config)?);
@@ -72,22 +103,15 @@ impl Transport {
     }
 
     /// The end that waits.
-    pub(super) fn receiver(self, paths: &[FourTuple], rng: Rng) -> End {
-        match self.association() {
-            Some(config) => End::Sctp(Box::new(SctpEnd::new(config, paths, rng))),
-            None => End::Tcp(Box::new(Connection::listener(tcp(), paths[0], rng))),
-        }
-    }
-
-    /// How SCTP is set up; of TCP there is nothing to say.
-    fn association(self) -> Option<AssociationConfig> {
+    pub(super) fn receiver(&self, paths: &[FourTuple], rng: Rng) -> End {
         match self {
-            Self::Sctp(control) => Some(association(control)),
-            Self::Balanced => Some(association(CongestionControl::Media).with(|config| {
-                config.paths.path_scheduler = PathSchedulerKind::EarliestDelivery;
-                config.recovery.retransmission_policy = RetransmissionPolicy::Earliest;
-            })),
-            Self::Tcp => None,
+            Self::Sctp(config) => {
+                let config = AssociationConfig::clone(config);
+                End::Sctp(Box::new(SctpEnd::new(config, paths, rng)))
+            }
+            Self::Tcp(config) => {
+                End::Tcp(Box::new(Connection::listener(config.clone(), paths[0], rng)))
+            }
         }
     }
 }
@@ -98,6 +122,7 @@ impl End {
         let payload = Bytes::from_static(&[0x5a; PAYLOAD]);
         match self {
             Self::Sctp(end) => {
+                let payload = payload.slice(..end.payload_len);
                 let Some(association) = end.association() else { return };
                 let message = || OutgoingMessage::new(StreamId(0), payload.clone());
                 while association.send(now, message()).is_ok() {}
@@ -134,10 +159,11 @@ impl End {
 
 impl SctpEnd {
     fn new(association: AssociationConfig, paths: &[FourTuple], rng: Rng) -> Self {
+        let sealing = if association.extensions.encryption.is_some() { SEALING_LEN } else { 0 };
         let config = EndpointConfig { accept: true, association, ..EndpointConfig::default() };
         let mut endpoint = Endpoint::new(config, rng);
         endpoint.set_local_addresses(paths.iter().map(|path| path.local).collect());
-        Self { endpoint, id: None }
+        Self { endpoint, id: None, payload_len: PAYLOAD - sealing }
     }
 
     fn association(&mut self) -> Option<&mut Association> {
@@ -204,13 +230,13 @@ fn association(control: CongestionControl) -> AssociationConfig {
     })
 }
 
-fn tcp() -> Config {
-    Config {
+fn tcp() -> anabranch_tcp::Config {
+    anabranch_tcp::Config {
         mtu: MTU,
         send_buffer: BUFFER,
         receive_buffer: BUFFER,
         congestion_control: anabranch_tcp::CongestionControl::Cubic,
         rto_min: Duration::from_millis(200),
-        ..Config::default()
+        ..anabranch_tcp::Config::default()
     }
 }

@@ -50,7 +50,7 @@ impl Live {
     }
 
     pub(super) fn measure(&self, plan: Plan<'_>) -> io::Result<Row> {
-        let runs = (1..=plan.seeds).map(|seed| self.run(seed, plan.seconds));
+        let runs = (1..=plan.seeds).map(|seed| self.run(seed, plan));
         let runs = runs.collect::<io::Result<Vec<_>>>()?;
         let delivered = median(runs.iter().map(|run| run.0));
         let overhead = median(runs.iter().map(|run| run.1));
@@ -59,7 +59,7 @@ impl Live {
     }
 
     /// The shares of messages that came in time, and of data that was sent again.
-    fn run(&self, seed: u64, seconds: u64) -> io::Result<(f64, f64)> {
+    fn run(&self, seed: u64, plan: Plan<'_>) -> io::Result<(f64, f64)> {
         let share = self.percent / 100.0;
         let is_bursty = self.burst > 1.0;
         let loss = if is_bursty { Loss::bursts(share, self.burst) } else { Loss::uniform(share) };
@@ -68,9 +68,10 @@ impl Live {
             Losses::BothWays,
             bottleneck(LINK_MBPS, loss),
             &[Transport::Sctp(CongestionControl::Media)],
+            plan.encrypted,
         )?;
         world.run(Duration::from_secs(1), |_, _| {})?;
-        let end = world.now() + Duration::from_secs(seconds);
+        let end = world.now() + Duration::from_secs(plan.seconds);
         let (mut sent, mut in_time) = (0_u64, 0_u64);
         let mut take = |now: Time, payload: &[u8]| {
             let stamp = payload.first_chunk().map(|stamp| u64::from_be_bytes(*stamp));

@@ -30,7 +30,7 @@ impl Paths {
         let span = Duration::from_secs(plan.seconds);
         let runs = (1..=plan.seeds).map(|seed| {
             let links = self.0.map(|(mbps, ms)| link(mbps, Duration::from_millis(ms)));
-            let mut world = World::of_paths(seed, &links, Transport::Balanced)?;
+            let mut world = World::of_paths(seed, &links, Transport::Balanced, plan.encrypted)?;
             world.saturate(span)?;
             Ok(world.goodput_mbps(0, span))
         });

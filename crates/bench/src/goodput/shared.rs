@@ -33,7 +33,7 @@ impl Shared {
     }
 
     pub(super) fn measure(&self, plan: Plan<'_>) -> io::Result<Row> {
-        let runs = (1..=plan.seeds).map(|seed| self.run(seed, plan.seconds));
+        let runs = (1..=plan.seeds).map(|seed| self.run(seed, plan));
         let runs = runs.collect::<io::Result<Vec<_>>>()?;
         let share = |flow: usize| median(runs.iter().map(|run| run[flow]));
         let figures = vec![("% the first", share(0)), ("% the second", share(1))];
@@ -41,11 +41,11 @@ impl Shared {
     }
 
     /// How much of the link each flow gets.
-    fn run(&self, seed: u64, seconds: u64) -> io::Result<[f64; 2]> {
+    fn run(&self, seed: u64, plan: Plan<'_>) -> io::Result<[f64; 2]> {
         let transports = self.0.map(|(_, transport)| transport);
-        let mut world =
-            World::new(seed, Losses::OfData, bottleneck(LINK_MBPS, Loss::None), &transports)?;
-        let span = Duration::from_secs(seconds);
+        let link = bottleneck(LINK_MBPS, Loss::None);
+        let mut world = World::new(seed, Losses::OfData, link, &transports, plan.encrypted)?;
+        let span = Duration::from_secs(plan.seconds);
         world.saturate(span)?;
         Ok([0, 1].map(|flow| 100.0 * world.goodput_mbps(flow, span) / LINK_MBPS as f64))
     }

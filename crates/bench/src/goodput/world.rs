@@ -46,6 +46,7 @@ impl World {
         losses: Losses,
         link: LinkConfig,
         transports: &[Transport],
+        encrypted: bool,
     ) -> io::Result<Self> {
         let mut sim = Simulation::new(seed);
         let forward = sim.network_mut().add_link("bottleneck", link.clone());
@@ -58,7 +59,7 @@ impl World {
         for (n, transport) in (1..).zip(transports) {
             let ends = ends_of(n);
             world.join(ends, [forward, backward])?;
-            world.add_flow(*transport, &[ends])?;
+            world.add_flow(*transport, encrypted, &[ends])?;
         }
         Ok(world)
     }
@@ -68,6 +69,7 @@ impl World {
         seed: u64,
         links: &[LinkConfig],
         transport: Transport,
+        encrypted: bool,
     ) -> io::Result<Self> {
         let mut world = Self { sim: Simulation::new(seed), flows: Vec::new() };
         let mut paths = Vec::new();
@@ -78,7 +80,7 @@ impl World {
             paths.push(ends_of(n));
             world.join(ends_of(n), [forward, backward])?;
         }
-        world.add_flow(transport, &paths)?;
+        world.add_flow(transport, encrypted, &paths)?;
         Ok(world)
     }
 
@@ -89,7 +91,13 @@ impl World {
         network.add_route(far, near, vec![backward.into()]).map_err(io::Error::other)
     }
 
-    fn add_flow(&mut self, transport: Transport, ends: &[[IpAddr; 2]]) -> io::Result<()> {
+    fn add_flow(
+        &mut self,
+        transport: Transport,
+        encrypted: bool,
+        ends: &[[IpAddr; 2]],
+    ) -> io::Result<()> {
+        let config = transport.config(encrypted)?;
         let Self { sim, flows } = self;
         let near: Vec<_> = ends.iter().map(|[near, _]| *near).collect();
         let far: Vec<_> = ends.iter().map(|[_, far]| *far).collect();
@@ -97,9 +105,9 @@ impl World {
         let paths: Vec<_> = ends.iter().map(path).collect();
         let reversed: Vec<_> = paths.iter().map(|path| path.reversed()).collect();
         let rng = sim.fork_rng();
-        let sending = transport.sender(sim.now(), &paths, rng).map_err(io::Error::other)?;
+        let sending = config.sender(sim.now(), &paths, rng).map_err(io::Error::other)?;
         let sender = sim.add_host("sender", &near, sending).map_err(io::Error::other)?;
-        let receiving = transport.receiver(&reversed, sim.fork_rng());
+        let receiving = config.receiver(&reversed, sim.fork_rng());
         let receiver = sim.add_host("receiver", &far, receiving).map_err(io::Error::other)?;
         sim.set_carrier(sender, transport.carrier());
         sim.set_carrier(receiver, transport.carrier());

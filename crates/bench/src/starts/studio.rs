@@ -11,6 +11,7 @@ use anabranch_session::{Event, Receiver, ReceiverConfig, Sender, SenderConfig, S
 use super::Start;
 use super::content::Content;
 use super::terms::{Change, Terms};
+use crate::encryption::encryption_if;
 
 /// How long an association rests before its stream begins.
 const REST: Duration = Duration::from_millis(1_200);
@@ -37,10 +38,12 @@ pub(super) struct Studio {
 }
 
 impl Studio {
-    pub(super) fn new(seed: u64, terms: &Terms) -> io::Result<Self> {
+    pub(super) fn new(seed: u64, terms: &Terms, encrypted: bool) -> io::Result<Self> {
+        let encryption = encryption_if(encrypted)?;
         let session = |listen| {
             let latency = Duration::from_millis(terms.latency_ms);
-            SessionConfig::new(listen, latency).with_bond(terms.bond())
+            let config = SessionConfig::new(listen, latency).with_bond(terms.bond());
+            config.with_encryption(encryption.clone())
         };
         let mut paths = Vec::new();
         let pair = Pair::new(seed, &terms.links(), |side, seen, rng| match side {
