@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::run::Bench;
 use super::scenario;
 use super::stream::{Meter, millis};
-use super::tool::Tool;
+use super::tool::Entrant;
 use crate::failure::Failure;
 
 /// The loss, in both directions.
@@ -30,7 +30,7 @@ pub(super) struct Connects {
 }
 
 /// Connects so many times, each with a seed of its own.
-pub(super) async fn measure(tool: Tool, attempts: u32, seed: u64) -> Result<Connects, Failure> {
+pub(super) async fn measure(tool: Entrant, attempts: u32, seed: u64) -> Result<Connects, Failure> {
     let one_way = scenario::ONE_WAY;
     let link = LinkConfig { delay: one_way, loss: Loss::uniform(LOSS), ..LinkConfig::default() };
     let mut times = Vec::new();

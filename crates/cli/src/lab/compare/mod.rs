@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::output;
 use scenario::Scenario;
 use table::Row;
-use tool::Tool;
+use tool::{Entrant, Tool};
 
 /// Sends the same stream with anabranch, SRT and RIST over the same emulated links
 ///
@@ -48,6 +48,9 @@ pub(crate) struct Compare {
     /// Only these tools: anabranch, srt, rist. May be repeated.
     #[arg(long)]
     tool: Vec<Tool>,
+    /// Has all of them encrypt by one passphrase, with AES-128, instead of sending in the open.
+    #[arg(long)]
+    encrypted: bool,
     /// How often to connect at 10 % of loss; 0 leaves that out.
     #[arg(long, default_value_t = 20)]
     connects: u32,
@@ -82,7 +85,7 @@ impl Compare {
         self.write("compare", &table::csv(&rows), &json)
     }
 
-    async fn show_traces(&self, tools: &[Tool]) -> Result<(), Failure> {
+    async fn show_traces(&self, tools: &[Entrant]) -> Result<(), Failure> {
         let mut scenarios = traces::all(&self.trace)?;
         scenarios.retain(|scenario| scenario.name.contains(&self.only));
         let progress = progress(scenarios.len() * tools.len())?;
@@ -102,17 +105,22 @@ impl Compare {
     }
 
     /// Those that are wanted and installed. Says which are not.
-    fn tools(&self) -> Result<Vec<Tool>, Failure> {
+    fn tools(&self) -> Result<Vec<Entrant>, Failure> {
         let is_wanted = |tool: &Tool| self.tool.is_empty() || self.tool.contains(tool);
         let (found, absent): (Vec<_>, Vec<_>) =
             Tool::ALL.into_iter().filter(is_wanted).partition(|tool| tool.is_installed());
         for tool in absent {
             output::print(&format!("{tool} is left out: apt install {}\n", tool.package()))?;
         }
-        Ok(found)
+        let encrypted = self.encrypted;
+        Ok(found.into_iter().map(|tool| Entrant { tool, encrypted }).collect())
     }
 
-    async fn measure(&self, tools: &[Tool], scenarios: &[Scenario]) -> Result<Vec<Row>, Failure> {
+    async fn measure(
+        &self,
+        tools: &[Entrant],
+        scenarios: &[Scenario],
+    ) -> Result<Vec<Row>, Failure> {
         let span = Duration::from_secs(self.seconds.into());
         let progress = progress(scenarios.len() * tools.len())?;
         let mut rows = Vec::new();

@@ -12,7 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at
 use super::process::{Cost, Running};
 use super::scenario::{ONE_WAY, Scenario};
 use super::stream::{Meter, Received, Stream};
-use super::tool::{Ports, Tool};
+use super::tool::{Entrant, Ports};
 use crate::failure::Failure;
 
 /// How long a receiver gets to listen before its sender starts.
@@ -43,12 +43,12 @@ pub(super) struct Measured {
 
 /// Runs it. `None`: the tool cannot do that.
 pub(super) async fn run(
-    tool: Tool,
+    tool: Entrant,
     scenario: &Scenario,
     seed: u64,
     span: Duration,
 ) -> Result<Option<Measured>, Failure> {
-    if scenario.is_cut && !tool.bonds() {
+    if scenario.is_cut && !tool.tool.bonds() {
         return Ok(None);
     }
     let links = vec![DuplexConfig::from(scenario.link()); if scenario.is_cut { 2 } else { 1 }];
@@ -102,7 +102,7 @@ struct Stand {
 
 impl<S: Stream> Bench<S> {
     pub(super) async fn start(
-        tool: Tool,
+        tool: Entrant,
         links: &[DuplexConfig],
         buffer: Duration,
         seed: u64,

@@ -8,7 +8,7 @@ use super::connect::Connects;
 use super::run::Measured;
 use super::scenario::Scenario;
 use super::stream::Received;
-use super::tool::Tool;
+use super::tool::Entrant;
 
 /// A scenario with one tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,7 +21,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn new(scenario: &Scenario, tool: Tool, measured: Option<Measured>) -> Self {
+    pub(super) fn new(scenario: &Scenario, tool: Entrant, measured: Option<Measured>) -> Self {
         Self { scenario: scenario.name.clone(), tool: tool.to_string(), measured }
     }
 }
@@ -74,7 +74,7 @@ pub(super) fn connects(tools: &[Connects]) -> String {
         let (p50, p90) = (ms(p50_ms), ms(p90_ms));
         let _ = writeln!(
             text,
-            "{tool:<10} connects at 10 % loss in {p50} (p90 {p90}); {failures} of {attempts} fail"
+            "{tool:<20} connects at 10 % loss in {p50} (p90 {p90}); {failures} of {attempts} fail"
         );
     }
     text
@@ -114,6 +114,7 @@ pub(super) fn csv(rows: &[Row]) -> String {
 mod tests {
     use super::super::scenario;
     use super::*;
+    use crate::lab::compare::tool::Tool;
 
     fn rows() -> Vec<Row> {
         let measured = Measured {
@@ -130,7 +131,8 @@ mod tests {
         };
         let all = scenario::all();
         let last = all.last().unwrap();
-        vec![Row::new(last, Tool::Anabranch, Some(measured)), Row::new(last, Tool::Srt, None)]
+        let row = |tool, measured| Row::new(last, Entrant { tool, encrypted: false }, measured);
+        vec![row(Tool::Anabranch, Some(measured)), row(Tool::Srt, None)]
     }
 
     #[test]

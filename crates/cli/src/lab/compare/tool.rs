@@ -19,6 +19,17 @@ pub(super) enum Tool {
     Rist,
 }
 
+/// What all tools are told where they encrypt.
+const PASSPHRASE: &str = "side-by-side-on-one-link";
+
+/// A tool, and whether it encrypts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entrant {
+    pub(super) tool: Tool,
+    /// Both ends are given one passphrase, and packets are sealed by AES-128.
+    pub(super) encrypted: bool,
+}
+
 /// Where a tool gets its stream from and where it is to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ports {
@@ -68,41 +79,72 @@ impl Tool {
             Self::Srt => false,
         }
     }
+}
 
+impl Entrant {
     pub(super) fn receiver(self, ports: &Ports, buffer: Duration) -> Result<Command, Failure> {
         let Ports { receiver, output, .. } = ports;
         let (millis, to) = (buffer.as_millis(), format!("udp://127.0.0.1:{output}"));
-        let from = match self {
-            Self::Anabranch => {
-                format!("anabranch://:{receiver}?mode=listener&latency={millis}&encryption=off")
+        let protection = self.protection();
+        match self.tool {
+            Tool::Anabranch => {
+                let url = format!("anabranch://:{receiver}?mode=listener&latency={millis}");
+                ours(&["recv", "--keep", &(url + &protection), &to])
             }
-            Self::Srt => format!("srt://127.0.0.1:{receiver}?mode=listener&latency={millis}"),
-            Self::Rist => format!("rist://@127.0.0.1:{receiver}?buffer={millis}"),
-        };
-        match self {
-            Self::Anabranch => ours(&["recv", "--keep", &from, &to]),
-            Self::Srt => Ok(command("srt-live-transmit", &["-c", "1316", &from, &to])),
-            Self::Rist => Ok(command("ristreceiver", &["-i", &from, "-o", &to])),
+            Tool::Srt => {
+                let url = format!("srt://127.0.0.1:{receiver}?mode=listener&latency={millis}");
+                let from = url + &protection;
+                Ok(command("srt-live-transmit", &["-c", "1316", &from, &to]))
+            }
+            Tool::Rist => {
+                let from = format!("rist://@127.0.0.1:{receiver}?buffer={millis}{protection}");
+                Ok(self.rist("ristreceiver", &["-i", &from, "-o", &to]))
+            }
         }
     }
 
     pub(super) fn sender(self, ports: &Ports, buffer: Duration) -> Result<Command, Failure> {
         let millis = buffer.as_millis();
         let from = format!("udp://127.0.0.1:{}", ports.input);
-        match self {
-            Self::Anabranch => ours(&["send", &from, &our_url(&ports.links, buffer)]),
-            Self::Srt => {
-                let to = srt_url(&ports.links, buffer);
+        let protection = self.protection();
+        match self.tool {
+            Tool::Anabranch => {
+                ours(&["send", &from, &(our_url(&ports.links, buffer) + &protection)])
+            }
+            Tool::Srt => {
+                let to = srt_url(&ports.links, buffer) + &protection;
                 Ok(command("srt-live-transmit", &["-c", "1316", &from, &to]))
             }
-            Self::Rist => {
+            Tool::Rist => {
                 let from = format!("udp://@127.0.0.1:{}", ports.input);
-                let peers = ports.links.iter();
-                let peers = peers.map(|port| format!("rist://127.0.0.1:{port}?buffer={millis}"));
+                let peers = ports
+                    .links
+                    .iter()
+                    .map(|port| format!("rist://127.0.0.1:{port}?buffer={millis}{protection}"));
                 let to = peers.collect::<Vec<_>>().join(",");
-                Ok(command("ristsender", &["-i", &from, "-o", &to]))
+                Ok(self.rist("ristsender", &["-i", &from, "-o", &to]))
             }
         }
+    }
+
+    /// What its URLs say of encryption.
+    fn protection(self) -> String {
+        match (self.tool, self.encrypted) {
+            (Tool::Anabranch, false) => "&encryption=off".to_owned(),
+            (Tool::Srt | Tool::Rist, false) => String::new(),
+            (Tool::Anabranch, true) => format!("&passphrase={PASSPHRASE}"),
+            (Tool::Srt, true) => format!("&passphrase={PASSPHRASE}&pbkeylen=16"),
+            (Tool::Rist, true) => format!("&secret={PASSPHRASE}&aes-type=128"),
+        }
+    }
+
+    /// One of RIST's programs: it encrypts in its main profile alone.
+    fn rist(self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = command(program, arguments);
+        if self.encrypted {
+            command.args(["-p", "1"]);
+        }
+        command
     }
 }
 
@@ -111,7 +153,6 @@ fn our_url(links: &[u16], buffer: Duration) -> String {
     let millis = buffer.as_millis();
     let first = links.first().copied().unwrap_or_default();
     let mut url = format!("anabranch://127.0.0.1:{first}?mode=caller&latency={millis}");
-    url += "&encryption=off";
     if let [_, second] = links {
         url += &format!("&path=127.0.0.1,127.0.0.2&peer=127.0.0.1:{second}");
     }
@@ -142,6 +183,13 @@ fn find(program: &str) -> Option<PathBuf> {
         .find(|p| p.is_file())
 }
 
+impl fmt::Display for Entrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tool.fmt(f)?;
+        if self.encrypted { f.write_str(" encrypted") } else { Ok(()) }
+    }
+}
+
 impl fmt::Display for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -170,12 +218,15 @@ mod tests {
         let ports = Ports { input: 1, links: vec![2], receiver: 3, output: 4 };
         let buffer = Duration::from_millis(200);
         for tool in Tool::ALL {
+            let tool = Entrant { tool, encrypted: false };
             let sender = arguments(&tool.sender(&ports, buffer).unwrap()).join(" ");
             let receiver = arguments(&tool.receiver(&ports, buffer).unwrap()).join(" ");
             assert!(sender.contains("127.0.0.1:1") && sender.contains("127.0.0.1:2"), "{sender}");
             assert!(receiver.contains(":3") && receiver.contains("127.0.0.1:4"), "{receiver}");
             assert!(sender.contains("=200") && receiver.contains("=200"), "{sender} {receiver}");
-            assert_eq!(tool.to_string().parse(), Ok(tool));
+            assert_eq!(tool.to_string().parse(), Ok(tool.tool));
+            let encrypted = Entrant { encrypted: true, ..tool };
+            assert_eq!(encrypted.to_string(), format!("{tool} encrypted"));
         }
     }
 
@@ -183,8 +234,30 @@ mod tests {
     fn two_links_are_two_paths_where_a_tool_bonds() {
         let ports = Ports { input: 1, links: vec![2, 5], receiver: 3, output: 4 };
         for tool in Tool::ALL.into_iter().filter(|tool| tool.bonds()) {
+            let tool = Entrant { tool, encrypted: false };
             let sender = arguments(&tool.sender(&ports, Duration::ZERO).unwrap()).join(" ");
             assert!(sender.contains("127.0.0.1:5"), "{sender}");
+        }
+    }
+
+    #[test]
+    fn all_tools_encrypt_by_one_passphrase_or_none_does() {
+        let ports = Ports { input: 1, links: vec![2], receiver: 3, output: 4 };
+        let both_ends = |tool, encrypted| {
+            let entrant = Entrant { tool, encrypted };
+            let sender = entrant.sender(&ports, Duration::ZERO).unwrap();
+            [sender, entrant.receiver(&ports, Duration::ZERO).unwrap()]
+                .map(|end| arguments(&end).join(" "))
+        };
+        for tool in Tool::ALL {
+            for end in both_ends(tool, true) {
+                assert!(end.contains(&format!("={PASSPHRASE}")), "{end}");
+                assert!(!end.contains("encryption=off"), "{end}");
+            }
+            for end in both_ends(tool, false) {
+                assert!(!end.contains(PASSPHRASE), "{end}");
+                assert_eq!(end.contains("encryption=off"), tool == Tool::Anabranch, "{end}");
+            }
         }
     }
 }

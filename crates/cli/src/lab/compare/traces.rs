@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::film::{Film, Screening, Shown};
 use super::run::{self, Bench};
 use super::scenario::ONE_WAY;
-use super::tool::Tool;
+use super::tool::Entrant;
 use crate::failure::Failure;
 use crate::values;
 
@@ -78,7 +78,7 @@ impl TraceScenario {
 
 /// Runs every scenario with every tool.
 pub(super) async fn measure(
-    tools: &[Tool],
+    tools: &[Entrant],
     scenarios: &[TraceScenario],
     seed: u64,
     span: Duration,
@@ -99,7 +99,7 @@ pub(super) async fn measure(
 }
 
 async fn run_one(
-    tool: Tool,
+    tool: Entrant,
     scenario: &TraceScenario,
     film: &Arc<Film>,
     seed: u64,
@@ -155,6 +155,7 @@ pub(super) fn csv(rows: &[TraceRow]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::compare::tool::Tool;
 
     fn scenario() -> TraceScenario {
         // 1.2 Mbit/s in the first second, nothing in the next two.
