@@ -13,6 +13,7 @@ use anabranch_transport::{DccpConfig, DccpTransport, SctpTransport, Transport};
 use thiserror::Error;
 
 use super::SourceFormat;
+use super::outlet::behind_max;
 use crate::treatment::TreatmentTable;
 
 /// SCTP's own port at both ends. Peers are told apart by the UDP ports around it.
@@ -151,7 +152,10 @@ impl SessionConfig {
             config.timers.t1_steady = INIT_RETRANSMITS_MAX;
             config.recovery.association_max_retrans = RETRANSMISSIONS_MAX;
             config.buffers.message_size_max = 64 << 10;
-            config.buffers.receive_order = ReceiveOrder::PRIORITY;
+            // What waits for a slow output for longer than this is left out: it has no claim to go
+            // before what is still of use.
+            let wait_max = latency + behind_max(latency);
+            config.buffers.receive_order = ReceiveOrder::Priority { wait_max };
             config.window.start_rate = Some(START_RATE);
             config.window.queuing_delay_max =
                 Some((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN));

@@ -39,6 +39,9 @@ pub enum Event {
     RateChanged(RateSignal),
     /// The sender left out pictures that the network does not carry, or no longer does.
     Dropping(Notice),
+    /// Pictures were left out that the receiver's output does not take, or no longer are: by the
+    /// sender before it sent them, or by the receiver.
+    OutputBehind(Notice),
     /// The session is over.
     Disconnected(Disconnect),
 }

@@ -17,6 +17,7 @@ mod event;
 mod link;
 mod measures;
 mod message;
+mod outlet;
 mod passphrase;
 mod piece_len;
 mod receiver;
@@ -32,6 +33,7 @@ pub use config::{
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};
 pub use message::{CONTROL_LEN_MAX, MessageError, PROTOCOL_VERSION};
+pub use outlet::{LeftOut, OutputReport};
 pub use passphrase::{Passphrase, PassphraseLength};
 pub use receiver::{ClassArrivals, Receiver, ReceiverStats};
 pub use refusal::{Refusal, RefusalCode};

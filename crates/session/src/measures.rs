@@ -6,6 +6,8 @@ use anabranch_media::advice::{LinkQuality, RESIDUAL_LOSS_DEFAULT, advise_latency
 use anabranch_transport::ConnectionStats;
 use serde::{Deserialize, Serialize};
 
+use super::OutputReport;
+
 /// Chunks that a path must have carried before its loss is a measure.
 const CHUNKS_MIN: u64 = 100;
 
@@ -17,6 +19,9 @@ const LINKS_MAX: usize = 16;
 pub struct Measures {
     /// The paths.
     pub links: Vec<LinkMeasure>,
+    /// Pictures that the sender left out since the receiver's output would not have taken them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub left_out_for_output: u64,
 }
 
 /// What was measured on one path.
@@ -45,6 +50,9 @@ pub struct Report {
     pub released_bytes: u64,
     /// Bytes that wait for their time.
     pub buffered_bytes: u64,
+    /// The receiver's output, while it takes less than comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputReport>,
 }
 
 /// A latency and what it rests on.
@@ -68,7 +76,7 @@ impl Measures {
             let loss = if stats.sends_once { 0.0 } else { loss };
             Some(LinkMeasure { rtt_us, rtt_variation_us, loss })
         });
-        Self { links: measured.take(LINKS_MAX).collect() }
+        Self { links: measured.take(LINKS_MAX).collect(), left_out_for_output: 0 }
     }
 }
 
@@ -87,6 +95,12 @@ pub fn advise(measures: &Measures) -> Option<Advice> {
     advised.max_by_key(|advice| advice.latency)
 }
 
+/// Whether it goes without saying.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
@@ -100,7 +114,8 @@ mod tests {
         let link = |rtt_us, loss| LinkMeasure { rtt_us, rtt_variation_us: 0, loss };
         let good = link(20_000, 0.0);
         let bad = link(50_000, 0.1);
-        let advice = advise(&Measures { links: vec![good, bad, good] }).unwrap();
+        let advice =
+            advise(&Measures { links: vec![good, bad, good], ..Measures::default() }).unwrap();
         assert_eq!((advice.latency, advice.link), (Duration::from_millis(230), bad));
         assert_eq!(advise(&Measures::default()), None);
     }

@@ -128,7 +128,7 @@ pub(super) fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{LinkMeasure, RefusalCode, SourceFormat};
+    use super::super::{LinkMeasure, OutputReport, RefusalCode, SourceFormat};
     use super::*;
     use anabranch_media::clip::Clip;
 
@@ -156,6 +156,7 @@ mod tests {
         let clip =
             Source { session: 1, position: 0, complete: false, format: SourceFormat::Clip(header) };
         let link = LinkMeasure { rtt_us: 21_000, rtt_variation_us: 800, loss: 0.0125 };
+        let output = OutputReport { takes_bps: Some(4_200_000), behind_ms: 80 };
         let messages = [
             Message::Hello(greeting()),
             Message::Accept(Greeting { stream_id: None, source: None, ..greeting() }),
@@ -163,8 +164,8 @@ mod tests {
             Message::Source(clip),
             Message::End { items: 9 },
             Message::Kept,
-            Message::Report(Report { pieces: 3, ..Report::default() }),
-            Message::Measures(Measures { links: vec![link] }),
+            Message::Report(Report { pieces: 3, output: Some(output), ..Report::default() }),
+            Message::Measures(Measures { links: vec![link], left_out_for_output: 4 }),
         ];
         for message in messages {
             assert_eq!(Message::decode(&message.encode()), Ok(message));

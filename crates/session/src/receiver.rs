@@ -13,6 +13,7 @@ use anabranch_transport::{ConnectionStats, Incoming, StrangerStats, Transport};
 
 use super::link::{Input, Link};
 use super::message::Message;
+use super::outlet::{LeftOut, Outlet};
 use super::{
     Advice, Agreement, Arrival, CallError, Event, Measures, ReceiverConfig, Report, Role, Source,
     advise, rest,
@@ -28,6 +29,10 @@ pub struct Receiver {
     link: Link,
     playout: Playout,
     playout_bytes_max: usize,
+    /// What the output gets of what is due.
+    outlet: Outlet,
+    /// Whether what came is left where it is, since the output waits.
+    is_paused: bool,
     /// What playouts with another latency did before.
     before: PlayoutStats,
     /// Media of a session that another one replaced: due at once.
@@ -71,8 +76,10 @@ pub struct ClassArrivals {
 pub struct ReceiverStats {
     /// Media by class; in the order of [`MediaClass::ALL`].
     pub classes: [ClassArrivals; MediaClass::ALL.len()],
-    /// The playout.
+    /// The playout. What was left out for the output does not count as released.
     pub playout: PlayoutStats,
+    /// What was left out since the output did not take it.
+    pub left_out: LeftOut,
     /// The connection with the sender, or the last one.
     pub connection: Option<ConnectionStats>,
     /// What the sender measured last.
@@ -115,6 +122,8 @@ impl Receiver {
             link: Link::new(session, Role::Receiver, transport),
             playout,
             playout_bytes_max,
+            outlet: Outlet::new(),
+            is_paused: false,
             before: PlayoutStats::default(),
             leftover: VecDeque::new(),
             source: None,
@@ -155,21 +164,55 @@ impl Receiver {
         if let Some(released) = self.leftover.pop_front() {
             return Some(released);
         }
-        let released = self.playout.poll_release(now);
-        if let Some(released) = &released {
-            self.released = self.released.max(released.position + released.items);
-            if released.skipped > 0 {
-                let record = || TraceRecord::new(now, "media:items_skipped");
-                let (before, items) = (released.position, released.skipped);
-                self.records.push(|| record().with("before", before).with("items", items));
-            }
-        }
+        self.outlet.on_poll(now, self.behind(now));
+        let released = self.next_released(now);
         if released.is_none() {
             self.due_was_said = false;
             self.last_release = Some(now);
             self.turn(now);
         }
         released
+    }
+
+    /// The next items that are due and that the output gets.
+    fn next_released(&mut self, now: Time) -> Option<Released> {
+        loop {
+            if self.is_paused && self.is_to_read(now) {
+                self.turn(now);
+            }
+            let released = self.playout.poll_release(now)?;
+            self.released = self.released.max(released.position + released.items);
+            if released.skipped > 0 {
+                let record = || TraceRecord::new(now, "media:items_skipped");
+                let (before, items) = (released.position, released.skipped);
+                self.records.push(|| record().with("before", before).with("items", items));
+            }
+            // Where nothing is to be given up, the sender waits for a slow output.
+            if self.is_complete() {
+                return Some(released);
+            }
+            let latency = self.latency();
+            if let Some(released) = self.outlet.pass(now, released, latency) {
+                return Some(released);
+            }
+        }
+    }
+
+    /// How long what the output gets next is overdue.
+    fn behind(&self, now: Time) -> Duration {
+        self.playout.poll_timeout().map(|due| now - due.at).unwrap_or_default()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.complete)
+    }
+
+    /// Whether what came is read. Else it waits where it is kept by what matters most.
+    fn is_to_read(&self, now: Time) -> bool {
+        let due = self.playout.poll_timeout().map(|due| due.at);
+        self.is_complete()
+            || !self.leftover.is_empty()
+            || self.outlet.is_to_read(now, due, self.latency())
     }
 
     /// The next arrival, if [`ReceiverConfig::arrivals_max`] is not 0.
@@ -245,9 +288,14 @@ impl Receiver {
     #[must_use]
     pub fn stats(&self) -> ReceiverStats {
         let present = self.link.connection().map(|connection| connection.stats());
+        let left_out = self.outlet.left_out();
+        let mut playout = sum(&self.before, &self.playout.stats());
+        playout.released_items -= left_out.items;
+        playout.released_bytes -= left_out.bytes;
         ReceiverStats {
             classes: self.classes,
-            playout: sum(&self.before, &self.playout.stats()),
+            playout,
+            left_out,
             connection: present.or_else(|| self.last.clone()),
             measures: self.measures.clone(),
             malformed: self.malformed,
@@ -257,13 +305,24 @@ impl Receiver {
 
     /// Does what any input may have made possible.
     fn turn(&mut self, now: Time) {
+        // All or nothing: what matters most is read first, and what comes before it in the media
+        // must not be passed over for it.
+        let is_to_read = self.is_to_read(now);
         loop {
             while let Some(input) = self.link.poll_input() {
                 self.on_input(now, input);
             }
-            if !self.has_room() || !self.link.read_next(now) {
+            if !is_to_read || !self.has_room() || !self.link.read_next(now) {
                 break;
             }
+        }
+        self.is_paused = !is_to_read;
+        if is_to_read {
+            self.outlet.on_read(now);
+        }
+        let report = self.outlet.report(self.behind(now), self.latency());
+        if self.outlet.is_news(now, report.as_ref()) {
+            self.send_report(now);
         }
         self.link.flush_control(now);
     }
@@ -271,8 +330,7 @@ impl Receiver {
     /// Where nothing is given up, a sender that is faster than the media's own time is held back by
     /// the transport's window, unless what comes may be what all the rest waits for.
     fn has_room(&self) -> bool {
-        let is_complete = self.source.as_ref().is_some_and(|source| source.complete);
-        !is_complete
+        !self.is_complete()
             || self.playout.is_blocked()
             || self.playout.stats().queued_bytes < self.playout_bytes_max / 2
     }
@@ -283,7 +341,12 @@ impl Receiver {
             Input::Control(message) => self.on_control(now, *message),
             Input::Media(message) if self.source.is_none() => self.keep_early(message),
             Input::Media(message) => self.on_media(now, &message),
-            Input::Tick => self.send_report(now),
+            Input::Tick => {
+                for notice in self.outlet.tick(now) {
+                    self.link.tell(Event::OutputBehind(notice));
+                }
+                self.send_report(now);
+            }
             Input::Disconnected { stats, .. } => {
                 self.last = Some(*stats);
                 self.early.clear();
@@ -336,6 +399,7 @@ impl Receiver {
         }
         self.playout.begin(source.session, source.position);
         self.released = source.position;
+        self.outlet.begin(&source.format);
         self.playout.set_patience(match source.complete {
             true => Patience::UntilComplete,
             false => Patience::UntilDue,
@@ -370,11 +434,12 @@ impl Receiver {
         // Neither a repetition nor a message that waited for others tells how long its path takes.
         let tells_delay = !message.fills_gap && message.completed_at == now;
         let path = tells_delay.then_some(message.path);
-        let timeliness = self.playout.handle_piece(now, path, &piece);
+        let came_at = self.outlet.came_at(message.completed_at);
+        let timeliness = self.playout.handle_piece(came_at, path, &piece);
         let header = &piece.header;
         let class = MediaClass::of(header.class, header.layer);
         self.classes[class.index()].count(timeliness, len);
-        let spare = self.playout.spare_of(now, header);
+        let spare = self.playout.spare_of(came_at, header);
         self.records.push(|| {
             let record = TraceRecord::new(now, "media:piece_received").with("class", class.name());
             let record = record.with("track", header.track.0).with("frame", header.frame);
@@ -409,6 +474,8 @@ impl Receiver {
 
     fn send_report(&mut self, now: Time) {
         let playout = self.stats().playout;
+        let output = self.outlet.report(self.behind(now), self.latency());
+        self.outlet.on_told(now, output);
         let report = Report {
             pieces: playout.pieces.total(),
             late: playout.late.total(),
@@ -416,6 +483,7 @@ impl Receiver {
             skipped_items: playout.skipped_items,
             released_bytes: playout.released_bytes,
             buffered_bytes: playout.queued_bytes as u64,
+            output,
         };
         self.link.send_control(now, &Message::Report(report));
     }

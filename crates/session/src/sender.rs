@@ -17,6 +17,7 @@ use super::backlog::{Backlog, Waiting};
 use super::dropping::{Dropping, Prospect, UnitKey, Verdict};
 use super::link::{Input, Link, Streams};
 use super::message::{MEDIA, Message};
+use super::outlet::Model;
 use super::piece_len::PieceLen;
 use super::{
     CallError, Disconnect, Event, Measures, PushError, Report, Role, SenderConfig, Source,
@@ -38,6 +39,8 @@ pub struct Sender {
     /// What it said last.
     piece_len_max: Option<usize>,
     dropping: Dropping,
+    /// The receiver's output.
+    output: Model,
     format: SourceFormat,
     /// Tells this sender from one that was started anew.
     number: u16,
@@ -91,12 +94,14 @@ impl Sender {
             SourceFormat::Clip(_) => Cutter::Units(UnitCutter::new(number)),
         };
         let latency = config.latency;
+        let enhances_alone = matches!(format, SourceFormat::Clip(_));
         Self {
             link: Link::new(config, Role::Sender, transport),
             cutter,
             piece_len: PieceLen::default(),
             piece_len_max: None,
-            dropping: Dropping::new(matches!(format, SourceFormat::Clip(_))),
+            dropping: Dropping::new(enhances_alone),
+            output: Model::new(enhances_alone),
             format,
             number,
             treatments,
@@ -268,6 +273,7 @@ impl Sender {
         let streams = self.link.streams();
         let class = |class: MediaClass| ClassStats {
             left_out: self.dropping.left_out(class),
+            left_out_for_output: self.output.left_out(class),
             room: self.room_for(class),
             ..self.totals.class(class, &streams[class.index()], &self.backlog)
         };
@@ -335,6 +341,9 @@ impl Sender {
         let treatment = treatments.treatment(class);
         let reliability = treatment.reliability.resolve(*latency, Duration::ZERO);
         let Reliability::Lifetime(lifetime) = reliability else { return true };
+        if !self.output.goes(now, &piece.header, class, *latency) {
+            return false;
+        }
         let Some(connection) = link.connection() else { return true };
         let (mut ahead, mut wait) = (0, None);
         let prospect = || {
@@ -356,6 +365,9 @@ impl Sender {
                 let record = record.with_some("next_key_ms", next_key);
                 record.with_some("carries_bps", rate).with("ahead_bytes", ahead)
             });
+        }
+        if verdict == Verdict::Goes {
+            self.output.on_sent(now, len_of(piece));
         }
         verdict == Verdict::Goes
     }
@@ -406,6 +418,7 @@ impl Sender {
         self.feed(now);
         if self.finishing == Finishing::Flushing && self.backlog.is_empty() {
             self.finishing = Finishing::Said;
+            self.send_measures(now);
             self.link.finish(now, self.cutter.position(), self.treatments.is_complete());
         }
     }
@@ -439,6 +452,7 @@ impl Sender {
             }
             Input::Control(message) => {
                 if let Message::Report(report) = *message {
+                    self.output.on_report(now, report.output);
                     self.report = Some(report);
                 }
             }
@@ -448,10 +462,10 @@ impl Sender {
                 for notice in self.dropping.tick(now) {
                     self.link.tell(Event::Dropping(notice));
                 }
-                if let Some(connection) = self.link.connection() {
-                    let measures = Measures::of(&connection.stats());
-                    self.link.send_control(now, &Message::Measures(measures));
+                for notice in self.output.tick(now) {
+                    self.link.tell(Event::OutputBehind(notice));
                 }
+                self.send_measures(now);
             }
             Input::Disconnected { how, stats, streams } => {
                 self.on_disconnected(&how, *stats, &streams);
@@ -459,9 +473,22 @@ impl Sender {
         }
     }
 
+    fn send_measures(&mut self, now: Time) {
+        let Some(connection) = self.link.connection().filter(|_| self.link.is_active()) else {
+            return;
+        };
+        let left_out = MediaClass::ALL.map(|class| self.output.left_out(class));
+        let measures = Measures {
+            left_out_for_output: left_out.iter().sum(),
+            ..Measures::of(&connection.stats())
+        };
+        self.link.send_control(now, &Message::Measures(measures));
+    }
+
     fn on_disconnected(&mut self, how: &Disconnect, stats: ConnectionStats, streams: &Streams) {
         tracing::info!(%how, "disconnected");
         self.backlog.clear();
+        self.output.forget();
         self.totals.on_connection_end(stats, streams);
         if std::mem::take(&mut self.was_full) {
             self.link.tell(Event::Writable);
@@ -496,6 +523,14 @@ impl Sender {
         for (class, treatment) in table.iter() {
             connection.set_stream_priority(class.stream(), treatment.priority.into());
         }
+    }
+}
+
+/// Bytes that a receiver hands on for a piece.
+fn len_of(piece: &Piece) -> usize {
+    match piece.header.nulls {
+        true => piece.header.items() as usize * ts::PACKET_LEN,
+        false => piece.payload.len(),
     }
 }
 

@@ -211,6 +211,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
             | Event::SourceChanged(_)
             | Event::Writable
             | Event::RateChanged(_)
+            | Event::OutputBehind(_)
             | Event::MediaDue => None,
         };
         told.into_iter().for_each(|event| self.tell_event(event));

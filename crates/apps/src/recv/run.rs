@@ -1,5 +1,6 @@
 //! [`recv`]: the loop between the session and the output.
 
+use std::future::ready;
 use std::time::Duration;
 
 use anabranch_driver::{Clock, Driver, Handle, Recording};
@@ -18,8 +19,9 @@ use crate::service::{
 };
 use crate::url::SessionUrl;
 
-/// Releases taken while the machine is locked.
-const RELEASES_AT_ONCE: usize = 256;
+/// Bytes that are taken to be written at once, at least one release: what waits in the receiver
+/// still can be left out when the output is slow, what was taken is written.
+const TAKEN_AT_ONCE: usize = 64 << 10;
 
 /// Arrivals that are kept for a tap.
 const ARRIVALS_MAX: usize = 1 << 14;
@@ -107,6 +109,7 @@ pub async fn recv(
         retry: Retry::new(retries),
         meter: PcrMeter::new(),
         ending: None,
+        is_due: false,
         before: Before::default(),
         observer,
     };
@@ -132,6 +135,8 @@ struct Run<'a, 'b> {
     meter: PcrMeter,
     /// Why the service ends once all that came is handed on, and when it ends in any case.
     ending: Option<Ending>,
+    /// Whether something is due that the output did not get yet.
+    is_due: bool,
     before: Before,
     observer: &'a mut Observer<'b>,
 }
@@ -157,7 +162,8 @@ impl Run<'_, '_> {
         let mut ticks = interval(STATS_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
-            if let Some(ending) = self.ending.take_if(|ending| ending.is_due(&handle)) {
+            let is_due = self.is_due;
+            if let Some(ending) = self.ending.take_if(|ending| ending.is_over(&handle, is_due)) {
                 ending.result?;
                 return Ok(self.final_snapshot());
             }
@@ -167,6 +173,8 @@ impl Run<'_, '_> {
                     Some(event) => self.on_event(event).await?,
                     None => return closed_early(&handle).await,
                 },
+                // A part at a time: an output that never has time must not take all of it here.
+                () = ready(()), if self.is_due => self.hand_on().await?,
                 wait = self.retry.wait() => self.on_wait(wait)?,
                 _ = ticks.tick() => self.on_tick().await?,
                 () = sleep_until(handle.clock().instant(deadline).into()),
@@ -191,7 +199,8 @@ impl Run<'_, '_> {
             tap.on_event(now, &event);
         }
         if event == Event::MediaDue {
-            return self.hand_on().await;
+            self.is_due = true;
+            return Ok(());
         }
         self.say_event(&event);
         match event {
@@ -215,6 +224,7 @@ impl Run<'_, '_> {
             | Event::Writable
             | Event::RateChanged(_)
             | Event::Dropping(_)
+            | Event::OutputBehind(_)
             | Event::MediaDue => Ok(()),
         }
     }
@@ -235,20 +245,24 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Hands on all that is due.
+    /// Hands on the next part of what is due.
     async fn hand_on(&mut self) -> Result<(), ServiceError> {
-        loop {
-            let (now, released) = self.handle.with(|receiver, now| {
-                let due = std::iter::from_fn(|| receiver.poll_release(now));
-                (now, due.take(RELEASES_AT_ONCE).collect::<Vec<_>>())
+        let (now, released) = self.handle.with(|receiver, now| {
+            let mut room = TAKEN_AT_ONCE;
+            let due = std::iter::from_fn(|| {
+                let released = (room > 0).then(|| receiver.poll_release(now))??;
+                room = room.saturating_sub(released.bytes.len());
+                Some(released)
             });
-            for items in &released {
-                self.hand_on_items(now, items).await?;
-            }
-            if released.len() < RELEASES_AT_ONCE {
-                break;
-            }
+            (now, due.collect::<Vec<_>>())
+        });
+        for items in &released {
+            self.hand_on_items(now, items).await?;
         }
+        if !released.is_empty() {
+            return Ok(());
+        }
+        self.is_due = false;
         if let Some(sink) = &mut self.sink {
             sink.flush().await?;
         }
@@ -428,7 +442,9 @@ async fn closed_early(handle: &Handle<Receiver>) -> Result<Snapshot, ServiceErro
 }
 
 impl Ending {
-    fn is_due(&self, handle: &Handle<Receiver>) -> bool {
-        handle.with(|receiver, now| receiver.is_drained() || now >= self.until)
+    /// What is due is written first, however long that takes.
+    fn is_over(&self, handle: &Handle<Receiver>, is_due: bool) -> bool {
+        let is_late = |now| now >= self.until && !is_due;
+        handle.with(|receiver, now| receiver.is_drained() || is_late(now))
     }
 }

@@ -334,6 +334,7 @@ impl Run<'_, '_> {
             | Event::SourceChanged(_)
             | Event::Writable
             | Event::Dropping(_)
+            | Event::OutputBehind(_)
             | Event::MediaDue => {}
         }
         Ok(ControlFlow::Continue(()))

@@ -45,7 +45,17 @@ pub(crate) fn sentence_of(
         Event::Dropping(Notice::LeftOut { class, pictures, span }) => {
             (Severity::Warning, left_out(*class, *pictures, *span, None))
         }
-        Event::Dropping(Notice::WholeAgain { class }) => (Severity::Info, whole_again(*class)),
+        Event::OutputBehind(Notice::LeftOut { class, pictures, span }) => {
+            let why = match role {
+                Role::Sender => "the receiver's output does not take all",
+                Role::Receiver => "the output does not take all",
+            };
+            (Severity::Warning, left_out_because(*class, *pictures, *span, why))
+        }
+        Event::Dropping(Notice::WholeAgain { class })
+        | Event::OutputBehind(Notice::WholeAgain { class }) => {
+            (Severity::Info, whole_again(*class))
+        }
         Event::Refused(_)
         | Event::SourceChanged(_)
         | Event::Writable
@@ -90,27 +100,31 @@ fn path_sentence(
     Some(told)
 }
 
-/// Pictures of a class are left out.
+/// Pictures of a class are left out that the network does not carry.
 pub(crate) fn left_out(
     class: MediaClass,
     pictures: u64,
     span: Duration,
     carried: Option<Rate>,
 ) -> String {
-    let span = match span.as_secs_f64().round() as u64 {
-        0 | 1 => "second".to_owned(),
-        seconds => format!("{seconds} seconds"),
-    };
     let carried = carried.map_or_else(
         || "the network does not carry all".to_owned(),
         |rate| format!("the network carries {rate}"),
     );
+    left_out_because(class, pictures, span, &carried)
+}
+
+fn left_out_because(class: MediaClass, pictures: u64, span: Duration, why: &str) -> String {
+    let span = match span.as_secs_f64().round() as u64 {
+        0 | 1 => "second".to_owned(),
+        seconds => format!("{seconds} seconds"),
+    };
     if class == MediaClass::Enhancement {
         return format!(
-            "{pictures} pictures went without their enhancement in the last {span}: {carried}"
+            "{pictures} pictures went without their enhancement in the last {span}: {why}"
         );
     }
-    format!("{pictures} {class} pictures were left out in the last {span}: {carried}")
+    format!("{pictures} {class} pictures were left out in the last {span}: {why}")
 }
 
 /// All pictures of a class go again.

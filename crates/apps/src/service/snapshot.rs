@@ -181,6 +181,8 @@ pub struct SentSnapshot {
     pub unsent: u64,
     /// Pictures left out whole, since the network does not carry them.
     pub left_out: u64,
+    /// Pictures left out whole, since the receiver's output does not take them.
+    pub left_out_for_output: u64,
     /// What the network carries beside all that is sent before this class, in bits per second; null
     /// where it may be more.
     pub room_bps: Option<u64>,
@@ -197,6 +199,8 @@ pub struct ArrivedSnapshot {
     pub late_messages: u64,
     /// Their bytes.
     pub late_bytes: u64,
+    /// Pictures that came and were left out, since the output did not take them.
+    pub left_out_for_output: u64,
 }
 
 /// The playout.
@@ -251,6 +255,7 @@ impl Snapshot {
                 dropped: stats.dropped,
                 unsent: stats.unsent,
                 left_out: stats.left_out,
+                left_out_for_output: stats.left_out_for_output,
                 room_bps: stats.room.map(Rate::as_bps),
             }
         };
@@ -290,7 +295,10 @@ impl Snapshot {
             .into_iter()
             .map(|class| (class, *stats.class(class)))
             .filter(|(_, arrived)| *arrived != ClassArrivals::default())
-            .map(|(class, arrived)| ClassSnapshot::arrived(class, arrived))
+            .map(|(class, arrived)| {
+                let left_out = stats.left_out.pictures[class.index()];
+                ClassSnapshot::arrived(class, arrived, left_out)
+            })
             .collect();
         let media_bytes = stats.playout.released_bytes;
         let jitter = pcr_jitter.filter(|jitter| jitter.count() > 0).map(Distribution::summary);
@@ -406,12 +414,13 @@ impl ClassSnapshot {
         Self { class: class.name(), sent: Some(sent), arrived: None }
     }
 
-    const fn arrived(class: MediaClass, arrived: ClassArrivals) -> Self {
+    const fn arrived(class: MediaClass, arrived: ClassArrivals, left_out: u64) -> Self {
         let arrived = ArrivedSnapshot {
             in_time_messages: arrived.in_time,
             in_time_bytes: arrived.in_time_bytes,
             late_messages: arrived.late,
             late_bytes: arrived.late_bytes,
+            left_out_for_output: left_out,
         };
         Self { class: class.name(), sent: None, arrived: Some(arrived) }
     }

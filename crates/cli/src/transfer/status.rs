@@ -81,6 +81,7 @@ pub(super) fn given_up(class: &anabranch_apps::service::ClassSnapshot) -> u64 {
             + sent.abandoned_retransmissions
             + sent.dropped
             + sent.left_out
+            + sent.left_out_for_output
     })
 }
 

@@ -72,6 +72,7 @@ fn receiver_table(snapshot: &Snapshot) -> String {
         "handed on: {} packets, {} missing: {whole}",
         counters.released_items, counters.skipped_items
     );
+    text += &left_out_line(snapshot);
     if let Some(jitter) = &playout.pcr_jitter {
         let _infallible = writeln!(
             text,
@@ -81,6 +82,20 @@ fn receiver_table(snapshot: &Snapshot) -> String {
         );
     }
     text
+}
+
+/// What was left out for the reader of the output, apart from what the network lost.
+fn left_out_line(snapshot: &Snapshot) -> String {
+    let here = snapshot.classes.iter().filter_map(|class| class.arrived.as_ref());
+    let here: u64 = here.map(|arrived| arrived.left_out_for_output).sum();
+    let there = snapshot.measures.as_ref().map_or(0, |measures| measures.left_out_for_output);
+    match here + there {
+        0 => String::new(),
+        pictures => format!(
+            "left out, since the output did not take all: {pictures} pictures, {there} of them by \
+             the sender\n"
+        ),
+    }
 }
 
 fn path_line(path: &PathSnapshot) -> String {

@@ -11,6 +11,7 @@ mod harness;
 #[expect(dead_code, reason = "the tests of several crates share it")]
 mod issuer;
 mod live;
+mod output;
 mod paths;
 mod peers;
 mod terminal;

@@ -91,6 +91,8 @@ pub enum Notice {
 #[derive(Debug)]
 pub struct Dropping {
     dependencies: Dependencies,
+    /// Whether references make way for the key frame that follows them soon.
+    yields_to_keys: bool,
     shortages: [Shortage; CLASSES],
     /// Bytes that came to be sent since the last second began, and in the one before.
     offered: [(u64, u64); CLASSES],
@@ -115,11 +117,24 @@ impl Dropping {
     pub fn new(enhances_alone: bool) -> Self {
         Self {
             dependencies: Dependencies::new(enhances_alone),
+            yields_to_keys: true,
             shortages: Default::default(),
             offered: Default::default(),
             left_out: Default::default(),
             reported: Default::default(),
         }
+    }
+
+    /// The same for an output, to which nothing comes too late: a key frame that waits behind
+    /// references is shown all the same.
+    #[must_use]
+    pub fn of_output(enhances_alone: bool) -> Self {
+        Self { yields_to_keys: false, ..Self::new(enhances_alone) }
+    }
+
+    /// Another source begins, or the same one anew.
+    pub fn begin(&mut self, enhances_alone: bool) {
+        self.dependencies = Dependencies::new(enhances_alone);
     }
 
     /// Media of a class comes to be sent, whatever becomes of it.
@@ -150,7 +165,9 @@ impl Dropping {
         prospect: impl FnOnce() -> Option<Prospect>,
     ) -> Verdict {
         let shortage = &mut self.shortages[class.index()];
-        let has_room = |next_key| {
+        let yields_to_keys = self.yields_to_keys;
+        let has_room = |next_key: Option<Duration>| {
+            let next_key = next_key.filter(|_| yields_to_keys);
             prospect().is_none_or(|prospect| shortage.admits(now, class, prospect, next_key))
         };
         let (verdict, is_new) = self.dependencies.verdict(now, unit, class, has_room);

@@ -45,6 +45,8 @@ pub struct ClassStats {
     pub unsent: u64,
     /// Pictures that were left out whole, since the network does not carry them.
     pub left_out: u64,
+    /// Pictures that were left out whole, since the receiver's output does not take them.
+    pub left_out_for_output: u64,
     /// What the network carries beside all that is sent before this class; `None` where that is
     /// not known, or may be more.
     pub room: Option<Rate>,

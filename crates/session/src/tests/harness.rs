@@ -5,10 +5,12 @@ use std::ops::Range;
 use std::time::Duration;
 
 use anabranch_media::clip::{Attribution, AudioFormat, ClipHeader, VideoFormat};
+use anabranch_media::playout::Released;
 use anabranch_media::ts::{Pacer, Packet, Reader};
 use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, Side, Verdict, machine_of_several};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time};
 
+use super::film;
 use super::plain::Plain;
 use crate::treatment::Preset;
 use crate::{Event, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig, SourceFormat};
@@ -128,6 +130,9 @@ impl Setup {
             paths,
             caller,
             out: Vec::new(),
+            output_rate: None,
+            busy_until: Time::ZERO,
+            written: Vec::new(),
             skips: Vec::new(),
             schedule: stream.schedule(),
             next: 0,
@@ -144,6 +149,11 @@ pub(super) struct Studio {
     caller: Caller,
     /// What the receiver handed on.
     pub(super) out: Vec<u8>,
+    /// What the output takes; all at once if it is `None`, nothing if it is zero.
+    pub(super) output_rate: Option<Rate>,
+    busy_until: Time,
+    /// The packets that were handed on, and when the output had written them.
+    pub(super) written: Vec<(Range<u64>, Time)>,
     /// The packets that it left out.
     pub(super) skips: Vec<Range<u64>>,
     schedule: Vec<(Duration, Packet)>,
@@ -246,15 +256,30 @@ impl Studio {
                 }
             });
         }
-        let released = self.act_receiver(|receiver, now| {
-            std::iter::from_fn(|| receiver.poll_release(now)).collect::<Vec<_>>()
-        });
-        for items in released {
-            self.out.extend_from_slice(&items.bytes);
-            if items.skipped > 0 {
-                self.skips.push(items.position - items.skipped..items.position);
+        while let Some(items) = self.next_released() {
+            let Released { position, items, skipped, bytes, .. } = items;
+            self.out.extend_from_slice(&bytes);
+            if skipped > 0 {
+                self.skips.push(position - skipped..position);
             }
+            let now = self.pair.now();
+            self.busy_until = match self.output_rate {
+                Some(rate) => self.busy_until.max(now) + rate.time_for(bytes.len() as u64),
+                None => now,
+            };
+            self.written.push((position..position + items, self.busy_until));
         }
+    }
+
+    /// What the output takes next, once it has written what it took before.
+    fn next_released(&mut self) -> Option<Released> {
+        let is_free = self.busy_until <= self.pair.now() && self.output_rate != Some(Rate::ZERO);
+        is_free.then(|| self.act_receiver(|receiver, now| receiver.poll_release(now)))?
+    }
+
+    /// When each packet is pushed.
+    pub(super) fn pushed_at(&self, packet: u64) -> Time {
+        self.start.expect("a stream that was started") + self.schedule[packet as usize].0
     }
 
     pub(super) fn run_for(&mut self, span: Duration) {
@@ -295,7 +320,7 @@ impl Studio {
     pub(super) fn transfer(&mut self) {
         self.connect();
         self.start_stream();
-        self.run_until(Duration::from_secs(60), Self::stream_is_pushed);
+        self.run_until(Duration::from_secs(120), Self::stream_is_pushed);
         self.finish();
     }
 
@@ -315,6 +340,8 @@ pub(super) enum Stream {
     Fixture,
     /// 10 Mbit/s of one track for so many seconds, in datagrams of seven packets.
     Broadcast(u64),
+    /// H.264 of 6 Mbit/s for so many seconds, see [`super::film`].
+    Film(u64),
     /// Units of the demo's format, which the test pushes.
     Clip,
 }
@@ -324,13 +351,14 @@ impl Stream {
         match self {
             Self::Fixture => fixture(),
             Self::Broadcast(seconds) => broadcast(seconds),
+            Self::Film(seconds) => film::schedule(seconds),
             Self::Clip => Vec::new(),
         }
     }
 
     fn format(self) -> SourceFormat {
         match self {
-            Self::Fixture | Self::Broadcast(_) => SourceFormat::MpegTs,
+            Self::Fixture | Self::Broadcast(_) | Self::Film(_) => SourceFormat::MpegTs,
             Self::Clip => SourceFormat::Clip(clip_header()),
         }
     }

@@ -1,9 +1,11 @@
 //! Sessions over simulated networks, in virtual time.
 
 mod dccp;
+mod film;
 mod harness;
 mod layered;
 mod media;
+mod output;
 mod peers;
 mod plain;
 mod seam;

@@ -169,6 +169,7 @@ impl Shared {
             | Event::Writable
             | Event::RateChanged(_)
             | Event::Dropping(_)
+            | Event::OutputBehind(_)
             | Event::MediaDue => {}
         }
         if let Some(hello) = receiver.with(|receiver, _| view.new_hello(receiver)) {
@@ -215,6 +216,7 @@ fn in_words(happened: &Event, is_connected: bool, paths: &[PathReport]) -> Optio
         | Event::Writable
         | Event::RateChanged(_)
         | Event::Dropping(_)
+        | Event::OutputBehind(_)
         | Event::MediaDue => (EventKind::Note, None),
     };
     let path = path.map(|path| path.0);

@@ -157,7 +157,8 @@ impl Tap for Desk {
             | Event::Writable
             | Event::MediaDue
             | Event::RateChanged(_)
-            | Event::Dropping(_) => {}
+            | Event::Dropping(_)
+            | Event::OutputBehind(_) => {}
         }
     }
 

@@ -85,7 +85,8 @@ impl Studio {
                 | Event::Writable
                 | Event::MediaDue
                 | Event::RateChanged(_)
-                | Event::Dropping(_) => {}
+                | Event::Dropping(_)
+                | Event::OutputBehind(_) => {}
             }
         }
         while let Some(at) = self.next_at().filter(|at| *at <= now) {
