@@ -5,7 +5,9 @@ import { PictureAssembler } from './pictures';
 describe('the assembler', () => {
   it('gives a picture of one layer at once', () => {
     const [picture] = new PictureAssembler().push(unit(5, 0, { last: true, key: true }));
-    expect(picture).toMatchObject({ frame: 5, layers: 1, key: true });
+    expect(picture).toMatchObject({ frame: 5, layers: 1, key: true, disposable: false });
+    const [spare] = new PictureAssembler().push(unit(6, 0, { last: true, disposable: true }));
+    expect(spare?.disposable).toBe(true);
     expect([...(picture?.data ?? [])]).toEqual([0]);
   });
 
@@ -15,6 +17,7 @@ describe('the assembler', () => {
     const [picture] = assembler.push(unit(5, 1, { last: true }));
     expect(picture?.layers).toBe(2);
     expect(picture?.data.slice(0, 2)).toEqual(Uint8Array.of(0, 1));
+    expect(picture?.base).toEqual(Uint8Array.of(0));
   });
 
   it('gives a base alone when the next picture begins', () => {

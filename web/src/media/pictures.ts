@@ -10,9 +10,12 @@ export interface Picture {
   readonly discontinuity: boolean;
   /** How many layers came: 1 is the base alone. */
   readonly layers: number;
+  readonly disposable: boolean;
   readonly ptsUs: number;
   readonly playAtUs: number;
   readonly data: Uint8Array;
+  /** The base layer alone. */
+  readonly base: Uint8Array;
 }
 
 /** Turns units, in the order in which the program sends them, into pictures. */
@@ -49,9 +52,11 @@ export class PictureAssembler {
       key: base.key,
       discontinuity: base.discontinuity,
       layers: units.length,
+      disposable: base.disposable,
       ptsUs: base.ptsUs,
       playAtUs: base.playAtUs,
       data: superframe(units.map((unit) => unit.payload)),
+      base: base.payload,
     };
   }
 }

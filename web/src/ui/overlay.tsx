@@ -29,11 +29,24 @@ export function Overlay() {
         of={signedMilliseconds(screen?.skewMs ?? null)}
         testId="av-skew"
       />
+      <Pictures />
+    </dl>
+  );
+}
+
+/** What became of the pictures. */
+function Pictures() {
+  const { store } = useSession();
+  const { value: screen } = store.screen;
+  const { value: stats } = store.stats;
+  return (
+    <>
       <Count name="Shown" value={screen?.shown ?? 0} testId="page-frames" />
       <Count name="Late" value={stats?.frames.late ?? null} testId="frames-late" />
       <Count name="Lost" value={stats?.frames.lost ?? null} testId="frames-lost" />
+      <Count name="Spared" value={screen?.spared ?? 0} testId="spared" />
       <Count name="Abandoned" value={store.abandoned.value} testId="abandoned" />
-    </dl>
+    </>
   );
 }
 

@@ -40,6 +40,8 @@ export type Connection =
 export interface OutputReport {
   readonly shown: number;
   readonly dropped: number;
+  /** Pictures that a decoder that was behind was spared, in whole or in part. */
+  readonly spared: number;
   readonly decodeErrors: number;
   readonly fps: number;
   readonly kbps: number;

@@ -25,10 +25,11 @@ export class Output<P extends Coded> {
   }
 
   report(): OutputReport {
-    const { meter, dropped, decodeErrors, lateMs } = this.video;
+    const { meter, dropped, spared, decodeErrors, lateMs } = this.video;
     return {
       shown: meter.displayed,
       dropped,
+      spared,
       decodeErrors: decodeErrors + this.sound.decodeErrors,
       ...meter.rates(nowMs()),
       layers: meter.layers,

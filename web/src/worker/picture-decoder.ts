@@ -39,6 +39,11 @@ export class PictureDecoder<P extends Encoded> {
     }
   }
 
+  /** Pictures that it has not begun to decode. */
+  get waiting(): number {
+    return this.#decoder?.decodeQueueSize ?? 0;
+  }
+
   /** Pictures before the next key frame are of no use. */
   awaitKey(): void {
     this.#waitsForKey = true;

@@ -1,6 +1,7 @@
 /** Decodes pictures, and puts each on the canvas at its time. */
 
 import { nowMs } from '../media/now';
+import { Relief } from '../media/relief';
 import { obstacleTo, PictureDecoder } from './picture-decoder';
 import { Screen } from './screen';
 import { ScreenMeter } from './screen-meter';
@@ -22,7 +23,11 @@ export interface Coded {
   readonly discontinuity: boolean;
   /** How many layers came: 1 is the base alone. */
   readonly layers: number;
+  /** Nothing is predicted from it. */
+  readonly disposable: boolean;
   readonly data: Uint8Array;
+  /** The base layer alone. */
+  readonly base: Uint8Array;
 }
 
 export interface VideoUser<P> {
@@ -37,7 +42,10 @@ export class Video<P extends Coded> {
   readonly #user: VideoUser<P>;
   readonly #decoder = new PictureDecoder<P>((frame, picture) => this.#decoded(frame, picture));
   readonly #screen: Screen<P>;
+  readonly #relief = new Relief();
   #format: PictureFormat | null = null;
+  /** Pictures that the decoder was spared, in whole or in part. */
+  spared = 0;
 
   constructor(canvas: OffscreenCanvas, user: VideoUser<P>) {
     this.#user = user;
@@ -67,6 +75,8 @@ export class Video<P extends Coded> {
   forget(): void {
     this.#decoder.restart(this.#format?.codec ?? null);
     this.#screen.clear();
+    this.#relief.reset();
+    this.spared = 0;
   }
 
   /** Pictures of this format follow, from a key frame on. */
@@ -83,7 +93,18 @@ export class Video<P extends Coded> {
     if (picture.discontinuity && this.#format?.format !== 'annexb') {
       this.#decoder.awaitKey();
     }
-    this.meter.arrived(picture, this.#decoder.decode(picture));
+    const coded = this.#lightened(picture);
+    this.meter.arrived(coded ?? picture, coded !== null && this.#decoder.decode(coded));
+  }
+
+  /** What the decoder gets of a picture while it is behind; null for nothing. */
+  #lightened(picture: P): P | null {
+    const load = this.#relief.of(picture, this.#decoder.waiting, nowMs());
+    if (load === 'whole') {
+      return picture;
+    }
+    this.spared += 1;
+    return load === 'none' ? null : { ...picture, layers: 1, data: picture.base };
   }
 
   async #checkSupport(format: PictureFormat): Promise<void> {

@@ -52,8 +52,10 @@ function picture(frame: number, layers: number): Picture {
     key: false,
     discontinuity: false,
     layers,
+    disposable: false,
     ptsUs: 0,
     playAtUs: 0,
     data: new Uint8Array(1000),
+    base: new Uint8Array(1000),
   };
 }

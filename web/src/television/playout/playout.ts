@@ -35,6 +35,8 @@ export interface Released {
   readonly key: boolean;
   /** Something that it may refer to is missing. */
   readonly discontinuity: boolean;
+  /** Nothing is predicted from it. */
+  readonly disposable: boolean;
   readonly ptsUs: number;
   readonly playAtUs: number;
   /** From the base upwards, without a gap. */
@@ -264,7 +266,8 @@ export class Playout {
     const playAtUs = this.playAtUs(ptsUs);
     const layers = layersOf(waiting).map(({ payload }) => payload);
     const discontinuity = base.discontinuity || lacks;
-    this.#user({ track, frame, key, discontinuity, ptsUs, playAtUs, layers });
+    const disposable = !key && !base.reference;
+    this.#user({ track, frame, key, discontinuity, disposable, ptsUs, playAtUs, layers });
   }
 
   #dropBefore(track: Track, frame: number): void {

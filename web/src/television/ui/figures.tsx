@@ -44,6 +44,7 @@ export function Figures() {
       <Count name="Shown" value={report.shown} testId="shown" />
       <Count name="Late" value={report.late} testId="late" />
       <Count name="Lost" value={report.lost} testId="lost" />
+      <Count name="Spared" value={report.spared} testId="spared" />
     </dl>
   );
 }

@@ -200,8 +200,8 @@ export class Player {
   #onReleased({ track, ptsUs, layers, ...picture }: Released): void {
     const { video, sound } = this.#output;
     if (track === 'video') {
-      const data = superframe(layers);
-      video.push({ ...picture, ptsUs, layers: layers.length, data });
+      const [base, data] = [layers[0] ?? new Uint8Array(), superframe(layers)];
+      video.push({ ...picture, ptsUs, layers: layers.length, data, base });
       return;
     }
     for (const payload of layers) {
