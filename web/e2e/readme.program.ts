@@ -46,7 +46,7 @@ const RECEIVE_ON_PAGE = "anabranch recv --page 'anabranch://:9000?mode=listener'
 const RECEIVE_DCCP = "anabranch recv 'anabranch+dccp://:9000?mode=listener&encryption=off' out.ts";
 const SEND_DCCP =
   "anabranch send in.ts 'anabranch+dccp://receiver.example:9000" +
-  "?latency=500&connections=4&encryption=off'";
+  "?latency=500&connections=auto&encryption=off'";
 const EMULATE =
   'anabranch emulate --listen 127.0.0.1:7000 --target 127.0.0.1:9000 ' +
   '--rate 10M --delay 20ms --loss 1%';

@@ -57,7 +57,10 @@ mod stats;
 pub mod tfrc;
 pub mod wire;
 
-pub use bundle::{Bundle, BundleConfig, BundleEvent, BundleStats, Interleaving};
+pub use bundle::{
+    Bundle, BundleConfig, BundleEvent, BundleStats, CONNECTIONS_MAX, Connections, Interleaving,
+    Look, Width,
+};
 pub use config::{Ccid, Config};
 pub use connection::Connection;
 pub use endpoint::{ConnectionId, Encapsulation, Endpoint, EndpointConfig};

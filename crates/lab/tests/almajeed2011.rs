@@ -25,7 +25,7 @@ fn run(setup: &Setup, scenario: Scenario, carrier: Carrier) -> Measured {
 fn every_way_and_carrier_brings_most_of_the_video() {
     let setup = setup("", 60);
     for scenario in Scenario::ALL {
-        for carrier in [Carrier::Dccp(1), Carrier::Dccp(4), Carrier::Sctp] {
+        for carrier in [Carrier::Dccp(1), Carrier::Dccp(4), Carrier::Auto, Carrier::Sctp] {
             let outcome = run(&setup, scenario, carrier).outcome;
             assert!(outcome.lost * 8 < outcome.slices, "{scenario}, {carrier}: {outcome:?}");
             assert!(outcome.psnr_y_db > 25.0, "{scenario}, {carrier}: {outcome:?}");

@@ -27,7 +27,7 @@ use std::net::SocketAddr;
 use anabranch_sansio::{FourTuple, Machine, Time};
 
 pub use anabranch_sansio::PathId;
-pub use dccp::{CONNECTIONS_MAX, DCCP_PORT, DccpConfig, DccpTransport};
+pub use dccp::{CONNECTIONS_MAX, Connections, DCCP_PORT, DccpConfig, DccpTransport};
 pub use event::{CloseReason, ConnectError, Event, PathEvent, RefusedCall, RefusedCallReason};
 pub use message::{
     Incoming, Level, Outgoing, PathPreference, PayloadId, Reliability, SendError, StreamId,

@@ -138,7 +138,7 @@ pub enum UrlError {
     #[error("connections= is for anabranch+dccp://: an SCTP association needs one")]
     ConnectionsOfSctp,
     /// Not a number of connections.
-    #[error("connections={value} makes no sense: give 1 to {CONNECTIONS_MAX}")]
+    #[error("connections={value} makes no sense: give auto, or 1 to {CONNECTIONS_MAX}")]
     Connections {
         /// What was given.
         value: String,

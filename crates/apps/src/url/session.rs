@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anabranch_keys::PublicKey;
 use anabranch_session::{Bond, LATENCY_MS_MAX, Passphrase, SessionConfig, UnknownBond};
-use anabranch_transport::{CONNECTIONS_MAX, DccpConfig};
+use anabranch_transport::{CONNECTIONS_MAX, Connections, DccpConfig};
 use serde::Deserialize;
 
 use super::error::{Place, UrlError};
@@ -152,7 +152,7 @@ pub enum Carrier {
     /// DCCP connections, which send once what may be given up, and do not encrypt.
     Dccp {
         /// How many over each path.
-        connections: usize,
+        connections: Connections,
     },
 }
 
@@ -256,7 +256,7 @@ impl SessionUrl {
 #[derive(Debug, Default)]
 struct Options {
     is_over_dccp: bool,
-    connections: Option<usize>,
+    connections: Option<Connections>,
     mode: Option<Mode>,
     latency: Option<Duration>,
     paths: Option<Vec<LocalPath>>,
@@ -483,9 +483,13 @@ fn bond(value: &str) -> Result<Bond, UrlError> {
     value.parse().map_err(|_: UnknownBond| UrlError::Bond { value: value.to_owned() })
 }
 
-fn connections(value: &str) -> Result<usize, UrlError> {
+fn connections(value: &str) -> Result<Connections, UrlError> {
+    if value == "auto" {
+        return Ok(Connections::Auto);
+    }
     let count = value.parse().ok().filter(|count| (1..=CONNECTIONS_MAX).contains(count));
-    count.ok_or_else(|| UrlError::Connections { value: value.to_owned() })
+    let count = count.ok_or_else(|| UrlError::Connections { value: value.to_owned() })?;
+    Ok(Connections::Fixed(count))
 }
 
 fn stream_id(value: &str) -> Result<String, UrlError> {
@@ -614,11 +618,13 @@ mod tests {
     fn over_dccp_a_session_has_connections_and_no_encryption() {
         let url = parse("anabranch+dccp://:9000?encryption=off&latency=500").unwrap();
         assert_eq!((url.mode, &url.security), (Mode::Listener, &Security::Open));
-        assert_eq!(url.carrier, Carrier::Dccp { connections: 4 });
+        assert_eq!(url.carrier, Carrier::Dccp { connections: Connections::Fixed(4) });
         let url = parse("anabranch+dccp://127.0.0.1:9000?connections=32&bond=backup").unwrap();
-        assert_eq!(url.carrier, Carrier::Dccp { connections: 32 });
+        assert_eq!(url.carrier, Carrier::Dccp { connections: Connections::Fixed(32) });
+        let auto = parse("anabranch+dccp://127.0.0.1:9000?connections=auto").unwrap();
+        assert_eq!(auto.carrier, Carrier::Dccp { connections: Connections::Auto });
         let dccp = url.session().dccp.unwrap();
-        assert_eq!((dccp.connections, dccp.one_path), (32, true));
+        assert_eq!((dccp.connections, dccp.one_path), (Connections::Fixed(32), true));
         assert_eq!(parse("anabranch://h:1").unwrap().carrier, Carrier::Sctp);
     }
 
@@ -630,8 +636,8 @@ mod tests {
             ("anabranch+dccp://h:1?encryption=on", "leave it to anabranch://"),
             ("anabranch+dccp://h:1?passphrase=0123456789", "passphrase= cannot be kept over DCCP"),
             ("anabranch+dccp://h:1?encryption=off&passphrase=0123456789", "passphrase= cannot"),
-            ("anabranch+dccp://h:1?encryption=off&connections=0", "give 1 to 32"),
-            ("anabranch+dccp://h:1?encryption=off&connections=33", "give 1 to 32"),
+            ("anabranch+dccp://h:1?encryption=off&connections=0", "give auto, or 1 to 32"),
+            ("anabranch+dccp://h:1?encryption=off&connections=33", "give auto, or 1 to 32"),
             ("anabranch+dccp://h:1?encryption=off&bond=dup", "give bond=balance or bond=backup"),
             ("anabranch+dccp://h:1?encryption=off&lag=5", "there are mode, latency, path, peer, c"),
             ("anabranch+dccp://h:1?encryption=off&token=x", "option token= does not exist"),

@@ -33,7 +33,7 @@ pub(crate) struct Almajeed2011 {
     /// user: station, core or user.
     #[arg(long, value_name = "NAME")]
     scenario: Option<Scenario>,
-    /// Only this cell: scenario, connections or sctp, length of a frame in milliseconds, losses in
+    /// Only this cell: scenario, connections, auto or sctp, length of a frame in milliseconds, losses in
     /// the bad state in per cent, and seed. It gives the same to the last digit.
     #[arg(long, value_name = "SCENARIO,N,MS,PERCENT,SEED",
           conflicts_with_all = ["seeds", "scenario"])]
@@ -70,8 +70,9 @@ impl FromStr for Place {
         };
         let carrier = match (carrier, carrier.parse()) {
             ("sctp", _) => Carrier::Sctp,
+            ("auto", _) => Carrier::Auto,
             (_, Ok(connections @ 1..=64)) => Carrier::Dccp(connections),
-            _ => return Err(format!("'{carrier}' carries nothing: give 1 to 64, or sctp")),
+            _ => return Err(format!("'{carrier}' carries nothing: give 1 to 64, auto or sctp")),
         };
         let frame_us = FRAMES_US.into_iter().find(|us| frame.parse() == Ok(f64::from(*us) / 1e3));
         let frame_us =
@@ -182,7 +183,7 @@ mod tests {
         for (text, words) in [
             ("user,6,12.5,5", "write five values with commas, as in core,4,20,5,1"),
             ("home,6,12.5,5,3", "there is no scenario 'home': there are station, core, user"),
-            ("user,0,12.5,5,3", "'0' carries nothing: give 1 to 64, or sctp"),
+            ("user,0,12.5,5,3", "'0' carries nothing: give 1 to 64, auto or sctp"),
             ("user,6,10,5,3", "no frame has 10 ms: there are 5, 8, 12.5, 20"),
             ("user,6,20,500,3", "the losses are per cent: give 0 to 100"),
             ("user,6,20,5,x", "'x' is no seed: give a whole number"),

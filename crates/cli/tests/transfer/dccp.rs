@@ -15,7 +15,7 @@ fn urls(listener: &str, caller: &str) -> (String, String) {
 fn a_file_over_two_paths_in_real_time_is_bit_identical() {
     let place = Place::new("dccp");
     let (out, stats) = (place.file("out.ts"), place.file("stats.json"));
-    let (listener, caller) = urls("&latency=500", "&path=127.0.0.1,127.0.0.2&connections=3");
+    let (listener, caller) = urls("&latency=500", "&path=127.0.0.1,127.0.0.2&connections=auto");
     let receiver = Running::start(&["recv", &listener, &out]);
     let sender = Running::start(&["send", STREAM, &caller, "--stats", &stats]);
     let said = sender.assert_success();

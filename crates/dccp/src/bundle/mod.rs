@@ -6,6 +6,7 @@
 //! they bring. What such a bundle takes from a TCP beside it grows with its connections.
 
 mod reorder;
+mod width;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -21,12 +22,19 @@ use crate::event::Event;
 use crate::stats::Stats;
 use crate::wire::ServiceCode;
 use reorder::{ReorderBuffer, Taken};
+pub use width::{CONNECTIONS_MAX, Connections, Look, Width};
 
 /// Which bundle, and the number of the datagram in it.
 const HEADER_LEN: usize = 4 + 8;
 
 /// Bundles that a listener takes at a time.
 const BUNDLES_MAX: usize = 64;
+
+/// Connections that a bundle that chooses their number begins in all, those that ended included.
+const BEGUN_MAX: usize = 4 * CONNECTIONS_MAX;
+
+/// Datagrams that a connection may hold when it gets more of what no connection has yet.
+const HELD_MAX: usize = 2;
 
 /// How a source is dealt out to connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,12 +50,13 @@ pub enum Interleaving {
 #[derive(Debug, Clone, PartialEq)]
 pub struct BundleConfig {
     /// How many connections. Default: 4, the most that Almajeed 2011 has to a base station.
-    pub connections: usize,
+    pub connections: Connections,
     /// How the source is dealt out to them. Default: by group.
     pub interleaving: Interleaving,
     /// How long after the one before each connection begins. Default: 0.5 s (Almajeed 2011).
     pub start_gap: Duration,
-    /// Bytes that may wait for one connection. Default: 4 MiB.
+    /// Bytes that may wait for one connection; for all, where their number is chosen as they go.
+    /// Default: 4 MiB.
     pub send_buffer: usize,
     /// How long the receiver waits for what is missing. Default: 6 s, which Almajeed 2011, section
     /// 4.1, found to be enough for groups of 15 pictures.
@@ -62,7 +71,7 @@ pub struct BundleConfig {
 impl Default for BundleConfig {
     fn default() -> Self {
         Self {
-            connections: 4,
+            connections: Connections::Fixed(4),
             interleaving: Interleaving::default(),
             start_gap: Duration::from_millis(500),
             send_buffer: 4 << 20,
@@ -112,6 +121,11 @@ pub struct Bundle {
     /// Our name among the bundles of the receiver.
     name: u32,
     members: Vec<Member>,
+    /// Chooses how many of them are used.
+    width: Option<Width>,
+    /// What no connection has yet, by group: only where their number is chosen.
+    pool: VecDeque<(u64, Bytes)>,
+    pool_len: usize,
     next_number: u64,
     is_finishing: bool,
     /// By the names of those who send to us.
@@ -131,6 +145,8 @@ pub struct Bundle {
 struct Member {
     start: Start,
     state: MemberState,
+    /// The group of what it got last.
+    group: u64,
     /// What was dealt out to it and it has not taken.
     waiting: VecDeque<Bytes>,
     waiting_len: usize,
@@ -163,6 +179,9 @@ impl Bundle {
             config,
             name,
             members: Vec::new(),
+            width: None,
+            pool: VecDeque::new(),
+            pool_len: 0,
             next_number: 0,
             is_finishing: false,
             incoming: BTreeMap::new(),
@@ -180,7 +199,8 @@ impl Bundle {
         self.endpoint.listen(port, service_codes, self.config.connection.clone());
     }
 
-    /// Begins all connections, one after the other, from ports that follow `first_port`.
+    /// Begins all connections, one after the other, from ports that follow `first_port`. Where
+    /// their number is chosen as they go, the others follow as they are needed.
     ///
     /// # Errors
     /// The first one cannot begin; nothing was begun then.
@@ -194,17 +214,14 @@ impl Bundle {
         let config = self.config.connection.clone();
         let ports = (first_port, peer_port);
         let first = self.endpoint.connect(now, path, ports, service_code, config)?;
-        let members = (0..self.config.connections.max(1)).zip(0_u16..).map(|(n, offset)| {
+        let members = (0..self.config.connections.first()).zip(0_u16..).map(|(n, offset)| {
             let ports = (first_port.wrapping_add(offset), peer_port);
             let at = now + self.config.start_gap * u32::from(offset);
-            Member {
-                start: Start { at, path, ports, service_code },
-                state: if n == 0 { MemberState::Begun(first) } else { MemberState::Waiting },
-                waiting: VecDeque::new(),
-                waiting_len: 0,
-            }
+            let state = if n == 0 { MemberState::Begun(first) } else { MemberState::Waiting };
+            Member::new(Start { at, path, ports, service_code }, state)
         });
         self.members = members.collect();
+        self.width = (self.config.connections == Connections::Auto).then(|| Width::new(now));
         Ok(())
     }
 
@@ -228,7 +245,10 @@ impl Bundle {
         };
         let at = (turn % self.members.len() as u64) as usize;
         let Some(at) = self.next_alive(at) else { return Err(SendError::NotConnected) };
-        let waiting = self.members.get(at).map_or(0, |member| member.waiting_len);
+        let waiting = match self.width {
+            Some(_) => self.pool_len,
+            None => self.members.get(at).map_or(0, |member| member.waiting_len),
+        };
         if waiting + data.len() > self.config.send_buffer {
             return Err(SendError::BufferFull { waiting });
         }
@@ -238,7 +258,10 @@ impl Bundle {
         bytes.extend_from_slice(data);
         self.next_number += 1;
         self.stats.sent += 1;
-        if let Some(member) = self.members.get_mut(at) {
+        if self.width.is_some() {
+            self.pool_len += bytes.len();
+            self.pool.push_back((turn, bytes.into()));
+        } else if let Some(member) = self.members.get_mut(at) {
             member.push(bytes.into());
         }
         self.deal();
@@ -276,7 +299,14 @@ impl Bundle {
             let connection = self.connection_of(member).and_then(|id| self.endpoint.connection(id));
             connection.map_or(0, Connection::waiting)
         };
-        self.members.iter().map(|member| member.waiting.len() + in_connection(member)).sum()
+        let dealt = self.members.iter().map(|member| member.waiting.len() + in_connection(member));
+        self.pool.len() + dealt.sum::<usize>()
+    }
+
+    /// How many of our connections are used; those that are not rest until more are needed.
+    #[must_use]
+    pub fn in_use(&self) -> usize {
+        self.used().count()
     }
 
     /// What was counted.
@@ -313,9 +343,66 @@ impl Bundle {
         turns.find(|at| self.members.get(*at).is_some_and(|m| m.state != MemberState::Over))
     }
 
+    /// The connections that are dealt to: the first ones that are not over.
+    fn used(&self) -> impl Iterator<Item = usize> {
+        let count = self.width.as_ref().map_or(self.members.len(), Width::target);
+        let alive =
+            |(n, member): (usize, &Member)| (member.state != MemberState::Over).then_some(n);
+        self.members.iter().enumerate().filter_map(alive).take(count)
+    }
+
+    /// Has there be as many connections as are right.
+    fn widen(&mut self, now: Time) {
+        let Some(width) = self.width.as_ref().filter(|_| !self.is_finishing || self.waits()) else {
+            return;
+        };
+        if width.look_at() <= now {
+            let look = self.look();
+            if let Some(width) = &mut self.width {
+                width.look(now, &look);
+            }
+        }
+        let target = self.width.as_ref().map_or(0, Width::target);
+        let mut missing = target.saturating_sub(self.used().count());
+        let Some(first) = self.members.first().map(|member| member.start) else { return };
+        while missing > 0 && self.used().next().is_some() && self.members.len() < BEGUN_MAX {
+            let port = first.ports.0.wrapping_add(self.members.len() as u16);
+            let start = Start { at: now, ports: (port, first.ports.1), ..first };
+            self.members.push(Member::new(start, MemberState::Waiting));
+            missing -= 1;
+        }
+    }
+
+    fn waits(&self) -> bool {
+        !self.pool.is_empty() || self.members.iter().any(|member| !member.waiting.is_empty())
+    }
+
+    /// What the connections that are used look like.
+    fn look(&self) -> Look {
+        let connection = |n: usize| {
+            let id = self.members.get(n).and_then(|member| self.connection_of(member))?;
+            self.endpoint.connection(id).filter(|connection| connection.is_connected())
+        };
+        let connected = self.used().filter_map(connection).count();
+        let used: Vec<_> =
+            self.used().filter_map(connection).map(|it| it.stats().congestion).collect();
+        let rtts = used.iter().filter_map(|it| it.rtt);
+        let (sum, count) = rtts.fold((Duration::ZERO, 0), |(sum, n), rtt| (sum + rtt, n + 1));
+        let losses = || used.iter().map(|it| it.loss_event_rate).filter(|rate| *rate > 0.0);
+        Look {
+            connections: connected,
+            rtt: (count > 0).then(|| sum / count),
+            loss_event_rate: losses().sum::<f64>() / losses().count().max(1) as f64,
+            bytes: self.members().map(|(_, stats)| stats.bytes_sent).sum(),
+            packets: self.members().map(|(_, stats)| stats.datagrams_sent).sum(),
+            is_limited: self.waits(),
+        }
+    }
+
     /// Does what time and packets have brought about.
     fn turn(&mut self, now: Time) {
         self.now = now;
+        self.widen(now);
         self.begin_due(now);
         while let Some((id, event)) = self.endpoint.poll_event() {
             let member = self.members.iter().position(|m| m.state == MemberState::Begun(id));
@@ -365,7 +452,12 @@ impl Bundle {
     fn give_up(&mut self, n: usize) {
         let Some(member) = self.members.get_mut(n) else { return };
         member.state = MemberState::Over;
-        let orphans = member.take_all();
+        let (group, orphans) = (member.group, member.take_all());
+        if self.width.is_some() {
+            self.pool_len += orphans.iter().map(Bytes::len).sum::<usize>();
+            orphans.into_iter().rev().for_each(|data| self.pool.push_front((group, data)));
+            return self.say_whether_over();
+        }
         for (offset, data) in orphans.into_iter().enumerate() {
             if let Some(at) = self.next_alive(n + offset)
                 && let Some(member) = self.members.get_mut(at)
@@ -373,30 +465,68 @@ impl Bundle {
                 member.push(data);
             }
         }
+        self.say_whether_over();
+    }
+
+    fn say_whether_over(&mut self) {
         if self.members.iter().all(|member| member.state == MemberState::Over) {
             self.events.push_back(BundleEvent::Closed);
         }
     }
 
+    /// Deals out what no connection has yet to those that have sent what they had.
+    fn deal_out(&mut self) {
+        while !self.pool.is_empty() {
+            let mut dealt = false;
+            for n in self.used().collect::<Vec<_>>() {
+                let Some(MemberState::Begun(id)) = self.members.get(n).map(|it| it.state) else {
+                    continue;
+                };
+                let connection = self.endpoint.connection(id);
+                let is_free =
+                    connection.is_some_and(|it| it.is_connected() && it.waiting() < HELD_MAX);
+                let Some(member) = self.members.get_mut(n) else { continue };
+                let Some((group, _)) = self.pool.front().filter(|_| is_free) else { continue };
+                if !member.waiting.is_empty() {
+                    continue;
+                }
+                (member.group, dealt) = (*group, true);
+                while let Some((_, data)) =
+                    self.pool.pop_front_if(|(group, _)| *group == member.group)
+                {
+                    self.pool_len -= data.len();
+                    member.push(data);
+                }
+                let has_more = !self.pool.is_empty();
+                if let Some(connection) = self.endpoint.connection_mut(id) {
+                    connection.set_has_more(has_more);
+                    member.give(connection);
+                }
+            }
+            if !dealt {
+                break;
+            }
+        }
+    }
+
     /// Gives connections what was dealt out to them.
     fn deal(&mut self) {
+        if self.width.is_some() {
+            self.deal_out();
+        }
         for member in &mut self.members {
             let MemberState::Begun(id) = member.state else { continue };
             if member.waiting.is_empty() {
                 continue;
             }
             let Some(connection) = self.endpoint.connection_mut(id) else { continue };
-            while let Some(data) = member.waiting.front()
-                && connection.send(data.clone()).is_ok()
-            {
-                member.pop();
-            }
+            member.give(connection);
         }
     }
 
     /// Closes connections that have nothing left to send.
     fn finish(&mut self, now: Time) {
-        if !self.is_finishing {
+        if !self.is_finishing || !self.pool.is_empty() {
             return;
         }
         for n in 0..self.members.len() {
@@ -480,6 +610,19 @@ impl Bundle {
 }
 
 impl Member {
+    const fn new(start: Start, state: MemberState) -> Self {
+        Self { start, state, group: 0, waiting: VecDeque::new(), waiting_len: 0 }
+    }
+
+    /// Hands over what the connection takes.
+    fn give(&mut self, connection: &mut Connection) {
+        while let Some(data) = self.waiting.front()
+            && connection.send(data.clone()).is_ok()
+        {
+            self.pop();
+        }
+    }
+
     fn push(&mut self, data: Bytes) {
         self.waiting_len += data.len();
         self.waiting.push_back(data);
@@ -525,7 +668,9 @@ impl Machine for Bundle {
         let start = start.map(|at| Wakeup { at, why: "next connection of the bundle" });
         let reorder = self.incoming.values().filter_map(ReorderBuffer::poll_timeout).min();
         let reorder = reorder.map(|at| Wakeup { at, why: "reordering" });
-        [self.endpoint.poll_timeout(), start, reorder].into_iter().flatten().min()
+        let look = self.width.as_ref().filter(|_| self.waits());
+        let look = look.map(|width| Wakeup { at: width.look_at(), why: "look at the bundle" });
+        [self.endpoint.poll_timeout(), start, reorder, look].into_iter().flatten().min()
     }
 
     fn poll_event(&mut self) -> Option<BundleEvent> {

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::{Bundle, BundleConfig, BundleEvent, Config, Event, Interleaving, SendError};
+use anabranch_dccp::{
+    Bundle, BundleConfig, BundleEvent, Config, Connections, Event, Interleaving, SendError,
+};
 use anabranch_netsim::{CLIENT, Carrier, LinkConfig, Pair, QueueLimit, SERVER, Side};
-use anabranch_sansio::Time;
+use anabranch_sansio::{Rate, Time};
 use bytes::Bytes;
 
 use crate::harness::{PORTS, SERVICE, endpoint_config, link, one_way};
@@ -125,6 +127,7 @@ fn what_is_lost_is_waited_for_and_no_more_than_that_is_missing() {
 #[test]
 fn four_connections_fill_more_of_a_lossy_link_than_one() {
     let seconds_with = |connections| {
+        let connections = Connections::Fixed(connections);
         let config = BundleConfig { connections, ..BundleConfig::default() };
         let mut duo = Duo::new(3, spacious(20.0, 100, 0.03), &config);
         duo.send(0..1_500, 900);
@@ -137,6 +140,77 @@ fn four_connections_fill_more_of_a_lossy_link_than_one() {
     };
     let [one, four] = [1, 4].map(seconds_with);
     assert!(one / four > 3.0, "{one} s by one, {four} s by four");
+}
+
+fn automatic() -> BundleConfig {
+    let interleaving = Interleaving::ByPacket;
+    BundleConfig { connections: Connections::Auto, interleaving, ..BundleConfig::default() }
+}
+
+/// How many connections a bundle uses in each second of a minute.
+fn widths(link: LinkConfig) -> Vec<usize> {
+    let mut duo = Duo::new(3, link, &automatic());
+    let mut sent = 0;
+    let seconds = (0..60).map(|_| {
+        while duo.pair.client().waiting() < 1_000 {
+            duo.send(sent..sent + 100, 900);
+            sent += 100;
+        }
+        duo.run_for(Duration::from_secs(1));
+        duo.pair.client().in_use()
+    });
+    seconds.collect()
+}
+
+#[test]
+fn a_bundle_takes_as_many_connections_as_fill_a_lossy_link() {
+    // One carries about 0.7 of 5 Mbit/s.
+    let widths = widths(spacious(5.0, 100, 0.03));
+    assert!(widths[20..].iter().all(|width| (4..=16).contains(width)), "{widths:?}");
+}
+
+#[test]
+fn one_connection_is_enough_where_only_a_queue_loses_packets() {
+    for queue_ms in [25, 100, 400] {
+        let queue = QueueLimit::lasting(Duration::from_millis(queue_ms), Rate::mbps(5));
+        let widths = widths(LinkConfig { queue, ..link(5.0, 100, 0.0) });
+        let mean = widths.iter().sum::<usize>() as f64 / 60.0;
+        assert!(mean < 1.5, "{queue_ms} ms: {widths:?}");
+    }
+}
+
+#[test]
+fn nothing_that_waits_for_a_bundle_of_many_widths_is_lost_or_moved() {
+    let mut duo = Duo::new(1, spacious(5.0, 40, 0.0), &automatic());
+    duo.send(0..2_000, 900);
+    duo.pair.act_client(|bundle, now| bundle.close(now)).unwrap();
+    duo.run_for(Duration::from_secs(30));
+    assert_eq!(duo.received, (0..2_000).collect::<Vec<_>>());
+    assert!(duo.is_closed, "what was dealt to none is sent before the end");
+}
+
+#[test]
+fn what_a_connection_leaves_goes_by_another_that_is_begun() {
+    let config = BundleConfig { reordering: Duration::from_secs(1), ..automatic() };
+    let mut duo = Duo::new(1, spacious(5.0, 40, 0.02), &config);
+    duo.send(0..3_000, 900);
+    while duo.pair.client().in_use() < 3 {
+        duo.run_for(Duration::from_secs(1));
+    }
+    let abort = |bundle: &mut Bundle, now: Time| bundle.member_mut(0).unwrap().abort(now);
+    duo.pair.act_client(abort).unwrap();
+    duo.run_for(Duration::from_secs(60));
+    assert!(duo.received.len() > 2_700, "{} of 3000", duo.received.len());
+    assert_eq!(duo.received.last(), Some(&2_999));
+}
+
+#[test]
+fn what_waits_for_any_connection_is_bounded() {
+    let config = BundleConfig { send_buffer: 5_000, ..automatic() };
+    let mut duo = Duo::new(1, spacious(5.0, 40, 0.0), &config);
+    let full = (0..100)
+        .find_map(|n| duo.pair.act_client(|bundle, _| bundle.send(n, &[7; 900])).unwrap().err());
+    assert!(matches!(full, Some(SendError::BufferFull { waiting: 4_000..=5_000 })), "{full:?}");
 }
 
 #[test]

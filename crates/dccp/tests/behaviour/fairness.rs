@@ -3,7 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use anabranch_dccp::{Ccid, Config, ConnectionId, Endpoint};
+use anabranch_dccp::{
+    Bundle, BundleConfig, Ccid, Config, ConnectionId, Connections, Endpoint, Interleaving,
+};
 use anabranch_netsim::{Carrier, HostId, LinkConfig, QueueLimit, Simulation, machine_of_several};
 use anabranch_sansio::{FourTuple, Rate, Rng, Time};
 use anabranch_tcp as tcp;
@@ -14,23 +16,26 @@ use crate::harness::{PORTS, SERVICE, endpoint_config};
 const RTT: Duration = Duration::from_millis(60);
 const RATE: Rate = Rate::mbps(8);
 
-/// The longest datagrams that fit into a packet of 1,500 bytes.
-const LEN: usize = 1_432;
+/// Datagrams that fit into a packet of 1,500 bytes, in a bundle too.
+const LEN: usize = 1_400;
 
 /// One end of either protocol.
 enum Host {
     Dccp(Box<Endpoint>),
+    Bundle(Box<Bundle>),
     Tcp(Box<tcp::Connection>),
 }
 
 /// Where something happened.
 enum Happening {
     Dccp(ConnectionId),
+    Bundle,
     Tcp,
 }
 
 machine_of_several!(Host: Happening {
     Dccp(end) => end.poll_event().map(|(id, _)| Happening::Dccp(id)),
+    Bundle(end) => end.poll_event().map(|_| Happening::Bundle),
     Tcp(end) => end.poll_event().map(|_| Happening::Tcp),
 });
 
@@ -38,6 +43,7 @@ machine_of_several!(Host: Happening {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Dccp(Ccid),
+    Bundle(Connections),
     Tcp,
 }
 
@@ -92,6 +98,10 @@ impl Dumbbell {
                 let config = Config::with_ccid(ccid);
                 Some(end.connect(now, path, PORTS, SERVICE, config).expect("a connection"))
             }
+            (Host::Bundle(end), Kind::Bundle(_)) => {
+                end.connect(now, path, PORTS, SERVICE).expect("connections");
+                None
+            }
             (Host::Tcp(end), Kind::Tcp) => {
                 end.connect(now);
                 None
@@ -112,6 +122,7 @@ impl Dumbbell {
                         while connection.send(data.clone()).is_ok() {}
                     }
                 }
+                Host::Bundle(end) => while end.send(0, &data).is_ok() {},
                 Host::Tcp(end) => while end.send(now, data.clone()).is_ok() {},
             };
             self.sim.act(flow.client, feed).expect("machines that behave");
@@ -134,6 +145,11 @@ impl Dumbbell {
                             {
                                 len += data.len();
                             }
+                        }
+                        (Host::Bundle(end), Happening::Bundle) => {
+                            len += std::iter::from_fn(|| end.receive())
+                                .map(|it| it.len())
+                                .sum::<usize>();
                         }
                         (Host::Tcp(end), Happening::Tcp) => {
                             while let Some(data) = end.receive(now) {
@@ -168,6 +184,20 @@ fn host(kind: Kind, path: FourTuple, is_client: bool, rng: Rng) -> Host {
             }
             Host::Dccp(Box::new(end))
         }
+        Kind::Bundle(connections) => {
+            let config = BundleConfig {
+                connections,
+                interleaving: Interleaving::ByPacket,
+                send_buffer: 64 << 10,
+                reordering: 4 * RTT,
+                ..BundleConfig::default()
+            };
+            let mut end = Bundle::new(endpoint_config(), config, rng);
+            if !is_client {
+                end.listen(PORTS.1, vec![SERVICE]);
+            }
+            Host::Bundle(Box::new(end))
+        }
         Kind::Tcp => {
             let config = tcp::Config::default();
             let make = if is_client { tcp::Connection::client } else { tcp::Connection::listener };
@@ -179,7 +209,11 @@ fn host(kind: Kind, path: FourTuple, is_client: bool, rng: Rng) -> Host {
 /// Mbit/s of each flow over a minute, after they have had time to find their share. One begins so
 /// long after the other.
 fn shares(kinds: &[Kind], gap_ms: u64) -> Vec<f64> {
-    let mut dumbbell = Dumbbell::new(1, kinds, QueueLimit::lasting(RTT, RATE));
+    shares_of(kinds, gap_ms, QueueLimit::lasting(RTT, RATE))
+}
+
+fn shares_of(kinds: &[Kind], gap_ms: u64, queue: QueueLimit) -> Vec<f64> {
+    let mut dumbbell = Dumbbell::new(1, kinds, queue);
     for n in 0..kinds.len() {
         dumbbell.begin(n);
         dumbbell.run_for(Duration::from_millis(gap_ms));
@@ -221,5 +255,30 @@ fn two_of_a_kind_get_the_same() {
         let shares = shares(&[Kind::Dccp(ccid); 2], 1_370);
         let ratio = shares[0] / shares[1];
         assert!((0.8..1.25).contains(&ratio), "{ratio}: {shares:?} Mbit/s under {ccid:?}");
+    }
+}
+
+#[test]
+fn as_many_connections_as_are_right_leave_a_tcp_what_one_leaves_it() {
+    for (gap_ms, bundle_first, queue) in [
+        (500, true, RTT),
+        (1_370, false, RTT),
+        (30_000, true, RTT),
+        (500, true, 4 * RTT),
+        (500, true, RTT / 4),
+    ] {
+        let shares = |connections| {
+            let mut kinds = vec![Kind::Bundle(connections), Kind::Tcp];
+            let mut order = [0, 1];
+            if !bundle_first {
+                kinds.reverse();
+                order.reverse();
+            }
+            let shares = shares_of(&kinds, gap_ms, QueueLimit::lasting(queue, RATE));
+            order.map(|n| shares[n])
+        };
+        let [one, auto] = [Connections::Fixed(1), Connections::Auto].map(shares);
+        assert!(auto[1] > 0.8 * one[1], "a TCP gets {} Mbit/s of {}: {queue:?}", auto[1], one[1]);
+        assert!(auto.iter().sum::<f64>() > 0.85 * RATE.as_mbps_f64(), "{auto:?} Mbit/s");
     }
 }

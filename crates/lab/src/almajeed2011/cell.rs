@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use anabranch_dccp::Connections;
+
 use super::measure::Measured;
 use super::run;
 use super::score::{DecodeError, Reference};
@@ -42,6 +44,8 @@ pub enum Scenario {
 pub enum Carrier {
     /// By so many DCCP connections.
     Dccp(u32),
+    /// By as many as are right at the time.
+    Auto,
     /// By one association of ours.
     Sctp,
 }
@@ -128,11 +132,30 @@ impl FromStr for Scenario {
     }
 }
 
+impl Carrier {
+    /// Those that the paper does not have.
+    pub const OURS: [Self; 2] = [Self::Auto, Self::Sctp];
+
+    pub(super) fn is_ours(self) -> bool {
+        Self::OURS.contains(&self)
+    }
+
+    /// How many DCCP connections it has, if it has any.
+    pub(super) const fn connections(self) -> Option<Connections> {
+        match self {
+            Self::Dccp(count) => Some(Connections::Fixed(count as usize)),
+            Self::Auto => Some(Connections::Auto),
+            Self::Sctp => None,
+        }
+    }
+}
+
 impl fmt::Display for Carrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dccp(1) => f.write_str("1 connection"),
             Self::Dccp(connections) => write!(f, "{connections} connections"),
+            Self::Auto => f.write_str("connections=auto"),
             Self::Sctp => f.write_str("SCTP"),
         }
     }
@@ -195,6 +218,7 @@ impl Setup {
         let Cell { scenario, carrier, bad_loss_percent, seed, .. } = cell;
         let carrier = match carrier {
             Carrier::Dccp(connections) => connections.to_string(),
+            Carrier::Auto => "auto".to_owned(),
             Carrier::Sctp => "sctp".to_owned(),
         };
         let pictures = self.cut.map(|pictures| format!(" --pictures {pictures}"));

@@ -9,7 +9,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use anabranch_dccp::{
-    Bundle, BundleConfig, Ccid, Config, Encapsulation, EndpointConfig, Interleaving,
+    Bundle, BundleConfig, Ccid, Config, Connections, Encapsulation, EndpointConfig, Interleaving,
     tfrc::PacketSize, wire::ServiceCode,
 };
 use anabranch_netsim::{Duplex, ElementId, HostId, Service, Simulation};
@@ -18,7 +18,7 @@ use anabranch_sctp as sctp;
 use anabranch_tcp as tcp;
 
 use super::cbr::Cbr;
-use super::cell::{Carrier, Cell, Scenario};
+use super::cell::{Cell, Scenario};
 use super::host::Host;
 use super::values::Values;
 
@@ -130,8 +130,8 @@ impl Builder<'_> {
     }
 
     fn video(&mut self, way: &[Duplex]) -> Flow {
-        match self.cell.carrier {
-            Carrier::Dccp(connections) => {
+        match self.cell.carrier.connections() {
+            Some(connections) => {
                 let config = bundle_config(self.cell, self.values, connections);
                 self.flow(way, |_, is_sender, rng| {
                     let mut bundle = Bundle::new(on_ip(), config.clone(), rng);
@@ -141,7 +141,7 @@ impl Builder<'_> {
                     Host::Bundle(Box::new(bundle))
                 })
             }
-            Carrier::Sctp => self.flow(way, |_, is_sender, rng| {
+            None => self.flow(way, |_, is_sender, rng| {
                 let association = sctp_config();
                 let config =
                     sctp::EndpointConfig { accept: !is_sender, association, ..Default::default() };
@@ -228,12 +228,12 @@ fn on_ip() -> EndpointConfig {
     EndpointConfig { encapsulation: Encapsulation::Ip, ..EndpointConfig::default() }
 }
 
-fn bundle_config(cell: &Cell, values: &Values, connections: u32) -> BundleConfig {
+fn bundle_config(cell: &Cell, values: &Values, connections: Connections) -> BundleConfig {
     let packet_size = if values.has_actual_size { PacketSize::Actual } else { PacketSize::Mean };
     // Section 4.3: "the multiplexing granularity was changed to be on the packet level".
     let is_by_packet = (cell.scenario == Scenario::UserToUser) != values.is_interleaving_swapped;
     BundleConfig {
-        connections: connections as usize,
+        connections,
         interleaving: if is_by_packet { Interleaving::ByPacket } else { Interleaving::ByGroup },
         start_gap: values.start_gap,
         send_buffer: BUFFER,

@@ -202,7 +202,7 @@ impl Rows<'_> {
                 let cell = row.cell;
                 (cell.scenario, cell.frame_us, cell.bad_loss_percent)
                     == (Scenario::BaseStation, 5_000, percent)
-                    && cell.carrier != Carrier::Sctp
+                    && !cell.carrier.is_ours()
             });
             rows.filter_map(|row| row.measure(Measure::Lost))
         };

@@ -54,7 +54,7 @@ pub fn cells(seeds: u64) -> Vec<Cell> {
     let mut places = Vec::new();
     for Column { scenario, frame_us, values, .. } in COLUMNS {
         let carriers = values.iter().map(|(connections, _)| Carrier::Dccp(*connections));
-        for carrier in carriers.chain([Carrier::Sctp]) {
+        for carrier in carriers.chain(Carrier::OURS) {
             let place = (scenario, frame_us, carrier, BAD_LOSS_PERCENT);
             if !places.contains(&place) {
                 places.push(place);
@@ -132,9 +132,11 @@ fn column_lines(setup: &Setup, rows: &[Row], column: &Column) -> Option<String> 
         };
         cells.push(format!("{connections}: {ours:.digits$}{paper}"));
     }
-    let sctp = rows.iter().find(|row| row.is_at(scenario, frame_us, Carrier::Sctp));
-    if let Some(ours) = sctp.and_then(|row| row.measure(measure)) {
-        cells.push(format!("SCTP: {ours:.digits$}"));
+    for (carrier, name) in [(Carrier::Auto, "auto"), (Carrier::Sctp, "SCTP")] {
+        let row = rows.iter().find(|row| row.is_at(scenario, frame_us, carrier));
+        if let Some(ours) = row.and_then(|row| row.measure(measure)) {
+            cells.push(format!("{name}: {ours:.digits$}"));
+        }
     }
     let place = format!("{scenario}, {} ms", f64::from(frame_us) / 1e3);
     let line = format!("  {place}, {}\n    {}\n", measure.name(), cells.join("   "));

@@ -21,8 +21,14 @@ type Place = (Scenario, u32, &'static [Carrier]);
 const ONE_AND_FOUR: &[Carrier] = &[Carrier::Dccp(1), Carrier::Dccp(4)];
 const ONE_TO_FOUR: &[Carrier] =
     &[Carrier::Dccp(1), Carrier::Dccp(2), Carrier::Dccp(3), Carrier::Dccp(4)];
-const ALL: &[Carrier] =
-    &[Carrier::Dccp(1), Carrier::Dccp(2), Carrier::Dccp(3), Carrier::Dccp(4), Carrier::Sctp];
+const ALL: &[Carrier] = &[
+    Carrier::Dccp(1),
+    Carrier::Dccp(2),
+    Carrier::Dccp(3),
+    Carrier::Dccp(4),
+    Carrier::Auto,
+    Carrier::Sctp,
+];
 
 const STATION: Place = (Scenario::BaseStation, 5_000, ONE_AND_FOUR);
 const CORE: Place = (Scenario::NodeC, 20_000, ONE_AND_FOUR);

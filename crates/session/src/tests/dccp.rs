@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_netsim::{Hostility, LinkConfig, Probability, QueueLimit, Side};
 use anabranch_sansio::{Rate, Rng};
-use anabranch_transport::{DccpConfig, PathEvent, PathState};
+use anabranch_transport::{Connections, DccpConfig, PathEvent, PathState};
 
 use super::harness::{Caller, STREAM, Setup, Stream, Studio, link};
 use crate::treatment::{MediaClass, Preset};
@@ -12,6 +12,10 @@ use crate::{Disconnect, Event, Sender, SenderConfig};
 
 /// Over so many DCCP connections on each path.
 fn setup(links: &[LinkConfig], preset: Preset, connections: usize) -> Setup {
+    setup_with(links, preset, Connections::Fixed(connections))
+}
+
+fn setup_with(links: &[LinkConfig], preset: Preset, connections: Connections) -> Setup {
     let mut setup = Setup::new(links, preset, 500);
     for end in [&mut setup.sender, &mut setup.receiver] {
         end.dccp = Some(DccpConfig { connections, ..DccpConfig::default() });
@@ -183,4 +187,24 @@ fn a_peer_that_is_gone_is_noticed() {
     let last = studio.events(Side::Client).pop();
     let Some(Event::Disconnected(Disconnect::Lost { reason })) = last else { panic!("{last:?}") };
     assert_eq!(reason, "the peer stopped answering on every path");
+}
+
+/// What a stream of 10 Mbit/s comes to over a path that loses so much.
+fn mbps(connections: Connections, caller: Caller, loss: f64, seed: u64) -> f64 {
+    let setup = setup_with(&[wide(loss)], Preset::Reliable, connections);
+    let mut studio = Setup { seed, caller, stream: Stream::Broadcast(12), ..setup }.build();
+    studio.transfer();
+    let bytes = studio.out.len() as f64;
+    bytes * 8.0 / 1e6 / studio.pair.now().as_secs_f64()
+}
+
+#[test]
+fn connections_follow_until_a_lossy_path_carries_the_stream_whoever_calls() {
+    for caller in [Caller::Sender, Caller::Receiver] {
+        let one = mbps(Connections::Fixed(1), caller, 0.03, 1);
+        for seed in 1..=3 {
+            let many = mbps(Connections::Auto, caller, 0.03, seed);
+            assert!(many > 1.6 * one, "{caller:?} {seed}: {many} Mbit/s, {one} by one");
+        }
+    }
 }

@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::{Ccid, Config};
+use anabranch_dccp::{CONNECTIONS_MAX, Ccid, Config, Connections};
 use anabranch_sansio::FourTuple;
 
 use super::PATHS_MAX;
 use super::frame::OVERHEAD;
-
-/// DCCP connections that a path may have.
-pub const CONNECTIONS_MAX: usize = 32;
 
 /// IP, UDP, and what a DCCP packet with data needs beside them.
 const IPV4_LEN: usize = 20;
@@ -27,7 +24,9 @@ pub struct DccpConfig {
     /// Whether callers are taken. Default: no.
     pub listen: bool,
     /// DCCP connections over each path. Default: 4, as Almajeed 2011 has at most.
-    pub connections: usize,
+    ///
+    /// The caller's counts, for both directions.
+    pub connections: Connections,
     /// Whether data takes one path while the others stand by. Default: no.
     pub one_path: bool,
     /// Bytes of the largest IP packet. Default: 1,400.
@@ -46,7 +45,7 @@ impl Default for DccpConfig {
     fn default() -> Self {
         Self {
             listen: false,
-            connections: 4,
+            connections: Connections::Fixed(4),
             one_path: false,
             mtu: 1_400,
             send_buffer: 64 << 10,

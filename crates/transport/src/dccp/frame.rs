@@ -20,10 +20,12 @@ const FRAGMENT: u8 = 1;
 const ACKS: u8 = 2;
 const BYE: u8 = 3;
 const QUERY: u8 = 4;
+const WANT: u8 = 5;
 /// A [`Join`] follows.
 const JOINS: u8 = 0x80;
 
 const IS_FIRST: u8 = 1;
+const IS_AUTOMATIC: u8 = 2;
 
 const IS_REPEATED: u8 = 1;
 const IS_ORDERED: u8 = 2;
@@ -45,6 +47,8 @@ pub(super) struct Join {
     pub(super) trunk: u64,
     /// Whether the trunk may be new to the other end.
     pub(super) is_first: bool,
+    /// Whether who sends data chooses how many connections a path has.
+    pub(super) is_automatic: bool,
     pub(super) path: u16,
     /// How often the path was opened anew.
     pub(super) generation: u32,
@@ -62,6 +66,8 @@ pub(super) enum Body {
     Fragment { number: u64, fragment: Fragment },
     /// What has arrived.
     Acks(Acks),
+    /// How many connections the sender would have on a path.
+    Want { path: u16, count: u32 },
     /// The last words.
     Bye { number: u64, reason: Bytes },
 }
@@ -118,6 +124,10 @@ impl Frame {
                 fragment.encode(&mut out);
             }
             Body::Acks(acks) => acks.encode(&mut out),
+            Body::Want { path, count } => {
+                put_varint(&mut out, (*path).into());
+                put_varint(&mut out, (*count).into());
+            }
             Body::Bye { number, reason } => {
                 put_varint(&mut out, *number);
                 out.extend_from_slice(reason);
@@ -141,6 +151,10 @@ impl Frame {
                 Body::Fragment { number, fragment: Fragment::decode(bytes)? }
             }
             ACKS => Body::Acks(Acks::decode(&mut bytes)?),
+            WANT => {
+                let path = u16::try_from(take_varint(&mut bytes)?).ok()?;
+                Body::Want { path, count: u32::try_from(take_varint(&mut bytes)?).ok()? }
+            }
             BYE => Body::Bye { number: take_varint(&mut bytes)?, reason: bytes },
             _ => return None,
         };
@@ -155,6 +169,7 @@ impl Body {
             Self::Query { .. } => QUERY,
             Self::Fragment { .. } => FRAGMENT,
             Self::Acks(_) => ACKS,
+            Self::Want { .. } => WANT,
             Self::Bye { .. } => BYE,
         }
     }
@@ -163,7 +178,8 @@ impl Body {
 impl Join {
     fn encode(&self, out: &mut Vec<u8>) {
         out.put_u64(self.trunk);
-        out.push(if self.is_first { IS_FIRST } else { 0 });
+        let first = if self.is_first { IS_FIRST } else { 0 };
+        out.push(first | if self.is_automatic { IS_AUTOMATIC } else { 0 });
         put_varint(out, self.path.into());
         put_varint(out, self.generation.into());
         put_varint(out, self.member.into());
@@ -174,11 +190,12 @@ impl Join {
             return None;
         }
         let trunk = bytes.get_u64();
-        let is_first = take_u8(bytes)? & IS_FIRST != 0;
+        let flags = take_u8(bytes)?;
+        let (is_first, is_automatic) = (flags & IS_FIRST != 0, flags & IS_AUTOMATIC != 0);
         let path = u16::try_from(take_varint(bytes)?).ok()?;
         let generation = u32::try_from(take_varint(bytes)?).ok()?;
         let member = u32::try_from(take_varint(bytes)?).ok()?;
-        Some(Self { trunk, is_first, path, generation, member })
+        Some(Self { trunk, is_first, is_automatic, path, generation, member })
     }
 }
 
@@ -335,7 +352,14 @@ mod tests {
     }
 
     fn frames() -> Vec<Frame> {
-        let join = Join { trunk: u64::MAX, is_first: true, path: 1, generation: 200, member: 515 };
+        let join = Join {
+            trunk: u64::MAX,
+            is_first: true,
+            is_automatic: true,
+            path: 1,
+            generation: 200,
+            member: 515,
+        };
         let plain = Fragment {
             is_repeated: false,
             is_again: false,
@@ -356,6 +380,7 @@ mod tests {
             Body::Fragment { number: 1, fragment: plain },
             Body::Acks(Acks { limit: 1 << 30, blocks }),
             Body::Acks(Acks { limit: 0, blocks: Vec::new() }),
+            Body::Want { path: 3, count: 12 },
             Body::Bye { number: 9, reason: Bytes::from_static(b"enough") },
             Body::Bye { number: 9, reason: Bytes::new() },
         ];
@@ -386,7 +411,7 @@ mod tests {
                 }
             }
         }
-        let refused: [&[u8]; 6] = [b"", b"\x05", b"\x00", b"\x80\x00", b"\x01\x00\x00", b"\x03"];
+        let refused: [&[u8]; 6] = [b"", b"\x06", b"\x00", b"\x80\x00", b"\x01\x00\x00", b"\x03"];
         for bytes in refused {
             assert_eq!(Frame::decode(Bytes::copy_from_slice(bytes)), None, "{bytes:?}");
         }

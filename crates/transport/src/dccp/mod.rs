@@ -14,10 +14,11 @@ use std::time::Duration;
 
 use anabranch_dccp::wire::ServiceCode;
 use anabranch_dccp::{self as dccp, Endpoint, EndpointConfig};
+pub use anabranch_dccp::{CONNECTIONS_MAX, Connections};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 
 use crate::{ConnectError, Connection, ConnectionId, Event, StrangerStats, Transport};
-pub use config::{CONNECTIONS_MAX, DccpConfig};
+pub use config::DccpConfig;
 use frame::Frame;
 use trunk::Trunk;
 
@@ -174,7 +175,8 @@ impl DccpTransport {
             Some(id) => id,
             None if join.is_first && !is_full && !self.ended.contains(&join.trunk) => {
                 let id = self.new_id();
-                let trunk = Trunk::new(now, self.config.clone(), join.trunk, false);
+                let mut trunk = Trunk::new(now, self.config.clone(), join.trunk, false);
+                trunk.is_automatic = join.is_automatic;
                 self.trunks.insert(id, trunk);
                 id
             }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anabranch_dccp::Width;
 use anabranch_sansio::{FourTuple, PathId, Time};
 
 use crate::{PathReport, PathState};
@@ -44,6 +45,14 @@ pub(super) struct Path {
     pub(super) asked_at: Time,
     /// When what has arrived is acknowledged, if there is something.
     pub(super) ack_due: Option<Time>,
+    /// How many of its connections take data, where that is chosen as they go.
+    pub(super) width: Width,
+    /// How many the peer would have.
+    pub(super) peer_wants: usize,
+    /// When the peer is told again how many we would have.
+    pub(super) want_at: Time,
+    /// The number of the last connection that takes data.
+    pub(super) last_used: u32,
     pub(super) counters: Counters,
 }
 
@@ -72,6 +81,10 @@ impl Path {
             answered_at: now,
             asked_at: now,
             ack_due: None,
+            width: Width::new(now),
+            peer_wants: 0,
+            want_at: now,
+            last_used: u32::MAX,
             counters: Counters::default(),
         }
     }
@@ -96,6 +109,7 @@ impl Path {
     /// It begins anew, with nothing under way.
     pub(super) fn reopen(&mut self, now: Time) {
         self.generation += 1;
+        (self.width, self.peer_wants) = (Width::new(now), 0);
         (self.asked, self.waiting_since) = (0, None);
         (self.answered_at, self.asked_at) = (now, now);
     }

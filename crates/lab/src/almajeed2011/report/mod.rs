@@ -140,8 +140,8 @@ fn tables(setup: &Setup, rows: &[Row]) -> Markup {
         p {
             "Means over the seeds with 95 % intervals"
             @if setup.are_papers() { ", and the paper's values in grey" }
-            ". SCTP is ours: one association in the place of the connections, which repeats what \
-             is lost."
+            ". Ours are connections=auto, as many as bring rate while no queue grows, and SCTP: one \
+             association in the place of the connections, which repeats what is lost."
         }
         @for (number, title) in TITLES { (table(setup, rows, number, title)) }
     }
@@ -164,8 +164,8 @@ fn table(setup: &Setup, rows: &[Row], number: u8, title: &str) -> Markup {
                 } }
             } }
             tbody {
-                @for carrier in connections.chain([Carrier::Sctp]) {
-                    tr class=[(carrier == Carrier::Sctp).then_some("ours")] {
+                @for carrier in connections.chain(Carrier::OURS) {
+                    tr class=[carrier.is_ours().then_some("ours")] {
                         td { (carrier) }
                         @for column in &columns {
                             td { (value(setup, rows, column, carrier)) }
@@ -204,7 +204,7 @@ fn ours(rows: &[Row], varied: &[(Variation, Row)]) -> Markup {
     let tcp = |row: &Row| tcp_beside(row).map(|it| it.mean);
     let one = beside.first().and_then(|row| tcp(row));
     html! {
-        h2 id="ours" { "Quality in time, and SCTP beside it" }
+        h2 id="ours" { "Quality in time, connections=auto and SCTP beside it" }
         p {
             "The paper scores what arrived, however late. A viewer who waits for 6 s and then \
              watches at 30 pictures a second sees what arrived in time: the second column."
@@ -215,7 +215,7 @@ fn ours(rows: &[Row], varied: &[(Variation, Row)]) -> Markup {
                 th { "slices lost, %" }
             } }
             tbody { @for row in at_five {
-                tr class=[(row.cell.carrier == Carrier::Sctp).then_some("ours")] {
+                tr class=[row.cell.carrier.is_ours().then_some("ours")] {
                     td { (row.cell.scenario) ", " (milliseconds(row.cell.frame_us)) ", "
                         (row.cell.carrier) }
                     td { (shown_as(row, 2, |it| Some(it.psnr_y_db))) }
@@ -237,7 +237,7 @@ fn ours(rows: &[Row], varied: &[(Variation, Row)]) -> Markup {
                     th { "" } th { "video, kbit/s" } th { "TCP, kbit/s" } th { "TCP's share" }
                 } }
                 tbody { @for row in beside {
-                    tr class=[(row.cell.carrier == Carrier::Sctp).then_some("ours")] {
+                    tr class=[row.cell.carrier.is_ours().then_some("ours")] {
                         td { (row.cell.carrier) }
                         td { (shown_as(row, 0, |it| Some(it.throughput_kbps))) }
                         td { (shown_as(row, 0, |it| it.tcp_kbps)) }

@@ -36,6 +36,7 @@ impl Trunk {
                 self.on_fragment(now, number, datagram, fragment);
             }
             Body::Acks(acks) => self.on_acks(now, endpoint, path, &acks),
+            Body::Want { path, count } => self.on_want(now, endpoint, path, count),
             Body::Bye { number: datagram, reason } => {
                 self.on_arrived(now, number, datagram);
                 self.on_bye(now, endpoint, &reason);

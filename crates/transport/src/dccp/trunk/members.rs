@@ -121,7 +121,12 @@ impl Trunk {
             self.phase = Phase::Open;
             self.tell_connected();
         }
-        let missing = self.config.connections.saturating_sub(self.members_of(path).count());
+        self.open_missing(now, endpoint, path);
+    }
+
+    /// Opens the connections that a path is to have and has not.
+    pub(super) fn open_missing(&mut self, now: Time, endpoint: &mut Endpoint, path: u16) {
+        let missing = self.wanted(path).saturating_sub(self.members_of(path).count());
         for _ in 0..missing {
             // The port is taken, or there are too many: fewer will do.
             if self.open_member(now, endpoint, path).is_err() {

@@ -4,6 +4,7 @@ mod arrival;
 mod members;
 mod sending;
 mod timers;
+mod widths;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -14,13 +15,13 @@ use anabranch_dccp::CongestionStats;
 use anabranch_sansio::{FourTuple, PathId, Rate, Time};
 use bytes::Bytes;
 
-use super::DccpConfig;
 use super::flight::Flight;
 use super::frame::Fragment;
 use super::inbox::{Inbox, LIMIT_INITIAL};
 use super::path::Path;
 use super::queue::Queue;
 use super::ranges::Ranges;
+use super::{Connections, DccpConfig};
 use crate::{
     CloseReason, Connection, ConnectionStats, Event, Incoming, Outgoing, PathEvent, PathReport,
     PathState, RateSignal, SendError, StreamId, StreamStats,
@@ -44,6 +45,8 @@ pub(super) struct Trunk {
     config: DccpConfig,
     name: u64,
     is_caller: bool,
+    /// Whether who sends data chooses how many connections a path has.
+    pub(super) is_automatic: bool,
     phase: Phase,
     /// Whether the other end has answered, and so knows the trunk.
     is_known: bool,
@@ -133,6 +136,7 @@ impl Trunk {
         let mut trunk = Self {
             queue: Queue::new(config.send_buffer, LIMIT_INITIAL),
             inbox: Inbox::new(config.receive_buffer),
+            is_automatic: is_caller && config.connections == Connections::Auto,
             config,
             name,
             is_caller,
@@ -232,9 +236,10 @@ impl Trunk {
 
     /// What all usable connections may send, in bytes per second.
     fn rate_allowed(&self) -> f64 {
-        let members = self.members.values();
-        let usable = members.filter(|member| member.is_up && self.is_usable(member.path));
-        usable.map(|member| member.congestion.rate).sum()
+        let usable = self.members.iter().filter(|(number, member)| {
+            member.is_up && self.is_usable(member.path) && self.is_used(**number, member.path)
+        });
+        usable.map(|(_, member)| member.congestion.rate).sum()
     }
 
     fn report(&self, id: u16, path: &Path) -> PathReport {

@@ -12,11 +12,12 @@ use super::{Member, Trunk};
 use crate::{Connection as _, PathPreference, PathState};
 
 /// What is put into a datagram.
-enum Post {
+pub(super) enum Post {
     Ping,
     Query,
     Fragment(Fragment),
     Acks(Acks),
+    Want { path: u16, count: u32 },
     Bye(Bytes),
 }
 
@@ -35,11 +36,13 @@ impl Trunk {
         self.now = now;
         let acks = self.feed_acks(now, endpoint);
         let words = self.feed_query(now, endpoint) || self.feed_bye(now, endpoint);
+        let wants = self.feed_wants(now, endpoint);
+        self.note_used();
         let data = self.feed_data(now, endpoint);
         let pings = self.feed_pings(now, endpoint);
         let waits = !self.queue.is_empty() || !self.again.is_empty();
         self.waiting_since = waits.then(|| self.waiting_since.unwrap_or(now));
-        acks || words || data || pings
+        acks || words || wants || data || pings
     }
 
     /// When a connection may be given the next datagram; `None` while one waits there, or if it is
@@ -56,7 +59,7 @@ impl Trunk {
         ready.filter_map(|(number, it)| Some((self.ready_at(endpoint, it)?, number))).min()
     }
 
-    fn ready_now(&self, now: Time, endpoint: &Endpoint, path: u16) -> Option<u32> {
+    pub(super) fn ready_now(&self, now: Time, endpoint: &Endpoint, path: u16) -> Option<u32> {
         let (at, member) = self.first_ready(endpoint, path)?;
         (at <= now).then_some(member)
     }
@@ -236,7 +239,10 @@ impl Trunk {
             Some(preferred) => path == preferred,
             None => self.is_usable(path),
         };
-        let usable = self.members.iter().filter(move |(_, it)| it.is_up && may_take(it.path));
+        let is_usable = move |number, it: &Member| {
+            it.is_up && may_take(it.path) && self.is_used(number, it.path)
+        };
+        let usable = self.members.iter().filter(move |(number, it)| is_usable(**number, it));
         usable.filter_map(move |(number, member)| {
             let connection = endpoint.connection(member.id)?;
             let may_send_at = connection.may_send_at().unwrap_or(now);
@@ -255,12 +261,19 @@ impl Trunk {
     }
 
     /// Hands a datagram to a DCCP connection. False: it does not take it.
-    fn post(&mut self, now: Time, endpoint: &mut Endpoint, number: u32, post: Post) -> bool {
+    pub(super) fn post(
+        &mut self,
+        now: Time,
+        endpoint: &mut Endpoint,
+        number: u32,
+        post: Post,
+    ) -> bool {
         let Some(member) = self.members.get(&number) else { return false };
         let Some(path) = self.paths.get_mut(&member.path) else { return false };
         let join = (!member.is_joined).then_some(Join {
             trunk: self.name,
             is_first: !self.is_known,
+            is_automatic: self.is_automatic,
             path: member.path,
             generation: path.generation,
             member: number,
@@ -310,6 +323,7 @@ impl Post {
             Self::Query => (Body::Query { number }, Some(Sent::Query)),
             Self::Bye(reason) => (Body::Bye { number, reason }, Some(Sent::Bye)),
             Self::Acks(acks) => (Body::Acks(acks), None),
+            Self::Want { path, count } => (Body::Want { path, count }, None),
             Self::Fragment(fragment) => {
                 let sent = match fragment.is_repeated {
                     true => Sent::Repeated(fragment.clone()),

@@ -23,6 +23,7 @@ impl Trunk {
         self.now = now;
         self.fulfil(now, endpoint);
         self.find_silent(now, endpoint);
+        self.widen(now, endpoint);
         match &self.phase {
             Phase::Calling { until } if *until <= now => {
                 self.end(now, endpoint, CloseReason::HandshakeTimeout);
@@ -67,12 +68,14 @@ impl Trunk {
             [silent, reopen, ack, ping].into_iter().flatten()
         });
         let waits = !self.queue.is_empty() || !self.again.is_empty() || self.bye.is_some();
+        let look = self.look_at().filter(|_| waits && !is_calling);
+        let look = look.map(|at| (at, "look at the connections"));
         let members = self.members.values().filter(|_| waits);
         let data = members.filter_map(|member| {
             let at = self.ready_at(endpoint, member).filter(|at| *at > self.now)?;
             Some((at, "room for data"))
         });
-        let next = paths.chain(data).chain([of_phase]).min()?;
+        let next = paths.chain(data).chain(look).chain([of_phase]).min()?;
         Some(Wakeup { at: next.0, why: next.1 })
     }
 

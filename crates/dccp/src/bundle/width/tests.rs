@@ -1,0 +1,107 @@
+//! Links that are reckoned, not run.
+
+use super::*;
+
+/// Connections over a link: what each would bring, what all can, and the loss event rate.
+struct Link {
+    each: f64,
+    capacity: f64,
+    loss: fn(usize) -> f64,
+    /// Whether the link has a queue that delays what is too much.
+    has_queue: bool,
+}
+
+const PACKET: f64 = 1_000.0;
+const RTT: f64 = 0.05;
+
+/// The number of connections in each second, where data waits or not.
+fn run(link: &Link, is_limited: bool, seconds: usize) -> Vec<usize> {
+    let mut width = Width::new(Time::ZERO);
+    let (mut now, mut bytes) = (Time::ZERO, 0.0);
+    let mut widths = Vec::new();
+    for step in 0..seconds * 10 {
+        let wanted = link.each * width.target() as f64;
+        bytes += wanted.min(link.capacity) / 10.0;
+        let surplus = (wanted / link.capacity - 1.0).clamp(0.0, 1.0);
+        let delay = if link.has_queue { surplus * RTT } else { 0.0 };
+        let look = Look {
+            connections: width.target(),
+            rtt: Some(Duration::from_secs_f64(RTT + delay)),
+            loss_event_rate: (link.loss)(width.target()),
+            bytes: bytes as u64,
+            packets: (bytes / PACKET) as u64,
+            is_limited,
+        };
+        width.look(now, &look);
+        now += LOOK_INTERVAL;
+        if step % 10 == 9 {
+            widths.push(width.target());
+        }
+    }
+    widths
+}
+
+const LOSSY: Link = Link { each: 1e5, capacity: 1e6, loss: |_| 0.02, has_queue: true };
+
+#[test]
+fn there_are_more_until_the_link_is_full() {
+    let widths = run(&LOSSY, true, 60);
+    assert!(widths.is_sorted_by(|a, b| b <= &(a * 2)), "{widths:?}");
+    assert!(widths[8] >= 8, "{widths:?}");
+    assert!(widths[20..].iter().all(|width| (8..=14).contains(width)), "{widths:?}");
+}
+
+#[test]
+fn nothing_that_waits_is_no_reason_for_more() {
+    assert_eq!(run(&LOSSY, false, 30), [1; 30]);
+}
+
+#[test]
+fn where_nothing_is_lost_one_is_enough() {
+    assert_eq!(run(&Link { loss: |_| 0.0, ..LOSSY }, true, 30), [1; 30]);
+}
+
+#[test]
+fn what_brings_no_rate_goes_again_and_is_tried_rarely() {
+    let full = Link { each: 1e6, loss: |_| 0.02, has_queue: false, ..LOSSY };
+    let widths = run(&full, true, 400).split_off(30);
+    let tries: Vec<usize> =
+        (1..widths.len()).filter(|n| widths[n - 1] == 1 && widths[*n] > 1).collect();
+    let gaps: Vec<usize> = tries.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.iter().all(|gap| *gap > 60) && gaps.len() >= 2, "{gaps:?} {widths:?}");
+    let many = widths.iter().filter(|width| **width > 1).count();
+    assert!(many < 40, "{widths:?}");
+}
+
+#[test]
+fn losses_that_grow_with_connections_are_no_channels() {
+    let grow = |n: usize| 0.01 * (n * n) as f64;
+    let widths = run(&Link { loss: grow, has_queue: false, ..LOSSY }, true, 60);
+    assert!(widths.iter().all(|width| *width <= 4), "{widths:?}");
+    assert!(widths[10..].iter().all(|width| *width <= 2), "{widths:?}");
+}
+
+#[test]
+fn there_are_never_more_than_the_limit() {
+    let wide = Link { capacity: 1e9, ..LOSSY };
+    assert_eq!(run(&wide, true, 60).iter().max(), Some(&CONNECTIONS_MAX));
+}
+
+#[test]
+fn those_that_do_not_come_are_not_waited_for() {
+    let mut width = Width::new(Time::ZERO);
+    let mut now = Time::ZERO;
+    for n in 0..200 {
+        let look = Look {
+            connections: 1,
+            rtt: Some(Duration::from_millis(50)),
+            loss_event_rate: 0.02,
+            bytes: n * 20_000,
+            packets: n * 20,
+            is_limited: true,
+        };
+        width.look(now, &look);
+        now += LOOK_INTERVAL;
+        assert!(width.target() <= 2, "{}", width.target());
+    }
+}
