@@ -167,6 +167,7 @@ impl Receiver {
         self.outlet.on_poll(now, self.behind(now));
         let released = self.next_released(now);
         if released.is_none() {
+            self.give_up_rest(now);
             self.due_was_said = false;
             self.last_release = Some(now);
             self.turn(now);
@@ -213,6 +214,20 @@ impl Receiver {
         self.is_complete()
             || !self.leftover.is_empty()
             || self.outlet.is_to_read(now, due, self.latency())
+    }
+
+    /// What the sender said that there was, and that is missing at the very end, is given up where
+    /// nothing more can come.
+    fn give_up_rest(&mut self, now: Time) {
+        let Some(items) = self.items.filter(|_| self.last.is_some() && !self.link.is_active())
+        else {
+            return;
+        };
+        let skipped = self.playout.end_at(items);
+        if skipped > 0 {
+            let record = || TraceRecord::new(now, "media:items_skipped");
+            self.records.push(|| record().with("before", items).with("items", skipped));
+        }
     }
 
     /// The next arrival, if [`ReceiverConfig::arrivals_max`] is not 0.
@@ -352,6 +367,7 @@ impl Receiver {
                 self.early.clear();
                 // What is missing will not come: what did come is played out in its time.
                 self.playout.set_patience(Patience::UntilDue);
+                self.give_up_rest(now);
             }
         }
     }

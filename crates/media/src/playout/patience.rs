@@ -46,6 +46,19 @@ impl Playout {
         Some(self.release(segment, due))
     }
 
+    /// The source ended before item `end`, and no more comes: what lies between the last item that
+    /// was released and that one is given up. How many items these are; none while some wait.
+    pub fn end_at(&mut self, end: u64) -> u64 {
+        if !self.is_empty() {
+            return 0;
+        }
+        let next = self.cursor.map_or(self.floor, |cursor| cursor.max(self.floor));
+        let skipped = end.saturating_sub(next);
+        self.cursor = Some(next + skipped);
+        self.stats.skipped_items += skipped;
+        skipped
+    }
+
     /// Whether the items that wait must wait for one that is missing.
     #[must_use]
     pub fn is_blocked(&self) -> bool {

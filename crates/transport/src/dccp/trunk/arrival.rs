@@ -113,7 +113,7 @@ impl Trunk {
         let id = member.path;
         let Some(path) = self.paths.get(&id) else { return };
         let lost = member.flight.take_lost(path.reordering(), path.timeout());
-        self.give_up(id, lost);
+        self.give_up(Some(id), lost);
     }
 
     fn on_bye_heard(&mut self, now: Time, endpoint: &mut Endpoint) {

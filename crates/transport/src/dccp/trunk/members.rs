@@ -144,16 +144,24 @@ impl Trunk {
     ) {
         let Some(mut member) = self.members.remove(&number) else { return };
         let path = member.path;
-        self.give_up(path, member.flight.take_all());
+        // After the last words connections are closed: that is no fault of a path, and of what was
+        // under way nobody will hear.
+        let is_over = match &self.phase {
+            Phase::Leaving { .. } | Phase::Parting { .. } | Phase::Over { .. } => true,
+            Phase::Calling { .. } | Phase::Open | Phase::Draining => false,
+        };
+        self.give_up((!is_over).then_some(path), member.flight.take_all());
         if !self.members.is_empty() {
-            if self.members_of(path).count() == 0 {
+            if self.members_of(path).count() == 0 && !is_over {
                 self.set_state(path, PathState::PotentiallyFailed);
             }
             return;
         }
-        self.paths.keys().copied().collect::<Vec<_>>().into_iter().for_each(|path| {
-            self.set_state(path, PathState::PotentiallyFailed);
-        });
+        if !is_over {
+            self.paths.keys().copied().collect::<Vec<_>>().into_iter().for_each(|path| {
+                self.set_state(path, PathState::PotentiallyFailed);
+            });
+        }
         match &self.phase {
             Phase::Leaving { .. } => self.end(now, endpoint, CloseReason::Shutdown),
             Phase::Parting { reason, .. } => {
@@ -231,7 +239,7 @@ impl Trunk {
         for number in gone {
             if let Some(mut member) = self.members.remove(&number) {
                 endpoint.forget(member.id);
-                self.give_up(path, member.flight.take_all());
+                self.give_up(Some(path), member.flight.take_all());
             }
         }
     }
@@ -268,10 +276,10 @@ impl Trunk {
     }
 
     /// These will not arrive: what must is sent again, the rest is counted.
-    pub(super) fn give_up(&mut self, path: u16, lost: Vec<Sent>) {
+    pub(super) fn give_up(&mut self, path: Option<u16>, lost: Vec<Sent>) {
         for sent in lost {
             if !matches!(sent, Sent::Ping | Sent::Query | Sent::Bye)
-                && let Some(path) = self.paths.get_mut(&path)
+                && let Some(path) = path.and_then(|path| self.paths.get_mut(&path))
             {
                 path.counters.chunks_lost += 1;
             }

@@ -308,7 +308,7 @@ impl Trunk {
     fn give_up_unsent(&mut self, sent: Option<Sent>) {
         if let Some(sent) = sent {
             // It never was on a path.
-            self.give_up(u16::MAX, vec![sent]);
+            self.give_up(None, vec![sent]);
         }
     }
 }
