@@ -1,5 +1,6 @@
 //! Checks of `anabranch-dccp`: whatever decodes, encodes to bytes that decode to the same; whatever
-//! packets arrive and when, an endpoint comes to rest and sends only what its peer can read.
+//! packets arrive and when, an endpoint comes to rest and sends only what its peer can read; a
+//! bundle hands on in order what was sent.
 
 use std::time::Duration;
 
@@ -7,7 +8,10 @@ use anabranch_dccp::wire::{
     Ccid3Option, Kind, Options, OptionsBuf, Packet, PacketOption, Protection, SequenceNumber,
     ServiceCode,
 };
-use anabranch_dccp::{Ccid, Config, Endpoint, EndpointConfig};
+use anabranch_dccp::{
+    Bundle, BundleConfig, CONNECTIONS_MAX, Ccid, Config, Connections, Endpoint, EndpointConfig,
+    Interleaving,
+};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
 
 /// Checks `bytes` as a packet from the network, in UDP and straight on IP.
@@ -232,6 +236,176 @@ impl Play {
         }
         panic!("both ends do not come to rest");
     }
+}
+
+/// Plays `bytes` as a script of data, losses, pauses and acts against two bundles and a stranger
+/// that speaks DCCP to the receiving one. The first byte says how many connections there are, and
+/// how the source is dealt out to them.
+pub fn bundle(bytes: &[u8]) {
+    let mut script = Script(bytes);
+    let mut play = Carriage::new(script.byte());
+    while !script.0.is_empty() {
+        play.step(&mut script);
+        play.settle();
+    }
+}
+
+const BUNDLE_BUFFER: usize = 20_000;
+
+/// A bundle that sends, one that receives, and a stranger.
+struct Carriage {
+    sender: Bundle,
+    receiver: Bundle,
+    stranger: Endpoint,
+    now: Time,
+    /// Packets of the sender, and of the receiver, that are lost next.
+    to_lose: [u8; 2],
+    next: u64,
+    /// The last one that was read.
+    last: Option<u64>,
+    /// Whether the stranger said something: it may speak in the sender's name.
+    is_disturbed: bool,
+}
+
+impl Carriage {
+    fn new(start: u8) -> Self {
+        let config = BundleConfig {
+            connections: match start & 7 {
+                0 => Connections::Auto,
+                count => Connections::Fixed(count.into()),
+            },
+            interleaving: match start & 8 {
+                0 => Interleaving::ByGroup,
+                _ => Interleaving::ByPacket,
+            },
+            send_buffer: BUNDLE_BUFFER,
+            reordering_buffer: BUNDLE_BUFFER,
+            reordering: Duration::from_secs(1),
+            ..BundleConfig::default()
+        };
+        let new =
+            |seed| Bundle::new(EndpointConfig::default(), config.clone(), Rng::from_u64(seed));
+        let mut stranger = Endpoint::new(EndpointConfig::default(), Rng::from_u64(3));
+        let (mut sender, mut receiver) = (new(1), new(2));
+        receiver.listen(PORTS.1, vec![SERVICE]);
+        let tfrc = Config::with_ccid(Ccid::Tfrc);
+        let begun = sender.connect(Time::ZERO, path(), PORTS, SERVICE);
+        assert!(begun.is_ok(), "nothing stands against it");
+        let begun = stranger.connect(Time::ZERO, path_of_stranger(), PORTS, SERVICE, tfrc);
+        assert!(begun.is_ok(), "nothing stands against it");
+        let now = Time::ZERO;
+        let (to_lose, next, last, is_disturbed) = ([0; 2], 0, None, false);
+        let mut it = Self { sender, receiver, stranger, now, to_lose, next, last, is_disturbed };
+        it.settle();
+        it
+    }
+
+    fn step(&mut self, script: &mut Script<'_>) {
+        match script.byte() {
+            0 => self.now += Duration::from_millis(u64::from(script.byte())),
+            1 => self.now += Duration::from_secs(u64::from(script.byte())),
+            2 => self.to_lose[0] = script.byte(),
+            3 => self.to_lose[1] = script.byte(),
+            4 => self.read(),
+            5 => self.sender.close(self.now),
+            6 => {
+                if let Some(connection) = self.sender.member_mut(script.byte().into()) {
+                    connection.abort(self.now);
+                }
+            }
+            7 => {
+                let len = usize::from(script.byte());
+                let data = script.bytes(len).to_vec();
+                let id = self.stranger.connections().next();
+                if let Some(connection) = id.and_then(|id| self.stranger.connection_mut(id)) {
+                    self.is_disturbed |= connection.send(data.into()).is_ok();
+                }
+            }
+            group => {
+                let mut data = self.next.to_be_bytes().to_vec();
+                data.resize(8 + 8 * usize::from(script.byte()), 7);
+                // What is too long, or too much, is refused.
+                self.next += u64::from(self.sender.send(group.into(), &data).is_ok());
+            }
+        }
+    }
+
+    /// What the sender sent comes in its order, and once.
+    fn read(&mut self) {
+        while let Some(data) = self.receiver.receive() {
+            let number = data.first_chunk::<8>().map(|number| u64::from_be_bytes(*number));
+            if self.is_disturbed {
+                continue;
+            }
+            assert!(number > self.last, "{number:?} behind {:?}", self.last);
+            assert!(number < Some(self.next), "{number:?} was never sent");
+            self.last = number;
+        }
+    }
+
+    /// Takes what all have to send, loses what the script has lost, and lets timers expire.
+    fn settle(&mut self) {
+        for _ in 0..EVENTS_MAX {
+            let mut count = 0;
+            let (mut buf, now) = (Vec::new(), self.now);
+            while self.sender.poll_transmit(now, &mut buf).is_some() {
+                count += 1;
+                let bytes = std::mem::take(&mut buf);
+                if !lose(&mut self.to_lose[0]) {
+                    hand(&mut self.receiver, now, path().reversed(), &bytes);
+                }
+            }
+            while self.stranger.poll_transmit(now, &mut buf).is_some() {
+                count += 1;
+                let bytes = std::mem::take(&mut buf);
+                hand(&mut self.receiver, now, path_of_stranger().reversed(), &bytes);
+            }
+            while let Some(transmit) = self.receiver.poll_transmit(now, &mut buf) {
+                count += 1;
+                let bytes = std::mem::take(&mut buf);
+                if transmit.path.remote == path_of_stranger().local {
+                    deliver(&mut self.stranger, now, path_of_stranger(), &bytes);
+                } else if !lose(&mut self.to_lose[1]) {
+                    hand(&mut self.sender, now, path(), &bytes);
+                }
+            }
+            while self.sender.poll_event().is_some() {}
+            while self.receiver.poll_event().is_some() {}
+            while self.stranger.poll_event().is_some() {}
+            for machine in [&mut self.sender, &mut self.receiver] {
+                if machine.poll_timeout().is_some_and(|at| at.at <= now) {
+                    count += 1;
+                    machine.handle_timeout(now);
+                }
+            }
+            if self.stranger.poll_timeout().is_some_and(|at| at.at <= now) {
+                count += 1;
+                self.stranger.handle_timeout(now);
+            }
+            if count == 0 {
+                assert!(self.sender.in_use() <= CONNECTIONS_MAX);
+                let stats = self.receiver.stats();
+                assert!(self.is_disturbed || stats.delivered <= self.sender.stats().sent);
+                return;
+            }
+        }
+        panic!("they do not come to rest");
+    }
+}
+
+fn lose(count: &mut u8) -> bool {
+    let loses = *count > 0;
+    *count = count.saturating_sub(1);
+    loses
+}
+
+fn hand(bundle: &mut Bundle, now: Time, path: FourTuple, bytes: &[u8]) {
+    bundle.handle_datagram(now, Datagram { path, ecn: None, bytes });
+}
+
+/// From the stranger to the bundle that receives, as the stranger sees it.
+fn path_of_stranger() -> FourTuple {
+    FourTuple::new(([10, 0, 0, 3], 6_511).into(), ([10, 0, 0, 2], 6_511).into())
 }
 
 /// From the peer to the endpoint under test, as the peer sees it.

@@ -15,4 +15,5 @@ pub mod rtc;
 pub mod sctp;
 pub mod tcp;
 pub mod television;
+pub mod transport;
 pub mod wire;

@@ -20,3 +20,8 @@ fn connections_of_the_corpus_pass_the_fuzz_target() -> io::Result<()> {
 fn packets_of_the_corpus_pass_the_fuzz_target() -> io::Result<()> {
     replay("dccp_packet", checks::packet)
 }
+
+#[test]
+fn bundles_of_the_corpus_pass_the_fuzz_target() -> io::Result<()> {
+    replay("dccp_bundle", checks::bundle)
+}
