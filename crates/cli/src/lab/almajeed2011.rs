@@ -33,8 +33,8 @@ pub(crate) struct Almajeed2011 {
     /// user: station, core or user.
     #[arg(long, value_name = "NAME")]
     scenario: Option<Scenario>,
-    /// Only this cell: scenario, connections, auto or sctp, length of a frame in milliseconds, losses in
-    /// the bad state in per cent, and seed. It gives the same to the last digit.
+    /// Only this cell: scenario, connections, auto or sctp, length of a frame in milliseconds,
+    /// losses in the bad state in per cent, and seed. It gives the same to the last digit.
     #[arg(long, value_name = "SCENARIO,N,MS,PERCENT,SEED",
           conflicts_with_all = ["seeds", "scenario"])]
     cell: Option<Place>,

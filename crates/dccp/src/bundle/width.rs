@@ -1,22 +1,22 @@
 //! [`Width`]: how many connections side by side, chosen as they go.
 //!
 //! On a radio link, losses come by chance, whoever sends how much: a TFRC connection takes each for
-//! congestion, and n of them carry n times as much until the link is full. So as many as fill it are
-//! right, and one where losses are those of a queue that is full. What tells both apart is, as in
-//! MULTFRC (Chen and Zakhor, INFOCOM 2004), that the round-trip time grows before a queue loses
-//! packets; and, where queues are too short for that, that one more connection no longer brings its
-//! share of rate, or loses more.
+//! congestion, and n of them carry n times as much until the link is full. So as many as fill it
+//! are right, and one where losses are those of a queue that is full. What tells both apart is, as
+//! in MULTFRC (Chen and Zakhor, INFOCOM 2004), that the round-trip time grows before a queue loses
+//! packets; and, where queues are too short for that, that one more connection no longer brings
+//! its share of rate, or loses more.
 //!
 //! 1. Time is cut into spans. Five round-trip times let what has changed settle; what follows is
 //!    measured, for as long again and until four loss events are to be expected, 5 s at most.
 //! 2. Where the mean round-trip time of a span is a quarter above that of the best span, and 5 ms,
 //!    a quarter of the connections rest, one at least, and no more are tried for 8 s.
 //! 3. For each number of connections, means of rate and loss event rate are kept, for a minute.
-//!    Where the present number brings less than half of what it should bring beyond one that is two
-//!    thirds of it at most, or loses twice as much, that one is gone back to, and no more are tried
-//!    for 8 s, then 16 s, up to 64 s. With few loss events seen at the present number, rates are not
-//!    compared; with few seen at the other one, a quarter is enough; with either, losses must be
-//!    three times as many, or six times where hardly any were seen.
+//!    Where the present number brings less than half of what it should bring beyond one that is
+//!    two thirds of it at most, or loses twice as much, that one is gone back to, and no more are
+//!    tried for 8 s, then 16 s, up to 64 s. With few loss events seen at the present number, rates
+//!    are not compared; with few seen at the other one, a quarter is enough; with either, losses
+//!    must be three times as many, or six times where hardly any were seen.
 //! 4. Else, where data waited for most of the span, something was lost, and the round-trip time is
 //!    within a tenth of the best, there are twice as many; once the second or the third rule has
 //!    applied, a quarter more, one at least. From then on, and where losses are so rare that they

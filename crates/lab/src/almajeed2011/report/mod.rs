@@ -140,8 +140,8 @@ fn tables(setup: &Setup, rows: &[Row]) -> Markup {
         p {
             "Means over the seeds with 95 % intervals"
             @if setup.are_papers() { ", and the paper's values in grey" }
-            ". Ours are connections=auto, as many as bring rate while no queue grows, and SCTP: one \
-             association in the place of the connections, which repeats what is lost."
+            ". Ours are connections=auto, as many as bring rate while no queue grows, and SCTP: \
+             one association in the place of the connections, which repeats what is lost."
         }
         @for (number, title) in TITLES { (table(setup, rows, number, title)) }
     }
