@@ -1,6 +1,7 @@
 //! Checks of `anabranch-sctp`: whatever a peer sends and when, an endpoint comes to rest, keeps to
 //! its limits and sends only what can be read.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
@@ -9,9 +10,9 @@ use anabranch_sctp::{
     OutgoingMessage, PathId, Protection, ReceiveOrder, Reliability, SharedKey,
 };
 use anabranch_wire::{
-    Auth, ChecksumField, ChecksumMode, Chunk, ChunkType, CommonHeader, CookieAck, CookieEcho,
+    Auth, ChecksumField, ChecksumMode, Chunk, ChunkType, CommonHeader, CookieAck, CookieEcho, Data,
     EncodeChunk, HmacIdentifier, Init, InitAck, Items, Packet, PacketWriter, Parameter, Parameters,
-    StreamId, Tsn, VerificationTag,
+    Ppid, Sack, Ssn, StreamId, Tsn, VerificationTag,
 };
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -31,6 +32,165 @@ pub fn peer(bytes: &[u8]) {
         play.step(&mut script);
         play.settle();
         play.check();
+    }
+}
+
+/// Plays `bytes` as a script of what arrives in which order, and how often, against a receiver that
+/// is read rarely and has room for little. The messages, of up to three chunks in four streams,
+/// ordered and not, are complete in any case; their marks may change from one copy to the next.
+/// Each is read once, those of a stream in order, memory stays within its limit, and what a SACK
+/// no longer lists can be sent again until all is read.
+pub fn receive_queue(bytes: &[u8]) {
+    let mut script = Script(bytes);
+    let start = script.byte();
+    let mut play = Play::new(true, false);
+    play.shake_hands(false, start & 1 == 0);
+    let messages = Messages::new(u64::from(script.byte()), start & 2 != 0);
+    let mut reader = Reader::default();
+    while !script.0.is_empty() {
+        match script.byte() % 8 {
+            0..5 => {
+                let missing = messages.missing(&play.acknowledged);
+                let tsn = missing.get(usize::from(script.byte()) % AHEAD_MAX);
+                let level = Level::ALL[usize::from(script.byte() % 4)];
+                tsn.into_iter()
+                    .for_each(|tsn| play.deliver(0, play.tag, &messages.data(*tsn, level)));
+            }
+            5 => reader.read(&mut play, usize::from(script.byte() % 8)),
+            6 => play.pass(Duration::from_millis(1 << (script.byte() % 12))),
+            _ => {
+                // A copy of what has arrived: lying peers send such.
+                let tsn = u32::from(script.byte()) % messages.0.len() as u32;
+                play.deliver(0, play.tag, &messages.data(tsn, Level::Urgent));
+            }
+        }
+        play.settle();
+        // Overhead included, three times the buffer; what closes a gap has as much again, and so
+        // has the next TSN.
+        assert!(play.held() <= 5 * config().buffers.receive_buffer);
+    }
+    for _ in 0..ROUNDS_MAX {
+        reader.read(&mut play, usize::MAX);
+        play.pass(Duration::from_millis(1));
+        let missing = messages.missing(&play.acknowledged);
+        let Some(next) = missing.first() else { break };
+        play.deliver(0, play.tag, &messages.data(*next, Level::Normal));
+        play.settle();
+    }
+    reader.read(&mut play, usize::MAX);
+    assert_eq!(reader.read.len(), messages.count(), "all are read");
+}
+
+/// How far beyond the first that is missing a script reaches.
+const AHEAD_MAX: usize = 32;
+
+/// Chunks that a script may send; each is sent once more at most where the script has ended.
+const CHUNKS: usize = 120;
+const ROUNDS_MAX: usize = 4 * CHUNKS;
+
+/// What a SACK says of our TSNs, the first of which is 0 here.
+#[derive(Debug, Default)]
+struct Acknowledged {
+    /// How many without a gap.
+    through: u32,
+    beyond: Vec<u32>,
+}
+
+impl Acknowledged {
+    fn of(sack: &Sack<'_>) -> Self {
+        let through = sack.cumulative_tsn_ack.0.wrapping_sub(OUR_TSN - 1);
+        let blocks = sack.gap_ack_blocks.iter();
+        let blocks = blocks.flat_map(|block| u32::from(block.start)..=u32::from(block.end));
+        Self { through, beyond: blocks.map(|at| through + at - 1).collect() }
+    }
+}
+
+/// What is sent, by TSN.
+struct Messages(Vec<Fragment>);
+
+#[derive(Clone, Copy)]
+struct Fragment {
+    message: u32,
+    stream: u16,
+    ssn: u16,
+    unordered: bool,
+    beginning: bool,
+    ending: bool,
+    len: usize,
+}
+
+/// The longest chunk that is sent.
+static PAYLOAD: [u8; 1_000] = [7; 1_000];
+
+impl Messages {
+    fn new(seed: u64, is_long: bool) -> Self {
+        let mut rng = Rng::from_u64(seed);
+        let (mut fragments, mut next) = (Vec::new(), [0_u16; 4]);
+        let mut message = 0;
+        while fragments.len() < CHUNKS {
+            let (stream, unordered) = (rng.range(0..4) as u16, rng.chance(0.5));
+            let count = if is_long { 1 + rng.range(0..3) } else { 1 };
+            let ssn = next[usize::from(stream)];
+            next[usize::from(stream)] += u16::from(!unordered);
+            for n in 0..count {
+                let (beginning, ending) = (n == 0, n + 1 == count);
+                let len = rng.range(1..PAYLOAD.len() as u64) as usize;
+                let fragment = Fragment { message, stream, ssn, unordered, beginning, ending, len };
+                fragments.push(fragment);
+            }
+            message += 1;
+        }
+        Self(fragments)
+    }
+
+    fn count(&self) -> usize {
+        self.0.last().map_or(0, |last| last.message as usize + 1)
+    }
+
+    fn missing(&self, acknowledged: &Acknowledged) -> Vec<u32> {
+        let rest = acknowledged.through..self.0.len() as u32;
+        rest.filter(|tsn| !acknowledged.beyond.contains(tsn)).collect()
+    }
+
+    fn data(&self, tsn: u32, level: Level) -> Data<'static> {
+        let Fragment { message, stream, ssn, unordered, beginning, ending, len } =
+            self.0[tsn as usize];
+        Data {
+            tsn: Tsn(OUR_TSN + tsn),
+            stream: StreamId(stream),
+            ssn: Ssn(ssn),
+            ppid: Ppid(message),
+            unordered,
+            beginning,
+            ending,
+            immediate: true,
+            level,
+            payload: &PAYLOAD[..len],
+        }
+    }
+}
+
+/// What was read.
+#[derive(Default)]
+struct Reader {
+    read: BTreeSet<u32>,
+    /// The place of the next ordered message of each stream.
+    next: [u16; 4],
+}
+
+impl Reader {
+    fn read(&mut self, play: &mut Play, most: usize) {
+        let Some(id) = play.endpoint.associations().next() else { return };
+        let Some(association) = play.endpoint.association_mut(id) else { return };
+        for message in std::iter::from_fn(|| association.receive()).take(most) {
+            assert!(self.read.insert(message.ppid.0), "{:?} is read twice", message.ppid);
+            if message.ordered {
+                let next = &mut self.next[usize::from(message.stream.0)];
+                assert_eq!(message.ssn.0, *next, "the order of {:?}", message.stream);
+                *next += 1;
+            }
+        }
+        play.settle();
     }
 }
 
@@ -102,6 +262,8 @@ struct Play {
     cookie: Vec<u8>,
     /// What comes in the next packet.
     chunks: Vec<u8>,
+    /// The TSNs of ours that its last SACK listed.
+    acknowledged: Acknowledged,
 }
 
 /// Chunks as bytes, right or wrong.
@@ -144,6 +306,7 @@ impl Play {
             their_tsn: 0,
             cookie: Vec::new(),
             chunks: Vec::new(),
+            acknowledged: Acknowledged::default(),
         };
         play.settle();
         play
@@ -376,6 +539,15 @@ impl Play {
             });
             self.cookie = cookie.expect("an INIT ACK has a cookie");
         }
+        if let Chunk::Sack(sack) = chunk {
+            self.acknowledged = Acknowledged::of(sack);
+        }
+    }
+
+    /// Bytes that the peer makes the endpoint keep.
+    fn held(&self) -> usize {
+        let associations = self.endpoint.associations();
+        associations.filter_map(|id| Some(self.endpoint.association(id)?.stats().held)).sum()
     }
 
     /// What holds at any time.

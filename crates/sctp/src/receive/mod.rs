@@ -155,9 +155,7 @@ impl Receiver {
                 return DataOutcome::Handled;
             }
             Arrival::New { fills_gap } => {
-                if !self.has_room_for(data.payload.len(), fills_gap)
-                    && !self.make_room_for(sequence, data, fills_gap)
-                {
+                if !self.finds_room(sequence, data, fills_gap) {
                     if self.is_stuck_without(sequence) {
                         return DataOutcome::Stuck;
                     }
@@ -197,31 +195,45 @@ impl Receiver {
     /// Whether a chunk can be kept.
     ///
     /// RFC 9260 section 6.2: "When the receiver's advertised window is 0, the receiver MUST drop
-    /// any new incoming DATA chunk with a TSN larger than the largest TSN received so far." What
-    /// closes a gap may go beyond the window by as much again, or the gap would never close.
+    /// any new incoming DATA chunk with a TSN larger than the largest TSN received so far." Without
+    /// a `reserve` it is such a chunk.
     ///
     /// The peer counts payload: what it sent within the window that it was told finds room, however
     /// much is kept beside, up to the limit on that.
-    fn has_room_for(&self, payload: usize, fills_gap: bool) -> bool {
-        if !fills_gap && self.advertised == 0 && self.window() == 0 {
+    fn has_room_for(&self, payload: usize, reserve: usize) -> bool {
+        if reserve == 0 && self.advertised == 0 && self.window() == 0 {
             return false;
         }
         let capacity = self.buffer.capacity;
         let held = self.held().with(payload);
-        let extra = if fills_gap { capacity } else { 0 };
-        held.payload <= capacity + extra && held.cost() <= COST_MAX * capacity + extra
+        held.payload <= capacity + reserve && held.cost() <= COST_MAX * capacity + reserve
+    }
+
+    /// Whether there is room for a chunk, or is once others made way.
+    ///
+    /// What closes a gap may go beyond the receive buffer by as much again, or the gap would never
+    /// close; and where nothing makes way, the next TSN by once more, or what closed other gaps
+    /// would keep it out for ever: all that is kept may be waiting for it.
+    fn finds_room(&mut self, sequence: u64, data: &DataChunk<'_>, fills_gap: bool) -> bool {
+        let len = data.payload.len();
+        let reserve = if fills_gap { self.buffer.capacity } else { 0 };
+        let is_next = fills_gap && sequence == self.tracker.cumulative() + 1;
+        self.has_room_for(len, reserve)
+            || self.make_room_for(sequence, data, reserve)
+            || is_next && self.has_room_for(len, 2 * reserve)
     }
 
     /// Drops what matters less than a chunk that finds no room, or came after the gap that it
     /// fills; returns whether there is room then. The next SACK tells what was dropped.
-    fn make_room_for(&mut self, sequence: u64, data: &DataChunk<'_>, fills_gap: bool) -> bool {
+    fn make_room_for(&mut self, sequence: u64, data: &DataChunk<'_>, reserve: usize) -> bool {
+        let fills_gap = reserve > 0;
         let is_closed = self.advertised == 0 && self.window() == 0;
         if !self.delivery.may_drop() || (is_closed && !fills_gap) {
             return false;
         }
         self.delivery.keep_through(self.tracker.cumulative());
         let claim = if fills_gap { Claim::Gap { sequence } } else { Claim::Level(data.level) };
-        while !self.has_room_for(data.payload.len(), fills_gap) {
+        while !self.has_room_for(data.payload.len(), reserve) {
             let Some((TsnSpan { first, last }, len)) = self.delivery.drop_least(claim) else {
                 return false;
             };
@@ -393,6 +405,32 @@ mod tests {
             level: Level::Urgent,
             payload: b"media",
         }
+    }
+
+    /// What came behind the first gap and closed others once kept it open for ever: found by the
+    /// fuzz target `sctp_receive_queue`.
+    #[test]
+    fn the_next_tsn_finds_room_though_all_that_there_is_waits_for_it() {
+        const LEN: usize = 1_000;
+        let buffer = Buffer {
+            capacity: 8 * LEN,
+            message_size_max: LEN,
+            packet: LEN,
+            order: ReceiveOrder::Arrival,
+        };
+        let mut receiver = Receiver::new(Tsn(1), 1, buffer, DataFormat::Data);
+        let mut arrive = |tsn: u32| {
+            let whole = fragment(tsn, (true, true));
+            let ordered = DataChunk { mid: Mid(tsn - 1), unordered: false, ..whole };
+            let data = DataChunk { payload: &[0; LEN], ..ordered };
+            assert_eq!(receiver.on_data(Time::ZERO, PathId(0), &data), DataOutcome::Handled);
+            receiver.tracker.cumulative_tsn()
+        };
+        // Eight fill the buffer, eight between them fill what closes gaps.
+        let rest = (3..=17).step_by(2).chain((2..=16).step_by(2));
+        assert!(rest.map(&mut arrive).all(|cumulative| cumulative == Tsn(0)));
+        assert_eq!(arrive(1), Tsn(17));
+        assert_eq!(std::iter::from_fn(|| receiver.pop()).count(), 17);
     }
 
     #[test]
