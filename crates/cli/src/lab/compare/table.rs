@@ -68,13 +68,15 @@ fn line(row: &Row) -> String {
 /// How long each tool took to connect.
 pub(super) fn connects(tools: &[Connects]) -> String {
     let mut text = String::new();
+    let width = tools.iter().map(|connects| connects.tool.len()).max().unwrap_or_default();
     for tool in tools {
         let Connects { tool, attempts, failures, p50_ms, p90_ms } = tool;
         let ms = |value: &Option<f64>| value.map_or_else(|| "-".into(), |ms| format!("{ms:.0} ms"));
         let (p50, p90) = (ms(p50_ms), ms(p90_ms));
         let _ = writeln!(
             text,
-            "{tool:<20} connects at 10 % loss in {p50} (p90 {p90}); {failures} of {attempts} fail"
+            "{tool:<width$}  connects at 10 % loss in {p50} (p90 {p90}); \
+             {failures} of {attempts} fail"
         );
     }
     text
