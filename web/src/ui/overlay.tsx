@@ -1,5 +1,5 @@
 import { useSession } from './context';
-import { milliseconds, rate, signedMilliseconds } from './format';
+import { milliseconds, rate, signedMilliseconds, whole } from './format';
 import { Count, Measure, Row } from './measures';
 
 /** What is on the screen, in figures. */
@@ -42,8 +42,11 @@ function Pictures() {
   return (
     <>
       <Count name="Shown" value={screen?.shown ?? 0} testId="page-frames" />
-      <Count name="Late" value={stats?.frames.late ?? null} testId="frames-late" />
-      <Count name="Lost" value={stats?.frames.lost ?? null} testId="frames-lost" />
+      <Row name="Late / lost">
+        <span data-testid="frames-late">{whole(stats?.frames.late ?? null)}</span>
+        {' / '}
+        <span data-testid="frames-lost">{whole(stats?.frames.lost ?? null)}</span>
+      </Row>
       <Count name="Spared" value={screen?.spared ?? 0} testId="spared" />
       <Count name="Abandoned" value={store.abandoned.value} testId="abandoned" />
     </>
