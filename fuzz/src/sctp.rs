@@ -11,8 +11,8 @@ use anabranch_sctp::{
 };
 use anabranch_wire::{
     Auth, ChecksumField, ChecksumMode, Chunk, ChunkType, CommonHeader, CookieAck, CookieEcho, Data,
-    EncodeChunk, HmacIdentifier, Init, InitAck, Items, Packet, PacketWriter, Parameter, Parameters,
-    Ppid, Sack, Ssn, StreamId, Tsn, VerificationTag,
+    EncodeChunk, HeartbeatAck, HmacIdentifier, Init, InitAck, Items, Packet, PacketWriter,
+    Parameter, Parameters, Ppid, Sack, Ssn, StreamId, Tsn, VerificationTag,
 };
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -65,9 +65,8 @@ pub fn receive_queue(bytes: &[u8]) {
             }
         }
         play.settle();
-        // Overhead included, three times the buffer; what closes a gap has as much again, and so
-        // has the next TSN.
-        assert!(play.held() <= 5 * config().buffers.receive_buffer);
+        play.answer_heartbeats();
+        play.check();
     }
     for _ in 0..ROUNDS_MAX {
         reader.read(&mut play, usize::MAX);
@@ -101,7 +100,7 @@ impl Acknowledged {
         let through = sack.cumulative_tsn_ack.0.wrapping_sub(OUR_TSN - 1);
         let blocks = sack.gap_ack_blocks.iter();
         let blocks = blocks.flat_map(|block| u32::from(block.start)..=u32::from(block.end));
-        Self { through, beyond: blocks.map(|at| through + at - 1).collect() }
+        Self { through, beyond: blocks.map(|at| through.wrapping_add(at - 1)).collect() }
     }
 }
 
@@ -264,6 +263,8 @@ struct Play {
     chunks: Vec<u8>,
     /// The TSNs of ours that its last SACK listed.
     acknowledged: Acknowledged,
+    /// What its HEARTBEATs asked that the peer has not answered.
+    heartbeats: Vec<Vec<u8>>,
 }
 
 /// Chunks as bytes, right or wrong.
@@ -307,6 +308,7 @@ impl Play {
             cookie: Vec::new(),
             chunks: Vec::new(),
             acknowledged: Acknowledged::default(),
+            heartbeats: Vec::new(),
         };
         play.settle();
         play
@@ -542,12 +544,17 @@ impl Play {
         if let Chunk::Sack(sack) = chunk {
             self.acknowledged = Acknowledged::of(sack);
         }
+        if let Chunk::Heartbeat(heartbeat) = chunk {
+            self.heartbeats.push(heartbeat.info.to_vec());
+        }
     }
 
-    /// Bytes that the peer makes the endpoint keep.
-    fn held(&self) -> usize {
-        let associations = self.endpoint.associations();
-        associations.filter_map(|id| Some(self.endpoint.association(id)?.stats().held)).sum()
+    /// Shows that the peer is alive.
+    fn answer_heartbeats(&mut self) {
+        for info in std::mem::take(&mut self.heartbeats) {
+            self.deliver(0, self.tag, &HeartbeatAck { info: &info });
+        }
+        self.settle();
     }
 
     /// What holds at any time.
@@ -556,7 +563,9 @@ impl Play {
         for id in self.endpoint.associations() {
             let Some(association) = self.endpoint.association(id) else { continue };
             let stats = association.stats();
-            assert!(stats.held <= limits.buffers.receive_buffer + limits.buffers.message_size_max);
+            // Overhead included, three times the buffer; what closes a gap has as much again, and
+            // so has the next TSN.
+            assert!(stats.held <= 5 * limits.buffers.receive_buffer);
             assert!(stats.queued <= limits.buffers.send_buffer);
             assert!(stats.paths.len() <= limits.paths.paths_max);
         }

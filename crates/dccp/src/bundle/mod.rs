@@ -596,7 +596,7 @@ impl Bundle {
         let before = self.ready.len();
         for buffer in self.incoming.values_mut() {
             while let Some((missing, data)) = buffer.pop(now) {
-                self.stats.missing += missing;
+                self.stats.missing = self.stats.missing.saturating_add(missing);
                 self.stats.delivered += 1;
                 self.ready_len += data.len();
                 self.ready.push_back(data);

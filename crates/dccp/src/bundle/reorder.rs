@@ -26,7 +26,7 @@ pub(super) struct ReorderBuffer {
 pub(super) enum Taken {
     /// It will be given out in its turn.
     Held,
-    /// Its turn is over, or it has been here.
+    /// Its turn is over, it has been here, or its number is none that a sender gives.
     Late,
 }
 
@@ -36,7 +36,8 @@ impl ReorderBuffer {
     }
 
     pub(super) fn push(&mut self, now: Time, number: u64, data: Bytes) -> Taken {
-        if number < self.next || self.held.contains_key(&number) {
+        // Nothing follows the largest number; no sender comes that far.
+        if number < self.next || number == u64::MAX || self.held.contains_key(&number) {
             return Taken::Late;
         }
         self.is_finished = false;
@@ -111,6 +112,16 @@ mod tests {
         buffer.push(Time::ZERO, 0, data(0));
         assert_eq!(out(&mut buffer, 0), [(0, 0), (1, 0), (2, 0)]);
         assert_eq!(buffer.poll_timeout(), None);
+    }
+
+    #[test]
+    fn the_largest_number_has_no_turn() {
+        let mut buffer = buffer();
+        assert_eq!(buffer.push(Time::ZERO, u64::MAX, data(0)), Taken::Late);
+        buffer.push(Time::ZERO, u64::MAX - 1, data(1));
+        buffer.finish();
+        assert_eq!(out(&mut buffer, 0), [(1, u64::MAX - 1)]);
+        assert!(buffer.is_over());
     }
 
     #[test]
