@@ -62,6 +62,23 @@ describe('the page plays', () => {
     await visit.morePictures(10);
   });
 
+  it('and tells by level what waits to be read, while something does', async () => {
+    expect(await visit.get('levels-waiting').count()).toBe(0);
+    const { world } = visit.server;
+    const calm = world.levels;
+    world.levels = [0, 0, 12, 40].map((waiting) => ({
+      waiting,
+      dropped: waiting / 4,
+      wait_p50_ms: waiting * 3,
+      wait_p99_ms: waiting * 10,
+    }));
+    await visit.untilText('levels-waiting', '0 · 0 · 12 · 40');
+    await visit.untilText('levels-wait', '0 · 0 · 120 · 400');
+    await visit.untilText('levels-dropped', '0 · 0 · 3 · 10');
+    world.levels = calm;
+    await visit.until(async () => (await visit.get('levels-waiting').count()) === 0);
+  });
+
   it('sound in step with the picture when asked to', async () => {
     await visit.get('sound').click();
     await visit.request('page_stats', (it) => it.audio_decoded > 20);

@@ -383,6 +383,7 @@ export class MockServer {
             .layerStats()
             .map((layer) => ({ ...layer, sent: null, retransmitted: null, abandoned: null }))
         : world.layerStats(),
+      levels: world.levels,
       frames: world.frames,
       delay_ms:
         sorted.length === 0 ? null : { now: world.delaysMs.at(-1), p50: at(0.5), p95: at(0.95) },

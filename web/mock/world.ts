@@ -5,6 +5,7 @@
 
 import type {
   LayerStats,
+  LevelStats,
   LinkSettings,
   PathState,
   PathStats,
@@ -84,6 +85,13 @@ export class World {
   ];
   readonly layers = { base: new Layer(), enhancement: new Layer(), audio: new Layer() };
   readonly frames = { shown: 0, late: 0, lost: 0 };
+  /** What waits to be read by level: nothing for long, but where a test says so. */
+  levels: readonly LevelStats[] = [0.1, 0.1, 0.2, 0.2].map((wait) => ({
+    waiting: 0,
+    dropped: 0,
+    wait_p50_ms: wait / 2,
+    wait_p99_ms: wait,
+  }));
   readonly events: ProgramEvent[] = [];
   preset: Preset | null = 'layered';
   treatments: Treatment[] = presetTreatments('layered');

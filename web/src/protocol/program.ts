@@ -22,6 +22,7 @@ export const PROTOCOL_VERSION = 1;
 const TEXT_MESSAGE_LIMIT = 256 * 1024;
 const PATHS_MAX = 16;
 const LAYERS_MAX = 16;
+const LEVELS_MAX = 4;
 const CLASSES_MAX = 32;
 const NOT_PLAYED_MAX = 16;
 
@@ -114,10 +115,18 @@ const layerStats = object({
   abandoned: nullable(object({ lifetime: tally, retransmissions: tally, before_sending: tally })),
 });
 
+const levelStats = object({
+  waiting: count,
+  dropped: count,
+  wait_p50_ms: amount,
+  wait_p99_ms: amount,
+});
+
 const stats = object({
   now_us: count,
   paths: array(pathStats, PATHS_MAX),
   layers: array(layerStats, LAYERS_MAX),
+  levels: array(levelStats, LEVELS_MAX),
   frames: object({ shown: count, late: count, lost: count }),
   delay_ms: nullable(object({ now: amount, p50: amount, p95: amount })),
   buffer_ms: nullable(amount),
@@ -186,6 +195,7 @@ export type PathState = PathStats['state'];
 export type LinkSettings = Checked<typeof link>;
 export type LinkRanges = NonNullable<Hello['controls']['links']>;
 export type LayerStats = Checked<typeof layerStats>;
+export type LevelStats = Checked<typeof levelStats>;
 export type Tally = Checked<typeof tally>;
 export type ProgramEvent = Checked<typeof event>;
 export type Severity = ProgramEvent['severity'];

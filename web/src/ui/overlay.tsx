@@ -30,6 +30,7 @@ export function Overlay() {
         testId="av-skew"
       />
       <Pictures />
+      <Levels />
     </dl>
   );
 }
@@ -49,6 +50,33 @@ function Pictures() {
       </Row>
       <Count name="Spared" value={screen?.spared ?? 0} testId="spared" />
       <Count name="Abandoned" value={store.abandoned.value} testId="abandoned" />
+    </>
+  );
+}
+
+/** A wait that shows that the receiver is not read at once, in milliseconds. */
+const WAIT_SLOW_MS = 10;
+
+/** What waits to be read by level, where importance had something to decide. */
+function Levels() {
+  const { store } = useSession();
+  const levels = store.stats.value?.levels ?? [];
+  if (!levels.some((level) => level.dropped > 0 || level.wait_p99_ms >= WAIT_SLOW_MS)) {
+    return null;
+  }
+  const each = (figure: (level: (typeof levels)[number]) => string) =>
+    levels.map(figure).join(' · ');
+  return (
+    <>
+      <Row name="Waiting, by level" wide>
+        <span data-testid="levels-waiting">{each((level) => whole(level.waiting))}</span>
+      </Row>
+      <Row name="Wait p99, ms" wide>
+        <span data-testid="levels-wait">{each((level) => level.wait_p99_ms.toFixed(0))}</span>
+      </Row>
+      <Row name="Made way" wide>
+        <span data-testid="levels-dropped">{each((level) => whole(level.dropped))}</span>
+      </Row>
     </>
   );
 }

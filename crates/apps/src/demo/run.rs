@@ -21,7 +21,7 @@ use super::timeline::LinkChange;
 use super::{Demo, News, Snapshot, links, measure, treatments};
 use crate::page::PageRequest;
 use crate::page::protocol::{
-    self as page, EventKind, FrameCounts, NewEvent, Request, SetLink, Severity, Stats,
+    self as page, EventKind, FrameCounts, LevelStats, NewEvent, Request, SetLink, Severity, Stats,
 };
 
 /// How often the page gets statistics.
@@ -376,6 +376,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
             now_us: 0,
             paths: measure::paths(connection, &self.demo.links.stats()),
             layers: measure::layers(&sender, &receiver),
+            levels: LevelStats::of(receiver.connection.as_ref()),
             frames: FrameCounts { shown: frames.shown, late: frames.late, lost: frames.lost },
             delay_ms: self.show.delays.recent(),
             buffer_ms: self.show.buffered().map(millis),

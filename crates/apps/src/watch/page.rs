@@ -10,8 +10,8 @@ use anabranch_transport::ConnectionStats;
 use tokio::sync::mpsc;
 
 use crate::page::protocol::{
-    Controls, EventKind, FrameCounts, Hello, LayerStats, Mode, Named, NewEvent, Severity, Stats,
-    Tally, Tuned, TunedState,
+    Controls, EventKind, FrameCounts, Hello, LayerStats, LevelStats, Mode, Named, NewEvent,
+    Severity, Stats, Tally, Tuned, TunedState,
 };
 use crate::page::{PageError, PageRequest, PageServer, path_info, path_stats, sentence};
 
@@ -147,6 +147,7 @@ impl WatchPage {
             now_us: 0,
             paths: paths.map(|path| path_stats(path, path.is_current)).collect(),
             layers: ROWS.iter().zip(&self.tallies).map(layer).collect(),
+            levels: LevelStats::of(network),
             frames: FrameCounts {
                 shown: counts.pictures - self.before.pictures,
                 late: counts.late - self.before.late,

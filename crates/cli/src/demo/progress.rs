@@ -160,6 +160,7 @@ mod tests {
             now_us: 0,
             paths: vec![wifi, mobile],
             layers: vec![],
+            levels: Vec::new(),
             frames: FrameCounts { shown: 50, late: 0, lost: 1 },
             delay_ms: Some(DelayMs { now: 30.0, p50: 31.4, p95: 60.6 }),
             buffer_ms: None,

@@ -21,8 +21,8 @@ pub use hello::{
 pub use media::{UNIT_HEADER_BYTES, encode_unit, encoded_len};
 pub use request::{PageStats, Request, SetLink};
 pub use stats::{
-    AbandonedTally, DelayMs, FrameCounts, LayerStats, LinkSettings, PathState, PathStats, Stats,
-    Tally,
+    AbandonedTally, DelayMs, FrameCounts, LayerStats, LevelStats, LinkSettings, PathState,
+    PathStats, Stats, Tally,
 };
 pub use treatments::{Preset, Reliability, Treatment, Treatments};
 

@@ -1,5 +1,6 @@
 //! [`Stats`]: counters and states, some times a second.
 
+use anabranch_transport::ConnectionStats;
 use serde::{Deserialize, Serialize};
 
 use super::PathInfo;
@@ -13,6 +14,9 @@ pub struct Stats {
     pub paths: Vec<PathStats>,
     /// Each layer of the hello.
     pub layers: Vec<LayerStats>,
+    /// What the receiver got, by level, the most important one first; none where the sender marks
+    /// none.
+    pub levels: Vec<LevelStats>,
     /// Pictures by what became of them.
     pub frames: FrameCounts,
     /// From the sender's hand until the picture was complete here.
@@ -97,6 +101,33 @@ pub struct LayerStats {
     pub abandoned: Option<AbandonedTally>,
 }
 
+/// Messages of one level at the receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LevelStats {
+    /// Messages that wait to be read.
+    pub waiting: u64,
+    /// Messages that made way for more important ones.
+    pub dropped: u64,
+    /// How long half of those that were read had waited at most.
+    pub wait_p50_ms: f64,
+    /// The same of 99 in 100.
+    pub wait_p99_ms: f64,
+}
+
+impl LevelStats {
+    /// Those of a connection.
+    pub(crate) fn of(connection: Option<&ConnectionStats>) -> Vec<Self> {
+        let levels = connection.map(|it| &it.levels[..]).unwrap_or_default().iter();
+        let of_level = |level: &anabranch_transport::LevelStats| Self {
+            waiting: level.waiting as u64,
+            dropped: level.dropped,
+            wait_p50_ms: level.delay_p50.as_secs_f64() * 1e3,
+            wait_p99_ms: level.delay_p99.as_secs_f64() * 1e3,
+        };
+        levels.map(of_level).collect()
+    }
+}
+
 /// A number of messages and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
@@ -153,4 +184,26 @@ pub struct DelayMs {
     pub p50: f64,
     /// 95 % are at most this.
     pub p95: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn levels_are_those_of_the_connection_and_none_without_one() {
+        assert_eq!(LevelStats::of(None), []);
+        let slow = anabranch_transport::LevelStats {
+            waiting: 9,
+            dropped: 3,
+            delay_p50: Duration::from_millis(61),
+            delay_p99: Duration::from_millis(480),
+            ..anabranch_transport::LevelStats::default()
+        };
+        let connection = ConnectionStats { levels: vec![slow], ..ConnectionStats::default() };
+        let told = LevelStats { waiting: 9, dropped: 3, wait_p50_ms: 61.0, wait_p99_ms: 480.0 };
+        assert_eq!(LevelStats::of(Some(&connection)), [told]);
+    }
 }

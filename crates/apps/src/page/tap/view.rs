@@ -14,7 +14,8 @@ use anabranch_session::{ClassArrivals, Receiver, ReceiverStats, Source, SourceFo
 use anabranch_transport::{PathReport, PathState};
 
 use super::super::protocol::{
-    self as page, FrameCounts, Hello, LayerStats, Mode, Named, PathInfo, PathStats, Stats, Tally,
+    self as page, FrameCounts, Hello, LayerStats, LevelStats, Mode, Named, PathInfo, PathStats,
+    Stats, Tally,
 };
 use super::super::screen::{ClipScreen, not_before};
 
@@ -200,6 +201,7 @@ impl View {
             now_us: 0,
             paths: paths.map(|path| path_stats(path, self.data_path == Some(path.id))).collect(),
             layers: self.rows().iter().map(|row| self.layer_stats(row, &stats)).collect(),
+            levels: LevelStats::of(stats.connection.as_ref()),
             frames: self.frames(),
             delay_ms: None,
             buffer_ms: buffer.map(|(newest, last)| (newest - last).as_secs_f64() * 1e3),
