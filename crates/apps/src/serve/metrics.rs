@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::http::Site;
 use super::operator::numbers;
+use crate::service::LevelSnapshot;
 
 /// What is counted, in Prometheus' text format.
 pub(super) async fn metrics(State(site): State<Arc<Site>>) -> Response {
@@ -20,6 +21,7 @@ pub(super) async fn metrics(State(site): State<Arc<Site>>) -> Response {
         describe_channels(&mut text, server);
         describe_port(&mut text, server);
     });
+    describe_levels(&mut text, &site.station.levels());
     text.gauge("players", "Players of /ch/N.ts.", site.players.count());
     text.gauge("http_connections", "Connections by HTTP, this one included.", site.places.count());
     text.head("tokens_total", "counter", "Viewers' tokens that were looked at.");
@@ -70,6 +72,29 @@ fn describe_channels(text: &mut Text, server: &Server) {
     }
 }
 
+/// What waits to be read of what other anabranch programs send here.
+fn describe_levels(text: &mut Text, channels: &BTreeMap<u32, Vec<LevelSnapshot>>) {
+    let mut describe = |name, kind, help, figure: fn(&LevelSnapshot) -> f64| {
+        text.head(name, kind, help);
+        for (number, levels) in channels {
+            for (level, snapshot) in levels.iter().enumerate() {
+                let labels = format!("channel=\"{number}\",level=\"{level}\"");
+                text.line(name, &labels, figure(snapshot));
+            }
+        }
+    };
+    let help = "Messages of a channel's source that wait to be read, by level.";
+    describe("source_waiting_messages", "gauge", help, |it| it.waiting as f64);
+    let help = "Messages of a channel's source that were read.";
+    describe("source_read_messages_total", "counter", help, |it| it.read as f64);
+    let help = "Messages of a channel's source that made way for more important ones.";
+    describe("source_dropped_messages_total", "counter", help, |it| it.dropped as f64);
+    let help = "How long half of the messages that were read had waited at most.";
+    describe("source_wait_p50_seconds", "gauge", help, |it| it.delay_p50_ms / 1e3);
+    let help = "How long 99 in 100 of the messages that were read had waited at most.";
+    describe("source_wait_p99_seconds", "gauge", help, |it| it.delay_p99_ms / 1e3);
+}
+
 /// What holds memory at the UDP port, and what was sent away from it.
 fn describe_port(text: &mut Text, server: &Server) {
     let stats = server.stats();
@@ -113,5 +138,35 @@ impl Text {
     fn gauge(&mut self, name: &str, help: &str, value: usize) {
         self.head(name, "gauge", help);
         self.line(name, "", value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_to_be_read_is_told_by_channel_and_level() {
+        let level = |waiting, delay_p99_ms| LevelSnapshot {
+            waiting,
+            waiting_bytes: 1_000 * waiting,
+            read: 70,
+            dropped: 3,
+            delay_p50_ms: 2.0,
+            delay_p99_ms,
+        };
+        let mut text = Text::default();
+        describe_levels(&mut text, &BTreeMap::from([(4, vec![level(0, 8.0), level(9, 480.0)])]));
+        let lines: Vec<_> = text.0.lines().filter(|line| !line.starts_with('#')).collect();
+        for line in [
+            r#"anabranch_source_waiting_messages{channel="4",level="1"} 9"#,
+            r#"anabranch_source_read_messages_total{channel="4",level="0"} 70"#,
+            r#"anabranch_source_dropped_messages_total{channel="4",level="1"} 3"#,
+            r#"anabranch_source_wait_p50_seconds{channel="4",level="0"} 0.002"#,
+            r#"anabranch_source_wait_p99_seconds{channel="4",level="1"} 0.48"#,
+        ] {
+            assert!(lines.contains(&line), "{line} in {lines:?}");
+        }
+        assert_eq!(lines.len(), 10);
     }
 }

@@ -20,7 +20,7 @@ use super::config::{CHANNELS_MAX, ChannelAccess, ChannelConfig, Wrong};
 use super::relay::{Obstacle, Relay};
 use super::source::{self, Listener, SourceEvent};
 use crate::input::{InputOptions, Readers};
-use crate::service::sanitized;
+use crate::service::{LevelSnapshot, sanitized};
 
 /// Lines that wait to be told; more are dropped.
 pub(super) const NEWS_MAX: usize = 1_024;
@@ -63,21 +63,34 @@ pub(super) struct Station {
 struct OnAir {
     config: ChannelConfig,
     relay: Arc<Relay>,
-    trouble: Arc<Trouble>,
+    condition: Arc<Condition>,
     task: JoinHandle<()>,
 }
 
-/// Why a channel is off air, for whoever runs the server.
+/// How a channel's source is, for whoever runs the server.
 #[derive(Debug, Default)]
-struct Trouble(Mutex<Option<String>>);
+struct Condition {
+    /// Why it is off air.
+    trouble: Mutex<Option<String>>,
+    /// What waited and waits of it at its receiver, by level.
+    levels: Mutex<Vec<LevelSnapshot>>,
+}
 
-impl Trouble {
-    fn set(&self, reason: Option<String>) {
-        *lock(&self.0) = reason;
+impl Condition {
+    fn set_trouble(&self, reason: Option<String>) {
+        *lock(&self.trouble) = reason;
     }
 
-    fn reason(&self) -> Option<String> {
-        lock(&self.0).clone()
+    fn trouble(&self) -> Option<String> {
+        lock(&self.trouble).clone()
+    }
+
+    fn set_levels(&self, levels: Vec<LevelSnapshot>) {
+        *lock(&self.levels) = levels;
+    }
+
+    fn levels(&self) -> Vec<LevelSnapshot> {
+        lock(&self.levels).clone()
     }
 }
 
@@ -124,9 +137,9 @@ impl Station {
             id
         });
         let relay = Arc::new(Relay::default());
-        let trouble = Arc::new(Trouble::default());
-        let task = self.read(id, &config, relay.clone(), trouble.clone());
-        channels.insert(id, OnAir { config, relay, trouble, task });
+        let condition = Arc::new(Condition::default());
+        let task = self.read(id, &config, relay.clone(), condition.clone());
+        channels.insert(id, OnAir { config, relay, condition, task });
     }
 
     /// Adds a channel beside those that there are, once it was checked against them. Answers with
@@ -177,9 +190,9 @@ impl Station {
         let Some(channel) = channels.get_mut(&id) else { return false };
         channel.task.abort();
         self.act(|television, _| television.lose(id, OFF_AIR.to_owned()));
-        channel.trouble.set(Some("it is begun anew".to_owned()));
-        let (relay, trouble) = (channel.relay.clone(), channel.trouble.clone());
-        channel.task = self.read(id, &channel.config, relay, trouble);
+        channel.condition.set_trouble(Some("it is begun anew".to_owned()));
+        let (relay, condition) = (channel.relay.clone(), channel.condition.clone());
+        channel.task = self.read(id, &channel.config, relay, condition);
         true
     }
 
@@ -196,8 +209,14 @@ impl Station {
     /// Why channels are off air, by number.
     pub(super) fn troubles(&self) -> BTreeMap<u32, String> {
         let channels = lock(&self.channels);
-        let troubles = channels.values().map(|it| (it.config.number, it.trouble.reason()));
+        let troubles = channels.values().map(|it| (it.config.number, it.condition.trouble()));
         troubles.filter_map(|(number, reason)| Some((number, reason?))).collect()
+    }
+
+    /// What waited and waits to be read of channels' sources, by number and level.
+    pub(super) fn levels(&self) -> BTreeMap<u32, Vec<LevelSnapshot>> {
+        let channels = lock(&self.channels);
+        channels.values().map(|it| (it.config.number, it.condition.levels())).collect()
     }
 
     /// Answers a browser's offer: with the name of its session, and the answer.
@@ -274,7 +293,7 @@ impl Station {
         id: ChannelId,
         config: &ChannelConfig,
         relay: Arc<Relay>,
-        trouble: Arc<Trouble>,
+        condition: Arc<Condition>,
     ) -> JoinHandle<()> {
         let tuner = Tuner {
             id,
@@ -284,7 +303,7 @@ impl Station {
             own: self.name.clone(),
             has_programme: config.programme != Programme::default(),
             relay,
-            trouble,
+            condition,
             news: self.news.clone(),
             last_words: String::new(),
         };
@@ -309,7 +328,7 @@ struct Tuner {
     /// What is on is said by whoever runs the server.
     has_programme: bool,
     relay: Arc<Relay>,
-    trouble: Arc<Trouble>,
+    condition: Arc<Condition>,
     news: mpsc::Sender<String>,
     last_words: String,
 }
@@ -339,7 +358,7 @@ impl Listener for Tuner {
                     [video.as_ref().map(|it| &it.codec), audio.as_ref().map(|it| &it.codec)];
                 let codecs: Vec<_> = codecs.into_iter().flatten().map(String::as_str).collect();
                 let words = format!("on air ({})", codecs.join(", "));
-                self.trouble.set(None);
+                self.condition.set_trouble(None);
                 self.act(|television| television.begin(id, video, audio));
                 self.say(words);
             }
@@ -350,7 +369,7 @@ impl Listener for Tuner {
                     list(&codecs),
                     self.number
                 );
-                self.trouble.set(None);
+                self.condition.set_trouble(None);
                 self.act(|television| television.cannot_be_played(id, text.clone()));
                 self.say(format!("{text}; a command in channels.toml can convert it"));
             }
@@ -358,7 +377,8 @@ impl Listener for Tuner {
                 let reason = sanitized(&reason);
                 self.relay.stop(Obstacle::OffAir(OFF_AIR));
                 self.act(|television| television.lose(id, OFF_AIR.to_owned()));
-                self.trouble.set(Some(shown(&reason)));
+                self.condition.set_trouble(Some(shown(&reason)));
+                self.condition.set_levels(Vec::new());
                 self.say(format!("off air: {reason}"));
             }
             SourceEvent::Packets(packets) => self.relay.push(&packets),
@@ -375,6 +395,7 @@ impl Listener for Tuner {
                 self.act(|television| television.set_through(id, servers));
             }
             SourceEvent::Note(text) => self.say(text),
+            SourceEvent::Levels(levels) => self.condition.set_levels(levels),
         }
     }
 }

@@ -353,12 +353,17 @@ impl AssociationSnapshot {
             carries_at_least: stats.rate.is_none_or(|rate| rate.is_at_least),
             fast_recoveries: stats.recoveries,
             paths: stats.paths.iter().filter(|path| is_told(path)).map(PathSnapshot::of).collect(),
-            levels: stats.levels.iter().map(LevelSnapshot::of).collect(),
+            levels: LevelSnapshot::all(stats),
         }
     }
 }
 
 impl LevelSnapshot {
+    /// Those of a connection, the most important level first.
+    pub(crate) fn all(stats: &ConnectionStats) -> Vec<Self> {
+        stats.levels.iter().map(Self::of).collect()
+    }
+
     fn of(level: &LevelStats) -> Self {
         Self {
             waiting: level.waiting,

@@ -32,6 +32,7 @@ fn a_channel_of_another_server_is_watched_here_and_comes_back_with_it() {
     viewer.until("the first picture came after");
     let answer = get(http, "/ch/1.ts");
     assert!(answer.contains("This channel is no transport stream"), "{answer}");
+    server.until_measured(http, "anabranch_source_wait_p99_seconds{channel=\"1\",level=\"0\"}");
 
     studio.end();
     server.until("says goodbye: the server ends");
@@ -70,12 +71,15 @@ fn what_anabranch_send_brings_is_a_channel_that_goes_and_comes_with_it() {
         "[[channel]]\nname = 'Camera'\nsource = 'anabranch://127.0.0.1:{port}?mode=listener&\
          streamid=camera'\n[[channel]]\nname = 'Clip'\nsource = 'anabranch://:{second}'\n"
     );
-    let mut server = Running::serve(&folder, &channels, free_port(), free_port());
+    let http = free_port();
+    let mut server = Running::serve(&folder, &channels, free_port(), http);
     server.until("waiting for a sender at");
     let url = format!("anabranch://127.0.0.1:{port}?streamid=camera");
     for _ in 0..2 {
         let sender = Running::start(&["send", "--loop", H264_AAC, &url]);
         server.until("1 Camera: on air (avc1.");
+        server
+            .until_measured(http, "anabranch_source_waiting_messages{channel=\"1\",level=\"3\"} ");
         sender.end();
         server.until("1 Camera: off air: the sender has ended");
     }

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Long enough for any machine: a test that waits for it has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -40,6 +40,22 @@ impl Running {
     /// Reads until a line has this.
     pub(crate) fn until(&mut self, wanted: &str) -> String {
         self.until_either(wanted, wanted)
+    }
+
+    /// Asks a server for its metrics until they have this.
+    pub(crate) fn until_measured(&self, http: u16, wanted: &str) {
+        let told = self.seen.split("operator's token: ").nth(1).unwrap();
+        let token = told.lines().next().unwrap();
+        let token = format!("Authorization: Bearer {token}\r\n");
+        let started = Instant::now();
+        loop {
+            let metrics = answer(http, "/metrics", &token);
+            if metrics.contains(wanted) {
+                return;
+            }
+            assert!(started.elapsed() < PATIENCE, "no `{wanted}` in:\n{metrics}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Reads until a line has one of these.
@@ -154,10 +170,16 @@ pub(crate) fn probe(http: u16, path: &str) -> String {
 
 /// The answer to a request.
 pub(crate) fn get(http: u16, path: &str) -> String {
+    answer(http, path, "")
+}
+
+/// The same with more lines of the head, each with its end.
+fn answer(http: u16, path: &str, lines: &str) -> String {
     let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, http)).unwrap();
     connection.set_read_timeout(Some(PATIENCE)).unwrap();
-    let head =
-        format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{http}\r\nConnection: close\r\n\r\n");
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{http}\r\nConnection: close\r\n{lines}\r\n"
+    );
     connection.write_all(head.as_bytes()).unwrap();
     let mut answer = String::new();
     connection.read_to_string(&mut answer).unwrap();

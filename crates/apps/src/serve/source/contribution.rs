@@ -45,10 +45,16 @@ pub(super) async fn receive<L: Listener>(
             tap: Some(Box::new(desk)),
             recording: Recording::default(),
         };
-        let mut tell = |update: Update<'_>| {
-            if let Update::Line { text, .. } = update {
+        let mut tell = |update: Update<'_>| match update {
+            Update::Line { text, .. } => {
                 Shared(&shared).tell(SourceEvent::Note(text.to_owned()));
             }
+            Update::Stats { snapshot, .. } => {
+                let association = snapshot.association.as_ref();
+                let levels = association.map(|it| it.levels.clone()).unwrap_or_default();
+                Shared(&shared).tell(SourceEvent::Levels(levels));
+            }
+            Update::Countdown { .. } | Update::Watching { .. } | Update::Rate(_) => {}
         };
         // It ends with the task.
         let (_stop_handle, stop) = StopHandle::new();

@@ -30,6 +30,7 @@ use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 
 use crate::input::{Input, InputOptions};
+use crate::service::LevelSnapshot;
 use crate::url::{ChannelUrl, SessionUrl};
 pub use demo::DemoChannel;
 
@@ -82,6 +83,9 @@ pub(crate) enum SourceEvent {
     Through(Vec<String>),
     /// Something that whoever runs the server should know.
     Note(String),
+    /// What waited and waits of it at its receiver, by level, the most important one first; none
+    /// where the sender marks none. Told once a second.
+    Levels(Vec<LevelSnapshot>),
     /// Numbers of packets begin again from 0: another stream.
     NewStream,
     /// What comes is no transport stream, and brings no packets.
@@ -184,6 +188,7 @@ mod tests {
                 | SourceEvent::Through(_)
                 | SourceEvent::Note(_)
                 | SourceEvent::NewStream
+                | SourceEvent::Levels(_)
                 | SourceEvent::NoStream => {}
             }
         }

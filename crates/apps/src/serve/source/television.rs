@@ -8,16 +8,19 @@ use anabranch_television::channel::ChannelId;
 use anabranch_television::protocol::{ChannelEntry, Description, Programme};
 use anabranch_television::{NativeEvent, NativeViewer, ViewerEvent};
 use anabranch_transport::CloseReason;
-use tokio::time::sleep_until;
+use tokio::time::{MissedTickBehavior, sleep_until};
 
 use super::resequencer::Resequencer;
 use super::{Listener, SILENCE_MAX, SourceEvent};
-use crate::service::{Retries, Retry, ServiceError, Wait};
+use crate::service::{LevelSnapshot, Retries, Retry, ServiceError, Wait};
 use crate::url::ChannelUrl;
 use crate::watch::{Hello, Line, Whom, urgent};
 
 /// Media passes at most so many servers: each adds its latency.
 const SERVERS_MAX: usize = 8;
+
+/// How often what waits to be read is looked at.
+const STATS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long a channel is left alone that somebody has to mend first.
 const LONG_PAUSE: Duration = Duration::from_secs(60);
@@ -131,6 +134,8 @@ impl<'a, L: Listener> Session<'a, L> {
     /// Until it ends.
     async fn run(&mut self) -> End {
         let handle = self.line.handle().clone();
+        let mut ticks = tokio::time::interval(STATS_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
             let silent_at = self.is_on_air.then(|| self.last_unit + SILENCE_MAX);
             let due = self.resequencer.as_ref().and_then(Resequencer::poll_timeout);
@@ -147,9 +152,16 @@ impl<'a, L: Listener> Session<'a, L> {
                     None => return End::Lost("its sockets were closed".to_owned()),
                 },
                 () = sleep_until(at.into()), if wakeup.is_some() => {}
+                _ = ticks.tick() => self.measure(),
             }
             self.hand_on();
         }
+    }
+
+    fn measure(&mut self) {
+        let network = self.line.handle().with(|viewer, _| viewer.network());
+        let levels = network.map_or_else(Vec::new, |it| LevelSnapshot::all(&it));
+        self.listener.tell(SourceEvent::Levels(levels));
     }
 
     fn on_event(&mut self, event: ViewerEvent) -> Option<End> {
