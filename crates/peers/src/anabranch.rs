@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
 use anabranch_sctp::{
     Association, AssociationConfig, AssociationId, CloseReason, CongestionControl, Direction,
-    Endpoint, EndpointConfig, OutgoingMessage, Reliability as Policy,
+    Endpoint, EndpointConfig, Level, OutgoingMessage, Reliability as Policy,
 };
 use anabranch_wire::{Ppid, StreamId};
 use bytes::Bytes;
@@ -107,6 +107,7 @@ fn association_config(wanted: &Config) -> AssociationConfig {
         config.streams.outbound_streams = 1_024;
         config.streams.inbound_streams_max = 1_024;
         config.extensions.message_interleaving = wanted.message_interleaving;
+        config.extensions.level_marks = wanted.level_marks;
         config.extensions.zero_checksum_over_dtls = wanted.zero_checksum_over_dtls;
     })
 }
@@ -140,6 +141,7 @@ impl crate::Peer for Peer {
                 Reliability::Lifetime(lifetime) => Policy::Lifetime(lifetime),
                 Reliability::Retransmissions(max) => Policy::MaxRetransmissions(max.into()),
             },
+            level: Level::ALL[usize::from(message.stream) % Level::ALL.len()],
             ..OutgoingMessage::new(StreamId(message.stream), payload)
         };
         let state = self.state;

@@ -150,6 +150,9 @@ pub struct Config {
     /// Whether user message interleaving (RFC 8260) is offered. Default: false. Heeded by ours and
     /// dcsctp.
     pub message_interleaving: bool,
+    /// Whether the sender's marks of importance are offered; then messages of stream n have level
+    /// n mod 4. Default: false. Heeded by ours, the only one that has them.
+    pub level_marks: bool,
     /// Whether packets without a checksum are offered, as under DTLS (RFC 9653). Default: false.
     /// Heeded by ours and dcsctp.
     pub zero_checksum_over_dtls: bool,
@@ -173,6 +176,7 @@ impl Default for Config {
             mtu: 1191,
             fixed_window: None,
             message_interleaving: false,
+            level_marks: false,
             zero_checksum_over_dtls: false,
             receive_window: 1024 * 1024,
             max_message_size: 256 * 1024,
