@@ -103,7 +103,7 @@ impl Machine for Source {
         self.next = if self.next == Time::ZERO { now } else { self.next } + self.interval;
         buf.extend(now.as_nanos().to_be_bytes());
         buf.resize(PAYLOAD, 0);
-        Some(Transmit { path: self.path, ecn: None, segment_size: None })
+        Some(Transmit::datagram(self.path))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

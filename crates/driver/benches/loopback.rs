@@ -161,7 +161,7 @@ impl Machine for Source {
         self.left = self.left.saturating_sub(burst);
         self.in_flight += burst;
         self.give_up = now + GIVE_UP;
-        Some(Transmit { path: self.path, ecn: None, segment_size: Some(SEGMENT) })
+        Some(Transmit { segment_size: Some(SEGMENT), ..Transmit::datagram(self.path) })
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
@@ -196,7 +196,7 @@ impl Machine for Sink {
     fn poll_transmit(&mut self, _: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         let path = self.path.take()?;
         buf.extend(std::mem::take(&mut self.received).to_be_bytes());
-        Some(Transmit { path, ecn: None, segment_size: None })
+        Some(Transmit::datagram(path))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

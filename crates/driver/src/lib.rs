@@ -15,7 +15,7 @@
 //! #     fn poll_transmit(&mut self, _: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
 //! #         let (path, bytes) = self.0.take()?;
 //! #         buf.extend(bytes);
-//! #         Some(Transmit { path, ecn: None, segment_size: None })
+//! #         Some(Transmit::datagram(path))
 //! #     }
 //! #     fn poll_timeout(&self) -> Option<Wakeup> { None }
 //! #     fn poll_event(&mut self) -> Option<()> { std::mem::take(&mut self.1).then_some(()) }

@@ -240,7 +240,7 @@ impl Machine for BrowserViewer {
             self.encrypt(now);
         }
         buf.extend_from_slice(&self.datagrams.pop_front()?);
-        Some(Transmit { path: self.path, ecn: None, segment_size: None })
+        Some(Transmit::datagram(self.path))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

@@ -95,11 +95,11 @@ impl Machine for Flood {
     fn poll_transmit(&mut self, _: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         if let Some(path) = self.answer.take() {
             buf.resize(20, 0);
-            return Some(Transmit { path, ecn: None, segment_size: None });
+            return Some(Transmit::datagram(path));
         }
         self.due = self.due.checked_sub(1)?;
         buf.resize(PAYLOAD, 0);
-        Some(Transmit { path: self.paths[self.due], ecn: None, segment_size: None })
+        Some(Transmit::datagram(self.paths[self.due]))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

@@ -287,7 +287,7 @@ impl Element for Link {
         if !self.is_up {
             return self.drop_packet(DropCause::Cut, packet);
         }
-        if packet.ip_len() > usize::from(self.config.mtu) {
+        if packet.ip_len() > usize::from(self.config.mtu) && !packet.may_fragment {
             return self.drop_packet(DropCause::Mtu, packet);
         }
         self.advance(now);

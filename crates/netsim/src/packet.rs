@@ -33,6 +33,9 @@ pub struct Packet {
     pub ecn: Option<Ecn>,
     /// What carries it.
     pub carrier: Carrier,
+    /// Whether it passes links in fragments where it is too long for them. All of them share its
+    /// fate, and their headers are not counted.
+    pub may_fragment: bool,
     /// What the machine sent.
     pub bytes: Vec<u8>,
     /// Which it is and how it came here, for whoever watches.
@@ -72,7 +75,8 @@ impl Packet {
     /// A packet that has not entered a link yet, without ECN.
     #[must_use]
     pub fn new(path: FourTuple, carrier: Carrier, bytes: Vec<u8>) -> Self {
-        Self { path, ecn: None, carrier, bytes, journey: Journey::default() }
+        let journey = Journey::default();
+        Self { path, ecn: None, carrier, may_fragment: false, bytes, journey }
     }
 
     /// Length of the IP packet: headers and payload. Links count these bytes.

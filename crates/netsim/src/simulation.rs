@@ -487,10 +487,10 @@ impl<M: Machine> Simulation<M> {
     fn send(&mut self, host: HostId, transmit: Transmit, bytes: &[u8]) {
         let mut buffer = self.network.buffer();
         buffer.extend_from_slice(bytes);
-        let Transmit { path, ecn, .. } = transmit;
+        let Transmit { path, ecn, may_fragment, .. } = transmit;
         let sender = self.hosts.get_mut(host);
         self.sent += 1;
-        let mut packet = Packet { ecn, ..Packet::new(path, sender.carrier, buffer) };
+        let mut packet = Packet { ecn, may_fragment, ..Packet::new(path, sender.carrier, buffer) };
         packet.journey.number = self.sent;
         sender.stats.sent.add(&packet);
         self.network.tell(self.now, Sighting::Sent { host, packet: &packet });

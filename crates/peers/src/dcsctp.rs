@@ -88,7 +88,7 @@ impl Machine for Peer {
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         let packet = crate::Peer::poll_packet(self, now)?;
         buf.extend_from_slice(&packet);
-        Some(Transmit { path: self.path, ecn: None, segment_size: None })
+        Some(Transmit::datagram(self.path))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

@@ -140,7 +140,7 @@ impl<S: Stack> Machine for Adapter<S> {
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         let packet = self.poll_packet(now)?;
         buf.extend_from_slice(&packet);
-        Some(Transmit { path: self.path, ecn: None, segment_size: None })
+        Some(Transmit::datagram(self.path))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

@@ -189,7 +189,7 @@ impl Connection {
     /// record of its own.
     pub(crate) fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         let path = self.selected?;
-        let single = Transmit { path, ecn: None, segment_size: None };
+        let single = Transmit::datagram(path);
         if let Some(datagram) = self.datagrams.pop_front() {
             buf.extend_from_slice(&datagram);
             return Some(single);

@@ -462,7 +462,7 @@ impl Machine for Server {
         self.now = now;
         if let Some((path, answer)) = self.answers.pop_front() {
             buf.extend_from_slice(&answer);
-            return Some(Transmit { path, ecn: None, segment_size: None });
+            return Some(Transmit::datagram(path));
         }
         while let Some(&id) = self.to_transmit.front() {
             if let Some(entry) = self.entries.get_mut(&id) {

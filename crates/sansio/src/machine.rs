@@ -136,6 +136,18 @@ pub struct Transmit {
     /// `Some(n)`: the buffer holds several datagrams of `n` bytes each, the last one at most `n`.
     /// `None`: the buffer is one datagram.
     pub segment_size: Option<usize>,
+    /// Whether IP may fragment it. Else it arrives whole or not at all, as what finds out how long
+    /// packets may be has to (RFC 8899 section 3); true for what is known to be too long, and cannot
+    /// be cut any more (RFC 9260 section 6.9).
+    pub may_fragment: bool,
+}
+
+impl Transmit {
+    /// One datagram, without a mark of ECN, which IP must not fragment.
+    #[must_use]
+    pub const fn datagram(path: FourTuple) -> Self {
+        Self { path, ecn: None, segment_size: None, may_fragment: false }
+    }
 }
 
 /// A point in time at which a machine wants to be woken, with the reason.

@@ -104,6 +104,19 @@ pub enum ConfigError {
         /// `TimerConfig::rto_max`.
         max: Duration,
     },
+    /// Nothing is between what packets may have and what they may have at most.
+    #[error(
+        "larger packets are searched for up to {search_max} bytes: it must be {path_mtu}, which \
+         they may have from the start, to {limit}"
+    )]
+    PathMtuSearch {
+        /// IP bytes.
+        search_max: usize,
+        /// IP bytes.
+        path_mtu: usize,
+        /// IP bytes.
+        limit: usize,
+    },
     /// Too little for headers and data.
     #[error("the path MTU is {path_mtu} bytes, but at least {min} are needed")]
     PathMtu {

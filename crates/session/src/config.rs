@@ -70,6 +70,12 @@ const QUEUING_SHARE: u32 = 4;
 /// long.
 const QUEUING_DELAY_MIN: Duration = Duration::from_millis(40);
 
+/// IP bytes that packets may have from the start: every link of IPv6 carries them.
+pub const PATH_MTU_BASE: usize = 1_280;
+
+/// IP bytes up to which longer ones are tried out, as Ethernet carries them.
+pub const PATH_MTU_MAX: usize = 1_500;
+
 /// How fast media may begin: what a source brings in its own time is sent at once, and paced only
 /// beyond this. A narrower link shows within a round trip.
 const START_RATE: Rate = Rate::mbps(30);
@@ -152,6 +158,8 @@ impl SessionConfig {
             config.timers.t1_steady = INIT_RETRANSMITS_MAX;
             config.recovery.association_max_retrans = RETRANSMISSIONS_MAX;
             config.buffers.message_size_max = 64 << 10;
+            config.paths.path_mtu = PATH_MTU_BASE;
+            config.paths.path_mtu_search_max = Some(PATH_MTU_MAX);
             // What waits for a slow output for longer than this is left out: it has no claim to go
             // before what is still of use.
             let wait_max = latency + behind_max(latency);

@@ -27,8 +27,9 @@ mod source;
 pub mod treatment;
 
 pub use config::{
-    BACKLOG_DEFAULT, Bond, GREETING_TIMEOUT, LATENCY_MS_MAX, NEWCOMERS_MAX, REPORT_INTERVAL,
-    ReceiverConfig, SCTP_PORT, SenderConfig, SessionConfig, UnknownBond, rest,
+    BACKLOG_DEFAULT, Bond, GREETING_TIMEOUT, LATENCY_MS_MAX, NEWCOMERS_MAX, PATH_MTU_BASE,
+    PATH_MTU_MAX, REPORT_INTERVAL, ReceiverConfig, SCTP_PORT, SenderConfig, SessionConfig,
+    UnknownBond, rest,
 };
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};

@@ -1,6 +1,7 @@
 //! How SCTP is set up between a server and its viewers.
 
 use anabranch_sctp::{AssociationConfig, EndpointConfig};
+use anabranch_session::{PATH_MTU_BASE, PATH_MTU_MAX};
 
 use crate::protocol::STREAMS;
 
@@ -37,5 +38,9 @@ pub(crate) fn at_server(base: AssociationConfig) -> AssociationConfig {
 
 /// An endpoint for live media.
 pub(crate) fn media() -> EndpointConfig {
-    EndpointConfig { association: AssociationConfig::media(), ..EndpointConfig::default() }
+    let association = AssociationConfig::media().with(|config| {
+        config.paths.path_mtu = PATH_MTU_BASE;
+        config.paths.path_mtu_search_max = Some(PATH_MTU_MAX);
+    });
+    EndpointConfig { association, ..EndpointConfig::default() }
 }

@@ -19,6 +19,7 @@ mod i_data;
 mod i_forward_tsn;
 mod init;
 mod init_ack;
+mod pad;
 mod re_config;
 mod sack;
 mod shutdown;
@@ -45,6 +46,7 @@ pub use i_data::{FragmentPlace, IData};
 pub use i_forward_tsn::{IForwardTsn, SkippedMessages};
 pub use init::Init;
 pub use init_ack::InitAck;
+pub use pad::Pad;
 pub use re_config::ReConfig;
 pub use sack::{GapAckBlock, Sack};
 pub use shutdown::Shutdown;
@@ -100,6 +102,8 @@ pub enum Chunk<'a> {
     AsconfAck(AsconfAck<'a>),
     /// Re-configuration.
     ReConfig(ReConfig<'a>),
+    /// Padding.
+    Pad(Pad<'a>),
     /// Forward Cumulative TSN.
     ForwardTsn(ForwardTsn<'a>),
     /// Address Configuration Change.
@@ -139,6 +143,7 @@ impl<'a> Chunk<'a> {
             ChunkType::DTLS => Self::Dtls(Dtls::decode(raw)?),
             ChunkType::ASCONF_ACK => Self::AsconfAck(AsconfAck::decode(raw)?),
             ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::decode(raw)),
+            ChunkType::PAD => Self::Pad(Pad::decode(raw)),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::decode(raw)?),
             ChunkType::ASCONF => Self::Asconf(Asconf::decode(raw)?),
             ChunkType::I_FORWARD_TSN => Self::IForwardTsn(IForwardTsn::decode(raw)?),
@@ -170,6 +175,7 @@ impl<'a> Chunk<'a> {
             Self::Dtls(_) => ChunkType::DTLS,
             Self::AsconfAck(_) => ChunkType::ASCONF_ACK,
             Self::ReConfig(_) => ChunkType::RE_CONFIG,
+            Self::Pad(_) => ChunkType::PAD,
             Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
             Self::Asconf(_) => ChunkType::ASCONF,
             Self::IForwardTsn(_) => ChunkType::I_FORWARD_TSN,
@@ -215,6 +221,7 @@ impl EncodeChunk for Chunk<'_> {
             Self::Dtls(chunk) => chunk.encoded_len(),
             Self::AsconfAck(chunk) => chunk.encoded_len(),
             Self::ReConfig(chunk) => chunk.encoded_len(),
+            Self::Pad(chunk) => chunk.encoded_len(),
             Self::ForwardTsn(chunk) => chunk.encoded_len(),
             Self::Asconf(chunk) => chunk.encoded_len(),
             Self::IForwardTsn(chunk) => chunk.encoded_len(),
@@ -244,6 +251,7 @@ impl EncodeChunk for Chunk<'_> {
             Self::Dtls(chunk) => chunk.encode(buf),
             Self::AsconfAck(chunk) => chunk.encode(buf),
             Self::ReConfig(chunk) => chunk.encode(buf),
+            Self::Pad(chunk) => chunk.encode(buf),
             Self::ForwardTsn(chunk) => chunk.encode(buf),
             Self::Asconf(chunk) => chunk.encode(buf),
             Self::IForwardTsn(chunk) => chunk.encode(buf),

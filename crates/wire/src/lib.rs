@@ -56,8 +56,8 @@ pub use cause::{CauseCode, ErrorCause, ErrorCauses, ErrorCausesIter};
 pub use chunk::{
     Abort, Asconf, AsconfAck, Auth, Chunk, ChunkType, CookieAck, CookieEcho, Cwr, Data, Dtls, Ecne,
     EncodeChunk, ErrorChunk, ForwardTsn, FragmentPlace, GapAckBlock, Heartbeat, HeartbeatAck,
-    IData, IForwardTsn, Init, InitAck, ReConfig, Sack, Shutdown, ShutdownAck, ShutdownComplete,
-    SkippedMessages, SkippedStream, UnknownChunk,
+    IData, IForwardTsn, Init, InitAck, Pad, ReConfig, Sack, Shutdown, ShutdownAck,
+    ShutdownComplete, SkippedMessages, SkippedStream, UnknownChunk,
 };
 pub use error::DecodeError;
 pub use items::{Item, Items, ItemsIter};

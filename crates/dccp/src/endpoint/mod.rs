@@ -286,7 +286,7 @@ impl Machine for Endpoint {
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         if let Some((path, packet)) = self.resets.pop() {
             buf.extend_from_slice(&packet);
-            return Some(Transmit { path, ecn: None, segment_size: None });
+            return Some(Transmit::datagram(path));
         }
         while let Some(id) = self.to_transmit.front().copied() {
             if let Some(entry) = self.entries.get_mut(&id) {
@@ -295,7 +295,7 @@ impl Machine for Endpoint {
                     // The others get their turn.
                     self.to_transmit.rotate_left(1);
                     let ecn = entry.connection.ecn();
-                    return Some(Transmit { path, ecn, segment_size: None });
+                    return Some(Transmit { ecn, ..Transmit::datagram(path) });
                 }
                 entry.in_transmit = false;
             }

@@ -153,7 +153,7 @@ impl Machine for Relay {
             self.recycle(next.bytes);
         }
         let segment_size = (buf.len() > segment).then_some(segment);
-        Some(Transmit { path, ecn, segment_size })
+        Some(Transmit { ecn, segment_size, ..Transmit::datagram(path) })
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

@@ -283,7 +283,7 @@ impl Bench {
     fn sent(&mut self) -> Vec<Sent> {
         let mut all = Vec::new();
         let mut buf = Vec::new();
-        while let Some(Transmit { path, ecn, segment_size }) =
+        while let Some(Transmit { path, ecn, segment_size, .. }) =
             self.relay.poll_transmit(self.now, &mut buf)
         {
             let datagrams = match segment_size {

@@ -10,6 +10,9 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::ReceiveTimestampns;
 use quinn_udp::{EcnCodepoint, UdpSocketState};
 use rustix::io::Errno;
+use rustix::net::sockopt::{
+    Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
+};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -31,6 +34,8 @@ pub(crate) struct Burst {
     pub(crate) source: Option<IpAddr>,
     pub(crate) ecn: Option<EcnCodepoint>,
     pub(crate) segment: usize,
+    /// Whether IP may fragment its one datagram.
+    pub(crate) may_fragment: bool,
 }
 
 impl Burst {
@@ -115,11 +120,11 @@ impl LocalSocket {
 
     /// Sends what a machine wrote, in as few system calls as the kernel allows.
     pub(crate) fn send(&mut self, transmit: Transmit, contents: &[u8]) {
-        let Transmit { path, ecn, segment_size } = transmit;
+        let Transmit { path, ecn, segment_size, may_fragment } = transmit;
         let segment = segment_size.unwrap_or(contents.len()).clamp(1, contents.len().max(1));
         let source = self.bound.ip().is_unspecified().then(|| path.local.ip());
         let source = source.filter(|ip| !ip.is_unspecified());
-        let burst = Burst { path, source, ecn: ecn.map(to_codepoint), segment };
+        let burst = Burst { path, source, ecn: ecn.map(to_codepoint), segment, may_fragment };
         if contents.is_empty() {
             return self.send_burst(burst, contents);
         }
@@ -150,7 +155,13 @@ impl LocalSocket {
             segment_size: Some(burst.segment),
             src_ip: burst.source,
         };
-        self.state.try_send(self.io.get_ref().into(), &transmit)
+        if !burst.may_fragment {
+            return self.state.try_send(self.io.get_ref().into(), &transmit);
+        }
+        allow_fragments(self.io.get_ref(), true)?;
+        let sent = self.state.try_send(self.io.get_ref().into(), &transmit);
+        allow_fragments(self.io.get_ref(), false)?;
+        sent
     }
 
     fn enqueue(&mut self, burst: Burst, contents: &[u8]) {
@@ -260,6 +271,18 @@ fn offloads(socket: &impl AsFd) -> io::Result<UdpSocketState> {
     Ok(state)
 }
 
+/// Lets IP fragment what is sent from now on, or not: as quinn-udp sets it up, it must not.
+fn allow_fragments(socket: &UdpSocket, allow: bool) -> io::Result<()> {
+    if socket.local_addr()?.is_ipv4() {
+        let mode = if allow { Ipv4PathMtuDiscovery::DONT } else { Ipv4PathMtuDiscovery::PROBE };
+        set_ip_mtu_discover(socket, mode)?;
+    } else {
+        let mode = if allow { Ipv6PathMtuDiscovery::DONT } else { Ipv6PathMtuDiscovery::PROBE };
+        set_ipv6_mtu_discover(socket, mode)?;
+    }
+    Ok(())
+}
+
 fn to_codepoint(ecn: Ecn) -> EcnCodepoint {
     match ecn {
         Ecn::Ect0 => EcnCodepoint::Ect0,
@@ -283,7 +306,7 @@ mod tests {
     }
 
     fn transmit(path: FourTuple) -> Transmit {
-        Transmit { path, ecn: None, segment_size: None }
+        Transmit::datagram(path)
     }
 
     async fn flush(socket: &mut LocalSocket) {
@@ -298,7 +321,10 @@ mod tests {
     async fn what_waits_for_the_kernel_is_sent_in_order_when_it_has_room() {
         let (mut from, to) = (socket(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
         let path = FourTuple::new(from.bound(), to.local_addr().unwrap());
-        from.enqueue(Burst { path, source: None, ecn: None, segment: 3 }, b"onetwo");
+        from.enqueue(
+            Burst { path, source: None, ecn: None, segment: 3, may_fragment: false },
+            b"onetwo",
+        );
         from.send(transmit(path), b"three");
         assert_eq!(from.stats().queued, 3, "the third is not sent before those that wait");
         flush(&mut from).await;
@@ -315,7 +341,7 @@ mod tests {
     async fn what_exceeds_the_send_queue_is_lost_and_counted() {
         let (mut from, to) = (socket(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
         let path = FourTuple::new(from.bound(), to.local_addr().unwrap());
-        let burst = Burst { path, source: None, ecn: None, segment: 1_024 };
+        let burst = Burst { path, source: None, ecn: None, segment: 1_024, may_fragment: false };
         for _ in 0..SEND_QUEUE_BYTES_MAX / 4_096 {
             from.enqueue(burst, &[0; 4_096]);
         }
@@ -332,7 +358,10 @@ mod tests {
         let good = FourTuple::new(from.bound(), to.local_addr().unwrap());
         let bad = FourTuple::new(from.bound(), "255.255.255.255:9".parse().unwrap());
         for path in [bad, good] {
-            from.enqueue(Burst { path, source: None, ecn: None, segment: 5 }, b"hello");
+            from.enqueue(
+                Burst { path, source: None, ecn: None, segment: 5, may_fragment: false },
+                b"hello",
+            );
         }
         flush(&mut from).await;
         let Counters { tx, lost, .. } = from.stats().counters;

@@ -66,7 +66,13 @@ mod tests {
 
     fn burst() -> Burst {
         let addr = ([127, 0, 0, 1], 9).into();
-        Burst { path: FourTuple::new(addr, addr), source: None, ecn: None, segment: 1_000 }
+        Burst {
+            path: FourTuple::new(addr, addr),
+            source: None,
+            ecn: None,
+            segment: 1_000,
+            may_fragment: false,
+        }
     }
 
     #[test]

@@ -121,7 +121,7 @@ async fn no_packet_is_faster_than_its_link() {
 async fn ipv6_crosses_and_marks_pass() {
     let chain = Chain::new("[::1]:0", LinkConfig::default());
     let path = FourTuple::new(chain.local, chain.entrance);
-    let marked = Transmit { path, ecn: Some(Ecn::Ect0), segment_size: None };
+    let marked = Transmit { ecn: Some(Ecn::Ect0), ..Transmit::datagram(path) };
     chain.client.with(|machine, _| machine.outbox.push_back((marked, b"marked".to_vec())));
     let expected = Arrived::Datagram { path, ecn: Some(Ecn::Ect0), bytes: b"marked".to_vec() };
     assert_eq!(soon(chain.client.next_event()).await, Some(expected));

@@ -40,7 +40,8 @@ impl Probe {
         segment_size: Option<usize>,
     ) {
         let path = FourTuple::new(local, remote);
-        self.outbox.push_back((Transmit { path, ecn: None, segment_size }, bytes.to_vec()));
+        self.outbox
+            .push_back((Transmit { segment_size, ..Transmit::datagram(path) }, bytes.to_vec()));
     }
 }
 
@@ -52,7 +53,7 @@ impl Machine for Probe {
             panic!("told to");
         }
         if self.answers {
-            self.outbox.push_back((Transmit { path, ecn, segment_size: None }, bytes.to_vec()));
+            self.outbox.push_back((Transmit { ecn, ..Transmit::datagram(path) }, bytes.to_vec()));
         }
         self.arrived.push_back(Arrived::Datagram { path, ecn, bytes: bytes.to_vec() });
     }

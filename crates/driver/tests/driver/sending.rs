@@ -58,7 +58,7 @@ async fn ecn_marks_are_carried_both_ways() {
         for ecn in [None, Some(Ecn::Ect0), Some(Ecn::Ect1), Some(Ecn::Ce)] {
             let path = FourTuple::new(local, remote);
             // Coalesced buffers have a mark, too: there the kernel has most to tell.
-            let transmit = Transmit { path, ecn, segment_size: Some(6) };
+            let transmit = Transmit { ecn, segment_size: Some(6), ..Transmit::datagram(path) };
             let twice = b"markedmarked".to_vec();
             client.with(|machine, _| machine.outbox.push_back((transmit, twice)));
             for (handle, path) in [(&server, path.reversed()), (&client, path)] {
@@ -92,7 +92,8 @@ async fn lost_by(local: &str, remote: &str, bytes: &[u8], segment: Option<usize>
     client.with(|machine, _| {
         machine.send_segments((local.ip(), port).into(), remote, bytes, segment);
         let path = FourTuple::new((addr(loopback).ip(), port).into(), at[0]);
-        let marked = Transmit { path, ecn: Some(Ecn::Ect0), segment_size: Some(5) };
+        let marked = Transmit { segment_size: Some(5), ..Transmit::datagram(path) };
+        let marked = Transmit { ecn: Some(Ecn::Ect0), ..marked };
         machine.outbox.push_back((marked, b"helloworld".to_vec()));
     });
     for expected in [b"hello", b"world"] {

@@ -40,7 +40,7 @@ impl Machine for Cbr {
         let next = self.next.as_mut().filter(|next| **next <= now)?;
         *next += self.gap;
         buf.resize(buf.len() + PACKET_LEN - HEADERS_LEN, 0x5a);
-        Some(Transmit { path: self.path, ecn: None, segment_size: None })
+        Some(Transmit::datagram(self.path))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

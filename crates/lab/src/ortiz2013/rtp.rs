@@ -135,7 +135,7 @@ impl Machine for Host {
     fn poll_transmit(&mut self, _now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         let (path, bytes) = self.to_send.pop_front()?;
         buf.extend_from_slice(&bytes);
-        Some(Transmit { path, ecn: None, segment_size: None })
+        Some(Transmit::datagram(path))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

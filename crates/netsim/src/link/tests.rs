@@ -176,6 +176,14 @@ fn new_loss_meets_packets_on_the_wire() {
 }
 
 #[test]
+fn packets_beyond_the_mtu_pass_if_they_may_be_fragmented() {
+    let mut link = link(LinkConfig { mtu: 1_500, ..LinkConfig::default() });
+    let packet = Packet { may_fragment: true, ..of_len(1, 1_501) };
+    link.handle_packet(ms(0), packet);
+    assert_eq!(run(&mut link, Time::MAX).len(), 1);
+}
+
+#[test]
 fn packets_beyond_the_mtu_are_dropped() {
     let mut link = link(LinkConfig { mtu: 1_500, ..LinkConfig::default() });
     link.handle_packet(ms(0), packet(0, 1_472));

@@ -89,7 +89,7 @@ impl Machine for Chatter {
         let (path, number) = self.outbox.pop_front()?;
         buf.extend_from_slice(&number.to_be_bytes());
         buf.resize(self.payload.max(4), number as u8);
-        Some(Transmit { path, ecn: None, segment_size: None })
+        Some(Transmit::datagram(path))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

@@ -75,7 +75,7 @@ fn a_burst_is_split_into_its_segments() {
             buf.resize(2_500, 7);
             let path =
                 FourTuple::new("10.0.0.1:9899".parse().unwrap(), "10.0.0.2:9899".parse().unwrap());
-            Some(Transmit { path, ecn: None, segment_size: Some(1_000) })
+            Some(Transmit { segment_size: Some(1_000), ..Transmit::datagram(path) })
         }
         fn poll_timeout(&self) -> Option<Wakeup> {
             None
@@ -306,7 +306,7 @@ enum Fault {
 impl Broken {
     fn transmit() -> Transmit {
         let path = FourTuple::new(([10, 0, 0, 1], 9_899).into(), ([10, 0, 0, 2], 9_899).into());
-        Transmit { path, ecn: None, segment_size: None }
+        Transmit::datagram(path)
     }
 }
 

@@ -255,7 +255,7 @@ impl Machine for Page {
 
     fn poll_transmit(&mut self, _: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         buf.extend_from_slice(&self.datagrams.pop_front()?);
-        Some(Transmit { path: self.path, ecn: None, segment_size: None })
+        Some(Transmit::datagram(self.path))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

@@ -19,6 +19,8 @@ pub(super) enum Bundling {
     WithData,
     /// In a packet of its own with this verification tag.
     Alone(VerificationTag),
+    /// In a packet of its own, padded to so many bytes: a probe of the path MTU.
+    Padded(usize),
 }
 
 /// A control chunk, encoded.
@@ -30,6 +32,11 @@ pub(super) struct ControlChunk {
 }
 
 impl ControlChunk {
+    /// Whether it is to find out what a path carries.
+    pub(super) const fn is_probe(&self) -> bool {
+        matches!(self.bundling, Bundling::Padded(_))
+    }
+
     pub(super) fn ty(&self) -> ChunkType {
         ChunkType(self.bytes.first().copied().unwrap_or_default())
     }

@@ -210,6 +210,7 @@ impl Association {
             readdressing: Readdressing::new(false, initial_tsn, Tsn(0)),
             readable_said: false,
             is_dry_awaited: false,
+            path_mtu_base: config.paths.path_mtu,
             journal: Journal::new(config.trace_events_max),
             config,
         }

@@ -31,8 +31,9 @@ impl Association {
         Ok(())
     }
 
-    /// Changes the IP bytes that a packet may have on every path: the smallest path MTU there is,
-    /// as whoever measures it (RFC 8899) has found out. Nothing here does.
+    /// Changes the IP bytes that a packet may have on every path: the smallest path MTU there is.
+    /// Where [larger ones are searched for](PathConfig::path_mtu_search_max), the search begins
+    /// anew from there.
     ///
     /// What has a TSN already is not cut anew. A chunk that is too long now goes into a packet of
     /// its own, for IP to fragment. RFC 9260 section 6.9: "Once a user message is fragmented, it
@@ -43,11 +44,12 @@ impl Association {
     ///
     /// Says which rule of [`PathConfig::validate`](crate::PathConfig::validate) it breaks. All
     /// stays as it was then.
-    pub fn set_path_mtu(&mut self, path_mtu: usize) -> Result<(), ConfigError> {
+    pub fn set_path_mtu(&mut self, now: Time, path_mtu: usize) -> Result<(), ConfigError> {
         let paths = PathConfig { path_mtu, ..self.config.paths.clone() };
         paths.validate()?;
         self.config.paths = paths;
         self.sender.set_pmdcs(self.pmdcs());
+        self.restart_mtu_searches(now);
         Ok(())
     }
 

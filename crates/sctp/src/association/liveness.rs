@@ -10,7 +10,7 @@ use super::{Association, State};
 use crate::path::{Origin, PathId, PathSlot, PathState};
 
 /// The Heartbeat Information that we send: where the path is kept (1 byte), nonce (8 bytes).
-const INFO_LEN: usize = 9;
+pub(super) const INFO_LEN: usize = 9;
 
 impl Association {
     /// Begins to watch a path: at once if it is not confirmed, not the one that data takes, or one
@@ -25,6 +25,7 @@ impl Association {
         let at_once = is_compared || path != self.sender.paths.current() || !is_confirmed;
         let delay = if at_once { Duration::ZERO } else { self.idle_period(path) };
         self.sender.paths.at_mut(path).heartbeat.timer = Some(now + delay);
+        self.start_mtu_search(now, path);
     }
 
     /// RFC 9260 section 8.3: "it is RECOMMENDED that a HEARTBEAT chunk is sent once per RTO of that
@@ -209,8 +210,12 @@ impl Association {
         if self.sender.paths.lookup(path).is_none() {
             return;
         }
+        let nonce = u64::from_be_bytes(*nonce);
+        if self.is_probe_answer(now, path, nonce) {
+            return;
+        }
         let target = self.sender.paths.at_mut(path);
-        let Some(sent) = target.heartbeat.on_answer(u64::from_be_bytes(*nonce)) else { return };
+        let Some(sent) = target.heartbeat.on_answer(nonce) else { return };
         target.stats.heartbeats_acked += 1;
         target.rtt.on_sample(now - sent);
         let is_new = target.origin == Origin::Arrival && !target.is_confirmed();

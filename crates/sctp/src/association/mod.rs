@@ -4,7 +4,7 @@
 //! calls although there is one, [`authenticated`] proves who sent what, [`addressing`] collects
 //! paths, [`readdressing`] tells the peer of addresses that come and go at our end,
 //! [`address_requests`] hears that of the peer, [`transfer`] takes what arrives, [`liveness`]
-//! watches the paths, [`live`] changes settings, [`rebinding`] follows a peer whose address changes
+//! watches the paths, [`path_mtu`] finds out how long packets may be, [`live`] changes settings, [`rebinding`] follows a peer whose address changes
 //! unannounced, [`reconfiguration`] resets streams, [`shutdown`] ends it, [`transmit`] writes
 //! packets, [`control`] keeps the control chunks that wait to be written. Data that is sent is the
 //! matter of the [`DataSender`].
@@ -18,6 +18,7 @@ mod encrypted;
 mod handshake;
 mod live;
 mod liveness;
+mod path_mtu;
 mod readdressing;
 mod rebinding;
 mod reconfiguration;
@@ -52,6 +53,7 @@ pub(crate) use collision::{CookieEchoCase, InitAnswer};
 use control::ControlQueue;
 use encrypted::Encrypted;
 pub(crate) use handshake::{no_authorization, refusal_cause};
+use liveness::INFO_LEN;
 use readdressing::Readdressing;
 use rebinding::Silence;
 use reconfiguration::Reconfiguration;
@@ -82,7 +84,10 @@ struct Arrival {
 /// One association with a peer.
 #[derive(Debug)]
 pub struct Association {
+    /// Its path MTU is what packets may have now.
     config: AssociationConfig,
+    /// The path MTU that was configured, above which larger ones are searched for.
+    path_mtu_base: usize,
     identity: Identity,
     tie_tags: TieTags,
     state: State,
@@ -421,6 +426,9 @@ impl Association {
             // The endpoint handles INIT and COOKIE ECHO before an association sees the packet; ECN
             // is not negotiated.
             Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Ecne(_) | Chunk::Cwr(_) => {}
+            // RFC 4820 section 3: "The receiver of the PAD chunk MUST discard this chunk and
+            // continue processing the rest of the chunks in the packet."
+            Chunk::Pad(_) => {}
         }
         true
     }
@@ -469,6 +477,9 @@ impl Association {
         if self.sender.paths.at(path).heartbeat.timer.is_some_and(|at| at <= now) {
             self.on_heartbeat_timer(now, path);
         }
+        if self.sender.paths.at(path).mtu_timer().is_some_and(|at| at <= now) {
+            self.on_mtu_timer(now, path);
+        }
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) next.
@@ -513,6 +524,7 @@ impl Association {
         }
         let (sender, context) = &mut self.sending(now);
         sender.after_input(context);
+        self.settle_path_mtu();
         self.advance_reconfiguration(now);
         self.bury_doomed(now);
         let (sender, context) = &mut self.sending(now);

@@ -1,9 +1,11 @@
 //! Writing packets: control chunks first, then SACK, FORWARD TSN and data (RFC 9260 section 6.10).
 
 use anabranch_sansio::{Time, Transmit};
-use anabranch_wire::{ChecksumField, CommonHeader, PacketWriter, VerificationTag};
+use anabranch_wire::{
+    ChecksumField, CommonHeader, EncodeChunk, PacketWriter, Pad, VerificationTag,
+};
 
-use super::control::Bundling;
+use super::control::{Bundling, ControlChunk};
 use super::{Association, State};
 use crate::dtls::{BACK_LEN, RECORD_HEADER_LEN};
 use crate::path::PathSlot;
@@ -31,6 +33,7 @@ impl Association {
         let start = buf.len();
         let size_max = self.config.packet_size_max();
         let room = Room { size_max, takes_oversized: true };
+        let is_probe = self.control.front().is_some_and(ControlChunk::is_probe);
         let path = self.write_packet(now, None, room, buf)?;
         let segment = buf.len() - start;
         let mut count = 1;
@@ -55,6 +58,7 @@ impl Association {
             path: self.sender.paths.at(path).tuple,
             ecn: None,
             segment_size: (count > 1).then_some(segment),
+            may_fragment: segment > size_max && !is_probe,
         })
     }
 
@@ -116,14 +120,21 @@ impl Association {
     /// Writes what there is for a path; false, and nothing written, if there is nothing.
     fn fill_packet(&mut self, now: Time, path: PathSlot, room: Room, buf: &mut Vec<u8>) -> bool {
         let seals = self.seals();
-        let size_max = room.size_max.min(self.allowance(path)) - if seals { BACK_LEN } else { 0 };
+        let bundling = self.control.front().map(|chunk| chunk.bundling);
+        let (alone, padded) = match bundling {
+            Some(Bundling::Alone(tag)) => (Some(tag), None),
+            Some(Bundling::Padded(len)) => (None, Some(len)),
+            Some(Bundling::Bundled | Bundling::WithData) | None => (None, None),
+        };
+        // Behind others of one size a probe would be as short as they are.
+        if padded.is_some() && !room.takes_oversized {
+            return false;
+        }
+        let size_max = padded.unwrap_or(room.size_max).min(self.allowance(path));
+        let size_max = size_max - if seals { BACK_LEN } else { 0 };
         let room = Room { size_max, ..room };
         let start = buf.len();
-        let alone = self.control.front().and_then(|chunk| match chunk.bundling {
-            Bundling::Alone(tag) => Some(tag),
-            Bundling::Bundled | Bundling::WithData => None,
-        });
-        let echoes = self.control.front().is_some_and(|c| c.bundling == Bundling::WithData);
+        let echoes = bundling == Some(Bundling::WithData);
         let lacks_proof =
             self.lacks_proof_behind_echo(self.sender.extensions().data_format().chunk_type());
         let mut writer = PacketWriter::new(buf, self.header(alone));
@@ -137,6 +148,8 @@ impl Association {
             if let Some(chunk) = self.control.pop() {
                 writer.push(&chunk);
             }
+        } else if padded.is_some() {
+            self.write_probe(size_max, &mut writer);
         } else {
             self.write_control(path, size_max, &mut writer);
             sack = self.write_sack(path, size_max, &mut writer);
@@ -210,13 +223,22 @@ impl Association {
         self.journal.trace(now, TraceKind::PacketSent { path, len });
     }
 
+    /// Writes the probe that stands first, and pads its packet to `size_max` bytes.
+    fn write_probe(&mut self, size_max: usize, writer: &mut PacketWriter<'_>) {
+        let Some(chunk) = self.control.pop() else { return };
+        writer.push(&chunk);
+        let header = EncodeChunk::encoded_len(&Pad { data: &[] });
+        let rest = size_max.saturating_sub(writer.len() + header);
+        writer.push(&Pad { data: &vec![0; rest] });
+    }
+
     fn write_control(&mut self, path: PathSlot, size_max: usize, writer: &mut PacketWriter<'_>) {
         let unsigned = writer.chunks();
         while let Some(chunk) = self.control.front() {
-            let size = anabranch_wire::EncodeChunk::encoded_len(chunk);
+            let size = EncodeChunk::encoded_len(chunk);
             // A chunk that fits no packet still goes out, alone, for IP to fragment.
             let fits = writer.chunks() == unsigned || writer.len() + size <= size_max;
-            let is_alone = matches!(chunk.bundling, Bundling::Alone(_));
+            let is_alone = matches!(chunk.bundling, Bundling::Alone(_) | Bundling::Padded(_));
             if chunk.path != path || is_alone || !fits {
                 break;
             }

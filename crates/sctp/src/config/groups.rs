@@ -7,7 +7,7 @@ use std::time::Duration;
 use anabranch_congestion::{CongestionControl, ControllerFactory};
 use anabranch_sansio::Rate;
 
-use super::{HEADER_OVERHEAD_MAX, PATH_MTU_MIN, PATHS_LIMIT};
+use super::{HEADER_OVERHEAD_MAX, IP_LEN_MAX, PATH_MTU_MIN, PATHS_LIMIT};
 use crate::authentication::Authentication;
 use crate::dtls::Encryption;
 use crate::error::ConfigError;
@@ -123,6 +123,10 @@ pub struct PathConfig {
     /// IP bytes that a packet may have on every path, at least 576. Default: 1400, which passes
     /// through the usual tunnels (VPNs, PPPoE, mobile networks) unfragmented.
     pub path_mtu: usize,
+    /// IP bytes up to which larger packets are tried out on each path, by probes without data
+    /// (RFC 8899): packets are then as long as the paths carry that data takes, at least
+    /// [`path_mtu`](field@Self::path_mtu). At most 65,535. Default: `None`, nothing is tried.
+    pub path_mtu_search_max: Option<usize>,
     /// Bytes that headers in front of an SCTP packet take of the path MTU. Default: 48, for IPv6
     /// and UDP, so that a packet fits every path of a mixed association. At most 256.
     pub header_overhead: usize,
@@ -148,6 +152,7 @@ impl Default for PathConfig {
         Self {
             paths_max: 8,
             path_mtu: 1_400,
+            path_mtu_search_max: None,
             header_overhead: 40 + 8,
             path_scheduler: PathSchedulerKind::default(),
             path_scheduler_factory: None,
@@ -379,9 +384,12 @@ impl PathConfig {
     ///
     /// Names the first rule that is broken, and its numbers.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let Self { paths_max, path_mtu, header_overhead, .. } = *self;
+        let Self { paths_max, path_mtu, path_mtu_search_max, header_overhead, .. } = *self;
+        let search_max = path_mtu_search_max.unwrap_or(path_mtu);
         if path_mtu < PATH_MTU_MIN {
             Err(ConfigError::PathMtu { path_mtu, min: PATH_MTU_MIN })
+        } else if path_mtu_search_max.is_some() && !(path_mtu..=IP_LEN_MAX).contains(&search_max) {
+            Err(ConfigError::PathMtuSearch { search_max, path_mtu, limit: IP_LEN_MAX })
         } else if header_overhead > HEADER_OVERHEAD_MAX {
             Err(ConfigError::HeaderOverhead { header_overhead, limit: HEADER_OVERHEAD_MAX })
         } else if paths_max == 0 || paths_max > PATHS_LIMIT {

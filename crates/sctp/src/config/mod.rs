@@ -25,6 +25,9 @@ const HEADER_OVERHEAD_MAX: usize = 256;
 /// A path MTU that every IPv4 host takes: less is counted as that.
 const PATH_MTU_MIN: usize = 576;
 
+/// The longest IP packet that there can be.
+const IP_LEN_MAX: usize = u16::MAX as usize;
+
 /// Paths are told apart by a number of 8 bits.
 const PATHS_LIMIT: usize = u8::MAX as usize;
 
@@ -250,8 +253,12 @@ impl AssociationConfig {
 
     /// Bytes of SCTP packet that fit into the path MTU behind all headers.
     pub(crate) fn packet_size_max(&self) -> usize {
-        self.paths
-            .path_mtu
+        self.packet_size(self.paths.path_mtu)
+    }
+
+    /// The same with another path MTU.
+    pub(crate) fn packet_size(&self, path_mtu: usize) -> usize {
+        path_mtu
             .max(PATH_MTU_MIN)
             .saturating_sub(self.paths.header_overhead.min(HEADER_OVERHEAD_MAX))
             & !3

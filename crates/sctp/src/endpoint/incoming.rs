@@ -534,6 +534,7 @@ impl Endpoint {
                 | Chunk::IForwardTsn(_)
                 | Chunk::Asconf(_)
                 | Chunk::ReConfig(_)
+                | Chunk::Pad(_)
                 | Chunk::Unknown(_) => {}
             }
         }

@@ -457,6 +457,7 @@ impl Endpoint {
             | Chunk::IForwardTsn(_)
             | Chunk::Asconf(_)
             | Chunk::ReConfig(_)
+            | Chunk::Pad(_)
             | Chunk::Unknown(_) => self.on_tagged(tuple, packet, len),
         }
     }
@@ -541,7 +542,7 @@ impl Machine for Endpoint {
         self.now = now;
         if let Some((path, packet)) = self.replies.pop() {
             buf.extend_from_slice(&packet);
-            return Some(Transmit { path, ecn: None, segment_size: None });
+            return Some(Transmit::datagram(path));
         }
         while let Some(&id) = self.to_transmit.front() {
             if let Some(entry) = self.entries.get_mut(&id) {

@@ -1,6 +1,7 @@
 //! Paths: pairs of transport addresses, each with its own RTT, congestion control and liveness.
 
 mod controller;
+mod mtu_search;
 mod pairing;
 mod retransmission;
 mod rtt;
@@ -19,6 +20,7 @@ use crate::stats::PathStats;
 use anabranch_congestion::{Pacer, SentData};
 
 use controller::Controller;
+pub(crate) use mtu_search::MtuSearch;
 pub(crate) use pairing::pair_addresses;
 pub(crate) use retransmission::Lost;
 pub use retransmission::RetransmissionPolicy;
@@ -130,6 +132,8 @@ pub(crate) struct Path {
     pub(crate) error_count: u32,
     /// When a packet last came over it.
     pub(crate) last_heard: Option<Time>,
+    /// Exists where larger packets are searched for, once the association is there.
+    pub(crate) mtu_search: Option<MtuSearch>,
     /// What came over it before it was confirmed, if anything did.
     pub(crate) candidacy: Option<Candidacy>,
     pub(crate) membership: Membership,
@@ -218,6 +222,7 @@ impl Path {
             has_no_heartbeats: false,
             error_count: 0,
             last_heard: None,
+            mtu_search: None,
             candidacy: None,
             membership: Membership::Member,
             last_data_sent: None,
@@ -277,10 +282,16 @@ impl Path {
         !self.has_no_heartbeats || !self.is_confirmed()
     }
 
+    /// When to find out more about how long packets may be.
+    pub(crate) fn mtu_timer(&self) -> Option<Time> {
+        self.mtu_search.as_ref().map(MtuSearch::timer)
+    }
+
     /// All of the path's timers that run.
     pub(crate) fn offer_timers(&self, earliest: &mut Earliest) {
         earliest.offer(self.t3_rtx, "T3-rtx");
         earliest.offer(self.heartbeat.timer, "heartbeat");
+        earliest.offer(self.mtu_timer(), "path MTU");
         if let Some((at, timer)) = self.loss_timer {
             earliest.offer(Some(at), timer.name());
         }

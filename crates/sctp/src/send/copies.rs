@@ -306,6 +306,7 @@ impl Outstanding {
         let flight = &mut self.flights[path.index()];
         ack.answered = true;
         ack.acked += size;
+        ack.longest = ack.longest.max(size);
         ack.advanced |= ack.oldest_before == Some(sent);
         let is_measurable = twin.is_some() && is_certain;
         let newest =

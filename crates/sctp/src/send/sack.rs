@@ -39,6 +39,8 @@ pub(crate) struct PathAck {
     pub(crate) path: PathSlot,
     /// Bytes acknowledged for the first time.
     pub(crate) acked: usize,
+    /// Bytes of the longest chunk among them.
+    pub(crate) longest: usize,
     pub(crate) flight_before: usize,
     /// Whether the oldest chunk in flight was acknowledged.
     pub(crate) advanced: bool,
@@ -164,6 +166,7 @@ impl Outstanding {
             self.acks.push(PathAck {
                 path,
                 acked: 0,
+                longest: 0,
                 flight_before: flight.bytes,
                 advanced: false,
                 in_recovery: flight.detector.in_recovery(),
@@ -233,6 +236,7 @@ impl Outstanding {
         let ack = &mut self.acks[path.index()];
         let flight = &mut self.flights[path.index()];
         ack.acked += size;
+        ack.longest = ack.longest.max(size);
         let sent_once = !retransmitted && is_certain;
         let newest = Transmitted { number: transmission, sent_at, sent_once, snapshot };
         flight.rate.on_acked(now, size, newest, &mut ack.newest);

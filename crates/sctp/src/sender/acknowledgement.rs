@@ -1,7 +1,6 @@
 //! What the peer acknowledged (RFC 9260 section 6.2.1), and what follows from it.
 
 use anabranch_congestion::Ack;
-use anabranch_sansio::Time;
 use anabranch_wire::Sack;
 
 use super::{Context, DataSender};
@@ -78,6 +77,9 @@ impl DataSender {
             self.error_count = 0;
             let target = self.paths.at_mut(path);
             target.stats.bytes_acked += acked as u64;
+            if let Some(search) = &mut target.mtu_search {
+                search.on_acknowledged(context.ip_len_with(ack.longest));
+            }
             let id = target.id;
             context.journal.trace(context.now, TraceKind::Acknowledged { path: id, bytes: acked });
         }
@@ -102,10 +104,15 @@ impl DataSender {
     }
 
     /// Tells the controllers of each chunk that was declared lost.
-    pub(super) fn report_lost_chunks(&mut self, now: Time) {
+    pub(super) fn report_lost_chunks(&mut self, context: &Context<'_>) {
         let lost = self.outstanding.take_lost_chunks();
         for (path, chunk) in &lost {
-            self.paths.at_mut(*path).congestion.on_chunk_lost(now, chunk);
+            let target = self.paths.at_mut(*path);
+            target.congestion.on_chunk_lost(context.now, chunk);
+            let ip_len = context.ip_len_with(chunk.size);
+            let search = target.mtu_search.as_mut();
+            let falls = search.is_some_and(|search| search.on_lost(context.now, ip_len));
+            self.is_mtu_unsettled |= falls;
         }
         self.outstanding.recycle_lost_chunks(lost);
     }

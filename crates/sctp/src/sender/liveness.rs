@@ -89,6 +89,7 @@ impl DataSender {
     fn set_path_state(&mut self, context: &mut Context<'_>, path: PathSlot, to: PathState) {
         let from = std::mem::replace(&mut self.paths.at_mut(path).state, to);
         if from != to {
+            self.is_mtu_unsettled = true;
             let path = self.paths.at(path).id;
             context.journal.tell(Event::PathStateChanged { path, from, to });
             context.journal.trace(context.now, TraceKind::PathState { path, state: to });

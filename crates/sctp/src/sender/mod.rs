@@ -79,6 +79,11 @@ impl Context<'_> {
     pub(crate) fn pmdcs(&self) -> usize {
         self.config.pmdcs() - self.signature_len
     }
+
+    /// The IP bytes of a packet that has nothing but a chunk of so many.
+    fn ip_len_with(&self, chunk: usize) -> usize {
+        self.config.paths.path_mtu - self.pmdcs() + chunk
+    }
 }
 
 /// The sending half of an association.
@@ -98,6 +103,8 @@ pub(crate) struct DataSender {
     /// RFC 9260 section 8.1: consecutive retransmissions to the peer.
     error_count: u32,
     rate: RateMeter,
+    /// Whether packets may have to be longer or shorter than they are.
+    is_mtu_unsettled: bool,
     /// Scratch space for what path schedulers look at.
     outlooks: Vec<Outlook>,
 }
@@ -126,6 +133,7 @@ impl DataSender {
             forwarded: None,
             error_count: 0,
             rate: RateMeter::default(),
+            is_mtu_unsettled: false,
             outlooks: Vec::new(),
         }
     }
@@ -146,6 +154,16 @@ impl DataSender {
         let whole_message_max = self.whole_message_max(pmdcs);
         let interleaving = Interleaving { peer_buffer: a_rwnd, whole_message_max };
         self.queue.set_interleaving(shared.i_data.then_some(interleaving));
+    }
+
+    /// What a path carries, or which paths data takes, has changed.
+    pub(crate) const fn note_mtu_change(&mut self) {
+        self.is_mtu_unsettled = true;
+    }
+
+    /// Whether it has, since this was asked last.
+    pub(crate) const fn take_mtu_change(&mut self) -> bool {
+        std::mem::replace(&mut self.is_mtu_unsettled, false)
     }
 
     /// The longest DATA chunk that fits into a packet has so many bytes from now on.
@@ -273,7 +291,7 @@ impl DataSender {
     /// What any input may have brought about, as far as data and paths are concerned.
     pub(crate) fn after_input(&mut self, context: &mut Context<'_>) {
         self.paths.remove_abandoned();
-        self.report_lost_chunks(context.now);
+        self.report_lost_chunks(context);
         self.settle_abandoned(context);
         self.reselect_path(context.journal);
     }
@@ -296,6 +314,7 @@ impl DataSender {
             path.t3_rtx = None;
             path.loss_timer = None;
             path.heartbeat.timer = None;
+            path.mtu_search = None;
         }
     }
 

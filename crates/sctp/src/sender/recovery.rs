@@ -78,6 +78,9 @@ impl DataSender {
         target.stats.timeouts += 1;
         target.stats.chunks_lost += losses.chunks as u64;
         target.rtt.back_off();
+        let search = target.mtu_search.as_mut();
+        self.is_mtu_unsettled |= search.is_some_and(|search| search.on_timeout(context.now));
+        let target = self.paths.at(path);
         let (id, chunks) = (target.id, losses.chunks);
         context.journal.trace(context.now, TraceKind::Lost { path: id, chunks, timeout: true });
         let mut peer = Peer::Reachable;

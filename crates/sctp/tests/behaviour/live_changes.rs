@@ -87,7 +87,7 @@ fn after_the_path_mtu_shrank_messages_are_cut_shorter_and_what_was_cut_goes_out_
     peer.send(numbered(0, 0, 1_300));
     peer.send(numbered(0, 1, 100));
     assert_eq!(data_packets(&mut peer), [(12 + 1_316, 1), (12 + 116, 1)]);
-    peer.act(|association, _| association.set_path_mtu(700)).unwrap();
+    peer.act(|association, now| association.set_path_mtu(now, 700)).unwrap();
     assert_eq!(peer.association().unwrap().whole_message_max(), 652 - 12 - 16);
     // What is to be acknowledged soon goes along.
     peer.deliver(&[anabranch_wire::Chunk::Data(data(FIRST_TSN, 0))]);
@@ -101,7 +101,7 @@ fn after_the_path_mtu_shrank_messages_are_cut_shorter_and_what_was_cut_goes_out_
 #[test]
 fn after_the_path_mtu_grew_packets_are_longer() {
     let mut peer = RawPeer::connected(AssociationConfig::default());
-    peer.act(|association, _| association.set_path_mtu(1_500)).unwrap();
+    peer.act(|association, now| association.set_path_mtu(now, 1_500)).unwrap();
     peer.send(numbered(0, 0, 2_000));
     assert_eq!(data_packets(&mut peer)[0], (1_452, 1));
     let config = peer.association().unwrap().config();
@@ -111,7 +111,7 @@ fn after_the_path_mtu_grew_packets_are_longer() {
 #[test]
 fn a_path_mtu_that_cannot_work_changes_nothing() {
     let mut duo = connected();
-    let refused = duo.act(Side::Client, |association, _| association.set_path_mtu(575));
+    let refused = duo.act(Side::Client, |association, now| association.set_path_mtu(now, 575));
     assert_eq!(refused, Err(ConfigError::PathMtu { path_mtu: 575, min: 576 }));
     assert_eq!(duo.association(Side::Client).expect("lives").config().paths.path_mtu, 1_400);
 }

@@ -21,6 +21,7 @@ mod live_changes;
 mod multihoming;
 mod own_parts;
 mod packets;
+mod path_mtu;
 mod rack;
 mod random;
 mod raw_peer;

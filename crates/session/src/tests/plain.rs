@@ -145,7 +145,7 @@ impl Machine for Plain {
 
     fn poll_transmit(&mut self, _now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         buf.extend_from_slice(&self.peer.out.pop_front()?);
-        Some(Transmit { path: self.peer.path?, ecn: None, segment_size: None })
+        Some(Transmit::datagram(self.peer.path?))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

@@ -273,7 +273,7 @@ impl Machine for Connection {
         let segment = self.next_segment(now)?;
         segment.encode(self.path, &self.payload, buf);
         self.stats.segments_sent += 1;
-        Some(Transmit { path: self.path, ecn: None, segment_size: None })
+        Some(Transmit::datagram(self.path))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {

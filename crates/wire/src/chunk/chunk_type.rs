@@ -49,6 +49,8 @@ impl ChunkType {
     pub const ASCONF_ACK: Self = Self(0x80);
     /// Re-configuration (RFC 6525).
     pub const RE_CONFIG: Self = Self(130);
+    /// Padding (RFC 4820).
+    pub const PAD: Self = Self(0x84);
     /// Forward Cumulative TSN (RFC 3758).
     pub const FORWARD_TSN: Self = Self(192);
     /// Address Configuration Change (RFC 5061).
@@ -78,6 +80,7 @@ impl ChunkType {
             Self::DTLS => "DTLS",
             Self::ASCONF_ACK => "ASCONF-ACK",
             Self::RE_CONFIG => "RE-CONFIG",
+            Self::PAD => "PAD",
             Self::FORWARD_TSN => "FORWARD TSN",
             Self::ASCONF => "ASCONF",
             Self::I_FORWARD_TSN => "I-FORWARD-TSN",

@@ -90,6 +90,7 @@ impl MediaOptions {
     pub(in crate::scenario) fn session(&self, listen: bool) -> SessionConfig {
         let mut config = SessionConfig::new(listen, self.latency).with_bond(self.bond);
         config.association.paths.path_mtu = self.mtu;
+        config.association.paths.path_mtu_search_max = None;
         config.association.extensions.encryption.clone_from(&self.encryption);
         config
     }

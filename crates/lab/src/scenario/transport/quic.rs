@@ -202,7 +202,7 @@ impl Machine for QuicTransport {
     }
 
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let plain = Transmit { path: self.path, ecn: None, segment_size: None };
+        let plain = Transmit::datagram(self.path);
         if let Some(reply) = self.replies.pop_front() {
             buf.extend_from_slice(&reply);
             return Some(plain);

@@ -57,7 +57,7 @@ impl Machine for UdpTransport {
     fn poll_transmit(&mut self, _now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         let message = self.to_send.pop_front()?;
         buf.extend_from_slice(&message);
-        Some(Transmit { path: self.path, ecn: None, segment_size: None })
+        Some(Transmit::datagram(self.path))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
