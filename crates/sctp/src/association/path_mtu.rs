@@ -1,11 +1,20 @@
 //! How long packets may be: probes, and what follows from their answers (RFC 8899).
 
-use anabranch_sansio::Time;
+use std::time::Duration;
+
+use anabranch_sansio::{Rate, Time};
 use anabranch_wire::Heartbeat;
 
 use super::control::Bundling;
 use super::{Association, INFO_LEN};
 use crate::path::{MtuSearch, PathSlot, PathState};
+
+/// How long a path that is new is left to the media that begins there.
+const SEARCH_DELAY: Duration = Duration::from_secs(1);
+
+/// What a path must carry to be probed: a probe takes 6 ms then, and shorter headers spare 1 % of
+/// more than is worth it.
+const RATE_MIN: Rate = Rate::mbps(2);
 
 impl Association {
     /// Begins to look for the largest packet that a path carries, if that is wanted and did not
@@ -18,22 +27,23 @@ impl Association {
         let base = self.path_mtu_base;
         let target = self.sender.paths.at_mut(path);
         if target.mtu_search.is_none() {
-            target.mtu_search = Some(MtuSearch::new(now, base, limit));
+            target.mtu_search = Some(MtuSearch::new(now + SEARCH_DELAY, base, limit));
         }
         self.sender.note_mtu_change();
     }
 
-    /// Sends the next probe of a path, if it is time. Where nobody has answered yet, or where there
-    /// are no keys yet, nothing is asked.
+    /// Sends the next probe of a path, if it is time. Where nobody has answered yet, where there are
+    /// no keys yet, and where a probe would hold up what is sent, nothing is asked.
     pub(super) fn on_mtu_timer(&mut self, now: Time, path: PathSlot) {
         let may_ask = self.sends_heartbeats() && !self.awaits_keys();
         let nonce = self.rng.next_u64();
         let target = self.sender.paths.at_mut(path);
         let rto = target.rtt.rto();
-        let may_ask = may_ask && target.state == PathState::Active;
+        let is_fast = target.allowed_rate() >= RATE_MIN;
+        let may_ask = may_ask && is_fast && target.state == PathState::Active;
         let Some(search) = target.mtu_search.as_mut() else { return };
         if !may_ask {
-            return search.postpone(now + rto);
+            return search.postpone(now + rto.max(SEARCH_DELAY));
         }
         let Some(size) = search.next_probe(now, nonce, rto) else { return };
         let mut info = [path.0; INFO_LEN];

@@ -59,7 +59,7 @@ struct Probe {
 }
 
 impl MtuSearch {
-    /// A search that begins at once, above `base`.
+    /// A search that begins at `now`, above `base`.
     pub(crate) const fn new(now: Time, base: usize, limit: usize) -> Self {
         Self {
             base,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anabranch_netsim::LinkConfig;
 use anabranch_sctp::{AssociationConfig, Event};
 
-use crate::harness::{Duo, Side, good_link, numbered};
+use crate::harness::{Duo, Side, good_link, link, numbered};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -28,11 +28,11 @@ fn path_mtu(duo: &Duo, side: Side) -> usize {
     duo.association(side).expect("lives").config().paths.path_mtu
 }
 
-/// Messages of three full packets each, all of which arrive in a second.
+/// 3.2 Mbit/s of messages, all of which arrive within three seconds of the last.
 fn transfer(duo: &mut Duo, numbers: std::ops::Range<u32>) {
     let end = numbers.end;
     for number in numbers {
-        duo.send(Side::Client, numbered(0, number, 4_000));
+        duo.send(Side::Client, numbered(0, number, 20_000));
         duo.run_for(SECOND / 20);
     }
     duo.run_for(3 * SECOND);
@@ -40,10 +40,12 @@ fn transfer(duo: &mut Duo, numbers: std::ops::Range<u32>) {
 }
 
 #[test]
-fn packets_are_as_long_as_ethernet_carries_after_two_round_trips() {
+fn packets_are_as_long_as_ethernet_carries_soon_after_the_first_second() {
     let mut duo = Duo::connected(1, &[carrying(1_500)], searching());
     assert_eq!(path_mtu(&duo, Side::Client), 1_280);
-    duo.run_for(Duration::from_millis(100));
+    duo.run_for(SECOND / 2);
+    assert_eq!(path_mtu(&duo, Side::Client), 1_280, "media that begins is not held up");
+    duo.run_for(SECOND);
     assert_eq!([Side::Client, Side::Server].map(|side| path_mtu(&duo, side)), [1_500; 2]);
     transfer(&mut duo, 0..20);
 }
@@ -66,6 +68,14 @@ fn a_probe_that_is_lost_says_nothing_about_the_path() {
     assert!(!duo.events(Side::Client).iter().any(is_change));
     let counters = duo.path(Side::Client, 0).counters;
     assert_eq!((counters.timeouts, counters.chunks_lost), (0, 0));
+}
+
+#[test]
+fn a_path_that_a_probe_would_hold_up_is_left_alone() {
+    let mut duo = Duo::connected(1, &[LinkConfig { mtu: 1_480, ..link(1, 100, 0.0) }], searching());
+    duo.run_for(20 * SECOND);
+    assert_eq!(path_mtu(&duo, Side::Client), 1_280);
+    transfer(&mut duo, 0..20);
 }
 
 #[test]
