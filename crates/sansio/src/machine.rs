@@ -137,8 +137,8 @@ pub struct Transmit {
     /// `None`: the buffer is one datagram.
     pub segment_size: Option<usize>,
     /// Whether IP may fragment it. Else it arrives whole or not at all, as what finds out how long
-    /// packets may be has to (RFC 8899 section 3); true for what is known to be too long, and cannot
-    /// be cut any more (RFC 9260 section 6.9).
+    /// packets may be has to (RFC 8899 section 3); true for what is known to be too long, and
+    /// cannot be cut any more (RFC 9260 section 6.9).
     pub may_fragment: bool,
 }
 

@@ -1,7 +1,7 @@
 //! How SCTP is set up between a server and its viewers.
 
 use anabranch_sctp::{AssociationConfig, EndpointConfig};
-use anabranch_session::{PATH_MTU_BASE, PATH_MTU_MAX};
+use anabranch_session::PATH_MTU_BASE;
 
 use crate::protocol::STREAMS;
 
@@ -10,6 +10,11 @@ use crate::protocol::STREAMS;
 /// A viewer's is the first thing in its datagrams, and must not look like a browser's: neither
 /// below 1024, as STUN does, nor 5120 to 16383, as DTLS does (RFC 7983 section 7).
 pub const SCTP_PORT: u16 = 5_004;
+
+/// IP bytes up to which packets are tried that are longer than every link carries. Where three
+/// fifths of a channel fit, a key frame is missing in 12 of 40 half minutes with 1,500, in 4 of 40
+/// with 1,400.
+const PATH_MTU_MAX: usize = 1_400;
 
 /// Bytes that wait for one viewer in its association: the rest waits in the channel, for all.
 const SEND_BUFFER: usize = 64 << 10;

@@ -4,8 +4,8 @@
 //! calls although there is one, [`authenticated`] proves who sent what, [`addressing`] collects
 //! paths, [`readdressing`] tells the peer of addresses that come and go at our end,
 //! [`address_requests`] hears that of the peer, [`transfer`] takes what arrives, [`liveness`]
-//! watches the paths, [`path_mtu`] finds out how long packets may be, [`live`] changes settings, [`rebinding`] follows a peer whose address changes
-//! unannounced, [`reconfiguration`] resets streams, [`shutdown`] ends it, [`transmit`] writes
+//! watches the paths, [`path_mtu`] finds out how long packets may be, [`live`] changes settings,
+//! [`rebinding`] follows a peer whose address changes unannounced, [`reconfiguration`] resets streams, [`shutdown`] ends it, [`transmit`] writes
 //! packets, [`control`] keeps the control chunks that wait to be written. Data that is sent is the
 //! matter of the [`DataSender`].
 

@@ -32,8 +32,8 @@ impl Association {
         self.sender.note_mtu_change();
     }
 
-    /// Sends the next probe of a path, if it is time. Where nobody has answered yet, where there are
-    /// no keys yet, and where a probe would hold up what is sent, nothing is asked.
+    /// Sends the next probe of a path, if it is time. Where nobody has answered yet, where there
+    /// are no keys yet, and where a probe would hold up what is sent, nothing is asked.
     pub(super) fn on_mtu_timer(&mut self, now: Time, path: PathSlot) {
         let may_ask = self.sends_heartbeats() && !self.awaits_keys();
         let nonce = self.rng.next_u64();
