@@ -21,19 +21,28 @@ pub(super) struct Encrypted {
     /// Exists once the handshake of SCTP is done.
     method: Option<Box<dyn KeyManagement>>,
     pub(super) epochs: Epochs,
-    /// Whether packets in the open are refused: both ends have keys and know each other.
-    is_required: bool,
+    protection: Protection,
     /// Whether the packet that is looked at was sealed.
     is_packet_sealed: bool,
-    /// Whether the user's messages wait for the peer to acknowledge, under seal, all that we said
-    /// about keys.
-    awaits_acknowledgement: bool,
-    /// Whether the peer called us, to be reported once there are keys.
-    is_incoming: bool,
     /// When there must be keys at the latest.
     deadline: Option<Time>,
     /// Who the peer proved to be before the association was restarted.
     known_peer: Option<Vec<u8>>,
+}
+
+/// How far both ends are on their way from the open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protection {
+    /// Keys are being agreed on, in packets in the open.
+    AwaitsKeys {
+        /// Whether the peer called us, to be reported once there are keys.
+        is_incoming: bool,
+    },
+    /// Packets in the open are refused: both ends have keys and know each other. The user's
+    /// messages wait for the peer to acknowledge, under seal, all that we said about keys.
+    AwaitsAcknowledgement,
+    /// Packets in the open are refused, and the user's messages go.
+    Complete,
 }
 
 impl Encrypted {
@@ -43,10 +52,8 @@ impl Encrypted {
             agreement,
             method: None,
             epochs: Epochs::default(),
-            is_required: false,
+            protection: Protection::AwaitsKeys { is_incoming: false },
             is_packet_sealed: false,
-            awaits_acknowledgement: false,
-            is_incoming: false,
             deadline: None,
             known_peer: None,
         }
@@ -55,6 +62,11 @@ impl Encrypted {
     /// Who the peer has proved to be.
     fn peer_identity(&self) -> Option<&[u8]> {
         self.method.as_ref()?.peer_identity()
+    }
+
+    /// Whether packets in the open are refused.
+    const fn is_required(&self) -> bool {
+        !matches!(self.protection, Protection::AwaitsKeys { .. })
     }
 
     /// Whether both ends can restart the association.
@@ -69,7 +81,7 @@ impl Encrypted {
     /// DKC)".
     pub(super) fn go_on(&mut self, epochs: Epochs, known_peer: Option<Vec<u8>>) {
         (self.epochs, self.known_peer) = (epochs, known_peer);
-        self.is_required = true;
+        self.protection = Protection::Complete;
     }
 
     /// What one goes on with after a restart.
@@ -90,7 +102,7 @@ impl Association {
     /// Whether all packets are encrypted, and the peer is known to be who it should be.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
-        self.encrypted.as_ref().is_some_and(|encrypted| encrypted.is_required)
+        self.encrypted.as_ref().is_some_and(|encrypted| encrypted.is_required())
     }
 
     /// Who the peer has proved to be, in the form that the key management has for that.
@@ -101,7 +113,7 @@ impl Association {
 
     /// Whether the handshake goes on, after that of SCTP, until both ends have keys.
     pub(super) fn awaits_keys(&self) -> bool {
-        self.encrypted.as_ref().is_some_and(|encrypted| !encrypted.is_required)
+        self.encrypted.as_ref().is_some_and(|encrypted| !encrypted.is_required())
     }
 
     /// Both ends offered the DTLS chunk, or not.
@@ -130,7 +142,9 @@ impl Association {
         else {
             return;
         };
-        encrypted.is_incoming = is_incoming;
+        if !encrypted.is_required() {
+            encrypted.protection = Protection::AwaitsKeys { is_incoming };
+        }
         encrypted.deadline = Some(now + encryption.time_limit);
         let mut context = encrypted.offers.context(encrypted.agreement.role);
         context.peer_identity.clone_from(&encrypted.known_peer);
@@ -156,7 +170,7 @@ impl Association {
     }
 
     fn count_sealed(&mut self, now: Time) {
-        let Some(encrypted) = self.encrypted.as_mut().filter(|e| e.is_required) else { return };
+        let Some(encrypted) = self.encrypted.as_mut().filter(|e| e.is_required()) else { return };
         let (sealed, forged) =
             (encrypted.epochs.sealed_in_epoch(), encrypted.epochs.forged_in_epoch());
         let Some(method) = &mut encrypted.method else { return };
@@ -199,13 +213,13 @@ impl Association {
     fn require_protection(&mut self, now: Time) {
         let Some(encrypted) = &mut self.encrypted else { return };
         encrypted.deadline = None;
-        if std::mem::replace(&mut encrypted.is_required, true) {
-            return;
-        }
-        let is_incoming = encrypted.is_incoming;
+        let Protection::AwaitsKeys { is_incoming } = encrypted.protection else { return };
         // The server's next message is about keys, and its client would miss it. The client's next
         // one is the user's.
-        encrypted.awaits_acknowledgement = encrypted.agreement.role == KeyRole::Client;
+        encrypted.protection = match encrypted.agreement.role {
+            KeyRole::Client => Protection::AwaitsAcknowledgement,
+            KeyRole::Server => Protection::Complete,
+        };
         if !self.receiver.as_mut().is_none_or(Receiver::end_first_keys) {
             let what = "somebody altered the numbers of what the peer said in the open".to_owned();
             return self.end_without_keys(&KeyFailure::Disagreement { what });
@@ -220,11 +234,15 @@ impl Association {
     /// association.
     fn open_gate_in_time(&mut self) {
         let is_acknowledged = self.sender.outstanding().is_empty();
-        let Some(encrypted) = self.encrypted.as_mut().filter(|e| e.is_required) else { return };
-        if !encrypted.awaits_acknowledgement || is_acknowledged {
-            encrypted.awaits_acknowledgement = false;
-            self.sender.open_gate();
+        let Some(encrypted) = &mut self.encrypted else { return };
+        match encrypted.protection {
+            Protection::AwaitsAcknowledgement if is_acknowledged => {
+                encrypted.protection = Protection::Complete;
+            }
+            Protection::Complete => {}
+            Protection::AwaitsAcknowledgement | Protection::AwaitsKeys { .. } => return,
         }
+        self.sender.open_gate();
     }
 
     fn end_without_keys(&mut self, failure: &KeyFailure) {
@@ -295,7 +313,7 @@ impl Association {
         let Some(chunk) = chunk else {
             // Who seals says nothing in the open, but that it refuses us.
             let may_be_open = !encrypted.epochs.opens() || is_abort(packet);
-            if encrypted.is_required || !may_be_open {
+            if encrypted.is_required() || !may_be_open {
                 encrypted.epochs.stats.unprotected += 1;
                 return None;
             }
