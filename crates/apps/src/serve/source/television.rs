@@ -30,10 +30,9 @@ const LONG_PAUSE: Duration = Duration::from_secs(60);
 enum End {
     /// It is worth another call soon.
     Lost(String),
-    /// The other server is not who it should be, or only one of both encrypts.
-    Refused(String),
-    /// The channel comes from here: another call would bring the same.
-    Loop(String),
+    /// Another call would bring the same until somebody mends it: the other server is not who it
+    /// should be, only one of both encrypts, or the channel comes from here.
+    NeedsMending(String),
 }
 
 /// Watches the channel for ever; `own` is the name of this server.
@@ -62,7 +61,7 @@ pub(super) async fn relay<L: Listener>(
                 retry.on_failure(reason);
                 while retry.wait().await != Wait::Over {}
             }
-            End::Loop(reason) | End::Refused(reason) => {
+            End::NeedsMending(reason) => {
                 listener.tell(SourceEvent::Lost(reason));
                 tokio::time::sleep(LONG_PAUSE).await;
             }
@@ -222,14 +221,14 @@ impl<'a, L: Listener> Session<'a, L> {
         if entry.through.iter().any(|server| server == self.own) {
             let name = &self.name;
             let text = format!("{name} comes from this server itself: give the source it has here");
-            return Some(End::Loop(text));
+            return Some(End::NeedsMending(text));
         }
         if entry.through.len() >= SERVERS_MAX {
             let text = format!(
                 "{} came through {SERVERS_MAX} servers already: take it from an earlier one",
                 self.name
             );
-            return Some(End::Loop(text));
+            return Some(End::NeedsMending(text));
         }
         self.listener.tell(SourceEvent::Through(entry.through.clone()));
         if self.programme != entry.programme {
@@ -288,7 +287,7 @@ impl<'a, L: Listener> Session<'a, L> {
 
     fn closed(&mut self, reason: &CloseReason) -> End {
         if let Some(refusal) = self.line.refusal(reason) {
-            return End::Refused(format!("the server of {} is not taken: {refusal}", self.name));
+            return End::NeedsMending(format!("the server of {} is not taken: {refusal}", self.name));
         }
         End::Lost(match self.goodbye.take() {
             Some(text) => format!("the server of {} says goodbye: {text}", self.name),
