@@ -146,7 +146,9 @@ impl Hub {
     }
 
     pub(super) fn media(&self, unit: &AccessUnit) {
-        self.state().for_each(|queue| queue.push_media(unit));
+        let mut state = self.state();
+        let now = state.clock.now();
+        state.for_each(|queue| queue.push_media(now, unit));
     }
 
     pub(super) fn refuse(&self, page: PageId, request: Option<String>, text: String) {
