@@ -18,6 +18,9 @@ const IDENTITY: &str = "key.pem";
 /// A line for each peer: `HOST:PORT KEY`.
 const KNOWN_PEERS: &str = "known-peers";
 
+/// Programs that may have died while they wrote a file.
+const HALF_FILES_MAX: u32 = 1_000;
+
 /// Held by who changes the peers.
 const LOCK: &str = "known-peers.lock";
 
@@ -204,23 +207,39 @@ impl KeyFolder {
     fn write(&self, file: &Path, text: &str, replaces: bool) -> Result<(), KeyFileError> {
         let unwritable = |source| KeyFileError::Unwritable { file: file.to_owned(), source };
         fs::create_dir_all(&self.0).map_err(unwritable)?;
-        let half = file.with_extension(format!("{}.new", std::process::id()));
-        let write = || {
-            let mut options = OpenOptions::new();
-            let mut made: File =
-                options.write(true).create(true).truncate(true).mode(0o600).open(&half)?;
-            made.write_all(text.as_bytes())?;
-            made.sync_all()?;
-            if replaces {
-                return fs::rename(&half, file);
-            }
-            match fs::hard_link(&half, file) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-                Ok(()) | Err(_) => fs::remove_file(&half),
-            }
-        };
-        write().map_err(unwritable)
+        let (half, made) = half_file(file).map_err(unwritable)?;
+        let written = write_whole(made, text).and_then(|()| match replaces {
+            true => fs::rename(&half, file),
+            false => fs::hard_link(&half, file).or_else(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => Ok(()),
+                _ => Err(error),
+            }),
+        });
+        // It is gone already where it has taken the other one's place.
+        let _gone = fs::remove_file(&half);
+        written.map_err(unwritable)
     }
+}
+
+/// A file beside another one that nobody else writes to: not even a program with the same number
+/// in another container.
+fn half_file(file: &Path) -> io::Result<(PathBuf, File)> {
+    let process = std::process::id();
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    for number in 0..HALF_FILES_MAX {
+        let half = file.with_extension(format!("{process}-{number}.new"));
+        match options.open(&half) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return opened.map(|made| (half, made)),
+        }
+    }
+    Err(io::Error::other(format!("there are {HALF_FILES_MAX} files *.new beside it: remove them")))
+}
+
+fn write_whole(mut file: File, text: &str) -> io::Result<()> {
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 /// The CAs in a file, for who is called by a name, or for all who call.
@@ -287,6 +306,36 @@ mod tests {
         let mode = fs::metadata(folder.identity_file()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_ne!(folder.renew_identity().unwrap().public_key(), key);
+    }
+
+    #[test]
+    fn of_keys_that_are_made_at_the_same_time_one_is_everybodys() {
+        for round in 0..20 {
+            let folder = folder(&format!("race-{round}"));
+            let keys: Vec<_> = std::thread::scope(|scope| {
+                let made = [(); 4].map(|()| scope.spawn(|| folder.identity().unwrap()));
+                made.map(|it| it.join().unwrap().public_key()).to_vec()
+            });
+            assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+            let names = fs::read_dir(&folder.0).unwrap().map(|it| it.unwrap().file_name());
+            assert_eq!(names.collect::<Vec<_>>(), [IDENTITY], "nothing is left beside it");
+        }
+    }
+
+    #[test]
+    fn what_a_program_left_half_written_is_in_nobodys_way() {
+        let folder = folder("half");
+        fs::create_dir_all(&folder.0).unwrap();
+        let half = folder.0.join(format!("key.{}-0.new", std::process::id()));
+        fs::write(&half, "half").unwrap();
+        assert_eq!(folder.identity().unwrap().public_key().to_string().len(), 43);
+        assert_eq!(fs::read(&half).unwrap(), b"half", "another one may still write it");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let words = KeyFolder::at("/dev/null/anabranch".into()).identity().unwrap_err().to_string();
+        assert!(words.starts_with("/dev/null/anabranch/key.pem cannot be "), "{words}");
     }
 
     #[test]

@@ -106,10 +106,22 @@ impl Drop for Host {
     }
 }
 
-/// Root gets a network namespace; others together with a user namespace in which they are root.
+/// A command that can mount file systems which nobody else sees.
+pub(crate) fn in_own_mounts(program: &str) -> Command {
+    let mut command = in_own("--mount");
+    command.arg(program);
+    command
+}
+
 fn unshare() -> Command {
+    in_own("--net")
+}
+
+/// Root gets a namespace of this kind; others together with a user namespace in which they are
+/// root.
+fn in_own(kind: &str) -> Command {
     let mut unshare = Command::new("unshare");
-    unshare.arg("--net");
+    unshare.arg(kind);
     if !is_root() {
         unshare.args(["--user", "--map-root-user"]);
     }

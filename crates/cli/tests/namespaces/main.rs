@@ -1,5 +1,5 @@
 //! `anabranch send` and `recv`, `serve` and `watch`, on two hosts: network namespaces of this
-//! machine, joined by links that tests take down.
+//! machine, joined by links that tests take down. And what is kept on disks that take nothing.
 //!
 //! Root or a user namespace is needed, so nothing runs unless asked for, as `./test.sh namespaces`
 //! does.
@@ -9,6 +9,7 @@
 #[expect(dead_code, reason = "shared with the tests of one host, which need more of it")]
 mod harness;
 mod hosts;
+mod keys;
 mod links;
 mod watching;
 
@@ -30,7 +31,8 @@ fn main() -> ExitCode {
         let _unheard = io::stdout().write_all(left_out.as_bytes());
         return ExitCode::SUCCESS;
     }
-    let trials = links::trials().into_iter().chain(watching::trials()).collect();
+    let trials = [links::trials(), watching::trials(), keys::trials()];
+    let trials = trials.into_iter().flatten().collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
