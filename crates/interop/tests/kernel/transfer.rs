@@ -1,9 +1,11 @@
 //! Messages arrive: all of them, whole, on their stream and in its order.
 
-use anabranch_sctp::{AssociationConfig, PathReport, PathState};
+use anabranch_sctp::{
+    AssociationConfig, Level, LevelStats, OutgoingMessage, PathReport, PathState, ReceiveOrder,
+};
 use libtest_mimic::Trial;
 
-use crate::host::Host;
+use crate::host::{Host, watchful};
 use crate::kernel::{KernelSocket, Message};
 use crate::network::Network;
 use crate::pair::{Addresses, Caller, IPV6, MIXED, ONE_PATH, Pair, TWO_PATHS};
@@ -21,6 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial(a_megabyte_goes_each_way_with_a_path_of_each_family),
         trial(a_megabyte_goes_each_way_over_a_network_that_loses),
         trial(a_megabyte_goes_each_way_when_our_timers_are_those_for_media),
+        trial(a_kernel_that_is_offered_marks_of_importance_gets_messages_as_ever),
         trial(messages_of_every_size_arrive_whole),
         trial(each_stream_keeps_its_own_order),
         trial(unordered_messages_arrive_and_are_marked),
@@ -61,6 +64,43 @@ async fn a_megabyte_goes_each_way_over_a_network_that_loses() {
     assert!(at_us == from_kernel, "we got every byte in order");
     let stats = pair.host.stats();
     assert!(stats.streams.chunks_retransmitted > 0, "some of ours was lost: {stats:#?}");
+}
+
+/// It skips the parameter, answers without it, and sees none.
+async fn a_kernel_that_is_offered_marks_of_importance_gets_messages_as_ever() {
+    for caller in [Caller::We, Caller::Kernel] {
+        let network = Network::undisturbed().await;
+        let ports = fresh_ports();
+        let Addresses { ours, kernels } = ONE_PATH;
+        let config = watchful().with(|config| {
+            config.extensions.level_marks = true;
+            config.buffers.receive_order = ReceiveOrder::PRIORITY;
+        });
+        let mut host = Host::configured(ours, caller == Caller::Kernel, config);
+        let mut kernel = KernelSocket::bound(ports.1, kernels).await;
+        if caller == Caller::We {
+            kernel.listen().await;
+            host.call(ours, kernels, ports);
+            host.connected().await;
+            kernel.notified("association", "up").await;
+        } else {
+            assert_eq!(kernel.connect(ports.0, &ours[..1]).await, Ok(()));
+            host.connected().await;
+        }
+        let all: Vec<Message> = (0..40).map(|number| message(1, number, SIZE)).collect();
+        for (number, outgoing) in all.iter().enumerate() {
+            let level = Level::ALL[number % Level::ALL.len()];
+            host.send(OutgoingMessage { level, ..outgoing.into() }).await;
+        }
+        for expected in &all {
+            assert_eq!(kernel.receive().await, *expected);
+        }
+        let mut pair = Pair { host, kernel, network, ports };
+        let (_, at_us) = pair.exchange(&[], &all).await;
+        assert!(at_us == all, "in order of arrival");
+        let levels = pair.host.stats().levels;
+        assert_eq!(levels, <[LevelStats; 4]>::default(), "marks were not agreed upon");
+    }
 }
 
 /// They are faster than the kernel's delayed SACKs, which then look like losses.

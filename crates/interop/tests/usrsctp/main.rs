@@ -7,7 +7,8 @@ mod peer;
 use std::time::Duration;
 
 use anabranch_sctp::{
-    AssociationConfig, CloseReason, IncomingMessage, OutgoingMessage, Reliability, StreamId,
+    AssociationConfig, CloseReason, IncomingMessage, Level, LevelStats, OutgoingMessage,
+    ReceiveOrder, Reliability, StreamId,
 };
 use anabranch_wire::Ppid;
 
@@ -80,6 +81,48 @@ async fn messages_of_every_size_come_back_in_i_data_when_we_call() {
 #[tokio::test]
 async fn messages_of_every_size_come_back_in_i_data_when_usrsctp_calls() {
     in_time(messages_of_every_size_come_back(Caller::Peer, Chunks::IData)).await;
+}
+
+/// It skips the parameter, answers without it, and sends back what came, of whatever level it was.
+async fn marks_of_importance_are_offered_and_messages_come_back_as_ever(caller: Caller) {
+    let config = AssociationConfig::default().with(|config| {
+        config.extensions.level_marks = true;
+        config.buffers.receive_order = ReceiveOrder::PRIORITY;
+    });
+    for chunks in [Chunks::Data, Chunks::IData] {
+        let (mut host, mut peer) = Host::connected(caller, chunks, config.clone()).await;
+        let messages = (0..80).map(|number| OutgoingMessage {
+            level: Level::ALL[number as usize / 4 % Level::ALL.len()],
+            ..message(number, 3_000)
+        });
+        let messages: Vec<_> = messages.collect();
+        for message in &messages {
+            host.send(message.clone()).await;
+        }
+        let back = host.receive(messages.len()).await;
+        for stream in 0..4 {
+            let came: Vec<_> = back.iter().filter(|m| m.stream.0 == stream).map(essence).collect();
+            let went: Vec<_> = messages.iter().filter(|m| m.stream.0 == stream).map(sent).collect();
+            assert!(came == went, "stream {stream} in order and whole");
+        }
+        let levels = host.stats().levels;
+        assert_eq!(levels, <[LevelStats; 4]>::default(), "marks were not agreed upon");
+        host.shut_down();
+        assert_eq!(host.closed().await, CloseReason::Shutdown);
+        assert_eq!(peer.last_words().await, "shut down");
+    }
+}
+
+#[tokio::test]
+async fn marks_of_importance_are_offered_and_messages_come_back_when_we_call() {
+    let test = marks_of_importance_are_offered_and_messages_come_back_as_ever(Caller::We);
+    in_time(test).await;
+}
+
+#[tokio::test]
+async fn marks_of_importance_are_offered_and_messages_come_back_when_usrsctp_calls() {
+    let test = marks_of_importance_are_offered_and_messages_come_back_as_ever(Caller::Peer);
+    in_time(test).await;
 }
 
 /// usrsctp aborts where fragments of an ordered and of an unordered message of one stream take

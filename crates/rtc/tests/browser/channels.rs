@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_rtc::{ChannelError, ChannelOptions, Event, MessageKind};
 use anabranch_sansio::FourTuple;
-use anabranch_sctp::{Association, Reliability};
+use anabranch_sctp::{Association, Level, Reliability};
 use anabranch_wire::StreamId;
 use bytes::Bytes;
 use dcsctp::api::{
@@ -94,6 +94,41 @@ fn a_page_that_offers_it_gets_interleaved_messages_without_checksums() {
         });
         let order = if both { [2, 0] } else { [0, 2] };
         assert_eq!(arrived.collect::<Vec<_>>(), order, "interleaving: {both}");
+    }
+}
+
+/// dcsctp, Chromium's stack, skips the parameter, answers without it, and sees none.
+#[test]
+fn a_page_that_is_offered_marks_of_importance_gets_messages_of_all_levels_as_ever() {
+    for page in [Page::new, offering_more] {
+        let mut visit = Visit::connected_by(7, lossy(0.02), page);
+        visit.page(|page, now| page.send(now, 0, DCEP, OPEN));
+        assert!(visit.run_until(TEN_SECONDS, has_opened));
+        let id = visit.id();
+        for number in 0..40_u8 {
+            let payload = (MessageKind::Binary, Bytes::from(vec![number; 3_000]));
+            let of_level = |message: &mut anabranch_sctp::OutgoingMessage| {
+                message.level = Level::ALL[usize::from(number) % Level::ALL.len()];
+            };
+            visit
+                .server(|server, now| server.send(now, id, StreamId(0), payload, of_level))
+                .unwrap();
+            visit.page(|page, now| page.send(now, 0, BINARY, &[number; 3_000]));
+        }
+        let is_done = |visit: &Visit| visit.messages().len() == 40 && visit.seen.len() == 42;
+        assert!(visit.run_until(Duration::from_secs(60), is_done));
+        for (number, (_, _, payload)) in visit.messages().iter().enumerate() {
+            assert_eq!(*payload, vec![number as u8; 3_000]);
+        }
+        for (number, seen) in visit.seen[2..].iter().enumerate() {
+            assert_eq!(*seen, message(0, BINARY, &vec![number as u8; 3_000]));
+        }
+        let levels = visit.server(|server, now| {
+            server.with_association(now, id, |association: &mut Association| {
+                association.stats().levels
+            })
+        });
+        assert_eq!(levels, Some(Default::default()), "marks were not agreed upon");
     }
 }
 
