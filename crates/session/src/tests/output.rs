@@ -30,9 +30,13 @@ struct Seen {
 
 impl Seen {
     fn of(film: &Film, studio: &Studio) -> Self {
+        Self::of_written(film, studio, &studio.written)
+    }
+
+    fn of_written(film: &Film, studio: &Studio, got: &[(Range<u64>, Time)]) -> Self {
         let mut written: Vec<Option<Time>> = vec![None; film.packets.len()];
         let mut last = 0;
-        for (packets, at) in &studio.written {
+        for (packets, at) in got {
             assert!(packets.start >= last, "out of order: {packets:?} after {last}");
             last = packets.end;
             packets.clone().for_each(|packet| written[packet as usize] = Some(*at));
@@ -78,6 +82,23 @@ fn watched(seed: u64, share: f64, latency_ms: u64, loss: f64) -> (Film, Studio) 
     (Film::new(SECONDS), studio)
 }
 
+/// What the same reader got if no more waited for it than it takes in half a second, and what came
+/// on top of that were lost.
+fn in_order_of_arrival(studio: &Studio, rate: Rate) -> Vec<(Range<u64>, Time)> {
+    let mut busy_until = Time::ZERO;
+    let mut got = Vec::new();
+    for (packets, at) in &studio.written {
+        for packet in packets.clone() {
+            let done = busy_until.max(*at) + rate.time_for(188);
+            if done <= *at + Duration::from_millis(500) {
+                busy_until = done;
+                got.push((packet..packet + 1, done));
+            }
+        }
+    }
+    got
+}
+
 /// What the same reader had, if all were kept for it in order of arrival: how late its last was.
 fn late_without_choice(studio: &Studio, rate: Rate) -> Duration {
     let mut busy_until = Time::ZERO;
@@ -116,6 +137,16 @@ fn without_choice_a_slow_reader_is_farther_and_farther_behind() {
     let (_, studio) = watched(1, f64::INFINITY, 200, 0.0);
     let late = late_without_choice(&studio, Rate::bps(film::RATE.as_bps() * 7 / 10));
     assert!(late > Duration::from_secs(20), "{late:?}");
+}
+
+#[test]
+fn without_choice_a_slow_reader_with_little_room_loses_key_frames_and_sound() {
+    let (film, studio) = watched(1, f64::INFINITY, 200, 0.0);
+    let rate = Rate::bps(film::RATE.as_bps() * 7 / 10);
+    let seen = Seen::of_written(&film, &studio, &in_order_of_arrival(&studio, rate));
+    assert!(seen.key_frames < 3 && seen.sound < 1_200, "{seen:?}");
+    assert!(10 * seen.decoded < seen.pictures, "{seen:?}");
+    assert!(seen.freeze > Duration::from_secs(10), "{seen:?}");
 }
 
 #[test]
