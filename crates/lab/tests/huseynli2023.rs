@@ -1,11 +1,12 @@
 //! Cells of the third paper's figures.
 
 use anabranch_lab::huseynli2023::{
-    Cell, LastHop, Method, Outcome, Source, Values, Variation, variations,
+    Cell, LastHop, LevelOutcome, Method, Outcome, Source, Values, Variation, variations,
 };
 use anabranch_lab::{Parameters, RecordTo};
 
 const I: usize = 1;
+const P: usize = 2;
 const B: usize = 3;
 
 fn cell(source: Source, last_hop: LastHop, method: Method) -> Cell {
@@ -38,6 +39,21 @@ fn every_chunk_is_read_and_all_methods_wait_as_long_in_all() {
             }
         }
     }
+}
+
+/// P does not fall to a tenth beside I: that is the law of queues, not ours.
+#[test]
+fn i_and_p_wait_what_levels_alone_would_have_them_wait() {
+    for method in [Method::SctpPq, Method::Anabranch] {
+        let outcome = run(&cell(Source::Constant, LastHop::Wired, method), "");
+        for level in [I, P] {
+            let LevelOutcome { queue_ms, strict_ms, .. } = outcome.levels[level];
+            assert!((queue_ms / strict_ms - 1.0).abs() < 0.02, "{method}: {queue_ms}, {strict_ms}");
+        }
+    }
+    let sctp = run(&cell(Source::Constant, LastHop::Wired, Method::Sctp), "");
+    let LevelOutcome { queue_ms, strict_ms, .. } = sctp.levels[I];
+    assert!(strict_ms < queue_ms / 2.0, "who reads by arrival does not: {queue_ms}, {strict_ms}");
 }
 
 #[test]

@@ -115,32 +115,34 @@ impl Reader {
         }
         match self.pace {
             Pace::PerMessage { mean, is_random } => {
-                while self.free_at <= now && self.read(now, association) {
+                while self.free_at <= now {
+                    let Some(read) = read(now, association) else { break };
                     let factor = if is_random { -(1.0 - self.rng.unit()).ln() } else { 1.0 };
-                    self.free_at = now + mean.mul_f64(factor);
+                    let takes = mean.mul_f64(factor);
+                    self.free_at = now + takes;
+                    self.reads.push(Read { takes, ..read });
                 }
             }
             Pace::AllEvery(span) => {
-                while self.read(now, association) {}
+                self.reads.extend(std::iter::from_fn(|| read(now, association)));
                 self.free_at = now + span;
             }
         }
     }
+}
 
-    /// Reads the next message, if there is one.
-    fn read(&mut self, now: Time, association: &mut Association) -> bool {
-        let Some(message) = association.receive() else { return false };
-        if let Some((stamp, rest)) = message.payload.split_first_chunk() {
-            self.reads.push(Read {
-                ready: Time::from_nanos(u64::from_be_bytes(*stamp)),
-                arrived: message.completed_at,
-                read: now,
-                level: message.level,
-                kind: rest.first().copied().unwrap_or_default(),
-            });
-        }
-        true
-    }
+/// Reads the next message, if there is one.
+fn read(now: Time, association: &mut Association) -> Option<Read> {
+    let message = association.receive()?;
+    let (stamp, rest) = message.payload.split_first_chunk()?;
+    Some(Read {
+        ready: Time::from_nanos(u64::from_be_bytes(*stamp)),
+        arrived: message.completed_at,
+        read: now,
+        takes: Duration::ZERO,
+        level: message.level,
+        kind: rest.first().copied().unwrap_or_default(),
+    })
 }
 
 impl Host {

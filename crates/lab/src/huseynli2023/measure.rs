@@ -1,9 +1,12 @@
 //! [`Outcome`]: what a cell measures.
 
+use std::time::Duration;
+
 use anabranch_sansio::Time;
 use anabranch_sctp::Level;
 use serde::Serialize;
 
+use super::strict;
 use super::values::Values;
 
 /// A message that was read.
@@ -14,6 +17,8 @@ pub(super) struct Read {
     /// When the last of it arrived.
     pub(super) arrived: Time,
     pub(super) read: Time,
+    /// How long the reader was busy with it.
+    pub(super) takes: Duration,
     /// As it was marked: [`Urgent`](Level::Urgent) if it was sent again.
     pub(super) level: Level,
     /// The level that its sender gave it.
@@ -64,6 +69,8 @@ pub struct LevelOutcome {
     pub queue_p99_ms: f64,
     /// The longest of these times.
     pub queue_max_ms: f64,
+    /// What their mean were if nothing but levels decided.
+    pub strict_ms: f64,
     /// Mean time from the sending program to the reading one.
     pub delay_ms: f64,
     /// Mean difference of that time between one chunk and the next (RFC 3393).
@@ -119,11 +126,15 @@ impl Outcome {
             outcome.seconds[at].total_queue_s += outcome.seconds[at - 1].total_queue_s;
             outcome.seconds[at].received += outcome.seconds[at - 1].received;
         }
+        let strict = strict::waits_ms(reads);
         for level in Level::ALL {
             let mut of_level: Vec<_> = reads.iter().filter(|read| read.level == level).collect();
             of_level.sort_by_key(|read| read.ready);
             let chunks = variations(&of_level);
-            outcome.levels[level.index()] = level_outcome(&of_level, &chunks);
+            outcome.levels[level.index()] = LevelOutcome {
+                strict_ms: strict[level.index()],
+                ..level_outcome(&of_level, &chunks)
+            };
             let by_second = chunks.chunk_by(|a, b| second(a.read) == second(b.read));
             for group in by_second {
                 if let Some(kept) = outcome.seconds.get_mut(second(group[0].read)) {
@@ -184,6 +195,7 @@ fn level_outcome(reads: &[&Read], chunks: &[Varied<'_>]) -> LevelOutcome {
         queue_ms,
         queue_p99_ms: at(waits.len() * 99 / 100),
         queue_max_ms: at(waits.len().saturating_sub(1)),
+        strict_ms: 0.0,
         delay_ms: mean(reads.iter().map(|read| read.delay_ms())),
         ipdv_ms,
         jitter_ms,
@@ -214,7 +226,8 @@ mod tests {
 
     fn read(ready_ms: u64, arrived_ms: u64, read_ms: u64, level: Level) -> Read {
         let [ready, arrived, read] = [ready_ms, arrived_ms, read_ms].map(Time::from_millis);
-        Read { ready, arrived, read, level, kind: level.index() as u8 }
+        let takes = Duration::ZERO;
+        Read { ready, arrived, read, takes, level, kind: level.index() as u8 }
     }
 
     fn outcome(reads: Vec<Read>) -> Outcome {

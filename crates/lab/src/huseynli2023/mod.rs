@@ -4,6 +4,7 @@
 //! and the program that reads it takes its time for each chunk: in order of arrival, by the paper's
 //! list, and by our queue.
 
+mod cause;
 mod cell;
 mod host;
 mod measure;
@@ -13,6 +14,7 @@ mod paper;
 mod report;
 mod sensitivity;
 mod source;
+mod strict;
 mod table;
 mod values;
 

@@ -5,7 +5,7 @@ use super::cell::LastHop;
 use super::method::Method;
 use super::sensitivity::{GROUPS, Variation};
 use super::source::Source;
-use super::table::{LevelRow, Row};
+use super::table::{LevelRow, NAMES, Row};
 use super::values::Values;
 use crate::Estimate;
 use crate::statement::{Statement, Verdict, exact, minus, range, ratio, words};
@@ -28,7 +28,12 @@ const B: usize = 3;
 /// All statements that the rows are enough for.
 #[must_use]
 pub fn statements(rows: &[Row]) -> Vec<Statement> {
-    let rows = Rows(rows);
+    statements_at(rows, Source::Constant, Variation::AsRun)
+}
+
+/// The same, where what is said of the authors' runs is held against these.
+pub(super) fn statements_at(rows: &[Row], source: Source, variation: Variation) -> Vec<Statement> {
+    let rows = Rows { rows, source, variation };
     let all = [
         falls_to(rows, 7, |row| row.queue_ms),
         p_is_lower(rows, 7, |row| row.queue_ms),
@@ -47,6 +52,7 @@ pub fn statements(rows: &[Row]) -> Vec<Statement> {
         loss_changes_nothing(rows),
         pictures_change_nothing(rows),
         ours_falls_to(rows),
+        levels_alone_decide(rows),
         ours_conserves(rows),
         nothing_waits_forever(rows),
         order_is_kept(rows),
@@ -56,18 +62,23 @@ pub fn statements(rows: &[Row]) -> Vec<Statement> {
 
 /// Looks values up.
 #[derive(Clone, Copy)]
-struct Rows<'a>(&'a [Row]);
+struct Rows<'a> {
+    rows: &'a [Row],
+    /// What stands for the authors' runs.
+    source: Source,
+    variation: Variation,
+}
 
 impl<'a> Rows<'a> {
     fn find(self, source: Source, variation: Variation, method: Method) -> Option<&'a Row> {
         let wanted = (source, LastHop::Wired, variation, method);
-        self.0.iter().find(|row| {
+        self.rows.iter().find(|row| {
             (row.cell.source, row.cell.last_hop, row.cell.variation, row.cell.method) == wanted
         })
     }
 
     fn authors(self, method: Method) -> Option<&'a Row> {
-        self.find(Source::Constant, Variation::AsRun, method)
+        self.find(self.source, self.variation, method)
     }
 
     /// A level's value in SCTP and in the paper's list.
@@ -250,15 +261,19 @@ fn loss_changes_nothing(rows: Rows<'_>) -> Option<Statement> {
         .collect();
     let with = with?;
     let (low, high) = range(&with);
+    let mut evidence = format!(
+        "I waits {without:.3} of what it does in SCTP without loss, {low:.3} to {high:.3} at 0.1 to \
+         5 %, where SCTP's chunks wait behind gaps, too"
+    );
+    if let Some(unordered) = rows.share_of_i(Source::Constant, Variation::LossUnordered(1)) {
+        evidence += &format!("; {unordered:.3} at 0.1 % where it delivers without order");
+    }
     let is_near = |share: &Estimate| Verdict::is_near(*share, without.mean, UNAFFECTED);
     Some(Statement {
         figure: Some(7),
         says: "the packet error rate does not affect what I gains",
         verdict: Verdict::all(with.iter().map(is_near)),
-        evidence: format!(
-            "I waits {without:.3} of what it does in SCTP without loss, {low:.3} to {high:.3} at \
-             0.1 to 5 %"
-        ),
+        evidence,
     })
 }
 
@@ -290,10 +305,37 @@ fn ours_falls_to(rows: Rows<'_>) -> Option<Statement> {
     })
 }
 
+/// Why P does not fall to a tenth: no order of reading could have it wait less beside I.
+fn levels_alone_decide(rows: Rows<'_>) -> Option<Statement> {
+    let sctp = rows.authors(Method::Sctp)?;
+    let ours = rows.authors(Method::Anabranch)?;
+    let mut evidence = Vec::new();
+    let mut verdicts = Vec::new();
+    for level in [I, P] {
+        let (ours, sctp) = (ours.levels[level]?, sctp.levels[level]?.queue_ms);
+        verdicts.push(is_same(ours.queue_ms, ours.strict_ms));
+        evidence.push(format!(
+            "{} {:.2} ms, strictly {:.2} ms: {:.3} and {:.3} of SCTP's",
+            NAMES[level],
+            ours.queue_ms,
+            ours.strict_ms,
+            ratio(ours.queue_ms, sctp),
+            ratio(ours.strict_ms, sctp)
+        ));
+    }
+    Some(Statement {
+        figure: None,
+        says: "I and P wait as short as any reader could have them that finishes what it began and \
+               goes strictly by level, with the same arrivals and times",
+        verdict: Verdict::all(verdicts),
+        evidence: evidence.join("; "),
+    })
+}
+
 fn nothing_waits_forever(rows: Rows<'_>) -> Option<Statement> {
     let bound_ms = Values::default().bound.as_secs_f64() * 1e3;
     let mut verdicts = Vec::new();
-    let mut longest = (0.0_f64, 0.0_f64);
+    let mut longest = (0.0, exact(0.0), exact(0.0));
     let load = GROUPS.first()?;
     for source in Source::ALL {
         for (variation, percent) in load.points(source).filter(|(_, load)| *load < 100.0) {
@@ -306,8 +348,8 @@ fn nothing_waits_forever(rows: Rows<'_>) -> Option<Statement> {
             let ours = of(Method::Anabranch)?;
             let bound = Estimate { mean: older.mean + bound_ms, ..older };
             verdicts.push(Verdict::is_above(bound, ours, 0.0));
-            if ours.mean > longest.1 {
-                longest = (percent, ours.mean);
+            if ours.mean > longest.1.mean {
+                longest = (percent, ours, older);
             }
         }
     }
@@ -315,7 +357,11 @@ fn nothing_waits_forever(rows: Rows<'_>) -> Option<Statement> {
         figure: None,
         says: "nothing waits longer than 500 ms and what is older, at any load below 100 %",
         verdict: Verdict::all(verdicts),
-        evidence: format!("{:.0} ms at most, at {} %", longest.1, longest.0),
+        evidence: format!(
+            "{:.0} ms at most, at {} %, of the {bound_ms:.0} ms and {:.0} ms that the longest wait \
+             of SCTP, for all that is older, comes to there",
+            longest.1, longest.0, longest.2
+        ),
     })
 }
 

@@ -6,6 +6,7 @@ mod figure;
 use anabranch_sctp::Level;
 use maud::{Markup, PreEscaped, html};
 
+use super::cause::{Difference, differences};
 use super::cell::{Cell, LastHop};
 use super::measure::Outcome;
 use super::method::Method;
@@ -42,7 +43,10 @@ impl Experiment {
         let graphs = figures(&self.results, &rows)?;
         let body = html! {
             (self.heading())
-            @if self.parameters.are_papers() { (held(&statements(&rows))) }
+            @if self.parameters.are_papers() {
+                (held(&statements(&rows)))
+                (different(&differences(&rows)))
+            }
             h2 id="figures" { "Figures 7 to 11" }
             p {
                 "Means over the seeds, second by second; ours are dashed. The values below are \
@@ -102,6 +106,7 @@ impl Experiment {
             nav {
                 @if self.parameters.are_papers() {
                     a href="#statements" { "The paper's statements" }
+                    a href="#differences" { "Differences" }
                 }
                 a href="#figures" { "Figures" }
                 @if self.is_varied() { a href="#sensitivity" { "Sensitivity" } }
@@ -129,6 +134,36 @@ fn held(statements: &[Statement]) -> Markup {
             h3 { "What is said of ours" }
             (statement_table(&ours))
         }
+    }
+}
+
+fn different(differences: &[Difference]) -> Markup {
+    html! {
+        h2 id="differences" { "Differences from the paper, and why" }
+        p {
+            "What the paper says and our runs do not show, or leave undecided. A cause is named only \
+             where it follows from what is said itself, or where a run with one thing chosen \
+             otherwise shows the statement."
+        }
+        div.scroll { table {
+            thead { tr {
+                th { "Figure" } th.text { "Statement" } th.text { "Here" } th.text { "Cause" }
+            } }
+            tbody { @for it in differences { tr {
+                td { @if let Some(figure) = it.statement.figure { (figure) } }
+                td.text { (it.statement.says) }
+                td.text { (it.statement.evidence) }
+                td.text { (cause(it)) }
+            } } }
+        } }
+    }
+}
+
+fn cause(difference: &Difference) -> String {
+    match (difference.follows, &difference.met_by[..]) {
+        (Some(why), _) => why.to_owned(),
+        (None, []) => "unexplained: no run meets it".to_owned(),
+        (None, met_by) => format!("Shown with: {}.", met_by.join("; ")),
     }
 }
 
@@ -247,6 +282,7 @@ mod tests {
         let parts = [
             "anabranch lab &lt;huseynli2023&gt;",
             "id=\"statements\"",
+            "id=\"differences\"",
             "equation 3",
             "Figure 7: queue delay of I",
             "Constant rate, random levels, wired",
