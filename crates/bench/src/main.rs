@@ -6,6 +6,7 @@
 //!     cargo run --release -p anabranch-bench -- idle
 //!     cargo run --release -p anabranch-bench -- goodput
 //!     cargo run --release -p anabranch-bench -- starts --stream FILE.ts
+//!     cargo run --release -p anabranch-bench -- receive-order
 //!
 //! Both ends are counted, in the kernel too. A figure is the best of several runs, so that what
 //! else the machine does adds little; compare the ratios, not figures of different machines.
@@ -18,6 +19,7 @@ mod goodput;
 mod idle;
 mod memory;
 mod quic;
+mod receive_order;
 mod sealing;
 mod simulator;
 mod starts;
@@ -109,6 +111,8 @@ enum Medium {
     Goodput,
     /// None: what comes in time of a live stream from its first packet on, over many starts.
     Starts,
+    /// Within a thread: what the receiver pays for reading what matters most first.
+    ReceiveOrder,
 }
 
 /// One transfer to measure.
@@ -171,6 +175,16 @@ fn run(arguments: &Arguments) -> io::Result<()> {
             let plan = starts::Plan { seconds, starts, first, only, rate, each, encrypted };
             let stream = arguments.stream.as_deref().unwrap_or("".as_ref());
             starts::measure(stream, plan, |line| writeln!(io::stdout(), "{line}"))
+        }
+        Medium::ReceiveOrder => {
+            let Arguments { ref sizes, megabytes, runs, .. } = *arguments;
+            let plan = receive_order::Plan {
+                sizes: sizes.iter().map(|kib| kib << 10).collect(),
+                bytes: megabytes as usize * 1_000_000,
+                waiting: [1_000, 1_000_000],
+                runs,
+            };
+            receive_order::measure(&plan, |line| writeln!(io::stdout(), "{line}"))
         }
         Medium::Idle => writeln!(io::stdout(), "{}", idle::measure()?),
     }
