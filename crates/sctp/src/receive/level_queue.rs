@@ -1,5 +1,6 @@
 //! [`LevelQueue`]: messages that wait for the user, what matters most first.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -34,8 +35,16 @@ pub(super) struct LevelQueue {
     levels: [VecDeque<Place>; Level::ALL.len()],
     /// All messages, in order of arrival.
     arrivals: VecDeque<Place>,
-    /// The ordered messages of each stream, in order.
-    streams: BTreeMap<StreamId, VecDeque<Place>>,
+    /// The ordered messages of each stream that has some.
+    streams: BTreeMap<StreamId, Line>,
+}
+
+/// The ordered messages of a stream, each of which knows the one behind it: unlike a queue for each
+/// stream, that costs no allocation where one message comes and is read.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    first: u32,
+    last: u32,
 }
 
 /// Where a message is kept.
@@ -43,6 +52,8 @@ pub(super) struct LevelQueue {
 struct Slot {
     /// How many messages were taken out of it.
     generation: u32,
+    /// The slot of the message behind it in its stream.
+    behind: Option<u32>,
     ready: Option<Ready>,
 }
 
@@ -75,7 +86,7 @@ impl LevelQueue {
         self.levels[level.index()].push_back(place);
         self.arrivals.push_back(place);
         if ordered {
-            self.streams.entry(stream).or_default().push_back(place);
+            self.line_up(stream, place.slot);
         }
         place
     }
@@ -111,7 +122,7 @@ impl LevelQueue {
 
     fn keep(&mut self, ready: Ready) -> Place {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { generation: 0, ready: None });
+            self.slots.push(Slot { generation: 0, behind: None, ready: None });
             self.slots.len() as u32 - 1
         });
         let kept = &mut self.slots[slot as usize];
@@ -136,24 +147,53 @@ impl LevelQueue {
         if !message.ordered {
             return Some(turn);
         }
-        self.streams.get(&message.stream)?.front().copied()
+        let slot = self.streams.get(&message.stream)?.first;
+        let generation = self.slots.get(slot as usize)?.generation;
+        Some(Place { slot, generation })
+    }
+
+    fn line_up(&mut self, stream: StreamId, slot: u32) {
+        match self.streams.entry(stream) {
+            Entry::Vacant(line) => {
+                line.insert(Line { first: slot, last: slot });
+            }
+            Entry::Occupied(mut line) => {
+                let before = std::mem::replace(&mut line.get_mut().last, slot);
+                self.slots[before as usize].behind = Some(slot);
+            }
+        }
+    }
+
+    fn leave_line(&mut self, stream: StreamId, slot: u32, behind: Option<u32>) {
+        let Entry::Occupied(mut entry) = self.streams.entry(stream) else { return };
+        let Line { first, last } = *entry.get();
+        match behind {
+            None if first == slot => {
+                entry.remove();
+            }
+            Some(next) if first == slot => entry.get_mut().first = next,
+            _ => {
+                let mut before = first;
+                while let Some(next) = self.slots[before as usize].behind.filter(|it| *it != slot) {
+                    before = next;
+                }
+                self.slots[before as usize].behind = behind;
+                if last == slot {
+                    entry.get_mut().last = before;
+                }
+            }
+        }
     }
 
     fn take(&mut self, place: Place) -> Option<Ready> {
         let slot = &mut self.slots[place.slot as usize];
         let ready = slot.ready.take()?;
         slot.generation = slot.generation.wrapping_add(1);
+        let behind = slot.behind.take();
         self.free.push(place.slot);
         let IncomingMessage { stream, ordered, .. } = ready.message;
-        if ordered && let Some(line) = self.streams.get_mut(&stream) {
-            if line.front() == Some(&place) {
-                line.pop_front();
-            } else {
-                line.retain(|waiting| *waiting != place);
-            }
-            if line.is_empty() {
-                self.streams.remove(&stream);
-            }
+        if ordered {
+            self.leave_line(stream, place.slot, behind);
         }
         Some(ready)
     }

@@ -108,7 +108,10 @@ fn the_first_of_a_kind_is_found_in_the_midst_of_its_stream() {
     let taken = queue.take_first(|message| message.ppid.0 >= 2);
     assert_eq!(taken.map(|ready| ready.message.ppid.0), Some(2));
     assert!(queue.take_first(|message| message.ppid.0 == 2).is_none());
-    assert_eq!(drain(&mut queue, at(1)), [0, 1, 3]);
+    let last = queue.take_first(|message| message.ppid.0 == 3);
+    assert_eq!(last.map(|ready| ready.message.ppid.0), Some(3));
+    push(&mut queue, at(0), 4, Level::Low, Some(1));
+    assert_eq!(drain(&mut queue, at(1)), [0, 1, 4]);
 }
 
 #[test]
