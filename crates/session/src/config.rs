@@ -9,7 +9,7 @@ use anabranch_sctp::{
     AssociationConfig, Encryption, EndpointConfig, PathSchedulerKind, ReceiveOrder,
     RetransmissionPolicy,
 };
-use anabranch_transport::{DccpConfig, DccpTransport, SctpTransport, Transport};
+use anabranch_transport::{DccpConfig, DccpTransport, SctpTransport, SharedTransport, Transport};
 use thiserror::Error;
 
 use super::SourceFormat;
@@ -145,7 +145,8 @@ pub struct SessionConfig {
     pub confirms: bool,
     /// How SCTP behaves, for a session over it.
     pub association: AssociationConfig,
-    /// How DCCP behaves, for a session over that instead.
+    /// How DCCP behaves: who calls, calls over that instead; a listener takes callers over both,
+    /// unless it encrypts.
     pub dccp: Option<DccpConfig>,
 }
 
@@ -191,7 +192,8 @@ impl SessionConfig {
         self
     }
 
-    /// The same over DCCP: what can be given up is sent once, and nothing is encrypted.
+    /// The same over DCCP: what can be given up is sent once, and nothing is encrypted. A listener
+    /// takes callers over SCTP beside those over DCCP; one that encrypts takes those alone.
     #[must_use]
     pub fn over_dccp(mut self, dccp: DccpConfig) -> Self {
         self.dccp = Some(dccp);
@@ -200,9 +202,24 @@ impl SessionConfig {
 
     /// The transport that is as this says.
     pub(super) fn transport(&self, rng: Rng) -> Box<dyn Transport> {
-        let Some(dccp) = self.dccp.clone() else { return Box::new(self.sctp(rng)) };
-        let config = DccpConfig { listen: self.listen, trunks_max: PEERS_MAX, ..dccp };
-        Box::new(DccpTransport::new(config, rng))
+        match &self.dccp {
+            _ if self.listen => Box::new(self.shared(rng)),
+            Some(_) => Box::new(self.dccp(rng)),
+            None => Box::new(self.sctp(rng)),
+        }
+    }
+
+    /// A listener's: where DCCP takes no calls, its callers are told so.
+    fn shared(&self, mut rng: Rng) -> SharedTransport {
+        let dccp = self.dccp(rng.fork());
+        SharedTransport::new(self.sctp(rng), dccp)
+    }
+
+    fn dccp(&self, rng: Rng) -> DccpTransport {
+        let is_open = self.association.extensions.encryption.is_none();
+        let listen = self.listen && is_open && self.dccp.is_some();
+        let dccp = self.dccp.clone().unwrap_or_default();
+        DccpTransport::new(DccpConfig { listen, trunks_max: PEERS_MAX, ..dccp }, rng)
     }
 
     fn sctp(&self, rng: Rng) -> SctpTransport {

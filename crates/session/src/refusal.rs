@@ -29,6 +29,8 @@ pub enum RefusalCode {
     Key,
     /// The other end has proved to be somebody who is not trusted here.
     Untrusted,
+    /// One end speaks DCCP, which the other does not take.
+    Protocol,
     /// Another peer is served.
     Busy,
     /// A reason of a later version.
@@ -46,13 +48,16 @@ impl Refusal {
         Self::new(RefusalCode::Key, what.to_owned())
     }
 
-    /// Why there is no session, if it is for want of the right key.
+    /// Why there is no session, if it is for want of the right key or protocol.
     #[must_use]
     pub fn of_close_reason(reason: &CloseReason) -> Option<Self> {
         use CloseReason::{
             KeyRefused, NoKeys, PeerDemandsEncryption, PeerNotAuthenticated, PeerNotEncrypted,
             PeerUntrusted,
         };
+        if *reason == CloseReason::ProtocolRefused {
+            return Some(Self::dccp_not_taken());
+        }
         if let NoKeys { what } = reason {
             return Some(Self::of_keys(what));
         }
@@ -71,6 +76,20 @@ impl Refusal {
         let text = "one end encrypts and the other does not: leave encryption=off away, or give it \
                     in both URLs";
         Self::new(RefusalCode::Key, text.to_owned())
+    }
+
+    /// We call over DCCP, and the other end takes no such calls.
+    fn dccp_not_taken() -> Self {
+        let text = "the other end takes no calls over DCCP, which does not encrypt: call \
+                    anabranch://, or let it listen with encryption=off";
+        Self::new(RefusalCode::Protocol, text.to_owned())
+    }
+
+    /// The other end calls over DCCP, and such calls are not taken here.
+    pub(super) fn calls_over_dccp() -> Self {
+        let text = "it calls over DCCP, which neither encrypts nor has bond=dup: listen with \
+                    encryption=off and another bond, or have it call anabranch://";
+        Self::new(RefusalCode::Protocol, text.to_owned())
     }
 
     /// Whether it will be different later without anyone's doing at this end.

@@ -132,6 +132,8 @@ pub enum CloseReason {
     PeerNotEncrypted,
     /// The peer demands encryption, and we do not encrypt.
     PeerDemandsEncryption,
+    /// The peer takes no calls over DCCP.
+    ProtocolRefused,
     /// The peer stopped answering on every path.
     PeerUnreachable,
     /// The peer did not finish the shutdown.
@@ -163,6 +165,7 @@ impl fmt::Display for CloseReason {
             Self::KeysTimeout => f.write_str("the peer did not finish agreeing on keys in time"),
             Self::PeerNotEncrypted => f.write_str("the peer does not encrypt"),
             Self::PeerDemandsEncryption => f.write_str("the peer demands encryption"),
+            Self::ProtocolRefused => f.write_str("the peer takes no calls over DCCP"),
             Self::PeerUnreachable => f.write_str("the peer stopped answering on every path"),
             Self::ShutdownTimeout => f.write_str("the peer did not finish the shutdown"),
             Self::PeerMisbehaved { what } => write!(f, "the peer broke the protocol: {what}"),
@@ -178,7 +181,7 @@ pub struct ConnectError {
     pub reason: String,
 }
 
-/// A caller that was not let in for want of a key.
+/// A caller that was not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefusedCall {
     /// Where it called from.
@@ -196,4 +199,6 @@ pub enum RefusedCallReason {
     RightKey,
     /// Encryption.
     Encryption,
+    /// A protocol that is spoken here: it calls over DCCP, which takes no calls.
+    Protocol,
 }

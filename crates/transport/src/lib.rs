@@ -2,8 +2,9 @@
 //!
 //! A [`Transport`] is the [`Machine`] of one socket: it calls and is called, and each peer is a
 //! [`Connection`], over one path or several. Sessions and television speak to these two traits
-//! alone. [`SctpTransport`] is the one over SCTP, [`DccpTransport`] the one over DCCP; an
-//! association of a browser, inside DTLS, is a [`Connection`] too.
+//! alone. [`SctpTransport`] is the one over SCTP, [`DccpTransport`] the one over DCCP,
+//! [`SharedTransport`] takes callers over both at one port; an association of a browser, inside
+//! DTLS, is a [`Connection`] too.
 //!
 //! ```text
 //! session, television     streams, treatment, dropping, playout
@@ -19,6 +20,7 @@ mod event;
 mod message;
 mod path;
 mod sctp;
+mod shared;
 mod stats;
 
 use std::fmt;
@@ -34,6 +36,7 @@ pub use message::{
 };
 pub use path::PathState;
 pub use sctp::SctpTransport;
+pub use shared::SharedTransport;
 pub use stats::{ConnectionStats, LevelStats, PathReport, RateSignal, StrangerStats, StreamStats};
 
 /// A connection of a transport. Never given twice.
@@ -74,7 +77,7 @@ pub trait Transport: Machine<Event = (ConnectionId, Event)> + fmt::Debug + Send 
     /// How many connections there are, those that begin or end included.
     fn connections(&self) -> usize;
 
-    /// The next caller that was not let in because of its key.
+    /// The next caller that was not let in because of its key, or of what it speaks.
     fn poll_refused_call(&mut self) -> Option<RefusedCall> {
         None
     }

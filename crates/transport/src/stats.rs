@@ -1,5 +1,6 @@
 //! Statistics as plain structs. Sizes are in bytes, and counters never go down.
 
+use std::ops::Add;
 use std::time::Duration;
 
 use anabranch_sansio::{FourTuple, PathId, Rate};
@@ -208,4 +209,22 @@ pub struct StrangerStats {
     pub replies_suppressed: u64,
     /// Calls that waited because of the limits on how often keys are agreed on.
     pub key_agreements_deferred: u64,
+}
+
+impl Add for StrangerStats {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            malformed: self.malformed + other.malformed,
+            unknown: self.unknown + other.unknown,
+            calls_answered: self.calls_answered + other.calls_answered,
+            calls_refused: self.calls_refused + other.calls_refused,
+            cookies_forged: self.cookies_forged + other.cookies_forged,
+            cookies_stale: self.cookies_stale + other.cookies_stale,
+            cookies_replayed: self.cookies_replayed + other.cookies_replayed,
+            replies_suppressed: self.replies_suppressed + other.replies_suppressed,
+            key_agreements_deferred: self.key_agreements_deferred + other.key_agreements_deferred,
+        }
+    }
 }

@@ -34,7 +34,8 @@
 //!
 //! `anabranch+dccp://…` is the same over DCCP: see [`Carrier`]. There `encryption=off` must be said
 //! but on this machine itself, and `connections` is how many DCCP connections there are over each
-//! path, 1 to 32, or `auto`: as many as bring rate; 4 if left out.
+//! path, 1 to 32, or `auto`: as many as bring rate; 4 if left out. A listener that does not encrypt
+//! takes callers over both.
 //!
 //! Values may hold `%XX`. An option that does not exist, or not yet, is refused and never ignored.
 //!

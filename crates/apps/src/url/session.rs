@@ -242,13 +242,18 @@ impl SessionUrl {
         let listens = self.mode == Mode::Listener;
         let mut session = SessionConfig::new(listens, self.latency).with_bond(self.bond);
         session.stream_id.clone_from(&self.stream_id);
+        let one_path = self.bond == Bond::Backup;
+        let dccp = DccpConfig { one_path, ..DccpConfig::default() };
         match self.carrier {
+            Carrier::Dccp { connections } => session.over_dccp(DccpConfig { connections, ..dccp }),
+            Carrier::Sctp if listens && self.takes_dccp() => session.over_dccp(dccp),
             Carrier::Sctp => session,
-            Carrier::Dccp { connections } => {
-                let one_path = self.bond == Bond::Backup;
-                session.over_dccp(DccpConfig { connections, one_path, ..DccpConfig::default() })
-            }
         }
+    }
+
+    /// Whether a listener takes callers over DCCP, which neither encrypts nor sends all twice.
+    fn takes_dccp(&self) -> bool {
+        self.security == Security::Open && self.bond != Bond::Dup
     }
 }
 

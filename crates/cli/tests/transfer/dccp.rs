@@ -73,3 +73,39 @@ fn what_dccp_cannot_do_is_refused_before_anything_is_sent() {
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("a television server speaks SCTP"), "{said}");
 }
+
+#[test]
+fn a_listener_in_the_open_takes_a_caller_over_dccp_at_its_sctp_url() {
+    let place = Place::new("dccp-either");
+    let (out, port) = (place.file("out.ts"), free_port());
+    let listener = format!("anabranch://127.0.0.1:{port}?mode=listener&encryption=off");
+    let receiver = Running::start(&["recv", &listener, &out]);
+    let caller = format!("anabranch+dccp://127.0.0.1:{port}");
+    Running::start(&["send", STREAM, &caller]).assert_success();
+    receiver.assert_success();
+    assert_same(&out, STREAM);
+}
+
+#[test]
+fn who_calls_over_dccp_where_all_is_encrypted_is_told_so_at_both_ends() {
+    let place = Place::new("dccp-refused");
+    let (out, port) = (place.file("out.ts"), free_port());
+    let listener = format!("anabranch://127.0.0.1:{port}?mode=listener");
+    let mut receiver = Running::start(&["recv", &listener, &out]);
+    let (status, said) = run(&["send", STREAM, &format!("anabranch+dccp://127.0.0.1:{port}")]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("the other end takes no calls over DCCP"), "{said}");
+    receiver.line_with(" was refused: it calls over DCCP, which neither encrypts");
+}
+
+#[test]
+fn who_calls_encrypted_where_all_is_in_the_open_is_told_so_at_both_ends() {
+    let place = Place::new("dccp-encrypted");
+    let out = place.file("out.ts");
+    let (listener, caller) = urls("", "");
+    let mut receiver = Running::start(&["recv", &listener, &out]);
+    let (status, said) = run(&["send", STREAM, &caller.replace("+dccp", "")]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("one end encrypts and the other does not"), "{said}");
+    receiver.line_with(" was refused: one end encrypts and the other does not");
+}

@@ -121,6 +121,7 @@ impl Link {
     pub(super) fn on_refused_call(&mut self, call: RefusedCall) {
         let refusal = match call.why {
             RefusedCallReason::Encryption => Refusal::one_encrypts(),
+            RefusedCallReason::Protocol => Refusal::calls_over_dccp(),
             RefusedCallReason::Key => Refusal::of_keys("it has no key, and one is demanded here"),
             RefusedCallReason::RightKey => {
                 Refusal::of_keys("it has another key than is known here")

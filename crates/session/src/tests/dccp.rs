@@ -8,7 +8,7 @@ use anabranch_transport::{Connections, DccpConfig, PathEvent, PathState};
 
 use super::harness::{Caller, STREAM, Setup, Stream, Studio, link};
 use crate::treatment::{MediaClass, Preset};
-use crate::{Disconnect, Event, Sender, SenderConfig};
+use crate::{Disconnect, Event, RefusalCode, Sender, SenderConfig};
 
 /// Over so many DCCP connections on each path.
 fn setup(links: &[LinkConfig], preset: Preset, connections: usize) -> Setup {
@@ -52,6 +52,37 @@ fn a_stream_arrives_bit_for_bit_where_nothing_is_lost() {
             assert_eq!(last, Some(Event::Disconnected(Disconnect::Ended)), "{side:?}");
         }
     }
+}
+
+#[test]
+fn a_listener_takes_callers_over_sctp_and_dccp_at_one_port() {
+    for over_dccp in [true, false] {
+        let mut setup = setup(&[link(10, 20, 0.0)], Preset::Reliable, 2);
+        setup.sender.dccp = setup.sender.dccp.filter(|_| over_dccp);
+        let mut studio = setup.build();
+        studio.transfer();
+        assert!(studio.out == STREAM, "{over_dccp}: {} of {}", studio.out.len(), STREAM.len());
+    }
+}
+
+#[test]
+fn a_caller_over_dccp_is_refused_in_words_at_both_ends_by_a_listener_over_sctp_alone() {
+    let mut setup = setup(&[link(10, 20, 0.0)], Preset::Reliable, 2);
+    setup.receiver.dccp = None;
+    let mut studio = setup.build();
+    studio.call();
+    studio.run_for(Duration::from_secs(1));
+    let caller = studio.events(Side::Client);
+    let refused = caller.iter().find_map(|event| match event {
+        Event::Refused(refusal) => Some(refusal),
+        _ => None,
+    });
+    let refusal = refused.expect("a refusal");
+    assert_eq!(refusal.code, RefusalCode::Protocol);
+    assert!(refusal.text.contains("let it listen with encryption=off"), "{refusal}");
+    let listener = studio.events(Side::Server);
+    let [Event::TurnedAway { refusal, .. }] = &listener[..] else { panic!("{listener:?}") };
+    assert!(refusal.text.contains("it calls over DCCP"), "{refusal}");
 }
 
 #[test]

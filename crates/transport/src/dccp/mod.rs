@@ -81,6 +81,12 @@ impl DccpTransport {
         }
     }
 
+    /// Whether it takes calls.
+    #[must_use]
+    pub const fn listens(&self) -> bool {
+        self.config.listen
+    }
+
     fn new_id(&mut self) -> ConnectionId {
         self.next_id += 1;
         ConnectionId(self.next_id)

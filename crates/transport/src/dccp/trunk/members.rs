@@ -329,8 +329,11 @@ fn words_of(reason: dccp::CloseReason) -> Option<CloseReason> {
         dccp::CloseReason::Reset(ResetCode::NO_CONNECTION | ResetCode::ABORTED) => {
             Some(CloseReason::PeerForgot)
         }
-        dccp::CloseReason::Reset(ResetCode::CONNECTION_REFUSED | ResetCode::BAD_SERVICE_CODE) => {
-            Some(refused("nobody listens for media there: is the other end a listener?"))
+        dccp::CloseReason::Reset(ResetCode::CONNECTION_REFUSED) => {
+            Some(CloseReason::ProtocolRefused)
+        }
+        dccp::CloseReason::Reset(ResetCode::BAD_SERVICE_CODE) => {
+            Some(refused("what listens there over DCCP is no anabranch"))
         }
         dccp::CloseReason::Reset(ResetCode::TOO_BUSY) => {
             Some(refused("it has too many connections: try again later"))
