@@ -3,6 +3,7 @@
 mod cookie;
 mod incoming;
 mod resets;
+mod train;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -19,6 +20,7 @@ use crate::wire::{Packet, Protection, ServiceCode};
 
 use cookie::CookieJar;
 use resets::Resets;
+use train::Train;
 
 /// A connection of an endpoint. Never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +66,9 @@ pub struct EndpointConfig {
     pub cookie_life: Duration,
     /// Answers per second to packets that belong to no connection. Default: 1,024.
     pub stateless_replies_per_second: u32,
+    /// Datagrams of one size that a single transmission may hold (UDP segmentation offload; the
+    /// kernel's limit is 64). Default: 1.
+    pub segments_max: usize,
 }
 
 impl Default for EndpointConfig {
@@ -74,6 +79,7 @@ impl Default for EndpointConfig {
             init_cookies: false,
             cookie_life: Duration::from_secs(60),
             stateless_replies_per_second: 1_024,
+            segments_max: 1,
         }
     }
 }
@@ -92,6 +98,7 @@ pub struct Endpoint {
     to_transmit: VecDeque<ConnectionId>,
     to_report: VecDeque<ConnectionId>,
     resets: Resets,
+    train: Train,
     next_id: u64,
     stats: EndpointStats,
 }
@@ -129,6 +136,7 @@ impl Endpoint {
             to_transmit: VecDeque::new(),
             to_report: VecDeque::new(),
             resets,
+            train: Train::default(),
             next_id: 0,
             stats: EndpointStats::default(),
         }
@@ -250,6 +258,24 @@ impl Endpoint {
         }
     }
 
+    /// Appends the next packet of any connection.
+    fn next_packet(&mut self, now: Time, out: &mut Vec<u8>) -> Option<(FourTuple, Option<Ecn>)> {
+        while let Some(id) = self.to_transmit.front().copied() {
+            if let Some(entry) = self.entries.get_mut(&id) {
+                let path = entry.connection.flow().path;
+                if entry.connection.poll_transmit(now, out) {
+                    // The others get their turn.
+                    self.to_transmit.rotate_left(1);
+                    return Some((path, entry.connection.ecn()));
+                }
+                entry.in_transmit = false;
+            }
+            self.to_transmit.pop_front();
+            self.refresh(id);
+        }
+        None
+    }
+
     /// Brings the tables up to date with a connection.
     fn refresh(&mut self, id: ConnectionId) {
         let Some(entry) = self.entries.get_mut(&id) else { return };
@@ -288,21 +314,11 @@ impl Machine for Endpoint {
             buf.extend_from_slice(&packet);
             return Some(Transmit::datagram(path));
         }
-        while let Some(id) = self.to_transmit.front().copied() {
-            if let Some(entry) = self.entries.get_mut(&id) {
-                let path = entry.connection.flow().path;
-                if entry.connection.poll_transmit(now, buf) {
-                    // The others get their turn.
-                    self.to_transmit.rotate_left(1);
-                    let ecn = entry.connection.ecn();
-                    return Some(Transmit { ecn, ..Transmit::datagram(path) });
-                }
-                entry.in_transmit = false;
-            }
-            self.to_transmit.pop_front();
-            self.refresh(id);
-        }
-        None
+        let mut train = std::mem::take(&mut self.train);
+        let transmit =
+            train.fill(buf, self.config.segments_max, |packet| self.next_packet(now, packet));
+        self.train = train;
+        transmit
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
