@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use anabranch_dccp::wire::{
-    Ccid3Option, Kind, Options, OptionsBuf, Packet, PacketOption, Protection, SequenceNumber,
-    ServiceCode,
+    Ccid3Option, Kind, MultipathOption, Options, OptionsBuf, Packet, PacketOption, Protection,
+    SequenceNumber, ServiceCode,
 };
 use anabranch_dccp::{
     Bundle, BundleConfig, CONNECTIONS_MAX, Ccid, Config, Connections, Endpoint, EndpointConfig,
@@ -55,6 +55,12 @@ fn walk(option: &PacketOption<'_>) {
     }
     if let PacketOption::DataDropped(dropped) = option {
         assert!(dropped.runs().all(|run| (1..=128).contains(&run.len)));
+    }
+    if let PacketOption::Multipath(MultipathOption::Confirm(list)) = option {
+        assert!(list.iter().count() <= 253 / 3);
+    }
+    if let PacketOption::Multipath(MultipathOption::Key { keys, .. }) = option {
+        assert!(keys.plain().is_none_or(|key| key.len() == 8));
     }
     if let PacketOption::Ccid { ty, data } = option
         && let Ok(Ccid3Option::LossIntervals(intervals)) = Ccid3Option::decode(*ty, data)

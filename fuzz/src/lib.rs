@@ -11,6 +11,7 @@ pub mod codec;
 pub mod dccp;
 pub mod keys;
 pub mod media;
+pub mod multipath;
 pub mod rtc;
 pub mod sctp;
 pub mod tcp;

@@ -39,6 +39,9 @@ pub struct Config {
     /// until that rate counts half: see
     /// [`faster_restart`](crate::tfrc::RateControlConfig::faster_restart). Default: no.
     pub faster_restart: Option<Duration>,
+    /// Whether it may be one of the paths of a [`Multipath`](crate::Multipath) connection, which
+    /// says so itself. Default: no.
+    pub multipath: bool,
     /// How long a client asks for a connection. Default: 3 minutes (RFC 4340 section 8.1.1).
     pub connect_timeout: Duration,
     /// MSL, the longest that a packet is under way. Default: 2 minutes (RFC 4340 section 3.4).
@@ -82,6 +85,7 @@ impl Default for Config {
             packet_size: PacketSize::default(),
             oscillation_reduction: true,
             faster_restart: None,
+            multipath: false,
             connect_timeout: Duration::from_secs(180),
             segment_lifetime: Duration::from_secs(120),
         }

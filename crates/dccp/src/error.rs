@@ -17,6 +17,9 @@ pub enum ConnectError {
         /// How many may be.
         limit: usize,
     },
+    /// Nowhere to send.
+    #[error("there is no path: give one at least")]
+    NoPath,
     /// The invalid service code.
     #[error("{} is no service code: choose one below 4294967295", ServiceCode::INVALID.0)]
     ServiceCode,

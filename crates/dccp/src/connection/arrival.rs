@@ -60,6 +60,7 @@ impl Connection {
             self.newest_at = now;
         }
         self.numbers.on_valid(now, seq, acknowledgement, ty == PacketType::Sync);
+        self.hear(packet);
         if let Kind::Reset { code, .. } = packet.kind {
             return self.on_reset(now, code);
         }
@@ -301,10 +302,20 @@ impl Connection {
             Fate::Dropped(DropCode::PROTOCOL_CONSTRAINTS)
         } else if !self.incoming.is_open() {
             Fate::Dropped(DropCode::APPLICATION_NOT_LISTENING)
-        } else if !self.incoming.push(packet.data) {
-            Fate::Dropped(DropCode::RECEIVE_BUFFER)
         } else {
-            Fate::Delivered
+            self.hand_on(packet)
+        }
+    }
+
+    fn hand_on(&mut self, packet: &Packet<'_>) -> Fate {
+        let is_taken = match self.subflow() {
+            None => Some(self.incoming.push(packet.data)),
+            Some(_) => self.take_numbered(packet),
+        };
+        match is_taken {
+            Some(true) => Fate::Delivered,
+            Some(false) => Fate::Dropped(DropCode::RECEIVE_BUFFER),
+            None => Fate::Dropped(DropCode::PROTOCOL_CONSTRAINTS),
         }
     }
 

@@ -5,6 +5,7 @@ mod closing;
 mod handshake;
 mod numbers;
 mod options;
+mod subflow;
 mod transmit;
 
 use std::collections::VecDeque;
@@ -29,6 +30,7 @@ use crate::wire::{Protection, ResetCode, SequenceNumber, ServiceCode};
 use closing::Closing;
 use handshake::{PartOpen, Request};
 use numbers::{Numbers, Windows};
+pub(crate) use subflow::{Heard, Subflow};
 use transmit::Reply;
 
 /// IP and UDP headers.
@@ -131,6 +133,8 @@ pub struct Connection {
     non_data_sent: u64,
     /// When the last Syncs were sent that answer invalid packets.
     syncs: VecDeque<Time>,
+    /// Only where it may be one of the paths of a multipath connection.
+    subflow: Option<Box<Subflow>>,
     events: VecDeque<Event>,
     stats: Stats,
 }
@@ -149,6 +153,7 @@ impl Connection {
         let receive_ccid = config.receive_ccids.first().copied().unwrap_or(Ccid::TcpLike);
         let incoming = ReceiveQueue::new(config.receive_buffer);
         let packet_size = packet_size(&config, flow, encapsulation);
+        let subflow = config.multipath.then(Box::default);
         let mut connection = Self {
             sender: sender(now, send_ccid, &config, packet_size),
             send_ccid,
@@ -183,6 +188,7 @@ impl Connection {
             sent_per_rtt: 0,
             non_data_sent: 0,
             syncs: VecDeque::new(),
+            subflow,
             events: VecDeque::new(),
             stats: Stats::default(),
         };
@@ -205,7 +211,8 @@ impl Connection {
     /// The most bytes of data that fit into a packet.
     #[must_use]
     pub fn datagram_len_max(&self) -> usize {
-        packet_size(&self.config, self.flow, self.encapsulation)
+        let number = if self.subflow.is_some() { subflow::NUMBER_LEN } else { 0 };
+        packet_size(&self.config, self.flow, self.encapsulation).saturating_sub(number)
     }
 
     /// Takes a datagram to be sent.

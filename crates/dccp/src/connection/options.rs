@@ -9,8 +9,8 @@ use crate::event::{CloseReason, Event};
 use crate::feature::{Feature, FeatureFault, Owner};
 use crate::seq::Seq;
 use crate::wire::{
-    AckState, AckVector, Ccid3Option, DataDropped, DropCode, Entry, Packet, PacketOption,
-    PacketType, ResetCode, crc32c,
+    AckState, AckVector, Ccid3Option, DataDropped, DropCode, Entry, FeatureNumber, Packet,
+    PacketOption, PacketType, ResetCode, crc32c,
 };
 
 /// Packets of one acknowledgement that are noted as dropped.
@@ -117,6 +117,10 @@ impl Connection {
         is_mandatory: bool,
     ) -> Result<bool, FeatureFault> {
         match option {
+            // Its own handshake agrees on it: RFC 9897 section 3.1.
+            PacketOption::Feature(feature)
+                if feature.feature == FeatureNumber::MULTIPATH_CAPABLE
+                    && self.subflow().is_some() => {}
             PacketOption::Feature(feature) => {
                 reading.has_features = true;
                 let (seq, acknowledgement) = (reading.seq, reading.acknowledgement);
@@ -150,6 +154,7 @@ impl Connection {
                 let (Ok(option), Ccid::Tfrc) = (option, self.send_ccid) else { return Ok(false) };
                 reading.take_ccid3(&option);
             }
+            PacketOption::Multipath(_) => return Ok(self.subflow().is_some()),
             // Looked at where the data are, or by who began the connection.
             PacketOption::NdpCount(_)
             | PacketOption::DataChecksum(_)

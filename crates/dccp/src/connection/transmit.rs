@@ -3,7 +3,7 @@
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
-use super::{Connection, State};
+use super::{Connection, State, Subflow};
 use crate::ccid::{AckContext, SentPacket};
 use crate::feature::{Feature, Owner};
 use crate::seq::Seq;
@@ -178,6 +178,7 @@ impl Connection {
             matches!(&self.state, State::PartOpen(part_open) if part_open.must_send);
         completes_handshake
             || self.owes_acknowledgement
+            || self.subflow().is_some_and(Subflow::has_control)
             || self.receiver.must_acknowledge()
             || self.features.must_send()
     }
@@ -204,6 +205,7 @@ impl Connection {
             part_open.on_sent(now);
         }
         self.features.write(now, seq, true, false, &mut options);
+        self.multipath_acknowledgement(&mut options);
         if level == Acknowledges::All {
             let with_loss_event_rate =
                 self.features.is_on(Owner::Local, Feature::SendLossEventRate);
@@ -233,6 +235,7 @@ impl Connection {
         out: &mut Vec<u8>,
     ) {
         let Some(data) = self.drop_oldest() else { return };
+        self.number_option(&mut options);
         self.common_options(now, &mut options);
         if self.config.data_checksum {
             options.push(&PacketOption::DataChecksum(crc32c(&data)));
@@ -257,6 +260,7 @@ impl Connection {
             let has_acknowledgement = ty.has_acknowledgement();
             self.features.write(now, seq, has_acknowledgement, is_handshake, &mut options);
         }
+        self.multipath_options(kind, &mut options);
         self.common_options(now, &mut options);
         self.write(now, kind, &options, None, out);
     }

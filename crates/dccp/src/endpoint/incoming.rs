@@ -27,6 +27,7 @@ impl Endpoint {
                 return self.refuse(now, flow, packet, ResetCode::NO_CONNECTION);
             }
             entry.connection.on_packet(now, packet, is_marked);
+            self.last_touched = Some(id);
             return self.touch(id);
         }
         if let Kind::Request { service_code } = packet.kind {
@@ -65,7 +66,7 @@ impl Endpoint {
         let mut server =
             Connection::server(now, config, flow, encapsulation, service_code, first, packet);
         if !self.config.init_cookies {
-            self.insert(server);
+            self.last_touched = Some(self.insert(server));
             return;
         }
         let Some(cookies) = self.cookies.seal(now, flow, first, packet) else {

@@ -99,6 +99,8 @@ pub struct Endpoint {
     to_report: VecDeque<ConnectionId>,
     resets: Resets,
     train: Train,
+    /// The connection that the last packet was for.
+    last_touched: Option<ConnectionId>,
     next_id: u64,
     stats: EndpointStats,
 }
@@ -137,6 +139,7 @@ impl Endpoint {
             to_report: VecDeque::new(),
             resets,
             train: Train::default(),
+            last_touched: None,
             next_id: 0,
             stats: EndpointStats::default(),
         }
@@ -206,6 +209,11 @@ impl Endpoint {
     /// The connections there are.
     pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + '_ {
         self.entries.keys().copied()
+    }
+
+    /// The connection that packets have come for since this was asked.
+    pub(crate) const fn take_touched(&mut self) -> Option<ConnectionId> {
+        self.last_touched.take()
     }
 
     /// Drops a connection without telling anyone.

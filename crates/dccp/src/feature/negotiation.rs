@@ -149,6 +149,11 @@ impl Negotiation {
         };
     }
 
+    /// Answers that a feature is none that we know.
+    pub(crate) fn deny(&mut self, owner: Owner, feature: FeatureNumber) {
+        self.confirm(owner, feature, Vec::new());
+    }
+
     /// Whether a packet should be sent for the options that wait, if none would be.
     pub(crate) fn must_send(&self) -> bool {
         !self.confirms.is_empty() || self.is_due || self.slots.values().any(Slot::is_to_be_sent)

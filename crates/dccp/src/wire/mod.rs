@@ -37,10 +37,11 @@ pub use checksum::{Protection, crc32c};
 pub use error::DecodeError;
 pub use number::{SEQUENCE_NUMBERS, SHORT_SEQUENCE_NUMBERS, SequenceNumber};
 pub use option::{
-    AckRun, AckRuns, AckState, AckVector, Ccid3Option, DanglingMandatory, DataDropped, DropCode,
-    DropRun, DropRuns, ElapsedTime, Entry, FeatureNumber, FeatureOption, FeatureOptionKind,
-    LossInterval, LossIntervals, OPTION_DATA_MAX, OPTIONS_LEN_MAX, OptionError, OptionType,
-    Options, OptionsBuf, PacketOption, RUNS_PER_OPTION_MAX,
+    AckRun, AckRuns, AckState, AckVector, Ccid3Option, Confirmations, DanglingMandatory,
+    DataDropped, DropCode, DropRun, DropRuns, ElapsedTime, Entry, FeatureNumber, FeatureOption,
+    FeatureOptionKind, HMAC_LEN, Keys, LossInterval, LossIntervals, MultipathOption,
+    OPTION_DATA_MAX, OPTIONS_LEN_MAX, OptionError, OptionType, Options, OptionsBuf, PLAIN_KEY_LEN,
+    PacketOption, RUNS_PER_OPTION_MAX,
 };
 pub use packet::{Kind, Packet};
 pub use packet_type::PacketType;

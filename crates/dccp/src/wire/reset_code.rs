@@ -33,6 +33,8 @@ impl ResetCode {
     pub const AGGRESSION_PENALTY: Self = Self(11);
     /// Another connection has the same UDP ports (RFC 6773 section 3.8).
     pub const ENCAPSULATED_PORT_REUSE: Self = Self(12);
+    /// A connection of several paths ends at once (RFC 9897).
+    pub const ABRUPT_MULTIPATH_TERMINATION: Self = Self(13);
 }
 
 impl fmt::Display for ResetCode {
@@ -51,6 +53,7 @@ impl fmt::Display for ResetCode {
             Self::BAD_INIT_COOKIE => "Bad Init Cookie",
             Self::AGGRESSION_PENALTY => "Aggression Penalty",
             Self::ENCAPSULATED_PORT_REUSE => "Encapsulated Port Reuse",
+            Self::ABRUPT_MULTIPATH_TERMINATION => "Abrupt MP termination",
             Self(code) => return write!(f, "reset code {code}"),
         };
         f.write_str(name)

@@ -6,6 +6,7 @@ mod closing;
 mod fairness;
 mod handshake;
 mod harness;
+mod multipath;
 mod packets;
 mod random;
 mod synchronization;

@@ -27,6 +27,8 @@ impl FeatureNumber {
     pub const MINIMUM_CHECKSUM_COVERAGE: Self = Self(8);
     /// Whether its owner checks Data Checksums.
     pub const CHECK_DATA_CHECKSUM: Self = Self(9);
+    /// Whether its owner takes part in Multipath DCCP, and in which version (RFC 9897).
+    pub const MULTIPATH_CAPABLE: Self = Self(10);
     /// CCID 3: whether its owner sends Loss Event Rates.
     pub const SEND_LOSS_EVENT_RATE: Self = Self(192);
 }
@@ -43,6 +45,7 @@ impl fmt::Display for FeatureNumber {
             Self::SEND_NDP_COUNT => "Send NDP Count",
             Self::MINIMUM_CHECKSUM_COVERAGE => "Minimum Checksum Coverage",
             Self::CHECK_DATA_CHECKSUM => "Check Data Checksum",
+            Self::MULTIPATH_CAPABLE => "Multipath Capable",
             Self::SEND_LOSS_EVENT_RATE => "Send Loss Event Rate",
             Self(number) => return write!(f, "feature {number}"),
         };

@@ -5,6 +5,7 @@ mod ccid3;
 mod data_dropped;
 mod feature;
 mod list;
+mod multipath;
 mod option_type;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ pub use ccid3::{Ccid3Option, LossInterval, LossIntervals};
 pub use data_dropped::{DataDropped, DropCode, DropRun, DropRuns};
 pub use feature::{FeatureNumber, FeatureOption, FeatureOptionKind};
 pub use list::{DanglingMandatory, Entry, OPTIONS_LEN_MAX, Options, OptionsBuf};
+pub use multipath::{Confirmations, HMAC_LEN, Keys, MultipathOption, PLAIN_KEY_LEN};
 pub use option_type::OptionType;
 
 /// The most data that one option can have.
@@ -52,6 +54,8 @@ pub enum PacketOption<'a> {
     ElapsedTime(ElapsedTime),
     /// RFC 4340 section 9.3: the [`crc32c`](super::crc32c) of the data.
     DataChecksum(u32),
+    /// RFC 9897: several paths at once.
+    Multipath(MultipathOption<'a>),
     /// RFC 4340 section 10.3: what it means depends on the CCID; see [`Ccid3Option`].
     Ccid {
         /// The type, 128 or more.
@@ -137,6 +141,7 @@ impl<'a> PacketOption<'a> {
             Self::TimestampEcho { .. } => OptionType::TIMESTAMP_ECHO,
             Self::ElapsedTime(_) => OptionType::ELAPSED_TIME,
             Self::DataChecksum(_) => OptionType::DATA_CHECKSUM,
+            Self::Multipath(_) => OptionType::MULTIPATH,
             Self::Ccid { ty, .. } => *ty,
         }
     }
@@ -173,6 +178,9 @@ impl<'a> PacketOption<'a> {
             OptionType::DATA_CHECKSUM => {
                 Self::DataChecksum(word(data).ok_or(right("4"))?.swap_bytes())
             }
+            OptionType::MULTIPATH => Self::Multipath(
+                MultipathOption::decode(data).ok_or(right("that of a known MP_OPT"))?,
+            ),
             OptionType(128..) => Self::Ccid { ty, data },
             OptionType(_) => return Err(OptionError::Unknown { ty }),
         })
@@ -198,6 +206,7 @@ impl<'a> PacketOption<'a> {
             }
             Self::ElapsedTime(elapsed) => elapsed.encode(out),
             Self::DataChecksum(checksum) => out.extend(checksum.to_le_bytes()),
+            Self::Multipath(option) => option.encode(out),
         }
     }
 }

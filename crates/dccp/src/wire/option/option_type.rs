@@ -39,6 +39,8 @@ impl OptionType {
     pub const ELAPSED_TIME: Self = Self(43);
     /// CRC-32c of the data.
     pub const DATA_CHECKSUM: Self = Self(44);
+    /// RFC 9897: several paths at once.
+    pub const MULTIPATH: Self = Self(46);
     /// CCID 3: packets per loss event.
     pub const LOSS_EVENT_RATE: Self = Self(192);
     /// CCID 3: the latest loss intervals.
@@ -66,6 +68,7 @@ impl OptionType {
                 | Self::TIMESTAMP
                 | Self::TIMESTAMP_ECHO
                 | Self::DATA_CHECKSUM
+                | Self::MULTIPATH
         )
     }
 }
@@ -89,6 +92,7 @@ impl fmt::Display for OptionType {
             Self::TIMESTAMP_ECHO => "Timestamp Echo",
             Self::ELAPSED_TIME => "Elapsed Time",
             Self::DATA_CHECKSUM => "Data Checksum",
+            Self::MULTIPATH => "Multipath",
             Self::LOSS_EVENT_RATE => "Loss Event Rate",
             Self::LOSS_INTERVALS => "Loss Intervals",
             Self::RECEIVE_RATE => "Receive Rate",
