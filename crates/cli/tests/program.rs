@@ -99,6 +99,20 @@ fn the_labs_queue_gives_the_same_bytes_for_any_number_of_jobs_and_again_for_one_
 }
 
 #[test]
+fn the_labs_calls_give_the_same_bytes_for_any_number_of_jobs_and_again_for_one_cell() {
+    let calls = |arguments: &[&str]| {
+        let files = ["cells.csv", "gaps.csv", "report.html", "figure-13.svg"];
+        lab(&[&["chang2010", "--set", "video=1M,voice=64k"], arguments].concat(), files)
+    };
+    let methods = ["--method", "1s,1.5s", "--seeds", "2"];
+    let one = calls(&[&["--jobs", "1"], &methods[..]].concat());
+    assert_eq!(calls(&[&["--jobs", "2"], &methods[..]].concat()), one);
+    assert!(one.0.contains("Table 3: gap in s"), "{}", one.0);
+    let (_, [cell, ..]) = calls(&["--cell", "3,1.5s,2"]);
+    assert_within(&cell, &one.1[0], 1 + 1);
+}
+
+#[test]
 fn the_comparison_measures_what_is_installed_and_names_what_is_not() {
     let folder = std::env::temp_dir().join(format!("anabranch-{}-compare", std::process::id()));
     let out = folder.to_str().unwrap();

@@ -6,11 +6,13 @@
 //! result to the last digit. [`scenario`] is experiments of a user's own, from a file.
 
 pub mod almajeed2011;
+pub mod chang2010;
 mod csv_lines;
 mod drawing;
 mod error;
 mod estimate;
 mod graph;
+mod host;
 pub mod huseynli2023;
 pub mod kim2007;
 pub mod ortiz2013;

@@ -38,3 +38,41 @@ pub(crate) fn seeds_in_words(seeds: impl Iterator<Item = u64> + Clone) -> String
         (None, _) => "none".to_owned(),
     }
 }
+
+/// How a report begins.
+pub(crate) struct Heading<'a> {
+    pub(crate) title: &'a str,
+    /// Which experiment it is.
+    pub(crate) about: &'a str,
+    /// What is not the paper's, if anything, and what follows from that.
+    pub(crate) said: Option<String>,
+    pub(crate) left_out: &'a str,
+    /// The command that gives the same results.
+    pub(crate) command: &'a str,
+    pub(crate) seeds: String,
+    pub(crate) cells: usize,
+    pub(crate) simulated_s: usize,
+    /// The command that runs one cell again.
+    pub(crate) again: String,
+    /// Its parts: what they are called here, and in words.
+    pub(crate) parts: Vec<(&'a str, &'a str)>,
+}
+
+impl Heading<'_> {
+    /// As the report's first lines.
+    pub(crate) fn shown(&self) -> Markup {
+        html! {
+            h1 { (self.title) }
+            p { (self.about) }
+            @if let Some(said) = &self.said { p { strong { (said) } " " (self.left_out) } }
+            p {
+                "Run as " code { (self.command) } " with anabranch " (env!("CARGO_PKG_VERSION"))
+                ", seeds " (self.seeds) ": " (self.cells) " cells, " (self.simulated_s)
+                " simulated seconds. Any cell runs again, and is captured, by "
+                code { (self.again) }
+                "."
+            }
+            nav { @for (id, words) in &self.parts { a href={ "#" (id) } { (words) } } }
+        }
+    }
+}

@@ -525,7 +525,8 @@ fn distance(from: &str, to: &str) -> usize {
 pub(crate) mod testing {
     use super::*;
 
-    /// Each parameter's own value of the paper changes nothing, and no name comes twice.
+    /// Each parameter's own value of the paper, or what is chosen where it is open, changes
+    /// nothing, and no name comes twice.
     pub(crate) fn check_declared<S: Settings + std::fmt::Debug>() {
         for (index, parameter) in S::PARAMETERS.iter().enumerate() {
             let name = parameter.name;
@@ -533,7 +534,8 @@ pub(crate) mod testing {
             if matches!(parameter.kind, Kind::File(_)) {
                 continue;
             }
-            let text = format!("{name}={}", parameter.paper.replace(", ", ","));
+            let paper = parameter.paper.trim_start_matches("open: ");
+            let text = format!("{name}={}", paper.replace(", ", ","));
             let read = Parameters::<S>::read([text.as_str()]);
             assert_eq!(read, Ok(Parameters::default()), "{text}");
         }

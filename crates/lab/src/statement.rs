@@ -130,8 +130,32 @@ pub fn statements_table(statements: &[Statement]) -> String {
     text
 }
 
+/// The statements as a part of a report, the paper's and then ours, with a note about them.
+pub(crate) fn held(statements: &[Statement], note: &str) -> Markup {
+    let (papers, ours): (Vec<_>, Vec<_>) =
+        statements.iter().partition(|statement| statement.figure.is_some());
+    let count = |verdict| papers.iter().filter(|it| it.verdict == verdict).count();
+    html! {
+        h2 id="statements" { "What the paper says, and our runs" }
+        @if statements.is_empty() {
+            p { "Points of figures were run, and no figure whole: there is nothing to compare." }
+        } @else {
+            p {
+                "Shown: " (count(Verdict::Shown)) " of " (papers.len()) ", undecided: "
+                (count(Verdict::Undecided)) ". Shown is what holds with room between the 95 % \
+                 confidence intervals, undecided where they overlap. " (note)
+            }
+            (statement_table(&papers))
+            @if !ours.is_empty() {
+                h3 { "What is said of ours" }
+                (statement_table(&ours))
+            }
+        }
+    }
+}
+
 /// The statements as a table of a report.
-pub(crate) fn statement_table(statements: &[&Statement]) -> Markup {
+fn statement_table(statements: &[&Statement]) -> Markup {
     html! {
         div.scroll { table {
             thead { tr {

@@ -4,14 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use anabranch_lab::RecordTo;
 use anabranch_lab::almajeed2011::{
     self as experiment, Carrier, Cell, Experiment, Measured, Outcome, Scenario, Setup, Variation,
 };
 use clap::Args;
 
+use super::common::{Common, record};
 use super::folder::Folder;
-use super::parameters::Changes;
 use super::runner::{Runner, speed};
 use crate::failure::Failure;
 use crate::output;
@@ -20,10 +19,8 @@ use crate::output;
 /// tables 3 to 10 and figures 2 to 5 beside the paper's, SCTP in the same cells, and a report.
 #[derive(Debug, Args)]
 pub(crate) struct Almajeed2011 {
-    /// Runs each cell with the seeds 1 to N.
-    #[arg(long, value_name = "N", default_value_t = 10,
-          value_parser = clap::value_parser!(u64).range(1..=1_000))]
-    seeds: u64,
+    #[command(flatten)]
+    common: Common,
     /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
     /// line for each cell; variations.csv, if the tables are run whole, a line for each cell with a
     /// parameter chosen otherwise.
@@ -41,14 +38,9 @@ pub(crate) struct Almajeed2011 {
     /// Writes all packets of the cell too, each as it leaves its link, as cell.pcapng.
     #[arg(long, requires = "cell", requires = "out")]
     capture: bool,
-    #[command(flatten)]
-    changes: Changes,
     /// Only the first N pictures of the video.
     #[arg(long, value_name = "N")]
     pictures: Option<NonZeroUsize>,
-    /// Cells that run at once. The results are the same for any number.
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
 }
 
 type Results = Vec<(Cell, Measured)>;
@@ -86,7 +78,7 @@ impl FromStr for Place {
 
 impl Almajeed2011 {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Some(parameters) = self.changes.parameters()? else { return Ok(()) };
+        let Some(parameters) = self.common.changes.parameters()? else { return Ok(()) };
         let folder = self.out.as_deref().map(Folder::create).transpose()?;
         let pictures = self.pictures.map(NonZeroUsize::get);
         let setup = Setup::with(parameters, pictures).map_err(Failure::failed)?;
@@ -108,7 +100,7 @@ impl Almajeed2011 {
         let scenario = self.scenario.map(|it| format!(" --scenario {}", it.name()));
         let pictures = self.pictures.map(|count| format!(" --pictures {count}"));
         let (scenario, pictures) = (scenario.unwrap_or_default(), pictures.unwrap_or_default());
-        let (seeds, set) = (self.seeds, setup.flag());
+        let (seeds, set) = (self.common.seeds, setup.flag());
         format!("anabranch lab almajeed2011 --seeds {seeds}{scenario}{pictures}{set}")
     }
 
@@ -121,15 +113,12 @@ impl Almajeed2011 {
         let cells = self.cells();
         let is_whole = self.cell.is_none() && self.scenario.is_none() && setup.are_papers();
         let varied: Vec<_> = match is_whole {
-            true => Variation::cells(self.seeds).collect(),
+            true => Variation::cells(self.common.seeds).collect(),
             false => Vec::new(),
         };
-        let runner = Runner::new(self.jobs, cells.len() + varied.len())?;
+        let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
         let run = |cell: &Cell| {
-            let to = match folder {
-                Some(folder) => folder.record("cell", self.capture, false)?,
-                None => RecordTo::default(),
-            };
+            let to = record(folder, "cell", self.capture, false)?;
             let measured = cell.run_recorded(setup, to).map_err(Failure::failed)?;
             Ok((*cell, measured))
         };
@@ -148,7 +137,7 @@ impl Almajeed2011 {
             return vec![cell];
         }
         let is_chosen = |cell: &Cell| self.scenario.is_none_or(|it| it == cell.scenario);
-        experiment::cells(self.seeds).into_iter().filter(is_chosen).collect()
+        experiment::cells(self.common.seeds).into_iter().filter(is_chosen).collect()
     }
 }
 

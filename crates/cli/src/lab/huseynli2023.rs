@@ -1,6 +1,5 @@
 //! `anabranch lab huseynli2023`: a receive queue of four levels.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Mutex;
@@ -8,11 +7,11 @@ use std::sync::Mutex;
 use anabranch_lab::huseynli2023::{
     self as experiment, Cell, Experiment, LastHop, Method, Outcome, Source, Values, Variation,
 };
-use anabranch_lab::{Parameters, RecordTo, statements_table};
+use anabranch_lab::{Parameters, statements_table};
 use clap::Args;
 
+use super::common::{Common, record};
 use super::folder::Folder;
-use super::parameters::Changes;
 use super::runner::{Runner, speed};
 use super::tables::{lock, table};
 use crate::failure::Failure;
@@ -22,10 +21,8 @@ use crate::output;
 /// the paper's list and ours, beside what the paper says of them, and a report.
 #[derive(Debug, Args)]
 pub(crate) struct Huseynli2023 {
-    /// Runs each cell with the seeds 1 to N.
-    #[arg(long, value_name = "N", default_value_t = 10,
-          value_parser = clap::value_parser!(u64).range(1..=1_000))]
-    seeds: u64,
+    #[command(flatten)]
+    common: Common,
     /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
     /// line for each level of each cell; seconds.csv, the figures' values.
     #[arg(long, value_name = "DIR")]
@@ -51,11 +48,6 @@ pub(crate) struct Huseynli2023 {
     /// docs/lab-records.md describes it.
     #[arg(long, value_name = "FILE", requires = "cell")]
     packets: Option<PathBuf>,
-    #[command(flatten)]
-    changes: Changes,
-    /// Cells that run at once. The results are the same for any number.
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
 }
 
 /// A source, a network and a seed.
@@ -83,7 +75,7 @@ impl FromStr for Place {
 
 impl Huseynli2023 {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Some(parameters) = self.changes.parameters()? else { return Ok(()) };
+        let Some(parameters) = self.common.changes.parameters()? else { return Ok(()) };
         let folder = self.out.as_deref().map(Folder::create).transpose()?;
         let results = self.run_cells(&parameters, folder.as_ref())?;
         let rows = experiment::rows(&results);
@@ -108,7 +100,7 @@ impl Huseynli2023 {
             Some(Place { source, last_hop, seed }) => {
                 command.push_str(&format!(" --cell {source},{last_hop},{seed}"));
             }
-            None => command.push_str(&format!(" --seeds {}", self.seeds)),
+            None => command.push_str(&format!(" --seeds {}", self.common.seeds)),
         }
         if !methods.is_empty() {
             command.push_str(&format!(" --method {}", methods.join(",")));
@@ -126,12 +118,9 @@ impl Huseynli2023 {
     ) -> Result<Vec<(Cell, Outcome)>, Failure> {
         let cells = self.cells(parameters.are_papers());
         let packets = Mutex::new(table("packets", self.packets.as_deref(), cells.len())?);
-        let runner = Runner::new(self.jobs, cells.len())?;
+        let runner = Runner::new(self.common.jobs, cells.len())?;
         let run = |cell: &Cell| {
-            let mut to = match folder {
-                Some(folder) => folder.record(&cell.name(), self.capture, self.trace)?,
-                None => RecordTo::default(),
-            };
+            let mut to = record(folder, &cell.name(), self.capture, self.trace)?;
             to.packets = lock(&packets).take();
             Ok((*cell, cell.run_recorded(parameters, to).map_err(Failure::failed)?))
         };
@@ -146,9 +135,9 @@ impl Huseynli2023 {
             let cell = |method| Cell { source, last_hop, variation, method, seed };
             return Method::ALL.map(cell).into_iter().filter(is_chosen).collect();
         }
-        let mut cells = experiment::cells(self.seeds);
+        let mut cells = experiment::cells(self.common.seeds);
         if are_papers && !self.tables {
-            cells.extend(experiment::variations(self.seeds));
+            cells.extend(experiment::variations(self.common.seeds));
         }
         cells.retain(is_chosen);
         cells

@@ -1,6 +1,8 @@
 //! `anabranch lab`: scenarios of one's own, the papers' experiments, our programs beside others.
 
 mod almajeed2011;
+mod chang2010;
+mod common;
 mod compare;
 mod folder;
 mod huseynli2023;
@@ -27,6 +29,7 @@ pub(crate) struct Lab {
 #[derive(Debug, Subcommand)]
 enum Experiment {
     Almajeed2011(almajeed2011::Almajeed2011),
+    Chang2010(chang2010::Chang2010),
     Compare(compare::Compare),
     Huseynli2023(huseynli2023::Huseynli2023),
     Kim2007(kim2007::Kim2007),
@@ -41,6 +44,7 @@ impl Lab {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         match self.experiment {
             Experiment::Almajeed2011(experiment) => experiment.run(),
+            Experiment::Chang2010(experiment) => experiment.run(),
             Experiment::Compare(experiment) => experiment.run().await,
             Experiment::Huseynli2023(experiment) => experiment.run(),
             Experiment::Kim2007(experiment) => experiment.run().await,

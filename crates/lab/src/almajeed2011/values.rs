@@ -285,3 +285,13 @@ impl Settings for Values {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_declared_is_what_runs() {
+        crate::parameter::testing::check_declared::<Values>();
+    }
+}

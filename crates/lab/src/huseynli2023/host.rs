@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
+use anabranch_sansio::{FourTuple, Machine as _, Rng, Time};
 use anabranch_sctp::{Association, AssociationConfig, AssociationId, Endpoint, EndpointConfig};
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -14,12 +14,10 @@ use super::source::Planned;
 pub(super) const PORTS: (u16, u16) = (5_000, 5_001);
 
 /// An endpoint with one association, and the program that uses it.
-pub(super) struct Host {
-    endpoint: Endpoint,
-    program: Program,
-}
+pub(super) type Host = crate::host::Host<Program>;
 
-enum Program {
+/// Of either end of a stream.
+pub(super) enum Program {
     Writes(Writer),
     Reads(Box<Reader>),
 }
@@ -185,58 +183,25 @@ impl Host {
             Program::Reads(reader) => std::mem::take(&mut reader.reads),
         }
     }
+}
 
-    fn attend(&mut self, now: Time) {
-        while self.endpoint.poll_event().is_some() {}
-        match &mut self.program {
-            Program::Writes(writer) => writer.attend(now, &mut self.endpoint),
-            Program::Reads(reader) => reader.attend(now, &mut self.endpoint),
+impl crate::host::Program for Program {
+    fn attend(&mut self, now: Time, endpoint: &mut Endpoint) {
+        while endpoint.poll_event().is_some() {}
+        match self {
+            Self::Writes(writer) => writer.attend(now, endpoint),
+            Self::Reads(reader) => reader.attend(now, endpoint),
         }
     }
 
-    fn program_wakes_at(&self) -> Option<Wakeup> {
-        let at = match &self.program {
-            Program::Writes(writer) => writer.wakes_at(),
-            Program::Reads(reader) => {
-                let association = self.endpoint.associations().next();
-                let association = association.and_then(|id| self.endpoint.association(id));
+    fn wakes_at(&self, endpoint: &Endpoint) -> Option<Time> {
+        match self {
+            Self::Writes(writer) => writer.wakes_at(),
+            Self::Reads(reader) => {
+                let association = endpoint.associations().next();
+                let association = association.and_then(|id| endpoint.association(id));
                 association.filter(|it| it.has_message()).map(|_| reader.free_at)
             }
-        };
-        at.map(|at| Wakeup { at, why: "the program" })
-    }
-}
-
-impl Machine for Host {
-    type Event = ();
-
-    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        self.endpoint.handle_datagram(now, datagram);
-        self.attend(now);
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        self.endpoint.handle_timeout(now);
-        self.attend(now);
-    }
-
-    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        self.endpoint.poll_transmit(now, buf)
-    }
-
-    fn poll_timeout(&self) -> Option<Wakeup> {
-        self.program_wakes_at().into_iter().chain(self.endpoint.poll_timeout()).min()
-    }
-
-    fn poll_event(&mut self) -> Option<()> {
-        None
-    }
-
-    fn set_tracing(&mut self, on: bool) {
-        self.endpoint.set_tracing(on);
-    }
-
-    fn poll_trace(&mut self) -> Option<TraceRecord> {
-        self.endpoint.poll_trace()
+        }
     }
 }

@@ -17,8 +17,8 @@ use super::table::{COLUMNS, NAMES, Row, as_run, rows};
 use super::values::Values;
 use crate::Parameters;
 use crate::drawing::FigureError;
-use crate::page::{assumed, page, seeds_in_words};
-use crate::statement::{Statement, Verdict, statement_table};
+use crate::page::{Heading, assumed, page, seeds_in_words};
+use crate::statement::held;
 use assumptions::ASSUMPTIONS;
 pub use figure::{Graphs, figures};
 
@@ -44,7 +44,7 @@ impl Experiment {
         let body = html! {
             (self.heading())
             @if self.parameters.are_papers() {
-                (held(&statements(&rows)))
+                (held(&statements(&rows), NOTE))
                 (different(&differences(&rows)))
             }
             h2 id="figures" { "Figures 7 to 11" }
@@ -80,62 +80,38 @@ impl Experiment {
     }
 
     fn heading(&self) -> Markup {
-        let seeds = seeds_in_words(self.results.iter().map(|(cell, _)| cell.seed));
-        let simulated: usize = self.results.iter().map(|(_, outcome)| outcome.duration_s).sum();
-        html! {
-            h1 { "SCTP-PQ, a receive queue of four levels" }
-            p {
-                "The experiment of H\u{fc}seynli, \u{15e}im\u{15f}ek and Akcayol, \
-                 \u{201c}Improving QoS in mobile multimedia streaming with SCTP-PQ\u{201d} (Acta \
-                 Polytechnica 2023), with real packets: every one is made and read by the code \
-                 that runs on sockets, and only links, clock and the reading program are simulated."
-            }
-            @if let Some(said) = self.parameters.said() {
-                p {
-                    strong { (said) }
-                    " The paper's statements are left out, as they are about its own."
-                }
-            }
-            p {
-                "Run as " code { (self.command) } " with anabranch " (env!("CARGO_PKG_VERSION"))
-                ", seeds " (seeds) ": " (self.results.len()) " cells, " (simulated)
-                " simulated seconds. Any cell runs again, and is captured, by "
-                code { (self.again()) }
-                "."
-            }
-            nav {
-                @if self.parameters.are_papers() {
-                    a href="#statements" { "The paper's statements" }
-                    a href="#differences" { "Differences" }
-                }
-                a href="#figures" { "Figures" }
-                @if self.is_varied() { a href="#sensitivity" { "Sensitivity" } }
-                a href="#assumptions" { "Assumptions" }
-            }
+        let mut parts = vec![("figures", "Figures")];
+        if self.parameters.are_papers() {
+            parts.insert(0, ("statements", "The paper's statements"));
+            parts.insert(1, ("differences", "Differences"));
         }
+        if self.is_varied() {
+            parts.push(("sensitivity", "Sensitivity"));
+        }
+        parts.push(("assumptions", "Assumptions"));
+        let heading = Heading {
+            title: "SCTP-PQ, a receive queue of four levels",
+            about: "The experiment of H\u{fc}seynli, \u{15e}im\u{15f}ek and Akcayol, \
+                    \u{201c}Improving QoS in mobile multimedia streaming with SCTP-PQ\u{201d} (Acta \
+                    Polytechnica 2023), with real packets: every one is made and read by the code \
+                    that runs on sockets, and only links, clock and the reading program are \
+                    simulated.",
+            said: self.parameters.said(),
+            left_out: "The paper's statements are left out, as they are about its own.",
+            command: &self.command,
+            seeds: seeds_in_words(self.results.iter().map(|(cell, _)| cell.seed)),
+            cells: self.results.len(),
+            simulated_s: self.results.iter().map(|(_, outcome)| outcome.duration_s).sum(),
+            again: self.again(),
+            parts,
+        };
+        heading.shown()
     }
 }
 
-fn held(statements: &[Statement]) -> Markup {
-    let (papers, ours): (Vec<_>, Vec<_>) =
-        statements.iter().partition(|statement| statement.figure.is_some());
-    let count = |verdict| papers.iter().filter(|it| it.verdict == verdict).count();
-    html! {
-        h2 id="statements" { "What the paper says, and our runs" }
-        p {
-            "Shown: " (count(Verdict::Shown)) " of " (papers.len()) ", undecided: "
-            (count(Verdict::Undecided)) ". Shown is what holds with room between the 95 % \
-             confidence intervals, undecided where they overlap. The list is the paper's SCTP-PQ. \
-             Values are those of the authors' source, at a constant rate with random levels over \
-             wires, unless they say otherwise."
-        }
-        (statement_table(&papers))
-        @if !ours.is_empty() {
-            h3 { "What is said of ours" }
-            (statement_table(&ours))
-        }
-    }
-}
+/// About the list of statements.
+const NOTE: &str = "The list is the paper's SCTP-PQ. Values are those of the authors' source, at a \
+                    constant rate with random levels over wires, unless they say otherwise.";
 
 fn different(differences: &[Difference]) -> Markup {
     html! {

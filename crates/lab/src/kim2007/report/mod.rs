@@ -15,8 +15,8 @@ use super::sensitivity::Variation;
 use super::table::{Measure, Row, line_name, rows};
 use super::values::Values;
 use crate::drawing::FigureError;
-use crate::page::{assumed, page, seeds_in_words};
-use crate::statement::{Statement, Verdict, statement_table};
+use crate::page::{Heading, assumed, page, seeds_in_words};
+use crate::statement::{Verdict, held};
 use crate::{Estimate, Parameters};
 use assumptions::ASSUMPTIONS;
 pub use figure::{Figure, figures, live_figure};
@@ -48,7 +48,7 @@ impl Experiment {
         let are_papers = self.parameters.are_papers();
         let body = html! {
             (self.heading())
-            @if are_papers { (held(&statements(&rows))) }
+            @if are_papers { (held(&statements(&rows), "")) }
             @if !self.varied.is_empty() { (one_direction(&self.varied)) }
             h2 id="figures" { "Figures 8 to 12" }
             p {
@@ -75,62 +75,31 @@ impl Experiment {
     }
 
     fn heading(&self) -> Markup {
-        let seeds = seeds_in_words(self.results.iter().map(|(cell, _)| cell.seed));
-        let simulated: usize = self.results.iter().map(|(_, outcome)| outcome.duration_s).sum();
-        html! {
-            h1 { "IPTV over SCTP, PR-SCTP, UDP and TCP" }
-            p {
-                "The experiments of S. T. Kim, Koh and Y. J. Kim, \u{201c}Performance of SCTP for \
-                 IPTV Applications\u{201d} (ICACT 2007), with real \
-                 packets: every one is made and read by the code that runs on sockets, and only \
-                 links and clock are simulated."
-            }
-            @if let Some(said) = self.parameters.said() {
-                p {
-                    strong { (said) }
-                    " The paper's statements are left out, as they are about its own; where the \
-                     text speaks of its parameters, these are meant."
-                }
-            }
-            p {
-                "Run as " code { (self.command) } " with anabranch " (env!("CARGO_PKG_VERSION"))
-                ", seeds " (seeds) ": " (self.results.len()) " cells, " (simulated)
-                " simulated seconds. Any cell runs again, and is captured, by "
-                code { (self.again()) }
-                "."
-            }
-            nav {
-                @if self.parameters.are_papers() {
-                    a href="#statements" { "The paper's statements" }
-                }
-                a href="#figures" { "Figures" }
-                @if !self.varied.is_empty() { a href="#sensitivity" { "Sensitivity" } }
-                a href="#assumptions" { "Assumptions" }
-            }
+        let mut parts = vec![("figures", "Figures")];
+        if self.parameters.are_papers() {
+            parts.insert(0, ("statements", "The paper's statements"));
         }
-    }
-}
-
-fn held(statements: &[Statement]) -> Markup {
-    let (papers, ours): (Vec<_>, Vec<_>) =
-        statements.iter().partition(|statement| statement.figure.is_some());
-    let count = |verdict| papers.iter().filter(|it| it.verdict == verdict).count();
-    html! {
-        h2 id="statements" { "What the paper says, and our runs" }
-        @if statements.is_empty() {
-            p { "Points of figures were run, and no figure whole: there is nothing to compare." }
-        } @else {
-            p {
-                "Shown: " (count(Verdict::Shown)) " of " (papers.len()) ", undecided: "
-                (count(Verdict::Undecided)) ". Shown is what holds with room between the 95 % \
-                 confidence intervals, undecided where they overlap."
-            }
-            (statement_table(&papers))
-            @if !ours.is_empty() {
-                h3 { "What is said of ours" }
-                (statement_table(&ours))
-            }
+        if !self.varied.is_empty() {
+            parts.push(("sensitivity", "Sensitivity"));
         }
+        parts.push(("assumptions", "Assumptions"));
+        let heading = Heading {
+            title: "IPTV over SCTP, PR-SCTP, UDP and TCP",
+            about: "The experiments of S. T. Kim, Koh and Y. J. Kim, \u{201c}Performance of SCTP \
+                    for IPTV Applications\u{201d} (ICACT 2007), with real packets: every one is \
+                    made and read by the code that runs on sockets, and only links and clock are \
+                    simulated.",
+            said: self.parameters.said(),
+            left_out: "The paper's statements are left out, as they are about its own; where the \
+                       text speaks of its parameters, these are meant.",
+            command: &self.command,
+            seeds: seeds_in_words(self.results.iter().map(|(cell, _)| cell.seed)),
+            cells: self.results.len(),
+            simulated_s: self.results.iter().map(|(_, outcome)| outcome.duration_s).sum(),
+            again: self.again(),
+            parts,
+        };
+        heading.shown()
     }
 }
 

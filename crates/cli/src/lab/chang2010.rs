@@ -1,0 +1,125 @@
+//! `anabranch lab chang2010`: calls that go on when a path dies.
+
+use std::path::PathBuf;
+
+use anabranch_lab::chang2010::{
+    self as experiment, Cell, Experiment, Method, Outcome, Values, Variation,
+};
+use anabranch_lab::{Parameters, statements_table};
+use clap::Args;
+
+use super::common::{Common, record};
+use super::folder::Folder;
+use super::runner::{Runner, speed};
+use crate::failure::Failure;
+use crate::output;
+
+/// Calls over timed PR-SCTP that go on when a path dies (Chang and others, 2010): tables 3 and 4
+/// and figure 13 beside the paper's, why its handoff fails with short thresholds, our stack
+/// below them, and a report.
+#[derive(Debug, Args)]
+pub(crate) struct Chang2010 {
+    #[command(flatten)]
+    common: Common,
+    /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
+    /// line for each cell; gaps.csv, a line for each cut and direction; variations.csv, if all is
+    /// run, a line for each cell with a parameter chosen otherwise.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Only these ways of calling: SCTP, a threshold of the monitor such as 1.5s, TCP, unplanned,
+    /// planned.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    method: Vec<Method>,
+    /// Only this cell: handoff 1 to 4 or a round trip, way of calling, and seed. It gives the same
+    /// to the last digit.
+    #[arg(long, value_name = "PLACE,METHOD,SEED", conflicts_with_all = ["seeds", "method"])]
+    cell: Option<Cell>,
+    /// Writes all packets of the cell too, each as it leaves its link, as a pcapng file.
+    #[arg(long, requires = "cell", requires = "out")]
+    capture: bool,
+    /// Writes what both ends do and why, as qlog; `anabranch lab trace` explains a run by it.
+    #[arg(long, requires = "cell", requires = "out")]
+    trace: bool,
+}
+
+type Varied = Vec<(Variation, Cell, Outcome)>;
+
+impl Chang2010 {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let Some(parameters) = self.common.changes.parameters()? else { return Ok(()) };
+        let folder = self.out.as_deref().map(Folder::create).transpose()?;
+        let (results, varied) = self.run_cells(&parameters, folder.as_ref())?;
+        let command = self.command() + &parameters.flag();
+        let experiment = Experiment { parameters, command, results, varied };
+        output::print(&experiment::tables(&experiment.parameters, &experiment.rows()))?;
+        output::print(&statements_table(&experiment.statements()))?;
+        output::print(&speed(experiment.simulated_s()))?;
+        let Some(folder) = folder else { return Ok(()) };
+        write(&folder, &experiment)
+    }
+
+    /// What gives the same results: neither the number of jobs nor the folder is part of it.
+    fn command(&self) -> String {
+        let chosen = match (&self.cell, self.method.as_slice()) {
+            (Some(cell), _) => format!("--cell {}", cell.name()),
+            (None, []) => format!("--seeds {}", self.common.seeds),
+            (None, methods) => {
+                let methods: Vec<_> = methods.iter().map(ToString::to_string).collect();
+                format!("--seeds {} --method {}", self.common.seeds, methods.join(","))
+            }
+        };
+        format!("anabranch lab chang2010 {chosen}")
+    }
+
+    fn run_cells(
+        &self,
+        parameters: &Parameters<Values>,
+        folder: Option<&Folder>,
+    ) -> Result<(Vec<(Cell, Outcome)>, Varied), Failure> {
+        let cells = self.cells()?;
+        let is_whole = self.cell.is_none() && self.method.is_empty() && parameters.are_papers();
+        let varied: Vec<_> = match is_whole {
+            true => Variation::cells(self.common.seeds).collect(),
+            false => Vec::new(),
+        };
+        let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
+        let run = |cell: &Cell| {
+            let to = record(folder, "cell", self.capture, self.trace)?;
+            Ok((*cell, cell.run_recorded(parameters, to).map_err(Failure::failed)?))
+        };
+        let vary = |(variation, cell): &(Variation, Cell)| {
+            Ok((*variation, *cell, variation.run(cell).map_err(Failure::failed)?))
+        };
+        Ok((runner.run(&cells, run)?, runner.run(&varied, vary)?))
+    }
+
+    fn cells(&self) -> Result<Vec<Cell>, Failure> {
+        if let Some(cell) = self.cell {
+            return Ok(vec![cell]);
+        }
+        let mut cells = experiment::cells(self.common.seeds);
+        let is_run = |method: &&Method| cells.iter().any(|cell| cell.method == **method);
+        if let Some(method) = self.method.iter().find(|method| !is_run(method)) {
+            return Err(Failure::usage(format!(
+                "--method {method}: no table has it; one cell of it is run by --cell 1,{method},1"
+            )));
+        }
+        cells.retain(|cell| self.method.is_empty() || self.method.contains(&cell.method));
+        Ok(cells)
+    }
+}
+
+fn write(folder: &Folder, experiment: &Experiment) -> Result<(), Failure> {
+    let Experiment { parameters, results, varied, .. } = experiment;
+    let cells = experiment::cells_csv(parameters, results).map_err(Failure::failed)?;
+    folder.write("cells.csv", &cells)?;
+    folder.write("gaps.csv", &experiment::gaps_csv(results).map_err(Failure::failed)?)?;
+    if !varied.is_empty() {
+        let table = experiment::variations_csv(varied).map_err(Failure::failed)?;
+        folder.write("variations.csv", &table)?;
+    }
+    for (name, svg) in experiment.figures().map_err(Failure::failed)? {
+        folder.write(&format!("{name}.svg"), svg.as_bytes())?;
+    }
+    folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+}
