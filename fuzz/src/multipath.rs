@@ -58,16 +58,14 @@ impl Play {
             receive_buffer: BUFFER,
             ..MultipathConfig::default()
         };
-        let end = |seed| {
-            Multipath::new(EndpointConfig::default(), config.clone(), Rng::from_u64(seed))
-        };
+        let end =
+            |seed| Multipath::new(EndpointConfig::default(), config.clone(), Rng::from_u64(seed));
         let mut ends = [end(1), end(2)];
         ends[1].listen(PORTS.1, vec![SERVICE]);
         let begun = ends[0].connect(Time::ZERO, &[path(0)], PORTS, SERVICE);
         assert!(begun.is_ok(), "nothing stands against it");
         let (now, to_lose, alters) = (Time::ZERO, [0; 2], None);
-        let mut play =
-            Self { ends, now, to_lose, alters, was_altered: false, next: 0, last: None };
+        let mut play = Self { ends, now, to_lose, alters, was_altered: false, next: 0, last: None };
         play.settle();
         play
     }

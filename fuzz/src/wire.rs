@@ -118,6 +118,7 @@ fn walk_chunk(chunk: &Chunk<'_>) {
         | Chunk::Auth(_)
         | Chunk::ForwardTsn(_)
         | Chunk::Dtls(_)
+        | Chunk::Pad(_)
         | Chunk::IForwardTsn(_) => {}
     }
 }

@@ -164,8 +164,7 @@ impl Call {
     fn learn_paths(&mut self, association: &Association) {
         let paths = association.stats().paths;
         let number = |tuple: FourTuple| self.paths.iter().position(|path| *path == tuple);
-        self.known =
-            paths.iter().filter_map(|path| Some((path.id, number(path.tuple)?))).collect();
+        self.known = paths.iter().filter_map(|path| Some((path.id, number(path.tuple)?))).collect();
     }
 
     fn check(&mut self, now: Time, association: &mut Association) {

@@ -190,7 +190,9 @@ impl FromStr for Place {
         let found = handoffs.into_iter().find(|place| place.to_string() == text);
         let rtt = || text.strip_suffix("ms")?.parse().ok().filter(|ms| (2..=1_000).contains(ms));
         found.or_else(|| rtt().map(Self::Rtt)).ok_or_else(|| {
-            format!("there is no place '{text}': give a handoff, 1 to 4, or a round trip, 2ms to 1000ms")
+            format!(
+                "there is no place '{text}': give a handoff, 1 to 4, or a round trip, 2ms to 1000ms"
+            )
         })
     }
 }

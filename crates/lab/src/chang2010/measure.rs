@@ -71,7 +71,6 @@ pub(super) struct Cut {
     pub(super) at: Time,
     /// When somebody knew.
     pub(super) left: Time,
-    pub(super) path: usize,
 }
 
 /// A run that is over.

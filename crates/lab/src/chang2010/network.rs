@@ -197,7 +197,7 @@ impl Plan {
                 pair.sim.run_to(*at)?;
             }
             pair.cut(path);
-            cuts.push(Cut { at: *at, left: at.saturating_sub(notice), path });
+            cuts.push(Cut { at: *at, left: at.saturating_sub(notice) });
             if comes_back {
                 pair.sim.run_to(*at + AWAY)?;
                 pair.restore(path);

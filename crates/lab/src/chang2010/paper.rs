@@ -1,7 +1,8 @@
 //! The values of Chang 2010.
 
 /// Thresholds of the monitor, in milliseconds: table 3's, and shorter ones.
-pub const THRESHOLDS_MS: [u32; 10] = [30_000, 4_000, 3_000, 2_000, 1_500, 1_200, 1_000, 800, 500, 300];
+pub const THRESHOLDS_MS: [u32; 10] =
+    [30_000, 4_000, 3_000, 2_000, 1_500, 1_200, 1_000, 800, 500, 300];
 
 /// The shortest threshold with which the paper's handoff works, in milliseconds.
 pub(super) const SHORTEST_MS: u32 = 1_500;

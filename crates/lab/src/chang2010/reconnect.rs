@@ -150,8 +150,7 @@ impl Link {
         let came = self.partial.len() > before;
         let mut rest = self.partial.as_slice();
         while let Some((len, behind)) = rest.split_first_chunk::<LENGTH>() {
-            let Some((message, behind)) =
-                behind.split_at_checked(u16::from_be_bytes(*len).into())
+            let Some((message, behind)) = behind.split_at_checked(u16::from_be_bytes(*len).into())
             else {
                 break;
             };

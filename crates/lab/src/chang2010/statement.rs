@@ -63,9 +63,8 @@ impl Rows<'_> {
     }
 
     fn varied(&self, set: &str, ms: u32) -> Option<&Row> {
-        let is_it = |(it, row): &&(Variation, Row)| {
-            it.set == set && row.cell.method == Method::Timed(ms)
-        };
+        let is_it =
+            |(it, row): &&(Variation, Row)| it.set == set && row.cell.method == Method::Timed(ms);
         self.varied.iter().find(is_it).map(|(_, row)| row)
     }
 
@@ -165,8 +164,7 @@ impl Rows<'_> {
         let usual = self.row(FIRST, Method::Timed(shortest))?.failed_percent();
         let by_state = self.varied(BY_STATE, shortest)?.failed_percent();
         let short_life = self.varied(SHORT_LIFE, 2_000)?.failed_percent();
-        let verdict =
-            Verdict::all([Verdict::is_above(usual, by_state, 0.0), always(short_life)]);
+        let verdict = Verdict::all([Verdict::is_above(usual, by_state, 0.0), always(short_life)]);
         Some(Statement {
             figure: FIGURE,
             says: "It fails because there is not enough time to initialize the other path: data \
@@ -238,11 +236,14 @@ impl Rows<'_> {
     fn ours_is_below(&self, method: Method) -> Option<Statement> {
         let gaps = self.gaps(method)?;
         let says = match method {
-            Method::Planned => "Left on purpose, a path costs no gap (under 0.06 s, 25 pictures/s).",
+            Method::Planned => {
+                "Left on purpose, a path costs no gap (under 0.06 s, 25 pictures/s)."
+            }
             _ => "A path that dies unannounced costs a gap under 0.1 s, in all four handoffs.",
         };
         let bound = if method == Method::Planned { 0.06 } else { 0.1 };
-        let verdict = Verdict::all(gaps.iter().map(|gap| Verdict::is_above(exact(bound), *gap, 0.0)));
+        let verdict =
+            Verdict::all(gaps.iter().map(|gap| Verdict::is_above(exact(bound), *gap, 0.0)));
         Some(Statement { figure: None, says, verdict, evidence: format!("{} s", words(&gaps, 3)) })
     }
 
@@ -254,7 +255,8 @@ impl Rows<'_> {
             50 => "Nor at 50 ms.",
             _ => "Nor at 100 ms.",
         };
-        let evidence = format!("of {} frames {} lost, {} late", voice.taken, voice.lost, voice.late);
+        let evidence =
+            format!("of {} frames {} lost, {} late", voice.taken, voice.lost, voice.late);
         let verdict = exactly(voice.lost + voice.late == 0);
         Some(Statement { figure: None, says, verdict, evidence })
     }
@@ -309,7 +311,6 @@ fn never(share: Estimate) -> Verdict {
 }
 
 fn in_words(shares: &[(u32, Estimate)]) -> String {
-    let share =
-        |(ms, share): &(u32, Estimate)| format!("{} s {share:.0} %", f64::from(*ms) / 1e3);
+    let share = |(ms, share): &(u32, Estimate)| format!("{} s {share:.0} %", f64::from(*ms) / 1e3);
     shares.iter().map(share).collect::<Vec<_>>().join(", ")
 }

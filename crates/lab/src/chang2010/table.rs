@@ -242,10 +242,9 @@ fn by_round_trip(rows: &[Row]) -> String {
     for ms in RTTS_MS {
         for method in Method::OURS {
             let Some(row) = find(rows, Place::Rtt(ms), method) else { continue };
-            for (name, gaps, counts) in [
-                ("voice", row.voice_gaps(), row.voice()),
-                ("video", row.video_gaps(), row.video()),
-            ] {
+            for (name, gaps, counts) in
+                [("voice", row.voice_gaps(), row.voice()), ("video", row.video_gaps(), row.video())]
+            {
                 let Some(Gaps { p50, p95, max, .. }) = gaps else { continue };
                 let Counts { taken, lost, late } = counts;
                 let _ = writeln!(
@@ -300,8 +299,7 @@ struct CellLine {
 
 impl CellLine {
     const fn of(outcome: &Outcome) -> Self {
-        let Outcome { handoff_s, gave_up_s, voice, video, kbytes_per_s, simulated_s, .. } =
-            outcome;
+        let Outcome { handoff_s, gave_up_s, voice, video, kbytes_per_s, simulated_s, .. } = outcome;
         Self {
             handoff_s: *handoff_s,
             gave_up_s: *gave_up_s,

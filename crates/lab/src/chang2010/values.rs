@@ -161,7 +161,12 @@ impl Values {
 
 impl Settings for Values {
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::new("wired", "100M", "rate of wired paths", Reads::Speed(|it, to| it.wired = to)),
+        Parameter::new(
+            "wired",
+            "100M",
+            "rate of wired paths",
+            Reads::Speed(|it, to| it.wired = to),
+        ),
         Parameter::new(
             "wireless",
             "54M",
@@ -192,7 +197,12 @@ impl Settings for Values {
             "rate of the video",
             Reads::Speed(|it, to| it.video_rate = to),
         ),
-        Parameter::new("voice", "936k", "rate of the voice", Reads::Speed(|it, to| it.voice_rate = to)),
+        Parameter::new(
+            "voice",
+            "936k",
+            "rate of the voice",
+            Reads::Speed(|it, to| it.voice_rate = to),
+        ),
         Parameter::new(
             "frames",
             "open: 25",

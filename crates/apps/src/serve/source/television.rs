@@ -287,7 +287,10 @@ impl<'a, L: Listener> Session<'a, L> {
 
     fn closed(&mut self, reason: &CloseReason) -> End {
         if let Some(refusal) = self.line.refusal(reason) {
-            return End::NeedsMending(format!("the server of {} is not taken: {refusal}", self.name));
+            return End::NeedsMending(format!(
+                "the server of {} is not taken: {refusal}",
+                self.name
+            ));
         }
         End::Lost(match self.goodbye.take() {
             Some(text) => format!("the server of {} says goodbye: {text}", self.name),

@@ -22,7 +22,8 @@ pub fn figures(
     varied: &[(Variation, Row)],
 ) -> Result<Figures, FigureError> {
     let graphs = [gaps(are_papers, rows), failures(rows, varied)];
-    let drawn = graphs.into_iter().filter(|graph| graph.lines.iter().any(|it| !it.points.is_empty()));
+    let drawn =
+        graphs.into_iter().filter(|graph| graph.lines.iter().any(|it| !it.points.is_empty()));
     drawn.map(|graph| Ok((graph.name.clone(), graph.svg()?))).collect()
 }
 
@@ -66,9 +67,8 @@ fn failures(rows: &[Row], varied: &[(Variation, Row)]) -> Graph {
     let place = Place::Handoff(Handoff::WiredToWireless);
     let usual = |ms| find(rows, place, Method::Timed(ms));
     let with = |set: &str, ms| {
-        let is_it = |(it, row): &&(Variation, Row)| {
-            it.set == set && row.cell.method == Method::Timed(ms)
-        };
+        let is_it =
+            |(it, row): &&(Variation, Row)| it.set == set && row.cell.method == Method::Timed(ms);
         varied.iter().find(is_it).map(|(_, row)| row)
     };
     let at_most = thresholds().filter(|ms| *ms <= 2_000);

@@ -9,9 +9,7 @@ use super::cell::{Cell, Handoff, Method, Place, RTTS_MS};
 use super::measure::{Counts, Outcome};
 use super::paper::{self, Compared};
 use super::statement::statements;
-use super::table::{
-    Gaps, Row, Versus, again, find, line_cells, lines, rows, varied_rows, versus,
-};
+use super::table::{Gaps, Row, Versus, again, find, line_cells, lines, rows, varied_rows, versus};
 use super::values::Values;
 use super::variation::{THRESHOLDS_MS, Variation};
 use crate::drawing::FigureError;
