@@ -31,6 +31,8 @@ const SLOW_START_CHUNKS_MAX: usize = 8;
 #[derive(Debug)]
 pub struct Cubic {
     pmdcs: usize,
+    /// alpha_cubic from when W_est is back at cwnd_prior (section 4.3).
+    alpha_beyond: f64,
     /// What idling leaves of the window.
     initial: usize,
     /// Bytes, with the fraction that single SACKs add.
@@ -38,6 +40,9 @@ pub struct Cubic {
     ssthresh: f64,
     /// RFC 9438 section 4.1.2: W_max, in bytes.
     w_max: Option<f64>,
+    /// RFC 9438 section 4.1.2: cwnd_prior, "Size of cwnd in segments at the time of setting
+    /// ssthresh most recently", here in bytes. Fast convergence leaves it alone.
+    cwnd_prior: Option<f64>,
     epoch: Option<Epoch>,
     hystart: HyStart,
     srtt: Duration,
@@ -56,7 +61,7 @@ struct Epoch {
     origin: f64,
     /// RFC 9438 section 4.3: W_est, in bytes.
     w_est: f64,
-    /// RFC 9438 section 4.3: cwnd_prior, from which on W_est grows as Reno's window.
+    /// From which on W_est grows as Reno's window (section 4.3).
     cwnd_prior: f64,
 }
 
@@ -66,6 +71,7 @@ struct BeforeLoss {
     cwnd: f64,
     ssthresh: f64,
     w_max: Option<f64>,
+    cwnd_prior: Option<f64>,
     epoch: Option<Epoch>,
 }
 
@@ -76,10 +82,14 @@ impl Cubic {
         let initial = large_initial_window(pmdcs);
         Self {
             pmdcs,
+            // RFC 9438 section 4.3: "the sender SHOULD set alpha_cubic to 1 to ensure that it can
+            // achieve the same congestion window increment rate as Reno".
+            alpha_beyond: 1.0,
             initial,
             cwnd: initial as f64,
             ssthresh: f64::INFINITY,
             w_max: None,
+            cwnd_prior: None,
             epoch: None,
             hystart: HyStart::default(),
             srtt: Duration::ZERO,
@@ -89,12 +99,25 @@ impl Cubic {
         }
     }
 
+    /// The same as RFC 8312 had it: in its section 4.2 W_est grows at one pace, also beyond the
+    /// window before the loss. Under random loss this is as slow as Reno, where RFC 9438 is faster.
+    #[must_use]
+    pub fn rfc8312(pmdcs: usize) -> Self {
+        Self { alpha_beyond: ALPHA, ..Self::new(pmdcs) }
+    }
+
     fn is_in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
     fn slow_start(&mut self, ack: &Ack) {
         let growth = ack.acked.min(SLOW_START_CHUNKS_MAX * self.pmdcs);
+        // RFC 9406 section 4.3 recommends HyStart++ for the initial slow start alone: later ones end
+        // at the threshold that was found.
+        if self.ssthresh.is_finite() {
+            self.cwnd += growth as f64;
+            return;
+        }
         match self.hystart.admit(ack, growth) {
             Some(growth) => self.cwnd += growth as f64,
             None => self.ssthresh = self.cwnd,
@@ -105,10 +128,13 @@ impl Cubic {
     fn congestion_avoidance(&mut self, ack: &Ack) {
         let pmdcs = self.pmdcs as f64;
         let (cwnd, srtt) = (self.cwnd, self.srtt.as_secs_f64());
-        let epoch =
-            self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, cwnd, self.w_max, pmdcs));
+        let begin = || {
+            let cwnd_prior = self.cwnd_prior.unwrap_or(cwnd);
+            Epoch { cwnd_prior, ..Epoch::begin(ack.now, cwnd, self.w_max, pmdcs) }
+        };
+        let epoch = self.epoch.get_or_insert_with(begin);
         let elapsed = (ack.now - epoch.start).as_secs_f64();
-        let alpha = if epoch.w_est < epoch.cwnd_prior { ALPHA } else { 1.0 };
+        let alpha = if epoch.w_est < epoch.cwnd_prior { ALPHA } else { self.alpha_beyond };
         epoch.w_est += alpha * pmdcs * ack.acked as f64 / cwnd;
         // RFC 9438 section 4.3: in the Reno-friendly region, where W_cubic(t) is below W_est, the
         // window is W_est.
@@ -129,13 +155,15 @@ impl Cubic {
     }
 
     fn save(&mut self) {
-        let Self { cwnd, ssthresh, w_max, epoch, .. } = *self;
-        self.before_loss = Some(Box::new(BeforeLoss { cwnd, ssthresh, w_max, epoch }));
+        let Self { cwnd, ssthresh, w_max, cwnd_prior, epoch, .. } = *self;
+        let before = BeforeLoss { cwnd, ssthresh, w_max, cwnd_prior, epoch };
+        self.before_loss = Some(Box::new(before));
     }
 
     /// RFC 9438 section 4.6: ssthresh is beta of the window, and two chunks at least.
     fn reduce_threshold(&mut self) {
         self.ssthresh = (self.cwnd * BETA).max(2.0 * self.pmdcs as f64);
+        self.cwnd_prior = Some(self.cwnd);
         self.epoch = None;
     }
 }
@@ -147,7 +175,7 @@ impl Epoch {
     fn begin(now: Time, cwnd: f64, w_max: Option<f64>, pmdcs: f64) -> Self {
         let origin = w_max.unwrap_or(cwnd).max(cwnd);
         let k = ((origin - cwnd) / pmdcs / C).cbrt();
-        Self { start: now, k, origin, w_est: cwnd, cwnd_prior: w_max.unwrap_or(cwnd) }
+        Self { start: now, k, origin, w_est: cwnd, cwnd_prior: cwnd }
     }
 
     /// RFC 9438 section 4.2: W_cubic(t) = C (t - K)^3 + W_max.
@@ -208,8 +236,9 @@ impl CongestionController for Cubic {
         if self.cwnd >= before.cwnd {
             return;
         }
-        let BeforeLoss { cwnd, ssthresh, w_max, epoch } = *before;
-        (self.cwnd, self.ssthresh, self.w_max, self.epoch) = (cwnd, ssthresh, w_max, epoch);
+        let BeforeLoss { cwnd, ssthresh, w_max, cwnd_prior, epoch } = *before;
+        (self.cwnd, self.ssthresh, self.epoch) = (cwnd, ssthresh, epoch);
+        (self.w_max, self.cwnd_prior) = (w_max, cwnd_prior);
         self.timed_out = false;
     }
 
@@ -308,6 +337,65 @@ mod tests {
         }
         // 7 + 0.53 a round up to 10, then 1 a round, about 94 rounds.
         assert!(chunks(&cubic) > 80.0, "{}", chunks(&cubic));
+    }
+
+    /// After a timeout it had ended slow start long before the threshold.
+    #[test]
+    fn growing_round_trips_end_only_the_first_slow_start() {
+        let grown = |mut cubic: Cubic| {
+            for n in 0..400_u32 {
+                let rtt = Duration::from_millis(50 + 20 * (u64::from(n) / 20));
+                let delivered = (u64::from(n) + 1) * PMDCS as u64;
+                let ack = testing::ack_with_rtt(Time::ZERO, delivered, 10_000, rtt);
+                cubic.on_ack(&Ack { flight_before: cubic.window(), ..ack });
+            }
+            cubic
+        };
+        let first = grown(Cubic::new(PMDCS));
+        assert!(first.ssthresh.is_finite() && first.cwnd < 200_000.0, "{}", chunks(&first));
+        let mut later = Cubic::new(PMDCS);
+        later.cwnd = 1_000_000.0;
+        later.on_timeout(Time::ZERO);
+        assert_eq!(chunks(&grown(later)), 401.0);
+    }
+
+    /// Acknowledges windows of a path of 10 ms; returns by how many chunks the last one grew.
+    fn growth_of_round(cubic: &mut Cubic, rounds: u32) -> f64 {
+        let mut grown = 0.0;
+        for round in 0..rounds {
+            let before = chunks(cubic);
+            let now = Time::from_millis(10 * u64::from(round));
+            for _ in 0..cubic.window() / PMDCS {
+                let ack = testing::ack(now, PMDCS, cubic.window());
+                cubic.on_ack(&Ack { rtt: Some(Duration::from_millis(10)), ..ack });
+            }
+            grown = chunks(cubic) - before;
+        }
+        grown
+    }
+
+    /// Fast convergence had lowered it together with W_max, and the window grew too fast too soon.
+    #[test]
+    fn fast_convergence_leaves_the_window_from_which_growth_is_renos() {
+        let mut cubic = after_loss_at(100);
+        cubic.cwnd = 20_000.0;
+        cubic.on_loss(Time::ZERO);
+        assert_eq!((cubic.w_max, cubic.window()), (Some(17_000.0), 14_000));
+        // 14 chunks and 0.53 a round are 18 after 8 rounds: beyond W_max, below the 20 before.
+        let growth = growth_of_round(&mut cubic, 8);
+        assert!((0.45..0.6).contains(&growth), "{growth}");
+    }
+
+    #[test]
+    fn only_rfc9438_grows_as_reno_beyond_the_old_window() {
+        let after = |mut cubic: Cubic| {
+            cubic.cwnd = 10_000.0;
+            cubic.on_loss(Time::ZERO);
+            growth_of_round(&mut cubic, 40)
+        };
+        let (new, old) = (after(Cubic::new(PMDCS)), after(Cubic::rfc8312(PMDCS)));
+        assert!((0.9..1.1).contains(&new), "{new}");
+        assert!((0.45..0.6).contains(&old), "{old}");
     }
 
     #[test]

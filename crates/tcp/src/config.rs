@@ -20,6 +20,9 @@ pub struct Config {
     /// Whether selective acknowledgments are offered (RFC 2018). They are used if both ends do.
     /// Default: yes.
     pub sack: bool,
+    /// Whether what was sent again is found to be lost again by what was sent after it and arrived
+    /// (RFC 8985), instead of by the timer; with selective acknowledgments only. Default: no.
+    pub rack: bool,
     /// What a partial acknowledgment does where there are no selective ones. Default:
     /// [`FastRecovery::NewReno`].
     pub fast_recovery: FastRecovery,
@@ -68,8 +71,10 @@ pub enum CongestionControl {
     /// RFC 5681: see [`Reno`]. With the recovery of RFC 6582 this is NewReno.
     #[default]
     Reno,
-    /// RFC 9438, what most systems have: see [`Cubic`].
+    /// RFC 9438, the CUBIC of today: see [`Cubic`].
     Cubic,
+    /// RFC 8312, the CUBIC of before, as Linux has it to this day.
+    CubicRfc8312,
     /// The third version of BBR (draft-ietf-ccwg-bbr), which paces what it sends: see [`Bbr`].
     Bbr,
 }
@@ -81,6 +86,7 @@ impl Default for Config {
             send_buffer: 4 << 20,
             receive_buffer: 4 << 20,
             sack: true,
+            rack: false,
             fast_recovery: FastRecovery::default(),
             congestion_control: CongestionControl::default(),
             initial_window: 10,
@@ -97,11 +103,24 @@ impl Default for Config {
 }
 
 impl Config {
+    /// What Linux does where the RFCs leave it open or recommend something else: CUBIC as of RFC
+    /// 8312, retransmissions lost again found by time (RFC 8985), RTO of 200 ms at least.
+    #[must_use]
+    pub fn linux() -> Self {
+        Self {
+            congestion_control: CongestionControl::CubicRfc8312,
+            rack: true,
+            rto_min: Duration::from_millis(200),
+            ..Self::default()
+        }
+    }
+
     /// A controller for segments of `smss` bytes.
     pub(crate) fn controller(&self, smss: usize, rng: Rng) -> Box<dyn CongestionController> {
         match self.congestion_control {
             CongestionControl::Reno => Box::new(Reno::new(smss, self.initial_window)),
             CongestionControl::Cubic => Box::new(Cubic::new(smss)),
+            CongestionControl::CubicRfc8312 => Box::new(Cubic::rfc8312(smss)),
             CongestionControl::Bbr => Box::new(Bbr::new(smss, rng)),
         }
     }

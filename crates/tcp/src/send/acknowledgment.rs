@@ -39,6 +39,9 @@ impl Sender {
         let window_changed = self.update_window(ack);
         let mut delivery = self.board.acknowledge(now, ack.position);
         let sacked = self.take_blocks(now, ack.blocks, &mut delivery);
+        if self.has_rack {
+            self.board.lose_retransmissions(&delivery);
+        }
         if let Some(sent_at) = delivery.sampled() {
             self.rto.on_sample(now - sent_at);
         }
@@ -120,9 +123,6 @@ impl Sender {
         in_recovery: bool,
     ) {
         let (delivered, sample) = self.board.sample_rate(now, delivery);
-        // CUBIC would end slow start by the delay of queues (RFC 9406), which the bursts of a
-        // sender that does not pace look like.
-        let sample = sample.filter(|_| self.controller.pacing_rate().is_some());
         let acked_now = if self.has_sack { delivery.octets } else { acked };
         self.controller.on_ack(&Ack {
             now,

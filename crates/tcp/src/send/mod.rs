@@ -28,6 +28,7 @@ pub(crate) struct Sender {
     /// SMSS, in bytes.
     smss: usize,
     has_sack: bool,
+    has_rack: bool,
     fast_recovery: FastRecovery,
     nagle: bool,
     retries_max: u32,
@@ -117,6 +118,7 @@ impl Sender {
             space,
             smss,
             has_sack,
+            has_rack: has_sack && config.rack,
             fast_recovery: config.fast_recovery,
             nagle: config.nagle,
             retries_max: config.retries,

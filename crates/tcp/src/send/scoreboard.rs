@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::time::Duration;
 
 use anabranch_congestion::{DeliveryRate, LostChunk, RateSample, SentData, Snapshot, Transmitted};
 use anabranch_sansio::Time;
@@ -26,6 +27,19 @@ pub(super) struct Scoreboard {
     transmissions: u64,
     /// Segments that were declared lost, until the controller is told.
     lost: Vec<LostChunk>,
+    /// What was sent again, in the order of that, until it is known what became of it.
+    retransmissions: VecDeque<Retransmission>,
+    /// RFC 8985 section 5.2: RACK.min_RTT; none before the first measurement.
+    rtt_min: Option<Duration>,
+}
+
+/// A segment that was sent again.
+#[derive(Debug, Clone, Copy)]
+struct Retransmission {
+    start: u64,
+    sent_at: Time,
+    /// The number of this transmission.
+    number: u64,
 }
 
 /// A segment that is outstanding.
@@ -55,6 +69,8 @@ pub(super) struct Delivery {
     /// When the newest of the segments was sent.
     newest: Option<Time>,
     is_ambiguous: bool,
+    /// RFC 8985 section 5.2: RACK.xmit_ts, when the newest transmission was sent that arrived.
+    arrived_sent: Option<Time>,
     /// The newest transmission, for the delivery rate.
     transmitted: Option<Transmitted>,
 }
@@ -166,6 +182,13 @@ impl Scoreboard {
 
     fn deliver(&mut self, now: Time, segment: &Sent, delivery: &mut Delivery) {
         delivery.take(segment);
+        let rtt = now - segment.sent_at;
+        // RFC 8985 section 6.2, step 2, leaves out what may have arrived by its first transmission:
+        // "The segment was last retransmitted less than RACK.min_rtt ago."
+        if !segment.is_ambiguous || self.rtt_min.is_some_and(|least| rtt >= least) {
+            delivery.arrived_sent = delivery.arrived_sent.max(Some(segment.sent_at));
+            self.rtt_min = Some(self.rtt_min.map_or(rtt, |least| least.min(rtt)));
+        }
         if !segment.was_delivered {
             let (len, sent) = (segment.len() as usize, segment.transmitted());
             self.rate.on_acked(now, len, sent, &mut delivery.transmitted);
@@ -240,6 +263,23 @@ impl Scoreboard {
         self.search_from = self.search_from.min(start);
     }
 
+    /// RFC 8985 section 6.2, step 5, of what was sent again: it is lost again if something arrived
+    /// that was sent later by more than the reordering window, a quarter of RACK.min_RTT.
+    pub(super) fn lose_retransmissions(&mut self, delivery: &Delivery) {
+        let Some(arrived) = delivery.arrived_sent else { return };
+        let window = self.rtt_min.unwrap_or_default() / 4;
+        while let Some(sent) = self.retransmissions.pop_front_if(|s| s.sent_at + window < arrived) {
+            let index = self.segments.partition_point(|segment| segment.start < sent.start);
+            let Some(segment) = self.segments.get(index) else { continue };
+            if segment.is_sacked || segment.transmission != sent.number {
+                continue;
+            }
+            self.note_loss(index);
+            self.change(index, |segment| segment.is_resent = false);
+            self.search_from = self.search_from.min(sent.start);
+        }
+    }
+
     /// The timer expired: all is lost.
     ///
     /// RFC 6675 section 5.1: "a TCP sender SHOULD expunge the SACK information gathered from a
@@ -250,6 +290,7 @@ impl Scoreboard {
             let segment = &mut self.segments[index];
             (segment.is_sacked, segment.is_lost, segment.is_resent) = (false, true, false);
         }
+        self.retransmissions.clear();
         self.pipe = 0;
         self.high_sacked = 0;
         self.search_from = 0;
@@ -298,7 +339,11 @@ impl Scoreboard {
     /// A segment goes out again.
     pub(super) fn resend(&mut self, now: Time, index: usize) -> Range<u64> {
         self.change(index, |segment| segment.is_resent = true);
-        self.rescue(now, index)
+        let range = self.rescue(now, index);
+        let number = self.transmissions;
+        let sent = Retransmission { start: range.start, sent_at: now, number };
+        self.retransmissions.push_back(sent);
+        range
     }
 
     /// A segment goes out again although nothing says that it is lost: it is in the network once.
@@ -392,6 +437,31 @@ mod tests {
         board.resend(Time::from_millis(9), 0);
         assert_eq!(board.next_missing(), None, "nothing was acknowledged above the others");
         assert_eq!(board.pipe(), 500, "both copies of the first may be in the network");
+    }
+
+    #[test]
+    fn a_retransmission_is_lost_when_something_sent_later_arrives() {
+        let mut board = board(10);
+        sack(&mut board, &[(100, 500)]);
+        board.find_losses(SMSS);
+        board.resend(NOW, 0);
+        let at = |millis| Time::from_millis(millis);
+        board.push(at(200), 1_000..1_100);
+        // The measured round trip is 96 ms, a quarter of it 24 ms.
+        board.push(at(120), 1_100..1_200);
+        let arrives = |board: &mut Scoreboard, from: u64| {
+            let mut delivery = Delivery::default();
+            board.sack(at(300), from..from + 100, &mut delivery);
+            board.lose_retransmissions(&delivery);
+            board.next_lost()
+        };
+        assert_eq!(arrives(&mut board, 1_100), None, "it may have been overtaken");
+        assert_eq!(arrives(&mut board, 1_000), Some(0));
+        assert_eq!(board.take_lost().len(), 2);
+        board.resend(at(300), 0);
+        board.acknowledge(at(400), 500);
+        board.push(at(500), 1_200..1_300);
+        assert_eq!(arrives(&mut board, 1_200), None, "it arrived");
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Duo {
         Self::over(seed, link, back, config.clone(), config)
     }
 
-    fn over(
+    pub(crate) fn over(
         seed: u64,
         forward: LinkConfig,
         backward: LinkConfig,
@@ -89,7 +89,7 @@ impl Duo {
         self.run_to(end, true);
     }
 
-    fn run_to(&mut self, end: Time, keeps: bool) {
+    pub(crate) fn run_to(&mut self, end: Time, keeps: bool) {
         let Self { pair, received, count, client_events, server_events, server_reads } = self;
         pair.sim
             .run_to_with(end, |sim, host, event| {

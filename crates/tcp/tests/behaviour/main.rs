@@ -1,5 +1,6 @@
 //! What two connections do together, by theme, on virtual time.
 
+mod calibration;
 mod capture;
 mod closing;
 mod handshake;

@@ -11,9 +11,15 @@ const WINDOW_MAX: u64 = 1_000;
 
 pub(in crate::scenario) const TCP_KEYS: &[Key] = &[
     Key::new(
+        "profile",
+        &["rfc", "linux"],
+        "what the keys below change: what the RFCs recommend, the default; or what Linux does",
+    ),
+    Key::new(
         "controller",
-        &["reno", "cubic", "bbr"],
-        "congestion control: RFC 5681, the default; RFC 9438; BBR version 3, paced",
+        &["reno", "cubic", "cubic-rfc8312", "bbr"],
+        "congestion control: RFC 5681, rfc's; RFC 9438; the CUBIC before it, linux's; BBR version 3, \
+         paced",
     ),
     Key::new(
         "mtu",
@@ -21,21 +27,29 @@ pub(in crate::scenario) const TCP_KEYS: &[Key] = &[
         "bytes of the longest IP packet; what its links carry, 1500 at most",
     ),
     Key::new("sack", &["true"], "selective acknowledgments (RFC 2018); true"),
+    Key::new(
+        "rack",
+        &["true"],
+        "whether a repetition that is lost is found by time (RFC 8985); false, true of linux",
+    ),
     Key::new("nagle", &["false"], "whether short segments wait (RFC 9293); true"),
     Key::new("initial_window", &["10"], "segments at the beginning; 10"),
     Key::new("segments_per_ack", &["2"], "segments that one acknowledgment answers; 2"),
     Key::new("ack_delay", &["40ms"], "how long an acknowledgment waits; 40ms"),
-    Key::new("rto_min", &["200ms"], "retransmission timeout at least; 1s"),
+    Key::new("rto_min", &["200ms"], "retransmission timeout at least; 1s, 200ms of linux"),
     Key::new("send_buffer", &["4M"], "bytes that wait to be sent or acknowledged; 4M"),
     Key::new("receive_buffer", &["4M"], "bytes that wait to be read; 4M"),
 ];
 
 /// What the keys say; what they leave out follows from `mtu`, which the links carry.
 pub(in crate::scenario) fn tcp_config(section: &mut Section, mtu: u64) -> Result<Config, Fault> {
-    let mut config = Config::default();
+    let profiles = [("rfc", Config::default as fn() -> Config), ("linux", Config::linux)];
+    let profile = section.read("profile", |text| choice(text, &profiles))?;
+    let mut config = profile.unwrap_or(Config::default)();
     let controllers = [
         ("reno", CongestionControl::Reno),
         ("cubic", CongestionControl::Cubic),
+        ("cubic-rfc8312", CongestionControl::CubicRfc8312),
         ("bbr", CongestionControl::Bbr),
     ];
     let buffer = |text: &str| bytes(text, 2_048, 1 << 30);
@@ -44,6 +58,7 @@ pub(in crate::scenario) fn tcp_config(section: &mut Section, mtu: u64) -> Result
     });
     config.mtu = section.read("mtu", |text| number(text, 576, 9_000))?.unwrap_or(mtu) as usize;
     put(section.read("sack", boolean)?, |value| config.sack = value);
+    put(section.read("rack", boolean)?, |value| config.rack = value);
     put(section.read("nagle", boolean)?, |value| config.nagle = value);
     put(section.read("initial_window", |text| number(text, 1, WINDOW_MAX))?, |value| {
         config.initial_window = value as usize;
