@@ -7,9 +7,9 @@
 //!
 //! What still differs is known. Linux's slow start doubles the window each round trip, ours grows
 //! it by a half where every second segment is acknowledged (RFC 5681, L = 1 SMSS). Its recovery
-//! reduces the window gradually (RFC 6937), its tail losses are probed for (RFC 8985 section 7), its
-//! segments carry timestamps, 12 of 1,460 bytes; and its CUBIC leaves slow start by the length of
-//! trains of acknowledgments, too, where ours has HyStart++ (RFC 9406).
+//! reduces the window gradually (RFC 6937), its tail losses are probed for (RFC 8985 section 7),
+//! its segments carry timestamps, 12 of 1,460 bytes; and its CUBIC leaves slow start by the length
+//! of trains of acknowledgments, too, where ours has HyStart++ (RFC 9406).
 
 use std::time::Duration;
 
@@ -67,6 +67,7 @@ impl Cell {
             step(&mut duo);
         }
         duo.send(&vec![0; BYTES]).unwrap();
+        duo.pair.act_client(|client, _| client.close()).unwrap();
         while duo.count < BYTES as u64 {
             step(&mut duo);
         }
