@@ -32,9 +32,12 @@ use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
 
+/// The package's version, and the commit that this is built of where that is known: see `build.rs`.
+const VERSION: &str = env!("ANABRANCH_VERSION");
+
 /// Real-time media over SCTP: several paths, and only what can still arrive in time.
 #[derive(Debug, Parser)]
-#[command(name = "anabranch", version)]
+#[command(name = "anabranch", version = VERSION)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -174,3 +174,42 @@ fn a_fault_is_said_in_one_line_with_file_and_line_and_nothing_is_written() {
     assert!(said.contains("scenario.toml: line 10: [[flows]] lacks rate"), "{said}");
     assert!(!scratch.0.join("out").exists());
 }
+
+#[test]
+fn a_sweep_has_a_report_that_merging_its_shards_gives_too() {
+    let scratch = Scratch::new("report");
+    scratch.run("whole", &[]);
+    for shard in ["1/2", "2/2"] {
+        scratch.run("shards", &["--shard", shard]);
+    }
+    let mut merge = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+    merge.args(["lab", "merge"]).arg(scratch.0.join("shards"));
+    tables(&merge.arg("--out").arg(scratch.0.join("merged")).output().unwrap());
+    let report = |out: &str| fs::read_to_string(scratch.0.join(out).join("report.html")).unwrap();
+    let whole = report("whole");
+    assert_eq!(whole, report("merged"));
+    let again = "anabranch lab run scenario.toml --set link.loss=1% --set link.delay=20ms --seed 1";
+    assert!(whole.contains(again) && whole.contains("<svg"), "{whole}");
+    let version = Command::new(env!("CARGO_BIN_EXE_anabranch")).arg("--version").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    assert!(whole.contains(version.trim_end()), "{version} in {whole}");
+}
+
+#[test]
+fn tables_of_packets_are_for_one_run_and_those_of_frames_for_media() {
+    let scratch = Scratch::new("tables");
+    let file = scratch.0.join("packets.csv");
+    let said = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+        let output = command.args(["lab", "run"]).arg(scratch.0.join("scenario.toml")).args(more);
+        String::from_utf8(output.output().unwrap().stderr).unwrap()
+    };
+    let packets = ["--packets", file.to_str().unwrap()];
+    let many = said(&packets);
+    assert!(many.contains("--packets is for one run, and there are 2"), "{many}");
+    assert!(!file.exists());
+    assert_eq!(said(&[&packets[..], &["--seeds", "1"]].concat()), "");
+    assert!(fs::read_to_string(&file).unwrap().contains(",film,1"));
+    let none = said(&["--frames", "frames.csv"]);
+    assert!(none.contains("--frames: no flow has kind = \"media\""), "{none}");
+}

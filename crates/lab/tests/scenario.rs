@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use anabranch_lab::records::TableFile;
 use anabranch_lab::scenario::{Example, Outcome, Run, Scenario, Watching, csv, schema, tables};
 
 const LINK: &str =
@@ -336,8 +337,127 @@ fn every_key_of_the_schema_is_documented() {
     let mut keys = Vec::new();
     collect(&serde_json::from_str(&schema()).unwrap(), &mut keys);
     assert!(keys.len() > 60, "{keys:?}");
-    let elsewhere = ["links", "cells", "events", "flows", "up", "down", "check", "rebind"];
+    let elsewhere = ["links", "cells", "nats", "events", "flows", "up", "down", "check"];
     for key in keys.iter().filter(|key| !elsewhere.contains(&key.as_str())) {
         assert!(docs.contains(&format!("`{key}`")), "docs/scenarios.md lacks {key}");
     }
+}
+
+const NAT: &str = "[[nats]]\nlink = \"link\"\ntimeout = \"30s\"\n";
+
+#[test]
+fn flows_over_udp_pass_a_nat() {
+    for (kind, more) in [
+        ("quic", ""),
+        ("udp", "source = \"cbr\"\nrate = \"8M\""),
+        ("sctp", "carrier = \"udp\""),
+        ("media", ""),
+    ] {
+        let outcome = run(&format!("{}{NAT}", flow(kind, more)));
+        let plain = run(&flow(kind, more));
+        let (flow, plain) = (&outcome.flows[0], &plain.flows[0]);
+        assert!(flow.goodput_bps > 0.95 * plain.goodput_bps, "{kind}: {flow:?} {plain:?}");
+    }
+}
+
+#[test]
+fn a_session_goes_on_when_its_nat_forgets_it_or_gets_another_address() {
+    for what in ["rebind", "address"] {
+        let event = format!("[[events]]\nat = \"2s\"\n{what} = \"link\"\n");
+        for kind in ["media", "quic"] {
+            let outcome = run(&format!("{}{NAT}{event}", flow(kind, "")));
+            let flow = &outcome.flows[0];
+            assert!(flow.ended.is_none(), "{kind} {what}: {flow:?}");
+            let whole = run(&format!("{}{NAT}", self::flow(kind, ""))).flows[0].goodput_bps;
+            assert!(flow.goodput_bps > 0.8 * whole, "{kind} {what}: {flow:?} of {whole}");
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_about_nats_is_said_with_its_line() {
+    let quic = flow("quic", "");
+    let event = "[[events]]\nat = \"1s\"\naddress = \"link\"\n";
+    for (text, words) in [
+        (format!("{quic}{event}"), "line 10: there is no NAT at link: give [[nats]] with"),
+        (format!("{quic}{NAT}{NAT}"), "line 13: link has two NATs"),
+        (format!("{quic}{}", NAT.replace("\"link\"", "\"lan\"")), "line 10: link: there is no"),
+        (format!("{quic}{}", NAT.replace("30s", "soon")), "line 12: timeout: \"soon\""),
+        (format!("{}{NAT}", flow("tcp", "")), "line 6: flow passes the NAT at link, which knows"),
+        (
+            format!("{}{NAT}", flow("quic", "from = \"server\"\nto = \"client\"")),
+            "line 6: flow comes from outside to the NAT at link",
+        ),
+    ] {
+        let error = scenario(&text).unwrap_err();
+        assert!(error.starts_with(words), "{text}: {error}");
+    }
+}
+
+fn table(name: &str) -> (std::path::PathBuf, TableFile) {
+    let name = format!("anabranch-scenario-{name}-{}.csv", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let file = TableFile::create(&path).unwrap();
+    (path, file)
+}
+
+fn rows(path: &std::path::Path) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    text.lines().skip(1).map(|row| row.split(',').map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn every_packet_is_told_with_its_flow_and_its_path() {
+    let two = "duration = \"2s\"\n[[links]]\nname = \"a\"\nrate = \"9M\"\n[[links]]\nname = \"b\"\n\
+               loss = \"1%\"\nrate = \"9M\"\n[[flows]]\nname = \"call\"\nkind = \"udp\"\n\
+               source = \"cbr\"\nrate = \"1M\"\npaths = [\"a\"]\n\
+               [[flows]]\nname = \"film\"\nkind = \"media\"\n\
+               paths = [\"a\", \"b\"]\n";
+    let (path, file) = table("packets");
+    let watching = Watching { packets: Some(file), ..Watching::default() };
+    let outcome = scenario(two).unwrap().run(1, watching).unwrap();
+    let rows = rows(&path);
+    let of = |flow: &str| rows.iter().filter(|row| row[17] == flow).collect::<Vec<_>>();
+    let (call, film) = (of("call"), of("film"));
+    assert_eq!(call.len() as u64, outcome.flows[0].packets);
+    assert!(call.iter().all(|row| row[18] == "1" && row[5] == "a" && row[7] == "UDP"));
+    assert!(film.iter().all(|row| row[7] == "SCTP"), "{:?}", film.first());
+    let data =
+        |path: &str| film.iter().filter(|row| row[18] == path && !row[11].is_empty()).count();
+    assert!(data("1") > 5 && data("2") > 5, "{} {}", data("1"), data("2"));
+    assert!(film.iter().all(|row| row[18] != "2" || row[5] == "b"));
+    let lost = rows.iter().filter(|row| row[4] == "lost" && row[6] == "forward").count() as u64;
+    assert!(lost >= outcome.links[2].lost && outcome.links[2].lost > 0, "{lost}");
+}
+
+#[test]
+fn every_unit_is_told_with_its_deadline_and_what_became_of_it() {
+    let cut = "[[events]]\nat = \"1s\"\ncut = \"link\"\n\
+               [[events]]\nat = \"2s\"\nrestore = \"link\"\n";
+    let text = format!("{}{cut}", flow("media", "rate = \"2M\""));
+    let (path, file) = table("frames");
+    let watching = Watching { frames: Some(file), ..Watching::default() };
+    let outcome = scenario(&text).unwrap().run(1, watching).unwrap();
+    let rows = rows(&path);
+    let flow = &outcome.flows[0];
+    assert_eq!(rows.len() as u64, flow.messages);
+    let in_time = rows.iter().filter(|row| row[9] == "in time").count() as u64;
+    assert_eq!(in_time, flow.messages - flow.lost, "{flow:?}");
+    assert!(flow.lost > 10);
+    for row in &rows {
+        let time = |column: usize| row[column].parse::<f64>().unwrap();
+        assert!((time(6) - time(5) - 0.2).abs() < 1e-9, "{row:?}");
+        assert!(row[9] != "in time" || time(8) < 0.25, "{row:?}");
+        assert_eq!(row[9] == "missing", row[7].is_empty(), "{row:?}");
+    }
+}
+
+#[test]
+fn a_run_of_another_build_or_seed_has_another_name() {
+    let scenario = scenario(&flow("tcp", "")).unwrap();
+    let name = |seed, build| scenario.run_name(seed, build);
+    let names = [name(1, "0.1.0 (a)"), name(1, "0.1.0 (b)"), name(2, "0.1.0 (a)")];
+    assert_eq!(names[0], name(1, "0.1.0 (a)"));
+    assert!(names[0] != names[1] && names[0] != names[2], "{names:?}");
 }

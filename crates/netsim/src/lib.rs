@@ -74,7 +74,7 @@ pub use link::{
     TraceError,
 };
 pub use nat::{Filtering, Nat, NatConfig};
-pub use network::{Duplex, DuplexConfig, ElementId, LinkId, NatId, Network, RouteError};
+pub use network::{Duplex, DuplexConfig, ElementId, LinkId, NatId, NatSide, Network, RouteError};
 pub use observer::{Observer, Sighting};
 pub use packet::{Carrier, Journey, Packet, Traffic};
 pub use pair::{CLIENT, Pair, PairError, PairPath, PathConfig, SERVER, Side};

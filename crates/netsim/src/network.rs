@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use anabranch_sansio::{Rng, Time};
 
-pub use nats::NatId;
+pub use nats::{NatId, NatSide};
 pub use routes::RouteError;
 
 use crate::agenda::Agenda;

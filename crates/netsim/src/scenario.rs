@@ -109,6 +109,8 @@ pub enum Action {
     Restore(String),
     /// Has the NAT at a link forget its mappings: what leaves comes from other ports then.
     Rebind(String),
+    /// Has the NAT at a link get another public address, as after its provider assigned a new one.
+    Address(String),
     /// Lets time pass. As data, `run_ms` in milliseconds.
     #[cfg_attr(feature = "serde", serde(rename = "run_ms", with = "crate::millis::duration"))]
     Run(Duration),
@@ -175,7 +177,7 @@ pub enum ScenarioError {
         known: String,
     },
     /// There is no NAT at a link.
-    #[error("step {step} rebinds the NAT of \"{name}\", which has none: give [[nats]] with a link")]
+    #[error("step {step} changes the NAT of \"{name}\", which has none: give [[nats]] with a link")]
     NoNat {
         /// Which step, counted from one.
         step: usize,
@@ -225,6 +227,7 @@ impl Scenario {
             | Action::Cut(_)
             | Action::Restore(_)
             | Action::Rebind(_)
+            | Action::Address(_)
             | Action::Check(_) => Duration::ZERO,
         });
         runs.fold(Duration::ZERO, Duration::saturating_add)
@@ -269,7 +272,8 @@ impl Scenario {
                 Action::Cut(name) => sim.cut_both(self.find(sim, step, name)?),
                 Action::Restore(name) => sim.restore_both(self.find(sim, step, name)?),
                 Action::Rebind(name) if sim.rebind(name) => {}
-                Action::Rebind(name) => {
+                Action::Address(name) if sim.readdress(name) => {}
+                Action::Rebind(name) | Action::Address(name) => {
                     return Err(ScenarioError::NoNat { step, name: name.clone() });
                 }
                 Action::Run(span) => stage

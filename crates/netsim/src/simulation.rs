@@ -238,6 +238,17 @@ impl<M: Machine> Simulation<M> {
         nat.map(|nat| self.network.rebind(nat)).is_some()
     }
 
+    /// Gives the NAT of this name the public address that follows its own. False if there is none.
+    pub fn readdress(&mut self, nat: &str) -> bool {
+        let Some(nat) = self.network.nat(nat) else { return false };
+        let next = match self.network.public_address(nat) {
+            IpAddr::V4(address) => IpAddr::V4(address.to_bits().wrapping_add(1).into()),
+            IpAddr::V6(address) => IpAddr::V6(address.to_bits().wrapping_add(1).into()),
+        };
+        // It is of the same family.
+        self.network.renumber(nat, next).is_ok()
+    }
+
     /// What a host sent and received.
     #[must_use]
     pub fn stats(&self, host: HostId) -> HostStats {

@@ -136,7 +136,8 @@ impl Timeline {
                 }
                 Action::Cut(link) => LinkChange::Cut(link.clone()),
                 Action::Restore(link) => LinkChange::Restore(link.clone()),
-                Action::Rebind(link) => LinkChange::Rebind(link.clone()),
+                // The emulator has no other address: other ports have to do.
+                Action::Rebind(link) | Action::Address(link) => LinkChange::Rebind(link.clone()),
                 Action::Link(link) => LinkChange::Set(Box::new(link.clone())),
                 Action::Check(expectation) => {
                     return Err(TimelineError::Check { expectation: expectation.clone() });

@@ -49,6 +49,10 @@ fn take(step: &Action, emulator: &Emulator) -> Result<String, UnknownLink> {
         Action::Rebind(name) => {
             emulator.rebind(name).map(|()| format!("{name} has new ports for its clients"))
         }
+        // It has no other address; who is sent from other ports learns of it the same way.
+        Action::Address(name) => {
+            emulator.rebind(name).map(|()| format!("{name} has new ports, instead of an address"))
+        }
         Action::Check(expectation) => Ok(format!("expected by now: {expectation}")),
         Action::Run(span) => Ok(format!("{span:?} pass")),
     }

@@ -46,12 +46,13 @@ impl Piece {
 }
 
 impl Contents {
-    pub(super) fn of(packet: &Packet) -> Self {
+    /// `sctp_in_udp`: whether SCTP is what UDP carries, whatever its ports say.
+    pub(super) fn of(packet: &Packet, sctp_in_udp: bool) -> Self {
         let ports = [packet.path.local.port(), packet.path.remote.port()];
         match packet.carrier {
             Carrier::Sctp => sctp(&packet.bytes),
             Carrier::Tcp => tcp(packet),
-            Carrier::Udp if ports.contains(&SCTP_PORT) => sctp(&packet.bytes),
+            Carrier::Udp if sctp_in_udp || ports.contains(&SCTP_PORT) => sctp(&packet.bytes),
             Carrier::Udp if ports.contains(&RTP_PORT) => rtp(&packet.bytes),
             Carrier::Udp => opaque("UDP", &packet.bytes),
             Carrier::Dccp => opaque("DCCP", &packet.bytes),

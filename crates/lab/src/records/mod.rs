@@ -10,4 +10,5 @@ mod table;
 
 pub use file::{TableError, TableFile};
 pub use packets::PacketRecords;
+pub(crate) use packets::{Owner, Owners};
 pub(crate) use table::{Cell, Column, Kind, Table};

@@ -12,7 +12,8 @@ use super::decode::{Contents, Piece};
 use super::file::TableFile;
 use super::table::{Cell, Column, Kind, Table};
 
-const COLUMNS: [Column; 17] = [
+/// The last two are there where flows are told apart.
+const COLUMNS: [Column; 19] = [
     ("packet", Kind::Whole),
     ("sent_s", Kind::Real),
     ("queued_s", Kind::Real),
@@ -30,7 +31,10 @@ const COLUMNS: [Column; 17] = [
     ("ssrc", Kind::Whole),
     ("payload_bytes", Kind::Whole),
     ("repeated", Kind::Truth),
+    ("flow", Kind::Text),
+    ("path", Kind::Whole),
 ];
+const SHARED_COLUMNS: usize = 17;
 
 /// What a direction's link is called behind the other's name.
 const BACK: &str = " back";
@@ -44,11 +48,25 @@ const NUMBERINGS_MAX: usize = 1 << 16;
 #[derive(Clone)]
 pub struct PacketRecords(Arc<Mutex<Recorder>>);
 
+/// Tells whose a packet is.
+pub(crate) type Owners = Box<dyn Fn(&Packet) -> Option<Owner> + Send>;
+
+/// Whose a packet is.
+pub(crate) struct Owner {
+    /// The flow's name.
+    pub(crate) flow: Bytes,
+    /// Which of its paths, from one.
+    pub(crate) path: u8,
+    /// Whether SCTP is what UDP carries there.
+    pub(crate) sctp_in_udp: bool,
+}
+
 struct Recorder {
     /// Gone with the first error, or when it is finished.
     table: Result<Table, io::Error>,
     links: BTreeMap<ElementId, Place>,
     sending: Sending,
+    owners: Option<Owners>,
 }
 
 /// A link, as the table names it.
@@ -72,6 +90,15 @@ impl PacketRecords {
     /// # Errors
     /// The file's.
     pub fn begin(network: &mut Network, file: TableFile) -> io::Result<Self> {
+        Self::begin_among(network, file, None)
+    }
+
+    /// The same where flows are told apart.
+    pub(crate) fn begin_among(
+        network: &mut Network,
+        file: TableFile,
+        owners: Option<Owners>,
+    ) -> io::Result<Self> {
         let place = |name: &str| match name.strip_suffix(BACK) {
             Some(link) => {
                 Place { link: Bytes::copy_from_slice(link.as_bytes()), direction: "backward" }
@@ -79,9 +106,10 @@ impl PacketRecords {
             None => Place { link: Bytes::copy_from_slice(name.as_bytes()), direction: "forward" },
         };
         let links = network.links().map(|(id, name, _)| (id.into(), place(name))).collect();
-        let table = Ok(Table::new(&COLUMNS, file)?);
-        let records =
-            Self(Arc::new(Mutex::new(Recorder { table, links, sending: Sending::default() })));
+        let columns = if owners.is_some() { COLUMNS.len() } else { SHARED_COLUMNS };
+        let table = Ok(Table::new(&COLUMNS[..columns], file)?);
+        let recorder = Recorder { table, links, sending: Sending::default(), owners };
+        let records = Self(Arc::new(Mutex::new(recorder)));
         network.add_observer(records.clone());
         Ok(records)
     }
@@ -110,7 +138,10 @@ impl Observer for PacketRecords {
     fn observe(&mut self, now: Time, sighting: Sighting<'_>) {
         let mut recorder = self.lock();
         match sighting {
-            Sighting::Sent { packet, .. } => recorder.sending.on_sent(packet),
+            Sighting::Sent { packet, .. } => {
+                let contents = recorder.contents(packet, recorder.owner(packet).as_ref());
+                recorder.sending.on_sent(packet, &contents);
+            }
             Sighting::Passed { element, packet } => {
                 recorder.record(now, element, "delivered", packet);
             }
@@ -137,8 +168,7 @@ const fn outcome(cause: DropCause) -> &'static str {
 }
 
 impl Sending {
-    fn on_sent(&mut self, packet: &Packet) {
-        let contents = Contents::of(packet);
+    fn on_sent(&mut self, packet: &Packet, contents: &Contents) {
         let Some(numbering) = contents.numbering else { return };
         let mut repeated = 0;
         for (index, piece) in contents.pieces.iter().enumerate() {
@@ -174,16 +204,30 @@ impl Sending {
 }
 
 impl Recorder {
+    fn owner(&self, packet: &Packet) -> Option<Owner> {
+        self.owners.as_ref().and_then(|owners| owners(packet))
+    }
+
+    fn contents(&self, packet: &Packet, owner: Option<&Owner>) -> Contents {
+        Contents::of(packet, owner.is_some_and(|owner| owner.sctp_in_udp))
+    }
+
     fn record(&mut self, now: Time, element: ElementId, outcome: &'static str, packet: &Packet) {
+        let owner = self.owner(packet);
+        let contents = self.contents(packet, owner.as_ref());
+        let columns = if self.owners.is_some() { COLUMNS.len() } else { SHARED_COLUMNS };
         let (Ok(table), Some(place)) = (&mut self.table, self.links.get(&element)) else { return };
-        let contents = Contents::of(packet);
         let empty = [Piece::default()];
         let pieces = if contents.pieces.is_empty() { &empty[..] } else { &contents.pieces };
         for (index, piece) in pieces.iter().enumerate() {
             let is_repeated = || self.sending.is_repeated(packet, index);
             let repeated = piece.numbers().map(|_| is_repeated());
-            let row = row(now, place, outcome, packet, contents.protocol, piece, repeated);
-            if let Err(error) = table.push(&row) {
+            let mut row = row(now, place, outcome, packet, contents.protocol, piece, repeated);
+            if let Some(Owner { flow, path, .. }) = &owner {
+                let [.., name, number] = &mut row;
+                (*name, *number) = (Cell::Text(flow.clone()), Cell::whole(*path));
+            }
+            if let Err(error) = table.push(&row[..columns]) {
                 self.table = Err(error);
                 return;
             }
@@ -221,5 +265,7 @@ fn row(
         number(piece.ssrc),
         number(piece.payload),
         repeated.map_or(Cell::None, Cell::Truth),
+        Cell::None,
+        Cell::None,
     ]
 }

@@ -108,6 +108,18 @@ impl Kind {
         }
     }
 
+    /// Whether its packets are UDP's.
+    pub(super) const fn is_over_udp(&self) -> bool {
+        match self {
+            Self::Messages(Messages { carrier, .. }) => match carrier {
+                MessageCarrier::Sctp(options) => options.over_udp,
+                MessageCarrier::Quic(_) | MessageCarrier::Udp => true,
+                MessageCarrier::Tcp(_) => false,
+            },
+            Self::Media(_) => true,
+        }
+    }
+
     fn keys(&self) -> impl Iterator<Item = &'static str> {
         let of_kind = Self::ALL_KEYS.iter().find(|(name, _)| *name == self.name());
         of_kind.into_iter().flat_map(|(_, keys)| *keys).copied().flatten().map(|key| key.name)

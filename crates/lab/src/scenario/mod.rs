@@ -30,13 +30,16 @@ mod end;
 mod example;
 mod film;
 mod flow;
+mod frames;
 mod judge;
 mod key;
 mod media;
 mod messages;
+mod nats;
 mod options;
 mod outcome;
 mod plot;
+mod report;
 mod route;
 mod run;
 mod schema;
@@ -50,7 +53,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anabranch_netsim::settings::ReadFile;
-use anabranch_netsim::written::{Document, Fault, Happening, WrittenEvent, WrittenLink};
+use anabranch_netsim::written::{
+    Document, Fault, Happening, WrittenEvent, WrittenLink, WrittenNat,
+};
 
 use sha2::{Digest, Sha256};
 
@@ -60,6 +65,7 @@ use key::{Key, number};
 pub use example::Example;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
 pub use plot::{Axes, PlotError, plot};
+pub use report::{About, report};
 pub use run::{AFTER, RunError, Watching};
 pub use schema::schema;
 pub use table::{Run, csv, tables};
@@ -90,6 +96,7 @@ pub struct Scenario {
     seeds: u64,
     steps_max: u64,
     links: Vec<WrittenLink>,
+    nats: Vec<WrittenNat>,
     events: Vec<WrittenEvent>,
     flows: Vec<Flow>,
     /// Of all that is said, and of the files that are named.
@@ -120,16 +127,19 @@ impl Scenario {
         let duration = top.need("duration", "\"20s\"", key::span)?;
         let steps_max = top.read("steps_max", |text| number(text, 1, u64::MAX >> 1))?;
         let links = WrittenLink::read_all(&mut document, &read)?;
+        let nats = document.take("nats").into_iter().map(WrittenNat::read);
+        let nats: Vec<_> = nats.collect::<Result<_, _>>()?;
         let events = WrittenEvent::read_all(document.take("events"), &links, &read)?;
         let flows = document.take("flows").into_iter();
         let flows = flows.map(|flow| Flow::read(flow, &links, duration, &read));
         let flows: Vec<_> = flows.collect::<Result<_, _>>()?;
-        document.refuse_rest(&["[[links]]", "[[cells]]", "[[events]]", "[[flows]]"])?;
+        document.refuse_rest(&["[[links]]", "[[cells]]", "[[nats]]", "[[events]]", "[[flows]]"])?;
         let known: Vec<&str> = TOP_KEYS.iter().map(|key| key.name).collect();
         document.top.refuse_rest(&known)?;
         let steps_max = steps_max.unwrap_or(STEPS_MAX);
         let digest = digest.into_inner().finalize().into();
-        let scenario = Self { duration, seed, seeds, steps_max, links, events, flows, digest };
+        let scenario =
+            Self { duration, seed, seeds, steps_max, links, nats, events, flows, digest };
         scenario.check(&document)?;
         Ok(scenario)
     }
@@ -140,18 +150,25 @@ impl Scenario {
         (0..self.seeds).map(move |number| first + number)
     }
 
+    /// Whether there is a flow of media.
+    #[must_use]
+    pub fn has_media(&self) -> bool {
+        self.flows.iter().any(|flow| matches!(flow.kind, flow::Kind::Media(_)))
+    }
+
     /// How long it runs.
     #[must_use]
     pub const fn duration(&self) -> Duration {
         self.duration
     }
 
-    /// A name for a run with one seed, which no other run has: of another scenario, with another
-    /// seed, or of another version.
+    /// A name for a run with one seed by one build, which no other run has: of another scenario,
+    /// with another seed, or by another build.
     #[must_use]
-    pub fn run_name(&self, seed: u64) -> String {
+    pub fn run_name(&self, seed: u64, build: &str) -> String {
         let mut digest = Sha256::new();
-        digest.update(env!("CARGO_PKG_VERSION"));
+        digest.update((build.len() as u64).to_be_bytes());
+        digest.update(build);
         digest.update(self.digest);
         digest.update(seed.to_be_bytes());
         let digest = digest.finalize();
@@ -174,14 +191,8 @@ impl Scenario {
             let reason = format!("this happens at {at:?}, and the run ends at {end:?}");
             return Err(Fault::new(event.place, reason));
         }
-        self.events.iter().try_for_each(|event| {
-            match &event.what {
-                Happening::Rebind(_) => Err("there is no NAT here: leave rebind out"),
-                Happening::Check(_) => Err("nothing here can be checked: leave check out"),
-                Happening::Cut(_) | Happening::Restore(_) | Happening::Change(..) => Ok(()),
-            }
-            .map_err(|reason| Fault::new(event.place, reason))
-        })?;
+        self.events.iter().try_for_each(|event| self.check_event(event))?;
+        nats::check(&self.nats, &self.links, &self.flows)?;
         let links = self.links.iter().map(|link| (&link.name, link.place));
         let names = links.chain(self.flows.iter().map(|flow| (&flow.name, flow.place)));
         let mut seen = BTreeSet::new();
@@ -192,5 +203,20 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    fn check_event(&self, event: &WrittenEvent) -> Result<(), Fault> {
+        let reason = match &event.what {
+            Happening::Rebind(link) | Happening::Address(link) => {
+                let name = &self.links[*link].name;
+                if self.nats.iter().any(|nat| nat.link == *name) {
+                    return Ok(());
+                }
+                format!("there is no NAT at {name}: give [[nats]] with link = \"{name}\"")
+            }
+            Happening::Check(_) => "nothing here can be checked: leave check out".to_owned(),
+            Happening::Cut(_) | Happening::Restore(_) | Happening::Change(..) => return Ok(()),
+        };
+        Err(Fault::new(event.place, reason))
     }
 }

@@ -12,7 +12,7 @@ pub struct Outcome {
 }
 
 /// What became of a flow.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowOutcome {
     /// Its name.
     pub name: String,

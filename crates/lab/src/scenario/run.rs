@@ -5,6 +5,7 @@ mod tally;
 
 use std::fmt;
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,16 +14,19 @@ use anabranch_netsim::{
     CaptureScope, Carrier, HostId, QlogFile, RouteError, Simulation, SimulationError,
 };
 use anabranch_sansio::{FourTuple, Rng, Time};
+use bytes::Bytes;
 use thiserror::Error;
 
 use super::end::{End, Sent};
 use super::flow::{Flow, Kind, MessageCarrier, Messages};
+use super::frames::{FlowFrames, Frames};
 use super::media::{Screen, Studio};
 use super::messages::MessageEnd;
 use super::sink::Sink;
 use super::source::Source;
 use super::transport::{QuicTransport, SctpTransport, TcpTransport, Transport, UdpTransport};
 use super::{Outcome, Scenario};
+use crate::records::{Owner, Owners, PacketRecords, TableFile};
 use network::Net;
 use tally::Tally;
 
@@ -39,13 +43,18 @@ pub struct Watching {
     pub capture: Option<Box<dyn Write + Send>>,
     /// What all ends do and why, as a qlog file.
     pub trace: Option<Box<dyn Write + Send>>,
+    /// What became of every packet, as a table.
+    pub packets: Option<TableFile>,
+    /// What became of every unit of media, as a table.
+    pub frames: Option<TableFile>,
 }
 
 impl fmt::Debug for Watching {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { capture, trace } = self;
+        let Self { capture, trace, packets, frames } = self;
         let mut shown = f.debug_struct("Watching");
-        shown.field("capture", &capture.is_some()).field("trace", &trace.is_some()).finish()
+        shown.field("capture", &capture.is_some()).field("trace", &trace.is_some());
+        shown.field("packets", packets).field("frames", frames).finish()
     }
 }
 
@@ -84,11 +93,13 @@ impl Scenario {
     /// It takes more events than it may, a machine misbehaves, or what is recorded cannot be
     /// written.
     pub fn run(&self, seed: u64, watching: Watching) -> Result<Outcome, RunError> {
-        let mut run = Run::build(self, seed)?;
+        let frames = watching.frames.map(Frames::begin).transpose()?;
+        let mut run = Run::build(self, seed, frames.as_ref())?;
         let title = format!("seed {seed}");
         let capture =
             watching.capture.map(|writer| run.sim.capture(CaptureScope::AllLinks, &title, writer));
         let trace = watching.trace.map(|writer| run.trace(writer, &title));
+        let packets = watching.packets.map(|file| run.record(file)).transpose()?;
         for event in &self.events {
             run.run_to(Time::ZERO + event.at)?;
             run.happen(event);
@@ -100,6 +111,12 @@ impl Scenario {
         let outcome = Outcome { flows: run.flows(&shares), links };
         if let Some(capture) = capture {
             capture?.finish()?.flush()?;
+        }
+        if let Some(packets) = packets {
+            packets.finish()?;
+        }
+        if let Some(frames) = frames {
+            Frames::finish(&frames)?;
         }
         if let Some(trace) = trace {
             finish(&trace)?;
@@ -120,15 +137,20 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn build(scenario: &'a Scenario, seed: u64) -> Result<Self, RunError> {
+    fn build(
+        scenario: &'a Scenario,
+        seed: u64,
+        frames: Option<&Arc<Mutex<Frames>>>,
+    ) -> Result<Self, RunError> {
         let mut sim = Simulation::new(seed);
-        let net = Net::build(sim.network_mut(), &scenario.links);
+        let mut net = Net::build(sim.network_mut(), &scenario.links);
         let mut draws = sim.fork_rng();
         let mut hosts = Vec::new();
         for (number, flow) in scenario.flows.iter().enumerate() {
-            let routed = net.route(sim.network_mut(), number, flow);
+            let written = (&*scenario.links, &*scenario.nats);
+            let routed = net.route(sim.network_mut(), written, number, flow);
             let paths = routed.map_err(|error| broken(flow, &error))?;
-            hosts.push(add_flow(&mut sim, &mut draws, flow, &paths));
+            hosts.push(add_flow(&mut sim, &mut draws, flow, &paths, frames));
         }
         let tally = Arc::new(Mutex::new(Tally::new(&net, scenario)));
         sim.network_mut().add_observer(Arc::clone(&tally));
@@ -162,7 +184,12 @@ impl<'a> Run<'a> {
                 self.net.capacity(*link).change(now, config);
                 self.sim.reconfigure_both(self.net.duplex(*link), (**config).clone());
             }
-            Happening::Rebind(_) | Happening::Check(_) => {}
+            Happening::Rebind(link) => self.net.rebind(self.sim.network_mut(), *link),
+            Happening::Address(link) => {
+                let given = self.net.readdress(self.sim.network_mut(), *link);
+                debug_assert_eq!(given, Ok(()), "all addresses are IPv4");
+            }
+            Happening::Check(_) => {}
         }
     }
 
@@ -216,6 +243,18 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// Has every packet told to a table.
+    fn record(&mut self, file: TableFile) -> io::Result<PacketRecords> {
+        let flows: Vec<_> = self.scenario.flows.iter().map(named).collect();
+        let owners: Owners = Box::new(move |packet| {
+            let IpAddr::V4(address) = packet.path.local.ip() else { return None };
+            let [_, flow, path, _] = address.octets();
+            let (flow, sctp_in_udp) = flows.get(usize::from(flow))?.clone();
+            Some(Owner { flow, path: path + 1, sctp_in_udp })
+        });
+        PacketRecords::begin_among(self.sim.network_mut(), file, Some(owners))
+    }
+
     fn trace(&mut self, writer: Box<dyn Write + Send>, title: &str) -> Arc<Mutex<Trace>> {
         let trace = Arc::new(Mutex::new(QlogFile::new(writer, title, None)));
         let shared = Arc::clone(&trace);
@@ -262,12 +301,22 @@ fn broken(flow: &Flow, error: &RouteError) -> Fault {
     Fault::new(flow.place, format!("{}: {error}", flow.name))
 }
 
+/// A flow's name, and whether it has SCTP in UDP.
+fn named(flow: &Flow) -> (Bytes, bool) {
+    let is_quic_or_udp = match &flow.kind {
+        Kind::Messages(Messages { carrier, .. }) => !matches!(carrier, MessageCarrier::Sctp(_)),
+        Kind::Media(_) => false,
+    };
+    (Bytes::copy_from_slice(flow.name.as_bytes()), !is_quic_or_udp)
+}
+
 /// The two hosts of a flow, with an address for each path.
 fn add_flow(
     sim: &mut Simulation<End>,
     draws: &mut Rng,
     flow: &Flow,
     paths: &[FourTuple],
+    frames: Option<&Arc<Mutex<Frames>>>,
 ) -> (HostId, HostId) {
     let late = draws.range(0..u64::try_from(flow.spread.as_nanos()).unwrap_or(u64::MAX).max(1));
     let start = Time::ZERO + flow.start + Duration::from_nanos(late);
@@ -283,8 +332,13 @@ fn add_flow(
             (End::Messages(Box::new(sender)), End::Messages(Box::new(receiver)), carrier)
         }
         Kind::Media(options) => {
-            let studio = Studio::new(options, paths.to_vec(), (start, stop), sim.fork_rng());
-            let screen = Screen::new(options, &back, stop, sim.fork_rng());
+            let mut studio = Studio::new(options, paths.to_vec(), (start, stop), sim.fork_rng());
+            let mut screen = Screen::new(options, &back, stop, sim.fork_rng());
+            if let Some(frames) = frames {
+                let frames = FlowFrames::new(frames, &flow.name, options.latency);
+                studio.record(frames.clone());
+                screen.record(frames);
+            }
             (End::Studio(Box::new(studio)), End::Screen(Box::new(screen)), Carrier::Udp)
         }
     };

@@ -1,7 +1,7 @@
 //! The JSON schema of scenarios, for editors.
 
 use anabranch_netsim::settings;
-use anabranch_netsim::written::{CELL_KEYS, CellKey, EVENT_KEYS, WIFI_KEYS, WIMAX_KEYS};
+use anabranch_netsim::written::{CELL_KEYS, CellKey, EVENT_KEYS, NAT_KEYS, WIFI_KEYS, WIMAX_KEYS};
 use serde_json::{Map, Value, json};
 
 use super::TOP_KEYS;
@@ -15,6 +15,7 @@ pub fn schema() -> String {
     let list = |items: &Value| json!({ "type": "array", "items": items });
     properties.insert("links".to_owned(), list(&link()));
     properties.insert("cells".to_owned(), list(&cell()));
+    properties.insert("nats".to_owned(), list(&nat()));
     properties.insert("events".to_owned(), list(&event()));
     let flows: Vec<Value> = Kind::ALL_KEYS.iter().map(|(kind, keys)| flow(kind, keys)).collect();
     properties.insert("flows".to_owned(), list(&json!({ "oneOf": flows })));
@@ -46,7 +47,7 @@ fn link() -> Value {
 }
 
 fn cell() -> Value {
-    let key = |(name, values, about): &CellKey| of_key(&Key::new(name, values, about));
+    let key = of_cell_key;
     let kind = |(kind, keys): &(&str, &[CellKey])| {
         let mut properties: Map<String, Value> = CELL_KEYS.iter().chain(*keys).map(key).collect();
         properties.insert("kind".to_owned(), json!({ "const": kind }));
@@ -54,6 +55,10 @@ fn cell() -> Value {
     };
     let kinds: Vec<Value> = [("wifi", WIFI_KEYS), ("wimax", WIMAX_KEYS)].iter().map(kind).collect();
     json!({ "oneOf": kinds })
+}
+
+fn nat() -> Value {
+    object(NAT_KEYS.iter().map(of_cell_key).collect(), &["link"])
 }
 
 fn event() -> Value {
@@ -99,6 +104,10 @@ fn of_key(key: &Key) -> (String, Value) {
     value["description"] = key.about.into();
     value["examples"] = key.values.into();
     (key.name.to_owned(), value)
+}
+
+fn of_cell_key((name, values, about): &CellKey) -> (String, Value) {
+    of_key(&Key::new(*name, *values, *about))
 }
 
 fn scalar() -> Value {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use maud::{Markup, html};
 use serde::Serialize;
 
 use super::{FlowOutcome, LinkOutcome, Outcome};
@@ -65,10 +66,7 @@ pub fn tables(runs: &[Run]) -> String {
             let said: Vec<_> = point.iter().map(|(key, value)| format!("{key}={value}")).collect();
             let _ = writeln!(text, "{}", said.join(" "));
         }
-        let flows: Vec<_> = named(runs, |outcome| &outcome.flows, |flow| &flow.name);
-        let is_media = |flows: &[&FlowOutcome]| flows.iter().any(|flow| flow.late.is_some());
-        let media: Vec<_> = flows.iter().filter(|(_, flows)| is_media(flows)).cloned().collect();
-        let links: Vec<_> = named(runs, |outcome| &outcome.links, |link| &link.name);
+        let Rows { flows, media, links } = Rows::of(runs);
         table(&mut text, "flow", FLOWS, &flows);
         table(&mut text, "delay ms", DELAYS, &flows);
         table(&mut text, "media", MEDIA, &media);
@@ -76,6 +74,37 @@ pub fn tables(runs: &[Run]) -> String {
         ended(&mut text, runs);
     }
     text
+}
+
+/// The same tables for a page.
+pub(super) fn html_tables(runs: &[Run]) -> Markup {
+    let Rows { flows, media, links } = Rows::of(runs);
+    let mut endings = String::new();
+    ended(&mut endings, runs);
+    html! {
+        (html_table("flow", FLOWS, &flows))
+        (html_table("delay, ms", DELAYS, &flows))
+        (html_table("media", MEDIA, &media))
+        (html_table("link", LINKS, &links))
+        @for line in endings.lines().filter(|line| !line.is_empty()) { p { (line) } }
+    }
+}
+
+/// The rows of all tables of a point, each with what all of its runs gave.
+struct Rows<'a> {
+    flows: Vec<(&'a str, Vec<&'a FlowOutcome>)>,
+    media: Vec<(&'a str, Vec<&'a FlowOutcome>)>,
+    links: Vec<(&'a str, Vec<&'a LinkOutcome>)>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(runs: &'a [Run]) -> Self {
+        let flows: Vec<_> = named(runs, |outcome| &outcome.flows, |flow| &flow.name);
+        let is_media = |flows: &[&FlowOutcome]| flows.iter().any(|flow| flow.late.is_some());
+        let media = flows.iter().filter(|(_, flows)| is_media(flows)).cloned().collect();
+        let links = named(runs, |outcome| &outcome.links, |link| &link.name);
+        Self { flows, media, links }
+    }
 }
 
 /// What all runs gave of each flow, or of each link.
@@ -101,12 +130,7 @@ fn table<T>(text: &mut String, title: &str, columns: &[Column<T>], rows: &[(&str
         columns.iter().map(|Column(title, width, ..)| format!("{title:>width$}")).collect();
     let _ = writeln!(text, "{title:<NAME_WIDTH$}{titles}");
     for (name, row) in rows {
-        let cell = |Column(_, width, digits, value): &Column<T>| {
-            let values: Vec<f64> = row.iter().filter_map(|one| value(one)).collect();
-            let mean = (!values.is_empty()).then(|| Estimate::of(&values));
-            let shown = mean.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.digits$}"));
-            format!("{shown:>width$}")
-        };
+        let cell = |column: &Column<T>| format!("{:>1$}", column.shown(row), column.1);
         let cells: String = columns.iter().map(cell).collect();
         // A long name moves what follows to a line of its own.
         let fits = name.chars().count() < NAME_WIDTH;
@@ -116,6 +140,31 @@ fn table<T>(text: &mut String, title: &str, columns: &[Column<T>], rows: &[(&str
             format!("{name}\n{:<NAME_WIDTH$}", "")
         };
         let _ = writeln!(text, "{name}{cells}");
+    }
+}
+
+fn html_table<T>(title: &str, columns: &[Column<T>], rows: &[(&str, Vec<&T>)]) -> Markup {
+    html! {
+        @if !rows.is_empty() {
+            table {
+                thead { tr { th { (title) } @for column in columns { th { (column.0) } } } }
+                tbody {
+                    @for (name, row) in rows {
+                        tr { th { (name) } @for column in columns { td { (column.shown(row)) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<T> Column<T> {
+    /// The mean of a row's runs, with its interval.
+    fn shown(&self, row: &[&T]) -> String {
+        let Self(_, _, digits, value) = self;
+        let values: Vec<f64> = row.iter().filter_map(|one| value(one)).collect();
+        let mean = (!values.is_empty()).then(|| Estimate::of(&values));
+        mean.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.digits$}"))
     }
 }
 

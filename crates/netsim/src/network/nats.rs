@@ -15,6 +15,21 @@ impl From<NatId> for ElementId {
     }
 }
 
+/// What a NAT's packets pass on one side of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NatSide {
+    /// On the way out, in this order.
+    pub out: Vec<ElementId>,
+    /// On the way in, in this order.
+    pub back: Vec<ElementId>,
+}
+
+impl From<Duplex> for NatSide {
+    fn from(links: Duplex) -> Self {
+        Self { out: vec![links.forward.into()], back: vec![links.backward.into()] }
+    }
+}
+
 /// Where a NAT stands.
 #[derive(Debug)]
 pub(super) struct NatPlace {
@@ -22,7 +37,7 @@ pub(super) struct NatPlace {
     nat: NatId,
     /// The host behind it and the one that it calls.
     ends: (IpAddr, IpAddr),
-    links: Duplex,
+    outside: NatSide,
 }
 
 impl Network {
@@ -39,14 +54,29 @@ impl Network {
         public: IpAddr,
         config: NatConfig,
     ) -> Result<NatId, RouteError> {
+        self.add_nat_between(name, (near, far), (NatSide::default(), links.into()), public, config)
+    }
+
+    /// The same with links on both sides: those of `inside` lie between `near` and the NAT.
+    ///
+    /// # Errors
+    /// The addresses are of two families, or an element comes twice in a row of links.
+    pub fn add_nat_between(
+        &mut self,
+        name: &str,
+        (near, far): (IpAddr, IpAddr),
+        (inside, outside): (NatSide, NatSide),
+        public: IpAddr,
+        config: NatConfig,
+    ) -> Result<NatId, RouteError> {
         RouteError::check_families(near, far)?;
         RouteError::check_families(near, public)?;
         let nat = Nat::new(config, public, vec![near], self.rng.fork());
         let nat = NatId(self.add_node(name.to_owned(), AnyElement::Nat(Box::new(nat))).0);
-        self.add_route(near, far, [nat.into()])?;
-        // What the NAT let in has arrived; what aims past it has not.
-        self.add_route(far, near, [nat.into()])?;
-        self.nats.push(NatPlace { name: name.to_owned(), nat, ends: (near, far), links });
+        self.add_route(near, far, inside.out.into_iter().chain([ElementId::from(nat)]))?;
+        // What the NAT let in goes on; what aims past it does not.
+        self.add_route(far, near, [ElementId::from(nat)].into_iter().chain(inside.back))?;
+        self.nats.push(NatPlace { name: name.to_owned(), nat, ends: (near, far), outside });
         self.route_public(nat, public)?;
         Ok(nat)
     }
@@ -95,10 +125,9 @@ impl Network {
 
     fn route_public(&mut self, nat: NatId, public: IpAddr) -> Result<(), RouteError> {
         let Some(place) = self.nats.iter().find(|place| place.nat == nat) else { return Ok(()) };
-        let (NatPlace { links, .. }, (_, far)) = (place, place.ends);
-        let (forward, backward) = (links.forward, links.backward);
-        self.add_route(public, far, [forward.into()])?;
-        self.add_route(far, public, [backward.into(), nat.into()])
+        let (NatSide { out, back }, (_, far)) = (place.outside.clone(), place.ends);
+        self.add_route(public, far, out)?;
+        self.add_route(far, public, back.into_iter().chain([ElementId::from(nat)]))
     }
 
     fn nat_mut(&mut self, id: NatId) -> &mut Nat {

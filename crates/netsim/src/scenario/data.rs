@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::{Action, NamedLink, NamedNat, Scenario, ScenarioError};
+use crate::DuplexConfig;
 use crate::settings::{ReadFile, time};
-use crate::written::{Document, Fault, Happening, Section, WrittenEvent, WrittenLink};
-use crate::{DuplexConfig, Filtering, NatConfig};
+use crate::written::{Document, Fault, Happening, Section, WrittenEvent, WrittenLink, WrittenNat};
 
 impl Scenario {
     /// Reads a scenario file. `read` reads the files that it names, which are recorded links. What
@@ -53,7 +53,9 @@ impl Action {
     fn link_name(&self) -> Option<&str> {
         match self {
             Self::Link(link) => Some(&link.name),
-            Self::Cut(name) | Self::Restore(name) | Self::Rebind(name) => Some(name),
+            Self::Cut(name) | Self::Restore(name) | Self::Rebind(name) | Self::Address(name) => {
+                Some(name)
+            }
             Self::Run(_) | Self::Check(_) => None,
         }
     }
@@ -86,25 +88,9 @@ fn named(name: &str, config: DuplexConfig) -> NamedLink {
     NamedLink { name: name.to_owned(), forward, backward }
 }
 
-fn nat(mut section: Section) -> Result<NamedNat, Fault> {
-    let link = section.need("link", "\"wifi\"", |link| Ok::<_, Fault>(link.to_owned()))?;
-    let mut config = NatConfig::default();
-    config.timeout = section.read("timeout", time)?.unwrap_or(config.timeout);
-    config.filtering = section.read("filtering", filtering)?.unwrap_or(config.filtering);
-    section.refuse_rest(&["link", "timeout", "filtering"])?;
+fn nat(section: Section) -> Result<NamedNat, Fault> {
+    let WrittenNat { link, config, .. } = WrittenNat::read(section)?;
     Ok(NamedNat { link, config })
-}
-
-fn filtering(text: &str) -> Result<Filtering, String> {
-    match text {
-        "endpoint-independent" => Ok(Filtering::EndpointIndependent),
-        "address-dependent" => Ok(Filtering::AddressDependent),
-        "address-and-port-dependent" => Ok(Filtering::AddressAndPortDependent),
-        _ => Err(format!(
-            "\"{text}\" is no filtering: give endpoint-independent, address-dependent or \
-             address-and-port-dependent"
-        )),
-    }
 }
 
 /// What happens, with the times between as runs.
@@ -132,6 +118,7 @@ fn steps(
             Happening::Cut(link) => Action::Cut(name(link)),
             Happening::Restore(link) => Action::Restore(name(link)),
             Happening::Rebind(link) => Action::Rebind(name(link)),
+            Happening::Address(link) => Action::Address(name(link)),
             Happening::Change(link, config) => Action::Link(named(&links[link].name, *config)),
             Happening::Check(words) => Action::Check(words),
         });

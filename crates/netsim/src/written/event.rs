@@ -8,7 +8,7 @@ use crate::settings::{ReadFile, time};
 use crate::{CellConfig, DuplexConfig, LinkConfig};
 
 /// The keys of `[[events]]`, but for those of a link that changes.
-pub const EVENT_KEYS: [&str; 6] = ["at", "cut", "restore", "rebind", "change", "check"];
+pub const EVENT_KEYS: [&str; 7] = ["at", "cut", "restore", "rebind", "address", "change", "check"];
 
 /// Something that happens.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +30,8 @@ pub enum Happening {
     Restore(usize),
     /// The NAT at a link forgets its mappings.
     Rebind(usize),
+    /// The NAT at a link gets another public address.
+    Address(usize),
     /// A link changes: this is all of it from now on.
     Change(usize, Box<DuplexConfig>),
     /// Whoever plays the file knows what the words mean.
@@ -77,6 +79,8 @@ fn happening(
         Happening::Restore(link)
     } else if let Some(link) = section.read("rebind", find)? {
         Happening::Rebind(link)
+    } else if let Some(link) = section.read("address", find)? {
+        Happening::Address(link)
     } else if let Some(link) = section.read("change", find)? {
         if section.entries.is_empty() {
             return Err(section.fault("nothing changes: give a link's key too, as rate = \"2M\""));
@@ -93,7 +97,8 @@ fn happening(
     } else if let Some(words) = section.read("check", |words| Ok::<_, Fault>(words.to_owned()))? {
         Happening::Check(words)
     } else {
-        let reason = "nothing happens: give cut, restore, rebind or change with a link, or check";
+        let reason = "nothing happens: give cut, restore, rebind, address or change with a \
+                      link, or check";
         return Err(section.fault(reason));
     };
     section.refuse_rest(&EVENT_KEYS)?;

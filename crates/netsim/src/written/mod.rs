@@ -6,6 +6,7 @@
 mod cell;
 mod event;
 mod link;
+mod nat;
 mod section;
 mod value;
 
@@ -19,6 +20,7 @@ use toml::de::{DeTable, DeValue};
 pub use cell::{CELL_KEYS, CellKey, WIFI_KEYS, WIMAX_KEYS, WrittenCell};
 pub use event::{EVENT_KEYS, Happening, WrittenEvent};
 pub use link::{WrittenLink, link_keys};
+pub use nat::{NAT_KEYS, WrittenNat};
 pub use section::Section;
 pub use value::{Entry, Value};
 

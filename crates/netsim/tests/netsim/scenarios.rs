@@ -185,7 +185,8 @@ fn errors_say_what_would_be_right() {
         (HANDOVER.replace("\"mobile\"", "\"wifi\""), "two links are called \"wifi\""),
         (
             HANDOVER.replace("cut =", "cutt ="),
-            "line 16: nothing happens: give cut, restore, rebind or change with a link, or check",
+            "line 16: nothing happens: give cut, restore, rebind, address or change with a \
+             link, or check",
         ),
         (HANDOVER.replace("at = \"1s\"", "at = \"-1s\""), "line 17: at: \"-1s\" is no time"),
         (HANDOVER.replace("\"10ms\"", "-10"), "line 7: delay: \"-10\" is no time"),

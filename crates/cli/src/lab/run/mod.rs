@@ -5,17 +5,18 @@ mod store;
 
 use std::fs;
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anabranch_lab::scenario::{
-    AFTER, Example, Outcome, Run, Scenario, Watching, csv, schema, tables,
-};
+use anabranch_lab::RecordTo;
+use anabranch_lab::records::TableFile;
+use anabranch_lab::scenario::{AFTER, Example, Outcome, Run, Scenario, Watching, schema, tables};
 use clap::Args;
 
 use super::folder::Folder;
 use super::runner::{Runner, speed};
+use super::tables::lock;
 use crate::failure::Failure;
 use crate::{output, values};
 use given::{Shard, Sweep, one};
@@ -44,8 +45,8 @@ pub(crate) struct LabRun {
     /// The first of the seeds.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Writes into this folder: runs.csv, a line for each flow of each run; scenario.toml, what was
-    /// run; runs/, a file for each run, which is not run again.
+    /// Writes into this folder: report.html, tables and figures; runs.csv, a line for each flow of
+    /// each run; scenario.toml, what was run; runs/, a file for each run, which is not run again.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Runs again what the folder has.
@@ -60,6 +61,13 @@ pub(crate) struct LabRun {
     /// Writes what both ends of each flow do and why, as qlog; anabranch lab trace explains it.
     #[arg(long, requires = "out")]
     trace: bool,
+    /// Writes what became of every packet of one run, as a table: a name that ends in .parquet or
+    /// .csv. docs/lab-records.md describes the columns.
+    #[arg(long, value_name = "FILE")]
+    packets: Option<PathBuf>,
+    /// Writes what became of every unit of the media sessions of one run, likewise.
+    #[arg(long, value_name = "FILE")]
+    frames: Option<PathBuf>,
     /// Prints a scenario to start from: dumbbell, two-paths, handoff or cellular.
     #[arg(long, value_name = "NAME", exclusive = true)]
     example: Option<Example>,
@@ -69,6 +77,12 @@ pub(crate) struct LabRun {
     /// Runs at once. The results are the same for any number.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+}
+
+/// Tables for the one run that is recorded.
+struct Records {
+    packets: Mutex<Option<TableFile>>,
+    frames: Mutex<Option<TableFile>>,
 }
 
 /// One run: what is given beside the file, and a seed.
@@ -87,6 +101,7 @@ impl LabRun {
         let text = fs::read_to_string(file)
             .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
         let cells = self.cells(&text)?;
+        let records = self.records(&cells)?;
         let store = self.out.as_deref().map(|out| Store::create(out, self.again)).transpose()?;
         if let Some(store) = &store {
             store.write_plan(&text, &self.set, &cells)?;
@@ -96,7 +111,7 @@ impl LabRun {
             Some(shard) => shard.of(&cells).collect(),
         };
         let runner = Runner::new(self.jobs, mine.len())?;
-        let outcomes = runner.run(&mine, |cell| self.outcome(cell, store.as_ref()))?;
+        let outcomes = runner.run(&mine, |cell| self.outcome(cell, store.as_ref(), &records))?;
         drop(runner);
         let computed = outcomes.iter().zip(&mine).filter(|((_, is_new), _)| *is_new);
         let seconds = computed.clone().map(|(_, cell)| cell.scenario.duration() + AFTER);
@@ -121,7 +136,7 @@ impl LabRun {
             output::print(&speed(simulated_s))?;
         }
         let Some(store) = store else { return Ok(()) };
-        store.folder().write("runs.csv", &csv(&runs).map_err(Failure::failed)?)
+        store.report(&text, &self.set, &runs)
     }
 
     /// All that is to be run, in order: point by point, seed by seed.
@@ -147,9 +162,16 @@ impl LabRun {
     }
 
     /// What a run gives, and whether it was computed for that.
-    fn outcome(&self, cell: &Cell, store: Option<&Store>) -> Result<(Outcome, bool), Failure> {
-        let name = cell.scenario.run_name(cell.seed);
-        let is_recorded = self.capture || self.trace;
+    fn outcome(
+        &self,
+        cell: &Cell,
+        store: Option<&Store>,
+        records: &Records,
+    ) -> Result<(Outcome, bool), Failure> {
+        let name = cell.scenario.run_name(cell.seed, crate::VERSION);
+        let (packets, frames) = (lock(&records.packets).take(), lock(&records.frames).take());
+        let is_table = packets.is_some() || frames.is_some();
+        let is_recorded = self.capture || self.trace || is_table;
         if let Some(store) = store
             && !is_recorded
             && let Some(outcome) = store.known(&name)
@@ -160,6 +182,7 @@ impl LabRun {
             Some(store) => self.watching(store.folder(), cell, &name)?,
             None => Watching::default(),
         };
+        let watching = Watching { packets, frames, ..watching };
         let outcome = cell.scenario.run(cell.seed, watching).map_err(|error| {
             Failure::failed(format!("{}seed {}: {error}", said(&cell.point), cell.seed))
         })?;
@@ -175,7 +198,32 @@ impl LabRun {
             false => format!("{name}-seed-{}", cell.seed),
         };
         let record = folder.record(&name, self.capture, self.trace)?;
-        Ok(Watching { capture: record.capture, trace: record.trace })
+        let RecordTo { capture, trace, .. } = record;
+        Ok(Watching { capture, trace, ..Watching::default() })
+    }
+
+    /// The tables that flags ask for.
+    fn records(&self, cells: &[Cell]) -> Result<Records, Failure> {
+        let has_media = cells.iter().any(|cell| cell.scenario.has_media());
+        if self.frames.is_some() && !has_media {
+            return Err(Failure::usage(
+                "--frames: no flow has kind = \"media\", so there are none",
+            ));
+        }
+        let table = |flag: &str, file: Option<&Path>| -> Result<_, Failure> {
+            let Some(file) = file else { return Ok(Mutex::new(None)) };
+            if cells.len() != 1 {
+                return Err(Failure::usage(format!(
+                    "--{flag} is for one run, and there are {}: give --seeds 1, and no --sweep",
+                    cells.len()
+                )));
+            }
+            let file = TableFile::create(file)
+                .map_err(|error| Failure::usage(format!("--{flag}: {error}")))?;
+            Ok(Mutex::new(Some(file)))
+        };
+        let packets = table("packets", self.packets.as_deref())?;
+        Ok(Records { packets, frames: table("frames", self.frames.as_deref())? })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anabranch_lab::scenario::{Outcome, Run, csv, tables};
+use anabranch_lab::scenario::{About, Outcome, Run, csv, report, tables};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,7 @@ pub(super) struct Store {
 /// All that is to be run, whoever runs it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Plan {
+    /// With the commit: see `build.rs`.
     version: String,
     set: Vec<(String, String)>,
     runs: Vec<PlannedRun>,
@@ -70,14 +71,27 @@ impl Store {
         let run = |cell: &Cell| PlannedRun {
             point: cell.point.clone(),
             seed: cell.seed,
-            name: cell.scenario.run_name(cell.seed),
+            name: cell.scenario.run_name(cell.seed, crate::VERSION),
         };
         let plan = Plan {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: crate::VERSION.to_owned(),
             set: set.to_vec(),
             runs: cells.iter().map(run).collect(),
         };
         self.write(text, &plan)
+    }
+
+    /// Writes what all runs gave, as a table and as a page.
+    pub(super) fn report(
+        &self,
+        text: &str,
+        set: &[(String, String)],
+        runs: &[Run],
+    ) -> Result<(), Failure> {
+        self.folder.write("runs.csv", &csv(runs).map_err(Failure::failed)?)?;
+        let about = About { version: crate::VERSION, text, set };
+        let page = report(&about, runs).map_err(Failure::failed)?;
+        self.folder.write("report.html", page.as_bytes())
     }
 
     fn write(&self, text: &str, plan: &Plan) -> Result<(), Failure> {
@@ -139,7 +153,7 @@ impl Merge {
         }
         out.write(&text, &plan)?;
         output::print(&tables(&runs))?;
-        out.folder.write("runs.csv", &csv(&runs).map_err(Failure::failed)?)
+        out.report(&text, &plan.set, &runs)
     }
 
     /// What all of the folders are parts of.
@@ -151,7 +165,7 @@ impl Merge {
             if other?.0 != plan {
                 let (first, path) = (self.folders[0].display(), path.display());
                 return Err(Failure::failed(format!(
-                    "{path} is of another scenario, sweep or version than {first}: merge those \
+                    "{path} is of another scenario, sweep or build than {first}: merge those \
                      of one"
                 )));
             }

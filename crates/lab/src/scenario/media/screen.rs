@@ -10,6 +10,7 @@ use anabranch_session::{Event, Receiver, ReceiverConfig};
 
 use crate::scenario::delays::Delays;
 use crate::scenario::end::{Received, Seen};
+use crate::scenario::frames::FlowFrames;
 use crate::scenario::judge::Judge;
 use crate::scenario::options::MediaOptions;
 
@@ -34,6 +35,7 @@ pub(in crate::scenario) struct Screen {
     bytes_in_time: u64,
     first: Option<Time>,
     delays: Delays,
+    frames: Option<FlowFrames>,
 }
 
 impl Screen {
@@ -58,7 +60,13 @@ impl Screen {
             bytes_in_time: 0,
             first: None,
             delays: Delays::new(),
+            frames: None,
         }
+    }
+
+    /// Has every unit told to a table.
+    pub(in crate::scenario) fn record(&mut self, frames: FlowFrames) {
+        self.frames = Some(frames);
     }
 
     /// What came, now that the film is over.
@@ -115,6 +123,9 @@ impl Screen {
     fn note_delay(&mut self, key: UnitKey, unit: &Unit) {
         if let Some(came) = self.coming.get(&key) {
             self.delays.record(came.saturating_since(unit.at));
+            if let Some(frames) = &self.frames {
+                frames.on_complete(key.0, key.1, *came, self.late.contains(&key));
+            }
         }
         // What is before it was given up.
         self.coming = self.coming.split_off(&key);

@@ -7,6 +7,7 @@ use anabranch_session::{Event, Sender, SenderConfig, SourceFormat};
 
 use crate::scenario::end::Sent;
 use crate::scenario::film::Film;
+use crate::scenario::frames::FlowFrames;
 use crate::scenario::options::MediaOptions;
 use crate::scenario::transport::Counters;
 
@@ -28,6 +29,7 @@ pub(in crate::scenario) struct Studio {
     next: u64,
     units: u64,
     ended: Option<String>,
+    frames: Option<FlowFrames>,
 }
 
 impl Studio {
@@ -54,7 +56,13 @@ impl Studio {
             next: 0,
             units: 0,
             ended: None,
+            frames: None,
         }
+    }
+
+    /// Has every unit told to a table.
+    pub(in crate::scenario) fn record(&mut self, frames: FlowFrames) {
+        self.frames = Some(frames);
     }
 
     pub(in crate::scenario) fn sent(&self) -> Sent {
@@ -92,6 +100,9 @@ impl Studio {
         while let Some(at) = self.next_at().filter(|at| *at <= now) {
             for unit in self.film.picture(self.next, at) {
                 self.units += 1;
+                if let Some(frames) = &self.frames {
+                    frames.on_ready(&unit);
+                }
                 if let Err(error) = self.sender.push_unit(now, &unit) {
                     self.ended.get_or_insert(error.to_string());
                 }

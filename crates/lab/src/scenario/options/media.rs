@@ -132,7 +132,9 @@ fn recorded(text: &str, read: ReadFile<'_>) -> Result<Option<Trace>, String> {
         ("synthetic", _) => Ok(None),
         ("svc", _) => Ok(Some(Trace::jsvm_720p25())),
         (_, Some(file)) => {
-            let table = read(file)?;
+            let table = read(file).map_err(|error| {
+                format!("{file}: {error}; give a trace of layered video, which is a table")
+            })?;
             let trace = Trace::from_csv(table.as_bytes());
             trace.map(Some).map_err(|error| format!("{file}: {error}"))
         }

@@ -2,19 +2,31 @@
 
 use std::net::IpAddr;
 
-use anabranch_netsim::written::WrittenLink;
+use anabranch_netsim::written::{WrittenLink, WrittenNat};
 use anabranch_netsim::{
-    Duplex, DuplexConfig, ElementId, LinkConfig, LinkId, Network, RouteError, Trace,
+    Duplex, DuplexConfig, ElementId, LinkConfig, LinkId, NatId, NatSide, Network, RouteError, Trace,
 };
 use anabranch_sansio::{FourTuple, Time};
 
 use super::{PORTS, rounded};
-use crate::scenario::LinkOutcome;
 use crate::scenario::flow::Flow;
 use crate::scenario::route::Hop;
+use crate::scenario::{LinkOutcome, nats};
 
-/// The links of a run, in the order of the file.
-pub(super) struct Net(Vec<(Duplex, Capacity)>);
+/// The first and the last of the public addresses of a path's NAT: 10.FLOW.PATH.3 and so on.
+const PUBLIC: (u8, u8) = (3, 254);
+
+/// The links of a run, in the order of the file, and its NATs.
+pub(super) struct Net {
+    links: Vec<(Duplex, Capacity)>,
+    nats: Vec<PathNat>,
+}
+
+/// What a NAT is to one path: each has its own addresses there.
+struct PathNat {
+    link: usize,
+    nat: NatId,
+}
 
 /// What a link could have carried so far, in bits each way.
 pub(super) struct Capacity {
@@ -37,15 +49,15 @@ impl Net {
         let mut add = |link: &WrittenLink| {
             (network.add_duplex(&link.name, link.config.clone()), Capacity::new(&link.config))
         };
-        Self(links.iter().map(&mut add).collect())
+        Self { links: links.iter().map(&mut add).collect(), nats: Vec::new() }
     }
 
     pub(super) fn duplex(&self, link: usize) -> Duplex {
-        self.0[link].0
+        self.links[link].0
     }
 
     pub(super) fn capacity(&mut self, link: usize) -> &mut Capacity {
-        &mut self.0[link].1
+        &mut self.links[link].1
     }
 
     /// The element that a hop passes.
@@ -56,8 +68,9 @@ impl Net {
 
     /// Joins the addresses of a flow by its paths: 10.FLOW.PATH.1 and 10.FLOW.PATH.2.
     pub(super) fn route(
-        &self,
+        &mut self,
         network: &mut Network,
+        (links, nats): (&[WrittenLink], &[WrittenNat]),
         number: usize,
         flow: &Flow,
     ) -> Result<Vec<FourTuple>, RouteError> {
@@ -65,12 +78,54 @@ impl Net {
         for (path, hops) in flow.paths.iter().enumerate() {
             let address = |end: u8| IpAddr::from([10, number as u8, path as u8, end]);
             let (near, far) = (address(1), address(2));
-            let back = |hop: &Hop| self.element(Hop { forward: !hop.forward, ..*hop });
-            network.add_route(near, far, hops.iter().map(|hop| self.element(*hop)))?;
-            network.add_route(far, near, hops.iter().rev().map(back))?;
+            let at = hops.iter().position(|hop| nats::at(nats, links, *hop).is_some());
+            let way = self.side(hops);
+            match at {
+                None => {
+                    network.add_route(near, far, way.out)?;
+                    network.add_route(far, near, way.back)?;
+                }
+                Some(at) => {
+                    let (inside, outside) = hops.split_at(at);
+                    let link = outside[0].link;
+                    let config = nats[nats::at(nats, links, outside[0]).unwrap_or_default()].config;
+                    let sides = (self.side(inside), self.side(outside));
+                    let (name, public) = (&links[link].name, address(PUBLIC.0));
+                    let nat = network.add_nat_between(name, (near, far), sides, public, config)?;
+                    self.nats.push(PathNat { link, nat });
+                }
+            }
             tuples.push(FourTuple::new((near, PORTS.0).into(), (far, PORTS.1).into()));
         }
         Ok(tuples)
+    }
+
+    /// What packets pass on these hops, out and back.
+    fn side(&self, hops: &[Hop]) -> NatSide {
+        let back = |hop: &Hop| self.element(Hop { forward: !hop.forward, ..*hop });
+        NatSide {
+            out: hops.iter().map(|hop| self.element(*hop)).collect(),
+            back: hops.iter().rev().map(back).collect(),
+        }
+    }
+
+    /// The NAT at a link forgets its mappings.
+    pub(super) fn rebind(&self, network: &mut Network, link: usize) {
+        self.nats_at(link).for_each(|nat| network.rebind(nat));
+    }
+
+    /// The NAT at a link gets another public address.
+    pub(super) fn readdress(&self, network: &mut Network, link: usize) -> Result<(), RouteError> {
+        self.nats_at(link).try_for_each(|nat| {
+            let IpAddr::V4(address) = network.public_address(nat) else { return Ok(()) };
+            let [a, b, c, end] = address.octets();
+            let next = if end == PUBLIC.1 { PUBLIC.0 } else { end + 1 };
+            network.renumber(nat, [a, b, c, next].into())
+        })
+    }
+
+    fn nats_at(&self, link: usize) -> impl Iterator<Item = NatId> {
+        self.nats.iter().filter(move |nat| nat.link == link).map(|nat| nat.nat)
     }
 
     pub(super) fn outcomes(
@@ -80,7 +135,7 @@ impl Net {
         now: Time,
     ) -> Vec<LinkOutcome> {
         let mut outcomes = Vec::new();
-        for ((duplex, capacity), written) in self.0.iter_mut().zip(links) {
+        for ((duplex, capacity), written) in self.links.iter_mut().zip(links) {
             capacity.count_to(now);
             let ways = [
                 (duplex.forward, &capacity.forward, written.name.clone()),
