@@ -43,9 +43,9 @@ pub(in crate::scenario) const TCP_KEYS: &[Key] = &[
 
 /// What the keys say; what they leave out follows from `mtu`, which the links carry.
 pub(in crate::scenario) fn tcp_config(section: &mut Section, mtu: u64) -> Result<Config, Fault> {
-    let profiles = [("rfc", Config::default as fn() -> Config), ("linux", Config::linux)];
-    let profile = section.read("profile", |text| choice(text, &profiles))?;
-    let mut config = profile.unwrap_or(Config::default)();
+    let profiles = [("rfc", false), ("linux", true)];
+    let is_linux = section.read("profile", |text| choice(text, &profiles))?.unwrap_or(false);
+    let mut config = if is_linux { Config::linux() } else { Config::default() };
     let controllers = [
         ("reno", CongestionControl::Reno),
         ("cubic", CongestionControl::Cubic),
