@@ -141,14 +141,17 @@ impl WaitingMedia {
         });
     }
 
-    /// The last pictures before a key frame make way for it, up to the key frame before; returns
-    /// whether that is enough.
+    /// The last pictures before key frames make way for one more; returns whether that is enough.
     fn leave_out_last_for(&mut self, key: &AccessUnit) -> bool {
         while !self.has_room_for(key)
-            && let Some(last) = self.pictures.pop_back_if(|last| !last.unit.is_key())
+            && let Some(at) = self.pictures.iter().rposition(|it| !it.unit.is_key())
+            && let Some(last) = self.pictures.remove(at)
         {
             self.bytes -= encoded_len(&last.unit);
-            self.of_pictures = Gate::WaitsForKey { broken: true };
+            match self.pictures.get_mut(at) {
+                Some(next) => next.broken = true,
+                None => self.of_pictures = Gate::WaitsForKey { broken: true },
+            }
         }
         self.has_room_for(key)
     }
