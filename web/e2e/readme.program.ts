@@ -128,6 +128,11 @@ const ENDING: readonly { readonly command: string; readonly changes?: Changes }[
     changes: [['--seeds 10', '--seeds 1 --tables --set duration=2s']],
   },
   {
+    command: 'anabranch lab chang2010 --seeds 10 --out results',
+    changes: [['--seeds 10', '--seeds 1 --method 1.5s,planned --set video=1M']],
+  },
+  { command: 'anabranch lab chang2010 --cell 1,1.2s,2 --capture --out results' },
+  {
     command: 'anabranch lab ortiz2013 --set rate=20M,queue=200p,loss=1%,burst=4 --out results',
     changes: [['--set', '--seeds 1 --frames 24 --strategy Anabranch --set']],
   },

@@ -169,7 +169,8 @@ impl Call {
 
     fn check(&mut self, now: Time, association: &mut Association) {
         let Treatment::Papers { monitor: Some(monitor), .. } = &mut self.treatment else { return };
-        if now < monitor.next_at() {
+        // Nobody is silent once the call is over.
+        if now < monitor.next_at() || now >= self.sources[0].end {
             return;
         }
         let paths = association.stats().paths;
@@ -277,7 +278,9 @@ impl Program for Call {
             Treatment::Papers { monitor: Some(monitor), .. } => Some(monitor.next_at()),
             Treatment::Papers { .. } | Treatment::Ours { .. } => None,
         };
-        let check = check.filter(|_| association.is_some_and(Association::is_established));
+        let check = check.filter(|at| {
+            *at < self.sources[0].end && association.is_some_and(Association::is_established)
+        });
         self.sources.iter().filter_map(Source::next_at).chain(check).min()
     }
 }

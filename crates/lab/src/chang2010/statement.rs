@@ -9,9 +9,9 @@ use crate::statement::{Statement, Verdict, exact, minus, words};
 
 /// A gap is the paper's within this many seconds: the monitor's period.
 const NEAR_S: f64 = 0.2;
-/// What a gap of the paper is said to be made of.
+/// The same of SCTP's default, whose timeouts are that coarse.
 const DEFAULT_NEAR_S: f64 = 5.0;
-/// Issue's bounds of the gap of pictures, in seconds: p95 by round trip in milliseconds.
+/// For how long pictures may stand still, in seconds, by round trip in milliseconds: p95.
 const BOUNDS: [(u32, f64); 3] = [(20, 0.1), (50, 0.15), (100, 0.25)];
 /// The figure that shows gaps.
 const FIGURE: Option<u32> = Some(13);
@@ -139,12 +139,11 @@ impl Rows<'_> {
         let shares = self.shares(true)?;
         let all = shares.iter().map(|(_, share)| always(*share));
         Some(Statement {
-            figure: None,
+            figure: FIGURE,
             says: "The handoff fails all the time when the threshold is below 1.5 s (section 4).",
             verdict: Verdict::all(all),
             evidence: format!("fail at {}", in_words(&shares)),
-        }
-        .of_the_paper())
+        })
     }
 
     fn works_from_there_on(&self) -> Option<Statement> {
@@ -285,13 +284,6 @@ impl Rows<'_> {
             verdict: exactly(all.lost + all.late == 0),
             evidence: format!("of {} frames {} lost, {} late", all.taken, all.lost, all.late),
         })
-    }
-}
-
-impl Statement {
-    /// Its figure shows nothing of it; its text does.
-    fn of_the_paper(self) -> Self {
-        Self { figure: FIGURE, ..self }
     }
 }
 
