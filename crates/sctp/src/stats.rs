@@ -199,6 +199,8 @@ pub struct PathReport {
     pub state: PathState,
     /// Whether the user wants it; else the peer announced it, or something came over it.
     pub is_wanted: bool,
+    /// Whether data takes it only while no other path stands.
+    pub is_spared: bool,
     /// Whether it is the primary that was chosen.
     pub is_primary: bool,
     /// Whether data takes it at the moment.

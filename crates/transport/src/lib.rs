@@ -161,6 +161,12 @@ pub trait Connection {
         false
     }
 
+    /// Has data take a path only while no other stands, or like any other again. What is in flight
+    /// there stays. False if that cannot be.
+    fn spare_path(&mut self, _path: PathId, _spared: bool) -> bool {
+        false
+    }
+
     /// Opens a further path to the peer. `None` if there is no room for it.
     fn open_path(&mut self, _now: Time, _tuple: FourTuple) -> Option<PathId> {
         None

@@ -119,6 +119,8 @@ pub struct PathReport {
     pub state: PathState,
     /// Whether the user wants it; else the peer announced it, or something came over it.
     pub is_wanted: bool,
+    /// Whether data takes it only while no other path stands.
+    pub is_spared: bool,
     /// Whether it is the primary that was chosen.
     pub is_primary: bool,
     /// Whether data takes it at the moment.
@@ -162,6 +164,7 @@ impl PathReport {
             tuple,
             state: PathState::Active,
             is_wanted: true,
+            is_spared: false,
             is_primary: true,
             is_current: true,
             srtt: None,

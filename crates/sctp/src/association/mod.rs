@@ -197,6 +197,17 @@ impl Association {
         true
     }
 
+    /// Has data take a path only while no other one that answers is left, or like any other path
+    /// again: so that a network that costs money is spared, and one that is about to be left is
+    /// empty by then. What is in flight there stays, and heartbeats go on. Returns false if there is
+    /// no such path.
+    pub fn spare_path(&mut self, path: PathId, spared: bool) -> bool {
+        let Some(slot) = self.sender.paths.named(path).map(|path| path.slot) else { return false };
+        self.sender.paths.at_mut(slot).is_spared = spared;
+        self.reselect_path();
+        true
+    }
+
     /// Opens a further path to the peer; it carries data once a heartbeat was answered on it. One
     /// that is there already is asked at once whether it answers. Returns `None` if there are too
     /// many.

@@ -174,6 +174,11 @@ pub struct RecoveryConfig {
     /// lifetime: on two paths, or one after the other on one. Only where losses are found
     /// [in time](LossDetection::InTime). Default: false.
     pub last_chance_twice: bool,
+    /// Whether new messages of [`Level::Urgent`](crate::Level::Urgent) go before what is sent again,
+    /// have a packet's room of each window to themselves, and do not wait for a path's pace: voice,
+    /// which is little and cannot wait, while a path takes over what another one lost. Default:
+    /// false, as RFC 9260 section 6.1, rule C, has it.
+    pub urgent_ahead: bool,
     /// 'Association.Max.Retrans': consecutive unanswered retransmissions after which the peer
     /// counts as lost. Default: 10.
     pub association_max_retrans: u32,
@@ -187,6 +192,7 @@ impl Default for RecoveryConfig {
             loss_detection: LossDetection::default(),
             retransmission_policy: RetransmissionPolicy::default(),
             last_chance_twice: false,
+            urgent_ahead: false,
             association_max_retrans: 10,
             max_init_retransmits: 8,
         }

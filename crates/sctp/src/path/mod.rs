@@ -113,6 +113,8 @@ pub(crate) struct Path {
     pub(crate) tuple: FourTuple,
     pub(crate) origin: Origin,
     pub(crate) state: PathState,
+    /// Whether data takes it only while no other path stands: the user's choice.
+    pub(crate) is_spared: bool,
     pub(crate) rtt: RttEstimator,
     pub(crate) congestion: Controller,
     /// Releases data at the controller's rate.
@@ -211,6 +213,7 @@ impl Path {
             tuple,
             origin,
             state,
+            is_spared: false,
             rtt: RttEstimator::new(config),
             congestion: Controller::new(config, rng),
             pacer: Pacer::default(),

@@ -188,11 +188,12 @@ impl PathSet {
     /// RFC 9260 section 8.2: "When the primary path is marked inactive ..., the sender MAY
     /// automatically transmit new packets to an alternate destination address if one exists and is
     /// active." RFC 7829 section 3.2, rule 4, extends this to potentially failed paths: of those,
-    /// the one with the fewest errors serves while no path is active.
+    /// the one with the fewest errors serves while no path is active. One that is spared serves only
+    /// while no other is in its state.
     pub(crate) fn reselect(&mut self) -> Option<PathSlot> {
         let rank = |path: &Path| {
             let errors = if path.state == PathState::Active { 0 } else { path.error_count };
-            (path.state, errors, path.slot != self.primary, path.slot)
+            (path.state, path.is_spared, errors, path.slot != self.primary, path.slot)
         };
         let best = self.paths.iter().min_by_key(|path| rank(path)).map(|path| path.slot)?;
         if best == self.current {
@@ -208,14 +209,23 @@ impl PathSet {
         self.named(id).filter(|path| path.state == PathState::Active).map(|path| path.slot)
     }
 
-    /// The paths that can carry data: those that are active, or if there is none, the one that is
-    /// next best.
+    /// The paths that can carry data: those that are active, the spared ones only if no other is;
+    /// or if there is none, the one that is next best.
     pub(crate) fn carriers(&self) -> impl Iterator<Item = &Path> {
         let is_active = |path: &Path| path.state == PathState::Active;
         let any = self.paths.iter().any(is_active);
-        let can_carry =
-            move |path: &&Path| if any { is_active(path) } else { path.slot == self.current };
+        let any_serves = self.any_serves();
+        let can_carry = move |path: &&Path| match (any_serves, any) {
+            (true, _) => is_active(path) && !path.is_spared,
+            (false, true) => is_active(path),
+            (false, false) => path.slot == self.current,
+        };
         self.paths.iter().filter(can_carry)
+    }
+
+    /// Whether there is an active path that is not spared.
+    fn any_serves(&self) -> bool {
+        self.paths.iter().any(|path| path.state == PathState::Active && !path.is_spared)
     }
 
     /// An active path other than `slot`, for what was lost there.
@@ -243,8 +253,10 @@ impl PathSet {
             u8::from(path.tuple.local.ip() == lost.local.ip())
                 + u8::from(path.tuple.remote.ip() == lost.remote.ip())
         };
+        let any_serves = self.any_serves();
         let others = self.paths.iter().filter(|path| path.slot != slot && is_eligible(path));
         let active = others.filter(|path| path.state == PathState::Active);
+        let active = active.filter(|path| !(any_serves && path.is_spared));
         active.min_by_key(|path| (shared(path), path.slot)).map(|path| path.slot)
     }
 }
@@ -314,6 +326,20 @@ mod tests {
         assert_eq!(carriers(&set), [1]);
         set.at_mut(PathSlot(1)).state = PathState::Inactive;
         assert_eq!(carriers(&set), [0]);
+    }
+
+    #[test]
+    fn a_spared_path_carries_data_only_while_no_other_stands() {
+        let mut set = two_paths();
+        let carriers = |set: &PathSet| set.carriers().map(|path| path.slot.0).collect::<Vec<_>>();
+        set.at_mut(PathSlot(0)).is_spared = true;
+        assert_eq!((set.reselect(), carriers(&set)), (Some(PathSlot(1)), vec![1]));
+        assert_eq!(set.alternate_of(PathSlot(1)), None, "no copies on what is spared");
+        set.at_mut(PathSlot(1)).state = PathState::PotentiallyFailed;
+        assert_eq!((set.reselect(), carriers(&set)), (Some(PathSlot(0)), vec![0]));
+        assert_eq!(set.alternate_of(PathSlot(1)), Some(PathSlot(0)));
+        set.at_mut(PathSlot(1)).state = PathState::Active;
+        assert_eq!((set.reselect(), carriers(&set)), (Some(PathSlot(1)), vec![1]));
     }
 
     #[test]

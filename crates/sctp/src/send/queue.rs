@@ -73,6 +73,11 @@ pub(crate) struct Head<'a> {
 }
 
 impl Head<'_> {
+    /// Whether it goes ahead of what is sent again, where anything does.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.message.level == Level::Urgent
+    }
+
     /// Payload bytes that wait and are as urgent as this message, itself included.
     pub(crate) fn backlog(&self) -> usize {
         let urgent = self.streams.iter().filter(|stream| stream.priority <= self.priority);
@@ -508,6 +513,12 @@ impl MessageQueue {
 
     fn first_waiting(&self, stream: StreamId) -> Option<&Waiting> {
         self.streams.get(usize::from(stream.0))?.waiting.front()
+    }
+
+    /// Whether a message waits that goes ahead of what is sent again, where anything does.
+    pub(crate) fn has_urgent(&self) -> bool {
+        let mut heads = self.streams.iter().filter_map(|stream| stream.waiting.front());
+        heads.any(|message| message.level == Level::Urgent)
     }
 
     fn head(&self, stream: StreamId) -> Option<Head<'_>> {

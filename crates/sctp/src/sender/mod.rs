@@ -93,6 +93,8 @@ pub(crate) struct DataSender {
     pub(crate) paths: PathSet,
     /// Exists where several paths carry new data at once.
     path_scheduler: Option<Box<dyn PathScheduler>>,
+    /// Whether new urgent messages go before what is sent again.
+    urgent_ahead: bool,
     queue: MessageQueue,
     outstanding: Outstanding,
     /// The peer's receive window.
@@ -121,6 +123,7 @@ impl DataSender {
         Self {
             paths: PathSet::new(first, PathState::Active, config, rng),
             path_scheduler: config.paths.build_scheduler(),
+            urgent_ahead: config.recovery.urgent_ahead,
             queue: MessageQueue::new(
                 config.streams.outbound_streams,
                 config.buffers.send_buffer,

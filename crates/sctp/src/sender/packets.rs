@@ -65,6 +65,19 @@ impl Bundle<'_> {
     }
 }
 
+/// Bytes of each window that are kept for what goes ahead of all else, if anything does: no more
+/// than the data of one packet.
+const EXPRESS_ROOM: usize = 1_200;
+
+/// Which messages may be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Whichever is next.
+    Any,
+    /// Those that go ahead of all else, over the path where they arrive first.
+    Express,
+}
+
 /// The paths that get one packet with data whatever their congestion windows say.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Urgent {
@@ -103,8 +116,19 @@ impl DataSender {
 
     /// Whether data may go out on a path now, as far as the path is concerned.
     pub(crate) fn may_carry_data(&self, now: Time, path: PathSlot) -> bool {
-        let is_released = self.paths.at(path).pacer.is_open(now) && self.may_send_on(path);
-        is_released || self.urgent.concerns(path)
+        self.is_released(now, path) || self.urgent.concerns(path) || self.has_express(path)
+    }
+
+    /// Whether window and pace let data out on a path.
+    fn is_released(&self, now: Time, path: PathSlot) -> bool {
+        self.paths.at(path).pacer.is_open(now) && self.may_send_on(path)
+    }
+
+    /// Whether something waits that goes ahead of all else, whatever the pace of a path says.
+    fn has_express(&self, path: PathSlot) -> bool {
+        self.urgent_ahead
+            && self.may_send_express_on(path)
+            && (self.outstanding.has_copies(path) || self.queue.has_urgent())
     }
 
     /// Writes a FORWARD TSN if one is due.
@@ -161,16 +185,20 @@ impl DataSender {
             return;
         }
         let before = writer.len();
+        let is_released = self.is_released(context.now, path) || self.urgent.concerns(path);
         let is_probe = self.urgent.take(path);
         // RFC 9260 section 6.1, rule C: "before sending new DATA chunks, the sender MUST first
         // transmit any DATA chunks that are marked for retransmission (limited by the current
         // cwnd)."
         let outlooks = self.take_outlooks(context);
         let bundle = Bundle { path, room, begin: before, is_probe, outlooks: &outlooks };
-        let done = self.write_retransmissions(context, &bundle, writer)
+        let is_empty = !self.urgent_ahead || self.write_express(context, &bundle, writer);
+        let done = is_empty
+            && is_released
+            && self.write_retransmissions(context, &bundle, writer)
             && self.write_copies(context, &bundle, writer);
         if done && (is_probe || self.may_send_on(path)) {
-            self.write_new_data(context, &bundle, writer);
+            self.write_new_data(context, &bundle, Turn::Any, writer);
         }
         if is_probe {
             self.end_probe(context, &bundle, writer.len() > before, writer);
@@ -184,6 +212,20 @@ impl DataSender {
             // start it".
             target.t3_rtx.get_or_insert(context.now + target.rtt.rto());
         }
+    }
+
+    /// Writes the new messages that go ahead of all else, and copies; false if some did not fit.
+    fn write_express(
+        &mut self,
+        context: &mut Context<'_>,
+        bundle: &Bundle<'_>,
+        writer: &mut PacketWriter<'_>,
+    ) -> bool {
+        if !self.may_send_express_on(bundle.path) {
+            return true;
+        }
+        self.write_new_data(context, bundle, Turn::Express, writer);
+        self.write_copies(context, bundle, writer)
     }
 
     /// Writes what waits for retransmission on a path; false if some of it did not fit.
@@ -222,6 +264,7 @@ impl DataSender {
         &mut self,
         context: &mut Context<'_>,
         bundle: &Bundle<'_>,
+        turn: Turn,
         writer: &mut PacketWriter<'_>,
     ) {
         let &Bundle { path, outlooks, .. } = bundle;
@@ -236,7 +279,9 @@ impl DataSender {
             if room == 0 {
                 return;
             }
-            let Some((stream, left)) = self.next_message(context, path, outlooks) else { return };
+            let Some((stream, left)) = self.next_message(context, path, turn, outlooks) else {
+                return;
+            };
             // A message that fits into one packet is never cut: it would be lost twice as easily.
             let len = if left <= room { left } else { room };
             if len < left && (left <= whole_packet || room < FRAGMENT_MIN) {
@@ -360,7 +405,19 @@ impl DataSender {
     pub(super) fn may_send_on(&self, path: PathSlot) -> bool {
         let target = self.paths.at(path);
         let window = target.congestion.window().min(target.burst_ceiling);
-        target.is_confirmed() && self.outstanding.flight(path) < window
+        let kept_free = if self.urgent_ahead { EXPRESS_ROOM.min(window / 4) } else { 0 };
+        target.is_confirmed() && self.outstanding.flight(path) + kept_free < window
+    }
+
+    /// Whether the congestion window has room for what goes ahead of all else.
+    ///
+    /// RFC 9260 section 6.1, rule B: "At any given time, the sender MUST NOT transmit new data to a
+    /// given transport address if it has cwnd + (PMDCS - 1) or more bytes of data outstanding to
+    /// that transport address."
+    fn may_send_express_on(&self, path: PathSlot) -> bool {
+        let target = self.paths.at(path);
+        let limit = target.congestion.window().saturating_add(EXPRESS_ROOM);
+        target.is_confirmed() && self.outstanding.flight(path) < limit
     }
 
     /// New data waits for the peer's window, and nothing is in flight that would bring a SACK: the

@@ -13,6 +13,7 @@ impl DataSender {
             tuple: path.tuple,
             state: path.state,
             is_wanted: path.origin == Origin::User,
+            is_spared: path.is_spared,
             is_primary: path.slot == self.paths.primary(),
             is_current: path.slot == self.paths.current(),
             srtt: path.rtt.srtt(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anabranch_sansio::Rate;
 use anabranch_wire::StreamId;
 
+use super::packets::Turn;
 use super::{Context, DataSender};
 use crate::config::AssociationConfig;
 use crate::path::{Demand, Lost, Outlook, PathSlot};
@@ -63,6 +64,7 @@ impl DataSender {
         &mut self,
         context: &Context<'_>,
         path: PathSlot,
+        turn: Turn,
         outlooks: &[Outlook],
     ) -> Option<(StreamId, usize)> {
         let spreads = self.is_concurrent() && !context.config.paths.doubles();
@@ -71,8 +73,15 @@ impl DataSender {
         let peer_window = self.window.rwnd;
         let (paths, outstanding) = (&self.paths, &self.outstanding);
         let eligible = |head: &Head<'_>| {
+            if turn == Turn::Express && !head.is_urgent() {
+                return false;
+            }
             if let Some(preferred) = paths.preferred(head.preference) {
                 return preferred == path;
+            }
+            if turn == Turn::Express {
+                let earliest = outlooks.iter().min_by_key(|outlook| outlook.arrival);
+                return earliest.map_or(paths.current(), |outlook| outlook.slot) == path;
             }
             let Some(scheduler) = path_scheduler else { return paths.current() == path };
             let backlog = || head.backlog();

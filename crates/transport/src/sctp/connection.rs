@@ -80,6 +80,10 @@ impl Connection for Association {
         Self::set_primary(self, path)
     }
 
+    fn spare_path(&mut self, path: PathId, spared: bool) -> bool {
+        Self::spare_path(self, path, spared)
+    }
+
     fn open_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
         Self::open_path(self, now, tuple)
     }

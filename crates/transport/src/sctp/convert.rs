@@ -226,6 +226,7 @@ impl From<sctp::PathReport> for PathReport {
             tuple: report.tuple,
             state: report.state.into(),
             is_wanted: report.is_wanted,
+            is_spared: report.is_spared,
             is_primary: report.is_primary,
             is_current: report.is_current,
             srtt: report.srtt,
