@@ -33,7 +33,7 @@ pub use config::{
 };
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};
-pub use message::{CONTROL_LEN_MAX, MessageError, PROTOCOL_VERSION};
+pub use message::{CONTROL, CONTROL_LEN_MAX, MEDIA, MessageError, PROTOCOL_VERSION, printable};
 pub use outlet::{LeftOut, OutputReport};
 pub use passphrase::{Passphrase, PassphraseLength};
 pub use receiver::{ClassArrivals, Receiver, ReceiverStats};

@@ -14,10 +14,10 @@ pub const PROTOCOL_VERSION: u32 = 2;
 pub const CONTROL_LEN_MAX: usize = 16 << 10;
 
 /// The payload protocol identifier of messages on stream 0: "ana" and 0.
-pub(super) const CONTROL: PayloadId = PayloadId(0x616e_6100);
+pub const CONTROL: PayloadId = PayloadId(0x616e_6100);
 
 /// That of media: "ana" and 1.
-pub(super) const MEDIA: PayloadId = PayloadId(0x616e_6101);
+pub const MEDIA: PayloadId = PayloadId(0x616e_6101);
 
 /// The longest text of a peer's that is shown to people.
 const TEXT_CHARS_MAX: usize = 300;
@@ -122,7 +122,8 @@ impl Message {
 }
 
 /// A peer's text without what a terminal would act on, and not longer than people read.
-pub(super) fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(TEXT_CHARS_MAX).collect()
 }
 

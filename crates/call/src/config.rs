@@ -1,0 +1,98 @@
+//! What an end of a call is told.
+
+use std::time::Duration;
+
+use anabranch_sansio::{Rate, Rng};
+use anabranch_sctp::{AssociationConfig, Encryption, EndpointConfig};
+use anabranch_session::{Bond, NEWCOMERS_MAX, SCTP_PORT, SessionConfig};
+use anabranch_transport::{SctpTransport, Transport};
+
+use crate::Media;
+
+/// How long one frame of voice lasts.
+pub const FRAME: Duration = Duration::from_millis(20);
+
+/// Silence on all paths after which an end says that it has no network.
+pub const SILENCE_NOTICED: Duration = Duration::from_secs(1);
+
+/// Silence on all paths after which the call ends.
+pub const SILENCE_MAX: Duration = Duration::from_secs(30);
+
+/// The most that an encoder of pictures is asked for.
+pub const VIDEO_RATE_MAX: Rate = Rate::kbps(2_500);
+
+/// The latency that the association is set up for: what a repetition takes at a round trip of
+/// 100 ms. Voice waits as long as its own playout says.
+const LATENCY: Duration = Duration::from_millis(200);
+
+/// Callers may begin so fast: an encoder's first pictures. A narrower link shows within a round
+/// trip.
+const START_RATE: Rate = Rate::mbps(3);
+
+/// What may wait in the network's queues: voice waits behind it.
+const QUEUING_DELAY_MAX: Duration = Duration::from_millis(40);
+
+/// Timeouts in a row that a peer survives: at one each second, longer than [`SILENCE_MAX`], after
+/// which the call ends by its own count.
+const RETRANSMISSIONS_MAX: u32 = 100;
+
+/// The peer, those who come, and as many who go.
+const PEERS_MAX: usize = 1 + 2 * NEWCOMERS_MAX;
+
+/// Datagrams that one transmission may hold.
+const SEGMENTS_MAX: usize = 16;
+
+/// What an end of a call is told.
+#[derive(Debug, Clone)]
+pub struct CallConfig {
+    /// Whether callers are served.
+    pub listen: bool,
+    /// What this end calls itself.
+    pub name: Option<String>,
+    /// What it sends at first.
+    pub media: Media,
+    /// The most that its encoder of pictures is asked for.
+    pub video_rate_max: Rate,
+    /// How SCTP behaves.
+    pub association: AssociationConfig,
+}
+
+impl CallConfig {
+    /// A call over all paths, without a name, in the open.
+    #[must_use]
+    pub fn new(listen: bool) -> Self {
+        let session = SessionConfig::new(listen, LATENCY).with_bond(Bond::Balance);
+        let association = session.association.with(|config| {
+            config.window.start_rate = Some(START_RATE);
+            config.window.queuing_delay_max = Some(QUEUING_DELAY_MAX);
+            config.recovery.association_max_retrans = RETRANSMISSIONS_MAX;
+            // A path that takes over what another one lost is full for a moment.
+            config.recovery.urgent_ahead = true;
+        });
+        Self {
+            listen,
+            name: None,
+            media: Media::default(),
+            video_rate_max: VIDEO_RATE_MAX,
+            association,
+        }
+    }
+
+    /// The same, encrypted.
+    #[must_use]
+    pub fn with_encryption(mut self, encryption: Option<Encryption>) -> Self {
+        self.association.extensions.encryption = encryption;
+        self
+    }
+
+    pub(crate) fn transport(&self, rng: Rng) -> Box<dyn Transport> {
+        let config = EndpointConfig {
+            association: self.association.clone(),
+            accept: self.listen,
+            associations_max: PEERS_MAX,
+            segments_max: SEGMENTS_MAX,
+            ..EndpointConfig::default()
+        };
+        Box::new(SctpTransport::new(config, SCTP_PORT, rng))
+    }
+}

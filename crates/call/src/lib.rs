@@ -1,0 +1,38 @@
+//! A call without I/O: voice and pictures both ways over one connection that spans every path.
+//!
+//! [`Agent`] is a [`Machine`](anabranch_sansio::Machine) around a
+//! [`Transport`](anabranch_transport::Transport): it runs on sockets and in the simulator alike. It
+//! is told what microphone and camera bring, coded, and says what is to be heard and seen and when;
+//! devices and codecs are its user's. `docs/call.md` describes what passes between two of them.
+//!
+//! Voice goes before all else, over two paths while two stand, so that a path that dies costs no
+//! frame; pictures go by what they are worth. A path can be spared or left on purpose. Without any
+//! path a call waits for half a minute.
+
+mod agent;
+mod config;
+mod event;
+mod link;
+mod media;
+mod message;
+mod outgoing;
+mod paths;
+mod playout;
+mod rate;
+
+pub use agent::{Agent, CallPath, CallStats};
+pub use config::{CallConfig, FRAME, SILENCE_MAX, SILENCE_NOTICED, VIDEO_RATE_MAX};
+pub use event::{
+    CallError, End, EndReason, Event, LogKind, LogLine, PathError, Peer, Playback, Played,
+};
+pub use media::{Device, Media, Picture, PictureFormat, PictureKind, VideoFormat, VoiceFormat};
+pub use message::{MessageError, PROTOCOL_VERSION, Report};
+pub use outgoing::{PICTURE_LEN_MAX, VOICE_LEN_MAX};
+pub use paths::{PathNote, PathUse};
+pub use playout::{PictureCounts, VoiceCounts};
+pub use rate::VIDEO_RATE_MIN;
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

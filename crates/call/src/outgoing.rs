@@ -1,0 +1,231 @@
+//! [`Outgoing`]: our voice and pictures, cut into pieces and treated.
+
+use std::time::Duration;
+
+use anabranch_media::cutter::UnitCutter;
+use anabranch_media::piece::{Header, MAX_MESSAGE};
+use anabranch_media::{Class, Layer, Piece, Unit};
+use anabranch_sansio::{PathId, Rng, Time};
+use anabranch_session::MEDIA;
+use anabranch_session::dropping::{Dropping, Prospect, UnitKey, Verdict};
+use anabranch_session::treatment::MediaClass;
+use anabranch_transport::{Connection, Level, PathPreference, Reliability};
+use bytes::Bytes;
+
+use crate::Picture;
+use crate::playout::{PICTURE, VOICE};
+
+/// The longest frame of voice, and the longest picture.
+pub const VOICE_LEN_MAX: usize = 4 << 10;
+/// The longest picture.
+pub const PICTURE_LEN_MAX: usize = 1 << 20;
+
+/// Pieces are one packet long, but no shorter: a picture would have too many.
+const PIECE_LEN_MIN: usize = 1_000;
+
+/// Whose streams go first when not all can.
+const CLASSES: [(MediaClass, u16); 5] = [
+    (MediaClass::Control, 0),
+    (MediaClass::Audio, 1),
+    (MediaClass::KeyFrame, 2),
+    (MediaClass::Reference, 3),
+    (MediaClass::Disposable, 4),
+];
+
+/// How long a class is of use to who hears and sees it.
+const fn lifetime(class: MediaClass) -> Duration {
+    Duration::from_millis(match class {
+        MediaClass::KeyFrame => 1_000,
+        MediaClass::Reference => 600,
+        MediaClass::Disposable => 250,
+        // Voice that waited longer than a playout does is of no use.
+        _ => 400,
+    })
+}
+
+const fn priority(class: MediaClass) -> u16 {
+    match class {
+        MediaClass::Control => 0,
+        MediaClass::Audio => 1,
+        MediaClass::KeyFrame => 2,
+        MediaClass::Reference => 3,
+        _ => 4,
+    }
+}
+
+/// Our voice and pictures on their way to a peer.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    cutter: UnitCutter,
+    dropping: Dropping,
+    voice_frames: u64,
+    pictures: u64,
+    /// Whether voice takes two paths while there are two.
+    pub(crate) voice_twice: bool,
+    /// The path that pictures take while it stands, if one was chosen.
+    pub(crate) primary: Option<PathId>,
+    /// Something that a decoder needs was left out or given up: only a key picture helps.
+    lacks_key: bool,
+}
+
+impl Outgoing {
+    pub(crate) fn new(rng: &mut Rng) -> Self {
+        Self {
+            cutter: UnitCutter::new(rng.next_u32() as u16),
+            dropping: Dropping::new(false),
+            voice_frames: 0,
+            pictures: 0,
+            voice_twice: true,
+            primary: None,
+            lacks_key: false,
+        }
+    }
+
+    /// A call begins over this connection.
+    pub(crate) fn begin(&mut self, rng: &mut Rng, connection: &mut dyn Connection) {
+        let (voice_twice, len) = (self.voice_twice, connection.whole_message_max());
+        *self = Self { voice_twice, ..Self::new(rng) };
+        let len = len.clamp(PIECE_LEN_MIN, MAX_MESSAGE);
+        self.cutter = UnitCutter::with_pieces_of(rng.next_u32() as u16, len);
+        // Decoding at the other end begins with a key picture.
+        self.lacks_key = true;
+        for (class, priority) in CLASSES {
+            connection.set_stream_priority(class.stream(), priority);
+        }
+    }
+
+    /// Frames of voice so far.
+    pub(crate) const fn voice_frames(&self) -> u64 {
+        self.voice_frames
+    }
+
+    /// Pictures that were left out since the network does not carry them.
+    pub(crate) fn left_out(&self) -> u64 {
+        [MediaClass::Reference, MediaClass::Disposable]
+            .map(|class| self.dropping.left_out(class))
+            .iter()
+            .sum()
+    }
+
+    /// Whether the encoder is to make a key picture: something was left out that others need.
+    pub(crate) const fn lacks_key(&self) -> bool {
+        self.lacks_key
+    }
+
+    /// A second is over.
+    pub(crate) fn tick(&mut self, now: Time) {
+        // What is left out shows in the counters.
+        let _notices = self.dropping.tick(now);
+    }
+
+    pub(crate) fn push_voice(
+        &mut self,
+        now: Time,
+        at: Time,
+        bytes: Bytes,
+        connection: &mut dyn Connection,
+    ) {
+        if bytes.is_empty() || bytes.len() > VOICE_LEN_MAX {
+            return;
+        }
+        let unit = Unit {
+            track: VOICE,
+            class: Class::Audio,
+            layer: Layer::BASE,
+            frame: self.voice_frames,
+            at,
+            pts_us: 0,
+            last_layer: true,
+            discontinuity: false,
+            bytes,
+        };
+        self.voice_frames += 1;
+        self.dropping.offer(MediaClass::Audio, unit.bytes.len());
+        let path = if self.voice_twice { PathPreference::Two } else { PathPreference::Any };
+        let pieces: Vec<Piece> = self.cutter.cut(&unit).collect();
+        for piece in pieces {
+            self.send(now, MediaClass::Audio, &piece, path, connection);
+        }
+    }
+
+    pub(crate) fn push_picture(
+        &mut self,
+        now: Time,
+        picture: Picture,
+        connection: &mut dyn Connection,
+    ) {
+        if picture.bytes.is_empty() || picture.bytes.len() > PICTURE_LEN_MAX {
+            return;
+        }
+        let class = MediaClass::of(picture.kind.class(), Layer::BASE);
+        let unit = Unit {
+            track: PICTURE,
+            class: picture.kind.class(),
+            layer: Layer::BASE,
+            frame: self.pictures,
+            at: picture.at,
+            pts_us: 0,
+            last_layer: true,
+            discontinuity: false,
+            bytes: picture.bytes,
+        };
+        self.pictures += 1;
+        self.dropping.offer(class, unit.bytes.len());
+        let pieces: Vec<Piece> = self.cutter.cut(&unit).collect();
+        if !self.goes(now, &unit, class, connection) {
+            return;
+        }
+        if class == MediaClass::KeyFrame {
+            self.lacks_key = false;
+        }
+        let path = self.primary.map_or(PathPreference::Any, PathPreference::Prefer);
+        for piece in pieces {
+            self.send(now, class, &piece, path, connection);
+        }
+    }
+
+    fn goes(
+        &mut self,
+        now: Time,
+        unit: &Unit,
+        class: MediaClass,
+        connection: &dyn Connection,
+    ) -> bool {
+        let Unit { track, layer, frame, .. } = *unit;
+        let signal = connection.rate().filter(|signal| !signal.is_at_least);
+        let goes_before = |other| priority(other) < priority(class);
+        let rate = signal.map(|signal| self.dropping.left_beside(signal.carries, goes_before));
+        let ahead = connection.queued_at(priority(class)) + unit.bytes.len();
+        let prospect = || {
+            let wait = rate?.time_for(ahead as u64);
+            Some(Prospect { wait, lifetime: lifetime(class) })
+        };
+        let verdict = self.dropping.decide(now, UnitKey { track, layer, frame }, class, prospect);
+        if verdict != Verdict::Goes && class == MediaClass::Reference {
+            self.lacks_key = true;
+        }
+        verdict == Verdict::Goes
+    }
+
+    fn send(
+        &mut self,
+        now: Time,
+        class: MediaClass,
+        piece: &Piece,
+        path: PathPreference,
+        connection: &mut dyn Connection,
+    ) {
+        let lifetime = lifetime(class).saturating_sub(now - Header::first_at(&piece.header));
+        let message = anabranch_transport::Outgoing {
+            ordered: false,
+            reliability: Reliability::Lifetime(lifetime),
+            path,
+            level: if class == MediaClass::Audio { Level::Urgent } else { class.level() },
+            ..anabranch_transport::Outgoing::new(class.stream(), MEDIA, piece.encode().into())
+        };
+        let is_taken = connection.send(now, message).is_ok();
+        // No room for megabytes: the rest of the picture is of no use.
+        self.lacks_key |=
+            !is_taken && matches!(class, MediaClass::KeyFrame | MediaClass::Reference);
+    }
+}

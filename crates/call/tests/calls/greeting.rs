@@ -1,0 +1,58 @@
+//! Calls begin, are refused and end.
+
+use std::time::Duration;
+
+use anabranch_call::{EndReason, Event};
+use anabranch_sansio::Rate;
+
+use crate::harness::{Person, Talk, link};
+
+fn links() -> [anabranch_netsim::DuplexConfig; 1] {
+    [link(Rate::mbps(8), 10, 0.0)]
+}
+
+fn ended(person: &Person) -> Option<(EndReason, String)> {
+    person.events.iter().find_map(|event| match event {
+        Event::Ended(end) => Some((end.why, end.text.clone())),
+        _ => None,
+    })
+}
+
+#[test]
+fn both_ends_learn_who_is_there_and_what_comes() {
+    let talk = Talk::begun(1, &links());
+    for (person, name, incoming) in [(&talk.client, "Bob", false), (&talk.server, "Alice", true)] {
+        let peer = person.events.iter().find_map(|event| match event {
+            Event::Began(peer) => Some(peer.clone()),
+            _ => None,
+        });
+        let peer = peer.unwrap();
+        assert_eq!((peer.name.as_deref(), peer.incoming), (Some(name), incoming));
+        assert_eq!(peer.media.video.as_ref().map(|video| video.width), Some(Some(640)));
+    }
+}
+
+#[test]
+fn who_hangs_up_ends_the_call_at_both_ends_in_words() {
+    let mut talk = Talk::begun(2, &links());
+    talk.act_server(|agent, now| agent.hang_up(now, "Bob hung up."));
+    talk.run_for(Duration::from_millis(500));
+    assert_eq!(ended(&talk.server).map(|(why, _)| why), Some(EndReason::HungUp));
+    let bob = (EndReason::PeerHungUp, "Bob hung up.".to_owned());
+    assert_eq!(ended(&talk.client), Some(bob));
+    // The listener takes the next call.
+    talk.call();
+    talk.run_for(Duration::from_secs(1));
+    assert!(talk.pair.client().is_in_call() && talk.pair.server().is_in_call());
+}
+
+#[test]
+fn a_caller_that_nobody_answers_is_told_so() {
+    let mut talk = Talk::new(3, &links());
+    talk.pair.cut(0);
+    talk.call();
+    talk.run_for(Duration::from_secs(8));
+    let (why, text) = ended(&talk.client).unwrap();
+    assert_eq!(why, EndReason::NoAnswer);
+    assert!(text.contains("Nobody answers there"), "{text}");
+}

@@ -1,0 +1,36 @@
+//! Packets are lost.
+
+use std::time::Duration;
+
+use anabranch_sansio::Rate;
+
+use crate::harness::{Talk, link};
+
+/// One path: a lost frame has to come again within the time that the playout has. The goal is a
+/// fifth of a percent.
+#[test]
+fn at_5_percent_loss_under_a_quarter_of_a_percent_of_voice_is_concealed() {
+    let (mut concealed, mut all) = (0, 0);
+    for seed in 0..5 {
+        let mut talk = Talk::begun(seed, &[link(Rate::mbps(5), 50, 0.05)]);
+        talk.run_for(Duration::from_secs(60));
+        for person in [&talk.client, &talk.server] {
+            concealed += person.concealed.len() as u64;
+            all += person.heard.len() as u64 + person.concealed.len() as u64;
+            assert_eq!(person.late(Duration::from_millis(50 + 250)), 0);
+        }
+    }
+    assert!(concealed * 400 < all, "{concealed} of {all}");
+}
+
+#[test]
+fn with_a_second_path_voice_hears_nothing_of_10_percent_loss() {
+    let links = [link(Rate::mbps(5), 25, 0.1), link(Rate::mbps(5), 25, 0.1)];
+    let mut talk = Talk::begun(1, &links);
+    talk.run_for(Duration::from_secs(30));
+    for person in [&talk.client, &talk.server] {
+        let all = person.heard.len();
+        assert!(person.concealed.len() * 500 < all, "{} of {all}", person.concealed.len());
+        assert_eq!(person.late(Duration::from_millis(25 + 250)), 0);
+    }
+}

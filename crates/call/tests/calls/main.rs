@@ -1,0 +1,9 @@
+//! Whole calls between two agents on virtual time.
+
+mod choices;
+mod cuts;
+mod greeting;
+mod harness;
+mod losses;
+mod rates;
+mod silence;
