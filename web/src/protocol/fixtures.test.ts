@@ -34,7 +34,7 @@ describe('the fixtures', () => {
   it('hold every example of the protocol text and nothing else', () => {
     const text = readFileSync(new URL('../../docs/page-protocol.md', FOLDER), 'utf8');
     const examples = [...text.matchAll(/```json\n(.*?)```/gs)].map(([, json]) => json);
-    const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
+    const files = readdirSync(FOLDER).filter((name) => /^(?!call-).*\.json$/.test(name));
     expect([...examples].sort()).toEqual(files.map(fixture).sort());
   });
 

@@ -24,7 +24,7 @@ export const PAYLOAD_BYTES_MAX = 4 * 1024 * 1024;
 /** As many as a VP9 superframe holds. */
 const LAYERS_MAX = 8;
 
-const FORMAT = 1;
+export const FORMAT_TO_PAGE = 1;
 const TRACKS = ['video', 'audio'] as const;
 const FLAG = { key: 1, reference: 2, disposable: 4, discontinuity: 8, last: 16 };
 const DELAY_UNKNOWN = 0xffff_ffff;
@@ -36,7 +36,7 @@ export function decodeMediaUnit(bytes: ArrayBuffer): MediaUnit {
   }
   const view = new DataView(bytes);
   const track = TRACKS[view.getUint8(1)];
-  if (view.getUint8(0) !== FORMAT || track === undefined) {
+  if (view.getUint8(0) !== FORMAT_TO_PAGE || track === undefined) {
     throw new DecodeError(`a media unit of format ${view.getUint8(0)}, track ${view.getUint8(1)}`);
   }
   const length = view.getUint32(28);
@@ -77,7 +77,7 @@ export function encodeMediaUnit(unit: MediaUnit): Uint8Array {
   for (const [name, bit] of Object.entries(FLAG)) {
     flags |= unit[name as keyof typeof FLAG] ? bit : 0;
   }
-  view.setUint8(0, FORMAT);
+  view.setUint8(0, FORMAT_TO_PAGE);
   view.setUint8(1, TRACKS.indexOf(unit.track));
   view.setUint8(2, unit.layer);
   view.setUint8(3, flags);

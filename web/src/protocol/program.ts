@@ -31,12 +31,7 @@ const NOT_PLAYED_MAX = 16;
  * DecodeError}.
  */
 export function decodeProgramMessage(json: string): ProgramMessage | null {
-  if (json.length > TEXT_MESSAGE_LIMIT) {
-    throw new DecodeError(`a text message of ${json.length} characters is over the limit`);
-  }
-  const value = parse(json);
-  const { type } = object({ type: text })(value, 'message');
-  return Object.hasOwn(messages, type) ? messages[type as keyof typeof messages](value) : null;
+  return decodeMessage(json, messages);
 }
 
 const video = object({
@@ -134,7 +129,7 @@ const stats = object({
   advised_latency_ms: nullable(amount),
 });
 
-const event = object({
+export const event = object({
   id: count,
   at_us: count,
   severity: oneOf('info', 'good', 'warning', 'bad'),
@@ -208,6 +203,20 @@ export type Preset = (typeof PRESETS)[number];
 export type VideoFormat = NonNullable<Hello['video']>;
 export type AudioFormat = NonNullable<Hello['audio']>;
 export type ProgramMessage = ReturnType<(typeof messages)[keyof typeof messages]>;
+
+/** One of these messages, or `null` for another type; throws a {@link DecodeError}. */
+export function decodeMessage<M extends Readonly<Record<string, (value: unknown) => unknown>>>(
+  json: string,
+  messages: M,
+): ReturnType<M[keyof M]> | null {
+  if (json.length > TEXT_MESSAGE_LIMIT) {
+    throw new DecodeError(`a text message of ${json.length} characters is over the limit`);
+  }
+  const value = parse(json);
+  const { type } = object({ type: text })(value, 'message');
+  const check = Object.hasOwn(messages, type) ? messages[type] : undefined;
+  return check === undefined ? null : (check(value) as ReturnType<M[keyof M]>);
+}
 
 export function parse(json: string): unknown {
   try {

@@ -6,7 +6,7 @@ import { obstacleTo, PictureDecoder } from './picture-decoder';
 import { Screen } from './screen';
 import { ScreenMeter } from './screen-meter';
 
-const FORMATS = ['vp9', 'annexb', 'av1'];
+const FORMATS = ['vp9', 'vp8', 'annexb', 'av1'];
 
 /** What the decoder must know. */
 export interface PictureFormat {
