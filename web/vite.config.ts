@@ -4,7 +4,7 @@ import { defineConfig } from 'vite';
 /** What several pages show, with all that it needs. */
 const OF_SEVERAL =
   /\/src\/(channels\/|audio\/speaker\.|ui\/(full-screen|help-dialog|measures|notices)\.)/;
-const PAGES = { page: 'index.html', tv: 'tv.html', operator: 'operator.html' };
+const PAGES = { page: 'index.html', tv: 'tv.html', operator: 'operator.html', call: 'call.html' };
 
 // Every file name is fixed, so that a rebuild changes contents only and the program can embed them.
 const names = {

@@ -1,46 +1,18 @@
 /** Serves the built page and speaks docs/page-protocol.md over an invented world. */
 
-import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { extname, join, normalize } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { encodeMediaUnit } from '../src/protocol/media-unit';
 import { PRESETS } from '../src/protocol/program';
 import type { PageRequest } from '../src/protocol/requests';
 import { CHANNELS, tune } from './channels';
 import type { Clip, ClipUnit } from './clip';
+import { servePage, TOKEN } from './serve';
 import { type Fate, presetTreatments, World } from './world';
 
-const TOKEN = 'mock';
-const DIST = fileURLToPath(new URL('../dist', import.meta.url));
 const TICK_MS = 10;
 const STATS_MS = 200;
-
-const HEADERS = {
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "worker-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
-};
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript',
-  '.css': 'text/css',
-  '.svg': 'image/svg+xml',
-};
 
 /** What a server does that a program may do, too. */
 export interface Options {
@@ -92,7 +64,9 @@ export class MockServer {
   private constructor(clip: Clip, options: Options) {
     this.#clip = clip;
     this.#options = options;
-    this.#http = createServer((request, response) => void serveFile(request, response));
+    this.#http = createServer(
+      (request, response) => void servePage('index.html', request, response),
+    );
     this.#sockets = new WebSocketServer({ server: this.#http, path: `/${TOKEN}/socket` });
     this.#sockets.on('connection', (socket) => this.#greet(socket));
     this.#timers.push(
@@ -391,20 +365,5 @@ export class MockServer {
       latency_ms: world.latencyMs,
       advised_latency_ms: 120,
     };
-  }
-}
-
-async function serveFile(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const path = normalize(request.url ?? '/');
-  const file = path === `/${TOKEN}/` ? 'index.html' : path.slice(TOKEN.length + 2);
-  try {
-    const contents = path.startsWith(`/${TOKEN}/`) ? await readFile(join(DIST, file)) : null;
-    response.writeHead(contents === null ? 404 : 200, {
-      ...HEADERS,
-      'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
-    });
-    response.end(contents);
-  } catch {
-    response.writeHead(404, HEADERS).end();
   }
 }

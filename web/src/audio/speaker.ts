@@ -1,7 +1,7 @@
 /** The sound output: silent until the user asks for sound. */
 
-import { nowMs } from '../media/now';
 import type { FromSpeaker, ToSpeaker } from '../worker/messages';
+import { outputTime } from './output-clock';
 import workletUrl from './speaker-worklet.ts?worker&url';
 
 const CLOCK_EVERY_MS = 500;
@@ -64,12 +64,7 @@ export class Speaker {
   }
 
   #tellClock(): void {
-    const { contextTime, performanceTime } = this.#context.getOutputTimestamp();
-    // Before the first sample has come out, a browser reports zeros.
-    const known = contextTime !== undefined && performanceTime !== undefined && contextTime > 0;
-    const message: ToSpeaker = known
-      ? { kind: 'clock', contextS: contextTime, epochMs: performance.timeOrigin + performanceTime }
-      : { kind: 'clock', contextS: this.#context.currentTime, epochMs: nowMs() };
+    const message: ToSpeaker = { kind: 'clock', ...outputTime(this.#context) };
     this.#node.port.postMessage(message);
   }
 }

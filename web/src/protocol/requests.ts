@@ -21,7 +21,3 @@ export interface PageStats {
   readonly longest_gap_ms: number | null;
   readonly av_skew_ms: number | null;
 }
-
-export function encodeRequest(request: PageRequest): string {
-  return JSON.stringify(request);
-}

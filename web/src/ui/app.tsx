@@ -42,7 +42,7 @@ export function App({ session }: { readonly session: Session }) {
         <div class="watch">
           <Player box={player} />
           <River />
-          <EventLog />
+          <EventLog events={session.store.events.value} />
         </div>
         <div class="steer">
           <Channels field={field} />

@@ -1,11 +1,8 @@
 import type { ProgramEvent } from '../protocol/program';
-import { useSession } from './context';
 import { clock } from './format';
 
 /** What happened, in words, the newest first. */
-export function EventLog() {
-  const { store } = useSession();
-  const events = store.events.value;
+export function EventLog({ events }: { readonly events: readonly ProgramEvent[] }) {
   return (
     <section class="events card" aria-labelledby="events-title">
       <h2 id="events-title">What happened</h2>

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 
-function Icon({ children }: { readonly children: ComponentChildren }) {
+export function Icon({ children }: { readonly children: ComponentChildren }) {
   return (
     <svg class="icon" viewBox="0 0 20 20" aria-hidden="true">
       {children}

@@ -1,5 +1,6 @@
 /** What passes between the page's main thread, its worker and its sound output. */
 
+import type { OutputTime } from '../audio/output-clock';
 import type { SoundBlock } from '../audio/sound-queue';
 import type { ProgramMessage } from '../protocol/program';
 import type { PageRequest } from '../protocol/requests';
@@ -62,8 +63,7 @@ export interface ScreenReport extends OutputReport {
 export type ToSpeaker =
   | ({ readonly kind: 'block' } & SoundBlock)
   | { readonly kind: 'clear' }
-  /** At `contextS` of the audio context, the sample that reaches the ear is that of `epochMs`. */
-  | { readonly kind: 'clock'; readonly contextS: number; readonly epochMs: number };
+  | ({ readonly kind: 'clock' } & OutputTime);
 
 export interface FromSpeaker {
   readonly skewMs: number | null;

@@ -44,6 +44,11 @@ export class PictureDecoder<P extends Encoded> {
     return this.#decoder?.decodeQueueSize ?? 0;
   }
 
+  /** Whether nothing can be decoded before the next key frame. */
+  get waitsForKey(): boolean {
+    return this.#waitsForKey;
+  }
+
   /** Pictures before the next key frame are of no use. */
   awaitKey(): void {
     this.#waitsForKey = true;

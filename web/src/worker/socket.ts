@@ -2,34 +2,46 @@
 
 import { Backoff } from '../media/backoff';
 import { DecodeError } from '../protocol/checks';
-import { decodeMediaUnit, type MediaUnit } from '../protocol/media-unit';
-import { decodeProgramMessage, PROTOCOL_VERSION, type ProgramMessage } from '../protocol/program';
-import { encodeRequest, type PageRequest } from '../protocol/requests';
-import type { Connection, LiveMessage } from './messages';
+import { PROTOCOL_VERSION } from '../protocol/program';
+import type { Connection } from './messages';
 
-export interface SocketUser {
+/** What the program says on the socket: `M` as text, `U` as binary messages. */
+export interface Language<M, U> {
+  /** `null` for what this version does not know; throws a {@link DecodeError}. */
+  readText(json: string): M | null;
+  readUnit(bytes: ArrayBuffer): U;
+  /** The version that a greeting announces; `null` for any other message. */
+  versionIn(message: M): number | null;
+  /** The text of the message after which nothing is said any more; `null` for any other. */
+  lastWordsIn(message: M): string | null;
+}
+
+export interface SocketUser<M, U> {
   onConnection(connection: Connection): void;
-  onMessage(message: LiveMessage): void;
-  onUnit(unit: MediaUnit): void;
+  onMessage(message: M): void;
+  onUnit(unit: U): void;
   /** The first message that breaks the protocol on each connection. */
   onBroken(why: string): void;
 }
 
-/** Keeps one WebSocket open until the stream ends. */
-export class ProgramSocket {
+/** Keeps one WebSocket open until the program has said its last words; `R` is what it is asked. */
+export class ProgramSocket<M, U, R extends object> {
   readonly #url: string;
-  readonly #user: SocketUser;
+  readonly #language: Language<M, U>;
+  readonly #user: SocketUser<M, U>;
   readonly #backoff = new Backoff();
   #socket: WebSocket | null = null;
   #ended = false;
   #broken = false;
 
-  constructor(url: string, user: SocketUser) {
+  constructor(url: string, language: Language<M, U>, user: SocketUser<M, U>) {
     this.#url = url;
+    this.#language = language;
     this.#user = user;
   }
 
   open(): void {
+    this.#ended = false;
     this.#user.onConnection({ state: 'connecting' });
     this.#broken = false;
     const socket = new WebSocket(this.#url);
@@ -44,18 +56,27 @@ export class ProgramSocket {
    * A request made while the socket is not open is dropped: what is shown comes from the program
    * alone.
    */
-  send(request: PageRequest): void {
+  send(request: R): void {
+    this.#put(JSON.stringify(request));
+  }
+
+  /** As {@link send}. */
+  sendBytes(bytes: Uint8Array<ArrayBuffer>): void {
+    this.#put(bytes);
+  }
+
+  #put(message: string | Uint8Array<ArrayBuffer>): void {
     if (this.#socket?.readyState === WebSocket.OPEN) {
-      this.#socket.send(encodeRequest(request));
+      this.#socket.send(message);
     }
   }
 
   #receive(data: unknown): void {
     try {
       if (data instanceof ArrayBuffer) {
-        this.#user.onUnit(decodeMediaUnit(data));
+        this.#user.onUnit(this.#language.readUnit(data));
       } else if (typeof data === 'string') {
-        this.#take(decodeProgramMessage(data));
+        this.#take(this.#language.readText(data));
       }
     } catch (error) {
       if (!(error instanceof DecodeError)) {
@@ -65,26 +86,26 @@ export class ProgramSocket {
     }
   }
 
-  #take(message: ProgramMessage | null): void {
+  #take(message: M | null): void {
     if (message === null) {
       return;
     }
-    if (message.type === 'hello') {
+    const version = this.#language.versionIn(message);
+    if (version !== null) {
       this.#backoff.reset();
-      const { protocol } = message.body;
-      if (protocol !== PROTOCOL_VERSION) {
+      if (version !== PROTOCOL_VERSION) {
         this.#end(
-          `The program speaks version ${protocol} of the page protocol and this page version ` +
+          `The program speaks version ${version} of the page protocol and this page version ` +
             `${PROTOCOL_VERSION}. Reload the page.`,
         );
         return;
       }
     }
-    if (message.type === 'ended') {
-      this.#end(message.body.text);
-      return;
-    }
     this.#user.onMessage(message);
+    const lastWords = this.#language.lastWordsIn(message);
+    if (lastWords !== null) {
+      this.#end(lastWords);
+    }
   }
 
   #end(text: string): void {

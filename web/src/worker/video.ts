@@ -62,6 +62,11 @@ export class Video<P extends Coded> {
     return this.#decoder.errors;
   }
 
+  /** Whether nothing can be decoded before the next key frame. */
+  get waitsForKey(): boolean {
+    return this.#decoder.waitsForKey;
+  }
+
   /** How long after its time the picture on the screen appeared. */
   get lateMs(): number {
     return this.#screen.lateMs;

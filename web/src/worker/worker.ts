@@ -6,22 +6,31 @@
 import { nowUs } from '../media/now';
 import type { Picture } from '../media/pictures';
 import { PlayoutClock } from '../media/playout-clock';
-import type { MediaUnit } from '../protocol/media-unit';
-import type { FromWorker, LiveMessage, ToWorker } from './messages';
+import { decodeMediaUnit, type MediaUnit } from '../protocol/media-unit';
+import { decodeProgramMessage, type ProgramMessage } from '../protocol/program';
+import type { PageRequest } from '../protocol/requests';
+import type { FromWorker, ToWorker } from './messages';
 import { Output } from './output';
-import { ProgramSocket } from './socket';
+import { type Language, ProgramSocket } from './socket';
 import { SoundFeed } from './sound-feed';
 import { VideoPlayer } from './video-player';
 
 const SCREEN_REPORT_MS = 200;
 const PAGE_STATS_MS = 1_000;
 
+const LANGUAGE: Language<ProgramMessage, MediaUnit> = {
+  readText: decodeProgramMessage,
+  readUnit: decodeMediaUnit,
+  versionIn: (message) => (message.type === 'hello' ? message.body.protocol : null),
+  lastWordsIn: (message) => (message.type === 'ended' ? message.body.text : null),
+};
+
 class Player {
   /** Relates the program's clock to ours. */
   #clock = new PlayoutClock(Number.POSITIVE_INFINITY);
   readonly #pictures: VideoPlayer;
   readonly #output: Output<Picture>;
-  readonly #socket: ProgramSocket;
+  readonly #socket: ProgramSocket<ProgramMessage, MediaUnit, PageRequest>;
 
   constructor(socketUrl: string, canvas: OffscreenCanvas) {
     const problem = (text: string) => tell({ kind: 'problem', text });
@@ -30,7 +39,7 @@ class Player {
     const { video, cushion } = this.#pictures;
     const sound = new SoundFeed((playAtUs) => toLocalMs(playAtUs) + cushion.ms);
     this.#output = new Output(video, sound);
-    this.#socket = new ProgramSocket(socketUrl, {
+    this.#socket = new ProgramSocket(socketUrl, LANGUAGE, {
       onConnection: (connection) => tell({ kind: 'connection', connection }),
       onMessage: (message) => this.#onMessage(message),
       onUnit: (unit) => this.#onUnit(unit),
@@ -49,7 +58,10 @@ class Player {
     }
   }
 
-  #onMessage(message: LiveMessage): void {
+  #onMessage(message: ProgramMessage): void {
+    if (message.type === 'ended') {
+      return;
+    }
     if (message.type === 'hello') {
       this.#clock = new PlayoutClock(Number.POSITIVE_INFINITY);
       this.#clock.sample(nowUs(), message.body.now_us);

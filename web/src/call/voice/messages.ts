@@ -1,13 +1,13 @@
 /** What passes between the worklets of a call, its worker and its main thread. */
 
+import type { OutputTime } from '../../audio/output-clock';
 import type { VoiceFrame } from './voice-queue';
 
 /** To the worklet that plays. */
 export type ToVoicePlayer =
   | ({ readonly kind: 'frame' } & VoiceFrame)
   | { readonly kind: 'clear' }
-  /** At `contextS` of the audio context, the sample that reaches the ear is that of `epochMs`. */
-  | { readonly kind: 'clock'; readonly contextS: number; readonly epochMs: number };
+  | ({ readonly kind: 'clock' } & OutputTime);
 
 /** Of the worklet that plays, ten times a second. */
 export interface VoiceReport {

@@ -10,7 +10,10 @@ const TONE_HZ = 220;
 describe('the voice queue', () => {
   it('plays what comes in time sample by sample, from its time on', () => {
     const queue = new VoiceQueue();
-    fill(queue, Array.from({ length: 20 }, (_, frame) => 100 + frame * FRAME_MS));
+    fill(
+      queue,
+      Array.from({ length: 20 }, (_, frame) => 100 + frame * FRAME_MS),
+    );
     const heard = play(queue, 100 - 3 * QUANTUM_MS, 400);
     const first = heard.findIndex((sample) => sample !== 0);
     expect((first * 1000) / RATE).toBeCloseTo(3 * QUANTUM_MS, 0);

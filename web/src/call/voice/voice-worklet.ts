@@ -1,7 +1,7 @@
 /** Runs in the audio thread: plays the voice of a call, and takes that of the microphone. */
 
-import { LevelMeter } from './meter';
 import type { MicrophoneFrame, MicrophoneReport, ToVoicePlayer, VoiceReport } from './messages';
+import { LevelMeter } from './meter';
 import { FRAME_SAMPLES } from './samples';
 import { VoiceQueue } from './voice-queue';
 

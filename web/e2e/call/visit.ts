@@ -1,0 +1,107 @@
+/** Two people in one Chromium with invented devices, each with a mock agent. */
+
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { MockAgent } from '../../mock/call';
+import { openBrowser, type TestBrowser } from '../browser';
+import { PageView } from '../page-view';
+import { LAPTOP } from '../visit';
+import { listenAtLoudspeaker } from './ear';
+
+const LINK = 'anabranch://192.0.2.5:9000?key=Kx3JwqkM0b1kL8u0q2dT4zv6nE7cYh9sRfWgPiUoQyA';
+
+/** A camera with a clock and a microphone that beeps; the browser asks nobody. */
+export const FAKE = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
+
+/** What is heard during half a second: how loud, from 0 to 1, and its strongest tone. */
+export interface Heard {
+  readonly peak: number;
+  readonly hz: number;
+}
+
+export class CallView extends PageView {
+  readonly agent: MockAgent;
+
+  constructor(page: Page, agent: MockAgent) {
+    super(page);
+    this.agent = agent;
+  }
+
+  /** Pictures of the other end shown so far. */
+  async shown(): Promise<number> {
+    return Number(await this.get('video').getAttribute('data-shown'));
+  }
+
+  override async morePictures(count: number): Promise<void> {
+    const before = await this.shown();
+    await this.until(async () => (await this.shown()) >= before + count);
+  }
+
+  /** The loudest that comes out of the loudspeaker within a second. */
+  heard(): Promise<Heard> {
+    return this.page.evaluate(() => window.heard(1_000));
+  }
+
+  /** Waits until the page has said this of its devices. */
+  async devices(microphone: string, camera: string): Promise<void> {
+    await this.until(() => {
+      const said = this.agent.requests.findLast(({ type }) => type === 'devices');
+      return (
+        said?.type === 'devices' && said.microphone === microphone && said.camera === camera
+      );
+    });
+  }
+}
+
+export class CallVisit {
+  readonly alice: CallView;
+  readonly bob: CallView;
+  readonly #browser: TestBrowser;
+
+  static async start(
+    look: BrowserContextOptions = {},
+    flags: readonly string[] = FAKE,
+  ): Promise<CallVisit> {
+    const agents = [await MockAgent.start('Alice', LINK), await MockAgent.start('Bob', null)];
+    const browser = await openBrowser({ viewport: LAPTOP, ...look }, flags);
+    await browser.context.addInitScript(listenAtLoudspeaker);
+    const views: CallView[] = [];
+    for (const agent of agents) {
+      const view = new CallView(await browser.context.newPage(), agent);
+      await view.page.goto(agent.url);
+      views.push(view);
+    }
+    return new CallVisit(browser, views as [CallView, CallView]);
+  }
+
+  private constructor(browser: TestBrowser, [alice, bob]: [CallView, CallView]) {
+    this.#browser = browser;
+    this.alice = alice;
+    this.bob = bob;
+  }
+
+  /** Both have their devices, and are in a call. */
+  async call(): Promise<void> {
+    for (const view of [this.alice, this.bob]) {
+      await view.devices('on', 'on');
+    }
+    this.bob.agent.call(this.alice.agent);
+    await this.alice.untilText('status', 'In a call');
+  }
+
+  /** A page in the foreground: one behind another draws nothing. */
+  async look(view: CallView): Promise<void> {
+    await view.page.bringToFront();
+  }
+
+  async open(agent: MockAgent): Promise<CallView> {
+    const view = new CallView(await this.#browser.context.newPage(), agent);
+    await view.page.goto(agent.url);
+    return view;
+  }
+
+  async end(): Promise<void> {
+    await this.#browser.close();
+    await this.alice.agent.stop();
+    await this.bob.agent.stop();
+  }
+}

@@ -1,0 +1,182 @@
+/** One visit to the page of a call: its worker, its devices, its sound, and what it shows. */
+
+import { computed, effect, signal } from '@preact/signals';
+import { nowMs } from '../../media/now';
+import { type Listed, MediaDevicesOfPage } from '../capture/devices';
+import { framesOf } from '../capture/frames';
+import type { Kind } from '../capture/words';
+import type { CallRequest } from '../protocol/requests';
+import type { VoiceReport } from '../voice/messages';
+import { CallSound } from '../voice/sound';
+import type { FromCallWorker, ToCallWorker } from '../worker/messages';
+import { CallStore } from './store';
+
+const FPS_UNKNOWN = 25;
+const SCREEN = { width: 1280, height: 720 };
+
+export class CallSession {
+  readonly store = new CallStore();
+  readonly devices = new MediaDevicesOfPage({
+    onTrack: (kind, track) => this.#onTrack(kind, track),
+  });
+  readonly #sound = signal<CallSound | null>(null);
+  /** Whether the browser holds the sound back until a key or a click. */
+  readonly isSilenced = computed(() => this.#sound.value?.isRunning.value === false);
+  readonly canRoute = computed(() => this.#sound.value?.isRoutable === true);
+  readonly #worker: Worker;
+  #isBegun = false;
+
+  constructor() {
+    this.#worker = new Worker(new URL('../worker/caller.ts', import.meta.url), {
+      type: 'module',
+      name: 'call',
+    });
+    this.#worker.onmessage = ({ data }: MessageEvent<FromCallWorker>) => this.#on(data);
+    this.#worker.onerror = () =>
+      this.store.notify('bad', 'A part of this page failed. Reload the page to start it again.');
+    effect(() => {
+      if (this.devices.isAsked.value) {
+        const { microphone, camera, text } = this.devices;
+        this.#tell({
+          kind: 'devices',
+          devices: {
+            microphone: microphone.state.value,
+            camera: camera.state.value,
+            text: text.value,
+          },
+        });
+      }
+    });
+    for (const type of ['pointerdown', 'keydown']) {
+      document.addEventListener(type, () => this.#sound.peek()?.resume());
+    }
+  }
+
+  /** Connects, and shows the other end on this canvas. A canvas can be handed over once only. */
+  start(canvas: HTMLCanvasElement): void {
+    const socketUrl = new URL('socket', document.baseURI);
+    socketUrl.protocol = socketUrl.protocol === 'https:' ? 'wss:' : 'ws:';
+    const offscreen = canvas.transferControlToOffscreen();
+    this.#tell({ kind: 'start', socketUrl: socketUrl.href, canvas: offscreen }, [offscreen]);
+  }
+
+  request(request: CallRequest): void {
+    this.#tell({ kind: 'request', request });
+  }
+
+  /** Tries again to have the call here. */
+  reopen(): void {
+    this.store.taken.value = null;
+    this.#tell({ kind: 'open' });
+  }
+
+  /** Mutes what is on, and the other way round; what is not there is tried again. */
+  toggle(kind: Kind): void {
+    const isNone = this.devices[kind].state.peek() === 'none';
+    void (isNone ? this.devices.retry(kind) : this.devices.toggle(kind));
+  }
+
+  choose(listed: Listed, id: string): void {
+    if (listed !== 'loudspeaker') {
+      void this.devices.choose(listed, id);
+      return;
+    }
+    const { chosen } = this.devices;
+    this.#sound
+      .peek()
+      ?.route(id)
+      .then(() => {
+        chosen.value = { ...chosen.peek(), loudspeaker: id };
+      })
+      .catch(() => this.store.notify('warning', 'This loudspeaker could not be opened.'));
+  }
+
+  #on(message: FromCallWorker): void {
+    switch (message.kind) {
+      case 'connection':
+        this.store.onConnection(message.connection, nowMs());
+        if (message.connection.state === 'ended') {
+          this.#giveBack();
+        }
+        return;
+      case 'message':
+        this.store.onMessage(message.message, nowMs());
+        if (message.message.type === 'hello') {
+          void this.#begin();
+        }
+        return;
+      case 'screen':
+        this.store.screen.value = message.report;
+        return;
+      case 'problem':
+        this.store.notify('warning', message.text);
+    }
+  }
+
+  /** Opens sound and devices, once the agent has said which are wanted. */
+  async #begin(): Promise<void> {
+    const hello = this.store.hello.peek();
+    if (this.#isBegun || hello === null) {
+      return;
+    }
+    this.#isBegun = true;
+    await this.#openSound();
+    const { voice, video } = hello.page_sends;
+    await this.devices.open([
+      ...(voice ? ['microphone' as const] : []),
+      ...(video ? ['camera' as const] : []),
+    ]);
+    this.#sound.peek()?.resume();
+  }
+
+  async #openSound(): Promise<void> {
+    try {
+      const sound = await CallSound.open({
+        onVoice: (report) => this.#onVoice(report),
+        onMicrophone: ({ level }) => {
+          this.store.ourLevel.value = level;
+        },
+      });
+      const [output, frames] = [sound.voiceOutput(), sound.microphoneFrames()];
+      this.#tell({ kind: 'voice_output', port: output }, [output]);
+      this.#tell({ kind: 'microphone', port: frames }, [frames]);
+      this.#sound.value = sound;
+    } catch {
+      this.store.notify('bad', 'This browser gives no sound output, so nobody is heard here.');
+    }
+  }
+
+  #onVoice({ level, heard, concealed, skewMs }: VoiceReport): void {
+    this.store.theirLevel.value = level;
+    this.#tell({ kind: 'skew', skewMs });
+    this.#tell({ kind: 'voice', heard, concealed });
+  }
+
+  #onTrack(kind: Kind, track: MediaStreamTrack | null): void {
+    if (kind === 'microphone') {
+      this.#sound.peek()?.hear(track);
+      this.store.ourLevel.value = 0;
+      return;
+    }
+    if (track === null) {
+      this.#tell({ kind: 'camera', camera: null });
+      return;
+    }
+    const { width = SCREEN.width, height = SCREEN.height, frameRate } = track.getSettings();
+    const frames = framesOf(track);
+    const fps = Math.round(frameRate ?? FPS_UNKNOWN);
+    this.#tell({ kind: 'camera', camera: { frames, width, height, fps } }, [frames]);
+  }
+
+  /** The call is over, or another page has it: no lamp stays lit here. */
+  #giveBack(): void {
+    this.devices.close();
+    this.#sound.peek()?.close();
+    this.#sound.value = null;
+    this.#isBegun = false;
+  }
+
+  #tell(message: ToCallWorker, transfer: Transferable[] = []): void {
+    this.#worker.postMessage(message, transfer);
+  }
+}

@@ -1,0 +1,72 @@
+import { clock } from '../../ui/format';
+import { openHelp } from '../../ui/help-dialog';
+import { HelpIcon, Logo, ThemeIcon } from '../../ui/icons';
+import { switchTheme, theme } from '../../ui/theme';
+import { callStatus, peerName } from '../words';
+import { useCall } from './context';
+import { LockIcon } from './icons';
+import { useClock } from './use-clock';
+
+export function Header() {
+  const { store } = useCall();
+  const now = useClock(store.isCall.value || store.retryAtMs.value !== null, 250);
+  const status = callStatus(store, now);
+  const began = store.beganMs.value;
+  return (
+    <header>
+      <h1>
+        <Logo />
+        anabranch
+      </h1>
+      {store.isCall.value && <p class="title">{peerName(store)}</p>}
+      <p class={`pill ${status.severity}`} data-testid="status" role="status">
+        {status.short}
+      </p>
+      {began !== null && (
+        <p class="call-time" role="timer" aria-label="Call time" data-testid="call-time">
+          {clock((now - began) / 1000)}
+        </p>
+      )}
+      <Listeners />
+      <nav aria-label="Page">
+        <button
+          type="button"
+          class="icon-button"
+          onClick={switchTheme}
+          aria-label={theme.value === 'dark' ? 'Light colours (T)' : 'Dark colours (T)'}
+          title="Dark or light (T)"
+        >
+          <ThemeIcon />
+        </button>
+        <button
+          type="button"
+          class="icon-button"
+          onClick={openHelp}
+          aria-label="Help (?)"
+          title="Help (?)"
+        >
+          <HelpIcon />
+        </button>
+      </nav>
+    </header>
+  );
+}
+
+/** Who could listen. */
+function Listeners() {
+  const listeners = useCall().store.state.value?.listeners ?? null;
+  if (listeners === null) {
+    return null;
+  }
+  const isSafe = listeners.is === 'nobody';
+  return (
+    <p
+      class={`listeners ${isSafe ? 'good' : 'bad'}`}
+      title={listeners.text}
+      data-testid="listeners"
+    >
+      <LockIcon isClosed={isSafe} />
+      <span>{listeners.text}</span>
+    </p>
+  );
+}

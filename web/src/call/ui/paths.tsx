@@ -1,0 +1,163 @@
+import type { Severity } from '../../protocol/program';
+import { Figure } from '../../ui/figure';
+import { milliseconds, percent, type Quantity, rate } from '../../ui/format';
+import { pathColour, pathName, STATE } from '../../ui/path-words';
+import { type CallPath, PATH_USES, type PathUse } from '../protocol/agent';
+import { carriesWords, handoffWords } from '../words';
+import { useCall } from './context';
+
+const USES: Readonly<Record<PathUse, string>> = { use: 'Use', spare: 'Spare', never: 'Never' };
+const MEANS: Readonly<Record<PathUse, string>> = {
+  use: 'It carries voice and pictures.',
+  spare: 'It carries nothing while another one stands.',
+  never: 'It is closed.',
+};
+const CLOSED = { text: 'Closed', severity: 'info' } as const;
+
+/** Every network of this machine, and what it does for the call. */
+export function Paths() {
+  const session = useCall();
+  const stats = session.store.stats.value;
+  const paths = stats?.paths ?? [];
+  const standing = paths.filter(({ state, use }) => state === 'active' && use !== 'never');
+  return (
+    <section class="panel card call-paths" aria-labelledby="paths-title">
+      <div class="panel-head">
+        <h2 id="paths-title">Networks</h2>
+        {stats !== null && paths.length > 1 && (
+          <label class="twice">
+            <input
+              type="checkbox"
+              checked={stats.voice.twice}
+              onChange={({ currentTarget }) =>
+                session.request({ type: 'voice_twice', on: currentTarget.checked })
+              }
+              data-testid="voice-twice"
+            />
+            Voice over two
+          </label>
+        )}
+      </div>
+      {paths.length === 0 && <p class="empty">None is known yet.</p>}
+      {paths.map((path, index) => (
+        <Path
+          key={path.id}
+          path={path}
+          place={index + 1}
+          canLeave={standing.some(({ id }) => id !== path.id) && standing.includes(path)}
+        />
+      ))}
+    </section>
+  );
+}
+
+interface PathProps {
+  readonly path: CallPath;
+  /** In the list, from 1: its colour. */
+  readonly place: number;
+  /** Whether another one can do its work. */
+  readonly canLeave: boolean;
+}
+
+function Path({ path, place, canLeave }: PathProps) {
+  const session = useCall();
+  const name = pathName(path);
+  const state: { readonly text: string; readonly severity: Severity } =
+    path.state === 'closed' ? CLOSED : STATE[path.state];
+  const handoff = handoffWords(path.handoff_ms);
+  return (
+    <article
+      class="call-path"
+      style={{ '--path': `var(${pathColour(place)})` }}
+      aria-label={`Network ${name}`}
+      data-testid={`path-${path.id}`}
+      data-state={path.state}
+    >
+      <div class="path-head">
+        <h3>{name}</h3>
+        <span class={`pill ${state.severity}`} data-testid="path-state">
+          {state.text}
+        </span>
+        <span class="addresses" title={`${path.local} → ${path.remote}`}>
+          {path.local} → {path.remote}
+        </span>
+      </div>
+      <dl class="path-figures">
+        <PathFigure name="Round trip" of={milliseconds(path.rtt_ms)} testId="rtt" />
+        <PathFigure name="Loss" of={percent(path.loss_percent)} testId="loss" />
+        <PathFigure name="Sends" of={rate(path.sends_kbps)} testId="sends" />
+        <PathFigure name="Receives" of={rate(path.receives_kbps)} testId="receives" />
+        <div class="carries">
+          <dt>Carries</dt>
+          <dd data-testid="carries">{carriesWords(path.carries)}</dd>
+        </div>
+      </dl>
+      {handoff !== null && (
+        <p class="handoff" data-testid="handoff">
+          {handoff}
+        </p>
+      )}
+      <div class="path-controls">
+        <UseSwitch path={path} name={name} />
+        <button
+          type="button"
+          aria-pressed={path.primary}
+          disabled={path.use !== 'use' || path.state === 'closed'}
+          onClick={() => session.request({ type: 'primary', path: path.id })}
+          title="Pictures take the primary one as long as it carries them"
+          data-testid="primary"
+        >
+          Primary
+        </button>
+        <button
+          type="button"
+          disabled={!canLeave}
+          onClick={() => session.request({ type: 'leave', path: path.id })}
+          title="Goes over to another one without any gap, then closes this one"
+          data-testid="leave"
+        >
+          Leave
+        </button>
+      </div>
+    </article>
+  );
+}
+
+function UseSwitch({ path, name }: { readonly path: CallPath; readonly name: string }) {
+  const session = useCall();
+  return (
+    <fieldset class="use-switch">
+      <legend class="visually-hidden">What {name} is for</legend>
+      {PATH_USES.map((use) => (
+        <label key={use} title={MEANS[use]}>
+          <input
+            type="radio"
+            name={`use-${path.id}`}
+            value={use}
+            checked={path.use === use}
+            onChange={() => session.request({ type: 'path_use', path: path.id, use })}
+            data-testid={`use-${use}`}
+          />
+          <span>{USES[use]}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface FigureProps {
+  readonly name: string;
+  readonly of: Quantity;
+  readonly testId: string;
+}
+
+function PathFigure({ name, of, testId }: FigureProps) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <Figure quantity={of} testId={testId} />
+      </dd>
+    </div>
+  );
+}

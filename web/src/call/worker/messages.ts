@@ -1,0 +1,55 @@
+/** What passes between the main thread of a call's page and its worker. */
+
+import type { Connection } from '../../worker/messages';
+import type { AgentMessage, Device } from '../protocol/agent';
+import type { CallRequest } from '../protocol/requests';
+
+export type ToCallWorker =
+  | { readonly kind: 'start'; readonly socketUrl: string; readonly canvas: OffscreenCanvas }
+  /** Tries again what another page had taken. */
+  | { readonly kind: 'open' }
+  | { readonly kind: 'request'; readonly request: CallRequest }
+  /** The port of the sound output. */
+  | { readonly kind: 'voice_output'; readonly port: MessagePort }
+  /** The port on which frames of the microphone come. */
+  | { readonly kind: 'microphone'; readonly port: MessagePort }
+  /** What the camera sees from now on; `null` for nothing. */
+  | { readonly kind: 'camera'; readonly camera: Camera | null }
+  | { readonly kind: 'devices'; readonly devices: Devices }
+  | { readonly kind: 'skew'; readonly skewMs: number | null }
+  | { readonly kind: 'voice'; readonly heard: number; readonly concealed: number };
+
+export interface Camera {
+  readonly frames: ReadableStream<VideoFrame>;
+  readonly width: number;
+  readonly height: number;
+  readonly fps: number;
+}
+
+export interface Devices {
+  readonly microphone: Device;
+  readonly camera: Device;
+  /** Why there is none, in words. */
+  readonly text: string | null;
+}
+
+export type FromCallWorker =
+  | { readonly kind: 'connection'; readonly connection: Connection }
+  | { readonly kind: 'message'; readonly message: AgentMessage }
+  | { readonly kind: 'screen'; readonly report: CallScreen }
+  /** A whole sentence about something that the page could not do. */
+  | { readonly kind: 'problem'; readonly text: string };
+
+/** What is seen and sent, five times a second. */
+export interface CallScreen {
+  readonly shown: number;
+  readonly fps: number;
+  readonly width: number;
+  readonly height: number;
+  readonly decodeErrors: number;
+  readonly sentPictures: number;
+  readonly sentKeys: number;
+  readonly sentVoice: number;
+  readonly sentHeight: number;
+  readonly skewMs: number | null;
+}
