@@ -24,8 +24,8 @@ export class MockAgent {
   readonly networks = new CallNetworks();
   /** Every request of the page, in order. */
   readonly requests: CallRequest[] = [];
-  /** Every unit of the page, in order, without its payload. */
-  readonly units: Omit<SentUnit, 'payload'>[] = [];
+  /** Every unit of the page, in order, with the length of its payload instead of it. */
+  readonly units: (Omit<SentUnit, 'payload'> & { readonly bytes: number })[] = [];
   /** What of the peer's media does not come. */
   lose: (unit: SentUnit) => boolean = () => false;
   /** What is added to the time at which voice is due, µs. */
@@ -246,8 +246,8 @@ export class MockAgent {
   }
 
   #onUnit(unit: SentUnit): void {
-    const { payload: _, ...described } = unit;
-    this.units.push(described);
+    const { payload, ...described } = unit;
+    this.units.push({ ...described, bytes: payload.length });
     this.peer?.receive(unit);
   }
 

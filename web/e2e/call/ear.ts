@@ -1,8 +1,10 @@
-/** Listens to what a page sends to the loudspeaker. Runs in the page, before its scripts. */
+/** What a test hears of a page, and unplugs. Runs in the page, before its scripts. */
 
 declare global {
   interface Window {
     heard(forMs: number): Promise<{ readonly peak: number; readonly hz: number }>;
+    /** Takes away what the page captures with. */
+    unplug(kind: 'audio' | 'video'): void;
   }
 }
 
@@ -16,6 +18,20 @@ export function listenAtLoudspeaker(): void {
     }
     return Reflect.apply(connect, this, args);
   } as typeof connect;
+
+  const tracks: MediaStreamTrack[] = [];
+  const getUserMedia = MediaDevices.prototype.getUserMedia;
+  MediaDevices.prototype.getUserMedia = async function (this: MediaDevices, constraints) {
+    const stream = await getUserMedia.call(this, constraints);
+    tracks.push(...stream.getTracks());
+    return stream;
+  };
+  window.unplug = (kind) => {
+    for (const track of tracks.filter((track) => track.kind === kind)) {
+      track.stop();
+      track.dispatchEvent(new Event('ended'));
+    }
+  };
 
   window.heard = async (forMs) => {
     const samples = new Float32Array(2048);

@@ -2,6 +2,7 @@
 
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { MockAgent } from '../../mock/call';
+import type { CallRequest } from '../../src/call/protocol/requests';
 import { openBrowser, type TestBrowser } from '../browser';
 import { PageView } from '../page-view';
 import { LAPTOP } from '../visit';
@@ -41,19 +42,43 @@ export class CallView extends PageView {
     return this.page.evaluate(() => window.heard(1_000));
   }
 
+  /** Units of a track that the page sent. */
+  sent(track: 'video' | 'audio') {
+    return this.agent.units.filter((unit) => unit.track === track);
+  }
+
+  /** Waits until the page has sent so many more of these. */
+  async sends(track: 'video' | 'audio', role: string, count = 1): Promise<void> {
+    const sent = () => this.sent(track).filter((unit) => unit.role === role).length;
+    const before = sent();
+    await this.until(() => sent() >= before + count);
+  }
+
+  /** Waits for a request that matches, and returns it. */
+  async request<T extends CallRequest['type']>(
+    type: T,
+    matches: (request: Extract<CallRequest, { type: T }>) => boolean = () => true,
+  ): Promise<Extract<CallRequest, { type: T }>> {
+    const found = () =>
+      this.agent.requests.findLast(
+        (request): request is Extract<CallRequest, { type: T }> =>
+          request.type === type && matches(request as Extract<CallRequest, { type: T }>),
+      );
+    await this.until(() => found() !== undefined);
+    return found() as Extract<CallRequest, { type: T }>;
+  }
+
   /** Waits until the page has said this of its devices. */
   async devices(microphone: string, camera: string): Promise<void> {
     await this.until(() => {
       const said = this.agent.requests.findLast(({ type }) => type === 'devices');
-      return (
-        said?.type === 'devices' && said.microphone === microphone && said.camera === camera
-      );
+      return said?.type === 'devices' && said.microphone === microphone && said.camera === camera;
     });
   }
 }
 
 export class CallVisit {
-  readonly alice: CallView;
+  alice: CallView;
   readonly bob: CallView;
   readonly #browser: TestBrowser;
 

@@ -29,7 +29,7 @@ export function Quality() {
       </div>
       <dl class="quality-figures">
         <Of name="Voice delay" of={milliseconds(voice.delay_ms)} testId="voice-delay" />
-        <Count name="Voice concealed" value={voice.concealed} testId="concealed" />
+        <Count name="Concealed" value={voice.concealed} testId="concealed" />
         <Of name="Picture" of={{ value: screenWords(screen), unit: '/s' }} testId="picture" />
         <Count name="Pictures lost" value={video.lost + video.left_out} testId="lost" />
         <Of name="Lip sync" of={signedMilliseconds(screen?.skewMs ?? null)} testId="skew" />

@@ -20,6 +20,12 @@ export class VoiceSender {
   #encoder: AudioEncoder | null = null;
   #bps = 0;
   #frame = 0;
+  /** Frames that an encoder was given. */
+  #given = 0;
+  /**
+   * When what is in the encoder was captured: the times that it returns know nothing of a pause.
+   */
+  #capturedUs: number[] = [];
   /** Whether what the microphone hears is for the other end. */
   isOpen = false;
 
@@ -53,9 +59,10 @@ export class VoiceSender {
       sampleRate: RATE,
       numberOfFrames: samples.length,
       numberOfChannels: 1,
-      timestamp: Math.max(0, capturedUs),
+      timestamp: FRAME_US * this.#given++,
       data: samples as Float32Array<ArrayBuffer>,
     });
+    this.#capturedUs = [...this.#capturedUs, Math.max(0, capturedUs)].slice(-QUEUE_MAX);
     encoder.encode(data);
     data.close();
   }
@@ -66,19 +73,20 @@ export class VoiceSender {
         output: (chunk) => this.#encoded(chunk),
         error: () => this.#onFailure(),
       });
+      this.#capturedUs = [];
       this.#encoder.configure(config(this.#bps));
     }
     return this.#encoder;
   }
 
   #encoded(chunk: EncodedAudioChunk): void {
-    if (!this.isOpen) {
+    const ptsUs = this.#capturedUs.shift();
+    if (!this.isOpen || ptsUs === undefined) {
       return;
     }
     const payload = new Uint8Array(chunk.byteLength);
     chunk.copyTo(payload);
-    const [frame, ptsUs] = [this.#frame++, Math.round(chunk.timestamp)];
-    this.#send({ track: 'audio', role: 'voice', frame, ptsUs, payload });
+    this.#send({ track: 'audio', role: 'voice', frame: this.#frame++, ptsUs, payload });
   }
 }
 
