@@ -2,6 +2,8 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type CallView, CallVisit } from './call/visit';
+import { violations, watchForShifts } from './looks';
+import { LAPTOP, PHONE } from './visit';
 
 /** Of the microphone that the browser invents, as near as the ear of the test tells. */
 const BEEP_HZ = [330, 470] as const;
@@ -275,6 +277,77 @@ describe('before a call', () => {
     await hearsBeeps(bob);
   });
 });
+
+describe('the page of a call looks', () => {
+  let visit: CallVisit;
+  afterEach(() => visit.end());
+
+  it('whole and readable for everyone at every width, dark and light', async () => {
+    for (const colorScheme of ['dark', 'light'] as const) {
+      visit = await CallVisit.start({ colorScheme });
+      const { alice } = visit;
+      await visit.look(alice);
+      await alice.devices('on', 'on');
+      await isWhole(alice, `before the call, ${colorScheme}`);
+      await visit.call();
+      await alice.morePictures(3);
+      await isWhole(alice, `in the call, ${colorScheme}`);
+      alice.agent.setNetwork(false);
+      await alice.untilText('status', 'No network');
+      expect(await violations(alice.page)).toEqual([]);
+      await alice.page.keyboard.press('?');
+      expect(await violations(alice.page)).toEqual([]);
+      if (colorScheme === 'dark') {
+        await visit.end();
+      }
+    }
+  });
+
+  it('complete on a laptop: pictures, buttons, networks and log without scrolling', async () => {
+    visit = await CallVisit.start();
+    const { alice } = visit;
+    await visit.call();
+    for (const testId of ['video', 'hang-up', 'path-0', 'path-1', 'quality', 'events']) {
+      const box = await alice.get(testId).boundingBox();
+      expect(box, testId).not.toBeNull();
+      expect((box?.y ?? 0) + (box?.height ?? 0), testId).toBeLessThanOrEqual(LAPTOP.height);
+    }
+  });
+
+  it('calm, and is used by the keyboard alone', async () => {
+    visit = await CallVisit.start();
+    const { alice, bob } = visit;
+    await visit.call();
+    await visit.look(alice);
+    await alice.morePictures(3);
+    await alice.page.evaluate(watchForShifts);
+    await alice.page.keyboard.press('m');
+    await alice.devices('muted', 'on');
+    await alice.page.keyboard.press('v');
+    await alice.devices('muted', 'muted');
+    await alice.page.keyboard.press('v');
+    await alice.devices('muted', 'on');
+    await alice.get('use-use', alice.path(1)).focus();
+    await alice.page.keyboard.press('ArrowRight');
+    expect(await alice.request('path_use')).toEqual({ type: 'path_use', path: 1, use: 'spare' });
+    await alice.morePictures(10);
+    const moved = await alice.page.evaluate(() => Object(window).moved as readonly string[]);
+    expect(moved).toEqual([]);
+    await alice.get('hang-up').focus();
+    await alice.page.keyboard.press('Enter');
+    await bob.untilText('banner', 'Alice hung up.');
+  });
+});
+
+async function isWhole(view: CallView, when: string): Promise<void> {
+  for (const width of [320, PHONE.width, 600, 768, 1024, LAPTOP.width, 2560]) {
+    await view.page.setViewportSize({ width, height: 844 });
+    await view.page.waitForTimeout(100);
+    const inner = await view.page.evaluate(() => document.documentElement.scrollWidth);
+    expect(inner, `at ${width}, ${when}`).toBeLessThanOrEqual(width);
+    expect(await violations(view.page), `at ${width}, ${when}`).toEqual([]);
+  }
+}
 
 const DENY = '--deny-permission-prompts';
 const NO_CAMERA = [

@@ -104,7 +104,10 @@ export class CallNetworks {
         pictures_lost: 0,
         delay_ms: 58,
       },
-      quality: { is: 'good', text: 'Sound and picture are whole.' },
+      quality:
+        state === 'no_path'
+          ? { is: 'bad', text: 'Nothing comes.' }
+          : { is: 'good', text: 'Sound and picture are whole.' },
     };
   }
 

@@ -24,6 +24,9 @@ const TERMS: readonly Term[] = [
   ['Concealed', 'voice that did not come in time and was bridged by what was said before'],
 ];
 
+/** In a call one steers networks more than devices; before it is the other way round. */
+const PANELS = [<Paths key="paths" />, <Devices key="devices" />];
+
 export function App({ session }: { readonly session: CallSession }) {
   const stage = useRef<HTMLElement>(null);
   useEffect(
@@ -42,13 +45,14 @@ export function App({ session }: { readonly session: CallSession }) {
     <CallContext.Provider value={session}>
       <Header />
       <main class="call" data-call={store.isCall.value}>
-        <Stage box={stage} />
-        <div class="side">
-          <Invite />
-          <Quality />
-          <Paths />
-          <Devices />
+        <div class="watch">
+          <Stage box={stage} />
           <EventLog events={store.events.value} />
+        </div>
+        <div class="side">
+          <Invite key="invite" />
+          <Quality key="quality" />
+          {store.isCall.value ? PANELS : PANELS.toReversed()}
         </div>
       </main>
       <Notices notices={store.notices.value} dismiss={(id) => store.dismiss(id)} />

@@ -33,7 +33,7 @@ export function Quality() {
         <Of name="Picture" of={{ value: screenWords(screen), unit: '/s' }} testId="picture" />
         <Count name="Pictures lost" value={video.lost + video.left_out} testId="lost" />
         <Of name="Lip sync" of={signedMilliseconds(screen?.skewMs ?? null)} testId="skew" />
-        <Of name="You send" of={rate(sends(store.encode.value))} testId="allowed" />
+        <Of name="May send" of={rate(sends(store.encode.value))} testId="allowed" />
         <Of name="Networks carry" of={rate(stats.carries_kbps)} testId="carries-kbps" />
         <Count name="Lost of yours" value={lost} testId="theirs-lost" />
       </dl>
