@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type CallView, CallVisit } from './call/visit';
-import { violations, watchForShifts } from './looks';
+import { untilPainted, violations, watchForShifts } from './looks';
 import { LAPTOP, PHONE } from './visit';
 
 /** Of the microphone that the browser invents, as near as the ear of the test tells. */
@@ -197,6 +197,7 @@ describe('a call', () => {
     await alice.sends('audio', 'voice', 10);
     await alice.morePictures(5);
     await hearsBeeps(alice);
+    await hearsBeeps(bob);
   });
 
   it('says that there is no network, and goes on', async () => {
@@ -320,7 +321,6 @@ describe('the page of a call looks', () => {
     await visit.call();
     await visit.look(alice);
     await alice.morePictures(3);
-    await alice.page.evaluate(watchForShifts);
     await alice.page.keyboard.press('m');
     await alice.devices('muted', 'on');
     await alice.page.keyboard.press('v');
@@ -330,7 +330,9 @@ describe('the page of a call looks', () => {
     await alice.get('use-use', alice.path(1)).focus();
     await alice.page.keyboard.press('ArrowRight');
     expect(await alice.request('path_use')).toEqual({ type: 'path_use', path: 1, use: 'spare' });
-    await alice.morePictures(10);
+    await alice.page.evaluate(untilPainted);
+    await alice.page.evaluate(watchForShifts);
+    await alice.morePictures(20);
     const moved = await alice.page.evaluate(() => Object(window).moved as readonly string[]);
     expect(moved).toEqual([]);
     await alice.get('hang-up').focus();

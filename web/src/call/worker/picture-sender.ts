@@ -1,5 +1,6 @@
 /** Makes pictures of what the camera sees, as many and as large as the rate is enough for. */
 
+import { nowUs } from '../../media/now';
 import { type Codec, chooseCodec, encoderConfig, roleOf, type Size } from '../capture/codecs';
 import { Ladder, type Step, sizeAt } from '../capture/ladder';
 import type { CallVideo } from '../protocol/agent';
@@ -107,13 +108,12 @@ export class PictureSender {
   }
 
   #take(picture: VideoFrame): void {
-    const nowUs = performance.now() * 1_000;
-    const capturedUs = this.#clock.captured(picture.timestamp, nowUs);
+    const capturedUs = this.#clock.captured(picture.timestamp, nowUs());
     if (!this.isOpen || this.#bps === 0 || this.#codec === null) {
       return;
     }
     const isBehind = this.waiting >= BEHIND_FROM;
-    this.#ladder.observe(isBehind, nowUs / 1_000);
+    this.#ladder.observe(isBehind, performance.now());
     this.#configure();
     const fps = this.#set?.step.fps ?? 1;
     if (isBehind || capturedUs - this.#lastUs < (EARLY * 1e6) / fps) {

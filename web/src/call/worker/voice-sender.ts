@@ -1,5 +1,6 @@
 /** Makes frames of 20 ms of what the microphone hears. */
 
+import { nowUs } from '../../media/now';
 import type { SentUnit } from '../protocol/media';
 import type { MicrophoneFrame } from '../voice/messages';
 import { FRAME_MS, RATE } from '../voice/samples';
@@ -48,8 +49,7 @@ export class VoiceSender {
   }
 
   push({ endUs, samples }: MicrophoneFrame): void {
-    const nowUs = performance.now() * 1_000;
-    const capturedUs = this.#clock.captured(endUs, nowUs) - FRAME_US;
+    const capturedUs = this.#clock.captured(endUs, nowUs()) - FRAME_US;
     const encoder = this.isOpen && this.#bps > 0 ? this.#open() : null;
     if (encoder === null || encoder.encodeQueueSize > QUEUE_MAX) {
       return;
