@@ -33,6 +33,7 @@ describe('the voice queue', () => {
     expect(queue.moves).toBeGreaterThan(10);
     expect(pitch(heard.slice(RATE / 10))).toBeCloseTo(TONE_HZ, -1);
     expect(Math.max(...skews.map(Math.abs))).toBeLessThan(21);
+    expect(faintest(heard.slice(1000))).toBeGreaterThan(0.4);
     expect(steepest(heard)).toBeLessThan(1.3 * steepest(toneOf(RATE)));
     expect(queue.concealed + queue.late).toBe(0);
   });
@@ -231,6 +232,13 @@ function loudness(heard: readonly number[]): number[] {
   return Array.from({ length: blocks }, (_, block) =>
     Math.max(...heard.slice(block * 480, (block + 1) * 480).map(Math.abs)),
   );
+}
+
+/** The smallest height of the tone anywhere: places that do not fit cancel one another out. */
+function faintest(heard: readonly number[]): number {
+  const quarter = Math.round(RATE / TONE_HZ / 4);
+  const heights = heard.slice(quarter).map((sample, at) => Math.hypot(sample, heard[at] ?? 0));
+  return Math.min(...heights);
 }
 
 /** The largest step from one sample to the next. */
