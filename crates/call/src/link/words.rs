@@ -26,6 +26,7 @@ pub(super) fn refused_call(why: RefusedCallReason) -> Refusal {
         RefusedCallReason::Encryption => {
             "one end encrypts and the other does not: leave encryption=off away"
         }
+        RefusedCallReason::Protocol => "it calls over DCCP, and calls are made over SCTP",
     };
     Refusal { code: RefusalCode::Key, text: text.to_owned() }
 }
