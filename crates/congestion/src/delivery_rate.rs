@@ -132,7 +132,6 @@ impl DeliveryRate {
             in_flight: snapshot.in_flight,
             lost: self.lost - snapshot.lost,
             rtt,
-            rtt_min: now - sent_at,
         })
     }
 

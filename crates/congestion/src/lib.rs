@@ -200,9 +200,6 @@ pub struct RateSample {
     pub lost: u64,
     /// The chunk's round-trip time, unless it was sent more than once.
     pub rtt: Option<Duration>,
-    /// How long ago it was sent last: its round-trip time, or less if an earlier transmission was
-    /// acknowledged.
-    pub rtt_min: Duration,
 }
 
 impl RateSample {

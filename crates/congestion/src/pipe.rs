@@ -167,7 +167,6 @@ impl<C: CongestionController> Pipe<C> {
             in_flight: packet.in_flight,
             lost: self.lost - packet.lost,
             rtt: Some(rtt),
-            rtt_min: rtt,
         };
         self.controller.on_ack(&Ack {
             now: self.now,

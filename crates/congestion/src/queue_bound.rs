@@ -9,9 +9,6 @@ use crate::{Ack, CongestionController, ControllerMetrics, LostChunk, SentData};
 /// How long a lowest round-trip time is believed in, half of it at least.
 const BASE_LIFE: Duration = Duration::from_secs(20);
 
-/// Without any answer for two round trips, or for one and so much more, a path stands still.
-const STANDSTILL: Duration = Duration::from_millis(100);
-
 /// Packets that may be in flight however long they wait: one to be on its way, one to be answered.
 const PACKETS_MIN: usize = 2;
 
@@ -34,9 +31,8 @@ pub struct QueueBound {
     pmdcs: usize,
     base: Base,
     ceiling: Option<usize>,
-    /// When the ceiling was lowered last: what was sent before tells of the one before.
-    lowered_at: Option<Time>,
-    standstill: Standstill,
+    /// Until then, samples tell of what was sent under the ceiling before.
+    settled_at: Time,
     /// Bytes acknowledged since the ceiling was last lifted.
     partial_bytes_acked: usize,
 }
@@ -51,8 +47,7 @@ impl QueueBound {
             pmdcs,
             base: Base::default(),
             ceiling: None,
-            lowered_at: None,
-            standstill: Standstill::default(),
+            settled_at: Time::ZERO,
             partial_bytes_acked: 0,
         }
     }
@@ -61,7 +56,7 @@ impl QueueBound {
         if self.base.on_sample(ack.now, rtt) && self.ceiling.is_some() {
             return self.lower(ack, rtt, Duration::ZERO);
         }
-        if !self.is_queue(ack.now, rtt) {
+        if rtt.saturating_sub(self.base.lowest()) <= self.bound || ack.now < self.settled_at {
             return;
         }
         if ack.flight_before <= self.floor() {
@@ -76,7 +71,7 @@ impl QueueBound {
         let share = (self.base.lowest() + queuing).as_secs_f64() / rtt.as_secs_f64();
         let fitting = (ack.flight_before as f64 * share.min(1.0)) as usize;
         self.ceiling = Some(fitting.max(self.floor()));
-        self.lowered_at = Some(ack.now);
+        self.settled_at = ack.now + rtt;
         self.partial_bytes_acked = 0;
     }
 
@@ -85,8 +80,7 @@ impl QueueBound {
     /// not.
     fn lift(&mut self, ack: &Ack) {
         let Some(ceiling) = self.ceiling else { return };
-        if ack.flight_before + self.pmdcs <= ceiling || !self.is_settled(ack.now, self.base.latest)
-        {
+        if ack.flight_before + self.pmdcs <= ceiling || ack.now < self.settled_at {
             return;
         }
         self.partial_bytes_acked += ack.acked;
@@ -103,27 +97,6 @@ impl QueueBound {
         };
         let ceiling = ceiling + lifted;
         self.ceiling = (ceiling < self.inner.metrics().window).then_some(ceiling);
-    }
-
-    /// A chunk was acknowledged that was sent more than once, the last time so long ago: it waited
-    /// at least so long. It tells nothing of the lowest round trip.
-    fn on_repeated(&mut self, ack: &Ack, rtt_min: Duration) {
-        if self.base.halves.is_some() && self.is_queue(ack.now, rtt_min) {
-            self.lower(ack, rtt_min, self.bound);
-        }
-    }
-
-    /// Whether a chunk that took so long waited in a queue beyond the bound, which the ceiling of
-    /// now has left.
-    fn is_queue(&self, now: Time, rtt: Duration) -> bool {
-        let is_beyond = rtt.saturating_sub(self.base.lowest()) > self.bound;
-        is_beyond && self.is_settled(now, rtt) && !self.standstill.explains(now, rtt)
-    }
-
-    /// Whether a chunk that took so long was sent under the ceiling. Once a queue is short, that
-    /// takes a round trip as it is then, and none of the time when the queue was long.
-    fn is_settled(&self, now: Time, rtt: Duration) -> bool {
-        self.lowered_at.is_none_or(|lowered_at| now >= lowered_at + rtt)
     }
 
     /// What may be in flight for packets to wait for the bound: so much as was there when the
@@ -159,15 +132,9 @@ impl CongestionController for QueueBound {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.inner.on_ack(ack);
-        let least = ack.sample.map_or(ack.rtt, |sample| Some(sample.rtt_min));
-        if let Some(least) = least {
-            self.standstill.on_answer(ack.now, least, self.base.lowest());
-        }
         // The newest chunk's round trip: that of an older one counts the SACKs that were lost.
-        match (ack.sample.map_or(ack.rtt, |sample| sample.rtt), least) {
-            (Some(rtt), _) => self.on_rtt(ack, rtt),
-            (None, Some(least)) => self.on_repeated(ack, least),
-            (None, None) => {}
+        if let Some(rtt) = ack.sample.map_or(ack.rtt, |sample| sample.rtt) {
+            self.on_rtt(ack, rtt);
         }
         self.lift(ack);
     }
@@ -239,35 +206,10 @@ impl Base {
     }
 }
 
-/// Whether the path stood still. The radio links of phones do that for a second and more: what had
-/// gathered then is no queue that sending less would have spared.
-#[derive(Debug, Default)]
-struct Standstill {
-    answered_at: Option<Time>,
-    /// When the path went on.
-    resumed_at: Option<Time>,
-}
-
-impl Standstill {
-    /// A SACK acknowledges a chunk that took so long, of which the path itself takes `lowest`.
-    fn on_answer(&mut self, now: Time, rtt: Duration, lowest: Duration) {
-        let before = self.answered_at.replace(now);
-        let silence = before.map_or(Duration::ZERO, |before| now.saturating_since(before));
-        if silence.min(rtt) > lowest + lowest.max(STANDSTILL) {
-            self.resumed_at = Some(now);
-        }
-    }
-
-    /// Whether what took so long was sent before the path went on.
-    fn explains(&self, now: Time, rtt: Duration) -> bool {
-        self.resumed_at.is_some_and(|resumed_at| now < resumed_at + rtt)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FixedWindow, RateSample, Rfc9260, testing};
+    use crate::{FixedWindow, Rfc9260, testing};
 
     const PMDCS: usize = 1_000;
     const WINDOW: usize = 40_000;
@@ -356,56 +298,6 @@ mod tests {
         }
         let window = link.controller.window();
         assert!(held < window && window <= 16 * PMDCS, "{held}, then {window}");
-    }
-
-    /// A SACK so long after the last one, of a chunk that took so long; the window then.
-    fn ack_after(link: &mut Link, wait_ms: u64, rtt_ms: u64) -> usize {
-        link.now += Duration::from_millis(wait_ms);
-        let rtt = Duration::from_millis(rtt_ms);
-        let ack = testing::ack_with_rtt(link.now, PMDCS as u64, WINDOW, rtt);
-        link.controller.on_ack(&Ack { flight_before: WINDOW, ..ack });
-        link.controller.window()
-    }
-
-    #[test]
-    fn the_ceiling_rises_as_soon_as_what_was_sent_under_it_comes_without_delay() {
-        let mut link = Link::new();
-        link.round_trip(PMDCS);
-        let held = ack_after(&mut link, 10, 2_000);
-        assert!(held < WINDOW / 10, "{held}");
-        assert_eq!(ack_after(&mut link, 50, 70), held, "sent before");
-        let window = ack_after(&mut link, 20, 65);
-        assert!(window > held, "{window}, before: {held}");
-    }
-
-    #[test]
-    fn what_waited_for_a_path_that_stood_still_was_in_no_queue() {
-        let mut link = Link::new();
-        link.round_trip(PMDCS);
-        assert_eq!(ack_after(&mut link, 2_000, 2_000), WINDOW);
-        assert_eq!(ack_after(&mut link, 10, 1_900), WINDOW, "sent before it went on");
-        (0..50).for_each(|_| _ = ack_after(&mut link, 10, 60));
-        assert!(ack_after(&mut link, 10, 500) < WINDOW, "sent after that");
-    }
-
-    #[test]
-    fn regression_a_queue_longer_than_a_timeout_was_never_seen() {
-        let mut link = Link::new();
-        link.round_trip(PMDCS);
-        let repeated = |link: &mut Link, rtt_ms| {
-            link.now += Duration::from_millis(10);
-            let rtt = Duration::from_millis(rtt_ms);
-            let ack = testing::ack_with_rtt(link.now, PMDCS as u64, WINDOW, rtt);
-            let sample = ack.sample.map(|sample| RateSample { rtt: None, ..sample });
-            let ack = Ack { flight_before: WINDOW, sample, rtt: None, ..ack };
-            link.controller.on_ack(&ack);
-            link.controller.window()
-        };
-        let base = link.controller.base.lowest();
-        assert_eq!(repeated(&mut link, 5), WINDOW, "an earlier one was acknowledged");
-        assert_eq!(link.controller.base.lowest(), base);
-        let window = repeated(&mut link, 400);
-        assert!(window < WINDOW / 3, "{window}");
     }
 
     #[test]

@@ -33,7 +33,6 @@ pub(crate) fn ack_with_rtt(now: Time, delivered: u64, flight: usize, rtt: Durati
         in_flight: flight,
         lost: 0,
         rtt: Some(rtt),
-        rtt_min: rtt,
     };
     Ack { delivered, flight, sample: Some(sample), rtt: Some(rtt), ..ack(now, 1_000, flight) }
 }
