@@ -25,7 +25,7 @@ const FLIGHT_MIN: usize = 4;
 /// rate of its own, and no queue has shown that the path carries no more.
 const CALM: Duration = Duration::from_millis(700);
 
-/// A queue shows what the path carries, as long as the model's rate is not this much lower.
+/// A queue shows what the path carries, as long as the model does not let this much less through.
 const SLUMP: f64 = 0.7;
 
 /// The weight of a round trip's losses in the estimate of the background.
@@ -64,8 +64,8 @@ const BREAKER_ROUNDS: u32 = 3;
 /// is an answer.
 ///
 /// Such a source is slowed down by no mistake for long: where nothing speaks for congestion, and
-/// the model's rate is not the one at which a queue was seen last, the path is tried out anew after
-/// less than a second, from that rate.
+/// the model lets less through than there was when a queue was seen last, by its rate or by a bound
+/// that losses left behind, the path is tried out anew after less than a second, from that rate.
 ///
 /// The round trip is that of the path without queues for longer than in the draft: it is renewed
 /// whenever the queue empties by itself, instead of by cutting the window twice in ten seconds.
@@ -107,9 +107,18 @@ impl Media {
         }
     }
 
-    /// The model's rate in bits per second; 0 before it has one.
+    /// The model's rate in bytes per second; 0 before it has one.
     fn rate(&self) -> f64 {
-        self.model.bandwidth().map_or(0.0, |rate| rate.as_bps() as f64)
+        self.model.bandwidth().map_or(0.0, |rate| rate.as_bps() as f64 / 8.0)
+    }
+
+    /// What the model lets through: its rate, or what the bounds that losses left allow in a round
+    /// trip. A window of half of what the path holds is half of its rate, whatever the model knows.
+    fn let_through(&self) -> f64 {
+        let bounded = self.model.lowest_rtt().map_or(f64::INFINITY, |rtt| {
+            self.model.inflight_bound() as f64 / rtt.as_secs_f64().max(1e-6)
+        });
+        self.rate().min(bounded)
     }
 
     /// Ends Startup by what the judge says, or begins it again.
@@ -123,7 +132,7 @@ impl Media {
             self.calm_since = None;
         }
         let since = *self.calm_since.get_or_insert(now);
-        let is_slump = self.full_at == 0.0 || self.rate() < SLUMP * self.full_at;
+        let is_slump = self.full_at == 0.0 || self.let_through() < SLUMP * self.full_at;
         if self.is_live && is_slump && self.model.is_pipe_full() && now - since >= CALM {
             self.model.begin_anew();
         }
@@ -449,6 +458,25 @@ mod tests {
         pipe.run_until(secs(10), |pipe| pipe.controller.pace() < pipe.app_rate);
         pipe.loss_every = 0;
         pipe.run_until(secs(2), |pipe| pipe.controller.pace() > pipe.app_rate);
+    }
+
+    /// A link of 8 Mbit/s whose queue the model has met. A source that stood still loses the
+    /// beginning of what had gathered while the model probes for more: little was in flight then,
+    /// and the bound that this leaves is one of neither a queue nor a link.
+    #[test]
+    fn regression_a_bound_from_losses_that_outlived_its_reason_ends_within_a_second() {
+        let mut pipe = Pipe::new(Media::new(SMSS, Some(Rate::mbps(30)), Rng::from_u64(1)), 1.0, 50);
+        pipe.run_for(secs(6));
+        pipe.run_until(secs(5), |pipe| pipe.controller.model.state() == State::Up);
+        pipe.app_rate = 0.0;
+        pipe.run_for(Duration::from_millis(100));
+        (pipe.app_rate, pipe.loss_every) = (f64::INFINITY, 2);
+        pipe.run_until(secs(1), |pipe| pipe.controller.model.state() != State::Up);
+        (pipe.app_rate, pipe.loss_every) = (pipe.rate / 2.0, 0);
+        let bound = pipe.controller.model.inflight_bound();
+        assert!((bound as f64) < 0.7 * pipe.bdp(), "a slump: {bound}");
+        pipe.run_for(secs(1));
+        assert!(pipe.controller.window() as f64 > pipe.bdp(), "{:?}", pipe.controller);
     }
 
     #[test]

@@ -201,6 +201,12 @@ impl Bbr {
         self.min_rtt.lowest()
     }
 
+    /// What losses leave of what may be in flight for most of the time; `usize::MAX` where they
+    /// bound nothing.
+    pub(super) fn inflight_bound(&self) -> usize {
+        self.inflight_with_headroom().min(self.bounds.inflight_shortterm)
+    }
+
     const fn is_in_probe_bw(&self) -> bool {
         matches!(self.state, State::Down | State::Cruise | State::Refill | State::Up)
     }
