@@ -92,6 +92,10 @@ struct Arguments {
     /// The first seed (starts only).
     #[arg(long, default_value_t = 1)]
     first: u64,
+    /// Instead of the rows, a link that follows this trace in Mahimahi's format, for as many
+    /// seconds as are to be simulated; can be given several times (starts only).
+    #[arg(long)]
+    trace: Vec<PathBuf>,
     /// Each start, too (starts only).
     #[arg(long)]
     each: bool,
@@ -172,7 +176,8 @@ fn run(arguments: &Arguments) -> io::Result<()> {
             let rate = Rate::bps((arguments.mbps * 1e6) as u64);
             let Arguments { seconds, seeds: starts, first, each, ref only, encrypted, .. } =
                 *arguments;
-            let plan = starts::Plan { seconds, starts, first, only, rate, each, encrypted };
+            let traces = &arguments.trace;
+            let plan = starts::Plan { seconds, starts, first, only, rate, each, encrypted, traces };
             let stream = arguments.stream.as_deref().unwrap_or("".as_ref());
             starts::measure(stream, plan, |line| writeln!(io::stdout(), "{line}"))
         }

@@ -4,21 +4,23 @@
 //! A sender connects, rests, and is then given a transport stream in its own time. What counts is
 //! the worst start, not the mean. On some links the stream goes on until they have changed.
 
+mod best;
 mod content;
 mod studio;
 mod terms;
 
 use std::fmt::{self, Display, Formatter};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anabranch_media::ts::{Packet, Reader};
 use anabranch_sansio::Rate;
 
+use best::Best;
 use content::{Content, Shown};
 use studio::Studio;
-use terms::{Course, Terms};
+use terms::{Course, Recording, Terms};
 
 /// Packets that programs put into one datagram.
 const DATAGRAM: u64 = 7;
@@ -40,6 +42,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) each: bool,
     /// Whether the session is encrypted.
     pub(crate) encrypted: bool,
+    /// Traces of links that are measured instead of the rows.
+    pub(crate) traces: &'a [PathBuf],
 }
 
 /// Runs the rows, each told when it is done.
@@ -49,11 +53,20 @@ pub(crate) fn measure(
     mut tell: impl FnMut(String) -> io::Result<()>,
 ) -> io::Result<()> {
     let packets = schedule(stream, plan.rate)?;
-    for terms in terms::rows().into_iter().filter(|terms| terms.to_string().contains(plan.only)) {
+    let recordings: Vec<_> =
+        plan.traces.iter().map(|file| Recording::read(file)).collect::<io::Result<_>>()?;
+    let rows = match recordings.as_slice() {
+        [] => terms::rows(),
+        recordings => terms::recorded(recordings),
+    };
+    for terms in rows.into_iter().filter(|terms| terms.to_string().contains(plan.only)) {
         let end = Duration::from_secs(terms.seconds().unwrap_or(plan.seconds));
         let packets = &packets[..packets.partition_point(|(at, _)| *at < end)];
         let content = Content::of(packets);
-        let mut row = Row { terms, starts: Vec::new() };
+        let best = terms.carries().map(|carries| {
+            Best::of(&content, packets, carries, Duration::from_millis(terms.latency_ms))
+        });
+        let mut row = Row { terms, best, starts: Vec::new() };
         for seed in plan.first..plan.first + plan.starts {
             let start =
                 Studio::new(seed, &terms, plan.encrypted)?.run(packets, &content, plan.rate)?;
@@ -82,12 +95,14 @@ fn schedule(stream: &Path, rate: Rate) -> io::Result<Vec<(Duration, Packet)>> {
 }
 
 /// The starts on one link.
-struct Row {
-    terms: Terms,
+struct Row<'a> {
+    terms: Terms<'a>,
+    /// What could be shown, where that is known.
+    best: Option<Best>,
     starts: Vec<Start>,
 }
 
-impl Display for Row {
+impl Display for Row<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let sorted = |figure: fn(&Start) -> f64| {
             let mut figures: Vec<_> = self.starts.iter().map(figure).collect();
@@ -106,7 +121,7 @@ impl Display for Row {
             median(|start| start.over),
             median(|start| start.back),
         )?;
-        if self.terms.course == Course::Steady {
+        if matches!(self.terms.course, Course::Steady) {
             return Ok(());
         }
         let of = self.starts.first().map_or(0, |start| start.shown.pictures.1);
@@ -119,6 +134,14 @@ impl Display for Row {
             median(|start| start.shown.freeze.as_secs_f64()),
             sorted(|start| start.shown.freeze.as_secs_f64())[self.starts.len() - 1],
             sorted(Start::sound)[0],
+        )?;
+        let Some(best) = self.best else { return Ok(()) };
+        write!(
+            f,
+            "; possible: intact {}, by who sees 1 s ahead {}; freeze {:.2} s",
+            best.intact,
+            best.intact_ahead,
+            best.freeze.as_secs_f64()
         )
     }
 }

@@ -69,6 +69,16 @@ impl Content {
         content
     }
 
+    /// The class of each picture, when it is due, and where its packets are.
+    pub(super) fn pictures(&self) -> impl Iterator<Item = (Class, Duration, &[Range<usize>])> {
+        self.pictures.iter().map(|picture| (picture.class, picture.at, picture.packets.as_slice()))
+    }
+
+    /// Where packets of sound are.
+    pub(super) fn sound(&self) -> &[Range<usize>] {
+        &self.sound
+    }
+
     /// What can be shown where these packets came in time.
     pub(super) fn shown(&self, is_in_time: impl Fn(usize) -> bool) -> Shown {
         let is_whole =

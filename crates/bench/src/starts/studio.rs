@@ -13,9 +13,6 @@ use super::content::Content;
 use super::terms::{Change, Terms};
 use crate::encryption::encryption_if;
 
-/// How long an association rests before its stream begins.
-const REST: Duration = Duration::from_millis(1_200);
-
 /// What arrives so much after its time still counts.
 const SLACK: Duration = Duration::from_millis(100);
 
@@ -31,14 +28,15 @@ machine_of_several!(Party: Event {
 });
 
 /// Both ends, and the link between them.
-pub(super) struct Studio {
+pub(super) struct Studio<'a> {
     pair: Pair<Party>,
     paths: Vec<FourTuple>,
-    terms: Terms,
+    terms: Terms<'a>,
+    seed: u64,
 }
 
-impl Studio {
-    pub(super) fn new(seed: u64, terms: &Terms, encrypted: bool) -> io::Result<Self> {
+impl<'a> Studio<'a> {
+    pub(super) fn new(seed: u64, terms: &Terms<'a>, encrypted: bool) -> io::Result<Self> {
         let encryption = encryption_if(encrypted)?;
         let session = |listen| {
             let latency = Duration::from_millis(terms.latency_ms);
@@ -56,7 +54,7 @@ impl Studio {
                 Party::Receiver(Box::new(Receiver::new(ReceiverConfig::new(session(true)), rng)))
             }
         });
-        Ok(Self { pair, paths, terms: *terms })
+        Ok(Self { pair, paths, terms: *terms, seed })
     }
 
     pub(super) fn run(
@@ -66,7 +64,7 @@ impl Studio {
         rate: Rate,
     ) -> io::Result<Start> {
         self.connect()?;
-        self.pass(REST)?;
+        self.pass(self.terms.rest(self.seed))?;
         let bytes = self.bytes();
         let begin = self.pair.now();
         let mut changes = self.terms.changes(rate)?.into_iter().peekable();

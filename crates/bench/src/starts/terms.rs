@@ -2,11 +2,14 @@
 
 use std::fmt::{self, Display, Formatter};
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
-use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, QueueLimit, Trace};
+use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, QueueLimit, Trace, settings};
 use anabranch_sansio::Rate;
 use anabranch_session::Bond;
+
+use super::best::Carries;
 
 /// What the queue in front of a link with a rate holds.
 const QUEUE: Duration = Duration::from_millis(100);
@@ -31,21 +34,52 @@ const STANDSTILLS: [(u64, u64); 9] = [
     (3_000, 150),
 ];
 
+/// What is left of a link for packets of a transport stream: 1,344 of the 1,400 bytes of a full
+/// packet, behind the headers of IP, UDP, SCTP and a DATA chunk. What the pieces' own headers take
+/// is not counted.
+const PAYLOAD_SHARE: f64 = 1_344.0 / 1_400.0;
+
+/// How long an association rests before its stream begins.
+const REST: Duration = Duration::from_millis(1_200);
+
+/// How much later in a recording the next start begins.
+const RECORDED_STEP: Duration = Duration::from_secs(2);
+
+/// The latencies at which recorded links are measured.
+const RECORDED_LATENCIES_MS: [u64; 2] = [200, 1_000];
+
+/// A recorded link.
+#[derive(Debug)]
+pub(super) struct Recording {
+    name: String,
+    trace: Trace,
+}
+
+impl Recording {
+    /// Reads a trace in Mahimahi's format.
+    pub(super) fn read(file: &Path) -> io::Result<Self> {
+        let read = |name: &str| std::fs::read_to_string(name).map_err(|error| error.to_string());
+        let trace = settings::trace(&file.display().to_string(), &read);
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self { name, trace: trace.map_err(io::Error::other)? })
+    }
+}
+
 /// A link and what the session asks of it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Terms {
+pub(super) struct Terms<'a> {
     pub(super) rtt_ms: u64,
     pub(super) latency_ms: u64,
     loss_percent: f64,
     /// Packets lost in a row on average.
     burst: f64,
     rate: Option<Rate>,
-    pub(super) course: Course,
+    pub(super) course: Course<'a>,
 }
 
 /// What becomes of a link while the stream lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Course {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Course<'a> {
     /// It stays as it is.
     Steady,
     /// It is the first of two, and carries nothing for a while.
@@ -54,6 +88,8 @@ pub(super) enum Course {
     Narrow(Rate),
     /// It carries now more and now less, and at times nothing.
     Standstills,
+    /// It carries what somebody's link carried.
+    Recorded(&'a Recording),
 }
 
 /// Something happens to the links.
@@ -64,7 +100,7 @@ pub(super) enum Change {
     To(Box<DuplexConfig>),
 }
 
-impl Display for Terms {
+impl Display for Terms<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { rtt_ms, latency_ms, loss_percent, burst, rate, course } = self;
         write!(f, "RTT {rtt_ms}, latency {latency_ms}")?;
@@ -73,6 +109,7 @@ impl Display for Terms {
             Course::Cut(bond) => return write!(f, ", {bond}, one cut"),
             Course::Narrow(to) => write!(f, ", to {}", to.as_mbps_f64())?,
             Course::Standstills => return f.write_str(", standstills"),
+            Course::Recorded(recording) => return write!(f, ", {}", recording.name),
         }
         if *burst > 1.0 {
             write!(f, " by {burst}")?;
@@ -81,21 +118,26 @@ impl Display for Terms {
     }
 }
 
-impl Terms {
+impl<'a> Terms<'a> {
     const fn steady(rtt_ms: u64, latency_ms: u64, loss_percent: f64) -> Self {
         let course = Course::Steady;
         Self { rtt_ms, latency_ms, loss_percent, burst: 1.0, rate: None, course }
     }
 
-    const fn changing(latency_ms: u64, course: Course) -> Self {
+    const fn changing(latency_ms: u64, course: Course<'a>) -> Self {
         let rate = Some(Rate::mbps(20));
         Self { rate, course, ..Self::steady(50, latency_ms, 0.0) }
     }
 
     /// The links as they are at first.
     pub(super) fn links(&self) -> Vec<DuplexConfig> {
-        let count = if matches!(self.course, Course::Cut(_)) { 2 } else { 1 };
-        vec![self.link(self.rate).into(); count]
+        match self.course {
+            Course::Cut(_) => vec![self.link(self.rate).into(); 2],
+            Course::Recorded(recording) => vec![self.following(recording.trace.clone())],
+            Course::Steady | Course::Narrow(_) | Course::Standstills => {
+                vec![self.link(self.rate).into()]
+            }
+        }
     }
 
     fn link(&self, rate: Option<Rate>) -> LinkConfig {
@@ -110,18 +152,37 @@ impl Terms {
         LinkConfig { rate, delay, queue, loss, ..LinkConfig::default() }
     }
 
+    /// How long an association rests before its stream begins: on a recorded link each start
+    /// comes upon other seconds of it.
+    pub(super) fn rest(&self, seed: u64) -> Duration {
+        match self.course {
+            Course::Recorded(_) => REST + RECORDED_STEP * u32::try_from(seed).unwrap_or(0),
+            Course::Steady | Course::Cut(_) | Course::Narrow(_) => REST,
+            Course::Standstills => REST,
+        }
+    }
+
     /// How the end sends over several paths.
     pub(super) const fn bond(&self) -> Bond {
         match self.course {
             Course::Cut(bond) => bond,
-            Course::Steady | Course::Narrow(_) | Course::Standstills => Bond::Balance,
+            Course::Steady | Course::Narrow(_) => Bond::Balance,
+            Course::Standstills | Course::Recorded(_) => Bond::Balance,
         }
+    }
+
+    /// What a link that is narrow for a while carries of the stream.
+    pub(super) fn carries(&self) -> Option<Carries> {
+        let (Course::Narrow(narrow), Some(usual)) = (self.course, self.rate) else { return None };
+        let payload = |rate: Rate| Rate::bps((rate.as_bps() as f64 * PAYLOAD_SHARE) as u64);
+        let [from, until] = [NARROW.0, NARROW.1].map(Duration::from_secs);
+        Some(Carries { usual: payload(usual), narrow: payload(narrow), from, until })
     }
 
     /// How many seconds of stream it takes to see what is to be seen.
     pub(super) fn seconds(&self) -> Option<u64> {
         match self.course {
-            Course::Steady => None,
+            Course::Steady | Course::Recorded(_) => None,
             Course::Cut(_) => Some(CUT.2),
             Course::Narrow(_) => Some(NARROW.2),
             Course::Standstills => Some(trace_ms() / 1_000),
@@ -132,7 +193,7 @@ impl Terms {
     pub(super) fn changes(&self, rate: Rate) -> io::Result<Vec<(Duration, Change)>> {
         let at = Duration::from_secs;
         Ok(match self.course {
-            Course::Steady => Vec::new(),
+            Course::Steady | Course::Recorded(_) => Vec::new(),
             Course::Cut(_) => vec![(at(CUT.0), Change::Cut), (at(CUT.1), Change::Restore)],
             Course::Narrow(to) => {
                 let narrow = Change::To(Box::new(self.link(Some(to)).into()));
@@ -140,19 +201,22 @@ impl Terms {
                 vec![(at(NARROW.0), narrow), (at(NARROW.1), wide)]
             }
             Course::Standstills => {
-                let free = self.link(None);
-                let trace = Some(standstills(rate)?);
-                let forward = LinkConfig { trace, ..free.clone() };
-                let links = DuplexConfig { forward, backward: free };
+                let links = self.following(standstills(rate)?);
                 vec![(Duration::ZERO, Change::To(Box::new(links)))]
             }
         })
+    }
+
+    /// Links of which the way there follows a trace.
+    fn following(&self, trace: Trace) -> DuplexConfig {
+        let backward = self.link(None);
+        DuplexConfig { forward: LinkConfig { trace: Some(trace), ..backward.clone() }, backward }
     }
 }
 
 /// The rows: narrow links, then links of any rate by round trip, latency and loss, then links that
 /// change.
-pub(super) fn rows() -> Vec<Terms> {
+pub(super) fn rows() -> Vec<Terms<'static>> {
     let mut rows = Vec::new();
     for mbps in [12, 14, 20] {
         for loss_percent in [0.0, 1.0, 2.0, 5.0] {
@@ -187,6 +251,13 @@ pub(super) fn rows() -> Vec<Terms> {
         rows.push(Terms::changing(latency_ms, Course::Standstills));
     }
     rows
+}
+
+/// The rows of recorded links.
+pub(super) fn recorded(recordings: &[Recording]) -> Vec<Terms<'_>> {
+    let row = |recording, latency_ms| Terms::changing(latency_ms, Course::Recorded(recording));
+    let rows = |recording| RECORDED_LATENCIES_MS.map(|latency_ms| row(recording, latency_ms));
+    recordings.iter().flat_map(rows).collect()
 }
 
 /// The trace of [`STANDSTILLS`] beside a stream of this rate.
