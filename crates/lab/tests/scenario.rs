@@ -199,6 +199,7 @@ fn a_run_is_repeated_to_the_byte() {
         let watching = Watching {
             capture: Some(Box::new(capture.clone())),
             trace: Some(Box::new(trace.clone())),
+            ..Watching::default()
         };
         let outcome = scenario(&text).unwrap().run(seed, watching).unwrap();
         let (capture, trace) = (capture.0.lock().unwrap(), trace.0.lock().unwrap());
