@@ -63,6 +63,8 @@ impl CallConfig {
     pub fn new(listen: bool) -> Self {
         let session = SessionConfig::new(listen, LATENCY).with_bond(Bond::Balance);
         let association = session.association.with(|config| {
+            // What is spoken is short, and a longer picture's packet only holds it up.
+            config.paths.path_mtu_search_max = None;
             config.window.start_rate = Some(START_RATE);
             config.window.queuing_delay_max = Some(QUEUING_DELAY_MAX);
             config.recovery.association_max_retrans = RETRANSMISSIONS_MAX;

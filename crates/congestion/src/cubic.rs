@@ -112,8 +112,8 @@ impl Cubic {
 
     fn slow_start(&mut self, ack: &Ack) {
         let growth = ack.acked.min(SLOW_START_CHUNKS_MAX * self.pmdcs);
-        // RFC 9406 section 4.3 recommends HyStart++ for the initial slow start alone: later ones end
-        // at the threshold that was found.
+        // RFC 9406 section 4.3 recommends HyStart++ for the initial slow start alone: later ones
+        // end at the threshold that was found.
         if self.ssthresh.is_finite() {
             self.cwnd += growth as f64;
             return;

@@ -8,11 +8,13 @@
 //! and SyncAck; Ack Vectors, NDP Counts, Slow Receiver, Data Dropped; checksums that cover data in
 //! part, and Data Checksums; close from either end, Resets, TIMEWAIT. Congestion control is CCID 2,
 //! by a window (RFC 4341), or CCID 3, by a rate (RFC 4342), whose [`tfrc`] (RFC 5348) can be used
-//! alone. A [`Bundle`] carries one source by several connections; [`Multipath`] is one connection over
-//! several paths (RFC 9897). [`wire`] is its packets: bytes to structs and back, without state.
+//! alone. A [`Bundle`] carries one source by several connections; [`Multipath`] is one connection
+//! over several paths (RFC 9897). [`wire`] is its packets: bytes to structs and back, without
+//! state.
 //!
-//! Of Multipath DCCP it has keys in plain text, joins, numbers over all paths, addresses, priorities,
-//! confirmations and both ways to close; it neither sends round-trip times (MP_RTT) nor reads them.
+//! Of Multipath DCCP it has keys in plain text, joins, numbers over all paths, addresses,
+//! priorities, confirmations and both ways to close; it neither sends round-trip times (MP_RTT) nor
+//! reads them.
 //!
 //! It leaves out data on a Request or a Response, path MTU discovery, history discounting (RFC 5348
 //! section 5.5), and the ECN nonce, which RFC 8311 has done away with. A receiver can lie about its

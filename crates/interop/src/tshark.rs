@@ -73,8 +73,11 @@ const SEALED: &str = "65";
 /// Wireshark's PI_WARN: from here on a remark is a fault. Below are retransmissions and the like.
 const WARNING: u32 = 0x0060_0000;
 
-/// The one warning that is no fault: Wireshark counts no further in one SACK.
+/// A warning that is no fault: Wireshark counts no further in one SACK.
 const LONG_SACK: &str = "More than 100 TSNs were gap-acknowledged in this SACK.";
+
+/// Nor is this one: who gives a connection up tells the other end.
+const RESET: &str = "Connection reset (RST)";
 
 /// What tshark found in a capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -209,8 +212,11 @@ impl Examination {
         if !malformed.is_empty() {
             fault("it is malformed");
         }
-        let is_harmless = remarks == LONG_SACK || is_left_out;
-        if severities?.iter().any(|severity| *severity >= WARNING) && !is_harmless {
+        let warnings = severities?.iter().filter(|severity| **severity >= WARNING).count();
+        // Beside it may stand what the capture itself says of the packet.
+        let is_no_fault = list(remarks).any(|remark| [LONG_SACK, RESET].contains(&remark));
+        let is_harmless = is_left_out || (warnings == 1 && is_no_fault);
+        if warnings > 0 && !is_harmless {
             fault(remarks);
         }
         Some(())
@@ -238,8 +244,10 @@ mod tests {
         examination.read("1|1|0x5|3,0,0|||", &SCTP).unwrap();
         examination.read("2|1|0x5|0||4194304|Retransmitted TSN", &SCTP).unwrap();
         examination.read(&format!("3|1|0x5|3||6291456|{LONG_SACK}"), &SCTP).unwrap();
-        assert_eq!(examination.packets, 3);
-        assert_eq!(examination.chunks, BTreeMap::from([(0, 3), (3, 2)]));
+        let lost = format!("4|1|0x5|3||1048576,6291456|refused by a full queue,{LONG_SACK}");
+        examination.read(&lost, &SCTP).unwrap();
+        assert_eq!(examination.packets, 4);
+        assert_eq!(examination.chunks, BTreeMap::from([(0, 3), (3, 3)]));
         assert_eq!(examination.faults, []);
     }
 

@@ -175,7 +175,7 @@ fn a_recorded_film_has_units_of_two_layers() {
     let film = &outcome.flows[0];
     assert!(film.messages >= 2 * 99 && film.lost == 0, "{film:?}");
     let missing = scenario(&flow("media", "video = \"trace:no.csv\"")).unwrap_err();
-    assert!(missing.contains("video: no file no.csv"), "{missing}");
+    assert!(missing.contains("video: no.csv: no file no.csv"), "{missing}");
     let both = scenario(&flow("media", "video = \"svc\"\ngroup = 5")).unwrap_err();
     assert!(both.contains("group is for synthetic video"), "{both}");
 }

@@ -3,9 +3,9 @@
 //! Each frame is due when it was captured, carried over to the local clock, plus the delay in
 //! force, which follows a target:
 //!
-//! - The target is what the latest of the last arrivals needed, and a little; where voice comes over
-//!   two paths, at least what the slower one takes longer, so that the loss of the faster costs
-//!   nothing.
+//! - The target is what the latest of the last arrivals needed, and a little; where voice comes
+//!   over two paths, at least what the slower one takes longer, so that the loss of the faster
+//!   costs nothing.
 //! - The delay grows to the target at once: a gap is stretched once, instead of one frame after
 //!   the other being late. It falls by [`FALL`] of the time that passes, which nobody hears.
 //! - A frame that is not there at its time is concealed, up to [`CONCEALED_MAX`] in a row; then

@@ -262,8 +262,8 @@ fn loss_changes_nothing(rows: Rows<'_>) -> Option<Statement> {
     let with = with?;
     let (low, high) = range(&with);
     let mut evidence = format!(
-        "I waits {without:.3} of what it does in SCTP without loss, {low:.3} to {high:.3} at 0.1 to \
-         5 %, where SCTP's chunks wait behind gaps, too"
+        "I waits {without:.3} of what it does in SCTP without loss, {low:.3} to {high:.3} at 0.1 \
+         to 5 %, where SCTP's chunks wait behind gaps, too"
     );
     if let Some(unordered) = rows.share_of_i(Source::Constant, Variation::LossUnordered(1)) {
         evidence += &format!("; {unordered:.3} at 0.1 % where it delivers without order");

@@ -5,9 +5,9 @@
 //! paths, [`readdressing`] tells the peer of addresses that come and go at our end,
 //! [`address_requests`] hears that of the peer, [`transfer`] takes what arrives, [`liveness`]
 //! watches the paths, [`path_mtu`] finds out how long packets may be, [`live`] changes settings,
-//! [`rebinding`] follows a peer whose address changes unannounced, [`reconfiguration`] resets streams, [`shutdown`] ends it, [`transmit`] writes
-//! packets, [`control`] keeps the control chunks that wait to be written. Data that is sent is the
-//! matter of the [`DataSender`].
+//! [`rebinding`] follows a peer whose address changes unannounced, [`reconfiguration`] resets
+//! streams, [`shutdown`] ends it, [`transmit`] writes packets, [`control`] keeps the control chunks
+//! that wait to be written. Data that is sent is the matter of the [`DataSender`].
 
 mod address_requests;
 mod addressing;
@@ -199,8 +199,8 @@ impl Association {
 
     /// Has data take a path only while no other one that answers is left, or like any other path
     /// again: so that a network that costs money is spared, and one that is about to be left is
-    /// empty by then. What is in flight there stays, and heartbeats go on. Returns false if there is
-    /// no such path.
+    /// empty by then. What is in flight there stays, and heartbeats go on. Returns false if there
+    /// is no such path.
     pub fn spare_path(&mut self, path: PathId, spared: bool) -> bool {
         let Some(slot) = self.sender.paths.named(path).map(|path| path.slot) else { return false };
         self.sender.paths.at_mut(slot).is_spared = spared;

@@ -12,9 +12,8 @@ use crate::path::{MtuSearch, PathSlot, PathState};
 /// How long a path that is new is left to the media that begins there.
 const SEARCH_DELAY: Duration = Duration::from_secs(1);
 
-/// What a path must carry to be probed: a probe takes 6 ms then, and shorter headers spare 1 % of
-/// more than is worth it.
-const RATE_MIN: Rate = Rate::mbps(2);
+/// What a path must carry to be probed: a probe takes 12 ms then.
+const RATE_MIN: Rate = Rate::mbps(1);
 
 impl Association {
     /// Begins to look for the largest packet that a path carries, if that is wanted and did not

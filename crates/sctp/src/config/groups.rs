@@ -174,8 +174,8 @@ pub struct RecoveryConfig {
     /// lifetime: on two paths, or one after the other on one. Only where losses are found
     /// [in time](LossDetection::InTime). Default: false.
     pub last_chance_twice: bool,
-    /// Whether new messages of [`Level::Urgent`](crate::Level::Urgent) go before what is sent again,
-    /// have a packet's room of each window to themselves, and do not wait for a path's pace: voice,
+    /// Whether new messages of [`Level::Urgent`](crate::Level::Urgent) go before what is sent
+    /// again, have a packet's room of each window to themselves, and do not wait for a path's pace: voice,
     /// which is little and cannot wait, while a path takes over what another one lost. Default:
     /// false, as RFC 9260 section 6.1, rule C, has it.
     pub urgent_ahead: bool,

@@ -188,8 +188,8 @@ impl PathSet {
     /// RFC 9260 section 8.2: "When the primary path is marked inactive ..., the sender MAY
     /// automatically transmit new packets to an alternate destination address if one exists and is
     /// active." RFC 7829 section 3.2, rule 4, extends this to potentially failed paths: of those,
-    /// the one with the fewest errors serves while no path is active. One that is spared serves only
-    /// while no other is in its state.
+    /// the one with the fewest errors serves while no path is active. One that is spared serves
+    /// only while no other is in its state.
     pub(crate) fn reselect(&mut self) -> Option<PathSlot> {
         let rank = |path: &Path| {
             let errors = if path.state == PathState::Active { 0 } else { path.error_count };

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use anabranch_netsim::LinkConfig;
+use anabranch_sansio::Rate;
 use anabranch_sctp::{AssociationConfig, Event};
 
-use crate::harness::{Duo, Side, good_link, link, numbered};
+use crate::harness::{Duo, Side, good_link, numbered};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -72,10 +73,10 @@ fn a_probe_that_is_lost_says_nothing_about_the_path() {
 
 #[test]
 fn a_path_that_a_probe_would_hold_up_is_left_alone() {
-    let mut duo = Duo::connected(1, &[LinkConfig { mtu: 1_480, ..link(1, 100, 0.0) }], searching());
-    duo.run_for(20 * SECOND);
+    let narrow = LinkConfig { rate: Some(Rate::kbps(500)), ..carrying(1_500) };
+    let mut duo = Duo::connected(1, &[narrow], searching());
+    duo.saturate(Side::Client, 1_000, 10 * SECOND);
     assert_eq!(path_mtu(&duo, Side::Client), 1_280);
-    transfer(&mut duo, 0..20);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Measures how long a Linux kernel's TCP takes for transfers, for crates/tcp/tests/behaviour/calibration.rs.
+# Measures how long a Linux kernel's TCP takes for transfers, for
+# crates/tcp/tests/behaviour/calibration.rs.
 #
 #   crates/tcp/tests/kernel/measure.sh [RUNS] > kernel.csv
 #

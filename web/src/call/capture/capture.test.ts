@@ -20,7 +20,7 @@ describe('the codec', () => {
     expect(codec).toMatchObject({ format: 'vp8', temporalLayers: 3 });
   });
 
-  it('is H.264 in Annex B form where there is nothing else, and none where there is nothing', async () => {
+  it('is H.264 in Annex B form where there is nothing else, or none at all', async () => {
     const codec = await choose(({ codec }) => codec.startsWith('avc1'));
     expect(codec).toMatchObject({ format: 'annexb', temporalLayers: 3 });
     expect(encoderConfig(codec ?? (CANDIDATES[0] as never), SIZE, 1e6, 25).avc).toEqual({

@@ -5,7 +5,8 @@ import { Icon } from '../../ui/icons';
 export function MicrophoneIcon({ on }: { readonly on: boolean }) {
   return (
     <Icon>
-      <path d="M7.5 5a2.5 2.5 0 0 1 5 0v4.5a2.5 2.5 0 0 1-5 0zM4.5 9.5a5.5 5.5 0 0 0 11 0M10 15v2.5" />
+      <path d="M7.5 5a2.5 2.5 0 0 1 5 0v4.5a2.5 2.5 0 0 1-5 0z" />
+      <path d="M4.5 9.5a5.5 5.5 0 0 0 11 0M10 15v2.5" />
       {!on && <path d="M3 3l14 14" />}
     </Icon>
   );

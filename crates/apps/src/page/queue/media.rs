@@ -24,9 +24,9 @@ const BEHIND_AFTER: Duration = Duration::from_millis(250);
 /// Pictures and sound in the order in which they go: sound first, as no picture waits for it for
 /// long, then pictures in the order in which they are decoded.
 ///
-/// Where a page is behind, disposable pictures and enhancements are left out; where room ends, those
-/// that wait already make way for what others are predicted from, and the last of those for a key
-/// frame. Else pictures stop until the next key frame.
+/// Where a page is behind, disposable pictures and enhancements are left out; where room ends,
+/// those that wait already make way for what others are predicted from, and the last of those for a
+/// key frame. Else pictures stop until the next key frame.
 #[derive(Debug)]
 pub(super) struct WaitingMedia {
     /// Messages of the unit that is under way.

@@ -92,8 +92,8 @@ impl Experiment {
         let heading = Heading {
             title: "SCTP-PQ, a receive queue of four levels",
             about: "The experiment of H\u{fc}seynli, \u{15e}im\u{15f}ek and Akcayol, \
-                    \u{201c}Improving QoS in mobile multimedia streaming with SCTP-PQ\u{201d} (Acta \
-                    Polytechnica 2023), with real packets: every one is made and read by the code \
+                    \u{201c}Improving QoS in mobile multimedia streaming with SCTP-PQ\u{201d} \
+                    (Acta Polytechnica 2023), with real packets: every one is made and read by the code \
                     that runs on sockets, and only links, clock and the reading program are \
                     simulated.",
             said: self.parameters.said(),
@@ -117,8 +117,8 @@ fn different(differences: &[Difference]) -> Markup {
     html! {
         h2 id="differences" { "Differences from the paper, and why" }
         p {
-            "What the paper says and our runs do not show, or leave undecided. A cause is named only \
-             where it follows from what is said itself, or where a run with one thing chosen \
+            "What the paper says and our runs do not show, or leave undecided. A cause is named \
+             only where it follows from what is said itself, or where a run with one thing chosen \
              otherwise shows the statement."
         }
         div.scroll { table {

@@ -18,8 +18,8 @@ pub(in crate::scenario) const TCP_KEYS: &[Key] = &[
     Key::new(
         "controller",
         &["reno", "cubic", "cubic-rfc8312", "bbr"],
-        "congestion control: RFC 5681, rfc's; RFC 9438; the CUBIC before it, linux's; BBR version 3, \
-         paced",
+        "congestion control: RFC 5681, rfc's; RFC 9438; the CUBIC before it, linux's; BBR \
+         version 3, paced",
     ),
     Key::new(
         "mtu",

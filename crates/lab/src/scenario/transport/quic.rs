@@ -41,7 +41,7 @@ pub(in crate::scenario) struct QuicTransport {
     /// The rest of a message, of which the stream took a part.
     rest: Bytes,
     /// Datagrams that belong to no connection.
-    replies: VecDeque<Vec<u8>>,
+    replies: VecDeque<(SocketAddr, Vec<u8>)>,
     wakeup: Option<Instant>,
     failed: Option<String>,
 }
@@ -80,6 +80,11 @@ impl QuicTransport {
             wakeup: None,
             failed: None,
         }
+    }
+
+    /// A datagram for the other end, where it is now: a NAT may have given it another address.
+    fn to(&self, remote: SocketAddr) -> Transmit {
+        Transmit::datagram(FourTuple::new(self.path.local, remote))
     }
 
     fn instant(&self, now: Time) -> Instant {
@@ -128,7 +133,7 @@ impl QuicTransport {
             }
             Some(DatagramEvent::Response(transmit)) => {
                 reply.truncate(transmit.size);
-                self.replies.push_back(reply);
+                self.replies.push_back((transmit.destination, reply));
             }
             None => {}
         }
@@ -202,16 +207,16 @@ impl Machine for QuicTransport {
     }
 
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let plain = Transmit::datagram(self.path);
-        if let Some(reply) = self.replies.pop_front() {
+        if let Some((remote, reply)) = self.replies.pop_front() {
             buf.extend_from_slice(&reply);
-            return Some(plain);
+            return Some(self.to(remote));
         }
         let now = self.instant(now);
         let (_, connection) = self.connection.as_mut()?;
         let transmit = connection.poll_transmit(now, 1, buf);
         self.settle();
-        Some(Transmit { ecn: transmit?.ecn.map(bits), ..plain })
+        let transmit = transmit?;
+        Some(Transmit { ecn: transmit.ecn.map(bits), ..self.to(transmit.destination) })
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
