@@ -149,6 +149,12 @@ impl Connection {
         Ok(())
     }
 
+    /// Gives back the datagram that has waited longest to be sent, with its number.
+    pub(crate) fn take_back(&mut self) -> Option<(SequenceNumber, Bytes)> {
+        let number = self.subflow.as_mut()?.numbers.pop_front()?;
+        Some((number, self.drop_oldest()?))
+    }
+
     /// Ends it at once with this code.
     pub(crate) fn reset_as(&mut self, now: Time, code: ResetCode) {
         if !self.is_closed() {

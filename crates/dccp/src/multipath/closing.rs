@@ -2,7 +2,7 @@
 
 use anabranch_sansio::Time;
 
-use super::group::{State, Subflow};
+use super::group::{Group, State, Subflow};
 use super::{Multipath, MultipathEvent, MultipathId, SubflowId};
 use crate::event::CloseReason;
 use crate::wire::{MultipathOption, ResetCode};
@@ -30,7 +30,8 @@ impl Multipath {
     /// Closes if all has been given to the paths.
     pub(super) fn finish(&mut self, now: Time, id: MultipathId) {
         let group = self.groups.get(&id);
-        if group.is_some_and(|group| group.state == State::Finishing && group.queue.is_empty()) {
+        let has_sent = |group: &Group| group.queue.is_empty() && group.returned.is_empty();
+        if group.is_some_and(|group| group.state == State::Finishing && has_sent(group)) {
             self.begin_closing(now, id);
         }
     }
@@ -144,6 +145,7 @@ impl Multipath {
         group.to_join.clear();
         (group.queue_len, group.was_full) = (0, false);
         group.queue.clear();
+        group.returned.clear();
         group.subflows.clear();
         group.tell(MultipathEvent::Closed(reason));
         self.owners.retain(|_, owner| *owner != id);

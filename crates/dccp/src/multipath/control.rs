@@ -132,11 +132,16 @@ impl Multipath {
         let Some(group) = groups.get_mut(&id) else { return };
         for subflow in group.subflows.values_mut() {
             let is_silent = subflow.silent_at(endpoint).is_some_and(|at| at <= now);
-            if is_silent && subflow.probe_at <= now {
+            let Some(connection) = endpoint.connection_mut(subflow.id).filter(|_| is_silent) else {
+                continue;
+            };
+            // What its window has held back goes by another one.
+            while let Some(returned) = connection.take_back() {
+                group.returned.push_back(returned);
+            }
+            if subflow.probe_at <= now {
                 subflow.probe_at = now + super::sending::PROBE_INTERVAL;
-                if let Some(connection) = endpoint.connection_mut(subflow.id) {
-                    connection.probe();
-                }
+                connection.probe();
             }
         }
     }

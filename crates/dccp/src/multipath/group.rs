@@ -55,6 +55,8 @@ pub(super) struct Group {
     pub(super) pending: Vec<Pending>,
     pub(super) queue: VecDeque<Bytes>,
     pub(super) queue_len: usize,
+    /// What silent paths have given back, with its numbers.
+    pub(super) returned: VecDeque<(SequenceNumber, Bytes)>,
     pub(super) was_full: bool,
     /// Whether the paths were told that more waits.
     pub(super) told_of_more: bool,
@@ -189,6 +191,7 @@ impl Group {
             pending: Vec::new(),
             queue: VecDeque::new(),
             queue_len: 0,
+            returned: VecDeque::new(),
             was_full: false,
             told_of_more: false,
             next_number: first_number,

@@ -46,7 +46,10 @@ impl Multipath {
         let Self { groups, endpoint, config, .. } = self;
         let Some(group) = groups.get_mut(&id) else { return false };
         let can_send = matches!(group.state, State::Open | State::Finishing);
-        let Some(data) = group.queue.front().filter(|_| can_send).cloned() else { return false };
+        let returned = group.returned.front().cloned();
+        let new = || Some((group.next_number, group.queue.front()?.clone()));
+        let is_new = returned.is_none();
+        let Some((number, data)) = returned.or_else(new).filter(|_| can_send) else { return false };
         if let Some(plain) = group.plain {
             let connection = endpoint.connection_mut(plain);
             let is_taken = connection.is_some_and(|connection| connection.send(data).is_ok());
@@ -55,10 +58,13 @@ impl Multipath {
         let Some(name) = choose(now, group, endpoint) else { return false };
         let Some(subflow) = group.subflows.get_mut(&name) else { return false };
         let Some(connection) = endpoint.connection_mut(subflow.id) else { return false };
-        if connection.send_numbered(group.next_number, data).is_err() {
+        if connection.send_numbered(number, data).is_err() {
             return false;
         }
         subflow.on_sent(now);
+        if !is_new {
+            return group.returned.pop_front().is_some();
+        }
         group.next_number();
         group.stats.sent += 1;
         group.pop(config.send_buffer).is_some()
