@@ -8,7 +8,7 @@ use anabranch_dccp::{
     SendError,
 };
 use anabranch_netsim::{CLIENT, SERVER};
-use anabranch_sansio::{FourTuple, Rng, Time};
+use anabranch_sansio::{Datagram, FourTuple, Machine as _, Rng, Time};
 
 use crate::harness::{BOTH, Duo, PORTS, SERVICE, endpoint_config, link};
 
@@ -267,6 +267,42 @@ fn several_connections_share_two_udp_ports() {
     duo.run_for(Duration::from_secs(1));
     assert_eq!(duo.server_events, [Event::Connected; 10]);
     assert_eq!(duo.pair.act_client(connect(3)).unwrap(), Err(ConnectError::Exists));
+}
+
+/// RFC 6773 section 3.8: the UDP ports are part of what a connection is known by.
+#[test]
+fn what_comes_from_another_udp_port_is_of_no_connection() {
+    let end = |seed| Endpoint::new(EndpointConfig::default(), Rng::from_u64(seed));
+    let (mut client, mut server) = (end(1), end(2));
+    server.listen(PORTS.1, vec![SERVICE], Config::default());
+    let path = FourTuple::new(([10, 0, 0, 1], 9).into(), ([10, 0, 0, 2], 9).into());
+    let other = FourTuple::new(([10, 0, 0, 1], 10).into(), path.remote);
+    let id = client.connect(Time::ZERO, path, PORTS, SERVICE, Config::default()).unwrap();
+    let carry = |from: &mut Endpoint, to: &mut Endpoint, path: FourTuple| {
+        let mut bytes = Vec::new();
+        while from.poll_transmit(Time::ZERO, &mut bytes).is_some() {
+            to.handle_datagram(Time::ZERO, Datagram { path, ecn: None, bytes: &bytes });
+            bytes.clear();
+        }
+    };
+    for _ in 0..4 {
+        carry(&mut client, &mut server, path.reversed());
+        carry(&mut server, &mut client, path);
+    }
+    let at_server = server.connections().next().unwrap();
+    for (from, delivered) in [(other, 0), (path, 1)] {
+        client.connection_mut(id).unwrap().send("data".into()).unwrap();
+        carry(&mut client, &mut server, from.reversed());
+        let stats = server.connection(at_server).unwrap().stats();
+        assert_eq!(stats.datagrams_received, delivered, "from {from}");
+        let mut answer = Vec::new();
+        let answered = server.poll_transmit(Time::ZERO, &mut answer);
+        if delivered == 0 {
+            assert_eq!(answered.map(|it| it.path), Some(other.reversed()), "a Reset");
+        }
+    }
+    assert_eq!((server.stats().unknown, server.stats().resets_sent), (1, 1));
+    assert!(client.connection(id).unwrap().is_connected());
 }
 
 #[test]
