@@ -210,9 +210,9 @@ impl KeyFolder {
         let (half, made) = half_file(file).map_err(unwritable)?;
         let written = write_whole(made, text).and_then(|()| match replaces {
             true => fs::rename(&half, file),
-            false => fs::hard_link(&half, file).or_else(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => Ok(()),
-                _ => Err(error),
+            false => fs::hard_link(&half, file).or_else(|error| {
+                let is_there = error.kind() == io::ErrorKind::AlreadyExists;
+                if is_there { Ok(()) } else { Err(error) }
             }),
         });
         // It is gone already where it has taken the other one's place.

@@ -39,7 +39,12 @@ const fn lifetime(class: MediaClass) -> Duration {
         MediaClass::Reference => 600,
         MediaClass::Disposable => 250,
         // Voice that waited longer than a playout does is of no use.
-        _ => 400,
+        MediaClass::Audio
+        | MediaClass::Control
+        | MediaClass::Tables
+        | MediaClass::Data
+        | MediaClass::Enhancement
+        | MediaClass::Padding => 400,
     })
 }
 
@@ -49,7 +54,11 @@ const fn priority(class: MediaClass) -> u16 {
         MediaClass::Audio => 1,
         MediaClass::KeyFrame => 2,
         MediaClass::Reference => 3,
-        _ => 4,
+        MediaClass::Tables
+        | MediaClass::Data
+        | MediaClass::Disposable
+        | MediaClass::Enhancement
+        | MediaClass::Padding => 4,
     }
 }
 

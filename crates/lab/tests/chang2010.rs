@@ -94,7 +94,7 @@ fn tshark_finds_no_fault_with_captures() {
         assert_eq!(recorded, plain, "{cell}: nothing else changes");
         let found = match method {
             Method::Usha => examine_tcp(&path),
-            _ => examine(&path),
+            Method::Sctp | Method::Timed(_) | Method::Unplanned | Method::Planned => examine(&path),
         };
         let found = found.expect("tshark reads it");
         assert!(found.packets > 1_000, "{cell}: {found:?}");

@@ -1,5 +1,4 @@
 //! What strangers cost a listener over DCCP.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use anabranch_dccp::wire::{Kind, Options, Packet, Protection, SequenceNumber, ServiceCode};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};

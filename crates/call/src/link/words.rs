@@ -59,9 +59,20 @@ pub(super) fn end_of(reason: &CloseReason) -> End {
         CloseReason::PeerUnreachable => {
             (EndReason::NoPath, "The other end stopped answering on every path.".to_owned())
         }
-        other => {
-            (EndReason::Lost, format!("The call was lost: {}.", printable(&other.to_string())))
-        }
+        CloseReason::Aborted
+        | CloseReason::PeerForgot
+        | CloseReason::AbortedByPeer { .. }
+        | CloseReason::KeyRefused { .. }
+        | CloseReason::PeerNotAuthenticated
+        | CloseReason::NoKeys { .. }
+        | CloseReason::KeysTimeout
+        | CloseReason::PeerUntrusted { .. }
+        | CloseReason::PeerNotEncrypted
+        | CloseReason::PeerDemandsEncryption
+        | CloseReason::ProtocolRefused
+        | CloseReason::ShutdownTimeout
+        | CloseReason::PeerMisbehaved { .. }
+        | _ => (EndReason::Lost, format!("The call was lost: {}.", printable(&reason.to_string()))),
     };
     End { why, text }
 }

@@ -12,9 +12,9 @@ fn links() -> [anabranch_netsim::DuplexConfig; 1] {
 }
 
 fn ended(person: &Person) -> Option<(EndReason, String)> {
-    person.events.iter().find_map(|event| match event {
-        Event::Ended(end) => Some((end.why, end.text.clone())),
-        _ => None,
+    person.events.iter().find_map(|event| {
+        let Event::Ended(end) = event else { return None };
+        Some((end.why, end.text.clone()))
     })
 }
 
@@ -22,9 +22,9 @@ fn ended(person: &Person) -> Option<(EndReason, String)> {
 fn both_ends_learn_who_is_there_and_what_comes() {
     let talk = Talk::begun(1, &links());
     for (person, name, incoming) in [(&talk.client, "Bob", false), (&talk.server, "Alice", true)] {
-        let peer = person.events.iter().find_map(|event| match event {
-            Event::Began(peer) => Some(peer.clone()),
-            _ => None,
+        let peer = person.events.iter().find_map(|event| {
+            let Event::Began(peer) = event else { return None };
+            Some(peer.clone())
         });
         let peer = peer.unwrap();
         assert_eq!((peer.name.as_deref(), peer.incoming), (Some(name), incoming));

@@ -64,7 +64,7 @@ struct Decoder {
 
 impl Decoder {
     fn decode(&mut self, kind: PictureKind, bytes: &[u8]) {
-        let before = u64::from_be_bytes(bytes[..8].try_into().unwrap());
+        let before = u64::from_be_bytes(bytes[..8].try_into().expect("eight bytes"));
         if kind == PictureKind::Key {
             (self.references, self.begun) = (before, true);
         }
@@ -206,14 +206,11 @@ impl Talk {
 impl Person {
     fn take(&mut self, now: Time, events: Vec<Event>) {
         for event in events {
-            match &event {
-                Event::Encode(rate) => {
-                    self.rate = *rate;
-                    self.rates.push((now, *rate));
-                }
-                Event::KeyWanted => self.wants_key = true,
-                _ => {}
+            if let Event::Encode(rate) = &event {
+                self.rate = *rate;
+                self.rates.push((now, *rate));
             }
+            self.wants_key |= matches!(event, Event::KeyWanted);
             self.events.push(event);
         }
     }
@@ -288,9 +285,9 @@ impl Person {
     }
 
     pub(crate) fn logged(&self) -> Vec<String> {
-        let lines = self.events.iter().filter_map(|event| match event {
-            Event::Log(line) => Some(line.text.clone()),
-            _ => None,
+        let lines = self.events.iter().filter_map(|event| {
+            let Event::Log(line) = event else { return None };
+            Some(line.text.clone())
         });
         lines.collect()
     }

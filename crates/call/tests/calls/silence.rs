@@ -39,9 +39,9 @@ fn without_a_network_for_30_s_the_call_ends_and_says_why() {
     assert!(talk.pair.client().is_in_call());
     talk.run_for(ms(3_000));
     for person in [&talk.client, &talk.server] {
-        let end = person.events.iter().find_map(|event| match event {
-            Event::Ended(end) => Some(end.clone()),
-            _ => None,
+        let end = person.events.iter().find_map(|event| {
+            let Event::Ended(end) = event else { return None };
+            Some(end.clone())
         });
         assert_eq!(end.map(|end| end.why), Some(EndReason::NoPath));
     }

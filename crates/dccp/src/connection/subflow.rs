@@ -63,7 +63,7 @@ impl Heard {
 impl Subflow {
     /// What is said in the handshake.
     pub(crate) fn greet(&mut self, options: &[MultipathOption<'_>]) {
-        self.greeting = options.iter().map(MultipathOption::to_data).collect();
+        self.greeting = options.iter().copied().map(MultipathOption::to_data).collect();
     }
 
     /// What is said at the end.
@@ -75,7 +75,7 @@ impl Subflow {
     pub(crate) fn say(&mut self, options: &[MultipathOption<'_>]) -> bool {
         let has_room = self.control.len() < CONTROL_MAX;
         if has_room {
-            self.control.push_back(options.iter().map(MultipathOption::to_data).collect());
+            self.control.push_back(options.iter().copied().map(MultipathOption::to_data).collect());
         }
         has_room
     }

@@ -215,7 +215,11 @@ impl Multipath {
                     self.on_fast_close(now, owner, key);
                     false
                 }
-                _ => false,
+                MultipathOption::Key { .. }
+                | MultipathOption::Join { .. }
+                | MultipathOption::Hmac(_)
+                | MultipathOption::Rtt { .. }
+                | MultipathOption::Experimental(_) => false,
             };
             if is_taken && let Some(number) = number {
                 // Section 3.2.1: "with the most recent suboption received listed first."
@@ -398,7 +402,16 @@ fn told(option: &MultipathOption<'_>) -> Option<What> {
             Some(What::Added { id, nonce, ip, port })
         }
         MultipathOption::RemoveAddress { id, nonce } => Some(What::Removed { id, nonce }),
-        _ => None,
+        MultipathOption::Confirm(_)
+        | MultipathOption::Join { .. }
+        | MultipathOption::FastClose(_)
+        | MultipathOption::Key { .. }
+        | MultipathOption::Seq(_)
+        | MultipathOption::Hmac(_)
+        | MultipathOption::Rtt { .. }
+        | MultipathOption::Priority(_)
+        | MultipathOption::Close(_)
+        | MultipathOption::Experimental(_) => None,
     }
 }
 

@@ -171,9 +171,9 @@ impl Multipath {
 
     /// The answer to our first Request.
     fn on_key(&mut self, now: Time, owner: MultipathId, id: ConnectionId, heard: &Heard) {
-        let key = heard.options().find_map(|option| match option {
-            MultipathOption::Key { connection, keys } => Some((connection, keys.plain()?)),
-            _ => None,
+        let key = heard.options().find_map(|option| {
+            let MultipathOption::Key { connection, keys } = option else { return None };
+            Some((connection, keys.plain()?))
         });
         let remote = self.endpoint.connection(id).map(|it| it.path().remote.ip());
         let Some(group) = self.groups.get_mut(&owner) else { return };
@@ -272,11 +272,11 @@ impl Multipath {
         let Some(group) = self.groups.get_mut(&owner) else { return };
         let Some(secrets) = group.secrets else { return };
         let mut options = heard.options();
-        let join = options.find_map(|option| match option {
-            MultipathOption::Join { address_id, connection, nonce } => {
-                (connection == group.own_name).then_some((address_id, nonce))
-            }
-            _ => None,
+        let join = options.find_map(|option| {
+            let MultipathOption::Join { address_id, connection, nonce } = option else {
+                return None;
+            };
+            (connection == group.own_name).then_some((address_id, nonce))
         });
         // Section 3.2.6: "an MP_HMAC MUST directly follow its associated multipath option."
         let proof = options.next();
@@ -314,9 +314,8 @@ impl Multipath {
         let Some(group) = self.groups.get_mut(&owner) else { return };
         let Some(secrets) = group.secrets else { return };
         let message: [&[u8]; 2] = [&theirs.to_be_bytes(), &ours.to_be_bytes()];
-        let is_proved = heard.options().any(|option| match option {
-            MultipathOption::Hmac(proof) => secrets.is_proved(&message, &proof),
-            _ => false,
+        let is_proved = heard.options().any(|option| {
+            matches!(option, MultipathOption::Hmac(proof) if secrets.is_proved(&message, &proof))
         });
         if !is_proved {
             group.stats.unproved += 1;

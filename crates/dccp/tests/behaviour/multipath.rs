@@ -64,17 +64,17 @@ impl Wire {
     }
 
     fn joined(&self, end: usize) -> Vec<SubflowId> {
-        let joined = self.events[end].iter().filter_map(|event| match event {
-            MultipathEvent::Joined(subflow) => Some(*subflow),
-            _ => None,
+        let joined = self.events[end].iter().filter_map(|event| {
+            let MultipathEvent::Joined(subflow) = event else { return None };
+            Some(*subflow)
         });
         joined.collect()
     }
 
     fn closed(&self, end: usize) -> Option<CloseReason> {
-        self.events[end].iter().find_map(|event| match event {
-            MultipathEvent::Closed(reason) => Some(*reason),
-            _ => None,
+        self.events[end].iter().find_map(|event| {
+            let MultipathEvent::Closed(reason) = event else { return None };
+            Some(*reason)
         })
     }
 

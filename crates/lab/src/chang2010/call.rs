@@ -112,15 +112,12 @@ impl Call {
 
     fn take_events(&mut self, now: Time, endpoint: &mut Endpoint) {
         while let Some((id, event)) = endpoint.poll_event() {
-            match event {
-                Event::Connected { .. } => {
-                    self.association = Some(id);
-                    self.begin(now, endpoint);
-                }
-                Event::DataPathChanged { .. } if self.is_left_to_sctp() => {
-                    self.log.switched.push(now);
-                }
-                _ => {}
+            if matches!(event, Event::Connected { .. }) {
+                self.association = Some(id);
+                self.begin(now, endpoint);
+            }
+            if matches!(event, Event::DataPathChanged { .. }) && self.is_left_to_sctp() {
+                self.log.switched.push(now);
             }
         }
     }

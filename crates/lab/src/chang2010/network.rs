@@ -112,13 +112,13 @@ fn end(
             Treatment::Ours { voice: time, video: time * 2 }
         }
         Method::Sctp | Method::Timed(_) | Method::Usha => {
-            let monitor = match cell.method {
-                Method::Timed(ms) => {
-                    let threshold = Duration::from_millis(ms.into());
-                    Some(Monitor::new(threshold, values.check, first, values.believes_sctp))
-                }
-                _ => None,
+            let threshold = match cell.method {
+                Method::Timed(ms) => Some(Duration::from_millis(ms.into())),
+                Method::Sctp | Method::Usha | Method::Unplanned | Method::Planned => None,
             };
+            let monitor = threshold.map(|threshold| {
+                Monitor::new(threshold, values.check, first, values.believes_sctp)
+            });
             Treatment::Papers { reliability: values.reliability(), monitor }
         }
     };

@@ -238,7 +238,9 @@ impl Rows<'_> {
             Method::Planned => {
                 "Left on purpose, a path costs no gap (under 0.06 s, 25 pictures/s)."
             }
-            _ => "A path that dies unannounced costs a gap under 0.1 s, in all four handoffs.",
+            Method::Sctp | Method::Timed(_) | Method::Usha | Method::Unplanned => {
+                "A path that dies unannounced costs a gap under 0.1 s, in all four handoffs."
+            }
         };
         let bound = if method == Method::Planned { 0.06 } else { 0.1 };
         let verdict =

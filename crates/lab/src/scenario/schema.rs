@@ -107,7 +107,7 @@ fn of_key(key: &Key) -> (String, Value) {
 }
 
 fn of_cell_key((name, values, about): &CellKey) -> (String, Value) {
-    of_key(&Key::new(*name, *values, *about))
+    of_key(&Key::new(name, values, about))
 }
 
 fn scalar() -> Value {

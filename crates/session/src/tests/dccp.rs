@@ -73,9 +73,9 @@ fn a_caller_over_dccp_is_refused_in_words_at_both_ends_by_a_listener_over_sctp_a
     studio.call();
     studio.run_for(Duration::from_secs(1));
     let caller = studio.events(Side::Client);
-    let refused = caller.iter().find_map(|event| match event {
-        Event::Refused(refusal) => Some(refusal),
-        _ => None,
+    let refused = caller.iter().find_map(|event| {
+        let Event::Refused(refusal) = event else { return None };
+        Some(refusal)
     });
     let refusal = refused.expect("a refusal");
     assert_eq!(refusal.code, RefusalCode::Protocol);

@@ -38,14 +38,14 @@ impl Cell {
         let Self { controller: (name, _), rtt_ms, loss_percent } = self;
         let start = format!("{name},{rtt_ms},{loss_percent},");
         let rows = KERNEL.lines().filter_map(|row| row.strip_prefix(&start));
-        let seconds: Vec<f64> = rows.map(|seconds| seconds.parse().unwrap()).collect();
+        let seconds: Vec<f64> = rows.map(|seconds| seconds.parse().expect("seconds")).collect();
         assert_eq!(seconds.len(), 32, "{start}");
         seconds.iter().sum::<f64>() / seconds.len() as f64
     }
 
     /// From the call until the sender hears that all is there.
     fn seconds(self, seed: u64) -> f64 {
-        let loss = self.loss_percent.parse::<f64>().unwrap() / 100.0;
+        let loss = self.loss_percent.parse::<f64>().expect("percent") / 100.0;
         let forward = LinkConfig {
             rate: Some(Rate::mbps(50)),
             queue: QueueLimit::Packets(200),
@@ -66,8 +66,8 @@ impl Cell {
         while !duo.pair.client().is_connected() {
             step(&mut duo);
         }
-        duo.send(&vec![0; BYTES]).unwrap();
-        duo.pair.act_client(|client, _| client.close()).unwrap();
+        duo.send(&vec![0; BYTES]).expect("room");
+        duo.pair.act_client(|client, _| client.close()).expect("quiet");
         while duo.count < BYTES as u64 {
             step(&mut duo);
         }

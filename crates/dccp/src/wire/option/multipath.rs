@@ -146,7 +146,7 @@ mod kind {
 
 impl<'a> MultipathOption<'a> {
     /// What follows type and length.
-    pub(crate) fn to_data(&self) -> Vec<u8> {
+    pub(crate) fn to_data(self) -> Vec<u8> {
         let mut data = Vec::new();
         self.encode(&mut data);
         data
