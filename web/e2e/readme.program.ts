@@ -5,6 +5,7 @@
 
 import { execFileSync } from 'node:child_process';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -19,6 +20,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openBrowser, type TestBrowser } from './browser';
+import { CallPage } from './call/visit';
 import { freePort, reachable } from './network';
 import { PageView } from './page-view';
 import { executable, type Running, ShellCommand } from './program';
@@ -26,6 +28,8 @@ import { commandsOf } from './readme';
 import { TelevisionView } from './television/view';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** VP9 and Opus. */
+const FILM = join(ROOT, 'crates/media/tests/fixtures/vp9_opus.webm');
 const COMMANDS = commandsOf(readFileSync(join(ROOT, 'README.md'), 'utf8'));
 
 /** What stands for something else here, each of which the command must have. */
@@ -58,6 +62,12 @@ const CHANNELS = [
     '-pix_fmt yuv420p -f mpegts -"',
   'END',
 ].join('\n');
+
+const CALL = 'anabranch call';
+const CALL_BACK = "anabranch call 'anabranch://host.example:9000?key=KEY'";
+const CALL_WITH_FILES =
+  'anabranch call --no-page --camera me.webm --microphone me.webm --record out ' +
+  "'anabranch://host.example:9000?key=KEY'";
 
 /** What ends by itself, and in order. */
 const ENDING: readonly { readonly command: string; readonly changes?: Changes }[] = [
@@ -159,6 +169,7 @@ const SHOWN = [
   ...[RECEIVE_DCCP, SEND_DCCP],
   ...['anabranch serve', CHANNELS, 'anabranch serve channels.toml --http 0.0.0.0:8080'],
   'anabranch watch anabranch://host:9000',
+  ...[CALL, CALL_BACK, CALL_WITH_FILES],
 ];
 
 describe('the README', () => {
@@ -213,6 +224,12 @@ describe('the README', () => {
 
   async function page(of: Running): Promise<PageView> {
     const view = new PageView(await browser.context.newPage());
+    await view.page.goto(await of.url());
+    return view;
+  }
+
+  async function call(of: Running): Promise<CallPage> {
+    const view = new CallPage(await browser.context.newPage());
     await view.page.goto(await of.url());
     return view;
   }
@@ -318,6 +335,22 @@ describe('the README', () => {
     run(RECEIVE, [':9000', `:${target}`]);
     await ends(SEND_FILE, ['receiver.example:9000', `127.0.0.1:${listen}`]);
     await has('out.ts', 0.9 * statSync(join(folder, 'in.ts')).size);
+  });
+
+  it('calls, by a page and by files', async () => {
+    const place = `'anabranch://127.0.0.1:${await freePort()}?mode=listener'`;
+    const called = run(CALL, [CALL, `${CALL} ${place}`]);
+    const link = await called.line(/anabranch:\/\/127\.0\.0\.1:\d+\?key=\S+/);
+    const here: Changes = [['anabranch://host.example:9000?key=KEY', link]];
+    copyFileSync(FILM, join(folder, 'me.webm'));
+    const view = await call(called);
+    const files = run(CALL_WITH_FILES, ...here);
+    await moves(view);
+    expect(await files.interrupt()).toBe(0);
+    await has('out/voice.opus', 1);
+    const caller = await call(run(CALL_BACK, ...here));
+    await caller.untilText('status', 'In a call');
+    expect(caller.complaints).toEqual([]);
   });
 
   it('shows channels, in a browser and in the native viewer', async () => {

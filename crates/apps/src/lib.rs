@@ -1,5 +1,6 @@
 //! The services behind the commands: what happens between media and a protocol machine.
 
+pub mod call;
 pub mod demo;
 pub mod input;
 pub mod keys;

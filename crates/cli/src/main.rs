@@ -3,6 +3,7 @@
 //! Exit status: 0 when all went well, 1 with a reason on stderr when it did not, 2 with one line on
 //! stderr when the arguments make no sense.
 
+mod call;
 mod completions;
 mod demo;
 mod emulate;
@@ -51,6 +52,7 @@ struct Arguments {
 /// in [`Command::run`]. The doc comment of the struct is what `--help` says about the command.
 #[derive(Debug, Subcommand)]
 enum Command {
+    Call(Box<call::Call>),
     Completions(completions::Completions),
     Demo(Box<demo::Demo>),
     Emulate(emulate::Emulate),
@@ -69,7 +71,7 @@ impl Command {
     /// A transfer is a few tasks that hand each datagram on to each other: on one thread none has
     /// to wake another, which spares a fifth of the CPU time at 10 Mbit/s.
     const fn is_transfer(&self) -> bool {
-        matches!(self, Self::Recv(_) | Self::Send(_) | Self::Watch(_))
+        matches!(self, Self::Call(_) | Self::Recv(_) | Self::Send(_) | Self::Watch(_))
     }
 
     fn runtime(&self) -> Builder {
@@ -83,6 +85,7 @@ impl Command {
 
     async fn run(self) -> Result<(), Failure> {
         match self {
+            Self::Call(command) => command.run().await,
             Self::Completions(command) => command.run(),
             Self::Demo(command) => command.run().await,
             Self::Emulate(command) => command.run().await,

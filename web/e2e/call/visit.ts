@@ -19,14 +19,8 @@ export interface Heard {
   readonly hz: number;
 }
 
-export class CallView extends PageView {
-  readonly agent: MockAgent;
-
-  constructor(page: Page, agent: MockAgent) {
-    super(page);
-    this.agent = agent;
-  }
-
+/** The page of a call, whoever its agent is. */
+export class CallPage extends PageView {
   /** Pictures of the other end shown so far. */
   async shown(): Promise<number> {
     return Number(await this.get('video').getAttribute('data-shown'));
@@ -40,6 +34,15 @@ export class CallView extends PageView {
   /** The loudest that comes out of the loudspeaker within a second. */
   heard(): Promise<Heard> {
     return this.page.evaluate(() => window.heard(1_000));
+  }
+}
+
+export class CallView extends CallPage {
+  readonly agent: MockAgent;
+
+  constructor(page: Page, agent: MockAgent) {
+    super(page);
+    this.agent = agent;
   }
 
   /** Units of a track that the page sent. */

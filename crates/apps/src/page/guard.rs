@@ -27,7 +27,7 @@ pub(crate) const HEADERS: [(HeaderName, HeaderValue); 4] = [
 
 /// Lets only requests pass that come from the page that the server itself gave.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(crate) struct Guard {
     host: String,
     origin: String,
     token: String,
@@ -35,7 +35,7 @@ pub(super) struct Guard {
 
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     #[error("This server answers only under the address that the program printed.")]
     ForeignHost,
     #[error("This request comes from another site; only the page that the program serves may ask.")]
@@ -47,7 +47,7 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    pub(super) const fn status(self) -> StatusCode {
+    pub(crate) const fn status(self) -> StatusCode {
         match self {
             Self::ForeignHost | Self::ForeignOrigin | Self::NoOrigin => StatusCode::FORBIDDEN,
             Self::WrongToken => StatusCode::NOT_FOUND,
@@ -57,7 +57,7 @@ impl Refusal {
 
 impl Guard {
     /// For a server that listens at `listen`, with a token that nobody can guess.
-    pub(super) fn new(listen: SocketAddr) -> Result<Self, getrandom::Error> {
+    pub(crate) fn new(listen: SocketAddr) -> Result<Self, getrandom::Error> {
         let mut random = [0; TOKEN_BYTES];
         getrandom::fill(&mut random)?;
         let token = random.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -65,12 +65,12 @@ impl Guard {
     }
 
     /// Where the page is.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("{}/{}/", self.origin, self.token)
     }
 
     /// The path below the token, if the request may be answered: none if even the slash is missing.
-    pub(super) fn admit<'a>(
+    pub(crate) fn admit<'a>(
         &self,
         headers: &HeaderMap,
         path: &'a str,
@@ -93,7 +93,7 @@ impl Guard {
     }
 
     /// Whether a socket may be opened: a script of another site cannot but name its origin.
-    pub(super) fn admit_socket(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    pub(crate) fn admit_socket(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         if self.is_ours(headers) { Ok(()) } else { Err(Refusal::NoOrigin) }
     }
 

@@ -14,7 +14,7 @@ mod playlist;
 mod ports;
 mod proxies;
 mod relay;
-mod source;
+pub(crate) mod source;
 mod station;
 
 use std::net::SocketAddr;

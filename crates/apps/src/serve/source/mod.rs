@@ -29,7 +29,7 @@ use anabranch_television::protocol::Programme;
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 
-use crate::input::{Input, InputOptions};
+use crate::input::{Input, InputError, InputOptions};
 use crate::service::LevelSnapshot;
 use crate::url::{ChannelUrl, SessionUrl};
 pub use demo::DemoChannel;
@@ -118,6 +118,14 @@ pub(crate) fn spawn(
             tokio::time::sleep(RECOVERY).await;
         }
     })
+}
+
+/// Whether a file can be played at all.
+///
+/// # Errors
+/// It cannot; says why.
+pub(crate) async fn check_file(path: PathBuf, clock: Clock) -> Result<(), InputError> {
+    rounds::check(path, clock).await
 }
 
 async fn read(

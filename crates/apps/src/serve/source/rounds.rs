@@ -34,6 +34,11 @@ pub(super) async fn play_file<L: Listener>(
     play(|| Ok(vec![path.clone()]), options, clock, listener).await;
 }
 
+/// Opens a file, as it is to be played, and closes it again.
+pub(super) async fn check(path: PathBuf, clock: Clock) -> Result<(), InputError> {
+    open(path, InputOptions::default(), clock).await.map(drop)
+}
+
 /// Plays the films of a folder in the order of their names for ever. What is put there
 /// meanwhile is played in the next round.
 pub(super) async fn play_folder<L: Listener>(

@@ -1,0 +1,214 @@
+//! The web server of a call's page: its files, and one socket.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::{FromRequestParts as _, Request, State};
+use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use axum::serve::ListenerExt as _;
+use bytes::Bytes;
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+use super::protocol::{MEDIA_LEN_MAX, ToPage, read_media};
+use super::{Brought, Shared, Waiting};
+use crate::page::PageError;
+use crate::page::assets::asset;
+use crate::page::guard::{self, Guard, Refusal};
+
+/// The page among the program's.
+const PAGE: &str = "call.html";
+
+/// The longest text of a page.
+const TEXT_LEN_MAX: usize = 16 << 10;
+
+/// The longest message that is read at all.
+const MESSAGE_LEN_MAX: usize = MEDIA_LEN_MAX + 4_096;
+
+/// Messages of a page that break the protocol, after which it is given up.
+const BREACHES_MAX: u32 = 100;
+
+/// How a second tab is told that the call is elsewhere.
+const TAKEN: u16 = 4_000;
+
+/// How long a page may take to be told why its socket is closed.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+#[derive(Debug)]
+struct Site {
+    guard: Guard,
+    shared: Arc<Shared>,
+    requests: mpsc::Sender<Brought>,
+    stop: watch::Receiver<bool>,
+}
+
+/// Starts to serve; returns the page's URL.
+pub(super) async fn start(
+    port: u16,
+    shared: Arc<Shared>,
+    requests: mpsc::Sender<Brought>,
+    mut stop: watch::Receiver<bool>,
+) -> Result<String, PageError> {
+    let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let bind = |source| PageError::Bind { addr, source };
+    let listener = TcpListener::bind(addr).await.map_err(bind)?;
+    let guard = Guard::new(listener.local_addr().map_err(bind)?).map_err(PageError::Random)?;
+    let url = guard.url();
+    let site = Arc::new(Site { guard, shared, requests, stop: stop.clone() });
+    let router = Router::new().fallback(answer).with_state(site);
+    let listener = listener.tap_io(|connection| {
+        if let Err(error) = connection.set_nodelay(true) {
+            tracing::debug!(%error, "media may be sent a little later");
+        }
+    });
+    let stopped = async move {
+        // An error means that whoever could stop the server is gone: that is a stop, too.
+        let _stopped = stop.wait_for(|stop| *stop).await;
+    };
+    tokio::spawn(async move {
+        if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
+            tracing::error!(%error, "the page is no longer served");
+        }
+    });
+    Ok(url)
+}
+
+async fn answer(State(site): State<Arc<Site>>, request: Request) -> Response {
+    let mut response = match site.guard.admit(request.headers(), request.uri().path()) {
+        Err(refusal) => refused(refusal),
+        Ok(None) => {
+            let path = format!("{}/", request.uri().path());
+            (StatusCode::PERMANENT_REDIRECT, [(LOCATION, path)]).into_response()
+        }
+        Ok(Some("socket")) => open_socket(&site, request).await,
+        Ok(Some(path)) => file(request.method(), path),
+    };
+    response.headers_mut().extend(guard::HEADERS);
+    response
+}
+
+fn refused(refusal: Refusal) -> Response {
+    (refusal.status(), refusal.to_string()).into_response()
+}
+
+fn file(method: &Method, path: &str) -> Response {
+    if *method != Method::GET && *method != Method::HEAD {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    match asset(if path.is_empty() { PAGE } else { path }) {
+        Some(asset) => ([(CONTENT_TYPE, asset.content_type)], asset.bytes).into_response(),
+        None => refused(Refusal::WrongToken),
+    }
+}
+
+async fn open_socket(site: &Arc<Site>, request: Request) -> Response {
+    let (mut parts, _) = request.into_parts();
+    if let Err(refusal) = site.guard.admit_socket(&parts.headers) {
+        return refused(refusal);
+    }
+    let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
+        Ok(upgrade) => upgrade,
+        Err(no_upgrade) => return no_upgrade.into_response(),
+    };
+    let site = Arc::clone(site);
+    upgrade
+        .max_message_size(MESSAGE_LEN_MAX)
+        .max_frame_size(MESSAGE_LEN_MAX)
+        .on_upgrade(move |socket| serve(socket, site))
+}
+
+/// Serves a tab until it leaves, misbehaves, or the program ends.
+async fn serve(mut socket: WebSocket, site: Arc<Site>) {
+    let Some(mut waiting) = site.shared.join() else {
+        let text = "The call is open in another tab or window of this machine.".to_owned();
+        let taken = serde_json::to_string(&ToPage::Taken { text }).unwrap_or_default();
+        let _gone = socket.send(Message::Text(taken.into())).await;
+        let frame = CloseFrame { code: TAKEN, reason: "the call is open elsewhere".into() };
+        let _gone = socket.send(Message::Close(Some(frame))).await;
+        return;
+    };
+    let mut stop = site.stop.clone();
+    let _ends = site.requests.send(Brought::Opened).await;
+    let (mut sink, mut stream) = socket.split();
+    let close = tokio::select! {
+        () = write(&mut sink, &mut waiting) => Some((close_code::NORMAL, "the program has ended")),
+        close = read(&mut stream, &site) => close,
+        _ = stop.wait_for(|stop| *stop) => None,
+    };
+    if let Some((code, reason)) = close {
+        let frame = CloseFrame { code, reason: reason.into() };
+        // Who reads nothing any more learns it from the connection's end.
+        let _in_time = timeout(FAREWELL, sink.send(Message::Close(Some(frame)))).await;
+    }
+    let _ends = site.requests.send(Brought::Closed).await;
+    // Only now may another tab come: it is opened after this one is closed.
+    drop(waiting);
+}
+
+async fn write(sink: &mut SplitSink<WebSocket, Message>, waiting: &mut mpsc::Receiver<Waiting>) {
+    while let Some(next) = waiting.recv().await {
+        let message = match next {
+            Waiting::Text(text) => Message::Text(text.into()),
+            Waiting::Media(bytes) => Message::Binary(bytes),
+        };
+        if sink.send(message).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads what a page brings; answers with how its socket is to be closed, if it is.
+async fn read(stream: &mut SplitStream<WebSocket>, site: &Site) -> Option<(u16, &'static str)> {
+    let mut breaches = 0;
+    while let Some(Ok(message)) = stream.next().await {
+        let brought = match message {
+            Message::Text(text) => request(&text),
+            Message::Binary(bytes) => media(&bytes),
+            Message::Ping(_) | Message::Pong(_) => continue,
+            Message::Close(_) => return None,
+        };
+        match brought {
+            // If nobody takes it any more, the program is about to end.
+            Ok(brought) => _ = site.requests.send(brought).await,
+            Err(text) => {
+                site.shared.refuse(None, &text);
+                breaches += 1;
+            }
+        }
+        if breaches >= BREACHES_MAX {
+            return Some((close_code::POLICY, "the page broke the protocol"));
+        }
+    }
+    None
+}
+
+fn request(text: &str) -> Result<Brought, String> {
+    if text.len() > TEXT_LEN_MAX {
+        return Err(format!(
+            "A text has at most {TEXT_LEN_MAX} bytes, and this has {}.",
+            text.len()
+        ));
+    }
+    match serde_json::from_str(text) {
+        Ok(request) => Ok(Brought::Request(request)),
+        Err(error) => Err(format!("This is no request of a call's page: {error}.")),
+    }
+}
+
+fn media(bytes: &Bytes) -> Result<Brought, String> {
+    if bytes.len() > MEDIA_LEN_MAX {
+        return Err(format!(
+            "Media has at most {MEDIA_LEN_MAX} bytes, and this has {}.",
+            bytes.len()
+        ));
+    }
+    read_media(bytes).map(Brought::Media).map_err(str::to_owned)
+}

@@ -1,0 +1,84 @@
+//! `anabranch call`: a call with another person.
+
+use std::path::PathBuf;
+
+use anabranch_apps::call::{CallOptions, CallPage, DeviceSource, call};
+use anabranch_apps::url::SessionUrl;
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::transfer::{Log, RecordingArgs, failure, stop_when_interrupted};
+
+/// Where one is called that gives no URL.
+const LISTEN: &str = "anabranch://:9000";
+
+/// Calls somebody, or waits to be called, over every network at once
+///
+/// Without a URL it waits, and prints what the other end has to call. Voice and pictures go both
+/// ways, encrypted, over every interface; a network that dies costs no syllable. The page, whose
+/// address is printed, has camera, microphone and loudspeaker; files and programs can be in their
+/// place, and what is heard and seen can be recorded.
+///
+/// Examples:
+///   anabranch call
+///   anabranch call 'anabranch://peer.example:9000?key=...'
+///   anabranch call --no-page --camera me.webm --microphone me.webm --record out
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Call {
+    /// anabranch://HOST:PORT to call, anabranch://:PORT to be called there; anabranch://:9000
+    /// without it. Options: path, peer, key, allow, ca, certificate, certificate_key, passphrase,
+    /// encryption.
+    #[arg(default_value = LISTEN, hide_default_value = true)]
+    url: SessionUrl,
+    /// What the other end calls you.
+    #[arg(long)]
+    name: Option<String>,
+    /// Pictures of a file, in a loop, or of command:PROGRAM, which writes a transport stream, in
+    /// place of the page's camera: H.264, VP9 or AV1.
+    #[arg(long, value_name = "FILE|command:...")]
+    camera: Option<DeviceSource>,
+    /// The same in place of the page's microphone: Opus.
+    #[arg(long, value_name = "FILE|command:...")]
+    microphone: Option<DeviceSource>,
+    /// Writes what is heard and seen into this folder.
+    #[arg(long, value_name = "FOLDER")]
+    record: Option<PathBuf>,
+    /// Serves no page.
+    #[arg(long)]
+    no_page: bool,
+    /// Serves the page at this port.
+    #[arg(long, value_name = "PORT", default_value_t = 0, conflicts_with = "no_page")]
+    page_port: u16,
+    #[command(flatten)]
+    recording: RecordingArgs,
+    /// Says nothing but what is wrong.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Call {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let mut log = Log::open(None, &self.recording, self.quiet)?;
+        let page = if self.no_page {
+            None
+        } else {
+            let page = CallPage::start(self.page_port).await.map_err(Failure::usage)?;
+            output::print(&format!("{}\n", page.url()))?;
+            Some(page)
+        };
+        let options = CallOptions {
+            url: self.url,
+            name: self.name,
+            camera: self.camera,
+            microphone: self.microphone,
+            record: self.record,
+            page,
+            recording: log.recording(),
+        };
+        let called = call(options, stop_when_interrupted(), &mut |update| log.tell(update)).await;
+        log.end_recording();
+        called.map_err(failure)
+    }
+}
