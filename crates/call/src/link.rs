@@ -53,6 +53,8 @@ pub(crate) struct Link {
     listen: bool,
     name: Option<String>,
     pub(crate) media: Media,
+    /// What the peer was told of it when we called.
+    greeted: Option<Media>,
     transport: Box<dyn Transport>,
     peer: Option<Remote>,
     newcomers: BTreeMap<ConnectionId, Time>,
@@ -92,6 +94,7 @@ impl Link {
             listen,
             name,
             media,
+            greeted: None,
             transport,
             peer: None,
             newcomers: BTreeMap::new(),
@@ -113,7 +116,13 @@ impl Link {
         self.peer = Some(Remote::new(id, Phase::Calling(None)));
         let call = Message::Call(self.greeting());
         self.send(now, &call);
+        self.greeted = Some(self.media.clone());
         Ok(())
+    }
+
+    /// Whether we send something else by now than we said when we called.
+    pub(crate) fn takes_back_greeting(&mut self) -> bool {
+        self.greeted.take().is_some_and(|greeted| greeted != self.media)
     }
 
     pub(crate) fn is_quiet(&self) -> bool {

@@ -41,6 +41,11 @@ impl Agent {
         self.key_wanted = false;
         self.mute_with(&peer.media.microphone, 0);
         self.link.tell(Event::Began(peer));
+        // Devices may be known only after the greeting has left.
+        if self.link.takes_back_greeting() {
+            let (media, voice_frames) = (self.link.media.clone(), self.outgoing.voice_frames());
+            self.link.send(now, &Message::Media { media, voice_frames });
+        }
         self.follow_rate(now);
         self.ask_encoder(now);
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_call::{EndReason, Event};
+use anabranch_call::{Device, EndReason, Event, Media};
 use anabranch_sansio::Rate;
 
 use crate::harness::{Person, Talk, link};
@@ -55,4 +55,19 @@ fn a_caller_that_nobody_answers_is_told_so() {
     let (why, text) = ended(&talk.client).unwrap();
     assert_eq!(why, EndReason::NoAnswer);
     assert!(text.contains("Nobody answers there"), "{text}");
+}
+
+#[test]
+fn regression_devices_that_were_known_after_the_greeting_were_never_told() {
+    let mut talk = Talk::new(1, &links());
+    talk.call();
+    let muted = Media { microphone: Device::Muted, ..talk.pair.client().media().clone() };
+    talk.act_client(|agent, now| agent.set_media(now, muted.clone()));
+    talk.run_for(Duration::from_secs(2));
+    let told = talk
+        .server
+        .events
+        .iter()
+        .any(|event| matches!(event, Event::PeerMedia(media) if *media == muted));
+    assert!(told, "{:?}", talk.server.events);
 }

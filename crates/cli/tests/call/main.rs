@@ -64,7 +64,7 @@ fn on_this_machine_a_call_may_be_in_the_open_where_both_ends_say_so() {
     let mut alice = Running::start(&["call", "--no-page", &url("listener")]);
     alice.line_with("encryption=off: who sees the packets can read and alter all of it");
     alice.line_with("Waiting for a call");
-    let mut bob = Running::start(&["call", "--no-page", "--name", "Bob", &url("caller")]);
+    let bob = Running::start(&["call", "--no-page", "--name", "Bob", &url("caller")]);
     alice.line_with("In a call with Bob.");
     bob.interrupt();
     bob.assert_success();

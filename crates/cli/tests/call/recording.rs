@@ -22,7 +22,8 @@ pub(crate) fn assert_whole(folder: &str, sent: &str) {
     let was_sent = |bytes: &[u8]| sent.windows(bytes.len()).any(|part| part == bytes);
     let table = std::fs::read_to_string(Path::new(folder).join("played.csv")).unwrap();
     let lengths = |media: &str| column(&table, &[media], 4);
-    let pictures = pictures(&std::fs::read(Path::new(folder).join("picture.ivf")).unwrap());
+    let recorded = std::fs::read(Path::new(folder).join("picture.ivf")).unwrap();
+    let pictures = pictures(&recorded);
     assert!(pictures.len() > 25, "{} pictures", pictures.len());
     let written: Vec<u64> = pictures.iter().map(|bytes| bytes.len() as u64).collect();
     assert_eq!(written, lengths("picture"));

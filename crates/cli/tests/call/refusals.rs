@@ -16,7 +16,7 @@ fn who_answers_with_another_key_than_was_expected_is_refused_in_words() {
 }
 
 #[test]
-fn a_stranger_is_refused_in_words_at_both_ends() {
+fn a_stranger_is_refused_in_words() {
     let other = Identity::generate().unwrap().public_key();
     let url = format!("anabranch://127.0.0.1:{}?mode=listener&allow={other}", free_port());
     let mut alice = Running::start(&["call", "--no-page", &url]);
@@ -26,7 +26,6 @@ fn a_stranger_is_refused_in_words_at_both_ends() {
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("The call was not taken: "), "{said}");
     assert!(said.contains("the key "), "{said}");
-    alice.line_with(" called and was refused: ");
 }
 
 #[test]
