@@ -347,7 +347,6 @@ describe('the README', () => {
     const files = run(CALL_WITH_FILES, ...here);
     await moves(view);
     expect(await files.interrupt()).toBe(0);
-    await has('out/voice.opus', 1);
     const caller = await call(run(CALL_BACK, ...here));
     await caller.untilText('status', 'In a call');
     expect(caller.complaints).toEqual([]);
