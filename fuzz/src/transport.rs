@@ -226,10 +226,8 @@ fn deliver(machine: &mut impl Machine, now: Time, path: FourTuple, bytes: &[u8])
 fn drain(machine: &mut impl Machine, now: Time) -> Vec<Vec<u8>> {
     let mut sent = Vec::new();
     let mut buf = Vec::new();
-    while let Some(transmit) = machine.poll_transmit(now, &mut buf) {
-        let bytes = std::mem::take(&mut buf);
-        let segment = transmit.segment_size.unwrap_or(bytes.len()).max(1);
-        sent.extend(bytes.chunks(segment).map(<[u8]>::to_vec));
+    while machine.poll_transmit(now, &mut buf).is_some() {
+        sent.push(std::mem::take(&mut buf));
         assert!(sent.len() < EVENTS_MAX as usize, "it never stops sending");
     }
     sent

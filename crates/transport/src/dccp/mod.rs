@@ -34,9 +34,6 @@ const PATHS_MAX: usize = 16;
 /// How long a DCCP connection may take to say to whom it belongs.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Datagrams that one transmission may hold; the kernel takes up to 64.
-const SEGMENTS_MAX: usize = 32;
-
 /// Names of connections that have ended, which nobody may take again.
 const ENDED_MAX: usize = 64;
 
@@ -65,9 +62,6 @@ impl DccpTransport {
     pub fn new(config: DccpConfig, mut rng: Rng) -> Self {
         let endpoint_config = EndpointConfig {
             connections_max: config.endpoint_connections_max(),
-            // Who does not receive what it asks for takes no place of those who do.
-            init_cookies: true,
-            segments_max: SEGMENTS_MAX,
             ..EndpointConfig::default()
         };
         let mut endpoint = Endpoint::new(endpoint_config, rng.fork());
