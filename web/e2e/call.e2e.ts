@@ -104,7 +104,7 @@ describe('a call', () => {
     await alice.get('banner').waitFor({ state: 'detached' });
   });
 
-  it('follows the rate at once, without a key picture, with smaller ones at low rates', async () => {
+  it('follows the rate at once, without key pictures, with smaller ones at low rates', async () => {
     await bob.sends('video', 'reference', 5);
     const keys = bob.sent('video').filter(({ role }) => role === 'key').length;
     bob.agent.setEncode({ video_bps: 400_000, voice_bps: 32_000, why: 'Less.' });

@@ -93,8 +93,8 @@ impl Experiment {
             title: "SCTP-PQ, a receive queue of four levels",
             about: "The experiment of H\u{fc}seynli, \u{15e}im\u{15f}ek and Akcayol, \
                     \u{201c}Improving QoS in mobile multimedia streaming with SCTP-PQ\u{201d} \
-                    (Acta Polytechnica 2023), with real packets: every one is made and read by the code \
-                    that runs on sockets, and only links, clock and the reading program are \
+                    (Acta Polytechnica 2023), with real packets: every one is made and read by the \
+                    code that runs on sockets, and only links, clock and the reading program are \
                     simulated.",
             said: self.parameters.said(),
             left_out: "The paper's statements are left out, as they are about its own.",
