@@ -175,9 +175,9 @@ pub struct RecoveryConfig {
     /// [in time](LossDetection::InTime). Default: false.
     pub last_chance_twice: bool,
     /// Whether new messages of [`Level::Urgent`](crate::Level::Urgent) go before what is sent
-    /// again, have a packet's room of each window to themselves, and do not wait for a path's pace:
-    /// voice, which is little and cannot wait, while a path takes over what another one lost. Default:
-    /// false, as RFC 9260 section 6.1, rule C, has it.
+    /// again, have a packet's room of each window to themselves, and do not wait for a path's
+    /// pace: voice, which is little and cannot wait, while a path takes over what another one lost.
+    /// Default: false, as RFC 9260 section 6.1, rule C, has it.
     pub urgent_ahead: bool,
     /// 'Association.Max.Retrans': consecutive unanswered retransmissions after which the peer
     /// counts as lost. Default: 10.
