@@ -57,7 +57,6 @@ pub struct VideoFormat {
 /// What a picture's bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum PictureFormat {
     /// A frame of VP9, or a superframe.
     Vp9,

@@ -213,7 +213,7 @@ impl Picture {
             PictureFormat::Vp8 => b"VP80",
             PictureFormat::Vp9 => b"VP90",
             PictureFormat::Av1 => b"AV01",
-            _ => {
+            PictureFormat::Annexb | PictureFormat::Other => {
                 let file = File::create(path("h264"))?;
                 return Ok(Self::AnnexB(BufWriter::new(file)));
             }

@@ -105,7 +105,13 @@ impl CallPage {
         match message {
             ToPage::State(_) => said.state = Some(text.clone()),
             ToPage::Encode { .. } => said.encode = Some(text.clone()),
-            _ => {}
+            ToPage::Hello(_)
+            | ToPage::KeyWanted
+            | ToPage::Stats(_)
+            | ToPage::Event(_)
+            | ToPage::Taken { .. }
+            | ToPage::Error { .. }
+            | ToPage::Bye { .. } => {}
         }
         said.send(text);
     }
