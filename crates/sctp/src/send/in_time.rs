@@ -101,6 +101,9 @@ impl InTime {
         }
         self.reduced_below = next;
         self.episode.begin(timeout);
+        if timeout {
+            self.rack.on_timeout();
+        }
         // RFC 8985 section 7.1: "Reset TLP.is_retrans and TLP.end_seq when initiating a connection,
         // fast recovery, or RTO recovery."
         self.probe = None;

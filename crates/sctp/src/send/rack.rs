@@ -39,6 +39,10 @@ pub(super) struct Rack {
     /// RACK.rtt.
     rtt: Option<Duration>,
     min_rtt: WindowedMin,
+    /// The newest round trip of a chunk that was sent once, and when it ended.
+    certain: Option<(Time, Duration)>,
+    /// Whether T3-rtx expired since.
+    timed_out: bool,
     /// RACK.fack: the highest TSN delivered.
     fack: u64,
     reordering_seen: bool,
@@ -55,6 +59,8 @@ impl Default for Rack {
             newest: None,
             rtt: None,
             min_rtt: WindowedMin::default(),
+            certain: None,
+            timed_out: false,
             fack: 0,
             reordering_seen: false,
             dsack_round: None,
@@ -79,6 +85,18 @@ impl Rack {
         self.min_rtt.value()
     }
 
+    /// Whether what was sent again so long ago cannot be answered yet: the answer is to an earlier
+    /// transmission.
+    ///
+    /// Beside the smallest round trip the last one counts, for as long as it tells about now. Where
+    /// a queue is longer than a timeout, what was sent again would else seem to have overtaken all
+    /// that still waits, which would be sent again in turn.
+    pub(super) fn is_too_soon(&self, now: Time, rtt: Duration) -> bool {
+        let is_recent = |(at, certain): &(Time, Duration)| now < *at + 2 * *certain;
+        let queued = self.certain.filter(is_recent).map(|(_, certain)| certain * 3 / 4);
+        self.min_rtt().is_none_or(|min| rtt < min.max(queued.unwrap_or_default()))
+    }
+
     /// A new SACK is about to be taken.
     pub(super) const fn begin_sack(&mut self) {
         self.newest = None;
@@ -91,8 +109,12 @@ impl Rack {
         // RFC 8985 section 6.2, step 2: "ignore a segment as invalid if any of its sequence range
         // has been retransmitted before and" it "was last retransmitted less than RACK.min_rtt
         // ago."
-        if retransmitted && self.min_rtt().is_none_or(|min| rtt < min) {
+        if retransmitted && (self.timed_out || self.is_too_soon(now, rtt)) {
             return;
+        }
+        if !retransmitted {
+            self.certain = Some((now, rtt));
+            self.timed_out = false;
         }
         if self.newest.is_none_or(|newest| newest < transmission) {
             self.newest = Some(transmission);
@@ -104,6 +126,12 @@ impl Rack {
         // cumulatively) acknowledged, it has been delivered out of order."
         self.reordering_seen |= !retransmitted && sequence < self.fack;
         self.fack = self.fack.max(sequence);
+    }
+
+    /// T3-rtx expired: what is sent again now and what was on its way are told apart only by what
+    /// was sent once (RFC 5682 section 2.1).
+    pub(super) const fn on_timeout(&mut self) {
+        self.timed_out = true;
     }
 
     /// The cumulative TSN ack point moved.
@@ -209,6 +237,31 @@ mod tests {
         assert_eq!((rack.delivered_below(), rack.min_rtt()), (10, Some(RTT)));
         rack.on_delivered(&Delivery { now: Time::from_millis(140), ..early });
         assert_eq!(rack.delivered_below(), 21);
+    }
+
+    #[test]
+    fn regression_what_was_sent_again_into_a_long_queue_seemed_to_overtake_all_that_waited_there() {
+        let mut rack = steady();
+        rack.begin_sack();
+        rack.on_delivered(&delivery(10, 50, 450));
+        let answer = Delivery { retransmitted: true, ..delivery(30, 400, 500) };
+        rack.on_delivered(&answer);
+        assert_eq!(rack.delivered_below(), 11, "the round trip was 400 ms a moment ago");
+        rack.on_delivered(&Delivery { now: Time::from_millis(700), ..answer });
+        assert_eq!(rack.delivered_below(), 31);
+    }
+
+    #[test]
+    fn after_a_timeout_only_what_was_sent_once_tells_what_was_overtaken() {
+        let mut rack = steady();
+        rack.on_timeout();
+        rack.begin_sack();
+        let answer = Delivery { retransmitted: true, ..delivery(30, 100, 200) };
+        rack.on_delivered(&answer);
+        assert_eq!(rack.delivered_below(), 10, "it may be an answer to the first transmission");
+        rack.on_delivered(&delivery(31, 120, 201));
+        rack.on_delivered(&Delivery { transmission: 32, ..answer });
+        assert_eq!(rack.delivered_below(), 33);
     }
 
     #[test]

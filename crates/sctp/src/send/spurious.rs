@@ -139,9 +139,10 @@ impl Outstanding {
             return;
         }
         let detector = &self.flights[path.index()].detector;
-        let min_rtt = detector.in_time().and_then(|in_time| in_time.rack.min_rtt());
-        let too_soon =
-            was == ChunkState::InFlight && min_rtt.is_some_and(|min| now - sent_at < min);
+        let is_too_soon = detector.in_time().is_some_and(|in_time| {
+            in_time.rack.min_rtt().is_some() && in_time.rack.is_too_soon(now, now - sent_at)
+        });
+        let too_soon = was == ChunkState::InFlight && is_too_soon;
         match verdict {
             Some(verdict) if !was_sent_again => self.refute(verdict, true),
             _ if too_soon => {
