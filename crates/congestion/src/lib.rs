@@ -79,6 +79,10 @@ pub trait CongestionController: Debug + Send {
     /// The last loss or timeout was none: what was taken for lost has arrived.
     fn undo_loss(&mut self, _now: Time) {}
 
+    /// A HEARTBEAT was answered after so long: a round trip of the path without doubt, whatever
+    /// became of the data.
+    fn on_heartbeat(&mut self, _rtt: Duration) {}
+
     /// Nothing was sent for `periods` retransmission timeouts in a row; called before sending
     /// begins again.
     fn on_idle(&mut self, periods: u32);

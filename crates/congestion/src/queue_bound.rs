@@ -28,11 +28,15 @@ const PACKETS_MIN: usize = 2;
 pub struct QueueBound {
     inner: Box<dyn CongestionController>,
     bound: Duration,
+    /// What the source sends at most, if that is known.
+    rate_max: Option<Rate>,
     pmdcs: usize,
     base: Base,
     ceiling: Option<usize>,
     /// Until then, samples tell of what was sent under the ceiling before.
     settled_at: Time,
+    /// The ceiling before a timeout, until an answer tells whether a queue was its reason.
+    before_silence: Option<Option<usize>>,
     /// Bytes acknowledged since the ceiling was last lifted.
     partial_bytes_acked: usize,
 }
@@ -44,11 +48,57 @@ impl QueueBound {
         Self {
             inner,
             bound,
+            rate_max: None,
             pmdcs,
             base: Base::default(),
             ceiling: None,
             settled_at: Time::ZERO,
+            before_silence: None,
             partial_bytes_acked: 0,
+        }
+    }
+
+    /// The same for a source that never sends faster than `rate_max`, and whose data is worth
+    /// nothing once it is late, as that of a call.
+    ///
+    /// What it can have in flight is bounded before a queue shows: to what that rate sends in a
+    /// round trip with half of the bound's queue. Where the link's rate falls, no more than that
+    /// has to drain. And a timeout counts as a queue as long as nothing else is known: next to
+    /// nothing goes out until there is an answer. If that came without delay, the path had stood
+    /// still, and the window is the one of before.
+    #[must_use]
+    pub const fn for_rate(mut self, rate_max: Rate) -> Self {
+        self.rate_max = Some(rate_max);
+        self
+    }
+
+    /// What a source that sends at its highest rate has in flight while packets wait for half of the
+    /// bound.
+    fn needed(&self) -> usize {
+        match (self.rate_max, self.base.halves) {
+            (Some(rate), Some(_)) => {
+                let bytes = rate.bytes_in(self.base.lowest().saturating_add(self.bound / 2));
+                usize::try_from(bytes).unwrap_or(usize::MAX).max(self.floor())
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    /// A round trip with as much of a queue as there may be.
+    fn longest(&self) -> Duration {
+        self.base.lowest().saturating_add(self.bound)
+    }
+
+    fn is_beyond_bound(&self, rtt: Duration) -> bool {
+        rtt > self.longest()
+    }
+
+    /// The first answer after a timeout of which it is known how long it took.
+    fn end_silence(&mut self, rtt: Duration) {
+        if let Some(ceiling) = self.before_silence.take()
+            && !self.is_beyond_bound(rtt)
+        {
+            self.ceiling = ceiling;
         }
     }
 
@@ -56,10 +106,15 @@ impl QueueBound {
         if self.base.on_sample(ack.now, rtt) && self.ceiling.is_some() {
             return self.lower(ack, rtt, Duration::ZERO);
         }
-        if rtt.saturating_sub(self.base.lowest()) <= self.bound || ack.now < self.settled_at {
+        self.end_silence(rtt);
+        if !self.is_beyond_bound(rtt) {
             return;
         }
-        if ack.flight_before <= self.floor() {
+        if ack.now < self.settled_at {
+            return self.lower_further(ack);
+        }
+        let in_flight = ack.sample.map_or(0, |sample| sample.in_flight).max(ack.flight_before);
+        if in_flight <= self.floor() {
             self.base = Base::of(ack.now, rtt);
         } else {
             self.lower(ack, rtt, self.bound);
@@ -73,6 +128,14 @@ impl QueueBound {
         self.ceiling = Some(fitting.max(self.floor()));
         self.settled_at = ack.now + rtt;
         self.partial_bytes_acked = 0;
+    }
+
+    /// What was sent before the ceiling was lowered tells all the same how long what was in flight
+    /// then took.
+    fn lower_further(&mut self, ack: &Ack) {
+        if let (Some(ceiling), Some(fitting)) = (self.ceiling, self.fitting(ack)) {
+            self.ceiling = Some(ceiling.min(fitting).max(self.floor()));
+        }
     }
 
     /// Lifts a ceiling that is in the way: as in slow start while the queue is short, but no
@@ -103,8 +166,7 @@ impl QueueBound {
     /// newest chunk was sent took its round trip.
     fn fitting(&self, ack: &Ack) -> Option<usize> {
         let sample = ack.sample?;
-        let waits = self.base.lowest().saturating_add(self.bound);
-        let share = waits.as_secs_f64() / sample.rtt?.as_secs_f64();
+        let share = self.longest().as_secs_f64() / sample.rtt?.as_secs_f64();
         Some((sample.in_flight as f64 * share) as usize)
     }
 
@@ -115,7 +177,8 @@ impl QueueBound {
 
 impl CongestionController for QueueBound {
     fn window(&self) -> usize {
-        self.ceiling.map_or(self.inner.window(), |ceiling| ceiling.min(self.inner.window()))
+        let ceiling = self.ceiling.unwrap_or(usize::MAX);
+        self.inner.window().min(self.needed()).min(ceiling)
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
@@ -145,6 +208,12 @@ impl CongestionController for QueueBound {
 
     fn on_timeout(&mut self, now: Time) {
         self.inner.on_timeout(now);
+        if self.rate_max.is_some() {
+            self.before_silence.get_or_insert(self.ceiling);
+            self.ceiling = Some(self.floor());
+            self.settled_at = now;
+            self.partial_bytes_acked = 0;
+        }
     }
 
     fn on_chunk_lost(&mut self, now: Time, lost: &LostChunk) {
@@ -153,6 +222,11 @@ impl CongestionController for QueueBound {
 
     fn undo_loss(&mut self, now: Time) {
         self.inner.undo_loss(now);
+    }
+
+    fn on_heartbeat(&mut self, rtt: Duration) {
+        self.inner.on_heartbeat(rtt);
+        self.end_silence(rtt);
     }
 
     fn on_idle(&mut self, periods: u32) {
@@ -166,9 +240,10 @@ impl CongestionController for QueueBound {
 
     fn metrics(&self) -> ControllerMetrics {
         let inner = self.inner.metrics();
-        let Some(ceiling) = self.ceiling.filter(|ceiling| *ceiling < inner.window) else {
+        let ceiling = self.ceiling.unwrap_or(usize::MAX).min(self.needed());
+        if ceiling >= inner.window {
             return inner;
-        };
+        }
         ControllerMetrics { window: ceiling, slow_start: false, ..inner }
     }
 }
@@ -309,6 +384,68 @@ mod tests {
         assert!(link.controller.window() > 5 * PMDCS, "{}", link.controller.window());
         let base = link.controller.base.lowest();
         assert!(base >= Duration::from_millis(250), "{base:?}");
+    }
+
+    /// One more SACK of a chunk that was sent while so much was in flight and took so long; the
+    /// window then.
+    fn ack(link: &mut Link, in_flight: usize, rtt_ms: u64) -> usize {
+        link.now += Duration::from_millis(10);
+        let rtt = Duration::from_millis(rtt_ms);
+        let ack = testing::ack_with_rtt(link.now, 0, in_flight, rtt);
+        link.controller.on_ack(&Ack { flight_before: link.controller.window(), ..ack });
+        link.controller.window()
+    }
+
+    #[test]
+    fn regression_a_ceiling_fell_no_further_while_its_queue_grew() {
+        let mut link = Link::new();
+        link.round_trip(PMDCS);
+        let lowered = ack(&mut link, WINDOW, 200);
+        let further = ack(&mut link, WINDOW, 800);
+        assert!(further < lowered / 3, "{lowered}, then {further}");
+        assert_eq!(ack(&mut link, WINDOW, 400), further, "it was shorter before");
+    }
+
+    #[test]
+    fn regression_a_queue_of_ours_became_the_way_when_a_timeout_forgot_what_was_in_flight() {
+        let mut link = Link::new();
+        link.round_trip(PMDCS);
+        let rtt = Duration::from_millis(500);
+        let ack = testing::ack_with_rtt(link.now, 0, WINDOW, rtt);
+        link.controller.on_ack(&Ack { flight_before: PMDCS, ..ack });
+        assert!(link.controller.base.lowest() < Duration::from_millis(100));
+    }
+
+    /// A source of 1 Mbit/s over the same link: it needs 60 ms of that, and half of 50.
+    fn for_rate() -> Link {
+        let mut link = Link::new();
+        link.controller = link.controller.for_rate(Rate::mbps(1));
+        link.round_trip(PMDCS);
+        link
+    }
+
+    #[test]
+    fn of_what_sends_at_a_known_rate_no_more_is_in_flight_than_its_queue_may_hold() {
+        let link = for_rate();
+        assert_eq!(link.controller.window(), 125 * 85);
+        assert_eq!(link.controller.metrics().window, 125 * 85);
+    }
+
+    #[test]
+    fn after_a_timeout_next_to_nothing_goes_out_until_there_is_an_answer_without_delay() {
+        let mut link = for_rate();
+        let before = link.controller.window();
+        link.controller.on_timeout(link.now);
+        link.controller.on_timeout(link.now);
+        assert_eq!(link.controller.window(), 2 * PMDCS);
+        link.controller.on_heartbeat(Duration::from_millis(70));
+        assert_eq!(link.controller.window(), before, "the path had stood still");
+
+        link.controller.on_timeout(link.now);
+        link.controller.on_heartbeat(Duration::from_millis(900));
+        assert_eq!(link.controller.window(), 2 * PMDCS, "a queue was longer than the timeout");
+        let later = ack(&mut link, PMDCS, 65);
+        assert!(later < before, "{later}: it rises step by step");
     }
 
     #[test]

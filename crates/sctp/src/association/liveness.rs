@@ -218,6 +218,7 @@ impl Association {
         let Some(sent) = target.heartbeat.on_answer(nonce) else { return };
         target.stats.heartbeats_acked += 1;
         target.rtt.on_sample(now - sent);
+        target.congestion.on_heartbeat(now - sent);
         let is_new = target.origin == Origin::Arrival && !target.is_confirmed();
         let path = if is_new { self.admit_candidate(now, path) } else { path };
         let (sender, context) = &mut self.sending(now);

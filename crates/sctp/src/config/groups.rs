@@ -90,6 +90,12 @@ pub struct WindowConfig {
     /// [`QueueBound`](crate::QueueBound). `None`: only losses tell that it is too large. Default:
     /// `None`.
     pub queuing_delay_max: Option<Duration>,
+    /// What the source sends at most, if its data is worth nothing once it is late, as that of a
+    /// call: what would wait in the network all the same stays here (see
+    /// [`QueueBound::for_rate`](crate::QueueBound::for_rate)). Counts with
+    /// [`queuing_delay_max`](field@Self::queuing_delay_max) only. `None`: it is not known. Default:
+    /// `None`.
+    pub rate_max: Option<Rate>,
     /// 'Max.Burst': packets that one arrival may release; `None` leaves it to the congestion
     /// window. Default: 4.
     ///
@@ -108,6 +114,7 @@ impl Default for WindowConfig {
             start_rate: None,
             pacing: false,
             queuing_delay_max: None,
+            rate_max: None,
             max_burst: Some(4),
         }
     }

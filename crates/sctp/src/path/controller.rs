@@ -1,5 +1,7 @@
 //! [`Controller`]: a path's congestion controller, and its last word.
 
+use std::time::Duration;
+
 use anabranch_congestion::{
     Ack, CongestionController, ControllerMetrics, LostChunk, QueueBound, SentData,
 };
@@ -23,7 +25,13 @@ impl Controller {
     pub(crate) fn new(config: &AssociationConfig, rng: &mut Rng) -> Self {
         let controller = config.controller(rng);
         let inner: Box<dyn CongestionController> = match config.window.queuing_delay_max {
-            Some(bound) => Box::new(QueueBound::new(controller, bound, config.pmdcs())),
+            Some(bound) => {
+                let bounded = QueueBound::new(controller, bound, config.pmdcs());
+                Box::new(match config.window.rate_max {
+                    Some(rate) => bounded.for_rate(rate),
+                    None => bounded,
+                })
+            }
             None => controller,
         };
         Self {
@@ -73,6 +81,10 @@ impl Controller {
 
     pub(crate) fn on_chunk_lost(&mut self, now: Time, lost: &LostChunk) {
         self.tell(|inner| inner.on_chunk_lost(now, lost));
+    }
+
+    pub(crate) fn on_heartbeat(&mut self, rtt: Duration) {
+        self.tell(|inner| inner.on_heartbeat(rtt));
     }
 
     pub(crate) fn undo_loss(&mut self, now: Time) {

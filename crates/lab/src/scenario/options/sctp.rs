@@ -122,6 +122,11 @@ pub(in crate::scenario) const SCTP_KEYS: &[Key] = &[
         &["50ms"],
         "how long packets may wait in the network before the window shrinks; without bound",
     ),
+    Key::new(
+        "rate_max",
+        &["3M"],
+        "what the source sends at most, with `queuing_delay_max`; not known",
+    ),
     Key::new("send_buffer", &["1M"], "bytes that wait to be sent; the profile's"),
     Key::new(
         "receive_buffer",
@@ -293,6 +298,7 @@ fn read_windows(section: &mut Section, config: &mut AssociationConfig) -> Result
     put(section.read("queuing_delay_max", span)?, |value| {
         config.window.queuing_delay_max = Some(value);
     });
+    put(section.read("rate_max", rate)?, |value| config.window.rate_max = Some(value));
     put(section.read("send_buffer", send_buffer)?, |value| config.buffers.send_buffer = value);
     put(section.read("receive_buffer", receive_buffer)?, |value| {
         config.buffers.receive_buffer = value;
