@@ -29,8 +29,12 @@ const LATENCY: Duration = Duration::from_millis(200);
 /// trip.
 const START_RATE: Rate = Rate::mbps(3);
 
-/// What may wait in the network's queues: voice waits behind it.
-const QUEUING_DELAY_MAX: Duration = Duration::from_millis(40);
+/// What may wait in the network's queues: voice waits behind it. Radio links vary by as much.
+const QUEUING_DELAY_MAX: Duration = Duration::from_millis(60);
+
+/// What goes out at most while pictures of [`CallConfig::video_rate_max`] are asked for: voice, what
+/// is sent again, and key pictures.
+const ALLOWANCE: f64 = 1.2;
 
 /// Timeouts in a row that a peer survives: at one each second, longer than [`SILENCE_MAX`], after
 /// which the call ends by its own count.
@@ -88,8 +92,10 @@ impl CallConfig {
     }
 
     pub(crate) fn transport(&self, rng: Rng) -> Box<dyn Transport> {
+        let rate_max = Rate::bps((self.video_rate_max.as_bps() as f64 * ALLOWANCE) as u64);
+        let association = self.association.clone();
         let config = EndpointConfig {
-            association: self.association.clone(),
+            association: association.with(|config| config.window.rate_max = Some(rate_max)),
             accept: self.listen,
             associations_max: PEERS_MAX,
             segments_max: SEGMENTS_MAX,

@@ -47,11 +47,21 @@ pub(crate) struct EncoderRate {
     told: Rate,
     grown: Time,
     lowered: Option<Time>,
+    /// How often in a row more waited than should.
+    long_waits: u32,
 }
 
 impl EncoderRate {
     pub(crate) const fn new(most: Rate) -> Self {
-        Self { most, base: FIRST, rate: FIRST, told: Rate::ZERO, grown: Time::ZERO, lowered: None }
+        Self {
+            most,
+            base: FIRST,
+            rate: FIRST,
+            told: Rate::ZERO,
+            grown: Time::ZERO,
+            lowered: None,
+            long_waits: 0,
+        }
     }
 
     /// A call begins.
@@ -82,7 +92,10 @@ impl EncoderRate {
         let room = signal.carries.as_bps().saturating_sub(VOICE.as_bps()) as f64;
         let room = room * (1.0 - RESERVE);
         let wait = signal.carries.time_for(signal.queued as u64);
-        if wait > QUEUE_MAX && !signal.is_at_least {
+        // A key picture takes longer than that to leave, where a path that was never full has room
+        // for more than it is known to carry.
+        self.long_waits = if wait > QUEUE_MAX { self.long_waits + 1 } else { 0 };
+        if self.long_waits > u32::from(signal.is_at_least) {
             let excess = wait.saturating_sub(QUEUE_MAX).as_secs_f64() / DRAIN.as_secs_f64();
             self.base = self.base.min(self.bound(room));
             self.rate = self.bound(self.base.as_bps() as f64 * (1.0 - excess.min(1.0)));
@@ -134,6 +147,17 @@ mod tests {
             None,
             "it rests"
         );
+    }
+
+    #[test]
+    fn a_queue_on_a_path_that_was_never_full_lowers_the_rate_when_it_lasts() {
+        let mut rate = EncoderRate::new(Rate::mbps(3));
+        rate.begin(Time::ZERO);
+        let _told = rate.follow(Time::ZERO, None);
+        let waiting = signal(1_000, 25_000, true);
+        assert_eq!(rate.follow(Time::from_millis(100), waiting), None, "a key picture leaves");
+        let told = rate.follow(Time::from_millis(200), waiting);
+        assert!(told.is_some_and(|told| told < FIRST), "{told:?}");
     }
 
     #[test]

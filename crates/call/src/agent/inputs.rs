@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anabranch_sansio::{PathId, Rate, Time};
-use anabranch_transport::{Incoming, PathEvent, PathReport, PathState};
+use anabranch_transport::{Incoming, PathEvent, PathReport, PathState, RateSignal};
 
 use super::{Agent, KEY_EVERY, REPORT_EVERY, TICK};
 use crate::config::{SILENCE_MAX, SILENCE_NOTICED};
@@ -137,7 +137,11 @@ impl Agent {
     }
 
     fn follow_rate(&mut self, now: Time) {
-        let signal = self.link.connection().and_then(|connection| connection.rate());
+        let connection = self.link.connection();
+        // What the signal counts is as old as the last answer: on a path that fell silent, too old.
+        let signal = connection.and_then(|connection| {
+            Some(RateSignal { queued: connection.queued(), ..connection.rate()? })
+        });
         if let Some(rate) = self.rate.follow(now, signal) {
             self.link.tell(Event::Encode(rate));
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anabranch_netsim::{DuplexConfig, LinkConfig};
 use anabranch_sansio::{Rate, Time};
 
 use crate::harness::{Person, Talk, link};
@@ -15,7 +16,7 @@ fn hurt_since(person: &Person, since: Time) -> usize {
     person.concealed.iter().filter(|at| **at >= since).count()
 }
 
-/// The goal is no frame of voice, and no freeze over half a second.
+/// The goal is no frame of voice: what is in flight when the rate falls takes four times as long.
 #[test]
 fn a_rate_that_falls_from_4_to_1_mbps_costs_little_voice_and_pictures_follow_in_a_second() {
     for seed in 0..7 {
@@ -31,16 +32,18 @@ fn a_rate_that_falls_from_4_to_1_mbps_costs_little_voice_and_pictures_follow_in_
         assert!(after < Rate::kbps(900), "{after}");
         for person in [&talk.client, &talk.server] {
             let hurt = hurt_since(person, at);
-            assert!(hurt <= 6, "seed {seed}: {hurt} frames of voice");
+            assert!(hurt <= 5, "seed {seed}: {hurt} frames of voice");
             let freeze = person.longest_freeze(at, at + ms(6_000));
-            assert!(freeze <= ms(530), "seed {seed}: {freeze:?}");
+            assert!(freeze <= ms(500), "seed {seed}: {freeze:?}");
         }
     }
 }
 
-/// The goal is that voice is whole again after a second: it takes more than ten.
+/// The goal is that voice is whole again after a second in all of the calls. What is in flight when
+/// the rate falls takes nearly as long.
 #[test]
-fn at_300_kbps_the_call_goes_on_and_some_of_the_voice_is_heard() {
+fn at_300_kbps_voice_is_whole_again_after_a_second_in_most_calls_and_soon_in_all() {
+    let mut calls_hurt_later = 0;
     for seed in 0..6 {
         let mut talk = Talk::begun(seed, &[link(Rate::mbps(4), 25, 0.0)]);
         talk.run_for(ms(10_000 + 17 * seed));
@@ -48,10 +51,12 @@ fn at_300_kbps_the_call_goes_on_and_some_of_the_voice_is_heard() {
         talk.pair.reconfigure(0, link(Rate::kbps(300), 25, 0.0));
         talk.run_for(ms(10_000));
         for person in [&talk.client, &talk.server] {
-            let hurt = hurt_since(person, at);
-            assert!(hurt <= 400, "seed {seed}: {hurt} of 500 frames of voice");
+            let (hurt, later) = (hurt_since(person, at), hurt_since(person, at + ms(1_000)));
+            assert!(hurt <= 40 && later <= 10, "seed {seed}: {hurt} frames of voice, {later}");
+            calls_hurt_later += usize::from(later > 0);
         }
     }
+    assert!(calls_hurt_later <= 2, "{calls_hurt_later} of 12");
 }
 
 #[test]
@@ -61,4 +66,18 @@ fn pictures_use_what_there_is() {
     assert!(talk.client.rate >= Rate::mbps(2), "{}", talk.client.rate);
     let seconds = talk.server.seen.len() as f64 / 25.0;
     assert!(seconds > 9.0, "{seconds} s of pictures");
+}
+
+/// Radio links vary by as much. What varies more than the queue that a call may have looks like one.
+#[test]
+fn pictures_are_not_starved_where_the_delay_varies_by_40_ms_each_way() {
+    let link = LinkConfig {
+        rate: Some(Rate::mbps(10)),
+        delay: ms(20),
+        jitter: ms(40),
+        ..LinkConfig::default()
+    };
+    let mut talk = Talk::begun(1, &[DuplexConfig::from(link)]);
+    talk.run_for(ms(20_000));
+    assert!(talk.client.rate >= Rate::mbps(1), "{}", talk.client.rate);
 }
