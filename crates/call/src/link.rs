@@ -17,8 +17,8 @@ use anabranch_sansio::{Datagram, FourTuple, Time, TraceRecord, Transmit, Wakeup}
 use anabranch_session::treatment::MediaClass;
 use anabranch_session::{CONTROL, GREETING_TIMEOUT, NEWCOMERS_MAX, Refusal, RefusalCode};
 use anabranch_transport::{
-    Connection, ConnectionId, Event as Transported, Incoming, Level, Outgoing, PathEvent,
-    PathPreference, SendError, Transport,
+    CloseReason, Connection, ConnectionId, ConnectionStats, Event as Transported, Incoming, Level,
+    Outgoing, PathEvent, PathPreference, SendError, Transport,
 };
 use bytes::Bytes;
 
@@ -307,10 +307,14 @@ impl Link {
                 self.on_connected(now, id, incoming, streams);
             }
             Transported::Restarted { .. } => self.on_restarted(now, id),
-            Transported::Closed { reason, .. } => {
+            Transported::Closed { reason, stats, .. } => {
                 self.newcomers.remove(&id);
                 self.parting.remove(&id);
-                self.on_closed(now, id, &reason);
+                if self.is_peer(id) {
+                    self.on_closed(now, &reason);
+                } else {
+                    self.on_stranger_closed(&reason, &stats);
+                }
             }
             Transported::Path(event) if self.is_peer(id) => {
                 self.inputs.push_back(Input::Path(event));
@@ -350,15 +354,17 @@ impl Link {
         self.newcomers.insert(id, now + GREETING_TIMEOUT);
     }
 
-    fn on_closed(
-        &mut self,
-        now: Time,
-        id: ConnectionId,
-        reason: &anabranch_transport::CloseReason,
-    ) {
-        if !self.is_peer(id) {
-            return;
+    /// Who called was not let in for want of the right key.
+    fn on_stranger_closed(&mut self, reason: &CloseReason, stats: &ConnectionStats) {
+        if let Some(refusal) = Refusal::of_close_reason(reason)
+            && let Some(path) = stats.paths.first()
+        {
+            self.tell(Event::TurnedAway { remote: path.tuple.remote, refusal });
         }
+    }
+
+    /// The peer is gone.
+    fn on_closed(&mut self, now: Time, reason: &CloseReason) {
         self.read_peer(now);
         let Some(peer) = self.peer.take() else { return };
         let end = match (peer.objection, peer.bye) {

@@ -26,6 +26,7 @@ fn a_stranger_is_refused_in_words() {
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("The call was not taken: "), "{said}");
     assert!(said.contains("the key "), "{said}");
+    alice.line_with(" called and was refused: ");
 }
 
 #[test]
