@@ -61,9 +61,9 @@ impl QueueBound {
     /// The same for a source that never sends faster than `rate_max`, and whose data is worth
     /// nothing once it is late, as that of a call.
     ///
-    /// What it can have in flight is bounded before a queue shows: to what that rate sends in a
-    /// round trip with half of the bound's queue. Where the link's rate falls, no more than that
-    /// has to drain. And a timeout counts as a queue as long as nothing else is known: next to
+    /// It is paced at that rate, so that what another path left behind makes no queue on this one;
+    /// and what it has in flight is bounded before a queue shows, to what that rate sends in a round
+    /// trip with half of the bound's queue: no more has to drain where the link's rate falls. And a timeout counts as a queue as long as nothing else is known: next to
     /// nothing goes out until there is an answer. If that came without delay, the path had stood
     /// still, and the window is the one of before.
     #[must_use]
@@ -182,7 +182,8 @@ impl CongestionController for QueueBound {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        self.inner.pacing_rate()
+        let (pace, most) = (self.inner.pacing_rate(), self.rate_max);
+        pace.map_or(most, |pace| Some(most.map_or(pace, |most| pace.min(most))))
     }
 
     fn bandwidth(&self) -> Option<Rate> {
@@ -427,6 +428,7 @@ mod tests {
     #[test]
     fn of_what_sends_at_a_known_rate_no_more_is_in_flight_than_its_queue_may_hold() {
         let link = for_rate();
+        assert_eq!(link.controller.pacing_rate(), Some(Rate::mbps(1)));
         assert_eq!(link.controller.window(), 125 * 85);
         assert_eq!(link.controller.metrics().window, 125 * 85);
     }

@@ -32,18 +32,18 @@ fn a_rate_that_falls_from_4_to_1_mbps_costs_little_voice_and_pictures_follow_in_
         assert!(after < Rate::kbps(900), "{after}");
         for person in [&talk.client, &talk.server] {
             let hurt = hurt_since(person, at);
-            assert!(hurt <= 5, "seed {seed}: {hurt} frames of voice");
+            assert!(hurt <= 4, "seed {seed}: {hurt} frames of voice");
             let freeze = person.longest_freeze(at, at + ms(6_000));
             assert!(freeze <= ms(500), "seed {seed}: {freeze:?}");
         }
     }
 }
 
-/// The goal is that voice is whole again after a second in all of the calls. What is in flight when
-/// the rate falls takes nearly as long.
+/// The goal is that voice is whole again after a second at each end. What is in flight when the
+/// rate falls takes nearly as long.
 #[test]
-fn at_300_kbps_voice_is_whole_again_after_a_second_in_most_calls_and_soon_in_all() {
-    let mut calls_hurt_later = 0;
+fn at_300_kbps_voice_is_whole_again_after_a_second_or_one_frame_later() {
+    let mut hurt_later = 0;
     for seed in 0..6 {
         let mut talk = Talk::begun(seed, &[link(Rate::mbps(4), 25, 0.0)]);
         talk.run_for(ms(10_000 + 17 * seed));
@@ -52,11 +52,11 @@ fn at_300_kbps_voice_is_whole_again_after_a_second_in_most_calls_and_soon_in_all
         talk.run_for(ms(10_000));
         for person in [&talk.client, &talk.server] {
             let (hurt, later) = (hurt_since(person, at), hurt_since(person, at + ms(1_000)));
-            assert!(hurt <= 40 && later <= 10, "seed {seed}: {hurt} frames of voice, {later}");
-            calls_hurt_later += usize::from(later > 0);
+            assert!(hurt <= 30 && later <= 2, "seed {seed}: {hurt} frames of voice, {later}");
+            hurt_later += usize::from(later > 0);
         }
     }
-    assert!(calls_hurt_later <= 2, "{calls_hurt_later} of 12");
+    assert!(hurt_later <= 1, "{hurt_later} ends of 12");
 }
 
 #[test]
