@@ -3,8 +3,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use anabranch_lab::records::TableFile;
-use anabranch_lab::scenario::{Example, Outcome, Run, Scenario, Watching, csv, schema, tables};
+use anabranch_lab::records::{Column, PACKET_COLUMNS, Rows, Table, TableFile};
+use anabranch_lab::scenario::{
+    Example, FRAME_COLUMNS, Outcome, Run, Scenario, Watching, csv, schema, tables,
+};
 
 const LINK: &str =
     "duration = \"4s\"\n[[links]]\nname = \"link\"\nrate = \"10M\"\ndelay = \"10ms\"\n";
@@ -395,11 +397,11 @@ fn what_makes_no_sense_about_nats_is_said_with_its_line() {
     }
 }
 
-fn table(name: &str) -> (std::path::PathBuf, TableFile) {
+fn table(name: &str, columns: &[Column]) -> (std::path::PathBuf, Option<Box<dyn Rows>>) {
     let name = format!("anabranch-scenario-{name}-{}.csv", std::process::id());
     let path = std::env::temp_dir().join(name);
-    let file = TableFile::create(&path).unwrap();
-    (path, file)
+    let table = Table::new(columns, TableFile::create(&path).unwrap()).unwrap();
+    (path, Some(Box::new(table)))
 }
 
 fn rows(path: &std::path::Path) -> Vec<Vec<String>> {
@@ -415,8 +417,8 @@ fn every_packet_is_told_with_its_flow_and_its_path() {
                source = \"cbr\"\nrate = \"1M\"\npaths = [\"a\"]\n\
                [[flows]]\nname = \"film\"\nkind = \"media\"\n\
                paths = [\"a\", \"b\"]\n";
-    let (path, file) = table("packets");
-    let watching = Watching { packets: Some(file), ..Watching::default() };
+    let (path, packets) = table("packets", &PACKET_COLUMNS);
+    let watching = Watching { packets, ..Watching::default() };
     let outcome = scenario(two).unwrap().run(1, watching).unwrap();
     let rows = rows(&path);
     let of = |flow: &str| rows.iter().filter(|row| row[17] == flow).collect::<Vec<_>>();
@@ -437,8 +439,8 @@ fn every_unit_is_told_with_its_deadline_and_what_became_of_it() {
     let cut = "[[events]]\nat = \"1s\"\ncut = \"link\"\n\
                [[events]]\nat = \"2s\"\nrestore = \"link\"\n";
     let text = format!("{}{cut}", flow("media", "rate = \"2M\""));
-    let (path, file) = table("frames");
-    let watching = Watching { frames: Some(file), ..Watching::default() };
+    let (path, frames) = table("frames", &FRAME_COLUMNS);
+    let watching = Watching { frames, ..Watching::default() };
     let outcome = scenario(&text).unwrap().run(1, watching).unwrap();
     let rows = rows(&path);
     let flow = &outcome.flows[0];

@@ -1,7 +1,8 @@
 //! What happened to every packet and every unit of video, as tables for other programs.
 //!
 //! A [`TableFile`] takes rows while a run goes on, as CSV or Parquet; [`PacketRecords`] fills one
-//! with all packets of a network. `docs/lab-records.md` describes the columns.
+//! with all packets of a network. Rows of a scenario's run go to whatever takes [`Rows`].
+//! `docs/lab-records.md` describes the columns.
 
 mod decode;
 mod file;
@@ -9,6 +10,6 @@ mod packets;
 mod table;
 
 pub use file::{TableError, TableFile};
-pub use packets::PacketRecords;
 pub(crate) use packets::{Owner, Owners};
-pub(crate) use table::{Cell, Column, Kind, Table};
+pub use packets::{PACKET_COLUMNS, PacketRecords};
+pub use table::{Cell, Column, Kind, Rows, Table};

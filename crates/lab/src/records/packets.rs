@@ -10,10 +10,10 @@ use bytes::Bytes;
 
 use super::decode::{Contents, Piece};
 use super::file::TableFile;
-use super::table::{Cell, Column, Kind, Table};
+use super::table::{Cell, Column, Kind, Rows, Table};
 
-/// The last two are there where flows are told apart.
-const COLUMNS: [Column; 19] = [
+/// The columns of a row of packets, the last two where flows are told apart.
+pub const PACKET_COLUMNS: [Column; 19] = [
     ("packet", Kind::Whole),
     ("sent_s", Kind::Real),
     ("queued_s", Kind::Real),
@@ -63,7 +63,7 @@ pub(crate) struct Owner {
 
 struct Recorder {
     /// Gone with the first error, or when it is finished.
-    table: Result<Table, io::Error>,
+    rows: io::Result<Box<dyn Rows>>,
     links: BTreeMap<ElementId, Place>,
     sending: Sending,
     owners: Option<Owners>,
@@ -90,15 +90,16 @@ impl PacketRecords {
     /// # Errors
     /// The file's.
     pub fn begin(network: &mut Network, file: TableFile) -> io::Result<Self> {
-        Self::begin_among(network, file, None)
+        let table = Table::new(&PACKET_COLUMNS[..SHARED_COLUMNS], file)?;
+        Ok(Self::begin_among(network, Box::new(table), None))
     }
 
-    /// The same where flows are told apart.
+    /// The same where flows may be told apart.
     pub(crate) fn begin_among(
         network: &mut Network,
-        file: TableFile,
+        rows: Box<dyn Rows>,
         owners: Option<Owners>,
-    ) -> io::Result<Self> {
+    ) -> Self {
         let place = |name: &str| match name.strip_suffix(BACK) {
             Some(link) => {
                 Place { link: Bytes::copy_from_slice(link.as_bytes()), direction: "backward" }
@@ -106,21 +107,19 @@ impl PacketRecords {
             None => Place { link: Bytes::copy_from_slice(name.as_bytes()), direction: "forward" },
         };
         let links = network.links().map(|(id, name, _)| (id.into(), place(name))).collect();
-        let columns = if owners.is_some() { COLUMNS.len() } else { SHARED_COLUMNS };
-        let table = Ok(Table::new(&COLUMNS[..columns], file)?);
-        let recorder = Recorder { table, links, sending: Sending::default(), owners };
+        let recorder = Recorder { rows: Ok(rows), links, sending: Sending::default(), owners };
         let records = Self(Arc::new(Mutex::new(recorder)));
         network.add_observer(records.clone());
-        Ok(records)
+        records
     }
 
-    /// Ends it: then the file has its name.
+    /// Ends it: then a file has its name.
     ///
     /// # Errors
     /// The first that there was; then there is no file.
     pub fn finish(self) -> io::Result<()> {
         let ended = Err(io::Error::other("finished already"));
-        std::mem::replace(&mut self.lock().table, ended)?.finish()
+        std::mem::replace(&mut self.lock().rows, ended)?.finish()
     }
 
     fn lock(&self) -> MutexGuard<'_, Recorder> {
@@ -215,8 +214,8 @@ impl Recorder {
     fn record(&mut self, now: Time, element: ElementId, outcome: &'static str, packet: &Packet) {
         let owner = self.owner(packet);
         let contents = self.contents(packet, owner.as_ref());
-        let columns = if self.owners.is_some() { COLUMNS.len() } else { SHARED_COLUMNS };
-        let (Ok(table), Some(place)) = (&mut self.table, self.links.get(&element)) else { return };
+        let columns = if self.owners.is_some() { PACKET_COLUMNS.len() } else { SHARED_COLUMNS };
+        let (Ok(rows), Some(place)) = (&mut self.rows, self.links.get(&element)) else { return };
         let empty = [Piece::default()];
         let pieces = if contents.pieces.is_empty() { &empty[..] } else { &contents.pieces };
         for (index, piece) in pieces.iter().enumerate() {
@@ -227,8 +226,8 @@ impl Recorder {
                 let [.., name, number] = &mut row;
                 (*name, *number) = (Cell::Text(flow.clone()), Cell::whole(*path));
             }
-            if let Err(error) = table.push(&row[..columns]) {
-                self.table = Err(error);
+            if let Err(error) = rows.push(&row[..columns]) {
+                self.rows = Err(error);
                 return;
             }
         }
@@ -243,7 +242,7 @@ fn row(
     protocol: &'static str,
     piece: &Piece,
     repeated: Option<bool>,
-) -> [Cell; COLUMNS.len()] {
+) -> [Cell; PACKET_COLUMNS.len()] {
     let text = |text: &'static str| Cell::Text(Bytes::from_static(text.as_bytes()));
     let number = |number: Option<u32>| number.map_or(Cell::None, Cell::whole);
     let journey = packet.journey;

@@ -19,29 +19,63 @@ use super::file::{Format, TableFile};
 const ROWS: usize = 1 << 15;
 
 /// A column's name and what it holds.
-pub(crate) type Column = (&'static str, Kind);
+pub type Column = (&'static str, Kind);
 
 /// What a column holds. Any value may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// Whole numbers.
     Whole,
+    /// Real numbers.
     Real,
+    /// Text in UTF-8, of which there is little in most columns, many times.
     Text,
+    /// Whether something is so.
     Truth,
 }
 
 /// A value in a row.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Cell {
+pub enum Cell {
+    /// It is missing.
     None,
+    /// A whole number.
     Whole(i64),
+    /// A real one.
     Real(f64),
+    /// Text in UTF-8.
     Text(Bytes),
+    /// Whether something is so.
     Truth(bool),
 }
 
-/// A table under way.
-pub(crate) struct Table(Form);
+/// Takes the rows of a table, one after the other.
+pub trait Rows: Send {
+    /// A row, with a cell for each column.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    fn push(&mut self, row: &[Cell]) -> io::Result<()>;
+
+    /// That was the last.
+    ///
+    /// # Errors
+    /// They cannot be kept.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+impl Rows for Table {
+    fn push(&mut self, row: &[Cell]) -> io::Result<()> {
+        Self::push(self, row)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        Self::finish(*self)
+    }
+}
+
+/// A table under way into a file.
+pub struct Table(Form);
 
 enum Form {
     Csv { writer: csv::Writer<TableFile>, field: String },
@@ -68,7 +102,11 @@ impl Cell {
 }
 
 impl Table {
-    pub(crate) fn new(columns: &[Column], file: TableFile) -> io::Result<Self> {
+    /// Begins, with the names of the columns.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn new(columns: &[Column], file: TableFile) -> io::Result<Self> {
         match file.format() {
             Format::Csv => {
                 let mut writer = csv::Writer::from_writer(file);

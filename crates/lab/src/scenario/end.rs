@@ -55,7 +55,7 @@ pub(super) struct Seen {
 
 impl End {
     /// What it did, if it is a sending one.
-    pub(super) fn sent(&self) -> Option<Sent> {
+    pub(super) fn sent(&mut self) -> Option<Sent> {
         match self {
             Self::Messages(end) => end.sent(),
             Self::Studio(studio) => Some(studio.sent()),

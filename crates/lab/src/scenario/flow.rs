@@ -10,6 +10,7 @@ use super::options::{
     FILM_KEYS, MEDIA_KEYS, MediaOptions, QUIC_KEYS, QuicOptions, SCTP_KEYS, SctpOptions, TCP_KEYS,
     tcp_config,
 };
+use super::own::Own;
 use super::route::{Hop, shortest, told};
 use super::sink::STAMP_LEN;
 use super::source::Pattern;
@@ -60,6 +61,7 @@ pub(super) struct Flow {
     pub(super) stop: Duration,
     /// One for each of its paths.
     pub(super) paths: Vec<Vec<Hop>>,
+    pub(super) own: Own,
     pub(super) place: Place,
 }
 
@@ -165,6 +167,12 @@ impl MessageCarrier {
         }
     }
 
+    /// Bytes of the longest message that there can be.
+    pub(super) fn message_max(&self) -> usize {
+        // Only the usual size follows from the links.
+        self.sizes(MTU.into()).1
+    }
+
     /// The usual size of a message, where links carry `mtu`, and the largest.
     fn sizes(&self, mtu: usize) -> (usize, usize) {
         match self {
@@ -210,7 +218,7 @@ impl Flow {
         }
         let known = kind.keys().chain(["paths"]);
         section.refuse_rest(&known.collect::<Vec<_>>())?;
-        Ok(Self { name, kind, start, spread, stop, paths, place })
+        Ok(Self { name, kind, start, spread, stop, paths, own: Own::default(), place })
     }
 }
 

@@ -11,9 +11,10 @@ use anabranch_sansio::Time;
 use bytes::Bytes;
 
 use super::AFTER;
-use crate::records::{Cell, Column, Kind, Table, TableFile};
+use crate::records::{Cell, Column, Kind, Rows};
 
-const COLUMNS: [Column; 10] = [
+/// The columns of a row of frames: a layer of a picture of a media session.
+pub const FRAME_COLUMNS: [Column; 10] = [
     ("flow", Kind::Text),
     ("frame", Kind::Whole),
     ("layer", Kind::Whole),
@@ -29,7 +30,7 @@ const COLUMNS: [Column; 10] = [
 /// All units of media sessions, a row for each once nothing can become of it any more.
 pub(super) struct Frames {
     /// Gone with the first error, or when it is finished.
-    table: io::Result<Table>,
+    rows: io::Result<Box<dyn Rows>>,
     waiting: VecDeque<Row>,
 }
 
@@ -55,26 +56,25 @@ pub(super) struct FlowFrames {
 }
 
 impl Frames {
-    pub(super) fn begin(file: TableFile) -> io::Result<Arc<Mutex<Self>>> {
-        let table = Ok(Table::new(&COLUMNS, file)?);
-        Ok(Arc::new(Mutex::new(Self { table, waiting: VecDeque::new() })))
+    pub(super) fn begin(rows: Box<dyn Rows>) -> Arc<Mutex<Self>> {
+        Arc::new(Mutex::new(Self { rows: Ok(rows), waiting: VecDeque::new() }))
     }
 
-    /// Ends it: then the file has its name.
+    /// Ends it: then a file has its name.
     pub(super) fn finish(frames: &Mutex<Self>) -> io::Result<()> {
         let mut frames = frames.lock().unwrap_or_else(PoisonError::into_inner);
         frames.write_until(None);
         let ended = Err(io::Error::other("finished already"));
-        std::mem::replace(&mut frames.table, ended)?.finish()
+        std::mem::replace(&mut frames.rows, ended)?.finish()
     }
 
     /// Writes the rows of units whose time was over before `now`; without it, all.
     fn write_until(&mut self, now: Option<Time>) {
         let is_over = |row: &mut Row| now.is_none_or(|now| row.deadline + AFTER < now);
         while let Some(row) = self.waiting.pop_front_if(is_over) {
-            let Ok(table) = &mut self.table else { return };
-            if let Err(error) = table.push(&row.cells()) {
-                self.table = Err(error);
+            let Ok(rows) = &mut self.rows else { return };
+            if let Err(error) = rows.push(&row.cells()) {
+                self.rows = Err(error);
             }
         }
     }
@@ -121,7 +121,7 @@ impl fmt::Debug for FlowFrames {
 }
 
 impl Row {
-    fn cells(&self) -> [Cell; COLUMNS.len()] {
+    fn cells(&self) -> [Cell; FRAME_COLUMNS.len()] {
         let text = |text: &'static str| Cell::Text(Bytes::from_static(text.as_bytes()));
         let at = |time: Time| Cell::Real(time.as_secs_f64());
         let delay = self.completed.map(|at| at.saturating_since(self.ready).as_secs_f64());

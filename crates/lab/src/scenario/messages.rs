@@ -38,8 +38,8 @@ impl MessageEnd {
         Self { transport, application, opens_at: None, is_ready: false, ended: None }
     }
 
-    pub(super) fn sent(&self) -> Option<Sent> {
-        let source = self.source()?;
+    pub(super) fn sent(&mut self) -> Option<Sent> {
+        let Application::Sends(source) = &mut self.application else { return None };
         Some(Sent {
             start: source.start,
             messages: source.offered(),
@@ -85,7 +85,7 @@ impl MessageEnd {
                 while self.is_ready
                     && let Some(ready) = source.ready(now)
                 {
-                    self.is_ready = self.transport.send(now, message(ready, source.size));
+                    self.is_ready = self.transport.send(now, message(ready, source.size()));
                     if self.is_ready {
                         source.take();
                         has_sent = true;

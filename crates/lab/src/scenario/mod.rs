@@ -38,6 +38,7 @@ mod messages;
 mod nats;
 mod options;
 mod outcome;
+mod own;
 mod plot;
 mod report;
 mod route;
@@ -63,10 +64,12 @@ use flow::Flow;
 use key::{Key, number};
 
 pub use example::Example;
+pub use frames::FRAME_COLUMNS;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
+pub use own::{MessageSource, OwnError, SourceFactory, SourceMessage};
 pub use plot::{Axes, PlotError, plot};
 pub use report::{About, report};
-pub use run::{AFTER, RunError, Watching};
+pub use run::{AFTER, RunError, Stop, Watching};
 pub use schema::schema;
 pub use table::{Run, csv, tables};
 

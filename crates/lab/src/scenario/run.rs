@@ -26,7 +26,7 @@ use super::sink::Sink;
 use super::source::Source;
 use super::transport::{QuicTransport, SctpTransport, TcpTransport, Transport, UdpTransport};
 use super::{Outcome, Scenario};
-use crate::records::{Owner, Owners, PacketRecords, TableFile};
+use crate::records::{Owner, Owners, PacketRecords, Rows};
 use network::Net;
 use tally::Tally;
 
@@ -36,6 +36,9 @@ pub const AFTER: Duration = Duration::from_secs(2);
 /// The ports of both ends.
 const PORTS: (u16, u16) = (5_000, 5_001);
 
+/// Says why a run is to end, if it is.
+pub type Stop = Box<dyn FnMut() -> Option<String> + Send>;
+
 /// What is recorded of a run, and where that goes.
 #[derive(Default)]
 pub struct Watching {
@@ -43,18 +46,21 @@ pub struct Watching {
     pub capture: Option<Box<dyn Write + Send>>,
     /// What all ends do and why, as a qlog file.
     pub trace: Option<Box<dyn Write + Send>>,
-    /// What became of every packet, as a table.
-    pub packets: Option<TableFile>,
-    /// What became of every unit of media, as a table.
-    pub frames: Option<TableFile>,
+    /// What becomes of all packets: rows of [`PACKET_COLUMNS`](crate::records::PACKET_COLUMNS).
+    pub packets: Option<Box<dyn Rows>>,
+    /// What becomes of all units of media: rows of [`FRAME_COLUMNS`](super::FRAME_COLUMNS).
+    pub frames: Option<Box<dyn Rows>>,
+    /// Asked after each event of the simulator: a reason ends the run.
+    pub stop: Option<Stop>,
 }
 
 impl fmt::Debug for Watching {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { capture, trace, packets, frames } = self;
+        let Self { capture, trace, packets, frames, stop } = self;
         let mut shown = f.debug_struct("Watching");
         shown.field("capture", &capture.is_some()).field("trace", &trace.is_some());
-        shown.field("packets", packets).field("frames", frames).finish()
+        shown.field("packets", &packets.is_some()).field("frames", &frames.is_some());
+        shown.field("stop", &stop.is_some()).finish()
     }
 }
 
@@ -81,6 +87,14 @@ pub enum RunError {
         /// How many.
         steps: u64,
     },
+    /// Whoever watches ended it.
+    #[error("the run was ended at {at}: {reason}")]
+    Stopped {
+        /// When.
+        at: Time,
+        /// Why.
+        reason: String,
+    },
     /// What is recorded cannot be written.
     #[error("what is recorded cannot be written: {0}")]
     Recording(#[from] io::Error),
@@ -90,16 +104,17 @@ impl Scenario {
     /// Runs it with one seed. The same seed gives the same outcome to the last digit.
     ///
     /// # Errors
-    /// It takes more events than it may, a machine misbehaves, or what is recorded cannot be
-    /// written.
+    /// It takes more events than it may, a machine misbehaves, what is recorded cannot be written,
+    /// or whoever watches ends it.
     pub fn run(&self, seed: u64, watching: Watching) -> Result<Outcome, RunError> {
-        let frames = watching.frames.map(Frames::begin).transpose()?;
+        let frames = watching.frames.map(Frames::begin);
         let mut run = Run::build(self, seed, frames.as_ref())?;
+        run.stop = watching.stop;
         let title = format!("seed {seed}");
         let capture =
             watching.capture.map(|writer| run.sim.capture(CaptureScope::AllLinks, &title, writer));
         let trace = watching.trace.map(|writer| run.trace(writer, &title));
-        let packets = watching.packets.map(|file| run.record(file)).transpose()?;
+        let packets = watching.packets.map(|rows| run.record(rows));
         for event in &self.events {
             run.run_to(Time::ZERO + event.at)?;
             run.happen(event);
@@ -109,6 +124,8 @@ impl Scenario {
         let shares = run.shares();
         run.run_to(Time::ZERO + self.duration + AFTER)?;
         let outcome = Outcome { flows: run.flows(&shares), links };
+        // A source of somebody's own was asked for the last time.
+        run.ask_to_stop()?;
         if let Some(capture) = capture {
             capture?.finish()?.flush()?;
         }
@@ -134,6 +151,7 @@ struct Run<'a> {
     hosts: Vec<(HostId, HostId)>,
     tally: Arc<Mutex<Tally>>,
     steps: u64,
+    stop: Option<Stop>,
 }
 
 impl<'a> Run<'a> {
@@ -150,16 +168,17 @@ impl<'a> Run<'a> {
             let written = (&*scenario.links, &*scenario.nats);
             let routed = net.route(sim.network_mut(), written, number, flow);
             let paths = routed.map_err(|error| broken(flow, &error))?;
-            hosts.push(add_flow(&mut sim, &mut draws, flow, &paths, frames));
+            hosts.push(add_flow(&mut sim, &mut draws, flow, &paths, (seed, frames)));
         }
         let tally = Arc::new(Mutex::new(Tally::new(&net, scenario)));
         sim.network_mut().add_observer(Arc::clone(&tally));
-        Ok(Self { scenario, sim, net, hosts, tally, steps: 0 })
+        Ok(Self { scenario, sim, net, hosts, tally, steps: 0, stop: None })
     }
 
     fn run_to(&mut self, end: Time) -> Result<(), RunError> {
         while self.sim.next_step_at().is_some_and(|at| at <= end) {
             self.sim.step()?;
+            self.ask_to_stop()?;
             self.steps += 1;
             if self.steps > self.scenario.steps_max {
                 let (at, steps) = (self.sim.now(), self.scenario.steps_max);
@@ -167,6 +186,12 @@ impl<'a> Run<'a> {
             }
         }
         Ok(self.sim.run_to(end)?)
+    }
+
+    fn ask_to_stop(&mut self) -> Result<(), RunError> {
+        let at = self.sim.now();
+        let reason = self.stop.as_mut().and_then(|stop| stop());
+        reason.map_or(Ok(()), |reason| Err(RunError::Stopped { at, reason }))
     }
 
     fn happen(&mut self, event: &WrittenEvent) {
@@ -216,7 +241,7 @@ impl<'a> Run<'a> {
     ) -> Option<super::FlowOutcome> {
         let packets = self.sim.stats(sender).sent.packets;
         let Sent { start, messages, is_paced, counters, ended } =
-            self.sim.machine(sender).sent()?;
+            self.sim.machine_mut(sender).sent()?;
         let received = self.sim.machine_mut(receiver).received()?;
         let span = (Time::ZERO + flow.stop).saturating_since(start);
         let ms = |span: Duration| rounded(span.as_nanos() as f64 / 1e6);
@@ -244,7 +269,7 @@ impl<'a> Run<'a> {
     }
 
     /// Has every packet told to a table.
-    fn record(&mut self, file: TableFile) -> io::Result<PacketRecords> {
+    fn record(&mut self, rows: Box<dyn Rows>) -> PacketRecords {
         let flows: Vec<_> = self.scenario.flows.iter().map(named).collect();
         let owners: Owners = Box::new(move |packet| {
             let IpAddr::V4(address) = packet.path.local.ip() else { return None };
@@ -252,7 +277,7 @@ impl<'a> Run<'a> {
             let (flow, sctp_in_udp) = flows.get(usize::from(flow))?.clone();
             Some(Owner { flow, path: path + 1, sctp_in_udp })
         });
-        PacketRecords::begin_among(self.sim.network_mut(), file, Some(owners))
+        PacketRecords::begin_among(self.sim.network_mut(), rows, Some(owners))
     }
 
     fn trace(&mut self, writer: Box<dyn Write + Send>, title: &str) -> Arc<Mutex<Trace>> {
@@ -316,7 +341,7 @@ fn add_flow(
     draws: &mut Rng,
     flow: &Flow,
     paths: &[FourTuple],
-    frames: Option<&Arc<Mutex<Frames>>>,
+    (seed, frames): (u64, Option<&Arc<Mutex<Frames>>>),
 ) -> (HostId, HostId) {
     let late = draws.range(0..u64::try_from(flow.spread.as_nanos()).unwrap_or(u64::MAX).max(1));
     let start = Time::ZERO + flow.start + Duration::from_nanos(late);
@@ -324,15 +349,25 @@ fn add_flow(
     let back: Vec<FourTuple> = paths.iter().copied().map(FourTuple::reversed).collect();
     let (sender, receiver, carrier) = match &flow.kind {
         Kind::Messages(messages) => {
-            let (near, carrier) = transport(sim, &messages.carrier, paths, true);
+            let mut sending = messages.carrier.clone();
+            if let MessageCarrier::Sctp(options) = &mut sending {
+                flow.own.configure(&mut options.config);
+            }
+            let (near, carrier) = transport(sim, &sending, paths, true);
             let (far, _) = transport(sim, &messages.carrier, &back, false);
             let Messages { pattern, size, .. } = *messages;
-            let sender = MessageEnd::sender(near, Source::new(pattern, size, start, stop));
+            let most = messages.carrier.message_max();
+            let source = match flow.own.source(seed, most) {
+                Some(source) => Source::own(source, most, start, stop),
+                None => Source::new(pattern, size, start, stop),
+            };
+            let sender = MessageEnd::sender(near, source);
             let receiver = MessageEnd::receiver(far, Sink::new(size, stop));
             (End::Messages(Box::new(sender)), End::Messages(Box::new(receiver)), carrier)
         }
         Kind::Media(options) => {
-            let mut studio = Studio::new(options, paths.to_vec(), (start, stop), sim.fork_rng());
+            let rng = sim.fork_rng();
+            let mut studio = Studio::new(options, &flow.own, paths.to_vec(), (start, stop), rng);
             let mut screen = Screen::new(options, &back, stop, sim.fork_rng());
             if let Some(frames) = frames {
                 let frames = FlowFrames::new(frames, &flow.name, options.latency);

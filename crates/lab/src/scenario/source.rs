@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 
+use super::own::{MessageSource, SourceMessage};
+use super::sink::STAMP_LEN;
+
 /// How messages come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pattern {
@@ -15,26 +18,54 @@ pub(super) enum Pattern {
     OnOff(Rate, Duration, Duration),
 }
 
-/// Messages of one size, from `start` to `stop`.
-#[derive(Debug, Clone)]
+/// Messages from `start` to `stop`.
+#[derive(Debug)]
 pub(super) struct Source {
-    pattern: Pattern,
-    /// Bytes of each message.
-    pub(super) size: usize,
+    messages: Messages,
     pub(super) start: Time,
     stop: Time,
     /// Messages that were taken.
     taken: u64,
 }
 
+#[derive(Debug)]
+enum Messages {
+    /// Of so many bytes each.
+    Of(usize, Pattern),
+    /// Whatever somebody's own source sends; none is next after its last.
+    Own { source: Box<dyn MessageSource>, next: Option<SourceMessage>, most: usize },
+}
+
 impl Source {
+    /// Messages of one size.
     pub(super) const fn new(pattern: Pattern, size: usize, start: Time, stop: Time) -> Self {
-        Self { pattern, size, start, stop, taken: 0 }
+        Self { messages: Messages::Of(size, pattern), start, stop, taken: 0 }
+    }
+
+    /// Messages of somebody's own source, of at most so many bytes.
+    pub(super) fn own(
+        mut source: Box<dyn MessageSource>,
+        most: usize,
+        start: Time,
+        stop: Time,
+    ) -> Self {
+        let next = source.next_message();
+        Self { messages: Messages::Own { source, next, most }, start, stop, taken: 0 }
+    }
+
+    /// Bytes of the next message.
+    pub(super) fn size(&self) -> usize {
+        match &self.messages {
+            Messages::Of(size, _) => *size,
+            Messages::Own { next, most, .. } => {
+                next.map_or(STAMP_LEN, |next| next.size.clamp(STAMP_LEN, *most))
+            }
+        }
     }
 
     /// Since when the next message is ready, if it is.
     pub(super) fn ready(&self, now: Time) -> Option<Time> {
-        if self.pattern == Pattern::Bulk {
+        if !self.is_paced() {
             return (self.start <= now && now < self.stop).then_some(now);
         }
         self.next_at().filter(|at| *at <= now)
@@ -42,7 +73,10 @@ impl Source {
 
     /// When the next message is ready.
     fn next_at(&self) -> Option<Time> {
-        let at = self.start + self.offset(self.taken);
+        let at = match &self.messages {
+            Messages::Of(size, pattern) => self.start + pattern.offset(self.taken, *size),
+            Messages::Own { next, .. } => self.start + (*next)?.ready,
+        };
         (at < self.stop).then_some(at)
     }
 
@@ -52,31 +86,35 @@ impl Source {
     }
 
     /// The message that was ready is with the transport.
-    pub(super) const fn take(&mut self) {
+    pub(super) fn take(&mut self) {
         self.taken += 1;
+        if let Messages::Own { source, next, .. } = &mut self.messages {
+            *next = source.next_message();
+        }
     }
 
-    /// Messages that there were, whether or not the transport took them.
-    pub(super) fn offered(&self) -> u64 {
-        if self.pattern == Pattern::Bulk {
-            return self.taken;
+    /// Messages that there were, now that it is over, whether or not the transport took them.
+    pub(super) fn offered(&mut self) -> u64 {
+        while self.is_paced() && self.next_at().is_some() {
+            self.take();
         }
-        let is_over = |number: &u64| self.start + self.offset(*number) >= self.stop;
-        (self.taken..).find(is_over).unwrap_or(self.taken)
+        self.taken
     }
 
     /// Whether messages come at their own time, so that one can be late.
-    pub(super) fn is_paced(&self) -> bool {
-        self.pattern != Pattern::Bulk
+    pub(super) const fn is_paced(&self) -> bool {
+        !matches!(self.messages, Messages::Of(_, Pattern::Bulk))
     }
+}
 
-    /// From the start to the message of this number.
-    fn offset(&self, number: u64) -> Duration {
-        let bytes = number * self.size as u64;
-        match self.pattern {
-            Pattern::Bulk => Duration::ZERO,
-            Pattern::Steady(rate) => rate.time_for(bytes),
-            Pattern::OnOff(rate, on, off) => {
+impl Pattern {
+    /// From the start to the message of this number, where each has so many bytes.
+    fn offset(self, number: u64, size: usize) -> Duration {
+        let bytes = number * size as u64;
+        match self {
+            Self::Bulk => Duration::ZERO,
+            Self::Steady(rate) => rate.time_for(bytes),
+            Self::OnOff(rate, on, off) => {
                 let talked = rate.time_for(bytes);
                 let turns = talked.as_nanos() / on.as_nanos().max(1);
                 talked + off * u32::try_from(turns).unwrap_or(u32::MAX)
@@ -110,6 +148,29 @@ mod tests {
     fn messages_come_at_their_rate() {
         assert_eq!(times(Pattern::Steady(Rate::mbps(8))), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
         assert_eq!(times(Pattern::OnOff(Rate::mbps(8), 2 * MS, 3 * MS)), [0, 1, 5, 6]);
+    }
+
+    #[test]
+    fn a_source_of_ones_own_has_its_own_times_and_sizes() {
+        #[derive(Debug)]
+        struct Doubling(u64);
+        impl MessageSource for Doubling {
+            fn next_message(&mut self) -> Option<SourceMessage> {
+                self.0 *= 2;
+                let ready = Duration::from_millis(self.0);
+                Some(SourceMessage { ready, size: 300 * self.0 as usize })
+            }
+        }
+        let (start, stop) = (Time::from_millis(100), Time::from_millis(110));
+        let mut source = Source::own(Box::new(Doubling(1)), 1_000, start, stop);
+        assert_eq!(source.ready(Time::from_millis(101)), None);
+        let mut sent = Vec::new();
+        while let Some(at) = source.next_at() {
+            sent.push((at.as_millis() - 100, source.size()));
+            source.take();
+        }
+        assert_eq!(sent, [(2, 600), (4, 1_000), (8, 1_000)], "cut to what fits");
+        assert_eq!(source.offered(), 3);
     }
 
     #[test]

@@ -10,8 +10,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anabranch_lab::RecordTo;
-use anabranch_lab::records::TableFile;
-use anabranch_lab::scenario::{AFTER, Example, Outcome, Run, Scenario, Watching, schema, tables};
+use anabranch_lab::records::{Column, PACKET_COLUMNS, Rows, Table, TableFile};
+use anabranch_lab::scenario::{
+    AFTER, Example, FRAME_COLUMNS, Outcome, Run, Scenario, Watching, schema, tables,
+};
 use clap::Args;
 
 use super::folder::Folder;
@@ -81,8 +83,8 @@ pub(crate) struct LabRun {
 
 /// Tables for the one run that is recorded.
 struct Records {
-    packets: Mutex<Option<TableFile>>,
-    frames: Mutex<Option<TableFile>>,
+    packets: Mutex<Option<Box<dyn Rows>>>,
+    frames: Mutex<Option<Box<dyn Rows>>>,
 }
 
 /// One run: what is given beside the file, and a seed.
@@ -210,7 +212,7 @@ impl LabRun {
                 "--frames: no flow has kind = \"media\", so there are none",
             ));
         }
-        let table = |flag: &str, file: Option<&Path>| -> Result<_, Failure> {
+        let table = |flag: &str, file: Option<&Path>, columns: &[Column]| -> Result<_, Failure> {
             let Some(file) = file else { return Ok(Mutex::new(None)) };
             if cells.len() != 1 {
                 return Err(Failure::usage(format!(
@@ -220,10 +222,12 @@ impl LabRun {
             }
             let file = TableFile::create(file)
                 .map_err(|error| Failure::usage(format!("--{flag}: {error}")))?;
-            Ok(Mutex::new(Some(file)))
+            let rows: Box<dyn Rows> = Box::new(Table::new(columns, file)?);
+            Ok(Mutex::new(Some(rows)))
         };
-        let packets = table("packets", self.packets.as_deref())?;
-        Ok(Records { packets, frames: table("frames", self.frames.as_deref())? })
+        let packets = table("packets", self.packets.as_deref(), &PACKET_COLUMNS)?;
+        let frames = table("frames", self.frames.as_deref(), &FRAME_COLUMNS)?;
+        Ok(Records { packets, frames })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::scenario::end::Sent;
 use crate::scenario::film::Film;
 use crate::scenario::frames::FlowFrames;
 use crate::scenario::options::MediaOptions;
+use crate::scenario::own::Own;
 use crate::scenario::transport::Counters;
 
 /// How long it waits before it calls again, as `anabranch send` does.
@@ -35,15 +36,18 @@ pub(in crate::scenario) struct Studio {
 impl Studio {
     pub(in crate::scenario) fn new(
         options: &MediaOptions,
+        own: &Own,
         paths: Vec<FourTuple>,
         (start, stop): (Time, Time),
         rng: Rng,
     ) -> Self {
         let film = options.film.clone();
+        let mut session = options.session(false);
+        own.configure(&mut session.association);
         let config = SenderConfig {
             format: SourceFormat::Clip(film.header()),
             treatments: options.treatment.table(),
-            ..SenderConfig::mpeg_ts(options.session(false))
+            ..SenderConfig::mpeg_ts(session)
         };
         Self {
             sender: Sender::new(config, rng),
