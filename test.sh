@@ -9,7 +9,9 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-readonly STEPS=(install format lints docs packages advisories tests namespaces kernel web fuzz)
+readonly STEPS=(
+  install format lints docs packages advisories tests python namespaces kernel web fuzz
+)
 # The second kernel's tests wait for timers more than they compute: where `web` is asked for too,
 # they run beside it, and what they say goes here first.
 readonly KERNEL_LOG=target/kernel.log
@@ -27,6 +29,9 @@ readonly PROGRAMS=(
   # The page: built, and shown.
   node:nodejs npm:npm chromium:chromium
 )
+
+# The same for the step `python`.
+readonly PYTHON_PROGRAMS=(python3:python3 /usr/share/doc/python3-venv:python3-venv)
 
 # The same for the step `namespaces`: links between hosts of this machine.
 readonly NAMESPACE_PROGRAMS=(ip:iproute2 nsenter:util-linux unshare:util-linux)
@@ -72,7 +77,7 @@ docs() {
 # packages stay here is for crates/tidy to say.
 packages() {
   cargo package --locked --offline --quiet --workspace --allow-dirty --no-verify \
-    --exclude=anabranch-{bench,interop,load,peers,tidy}
+    --exclude=anabranch-{bench,interop,load,peers,python,tidy}
   du -h target/package/*.crate
 }
 
@@ -102,6 +107,33 @@ advisories_lack() {
 tests() {
   install
   cargo test --locked --workspace --no-fail-fast 2>&1 | tee target/test.log
+}
+
+# The package for Python: built as a wheel, installed into a fresh virtual environment up to the
+# first plot, then tested there, types and notebooks included.
+python() {
+  install_missing "${PYTHON_PROGRAMS[@]}"
+  local builder=target/python/builder fresh=target/python/fresh wheels=target/python/wheels wheel
+  local start
+  rm -rf "$fresh" "$wheels"
+  python3 -m venv "$builder"
+  pip_install "$builder" 'maturin>=1.9.4,<2'
+  # Unoptimized as the other tests' builds, some of which it takes.
+  "$builder/bin/maturin" build --locked --quiet --profile dev --strip --out "$wheels" \
+    --manifest-path crates/python/Cargo.toml
+  wheel=$(echo "$wheels"/*.whl)
+  start=$SECONDS
+  python3 -m venv "$fresh"
+  pip_install "$fresh" "$wheel[plot]"
+  (cd target/python && fresh/bin/python ../../crates/python/examples/first_plot.py)
+  echo "$wheel: $((SECONDS - start)) s from an empty environment to $(du -h target/python/first.svg)"
+  pip_install "$fresh" "$wheel[test]"
+  (cd crates/python && "../../$fresh/bin/python" -m pytest -q -p no:cacheprovider)
+}
+
+# What is imported gets compiled then; the rest of these packages would take longer.
+pip_install() {
+  "$1/bin/pip" --quiet --disable-pip-version-check install --no-compile "${@:2}"
 }
 
 # `send` and `recv`, `serve` and `watch`, on two hosts whose links go down: network namespaces of

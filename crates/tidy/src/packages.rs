@@ -49,9 +49,15 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("untrusted", "aws-lc-rs"),
 ];
 
-/// Packages that serve this repository alone. All others are published.
-const UNPUBLISHED: [&str; 5] =
-    ["anabranch-bench", "anabranch-interop", "anabranch-load", "anabranch-peers", "anabranch-tidy"];
+/// Packages that serve this repository alone, and one that is a wheel. All others are published.
+const UNPUBLISHED: [&str; 6] = [
+    "anabranch-bench",
+    "anabranch-interop",
+    "anabranch-load",
+    "anabranch-peers",
+    "anabranch-python",
+    "anabranch-tidy",
+];
 
 /// What builds a protocol or drives it, and what none of it forces on whoever takes it.
 const FOR_PROTOCOLS: [&str; 11] = [

@@ -1,0 +1,228 @@
+//! [`Results`]: what runs gave, as tables.
+
+use anabranch_lab::records::{Cell, Column, Kind};
+use anabranch_lab::scenario::{FlowOutcome, LinkOutcome, Outcome, Run, tables};
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::table::{Builder, Table, broken, schema};
+
+const FLOW_COLUMNS: &[Column] = &[
+    ("flow", Kind::Text),
+    ("kind", Kind::Text),
+    ("goodput_bps", Kind::Real),
+    ("share", Kind::Real),
+    ("delay_p50_ms", Kind::Real),
+    ("delay_p95_ms", Kind::Real),
+    ("delay_p99_ms", Kind::Real),
+    ("delay_max_ms", Kind::Real),
+    ("first_ms", Kind::Real),
+    ("messages", Kind::Whole),
+    ("lost", Kind::Whole),
+    ("packets", Kind::Whole),
+    ("retransmitted", Kind::Whole),
+    ("late", Kind::Whole),
+    ("freezes", Kind::Whole),
+    ("frozen_ms", Kind::Real),
+    ("ended", Kind::Text),
+];
+
+const LINK_COLUMNS: &[Column] = &[
+    ("link", Kind::Text),
+    ("utilisation", Kind::Real),
+    ("lost", Kind::Whole),
+    ("refused", Kind::Whole),
+    ("cut", Kind::Whole),
+    ("queue_mean_bytes", Kind::Real),
+    ("queue_max_bytes", Kind::Whole),
+];
+
+/// Rows of one kind, in batches.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) schema: SchemaRef,
+    pub(crate) batches: Vec<RecordBatch>,
+}
+
+/// See `_native.pyi`.
+#[pyclass(frozen, module = "anabranch")]
+#[derive(Debug)]
+pub(crate) struct Results {
+    pub(crate) runs: Vec<Run>,
+    pub(crate) packets: Option<Recorded>,
+    pub(crate) frames: Option<Recorded>,
+}
+
+#[pymethods]
+impl Results {
+    #[getter]
+    fn flows(&self) -> PyResult<Table> {
+        self.rows(FLOW_COLUMNS, |outcome| outcome.flows.iter().map(flow_row).collect())
+    }
+
+    #[getter]
+    fn links(&self) -> PyResult<Table> {
+        self.rows(LINK_COLUMNS, |outcome| outcome.links.iter().map(link_row).collect())
+    }
+
+    #[getter]
+    fn packets(&self) -> PyResult<Table> {
+        recorded(self.packets.as_ref(), "packets")
+    }
+
+    #[getter]
+    fn frames(&self) -> PyResult<Table> {
+        recorded(self.frames.as_ref(), "frames")
+    }
+
+    #[getter]
+    fn seeds(&self) -> Vec<u64> {
+        self.runs.iter().map(|run| run.seed).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.runs.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<anabranch.Results of {} runs>", self.runs.len())
+    }
+
+    fn __str__(&self) -> String {
+        tables(&self.runs)
+    }
+
+    #[staticmethod]
+    fn join(parts: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        if parts.iter().any(|part| part.packets.is_some() || part.frames.is_some()) {
+            return Err(PyTypeError::new_err(
+                "packets and frames are not joined: take those of each part by itself",
+            ));
+        }
+        let runs = parts.iter().flat_map(|part| part.runs.iter().cloned()).collect();
+        Ok(Self { runs, packets: None, frames: None })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let this = slf.get();
+        if this.packets.is_some() || this.frames.is_some() {
+            return Err(PyTypeError::new_err(
+                "results with packets or frames do not go to another process: reduce them to \
+                 what is needed there first",
+            ));
+        }
+        let runs: Vec<_> =
+            this.runs.iter().map(|run| (&run.point, run.seed, &run.outcome)).collect();
+        let text = serde_json::to_string(&runs).map_err(invalid)?;
+        Ok((slf.get_type().getattr("_of_json")?, (text,)))
+    }
+
+    #[staticmethod]
+    fn _of_json(text: &str) -> PyResult<Self> {
+        let runs: Vec<(_, u64, Outcome)> = serde_json::from_str(text).map_err(invalid)?;
+        let run = |(point, seed, outcome)| Run { point, seed, outcome };
+        Ok(Self { runs: runs.into_iter().map(run).collect(), packets: None, frames: None })
+    }
+}
+
+impl Results {
+    /// A table of the rows that `rows` makes of each run.
+    fn rows(&self, columns: &[Column], rows: fn(&Outcome) -> Vec<Vec<Cell>>) -> PyResult<Table> {
+        self.build(columns, rows).map_err(broken)
+    }
+
+    fn build(
+        &self,
+        columns: &[Column],
+        rows: fn(&Outcome) -> Vec<Vec<Cell>>,
+    ) -> Result<Table, ArrowError> {
+        let labels = self.labels();
+        let mut builder = Builder::new(schema(&labels, columns));
+        for run in &self.runs {
+            let before = before(&labels, &run.point, run.seed);
+            for row in rows(&run.outcome) {
+                builder.push(before.iter().chain(&row))?;
+            }
+        }
+        builder.finish()
+    }
+
+    /// The names of all values that were swept, in the order in which they first occur.
+    fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = Vec::new();
+        for (label, _) in self.runs.iter().flat_map(|run| &run.point) {
+            if !labels.contains(label) {
+                labels.push(label.clone());
+            }
+        }
+        labels
+    }
+}
+
+/// What stands in front of each row of a run.
+pub(crate) fn before(labels: &[String], point: &[(String, String)], seed: u64) -> Vec<Cell> {
+    let value = |label: &String| {
+        let found = point.iter().find(|(known, _)| known == label);
+        found.map_or(Cell::None, |(_, value)| text(value))
+    };
+    labels.iter().map(value).chain([whole(seed)]).collect()
+}
+
+fn recorded(recorded: Option<&Recorded>, name: &str) -> PyResult<Table> {
+    let Some(Recorded { schema, batches }) = recorded else {
+        return Err(PyValueError::new_err(format!("{name} were not asked for: run({name}=True)")));
+    };
+    Ok(Table::new(schema.clone(), batches.clone()))
+}
+
+fn flow_row(flow: &FlowOutcome) -> Vec<Cell> {
+    vec![
+        text(&flow.name),
+        text(&flow.kind),
+        Cell::Real(flow.goodput_bps),
+        Cell::Real(flow.share),
+        real(flow.delay_p50_ms),
+        real(flow.delay_p95_ms),
+        real(flow.delay_p99_ms),
+        real(flow.delay_max_ms),
+        real(flow.first_ms),
+        whole(flow.messages),
+        whole(flow.lost),
+        whole(flow.packets),
+        whole(flow.retransmitted),
+        flow.late.map_or(Cell::None, whole),
+        flow.freezes.map_or(Cell::None, whole),
+        real(flow.frozen_ms),
+        flow.ended.as_deref().map_or(Cell::None, text),
+    ]
+}
+
+fn link_row(link: &LinkOutcome) -> Vec<Cell> {
+    vec![
+        text(&link.name),
+        real(link.utilisation),
+        whole(link.lost),
+        whole(link.refused),
+        whole(link.cut),
+        Cell::Real(link.queue_mean_bytes),
+        whole(link.queue_max_bytes),
+    ]
+}
+
+fn text(text: &str) -> Cell {
+    Cell::Text(text.as_bytes().to_vec().into())
+}
+
+fn real(value: Option<f64>) -> Cell {
+    value.map_or(Cell::None, Cell::Real)
+}
+
+fn whole(value: u64) -> Cell {
+    Cell::Whole(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+fn invalid(error: serde_json::Error) -> PyErr {
+    PyValueError::new_err(format!("these are no results: {error}"))
+}
