@@ -32,8 +32,8 @@ def test_an_episode_is_a_run_and_a_seed_repeats_it(one_path):
     again = episode(env, 1, actions)
     assert np.array_equal(np.stack(first[0]), np.stack(again[0])) and first[1] == again[1]
     assert first[2]["results"].seeds == [1]
-    # After 2 s nothing new is sent: twenty steps at most, and what comes behind.
-    assert 10 < len(first[1]) <= 22
+    # Twenty steps of 2 s, and ten of the second that 1 MB in the send buffer takes to drain.
+    assert 20 <= len(first[1]) <= 32
     with pytest.raises(RuntimeError, match=r"call reset\(\)"):
         env.step(np.array([0.0]))
 

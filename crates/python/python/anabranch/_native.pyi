@@ -7,6 +7,23 @@ from typing import Any, final
 import pandas
 import polars
 
+__all__ = [
+    "Ack",
+    "CallbackError",
+    "Demand",
+    "FreshPath",
+    "LostChunk",
+    "Outlook",
+    "Results",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "SentData",
+    "Table",
+    "__version__",
+    "cells",
+]
+
 __version__: str
 
 class ScenarioError(ValueError):
@@ -118,7 +135,8 @@ class Results:
 
         Columns: the labels, ``seed``, ``link``; ``utilisation``, what it carried of what it could
         have, 0 to 1; packets that were ``lost``, ``refused`` by its queue, and lost to a ``cut``
-        or too long for it; ``queue_mean_bytes`` and ``queue_max_bytes``.
+        or too long for it; ``queue_mean_bytes`` and ``queue_max_bytes``. All of it until the
+        scenario's ``duration`` is over: what drains afterwards is not counted.
         """
 
     @property
