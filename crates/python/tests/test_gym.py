@@ -19,6 +19,7 @@ def episode(env, seed, actions):
     return observations, rewards, None
 
 
+@pytest.mark.filterwarnings("ignore:.*observation space maximum value is infinity")
 def test_gymnasium_finds_no_fault(one_path):
     gymnasium.utils.env_checker.check_env(
         CongestionEnv(one_path, "file", interval_s=0.1), skip_render_check=True
