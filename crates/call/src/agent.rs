@@ -13,6 +13,7 @@ use anabranch_transport::{PathPreference, Transport};
 use bytes::Bytes;
 
 use crate::link::Link;
+use crate::losses::Losses;
 use crate::message::{Message, Report};
 use crate::outgoing::Outgoing;
 use crate::paths::Paths;
@@ -44,6 +45,7 @@ pub struct Agent {
     playout: Playout,
     paths: Paths,
     rate: EncoderRate,
+    losses: Losses,
     ticks: u64,
     next_tick: Option<Time>,
     /// Since when nothing was heard, if that was said.
@@ -73,6 +75,7 @@ impl Agent {
             playout: Playout::new(),
             paths: Paths::default(),
             rate: EncoderRate::new(video_rate_max),
+            losses: Losses::default(),
             ticks: 0,
             next_tick: None,
             silent_since: None,

@@ -13,6 +13,7 @@ mod agent;
 mod config;
 mod event;
 mod link;
+mod losses;
 mod media;
 mod message;
 mod outgoing;

@@ -71,6 +71,9 @@ pub(crate) struct Outgoing {
     pictures: u64,
     /// Whether voice takes two paths while there are two.
     pub(crate) voice_twice: bool,
+    /// Whether each frame of voice goes out once more with the one after it.
+    pub(crate) repeats_voice: bool,
+    last_voice: Vec<Piece>,
     /// The path that pictures take while it stands, if one was chosen.
     pub(crate) primary: Option<PathId>,
     /// Something that a decoder needs was left out or given up: only a key picture helps.
@@ -85,6 +88,8 @@ impl Outgoing {
             voice_frames: 0,
             pictures: 0,
             voice_twice: true,
+            repeats_voice: false,
+            last_voice: Vec::new(),
             primary: None,
             lacks_key: false,
         }
@@ -152,9 +157,12 @@ impl Outgoing {
         self.dropping.offer(MediaClass::Audio, unit.bytes.len());
         let path = if self.voice_twice { PathPreference::Two } else { PathPreference::Any };
         let pieces: Vec<Piece> = self.cutter.cut(&unit).collect();
-        for piece in pieces {
-            self.send(now, MediaClass::Audio, &piece, path, connection);
+        let before = std::mem::take(&mut self.last_voice);
+        let again = if self.repeats_voice { &before[..] } else { &[] };
+        for piece in pieces.iter().chain(again) {
+            self.send(now, MediaClass::Audio, piece, path, connection);
         }
+        self.last_voice = pieces;
     }
 
     pub(crate) fn push_picture(

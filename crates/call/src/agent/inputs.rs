@@ -8,6 +8,7 @@ use anabranch_transport::{Incoming, PathEvent, PathReport, PathState, RateSignal
 use super::{Agent, KEY_EVERY, REPORT_EVERY, TICK};
 use crate::config::{SILENCE_MAX, SILENCE_NOTICED};
 use crate::link::Input;
+use crate::losses::Losses;
 use crate::message::Message;
 use crate::playout::Playout;
 use crate::{Device, End, EndReason, Event, LogKind, LogLine, Peer};
@@ -36,6 +37,7 @@ impl Agent {
         self.playout = Playout::new();
         self.paths.begin();
         self.rate.begin(now);
+        self.losses = Losses::default();
         (self.ticks, self.next_tick) = (0, Some(now + TICK));
         (self.silent_since, self.key_asked, self.theirs) = (None, None, None);
         self.key_wanted = false;
@@ -102,6 +104,7 @@ impl Agent {
         log.into_iter().for_each(|line| self.link.tell(Event::Log(line)));
         if self.ticks.is_multiple_of(REPORT_EVERY) {
             self.outgoing.tick(now);
+            self.outgoing.repeats_voice = self.losses.call_for_repeats(&self.reports());
             let report = self.report();
             self.link.send(now, &Message::Report(report));
         }
