@@ -126,7 +126,8 @@ python() {
   python3 -m venv "$fresh"
   pip_install "$fresh" "$wheel[plot]"
   (cd target/python && fresh/bin/python ../../crates/python/examples/first_plot.py)
-  echo "$wheel: $((SECONDS - start)) s from an empty environment to $(du -h target/python/first.svg)"
+  echo "$wheel: $((SECONDS - start)) s from an empty environment to the first plot"
+  du -h target/python/first.svg
   pip_install "$fresh" "$wheel[test]"
   (cd crates/python && "../../$fresh/bin/python" -m pytest -q -p no:cacheprovider)
 }

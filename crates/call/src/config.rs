@@ -32,8 +32,8 @@ const START_RATE: Rate = Rate::mbps(3);
 /// What may wait in the network's queues: voice waits behind it. Radio links vary by as much.
 const QUEUING_DELAY_MAX: Duration = Duration::from_millis(60);
 
-/// What goes out at most while pictures of [`CallConfig::video_rate_max`] are asked for: voice, what
-/// is sent again, and key pictures.
+/// What goes out at most while pictures of [`CallConfig::video_rate_max`] are asked for: voice,
+/// what is sent again, and key pictures.
 const ALLOWANCE: f64 = 1.2;
 
 /// Timeouts in a row that a peer survives: at one each second, longer than [`SILENCE_MAX`], after

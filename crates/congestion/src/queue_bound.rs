@@ -63,17 +63,18 @@ impl QueueBound {
     ///
     /// It is paced at that rate, so that what another path left behind makes no queue on this one;
     /// and what it has in flight is bounded before a queue shows, to what that rate sends in a round
-    /// trip with half of the bound's queue: no more has to drain where the link's rate falls. And a timeout counts as a queue as long as nothing else is known: next to
-    /// nothing goes out until there is an answer. If that came without delay, the path had stood
-    /// still, and the window is the one of before.
+    /// trip with half of the bound's queue: no more has to drain where the link's rate falls. And a
+    /// timeout counts as a queue as long as nothing else is known: next to nothing goes out until
+    /// there is an answer. If that came without delay, the path had stood still, and the window is
+    /// the one of before.
     #[must_use]
     pub const fn for_rate(mut self, rate_max: Rate) -> Self {
         self.rate_max = Some(rate_max);
         self
     }
 
-    /// What a source that sends at its highest rate has in flight while packets wait for half of the
-    /// bound.
+    /// What a source that sends at its highest rate has in flight while packets wait for half of
+    /// the bound.
     fn needed(&self) -> usize {
         match (self.rate_max, self.base.halves) {
             (Some(rate), Some(_)) => {

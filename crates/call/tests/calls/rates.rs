@@ -68,7 +68,8 @@ fn pictures_use_what_there_is() {
     assert!(seconds > 9.0, "{seconds} s of pictures");
 }
 
-/// Radio links vary by as much. What varies more than the queue that a call may have looks like one.
+/// Radio links vary by as much. What varies more than the queue that a call may have looks like
+/// one.
 #[test]
 fn pictures_are_not_starved_where_the_delay_varies_by_40_ms_each_way() {
     let link = LinkConfig {
