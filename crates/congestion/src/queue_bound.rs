@@ -61,8 +61,8 @@ impl QueueBound {
     /// The same for a source that never sends faster than `rate_max`, and whose data is worth
     /// nothing once it is late, as that of a call.
     ///
-    /// It is paced at that rate, so that what another path left behind makes no queue on this one;
-    /// and what it has in flight is bounded before a queue shows, to what that rate sends in a round
+    /// It is paced at that rate, so that what another path left behind makes no queue on this one.
+    /// What it has in flight is bounded before a queue shows, to what that rate sends in a round
     /// trip with half of the bound's queue: no more has to drain where the link's rate falls. And a
     /// timeout counts as a queue as long as nothing else is known: next to nothing goes out until
     /// there is an answer. If that came without delay, the path had stood still, and the window is
