@@ -182,8 +182,14 @@ describe('a call', () => {
     await second.untilText('banner', 'The call is open in another tab');
     await alice.page.close();
     await visit.look(second);
-    await second.get('reopen').click();
-    await second.untilText('status', 'In a call');
+    // Its program may learn of the closed tab a moment later, and refuses this one until then.
+    await second.until(async () => {
+      const reopen = second.get('reopen');
+      if (await reopen.isVisible()) {
+        await reopen.click();
+      }
+      return (await second.get('status').innerText()).includes('In a call');
+    });
     await second.morePictures(5);
     await hearsBeeps(second);
     visit.alice = second;
@@ -283,8 +289,9 @@ describe('the page of a call looks', () => {
   let visit: CallVisit;
   afterEach(() => visit.end());
 
-  it('whole and readable for everyone at every width, dark and light', async () => {
-    for (const colorScheme of ['dark', 'light'] as const) {
+  it.each(['dark', 'light'] as const)(
+    'whole and readable for everyone at every width, %s',
+    async (colorScheme) => {
       visit = await CallVisit.start({ colorScheme });
       const { alice } = visit;
       await visit.look(alice);
@@ -298,11 +305,8 @@ describe('the page of a call looks', () => {
       expect(await violations(alice.page)).toEqual([]);
       await alice.page.keyboard.press('?');
       expect(await violations(alice.page)).toEqual([]);
-      if (colorScheme === 'dark') {
-        await visit.end();
-      }
-    }
-  });
+    },
+  );
 
   it('complete on a laptop: pictures, buttons, networks and log without scrolling', async () => {
     visit = await CallVisit.start();
