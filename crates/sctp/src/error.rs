@@ -170,6 +170,11 @@ pub enum ConfigError {
     /// Nothing would ever be sent.
     #[error("the fixed congestion window is 0, but at least 1 byte must go out")]
     NoWindow,
+    /// Such a source would send nothing.
+    #[error(
+        "rate_max is 0, at which nothing is ever sent: give the source's rate, or leave it away"
+    )]
+    NoRate,
 }
 
 /// Why no association was begun.

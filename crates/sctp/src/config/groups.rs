@@ -366,6 +366,8 @@ impl WindowConfig {
             Err(ConfigError::NoBurst)
         } else if matches!(self.congestion_control, CongestionControl::Fixed { window: 0 }) {
             Err(ConfigError::NoWindow)
+        } else if self.rate_max == Some(Rate::ZERO) {
+            Err(ConfigError::NoRate)
         } else {
             Ok(())
         }

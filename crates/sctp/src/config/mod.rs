@@ -338,6 +338,9 @@ mod tests {
         let congestion_control = CongestionControl::Fixed { window: 0 };
         let config = sound().with(|config| config.window.congestion_control = congestion_control);
         assert_eq!(refusal(config), ConfigError::NoWindow);
+        let config =
+            sound().with(|config| config.window.rate_max = Some(anabranch_sansio::Rate::ZERO));
+        assert_eq!(refusal(config), ConfigError::NoRate);
     }
 
     #[test]
