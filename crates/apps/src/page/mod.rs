@@ -10,6 +10,7 @@ mod check;
 pub(crate) mod guard;
 mod guide;
 mod hub;
+pub(crate) mod local;
 pub mod protocol;
 mod queue;
 pub mod screen;

@@ -1,28 +1,22 @@
 //! The web server of a call's page: its files, and one socket.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{FromRequestParts as _, Request, State};
-use axum::http::header::{CONTENT_TYPE, LOCATION};
-use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use axum::serve::ListenerExt as _;
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use super::protocol::{MEDIA_LEN_MAX, ToPage, read_media};
 use super::{Brought, Shared, Waiting};
-use crate::page::PageError;
-use crate::page::assets::asset;
-use crate::page::guard::{self, Guard, Refusal};
+use crate::page::guard::{self, Guard};
+use crate::page::{PageError, local};
 
 /// The page among the program's.
 const PAGE: &str = "call.html";
@@ -55,64 +49,31 @@ pub(super) async fn start(
     port: u16,
     shared: Arc<Shared>,
     requests: mpsc::Sender<Brought>,
-    mut stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
 ) -> Result<String, PageError> {
-    let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let bind = |source| PageError::Bind { addr, source };
-    let listener = TcpListener::bind(addr).await.map_err(bind)?;
-    let guard = Guard::new(listener.local_addr().map_err(bind)?).map_err(PageError::Random)?;
+    let (listener, guard) = local::listen(port).await?;
     let url = guard.url();
     let site = Arc::new(Site { guard, shared, requests, stop: stop.clone() });
-    let router = Router::new().fallback(answer).with_state(site);
-    let listener = listener.tap_io(|connection| {
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "media may be sent a little later");
-        }
-    });
-    let stopped = async move {
-        // An error means that whoever could stop the server is gone: that is a stop, too.
-        let _stopped = stop.wait_for(|stop| *stop).await;
-    };
-    tokio::spawn(async move {
-        if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
-            tracing::error!(%error, "the page is no longer served");
-        }
-    });
+    local::serve(listener, Router::new().fallback(answer).with_state(site), stop);
     Ok(url)
 }
 
 async fn answer(State(site): State<Arc<Site>>, request: Request) -> Response {
     let mut response = match site.guard.admit(request.headers(), request.uri().path()) {
-        Err(refusal) => refused(refusal),
-        Ok(None) => {
-            let path = format!("{}/", request.uri().path());
-            (StatusCode::PERMANENT_REDIRECT, [(LOCATION, path)]).into_response()
-        }
+        Err(refusal) => local::refused(refusal),
+        Ok(None) => local::to_directory(request.uri().path()),
         Ok(Some("socket")) => open_socket(&site, request).await,
-        Ok(Some(path)) => file(request.method(), path),
+        Ok(Some("")) => local::file(request.method(), PAGE),
+        Ok(Some(path)) => local::file(request.method(), path),
     };
     response.headers_mut().extend(guard::HEADERS);
     response
 }
 
-fn refused(refusal: Refusal) -> Response {
-    (refusal.status(), refusal.to_string()).into_response()
-}
-
-fn file(method: &Method, path: &str) -> Response {
-    if *method != Method::GET && *method != Method::HEAD {
-        return StatusCode::METHOD_NOT_ALLOWED.into_response();
-    }
-    match asset(if path.is_empty() { PAGE } else { path }) {
-        Some(asset) => ([(CONTENT_TYPE, asset.content_type)], asset.bytes).into_response(),
-        None => refused(Refusal::WrongToken),
-    }
-}
-
 async fn open_socket(site: &Arc<Site>, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
     if let Err(refusal) = site.guard.admit_socket(&parts.headers) {
-        return refused(refusal);
+        return local::refused(refusal);
     }
     let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
         Ok(upgrade) => upgrade,
