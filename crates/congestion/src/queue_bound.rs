@@ -35,10 +35,15 @@ pub struct QueueBound {
     ceiling: Option<usize>,
     /// Until then, samples tell of what was sent under the ceiling before.
     settled_at: Time,
-    /// The ceiling before a timeout, until an answer tells whether a queue was its reason.
-    before_silence: Option<Option<usize>>,
+    silence: Option<Silence>,
     /// Bytes acknowledged since the ceiling was last lifted.
     partial_bytes_acked: usize,
+}
+
+/// A timeout passed, and no answer since tells whether a queue was its reason.
+#[derive(Debug)]
+struct Silence {
+    ceiling_before: Option<usize>,
 }
 
 impl QueueBound {
@@ -53,7 +58,7 @@ impl QueueBound {
             base: Base::default(),
             ceiling: None,
             settled_at: Time::ZERO,
-            before_silence: None,
+            silence: None,
             partial_bytes_acked: 0,
         }
     }
@@ -96,10 +101,10 @@ impl QueueBound {
 
     /// The first answer after a timeout of which it is known how long it took.
     fn end_silence(&mut self, rtt: Duration) {
-        if let Some(ceiling) = self.before_silence.take()
+        if let Some(Silence { ceiling_before }) = self.silence.take()
             && !self.is_beyond_bound(rtt)
         {
-            self.ceiling = ceiling;
+            self.ceiling = ceiling_before;
         }
     }
 
@@ -211,7 +216,7 @@ impl CongestionController for QueueBound {
     fn on_timeout(&mut self, now: Time) {
         self.inner.on_timeout(now);
         if self.rate_max.is_some() {
-            self.before_silence.get_or_insert(self.ceiling);
+            self.silence.get_or_insert(Silence { ceiling_before: self.ceiling });
             self.ceiling = Some(self.floor());
             self.settled_at = now;
             self.partial_bytes_acked = 0;
