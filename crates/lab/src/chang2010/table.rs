@@ -190,51 +190,60 @@ pub fn tables(parameters: &Parameters<Values>, rows: &[Row]) -> String {
 }
 
 fn table_3(parameters: &Parameters<Values>, rows: &[Row]) -> String {
-    let lines = lines().into_iter().filter_map(|line| Some((line_cells(rows, &line)?, line)));
-    let lines = lines.map(|(cells, line)| {
-        let cells = cells.map(|(ours, paper)| match paper.filter(|_| parameters.are_papers()) {
-            Some(paper) => format!("{ours} ({paper:.3})"),
-            None => ours,
-        });
-        let [a, b, c, d] = cells;
-        format!("{:<21}{a:<22} {b:<22} {c:<22} {d}", line.title).trim_end().to_owned() + "\n"
-    });
-    let lines: String = lines.collect();
-    if lines.is_empty() {
-        return lines;
-    }
     let [a, b, c, d] = Handoff::ALL.map(|handoff| handoff.to_string());
-    format!(
-        "Table 3: gap in s, the paper's in brackets\n{:<21}{a:<22} {b:<22} {c:<22} {d}\n{lines}\n",
-        "threshold"
-    )
+    let mut lines_of_text = vec![["threshold".to_owned(), a, b, c, d]];
+    for line in lines() {
+        let Some(cells) = line_cells(rows, &line) else { continue };
+        let [a, b, c, d] =
+            cells.map(|(ours, paper)| match paper.filter(|_| parameters.are_papers()) {
+                Some(paper) => format!("{ours} ({paper:.3})"),
+                None => ours,
+            });
+        lines_of_text.push([line.title.to_string(), a, b, c, d]);
+    }
+    titled("Table 3: gap in s, the paper's in brackets", &lines_of_text)
 }
 
 fn table_4(parameters: &Parameters<Values>, rows: &[Row]) -> String {
     let place = Place::Handoff(Handoff::WiredToWireless);
-    let mut text = String::new();
+    let mut lines =
+        vec![["", "video kB/s", "voice kB/s", "gap, s", "frames lost, %"].map(str::to_owned)];
     for Versus { title, method, paper } in versus() {
         let Some(row) = find(rows, place, method) else { continue };
-        let [voice, video] = [0, 1].map(|kind| row.estimate(|it| it.kbytes_per_s[kind]));
-        let (gap, lost) = (row.in_words(), row.lost_percent());
-        let _ = writeln!(text, "{title:<28}{video:<12.0}{voice:<12.0}{gap:<16}{lost:.2}");
+        let [voice, video] =
+            [0, 1].map(|kind| format!("{:.0}", row.estimate(|it| it.kbytes_per_s[kind])));
+        let lost = format!("{:.2}", row.lost_percent());
+        lines.push([title.to_owned(), video, voice, row.in_words(), lost]);
         if let Some(paper) = paper.filter(|_| parameters.are_papers()) {
             let Compared { video_kbytes, voice_kbytes, gap_s, lost_percent } = paper;
             let voice = voice_kbytes.map_or_else(|| "both".to_owned(), |it| format!("{it:.0}"));
-            let _ = writeln!(
-                text,
-                "{:<28}{video_kbytes:<12.0}{voice:<12}{gap_s:<16.3}{lost_percent:.2}",
-                "    the paper's"
-            );
+            lines.push([
+                "    the paper's".to_owned(),
+                format!("{video_kbytes:.0}"),
+                voice,
+                format!("{gap_s:.3}"),
+                format!("{lost_percent:.2}"),
+            ]);
         }
     }
-    if text.is_empty() {
-        return text;
+    titled("Table 4, wired to wireless", &lines)
+}
+
+/// A table whose columns are as wide as what is in them; nothing if there is a header only.
+fn titled<const COLUMNS: usize>(title: &str, lines: &[[String; COLUMNS]]) -> String {
+    if lines.len() < 2 {
+        return String::new();
     }
-    format!(
-        "Table 4, wired to wireless\n{:<28}{:<12}{:<12}{:<16}frames lost, %\n{text}\n",
-        "", "video kB/s", "voice kB/s", "gap, s"
-    )
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
+    let widths: [usize; COLUMNS] = std::array::from_fn(|column| width(column).unwrap_or(0));
+    let mut text = format!("{title}\n");
+    for line in lines {
+        let cells = line.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        let cells: Vec<String> = cells.collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text + "\n"
 }
 
 fn by_round_trip(rows: &[Row]) -> String {
@@ -386,4 +395,20 @@ pub fn variations_csv(varied: &[(Variation, Cell, Outcome)]) -> Result<Vec<u8>, 
     csv_lines(varied.iter().map(|(it, cell, outcome)| {
         (Varied { varied: it.set }, Key::of(cell), CellLine::of(outcome))
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::titled;
+
+    #[test]
+    fn regression_columns_ran_into_each_other_where_a_value_was_longer_than_its_title() {
+        let lines = [["", "kB/s", "gap"], ["TCP", "1133±310", "1.6"], ["ours", "1239", "0.07"]];
+        let lines = lines.map(|line| line.map(str::to_owned));
+        assert_eq!(
+            titled("Rates", &lines),
+            "Rates\n      kB/s      gap\nTCP   1133±310  1.6\nours  1239      0.07\n\n"
+        );
+        assert_eq!(titled("Rates", &lines[..1]), "", "no lines, no title");
+    }
 }
