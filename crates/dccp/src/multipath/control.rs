@@ -123,7 +123,7 @@ impl Multipath {
 
     /// Says again what is not confirmed, and asks silent paths for a sign of life.
     pub(super) fn repeat_due(&mut self, now: Time, id: MultipathId) {
-        let Some(group) = self.groups.get_mut(&id).filter(|group| group.may_tell()) else { return };
+        let Some(group) = self.groups.get_mut(&id).filter(|group| group.repeats()) else { return };
         let due = |(n, pending): (usize, &Pending)| (pending.due <= now).then_some(n);
         for n in group.pending.iter().enumerate().filter_map(due).collect::<Vec<_>>() {
             self.say_pending(now, id, n);

@@ -64,6 +64,8 @@ pub(super) struct Group {
     pub(super) order: Order,
     pub(super) ready: VecDeque<Bytes>,
     pub(super) ready_len: usize,
+    /// What may wait to be read.
+    receive_buffer: usize,
     pub(super) events: Events,
     pub(super) stats: MultipathStats,
 }
@@ -198,6 +200,7 @@ impl Group {
             order: Order::new(config.reordering, config.receive_buffer),
             ready: VecDeque::new(),
             ready_len: 0,
+            receive_buffer: config.receive_buffer,
             events: Events::new(),
             stats: MultipathStats::default(),
         }
@@ -276,17 +279,31 @@ impl Group {
         }
     }
 
+    /// Whether options are said again and silent paths asked: until the last datagram is on its
+    /// way.
+    pub(super) const fn repeats(&self) -> bool {
+        self.secrets.is_some() && matches!(self.state, State::Open | State::Finishing)
+    }
+
+    /// Whether more may wait to be read.
+    pub(super) const fn has_room(&self) -> bool {
+        self.ready_len <= self.receive_buffer
+    }
+
     pub(super) fn poll_timeout(&self, endpoint: &Endpoint) -> Option<Wakeup> {
-        let order = self.order.poll_timeout();
+        let order = self.order.poll_timeout().filter(|_| self.has_room());
         let order = order.map(|at| Wakeup { at, why: "reordering" });
+        [order, self.repetition(endpoint)].into_iter().flatten().min()
+    }
+
+    /// When an option is said again or a silent path asked.
+    fn repetition(&self, endpoint: &Endpoint) -> Option<Wakeup> {
         let pending = self.pending.iter().map(|pending| pending.due).min();
         let pending = pending.map(|at| Wakeup { at, why: "MP_CONFIRM" });
         let silent = self.subflows.values().filter_map(|subflow| {
             let at = subflow.silent_at(endpoint)?.max(subflow.probe_at);
             Some(Wakeup { at, why: "silence of a path" })
         });
-        let silent = silent.min();
-        let is_open = matches!(self.state, State::Open | State::Finishing);
-        [order, pending, silent].into_iter().flatten().filter(|_| is_open).min()
+        [pending, silent.min()].into_iter().flatten().filter(|_| self.repeats()).min()
     }
 }

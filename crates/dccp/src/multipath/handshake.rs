@@ -85,10 +85,10 @@ impl Multipath {
         self.endpoint.connection_mut(id)?.subflow_mut()?.next_heard()
     }
 
-    fn take_arrived(&mut self, now: Time, id: ConnectionId, owner: MultipathId) {
+    pub(super) fn take_arrived(&mut self, now: Time, id: ConnectionId, owner: MultipathId) {
         let Some(group) = self.groups.get_mut(&owner) else { return };
         // While the application does not read, the subflows keep what comes, and drop the rest.
-        while group.ready_len <= self.config.receive_buffer
+        while group.has_room()
             && let Some((number, data)) = self
                 .endpoint
                 .connection_mut(id)

@@ -240,7 +240,19 @@ impl Multipath {
         }
         let data = group.ready.pop_front()?;
         group.ready_len -= group::room_for(&data);
+        if group.ready.is_empty() {
+            self.take_held_back(id);
+        }
         Some(data)
+    }
+
+    /// Takes what came while too much waited to be read.
+    fn take_held_back(&mut self, id: MultipathId) {
+        let Some(group) = self.groups.get(&id) else { return };
+        for subflow in group.subflows.values().map(|subflow| subflow.id).collect::<Vec<_>>() {
+            self.take_arrived(self.now, subflow, id);
+        }
+        self.give_out(self.now, id);
     }
 
     /// What was counted.
@@ -307,10 +319,9 @@ impl Multipath {
 
     /// Puts in order what has come, and gives it out.
     fn give_out(&mut self, now: Time, id: MultipathId) {
-        let limit = self.config.receive_buffer;
         let Some(group) = self.groups.get_mut(&id) else { return };
         let before = group.ready.len();
-        while group.ready_len <= limit
+        while group.has_room()
             && let Some((missing, data)) = group.order.pop(now)
         {
             group.stats.missing = group.stats.missing.saturating_add(missing);

@@ -30,8 +30,13 @@ struct Wire {
     tap: Tap,
     events: [Vec<MultipathEvent>; 2],
     received: [Vec<(Time, Bytes)>; 2],
+    /// Whether what arrives is read.
+    reads: bool,
     id: MultipathId,
 }
+
+/// Times that ends may be woken at one instant.
+const WAKEUPS_MAX: u32 = 1_000;
 
 fn paths() -> [FourTuple; 2] {
     [1, 2].map(|n| FourTuple::new(([10, 0, n, 1], 9).into(), ([10, 0, n, 2], 9).into()))
@@ -43,15 +48,20 @@ fn config(ccid: Ccid) -> MultipathConfig {
 
 impl Wire {
     fn new(ccid: Ccid, paths: &[FourTuple]) -> Self {
+        Self::configured(config(ccid), paths)
+    }
+
+    fn configured(config: MultipathConfig, paths: &[FourTuple]) -> Self {
         let end =
-            |seed| Multipath::new(EndpointConfig::default(), config(ccid), Rng::from_u64(seed));
+            |seed| Multipath::new(EndpointConfig::default(), config.clone(), Rng::from_u64(seed));
         let mut ends = [end(1), end(2)];
         ends[1].listen(PORTS.1, vec![SERVICE]);
         let id = ends[0].connect(Time::ZERO, paths, PORTS, SERVICE).expect("a connection");
         let (events, received) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
         let under_way = BTreeMap::new();
         let tap: Tap = Box::new(|_, _, _| true);
-        Self { ends, now: Time::ZERO, under_way, count: 0, tap, events, received, id }
+        let now = Time::ZERO;
+        Self { ends, now, under_way, count: 0, tap, events, received, reads: true, id }
     }
 
     /// Both paths are there.
@@ -91,18 +101,21 @@ impl Wire {
 
     /// What an end received: numbers.
     fn numbers(&self, end: usize) -> Vec<u64> {
-        let number = |data: &Bytes| u64::from_be_bytes(data[..].try_into().expect("a number"));
+        let number = |data: &Bytes| u64::from_be_bytes(*data.first_chunk().expect("a number"));
         self.received[end].iter().map(|(_, data)| number(data)).collect()
     }
 
     fn run_for(&mut self, span: Duration) {
         let end = self.now + span;
+        let mut wakeups = 0;
         loop {
             self.attend();
             let arrival = self.under_way.keys().next().map(|(at, _)| *at);
             let timers = self.ends.iter().filter_map(|it| Some(it.poll_timeout()?.at));
             let next = timers.chain(arrival).min().filter(|at| *at <= end);
             let Some(next) = next else { break };
+            wakeups = if next > self.now { 0 } else { wakeups + 1 };
+            assert!(wakeups < WAKEUPS_MAX, "{:?}", self.ends.each_ref().map(Machine::poll_timeout));
             self.now = self.now.max(next);
             if arrival == Some(next) {
                 let (_, (to, path, bytes)) = self.under_way.pop_first().expect("just seen");
@@ -132,10 +145,16 @@ impl Wire {
             }
             while let Some((id, event)) = self.ends[end].poll_event() {
                 self.events[end].push(event);
-                while let Some(data) = self.ends[end].receive(id) {
-                    self.received[end].push((self.now, data));
+                if self.reads {
+                    self.read(end, id);
                 }
             }
+        }
+    }
+
+    fn read(&mut self, end: usize, id: MultipathId) {
+        while let Some(data) = self.ends[end].receive(id) {
+            self.received[end].push((self.now, data));
         }
     }
 
@@ -345,6 +364,53 @@ fn an_address_is_told_until_it_is_confirmed_and_not_believed_if_it_was_changed()
         true
     });
     wire.run_for(Duration::from_secs(20));
+}
+
+#[test]
+fn who_finishes_leaves_a_silent_path_and_wakes_nobody_for_what_is_not_confirmed() {
+    for ccid in [Ccid::TcpLike, Ccid::Tfrc] {
+        let mut wire = Wire::connected(ccid);
+        // The second path is cut, and what is told of an address gets lost.
+        wire.tap = Box::new(|_, path, packet| {
+            is_first(path) && option_at(packet, ADDRESS.0, ADDRESS.1).is_none()
+        });
+        let (now, id) = (wire.now, wire.id);
+        wire.ends[0].announce(now, id, [10, 0, 3, 1].into(), None).expect("a name");
+        for number in 0..200_u64 {
+            let data = [&number.to_be_bytes()[..], &[0; 1_000]].concat();
+            wire.ends[0].send(now, id, data.into()).expect("room");
+        }
+        wire.ends[0].close(now, id);
+        wire.run_for(Duration::from_secs(20));
+        let missing = 200 - wire.numbers(1).len();
+        assert!(missing <= 40, "{ccid:?}: {missing}");
+        // Where the second path is back, its Close arrives.
+        wire.tap = Box::new(|_, _, _| true);
+        wire.run_for(Duration::from_secs(120));
+        assert!(wire.closed(0).is_some() && wire.closed(1).is_some(), "{ccid:?}");
+    }
+}
+
+#[test]
+fn who_does_not_read_is_not_woken_for_a_gap_and_misses_nothing_later() {
+    let config = MultipathConfig { receive_buffer: 400, ..config(Ccid::TcpLike) };
+    let mut wire = Wire::configured(config, &paths());
+    wire.run_for(Duration::from_secs(1));
+    wire.reads = false;
+    let mut count = 0;
+    wire.tap = Box::new(move |from, _, packet| {
+        let has_data = from == 0 && option_at(packet, NUMBER.0, NUMBER.1).is_some();
+        count += u32::from(has_data);
+        !(has_data && count == 13)
+    });
+    for number in 0..20 {
+        wire.send(0, number);
+        wire.run_for(Duration::from_millis(20));
+    }
+    wire.run_for(Duration::from_secs(1));
+    let id = wire.id_of(1);
+    wire.read(1, id);
+    assert_eq!(wire.numbers(1), (0..20).filter(|n| *n != 12).collect::<Vec<_>>());
 }
 
 #[test]
