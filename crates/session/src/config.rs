@@ -35,10 +35,10 @@ const PEERS_MAX: usize = 1 + 2 * NEWCOMERS_MAX;
 /// Bytes of media that may wait for room in the transport's own queue: at 20 Mbit/s three seconds.
 pub const BACKLOG_DEFAULT: usize = 8 << 20;
 
-/// Unanswered handshake packets after which a call has failed, one each 125 ms: 5 s, after which
+/// Unanswered handshake packets after which a call has failed, one each 60 ms: 5 s, after which
 /// the caller says so and tries again. Where losses come in bursts, what matters is how often it is
 /// tried, since a burst of a sparse exchange lasts for as many packets.
-const INIT_RETRANSMITS_MAX: u32 = 40;
+const INIT_RETRANSMITS_MAX: u32 = 80;
 
 /// Unanswered packets after which the peer is lost: some 9 s of silence on all paths.
 const RETRANSMISSIONS_MAX: u32 = 8;

@@ -31,6 +31,32 @@ fn nine_of_ten_calls_have_keys_within_a_second_where_a_tenth_is_lost() {
     assert!(times[89] <= 1_000, "{times:?}");
 }
 
+#[test]
+fn a_burst_of_losses_delays_a_call_for_media_by_little() {
+    let link = LinkConfig {
+        delay: Duration::from_millis(50),
+        loss: Loss::bursts(0.1, 5.0),
+        ..LinkConfig::default()
+    };
+    let mut times: Vec<_> = (0..300)
+        .map(|seed| {
+            let [client, server] = [(); 2].map(|()| {
+                let identity = Identity::generate().expect("randomness");
+                let encryption = encrypted(&identity, Trust::Anyone).extensions.encryption;
+                let media = AssociationConfig::media();
+                media.with(|config| config.extensions.encryption = encryption)
+            });
+            let mut ends = Ends::over(seed, std::slice::from_ref(&link), client, server);
+            assert!(ends.run_until(Duration::from_secs(10), Ends::are_connected), "{seed}");
+            ends.pair.now().as_millis()
+        })
+        .collect();
+    times.sort_unstable();
+    // Without a loss it takes three round trips and a half.
+    assert_eq!(times[150], 350);
+    assert!(times[296] <= 1_100 && times[299] <= 2_000, "{times:?}");
+}
+
 const RATE: Rate = Rate::mbps(500);
 /// Neither path has room for all of it.
 const OF_A_LINK: Rate = Rate::mbps(400);

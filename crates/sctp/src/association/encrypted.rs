@@ -121,7 +121,7 @@ impl Association {
         self.encrypted =
             agreed.map(|(offers, agreement)| Box::new(Encrypted::new(offers, agreement)));
         if self.encrypted.is_some() {
-            self.sender.shut_gate();
+            self.sender.shut_gate(&self.config);
         }
     }
 

@@ -16,7 +16,7 @@ use super::reconfiguration::Reconfiguration;
 use super::restart::LostAssociation;
 use super::{Association, Identity, State};
 use crate::authentication::RANDOM_LEN;
-use crate::config::AssociationConfig;
+use crate::config::{AssociationConfig, TimerConfig};
 use crate::dtls::{Disagreement, Encryption, KeyOffer};
 use crate::event::{CloseReason, Event};
 use crate::handshake::{
@@ -287,8 +287,7 @@ impl Association {
         if retransmissions == 0 && path == asked {
             self.measure_handshake(path, round_trip);
         }
-        let rtt = &self.sender.paths.at(path).rtt;
-        let rto = rtt.srtt().map_or(self.config.timers.t1_initial, |_| rtt.rto());
+        let rto = self.t1_cookie_rto(path);
         self.state = State::CookieEchoed(CookieEchoed {
             t1_cookie: T1::start(now, path, rto),
             initial_tsn,
@@ -299,6 +298,17 @@ impl Association {
             shuts_down,
         });
         self.send_cookie_echo(now, path);
+    }
+
+    /// What T1-cookie begins with.
+    fn t1_cookie_rto(&self, path: PathSlot) -> Duration {
+        let TimerConfig { t1_initial, t1_steady, .. } = self.config.timers;
+        let rtt = &self.sender.paths.at(path).rtt;
+        match rtt.srtt() {
+            Some(_) if t1_steady > 0 => rtt.rto().min(t1_initial),
+            Some(_) => rtt.rto(),
+            None => t1_initial,
+        }
     }
 
     /// RFC 9260 measures DATA and HEARTBEAT chunks only. Detection in time needs a round trip

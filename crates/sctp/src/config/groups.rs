@@ -34,8 +34,10 @@ pub struct TimerConfig {
     /// What T1-init begins with, and T1-cookie if no round trip was measured. Default: 1 s, which
     /// is 'RTO.Initial'.
     pub t1_initial: Duration,
-    /// Resends of an INIT or COOKIE ECHO before T1 backs off: on a path that loses much, a lost
-    /// handshake says little about congestion. Default: 0.
+    /// Resends of an INIT or COOKIE ECHO before T1 backs off, and of what is said about keys before
+    /// T3-rtx does and errors are counted: on a path that loses much, a lost handshake says little
+    /// about congestion. Until then they follow each other within
+    /// [`t1_initial`](field@Self::t1_initial). Default: 0.
     pub t1_steady: u32,
     /// 'HB.interval'. Default: 30 s. [`Duration::MAX`] leaves idle paths alone; a single one is by
     /// [`Association::set_heartbeats`](crate::Association::set_heartbeats).

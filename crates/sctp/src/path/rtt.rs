@@ -19,6 +19,8 @@ pub(crate) struct RttEstimator {
     latest: Option<Duration>,
     lowest: Option<Duration>,
     rto: Duration,
+    /// What the RTO is at most for now.
+    limit: Option<Duration>,
 }
 
 impl RttEstimator {
@@ -34,7 +36,13 @@ impl RttEstimator {
             latest: None,
             lowest: None,
             rto: config.timers.rto_initial,
+            limit: None,
         }
+    }
+
+    /// From here on the RTO is no longer than that, if anything is given.
+    pub(crate) const fn set_limit(&mut self, limit: Option<Duration>) {
+        self.limit = limit;
     }
 
     /// The bounds changed. A back-off stays, within them.
@@ -95,8 +103,8 @@ impl RttEstimator {
         }
     }
 
-    pub(crate) const fn rto(&self) -> Duration {
-        self.rto
+    pub(crate) fn rto(&self) -> Duration {
+        self.limit.map_or(self.rto, |limit| self.rto.min(limit))
     }
 
     /// The smoothed and the smallest round trip.

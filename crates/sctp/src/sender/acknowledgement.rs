@@ -75,6 +75,7 @@ impl DataSender {
         }
         if acked > 0 {
             self.error_count = 0;
+            self.note_acknowledged();
             let target = self.paths.at_mut(path);
             target.stats.bytes_acked += acked as u64;
             if let Some(search) = &mut target.mtu_search {

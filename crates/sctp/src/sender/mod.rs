@@ -104,6 +104,8 @@ pub(crate) struct DataSender {
     forwarded: Option<(u64, Time)>,
     /// RFC 9260 section 8.1: consecutive retransmissions to the peer.
     error_count: u32,
+    /// Timeouts after which T3-rtx did not back off, while the handshake of keys lasts.
+    steady_timeouts: Option<u32>,
     rate: RateMeter,
     /// Whether packets may have to be longer or shorter than they are.
     is_mtu_unsettled: bool,
@@ -135,6 +137,7 @@ impl DataSender {
             urgent: Urgent::default(),
             forwarded: None,
             error_count: 0,
+            steady_timeouts: None,
             rate: RateMeter::default(),
             is_mtu_unsettled: false,
             outlooks: Vec::new(),
@@ -225,8 +228,9 @@ impl DataSender {
     }
 
     /// From here on messages of the user wait until there are keys.
-    pub(crate) const fn shut_gate(&mut self) {
+    pub(crate) fn shut_gate(&mut self, config: &AssociationConfig) {
         self.queue.shut_gate();
+        self.begin_steady_timeouts(config);
     }
 
     /// There are keys.

@@ -77,14 +77,17 @@ impl DataSender {
         let target = self.paths.at_mut(path);
         target.stats.timeouts += 1;
         target.stats.chunks_lost += losses.chunks as u64;
-        target.rtt.back_off();
         let search = target.mtu_search.as_mut();
         self.is_mtu_unsettled |= search.is_some_and(|search| search.on_timeout(context.now));
         let target = self.paths.at(path);
         let (id, chunks) = (target.id, losses.chunks);
         context.journal.trace(context.now, TraceKind::Lost { path: id, chunks, timeout: true });
         let mut peer = Peer::Reachable;
-        if !probing {
+        let is_steady = self.takes_steady_timeout(context);
+        if !is_steady {
+            self.paths.at_mut(path).rtt.back_off();
+        }
+        if !probing && !is_steady {
             self.paths.at_mut(path).congestion.on_timeout(context.now);
             peer = self.on_path_error(context, path, true);
         }
@@ -94,6 +97,39 @@ impl DataSender {
         }
         self.settle_timers(context);
         peer
+    }
+
+    /// Whether a timeout is one of those that the handshake of keys may have before T3-rtx backs
+    /// off.
+    fn takes_steady_timeout(&mut self, context: &Context<'_>) -> bool {
+        match &mut self.steady_timeouts {
+            Some(count) if *count < context.config.timers.t1_steady => *count += 1,
+            Some(_) => {
+                self.end_steady_timeouts();
+                return false;
+            }
+            None => return false,
+        }
+        true
+    }
+
+    /// The handshake of keys continues that of SCTP: T3-rtx runs as T1 does.
+    pub(super) fn begin_steady_timeouts(&mut self, config: &AssociationConfig) {
+        self.steady_timeouts = Some(0);
+        let limit = (config.timers.t1_steady > 0).then_some(config.timers.t1_initial);
+        self.paths.iter_mut().for_each(|path| path.rtt.set_limit(limit));
+    }
+
+    fn end_steady_timeouts(&mut self) {
+        self.steady_timeouts = None;
+        self.paths.iter_mut().for_each(|path| path.rtt.set_limit(None));
+    }
+
+    /// The peer acknowledged data. Once there are keys, that is the end of their handshake.
+    pub(super) fn note_acknowledged(&mut self) {
+        if self.steady_timeouts.is_some() && !self.queue.awaits_keys() {
+            self.end_steady_timeouts();
+        }
     }
 
     /// With another path to take over, all that is in flight is sent again there at once; what was

@@ -137,19 +137,27 @@ fn media_resend_a_handshake_at_a_steady_pace_at_first() {
     duo.connect();
     assert_eq!(duo.run_until_closed(Side::Client), CloseReason::HandshakeTimeout);
     let times = tap.times(Side::Client, ChunkType::INIT);
-    assert_eq!(times[..7], [0, 125, 250, 375, 625, 1_125, 2_125]);
-    assert_eq!((times.len(), duo.now().as_millis()), (13, 9_125));
+    assert!(times[..18].iter().copied().eq((0..18).map(|n| n * 60)), "{times:?}");
+    assert_eq!(times[18..22], [1_140, 1_380, 1_860, 2_820]);
+    assert_eq!((times.len(), duo.now().as_millis()), (27, 8_820));
 }
 
 #[test]
 fn the_second_half_of_a_handshake_is_resent_after_the_round_trip_that_the_first_half_took() {
-    let mut duo = Duo::new(1, &[crate::harness::link(20, 50, 0.0)], AssociationConfig::media());
-    let tap = Wiretap::on(&mut duo);
-    lose_first(&mut duo, Side::Client, ChunkType::COOKIE_ECHO, 1);
-    duo.connect();
-    duo.run_for(MINUTE);
-    let times = tap.times(Side::Client, ChunkType::COOKIE_ECHO);
-    assert_eq!(times, [100, 400], "RTO is three times the first round trip");
+    // RTO is three times the first round trip. Where T1 is steady, that is not waited for.
+    for (t1_steady, resent) in [(0, 100 + 300), (16, 100 + 60)] {
+        let config = AssociationConfig::media().with(|config| {
+            config.timers.t1_initial = Duration::from_millis(if t1_steady > 0 { 60 } else { 125 });
+            config.timers.t1_steady = t1_steady;
+        });
+        let mut duo = Duo::new(1, &[crate::harness::link(20, 50, 0.0)], config);
+        let tap = Wiretap::on(&mut duo);
+        lose_first(&mut duo, Side::Client, ChunkType::COOKIE_ECHO, 1);
+        duo.connect();
+        duo.run_for(MINUTE);
+        let times = tap.times(Side::Client, ChunkType::COOKIE_ECHO);
+        assert_eq!(times[..2], [100, resent], "{t1_steady}");
+    }
 }
 
 #[test]

@@ -45,6 +45,11 @@ impl MessageQueue {
         self.gate.settle();
     }
 
+    /// Whether messages of the user wait for keys.
+    pub(crate) const fn awaits_keys(&self) -> bool {
+        self.gate.is_shut
+    }
+
     /// Takes a message about keys, however full the queue is: it goes ahead of the user's messages
     /// of its stream that were not begun.
     pub(crate) fn push_about_keys(&mut self, now: Time, payload: Bytes) {
