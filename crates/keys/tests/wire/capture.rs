@@ -118,9 +118,9 @@ pub(crate) fn open_all(
 
 /// The client's parameter and the server's, as they went over the wire.
 pub(crate) fn offers(packets: &[(String, Vec<u8>)]) -> [Vec<u8>; 2] {
-    let mut offers = packets
+    let offers = packets
         .iter()
-        .filter_map(|(_, bytes)| {
+        .filter_map(|(from, bytes)| {
             let first = packet(bytes).chunks().next()?.unwrap();
             let parameters = if let Chunk::Init(init) = first {
                 init.parameters
@@ -132,12 +132,14 @@ pub(crate) fn offers(packets: &[(String, Vec<u8>)]) -> [Vec<u8>; 2] {
             let offer = key_management(parameters)?;
             let mut bytes = Vec::new();
             offer.encode_unpadded(&mut bytes);
-            Some((offer.tie_breaker, bytes))
+            Some((from, (offer.tie_breaker, bytes)))
         })
         .collect::<Vec<_>>();
-    offers.sort();
-    let [client, server] = offers.try_into().expect("one of each end");
-    [client.1, server.1]
+    // An INIT that is sent again is answered by another offer: the first answer is the one taken.
+    let first_of = |end: &str| offers.iter().find(|(from, _)| *from == end).map(|(_, it)| it);
+    let mut ends = ["caller", "listener"].map(|end| first_of(end).expect("an offer of each end"));
+    ends.sort();
+    ends.map(|(_, bytes)| bytes.clone())
 }
 
 fn key_management(parameters: Parameters<'_>) -> Option<DtlsKeyManagement<'_>> {

@@ -85,7 +85,8 @@ fn is_restarted(wire: &Wire) -> bool {
     wire.events[LISTENER].contains(&Event::Restarted)
 }
 
-/// The first chunk of each packet that was sent, as who knows nothing sees it.
+/// The first chunks of the packets that were sent, as who knows nothing sees them, in the order in
+/// which they first appeared.
 fn outsides(wire: &Wire) -> Vec<&'static str> {
     let outside = |bytes: &[u8]| match packet(bytes).chunks().next() {
         Some(Ok(Chunk::Init(_))) => "INIT",
@@ -94,8 +95,12 @@ fn outsides(wire: &Wire) -> Vec<&'static str> {
         Some(Ok(Chunk::Dtls(_))) => "sealed",
         other => panic!("in the open: {other:?}"),
     };
-    let mut outsides: Vec<_> = wire.sent.iter().map(|sent| outside(&sent.bytes)).collect();
-    outsides.dedup();
+    let mut outsides = Vec::new();
+    for chunk in wire.sent.iter().map(|sent| outside(&sent.bytes)) {
+        if !outsides.contains(&chunk) {
+            outsides.push(chunk);
+        }
+    }
     outsides
 }
 

@@ -305,7 +305,7 @@ impl Association {
         let TimerConfig { t1_initial, t1_steady, .. } = self.config.timers;
         let rtt = &self.sender.paths.at(path).rtt;
         match rtt.srtt() {
-            Some(_) if t1_steady > 0 => rtt.rto().min(t1_initial),
+            Some(_) if t1_steady > 0 => rtt.rto_of_handshake(t1_initial),
             Some(_) => rtt.rto(),
             None => t1_initial,
         }

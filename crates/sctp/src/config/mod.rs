@@ -161,8 +161,8 @@ impl AssociationConfig {
     /// within two seconds; a peer that is silent on two paths counts as lost after about 10 s.
     ///
     /// A handshake is repeated every 60 ms for the first second, that of keys included, and given
-    /// up after 9 s: where losses come in bursts, what matters is how often it is tried. Connectivity
-    /// checks of ICE go as close together (RFC 8445 section 14.2: 50 ms).
+    /// up after 9 s: where losses come in bursts, what matters is how often it is tried. ICE sends
+    /// its connectivity checks as close together (RFC 8445 section 14.2: every 50 ms).
     ///
     /// Heartbeats every 0.4 s keep what NATs know of idle paths: the shortest timeouts are about
     /// 15 s.

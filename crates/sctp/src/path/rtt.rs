@@ -19,8 +19,8 @@ pub(crate) struct RttEstimator {
     latest: Option<Duration>,
     lowest: Option<Duration>,
     rto: Duration,
-    /// What the RTO is at most for now.
-    limit: Option<Duration>,
+    /// What repeats as often as T1 does, for now: see [`rto_of_handshake`](Self::rto_of_handshake).
+    t1: Option<Duration>,
 }
 
 impl RttEstimator {
@@ -36,13 +36,13 @@ impl RttEstimator {
             latest: None,
             lowest: None,
             rto: config.timers.rto_initial,
-            limit: None,
+            t1: None,
         }
     }
 
-    /// From here on the RTO is no longer than that, if anything is given.
-    pub(crate) const fn set_limit(&mut self, limit: Option<Duration>) {
-        self.limit = limit;
+    /// From here on the RTO is that of a handshake whose T1 is given, or no longer is.
+    pub(crate) const fn follow_t1(&mut self, t1: Option<Duration>) {
+        self.t1 = t1;
     }
 
     /// The bounds changed. A back-off stays, within them.
@@ -104,7 +104,14 @@ impl RttEstimator {
     }
 
     pub(crate) fn rto(&self) -> Duration {
-        self.limit.map_or(self.rto, |limit| self.rto.min(limit))
+        self.t1.map_or(self.rto, |t1| self.rto_of_handshake(t1))
+    }
+
+    /// The RTO of what is repeated as often as T1, but no sooner than its answer can be there: a
+    /// first sample counts three times in the RTO, which is long where all waits for one packet.
+    pub(crate) fn rto_of_handshake(&self, t1: Duration) -> Duration {
+        let answered = self.srtt().map_or(t1, |srtt| srtt * 5 / 4 + self.sack_delay);
+        self.rto.min(answered.max(t1))
     }
 
     /// The smoothed and the smallest round trip.
@@ -192,5 +199,20 @@ mod tests {
         assert_eq!(rtt.rto(), millis(60_000));
         rtt.on_sample(Duration::from_micros(50));
         assert_eq!(rtt.rto(), millis(10));
+    }
+
+    #[test]
+    fn a_handshake_is_repeated_as_t1_has_it_and_no_sooner_than_it_can_be_answered() {
+        let mut rtt = estimator();
+        rtt.follow_t1(Some(millis(60)));
+        assert_eq!(rtt.rto(), millis(60));
+        rtt.on_sample(millis(20));
+        assert_eq!(rtt.rto(), millis(60));
+        rtt.on_sample(millis(180));
+        assert_eq!(rtt.srtt(), Some(millis(40)));
+        rtt.follow_t1(Some(millis(20)));
+        assert_eq!(rtt.rto(), millis(50 + 5), "with the delay of a SACK");
+        rtt.follow_t1(None);
+        assert!(rtt.rto() > millis(200));
     }
 }

@@ -234,8 +234,11 @@ impl DataSender {
     }
 
     /// There are keys.
-    pub(crate) const fn open_gate(&mut self) {
+    pub(crate) fn open_gate(&mut self) {
         self.queue.open_gate();
+        // The user's messages wait for answers of which nobody knows how long they take.
+        let unmeasured = self.paths.iter_mut().filter(|path| path.rtt.srtt().is_none());
+        unmeasured.for_each(|path| path.rtt.follow_t1(None));
     }
 
     /// Takes a message about keys.

@@ -116,13 +116,13 @@ impl DataSender {
     /// The handshake of keys continues that of SCTP: T3-rtx runs as T1 does.
     pub(super) fn begin_steady_timeouts(&mut self, config: &AssociationConfig) {
         self.steady_timeouts = Some(0);
-        let limit = (config.timers.t1_steady > 0).then_some(config.timers.t1_initial);
-        self.paths.iter_mut().for_each(|path| path.rtt.set_limit(limit));
+        let t1 = (config.timers.t1_steady > 0).then_some(config.timers.t1_initial);
+        self.paths.iter_mut().for_each(|path| path.rtt.follow_t1(t1));
     }
 
     fn end_steady_timeouts(&mut self) {
         self.steady_timeouts = None;
-        self.paths.iter_mut().for_each(|path| path.rtt.set_limit(None));
+        self.paths.iter_mut().for_each(|path| path.rtt.follow_t1(None));
     }
 
     /// The peer acknowledged data. Once there are keys, that is the end of their handshake.

@@ -144,10 +144,11 @@ fn media_resend_a_handshake_at_a_steady_pace_at_first() {
 
 #[test]
 fn the_second_half_of_a_handshake_is_resent_after_the_round_trip_that_the_first_half_took() {
-    // RTO is three times the first round trip. Where T1 is steady, that is not waited for.
-    for (t1_steady, resent) in [(0, 100 + 300), (16, 100 + 60)] {
+    // RTO is three times the first round trip. Where T1 is steady, it is a quarter more than one,
+    // and the delay of a SACK.
+    for (t1_steady, resent) in [(0, 100 + 300), (16, 100 + 125 + 20)] {
         let config = AssociationConfig::media().with(|config| {
-            config.timers.t1_initial = Duration::from_millis(if t1_steady > 0 { 60 } else { 125 });
+            config.timers.t1_initial = Duration::from_millis(125);
             config.timers.t1_steady = t1_steady;
         });
         let mut duo = Duo::new(1, &[crate::harness::link(20, 50, 0.0)], config);
