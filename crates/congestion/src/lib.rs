@@ -79,9 +79,9 @@ pub trait CongestionController: Debug + Send {
     /// The last loss or timeout was none: what was taken for lost has arrived.
     fn undo_loss(&mut self, _now: Time) {}
 
-    /// A HEARTBEAT was answered after so long: a round trip of the path without doubt, whatever
-    /// became of the data.
-    fn on_heartbeat(&mut self, _rtt: Duration) {}
+    /// A HEARTBEAT was answered after so long, and so many bytes are in flight: a round trip of the
+    /// path without doubt, whatever became of the data.
+    fn on_heartbeat(&mut self, _now: Time, _rtt: Duration, _in_flight: usize) {}
 
     /// Nothing was sent for `periods` retransmission timeouts in a row; called before sending
     /// begins again.

@@ -12,6 +12,10 @@ const BASE_LIFE: Duration = Duration::from_secs(20);
 /// Packets that may be in flight however long they wait: one to be on its way, one to be answered.
 const PACKETS_MIN: usize = 2;
 
+/// After so long in which heartbeats alone tell how long packets take, they count as data does.
+/// Until then they may be what a link held back that stood still.
+const HEARTBEATS_ALONE: Duration = Duration::from_secs(1);
+
 /// Another controller, and a ceiling on its window while packets wait in the network for longer
 /// than they should.
 ///
@@ -33,8 +37,14 @@ pub struct QueueBound {
     pmdcs: usize,
     base: Base,
     ceiling: Option<usize>,
-    /// Until then, samples tell of what was sent under the ceiling before.
+    /// When the ceiling was lowered last; until `settled_at`, samples tell of what was sent under
+    /// the one before.
+    lowered_at: Time,
     settled_at: Time,
+    /// Since when all packets have waited for longer than they should.
+    beyond_since: Option<Time>,
+    /// Since when heartbeats have, and nothing else told how long packets take.
+    answers_late_since: Option<Time>,
     silence: Option<Silence>,
     /// Bytes acknowledged since the ceiling was last lifted.
     partial_bytes_acked: usize,
@@ -57,7 +67,10 @@ impl QueueBound {
             pmdcs,
             base: Base::default(),
             ceiling: None,
+            lowered_at: Time::ZERO,
             settled_at: Time::ZERO,
+            beyond_since: None,
+            answers_late_since: None,
             silence: None,
             partial_bytes_acked: 0,
         }
@@ -110,29 +123,42 @@ impl QueueBound {
 
     fn on_rtt(&mut self, ack: &Ack, rtt: Duration) {
         if self.base.on_sample(ack.now, rtt) && self.ceiling.is_some() {
-            return self.lower(ack, rtt, Duration::ZERO);
+            return self.lower(ack.now, ack.flight_before, rtt, Duration::ZERO);
         }
         self.end_silence(rtt);
+        self.answers_late_since = None;
         if !self.is_beyond_bound(rtt) {
+            self.beyond_since = None;
             return;
         }
         if ack.now < self.settled_at {
             return self.lower_further(ack);
         }
+        if self.may_be_jitter(ack.now) {
+            return;
+        }
         let in_flight = ack.sample.map_or(0, |sample| sample.in_flight).max(ack.flight_before);
         if in_flight <= self.floor() {
             self.base = Base::of(ack.now, rtt);
         } else {
-            self.lower(ack, rtt, self.bound);
+            self.lower(ack.now, ack.flight_before, rtt, self.bound);
         }
     }
 
+    /// Whether packets have waited for too long for less than a round trip: a link that stands
+    /// still for a moment and then brings all at once has no queue that lasts. Where a source's
+    /// highest rate is known, there is no time to find that out.
+    fn may_be_jitter(&mut self, now: Time) -> bool {
+        let since = *self.beyond_since.get_or_insert(now);
+        self.rate_max.is_none() && now < since + self.base.lowest()
+    }
+
     /// Lets in flight what would have waited for `queuing` only.
-    fn lower(&mut self, ack: &Ack, rtt: Duration, queuing: Duration) {
+    fn lower(&mut self, now: Time, in_flight: usize, rtt: Duration, queuing: Duration) {
         let share = (self.base.lowest() + queuing).as_secs_f64() / rtt.as_secs_f64();
-        let fitting = (ack.flight_before as f64 * share.min(1.0)) as usize;
+        let fitting = (in_flight as f64 * share.min(1.0)) as usize;
         self.ceiling = Some(fitting.max(self.floor()));
-        self.settled_at = ack.now + rtt;
+        (self.lowered_at, self.settled_at) = (now, now + rtt);
         self.partial_bytes_acked = 0;
     }
 
@@ -231,9 +257,20 @@ impl CongestionController for QueueBound {
         self.inner.undo_loss(now);
     }
 
-    fn on_heartbeat(&mut self, rtt: Duration) {
-        self.inner.on_heartbeat(rtt);
+    /// Data that is given up before it is answered, or repeated, measures nothing: where the queue
+    /// is as long as that, heartbeats alone tell.
+    fn on_heartbeat(&mut self, now: Time, rtt: Duration, in_flight: usize) {
+        self.inner.on_heartbeat(now, rtt, in_flight);
         self.end_silence(rtt);
+        if self.base.halves.is_none() || !self.is_beyond_bound(rtt) {
+            (self.beyond_since, self.answers_late_since) = (None, None);
+            return;
+        }
+        let since = *self.answers_late_since.get_or_insert(now);
+        let is_lasting = now >= since + HEARTBEATS_ALONE;
+        if is_lasting && in_flight > self.floor() && now >= self.lowered_at + rtt {
+            self.lower(now, in_flight, rtt, self.bound);
+        }
     }
 
     fn on_idle(&mut self, periods: u32) {
@@ -404,10 +441,47 @@ mod tests {
     }
 
     #[test]
+    fn regression_a_link_that_stood_still_for_a_moment_lowered_the_ceiling() {
+        let mut link = Link::new();
+        link.round_trip(PMDCS);
+        for _ in 0..20 {
+            // What waited for 50 ms comes at once, and what follows has no queue.
+            for waited in [190, 180, 170, 160, 60] {
+                assert_eq!(ack(&mut link, WINDOW, waited), WINDOW);
+            }
+        }
+        let lasting = (0..7).map(|_| ack(&mut link, WINDOW, 160)).last();
+        assert!(lasting < Some(WINDOW), "a whole round trip of it is a queue");
+    }
+
+    #[test]
+    fn regression_data_given_up_before_its_answer_left_a_long_queue_unknown() {
+        let mut link = Link::new();
+        link.round_trip(PMDCS);
+        let answer = |link: &mut Link, rtt_ms: u64| {
+            link.now += Duration::from_millis(400);
+            let rtt = Duration::from_millis(rtt_ms);
+            link.controller.on_heartbeat(link.now, rtt, WINDOW);
+            link.controller.window()
+        };
+        // Answers that a link held back while it stood still say nothing.
+        assert_eq!([1_700, 1_300, 900, 70].map(|rtt| answer(&mut link, rtt)), [WINDOW; 4]);
+        let windows = [3_000; 4].map(|rtt| answer(&mut link, rtt));
+        assert_eq!(windows[..3], [WINDOW; 3]);
+        assert!(windows[3] < WINDOW / 10, "{windows:?}");
+        assert_eq!(answer(&mut link, 5_000), windows[3], "it was sent before");
+    }
+
+    /// SACKs for a round trip, of which the last one lowers the ceiling.
+    fn lower(link: &mut Link, rtt_ms: u64) -> usize {
+        (0..7).map(|_| ack(link, WINDOW, rtt_ms)).last().unwrap()
+    }
+
+    #[test]
     fn regression_a_ceiling_fell_no_further_while_its_queue_grew() {
         let mut link = Link::new();
         link.round_trip(PMDCS);
-        let lowered = ack(&mut link, WINDOW, 200);
+        let lowered = lower(&mut link, 200);
         let further = ack(&mut link, WINDOW, 800);
         assert!(further < lowered / 3, "{lowered}, then {further}");
         assert_eq!(ack(&mut link, WINDOW, 400), further, "it was shorter before");
@@ -446,11 +520,11 @@ mod tests {
         link.controller.on_timeout(link.now);
         link.controller.on_timeout(link.now);
         assert_eq!(link.controller.window(), 2 * PMDCS);
-        link.controller.on_heartbeat(Duration::from_millis(70));
+        link.controller.on_heartbeat(link.now, Duration::from_millis(70), 0);
         assert_eq!(link.controller.window(), before, "the path had stood still");
 
         link.controller.on_timeout(link.now);
-        link.controller.on_heartbeat(Duration::from_millis(900));
+        link.controller.on_heartbeat(link.now, Duration::from_millis(900), 0);
         assert_eq!(link.controller.window(), 2 * PMDCS, "a queue was longer than the timeout");
         let later = ack(&mut link, PMDCS, 65);
         assert!(later < before, "{later}: it rises step by step");

@@ -14,6 +14,9 @@
 //!    [`MAX_SLEW`]. Until the first release it is the target.
 //! 4. A path so long that all it brings is late is waited for, once it was so for [`WAIT_AFTER`]:
 //!    the offset jumps to the target. Losing its share for a minute would be worse.
+//! 5. It jumps back as well, so that nobody waits twice as long as asked for, and for minutes. At
+//!    the start, when the first message may have waited for a link that stood still, it follows
+//!    sooner: for the first [`WINDOW`], by any [`FALL_AT_START`] that lasts for [`FALL_AFTER`].
 //!
 //! Clocks that drift apart by `d` make the offset lag by `d * TIME_CONSTANT`, and by up to
 //! `d * WINDOW` more when the differences grow: 2.8 ms at 200 ppm, without a jump. A path of
@@ -49,6 +52,13 @@ pub const BREAK: Duration = Duration::from_secs(1);
 /// back is through by then.
 pub const WAIT_AFTER: Duration = Duration::from_secs(3);
 
+/// How much too late everything may be at the start, if it lasts.
+pub const FALL_AT_START: Duration = Duration::from_millis(50);
+
+/// How long it must last. A queue that dissolves at a few times the stream's rate is through by
+/// then, or the offset falls again.
+pub const FALL_AFTER: Duration = Duration::from_millis(200);
+
 /// How much later than on the sender's clock something happens on ours: nanoseconds, negative if
 /// our clock started later.
 type Offset = i64;
@@ -65,6 +75,8 @@ pub struct PlayoutClock {
     target: Option<Offset>,
     is_settled: bool,
     out_of_reach_since: Option<Time>,
+    behind_since: Option<Time>,
+    began: Time,
     waits: u64,
 }
 
@@ -81,6 +93,8 @@ impl PlayoutClock {
             target: None,
             is_settled: false,
             out_of_reach_since: None,
+            behind_since: None,
+            began: Time::ZERO,
             waits: 0,
         }
     }
@@ -137,7 +151,7 @@ impl PlayoutClock {
         }
         if self.origin.is_none() {
             self.origin = Some(difference);
-            self.advanced = now;
+            (self.advanced, self.began) = (now, now);
         }
         self.target = self.slowest_in_use(now);
         self.advance(now);
@@ -153,7 +167,8 @@ impl PlayoutClock {
         let Some(target) = self.target else { return };
         let origin = self.origin.unwrap_or_default();
         let distance = target.saturating_sub(origin) as f64 - self.slewed;
-        if !self.is_settled || self.is_out_of_reach(now, distance) {
+        let jumps = self.is_out_of_reach(now, distance) || self.is_behind(now, distance);
+        if !self.is_settled || jumps {
             self.slewed += distance;
             return;
         }
@@ -173,6 +188,23 @@ impl PlayoutClock {
         if is_lasting {
             self.out_of_reach_since = None;
             self.waits += 1;
+        }
+        is_lasting
+    }
+
+    /// True if the offset was too far above the target for long enough.
+    fn is_behind(&mut self, now: Time, distance: f64) -> bool {
+        let is_start = now - self.began < WINDOW;
+        let (least, patience) =
+            if is_start { (FALL_AT_START, FALL_AFTER) } else { (self.latency, WAIT_AFTER) };
+        if -distance <= least.as_nanos() as f64 {
+            self.behind_since = None;
+            return false;
+        }
+        let since = *self.behind_since.get_or_insert(now);
+        let is_lasting = now - since >= patience;
+        if is_lasting {
+            self.behind_since = None;
         }
         is_lasting
     }

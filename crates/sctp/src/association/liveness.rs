@@ -214,11 +214,12 @@ impl Association {
         if self.is_probe_answer(now, path, nonce) {
             return;
         }
+        let in_flight = self.sender.outstanding().flight(path);
         let target = self.sender.paths.at_mut(path);
         let Some(sent) = target.heartbeat.on_answer(nonce) else { return };
         target.stats.heartbeats_acked += 1;
         target.rtt.on_sample(now - sent);
-        target.congestion.on_heartbeat(now - sent);
+        target.congestion.on_heartbeat(now, now - sent, in_flight);
         let is_new = target.origin == Origin::Arrival && !target.is_confirmed();
         let path = if is_new { self.admit_candidate(now, path) } else { path };
         let (sender, context) = &mut self.sending(now);

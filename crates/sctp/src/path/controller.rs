@@ -83,8 +83,8 @@ impl Controller {
         self.tell(|inner| inner.on_chunk_lost(now, lost));
     }
 
-    pub(crate) fn on_heartbeat(&mut self, rtt: Duration) {
-        self.tell(|inner| inner.on_heartbeat(rtt));
+    pub(crate) fn on_heartbeat(&mut self, now: Time, rtt: Duration, in_flight: usize) {
+        self.tell(|inner| inner.on_heartbeat(now, rtt, in_flight));
     }
 
     pub(crate) fn undo_loss(&mut self, now: Time) {

@@ -175,8 +175,11 @@ pub(crate) struct Heartbeat {
     pub(crate) repeats: u32,
     /// The nonces of the last heartbeats and when they were sent, so that an answer that takes
     /// longer than the timeout still counts.
-    recent: [Option<(u64, Time)>; 4],
+    recent: [Option<(u64, Time)>; RECENT_MAX],
 }
+
+/// Heartbeats whose answers count: one a second for as long as a queue of a phone's network holds.
+const RECENT_MAX: usize = 16;
 
 impl Heartbeat {
     /// A heartbeat with this nonce goes out.
@@ -189,8 +192,11 @@ impl Heartbeat {
     /// The answer to the heartbeat with this nonce came in: when was it sent? `None` if none of
     /// the last ones had it.
     pub(crate) fn on_answer(&mut self, nonce: u64) -> Option<Time> {
-        let sent = self.recent.iter().flatten().find(|(recent, _)| *recent == nonce)?.1;
-        self.recent = [None; 4];
+        let is_it = |recent: &Option<(u64, Time)>| recent.is_some_and(|(it, _)| it == nonce);
+        let place = self.recent.iter().position(is_it)?;
+        let (_, sent) = self.recent[place]?;
+        // What was sent later is on its way.
+        self.recent[place..].fill(None);
         self.awaits_answer = false;
         self.repeats = 0;
         Some(sent)

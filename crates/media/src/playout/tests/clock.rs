@@ -89,6 +89,29 @@ fn clocks_that_drift_for_eight_hours_leave_items_as_much_time_as_in_the_first_mi
 }
 
 #[test]
+fn regression_a_start_on_a_link_that_stood_still_was_late_for_minutes() {
+    // The link stands still for 1.8 s, and then brings four times what is sent, until 2.4 s.
+    let waited = |i: u64| 0.030 + (1.8 - i as f64 * 0.0075).max(0.0);
+    let (playout, released) = play(10, 5, |t| t, |i| (PathId(0), waited(i)));
+    let is_late = |(sent, at): &(f64, f64)| at - sent > 0.130 + 0.05;
+    let last_late = released.iter().rfind(|release| is_late(release)).expect("the first one is");
+    assert!(last_late.1 < 2.7, "{last_late:?}");
+    assert_eq!(playout.stats().resyncs, 0);
+}
+
+#[test]
+fn what_was_waited_for_is_no_longer_once_the_path_is_short_again() {
+    // Its queue grows to 0.4 s for half a minute.
+    let queued = |i: u64| if (1_000..4_000).contains(&i) { 0.430 } else { 0.030 };
+    let (_, released) = play(80, 6, |t| t, |i| (PathId(0), queued(i)));
+    let delay = |i: usize| released[i].1 - released[i].0;
+    let during = released.iter().position(|(sent, _)| *sent > 30.0).expect("a release");
+    assert!((0.529..0.549).contains(&delay(during)), "{}", delay(during));
+    let after = released.iter().position(|(sent, _)| *sent > 56.0).expect("a release");
+    assert!(delay(after) < 0.24, "{}", delay(after));
+}
+
+#[test]
 fn latency_counts_from_the_slowest_path_in_use() {
     let both = |i: u64| if i.is_multiple_of(2) { (PathId(1), 0.020) } else { (PathId(2), 0.090) };
     let (playout, released) = play(30, 2, |t| t, both);
