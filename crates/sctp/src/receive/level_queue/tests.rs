@@ -115,45 +115,111 @@ fn the_first_of_a_kind_is_found_in_the_midst_of_its_stream() {
 }
 
 #[test]
-fn lines_stay_short_while_one_message_waits_and_others_pass_it() {
+fn slots_are_used_again_while_one_message_waits_and_others_pass_it() {
     let mut queue = LevelQueue::new(Duration::MAX);
-    push(&mut queue, at(0), 0, Level::Low, Some(1));
+    let mut slots = Vec::new();
+    let mut push = |queue: &mut LevelQueue, number, level, stream| {
+        let ready = Ready { message: message(number, level, Some(stream)), since: at(0) };
+        let Place { slot, .. } = queue.push(ready);
+        if !slots.contains(&slot) {
+            slots.push(slot);
+        }
+    };
+    push(&mut queue, 0, Level::Low, 1);
     for number in 1..10_000 {
-        push(&mut queue, at(0), number, Level::High, Some(2));
+        push(&mut queue, number, Level::High, 2);
         assert_eq!(pop(&mut queue, at(0)), Some(number));
     }
-    assert_eq!((queue.len(), queue.slots.len()), (1, 2));
-    assert!(queue.arrivals.len() <= 2 * queue.len() + GONE_MAX + 1, "{}", queue.arrivals.len());
     for number in 0..10_000 {
-        push(&mut queue, at(0), number, Level::Low, Some(3));
-        push(&mut queue, at(0), number, Level::Urgent, Some(3));
+        push(&mut queue, number, Level::Low, 3);
+        push(&mut queue, number, Level::Urgent, 3);
         assert_eq!(queue.len(), 3);
-        pop(&mut queue, at(0));
-        pop(&mut queue, at(0));
+        assert_eq!([pop(&mut queue, at(0)), pop(&mut queue, at(0))], [Some(number); 2]);
     }
-    let low = queue.levels[Level::Low.index()].len();
-    assert!(low <= 2 * queue.len() + GONE_MAX + 2, "{low}");
+    assert_eq!((queue.len(), slots.len()), (1, 3));
+}
+
+#[test]
+fn the_highest_stream_has_a_line_too() {
+    let mut queue = LevelQueue::new(WAIT_MAX);
+    push(&mut queue, at(0), 0, Level::Low, Some(u16::MAX));
+    push(&mut queue, at(0), 1, Level::High, Some(u16::MAX));
+    assert_eq!(queue.streams.len(), 1 << 16);
+    assert_eq!(drain(&mut queue, at(0)), [0, 1]);
+}
+
+/// What waits.
+#[derive(Clone, Copy)]
+struct Waiting {
+    since: Time,
+    number: u32,
+    level: Level,
+    stream: Option<u16>,
+    place: Place,
 }
 
 /// All that waits, in order of arrival; each look goes through all of it.
 #[derive(Default)]
-struct Model(Vec<(Time, u32, Level, Option<u16>)>);
+struct Model(Vec<Waiting>);
 
 impl Model {
     fn pop(&mut self, now: Time) -> Option<u32> {
-        let &(since, ..) = self.0.first()?;
-        let turn = if since + WAIT_MAX <= now {
+        let turn = if self.0.first()?.since + WAIT_MAX <= now {
             0
         } else {
-            let most = self.0.iter().map(|waiting| waiting.2).min()?;
-            self.0.iter().position(|waiting| waiting.2 == most)?
+            let most = self.0.iter().map(|waiting| waiting.level).min()?;
+            self.0.iter().position(|waiting| waiting.level == most)?
         };
-        let stream = self.0[turn].3;
+        let stream = self.0[turn].stream;
         let first = match stream {
-            Some(_) => self.0.iter().position(|waiting| waiting.3 == stream)?,
+            Some(_) => self.0.iter().position(|waiting| waiting.stream == stream)?,
             None => turn,
         };
-        Some(self.0.remove(first).1)
+        Some(self.0.remove(first).number)
+    }
+
+    fn take_first(&mut self, is_meant: impl Fn(u32) -> bool) -> Option<u32> {
+        let first = self.0.iter().position(|waiting| is_meant(waiting.number))?;
+        Some(self.0.remove(first).number)
+    }
+
+    /// Takes a message if it is unordered, whichever it is.
+    fn remove(&mut self, at: usize) -> Option<u32> {
+        self.0[at].stream.is_none().then(|| self.0.remove(at).number)
+    }
+}
+
+fn number_of(ready: Option<Ready>) -> Option<u32> {
+    ready.map(|ready| ready.message.ppid.0)
+}
+
+/// Does what fate has it do, to both; what each of them took, if something was to be taken.
+fn step(
+    (queue, model): (&mut LevelQueue, &mut Model),
+    rng: &mut Rng,
+    share_in: f64,
+    (now, number): (Time, u32),
+) -> [Option<u32>; 2] {
+    if rng.chance(share_in) {
+        let level = Level::ALL[rng.range(0..4) as usize];
+        let stream = rng.chance(0.7).then(|| rng.range(0..4) as u16);
+        let ready = Ready { message: message(number, level, stream), since: now };
+        let place = queue.push(ready);
+        model.0.push(Waiting { since: now, number, level, stream, place });
+        return [None; 2];
+    }
+    match rng.range(0..10) {
+        0 => {
+            let kind = number % 7;
+            let taken = queue.take_first(|message| message.ppid.0 % 7 == kind);
+            [number_of(taken), model.take_first(|number| number % 7 == kind)]
+        }
+        1 if !model.0.is_empty() => {
+            let at = rng.range(0..model.0.len() as u64) as usize;
+            let place = model.0[at].place;
+            [number_of(queue.remove(place)), model.remove(at)]
+        }
+        _ => [pop(queue, now), model.pop(now)],
     }
 }
 
@@ -166,18 +232,14 @@ fn random_operations_agree_with_a_queue_that_looks_at_all_messages() {
         let share_in = 0.3 + 0.1 * rng.range(0..5) as f64;
         for number in 0..500 {
             now += Duration::from_millis(rng.range(0..40));
-            if rng.chance(share_in) {
-                let level = Level::ALL[rng.range(0..4) as usize];
-                let stream = rng.chance(0.7).then(|| rng.range(0..4) as u16);
-                push(&mut queue, now, number, level, stream);
-                model.0.push((now, number, level, stream));
-            } else {
-                assert_eq!(pop(&mut queue, now), model.pop(now), "seed {seed}, step {number}");
-            }
+            let both = (&mut queue, &mut model);
+            let [taken, meant] = step(both, &mut rng, share_in, (now, number));
+            assert_eq!(taken, meant, "seed {seed}, step {number}");
             assert_eq!(queue.len(), model.0.len());
         }
         let rest: Vec<_> = std::iter::from_fn(|| model.pop(now)).collect();
         assert_eq!(drain(&mut queue, now), rest, "seed {seed}");
-        assert!(queue.streams.is_empty());
+        let mut lines = queue.levels.iter().chain(&queue.streams);
+        assert!(lines.all(|line| *line == Line::default()), "seed {seed}");
     }
 }
