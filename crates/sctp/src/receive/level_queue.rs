@@ -27,6 +27,8 @@ use slots::{Line, Row, SlotId, Slots};
 #[derive(Debug)]
 pub(super) struct LevelQueue {
     wait_max: Duration,
+    /// Until then nobody has waited for that long; who comes later has not, either.
+    all_in_time_until: Time,
     slots: Slots,
     levels: [Line; Level::ALL.len()],
     /// The ordered messages of each stream, by its number: 8 bytes for each up to the highest one
@@ -36,7 +38,13 @@ pub(super) struct LevelQueue {
 
 impl LevelQueue {
     pub(super) fn new(wait_max: Duration) -> Self {
-        Self { wait_max, slots: Slots::default(), levels: Default::default(), streams: Vec::new() }
+        Self {
+            wait_max,
+            all_in_time_until: Time::ZERO,
+            slots: Slots::default(),
+            levels: Default::default(),
+            streams: Vec::new(),
+        }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -86,10 +94,13 @@ impl LevelQueue {
     }
 
     /// The oldest message, if it has waited for long enough.
-    fn overdue(&self, now: Time) -> Option<SlotId> {
+    fn overdue(&mut self, now: Time) -> Option<SlotId> {
+        if now < self.all_in_time_until {
+            return None;
+        }
         let oldest = self.slots.oldest(self.firsts())?;
-        let since = self.slots.ready(oldest)?.since;
-        (since + self.wait_max <= now).then_some(oldest)
+        self.all_in_time_until = self.slots.ready(oldest)?.since + self.wait_max;
+        (self.all_in_time_until <= now).then_some(oldest)
     }
 
     fn most_important(&self) -> Option<SlotId> {

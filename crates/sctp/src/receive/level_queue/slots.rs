@@ -73,25 +73,24 @@ impl Slots {
     pub(super) fn keep(&mut self, ready: Ready) -> Place {
         let arrival = self.arrivals;
         self.arrivals += 1;
-        let kept = Slot { ready: Some(ready), arrival, neighbours: Default::default() };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot.index()] = kept;
-                slot
-            }
-            None => {
-                self.slots.push(kept);
-                SlotId(NonZeroU32::MIN.saturating_add(self.slots.len() as u32 - 1))
-            }
-        };
+        let slot = self.free.pop().unwrap_or_else(|| self.add());
+        let kept = &mut self.slots[slot.index()];
+        kept.ready = Some(ready);
+        kept.arrival = arrival;
+        kept.neighbours = Default::default();
         Place { slot, arrival }
+    }
+
+    fn add(&mut self) -> SlotId {
+        let slot = SlotId(NonZeroU32::MIN.saturating_add(self.slots.len() as u32));
+        self.slots.push(Slot { ready: None, arrival: 0, neighbours: Default::default() });
+        slot
     }
 
     /// Takes a message that has left its lines.
     pub(super) fn vacate(&mut self, slot: SlotId) -> Option<Ready> {
-        let ready = self.slots[slot.index()].ready.take()?;
         self.free.push(slot);
-        Some(ready)
+        self.slots[slot.index()].ready.take()
     }
 
     pub(super) fn ready(&self, slot: SlotId) -> Option<&Ready> {
