@@ -7,8 +7,11 @@ use super::super::ready::Ready;
 /// Messages, and who stands beside whom in which line.
 ///
 /// The lines run through the slots: to join one or to leave it takes neither memory nor a search.
+/// Messages are kept apart from that, so that who stands beside whom is close together in memory.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
+    /// By slot.
+    messages: Vec<Option<Ready>>,
     slots: Vec<Slot>,
     /// Slots without a message.
     free: Vec<SlotId>,
@@ -16,10 +19,9 @@ pub(super) struct Slots {
     arrivals: u64,
 }
 
-/// Where a message is kept.
+/// Where a message stands.
 #[derive(Debug)]
 struct Slot {
-    ready: Option<Ready>,
     /// How many messages came before it.
     arrival: u64,
     /// By [`Row`].
@@ -74,8 +76,8 @@ impl Slots {
         let arrival = self.arrivals;
         self.arrivals += 1;
         let slot = self.free.pop().unwrap_or_else(|| self.add());
+        self.messages[slot.index()] = Some(ready);
         let kept = &mut self.slots[slot.index()];
-        kept.ready = Some(ready);
         kept.arrival = arrival;
         kept.neighbours = Default::default();
         Place { slot, arrival }
@@ -83,23 +85,24 @@ impl Slots {
 
     fn add(&mut self) -> SlotId {
         let slot = SlotId(NonZeroU32::MIN.saturating_add(self.slots.len() as u32));
-        self.slots.push(Slot { ready: None, arrival: 0, neighbours: Default::default() });
+        self.messages.push(None);
+        self.slots.push(Slot { arrival: 0, neighbours: Default::default() });
         slot
     }
 
     /// Takes a message that has left its lines.
     pub(super) fn vacate(&mut self, slot: SlotId) -> Option<Ready> {
         self.free.push(slot);
-        self.slots[slot.index()].ready.take()
+        self.messages[slot.index()].take()
     }
 
     pub(super) fn ready(&self, slot: SlotId) -> Option<&Ready> {
-        self.slots[slot.index()].ready.as_ref()
+        self.messages[slot.index()].as_ref()
     }
 
     pub(super) fn at(&self, Place { slot, arrival }: Place) -> Option<&Ready> {
-        let slot = &self.slots[slot.index()];
-        slot.ready.as_ref().filter(|_| slot.arrival == arrival)
+        let is_it = self.slots[slot.index()].arrival == arrival;
+        self.messages[slot.index()].as_ref().filter(|_| is_it)
     }
 
     /// Which of them came first.
