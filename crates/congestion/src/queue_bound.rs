@@ -41,8 +41,8 @@ pub struct QueueBound {
     /// the one before.
     lowered_at: Time,
     settled_at: Time,
-    /// Since when all packets have waited for longer than they should.
-    beyond_since: Option<Time>,
+    /// Since when all packets have waited for more than half of the bound.
+    queued_since: Option<Time>,
     /// Since when heartbeats have, and nothing else told how long packets take.
     answers_late_since: Option<Time>,
     silence: Option<Silence>,
@@ -69,7 +69,7 @@ impl QueueBound {
             ceiling: None,
             lowered_at: Time::ZERO,
             settled_at: Time::ZERO,
-            beyond_since: None,
+            queued_since: None,
             answers_late_since: None,
             silence: None,
             partial_bytes_acked: 0,
@@ -127,8 +127,10 @@ impl QueueBound {
         }
         self.end_silence(rtt);
         self.answers_late_since = None;
+        let is_queued = rtt > self.base.lowest().saturating_add(self.bound / 2);
+        let since = is_queued.then(|| self.queued_since.unwrap_or(ack.now));
+        self.queued_since = since;
         if !self.is_beyond_bound(rtt) {
-            self.beyond_since = None;
             return;
         }
         if ack.now < self.settled_at {
@@ -145,12 +147,12 @@ impl QueueBound {
         }
     }
 
-    /// Whether packets have waited for too long for less than a round trip: a link that stands
-    /// still for a moment and then brings all at once has no queue that lasts. Where a source's
-    /// highest rate is known, there is no time to find that out.
-    fn may_be_jitter(&mut self, now: Time) -> bool {
-        let since = *self.beyond_since.get_or_insert(now);
-        self.rate_max.is_none() && now < since + self.base.lowest()
+    /// Whether no packet waited half as long a round trip ago: a link that stands still for a
+    /// moment and then brings all at once has no queue that lasts. Where a source's highest rate is
+    /// known, there is no time to find that out.
+    fn may_be_jitter(&self, now: Time) -> bool {
+        let lasts = self.queued_since.is_some_and(|since| now >= since + self.base.lowest());
+        self.rate_max.is_none() && !lasts
     }
 
     /// Lets in flight what would have waited for `queuing` only.
@@ -263,7 +265,7 @@ impl CongestionController for QueueBound {
         self.inner.on_heartbeat(now, rtt, in_flight);
         self.end_silence(rtt);
         if self.base.halves.is_none() || !self.is_beyond_bound(rtt) {
-            (self.beyond_since, self.answers_late_since) = (None, None);
+            self.answers_late_since = None;
             return;
         }
         let since = *self.answers_late_since.get_or_insert(now);
