@@ -61,8 +61,10 @@ impl Trunk {
         let paths = self.paths.iter().filter(|_| !is_calling).flat_map(|(id, path)| {
             let ready_at = self.first_ready(endpoint, *id).map(|(at, _)| at);
             let once_ready = |at: Time| ready_at.map(|ready| at.max(ready));
-            let silent = path.silent_at().map(|at| (at, "silence"));
-            let reopen = path.reopen_at().map(|at| (at, "path to be opened anew"));
+            let watched = Some(path).filter(|_| self.watches_paths());
+            let silent = watched.and_then(|path| Some((path.silent_at()?, "silence")));
+            let reopen =
+                watched.and_then(|path| Some((path.reopen_at()?, "path to be opened anew")));
             let ack = path.ack_due.and_then(once_ready).map(|at| (at, "acknowledgement"));
             let ping = once_ready(path.ping_at()).map(|at| (at, "path probe"));
             [silent, reopen, ack, ping].into_iter().flatten()
@@ -79,9 +81,14 @@ impl Trunk {
         Some(Wakeup { at: next.0, why: next.1 })
     }
 
+    /// Who parts needs no path any more, and is not to be woken for one.
+    const fn watches_paths(&self) -> bool {
+        matches!(self.phase, Phase::Open | Phase::Draining | Phase::Leaving { .. })
+    }
+
     /// Paths that no longer answer make way for others, and are opened anew.
     fn find_silent(&mut self, now: Time, endpoint: &mut Endpoint) {
-        if !matches!(self.phase, Phase::Open | Phase::Draining | Phase::Leaving { .. }) {
+        if !self.watches_paths() {
             return;
         }
         for id in self.paths.keys().copied().collect::<Vec<_>>() {
