@@ -4,10 +4,13 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::{CLIENT, LinkConfig, Pair, Side};
+use anabranch_dccp::wire::{
+    DropCode, DropRuns, Kind, OptionsBuf, Packet, PacketOption, Protection,
+};
+use anabranch_netsim::{CLIENT, LinkConfig, Pair, SERVER, Side, Verdict};
 use anabranch_transport::{
-    CloseReason, ConnectionId, DccpConfig, DccpTransport, Event, Outgoing, PayloadId, StreamId,
-    Transport as _,
+    CloseReason, ConnectionId, DccpConfig, DccpTransport, Event, Outgoing, PathEvent, PathState,
+    PayloadId, StreamId, Transport as _,
 };
 
 /// Both ends over a path with a round trip of 20 ms, and the client's connection.
@@ -50,4 +53,29 @@ fn whose_peer_leaves_waits_for_no_answer_any_more() {
     pair.act_server(leave).unwrap();
     pair.run_for(Duration::from_secs(20)).unwrap();
     assert_eq!(close_reason(pair.sim.take_events(CLIENT)), Some(CloseReason::Shutdown));
+}
+
+#[test]
+fn a_connection_whose_peer_takes_no_data_is_given_up() {
+    let (mut pair, id) = connected();
+    let mut dropped = DropRuns::default();
+    dropped.push(Some(DropCode::APPLICATION_NOT_LISTENING), 1);
+    let mut options = OptionsBuf::new();
+    dropped.options().for_each(|dropped| _ = options.push(&PacketOption::DataDropped(dropped)));
+    pair.sim.set_filter(move |_, host, sent| {
+        let bytes = std::mem::take(&mut sent.bytes);
+        let mut packet = Packet::decode(Protection::Udp, &bytes).unwrap();
+        if host == SERVER && matches!(packet.kind, Kind::Ack { .. } | Kind::DataAck { .. }) {
+            packet.options = options.as_options();
+        }
+        packet.encode(Protection::Udp, &mut sent.bytes);
+        Verdict::Pass
+    });
+    send(&mut pair, id);
+    pair.run_for(Duration::from_secs(20)).unwrap();
+    let given_up = |(_, event)| {
+        let Event::Path(PathEvent::StateChanged { to, .. }) = event else { return false };
+        to == PathState::PotentiallyFailed
+    };
+    assert!(pair.sim.take_events(CLIENT).into_iter().any(given_up));
 }

@@ -128,8 +128,10 @@ impl DccpTransport {
                 dccp::Event::Connected => self.on_connected(now, connection),
                 dccp::Event::Readable => self.on_readable(now, connection),
                 dccp::Event::Closed(reason) => self.on_closed(now, connection, reason),
-                // Of what fits into a packet, one waits at a time; nobody stops listening.
-                dccp::Event::Writable | dccp::Event::PeerStoppedListening => {}
+                // No end of ours does so; nothing could be sent by it any more.
+                dccp::Event::PeerStoppedListening => self.turn_away(now, connection),
+                // Of what fits into a packet, one waits at a time.
+                dccp::Event::Writable => {}
                 _ => {}
             }
         }
