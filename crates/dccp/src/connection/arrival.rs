@@ -204,11 +204,8 @@ impl Connection {
                     self.open(now, packet, seq);
                 }
             }
-            State::Open
-            | State::CloseReq(_)
-            | State::Closing(_)
-            | State::TimeWait { .. }
-            | State::Closed => {}
+            State::Open => self.owes_acknowledgement |= self.is_waited_for(ty),
+            State::CloseReq(_) | State::Closing(_) | State::TimeWait { .. } | State::Closed => {}
         }
         match ty {
             PacketType::CloseReq => self.on_close_req(now),
@@ -233,7 +230,7 @@ impl Connection {
         if matches!(self.state, State::Respond { .. }) {
             let is_last =
                 packet.kind.acknowledgement_number() == Some(self.numbers.greatest_sent.number());
-            if is_last && let Some(sent_at) = self.response_sent_at {
+            if is_last && let Some((_, sent_at)) = self.response_sent {
                 self.on_handshake_rtt(now, now - sent_at);
             }
             self.owes_acknowledgement = true;
@@ -243,6 +240,17 @@ impl Connection {
             peer.first_open = Some(seq);
         }
         self.state = State::Open;
+    }
+
+    /// Whether a client asks once more for what takes it out of PARTOPEN: our acknowledgement was
+    /// lost.
+    ///
+    /// RFC 4340 section 8.1.5: "The client leaves the PARTOPEN state for OPEN when it receives a
+    /// valid packet other than DCCP-Response, DCCP-Reset, or DCCP-Sync from the server." Until then
+    /// it acknowledges nothing later than the Response.
+    fn is_waited_for(&self, ty: PacketType) -> bool {
+        let heard = self.numbers.greatest_acknowledged;
+        ty == PacketType::Ack && self.response_sent.is_some_and(|(number, _)| heard <= number)
     }
 
     /// Step 16, and what the congestion controls learn.

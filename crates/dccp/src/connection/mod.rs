@@ -99,7 +99,8 @@ pub struct Connection {
     receive_ccid: Ccid,
     /// What the handshake took.
     handshake_rtt: Option<Duration>,
-    response_sent_at: Option<Time>,
+    /// The server's last Response: its number, and when it was sent.
+    response_sent: Option<(Seq, Time)>,
     /// The client waits in PARTOPEN until it hears from us.
     owes_acknowledgement: bool,
     /// Init Cookies that our Response carries.
@@ -168,7 +169,7 @@ impl Connection {
             numbers: Numbers::new(first),
             features: Negotiation::new(role == Role::Server),
             handshake_rtt: None,
-            response_sent_at: None,
+            response_sent: None,
             owes_acknowledgement: false,
             cookies: Vec::new(),
             replay: None,

@@ -73,7 +73,7 @@ impl Connection {
                 if !std::mem::take(must_send) {
                     return false;
                 }
-                self.response_sent_at = Some(now);
+                self.response_sent = Some((self.numbers.greatest_sent + 1, now));
                 let service_code = self.service_code;
                 self.send_control(
                     now,

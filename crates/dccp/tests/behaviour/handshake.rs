@@ -67,6 +67,31 @@ fn a_lost_acknowledgement_of_the_response_is_sent_again() {
 }
 
 #[test]
+fn a_full_datagram_goes_out_soon_though_cookies_leave_no_room_and_an_acknowledgement_is_lost() {
+    for init_cookies in [false, true] {
+        let endpoint = EndpointConfig { init_cookies, ..endpoint_config() };
+        let mut duo = Duo::with(1, link(10.0, 100, 0.0), &endpoint, &Config::default());
+        duo.begin(&Config::default());
+        duo.run_for(millis(120));
+        duo.pair.sim.drop_next(SERVER, 1);
+        let data = vec![7; duo.act(CLIENT, |client, _| client.datagram_len_max())];
+        duo.act(CLIENT, |client, _| client.send(data.clone().into())).unwrap();
+        duo.run_for(millis(500));
+        assert!(duo.received[0] == [data], "cookies: {init_cookies}");
+    }
+}
+
+#[test]
+fn a_client_that_says_nothing_is_acknowledged_though_one_acknowledgement_is_lost() {
+    let mut duo = duo();
+    duo.begin(&Config::default());
+    duo.run_for(millis(120));
+    duo.pair.sim.drop_next(SERVER, 1);
+    duo.run_for(Duration::from_secs(600));
+    assert_eq!(BOTH.map(|host| duo.closed(host)), [None, None]);
+}
+
+#[test]
 fn data_of_a_client_complete_the_handshake() {
     let mut duo = duo();
     duo.begin(&Config::default());
