@@ -71,4 +71,6 @@ pub struct EndpointStats {
     pub cookies_taken: u64,
     /// Cookies that came back and were not, or too late.
     pub cookies_refused: u64,
+    /// Resets and Responses withheld because of the limit on their rate.
+    pub replies_suppressed: u64,
 }

@@ -59,25 +59,41 @@ impl Endpoint {
             self.stats.refused += 1;
             return self.refuse(now, flow, packet, code);
         }
+        // What is not answered costs next to nothing.
+        if self.config.init_cookies && !self.responses.has_room(now) {
+            self.stats.replies_suppressed += 1;
+            return;
+        }
         let first = initial_number(&mut self.rng);
         let Some(listener) = self.listeners.get(&packet.destination_port) else { return };
         let config = listener.config.clone();
         let encapsulation = self.config.encapsulation;
-        let mut server =
+        let server =
             Connection::server(now, config, flow, encapsulation, service_code, first, packet);
-        if !self.config.init_cookies {
+        if self.config.init_cookies {
+            self.respond_with_cookie(now, flow, (server, first), packet);
+        } else {
             self.last_touched = Some(self.insert(server));
-            return;
         }
-        let Some(cookies) = self.cookies.seal(now, flow, first, packet) else {
+    }
+
+    /// RFC 4340 section 8.1.4: "The Init Cookie option lets a DCCP server avoid having to hold any
+    /// state until the three-way connection setup handshake has completed".
+    fn respond_with_cookie(
+        &mut self,
+        now: Time,
+        flow: Flow,
+        (mut server, first): (Connection, SequenceNumber),
+        request: &Packet<'_>,
+    ) {
+        let Some(cookies) = self.cookies.seal(now, flow, first, request) else {
             self.stats.refused += 1;
-            return self.refuse(now, flow, packet, ResetCode::TOO_BUSY);
+            return self.refuse(now, flow, request, ResetCode::TOO_BUSY);
         };
-        // RFC 4340 section 8.1.4: "The Init Cookie option lets a DCCP server avoid having to hold
-        // any state until the three-way connection setup handshake has completed".
         server.set_cookies(cookies);
         let mut response = Vec::new();
-        if server.poll_transmit(now, &mut response) && self.resets.push(now, flow.path, response) {
+        if server.poll_transmit(now, &mut response) && self.responses.push(now, flow.path, response)
+        {
             self.stats.cookies_sent += 1;
         }
     }
@@ -118,6 +134,10 @@ impl Endpoint {
     /// (P.X == 0), then set the upper 24 bits of R.seqno and R.ackno to 0."
     fn refuse(&mut self, now: Time, flow: Flow, packet: &Packet<'_>, code: ResetCode) {
         if packet.kind.packet_type() == PacketType::Reset {
+            return;
+        }
+        if !self.resets.has_room(now) {
+            self.stats.replies_suppressed += 1;
             return;
         }
         let next = packet.kind.acknowledgement_number().map(|number| number.plus(1));

@@ -2,7 +2,7 @@
 
 mod cookie;
 mod incoming;
-mod resets;
+mod replies;
 mod train;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -19,7 +19,7 @@ use crate::stats::EndpointStats;
 use crate::wire::{Packet, Protection, ServiceCode};
 
 use cookie::CookieJar;
-use resets::Resets;
+use replies::Replies;
 use train::Train;
 
 /// A connection of an endpoint. Never given twice.
@@ -64,7 +64,8 @@ pub struct EndpointConfig {
     pub init_cookies: bool,
     /// How long a client may take to bring a cookie back. Default: 1 minute.
     pub cookie_life: Duration,
-    /// Answers per second to packets that belong to no connection. Default: 1,024.
+    /// Answers per second to packets that belong to no connection: so many Resets, and so many
+    /// Responses with a cookie. Default: 1,024.
     pub stateless_replies_per_second: u32,
     /// Datagrams of one size that a single transmission may hold (UDP segmentation offload; the
     /// kernel's limit is 64). Default: 1.
@@ -97,7 +98,9 @@ pub struct Endpoint {
     /// Connections that may have something to send or to say.
     to_transmit: VecDeque<ConnectionId>,
     to_report: VecDeque<ConnectionId>,
-    resets: Resets,
+    resets: Replies,
+    /// Responses with cookies, which Resets do not hold up.
+    responses: Replies,
     train: Train,
     /// The connection that the last packet was for.
     last_touched: Option<ConnectionId>,
@@ -126,7 +129,7 @@ impl Endpoint {
     #[must_use]
     pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
         let cookies = CookieJar::new(&mut rng, config.cookie_life);
-        let resets = Resets::new(config.stateless_replies_per_second);
+        let per_second = config.stateless_replies_per_second;
         Self {
             config,
             rng,
@@ -137,7 +140,8 @@ impl Endpoint {
             wakeups: Wakeups::default(),
             to_transmit: VecDeque::new(),
             to_report: VecDeque::new(),
-            resets,
+            resets: Replies::new(per_second),
+            responses: Replies::new(per_second),
             train: Train::default(),
             last_touched: None,
             next_id: 0,
@@ -318,7 +322,7 @@ impl Machine for Endpoint {
     }
 
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        if let Some((path, packet)) = self.resets.pop() {
+        if let Some((path, packet)) = self.responses.pop().or_else(|| self.resets.pop()) {
             buf.extend_from_slice(&packet);
             return Some(Transmit::datagram(path));
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::wire::{ResetCode, ServiceCode};
+use anabranch_dccp::wire::{Packet, PacketType, Protection, ResetCode, ServiceCode};
 use anabranch_dccp::{
     Ccid, CloseReason, Config, ConnectError, Encapsulation, Endpoint, EndpointConfig, Event,
     SendError,
@@ -267,6 +267,39 @@ fn a_flood_of_requests_leaves_no_state_where_there_are_cookies() {
 }
 
 #[test]
+fn resets_hold_up_no_response() {
+    let cookies = EndpointConfig { init_cookies: true, ..EndpointConfig::default() };
+    let mut server = Endpoint::new(cookies, Rng::from_u64(1));
+    server.listen(PORTS.1, vec![SERVICE], Config::default());
+    let mut client = Endpoint::new(EndpointConfig::default(), Rng::from_u64(2));
+    let path = FourTuple::new(([10, 0, 0, 1], 9).into(), ([10, 0, 0, 2], 9).into());
+    // To a port where nobody listens, more often than answers may wait.
+    for port in 1..=500 {
+        let ports = (port, PORTS.1 + 1);
+        client.connect(Time::ZERO, path, ports, SERVICE, Config::default()).unwrap();
+    }
+    carry(&mut client, &mut server, path.reversed());
+    assert_eq!(server.stats().resets_sent + server.stats().replies_suppressed, 500);
+    assert!(server.stats().replies_suppressed > 0);
+    client.connect(Time::ZERO, path, PORTS, SERVICE, Config::default()).unwrap();
+    carry(&mut client, &mut server, path.reversed());
+    assert_eq!(server.stats().cookies_sent, 1);
+    let mut bytes = Vec::new();
+    assert!(server.poll_transmit(Time::ZERO, &mut bytes).is_some());
+    let first = Packet::decode(Protection::Udp, &bytes).unwrap();
+    assert_eq!(first.kind.packet_type(), PacketType::Response);
+}
+
+/// Takes to one end what the other sends; `path`: as the one has it.
+fn carry(from: &mut Endpoint, to: &mut Endpoint, path: FourTuple) {
+    let mut bytes = Vec::new();
+    while from.poll_transmit(Time::ZERO, &mut bytes).is_some() {
+        to.handle_datagram(Time::ZERO, Datagram { path, ecn: None, bytes: &bytes });
+        bytes.clear();
+    }
+}
+
+#[test]
 fn it_works_in_udp() {
     let udp = EndpointConfig { encapsulation: Encapsulation::Udp, ..endpoint_config() };
     let mut duo = Duo::with(1, link(10.0, 100, 0.0), &udp, &Config::default());
@@ -303,13 +336,6 @@ fn what_comes_from_another_udp_port_is_of_no_connection() {
     let path = FourTuple::new(([10, 0, 0, 1], 9).into(), ([10, 0, 0, 2], 9).into());
     let other = FourTuple::new(([10, 0, 0, 1], 10).into(), path.remote);
     let id = client.connect(Time::ZERO, path, PORTS, SERVICE, Config::default()).unwrap();
-    let carry = |from: &mut Endpoint, to: &mut Endpoint, path: FourTuple| {
-        let mut bytes = Vec::new();
-        while from.poll_transmit(Time::ZERO, &mut bytes).is_some() {
-            to.handle_datagram(Time::ZERO, Datagram { path, ecn: None, bytes: &bytes });
-            bytes.clear();
-        }
-    };
     for _ in 0..4 {
         carry(&mut client, &mut server, path.reversed());
         carry(&mut server, &mut client, path);
