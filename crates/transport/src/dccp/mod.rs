@@ -62,6 +62,8 @@ impl DccpTransport {
     pub fn new(config: DccpConfig, mut rng: Rng) -> Self {
         let endpoint_config = EndpointConfig {
             connections_max: config.endpoint_connections_max(),
+            // Who does not receive what it asks for takes no place of those who do.
+            init_cookies: true,
             ..EndpointConfig::default()
         };
         let mut endpoint = Endpoint::new(endpoint_config, rng.fork());
@@ -263,6 +265,7 @@ impl Transport for DccpTransport {
             calls_answered: stats.cookies_sent,
             calls_refused: stats.refused,
             cookies_forged: stats.cookies_refused,
+            replies_suppressed: stats.replies_suppressed,
             ..StrangerStats::default()
         }
     }
