@@ -8,7 +8,9 @@
 //! its share of rate, or loses more.
 //!
 //! 1. Time is cut into spans. Five round-trip times let what has changed settle; what follows is
-//!    measured, for as long again and until four loss events are to be expected, 5 s at most.
+//!    measured, for as long again and until four loss events are to be expected, 5 s at most. A
+//!    span begins anew while connections are still being opened, for 4 s at most: one whose Request
+//!    is lost comes a second later.
 //! 2. Where the mean round-trip time of a span is a quarter above that of the best span, and 5 ms,
 //!    a quarter of the connections rest, one at least, and no more are tried for 8 s.
 //! 3. For each number of connections, means of rate and loss event rate are kept, for a minute.
@@ -42,6 +44,10 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 const SETTLE_RTTS: u32 = 5;
 const SETTLE_MIN: Duration = Duration::from_millis(250);
 const MEASURE_MAX: Duration = Duration::from_secs(5);
+
+/// How long connections may take to come: RFC 4340 section 8.1.1 has a Request go again after 1 s,
+/// and once more after 3 s.
+const OPENING_MAX: Duration = Duration::from_secs(4);
 
 /// Loss events that are to be expected in what is measured.
 const EVENTS_MIN: f64 = 4.0;
@@ -143,6 +149,8 @@ pub struct Width {
     /// When more may be tried, and how long the last pause was.
     more_at: Time,
     pause: Duration,
+    /// Since when there should be as many.
+    wider_since: Time,
 }
 
 /// A span of time, and what was seen in it once it had settled.
@@ -193,6 +201,7 @@ impl Width {
             is_doubling: true,
             more_at: now,
             pause: Duration::ZERO,
+            wider_since: now,
         }
     }
 
@@ -215,6 +224,10 @@ impl Width {
         }
         self.look_at = now + LOOK_INTERVAL;
         let Some(rtt) = look.rtt else { return };
+        if look.connections < self.target && now - self.wider_since < OPENING_MAX {
+            self.span = None;
+            return;
+        }
         let rtt_s = rtt.as_secs_f64();
         let span = self.span.get_or_insert_with(|| Span::new(now, rtt));
         span.note(now, look, rtt_s);
@@ -245,6 +258,7 @@ impl Width {
         } else if self.more_at <= now && seen.is_calm(least) && self.is_sure() {
             let more = if self.is_doubling { self.target } else { (self.target / 4).max(1) };
             self.target = (self.target + more).min(CONNECTIONS_MAX);
+            self.wider_since = now;
         }
     }
 

@@ -88,6 +88,33 @@ fn there_are_never_more_than_the_limit() {
 }
 
 #[test]
+fn those_that_come_late_count_once_they_are_there() {
+    let mut width = Width::new(Time::ZERO);
+    let (mut now, mut bytes) = (Time::ZERO, 0);
+    let (mut there, mut wanted_since) = (1, Time::ZERO);
+    for _ in 0..200 {
+        // As where their Requests are lost.
+        if width.target() <= there {
+            (there, wanted_since) = (width.target(), now);
+        } else if now - wanted_since > Duration::from_millis(1_500) {
+            there = width.target();
+        }
+        bytes += 10_000 * there as u64;
+        let look = Look {
+            connections: there,
+            rtt: Some(Duration::from_millis(50)),
+            loss_event_rate: 0.02,
+            bytes,
+            packets: bytes / 1_000,
+            is_limited: true,
+        };
+        width.look(now, &look);
+        now += LOOK_INTERVAL;
+    }
+    assert_eq!(width.target(), CONNECTIONS_MAX);
+}
+
+#[test]
 fn those_that_do_not_come_are_not_waited_for() {
     let mut width = Width::new(Time::ZERO);
     let mut now = Time::ZERO;
