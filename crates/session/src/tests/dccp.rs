@@ -266,8 +266,8 @@ fn mbps(connections: Connections, caller: Caller, loss: f64, seed: u64) -> f64 {
 
 /// Runs of which each has its own losses, and in how many of them connections must follow: losses
 /// may come such that they seem to grow with the connections.
-const RUNS: u64 = 24;
-const RUNS_MIN: usize = 22;
+const RUNS: u64 = 12;
+const RUNS_MIN: usize = 11;
 
 #[test]
 fn connections_follow_until_a_lossy_path_carries_the_stream_whoever_calls() {
