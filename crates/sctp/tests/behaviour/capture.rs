@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anabranch_interop::{Examination, Fault, examine};
 use anabranch_netsim::{CaptureScope, Hostility, Probability};
-use anabranch_sctp::{AssociationConfig, CongestionControl, OutgoingMessage, Reliability};
+use anabranch_sctp::{AssociationConfig, CongestionControl, Level, OutgoingMessage, Reliability};
 
 use crate::harness::{Duo, Side, link, numbered};
 
@@ -70,13 +70,15 @@ fn tshark_finds_no_fault_where_messages_interleave() {
     assert!(found.chunks.keys().copied().eq(expected), "each of them, and no other: {found:?}");
 }
 
-/// Messages of all sizes and treatments, then a shutdown.
+/// Messages of all sizes, treatments and levels, with their marks, then a shutdown.
 fn everything(duo: &mut Duo) {
     for (number, size) in [4, 5, 999, 1_320, 20_000, 262_144].into_iter().enumerate() {
         for side in [Side::Client, Side::Server] {
-            duo.send(side, numbered(number as u16, number as u32, size));
+            let level = Level::ALL[number % Level::ALL.len()];
+            let ordered = numbered(number as u16, number as u32, size);
+            duo.send(side, OutgoingMessage { level, ..ordered });
             let unordered = numbered(7, number as u32, size);
-            duo.send(side, OutgoingMessage { ordered: false, ..unordered });
+            duo.send(side, OutgoingMessage { level, ordered: false, ..unordered });
         }
     }
     duo.run_for(Duration::from_secs(60));
