@@ -167,9 +167,12 @@ impl PlayoutClock {
         let Some(target) = self.target else { return };
         let origin = self.origin.unwrap_or_default();
         let distance = target.saturating_sub(origin) as f64 - self.slewed;
-        let jumps = self.is_out_of_reach(now, distance) || self.is_behind(now, distance);
-        if !self.is_settled || jumps {
+        if !self.is_settled || self.is_out_of_reach(now, distance) {
             self.slewed += distance;
+            return;
+        }
+        if let Some(fall) = self.fall(now, distance) {
+            self.slewed += fall;
             return;
         }
         let most = MAX_SLEW * elapsed * 1e9;
@@ -192,21 +195,28 @@ impl PlayoutClock {
         is_lasting
     }
 
-    /// True if the offset was too far above the target for long enough.
-    fn is_behind(&mut self, now: Time, distance: f64) -> bool {
+    /// How far the offset falls, if it was too far above the target for long enough. At the start
+    /// it falls no further than to the slowest path there is: its share may be yet to come.
+    fn fall(&mut self, now: Time, distance: f64) -> Option<f64> {
         let is_start = now - self.began < WINDOW;
-        let (least, patience) =
-            if is_start { (FALL_AT_START, FALL_AFTER) } else { (self.latency, WAIT_AFTER) };
+        let (distance, least, patience) = if is_start {
+            let slowest = self.paths.iter().filter_map(PathDelay::min).max()?;
+            let origin = self.origin.unwrap_or_default();
+            let distance = slowest.saturating_sub(origin) as f64 - self.slewed;
+            (distance, FALL_AT_START, FALL_AFTER)
+        } else {
+            (distance, self.latency, WAIT_AFTER)
+        };
         if -distance <= least.as_nanos() as f64 {
             self.behind_since = None;
-            return false;
+            return None;
         }
         let since = *self.behind_since.get_or_insert(now);
-        let is_lasting = now - since >= patience;
-        if is_lasting {
-            self.behind_since = None;
+        if now - since < patience {
+            return None;
         }
-        is_lasting
+        self.behind_since = None;
+        Some(distance)
     }
 
     /// From now on time passes evenly: something was released.

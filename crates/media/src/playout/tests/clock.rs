@@ -100,6 +100,17 @@ fn regression_a_start_on_a_link_that_stood_still_was_late_for_minutes() {
 }
 
 #[test]
+fn a_path_that_brings_little_at_the_start_is_waited_for_all_the_same() {
+    // One in ten over the longer path, but for the second to fourth second.
+    let over = |i: u64| {
+        let is_used = i.is_multiple_of(10) && !(50..400).contains(&i);
+        if is_used { (PathId(2), 0.110) } else { (PathId(1), 0.020) }
+    };
+    let (playout, _) = play(20, 7, |t| t, over);
+    assert_eq!(playout.stats().late.total(), 0);
+}
+
+#[test]
 fn what_was_waited_for_is_no_longer_once_the_path_is_short_again() {
     // Its queue grows to 0.4 s for half a minute.
     let queued = |i: u64| if (1_000..4_000).contains(&i) { 0.430 } else { 0.030 };
