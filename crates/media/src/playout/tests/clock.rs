@@ -101,10 +101,14 @@ fn regression_a_start_on_a_link_that_stood_still_was_late_for_minutes() {
 
 #[test]
 fn a_path_that_brings_little_at_the_start_is_waited_for_all_the_same() {
-    // One in ten over the longer path, but for the second to fourth second.
+    // The longer path is there first, then brings one in a hundred, and one in five from 10 s on.
     let over = |i: u64| {
-        let is_used = i.is_multiple_of(10) && !(50..400).contains(&i);
-        if is_used { (PathId(2), 0.110) } else { (PathId(1), 0.020) }
+        let is_used = match i {
+            0..20 => true,
+            20..1_000 => i.is_multiple_of(100),
+            _ => i.is_multiple_of(5),
+        };
+        if is_used { (PathId(2), 0.180) } else { (PathId(1), 0.020) }
     };
     let (playout, _) = play(20, 7, |t| t, over);
     assert_eq!(playout.stats().late.total(), 0);
