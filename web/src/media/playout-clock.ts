@@ -16,9 +16,6 @@ const MAX_SLEW = 0.01;
 const BREAK_US = 1_000_000;
 /** How long the target must be out of reach before everything waits for it. */
 const WAIT_AFTER_US = 3_000_000;
-/** How much too late everything may be at the start, if it lasts, and how long it must. */
-const FALL_AT_START_US = 50_000;
-const FALL_AFTER_US = 200_000;
 
 export class PlayoutClock {
   latencyUs: number;
@@ -29,8 +26,6 @@ export class PlayoutClock {
   #advancedUs = 0;
   #isSettled = false;
   #outOfReachSinceUs: number | null = null;
-  #behindSinceUs: number | null = null;
-  #beganUs = 0;
 
   constructor(latencyUs: number) {
     this.latencyUs = latencyUs;
@@ -64,7 +59,6 @@ export class PlayoutClock {
     if (this.#originUs === null) {
       this.#originUs = differenceUs;
       this.#advancedUs = nowUs;
-      this.#beganUs = nowUs;
     }
     this.#advance(nowUs);
   }
@@ -80,9 +74,7 @@ export class PlayoutClock {
     this.#advancedUs = Math.max(this.#advancedUs, nowUs);
     const targetUs = Math.min(...this.#buckets.map(({ leastUs }) => leastUs));
     const distanceNs = (targetUs - (this.#originUs ?? 0)) * 1_000 - this.#slewedNs;
-    const isOutOfReach = this.#isOutOfReach(nowUs, distanceNs);
-    const isBehind = !isOutOfReach && this.#isBehind(nowUs, distanceNs);
-    if (!this.#isSettled || isOutOfReach || isBehind) {
+    if (!this.#isSettled || this.#isOutOfReach(nowUs, distanceNs)) {
       this.#slewedNs += distanceNs;
       return;
     }
@@ -101,23 +93,6 @@ export class PlayoutClock {
     const isLasting = nowUs - this.#outOfReachSinceUs >= WAIT_AFTER_US;
     if (isLasting) {
       this.#outOfReachSinceUs = null;
-    }
-    return isLasting;
-  }
-
-  /** Whether the offset was too far above the target for long enough. */
-  #isBehind(nowUs: number, distanceNs: number): boolean {
-    const isStart = nowUs - this.#beganUs < WINDOW_US;
-    const leastUs = isStart ? FALL_AT_START_US : this.latencyUs;
-    if (-distanceNs <= leastUs * 1_000) {
-      this.#behindSinceUs = null;
-      return false;
-    }
-    this.#behindSinceUs ??= nowUs;
-    const patienceUs = isStart ? FALL_AFTER_US : WAIT_AFTER_US;
-    const isLasting = nowUs - this.#behindSinceUs >= patienceUs;
-    if (isLasting) {
-      this.#behindSinceUs = null;
     }
     return isLasting;
   }

@@ -14,9 +14,10 @@
 //!    [`MAX_SLEW`]. Until the first release it is the target.
 //! 4. A path so long that all it brings is late is waited for, once it was so for [`WAIT_AFTER`]:
 //!    the offset jumps to the target. Losing its share for a minute would be worse.
-//! 5. It jumps back as well, so that nobody waits twice as long as asked for, and for minutes. At
-//!    the start, when the first message may have waited for a link that stood still, it follows
-//!    sooner: for the first [`WINDOW`], by any [`FALL_AT_START`] that lasts for [`FALL_AFTER`].
+//! 5. Where nobody is to wait twice as long as asked for, and for minutes, it jumps back as well
+//!    ([`PlayoutClock::falling`]). At the start, when the first message may have waited for a link
+//!    that stood still, it follows sooner: for the first [`WINDOW`], by any [`FALL_AT_START`] that
+//!    lasts for [`FALL_AFTER`].
 //!
 //! Clocks that drift apart by `d` make the offset lag by `d * TIME_CONSTANT`, and by up to
 //! `d * WINDOW` more when the differences grow: 2.8 ms at 200 ppm, without a jump. A path of
@@ -75,6 +76,8 @@ pub struct PlayoutClock {
     target: Option<Offset>,
     is_settled: bool,
     out_of_reach_since: Option<Time>,
+    /// Whether it jumps back.
+    falls: bool,
     behind_since: Option<Time>,
     began: Time,
     waits: u64,
@@ -93,10 +96,19 @@ impl PlayoutClock {
             target: None,
             is_settled: false,
             out_of_reach_since: None,
+            falls: false,
             behind_since: None,
             began: Time::ZERO,
             waits: 0,
         }
+    }
+
+    /// The same, but that it falls where everything is too late for long: for media that leaves at
+    /// the rate at which it came, and waits in no queue of a narrow network.
+    #[must_use]
+    pub const fn falling(mut self) -> Self {
+        self.falls = true;
+        self
     }
 
     /// Another latency, while it runs.
@@ -171,7 +183,9 @@ impl PlayoutClock {
             self.slewed += distance;
             return;
         }
-        if let Some(fall) = self.fall(now, distance) {
+        if self.falls
+            && let Some(fall) = self.fall(now, distance)
+        {
             self.slewed += fall;
             return;
         }

@@ -163,7 +163,7 @@ impl Playout {
             config,
             session: None,
             replaced: None,
-            clock: PlayoutClock::new(config.latency),
+            clock: PlayoutClock::new(config.latency).falling(),
             queue: Queue::new(config.max_bytes),
             cursor: None,
             floor: 0,
@@ -304,7 +304,7 @@ impl Playout {
 
     fn restart_clock(&mut self) {
         self.stats.waits += self.clock.waits();
-        self.clock = PlayoutClock::new(self.config.latency);
+        self.clock = PlayoutClock::new(self.config.latency).falling();
     }
 
     fn enqueue(&mut self, now: Time, piece: &Piece) -> Arrival {
