@@ -216,14 +216,14 @@ impl Association {
         }
         let in_flight = self.sender.outstanding().flight(path);
         let target = self.sender.paths.at_mut(path);
-        let is_awaited = target.heartbeat.awaits_answer;
-        let Some(sent) = target.heartbeat.on_answer(nonce) else { return };
+        let Some(answered) = target.heartbeat.on_answer(nonce) else { return };
+        let rtt = now - answered.at;
         target.stats.heartbeats_acked += 1;
-        target.congestion.on_heartbeat(now, now - sent, in_flight);
-        if !is_awaited {
+        target.congestion.on_heartbeat(now, rtt, in_flight);
+        if answered.is_overtaken {
             return;
         }
-        target.rtt.on_sample(now - sent);
+        target.rtt.on_sample(rtt);
         let is_new = target.origin == Origin::Arrival && !target.is_confirmed();
         let path = if is_new { self.admit_candidate(now, path) } else { path };
         let (sender, context) = &mut self.sending(now);

@@ -173,33 +173,45 @@ pub(crate) struct Heartbeat {
     pub(crate) awaits_answer: bool,
     /// Those in a row that were not, and were not taken for an error.
     pub(crate) repeats: u32,
-    /// The nonces of the last heartbeats and when they were sent, so that an answer that takes
-    /// longer than the timeout still counts.
-    recent: [Option<(u64, Time)>; RECENT_MAX],
+    /// The last heartbeats, the newest first, so that an answer that takes longer than the timeout
+    /// still counts.
+    recent: [Option<SentHeartbeat>; RECENT_MAX],
 }
 
 /// Heartbeats whose answers count: one a second for as long as a queue of a phone's network holds.
 const RECENT_MAX: usize = 16;
 
+/// A heartbeat that is on its way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SentHeartbeat {
+    nonce: u64,
+    pub(crate) at: Time,
+    /// Whether an earlier one was answered after this one was sent: its own answer tells how long
+    /// it took, and nothing else.
+    pub(crate) is_overtaken: bool,
+}
+
 impl Heartbeat {
     /// A heartbeat with this nonce goes out.
     pub(crate) fn on_sent(&mut self, now: Time, nonce: u64) {
         self.recent.rotate_right(1);
-        self.recent[0] = Some((nonce, now));
+        self.recent[0] = Some(SentHeartbeat { nonce, at: now, is_overtaken: false });
         self.awaits_answer = true;
     }
 
-    /// The answer to the heartbeat with this nonce came in: when was it sent? `None` if none of
-    /// the last ones had it.
-    pub(crate) fn on_answer(&mut self, nonce: u64) -> Option<Time> {
-        let is_it = |recent: &Option<(u64, Time)>| recent.is_some_and(|(it, _)| it == nonce);
+    /// The answer to the heartbeat with this nonce came in. `None` if none of the last ones had it,
+    /// or a later one was answered.
+    pub(crate) fn on_answer(&mut self, nonce: u64) -> Option<SentHeartbeat> {
+        let is_it = |sent: &Option<SentHeartbeat>| sent.is_some_and(|sent| sent.nonce == nonce);
         let place = self.recent.iter().position(is_it)?;
-        let (_, sent) = self.recent[place]?;
-        // What was sent later is on its way.
+        let answered = self.recent[place]?;
         self.recent[place..].fill(None);
-        self.awaits_answer = false;
-        self.repeats = 0;
-        Some(sent)
+        self.recent.iter_mut().flatten().for_each(|later| later.is_overtaken = true);
+        if !answered.is_overtaken {
+            self.awaits_answer = false;
+            self.repeats = 0;
+        }
+        Some(answered)
     }
 }
 
