@@ -33,6 +33,7 @@
 
 mod machine;
 mod rate;
+mod replies;
 mod rng;
 mod time;
 mod trace;
@@ -40,6 +41,7 @@ mod wakeups;
 
 pub use machine::{Datagram, Ecn, FourTuple, Machine, PathId, Transmit, Wakeup};
 pub use rate::Rate;
+pub use replies::Replies;
 pub use rng::Rng;
 pub use time::Time;
 pub use trace::{TraceLog, TraceRecord, TraceValue};

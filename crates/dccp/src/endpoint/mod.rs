@@ -2,14 +2,15 @@
 
 mod cookie;
 mod incoming;
-mod replies;
 mod train;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
-use anabranch_sansio::{Datagram, Ecn, FourTuple, Machine, Rng, Time, Transmit, Wakeup, Wakeups};
+use anabranch_sansio::{
+    Datagram, Ecn, FourTuple, Machine, Replies, Rng, Time, Transmit, Wakeup, Wakeups,
+};
 
 use crate::config::Config;
 use crate::connection::{Connection, Flow, initial_number, mtu_min};
@@ -19,8 +20,10 @@ use crate::stats::EndpointStats;
 use crate::wire::{Packet, Protection, ServiceCode};
 
 use cookie::CookieJar;
-use replies::Replies;
 use train::Train;
+
+/// Resets that wait to be sent, and Responses with cookies.
+const REPLIES_WAITING_MAX: usize = 64;
 
 /// A connection of an endpoint. Never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +101,8 @@ pub struct Endpoint {
     /// Connections that may have something to send or to say.
     to_transmit: VecDeque<ConnectionId>,
     to_report: VecDeque<ConnectionId>,
+    /// RFC 4340 section 8.1.3: "The server SHOULD limit the rate at which it generates these
+    /// resets; for example, to not more than 1024 per second."
     resets: Replies,
     /// Responses with cookies, which Resets do not hold up.
     responses: Replies,
@@ -140,8 +145,8 @@ impl Endpoint {
             wakeups: Wakeups::default(),
             to_transmit: VecDeque::new(),
             to_report: VecDeque::new(),
-            resets: Replies::new(per_second),
-            responses: Replies::new(per_second),
+            resets: Replies::new(per_second, REPLIES_WAITING_MAX),
+            responses: Replies::new(per_second, REPLIES_WAITING_MAX),
             train: Train::default(),
             last_touched: None,
             next_id: 0,

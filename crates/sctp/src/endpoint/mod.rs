@@ -3,14 +3,14 @@
 mod address_rate;
 mod incoming;
 mod key_calls;
-mod replies;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
 
 use anabranch_sansio::{
-    Datagram, FourTuple, Machine, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup, Wakeups,
+    Datagram, FourTuple, Machine, Replies, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
+    Wakeups,
 };
 use anabranch_wire::{ChecksumMode, Chunk, DecodeError, Packet, VerificationTag};
 
@@ -23,7 +23,9 @@ use crate::stats::EndpointStats;
 
 use address_rate::AddressRate;
 use key_calls::KeyCalls;
-use replies::Replies;
+
+/// Answers to packets that belong to no association which wait to be sent.
+const REPLIES_WAITING_MAX: usize = 128;
 
 /// An association of an endpoint. Never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,7 +130,7 @@ impl Endpoint {
     #[must_use]
     pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
         let cookies = CookieJar::new(rng.fork());
-        let replies = Replies::new(config.stateless_replies_per_second);
+        let replies = Replies::new(config.stateless_replies_per_second, REPLIES_WAITING_MAX);
         let short_inits = config.short_inits_per_second as f32;
         let short_inits = AddressRate::new(short_inits, short_inits);
         let key_calls = KeyCalls::new(config.key_agreements_per_second);
