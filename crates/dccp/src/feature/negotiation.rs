@@ -48,6 +48,8 @@ struct Slot {
     is_mandatory: bool,
     /// Whether both ends have spoken of it.
     is_agreed: bool,
+    /// Whether the peer does not know it: it is asked for no more.
+    is_unknown: bool,
     state: State,
 }
 
@@ -128,16 +130,17 @@ impl Negotiation {
         let current = u8::try_from(slot.value).ok();
         let is_best = preferences.first().copied() == current;
         let is_accepted = preferences.iter().any(|value| Some(*value) == current);
-        if slot.state == State::Stable && !is_best && !(slot.is_agreed && is_accepted) {
+        let is_open = !slot.is_unknown && !(slot.is_agreed && is_accepted);
+        if slot.state == State::Stable && !is_best && is_open {
             slot.state = State::Wanted;
             slot.is_mandatory = feature.is_required() && !is_accepted;
         }
     }
 
-    /// Sets a non-negotiable feature of ours.
+    /// Sets a non-negotiable feature of ours, unless the peer does not know it.
     pub(crate) fn set(&mut self, feature: Feature, value: u64) {
         let Some(slot) = self.slots.get_mut(&(Owner::Local, feature)) else { return };
-        if slot.proposal == value {
+        if slot.proposal == value || slot.is_unknown {
             return;
         }
         slot.proposal = value;
@@ -344,7 +347,7 @@ impl Negotiation {
             }
             slot.state = State::Stable;
             slot.proposal = slot.value;
-            slot.is_agreed = true;
+            (slot.is_agreed, slot.is_unknown) = (true, true);
             return Ok(());
         }
         let confirmed = match feature.non_negotiable_len() {
@@ -381,6 +384,7 @@ impl Slot {
             proposal: feature.initial(),
             is_mandatory: false,
             is_agreed: false,
+            is_unknown: false,
             state: State::Stable,
         }
     }

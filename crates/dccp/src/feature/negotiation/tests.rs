@@ -334,6 +334,20 @@ fn an_empty_confirm_leaves_the_value_and_ends_the_negotiation() {
     assert_eq!(option(&[33, 3, 1], 10, &mut end, false), Err(FeatureFault::OptionError));
 }
 
+/// Found by fuzzing: whoever wants a value by its own count wanted it again with every packet, and
+/// two ends without a delay between them came to no rest.
+#[test]
+fn a_feature_that_the_peer_does_not_know_is_asked_for_once() {
+    let mut end = Negotiation::new(false);
+    end.set(Feature::AckRatio, 1);
+    assert_eq!(written(&mut end), [32, 5, 5, 0, 1, 0, 0, 0]);
+    option(&[35, 3, 5], 10, &mut end, false).unwrap();
+    end.set(Feature::AckRatio, 1);
+    end.set(Feature::AckRatio, 4);
+    assert!(!end.must_send());
+    assert_eq!(end.value(Owner::Local, Feature::AckRatio), 2);
+}
+
 #[test]
 fn a_confirm_of_the_wrong_value_ends_the_connection() {
     for bytes in [[33, 6, 1, 2, 3, 2], [33, 6, 1, 9, 3, 2]] {
