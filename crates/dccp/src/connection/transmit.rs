@@ -161,9 +161,11 @@ impl Connection {
         }
         let seq = self.numbers.greatest_sent + 1;
         let level = if must_acknowledge { Acknowledges::All } else { Acknowledges::Number };
+        // What is said of a multipath connection has a number of its own (MP_SEQ), as data have.
+        let is_numbered = self.subflow().is_some_and(Subflow::has_control);
         let options = self.acknowledgement_options(now, seq, level);
         let acknowledgement_number = self.numbers.greatest_received();
-        if options.len() + len > self.datagram_len_max() {
+        if is_numbered || options.len() + len > self.datagram_len_max() {
             // RFC 4340 section 11.2: "In this case, DCCP B SHOULD send separate DCCP-Data and
             // DCCP-Ack packets".
             self.send_ack_packet(now, Kind::Ack { acknowledgement_number }, &options, out);

@@ -15,6 +15,8 @@ use crate::wire::SequenceNumber;
 pub(super) struct Order {
     /// The number that is to be given out next; none has come before there is one.
     next: Option<Seq>,
+    /// Whether a datagram was given out: until then one with a lower number may be the first.
+    has_begun: bool,
     /// Nothing where a number had no datagram, but options.
     held: BTreeMap<Seq, (Time, Option<Bytes>)>,
     bytes: usize,
@@ -27,7 +29,8 @@ const ENTRY_LEN: usize = 64;
 
 impl Order {
     pub(super) const fn new(wait: Duration, bytes_max: usize) -> Self {
-        Self { next: None, held: BTreeMap::new(), bytes: 0, wait, bytes_max }
+        let held = BTreeMap::new();
+        Self { next: None, has_begun: false, held, bytes: 0, wait, bytes_max }
     }
 
     /// Takes a datagram, or a number without one. False: its turn is over, or it came twice.
@@ -35,9 +38,10 @@ impl Order {
         // The first number is drawn at random (RFC 9897 section 3.2.5): what comes first begins.
         let next = *self.next.get_or_insert(Seq::first(number));
         let place = Seq::nearest(number, false, next);
-        if place < next || self.held.contains_key(&place) {
+        if place < next && self.has_begun || self.held.contains_key(&place) {
             return false;
         }
+        self.next = Some(next.min(place));
         self.bytes += len(data.as_ref());
         self.held.insert(place, (now, data));
         true
@@ -47,10 +51,12 @@ impl Order {
     pub(super) fn pop(&mut self, now: Time) -> Option<(u64, Bytes)> {
         let mut missing = 0;
         loop {
-            let (&place, (at, _)) = self.held.first_key_value()?;
+            let (&place, (at, data)) = self.held.first_key_value()?;
             let next = self.next?;
             let may_wait = now - *at < self.wait && self.bytes <= self.bytes_max;
-            if place != next && may_wait {
+            // Options may go out before datagrams that were there first.
+            let has_turn = place == next && (self.has_begun || data.is_some());
+            if !has_turn && may_wait {
                 return None;
             }
             let (_, data) = self.held.remove(&place)?;
@@ -58,6 +64,7 @@ impl Order {
             missing += place.since(next);
             self.next = Some(place + 1);
             if let Some(data) = data {
+                self.has_begun = true;
                 return Some((missing, data));
             }
         }
@@ -115,6 +122,16 @@ mod tests {
         assert_eq!(out(&mut order, 1), [(1, 0)]);
         assert!(order.push(Time::from_millis(2), SequenceNumber::new(2), None));
         assert_eq!(out(&mut order, 2), [(3, 0)]);
+    }
+
+    #[test]
+    fn until_a_datagram_was_given_out_one_with_a_lower_number_may_be_the_first() {
+        let mut order = Order::new(WAIT, 10_000);
+        assert!(order.push(Time::ZERO, SequenceNumber::new(9), None));
+        assert_eq!(out(&mut order, 1), []);
+        assert!(push(&mut order, 1, 8) && push(&mut order, 1, 7) && push(&mut order, 2, 10));
+        assert_eq!(out(&mut order, 2), [(7, 0), (8, 0), (10, 0)]);
+        assert!(!push(&mut order, 3, 6), "it has begun");
     }
 
     #[test]

@@ -366,6 +366,32 @@ fn an_address_is_told_until_it_is_confirmed_and_not_believed_if_it_was_changed()
     wire.run_for(Duration::from_secs(20));
 }
 
+/// Found by fuzzing: a DataAck that also told of an address had two numbers, and the receiver put
+/// its data in the place of the option.
+#[test]
+fn what_is_told_beside_data_has_a_packet_and_a_number_of_its_own() {
+    for ccid in [Ccid::TcpLike, Ccid::Tfrc] {
+        let mut wire = Wire::connected(ccid);
+        wire.tap = Box::new(|_, _, packet| {
+            let numbers = packet.windows(3).filter(|bytes| *bytes == [46, NUMBER.0, NUMBER.1]);
+            assert!(numbers.count() <= 1, "{packet:?}");
+            true
+        });
+        wire.send(0, 0);
+        wire.run_for(Duration::from_secs(1));
+        let (now, id) = (wire.now, wire.id);
+        for number in 1..100 {
+            wire.send(0, number);
+        }
+        // A path whose window is full says this with the next data that may go.
+        wire.ends[0].announce(now, id, [10, 0, 3, 1].into(), None).expect("a name");
+        assert!(wire.ends[0].set_priority(now, id, SubflowId(0), 4));
+        assert!(wire.ends[0].set_priority(now, id, SubflowId(1), 4));
+        wire.run_for(Duration::from_secs(3));
+        assert_eq!(wire.numbers(1), (0..100).collect::<Vec<_>>(), "{ccid:?}");
+    }
+}
+
 #[test]
 fn who_finishes_leaves_a_silent_path_and_wakes_nobody_for_what_is_not_confirmed() {
     for ccid in [Ccid::TcpLike, Ccid::Tfrc] {
