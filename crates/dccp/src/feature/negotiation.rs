@@ -271,7 +271,7 @@ impl Negotiation {
         self.interval_min = RETRANSMISSION_MIN.max(rtt);
         if self.slots.values().any(|slot| slot.state == State::Changing) {
             self.is_due = true;
-            self.interval = (self.interval * 2).clamp(self.interval_min, RETRANSMISSION_MAX);
+            self.interval = (self.interval * 2).min(RETRANSMISSION_MAX).max(self.interval_min);
         } else {
             self.interval = self.interval_min;
         }

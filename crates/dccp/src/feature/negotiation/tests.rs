@@ -157,6 +157,20 @@ fn retransmissions_back_off_to_64_seconds() {
     assert_eq!(gaps[9..], [64_000, 64_000]);
 }
 
+/// Found by fuzzing: an end that did not run for a while measures such round trips.
+#[test]
+fn a_round_trip_above_64_seconds_is_waited_for() {
+    let rtt = Duration::from_secs(90);
+    let mut end = Negotiation::new(false);
+    end.want(Owner::Remote, Feature::SendNdpCount, &[1, 0]);
+    written(&mut end);
+    let at = end.poll_timeout().unwrap().at;
+    end.handle_timeout(at, rtt);
+    let mut options = OptionsBuf::new();
+    end.write(at, Seq::first(SequenceNumber::new(1)), true, false, &mut options);
+    assert_eq!(end.poll_timeout().unwrap().at, at + rtt);
+}
+
 #[test]
 fn an_answer_ends_the_backoff_for_what_is_changed_next() {
     let mut duo = Duo::new();
