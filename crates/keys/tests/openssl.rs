@@ -6,7 +6,7 @@
 #[expect(dead_code, reason = "several tests share it")]
 mod issuer;
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -24,7 +24,7 @@ use issuer::{ClientAuth, Holds, Issuer, ServerAuth};
 /// Long enough for any machine: a test that waits for it has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often a file or a port is looked for that is to come.
+/// How often a file is looked for that is to come.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 const HOST: &str = "studio.example";
@@ -89,8 +89,15 @@ impl Running {
     fn openssl(folder: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new("openssl");
         command.args(arguments).current_dir(folder);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         Self(command.spawn().expect("./test.sh installs openssl"))
+    }
+
+    /// The rest of the first line of its output that begins so.
+    fn line_after(&mut self, start: &str) -> String {
+        let output = BufReader::new(self.0.stdout.as_mut().unwrap());
+        let mut lines = output.lines().map(Result::unwrap);
+        lines.find_map(|line| line.strip_prefix(start).map(str::to_owned)).unwrap()
     }
 }
 
@@ -219,20 +226,12 @@ fn a_client_of_openssl_agrees_on_keys_with_us() {
     parties.assert_same_secret();
 }
 
-/// OpenSSL as a server that wants to see a certificate.
+/// OpenSSL as a server that wants to see a certificate, at a port of its own choice.
 fn server(parties: &Parties) -> (Running, TcpStream) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
-    let accept = address.to_string();
-    let own = ["s_server", "-accept", &accept, "-Verify", "3", "-verify_return_error"];
-    let server = Running::openssl(&parties.folder.0, &[&own[..], &KEPT].concat());
-    loop {
-        match TcpStream::connect(address) {
-            Ok(stream) => return (server, stream),
-            Err(_) => sleep(LOOK_EVERY),
-        }
-    }
+    let own = ["s_server", "-accept", "127.0.0.1:0", "-Verify", "3", "-verify_return_error"];
+    let mut server = Running::openssl(&parties.folder.0, &[&own[..], &KEPT].concat());
+    let address = server.line_after("ACCEPT ");
+    (server, TcpStream::connect(address).unwrap())
 }
 
 #[test]
