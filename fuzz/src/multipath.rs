@@ -15,6 +15,10 @@ const SERVICE: ServiceCode = ServiceCode(0x616e_6162);
 /// Packets and timers that one step of the script may cause.
 const EVENTS_MAX: u32 = 20_000;
 
+/// Packets that one step of the script alters: whoever turns each Reset into data and each
+/// acknowledgement into a Close has two ends answer each other for as long as it goes on.
+const ALTERED_MAX: u32 = 1_000;
+
 const BUFFER: usize = 20_000;
 const SUBFLOWS_MAX: usize = 4;
 
@@ -38,6 +42,7 @@ struct Play {
     to_lose: [u8; 2],
     /// Which byte of the next packets is altered, and how.
     alters: Option<(u8, u8)>,
+    to_alter: u32,
     was_altered: bool,
     next: u64,
     /// The last one that was read.
@@ -64,8 +69,16 @@ impl Play {
         ends[1].listen(PORTS.1, vec![SERVICE]);
         let begun = ends[0].connect(Time::ZERO, &[path(0)], PORTS, SERVICE);
         assert!(begun.is_ok(), "nothing stands against it");
-        let (now, to_lose, alters) = (Time::ZERO, [0; 2], None);
-        let mut play = Self { ends, now, to_lose, alters, was_altered: false, next: 0, last: None };
+        let mut play = Self {
+            ends,
+            now: Time::ZERO,
+            to_lose: [0; 2],
+            alters: None,
+            to_alter: 0,
+            was_altered: false,
+            next: 0,
+            last: None,
+        };
         play.settle();
         play
     }
@@ -80,7 +93,7 @@ impl Play {
         match choice {
             0 => self.now += Duration::from_millis(u64::from(first) + 256 * u64::from(second)),
             1 => self.to_lose[end] = second,
-            2 => self.alters = Some((first, second.max(1))),
+            2 => (self.alters, self.to_alter) = (Some((first, second.max(1))), ALTERED_MAX),
             3 => self.alters = None,
             _ => {
                 let Some(id) = self.id(end) else { return };
@@ -141,10 +154,11 @@ impl Play {
             self.to_lose[1 - to] -= 1;
             return;
         }
-        if let Some((at, with)) = self.alters
+        if let Some((at, with)) = self.alters.filter(|_| self.to_alter > 0)
             && let Some(byte) = packet.get_mut(usize::from(at))
         {
             *byte ^= with;
+            self.to_alter -= 1;
             self.was_altered = true;
         }
         self.ends[to].handle_datagram(self.now, Datagram { path, ecn: None, bytes: &packet });
