@@ -81,6 +81,34 @@ describe.each(BROWSERS)('data channels of $name', ({ format, flags }) => {
     expect(told).toEqual([format]);
   });
 
+  it('does not notice the marks of importance that it is offered', async () => {
+    const levels = await page.evaluate(async () => {
+      const client = await window.connect();
+      const channel = await client.open('levels');
+      channel.send('levels 40');
+      const received = await client.messages(channel, 41);
+      const pieces = received.slice(0, 40).map((bytes) => new Uint8Array(bytes as ArrayBuffer));
+      pieces.forEach((bytes) => channel.send(bytes));
+      const echoed = (await client.messages(channel, 40)) as ArrayBuffer[];
+      client.close();
+      const numbers = (all: readonly Uint8Array[]) =>
+        all.map((bytes) => (bytes.every((byte) => byte === bytes[0]) ? bytes[0] : undefined));
+      return {
+        marks: received[40],
+        received: numbers(pieces),
+        sizes: [...new Set(pieces.map((bytes) => bytes.length))],
+        echoed: numbers(echoed.map((bytes) => new Uint8Array(bytes))),
+      };
+    });
+    const all = Array.from({ length: 40 }, (_, n) => n);
+    expect(levels).toEqual({
+      marks: 'offered: true, agreed: false',
+      received: all,
+      sizes: [MESSAGE],
+      echoed: all,
+    });
+  });
+
   it('carries unordered and partially reliable messages', async () => {
     const numbers = await page.evaluate(async (size) => {
       const client = await window.connect();

@@ -87,3 +87,18 @@ fn a_program_that_reads_all_at_once_leaves_nothing_waiting_longer() {
 fn every_variation_is_one_of_the_wired_network() {
     assert!(variations(1).iter().all(|cell| cell.last_hop == LastHop::Wired));
 }
+
+/// The paper's list is O(n): what it goes past grows with what waits.
+#[test]
+fn the_list_goes_past_what_waits_and_ours_past_nothing() {
+    let of = |method, set| {
+        let outcome = run(&cell(Source::Constant, LastHop::Wired, method), set);
+        outcome.levels.map(|level| level.passed)
+    };
+    for method in [Method::Sctp, Method::Anabranch] {
+        assert_eq!(of(method, ",load=105"), [0.0; 4], "{method}");
+    }
+    let (below, above) = (of(Method::SctpPq, ",load=80"), of(Method::SctpPq, ",load=105"));
+    assert!(below[I] < below[P] && below[P] < below[B], "{below:?}");
+    assert!(above[B] > 10.0 * below[B], "{above:?} beside {below:?}");
+}

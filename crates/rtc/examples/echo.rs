@@ -17,7 +17,7 @@ use anabranch_rtc::{
     AcceptError, ChannelOptions, ConnectionId, Event, MessageKind, RtcConfig, Server,
 };
 use anabranch_sansio::Time;
-use anabranch_sctp::{Association, OutgoingMessage, Reliability};
+use anabranch_sctp::{Association, Level, OutgoingMessage, Reliability};
 use anabranch_wire::StreamId;
 use axum::Router;
 use axum::extract::{ConnectInfo, Path, State};
@@ -155,11 +155,28 @@ fn obey(
             let format = Bytes::from_static(if interleaves { b"I-DATA" } else { b"DATA" });
             server.send(now, id, stream, (MessageKind::Text, format), |_| {})
         }
+        Some(("levels", count)) => {
+            let association = server.association(id);
+            let is_agreed = association.is_some_and(Association::marks_levels);
+            let told = Bytes::from(format!("offered: {}, agreed: {is_agreed}", offers_marks()));
+            let count = count.parse().unwrap_or(0);
+            let sent = (0..count).try_for_each(|number: u8| {
+                let piece = (MessageKind::Binary, Bytes::from(vec![number; BURST_MESSAGE]));
+                let level = Level::ALL[usize::from(number) % Level::ALL.len()];
+                server.send(now, id, stream, piece, |message| message.level = level)
+            });
+            sent.and_then(|()| server.send(now, id, stream, (MessageKind::Text, told), |_| {}))
+        }
         _ => server.send(now, id, stream, (kind, payload), |_| {}),
     };
     if let Err(error) = answered {
         println!("{id}: {error}");
     }
+}
+
+/// Whether pages are offered marks of importance.
+fn offers_marks() -> bool {
+    RtcConfig::default().association.extensions.level_marks
 }
 
 /// Out of order, and given up after two seconds.

@@ -6,6 +6,8 @@ use anabranch_sansio::Time;
 use anabranch_sctp::Level;
 use serde::Serialize;
 
+use super::method::Method;
+use super::passed::{self, Passed};
 use super::strict;
 use super::values::Values;
 
@@ -28,6 +30,7 @@ pub(super) struct Read {
 /// A run that is over.
 pub(super) struct Ended<'a> {
     pub(super) start: Time,
+    pub(super) method: Method,
     pub(super) values: &'a Values,
     pub(super) sent: usize,
     pub(super) reads: Vec<Read>,
@@ -77,6 +80,10 @@ pub struct LevelOutcome {
     pub ipdv_ms: f64,
     /// Mean distance of that time from its mean over the level.
     pub jitter_ms: f64,
+    /// Chunks that one of them goes past on its way into the queue, on average.
+    pub passed: f64,
+    /// The most of them.
+    pub passed_max: f64,
 }
 
 /// What was sent in one second: means of each level, if there was any of it.
@@ -103,7 +110,7 @@ pub struct Means {
 
 impl Outcome {
     pub(super) fn of(ended: &Ended<'_>) -> Self {
-        let Ended { start, values, sent, reads, lost, chunks_repeated } = ended;
+        let Ended { start, method, values, sent, reads, lost, chunks_repeated } = ended;
         let mut outcome = Self {
             total_queue_s: reads.iter().map(Read::queue_ms).sum::<f64>() / 1e3,
             sent: *sent,
@@ -127,13 +134,14 @@ impl Outcome {
             outcome.seconds[at].received += outcome.seconds[at - 1].received;
         }
         let strict = strict::waits_ms(reads);
+        let passed = passed::by_level(*method, reads);
         for level in Level::ALL {
             let mut of_level: Vec<_> = reads.iter().filter(|read| read.level == level).collect();
             of_level.sort_by_key(|read| read.ready);
             let chunks = variations(&of_level);
             outcome.levels[level.index()] = LevelOutcome {
                 strict_ms: strict[level.index()],
-                ..level_outcome(&of_level, &chunks)
+                ..level_outcome(&of_level, &chunks, passed[level.index()])
             };
             let by_second = chunks.chunk_by(|a, b| second(a.read) == second(b.read));
             for group in by_second {
@@ -143,6 +151,19 @@ impl Outcome {
             }
         }
         outcome
+    }
+}
+
+impl Outcome {
+    /// Chunks that one goes past on its way into the queue, on average.
+    pub(super) fn passed(&self) -> f64 {
+        let total: f64 = self.levels.iter().map(|level| level.passed * level.chunks as f64).sum();
+        total / self.received.max(1) as f64
+    }
+
+    /// The most of them.
+    pub(super) fn passed_max(&self) -> f64 {
+        self.levels.iter().map(|level| level.passed_max).fold(0.0, f64::max)
     }
 }
 
@@ -185,7 +206,7 @@ fn means(chunks: &[Varied<'_>]) -> Means {
     }
 }
 
-fn level_outcome(reads: &[&Read], chunks: &[Varied<'_>]) -> LevelOutcome {
+fn level_outcome(reads: &[&Read], chunks: &[Varied<'_>], passed: Passed) -> LevelOutcome {
     let mut waits: Vec<_> = reads.iter().map(|read| read.queue_ms()).collect();
     waits.sort_by(f64::total_cmp);
     let at = |index: usize| waits.get(index).copied().unwrap_or_default();
@@ -199,6 +220,8 @@ fn level_outcome(reads: &[&Read], chunks: &[Varied<'_>]) -> LevelOutcome {
         delay_ms: mean(reads.iter().map(|read| read.delay_ms())),
         ipdv_ms,
         jitter_ms,
+        passed: passed.total as f64 / reads.len().max(1) as f64,
+        passed_max: passed.most as f64,
     }
 }
 
@@ -232,8 +255,8 @@ mod tests {
 
     fn outcome(reads: Vec<Read>) -> Outcome {
         let values = &Values::default();
-        let (start, sent) = (Time::from_secs(1), reads.len());
-        Outcome::of(&Ended { start, values, sent, reads, lost: 0, chunks_repeated: 0 })
+        let (start, sent, method) = (Time::from_secs(1), reads.len(), Method::Sctp);
+        Outcome::of(&Ended { start, method, values, sent, reads, lost: 0, chunks_repeated: 0 })
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod measure;
 mod method;
 mod network;
 mod paper;
+mod passed;
 mod report;
 mod sensitivity;
 mod source;

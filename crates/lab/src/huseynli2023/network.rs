@@ -70,7 +70,8 @@ pub(super) fn run(
     let lost = sim.network().links().map(|(_, _, link)| link.stats().dropped.total().packets).sum();
     let chunks_repeated = sim.machine(sender).chunks_repeated();
     let reads = sim.machine_mut(receiver).take_reads();
-    Ok(Outcome::of(&Ended { start: START, values, sent, reads, lost, chunks_repeated }))
+    let (start, method) = (START, cell.method);
+    Ok(Outcome::of(&Ended { start, method, values, sent, reads, lost, chunks_repeated }))
 }
 
 fn add(sim: &mut Simulation<Host>, end: &str, pair: u32, path: FourTuple, machine: Host) -> HostId {

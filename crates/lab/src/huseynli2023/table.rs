@@ -30,6 +30,10 @@ pub struct Row {
     pub missing: Estimate,
     /// Chunks that were read after one of their kind that was sent later.
     pub out_of_order: Estimate,
+    /// Chunks that one goes past on its way into the queue, on average.
+    pub passed: Estimate,
+    /// The most of them.
+    pub passed_max: Estimate,
 }
 
 /// A level, over all seeds: see [`LevelOutcome`].
@@ -44,6 +48,7 @@ pub struct LevelRow {
     pub delay_ms: Estimate,
     pub ipdv_ms: Estimate,
     pub jitter_ms: Estimate,
+    pub passed: Estimate,
 }
 
 /// Takes the seeds of each cell together. All seeds of a cell are beside each other in `results`.
@@ -65,6 +70,8 @@ fn row(group: &[(Cell, Outcome)]) -> Option<Row> {
         received: over(|outcome| outcome.received as f64),
         missing: over(|outcome| outcome.sent as f64 - outcome.received as f64),
         out_of_order: over(|outcome| outcome.out_of_order as f64),
+        passed: over(Outcome::passed),
+        passed_max: over(Outcome::passed_max),
     })
 }
 
@@ -85,6 +92,7 @@ fn level_row(group: &[(Cell, Outcome)], level: Level) -> Option<LevelRow> {
         delay_ms: over(|it| it.delay_ms),
         ipdv_ms: over(|it| it.ipdv_ms),
         jitter_ms: over(|it| it.jitter_ms),
+        passed: over(|it| it.passed),
     })
 }
 
@@ -158,6 +166,14 @@ fn table(source: Source, last_hop: LastHop, rows: &[&Row], text: &mut String) {
             text,
             "{:11}{:11}{total:.1} s of waiting, {received:.0} chunks read, {:.0} out of order",
             "all", row.cell.method, row.out_of_order.mean,
+        );
+    }
+    for row in rows {
+        let (passed, most) = (row.passed.mean, row.passed_max.mean);
+        let _ = writeln!(
+            text,
+            "{:11}{:11}an insertion goes past {passed:.2} chunks, {most:.0} at most",
+            "all", row.cell.method,
         );
     }
     text.push('\n');

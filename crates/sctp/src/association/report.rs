@@ -98,6 +98,12 @@ impl Association {
         matches!(self.sender.extensions().data_format(), DataFormat::IData)
     }
 
+    /// Whether chunks are marked with their [`Level`](crate::Level), as both ends offered.
+    #[must_use]
+    pub const fn marks_levels(&self) -> bool {
+        self.sender.extensions().level_marks
+    }
+
     /// Whether packets go without a checksum (RFC 9653), as both ends offered.
     #[must_use]
     pub const fn omits_checksums(&self) -> bool {

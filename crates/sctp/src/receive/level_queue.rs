@@ -5,7 +5,7 @@ mod slots;
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_wire::{Level, StreamId};
+use anabranch_wire::Level;
 
 use super::delivery::IncomingMessage;
 use super::ready::Ready;
@@ -53,14 +53,17 @@ impl LevelQueue {
 
     pub(super) fn push(&mut self, ready: Ready) -> Place {
         let IncomingMessage { stream, ordered, level, .. } = ready.message;
-        let place = self.slots.keep(ready);
-        self.slots.append(place.slot, Row::Level, &mut self.levels[level.index()]);
-        if ordered {
-            let index = usize::from(stream.0);
-            if index >= self.streams.len() {
-                self.streams.resize(index + 1, Line::default());
-            }
-            self.slots.append(place.slot, Row::Stream, &mut self.streams[index]);
+        let stream = usize::from(stream.0);
+        if ordered && stream >= self.streams.len() {
+            self.streams.resize(stream + 1, Line::default());
+        }
+        let of_level = &mut self.levels[level.index()];
+        let of_stream = if ordered { self.streams.get_mut(stream) } else { None };
+        let before = of_stream.as_ref().and_then(|line| line.last);
+        let place = self.slots.keep(ready, [of_level.last, before]);
+        self.slots.join(place.slot, Row::Level, of_level);
+        if let Some(of_stream) = of_stream {
+            self.slots.join(place.slot, Row::Stream, of_stream);
         }
         place
     }
@@ -114,18 +117,17 @@ impl LevelQueue {
 
     /// Who goes first where the turn is this message's.
     fn first_of_stream(&self, turn: SlotId) -> Option<SlotId> {
-        if self.slots.is_first(turn, Row::Stream) {
-            return Some(turn);
-        }
-        let StreamId(stream) = self.slots.ready(turn)?.message.stream;
-        self.streams.get(usize::from(stream))?.first
+        let IncomingMessage { stream, ordered, .. } = self.slots.ready(turn)?.message;
+        if ordered { self.streams.get(usize::from(stream.0))?.first } else { Some(turn) }
     }
 
+    /// Inlined, as each call that hands a message on copies it once more.
+    #[inline(always)]
     fn take(&mut self, slot: SlotId) -> Option<Ready> {
         let IncomingMessage { stream, ordered, level, .. } = self.slots.ready(slot)?.message;
-        self.slots.unlink(slot, Row::Level, &mut self.levels[level.index()]);
+        self.slots.leave(slot, Row::Level, &mut self.levels[level.index()]);
         if ordered {
-            self.slots.unlink(slot, Row::Stream, &mut self.streams[usize::from(stream.0)]);
+            self.slots.leave(slot, Row::Stream, &mut self.streams[usize::from(stream.0)]);
         }
         self.slots.vacate(slot)
     }

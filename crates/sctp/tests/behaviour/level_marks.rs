@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anabranch_netsim::{LinkConfig, Side};
-use anabranch_sctp::{AssociationConfig, Level, OutgoingMessage};
-use anabranch_wire::{Chunk, Parameter};
+use anabranch_sctp::{AssociationConfig, Level, OutgoingMessage, ReceiveOrder};
+use anabranch_wire::{Chunk, Data, Parameter, Ppid};
 
 use crate::harness::{Duo, link, number_of, numbered};
-use crate::raw_peer::RawPeer;
+use crate::raw_peer::{FIRST_TSN, RawPeer, data};
 
 fn offering(level_marks: bool) -> AssociationConfig {
     AssociationConfig::media().with(|config| config.extensions.level_marks = level_marks)
@@ -87,4 +87,57 @@ fn a_peer_that_announces_marks_gets_the_level_first_and_zeros_with_what_is_sent_
     let mut parameters = Vec::new();
     Parameter::LevelMarksSupported.encode(&mut parameters);
     assert_eq!(marks(&parameters), [Level::Low, Level::Urgent]);
+}
+
+const LEN: usize = 1_000;
+/// Messages that a peer which lies finds room for.
+const ROOM: u32 = 40;
+
+/// Has called a listener that reads what matters most first, and announces these parameters.
+fn liar(parameters: &[u8]) -> RawPeer {
+    let mut peer = RawPeer::facing_listener(AssociationConfig::media().with(|config| {
+        config.buffers.receive_order = ReceiveOrder::PRIORITY;
+        config.buffers.receive_buffer = ROOM as usize * LEN;
+        config.buffers.message_size_max = LEN;
+    }));
+    peer.call(parameters);
+    peer.take();
+    peer
+}
+
+/// Sends an unordered message so marked, by its number: it heeds no window.
+fn send_marked(peer: &mut RawPeer, number: u32, level: Level) {
+    let (ppid, payload) = (Ppid(number), &[0; LEN]);
+    let whole = data(FIRST_TSN + number, 0);
+    peer.deliver(&[Chunk::Data(Data { ppid, unordered: true, level, payload, ..whole })]);
+}
+
+/// The numbers and levels of all that can be read.
+fn read_all(peer: &mut RawPeer) -> Vec<(u32, Level)> {
+    peer.act(|association, _| {
+        let messages = std::iter::from_fn(|| association.receive());
+        messages.map(|message| (message.ppid.0, message.level)).collect()
+    })
+}
+
+#[test]
+fn marks_that_were_not_announced_mean_nothing() {
+    let mut peer = liar(&[]);
+    for number in 0..2 * ROOM {
+        send_marked(&mut peer, number, Level::ALL[3 - number as usize % 4]);
+    }
+    let as_they_came: Vec<_> = (0..ROOM).map(|number| (number, Level::Normal)).collect();
+    assert_eq!(read_all(&mut peer), as_they_came, "and what found no room made nothing give way");
+}
+
+#[test]
+fn a_peer_that_marks_all_as_sent_again_gains_nothing() {
+    let mut parameters = Vec::new();
+    Parameter::LevelMarksSupported.encode(&mut parameters);
+    let mut peer = liar(&parameters);
+    (0..2 * ROOM).for_each(|number| send_marked(&mut peer, number, Level::Urgent));
+    let as_they_came: Vec<_> = (0..ROOM).map(|number| (number, Level::Urgent)).collect();
+    assert_eq!(read_all(&mut peer), as_they_came, "no more room than others have");
+    let levels = peer.act(|association, _| association.stats().levels);
+    assert_eq!(levels.map(|level| level.dropped), [0; 4]);
 }

@@ -41,7 +41,8 @@ pub(super) const ASSUMPTIONS: [(&str, &str); 15] = [
         "The paper's list gives an order, which our queue gives as well once messages are \
          unordered and nothing has a bound: what was sent again, I, P, B, each as it came. The \
          list puts what was sent again in front of all others of its kind, ours behind them; and \
-         it takes O(n) to insert, which costs processor time and no simulated time.",
+         it takes O(n) to insert, which costs processor time and no simulated time: how many \
+         chunks an insertion goes past is counted.",
     ),
     (
         "Buffer",

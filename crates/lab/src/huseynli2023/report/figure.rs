@@ -51,7 +51,10 @@ pub fn figures(results: &[(Cell, Outcome)], rows: &[Row]) -> Result<Graphs, Figu
         }
     }
     for group in &GROUPS {
-        graphs.extend(Source::ALL.into_iter().filter_map(|source| varied(group, source, rows)));
+        for source in Source::ALL {
+            let graph = |shown| varied(shown, group, source, rows);
+            graphs.extend(OVER_VARIED.iter().filter_map(graph));
+        }
     }
     graphs.into_iter().map(|graph| Ok((graph.name.clone(), graph.svg()?))).collect()
 }
@@ -121,8 +124,31 @@ pub(super) fn name_of(group: &Group, source: Source) -> String {
     format!("{}-{source}", group.title.to_lowercase().replace(' ', "-"))
 }
 
-/// The queue delay of I over what is varied.
-fn varied(group: &Group, source: Source, rows: &[Row]) -> Option<Graph> {
+/// What is shown over what is varied.
+struct OverVaried {
+    /// Behind the name of the group's graphs.
+    suffix: &'static str,
+    what: &'static str,
+    unit: &'static str,
+    of: fn(&Row) -> Option<Estimate>,
+}
+
+const OVER_VARIED: [OverVaried; 2] = [
+    OverVaried {
+        suffix: "",
+        what: "queue delay of I",
+        unit: "ms",
+        of: |row| Some(row.levels[Level::High.index()]?.queue_ms),
+    },
+    OverVaried {
+        suffix: "-passed",
+        what: "goes past on insertion",
+        unit: "chunks",
+        of: |row| Some(row.passed),
+    },
+];
+
+fn varied(shown: &OverVaried, group: &Group, source: Source, rows: &[Row]) -> Option<Graph> {
     let axis = group.axis?;
     let of_method = |method: Method| {
         let point = |(variation, x): (Variation, f64)| {
@@ -132,7 +158,7 @@ fn varied(group: &Group, source: Source, rows: &[Row]) -> Option<Graph> {
                 (source, last_hop, variation, method) == place
             };
             let row = rows.iter().find(is_it)?;
-            Some((x, row.levels[Level::High.index()]?.queue_ms))
+            Some((x, (shown.of)(row)?))
         };
         line(method, method.to_string(), group.points(source).filter_map(point).collect())
     };
@@ -141,10 +167,10 @@ fn varied(group: &Group, source: Source, rows: &[Row]) -> Option<Graph> {
         return None;
     }
     Some(Graph {
-        name: name_of(group, source),
-        title: format!("{}: queue delay of I", group.title),
+        name: name_of(group, source) + shown.suffix,
+        title: format!("{}: {}", group.title, shown.what),
         x: axis,
-        unit: "ms",
+        unit: shown.unit,
         has_dots: true,
         lines,
     })

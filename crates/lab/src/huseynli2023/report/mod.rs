@@ -60,6 +60,7 @@ impl Experiment {
                     (levels(&of_place))
                 }
             } }
+            (insertions(&rows))
             @if self.is_varied() { (sensitive(&rows, &graphs)) }
             (assumed(&ASSUMPTIONS))
         };
@@ -80,7 +81,7 @@ impl Experiment {
     }
 
     fn heading(&self) -> Markup {
-        let mut parts = vec![("figures", "Figures")];
+        let mut parts = vec![("figures", "Figures"), ("insertions", "What an insertion costs")];
         if self.parameters.are_papers() {
             parts.insert(0, ("statements", "The paper's statements"));
             parts.insert(1, ("differences", "Differences"));
@@ -188,13 +189,47 @@ fn levels(rows: &[&Row]) -> Markup {
     }
 }
 
+/// What the list takes to insert, beside a queue with a line for each level.
+fn insertions(rows: &[Row]) -> Markup {
+    html! {
+        h2 id="insertions" { "What an insertion costs" }
+        p {
+            "How many chunks one goes past on its way into the queue, by its level: the paper's \
+             list goes past all that matter as much or more, from the head on, and so is O(n). Who \
+             reads by arrival, and ours, which has a line for each level, put it behind the last \
+             one however many wait. Counted from what waited when each chunk arrived."
+        }
+        div.scroll { table {
+            thead { tr {
+                th.text { "Source" } th.text { "Network" } th { "Method" }
+                @for name in NAMES { th { (name) } }
+                th { "all" } th { "at most" }
+            } }
+            tbody { @for source in Source::ALL { @for last_hop in LastHop::ALL {
+                @for row in as_run(rows, source, last_hop) {
+                    tr.ours[row.cell.method == Method::Anabranch] {
+                        td.text { (source.title()) } td.text { (last_hop) } td { (row.cell.method) }
+                        @for level in &row.levels {
+                            td {
+                                @if let Some(level) = level { (format!("{:.2}", level.passed)) }
+                            }
+                        }
+                        td { (format!("{:.2}", row.passed)) }
+                        td { (format!("{:.0}", row.passed_max)) }
+                    }
+                }
+            } } }
+        } }
+    }
+}
+
 fn sensitive(rows: &[Row], graphs: &Graphs) -> Markup {
     html! {
         h2 id="sensitivity" { "Sensitivity: why the figures are as they are" }
         p {
             "The wired network with one parameter chosen otherwise: mean queue delays in ms, the \
-             total of equation 3, and what was not read when the run was over, 12 s after the end \
-             of the stream."
+             total of equation 3, what was not read when the run was over, 12 s after the end \
+             of the stream, and how many chunks one goes past on its way into the queue."
         }
         @for group in &GROUPS { @for source in Source::ALL {
             @if group.points(source).next().is_some() {
@@ -213,7 +248,7 @@ fn variations(rows: &[Row], group: &Group, source: Source) -> Markup {
             thead { tr {
                 th { "Parameter" } th { "Method" }
                 @for name in NAMES { th { (name) } }
-                th { "total s" } th { "not read" } th { "out of order" }
+                th { "total s" } th { "not read" } th { "out of order" } th { "goes past" }
             } }
             tbody { @for (variation, _) in group.points(source) {
                 @for row in rows.iter().filter(|row| is_of(row, source, variation)) {
@@ -227,6 +262,7 @@ fn variations(rows: &[Row], group: &Group, source: Source) -> Markup {
                         td { (format!("{:.1}", row.total_queue_s)) }
                         td { (format!("{:.0}", row.missing)) }
                         td { (format!("{:.0}", row.out_of_order)) }
+                        td { (format!("{:.2}", row.passed)) }
                     }
                 }
             } }
@@ -259,6 +295,8 @@ mod tests {
             "anabranch lab &lt;huseynli2023&gt;",
             "id=\"statements\"",
             "id=\"differences\"",
+            "id=\"insertions\"",
+            "Load of the reader: goes past on insertion",
             "equation 3",
             "Figure 7: queue delay of I",
             "Constant rate, random levels, wired",

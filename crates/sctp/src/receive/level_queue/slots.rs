@@ -13,19 +13,21 @@ pub(super) struct Slots {
     /// By slot.
     messages: Vec<Option<Ready>>,
     slots: Vec<Slot>,
-    /// Slots without a message.
+    /// Slots that have been in use since the last time when none was: the first ones. So a reader
+    /// that keeps up finds what comes close together, and in the order in which it came.
+    used: usize,
+    /// Those of them without a message.
     free: Vec<SlotId>,
     /// Messages that ever came.
     arrivals: u64,
 }
 
 /// Where a message stands.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Slot {
     /// How many messages came before it.
     arrival: u64,
-    /// By [`Row`].
-    neighbours: [Neighbours; 2],
+    neighbours: ByRow<Neighbours>,
 }
 
 /// Which of the lines it stands in.
@@ -35,9 +37,13 @@ pub(super) enum Row {
     Stream,
 }
 
-/// Both are `None` where it stands in no line, too.
+/// By [`Row`].
+pub(super) type ByRow<T> = [T; 2];
+
+/// Without a meaning where it stands in no line.
 #[derive(Debug, Clone, Copy, Default)]
 struct Neighbours {
+    /// Without a meaning of the first one: to let that go touches no other slot.
     before: Option<SlotId>,
     behind: Option<SlotId>,
 }
@@ -46,7 +52,7 @@ struct Neighbours {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) first: Option<SlotId>,
-    last: Option<SlotId>,
+    pub(super) last: Option<SlotId>,
 }
 
 /// A slot, by its number from one on: so `None` takes no room.
@@ -69,30 +75,38 @@ pub(in super::super) struct Place {
 impl Slots {
     /// How many messages are kept.
     pub(super) const fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.used - self.free.len()
     }
 
-    pub(super) fn keep(&mut self, ready: Ready) -> Place {
+    /// Takes a message that is going to [join](Self::join) lines behind these.
+    pub(super) fn keep(&mut self, ready: Ready, before: ByRow<Option<SlotId>>) -> Place {
         let arrival = self.arrivals;
         self.arrivals += 1;
-        let slot = self.free.pop().unwrap_or_else(|| self.add());
+        let slot = self.free.pop().unwrap_or_else(|| self.next());
         self.messages[slot.index()] = Some(ready);
-        let kept = &mut self.slots[slot.index()];
-        kept.arrival = arrival;
-        kept.neighbours = Default::default();
+        let neighbours = before.map(|before| Neighbours { before, behind: None });
+        self.slots[slot.index()] = Slot { arrival, neighbours };
         Place { slot, arrival }
     }
 
-    fn add(&mut self) -> SlotId {
-        let slot = SlotId(NonZeroU32::MIN.saturating_add(self.slots.len() as u32));
-        self.messages.push(None);
-        self.slots.push(Slot { arrival: 0, neighbours: Default::default() });
+    /// The first slot that is not in use.
+    fn next(&mut self) -> SlotId {
+        let slot = SlotId(NonZeroU32::MIN.saturating_add(self.used as u32));
+        if self.used == self.slots.len() {
+            self.messages.push(None);
+            self.slots.push(Slot::default());
+        }
+        self.used += 1;
         slot
     }
 
     /// Takes a message that has left its lines.
     pub(super) fn vacate(&mut self, slot: SlotId) -> Option<Ready> {
         self.free.push(slot);
+        if self.len() == 0 {
+            self.free.clear();
+            self.used = 0;
+        }
         self.messages[slot.index()].take()
     }
 
@@ -110,29 +124,29 @@ impl Slots {
         slots.into_iter().flatten().min_by_key(|slot| self.slots[slot.index()].arrival)
     }
 
-    /// Whether nobody stands before it.
-    pub(super) fn is_first(&self, slot: SlotId, row: Row) -> bool {
-        self.neighbours(slot, row).before.is_none()
-    }
-
     pub(super) fn behind(&self, slot: SlotId, row: Row) -> Option<SlotId> {
         self.neighbours(slot, row).behind
     }
 
-    pub(super) fn append(&mut self, slot: SlotId, row: Row, line: &mut Line) {
-        let before = line.last.replace(slot);
-        self.neighbours_mut(slot, row).before = before;
-        match before {
+    /// Lets it stand behind the last one of a line, as it was [kept](Self::keep).
+    pub(super) fn join(&mut self, slot: SlotId, row: Row, line: &mut Line) {
+        match line.last.replace(slot) {
             Some(before) => self.neighbours_mut(before, row).behind = Some(slot),
             None => line.first = Some(slot),
         }
     }
 
-    pub(super) fn unlink(&mut self, slot: SlotId, row: Row, line: &mut Line) {
+    pub(super) fn leave(&mut self, slot: SlotId, row: Row, line: &mut Line) {
         let Neighbours { before, behind } = self.neighbours(slot, row);
-        match before {
-            Some(before) => self.neighbours_mut(before, row).behind = behind,
-            None => line.first = behind,
+        if line.first == Some(slot) {
+            line.first = behind;
+            if behind.is_none() {
+                line.last = None;
+            }
+            return;
+        }
+        if let Some(before) = before {
+            self.neighbours_mut(before, row).behind = behind;
         }
         match behind {
             Some(behind) => self.neighbours_mut(behind, row).before = before,

@@ -1,7 +1,7 @@
 //! Each rule by itself, then random operations against a model that looks at all that waits.
 
 use anabranch_sansio::Rng;
-use anabranch_wire::{Ppid, Ssn};
+use anabranch_wire::{Ppid, Ssn, StreamId};
 use bytes::Bytes;
 
 use super::*;
@@ -242,4 +242,23 @@ fn random_operations_agree_with_a_queue_that_looks_at_all_messages() {
         let mut lines = queue.levels.iter().chain(&queue.streams);
         assert!(lines.all(|line| *line == Line::default()), "seed {seed}");
     }
+}
+
+/// A reader that keeps up is to find what came in the order in which it came, not scattered.
+#[test]
+fn once_nothing_waits_slots_are_taken_from_the_first_one_on() {
+    let mut queue = LevelQueue::new(WAIT_MAX);
+    let mut slots = || {
+        let levels = [Level::Low, Level::High, Level::Normal, Level::High];
+        let kept: Vec<_> = (0..)
+            .zip(levels)
+            .map(|(number, level)| {
+                let message = message(number, level, Some(level.index() as u16));
+                queue.push(Ready { message, since: at(0) }).slot
+            })
+            .collect();
+        assert_eq!(drain(&mut queue, at(0)), [1, 3, 2, 0]);
+        kept
+    };
+    assert_eq!(slots(), slots());
 }
