@@ -162,6 +162,25 @@ fn regression_an_expired_message_was_retransmitted_when_the_timer_was_late() {
     assert_eq!(peer.stats().streams.abandoned_expired, 3, "2 was acknowledged in time");
 }
 
+/// A receiver that is full drops what matters least, and its next SACK tells so.
+#[test]
+fn what_the_peer_dropped_for_others_is_sent_again_within_its_life_and_given_up_after_it() {
+    for (lifetime, again) in [(SECOND / 2, false), (60 * SECOND, true)] {
+        let mut peer = RawPeer::connected(default().with(|config| config.window.max_burst = None));
+        (0..3).for_each(|number| peer.send(living(lifetime, numbered(0, number, 500))));
+        peer.take();
+        peer.acknowledge(0, &[(2, 3)], 100_000);
+        peer.acknowledge(2, &[], 100_000);
+        assert_eq!(peer.stats().streams.abandoned_expired, 0, "3 may still come");
+        peer.run_for(4 * SECOND);
+        let sent = peer.take();
+        let has_third = |it: &Sent| it.data().iter().any(|data| data.tsn == peer.tsn_of(3));
+        assert_eq!(sent.iter().any(has_third), again, "{lifetime:?}");
+        assert_eq!(forward_tsns(&sent).is_empty(), again);
+        assert_eq!(peer.stats().streams.abandoned_expired, u64::from(!again));
+    }
+}
+
 #[test]
 fn a_message_that_expired_before_it_was_begun_gets_no_tsn_and_no_ssn() {
     let mut peer = RawPeer::connected_with_window(default(), 1_500);
