@@ -41,6 +41,13 @@ impl Pacer {
         self.is_closed &= now < self.drained;
     }
 
+    /// What was sent at one rate counts at a higher one from now on.
+    pub fn speed_up(&mut self, now: Time, before: Rate, after: Rate) {
+        let left = self.drained.saturating_since(now);
+        let share = before.as_bps() as f64 / after.as_bps().max(1) as f64;
+        self.drained = self.drained.min(now + left.mul_f64(share.min(1.0)));
+    }
+
     /// `bytes` of data go out. Two packets of `packet` bytes make the smallest quantum, so that the
     /// peer acknowledges each without delay.
     pub fn on_sent(&mut self, now: Time, bytes: usize, packet: usize, rate: Rate) {
@@ -71,6 +78,20 @@ mod tests {
             packets += 1;
         }
         packets
+    }
+
+    #[test]
+    fn regression_a_path_that_was_found_faster_waited_as_long_as_when_it_was_slow() {
+        let mut pacer = Pacer::default();
+        let now = Time::from_secs(1);
+        send_all(&mut pacer, now, Rate::kbps(80));
+        let waits = |pacer: &Pacer| pacer.opens_at().map(|at| at - now);
+        assert!(waits(&pacer) > Some(Duration::from_millis(90)), "{:?}", waits(&pacer));
+        pacer.speed_up(now, Rate::kbps(80), RATE);
+        assert!(waits(&pacer) < Some(Duration::from_millis(3)), "{:?}", waits(&pacer));
+        let before = waits(&pacer);
+        pacer.speed_up(now, RATE, Rate::kbps(80));
+        assert_eq!(waits(&pacer), before, "it is never made slower");
     }
 
     #[test]

@@ -1,10 +1,15 @@
 //! [`QueueBound`]: a window that keeps the queues in the network short.
 
+mod answers;
+mod delivery;
+
 use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 
-use crate::{Ack, CongestionController, ControllerMetrics, LostChunk, SentData};
+use crate::{Ack, CongestionController, ControllerMetrics, LostChunk, RateSample, SentData};
+use answers::Answers;
+use delivery::Delivery;
 
 /// How long a lowest round-trip time is believed in, half of it at least.
 const BASE_LIFE: Duration = Duration::from_secs(20);
@@ -16,6 +21,10 @@ const PACKETS_MIN: usize = 2;
 /// Until then they may be what a link held back that stood still.
 const HEARTBEATS_ALONE: Duration = Duration::from_secs(1);
 
+/// Answers may stay away for so much longer than the lowest round trip, or for the bound if that is
+/// more, before less goes out: most bursts of losses are shorter.
+const PATIENCE_MIN: Duration = Duration::from_millis(150);
+
 /// Another controller, and a ceiling on its window while packets wait in the network for longer
 /// than they should.
 ///
@@ -23,6 +32,11 @@ const HEARTBEATS_ALONE: Duration = Duration::from_secs(1);
 /// any. What waits there is served in turn, whatever its priority and its lifetime; what waits at
 /// the sender can be overtaken and given up. So a delay beyond the bound lowers the ceiling to what
 /// would have stayed within it, once per round trip, and a shorter one lifts it again.
+///
+/// A path that stands still has no queue of ours, and must get none: while answers stay away, what
+/// is sent would wait in turn once it goes on. So data trickles out, more and more slowly, and
+/// waits here instead; and when answers come again, no more is in flight than the path carried
+/// before, until something that was sent since tells how long packets take.
 ///
 /// The queuing delay is that of RFC 6817 (LEDBAT): a round-trip time less the lowest one lately.
 /// Two things keep that base true: while the ceiling holds, the queue is drained once per half of
@@ -46,6 +60,8 @@ pub struct QueueBound {
     /// Since when heartbeats have, and nothing else told how long packets take.
     answers_late_since: Option<Time>,
     silence: Option<Silence>,
+    answers: Answers,
+    delivery: Delivery,
     /// Bytes acknowledged since the ceiling was last lifted.
     partial_bytes_acked: usize,
 }
@@ -72,6 +88,8 @@ impl QueueBound {
             queued_since: None,
             answers_late_since: None,
             silence: None,
+            answers: Answers::default(),
+            delivery: Delivery::default(),
             partial_bytes_acked: 0,
         }
     }
@@ -159,7 +177,7 @@ impl QueueBound {
     fn lower(&mut self, now: Time, in_flight: usize, rtt: Duration, queuing: Duration) {
         let share = (self.base.lowest() + queuing).as_secs_f64() / rtt.as_secs_f64();
         let fitting = (in_flight as f64 * share.min(1.0)) as usize;
-        self.ceiling = Some(fitting.max(self.floor()));
+        self.ceiling = Some(fitting.max(self.carried(now, queuing)));
         (self.lowered_at, self.settled_at) = (now, now + rtt);
         self.partial_bytes_acked = 0;
     }
@@ -168,7 +186,7 @@ impl QueueBound {
     /// then took.
     fn lower_further(&mut self, ack: &Ack) {
         if let (Some(ceiling), Some(fitting)) = (self.ceiling, self.fitting(ack)) {
-            self.ceiling = Some(ceiling.min(fitting).max(self.floor()));
+            self.ceiling = Some(ceiling.min(fitting.max(self.carried(ack.now, self.bound))));
         }
     }
 
@@ -204,20 +222,70 @@ impl QueueBound {
         Some((sample.in_flight as f64 * share) as usize)
     }
 
+    /// What the path has carried lately in a round trip with that much of a queue, and no less than
+    /// the floor: a link that stands still for a moment, again and again, has a queue each time,
+    /// and carries as much. Where a source's highest rate is known, there is no time to find out.
+    fn carried(&self, now: Time, queuing: Duration) -> usize {
+        match self.rate_max {
+            Some(_) => self.floor(),
+            None => self.delivery.in_span(now, self.base.lowest() + queuing).max(self.floor()),
+        }
+    }
+
     const fn floor(&self) -> usize {
         PACKETS_MIN * self.pmdcs
+    }
+
+    /// The window at most.
+    fn ceiling(&self) -> usize {
+        let ceiling = self.ceiling.unwrap_or(usize::MAX);
+        self.answers.window(self.floor()).map_or(ceiling, |window| ceiling.min(window))
+    }
+
+    /// Whether a path that stands still is told from one with a queue: where a source's highest
+    /// rate is known, next to nothing goes out in either case.
+    const fn tells_standstills(&self) -> bool {
+        self.base.halves.is_some() && self.rate_max.is_none()
+    }
+
+    /// Answers stay away.
+    fn stop(&mut self, now: Time) {
+        let round_trip = self.longest();
+        let Self { answers, delivery, .. } = self;
+        answers.stop(now, |since| delivery.in_span(since, round_trip));
+    }
+
+    /// How fast data goes out while answers stay away.
+    fn trickle(&self) -> Option<Rate> {
+        let bytes = self.answers.trickle(self.patience())?.max(self.floor());
+        Some(Rate::of(bytes as u64, self.longest()))
+    }
+
+    /// How long answers may stay away.
+    fn patience(&self) -> Duration {
+        self.base.lowest().saturating_add(self.bound.max(PATIENCE_MIN))
+    }
+
+    /// The same acknowledgement, without how long what it acknowledges took, if that was sent
+    /// before the path stood still.
+    fn without_standstill(&mut self, ack: &Ack) -> Ack {
+        let Some(rtt) = ack.sample.map_or(ack.rtt, |sample| sample.rtt) else { return *ack };
+        if self.answers.takes(ack.now, rtt) {
+            return *ack;
+        }
+        let sample = ack.sample.map(|sample| RateSample { rtt: None, ..sample });
+        Ack { rtt: None, sample, ..*ack }
     }
 }
 
 impl CongestionController for QueueBound {
     fn window(&self) -> usize {
-        let ceiling = self.ceiling.unwrap_or(usize::MAX);
-        self.inner.window().min(self.needed()).min(ceiling)
+        self.inner.window().min(self.needed()).min(self.ceiling())
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
         let (pace, most) = (self.inner.pacing_rate(), self.rate_max);
-        pace.map_or(most, |pace| Some(most.map_or(pace, |most| pace.min(most))))
+        pace.into_iter().chain(most).chain(self.trickle()).min()
     }
 
     fn bandwidth(&self) -> Option<Rate> {
@@ -226,9 +294,16 @@ impl CongestionController for QueueBound {
 
     fn on_sent(&mut self, sent: &SentData) {
         self.inner.on_sent(sent);
+        let (least, patience) = (self.floor(), self.patience());
+        if self.tells_standstills() && self.answers.on_sent(sent, least, patience) {
+            self.stop(sent.now);
+        }
     }
 
     fn on_ack(&mut self, ack: &Ack) {
+        self.answers.on_answer(ack.now, ack.acked, ack.flight, self.floor());
+        self.delivery.on_ack(ack);
+        let ack = &self.without_standstill(ack);
         self.inner.on_ack(ack);
         // The newest chunk's round trip: that of an older one counts the SACKs that were lost.
         if let Some(rtt) = ack.sample.map_or(ack.rtt, |sample| sample.rtt) {
@@ -243,6 +318,10 @@ impl CongestionController for QueueBound {
 
     fn on_timeout(&mut self, now: Time) {
         self.inner.on_timeout(now);
+        // What has next to nothing to answer tells nothing by a timeout.
+        if self.tells_standstills() && self.answers.awaits_more_than(self.floor()) {
+            self.stop(now);
+        }
         if self.rate_max.is_some() {
             self.silence.get_or_insert(Silence { ceiling_before: self.ceiling });
             self.ceiling = Some(self.floor());
@@ -262,6 +341,7 @@ impl CongestionController for QueueBound {
     /// Data that is given up before it is answered, or repeated, measures nothing: where the queue
     /// is as long as that, heartbeats alone tell.
     fn on_heartbeat(&mut self, now: Time, rtt: Duration, in_flight: usize) {
+        self.answers.on_answer(now, 0, in_flight, self.floor());
         self.inner.on_heartbeat(now, rtt, in_flight);
         self.end_silence(rtt);
         if self.base.halves.is_none() || !self.is_beyond_bound(rtt) {
@@ -286,7 +366,7 @@ impl CongestionController for QueueBound {
 
     fn metrics(&self) -> ControllerMetrics {
         let inner = self.inner.metrics();
-        let ceiling = self.ceiling.unwrap_or(usize::MAX).min(self.needed());
+        let ceiling = self.ceiling().min(self.needed());
         if ceiling >= inner.window {
             return inner;
         }
@@ -530,6 +610,83 @@ mod tests {
         assert_eq!(link.controller.window(), 2 * PMDCS, "a queue was longer than the timeout");
         let later = ack(&mut link, PMDCS, 65);
         assert!(later < before, "{later}: it rises step by step");
+    }
+
+    /// Sends a packet each 10 ms that nobody answers, from the window's flight on.
+    fn send_unanswered(link: &mut Link, packets: usize) {
+        for _ in 0..packets {
+            link.now += Duration::from_millis(10);
+            let is_app_limited = false;
+            let sent = SentData { now: link.now, bytes: PMDCS, flight: PMDCS, is_app_limited };
+            link.controller.on_sent(&sent);
+        }
+    }
+
+    /// A path that delivered 100,000 bytes a second.
+    fn carrying() -> Link {
+        let mut link = Link::new();
+        for delivered in 1..=60 {
+            link.now += Duration::from_millis(10);
+            let rtt = Duration::from_millis(60);
+            let delivered = delivered * PMDCS as u64;
+            let ack = testing::ack_with_rtt(link.now, delivered, 6 * PMDCS, rtt);
+            link.controller.on_ack(&ack);
+        }
+        link
+    }
+
+    #[test]
+    fn regression_all_that_was_sent_into_a_standstill_waited_in_the_network_when_it_was_over() {
+        let mut link = carrying();
+        send_unanswered(&mut link, 20);
+        assert_eq!(link.controller.pacing_rate(), None, "not for long");
+        send_unanswered(&mut link, 24);
+        let pace = |link: &Link| link.controller.pacing_rate().unwrap().as_bps();
+        assert!((160_000..220_000).contains(&pace(&link)), "{}: a quarter", pace(&link));
+        send_unanswered(&mut link, 300);
+        assert!(pace(&link) < 160_000, "{}", pace(&link));
+    }
+
+    #[test]
+    fn regression_what_waited_while_a_path_stood_still_looked_like_a_queue_later() {
+        let mut link = carrying();
+        send_unanswered(&mut link, 200);
+        let answer = |link: &mut Link, rtt_ms: u64| {
+            link.now += Duration::from_millis(5);
+            let rtt = Duration::from_millis(rtt_ms);
+            let ack = testing::ack_with_rtt(link.now, 60_000, 6 * PMDCS, rtt);
+            link.controller.on_ack(&ack);
+            link.controller.window()
+        };
+        let began = link.now;
+        let windows: Vec<_> = [2_000; 11].map(|rtt| answer(&mut link, rtt)).into();
+        assert_eq!(link.controller.pacing_rate(), None);
+        assert!((8_000..=11_000).contains(&windows[0]), "{windows:?}: what it carried in 110 ms");
+        let acked = windows.len() * PMDCS;
+        assert_eq!(windows.last(), Some(&(acked + 2 * PMDCS)), "and then as in slow start");
+        link.now = began + Duration::from_millis(70);
+        assert_eq!(answer(&mut link, 60), WINDOW, "it had stood still");
+    }
+
+    #[test]
+    fn regression_a_link_that_stands_still_again_and_again_was_given_a_fraction_of_what_it_carries()
+    {
+        let mut link = carrying();
+        let mut delivered = 60 * PMDCS as u64;
+        let mut lowest = WINDOW;
+        for _ in 0..50 {
+            // Nothing for 100 ms, and then ten packets in 70.
+            link.now += Duration::from_millis(30);
+            for waited in 0..10 {
+                link.now += Duration::from_millis(7);
+                delivered += PMDCS as u64;
+                let rtt = Duration::from_millis(180 - 3 * waited);
+                let ack = testing::ack_with_rtt(link.now, delivered, 10 * PMDCS, rtt);
+                link.controller.on_ack(&ack);
+                lowest = lowest.min(link.controller.window());
+            }
+        }
+        assert!(lowest >= 9_000, "{lowest} of the 11,000 that it carries in a round trip");
     }
 
     #[test]

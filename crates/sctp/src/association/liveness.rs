@@ -219,7 +219,7 @@ impl Association {
         let Some(answered) = target.heartbeat.on_answer(nonce) else { return };
         let rtt = now - answered.at;
         target.stats.heartbeats_acked += 1;
-        target.congestion.on_heartbeat(now, rtt, in_flight);
+        target.on_answer(now, |congestion| congestion.on_heartbeat(now, rtt, in_flight));
         if answered.is_overtaken {
             return;
         }

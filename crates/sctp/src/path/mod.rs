@@ -369,6 +369,16 @@ impl Path {
         }
     }
 
+    /// Something was answered: tells the controller by `tell`, and the pacer if data may go out
+    /// faster from now on.
+    pub(crate) fn on_answer(&mut self, now: Time, tell: impl FnOnce(&mut Controller)) {
+        let before = self.pacing_rate();
+        tell(&mut self.congestion);
+        if let (Some(before), Some(after)) = (before, self.pacing_rate()) {
+            self.pacer.speed_up(now, before, after);
+        }
+    }
+
     /// What congestion control lets the path carry.
     pub(crate) fn allowed_rate(&self) -> Rate {
         let by_window = || {

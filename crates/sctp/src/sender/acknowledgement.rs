@@ -61,7 +61,7 @@ impl DataSender {
             target.rtt.on_sample(rtt);
         }
         if ack.answered {
-            target.congestion.on_ack(&Ack {
+            let ack = Ack {
                 now: context.now,
                 acked,
                 flight_before: ack.flight_before,
@@ -71,7 +71,8 @@ impl DataSender {
                 rtt: ack.rtt,
                 delivered: ack.delivered,
                 sample: ack.sample,
-            });
+            };
+            target.on_answer(context.now, |congestion| congestion.on_ack(&ack));
         }
         if acked > 0 {
             self.error_count = 0;

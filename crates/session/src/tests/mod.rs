@@ -9,3 +9,4 @@ mod output;
 mod peers;
 mod plain;
 mod seam;
+mod standstill;
