@@ -130,8 +130,8 @@ impl Negotiation {
         let current = u8::try_from(slot.value).ok();
         let is_best = preferences.first().copied() == current;
         let is_accepted = preferences.iter().any(|value| Some(*value) == current);
-        let is_open = !slot.is_unknown && !(slot.is_agreed && is_accepted);
-        if slot.state == State::Stable && !is_best && is_open {
+        let is_settled = slot.is_unknown || slot.is_agreed && is_accepted;
+        if slot.state == State::Stable && !is_best && !is_settled {
             slot.state = State::Wanted;
             slot.is_mandatory = feature.is_required() && !is_accepted;
         }
