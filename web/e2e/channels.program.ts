@@ -88,7 +88,9 @@ describe.each(BROWSERS)('data channels of $name', ({ format, flags }) => {
       channel.send('levels 40');
       const received = await client.messages(channel, 41);
       const pieces = received.slice(0, 40).map((bytes) => new Uint8Array(bytes as ArrayBuffer));
-      pieces.forEach((bytes) => channel.send(bytes));
+      for (const bytes of pieces) {
+        channel.send(bytes);
+      }
       const echoed = (await client.messages(channel, 40)) as ArrayBuffer[];
       client.close();
       const numbers = (all: readonly Uint8Array[]) =>
