@@ -369,12 +369,15 @@ impl Path {
         }
     }
 
-    /// Something was answered: tells the controller by `tell`, and the pacer if data may go out
-    /// faster from now on.
+    /// Something was answered: tells the controller by `tell`, and the pacer if data may go out more
+    /// than twice as fast from now on. Rates that rise and fall a little average out, and would
+    /// not if each rise counted.
     pub(crate) fn on_answer(&mut self, now: Time, tell: impl FnOnce(&mut Controller)) {
         let before = self.pacing_rate();
         tell(&mut self.congestion);
-        if let (Some(before), Some(after)) = (before, self.pacing_rate()) {
+        if let (Some(before), Some(after)) = (before, self.pacing_rate())
+            && after.as_bps() / 2 > before.as_bps()
+        {
             self.pacer.speed_up(now, before, after);
         }
     }
