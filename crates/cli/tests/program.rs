@@ -25,10 +25,16 @@ fn treatments_prints_one_line_per_class_and_fits_a_terminal() {
 }
 
 #[test]
-fn treatments_prints_one_preset_alone() {
+fn treatments_prints_one_preset_alone_with_its_levels() {
     let output = run(&["treatments", "--preset", "live"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("75 % of latency") && !text.contains("layered"), "{text}");
+    let headings = text.lines().find(|line| line.starts_with("class ")).unwrap();
+    let level = headings.find("level").unwrap();
+    for (class, of_class) in [("control", "0"), ("key-frame", "1"), ("disposable", "3")] {
+        let line = text.lines().find(|line| line.starts_with(class)).unwrap();
+        assert_eq!(line[level..].split(' ').next(), Some(of_class), "{text}");
+    }
 }
 
 /// The tables without the last line, which tells how long it took, and files of the results.

@@ -369,9 +369,9 @@ impl Path {
         }
     }
 
-    /// Something was answered: tells the controller by `tell`, and the pacer if data may go out more
-    /// than twice as fast from now on. Rates that rise and fall a little average out, and would
-    /// not if each rise counted.
+    /// Something was answered: tells the controller by `tell`, and the pacer if data may go out
+    /// more than twice as fast from now on. Rates that rise and fall a little average out, and
+    /// would not if each rise counted.
     pub(crate) fn on_answer(&mut self, now: Time, tell: impl FnOnce(&mut Controller)) {
         let before = self.pacing_rate();
         tell(&mut self.congestion);

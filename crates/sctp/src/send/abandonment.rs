@@ -146,7 +146,7 @@ impl Outstanding {
     }
 
     /// Gives up one chunk; returns whether its message ends with it.
-    fn abandon_chunk(&mut self, index: usize) -> bool {
+    pub(super) fn abandon_chunk(&mut self, index: usize) -> bool {
         let chunk = &mut self.chunks[index];
         let (state, size, path) = (chunk.state, chunk.size(), chunk.path);
         let ending = chunk.ending;

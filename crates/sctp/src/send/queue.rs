@@ -332,12 +332,12 @@ impl MessageQueue {
         Some(fragment)
     }
 
-    /// The ordered messages of a stream up to `last` are skipped, none of which was begun.
-    pub(crate) fn skip_ordered(&mut self, stream: StreamId, last: Mid) {
-        if let Some(out) = self.streams.get_mut(usize::from(stream.0)) {
-            let next = Mid(last.0.wrapping_add(1));
-            out.next_ordered = later(Mid(out.next_ordered), next).0;
-        }
+    /// The ordered messages of a stream up to `last` are skipped, none of which was begun. Returns
+    /// whether there are any.
+    pub(crate) fn skip_ordered(&mut self, stream: StreamId, last: Mid) -> bool {
+        let Some(out) = self.streams.get_mut(usize::from(stream.0)) else { return false };
+        let next = later(Mid(out.next_ordered), Mid(last.0.wrapping_add(1))).0;
+        std::mem::replace(&mut out.next_ordered, next) != next
     }
 
     /// Takes all that is left of the message of a stream that was begun.

@@ -9,11 +9,15 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_wire::{Mid, StreamId};
+use anabranch_sansio::Time;
+use anabranch_wire::{Fsn, Level, Mid, Ppid, StreamId};
+use bytes::Bytes;
 
 use super::chunk::{Chunk, ChunkState};
+use super::message::{Fragment, PathPreference};
 use super::outstanding::Outstanding;
 use crate::format::DataFormat;
+use crate::path::PathSlot;
 
 /// Up to which ordered message of each stream the peer is told to skip, together with an unordered
 /// one.
@@ -30,9 +34,11 @@ struct Skip {
 impl Skips {
     /// The unordered message `mid` of a stream is skipped.
     fn add(&mut self, stream: StreamId, mid: Mid) {
-        let before = self.0.get(&stream).map(|skip| skip.last);
-        let last = before.map_or(mid, |before| later(before, mid));
-        self.0.insert(stream, Skip { last, is_new: true });
+        let news = Skip { last: mid, is_new: true };
+        let skip = self.0.entry(stream).or_insert(news);
+        if later(skip.last, mid) != skip.last {
+            *skip = news;
+        }
     }
 
     /// Whether the ordered messages up to this unordered one are skipped too.
@@ -118,6 +124,34 @@ impl Outstanding {
         std::mem::take(&mut skip.is_new).then_some(skip.last)
     }
 
+    /// Gives a message without content, unordered and abandoned, a TSN that is never sent.
+    ///
+    /// The peer moves past it by the I-FORWARD-TSN alone that tells of the ordered messages up to
+    /// `mid`. Past the message that was abandoned it may move by what arrives of that late, and
+    /// would wait for ordered messages then that do not exist.
+    pub(crate) fn insist_on_skip(&mut self, now: Time, stream: StreamId, mid: Mid) {
+        let nothing = Fragment {
+            stream,
+            mid,
+            fsn: Fsn(0),
+            ppid: Ppid(0),
+            payload: Bytes::new(),
+            unordered: true,
+            beginning: true,
+            ending: true,
+            expires: None,
+            max_retransmissions: None,
+            preference: PathPreference::Any,
+            level: Level::default(),
+            sack_immediately: false,
+            context: None,
+        };
+        let path = self.chunks.back().map_or(PathSlot(0), |chunk| chunk.path);
+        self.push(now, nothing, path);
+        self.abandon_chunk(self.chunks.len() - 1);
+        self.advance();
+    }
+
     /// The stream begins anew.
     pub(crate) fn forget_skip(&mut self, stream: StreamId) {
         self.skips.0.remove(&stream);
@@ -136,15 +170,11 @@ pub(super) const fn later(a: Mid, b: Mid) -> Mid {
 mod tests {
     use std::time::Duration;
 
-    use anabranch_sansio::Time;
-    use anabranch_wire::{Fsn, GapAckBlock, Items, Level, Ppid, Sack, SkippedMessages, Tsn};
-    use bytes::Bytes;
+    use anabranch_wire::{GapAckBlock, Items, Sack, SkippedMessages, Tsn};
 
     use super::*;
     use crate::handshake::SupportedExtensions;
-    use crate::path::PathSlot;
     use crate::send::LossDetection;
-    use crate::send::message::{Fragment, PathPreference};
 
     const STREAM: StreamId = StreamId(3);
     const SHORT: Option<Time> = Some(Time::from_millis(100));
@@ -184,11 +214,18 @@ mod tests {
     }
 
     fn sack(outstanding: &mut Outstanding, last: u16) {
-        let blocks = [GapAckBlock { start: 2, end: last }];
+        acknowledge(outstanding, 99, &[GapAckBlock { start: 2, end: last }]);
+    }
+
+    fn sack_through(outstanding: &mut Outstanding, cumulative: u32) {
+        acknowledge(outstanding, cumulative, &[]);
+    }
+
+    fn acknowledge(outstanding: &mut Outstanding, cumulative: u32, blocks: &[GapAckBlock]) {
         let sack = Sack {
-            cumulative_tsn_ack: Tsn(99),
+            cumulative_tsn_ack: Tsn(cumulative),
             a_rwnd: 100_000,
-            gap_ack_blocks: Items::from_slice(&blocks),
+            gap_ack_blocks: Items::from_slice(blocks),
             duplicate_tsns: Items::default(),
             data_packets: 1,
         };
@@ -205,6 +242,24 @@ mod tests {
         assert_eq!(expire(&mut outstanding), [(true, 2), (false, 2)]);
         assert_eq!(outstanding.take_skip(STREAM), Some(Mid(2)), "the next ordered one is 3");
         assert_eq!(outstanding.take_skip(STREAM), None, "once");
+    }
+
+    /// Found by random operations: what was abandoned came late, the peer moved past it by that, and
+    /// waited for ordered messages that do not exist.
+    #[test]
+    fn regression_a_peer_that_never_heard_of_a_skip_is_told_of_it_again() {
+        let mut outstanding = outstanding(false);
+        push(&mut outstanding, true, 2, true);
+        assert_eq!(expire(&mut outstanding), [(true, 2), (false, 2)]);
+        let last = outstanding.take_skip(STREAM).unwrap();
+        outstanding.insist_on_skip(Time::ZERO, STREAM, last);
+        push(&mut outstanding, false, 3, true);
+        sack_through(&mut outstanding, 100);
+        assert!(outstanding.is_forward_tsn_due(), "nothing else leads past the next TSN");
+        assert_eq!(expire(&mut outstanding), [(true, 2), (false, 2)]);
+        assert_eq!(outstanding.take_skip(STREAM), None, "the next ordered one is 3 already");
+        sack_through(&mut outstanding, 102);
+        assert!(!outstanding.is_forward_tsn_due());
     }
 
     #[test]

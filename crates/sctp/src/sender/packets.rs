@@ -290,7 +290,7 @@ impl DataSender {
             if !self.window.admits(len) {
                 return self.start_window_probe(context);
             }
-            self.skip_ordered(stream);
+            self.skip_ordered(context.now, stream);
             let Some(fragment) = self.queue.take(stream, len) else { return };
             self.begin_sending(context, path, format.chunk_size(len));
             let preference = fragment.preference;
@@ -302,9 +302,11 @@ impl DataSender {
     }
 
     /// The next ordered message of a stream comes behind those that the peer was told to skip.
-    pub(super) fn skip_ordered(&mut self, stream: StreamId) {
-        if let Some(last) = self.outstanding.take_skip(stream) {
-            self.queue.skip_ordered(stream, last);
+    pub(super) fn skip_ordered(&mut self, now: Time, stream: StreamId) {
+        if let Some(last) = self.outstanding.take_skip(stream)
+            && self.queue.skip_ordered(stream, last)
+        {
+            self.outstanding.insist_on_skip(now, stream, last);
         }
     }
 
