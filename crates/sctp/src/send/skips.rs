@@ -244,8 +244,8 @@ mod tests {
         assert_eq!(outstanding.take_skip(STREAM), None, "once");
     }
 
-    /// Found by random operations: what was abandoned came late, the peer moved past it by that, and
-    /// waited for ordered messages that do not exist.
+    /// Found by random operations: what was abandoned came late, the peer moved past it by that,
+    /// and waited for ordered messages that do not exist.
     #[test]
     fn regression_a_peer_that_never_heard_of_a_skip_is_told_of_it_again() {
         let mut outstanding = outstanding(false);
