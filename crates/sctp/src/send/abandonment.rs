@@ -54,6 +54,9 @@ impl Outstanding {
             self.expirations.pop();
             let copied_at = self.copies.sent_at(sequence);
             let Some(chunk) = self.chunk_mut(sequence) else { continue };
+            if chunk.state == ChunkState::Acked {
+                chunk.expired = true;
+            }
             if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
                 continue;
             }
@@ -83,9 +86,8 @@ impl Outstanding {
     pub(crate) fn withdraw(&mut self, now: Time, stream: StreamId) {
         let chunks = (self.first..).zip(&mut self.chunks);
         for (sequence, chunk) in chunks.filter(|(_, chunk)| chunk.stream == stream) {
-            let may_be_given_up = chunk.expires.is_some() || chunk.max_retransmissions.is_some();
-            let waits = matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost);
-            if may_be_given_up && waits && chunk.expires.is_none_or(|expires| expires > now) {
+            let stands = chunk.state != ChunkState::Abandoned;
+            if !chunk.is_reliable() && stands && chunk.expires.is_none_or(|expires| expires > now) {
                 chunk.expires = Some(now);
                 self.expirations.push(Reverse((now, sequence)));
             }
@@ -106,13 +108,12 @@ impl Outstanding {
         self.expirations.peek().map(|Reverse((expires, _))| *expires)
     }
 
-    /// Forgets lifetimes of chunks that were delivered, so that they cause no wakeup.
+    /// Forgets lifetimes of chunks that nobody will ask for again, so that they cause no wakeup. One
+    /// that a gap block acknowledged keeps its own: the peer may renege on it.
     pub(super) fn prune_expirations(&mut self) {
         while let Some(&Reverse((_, sequence))) = self.expirations.peek() {
-            let waits = self.chunk_mut(sequence).is_some_and(|chunk| {
-                matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost)
-            });
-            if waits {
+            let stands = |chunk: &Chunk| chunk.state != ChunkState::Abandoned;
+            if self.chunk(sequence).is_some_and(stands) {
                 break;
             }
             self.expirations.pop();
@@ -217,9 +218,11 @@ impl Outstanding {
     /// locally, that is, to move "Advanced.Peer.Ack.Point" up as long as the chunk next in the
     /// out-queue space is marked as "abandoned"".
     ///
-    /// What a gap block acknowledged does not stop it, or each loss would cost the receiver a round
-    /// trip. But no ordered message is skipped behind one of its own stream that the peer has: some
-    /// stacks drop all that they hold up to the skipped SSN, complete messages included.
+    /// A message of partial reliability that a gap block acknowledged does not stop it, or each loss
+    /// would cost the receiver a round trip. A reliable one does: a peer may drop it again (RFC 9260
+    /// section 6.2), and would never get it if it had been told to move past it. And no ordered
+    /// message is skipped behind one of its own stream that the peer has: some stacks drop all that
+    /// they hold up to the skipped SSN, complete messages included.
     pub(crate) fn advance(&mut self) {
         let mut point = self.cumulative_ack_point();
         self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point);
@@ -240,6 +243,7 @@ impl Outstanding {
                 ChunkState::Abandoned => {
                     self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point + 1);
                 }
+                ChunkState::Acked if chunk.is_reliable() => break,
                 ChunkState::Acked if ordered && !held_at_peer.contains(&stream) => {
                     held_at_peer.push(stream);
                 }

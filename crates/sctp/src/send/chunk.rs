@@ -83,6 +83,11 @@ impl Chunk {
         (self.stream, self.unordered, self.mid.0)
     }
 
+    /// Whether its message is never given up.
+    pub(super) const fn is_reliable(&self) -> bool {
+        self.expires.is_none() && self.max_retransmissions.is_none()
+    }
+
     /// What its flags say of its level: what was sent before goes out as urgent (Huseynli 2023,
     /// table 2), and between peers that did not agree on marks the flags are zero.
     pub(super) fn mark(&self, is_marked: bool) -> Level {

@@ -304,6 +304,7 @@ mod tests {
         outstanding.chunks[0].expires = SHORT;
         outstanding.withdraw(Time::ZERO, STREAM);
         push(&mut outstanding, false, 1, true);
+        outstanding.chunks[1].max_retransmissions = Some(1);
         for mid in 0..3 {
             push(&mut outstanding, true, mid, true);
         }

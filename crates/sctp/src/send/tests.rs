@@ -317,6 +317,20 @@ fn what_the_peer_reneged_on_is_in_flight_again_and_times_out() {
     );
 }
 
+/// Found by random operations: it was sent again long after its lifetime.
+#[test]
+fn regression_what_the_peer_reneged_on_after_its_lifetime_is_given_up() {
+    let mut outstanding = with_lifetimes(&[0, 1, 2], &[1]);
+    sack(&mut outstanding, 99, &[(101, 101)]);
+    outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
+    assert_eq!(abandoned(&mut outstanding), [], "the peer has it");
+    sack(&mut outstanding, 100, &[]);
+    assert_eq!(outstanding.next_expiration(), Some(Time::from_millis(100)), "at once");
+    outstanding.expire(Time::from_millis(200), |_| Duration::from_secs(1));
+    assert_eq!(abandoned(&mut outstanding), [(StreamId(1), Abandonment::Expired)]);
+    assert_eq!(outstanding.advanced_peer_ack_point() as u32, 101);
+}
+
 #[test]
 fn a_block_that_is_absent_further_up_proves_nothing() {
     let mut outstanding = outstanding(10);
@@ -363,16 +377,28 @@ fn with_lifetimes(streams: &[u16], expiring: &[usize]) -> Outstanding {
 
 #[test]
 fn the_point_passes_what_a_gap_block_acknowledged_on_other_streams() {
-    let mut outstanding = with_lifetimes(&[0, 1, 0, 0], &[0, 2]);
+    let mut outstanding = with_lifetimes(&[0, 1, 0, 0], &[0, 1, 2]);
     sack(&mut outstanding, 99, &[(101, 101)]);
     outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 102, "103 is in flight");
 }
 
+/// Found by random operations: a peer that had acknowledged a message by a gap block dropped it
+/// again, and was told to move past it before it could say so.
+#[test]
+fn regression_a_reliable_message_that_a_gap_block_acknowledged_was_skipped() {
+    let mut outstanding = with_lifetimes(&[0, 1, 0, 0], &[0, 2]);
+    sack(&mut outstanding, 99, &[(101, 101)]);
+    outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
+    assert_eq!(outstanding.advanced_peer_ack_point() as u32, 100);
+    sack(&mut outstanding, 100, &[]);
+    assert_eq!(outstanding.advanced_peer_ack_point() as u32, 100, "the peer dropped 101");
+}
+
 /// dcSCTP drops what it holds up to a skipped SSN: messages that it had acknowledged were lost.
 #[test]
 fn regression_forward_tsn_skipped_ssns_behind_messages_that_the_peer_held() {
-    let mut outstanding = with_lifetimes(&[0, 0, 0, 0], &[0, 2]);
+    let mut outstanding = with_lifetimes(&[0, 0, 0, 0], &[0, 1, 2]);
     sack(&mut outstanding, 99, &[(101, 101)]);
     outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 100);
