@@ -30,7 +30,7 @@ const HEADERS: usize = 48;
 /// SCTP's own ports.
 const PORTS: (u16, u16) = (5_000, 5_000);
 
-/// Sends the workload from one end to the other; tells the CPU time of both.
+/// Sends the workload from one end to the other; returns the CPU time of both.
 pub(crate) fn measure(workload: &Workload, encrypted: bool, seed: u64) -> io::Result<Outcome> {
     let config = association_config(workload, encrypted)?;
     let start = cpu::of_process();

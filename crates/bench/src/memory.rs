@@ -12,7 +12,7 @@ use crate::{Outcome, Workload, cpu};
 /// retransmissions fit.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Sends the workload from one end to the other; tells the CPU time of both.
+/// Sends the workload from one end to the other; returns the CPU time of both.
 pub(crate) fn measure(entrant: Entrant, workload: &Workload, seed: u64) -> io::Result<Outcome> {
     let config = &workload.config;
     let mut memory =

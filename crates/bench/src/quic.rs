@@ -17,7 +17,7 @@ use crate::{Outcome, Workload, cpu, udp};
 /// The name in the certificate.
 const SERVER: &str = "localhost";
 
-/// Sends the workload over one stream, from one thread to another, message by message; tells the
+/// Sends the workload over one stream, from one thread to another, message by message; returns the
 /// CPU time of both ends.
 pub(crate) fn measure(workload: &Workload, gso: bool) -> io::Result<Outcome> {
     let transport = Arc::new(transport(workload, gso));

@@ -40,7 +40,7 @@ pub(crate) struct Plan {
     pub(crate) runs: u32,
 }
 
-/// Measures, and tells each line as it is known.
+/// Measures, and reports each line as it is known.
 pub(crate) fn measure(plan: &Plan, mut tell: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     tell("CPU time of the receiver: what matters most first, beside order of arrival")?;
     for &size in &plan.sizes {

@@ -28,7 +28,7 @@ pub(crate) const SOCKET_BUFFER_BYTES: usize = 4 << 20;
 /// Larger than any datagram.
 const DATAGRAM_BYTES_MAX: usize = 1 << 16;
 
-/// Sends the workload from one end to the other; tells the CPU time of both.
+/// Sends the workload from one end to the other; returns the CPU time of both.
 pub(crate) fn measure(entrant: Entrant, workload: &Workload, seed: u64) -> io::Result<Outcome> {
     let [a, b] = [socket()?, socket()?];
     a.connect(b.local_addr()?)?;

@@ -16,7 +16,7 @@ use crate::{LogKind, LogLine, PathError};
 /// How long after a path died its cost is known: what was under way has been repeated by then.
 const COST_KNOWN_AFTER: Duration = Duration::from_secs(1);
 
-/// What came before a path's death was noticed belongs to its cost.
+/// What arrived before a path's death was noticed belongs to its cost.
 const NOTICED_WITHIN: Duration = Duration::from_millis(600);
 
 /// How long a path that is left waits for what is in flight on it.

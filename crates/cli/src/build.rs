@@ -59,7 +59,7 @@ fn of_repository(package: &Path) -> Option<String> {
     Some(format!("{commit}+{:016x}", hasher.finish()))
 }
 
-/// What tells that there is another commit, or a change.
+/// What shows that there is another commit, or a change.
 fn files(package: &Path) -> Vec<PathBuf> {
     let of_git = ["HEAD", "logs/HEAD"].map(|file| git(package, &["rev-parse", "--git-path", file]));
     let of_git = of_git.into_iter().flatten().map(|file| package.join(file.trim_end()));

@@ -15,7 +15,7 @@ use crate::transfer::{Telling, failure, stop_when_interrupted};
 /// Receives media from a sender
 ///
 /// Writes it in order and, to pipes and UDP, with the spacing it had at the sender. Ends when the
-/// sender does; what came is kept in any case.
+/// sender does; what arrived is kept in any case.
 ///
 /// Example:
 ///   anabranch recv 'anabranch://:9000?mode=listener&latency=200' out.ts

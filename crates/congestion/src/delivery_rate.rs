@@ -119,7 +119,7 @@ impl DeliveryRate {
         let interval = send_elapsed.max(ack_elapsed);
         // "Normally we expect interval >= MinRTT. Note that rate may still be overestimated when a
         // spuriously retransmitted skb was first (s)acked because "interval" is under-estimated".
-        // Before the first round trip was measured, nothing tells.
+        // Before the first round trip was measured, nothing is known.
         let is_plausible = self.lowest_rtt.is_some_and(|lowest| interval >= lowest);
         let is_reliable = !interval.is_zero() && is_plausible;
         Some(RateSample {
@@ -136,7 +136,7 @@ impl DeliveryRate {
     }
 
     /// Nothing is left to send although more might be: what goes out until all of `flight` is
-    /// delivered tells about the application, not about the path.
+    /// delivered says something of the application, not of the path.
     pub fn mark_app_limited(&mut self, flight: usize) {
         self.app_limited_until = Some((self.delivered + flight as u64).max(1));
     }

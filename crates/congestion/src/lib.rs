@@ -55,7 +55,7 @@ pub trait CongestionController: Debug + Send {
         None
     }
 
-    /// How fast the path carries data by the controller's model; `None`: the window tells.
+    /// How fast the path carries data by the controller's model; `None`: the window decides.
     fn bandwidth(&self) -> Option<Rate> {
         None
     }

@@ -1,4 +1,4 @@
-//! The default for media: BBR's model, which tells random loss from congestion.
+//! The default for media: BBR's model, which distinguishes random loss from congestion.
 
 use std::time::Duration;
 

@@ -182,7 +182,7 @@ impl QueueBound {
         self.partial_bytes_acked = 0;
     }
 
-    /// What was sent before the ceiling was lowered tells all the same how long what was in flight
+    /// What was sent before the ceiling was lowered shows all the same how long what was in flight
     /// then took.
     fn lower_further(&mut self, ack: &Ack) {
         if let (Some(ceiling), Some(fitting)) = (self.ceiling, self.fitting(ack)) {
@@ -318,7 +318,7 @@ impl CongestionController for QueueBound {
 
     fn on_timeout(&mut self, now: Time) {
         self.inner.on_timeout(now);
-        // What has next to nothing to answer tells nothing by a timeout.
+        // What has next to nothing to answer proves nothing by a timeout.
         if self.tells_standstills() && self.answers.awaits_more_than(self.floor()) {
             self.stop(now);
         }

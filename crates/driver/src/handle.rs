@@ -50,7 +50,8 @@ impl<M: Machine> Handle<M> {
         Self { owner: Arc::new(Owner(shared)) }
     }
 
-    /// Runs `f` on the machine at the time `now`, then wakes the driver to send what came of it.
+    /// Runs `f` on the machine at the time `now`, then wakes the driver to send what there is to be
+    /// sent.
     ///
     /// The machine is locked meanwhile, so `f` should be short. Works on a closed driver, too: its
     /// machine can still be asked, but sends no more.

@@ -31,7 +31,7 @@ const SCTP: Questions = Questions {
     ],
 };
 
-/// Without remarks on what came late or twice, which is the network's doing.
+/// Without remarks on what arrived late or twice, which is the network's doing.
 const TCP: Questions = Questions {
     name: "TCP",
     udp_port: None,

@@ -1,4 +1,4 @@
-//! [`Report`]: what came of it.
+//! [`Report`]: the results of a run.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::server::Usage;
 /// Without media for so long a viewer is starved.
 const STARVED: Duration = Duration::from_secs(2);
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     seconds: f64,

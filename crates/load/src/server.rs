@@ -72,7 +72,7 @@ pub(crate) struct Usage {
     pub(crate) resident_bytes: u64,
 }
 
-/// Reads what Linux tells of a process in /proc.
+/// Reads what Linux says of a process in /proc.
 pub(crate) fn usage(pid: u32) -> io::Result<Usage> {
     let folder = format!("/proc/{pid}");
     let stat = std::fs::read_to_string(format!("{folder}/stat"))?;

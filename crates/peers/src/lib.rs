@@ -262,7 +262,7 @@ pub enum State {
     ShuttingDown,
 }
 
-/// What a peer tells.
+/// What a peer reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is done.

@@ -58,7 +58,7 @@ impl Failure {
         self.tell(format!("{what} raised {}", in_words(py, &error)), Some(error));
     }
 
-    /// The exception for a run that `text` tells of: the callback's own where that is none to be
+    /// The exception for a run that `text` describes: the callback's own where that is none to be
     /// caught by the way, as Ctrl-C's.
     pub(crate) fn exception(&self, py: Python<'_>, text: String) -> PyErr {
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -124,7 +124,7 @@ impl Asked {
         self.frames.map_or(Ok(()), |_| Err(PyValueError::new_err(words())))
     }
 
-    /// Those whose names have all that is asked for, and what came of each.
+    /// Those whose names have all that is asked for, and the results of each.
     fn run<C: Copy + Sync + Send + ToString, M: Send>(
         &self,
         py: Python<'_>,

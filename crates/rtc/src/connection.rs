@@ -223,7 +223,7 @@ impl Connection {
         (buf.len() > start).then_some(Transmit { segment_size: sizes.segment_size(), ..single })
     }
 
-    /// Turns what SCTP tells into our events, and reads as much as the user has room for.
+    /// Turns what SCTP reports into our events, and reads as much as the user has room for.
     pub(crate) fn pump(&mut self, now: Time) {
         while let Some((id, event)) = self.sctp.poll_event() {
             use anabranch_sctp::Event as Sctp;

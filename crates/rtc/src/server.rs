@@ -72,7 +72,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// RFC 7983 section 7: the first byte tells, and leaves room for other protocols on the port.
+    /// RFC 7983 section 7: the first byte decides, and leaves room for other protocols on the port.
     #[must_use]
     pub fn of(datagram: &[u8]) -> Option<Self> {
         match datagram.first() {

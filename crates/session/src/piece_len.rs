@@ -72,7 +72,7 @@ impl PieceLen {
 }
 
 impl Measured {
-    /// Takes the counters in; tells the loss.
+    /// Takes the counters in; returns the loss.
     fn update(&mut self, chunks_sent: u64, chunks_lost: u64) -> f64 {
         let sent = chunks_sent.saturating_sub(self.chunks_sent);
         if sent >= CHUNKS_MIN {

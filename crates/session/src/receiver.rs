@@ -31,7 +31,7 @@ pub struct Receiver {
     playout_bytes_max: usize,
     /// What the output gets of what is due.
     outlet: Outlet,
-    /// Whether what came is left where it is, since the output waits.
+    /// Whether what arrived is left where it is, since the output waits.
     is_paused: bool,
     /// What playouts with another latency did before.
     before: PlayoutStats,
@@ -58,7 +58,7 @@ pub struct Receiver {
     records: TraceLog,
 }
 
-/// What came of one class.
+/// What arrived of one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClassArrivals {
     /// Messages that came in time.
@@ -91,7 +91,7 @@ pub struct ReceiverStats {
 }
 
 impl ReceiverStats {
-    /// What came of a class.
+    /// What arrived of a class.
     #[must_use]
     pub const fn class(&self, class: MediaClass) -> &ClassArrivals {
         &self.classes[class.index()]
@@ -208,7 +208,7 @@ impl Receiver {
         self.source.as_ref().is_some_and(|source| source.complete)
     }
 
-    /// Whether what came is read. Else it waits where it is kept by what matters most.
+    /// Whether what arrived is read. Else it waits where it is kept by what matters most.
     fn is_to_read(&self, now: Time) -> bool {
         let due = self.playout.poll_timeout().map(|due| due.at);
         self.is_complete()

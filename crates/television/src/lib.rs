@@ -5,9 +5,10 @@
 //! `docs/television.md` is the [`protocol`]. A [`Television`] is the server: its service manager
 //! greets viewers, its [`channel`]s keep the last group of pictures, and a servant per viewer sends
 //! the one that is watched. A [`Viewer`] is the other end. Neither does I/O or reads a clock: they
-//! are told what came and asked what to do with a [`Connection`](anabranch_transport::Connection),
-//! be it on UDP or behind a browser's DTLS. A [`Server`] is a television with the connections of
-//! one UDP port, a [`NativeViewer`] a viewer with one of its own.
+//! are told what arrived and asked what to do with a
+//! [`Connection`](anabranch_transport::Connection), be it on UDP or behind a browser's DTLS. A
+//! [`Server`] is a television with the connections of one UDP port, a [`NativeViewer`] a viewer
+//! with one of its own.
 
 mod address_group;
 pub mod channel;

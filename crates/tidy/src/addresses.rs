@@ -2,7 +2,7 @@
 
 use crate::files::{assert_none, written};
 
-/// Hosts that the repository refers to. What is not here rots, or tells where somebody builds.
+/// Hosts that the repository refers to. What is not here rots, or shows where somebody builds.
 const HOSTS: &[&str] = &[
     "127.0.0.1",
     "creativecommons.org",

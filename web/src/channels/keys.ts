@@ -24,7 +24,7 @@ export const CHANNEL_KEYS: readonly (readonly [key: string, does: string])[] = [
   ['Esc', 'takes back digits and search'],
 ];
 
-/** Clock and timers, which a test tells. */
+/** Clock and timers, which a test sets. */
 export interface Timers {
   set(then: () => void, delayMs: number): number;
   clear(timer: number): void;

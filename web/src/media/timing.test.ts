@@ -122,7 +122,7 @@ describe('the gap meter', () => {
     expect(new GapMeter().longestMs(5_000)).toBeNull();
   });
 
-  it('tells the longest gap of the last 10 s', () => {
+  it('reports the longest gap of the last 10 s', () => {
     const meter = new GapMeter();
     for (const atMs of [0, 40, 340, 380, 420]) {
       meter.shown(atMs);

@@ -18,7 +18,7 @@ export class SoundFeed {
   decoded = 0;
   decodeErrors = 0;
 
-  /** `dueMs` tells when what has this time is heard, `speed` how fast it goes. */
+  /** `dueMs` says when what has this time is heard, `speed` how fast it goes. */
   constructor(dueMs: (timeUs: number) => number, speed: (timeUs: number) => number = () => 1) {
     this.#dueMs = dueMs;
     this.#speed = speed;

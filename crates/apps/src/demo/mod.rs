@@ -128,7 +128,7 @@ pub enum DemoError {
     Page(#[from] PageError),
 }
 
-/// What the demo tells while it runs.
+/// What the demo reports while it runs.
 #[derive(Debug)]
 pub enum News<'a> {
     /// Something happened.
@@ -209,7 +209,7 @@ impl Demo {
         self.page.as_ref().map(PageServer::url)
     }
 
-    /// Runs until its length is over or `stop` is done, and tells of it as it goes.
+    /// Runs until its length is over or `stop` is done, and reports as it goes.
     pub async fn run(self, stop: impl Future<Output = ()>, tell: impl FnMut(News<'_>)) -> Report {
         run::run(self, stop, tell).await
     }

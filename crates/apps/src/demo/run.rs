@@ -1,4 +1,4 @@
-//! One loop that feeds the sender, plays what arrives, and tells of it.
+//! One loop that feeds the sender, plays what arrives, and reports.
 
 use std::future::Future;
 use std::time::Duration;

@@ -13,7 +13,7 @@ const BYTES_MAX: usize = 1 << 30;
 
 /// Gathers the units of one round and writes them as a clip.
 ///
-/// A clip begins with a key frame and has no gap in its pictures: what came before the first key
+/// A clip begins with a key frame and has no gap in its pictures: what was before the first key
 /// frame is left out, and so is all that follows the first lost picture, or the end of the round.
 #[derive(Debug)]
 pub(super) struct ClipWriter {
@@ -116,7 +116,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Whether a layer of a picture follows what came before without a gap.
+    /// Whether a layer of a picture follows the one before without a gap.
     fn video_goes_on(&mut self, frame: u64, layer: Layer) -> bool {
         let goes_on = match self.picture {
             None => (frame, layer.0) == (0, 0),

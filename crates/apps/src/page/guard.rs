@@ -109,7 +109,7 @@ pub(crate) fn only(headers: &HeaderMap, name: HeaderName) -> Option<&[u8]> {
     values.next().is_none().then(|| value.as_bytes())
 }
 
-/// The time taken tells nothing about how much of a guess was right.
+/// The time taken says nothing about how much of a guess was right.
 pub(crate) fn equal_in_constant_time(guess: &str, token: &str) -> bool {
     let pairs = guess.bytes().zip(token.bytes());
     guess.len() == token.len() && pairs.fold(0, |difference, (a, b)| difference | (a ^ b)) == 0

@@ -383,7 +383,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// The user wants the end: the sender is told, what came is kept.
+    /// The user wants the end: the sender is told, what arrived is kept.
     fn on_stop(&mut self) {
         self.handle.with(|receiver, now| receiver.leave(now, "the receiver was stopped"));
         self.end(Ok(()));

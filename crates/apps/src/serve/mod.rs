@@ -117,7 +117,7 @@ pub struct Https {
     pub fingerprint: String,
 }
 
-/// What a server tells.
+/// What a server reports.
 #[derive(Debug)]
 pub enum News<'a> {
     /// A sentence for people.
@@ -301,7 +301,7 @@ impl Serving {
     }
 }
 
-/// The key in a file, which tells if it had to be made.
+/// The key in a file; reports if it had to be made.
 fn access_key(file: &Path, news: &mpsc::Sender<String>) -> Result<AccessKey, KeyError> {
     let (key, is_new) = AccessKey::read_or_make(file)?;
     if is_new {

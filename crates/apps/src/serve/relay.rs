@@ -167,7 +167,7 @@ impl Kept {
     fn set_entry(&mut self, number: u64) {
         let (last, _) = self.entries;
         self.entries = (Some(number), last);
-        // Who is a little behind still finds what came before the last key frame.
+        // Who is a little behind still finds what was before the last key frame.
         while self.start < last.unwrap_or(0) && self.packets.pop_front().is_some() {
             self.start += 1;
         }

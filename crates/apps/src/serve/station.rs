@@ -317,7 +317,7 @@ impl Station {
     }
 }
 
-/// Hands on what a source tells.
+/// Hands on what a source reports.
 struct Tuner {
     id: ChannelId,
     number: u32,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Snapshot, Watching};
 
-/// What a service tells while it runs.
+/// What a service reports while it runs.
 #[derive(Debug)]
 pub enum Update<'a> {
     /// Something happened: a sentence for people.
@@ -73,5 +73,5 @@ pub enum Severity {
     Warning,
 }
 
-/// Whom a service tells. It is called from the service's task and should be short.
+/// Whom a service reports to. It is called from the service's task and should be short.
 pub type Observer<'a> = dyn FnMut(Update<'_>) + Send + 'a;

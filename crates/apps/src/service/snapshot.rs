@@ -188,7 +188,7 @@ pub struct SentSnapshot {
     pub room_bps: Option<u64>,
 }
 
-/// What came of one class.
+/// What arrived of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct ArrivedSnapshot {
     /// Messages that came in time.

@@ -50,7 +50,7 @@ impl WatchPage {
         self.page.url()
     }
 
-    /// Whose times it tells.
+    /// Whose times it reports.
     pub(super) const fn clock(&self) -> Clock {
         self.clock
     }

@@ -1,4 +1,4 @@
-//! [`Playout`]: what came of the peer's voice and pictures, at its time and in step.
+//! [`Playout`]: what arrived of the peer's voice and pictures, at its time and in step.
 
 mod pictures;
 mod spread;
@@ -29,7 +29,7 @@ const ANY_PATH: PathId = PathId(0);
 /// Arrivals of voice that are remembered, to tell what a handoff cost.
 const ARRIVALS_MAX: usize = 256;
 
-/// What came of a peer, at its time and in step.
+/// What arrived of a peer, at its time and in step.
 #[derive(Debug)]
 pub(crate) struct Playout {
     /// The sender's start.

@@ -68,7 +68,7 @@ struct Frame {
 #[derive(Debug)]
 pub(super) struct Voice {
     waiting: BTreeMap<u64, Frame>,
-    /// The next frame to be heard, and when it was captured as far as its predecessor tells.
+    /// The next frame to be heard, and when it was captured as far as its predecessor says.
     next: Option<(u64, Time)>,
     /// Frames in a row that were concealed.
     concealed: u64,

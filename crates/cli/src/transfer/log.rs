@@ -63,7 +63,7 @@ impl Log {
         }
     }
 
-    /// Takes what a service tells.
+    /// Takes what a service reports.
     pub(crate) fn tell(&mut self, update: Update<'_>) {
         if let Some(text) = self.files.trouble() {
             self.line(Severity::Warning, &text);

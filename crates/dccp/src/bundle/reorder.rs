@@ -6,7 +6,7 @@ use std::time::Duration;
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
-/// Holds what came too early until what was sent before it is there, or has been waited for long
+/// Holds what arrived too early until what was sent before it is there, or has been waited for long
 /// enough.
 #[derive(Debug)]
 pub(super) struct ReorderBuffer {

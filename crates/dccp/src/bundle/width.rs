@@ -2,10 +2,10 @@
 //!
 //! On a radio link, losses come by chance, whoever sends how much: a TFRC connection takes each for
 //! congestion, and n of them carry n times as much until the link is full. So as many as fill it
-//! are right, and one where losses are those of a queue that is full. What tells both apart is, as
-//! in MULTFRC (Chen and Zakhor, INFOCOM 2004), that the round-trip time grows before a queue loses
-//! packets; and, where queues are too short for that, that one more connection no longer brings
-//! its share of rate, or loses more.
+//! are right, and one where losses are those of a queue that is full. What distinguishes both is,
+//! as in MULTFRC (Chen and Zakhor, INFOCOM 2004), that the round-trip time grows before a queue
+//! loses packets; and, where queues are too short for that, that one more connection no longer
+//! brings its share of rate, or loses more.
 //!
 //! 1. Time is cut into spans. Five round-trip times let what has changed settle; what follows is
 //!    measured, for as long again and until four loss events are to be expected, 5 s at most. A

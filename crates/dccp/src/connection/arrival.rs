@@ -193,7 +193,7 @@ impl Connection {
                 if ty == PacketType::Request {
                     *must_send = true;
                 } else if ty != PacketType::Sync {
-                    // A Sync tells nothing of whether our Response arrived.
+                    // A Sync does not say whether our Response arrived.
                     self.open(now, packet, seq);
                 }
             }

@@ -246,7 +246,7 @@ impl Multipath {
         Some(data)
     }
 
-    /// Takes what came while too much waited to be read.
+    /// Takes what arrived while too much waited to be read.
     fn take_held_back(&mut self, id: MultipathId) {
         let Some(group) = self.groups.get(&id) else { return };
         for subflow in group.subflows.values().map(|subflow| subflow.id).collect::<Vec<_>>() {

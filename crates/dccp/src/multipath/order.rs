@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::seq::Seq;
 use crate::wire::SequenceNumber;
 
-/// Holds what came too early until what was sent before it is there, or has been waited for long
+/// Holds what arrived too early until what was sent before it is there, or has been waited for long
 /// enough.
 #[derive(Debug)]
 pub(super) struct Order {

@@ -24,7 +24,7 @@ pub(super) struct Relay {
     target: SocketAddr,
     pub(super) ways: Ways,
     pub(super) clients: Clients,
-    /// What came out of the links and is to be sent now. Their bound is its bound.
+    /// What left the links and is to be sent now. Their bound is its bound.
     outbox: VecDeque<Packet>,
     spare: Vec<Vec<u8>>,
     pub(super) lateness: Lateness,

@@ -50,7 +50,7 @@ pub(crate) struct LocalSocket {
     io: AsyncFd<UdpSocket>,
     /// A duplicate that wakes the task when the kernel has room, while something waits for that.
     ///
-    /// The kernel tells of room whenever a packet has left, also where there was room before: who
+    /// The kernel reports room whenever a packet has left, also where there was room before: who
     /// always listened would wake a thread for each call that sends.
     room: Option<AsyncFd<UdpSocket>>,
     state: UdpSocketState,

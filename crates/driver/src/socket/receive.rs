@@ -74,7 +74,7 @@ pub(super) fn split(filled: &[u8], stride: usize) -> impl Iterator<Item = &[u8]>
     filled.chunks(stride.max(1)).chain(empty)
 }
 
-/// Where a datagram arrived: on a wildcard socket, the packet tells.
+/// Where a datagram arrived: on a wildcard socket, the packet says it.
 fn local_address(bound: SocketAddr, meta: &RecvMeta) -> SocketAddr {
     let Some(ip) = meta.dst_ip.filter(|_| bound.ip().is_unspecified()) else { return bound };
     let local = SocketAddr::new(ip, bound.port());

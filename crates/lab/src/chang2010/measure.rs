@@ -1,4 +1,4 @@
-//! [`Outcome`]: what came of a call.
+//! [`Outcome`]: the results of a call.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::values::START;
 /// How long after a cut gaps are looked for, where several follow each other.
 const WINDOW: Duration = Duration::from_millis(3_000);
 
-/// What came of a call, of both directions together.
+/// The results of a call, both directions together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// From the last whole picture over the old path to the first one that was taken after the

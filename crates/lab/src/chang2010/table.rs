@@ -290,7 +290,7 @@ impl Key {
     }
 }
 
-/// What came of it.
+/// Its results.
 #[derive(Serialize)]
 struct CellLine {
     handoff_s: Option<f64>,

@@ -38,7 +38,7 @@ pub(super) struct Ended<'a> {
     pub(super) chunks_repeated: u64,
 }
 
-/// What came of one cell.
+/// The results of one cell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     /// Chunks by level as the reader saw it: what was sent again, I, P and B.

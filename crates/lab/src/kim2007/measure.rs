@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::switching::Switched;
 use super::transfer::{Delivery, Passage};
 
-/// What came of one cell. Figures 8 to 11 have all but `switching_s`, figure 12 has that.
+/// The results of one cell. Figures 8 to 11 have all but `switching_s`, figure 12 has that.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Outcome {
     /// Messages that the server handed over.

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The new channel is watched so long, that a capture shows it.
 const AFTERWARDS: Duration = Duration::from_millis(100);
 
-/// What came of a key that was pressed.
+/// What became of a key that was pressed.
 #[derive(Debug)]
 pub(super) struct Switched {
     /// From the key to the first message of the new channel, whole, at the application.

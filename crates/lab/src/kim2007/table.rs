@@ -161,7 +161,7 @@ impl Measure {
     }
 }
 
-/// What tells one line of a figure from another.
+/// What distinguishes one line of a figure from another.
 fn line_of(cell: &Cell) -> (Carrier, Option<u32>) {
     let loss = match cell.scenario {
         Scenario::Streams => Some(cell.loss_percent),

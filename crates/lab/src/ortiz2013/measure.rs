@@ -22,7 +22,7 @@ pub(super) struct Delivery {
     pub(super) discarded_by_receiver: u64,
 }
 
-/// What came of one cell.
+/// The results of one run of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// In all.
@@ -31,7 +31,7 @@ pub struct Measured {
     pub seconds: Vec<Second>,
 }
 
-/// What came of one cell in all.
+/// The results of one cell in all.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Outcome {
     /// Packets that the encoder handed over.

@@ -32,7 +32,7 @@ pub(super) struct Sent {
     pub(super) ended: Option<String>,
 }
 
-/// What came to a receiving end.
+/// What arrived at a receiving end.
 #[derive(Debug)]
 pub(super) struct Received<'a> {
     pub(super) arrived: u64,
@@ -63,7 +63,7 @@ impl End {
         }
     }
 
-    /// What came, if it is a receiving one, now that all has.
+    /// What arrived, if it is a receiving one, now that all has.
     pub(super) fn received(&mut self) -> Option<Received<'_>> {
         match self {
             Self::Messages(end) => end.received(),

@@ -36,7 +36,7 @@ pub(super) fn shortest(links: &[WrittenLink], from: &str, to: &str) -> Option<Ve
     Some(hops)
 }
 
-/// The ways that `paths` tells: `["wifi", "mobile"]`, or `[["wifi", "core"], ["mobile", "core"]]`.
+/// The ways that `paths` lists: `["wifi", "mobile"]`, or `[["wifi", "core"], ["mobile", "core"]]`.
 pub(super) fn told(
     entry: &Entry,
     links: &[WrittenLink],

@@ -46,7 +46,7 @@ const KEY_FRAME_PATIENCE: Duration = Duration::from_secs(12);
 /// More codecs than a program has are not named.
 const NOT_PLAYED_MAX: usize = 16;
 
-/// A frame of sound as its header tells it.
+/// A frame of sound as its header describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BareFrame {
     /// Its bytes, header included.

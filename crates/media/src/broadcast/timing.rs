@@ -29,7 +29,7 @@ const PTS_MASK: u64 = (1 << PTS_BITS) - 1;
 const PICTURE_TICKS: u64 = 3_600;
 
 /// ISO/IEC 13818-1 section 2.7.4: the time between two PTS "does not exceed 0.7 seconds"; what
-/// differs by more is another clock, and tells nothing about how long a picture lasts.
+/// differs by more is another clock, and says nothing about how long a picture lasts.
 const PTS_GAP_MAX: u64 = 63_000;
 
 /// Times of pictures, of which not all have one of their own.

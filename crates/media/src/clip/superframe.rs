@@ -3,8 +3,8 @@
 /// The fixed bits of a superframe's marker byte (VP9 bitstream specification, annex B).
 const MARKER: u8 = 0b1100_0000;
 
-/// Joins what came of a picture into what a VP9 decoder takes as one chunk, out of which it gives
-/// one picture.
+/// Joins what arrived of a picture into what a VP9 decoder takes as one chunk, out of which it
+/// gives one picture.
 ///
 /// The base alone goes in as it is. With the enhancement a superframe index follows both frames:
 ///

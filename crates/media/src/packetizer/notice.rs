@@ -31,7 +31,7 @@ pub enum Notice {
         /// Which.
         track: Track,
     },
-    /// Nothing tells the stream's pictures from its sound.
+    /// Nothing distinguishes the stream's pictures from its sound.
     #[error(
         "the stream has no program association table (PAT), so that nothing tells its pictures \
          from its sound, and few players show it; ffmpeg -i INPUT -c copy -f mpegts OUTPUT.ts \

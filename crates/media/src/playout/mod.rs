@@ -1,9 +1,9 @@
 //! [`Playout`]: pieces in as they come, items out in order and at their time.
 //!
 //! Each item is released when its time at the sender, carried over to the local clock, plus the
-//! latency is reached: what came evenly leaves evenly, whatever the network did in between. How the
-//! time is carried over stands in [`clock`]. What is not there when something after it is due is
-//! given up.
+//! latency is reached: what arrived evenly leaves evenly, whatever the network did in between. How
+//! the time is carried over stands in [`clock`]. What is not there when something after it is due
+//! is given up.
 //!
 //! ```
 //! use std::time::Duration;

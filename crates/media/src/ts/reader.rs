@@ -81,7 +81,7 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// This input will never give what is wanted. What came before may still be drained.
+    /// This input will never give what is wanted. What was read before may still be drained.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
         let Self { framer, selector, packets } = self;
         let mut result = Ok(());

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Scenario, ScenarioError};
 
-/// The first line of a log: what is needed to run again what the log tells.
+/// The first line of a log: what is needed to run again what the log records.
 ///
 /// It prints as one line of JSON, which [`from_json`](Self::from_json) reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

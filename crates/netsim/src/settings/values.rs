@@ -27,7 +27,7 @@ const PRESETS: [(&str, Preset); Preset::ALL.len()] = [
     ("wimax-cell", Preset::WimaxCell),
 ];
 
-/// In front of a file that tells when a link may send.
+/// In front of a file that says when a link may send.
 const TRACE: &str = "trace:";
 
 /// Reads the text of a file by its name, or says why not: nothing here reads files by itself.

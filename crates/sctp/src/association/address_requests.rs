@@ -35,7 +35,7 @@ enum Objection {
 }
 
 impl Objection {
-    /// The cause that tells it; `request` is the whole parameter.
+    /// The cause that reports it; `request` is the whole parameter.
     fn encode(self, request: &[u8], causes: &mut Vec<u8>) {
         match self {
             Self::LastAddress => ErrorCause::DeleteLastRemainingIpAddress(request),

@@ -53,7 +53,7 @@ impl Association {
         self.queue_control(path, bundling, &Heartbeat { info: &info });
     }
 
-    /// Whether a HEARTBEAT ACK answers a probe, which tells nothing else: its loss would not have
+    /// Whether a HEARTBEAT ACK answers a probe, which says nothing else: its loss would not have
     /// either.
     pub(super) fn is_probe_answer(&mut self, now: Time, path: PathSlot, nonce: u64) -> bool {
         let search = self.sender.paths.at_mut(path).mtu_search.as_mut();

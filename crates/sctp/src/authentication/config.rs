@@ -154,7 +154,7 @@ impl Authentication {
         self
     }
 
-    /// For a caller that makes its key of a passphrase and of the salt that the listener tells;
+    /// For a caller that makes its key of a passphrase and of the salt that the listener announces;
     /// everything is protected. A key is made at most once for each INIT ACK that is taken, and one
     /// is taken for each INIT and each stale cookie. It should remember the last one: listeners
     /// keep their salt.

@@ -44,7 +44,7 @@ pub struct TimerConfig {
     pub heartbeat_interval: Duration,
     /// How often a heartbeat is asked again, each after the RTO, before an active path on which
     /// nothing is in flight counts an error: one of them, or its answer, may be lost like any
-    /// packet, and nothing else tells. Default: 0, RFC 9260's.
+    /// packet, and nothing else says so. Default: 0, RFC 9260's.
     pub heartbeat_repeats: u32,
     /// Whether a receiver that hears nothing for longer than usual sends a heartbeat, which tells a
     /// sender the new port if a NAT in between forgot the old one; without it, the next one after

@@ -107,7 +107,7 @@ struct Opening {
     epoch: Epoch,
     keys: RecordKeys,
     window: ReplayWindow,
-    /// How often what came was opened in vain.
+    /// How often what arrived was opened in vain.
     forged: u64,
 }
 

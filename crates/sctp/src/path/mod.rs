@@ -94,7 +94,7 @@ pub(crate) enum Membership {
     Deleted,
 }
 
-/// What came over a path before it was confirmed.
+/// What arrived over a path before it was confirmed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidacy {
     /// When the first packet came.
@@ -136,7 +136,7 @@ pub(crate) struct Path {
     pub(crate) last_heard: Option<Time>,
     /// Exists where larger packets are searched for, once the association is there.
     pub(crate) mtu_search: Option<MtuSearch>,
-    /// What came over it before it was confirmed, if anything did.
+    /// What arrived over it before it was confirmed, if anything did.
     pub(crate) candidacy: Option<Candidacy>,
     pub(crate) membership: Membership,
     /// When data was last sent here.

@@ -84,7 +84,8 @@ impl PathSet {
         best.map(|path| path.slot)
     }
 
-    /// Gives `slot` the addresses of a candidate and what came over it, and forgets the candidate.
+    /// Gives `slot` the addresses of a candidate and what arrived over it, and forgets the
+    /// candidate.
     pub(crate) fn absorb(&mut self, slot: PathSlot, candidate: PathSlot) -> Option<&mut Path> {
         let old = self.paths.get(slot.index())?.tuple;
         let source = self.paths.get_mut(candidate.index())?;

@@ -24,7 +24,7 @@ pub(crate) struct Patience {
 /// A SACK in a packet that may not go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WrittenSack {
-    /// The a_rwnd that it tells.
+    /// The a_rwnd that it reports.
     window: usize,
     /// Whether it goes out even alone.
     pub(crate) is_due: bool,
@@ -144,7 +144,7 @@ mod tests {
         receiver.end_packet(now, PATIENCE);
     }
 
-    /// Writes a packet with a SACK: what it tells, and whether it would go out alone.
+    /// Writes a packet with a SACK: what it reports, and whether it would go out alone.
     fn sack(receiver: &mut Receiver, now: Time, size_max: usize) -> Option<(u32, u32, u16, bool)> {
         let header = CommonHeader {
             source_port: 1,

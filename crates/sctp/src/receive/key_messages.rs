@@ -70,9 +70,9 @@ impl Receiver {
         message
     }
 
-    /// From here on nothing is taken in the open. What came behind the last message about keys that
-    /// was taken is not the peer's, which had nothing to say there: it would stand in the place of
-    /// what the peer says under seal, and might be put together with that.
+    /// From here on nothing is taken in the open. What arrived behind the last message about keys
+    /// that was taken is not the peer's, which had nothing to say there: it would stand in the
+    /// place of what the peer says under seal, and might be put together with that.
     pub(crate) fn leave_the_open(&mut self) {
         let messages = &mut self.key_messages;
         messages.whole = 0;

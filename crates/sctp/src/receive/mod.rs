@@ -407,7 +407,7 @@ mod tests {
         }
     }
 
-    /// What came behind the first gap and closed others once kept it open for ever: found by the
+    /// What arrived behind the first gap and closed others once kept it open for ever: found by the
     /// fuzz target `sctp_receive_queue`.
     #[test]
     fn the_next_tsn_finds_room_though_all_that_there_is_waits_for_it() {

@@ -30,7 +30,7 @@ pub enum ReceiveOrder {
 }
 
 impl ReceiveOrder {
-    /// What matters most first, but nothing longer than 500 ms after what came later.
+    /// What matters most first, but nothing longer than 500 ms after what arrived later.
     pub const PRIORITY: Self = Self::Priority { wait_max: Duration::from_millis(500) };
 }
 

@@ -56,7 +56,7 @@ impl DeferredReset {
 impl Receiver {
     /// The peer begins these streams anew behind a TSN; none stands for all. Returns false if what
     /// it sent before has not all arrived: then it happens later, and
-    /// [`settle_reset`](Self::settle_reset) tells.
+    /// [`settle_reset`](Self::settle_reset) says.
     pub(crate) fn reset(&mut self, last_assigned: u64, mut streams: Vec<StreamId>) -> bool {
         streams.sort_unstable();
         streams.dedup();

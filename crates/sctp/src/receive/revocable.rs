@@ -25,7 +25,7 @@ impl TsnSpan {
 /// indicates that the data receiver reneged on the associated DATA chunks." What the cumulative TSN
 /// covers is never dropped: the peer does not have it any more. Nor is an ordered message whose
 /// turn has come, since what follows it may have been read. A peer that sends a message for a
-/// lifetime only sends what was dropped again within that, or tells to wait for it no longer.
+/// lifetime only sends what was dropped again within that, or says to wait for it no longer.
 ///
 /// Messages that were read meanwhile stay listed until the cumulative TSN reaches them.
 #[derive(Debug, Default)]

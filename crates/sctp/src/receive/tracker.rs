@@ -99,7 +99,7 @@ impl TsnTracker {
     }
 
     /// Whether SACKs are spaced in time from now on: both ends agreed on it, and one path alone
-    /// brings data. Of several, a SACK tells by the path that it takes which one brought what.
+    /// brings data. Of several, a SACK shows by the path that it takes which one brought what.
     pub(crate) const fn space_sacks(&mut self, is_spaced: bool) {
         self.is_spaced = is_spaced;
     }

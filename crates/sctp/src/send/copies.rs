@@ -9,7 +9,7 @@
 //! - The first acknowledgement is credited to the transmission on the path that the SACK came over,
 //!   since it was sent there for what had just arrived there (RFC 9260 section 6.2: "the SCTP
 //!   endpoint SHOULD always try to send the SACK chunk to the same destination address from which
-//!   the last DATA chunk was received", section 6.7); where that tells nothing, to the one whose
+//!   the last DATA chunk was received", section 6.7); where that says nothing, to the one whose
 //!   age is nearest to its path's round trip.
 //! - The other one arrived when the peer reports the TSN as a duplicate, which it does at once (RFC
 //!   9260 section 6.2: "When a packet arrives with duplicate DATA chunk(s) and with no new DATA

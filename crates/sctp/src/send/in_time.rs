@@ -53,7 +53,7 @@ pub(super) enum Probe {
     Heartbeat,
 }
 
-/// What tells that chunks were lost.
+/// What shows that chunks were lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LostBy {
     /// What was sent later has arrived.
@@ -340,7 +340,7 @@ impl Outstanding {
     /// The chunk to send again as a probe of `path`, with its size: the one sent last.
     ///
     /// RFC 8985 section 7.3: "the sender SHOULD retransmit the highest-sequence segment sent so
-    /// far", for its arrival tells about all that were sent before.
+    /// far", for its arrival says something of all that were sent before.
     pub(crate) fn probe_candidate(&self, path: PathSlot) -> Option<(u64, usize)> {
         let flight = self.flights.get(path.index())?;
         let view = self.view();

@@ -438,7 +438,7 @@ impl Outstanding {
     /// RFC 9260 section 6.3.1, C5: "RTT measurements SHOULD only be made using a DATA chunk with
     /// TSN r if no DATA chunk with TSN less than or equal to r was retransmitted since".
     ///
-    /// A receiver that acknowledges gaps at once tells of each TSN by itself; detection in time
+    /// A receiver that acknowledges gaps at once reports each TSN by itself; detection in time
     /// relies on that, and goes on measuring in the midst of losses.
     pub(super) fn cancel_rtt_probes(&mut self, lost: u64) {
         for flight in &mut self.flights {

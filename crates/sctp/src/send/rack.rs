@@ -88,9 +88,9 @@ impl Rack {
     /// Whether what was sent again so long ago cannot be answered yet: the answer is to an earlier
     /// transmission.
     ///
-    /// Beside the smallest round trip the last one counts, for as long as it tells about now. Where
-    /// a queue is longer than a timeout, what was sent again would else seem to have overtaken all
-    /// that still waits, which would be sent again in turn.
+    /// Beside the smallest round trip the last one counts, for as long as it says something of now.
+    /// Where a queue is longer than a timeout, what was sent again would else seem to have
+    /// overtaken all that still waits, which would be sent again in turn.
     pub(super) fn is_too_soon(&self, now: Time, rtt: Duration) -> bool {
         let is_recent = |(at, certain): &(Time, Duration)| now < *at + 2 * *certain;
         let queued = self.certain.filter(is_recent).map(|(_, certain)| certain * 3 / 4);

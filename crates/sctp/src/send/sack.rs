@@ -83,7 +83,7 @@ impl Outstanding {
     /// same path was newly acknowledged (split fast retransmit, Iyengar 2006, section IV-A). With
     /// one path in use this is the HTNA rule of RFC 9260 section 7.2.4.
     ///
-    /// Returns false if the SACK is older than the last one: all that it tells is which copies
+    /// Returns false if the SACK is older than the last one: all that it reports is which copies
     /// arrived.
     pub(crate) fn on_sack(
         &mut self,
@@ -117,7 +117,7 @@ impl Outstanding {
         Ok(true)
     }
 
-    /// A SACK was overtaken by a newer one. What came in twice it tells all the same: where paths
+    /// A SACK was overtaken by a newer one. What arrived twice it reports all the same: where paths
     /// differ, those of the slower one are always late.
     fn take_late_sack(
         &mut self,
@@ -203,7 +203,7 @@ impl Outstanding {
         self.acked = acked;
     }
 
-    /// One chunk is acknowledged, if it was not before. A gap block tells that even an abandoned
+    /// One chunk is acknowledged, if it was not before. A gap block says that even an abandoned
     /// one arrived; the cumulative TSN may pass it by without.
     fn acknowledge(&mut self, now: Time, sequence: u64, via: PathSlot, by_block: bool) {
         self.attribute(now, sequence, via);

@@ -126,7 +126,7 @@ impl Outstanding {
 
     /// Gives a message without content, unordered and abandoned, a TSN that is never sent.
     ///
-    /// The peer moves past it by the I-FORWARD-TSN alone that tells of the ordered messages up to
+    /// The peer moves past it by the I-FORWARD-TSN alone that lists the ordered messages up to
     /// `mid`. Past the message that was abandoned it may move by what arrives of that late, and
     /// would wait for ordered messages then that do not exist.
     pub(crate) fn insist_on_skip(&mut self, now: Time, stream: StreamId, mid: Mid) {

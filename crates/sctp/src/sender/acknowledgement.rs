@@ -95,7 +95,7 @@ impl DataSender {
         // chunk with the earliest outstanding TSN for that address, restart the T3-rtx timer for
         // that address with its current RTO (if there is still outstanding data on that address)."
         // RFC 8985 section 8: "When arming a RACK reordering timer or TLP PTO timer, the sender
-        // SHOULD cancel any other pending timers": there, any answer tells that the path lives.
+        // SHOULD cancel any other pending timers": there, any answer shows that the path lives.
         let in_time = context.config.recovery.loss_detection == LossDetection::InTime;
         if ack.advanced || (in_time && acked > 0) {
             self.paths.at_mut(path).t3_rtx = None;

@@ -364,7 +364,7 @@ impl DataSender {
     }
 
     /// Whether SACKs are spaced in time, both ways: agreed upon, and no second path confuses what
-    /// a SACK tells.
+    /// a SACK reports.
     pub(crate) fn has_spaced_sacks(&self) -> bool {
         self.extensions().spaced_sacks && self.paths.carriers().count() <= 1
     }

@@ -63,7 +63,7 @@ pub(super) struct RateMeter {
 }
 
 /// How long nothing was answered although something was under way. Paths of phones stand still for
-/// a second and more at times: that tells nothing of what they carry when they go on.
+/// a second and more at times: that says nothing of what they carry when they go on.
 #[derive(Debug, Default)]
 struct Silence {
     /// Bytes acknowledged so far, and since when no more were.
@@ -198,7 +198,7 @@ fn smoothed(before: Option<f64>, value: f64, weight: f64) -> f64 {
 }
 
 impl DataSender {
-    /// Measures the rate when it is time to, and tells when it changed. One that nobody took in
+    /// Measures the rate when it is time to, and reports when it changed. One that nobody took in
     /// the meantime is replaced.
     pub(crate) fn follow_rate(&mut self, context: &mut Context<'_>) {
         let patience = self.answer_patience();

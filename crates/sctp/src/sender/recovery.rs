@@ -276,8 +276,8 @@ impl DataSender {
         }
         let forwards = self.outstanding.is_forward_tsn_due();
         for path in self.paths.ids() {
-            let tells = forwards && path == self.paths.current();
-            let awaits = tells || self.outstanding.flight(path) > 0;
+            let reports = forwards && path == self.paths.current();
+            let awaits = reports || self.outstanding.flight(path) > 0;
             let target = self.paths.at_mut(path);
             let expires = context.now + target.rtt.rto();
             target.t3_rtx = awaits.then(|| target.t3_rtx.unwrap_or(expires));

@@ -277,7 +277,7 @@ mod tests {
         let mut keys = Keys::default();
         let seconds = Time::from_secs;
         keys.note(seconds(10));
-        assert_eq!(keys.until_next(seconds(10)), None, "one tells nothing");
+        assert_eq!(keys.until_next(seconds(10)), None, "one says nothing");
         keys.note(seconds(12));
         // A scene begins.
         keys.note(seconds(13));

@@ -93,7 +93,7 @@ impl Link {
         if !self.is_peer(id) {
             return;
         }
-        // The last chance to read what came before the end.
+        // The last chance to read what arrived before the end.
         while self.receive(id).map(|message| self.on_message(now, id, message)).is_some() {}
         let Some(peer) = &mut self.peer else { return };
         let how = match (reason, peer.objection.take()) {

@@ -45,7 +45,7 @@ pub(super) fn behind_max(latency: Duration) -> Duration {
     latency.max(BEHIND_MIN)
 }
 
-/// What a receiver tells of its output while that takes less than comes.
+/// What a receiver reports of its output while that takes less than comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputReport {
     /// What it takes, in bits of media per second; `None` if that is not known yet.
@@ -106,7 +106,7 @@ impl Outlet {
         self.gauge.on_poll(now, behind);
     }
 
-    /// Whether what came is read, where the next that is due was at `due`.
+    /// Whether what arrived is read, where the next that is due was at `due`.
     pub(super) fn is_to_read(&self, now: Time, due: Option<Time>, latency: Duration) -> bool {
         let waits = |due: Time| now - due > behind_max(latency) / UNREAD_SHARE;
         due.is_none_or(|due| !waits(due) || due >= self.read_at)

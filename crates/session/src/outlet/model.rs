@@ -32,7 +32,7 @@ impl Model {
         Self { dropping, report: None, waiting: 0.0, updated: Time::ZERO }
     }
 
-    /// The receiver tells of its output, or that it takes all.
+    /// The receiver reports its output, or that it takes all.
     pub(in super::super) fn on_report(&mut self, now: Time, report: Option<OutputReport>) {
         self.update(now);
         let takes = |report: &OutputReport| report.takes_bps.map(Rate::bps);

@@ -215,7 +215,7 @@ impl Receiver {
         u16::try_from(window).unwrap_or(u16::MAX)
     }
 
-    /// The blocks that a SACK option tells, the newest first.
+    /// The blocks that a SACK option reports, the newest first.
     pub(crate) fn sack_blocks(&self) -> [Option<(u32, u32)>; SACK_BLOCKS_MAX] {
         let number = |position| self.space.number(position);
         self.pieces.newest_blocks().map(|block| {

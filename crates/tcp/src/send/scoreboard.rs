@@ -77,7 +77,7 @@ pub(super) struct Delivery {
 
 impl Delivery {
     /// RFC 6298 section 3: "RTT samples MUST NOT be made using segments that were retransmitted".
-    /// What waited behind one of them in the receiver tells nothing either.
+    /// What waited behind one of them in the receiver says nothing either.
     pub(super) fn sampled(&self) -> Option<Time> {
         self.newest.filter(|_| !self.is_ambiguous)
     }

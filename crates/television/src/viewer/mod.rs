@@ -224,7 +224,7 @@ impl Viewer {
         self.outbox.push_back((role.stream(), message.encode()));
     }
 
-    /// What came of the channel that was watched is not handed out any more.
+    /// What arrived of the channel that was watched is not handed out any more.
     fn leave(&mut self, next: Option<ChannelId>) {
         self.channel = next;
         (self.asked, self.entry) = (None, None);

@@ -21,7 +21,7 @@ pub struct NativeViewer {
     closed: Option<CloseReason>,
 }
 
-/// What a native viewer tells.
+/// What a native viewer reports.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NativeEvent {
     /// Of the session.

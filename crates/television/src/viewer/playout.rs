@@ -1,4 +1,4 @@
-//! [`Playout`]: what came, in the order of decoding and in time.
+//! [`Playout`]: what arrived, in the order of decoding and in time.
 
 #[cfg(test)]
 mod tests;
@@ -37,7 +37,7 @@ const REORDER_MAX: usize = 8;
 /// have; the oldest make way.
 const WAITING_MAX: usize = 2_048;
 
-/// Puts what came of one channel in order, and says when each picture is to be seen.
+/// Puts what arrived of one channel in order, and says when each picture is to be seen.
 ///
 /// The page's engine (`web/src/television/playout`) does the same, digit for digit: both are held
 /// to `tests/playout-vectors`.
@@ -124,7 +124,7 @@ impl Playout {
         self.due.clear();
     }
 
-    /// Takes what came whole.
+    /// Takes what arrived whole.
     pub fn push(&mut self, now: Time, received: ReceivedUnit) {
         let (track, frame) = (received.kind(), received.unit.frame);
         self.time.follow(now, Place::from(&received.unit), self.is_entry(&received));

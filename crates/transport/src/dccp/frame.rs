@@ -12,7 +12,7 @@ pub(super) const OVERHEAD: usize = 28;
 /// Ranges of one connection that an acknowledgement holds at most.
 pub(super) const RANGES_MAX: usize = 32;
 
-/// Connections that an acknowledgement tells of at most.
+/// Connections that an acknowledgement reports at most.
 pub(super) const BLOCKS_MAX: usize = 32;
 
 const PING: u8 = 0;

@@ -13,7 +13,7 @@ export class VoiceFeed {
   #port: MessagePort | null = null;
   decodeErrors = 0;
 
-  /** `dueMs` tells when what is to be played out then is heard here. */
+  /** `dueMs` says when what is to be played out then is heard here. */
   constructor(dueMs: (playAtUs: number) => number) {
     this.#dueMs = dueMs;
   }

@@ -15,7 +15,7 @@ describe('the capture clock', () => {
     }
   });
 
-  it('never tells a time that is still to come', () => {
+  it('never reports a time that is still to come', () => {
     const clock = new CaptureClock();
     clock.captured(0, 1_000_000);
     expect(clock.captured(FRAME_US, 1_010_000)).toBe(1_010_000);

@@ -1,4 +1,4 @@
-//! [`Frame`]: what a process that reads a film tells.
+//! [`Frame`]: what a process that reads a film reports.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -19,7 +19,7 @@ const HEAD_LEN: usize = 1 + 4;
 /// A track, a class, a number and two times in front of a unit's media.
 const UNIT_HEAD_LEN: usize = 1 + 1 + 4 + 8 + 8;
 
-/// What a process that reads a film tells.
+/// What a process that reads a film reports.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Frame {
     /// It is read as a transport stream.

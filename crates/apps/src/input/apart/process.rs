@@ -35,7 +35,7 @@ impl ReaderProcess {
         Ok(Self { child, pipe: BufReader::new(pipe), rest: Vec::new(), taken: 0 })
     }
 
-    /// What the process tells next.
+    /// What the process reports next.
     ///
     /// # Errors
     /// It ended without a word, or the film cannot be read further, which it said.

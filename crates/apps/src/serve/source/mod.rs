@@ -57,7 +57,7 @@ pub enum Source {
     Demo(DemoChannel),
 }
 
-/// What a source tells.
+/// What a source reports.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum SourceEvent {
     /// It begins, or begins anew.
@@ -92,7 +92,7 @@ pub(crate) enum SourceEvent {
     NoStream,
 }
 
-/// Whom a source tells. It is called from the source's task and should be short.
+/// Whom a source reports to. It is called from the source's task and should be short.
 pub(crate) trait Listener: Send {
     fn tell(&mut self, event: SourceEvent);
 }

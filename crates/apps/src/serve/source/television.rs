@@ -262,7 +262,7 @@ impl<'a, L: Listener> Session<'a, L> {
         self.is_on_air = true;
     }
 
-    /// Hands on what is due, and tells if nothing comes any more.
+    /// Hands on what is due, and reports if nothing comes any more.
     fn hand_on(&mut self) {
         let now = self.clock.now();
         if self.is_on_air

@@ -35,7 +35,7 @@ struct Last {
     at: Time,
 }
 
-/// What came of a track since the round began, on the line.
+/// What arrived of a track since the round began, on the line.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     first_us: i64,

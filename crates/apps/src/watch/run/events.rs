@@ -1,4 +1,4 @@
-//! What the server tells, and what becomes of it.
+//! What the server reports, and what becomes of it.
 
 use std::time::Duration;
 

@@ -133,7 +133,7 @@ impl<S: Stream> Bench<S> {
         })
     }
 
-    /// Streams until something comes out; tells after what time that was.
+    /// Streams until something comes out; returns after what time that was.
     pub(super) async fn first_packet(
         &mut self,
         patience: Duration,

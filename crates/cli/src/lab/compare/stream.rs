@@ -27,7 +27,7 @@ pub(super) const DATAGRAM: usize = TS_PACKET * PACKETS_PER_DATAGRAM;
 /// How often there is a datagram: 10 Mbit/s.
 const INTERVAL: Duration = Duration::from_nanos(DATAGRAM as u64 * 8 * 100);
 
-/// The identifier of the packets: no table tells of it, so that no tool looks into them.
+/// The identifier of the packets: no table lists it, so that no tool looks into them.
 const PID: u16 = 0x0123;
 /// Before the sequence number and the time.
 const MARK: [u8; 4] = *b"ABCM";

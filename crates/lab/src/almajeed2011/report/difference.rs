@@ -34,7 +34,7 @@ pub(super) fn differences(rows: &[Row], varied: &[(Variation, Row)]) -> Vec<Diff
     compared().flat_map(of_column).collect()
 }
 
-/// What tells of more than the size of a video: sending times, and those between arrivals, follow
+/// What depends on more than the size of a video: sending times, and those between arrivals, follow
 /// from throughputs.
 pub(super) fn compared() -> impl Iterator<Item = &'static Column> {
     let is_of_size = |measure| matches!(measure, Measure::Period | Measure::Interval);

@@ -66,8 +66,9 @@ pub(super) const ASSUMPTIONS: [(&str, &str); 17] = [
     (
         "Ours",
         "Anabranch is the same stack with its defaults for media: losses found in time (RFC 8985), \
-         the media controller, which tells random loss from congestion. Reliable and ordered as \
-         SCTP; Anabranch-PR has PR-SCTP's lifetimes and delivers each message as it comes.",
+         the media controller, which distinguishes random loss from congestion. Reliable and \
+         ordered as SCTP; Anabranch-PR has PR-SCTP's lifetimes and delivers each message as it \
+         comes.",
     ),
     (
         "Completion",

@@ -158,7 +158,7 @@ fn bar(standings: &[Standing], source: Source) -> Markup {
                 "The paper's rates can be read otherwise, as 30.3 Mbit/s in all, more than the \
                  slowest link carries: "
                 code { "--source literal" }
-                " runs that, and tells which cells then miss the bar."
+                " runs that, and says which cells then miss the bar."
             }
         }
         p {

@@ -69,7 +69,7 @@ impl Screen {
         self.frames = Some(frames);
     }
 
-    /// What came, now that the film is over.
+    /// What arrived, now that the film is over.
     pub(in crate::scenario) fn received(&mut self) -> Received<'_> {
         self.judge.on_end(self.stop);
         Received {

@@ -20,7 +20,7 @@ pub(super) trait Transport: Machine<Event = Change> {
     /// Calls the other end; the one that is called does nothing.
     fn open(&mut self, now: Time);
 
-    /// Sends a message. False: there is no room now; [`Change::Ready`] tells when there is.
+    /// Sends a message. False: there is no room now; [`Change::Ready`] reports when there is.
     fn send(&mut self, now: Time, message: Bytes) -> bool;
 
     /// Hands on what has arrived.
@@ -30,7 +30,7 @@ pub(super) trait Transport: Machine<Event = Change> {
     fn counters(&self) -> Counters;
 }
 
-/// What a transport tells.
+/// What a transport reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     /// Messages can be sent, or again.

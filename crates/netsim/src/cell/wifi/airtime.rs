@@ -36,7 +36,7 @@ pub(super) struct Airtime {
     extension: Duration,
     /// SERVICE and tail bits around the frame.
     around_bits: u64,
-    /// From the beginning of a frame until its receiver tells that there is one.
+    /// From the beginning of a frame until its receiver reports that there is one.
     rx_start_delay: Duration,
     pub(super) propagation: Duration,
 }

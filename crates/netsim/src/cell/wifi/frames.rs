@@ -9,7 +9,7 @@ use super::WifiConfig;
 use super::airtime::Airtime;
 use crate::{DropCause, Link, Packet};
 
-/// A BlockAck tells of so many frames (IEEE 802.11-2016 section 9.3.1.9.3).
+/// A BlockAck acknowledges so many frames (IEEE 802.11-2016 section 9.3.1.9.3).
 const FRAMES_MAX: usize = 64;
 /// The longest transmission of 802.11n (table 19-25, aPPDUMaxTime).
 const AIRTIME_MAX: Duration = Duration::from_millis(10);
@@ -101,7 +101,7 @@ impl Frames {
         burst
     }
 
-    /// The first `count` that had not arrived were sent: `arrives` tells which do now. Returns
+    /// The first `count` that had not arrived were sent: `arrives` says which do now. Returns
     /// whether any did, and whether any was given up.
     pub(super) fn sent(
         &mut self,

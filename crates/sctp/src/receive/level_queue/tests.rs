@@ -244,7 +244,7 @@ fn random_operations_agree_with_a_queue_that_looks_at_all_messages() {
     }
 }
 
-/// A reader that keeps up is to find what came in the order in which it came, not scattered.
+/// A reader that keeps up is to find what arrived in the order in which it arrived, not scattered.
 #[test]
 fn once_nothing_waits_slots_are_taken_from_the_first_one_on() {
     let mut queue = LevelQueue::new(WAIT_MAX);

@@ -1,4 +1,4 @@
-//! [`Timeline`]: when what came of a channel is to be seen and heard.
+//! [`Timeline`]: when what arrived of a channel is to be seen and heard.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ impl Timeline {
         self.server.sample(now, Some(SERVER), at);
     }
 
-    /// Learns where the clocks are from what came; `is_entry`: decoding could begin there.
+    /// Learns where the clocks are from what arrived; `is_entry`: decoding could begin there.
     pub(super) fn follow(&mut self, now: Time, place: Place, is_entry: bool) {
         if self.server.is_broken_by(now, place.at) || self.is_late_for_long(now, place) {
             self.server = PlayoutClock::new(self.budget);

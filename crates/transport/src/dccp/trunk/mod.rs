@@ -92,7 +92,7 @@ pub(super) struct Member {
     newest_at: Time,
     /// Whether something came that was not acknowledged.
     has_news: bool,
-    /// Whether the peer wants to hear over any path what came.
+    /// Whether the peer wants to hear over any path what arrived.
     is_asked: bool,
     congestion: CongestionStats,
 }
