@@ -168,7 +168,7 @@ impl RateControl {
     /// X_inst: how many bytes of data a sender may send in a second.
     #[must_use]
     pub fn rate(&self) -> f64 {
-        self.instantaneous(self.rate, self.size(None))
+        self.instantaneous(self.rate, self.size(None)) / self.counted()
     }
 
     /// p: what the last report said.
@@ -219,7 +219,7 @@ impl RateControl {
         let is_data_limited = self.was_data_limited(now, feedback);
         let old_loss_event_rate = self.loss_event_rate;
         self.loss_event_rate = feedback.loss_event_rate;
-        let receive_rate = feedback.receive_rate;
+        let receive_rate = feedback.receive_rate * self.counted();
         if is_data_limited {
             if feedback.is_new_loss || feedback.loss_event_rate > old_loss_event_rate {
                 self.receive_rates.iter_mut().for_each(|(_, rate)| *rate /= 2.0);
@@ -233,7 +233,7 @@ impl RateControl {
             self.update_receive_rates(now, receive_rate);
             self.receive_limit = 2.0 * self.receive_rate_max();
         }
-        self.restart_faster(now, feedback);
+        self.restart_faster(now, receive_rate, feedback.is_new_loss);
         if is_first_rtt {
             // RFC 5348 section 4.2: "For responding to the initial feedback packet, this replaces
             // step (4) of Section 4.3".
@@ -249,6 +249,7 @@ impl RateControl {
     /// A receiver that is slow, or has dropped data, limits the rate to this one for a round-trip
     /// time: X_drop of RFC 4342 section 5.2.
     pub fn limit(&mut self, now: Time, rate: f64) {
+        let rate = rate * self.counted();
         self.receive_rates = vec![(now, rate / 2.0)];
         self.receive_limit = rate;
         self.recalculate(now);
@@ -324,6 +325,17 @@ impl RateControl {
         }
     }
 
+    /// What a byte of data counts as in X and X_recv.
+    ///
+    /// RFC 4342 section 5.3, where s is the MSS: "Each packet transmitted then counts as one MSS,
+    /// regardless of the actual segment size". A receiver reports what came in bytes of data.
+    fn counted(&self) -> f64 {
+        match self.config.packet_size {
+            PacketSize::Mean | PacketSize::Actual => 1.0,
+            PacketSize::Maximum => self.size(None) / self.mean_size,
+        }
+    }
+
     /// Step (4) of RFC 5348 section 4.3.
     fn recalculate(&mut self, now: Time) {
         let Some(rtt) = self.rtt else { return };
@@ -385,12 +397,11 @@ impl RateControl {
     }
 
     /// Has `recv_limit` be what a faster restart allows, if that is more.
-    fn restart_faster(&mut self, now: Time, feedback: &Feedback) {
+    fn restart_faster(&mut self, now: Time, rate: f64, is_new_loss: bool) {
         if self.config.faster_restart.is_none() {
             return;
         }
-        let rate = feedback.receive_rate;
-        if feedback.is_new_loss {
+        if is_new_loss {
             self.fast_max = (now, rate);
             return;
         }

@@ -269,3 +269,34 @@ fn after_a_pause_a_faster_restart_is_back_in_half_the_round_trips() {
     let forgotten = rounds_to_recover(Some(Duration::from_millis(500))).unwrap();
     assert!(forgotten + 1 >= plain, "{forgotten} and {plain} round trips");
 }
+
+#[test]
+fn regression_small_packets_that_count_as_large_ones_go_as_often_as_those() {
+    // Where reports count bytes and the rate counts packets, the one held back the other down to a
+    // packet in minutes.
+    let packets = |len: usize, loss_event_rate: f64| {
+        let config = RateControlConfig { packet_size: PacketSize::Maximum, ..config() };
+        let mut run = Run::new(config);
+        run.control.on_rtt(run.now, RTT);
+        let mut sent = 0_u32;
+        for round in 0..40 {
+            let end = run.now + RTT;
+            sent = 0;
+            while run.control.next_at() < end {
+                run.now = run.now.max(run.control.next_at());
+                run.control.on_sent(run.now, len, true);
+                sent += 1;
+            }
+            run.now = end;
+            let bytes = f64::from(sent) * len as f64;
+            run.report(bytes / RTT.as_secs_f64(), if round < 4 { 0.0 } else { loss_event_rate });
+        }
+        let told = run.control.rate() * RTT.as_secs_f64() / len as f64;
+        assert!((f64::from(sent) - told).abs() < 3.0, "{sent} packets, and a rate of {told}");
+        sent
+    };
+    for loss_event_rate in [0.01, 0.05] {
+        let (large, small) = (packets(SIZE, loss_event_rate), packets(100, loss_event_rate));
+        assert!(large.abs_diff(small) <= 2, "{large} of {SIZE} bytes, {small} of 100");
+    }
+}
