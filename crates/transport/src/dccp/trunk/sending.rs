@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::Endpoint;
+use anabranch_dccp::{self as dccp, Endpoint};
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
@@ -212,11 +212,12 @@ impl Trunk {
     /// Congestion control is to know that it is what holds data up.
     fn tell_whether_more_waits(&self, endpoint: &mut Endpoint) {
         let waits = !self.queue.is_empty() || !self.again.is_empty();
-        if waits != self.waiting_since.is_some() {
-            for member in self.members.values() {
-                if let Some(connection) = endpoint.connection_mut(member.id) {
-                    connection.set_has_more(waits);
-                }
+        for member in self.members.values() {
+            let known = endpoint.connection(member.id).map(dccp::Connection::has_more);
+            if known.is_some_and(|has_more| has_more != waits)
+                && let Some(connection) = endpoint.connection_mut(member.id)
+            {
+                connection.set_has_more(waits);
             }
         }
     }
