@@ -23,6 +23,10 @@ const FIRST_NOFEEDBACK: Duration = Duration::from_secs(2);
 /// 5348 section 4.6 allows a round-trip time: this is less where that is longer.
 const CREDIT_MAX: Duration = Duration::from_millis(10);
 
+/// Round-trip times of which it is known what was sent in them: a report comes that late where a
+/// queue has grown.
+const SENT_RATES: usize = 8;
+
 /// Which packet size the equation is fed with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -98,6 +102,7 @@ pub struct RateControl {
     /// X_fast_max: the greatest receive rate since the last loss event, when it was noted. It is
     /// for a faster restart.
     fast_max: (Time, f64),
+    sent: SentRates,
     /// tld: when slow start last doubled the rate.
     doubled_at: Option<Time>,
     had_feedback: bool,
@@ -140,6 +145,7 @@ impl RateControl {
             receive_rates: vec![(now, f64::INFINITY)],
             receive_limit: f64::INFINITY,
             fast_max: (now, 0.0),
+            sent: SentRates::new(now),
             doubled_at: None,
             had_feedback: false,
             nofeedback_at: None,
@@ -204,6 +210,8 @@ impl RateControl {
             self.nofeedback_at = Some(now + self.nofeedback_interval());
         }
         self.was_idle = false;
+        let period = self.rtt().unwrap_or(FIRST_NOFEEDBACK);
+        self.sent.on_sent(now, period, len as f64);
         if is_waiting {
             self.note_not_limited(now);
         }
@@ -219,7 +227,7 @@ impl RateControl {
         let is_data_limited = self.was_data_limited(now, feedback);
         let old_loss_event_rate = self.loss_event_rate;
         self.loss_event_rate = feedback.loss_event_rate;
-        let receive_rate = feedback.receive_rate * self.counted();
+        let receive_rate = self.plausible(feedback.receive_rate) * self.counted();
         if is_data_limited {
             if feedback.is_new_loss || feedback.loss_event_rate > old_loss_event_rate {
                 self.receive_rates.iter_mut().for_each(|(_, rate)| *rate /= 2.0);
@@ -384,6 +392,16 @@ impl RateControl {
         Duration::from_secs_f64((bytes / self.instantaneous(rate, size)).min(BACKOFF_MAX))
     }
 
+    /// What a receiver may have got, if it says that it got so much. RFC 5348 section 10 expects "a
+    /// greedy receiver that wishes to receive more than its fair share of network bandwidth".
+    ///
+    /// What arrived was sent; a queue may let go at once what came to it in twice the time. So
+    /// whatever reports say, X is at most four times what was sent in one of the last round trips.
+    fn plausible(&self, receive_rate: f64) -> f64 {
+        let sent = self.sent.greatest(self.rtt().unwrap_or(FIRST_NOFEEDBACK));
+        receive_rate.min(2.0 * sent.max(self.initial_rate() / self.counted()))
+    }
+
     fn measure(&mut self, sample: Duration) {
         let last = sample.as_secs_f64().max(1e-6);
         self.rtt = Some(match self.rtt.filter(|_| self.had_feedback) {
@@ -481,6 +499,37 @@ impl RateControl {
         // (i.e., the first feedback packet), the sender does not consider that the entire interval
         // covered by the feedback packet was a data-limited interval."
         was_limited && feedback.receive_rate > 0.0
+    }
+}
+
+/// How fast data were sent in each of the last round-trip times.
+#[derive(Debug)]
+struct SentRates {
+    /// When the present one began, and bytes since then.
+    since: Time,
+    bytes: f64,
+    /// Bytes per second, the oldest first.
+    rates: [f64; SENT_RATES],
+}
+
+impl SentRates {
+    const fn new(now: Time) -> Self {
+        Self { since: now, bytes: 0.0, rates: [0.0; SENT_RATES] }
+    }
+
+    fn on_sent(&mut self, now: Time, period: Duration, len: f64) {
+        let passed = now - self.since;
+        if passed >= period {
+            self.rates.rotate_left(1);
+            self.rates[SENT_RATES - 1] = self.bytes / passed.as_secs_f64().max(1e-6);
+            (self.since, self.bytes) = (now, 0.0);
+        }
+        self.bytes += len;
+    }
+
+    fn greatest(&self, period: Duration) -> f64 {
+        let present = self.bytes / period.as_secs_f64().max(1e-6);
+        self.rates.into_iter().fold(present, f64::max)
     }
 }
 

@@ -300,3 +300,39 @@ fn regression_small_packets_that_count_as_large_ones_go_as_often_as_those() {
         assert!(large.abs_diff(small) <= 2, "{large} of {SIZE} bytes, {small} of 100");
     }
 }
+
+#[test]
+fn a_receiver_that_claims_everything_gets_four_times_as_much_each_round_trip_at_most() {
+    let mut run = Run::new(config());
+    run.control.on_rtt(run.now, RTT);
+    run.rounds(4, 0.0);
+    run.rounds(20, 0.02);
+    let honest = run.control.rate();
+    // RFC 5348 section 10: a receiver may claim "to have received packets that, in fact, were lost
+    // due to congestion".
+    for round in 1..4 {
+        run.send(true);
+        for _ in 0..5 {
+            run.report(1e12, 1e-9);
+        }
+        let gained = run.control.rate() / honest;
+        let most = 4.0_f64.powi(round);
+        assert!(gained <= most * 1.01 && gained > most / 2.5, "{gained} in {round} round trips");
+    }
+}
+
+#[test]
+fn a_receiver_that_claims_everything_gets_little_more_than_the_application_sends() {
+    let mut run = Run::new(config());
+    run.control.on_rtt(run.now, RTT);
+    let initial = run.control.rate();
+    for loss_event_rate in [0.0, 1e-9] {
+        for _ in 0..200 {
+            // A packet in each round trip.
+            run.control.on_sent(run.now, SIZE, false);
+            run.now += RTT;
+            run.report(1e12, loss_event_rate);
+        }
+        assert!(run.control.rate() <= 4.0 * initial, "{}", run.control.rate());
+    }
+}
