@@ -2,7 +2,16 @@
 
 use std::time::Duration;
 
+use crate::endpoint::Encapsulation;
 use crate::tfrc::PacketSize;
+
+const IPV4_LEN: usize = 20;
+const IPV6_LEN: usize = 40;
+const UDP_LEN: usize = 8;
+
+/// Room for the header of a DataAck and the options that any data may need: NDP Count, Timestamp
+/// Echo and Data Checksum.
+const HEADER_ROOM: usize = 24 + 24;
 
 /// How a connection behaves. The default is what the RFCs recommend.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +102,19 @@ impl Default for Config {
 }
 
 impl Config {
+    /// The most bytes of data that fit into a packet over IPv4, or over IPv6.
+    #[must_use]
+    pub const fn packet_payload(&self, encapsulation: Encapsulation, is_ipv4: bool) -> usize {
+        let ip = if is_ipv4 { IPV4_LEN } else { IPV6_LEN };
+        let udp = if matches!(encapsulation, Encapsulation::Udp) { UDP_LEN } else { 0 };
+        self.mtu.saturating_sub(ip + udp + HEADER_ROOM)
+    }
+
+    /// The least MTU that leaves room for data.
+    pub(crate) const fn mtu_min() -> usize {
+        IPV6_LEN + UDP_LEN + HEADER_ROOM + 1
+    }
+
     /// As the default, under this congestion control in both directions.
     #[must_use]
     pub fn with_ccid(ccid: Ccid) -> Self {

@@ -17,8 +17,10 @@
 //! reads them.
 //!
 //! It leaves out data on a Request or a Response, path MTU discovery, history discounting (RFC 5348
-//! section 5.5), and the ECN nonce, which RFC 8311 has done away with. A receiver can lie about its
-//! losses: nothing verifies what it reports.
+//! section 5.5), and the ECN nonce, which RFC 8311 has done away with. So a receiver can conceal
+//! its losses, and gets what the application sends. But whatever it reports, TFRC's rate is at most
+//! four times what was sent in one of the last round trips, or at the beginning, and the round trip
+//! is believed down to an eighth of what passed (RFC 5348 section 10).
 //!
 //! ```
 //! use anabranch_dccp::{Ccid, Config, Encapsulation, Endpoint, EndpointConfig, wire::ServiceCode};

@@ -57,7 +57,7 @@ fn a_factory_of_ones_own_takes_the_place_of_what_the_file_says() {
     assert!(both.links[2].lost > usual.links[2].lost, "the second path carries data, too");
     let error = own.set_controller("beside", Arc::new(CongestionControl::Bbr)).unwrap_err();
     let words = "beside is of kind tcp, which takes no congestion controller of one's own: give \
-                 it to sctp or media";
+                 it to sctp, or media over it";
     assert_eq!(error.to_string(), words);
     let error = own.set_controller("none", Arc::new(CongestionControl::Bbr)).unwrap_err();
     assert_eq!(error.to_string(), "there is no flow none; there is file, film, beside");

@@ -90,6 +90,8 @@ pub enum BundleEvent {
     Connected,
     /// There is something to read.
     Readable,
+    /// Half of the send buffer is free again, after it was full.
+    Writable,
     /// A connection of ours began or ended: which one, counted from zero, and what.
     Member(usize, Event),
     /// None of our connections is left.
@@ -128,6 +130,7 @@ pub struct Bundle {
     pool_len: usize,
     next_number: u64,
     is_finishing: bool,
+    was_full: bool,
     /// By the names of those who send to us.
     incoming: BTreeMap<u32, ReorderBuffer>,
     /// Connections of others that may have something to read.
@@ -184,6 +187,7 @@ impl Bundle {
             pool_len: 0,
             next_number: 0,
             is_finishing: false,
+            was_full: false,
             incoming: BTreeMap::new(),
             unread: BTreeSet::new(),
             ready: VecDeque::new(),
@@ -245,11 +249,9 @@ impl Bundle {
         };
         let at = (turn % self.members.len() as u64) as usize;
         let Some(at) = self.next_alive(at) else { return Err(SendError::NotConnected) };
-        let waiting = match self.width {
-            Some(_) => self.pool_len,
-            None => self.members.get(at).map_or(0, |member| member.waiting_len),
-        };
+        let waiting = self.waiting_len(at);
         if waiting + data.len() > self.config.send_buffer {
+            self.was_full = true;
             return Err(SendError::BufferFull { waiting });
         }
         let mut bytes = Vec::with_capacity(HEADER_LEN + data.len());
@@ -266,6 +268,22 @@ impl Bundle {
         }
         self.deal();
         Ok(())
+    }
+
+    /// Bytes that wait in the buffer of a connection, or in that of all.
+    fn waiting_len(&self, at: usize) -> usize {
+        match self.width {
+            Some(_) => self.pool_len,
+            None => self.members.get(at).map_or(0, |member| member.waiting_len),
+        }
+    }
+
+    fn tell_writable(&mut self) {
+        let longest = (0..self.members.len()).map(|at| self.waiting_len(at)).max().unwrap_or(0);
+        if self.was_full && longest <= self.config.send_buffer / 2 {
+            self.was_full = false;
+            self.events.push_back(BundleEvent::Writable);
+        }
     }
 
     /// The most bytes of data that fit into a datagram.
@@ -412,6 +430,7 @@ impl Bundle {
             }
         }
         self.deal();
+        self.tell_writable();
         self.finish(now);
         self.read(now);
     }

@@ -33,15 +33,6 @@ use numbers::{Numbers, Windows};
 pub(crate) use subflow::{Heard, Subflow};
 use transmit::Reply;
 
-/// IP and UDP headers.
-const IPV4_LEN: usize = 20;
-const IPV6_LEN: usize = 40;
-const UDP_LEN: usize = 8;
-
-/// Room for the header of a DataAck and the options that any data may need: NDP Count, Timestamp
-/// Echo and Data Checksum.
-const HEADER_ROOM: usize = 24 + 24;
-
 /// Answers that wait to be sent; what comes on top is left out.
 const REPLIES_MAX: usize = 16;
 
@@ -253,6 +244,12 @@ impl Connection {
         self.has_more = has_more;
     }
 
+    /// What [`set_has_more`](Self::set_has_more) said last; at first, no.
+    #[must_use]
+    pub const fn has_more(&self) -> bool {
+        self.has_more
+    }
+
     /// Drops the datagram that has waited longest to be sent, and returns it.
     pub fn drop_oldest(&mut self) -> Option<Bytes> {
         let data = self.outgoing.pop_front()?;
@@ -456,14 +453,7 @@ impl Connection {
 }
 
 fn packet_size(config: &Config, flow: Flow, encapsulation: Encapsulation) -> usize {
-    let ip = if flow.path.remote.is_ipv4() { IPV4_LEN } else { IPV6_LEN };
-    let udp = if encapsulation == Encapsulation::Udp { UDP_LEN } else { 0 };
-    config.mtu.saturating_sub(ip + udp + HEADER_ROOM)
-}
-
-/// The least MTU that leaves room for data.
-pub(crate) const fn mtu_min() -> usize {
-    IPV6_LEN + UDP_LEN + HEADER_ROOM + 1
+    config.packet_payload(encapsulation, flow.path.remote.is_ipv4())
 }
 
 fn sender(now: Time, ccid: Ccid, config: &Config, packet_size: usize) -> Box<dyn HcSender> {

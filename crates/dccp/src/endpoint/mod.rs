@@ -13,7 +13,7 @@ use anabranch_sansio::{
 };
 
 use crate::config::Config;
-use crate::connection::{Connection, Flow, initial_number, mtu_min};
+use crate::connection::{Connection, Flow, initial_number};
 use crate::error::ConnectError;
 use crate::event::Event;
 use crate::stats::EndpointStats;
@@ -184,8 +184,8 @@ impl Endpoint {
         if config.send_ccids.is_empty() || config.receive_ccids.is_empty() {
             return Err(ConnectError::NoCcid);
         }
-        if config.mtu < mtu_min() {
-            return Err(ConnectError::Mtu { mtu: config.mtu, least: mtu_min() });
+        if config.mtu < Config::mtu_min() {
+            return Err(ConnectError::Mtu { mtu: config.mtu, least: Config::mtu_min() });
         }
         if self.entries.len() >= self.config.connections_max {
             return Err(ConnectError::TooMany { limit: self.config.connections_max });

@@ -58,8 +58,6 @@ pub(super) struct Group {
     /// What silent paths have given back, with its numbers.
     pub(super) returned: VecDeque<(SequenceNumber, Bytes)>,
     pub(super) was_full: bool,
-    /// Whether the paths were told that more waits.
-    pub(super) told_of_more: bool,
     pub(super) next_number: SequenceNumber,
     pub(super) order: Order,
     pub(super) ready: VecDeque<Bytes>,
@@ -195,7 +193,6 @@ impl Group {
             queue_len: 0,
             returned: VecDeque::new(),
             was_full: false,
-            told_of_more: false,
             next_number: first_number,
             order: Order::new(config.reordering, config.receive_buffer),
             ready: VecDeque::new(),

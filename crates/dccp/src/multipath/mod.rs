@@ -365,7 +365,8 @@ impl Machine for Multipath {
 
     fn poll_timeout(&self) -> Option<Wakeup> {
         let groups = self.groups.values().filter_map(|group| group.poll_timeout(&self.endpoint));
-        groups.chain(self.endpoint.poll_timeout()).min()
+        let data = self.groups.values().filter_map(|group| self.room_at(group));
+        groups.chain(data).chain(self.endpoint.poll_timeout()).min()
     }
 
     fn poll_event(&mut self) -> Option<Self::Event> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_sansio::Time;
+use anabranch_sansio::{Time, Wakeup};
 
 use super::group::{Group, State, Subflow};
 use super::{Multipath, MultipathId, SubflowId};
@@ -70,16 +70,27 @@ impl Multipath {
         group.pop(config.send_buffer).is_some()
     }
 
+    /// When a path may take what waits: a connection that holds nothing wakes nobody for that.
+    pub(super) fn room_at(&self, group: &Group) -> Option<Wakeup> {
+        let waits = !group.queue.is_empty() || !group.returned.is_empty();
+        let subflows = group.subflows.values().filter(|subflow| waits && subflow.is_up());
+        let room = subflows.filter_map(|subflow| {
+            let connection = self.endpoint.connection(subflow.id).filter(|it| is_free(it))?;
+            connection.may_send_at().filter(|at| *at > self.now)
+        });
+        Some(Wakeup { at: room.min()?, why: "room for data" })
+    }
+
     /// Congestion control is to know that it is what holds data up.
     fn tell_whether_more_waits(&mut self, id: MultipathId) {
         let Self { groups, endpoint, .. } = self;
-        let Some(group) = groups.get_mut(&id) else { return };
+        let Some(group) = groups.get(&id) else { return };
         let waits = !group.queue.is_empty();
-        if std::mem::replace(&mut group.told_of_more, waits) == waits {
-            return;
-        }
         for subflow in group.subflows.values() {
-            if let Some(connection) = endpoint.connection_mut(subflow.id) {
+            let known = endpoint.connection(subflow.id).map(Connection::has_more);
+            if known.is_some_and(|has_more| has_more != waits)
+                && let Some(connection) = endpoint.connection_mut(subflow.id)
+            {
                 connection.set_has_more(waits);
             }
         }
@@ -155,7 +166,7 @@ fn offer(
         rate if rate > 0.0 => rate,
         _ => window / rtt.as_secs_f64().max(1e-3),
     };
-    let is_free = connection.is_connected() && connection.waiting() == 0;
+    let is_free = is_free(connection);
     Some(Offer {
         name,
         priority: subflow.priority,
@@ -165,4 +176,9 @@ fn offer(
         arrives: may_send_at + rtt / 2 + if is_free { Duration::ZERO } else { rtt },
         rate,
     })
+}
+
+/// Whether a path could take a datagram, as far as its congestion control has it.
+fn is_free(connection: &Connection) -> bool {
+    connection.is_connected() && connection.waiting() == 0
 }

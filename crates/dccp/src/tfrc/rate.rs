@@ -23,6 +23,10 @@ const FIRST_NOFEEDBACK: Duration = Duration::from_secs(2);
 /// 5348 section 4.6 allows a round-trip time: this is less where that is longer.
 const CREDIT_MAX: Duration = Duration::from_millis(10);
 
+/// Round-trip times of which it is known what was sent in them: a report comes that late where a
+/// queue has grown.
+const SENT_RATES: usize = 8;
+
 /// Which packet size the equation is fed with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -98,6 +102,7 @@ pub struct RateControl {
     /// X_fast_max: the greatest receive rate since the last loss event, when it was noted. It is
     /// for a faster restart.
     fast_max: (Time, f64),
+    sent: SentRates,
     /// tld: when slow start last doubled the rate.
     doubled_at: Option<Time>,
     had_feedback: bool,
@@ -140,6 +145,7 @@ impl RateControl {
             receive_rates: vec![(now, f64::INFINITY)],
             receive_limit: f64::INFINITY,
             fast_max: (now, 0.0),
+            sent: SentRates::new(now),
             doubled_at: None,
             had_feedback: false,
             nofeedback_at: None,
@@ -168,7 +174,7 @@ impl RateControl {
     /// X_inst: how many bytes of data a sender may send in a second.
     #[must_use]
     pub fn rate(&self) -> f64 {
-        self.instantaneous(self.rate, self.size(None))
+        self.instantaneous(self.rate, self.size(None)) / self.counted()
     }
 
     /// p: what the last report said.
@@ -204,6 +210,8 @@ impl RateControl {
             self.nofeedback_at = Some(now + self.nofeedback_interval());
         }
         self.was_idle = false;
+        let period = self.rtt().unwrap_or(FIRST_NOFEEDBACK);
+        self.sent.on_sent(now, period, len as f64);
         if is_waiting {
             self.note_not_limited(now);
         }
@@ -219,7 +227,7 @@ impl RateControl {
         let is_data_limited = self.was_data_limited(now, feedback);
         let old_loss_event_rate = self.loss_event_rate;
         self.loss_event_rate = feedback.loss_event_rate;
-        let receive_rate = feedback.receive_rate;
+        let receive_rate = self.plausible(feedback.receive_rate) * self.counted();
         if is_data_limited {
             if feedback.is_new_loss || feedback.loss_event_rate > old_loss_event_rate {
                 self.receive_rates.iter_mut().for_each(|(_, rate)| *rate /= 2.0);
@@ -233,7 +241,7 @@ impl RateControl {
             self.update_receive_rates(now, receive_rate);
             self.receive_limit = 2.0 * self.receive_rate_max();
         }
-        self.restart_faster(now, feedback);
+        self.restart_faster(now, receive_rate, feedback.is_new_loss);
         if is_first_rtt {
             // RFC 5348 section 4.2: "For responding to the initial feedback packet, this replaces
             // step (4) of Section 4.3".
@@ -249,6 +257,7 @@ impl RateControl {
     /// A receiver that is slow, or has dropped data, limits the rate to this one for a round-trip
     /// time: X_drop of RFC 4342 section 5.2.
     pub fn limit(&mut self, now: Time, rate: f64) {
+        let rate = rate * self.counted();
         self.receive_rates = vec![(now, rate / 2.0)];
         self.receive_limit = rate;
         self.recalculate(now);
@@ -324,6 +333,17 @@ impl RateControl {
         }
     }
 
+    /// What a byte of data counts as in X and X_recv.
+    ///
+    /// RFC 4342 section 5.3, where s is the MSS: "Each packet transmitted then counts as one MSS,
+    /// regardless of the actual segment size". A receiver reports what came in bytes of data.
+    fn counted(&self) -> f64 {
+        match self.config.packet_size {
+            PacketSize::Mean | PacketSize::Actual => 1.0,
+            PacketSize::Maximum => self.size(None) / self.mean_size,
+        }
+    }
+
     /// Step (4) of RFC 5348 section 4.3.
     fn recalculate(&mut self, now: Time) {
         let Some(rtt) = self.rtt else { return };
@@ -372,6 +392,16 @@ impl RateControl {
         Duration::from_secs_f64((bytes / self.instantaneous(rate, size)).min(BACKOFF_MAX))
     }
 
+    /// What a receiver may have got, if it says that it got so much. RFC 5348 section 10 expects "a
+    /// greedy receiver that wishes to receive more than its fair share of network bandwidth".
+    ///
+    /// What arrived was sent; a queue may let go at once what came to it in twice the time. So
+    /// whatever reports say, X is at most four times what was sent in one of the last round trips.
+    fn plausible(&self, receive_rate: f64) -> f64 {
+        let sent = self.sent.greatest(self.rtt().unwrap_or(FIRST_NOFEEDBACK));
+        receive_rate.min(2.0 * sent.max(self.initial_rate() / self.counted()))
+    }
+
     fn measure(&mut self, sample: Duration) {
         let last = sample.as_secs_f64().max(1e-6);
         self.rtt = Some(match self.rtt.filter(|_| self.had_feedback) {
@@ -385,12 +415,11 @@ impl RateControl {
     }
 
     /// Has `recv_limit` be what a faster restart allows, if that is more.
-    fn restart_faster(&mut self, now: Time, feedback: &Feedback) {
+    fn restart_faster(&mut self, now: Time, rate: f64, is_new_loss: bool) {
         if self.config.faster_restart.is_none() {
             return;
         }
-        let rate = feedback.receive_rate;
-        if feedback.is_new_loss {
+        if is_new_loss {
             self.fast_max = (now, rate);
             return;
         }
@@ -470,6 +499,37 @@ impl RateControl {
         // (i.e., the first feedback packet), the sender does not consider that the entire interval
         // covered by the feedback packet was a data-limited interval."
         was_limited && feedback.receive_rate > 0.0
+    }
+}
+
+/// How fast data were sent in each of the last round-trip times.
+#[derive(Debug)]
+struct SentRates {
+    /// When the present one began, and bytes since then.
+    since: Time,
+    bytes: f64,
+    /// Bytes per second, the oldest first.
+    rates: [f64; SENT_RATES],
+}
+
+impl SentRates {
+    const fn new(now: Time) -> Self {
+        Self { since: now, bytes: 0.0, rates: [0.0; SENT_RATES] }
+    }
+
+    fn on_sent(&mut self, now: Time, period: Duration, len: f64) {
+        let passed = now - self.since;
+        if passed >= period {
+            self.rates.rotate_left(1);
+            self.rates[SENT_RATES - 1] = self.bytes / passed.as_secs_f64().max(1e-6);
+            (self.since, self.bytes) = (now, 0.0);
+        }
+        self.bytes += len;
+    }
+
+    fn greatest(&self, period: Duration) -> f64 {
+        let present = self.bytes / period.as_secs_f64().max(1e-6);
+        self.rates.into_iter().fold(present, f64::max)
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::wire::{Packet, PacketType, Protection, ResetCode, ServiceCode};
+use anabranch_dccp::wire::{
+    Kind, Options, Packet, PacketType, Protection, ResetCode, SequenceNumber, ServiceCode,
+};
 use anabranch_dccp::{
     Ccid, CloseReason, Config, ConnectError, Encapsulation, Endpoint, EndpointConfig, Event,
     SendError,
@@ -264,6 +266,44 @@ fn a_flood_of_requests_leaves_no_state_where_there_are_cookies() {
     duo.run_for(Duration::from_secs(1));
     assert_eq!(duo.pair.server().stats().cookies_sent, 499);
     assert_eq!(duo.pair.server().connections().count(), 0);
+}
+
+#[test]
+fn a_flood_of_requests_is_answered_to_a_limit_and_remembered_nowhere() {
+    let cookies = EndpointConfig { init_cookies: true, ..EndpointConfig::default() };
+    let mut server = Endpoint::new(cookies, Rng::from_u64(1));
+    server.listen(PORTS.1, vec![SERVICE], Config::default());
+    let (mut answers, mut bytes) = (0, Vec::new());
+    for n in 0..20_000_u32 {
+        // 20,000 in a second, each from another address.
+        let now = Time::ZERO + Duration::from_micros(50) * n;
+        let from = (0x0b00_0000 + n).to_be_bytes();
+        let path = FourTuple::new(([10, 0, 0, 2], 9).into(), (from, 9).into());
+        let request = Packet {
+            source_port: PORTS.0,
+            destination_port: PORTS.1,
+            ccval: 0,
+            checksum_coverage: 0,
+            sequence_number: SequenceNumber::new(n.into()),
+            is_short: false,
+            kind: Kind::Request { service_code: SERVICE },
+            options: Options::default(),
+            data: b"",
+        };
+        bytes.clear();
+        request.encode(Protection::Udp, &mut bytes);
+        server.handle_datagram(now, Datagram { path, ecn: None, bytes: &bytes });
+        bytes.clear();
+        answers += u64::from(server.poll_transmit(now, &mut bytes).is_some());
+    }
+    // RFC 4340 section 8.1.4: "The Init Cookie option lets a DCCP server avoid having to hold any
+    // state until the three-way connection setup handshake has completed". It may answer 1,024 at
+    // once, and as many in a second.
+    assert!((1_024..=2 * 1_024).contains(&answers), "{answers}");
+    assert_eq!(server.stats().cookies_sent, answers);
+    assert_eq!(server.stats().replies_suppressed, 20_000 - answers);
+    assert_eq!(server.connections().count(), 0);
+    assert_eq!(server.poll_timeout(), None);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod bundle;
 mod capture;
 mod closing;
 mod fairness;
+mod greedy;
 mod handshake;
 mod harness;
 mod multipath;

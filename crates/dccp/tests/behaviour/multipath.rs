@@ -233,6 +233,20 @@ fn two_paths_carry_what_both_carry() {
 }
 
 #[test]
+fn regression_what_waits_goes_as_soon_as_a_rate_allows_it() {
+    // Nobody was woken for it where no path held a datagram of its own.
+    let mut wire = Wire::connected(Ccid::Tfrc);
+    let id = wire.id;
+    for _ in 0..200 {
+        let data = Bytes::from(vec![0x5a; 1_200]);
+        wire.ends[0].send(wire.now, id, data).expect("room");
+    }
+    // Two slow starts, from some 4 packets in 50 ms each.
+    wire.run_for(Duration::from_millis(600));
+    assert_eq!(wire.received[1].len(), 200);
+}
+
+#[test]
 fn a_path_that_goes_silent_is_left_within_a_fifth_of_a_second_and_comes_back() {
     let enough = Duration::from_millis(200);
     for ccid in [Ccid::TcpLike, Ccid::Tfrc] {

@@ -1,5 +1,6 @@
 //! [`Contents`]: what a packet carries, as far as the table shows it.
 
+use anabranch_dccp::wire::{Packet as DccpPacket, PacketType, Protection};
 use anabranch_netsim::{Carrier, Packet};
 use anabranch_wire::{ChecksumMode, Chunk, Packet as SctpPacket};
 use rtp_types::RtpPacket;
@@ -19,16 +20,26 @@ pub(super) struct Contents {
     pub(super) pieces: Vec<Piece>,
 }
 
+/// What UDP carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InUdp {
+    /// SCTP (RFC 6951).
+    Sctp,
+    /// DCCP (RFC 6773).
+    Dccp,
+}
+
 /// A chunk of data, or the payload of a packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Piece {
+    /// In DCCP the type of the packet.
     pub(super) chunk: Option<&'static str>,
     pub(super) stream: Option<u16>,
     pub(super) tsn: Option<u32>,
     /// The stream sequence number of DATA, the message identifier of I-DATA.
     pub(super) message: Option<u32>,
-    /// Of TCP or RTP.
-    pub(super) sequence: Option<u32>,
+    /// Of TCP, RTP or DCCP.
+    pub(super) sequence: Option<u64>,
     pub(super) ssrc: Option<u32>,
     pub(super) payload: Option<u32>,
 }
@@ -38,7 +49,8 @@ impl Piece {
     pub(super) fn numbers(&self) -> Option<(u32, u32)> {
         let tcp = || {
             let len = self.payload.filter(|len| *len > 0)?;
-            Some((self.sequence.filter(|_| self.ssrc.is_none())?, len))
+            let is_tcp = self.ssrc.is_none() && self.chunk.is_none();
+            Some((self.sequence.filter(|_| is_tcp)? as u32, len))
         };
         let (first, count) = self.tsn.map(|tsn| (tsn, 1)).or_else(tcp)?;
         Some((first, first.wrapping_add(count)))
@@ -46,16 +58,19 @@ impl Piece {
 }
 
 impl Contents {
-    /// `sctp_in_udp`: whether SCTP is what UDP carries, whatever its ports say.
-    pub(super) fn of(packet: &Packet, sctp_in_udp: bool) -> Self {
+    /// `in_udp`: what UDP carries, whatever its ports say, if that is known.
+    pub(super) fn of(packet: &Packet, in_udp: Option<InUdp>) -> Self {
         let ports = [packet.path.local.port(), packet.path.remote.port()];
         match packet.carrier {
             Carrier::Sctp => sctp(&packet.bytes),
             Carrier::Tcp => tcp(packet),
-            Carrier::Udp if sctp_in_udp || ports.contains(&SCTP_PORT) => sctp(&packet.bytes),
+            Carrier::Udp if in_udp == Some(InUdp::Dccp) => dccp(packet, Protection::Udp),
+            Carrier::Udp if in_udp == Some(InUdp::Sctp) || ports.contains(&SCTP_PORT) => {
+                sctp(&packet.bytes)
+            }
             Carrier::Udp if ports.contains(&RTP_PORT) => rtp(&packet.bytes),
             Carrier::Udp => opaque("UDP", &packet.bytes),
-            Carrier::Dccp => opaque("DCCP", &packet.bytes),
+            Carrier::Dccp => dccp(packet, Protection::header(packet.path)),
         }
     }
 }
@@ -106,7 +121,7 @@ fn tcp(packet: &Packet) -> Contents {
     let ports = [packet.path.local.port(), packet.path.remote.port()];
     contents.numbering = Some(u64::from(ports[0]) << 16 | u64::from(ports[1]));
     contents.pieces.push(Piece {
-        sequence: Some(u32::from_be_bytes([a, b, c, d])),
+        sequence: Some(u32::from_be_bytes([a, b, c, d]).into()),
         payload: Some(bytes.len().saturating_sub(offset) as u32),
         ..Piece::default()
     });
@@ -122,4 +137,31 @@ fn rtp(bytes: &[u8]) -> Contents {
         ..Piece::default()
     };
     Contents { protocol: "RTP", numbering: None, pieces: vec![piece] }
+}
+
+fn dccp(packet: &Packet, protection: Protection) -> Contents {
+    let mut contents = Contents { protocol: "DCCP", numbering: None, pieces: Vec::new() };
+    let Ok(packet) = DccpPacket::decode(protection, &packet.bytes) else { return contents };
+    contents.pieces.push(Piece {
+        chunk: Some(dccp_type(packet.kind.packet_type())),
+        sequence: Some(packet.sequence_number.value()),
+        payload: Some(packet.data.len() as u32),
+        ..Piece::default()
+    });
+    contents
+}
+
+const fn dccp_type(packet_type: PacketType) -> &'static str {
+    match packet_type {
+        PacketType::Request => "Request",
+        PacketType::Response => "Response",
+        PacketType::Data => "Data",
+        PacketType::Ack => "Ack",
+        PacketType::DataAck => "DataAck",
+        PacketType::CloseReq => "CloseReq",
+        PacketType::Close => "Close",
+        PacketType::Reset => "Reset",
+        PacketType::Sync => "Sync",
+        PacketType::SyncAck => "SyncAck",
+    }
 }

@@ -9,6 +9,7 @@ mod file;
 mod packets;
 mod table;
 
+pub(crate) use decode::InUdp;
 pub use file::{TableError, TableFile};
 pub(crate) use packets::{Owner, Owners};
 pub use packets::{PACKET_COLUMNS, PacketRecords};

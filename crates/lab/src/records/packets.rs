@@ -8,7 +8,7 @@ use anabranch_netsim::{DropCause, ElementId, Network, Observer, Packet, Sighting
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
-use super::decode::{Contents, Piece};
+use super::decode::{Contents, InUdp, Piece};
 use super::file::TableFile;
 use super::table::{Cell, Column, Kind, Rows, Table};
 
@@ -57,8 +57,8 @@ pub(crate) struct Owner {
     pub(crate) flow: Bytes,
     /// Which of its paths, from one.
     pub(crate) path: u8,
-    /// Whether SCTP is what UDP carries there.
-    pub(crate) sctp_in_udp: bool,
+    /// What UDP carries there, if that is known.
+    pub(crate) in_udp: Option<InUdp>,
 }
 
 struct Recorder {
@@ -208,7 +208,7 @@ impl Recorder {
     }
 
     fn contents(&self, packet: &Packet, owner: Option<&Owner>) -> Contents {
-        Contents::of(packet, owner.is_some_and(|owner| owner.sctp_in_udp))
+        Contents::of(packet, owner.and_then(|owner| owner.in_udp))
     }
 
     fn record(&mut self, now: Time, element: ElementId, outcome: &'static str, packet: &Packet) {
@@ -260,7 +260,7 @@ fn row(
         number(piece.stream.map(u32::from)),
         number(piece.tsn),
         number(piece.message),
-        number(piece.sequence),
+        piece.sequence.map_or(Cell::None, |number| Cell::Whole(number as i64)),
         number(piece.ssrc),
         number(piece.payload),
         repeated.map_or(Cell::None, Cell::Truth),

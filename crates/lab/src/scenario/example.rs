@@ -14,11 +14,14 @@ pub enum Example {
     Handoff,
     /// A mobile network whose rate changes all the time.
     Cellular,
+    /// Films and bulk over DCCP, beside SCTP and TCP.
+    Dccp,
 }
 
 impl Example {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Dumbbell, Self::TwoPaths, Self::Handoff, Self::Cellular];
+    pub const ALL: [Self; 5] =
+        [Self::Dumbbell, Self::TwoPaths, Self::Handoff, Self::Cellular, Self::Dccp];
 
     /// The file.
     #[must_use]
@@ -28,6 +31,7 @@ impl Example {
             Self::TwoPaths => include_str!("../../data/two-paths.toml"),
             Self::Handoff => include_str!("../../data/handoff.toml"),
             Self::Cellular => include_str!("../../data/cellular.toml"),
+            Self::Dccp => include_str!("../../data/dccp.toml"),
         }
     }
 
@@ -37,6 +41,7 @@ impl Example {
             Self::TwoPaths => "two-paths",
             Self::Handoff => "handoff",
             Self::Cellular => "cellular",
+            Self::Dccp => "dccp",
         }
     }
 }

@@ -7,8 +7,8 @@ use anabranch_netsim::written::{Fault, Place, Section, WrittenLink};
 
 use super::key::{Key, bytes, choice, rate, span};
 use super::options::{
-    FILM_KEYS, MEDIA_KEYS, MediaOptions, QUIC_KEYS, QuicOptions, SCTP_KEYS, SctpOptions, TCP_KEYS,
-    tcp_config,
+    DCCP_KEYS, DccpOptions, FILM_KEYS, MEDIA_KEYS, MediaOptions, QUIC_KEYS, QuicOptions, SCTP_KEYS,
+    SctpOptions, TCP_KEYS, tcp_config,
 };
 use super::own::Own;
 use super::route::{Hop, shortest, told};
@@ -30,7 +30,7 @@ const STREAM_MESSAGE_MAX: usize = 1 << 20;
 /// The keys of every flow.
 const FLOW_KEYS: &[Key] = &[
     Key::new("name", &["film"], "what tables call it, and --set; no other flow or link has it"),
-    Key::new("kind", &["sctp", "tcp", "quic", "udp", "media"], "what carries it"),
+    Key::new("kind", &["sctp", "tcp", "quic", "dccp", "udp", "media"], "what carries it"),
     Key::new("from", &["client"], "the host that sends; client"),
     Key::new("to", &["server"], "the host that receives; server"),
     Key::new("start", &["0s"], "when it calls the other host; 0s"),
@@ -89,6 +89,7 @@ pub(super) enum MessageCarrier {
     Sctp(Box<SctpOptions>),
     Tcp(Box<anabranch_tcp::Config>),
     Quic(QuicOptions),
+    Dccp(Box<DccpOptions>),
     Udp,
 }
 
@@ -98,6 +99,7 @@ impl Kind {
         ("sctp", &[FLOW_KEYS, SOURCE_KEYS, SCTP_KEYS]),
         ("tcp", &[FLOW_KEYS, SOURCE_KEYS, TCP_KEYS]),
         ("quic", &[FLOW_KEYS, SOURCE_KEYS, QUIC_KEYS]),
+        ("dccp", &[FLOW_KEYS, SOURCE_KEYS, DCCP_KEYS]),
         ("udp", &[FLOW_KEYS, SOURCE_KEYS]),
         ("media", &[FLOW_KEYS, FILM_KEYS, MEDIA_KEYS]),
     ];
@@ -115,6 +117,7 @@ impl Kind {
         match self {
             Self::Messages(Messages { carrier, .. }) => match carrier {
                 MessageCarrier::Sctp(options) => options.over_udp,
+                MessageCarrier::Dccp(options) => options.over_udp,
                 MessageCarrier::Quic(_) | MessageCarrier::Udp => true,
                 MessageCarrier::Tcp(_) => false,
             },
@@ -133,17 +136,24 @@ impl Kind {
             Self::Messages(Messages { carrier: MessageCarrier::Sctp(options), .. }) => {
                 options.config.paths.paths_max
             }
+            Self::Messages(Messages { carrier: MessageCarrier::Dccp(_), .. }) => {
+                DccpOptions::paths_max()
+            }
             Self::Messages(_) => 1,
-            Self::Media(options) => options.session(false).association.paths.paths_max,
+            Self::Media(options) => options.paths_max(),
         }
     }
 }
 
 impl Messages {
-    fn read(section: &mut Section, kind: &str, mtu: u16) -> Result<Self, Fault> {
+    /// What a section says of a flow of so many paths, which carry `mtu`.
+    fn read(section: &mut Section, kind: &str, (paths, mtu): (usize, u16)) -> Result<Self, Fault> {
         let carrier = match kind {
             "sctp" => MessageCarrier::Sctp(Box::new(SctpOptions::read(section, mtu.into())?)),
             "quic" => MessageCarrier::Quic(QuicOptions::read(section, mtu.into())?),
+            "dccp" => {
+                MessageCarrier::Dccp(Box::new(DccpOptions::read(section, mtu.into(), paths)?))
+            }
             "tcp" => MessageCarrier::Tcp(Box::new(tcp_config(section, mtu.into())?)),
             _ => MessageCarrier::Udp,
         };
@@ -163,6 +173,7 @@ impl MessageCarrier {
             Self::Sctp(_) => "sctp",
             Self::Tcp(_) => "tcp",
             Self::Quic(_) => "quic",
+            Self::Dccp(_) => "dccp",
             Self::Udp => "udp",
         }
     }
@@ -180,6 +191,7 @@ impl MessageCarrier {
             Self::Tcp(config) => {
                 (config.mtu.min(mtu) - TCP_HEADERS, STREAM_MESSAGE_MAX.min(config.send_buffer))
             }
+            Self::Dccp(options) => (options.message_max(), options.message_max()),
             Self::Quic(_) => (mtu - QUIC_HEADERS, STREAM_MESSAGE_MAX),
             Self::Udp => (mtu - UDP_HEADERS, DATAGRAM_MAX),
         }
@@ -203,7 +215,7 @@ impl Flow {
         let mtu = mtu(&paths.ways, links);
         let kind = match kind {
             "media" => Kind::Media(Box::new(MediaOptions::read(&mut section, mtu.into(), read)?)),
-            _ => Kind::Messages(Messages::read(&mut section, kind, mtu)?),
+            _ => Kind::Messages(Messages::read(&mut section, kind, (paths.ways.len(), mtu))?),
         };
         let paths = paths.of(&kind)?;
         let start = section.read("start", time)?.unwrap_or_default();

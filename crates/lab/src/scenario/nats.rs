@@ -47,7 +47,7 @@ fn check_flow(nats: &[WrittenNat], links: &[WrittenLink], flow: &Flow) -> Result
         if !flow.kind.is_over_udp() {
             return fault(format!(
                 "{name} passes the NAT at {link}, which knows UDP alone: give quic, udp, media, or \
-                 sctp with carrier = \"udp\""
+                 sctp or dccp with carrier = \"udp\""
             ));
         }
     }

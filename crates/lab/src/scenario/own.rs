@@ -99,7 +99,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Has a flow over SCTP or UDP send messages of a source of one's own.
+    /// Has a flow over SCTP, UDP or DCCP send messages of a source of one's own.
     ///
     /// # Errors
     /// There is no such flow, or it is of another kind: streams of bytes have messages of one size.
@@ -110,25 +110,26 @@ impl Scenario {
     ) -> Result<(), OwnError> {
         let flow = self.flow_mut(flow)?;
         let Kind::Messages(messages) = &flow.kind else {
-            return Err(flow.unfit("source", "sctp or udp"));
+            return Err(flow.unfit("source", "sctp, udp or dccp"));
         };
         match &messages.carrier {
-            MessageCarrier::Sctp(_) | MessageCarrier::Udp => {
+            MessageCarrier::Sctp(_) | MessageCarrier::Udp | MessageCarrier::Dccp(_) => {
                 flow.own.source = Some(factory);
                 Ok(())
             }
             MessageCarrier::Tcp(_) | MessageCarrier::Quic(_) => {
-                Err(flow.unfit("source", "sctp or udp"))
+                Err(flow.unfit("source", "sctp, udp or dccp"))
             }
         }
     }
 
     fn associated(&mut self, name: &str, part: &'static str) -> Result<&mut Flow, OwnError> {
         let flow = self.flow_mut(name)?;
-        match flow.kind.name() {
-            "sctp" | "media" => Ok(flow),
-            _ => Err(flow.unfit(part, "sctp or media")),
-        }
+        let has_association = match &flow.kind {
+            Kind::Messages(messages) => matches!(messages.carrier, MessageCarrier::Sctp(_)),
+            Kind::Media(options) => !options.is_over_dccp(),
+        };
+        if has_association { Ok(flow) } else { Err(flow.unfit(part, "sctp, or media over it")) }
     }
 
     fn flow_mut(&mut self, name: &str) -> Result<&mut Flow, OwnError> {

@@ -24,9 +24,9 @@ use super::media::{Screen, Studio};
 use super::messages::MessageEnd;
 use super::sink::Sink;
 use super::source::Source;
-use super::transport::{QuicTransport, SctpTransport, TcpTransport, Transport, UdpTransport};
+use super::transport::{QuicTransport, SctpTransport, TcpTransport, Transport, UdpTransport, dccp};
 use super::{Outcome, Scenario};
-use crate::records::{Owner, Owners, PacketRecords, Rows};
+use crate::records::{InUdp, Owner, Owners, PacketRecords, Rows};
 use network::Net;
 use tally::Tally;
 
@@ -258,7 +258,11 @@ impl<'a> Run<'a> {
             delay_max_ms: delay(1.0),
             first_ms: received.first.map(|at| ms(at.saturating_since(start))),
             messages,
-            lost: if is_paced { lost } else { counters.given_up },
+            lost: match counters.sent_once {
+                _ if is_paced => lost,
+                Some(sent) => sent.saturating_sub(received.arrived),
+                None => counters.given_up,
+            },
             packets,
             retransmitted: counters.retransmitted,
             late: received.seen.map(|seen| seen.late),
@@ -274,8 +278,8 @@ impl<'a> Run<'a> {
         let owners: Owners = Box::new(move |packet| {
             let IpAddr::V4(address) = packet.path.local.ip() else { return None };
             let [_, flow, path, _] = address.octets();
-            let (flow, sctp_in_udp) = flows.get(usize::from(flow))?.clone();
-            Some(Owner { flow, path: path + 1, sctp_in_udp })
+            let (flow, in_udp) = flows.get(usize::from(flow))?.clone();
+            Some(Owner { flow, path: path + 1, in_udp })
         });
         PacketRecords::begin_among(self.sim.network_mut(), rows, Some(owners))
     }
@@ -326,13 +330,16 @@ fn broken(flow: &Flow, error: &RouteError) -> Fault {
     Fault::new(flow.place, format!("{}: {error}", flow.name))
 }
 
-/// A flow's name, and whether it has SCTP in UDP.
-fn named(flow: &Flow) -> (Bytes, bool) {
-    let is_quic_or_udp = match &flow.kind {
-        Kind::Messages(Messages { carrier, .. }) => !matches!(carrier, MessageCarrier::Sctp(_)),
-        Kind::Media(_) => false,
+/// A flow's name, and what it has in UDP.
+fn named(flow: &Flow) -> (Bytes, Option<InUdp>) {
+    let in_udp = match &flow.kind {
+        Kind::Messages(Messages { carrier: MessageCarrier::Sctp(_), .. }) => Some(InUdp::Sctp),
+        Kind::Messages(Messages { carrier: MessageCarrier::Dccp(_), .. }) => Some(InUdp::Dccp),
+        Kind::Media(options) if options.is_over_dccp() => Some(InUdp::Dccp),
+        Kind::Media(_) => Some(InUdp::Sctp),
+        Kind::Messages(_) => None,
     };
-    (Bytes::copy_from_slice(flow.name.as_bytes()), !is_quic_or_udp)
+    (Bytes::copy_from_slice(flow.name.as_bytes()), in_udp)
 }
 
 /// The two hosts of a flow, with an address for each path.
@@ -411,6 +418,10 @@ fn transport(
         }
         MessageCarrier::Quic(options) => {
             (Box::new(QuicTransport::new(options, first, !calls, rng)), Carrier::Udp)
+        }
+        MessageCarrier::Dccp(options) => {
+            let carrier = if options.over_udp { Carrier::Udp } else { Carrier::Dccp };
+            (dccp(options, paths, !calls, rng), carrier)
         }
         MessageCarrier::Udp => (Box::new(UdpTransport::new(first)), Carrier::Udp),
     }

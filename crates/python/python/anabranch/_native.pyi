@@ -59,7 +59,8 @@ class Scenario:
 
     @classmethod
     def example(cls, name: str, set: dict[str, Any] | None = None) -> Scenario:
-        """One to start from: ``dumbbell``, ``two-paths``, ``handoff`` or ``cellular``."""
+        """One to start from: ``dumbbell``, ``two-paths``, ``handoff``,
+        ``cellular`` or ``dccp``."""
 
     @staticmethod
     def schema() -> str:

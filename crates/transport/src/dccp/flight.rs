@@ -81,6 +81,11 @@ impl Flight {
         self.entries.push_back(Entry { at: now, sent: Some(sent) });
     }
 
+    /// When the last datagram was sent, while some are not answered.
+    pub(super) fn last_sent_at(&self) -> Option<Time> {
+        self.entries.back().map(|entry| entry.at)
+    }
+
     /// Payload bytes under way.
     pub(super) const fn bytes(&self) -> usize {
         self.bytes

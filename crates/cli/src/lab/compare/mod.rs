@@ -1,4 +1,5 @@
-//! `anabranch lab compare`: our programs beside SRT's and RIST's, on the same emulated links.
+//! `anabranch lab compare`: our programs over SCTP and DCCP beside SRT's and RIST's, on the same
+//! emulated links.
 
 mod connect;
 mod film;
@@ -23,7 +24,7 @@ use scenario::Scenario;
 use table::Row;
 use tool::{Entrant, Tool};
 
-/// Sends the same stream with anabranch, SRT and RIST over the same emulated links
+/// Sends the same stream with anabranch, over SCTP and DCCP, SRT and RIST over the same links
 ///
 /// A transport stream of 10 Mbit/s goes by UDP into each tool's sender and by UDP out of its
 /// receiver, in real time. Debian has the others as srt-tools and rist-tools; what is not installed
@@ -45,10 +46,10 @@ pub(crate) struct Compare {
     /// Only scenarios with this in their name.
     #[arg(long, default_value = "")]
     only: String,
-    /// Only these tools: anabranch, srt, rist. May be repeated.
+    /// Only these tools: anabranch, dccp (anabranch over DCCP), srt, rist. May be repeated.
     #[arg(long)]
     tool: Vec<Tool>,
-    /// Has all of them encrypt by one passphrase, with AES-128, instead of sending in the open.
+    /// Has all that can encrypt by one passphrase, with AES-128, instead of sending in the open.
     #[arg(long)]
     encrypted: bool,
     /// How often to connect at 10 % of loss; 0 leaves that out.
@@ -113,6 +114,11 @@ impl Compare {
             output::print(&format!("{tool} is left out: apt install {}\n", tool.package()))?;
         }
         let encrypted = self.encrypted;
+        let (found, open): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|tool| !encrypted || tool.encrypts());
+        for tool in open {
+            output::print(&format!("{tool} is left out: nothing encrypts there\n"))?;
+        }
         Ok(found.into_iter().map(|tool| Entrant { tool, encrypted }).collect())
     }
 

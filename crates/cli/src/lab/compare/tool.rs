@@ -15,6 +15,8 @@ use crate::failure::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tool {
     Anabranch,
+    /// Our programs over DCCP.
+    Dccp,
     Srt,
     Rist,
 }
@@ -44,11 +46,12 @@ pub(super) struct Ports {
 }
 
 impl Tool {
-    pub(super) const ALL: [Self; 3] = [Self::Anabranch, Self::Srt, Self::Rist];
+    pub(super) const ALL: [Self; 4] = [Self::Anabranch, Self::Dccp, Self::Srt, Self::Rist];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Anabranch => "anabranch",
+            Self::Dccp => "dccp",
             Self::Srt => "srt",
             Self::Rist => "rist",
         }
@@ -57,7 +60,7 @@ impl Tool {
     /// The Debian package that has it.
     pub(super) const fn package(self) -> &'static str {
         match self {
-            Self::Anabranch => "anabranch",
+            Self::Anabranch | Self::Dccp => "anabranch",
             Self::Srt => "srt-tools",
             Self::Rist => "rist-tools",
         }
@@ -65,7 +68,7 @@ impl Tool {
 
     pub(super) fn is_installed(self) -> bool {
         let programs: &[&str] = match self {
-            Self::Anabranch => return true,
+            Self::Anabranch | Self::Dccp => return true,
             Self::Srt => &["srt-live-transmit"],
             Self::Rist => &["ristsender", "ristreceiver"],
         };
@@ -75,9 +78,22 @@ impl Tool {
     /// Whether it can use two links at once. Debian's SRT is built without bonding.
     pub(super) const fn bonds(self) -> bool {
         match self {
-            Self::Anabranch | Self::Rist => true,
+            Self::Anabranch | Self::Dccp | Self::Rist => true,
             Self::Srt => false,
         }
+    }
+
+    /// Whether it can encrypt. DCCP has nothing for it.
+    pub(super) const fn encrypts(self) -> bool {
+        match self {
+            Self::Anabranch | Self::Srt | Self::Rist => true,
+            Self::Dccp => false,
+        }
+    }
+
+    /// What our URLs begin with.
+    const fn scheme(self) -> &'static str {
+        if matches!(self, Self::Dccp) { "anabranch+dccp" } else { "anabranch" }
     }
 }
 
@@ -87,8 +103,9 @@ impl Entrant {
         let (millis, to) = (buffer.as_millis(), format!("udp://127.0.0.1:{output}"));
         let protection = self.protection();
         match self.tool {
-            Tool::Anabranch => {
-                let url = format!("anabranch://:{receiver}?mode=listener&latency={millis}");
+            Tool::Anabranch | Tool::Dccp => {
+                let scheme = self.tool.scheme();
+                let url = format!("{scheme}://:{receiver}?mode=listener&latency={millis}");
                 ours(&["recv", "--keep", &(url + &protection), &to])
             }
             Tool::Srt => {
@@ -108,8 +125,9 @@ impl Entrant {
         let from = format!("udp://127.0.0.1:{}", ports.input);
         let protection = self.protection();
         match self.tool {
-            Tool::Anabranch => {
-                ours(&["send", &from, &(our_url(&ports.links, buffer) + &protection)])
+            Tool::Anabranch | Tool::Dccp => {
+                let url = our_url(self.tool, &ports.links, buffer);
+                ours(&["send", &from, &(url + &protection)])
             }
             Tool::Srt => {
                 let to = srt_url(&ports.links, buffer) + &protection;
@@ -131,6 +149,7 @@ impl Entrant {
     fn protection(self) -> String {
         match (self.tool, self.encrypted) {
             (Tool::Anabranch, false) => "&encryption=off".to_owned(),
+            (Tool::Dccp, _) => "&encryption=off&connections=auto".to_owned(),
             (Tool::Srt | Tool::Rist, false) => String::new(),
             (Tool::Anabranch, true) => format!("&passphrase={PASSPHRASE}"),
             (Tool::Srt, true) => format!("&passphrase={PASSPHRASE}&pbkeylen=16"),
@@ -149,10 +168,11 @@ impl Entrant {
 }
 
 /// Each link is a path of its own from the same host.
-fn our_url(links: &[u16], buffer: Duration) -> String {
+fn our_url(tool: Tool, links: &[u16], buffer: Duration) -> String {
     let millis = buffer.as_millis();
     let first = links.first().copied().unwrap_or_default();
-    let mut url = format!("anabranch://127.0.0.1:{first}?mode=caller&latency={millis}");
+    let scheme = tool.scheme();
+    let mut url = format!("{scheme}://127.0.0.1:{first}?mode=caller&latency={millis}");
     if let [_, second] = links {
         url += &format!("&path=127.0.0.1,127.0.0.2&peer=127.0.0.1:{second}");
     }
@@ -201,7 +221,7 @@ impl FromStr for Tool {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|tool| tool.name() == name);
-        found.ok_or_else(|| format!("{name:?} is no tool: give anabranch, srt or rist"))
+        found.ok_or_else(|| format!("{name:?} is no tool: give anabranch, dccp, srt or rist"))
     }
 }
 
@@ -250,13 +270,14 @@ mod tests {
                 .map(|end| arguments(&end).join(" "))
         };
         for tool in Tool::ALL {
-            for end in both_ends(tool, true) {
+            for end in both_ends(tool, true).into_iter().filter(|_| tool.encrypts()) {
                 assert!(end.contains(&format!("={PASSPHRASE}")), "{end}");
                 assert!(!end.contains("encryption=off"), "{end}");
             }
             for end in both_ends(tool, false) {
                 assert!(!end.contains(PASSPHRASE), "{end}");
-                assert_eq!(end.contains("encryption=off"), tool == Tool::Anabranch, "{end}");
+                let is_ours = matches!(tool, Tool::Anabranch | Tool::Dccp);
+                assert_eq!(end.contains("encryption=off"), is_ours, "{end}");
             }
         }
     }

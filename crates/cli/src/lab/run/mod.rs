@@ -70,7 +70,7 @@ pub(crate) struct LabRun {
     /// Writes what became of every unit of the media sessions of one run, likewise.
     #[arg(long, value_name = "FILE")]
     frames: Option<PathBuf>,
-    /// Prints a scenario to start from: dumbbell, two-paths, handoff or cellular.
+    /// Prints a scenario to start from: dumbbell, two-paths, handoff, cellular or dccp.
     #[arg(long, value_name = "NAME", exclusive = true)]
     example: Option<Example>,
     /// Prints a JSON schema of scenarios, for editors.

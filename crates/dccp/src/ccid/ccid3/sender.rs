@@ -142,12 +142,11 @@ impl HcSender for Ccid3Sender {
         self.counter.on_acknowledged(now, counter);
         // RFC 4342 section 5: "feedback packets must contain valid Loss Intervals, Elapsed Time,
         // and Receive Rate options." Linux leaves the Elapsed Time out, because it answers at once.
-        let elapsed = report.elapsed.unwrap_or_default();
         let Some(receive_rate) = report.receive_rate else { return };
         let Some((loss_event_rate, is_new_loss)) = self.loss_event_rate(report) else { return };
         let receive_rate = f64::from(receive_rate);
         let feedback = Feedback {
-            rtt: now - (sent_at + elapsed),
+            rtt: round_trip(now - sent_at, report.elapsed.unwrap_or_default()),
             receive_rate,
             loss_event_rate,
             is_new_loss,
@@ -207,6 +206,16 @@ impl HcSender for Ccid3Sender {
             ..CongestionStats::default()
         }
     }
+}
+
+/// The time on the way, of all that passed from a packet to its report, if the receiver waited for
+/// `elapsed` of it.
+///
+/// RFC 4342 section 6: a report comes "roughly once per round-trip time", so that waiting is no
+/// more than half of it, unless timers are coarse. Who claims to have waited for all of it could
+/// have any rate: it is believed up to seven eighths.
+fn round_trip(passed: Duration, elapsed: Duration) -> Duration {
+    passed - elapsed.min(passed * 7 / 8)
 }
 
 #[cfg(test)]
@@ -298,6 +307,15 @@ mod tests {
             sender.on_report(ANSWER_AT, &report);
             assert_eq!(sender.stats().rtt, None, "{report:?}");
         }
+    }
+
+    #[test]
+    fn who_claims_to_have_waited_all_the_time_is_believed_in_part() {
+        let mut sender = sender();
+        let report = Report { elapsed: Some(Duration::MAX), ..report() };
+        sender.on_report(ANSWER_AT, &report);
+        // Of the 110 ms since it was sent.
+        assert_eq!(sender.stats().rtt, Some(Duration::from_micros(13_750)));
     }
 
     #[test]

@@ -269,3 +269,70 @@ fn after_a_pause_a_faster_restart_is_back_in_half_the_round_trips() {
     let forgotten = rounds_to_recover(Some(Duration::from_millis(500))).unwrap();
     assert!(forgotten + 1 >= plain, "{forgotten} and {plain} round trips");
 }
+
+#[test]
+fn regression_small_packets_that_count_as_large_ones_go_as_often_as_those() {
+    // Where reports count bytes and the rate counts packets, the one held back the other down to a
+    // packet in minutes.
+    let packets = |len: usize, loss_event_rate: f64| {
+        let config = RateControlConfig { packet_size: PacketSize::Maximum, ..config() };
+        let mut run = Run::new(config);
+        run.control.on_rtt(run.now, RTT);
+        let mut sent = 0_u32;
+        for round in 0..40 {
+            let end = run.now + RTT;
+            sent = 0;
+            while run.control.next_at() < end {
+                run.now = run.now.max(run.control.next_at());
+                run.control.on_sent(run.now, len, true);
+                sent += 1;
+            }
+            run.now = end;
+            let bytes = f64::from(sent) * len as f64;
+            run.report(bytes / RTT.as_secs_f64(), if round < 4 { 0.0 } else { loss_event_rate });
+        }
+        let told = run.control.rate() * RTT.as_secs_f64() / len as f64;
+        assert!((f64::from(sent) - told).abs() < 3.0, "{sent} packets, and a rate of {told}");
+        sent
+    };
+    for loss_event_rate in [0.01, 0.05] {
+        let (large, small) = (packets(SIZE, loss_event_rate), packets(100, loss_event_rate));
+        assert!(large.abs_diff(small) <= 2, "{large} of {SIZE} bytes, {small} of 100");
+    }
+}
+
+#[test]
+fn a_receiver_that_claims_everything_gets_four_times_as_much_each_round_trip_at_most() {
+    let mut run = Run::new(config());
+    run.control.on_rtt(run.now, RTT);
+    run.rounds(4, 0.0);
+    run.rounds(20, 0.02);
+    let honest = run.control.rate();
+    // RFC 5348 section 10: a receiver may claim "to have received packets that, in fact, were lost
+    // due to congestion".
+    for round in 1..4 {
+        run.send(true);
+        for _ in 0..5 {
+            run.report(1e12, 1e-9);
+        }
+        let gained = run.control.rate() / honest;
+        let most = 4.0_f64.powi(round);
+        assert!(gained <= most * 1.01 && gained > most / 2.5, "{gained} in {round} round trips");
+    }
+}
+
+#[test]
+fn a_receiver_that_claims_everything_gets_little_more_than_the_application_sends() {
+    let mut run = Run::new(config());
+    run.control.on_rtt(run.now, RTT);
+    let initial = run.control.rate();
+    for loss_event_rate in [0.0, 1e-9] {
+        for _ in 0..200 {
+            // A packet in each round trip.
+            run.control.on_sent(run.now, SIZE, false);
+            run.now += RTT;
+            run.report(1e12, loss_event_rate);
+        }
+        assert!(run.control.rate() <= 4.0 * initial, "{}", run.control.rate());
+    }
+}

@@ -8,7 +8,9 @@ use anabranch_sansio::Rate;
 use anabranch_sctp::Encryption;
 use anabranch_session::treatment::Preset;
 use anabranch_session::{Bond, SessionConfig};
+use anabranch_transport::{Connections, DccpConfig};
 
+use super::dccp::{CONNECTIONS, DccpOptions, connections};
 use super::encryption::{self, ENCRYPTION};
 use crate::scenario::AFTER;
 use crate::scenario::film::Film;
@@ -36,6 +38,13 @@ pub(in crate::scenario) const FILM_KEYS: &[Key] = &[
 
 pub(in crate::scenario) const MEDIA_KEYS: &[Key] = &[
     Key::new(
+        "transport",
+        &["sctp", "dccp"],
+        "what carries the session, over UDP: SCTP, the default, or DCCP with TFRC, which sends \
+         once what may be lost",
+    ),
+    CONNECTIONS,
+    Key::new(
         "treatment",
         &["layered", "live", "reliable"],
         "what is given up when it is late, and what goes first; layered",
@@ -61,6 +70,8 @@ pub(in crate::scenario) struct MediaOptions {
     pub(in crate::scenario) treatment: Preset,
     bond: Bond,
     encryption: Option<Encryption>,
+    /// How many DCCP connections share each path; none if it goes over SCTP.
+    dccp: Option<Connections>,
     mtu: usize,
 }
 
@@ -76,12 +87,20 @@ impl MediaOptions {
         let treatment = section.read("treatment", |text| choice(text, &presets))?;
         let bond = section.read("bond", |text| choice(text, &bonds))?;
         let chosen = section.read("mtu", |text| number(text, 576, 9_000))?;
+        let (dccp, bond) = (dccp(section)?, bond.unwrap_or_default());
+        let encryption = encryption::read(section)?;
+        if dccp.is_some() && (encryption.is_some() || bond == Bond::Dup) {
+            let reason = "over DCCP nothing is encrypted and nothing sent twice: leave encryption \
+                          and bond = \"dup\" out";
+            return Err(section.fault(reason));
+        }
         Ok(Self {
             film: film(section, read)?,
             latency: latency(section)?,
             treatment: treatment.unwrap_or_default(),
-            bond: bond.unwrap_or_default(),
-            encryption: encryption::read(section)?,
+            bond,
+            encryption,
+            dccp,
             mtu: chosen.unwrap_or(mtu) as usize,
         })
     }
@@ -92,7 +111,42 @@ impl MediaOptions {
         config.association.paths.path_mtu = self.mtu;
         config.association.paths.path_mtu_search_max = None;
         config.association.extensions.encryption.clone_from(&self.encryption);
-        config
+        let one_path = self.bond == Bond::Backup;
+        match self.dccp {
+            Some(connections) => {
+                let dccp =
+                    DccpConfig { connections, one_path, mtu: self.mtu, ..DccpConfig::default() };
+                config.over_dccp(dccp)
+            }
+            None => config,
+        }
+    }
+
+    /// Whether it goes over DCCP.
+    pub(in crate::scenario) const fn is_over_dccp(&self) -> bool {
+        self.dccp.is_some()
+    }
+
+    /// Paths that it can take.
+    pub(in crate::scenario) fn paths_max(&self) -> usize {
+        match self.dccp {
+            Some(_) => DccpOptions::paths_max(),
+            None => self.session(false).association.paths.paths_max,
+        }
+    }
+}
+
+/// The DCCP connections of a path, where the session goes over them.
+fn dccp(section: &mut Section) -> Result<Option<Connections>, Fault> {
+    let transports = [("sctp", false), ("dccp", true)];
+    let is_over_dccp = section.read("transport", |text| choice(text, &transports))?;
+    let count = section.read("connections", connections)?;
+    match is_over_dccp.unwrap_or(false) {
+        true => Ok(Some(count.unwrap_or(DccpConfig::default().connections))),
+        false if count.is_some() => {
+            Err(section.fault("connections are DCCP's: give transport = \"dccp\""))
+        }
+        false => Ok(None),
     }
 }
 

@@ -1,11 +1,13 @@
 //! What a flow's transport can be told, key by key.
 
+mod dccp;
 mod encryption;
 mod media;
 mod quic;
 mod sctp;
 mod tcp;
 
+pub(super) use dccp::{DCCP_KEYS, DccpOptions, Shape};
 pub(super) use media::{FILM_KEYS, MEDIA_KEYS, MediaOptions};
 pub(super) use quic::{QUIC_KEYS, QuicOptions};
 pub(super) use sctp::{SCTP_KEYS, SctpOptions};

@@ -1,5 +1,6 @@
 //! What carries the messages of a flow: the real stacks, behind one trait.
 
+mod dccp;
 mod quic;
 mod sctp;
 mod tcp;
@@ -10,6 +11,7 @@ use bytes::Bytes;
 
 use super::sink::Sink;
 
+pub(super) use dccp::dccp;
 pub(super) use quic::QuicTransport;
 pub(super) use sctp::SctpTransport;
 pub(super) use tcp::TcpTransport;
@@ -48,4 +50,6 @@ pub(super) struct Counters {
     pub(super) retransmitted: u64,
     /// Messages that were given up.
     pub(super) given_up: u64,
+    /// Of a transport that sends each message once and may lose it: those that have left.
+    pub(super) sent_once: Option<u64>,
 }

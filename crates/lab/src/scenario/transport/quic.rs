@@ -183,7 +183,8 @@ impl Transport for QuicTransport {
 
     fn counters(&self) -> Counters {
         let lost = |(_, connection): &(_, Connection)| connection.stats().path.lost_packets;
-        Counters { retransmitted: self.connection.as_ref().map_or(0, lost), given_up: 0 }
+        let retransmitted = self.connection.as_ref().map_or(0, lost);
+        Counters { retransmitted, ..Counters::default() }
     }
 }
 

@@ -95,6 +95,7 @@ impl Transport for SctpTransport {
         Counters {
             retransmitted: stats.streams.chunks_retransmitted,
             given_up: stats.streams.abandoned(),
+            sent_once: None,
         }
     }
 }

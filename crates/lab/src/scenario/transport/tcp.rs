@@ -39,7 +39,8 @@ impl Transport for TcpTransport {
     }
 
     fn counters(&self) -> Counters {
-        Counters { retransmitted: self.0.stats().segments_retransmitted, given_up: 0 }
+        let retransmitted = self.0.stats().segments_retransmitted;
+        Counters { retransmitted, ..Counters::default() }
     }
 }
 

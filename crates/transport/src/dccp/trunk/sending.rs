@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::Endpoint;
+use anabranch_dccp::{self as dccp, Endpoint};
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
@@ -28,6 +28,19 @@ struct Offer {
     is_ready: bool,
     arrives: Time,
     rate: f64,
+}
+
+/// A datagram that wants a connection.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    preference: PathPreference,
+    /// Bytes of its payload.
+    len: usize,
+}
+
+impl Wanted {
+    /// Words of the trunk's own, which any connection takes.
+    const WORDS: Self = Self { preference: PathPreference::Any, len: 0 };
 }
 
 impl Trunk {
@@ -103,12 +116,17 @@ impl Trunk {
         Acks { limit: self.inbox.limit(), blocks: blocks.collect() }
     }
 
+    /// When a connection that is new says to whom it belongs: at once, and again where no answer
+    /// comes. Where it is the only one that was lost, nothing else tells so.
+    pub(super) fn joins_at(&self, member: &Member) -> Option<Time> {
+        let path = self.paths.get(&member.path).filter(|_| member.is_up && !member.is_joined)?;
+        Some(member.flight.last_sent_at().map_or(Time::ZERO, |at| at + path.timeout()))
+    }
+
     /// Paths are asked that have not answered for long, and connections that are new.
     fn feed_pings(&mut self, now: Time, endpoint: &mut Endpoint) -> bool {
-        let new = self
-            .members
-            .iter()
-            .filter(|(_, member)| member.is_up && !member.is_joined && member.flight.is_empty());
+        let is_new = |member: &Member| self.joins_at(member).is_some_and(|at| at <= now);
+        let new = self.members.iter().filter(|(_, member)| is_new(member));
         let mut asked: Vec<u32> = new.map(|(number, _)| *number).collect();
         for (id, path) in &self.paths {
             if path.ping_at() <= now {
@@ -132,7 +150,7 @@ impl Trunk {
         if !self.must_query || !has_path {
             return false;
         }
-        let Some(member) = self.choose(now, endpoint, PathPreference::Any) else { return false };
+        let Some(member) = self.choose(now, endpoint, Wanted::WORDS) else { return false };
         self.must_query = false;
         self.post(now, endpoint, member, Post::Query)
     }
@@ -141,7 +159,7 @@ impl Trunk {
         if self.bye.is_none() {
             return false;
         }
-        let Some(member) = self.choose(now, endpoint, PathPreference::Any) else { return false };
+        let Some(member) = self.choose(now, endpoint, Wanted::WORDS) else { return false };
         let words = self.bye.take().unwrap_or_default();
         self.post(now, endpoint, member, Post::Bye(words))
     }
@@ -157,10 +175,9 @@ impl Trunk {
     fn feed_data(&mut self, now: Time, endpoint: &mut Endpoint) -> bool {
         self.queue.expire(now);
         let mut fed = false;
-        loop {
-            let again = self.again.front().map(|_| PathPreference::Any);
-            let Some(preference) = again.or_else(|| self.queue.preference()) else { break };
-            let Some(member) = self.choose(now, endpoint, preference) else { break };
+        while let Some(next) = self.next_datagram()
+            && let Some(member) = self.choose(now, endpoint, next)
+        {
             if !self.give_next(now, endpoint, member) {
                 break;
             }
@@ -170,19 +187,18 @@ impl Trunk {
         fed
     }
 
+    /// What is to be sent next, if something waits that may go.
+    fn next_datagram(&self) -> Option<Wanted> {
+        if let Some(fragment) = self.again.front() {
+            return Some(Wanted { preference: PathPreference::Any, len: fragment.payload.len() });
+        }
+        let preference = self.queue.preference()?;
+        Some(Wanted { preference, len: self.queue.next_len(self.whole_message_max())? })
+    }
+
     /// Gives a connection the next message, or part of one.
     fn give_next(&mut self, now: Time, endpoint: &mut Endpoint, member: u32) -> bool {
-        let Some(it) = self.members.get(&member) else { return false };
         let whole = self.whole_message_max();
-        if !it.is_joined {
-            // Beside the name of the trunk, a full packet has no room.
-            let next = self.again.front().map(|fragment| fragment.payload.len());
-            let next = next.or_else(|| self.queue.next_len(whole)).unwrap_or(0);
-            if next + JOIN_LEN > whole {
-                let is_asked = !it.flight.is_empty();
-                return !is_asked && self.post(now, endpoint, member, Post::Ping);
-            }
-        }
         let again = self.again.pop_front();
         let Some(fragment) = again.or_else(|| self.queue.pop(whole)) else { return false };
         if fragment.is_again {
@@ -196,19 +212,20 @@ impl Trunk {
     /// Congestion control is to know that it is what holds data up.
     fn tell_whether_more_waits(&self, endpoint: &mut Endpoint) {
         let waits = !self.queue.is_empty() || !self.again.is_empty();
-        if waits != self.waiting_since.is_some() {
-            for member in self.members.values() {
-                if let Some(connection) = endpoint.connection_mut(member.id) {
-                    connection.set_has_more(waits);
-                }
+        for member in self.members.values() {
+            let known = endpoint.connection(member.id).map(dccp::Connection::has_more);
+            if known.is_some_and(|has_more| has_more != waits)
+                && let Some(connection) = endpoint.connection_mut(member.id)
+            {
+                connection.set_has_more(waits);
             }
         }
     }
 
     /// The connection over which the next datagram arrives first, if it may go now: a slower one
     /// that is ready gets it only if all that waits would take longer over those that are faster.
-    fn choose(&self, now: Time, endpoint: &Endpoint, preference: PathPreference) -> Option<u32> {
-        let mut offers: Vec<Offer> = self.offers(now, endpoint, preference).collect();
+    fn choose(&self, now: Time, endpoint: &Endpoint, wanted: Wanted) -> Option<u32> {
+        let mut offers: Vec<Offer> = self.offers(now, endpoint, wanted).collect();
         offers.sort_by_key(|offer| (offer.arrives, offer.member));
         let earliest = offers.first()?.arrives;
         let waiting = self.queue.bytes() as f64;
@@ -227,9 +244,9 @@ impl Trunk {
         &self,
         now: Time,
         endpoint: &Endpoint,
-        preference: PathPreference,
+        wanted: Wanted,
     ) -> impl Iterator<Item = Offer> {
-        let preferred = match preference {
+        let preferred = match wanted.preference {
             PathPreference::Prefer(id) => u16::try_from(id.0).ok().filter(|path| {
                 self.paths.get(path).is_some_and(|path| path.state == PathState::Active)
             }),
@@ -239,8 +256,11 @@ impl Trunk {
             Some(preferred) => path == preferred,
             None => self.is_usable(path),
         };
+        // Beside the name of the trunk, a full packet has no room.
+        let has_room_to_join = wanted.len + JOIN_LEN <= self.whole_message_max();
         let is_usable = move |number, it: &Member| {
-            it.is_up && may_take(it.path) && self.is_used(number, it.path)
+            let has_room = it.is_joined || has_room_to_join;
+            it.is_up && has_room && may_take(it.path) && self.is_used(number, it.path)
         };
         let usable = self.members.iter().filter(move |(number, it)| is_usable(**number, it));
         usable.filter_map(move |(number, member)| {

@@ -77,7 +77,11 @@ impl Trunk {
             let at = self.ready_at(endpoint, member).filter(|at| *at > self.now)?;
             Some((at, "room for data"))
         });
-        let next = paths.chain(data).chain(look).chain([of_phase]).min()?;
+        let joins = self.members.values().filter_map(|member| {
+            let at = self.joins_at(member)?.max(self.ready_at(endpoint, member)?);
+            Some((at, "word to whom a connection belongs"))
+        });
+        let next = paths.chain(data).chain(joins).chain(look).chain([of_phase]).min()?;
         Some(Wakeup { at: next.0, why: next.1 })
     }
 
