@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anabranch_lab::records::{Cell, PACKET_COLUMNS, Rows};
 use anabranch_lab::scenario::{
-    FRAME_COLUMNS, MessageSource, RunError, Scenario, SourceFactory, SourceMessage, Watching,
+    FRAME_COLUMNS, Files, MessageSource, RunError, Scenario, SourceFactory, SourceMessage, Watching,
 };
 use anabranch_sctp::{CongestionControl, PathSchedulerKind};
 
@@ -41,7 +41,7 @@ kind = "tcp"
 "#;
 
 fn scenario() -> Scenario {
-    Scenario::read(TWO_PATHS, &[], &|file| Err(format!("{file} is not needed"))).unwrap()
+    Scenario::read(TWO_PATHS, &[], &Files::new(|_| Err("none is needed".to_owned()))).unwrap()
 }
 
 #[test]

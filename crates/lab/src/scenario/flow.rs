@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::settings::{ReadFile, time};
+use anabranch_netsim::settings::time;
 use anabranch_netsim::written::{Fault, Place, Section, WrittenLink};
 
+use super::files::Named;
 use super::key::{Key, bytes, choice, rate, span};
 use super::options::{
     FILM_KEYS, MEDIA_KEYS, MediaOptions, QUIC_KEYS, QuicOptions, SCTP_KEYS, SctpOptions, TCP_KEYS,
@@ -191,7 +192,7 @@ impl Flow {
         mut section: Section,
         links: &[WrittenLink],
         duration: Duration,
-        read: ReadFile<'_>,
+        files: &Named<'_>,
     ) -> Result<Self, Fault> {
         let place = section.place;
         let word = |text: &str| Ok::<_, Fault>(text.to_owned());
@@ -202,7 +203,7 @@ impl Flow {
         let paths = paths(&mut section, links)?;
         let mtu = mtu(&paths.ways, links);
         let kind = match kind {
-            "media" => Kind::Media(Box::new(MediaOptions::read(&mut section, mtu.into(), read)?)),
+            "media" => Kind::Media(Box::new(MediaOptions::read(&mut section, mtu.into(), files)?)),
             _ => Kind::Messages(Messages::read(&mut section, kind, mtu)?),
         };
         let paths = paths.of(&kind)?;

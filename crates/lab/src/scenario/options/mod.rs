@@ -6,7 +6,7 @@ mod quic;
 mod sctp;
 mod tcp;
 
-pub(super) use media::{FILM_KEYS, MEDIA_KEYS, MediaOptions};
+pub(super) use media::{FILM_KEYS, MEDIA_KEYS, MediaOptions, Video};
 pub(super) use quic::{QUIC_KEYS, QuicOptions};
 pub(super) use sctp::{SCTP_KEYS, SctpOptions};
 pub(super) use tcp::{TCP_KEYS, tcp_config};
