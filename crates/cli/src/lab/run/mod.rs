@@ -21,7 +21,8 @@ use super::runner::{Runner, speed};
 use super::tables::lock;
 use crate::failure::Failure;
 use crate::output;
-use given::{Shard, Sweep, one};
+pub(super) use given::Sweep;
+use given::{Shard, one};
 use store::Store;
 
 pub(super) use store::Merge;
