@@ -55,9 +55,15 @@ fn a_factory_of_ones_own_takes_the_place_of_what_the_file_says() {
     own.set_path_scheduler("file", Arc::new(PathSchedulerKind::AsWindowAllows)).unwrap();
     let both = own.run(1, Watching::default()).unwrap();
     assert!(both.links[2].lost > usual.links[2].lost, "the second path carries data, too");
+    let text = TWO_PATHS.replace("kind = \"media\"", "kind = \"television\"");
+    let mut own = Scenario::read(&text, &[], &Files::new(|_| Err(String::new()))).unwrap();
+    let usual = own.run(1, Watching::default()).unwrap();
+    own.set_controller("film", Arc::new(CongestionControl::Fixed { window: 3_000 })).unwrap();
+    let slow = own.run(1, Watching::default()).unwrap();
+    assert!(slow.flows[1].goodput_bps < usual.flows[1].goodput_bps / 2.0, "{slow:?}");
     let error = own.set_controller("beside", Arc::new(CongestionControl::Bbr)).unwrap_err();
     let words = "beside is of kind tcp, which takes no congestion controller of one's own: give \
-                 it to sctp or media";
+                 it to sctp, media or television";
     assert_eq!(error.to_string(), words);
     let error = own.set_controller("none", Arc::new(CongestionControl::Bbr)).unwrap_err();
     assert_eq!(error.to_string(), "there is no flow none; there is file, film, beside");

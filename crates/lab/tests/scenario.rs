@@ -210,6 +210,58 @@ fn a_film_of_ones_own_is_sent_as_send_would_and_begins_again() {
     assert!(lossy.lost > 10 && lossy.freezes > Some(0), "{lossy:?}");
 }
 
+/// A viewer behind the first end of the link, who calls a second after the channel went on air.
+fn television(more: &str) -> String {
+    flow("television", &format!("from = \"server\"\nto = \"client\"\nstart = \"1s\"\n{more}"))
+}
+
+#[test]
+fn a_viewer_sees_a_channel_from_its_last_key_picture_on() {
+    let outcome = run(&television(""));
+    let tv = &outcome.flows[0];
+    assert_eq!((tv.lost, tv.late, tv.freezes), (0, Some(0), Some(0)), "{tv:?}");
+    // On air from the beginning: all that there is of 4 s.
+    assert_eq!((tv.messages, tv.ended.as_ref()), (100, None), "{tv:?}");
+    assert!(tv.first_ms.is_some_and(|ms| (80.0..400.0).contains(&ms)), "{tv:?}");
+    assert!((4.0e6..6.0e6).contains(&tv.goodput_bps), "{tv:?}");
+    assert!(outcome.links[1].utilisation > Some(0.3), "it comes from the server: {outcome:?}");
+    let lossy = television("").replace("[[flows]]", "loss = \"5%\"\n[[flows]]");
+    let lossy = &run(&lossy).flows[0];
+    assert!(lossy.retransmitted > 10 && lossy.lost < 20, "{lossy:?}");
+    let sealed = run(&television("encryption = true"));
+    assert_eq!((sealed.flows[0].messages, sealed.flows[0].lost), (100, 0), "{sealed:?}");
+    assert!(sealed.links[1].utilisation > outcome.links[1].utilisation);
+}
+
+#[test]
+fn a_viewers_picture_stands_still_while_its_link_is_cut() {
+    let cut =
+        "[[events]]\nat = \"2s\"\ncut = \"link\"\n[[events]]\nat = \"3s\"\nrestore = \"link\"\n";
+    let tv = &run(&format!("{}{cut}", television("group = 25"))).flows[0];
+    assert!(tv.freezes >= Some(1) && tv.frozen_ms > Some(600.0), "{tv:?}");
+}
+
+#[test]
+fn a_viewer_behind_a_nat_that_forgets_it_goes_on_watching() {
+    let nat = "[[nats]]\nlink = \"link\"\n[[events]]\nat = \"2s\"\nrebind = \"link\"\n";
+    let tv = &run(&format!("{}{nat}", television(""))).flows[0];
+    assert!(tv.lost < 15 && tv.messages == 100 && tv.ended.is_none(), "{tv:?}");
+    let outside = scenario(&format!("{}{nat}", flow("television", ""))).unwrap_err();
+    assert!(outside.contains("comes from outside to the NAT"), "{outside}");
+}
+
+#[test]
+fn a_film_of_ones_own_is_watched_with_its_sound() {
+    for (file, pictures) in [("h264_aac.mp4", 100), ("av1.ts", 70)] {
+        let tv = &run(&television(&format!("video = \"file:{file}\""))).flows[0];
+        assert!(tv.messages > pictures && (tv.lost, tv.freezes) == (0, Some(0)), "{file}: {tv:?}");
+    }
+    let unseen = scenario(&television("video = \"file:two_programs_cbr.ts\"")).unwrap_err();
+    assert!(unseen.contains("viewers decode none of its pictures"), "{unseen}");
+    let hasty = scenario(&television("latency = \"20ms\"")).unwrap_err();
+    assert!(hasty.contains("latency: a server gives 50ms at least"), "{hasty}");
+}
+
 #[test]
 fn a_run_is_repeated_to_the_byte() {
     #[derive(Clone, Default)]
@@ -223,7 +275,9 @@ fn a_run_is_repeated_to_the_byte() {
         }
     }
     let beside = "spread = \"10ms\"\n[[flows]]\nname = \"beside\"\nkind = \"quic\"\n";
-    let text = flow("sctp", beside).replace("\"4s\"", "\"300ms\"");
+    let watched =
+        "[[flows]]\nname = \"tv\"\nkind = \"television\"\nfrom = \"server\"\nto = \"client\"\n";
+    let text = flow("sctp", &format!("{beside}{watched}")).replace("\"4s\"", "\"300ms\"");
     let record = |seed| {
         let (capture, trace) = (Shared::default(), Shared::default());
         let watching = Watching {

@@ -61,6 +61,11 @@ impl Offered {
         Self { key, class: unit.class, bytes: unit.bytes.len() as u64, ready: unit.at }
     }
 
+    /// The same, ready at another time.
+    pub(super) fn ready_at(self, ready: Time) -> Self {
+        Self { ready, ..self }
+    }
+
     /// One of a transport stream, whose last packet is ready.
     pub(super) const fn of_stream(unit: &StreamUnit, ready: Time) -> Self {
         let bytes = unit.packets * PACKET_LEN as u64;

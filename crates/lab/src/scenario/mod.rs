@@ -50,6 +50,7 @@ mod source;
 mod stillness;
 mod stream;
 mod table;
+mod television;
 mod transport;
 
 use std::collections::BTreeSet;
@@ -155,7 +156,7 @@ impl Scenario {
     /// Whether there is a flow of media.
     #[must_use]
     pub fn has_media(&self) -> bool {
-        self.flows.iter().any(|flow| matches!(flow.kind, flow::Kind::Media(_)))
+        self.flows.iter().any(|flow| flow.kind.is_media())
     }
 
     /// How long it runs.

@@ -69,7 +69,7 @@ pub enum OwnError {
 }
 
 impl Scenario {
-    /// Has the sending end of a flow over SCTP, or of a media session, use controllers of one's
+    /// Has the sending end of a flow over SCTP, of a media session or of television use controllers of one's
     /// own, one for each path.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Has the sending end of a flow over SCTP, or of a media session, use a path scheduler of
+    /// Has the sending end of a flow over SCTP, of a media session or of television use a path scheduler of
     /// one's own.
     ///
     /// # Errors
@@ -126,8 +126,8 @@ impl Scenario {
     fn associated(&mut self, name: &str, part: &'static str) -> Result<&mut Flow, OwnError> {
         let flow = self.flow_mut(name)?;
         match flow.kind.name() {
-            "sctp" | "media" => Ok(flow),
-            _ => Err(flow.unfit(part, "sctp or media")),
+            "sctp" | "media" | "television" => Ok(flow),
+            _ => Err(flow.unfit(part, "sctp, media or television")),
         }
     }
 

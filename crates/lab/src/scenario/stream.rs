@@ -94,6 +94,21 @@ impl Stream {
         Ok(Self { packets, units, by_key, numbers, pictures, round, interval, digest })
     }
 
+    /// Its packets in one round, each with its time.
+    pub(super) fn packets(&self) -> &[(Duration, Packet)] {
+        &self.packets
+    }
+
+    /// From one beginning to the next.
+    pub(super) const fn round(&self) -> Duration {
+        self.round
+    }
+
+    /// Between two pictures.
+    pub(super) const fn interval(&self) -> Duration {
+        self.interval
+    }
+
     /// A packet by its number since the film began, and when it is due.
     pub(super) fn packet(&self, number: u64) -> (Duration, &Packet) {
         let (round, place) = self.split(number, self.packets.len());

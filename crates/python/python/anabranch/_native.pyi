@@ -151,7 +151,7 @@ class Results:
 
     @property
     def frames(self) -> Table:
-        """A row for each layer of each picture of each media session.
+        """A row for each layer of each picture, and for sound, of media and television.
 
         Columns: the labels, ``seed``, ``flow``, ``track``, ``frame`` (its number there),
         ``layer``, ``class``, ``bytes``; ``ready_s``, when it was made; ``deadline_s``, the latency later;

@@ -212,7 +212,7 @@ impl LabRun {
         let has_media = cells.iter().any(|cell| cell.scenario.has_media());
         if self.frames.is_some() && !has_media {
             return Err(Failure::usage(
-                "--frames: no flow has kind = \"media\", so there are none",
+                "--frames: no flow has kind = \"media\" or \"television\", so there are none",
             ));
         }
         let table = |flag: &str, file: Option<&Path>, columns: &[Column]| -> Result<_, Failure> {

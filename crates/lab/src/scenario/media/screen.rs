@@ -80,6 +80,7 @@ impl Screen {
                 freezes: stillness.freezes,
                 frozen: stillness.frozen,
             }),
+            ended: None,
         }
     }
 

@@ -109,7 +109,7 @@ impl MediaOptions {
 }
 
 /// The latency that a viewer wants.
-fn latency(section: &mut Section) -> Result<Duration, Fault> {
+pub(super) fn latency(section: &mut Section) -> Result<Duration, Fault> {
     let latency = section.read("latency", |text| {
         let latency = span(text)?;
         // What is sent last shall be seen before the run is over.
@@ -119,7 +119,7 @@ fn latency(section: &mut Section) -> Result<Duration, Fault> {
 }
 
 /// The video that the keys tell of.
-fn video(section: &mut Section, files: &Named<'_>) -> Result<Video, Fault> {
+pub(super) fn video(section: &mut Section, files: &Named<'_>) -> Result<Video, Fault> {
     let wanted = section.read("rate", rate)?;
     let frame_rate = section.read("frame_rate", |text| number(text, 1, 240))?;
     let interval = Duration::from_secs(1).div_f64(frame_rate.unwrap_or(FRAME_RATE) as f64);

@@ -5,8 +5,10 @@ mod media;
 mod quic;
 mod sctp;
 mod tcp;
+mod television;
 
 pub(super) use media::{FILM_KEYS, MEDIA_KEYS, MediaOptions, Video};
 pub(super) use quic::{QUIC_KEYS, QuicOptions};
 pub(super) use sctp::{SCTP_KEYS, SctpOptions};
 pub(super) use tcp::{TCP_KEYS, tcp_config};
+pub(super) use television::{TELEVISION_KEYS, TelevisionOptions};
