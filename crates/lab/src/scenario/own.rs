@@ -69,8 +69,8 @@ pub enum OwnError {
 }
 
 impl Scenario {
-    /// Has the sending end of a flow over SCTP, of a media session or of television use controllers of one's
-    /// own, one for each path.
+    /// Has the sending end of a flow over SCTP, of a media session or of television use controllers
+    /// of one's own, one for each path.
     ///
     /// # Errors
     /// There is no such flow, or it is of another kind.
@@ -84,8 +84,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Has the sending end of a flow over SCTP, of a media session or of television use a path scheduler of
-    /// one's own.
+    /// Has the sending end of a flow over SCTP, of a media session or of television use a path
+    /// scheduler of one's own.
     ///
     /// # Errors
     /// There is no such flow, or it is of another kind.

@@ -66,7 +66,8 @@ impl Net {
         if hop.forward { links.forward.into() } else { links.backward.into() }
     }
 
-    /// Joins the addresses of a flow by its paths, that of the end that calls first: 10.FLOW.PATH.1 and 10.FLOW.PATH.2.
+    /// Joins the addresses of a flow by its paths, that of the end that calls first:
+    /// 10.FLOW.PATH.1 and 10.FLOW.PATH.2.
     pub(super) fn route(
         &mut self,
         network: &mut Network,
