@@ -8,8 +8,8 @@ use std::panic;
 use std::path::Path;
 use std::sync::{Arc, Once};
 
-use anabranch_apps::input::Film;
 use anabranch_apps::serve::ChannelsFile;
+use anabranch_films::Film;
 
 /// No film is read further.
 const STREAM_BYTES_MAX: u64 = 1 << 20;

@@ -113,12 +113,12 @@ const ENDING: readonly { readonly command: string; readonly changes?: Changes }[
   // Fewer seeds, and shorter: the experiments have tests of their own.
   {
     command: 'anabranch lab ortiz2013 --seeds 10 --out results',
-    changes: [['--seeds 10', '--seeds 1 --frames 24 --strategy Anabranch']],
+    changes: [['--seeds 10', '--seeds 1 --pictures 24 --strategy Anabranch']],
   },
   {
     command:
       'anabranch lab ortiz2013 --cell 30,0.01,1 --strategy Anabranch --capture --out results',
-    changes: [['--cell', '--frames 24 --cell']],
+    changes: [['--cell', '--pictures 24 --cell']],
   },
   {
     command: 'anabranch lab kim2007 --seeds 10 --out results',
@@ -144,13 +144,19 @@ const ENDING: readonly { readonly command: string; readonly changes?: Changes }[
   { command: 'anabranch lab chang2010 --cell 1,1.2s,2 --capture --out results' },
   {
     command: 'anabranch lab ortiz2013 --set rate=20M,queue=200p,loss=1%,burst=4 --out results',
-    changes: [['--set', '--seeds 1 --frames 24 --strategy Anabranch --set']],
+    changes: [['--set', '--seeds 1 --pictures 24 --strategy Anabranch --set']],
+  },
+  {
+    command:
+      'anabranch lab ortiz2013 --sweep rate=20M,40M --sweep queue=25p,50p,100p --seeds 3 ' +
+      '--out results',
+    changes: [['--seeds 3', '--seeds 1 --pictures 24 --strategy Anabranch']],
   },
   {
     command:
       'anabranch lab ortiz2013 --cell 30,0.01,1 --strategy Anabranch ' +
-      '--packets packets.parquet --units units.parquet',
-    changes: [['--cell', '--frames 24 --cell']],
+      '--packets packets.parquet --frames frames.parquet',
+    changes: [['--cell', '--pictures 24 --cell']],
   },
   {
     command: 'anabranch lab kim2007 --set loss=20%,30%,rtt=80ms --figure 8',

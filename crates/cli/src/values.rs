@@ -28,6 +28,12 @@ pub(crate) fn read(file: &str) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| error.to_string())
 }
 
+/// Reads the text of files that a scenario names, from the folder that it is in.
+pub(crate) fn beside(scenario: &Path) -> impl Fn(&str) -> Result<String, String> + use<> {
+    let folder = scenario.parent().map(Path::to_owned).unwrap_or_default();
+    move |file| fs::read_to_string(folder.join(file)).map_err(|error| error.to_string())
+}
+
 /// An address and a port; a name is looked up.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, AddressError> {
     let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());

@@ -62,7 +62,7 @@ fn assert_within(part: &[u8], all: &[u8], lines: usize) {
 #[test]
 fn the_lab_gives_the_same_bytes_for_any_number_of_jobs_and_again_for_one_cell() {
     let layers = |arguments: &[&str]| {
-        let common = ["ortiz2013", "--frames", "10", "--strategy", "RTP,SCTPMultiMixed1"];
+        let common = ["ortiz2013", "--pictures", "10", "--strategy", "RTP,SCTPMultiMixed1"];
         let files = ["cells.csv", "seconds.csv", "report.html"];
         lab(&[&common, arguments].concat(), files)
     };
@@ -116,6 +116,75 @@ fn the_labs_calls_give_the_same_bytes_for_any_number_of_jobs_and_again_for_one_c
     assert!(one.0.contains("Table 3: gap in s"), "{}", one.0);
     let (_, [cell, ..]) = calls(&["--cell", "3,1.5s,2"]);
     assert_within(&cell, &one.1[0], 1 + 1);
+}
+
+/// A short cell of each paper's experiment, and what of its own is set.
+const CELLS: [(&str, &[&str], &str); 5] = [
+    (
+        "ortiz2013",
+        &["--cell", "30,0.01,1", "--strategy", "Anabranch", "--pictures", "3"],
+        "queue=40p",
+    ),
+    ("kim2007", &["--cell", "11,5,1", "--carrier", "SCTP"], "file=20K"),
+    (
+        "huseynli2023",
+        &["--cell", "pictures,wired,1", "--method", "SCTP-PQ", "--set", "duration=2s"],
+        "queue=40p",
+    ),
+    ("almajeed2011", &["--cell", "station,1,5,5,1", "--pictures", "3"], "queue=40"),
+    ("chang2010", &["--cell", "1,planned,1", "--set", "voice=64k"], "video=1M"),
+];
+
+#[test]
+fn all_papers_experiments_take_the_same_flags() {
+    let tables = std::env::temp_dir();
+    for (paper, cell, set) in CELLS {
+        let name = |what: &str| {
+            let file = format!("anabranch-{}-{paper}-{what}.csv", std::process::id());
+            tables.join(file).to_str().unwrap().to_owned()
+        };
+        let (packets, frames) = (name("packets"), name("frames"));
+        let flags = ["--set", set, "--packets", &packets, "--frames", &frames, "--capture"];
+        let files = ["cells.csv", "report.html"];
+        let (said, [cells, report]) = lab(&[&[paper], cell, &flags, &["--trace"]].concat(), files);
+        for (table, column) in [(&packets, "ip_bytes"), (&frames, "completed_s")] {
+            let text = std::fs::read_to_string(table).unwrap();
+            std::fs::remove_file(table).unwrap();
+            assert!(text.lines().count() > 5 && text.contains(column), "{paper}: {text}");
+        }
+        let (parameter, value) = set.split_once('=').unwrap();
+        let change = format!("{parameter} {value} (");
+        let report = String::from_utf8(report).unwrap();
+        for text in [&said, &report] {
+            assert!(text.contains("Not the paper's: ") && text.contains(&change), "{paper}");
+        }
+        assert!(String::from_utf8(cells).unwrap().contains(set), "{paper}");
+    }
+}
+
+#[test]
+fn regression_a_choice_that_left_no_cell_gave_empty_tables() {
+    let output = run(&["lab", "kim2007", "--cell", "11,0,1", "--carrier", "UDP"]);
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && words.contains("no cell is left"), "{words}");
+}
+
+#[test]
+fn a_sweep_of_a_paper_has_a_folder_for_each_point_and_the_cells_of_all() {
+    let sweep = ["--sweep", "delay=5ms,40ms", "--sweep", "queue=50p,100p"];
+    let files = ["sweep.csv", "delay=40ms,queue=100p/cells.csv", "delay=5ms,queue=50p/report.html"];
+    let (said, [sweep, cells, _]) =
+        lab(&[&["kim2007", "--cell", "11,0,1", "--carrier", "SCTP"], &sweep[..]].concat(), files);
+    assert!(
+        said.contains("delay=40ms, queue=100p\n\nNot the paper's: delay 40ms (10ms)"),
+        "{said}"
+    );
+    let [sweep, cells] = [sweep, cells].map(|table| String::from_utf8(table).unwrap());
+    let expected: Vec<_> = cells.lines().zip(["delay,queue,", "40ms,100p,"]).collect();
+    let expected = expected.iter().map(|(line, point)| format!("{point}{line}"));
+    let last = sweep.lines().last().map(str::to_owned);
+    assert_eq!(expected.collect::<Vec<_>>(), [sweep.lines().next().unwrap(), &last.unwrap()]);
+    assert_eq!(sweep.lines().count(), 1 + 4);
 }
 
 #[test]

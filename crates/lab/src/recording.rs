@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anabranch_netsim::{CLIENT, Capture, CaptureScope, HostId, Pair, QlogFile, Simulation};
 use anabranch_sansio::{Machine, TraceRecord};
 
-use crate::records::{PacketRecords, TableFile};
+use crate::records::{PacketRecords, TableFile, UnitRecord, write_units};
 
 /// Where a file goes.
 type Writer = Box<dyn Write + Send>;
@@ -21,7 +21,7 @@ pub struct RecordTo {
     pub trace: Option<Box<dyn Write + Send>>,
     /// What became of every packet, as a table.
     pub packets: Option<TableFile>,
-    /// What became of every unit of video, as a table.
+    /// What became of every unit that was sent, as a table.
     pub units: Option<TableFile>,
 }
 
@@ -40,6 +40,7 @@ pub(crate) struct Recording {
     capture: Option<io::Result<Capture<Writer>>>,
     trace: Option<Arc<Mutex<Trace>>>,
     packets: Option<io::Result<PacketRecords>>,
+    units: io::Result<()>,
 }
 
 /// The file is gone with its first error.
@@ -47,7 +48,7 @@ type Trace = io::Result<QlogFile<Writer>>;
 
 impl Recording {
     pub(crate) const fn new(to: RecordTo) -> Self {
-        Self { to, capture: None, trace: None, packets: None }
+        Self { to, capture: None, trace: None, packets: None, units: Ok(()) }
     }
 
     /// Begins, before the first packet is sent.
@@ -90,6 +91,13 @@ impl Recording {
         }
     }
 
+    /// What became of all units, where that is wanted.
+    pub(crate) fn units(&mut self, all: impl FnOnce() -> Vec<UnitRecord>) {
+        if let Some(file) = self.to.units.take() {
+            self.units = write_units(all(), file);
+        }
+    }
+
     /// Ends it, and tells whether all could be written.
     pub(crate) fn end(self) -> io::Result<()> {
         if let Some(capture) = self.capture {
@@ -98,6 +106,7 @@ impl Recording {
         if let Some(packets) = self.packets {
             packets?.finish()?;
         }
+        self.units?;
         let Some(trace) = self.trace else { return Ok(()) };
         let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *trace {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anabranch_lab::records::{Cell, PACKET_COLUMNS, Rows};
 use anabranch_lab::scenario::{
-    FRAME_COLUMNS, MessageSource, RunError, Scenario, SourceFactory, SourceMessage, Watching,
+    FRAME_COLUMNS, Files, MessageSource, RunError, Scenario, SourceFactory, SourceMessage, Watching,
 };
 use anabranch_sctp::{CongestionControl, PathSchedulerKind};
 
@@ -41,7 +41,7 @@ kind = "tcp"
 "#;
 
 fn scenario() -> Scenario {
-    Scenario::read(TWO_PATHS, &[], &|file| Err(format!("{file} is not needed"))).unwrap()
+    Scenario::read(TWO_PATHS, &[], &Files::new(|_| Err("none is needed".to_owned()))).unwrap()
 }
 
 #[test]
@@ -55,9 +55,15 @@ fn a_factory_of_ones_own_takes_the_place_of_what_the_file_says() {
     own.set_path_scheduler("file", Arc::new(PathSchedulerKind::AsWindowAllows)).unwrap();
     let both = own.run(1, Watching::default()).unwrap();
     assert!(both.links[2].lost > usual.links[2].lost, "the second path carries data, too");
+    let text = TWO_PATHS.replace("kind = \"media\"", "kind = \"television\"");
+    let mut own = Scenario::read(&text, &[], &Files::new(|_| Err(String::new()))).unwrap();
+    let usual = own.run(1, Watching::default()).unwrap();
+    own.set_controller("film", Arc::new(CongestionControl::Fixed { window: 3_000 })).unwrap();
+    let slow = own.run(1, Watching::default()).unwrap();
+    assert!(slow.flows[1].goodput_bps < usual.flows[1].goodput_bps / 2.0, "{slow:?}");
     let error = own.set_controller("beside", Arc::new(CongestionControl::Bbr)).unwrap_err();
     let words = "beside is of kind tcp, which takes no congestion controller of one's own: give \
-                 it to sctp, or media over it";
+                 it to sctp, media over it or television";
     assert_eq!(error.to_string(), words);
     let error = own.set_controller("none", Arc::new(CongestionControl::Bbr)).unwrap_err();
     assert_eq!(error.to_string(), "there is no flow none; there is file, film, beside");

@@ -5,14 +5,20 @@ use std::sync::{Arc, Mutex};
 
 use anabranch_lab::records::{Column, PACKET_COLUMNS, Rows, Table, TableFile};
 use anabranch_lab::scenario::{
-    Example, FRAME_COLUMNS, Outcome, Run, Scenario, Watching, csv, schema, tables,
+    Example, FRAME_COLUMNS, Files, Outcome, Run, Scenario, Watching, csv, schema, tables,
 };
 
 const LINK: &str =
     "duration = \"4s\"\n[[links]]\nname = \"link\"\nrate = \"10M\"\ndelay = \"10ms\"\n";
 
 fn scenario(text: &str) -> Result<Scenario, String> {
-    Scenario::read(text, &[], &|file| Err(format!("no file {file}"))).map_err(|e| e.to_string())
+    Scenario::read(text, &[], &Files::new(fixture)).map_err(|error| error.to_string())
+}
+
+/// A film of the tests of `anabranch-media`, by its name.
+fn fixture(file: &str) -> Result<Vec<u8>, String> {
+    let films = concat!(env!("CARGO_MANIFEST_DIR"), "/../media/tests/fixtures");
+    std::fs::read(format!("{films}/{file}")).map_err(|_| format!("no file {file}"))
 }
 
 fn run(text: &str) -> Outcome {
@@ -183,6 +189,80 @@ fn a_recorded_film_has_units_of_two_layers() {
 }
 
 #[test]
+fn a_film_of_ones_own_is_sent_as_send_would_and_begins_again() {
+    let film = |file: &str, more: &str| {
+        run(&flow("media", &format!("video = \"file:{file}\"\n{more}")).replace("4s", "8s"))
+    };
+    let outcome = film("h264_aac.ts", "");
+    let whole = &outcome.flows[0];
+    assert_eq!((whole.lost, whole.late, whole.freezes), (0, Some(0), Some(0)), "{whole:?}");
+    // 25 pictures a second, and sound, of which ffmpeg puts half a second together.
+    assert!((205..225).contains(&whole.messages) && whole.ended.is_none(), "{whole:?}");
+    let same = &film("h264_aac.mp4", "").flows[0];
+    // The same pictures, and each frame of sound by itself.
+    assert!(same.messages > 400 && (same.lost, same.freezes) == (0, Some(0)), "{same:?}");
+    let rate = flow("media", "video = \"file:h264_aac.ts\"\nrate = \"2M\"");
+    assert!(scenario(&rate).unwrap_err().contains("a film has its own rate"));
+    let none = scenario(&flow("media", "video = \"file:no.ts\"")).unwrap_err();
+    assert!(none.starts_with("line 9: video: no.ts: no file no.ts"), "{none}");
+    let lossy = flow("media", "video = \"file:h264_aac.ts\"\nlatency = \"20ms\"");
+    let lossy = &run(&lossy.replace("[[flows]]", "loss = \"10%\"\n[[flows]]")).flows[0];
+    assert!(lossy.lost > 10 && lossy.freezes > Some(0), "{lossy:?}");
+}
+
+/// A viewer behind the first end of the link, who calls a second after the channel went on air.
+fn television(more: &str) -> String {
+    flow("television", &format!("from = \"server\"\nto = \"client\"\nstart = \"1s\"\n{more}"))
+}
+
+#[test]
+fn a_viewer_sees_a_channel_from_its_last_key_picture_on() {
+    let outcome = run(&television(""));
+    let tv = &outcome.flows[0];
+    assert_eq!((tv.lost, tv.late, tv.freezes), (0, Some(0), Some(0)), "{tv:?}");
+    // On air from the beginning: all that there is of 4 s.
+    assert_eq!((tv.messages, tv.ended.as_ref()), (100, None), "{tv:?}");
+    assert!(tv.first_ms.is_some_and(|ms| (80.0..400.0).contains(&ms)), "{tv:?}");
+    assert!((4.0e6..6.0e6).contains(&tv.goodput_bps), "{tv:?}");
+    assert!(outcome.links[1].utilisation > Some(0.3), "it comes from the server: {outcome:?}");
+    let lossy = television("").replace("[[flows]]", "loss = \"5%\"\n[[flows]]");
+    let lossy = &run(&lossy).flows[0];
+    assert!(lossy.retransmitted > 10 && lossy.lost < 20, "{lossy:?}");
+    let sealed = run(&television("encryption = true"));
+    assert_eq!((sealed.flows[0].messages, sealed.flows[0].lost), (100, 0), "{sealed:?}");
+    assert!(sealed.links[1].utilisation > outcome.links[1].utilisation);
+}
+
+#[test]
+fn a_viewers_picture_stands_still_while_its_link_is_cut() {
+    let cut =
+        "[[events]]\nat = \"2s\"\ncut = \"link\"\n[[events]]\nat = \"3s\"\nrestore = \"link\"\n";
+    let tv = &run(&format!("{}{cut}", television("group = 25"))).flows[0];
+    assert!(tv.freezes >= Some(1) && tv.frozen_ms > Some(600.0), "{tv:?}");
+}
+
+#[test]
+fn a_viewer_behind_a_nat_that_forgets_it_goes_on_watching() {
+    let nat = "[[nats]]\nlink = \"link\"\n[[events]]\nat = \"2s\"\nrebind = \"link\"\n";
+    let tv = &run(&format!("{}{nat}", television(""))).flows[0];
+    assert!(tv.lost < 15 && tv.messages == 100 && tv.ended.is_none(), "{tv:?}");
+    let outside = scenario(&format!("{}{nat}", flow("television", ""))).unwrap_err();
+    assert!(outside.contains("comes from outside to the NAT"), "{outside}");
+}
+
+#[test]
+fn a_film_of_ones_own_is_watched_with_its_sound() {
+    for (file, pictures) in [("h264_aac.mp4", 100), ("av1.ts", 70)] {
+        let tv = &run(&television(&format!("video = \"file:{file}\""))).flows[0];
+        assert!(tv.messages > pictures && (tv.lost, tv.freezes) == (0, Some(0)), "{file}: {tv:?}");
+    }
+    let unseen = scenario(&television("video = \"file:two_programs_cbr.ts\"")).unwrap_err();
+    assert!(unseen.contains("viewers decode none of its pictures"), "{unseen}");
+    let hasty = scenario(&television("latency = \"20ms\"")).unwrap_err();
+    assert!(hasty.contains("latency: a server gives 50ms at least"), "{hasty}");
+}
+
+#[test]
 fn a_run_is_repeated_to_the_byte() {
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<Vec<u8>>>);
@@ -195,7 +275,9 @@ fn a_run_is_repeated_to_the_byte() {
         }
     }
     let beside = "spread = \"10ms\"\n[[flows]]\nname = \"beside\"\nkind = \"quic\"\n";
-    let text = flow("sctp", beside).replace("\"4s\"", "\"300ms\"");
+    let watched =
+        "[[flows]]\nname = \"tv\"\nkind = \"television\"\nfrom = \"server\"\nto = \"client\"\n";
+    let text = flow("sctp", &format!("{beside}{watched}")).replace("\"4s\"", "\"300ms\"");
     let record = |seed| {
         let (capture, trace) = (Shared::default(), Shared::default());
         let watching = Watching {
@@ -218,9 +300,9 @@ fn every_example_runs() {
         let name = example.to_string();
         assert_eq!(name.parse(), Ok(example));
         let given = [("duration".to_owned(), "12s".to_owned())];
-        let read = |_: &str| Err("examples need no file".to_owned());
+        let none = Files::new(|_| Err("examples need no file".to_owned()));
         let given = if name == "handoff" { &given[..] } else { &[] };
-        let scenario = Scenario::read(example.text(), given, &read).unwrap();
+        let scenario = Scenario::read(example.text(), given, &none).unwrap();
         let outcome = scenario.run(1, Watching::default()).unwrap();
         for flow in &outcome.flows {
             assert!(flow.goodput_bps > 100e3 && flow.ended.is_none(), "{name}: {flow:?}");
@@ -313,7 +395,7 @@ fn stations_of_a_cell_share_its_air_and_a_slow_one_holds_up_the_others() {
 fn what_is_given_beside_the_file_takes_the_place_of_what_stands_there() {
     let given = |key: &str, value: &str| {
         let given = [(key.to_owned(), value.to_owned())];
-        Scenario::read(&flow("tcp", ""), &given, &|_| Err(String::new()))
+        Scenario::read(&flow("tcp", ""), &given, &Files::new(fixture))
     };
     let slower = given("link.rate", "1M").unwrap().run(1, Watching::default()).unwrap();
     assert!(slower.flows[0].goodput_bps < 1e6, "{slower:?}");
@@ -445,14 +527,14 @@ fn every_unit_is_told_with_its_deadline_and_what_became_of_it() {
     let rows = rows(&path);
     let flow = &outcome.flows[0];
     assert_eq!(rows.len() as u64, flow.messages);
-    let in_time = rows.iter().filter(|row| row[9] == "in time").count() as u64;
+    let in_time = rows.iter().filter(|row| row[10] == "in time").count() as u64;
     assert_eq!(in_time, flow.messages - flow.lost, "{flow:?}");
     assert!(flow.lost > 10);
     for row in &rows {
         let time = |column: usize| row[column].parse::<f64>().unwrap();
-        assert!((time(6) - time(5) - 0.2).abs() < 1e-9, "{row:?}");
-        assert!(row[9] != "in time" || time(8) < 0.25, "{row:?}");
-        assert_eq!(row[9] == "missing", row[7].is_empty(), "{row:?}");
+        assert!((time(7) - time(6) - 0.2).abs() < 1e-9, "{row:?}");
+        assert!(row[10] != "in time" || time(9) < 0.25, "{row:?}");
+        assert_eq!(row[10] == "missing", row[8].is_empty(), "{row:?}");
     }
 }
 
@@ -463,4 +545,12 @@ fn a_run_of_another_build_or_seed_has_another_name() {
     let names = [name(1, "0.1.0 (a)"), name(1, "0.1.0 (b)"), name(2, "0.1.0 (a)")];
     assert_eq!(names[0], name(1, "0.1.0 (a)"));
     assert!(names[0] != names[1] && names[0] != names[2], "{names:?}");
+    // What a file holds makes a run another one, whatever it is called.
+    let text = flow("media", "video = \"file:film\"");
+    let film = |file: &'static str| {
+        let files = Files::new(move |_: &str| fixture(file));
+        Scenario::read(&text, &[], &files).unwrap().run_name(1, "")
+    };
+    assert_ne!(film("h264_aac.ts"), film("av1.ts"));
+    assert_eq!(film("av1.ts"), film("av1.ts"));
 }

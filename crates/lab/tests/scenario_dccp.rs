@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anabranch_interop::examine_dccp;
 use anabranch_lab::records::{PACKET_COLUMNS, Table, TableFile};
-use anabranch_lab::scenario::{FlowOutcome, Outcome, Scenario, Watching};
+use anabranch_lab::scenario::{Files, FlowOutcome, Outcome, Scenario, Watching};
 
 const LINK: &str =
     "duration = \"10s\"\n[[links]]\nname = \"link\"\nrate = \"10M\"\ndelay = \"10ms\"\n";
@@ -15,7 +15,8 @@ const TWO: &str = "duration = \"10s\"\n[[links]]\nname = \"a\"\nrate = \"6M\"\nd
                    [[links]]\nname = \"b\"\nrate = \"3M\"\ndelay = \"25ms\"\n";
 
 fn scenario(text: &str) -> Result<Scenario, String> {
-    Scenario::read(text, &[], &|file| Err(format!("no file {file}"))).map_err(|e| e.to_string())
+    Scenario::read(text, &[], &Files::new(|file| Err(format!("no file {file}"))))
+        .map_err(|e| e.to_string())
 }
 
 fn run(text: &str) -> Outcome {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anabranch_lab::scenario::{Example, Scenario as Written, schema};
+use anabranch_lab::scenario::{Example, Files, Scenario as Written, schema};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyType};
@@ -23,6 +23,8 @@ const SEED_END: u64 = 1 << 63;
 pub(crate) struct Scenario {
     /// What messages call it: its file's name.
     name: String,
+    /// What the files that it names are looked for beside.
+    path: PathBuf,
     text: String,
     given: Vec<(String, String)>,
     written: Arc<Written>,
@@ -47,7 +49,9 @@ impl Scenario {
                 PyErr::from_type(class, (code, error.to_string(), name.clone()))
             })
         })?;
-        Self::read(name, text, given(set)?)
+        // In another process the working directory may be another one.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Self::read(name, path, text, given(set)?)
     }
 
     #[classmethod]
@@ -58,7 +62,7 @@ impl Scenario {
         set: Option<&Bound<'_, PyDict>>,
         name: &str,
     ) -> PyResult<Self> {
-        Self::read(name.to_owned(), text, given(set)?)
+        Self::read(name.to_owned(), PathBuf::new(), text, given(set)?)
     }
 
     #[classmethod]
@@ -69,7 +73,7 @@ impl Scenario {
         set: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let example: Example = name.parse().map_err(PyValueError::new_err)?;
-        Self::read(name.to_owned(), example.text().to_owned(), given(set)?)
+        Self::read(name.to_owned(), PathBuf::new(), example.text().to_owned(), given(set)?)
     }
 
     #[staticmethod]
@@ -83,7 +87,8 @@ impl Scenario {
         let more = given(Some(set))?;
         let is_kept = |(key, _): &&(String, String)| more.iter().all(|(other, _)| other != key);
         let kept: Vec<_> = self.given.iter().filter(is_kept).cloned().collect();
-        Self::read(self.name.clone(), self.text.clone(), [kept, more].concat())
+        let (name, path) = (self.name.clone(), self.path.clone());
+        Self::read(name, path, self.text.clone(), [kept, more].concat())
     }
 
     #[getter]
@@ -141,24 +146,34 @@ impl Scenario {
     #[expect(clippy::type_complexity, reason = "what pickle wants")]
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (String, String, Vec<(String, String)>))> {
+    ) -> PyResult<(Bound<'py, PyAny>, (String, PathBuf, String, Vec<(String, String)>))> {
         let this = slf.get();
-        let arguments = (this.name.clone(), this.text.clone(), this.given.clone());
+        let arguments =
+            (this.name.clone(), this.path.clone(), this.text.clone(), this.given.clone());
         Ok((slf.get_type().getattr("_restore")?, arguments))
     }
 
     #[staticmethod]
-    fn _restore(name: String, text: String, given: Vec<(String, String)>) -> PyResult<Self> {
-        Self::read(name, text, given)
+    fn _restore(
+        name: String,
+        path: PathBuf,
+        text: String,
+        given: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        Self::read(name, path, text, given)
     }
 }
 
 impl Scenario {
-    fn read(name: String, text: String, given: Vec<(String, String)>) -> PyResult<Self> {
-        let read = |file: &str| fs::read_to_string(file).map_err(|error| error.to_string());
-        let written = Written::read(&text, &given, &read)
+    fn read(
+        name: String,
+        path: PathBuf,
+        text: String,
+        given: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let written = Written::read(&text, &given, &Files::beside(&path))
             .map_err(|fault| ScenarioError::new_err(format!("{name}: {fault}")))?;
-        Ok(Self { name, text, given, written: Arc::new(written) })
+        Ok(Self { name, path, text, given, written: Arc::new(written) })
     }
 
     fn seeds_of(&self, seeds: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<u64>> {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anabranch_driver::Clock;
+use anabranch_films::{Film, READER_FAILED, is_foreign};
 use anabranch_media::clip::{Clip, ClipUnit};
 use anabranch_sansio::Time;
 use anabranch_session::SourceFormat;
@@ -15,13 +16,9 @@ use tokio::sync::mpsc;
 
 use super::apart::{Frame, ReaderProcess, Readers, Wanted};
 use super::cutter::BATCH_ITEMS_MAX;
-use super::film::{Film, is_foreign};
 use super::udp::{self, Wrapping};
 use super::{Batch, Input, InputError, InputOptions, Item, Media, Pace, PacketCutter, Reading};
 use crate::url::UdpUrl;
-
-/// A panic of a reader, in words: a file that finds a defect must not look as if it had ended.
-pub(crate) const READER_FAILED: &str = "reading it failed by a defect of this program";
 
 /// Batches that are read ahead.
 const BATCHES_MAX: usize = 64;

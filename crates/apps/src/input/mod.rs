@@ -5,14 +5,7 @@
 
 mod apart;
 mod cutter;
-mod demuxer;
 mod feed;
-mod film;
-mod matroska;
-mod mp4;
-mod mux;
-mod packing;
-mod sound;
 mod udp;
 mod units;
 
@@ -30,10 +23,8 @@ use crate::url::{UdpUrl, UrlError};
 pub(crate) use apart::{Frame, ReaderProcess};
 pub use apart::{LOOPED, READ_FILM, READER_BYTES_MAX, Readers, Wanted, read_film};
 pub(crate) use cutter::{Batch, Item, Media, PacketCutter, Reading};
-pub(crate) use demuxer::{Demuxer, MATROSKA_MAGIC};
+pub(crate) use feed::Feed;
 pub use feed::Timing;
-pub(crate) use feed::{Feed, READER_FAILED};
-pub use film::{Again, Film};
 pub(crate) use units::{Timed, UnitReader, is_matroska};
 
 /// Where media comes from.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::time::Duration;
 
+use anabranch_films::{Demuxer, MATROSKA_MAGIC};
 use anabranch_media::Class;
 use anabranch_media::broadcast::Formats;
 use anabranch_media::codec::{av1, vp9};
@@ -12,8 +13,6 @@ use anabranch_media::decoding::{
 };
 use anabranch_sansio::Time;
 use matroska_demuxer::{Frame, TrackEntry, TrackType};
-
-use super::{Demuxer, MATROSKA_MAGIC};
 
 /// Frames in front of the first key frame that are looked at: it names the codec.
 const FIRST_FRAMES_MAX: usize = 1_024;

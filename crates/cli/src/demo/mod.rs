@@ -3,6 +3,7 @@
 mod json;
 mod progress;
 
+use std::path::Path;
 use std::time::Duration;
 
 use anabranch_apps::demo::{self, Cut, DemoConfig, DemoError, News, Timeline};
@@ -154,7 +155,7 @@ impl Demo {
                 let text = std::fs::read_to_string(file).map_err(|error| {
                     Failure::usage(format!("cannot read the script {file}: {error}"))
                 })?;
-                let scenario = Scenario::from_toml(&text, &values::read)
+                let scenario = Scenario::from_toml(&text, &values::beside(Path::new(file)))
                     .map_err(|error| Failure::usage(format!("{file}: {error}")))?;
                 let timeline = Timeline::of_scenario(&scenario).map_err(Failure::usage)?;
                 Ok((scenario.links, timeline, scenario.seed))

@@ -90,7 +90,7 @@ impl Emulate {
 fn read(file: &Path) -> Result<Scenario, Failure> {
     let about = |reason: String| Failure::failed(format!("{}: {reason}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| about(error.to_string()))?;
-    Scenario::from_toml(&text, &values::read).map_err(|error| about(error.to_string()))
+    Scenario::from_toml(&text, &values::beside(file)).map_err(|error| about(error.to_string()))
 }
 
 /// The links of the scenario, at the addresses of the arguments.

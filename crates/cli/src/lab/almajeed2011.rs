@@ -1,15 +1,16 @@
 //! `anabranch lab almajeed2011`: one video over several DCCP connections.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::str::FromStr;
 
+use anabranch_lab::Parameters;
 use anabranch_lab::almajeed2011::{
-    self as experiment, Carrier, Cell, Experiment, Measured, Outcome, Scenario, Setup, Variation,
+    self as experiment, Carrier, Cell, Experiment, Measured, Outcome, Scenario, Setup, Values,
+    Variation,
 };
 use clap::Args;
 
-use super::common::{Common, record};
+use super::common::{Common, Paper, run};
 use super::folder::Folder;
 use super::runner::{Runner, speed};
 use crate::failure::Failure;
@@ -21,11 +22,6 @@ use crate::output;
 pub(crate) struct Almajeed2011 {
     #[command(flatten)]
     common: Common,
-    /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
-    /// line for each cell; variations.csv, if the tables are run whole, a line for each cell with a
-    /// parameter chosen otherwise.
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
     /// Only where the video goes to the base station, through the core network, or from user to
     /// user: station, core or user.
     #[arg(long, value_name = "NAME")]
@@ -35,9 +31,6 @@ pub(crate) struct Almajeed2011 {
     #[arg(long, value_name = "SCENARIO,N,MS,PERCENT,SEED",
           conflicts_with_all = ["seeds", "scenario"])]
     cell: Option<Place>,
-    /// Writes all packets of the cell too, each as it leaves its link, as cell.pcapng.
-    #[arg(long, requires = "cell", requires = "out")]
-    capture: bool,
     /// Only the first N pictures of the video.
     #[arg(long, value_name = "N")]
     pictures: Option<NonZeroUsize>,
@@ -78,17 +71,7 @@ impl FromStr for Place {
 
 impl Almajeed2011 {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Some(parameters) = self.common.changes.parameters()? else { return Ok(()) };
-        let folder = self.out.as_deref().map(Folder::create).transpose()?;
-        let pictures = self.pictures.map(NonZeroUsize::get);
-        let setup = Setup::with(parameters, pictures).map_err(Failure::failed)?;
-        let (results, varied, simulated_s) = self.run_cells(&setup, folder.as_ref())?;
-        let experiment =
-            Experiment { command: self.command(&setup), setup: &setup, results, varied };
-        output::print(&experiment::tables(&setup, &experiment.rows()))?;
-        output::print(&speed(simulated_s as usize))?;
-        let Some(folder) = folder else { return Ok(()) };
-        write(&folder, &experiment)
+        run(&self)
     }
 
     /// What gives the same results: neither the number of jobs nor the folder is part of it.
@@ -116,9 +99,10 @@ impl Almajeed2011 {
             true => Variation::cells(self.common.seeds).collect(),
             false => Vec::new(),
         };
+        let tables = self.common.tables(cells.len())?;
         let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
         let run = |cell: &Cell| {
-            let to = record(folder, "cell", self.capture, false)?;
+            let to = self.common.record("cell", folder, &tables)?;
             let measured = cell.run_recorded(setup, to).map_err(Failure::failed)?;
             Ok((*cell, measured))
         };
@@ -141,10 +125,36 @@ impl Almajeed2011 {
     }
 }
 
-fn write(folder: &Folder, experiment: &Experiment<'_>) -> Result<(), Failure> {
-    let Experiment { setup, results, varied, .. } = experiment;
-    let cells = experiment::cells_csv(setup, results).map_err(Failure::failed)?;
-    folder.write("cells.csv", &cells)?;
+impl Paper for Almajeed2011 {
+    type Values = Values;
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn run_with(
+        &self,
+        parameters: Parameters<Values>,
+        folder: Option<&Folder>,
+    ) -> Result<Vec<u8>, Failure> {
+        let pictures = self.pictures.map(NonZeroUsize::get);
+        let setup = Setup::with(parameters, pictures).map_err(Failure::failed)?;
+        let (results, varied, simulated_s) = self.run_cells(&setup, folder)?;
+        let experiment =
+            Experiment { command: self.command(&setup), setup: &setup, results, varied };
+        output::print(&experiment::tables(&setup, &experiment.rows()))?;
+        output::print(&speed(simulated_s as usize))?;
+        let cells = experiment::cells_csv(&setup, &experiment.results).map_err(Failure::failed)?;
+        if let Some(folder) = folder {
+            write(folder, &experiment, &cells)?;
+        }
+        Ok(cells)
+    }
+}
+
+fn write(folder: &Folder, experiment: &Experiment<'_>, cells: &[u8]) -> Result<(), Failure> {
+    let Experiment { varied, .. } = experiment;
+    folder.write("cells.csv", cells)?;
     if !varied.is_empty() {
         let table = experiment::variations_csv(varied).map_err(Failure::failed)?;
         folder.write("variations.csv", &table)?;

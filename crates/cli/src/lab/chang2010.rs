@@ -1,14 +1,12 @@
 //! `anabranch lab chang2010`: calls that go on when a path dies.
 
-use std::path::PathBuf;
-
 use anabranch_lab::chang2010::{
     self as experiment, Cell, Experiment, Method, Outcome, Values, Variation,
 };
 use anabranch_lab::{Parameters, statements_table};
 use clap::Args;
 
-use super::common::{Common, record};
+use super::common::{Common, Paper, run};
 use super::folder::Folder;
 use super::runner::{Runner, speed};
 use crate::failure::Failure;
@@ -21,11 +19,6 @@ use crate::output;
 pub(crate) struct Chang2010 {
     #[command(flatten)]
     common: Common,
-    /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
-    /// line for each cell; gaps.csv, a line for each cut and direction; variations.csv, if all is
-    /// run, a line for each cell with a parameter chosen otherwise.
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
     /// Only these ways of calling: SCTP, a threshold of the monitor such as 1.5s, TCP, unplanned,
     /// planned.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -34,28 +27,13 @@ pub(crate) struct Chang2010 {
     /// to the last digit.
     #[arg(long, value_name = "PLACE,METHOD,SEED", conflicts_with_all = ["seeds", "method"])]
     cell: Option<Cell>,
-    /// Writes all packets of the cell too, each as it leaves its link, as a pcapng file.
-    #[arg(long, requires = "cell", requires = "out")]
-    capture: bool,
-    /// Writes what both ends do and why, as qlog; `anabranch lab trace` explains a run by it.
-    #[arg(long, requires = "cell", requires = "out")]
-    trace: bool,
 }
 
 type Varied = Vec<(Variation, Cell, Outcome)>;
 
 impl Chang2010 {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Some(parameters) = self.common.changes.parameters()? else { return Ok(()) };
-        let folder = self.out.as_deref().map(Folder::create).transpose()?;
-        let (results, varied) = self.run_cells(&parameters, folder.as_ref())?;
-        let command = self.command() + &parameters.flag();
-        let experiment = Experiment { parameters, command, results, varied };
-        output::print(&experiment::tables(&experiment.parameters, &experiment.rows()))?;
-        output::print(&statements_table(&experiment.statements()))?;
-        output::print(&speed(experiment.simulated_s()))?;
-        let Some(folder) = folder else { return Ok(()) };
-        write(&folder, &experiment)
+        run(&self)
     }
 
     /// What gives the same results: neither the number of jobs nor the folder is part of it.
@@ -82,9 +60,10 @@ impl Chang2010 {
             true => Variation::cells(self.common.seeds).collect(),
             false => Vec::new(),
         };
+        let tables = self.common.tables(cells.len())?;
         let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
         let run = |cell: &Cell| {
-            let to = record(folder, "cell", self.capture, self.trace)?;
+            let to = self.common.record("cell", folder, &tables)?;
             Ok((*cell, cell.run_recorded(parameters, to).map_err(Failure::failed)?))
         };
         let vary = |(variation, cell): &(Variation, Cell)| {
@@ -109,10 +88,36 @@ impl Chang2010 {
     }
 }
 
-fn write(folder: &Folder, experiment: &Experiment) -> Result<(), Failure> {
-    let Experiment { parameters, results, varied, .. } = experiment;
-    let cells = experiment::cells_csv(parameters, results).map_err(Failure::failed)?;
-    folder.write("cells.csv", &cells)?;
+impl Paper for Chang2010 {
+    type Values = Values;
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn run_with(
+        &self,
+        parameters: Parameters<Values>,
+        folder: Option<&Folder>,
+    ) -> Result<Vec<u8>, Failure> {
+        let (results, varied) = self.run_cells(&parameters, folder)?;
+        let command = self.command() + &parameters.flag();
+        let experiment = Experiment { parameters, command, results, varied };
+        output::print(&experiment::tables(&experiment.parameters, &experiment.rows()))?;
+        output::print(&statements_table(&experiment.statements()))?;
+        output::print(&speed(experiment.simulated_s()))?;
+        let cells = experiment::cells_csv(&experiment.parameters, &experiment.results);
+        let cells = cells.map_err(Failure::failed)?;
+        if let Some(folder) = folder {
+            write(folder, &experiment, &cells)?;
+        }
+        Ok(cells)
+    }
+}
+
+fn write(folder: &Folder, experiment: &Experiment, cells: &[u8]) -> Result<(), Failure> {
+    let Experiment { results, varied, .. } = experiment;
+    folder.write("cells.csv", cells)?;
     folder.write("gaps.csv", &experiment::gaps_csv(results).map_err(Failure::failed)?)?;
     if !varied.is_empty() {
         let table = experiment::variations_csv(varied).map_err(Failure::failed)?;

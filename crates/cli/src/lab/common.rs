@@ -1,13 +1,18 @@
-//! [`Common`]: what the papers' experiments are asked alike.
+//! [`Common`]: what the papers' experiments are asked alike, and [`Paper`], which runs them.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Mutex;
 
+use anabranch_lab::records::TableFile;
+use anabranch_lab::{Parameters, RecordTo, Settings};
 use clap::Args;
 
 use super::folder::Folder;
 use super::parameters::Changes;
+use super::tables::{lock, table};
 use crate::failure::Failure;
-use anabranch_lab::RecordTo;
+use crate::output;
 
 /// What the papers' experiments are asked alike.
 #[derive(Debug, Clone, Args)]
@@ -18,20 +23,131 @@ pub(super) struct Common {
     pub(super) seeds: u64,
     #[command(flatten)]
     pub(super) changes: Changes,
+    /// Writes into this folder: report.html, all of it on one page; figures as SVG; and tables,
+    /// of which cells.csv has a line for each cell.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Writes all packets of the cell too, each as it leaves its link, as pcapng.
+    #[arg(long, requires = "cell", requires = "out")]
+    capture: bool,
+    /// Writes what both ends do and why, as qlog; `anabranch lab trace` explains a run by it.
+    #[arg(long, requires = "cell", requires = "out")]
+    trace: bool,
+    /// Writes what became of every packet of the cell into this table, .parquet or .csv:
+    /// docs/lab-records.md describes it.
+    #[arg(long, value_name = "FILE", requires = "cell", conflicts_with = "sweep")]
+    packets: Option<PathBuf>,
+    /// The same of every picture, frame of sound or message that is sent.
+    #[arg(long, value_name = "FILE", requires = "cell", conflicts_with = "sweep")]
+    frames: Option<PathBuf>,
     /// Cells that run at once. The results are the same for any number.
     #[arg(long, value_name = "N")]
     pub(super) jobs: Option<NonZeroUsize>,
 }
 
-/// Files for what is recorded of a cell, as far as there is a folder and it is asked for.
-pub(super) fn record(
-    folder: Option<&Folder>,
-    name: &str,
-    capture: bool,
-    trace: bool,
-) -> Result<RecordTo, Failure> {
-    match folder {
-        Some(folder) => folder.record(name, capture, trace),
-        None => Ok(RecordTo::default()),
+/// The tables of the one cell that is recorded.
+pub(super) struct Tables(Mutex<(Option<TableFile>, Option<TableFile>)>);
+
+impl Common {
+    /// The tables that are asked for, where there are so many cells; none are a mistake.
+    pub(super) fn tables(&self, cells: usize) -> Result<Tables, Failure> {
+        if cells == 0 {
+            return Err(Failure::usage(
+                "no cell is left: what is chosen comes together nowhere in the paper; choose less",
+            ));
+        }
+        let packets = table("packets", self.packets.as_deref(), cells)?;
+        let frames = table("frames", self.frames.as_deref(), cells)?;
+        Ok(Tables(Mutex::new((packets, frames))))
+    }
+
+    /// Files for what is recorded of a cell, as far as it is asked for.
+    pub(super) fn record(
+        &self,
+        name: &str,
+        folder: Option<&Folder>,
+        tables: &Tables,
+    ) -> Result<RecordTo, Failure> {
+        let mut to = match folder {
+            Some(folder) => folder.record(name, self.capture, self.trace)?,
+            None => RecordTo::default(),
+        };
+        (to.packets, to.units) = std::mem::take(&mut *lock(&tables.0));
+        Ok(to)
+    }
+}
+
+/// A paper's experiment.
+pub(super) trait Paper {
+    type Values: Settings;
+
+    fn common(&self) -> &Common;
+
+    /// Runs what is asked for with these parameters, prints its tables, and writes all there is to
+    /// the folder. Returns the table of the cells.
+    fn run_with(
+        &self,
+        parameters: Parameters<Self::Values>,
+        folder: Option<&Folder>,
+    ) -> Result<Vec<u8>, Failure>;
+}
+
+/// Runs an experiment once, or at each point of a sweep, each of which has a folder of its own.
+pub(super) fn run(paper: &impl Paper) -> Result<(), Failure> {
+    let common = paper.common();
+    let Some(points) = common.changes.points()? else { return Ok(()) };
+    let mut joined = Joined::default();
+    for point in points {
+        let name: Vec<_> =
+            point.swept.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if !name.is_empty() {
+            output::print(&format!("{}\n\n", name.join(", ")))?;
+        }
+        // What a file's name would take for folders.
+        let name = name.join(",").replace('/', "_");
+        let folder = common.out.as_ref().map(|out| Folder::create(&out.join(&name))).transpose()?;
+        let cells = paper.run_with(point.parameters, folder.as_ref())?;
+        joined.add(&point.swept, &cells);
+    }
+    match &common.out {
+        Some(out) if common.changes.is_sweep() => {
+            Folder::create(out)?.write("sweep.csv", joined.0.as_bytes())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The cells of all points in one table, whose first columns are what was swept.
+#[derive(Default)]
+struct Joined(String);
+
+impl Joined {
+    fn add(&mut self, swept: &[(String, String)], cells: &[u8]) {
+        let text = String::from_utf8_lossy(cells);
+        let mut lines = text.lines();
+        let names = swept.iter().map(|(name, _)| name.as_str());
+        let values = swept.iter().map(|(_, value)| value.as_str());
+        let header = lines.next().filter(|_| self.0.is_empty());
+        let header = header.map(|header| names.chain([header]).collect::<Vec<_>>().join(","));
+        let line = |line| values.clone().chain([line]).collect::<Vec<_>>().join(",");
+        for line in header.into_iter().chain(lines.map(line)) {
+            self.0.push_str(&line);
+            self.0.push('\n');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cells_of_a_sweep_are_one_table() {
+        let mut joined = Joined::default();
+        for rate in ["20M", "40M"] {
+            joined.add(&[("rate".to_owned(), rate.to_owned())], b"seed,delay_s\n1,0.5\n2,0.6\n");
+        }
+        let expected = "rate,seed,delay_s\n20M,1,0.5\n20M,2,0.6\n40M,1,0.5\n40M,2,0.6\n";
+        assert_eq!(joined.0, expected);
     }
 }

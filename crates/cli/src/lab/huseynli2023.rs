@@ -1,8 +1,6 @@
 //! `anabranch lab huseynli2023`: a receive queue of four levels.
 
-use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Mutex;
 
 use anabranch_lab::huseynli2023::{
     self as experiment, Cell, Experiment, LastHop, Method, Outcome, Source, Values, Variation,
@@ -10,10 +8,9 @@ use anabranch_lab::huseynli2023::{
 use anabranch_lab::{Parameters, statements_table};
 use clap::Args;
 
-use super::common::{Common, record};
+use super::common::{Common, Paper, run};
 use super::folder::Folder;
 use super::runner::{Runner, speed};
-use super::tables::{lock, table};
 use crate::failure::Failure;
 use crate::output;
 
@@ -23,10 +20,6 @@ use crate::output;
 pub(crate) struct Huseynli2023 {
     #[command(flatten)]
     common: Common,
-    /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
-    /// line for each level of each cell; seconds.csv, the figures' values.
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
     /// Only these methods, by the names in the tables.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     method: Vec<Method>,
@@ -37,17 +30,6 @@ pub(crate) struct Huseynli2023 {
     /// Only the tables' cells, and none with a parameter chosen otherwise.
     #[arg(long)]
     tables: bool,
-    /// Writes all packets of the cells too, each as it leaves its link, as pcapng files.
-    #[arg(long, requires = "cell", requires = "out")]
-    capture: bool,
-    /// Writes what both ends of the stream do and why, as qlog; `anabranch lab trace` explains a
-    /// run by it.
-    #[arg(long, requires = "cell", requires = "out")]
-    trace: bool,
-    /// Writes what became of every packet of the cell into this table, .parquet or .csv:
-    /// docs/lab-records.md describes it.
-    #[arg(long, value_name = "FILE", requires = "cell")]
-    packets: Option<PathBuf>,
 }
 
 /// A source, a network and a seed.
@@ -75,21 +57,7 @@ impl FromStr for Place {
 
 impl Huseynli2023 {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Some(parameters) = self.common.changes.parameters()? else { return Ok(()) };
-        let folder = self.out.as_deref().map(Folder::create).transpose()?;
-        let results = self.run_cells(&parameters, folder.as_ref())?;
-        let rows = experiment::rows(&results);
-        if let Some(said) = parameters.said() {
-            output::print(&format!("{said}\n\n"))?;
-        }
-        output::print(&experiment::tables(&rows))?;
-        if parameters.are_papers() {
-            output::print(&statements_table(&experiment::statements(&rows)))?;
-        }
-        output::print(&speed(results.iter().map(|(_, outcome)| outcome.duration_s).sum()))?;
-        let Some(folder) = folder else { return Ok(()) };
-        let command = self.command() + &parameters.flag();
-        write(&folder, &Experiment { command, parameters, results })
+        run(&self)
     }
 
     /// What gives the same results: neither the number of jobs nor the folder is part of it.
@@ -117,11 +85,10 @@ impl Huseynli2023 {
         folder: Option<&Folder>,
     ) -> Result<Vec<(Cell, Outcome)>, Failure> {
         let cells = self.cells(parameters.are_papers());
-        let packets = Mutex::new(table("packets", self.packets.as_deref(), cells.len())?);
+        let tables = self.common.tables(cells.len())?;
         let runner = Runner::new(self.common.jobs, cells.len())?;
         let run = |cell: &Cell| {
-            let mut to = record(folder, &cell.name(), self.capture, self.trace)?;
-            to.packets = lock(&packets).take();
+            let to = self.common.record(&cell.name(), folder, &tables)?;
             Ok((*cell, cell.run_recorded(parameters, to).map_err(Failure::failed)?))
         };
         runner.run(&cells, run)
@@ -144,9 +111,39 @@ impl Huseynli2023 {
     }
 }
 
-fn write(folder: &Folder, experiment: &Experiment) -> Result<(), Failure> {
-    let cells = experiment::cells_csv(&experiment.parameters, &experiment.results);
-    folder.write("cells.csv", &cells.map_err(Failure::failed)?)?;
+impl Paper for Huseynli2023 {
+    type Values = Values;
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn run_with(
+        &self,
+        parameters: Parameters<Values>,
+        folder: Option<&Folder>,
+    ) -> Result<Vec<u8>, Failure> {
+        let results = self.run_cells(&parameters, folder)?;
+        let rows = experiment::rows(&results);
+        if let Some(said) = parameters.said() {
+            output::print(&format!("{said}\n\n"))?;
+        }
+        output::print(&experiment::tables(&rows))?;
+        if parameters.are_papers() {
+            output::print(&statements_table(&experiment::statements(&rows)))?;
+        }
+        output::print(&speed(results.iter().map(|(_, outcome)| outcome.duration_s).sum()))?;
+        let cells = experiment::cells_csv(&parameters, &results).map_err(Failure::failed)?;
+        if let Some(folder) = folder {
+            let command = self.command() + &parameters.flag();
+            write(folder, &Experiment { command, parameters, results }, &cells)?;
+        }
+        Ok(cells)
+    }
+}
+
+fn write(folder: &Folder, experiment: &Experiment, cells: &[u8]) -> Result<(), Failure> {
+    folder.write("cells.csv", cells)?;
     let seconds = experiment::seconds_csv(&experiment.results);
     folder.write("seconds.csv", &seconds.map_err(Failure::failed)?)?;
     let rows = experiment::rows(&experiment.results);

@@ -1,20 +1,18 @@
 //! `anabranch lab ortiz2013`: layered video over SCTP with several streams and paths.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Mutex;
 
+use anabranch_lab::Parameters;
 use anabranch_lab::ortiz2013::{
     self as experiment, Cell, Experiment, Measured, Setup, Source, Strategy, Values, Variation,
 };
-use anabranch_lab::{Parameters, RecordTo};
 use clap::{Args, ValueEnum};
 
+use super::common::{Common, Paper, run};
 use super::folder::Folder;
-use super::parameters::{Changes, listed};
+use super::parameters::listed;
 use super::runner::{Runner, speed};
-use super::tables::{lock, table};
 use crate::failure::Failure;
 use crate::output;
 
@@ -22,15 +20,8 @@ use crate::output;
 /// the paper's, its figures, and a report.
 #[derive(Debug, Args)]
 pub(crate) struct Ortiz2013 {
-    /// Runs each cell with the seeds 1 to N.
-    #[arg(long, value_name = "N", default_value_t = 10,
-          value_parser = clap::value_parser!(u64).range(1..=1_000))]
-    seeds: u64,
-    /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
-    /// line for each cell; seconds.csv, a line for each second of each cell; variations.csv, if the
-    /// tables are run whole, a line for each cell with a parameter chosen otherwise.
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
     /// Only these strategies, by the names in the tables.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     strategy: Vec<Strategy>,
@@ -43,31 +34,12 @@ pub(crate) struct Ortiz2013 {
     /// Only this rate, loss and seed: what any run of them gives, again to the last digit.
     #[arg(long, value_name = "MBPS,LOSS,SEED", conflicts_with_all = ["seeds", "mbps", "loss"])]
     cell: Option<Place>,
-    /// Writes all packets of the cell too, each as it leaves its link, as STRATEGY.pcapng.
-    #[arg(long, requires = "cell", requires = "out")]
-    capture: bool,
-    /// Writes what both ends of each strategy do and why, as qlog; `anabranch lab trace` explains a
-    /// run by it.
-    #[arg(long, requires = "cell", requires = "out")]
-    trace: bool,
-    /// Writes what became of every packet of the cell into this table, .parquet or .csv:
-    /// docs/lab-records.md describes it.
-    #[arg(long, value_name = "FILE", requires = "cell")]
-    packets: Option<PathBuf>,
-    /// The same of every unit of video.
-    #[arg(long, value_name = "FILE", requires = "cell")]
-    units: Option<PathBuf>,
     /// The rates of the video.
     #[arg(long, value_enum, default_value_t = Rates::Congested)]
     source: Rates,
-    #[command(flatten)]
-    changes: Changes,
-    /// Only the first N frames of the video: losses begin after 500.
+    /// Only the first N pictures of the video: losses begin after 500.
     #[arg(long, value_name = "N")]
-    frames: Option<NonZeroUsize>,
-    /// Cells that run at once. The results are the same for any number.
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    pictures: Option<NonZeroUsize>,
 }
 
 type Results = Vec<(Cell, Measured)>;
@@ -108,23 +80,7 @@ impl FromStr for Place {
 
 impl Ortiz2013 {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Some(parameters) = self.changes.parameters()? else { return Ok(()) };
-        self.check_places(parameters.values())?;
-        let folder = self.out.as_deref().map(Folder::create).transpose()?;
-        let setup = self.setup(parameters);
-        let (results, varied) = self.run_cells(&setup, folder.as_ref())?;
-        let rows = experiment::rows(&results);
-        output::print(&experiment::tables(&setup, &rows))?;
-        let standings = experiment::standings(&rows, setup.full_psnr_y_db());
-        output::print(&experiment::standings_table(&standings))?;
-        let simulated = results.iter().map(|(_, measured)| measured);
-        let simulated = simulated.chain(varied.iter().map(|(_, _, measured)| measured));
-        output::print(&speed(simulated.map(|measured| measured.outcome.duration_s).sum()))?;
-        let Some(folder) = folder else { return Ok(()) };
-        write(
-            &folder,
-            &Experiment { command: self.command(&setup), setup: &setup, results, varied },
-        )
+        run(&self)
     }
 
     /// Whether the places that are asked for are in the tables, or in what is set instead.
@@ -154,12 +110,12 @@ impl Ortiz2013 {
         };
         let names: Vec<_> = self.strategy.iter().map(ToString::to_string).collect();
         add("cell", self.cell.map(|Place { mbps, loss, seed }| format!("{mbps},{loss},{seed}")));
-        add("seeds", self.cell.is_none().then(|| self.seeds.to_string()));
+        add("seeds", self.cell.is_none().then(|| self.common.seeds.to_string()));
         add("strategy", (!names.is_empty()).then(|| names.join(",")));
         add("mbps", self.mbps.map(|mbps| mbps.to_string()));
         add("loss", self.loss.map(|loss| loss.to_string()));
         add("source", self.source.to_possible_value().map(|value| value.get_name().to_owned()));
-        add("frames", self.frames.map(|frames| frames.to_string()));
+        add("pictures", self.pictures.map(|pictures| pictures.to_string()));
         command + &setup.flag()
     }
 
@@ -170,8 +126,8 @@ impl Ortiz2013 {
             Rates::Plain => Source::Plain,
         };
         let setup = Setup::with(source, parameters);
-        match self.frames {
-            Some(frames) => setup.cut_after(frames.get()),
+        match self.pictures {
+            Some(pictures) => setup.cut_after(pictures.get()),
             None => setup,
         }
     }
@@ -183,16 +139,13 @@ impl Ortiz2013 {
     ) -> Result<(Results, Varied), Failure> {
         let cells = self.cells(setup.values());
         let varied: Vec<_> = match self.is_whole() && setup.are_papers() {
-            true => Variation::cells(self.seeds).collect(),
+            true => Variation::cells(self.common.seeds).collect(),
             false => Vec::new(),
         };
-        let packets = table("packets", self.packets.as_deref(), cells.len())?;
-        let units = table("units", self.units.as_deref(), cells.len())?;
-        let tables = Mutex::new((packets, units));
-        let runner = Runner::new(self.jobs, cells.len() + varied.len())?;
+        let tables = self.common.tables(cells.len())?;
+        let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
         let run = |cell: &Cell| {
-            let mut to = self.record_to(cell, folder)?;
-            (to.packets, to.units) = std::mem::take(&mut *lock(&tables));
+            let to = self.common.record(&cell.strategy.to_string(), folder, &tables)?;
             let measured = cell.run_recorded(setup, to).map_err(Failure::failed)?;
             Ok((*cell, measured))
         };
@@ -209,11 +162,6 @@ impl Ortiz2013 {
         self.strategy.is_empty() && !is_narrowed
     }
 
-    fn record_to(&self, cell: &Cell, folder: Option<&Folder>) -> Result<RecordTo, Failure> {
-        let Some(folder) = folder else { return Ok(RecordTo::default()) };
-        folder.record(&cell.strategy.to_string(), self.capture, self.trace)
-    }
-
     fn cells(&self, values: &Values) -> Vec<Cell> {
         let is_chosen =
             |strategy: &Strategy| self.strategy.is_empty() || self.strategy.contains(strategy);
@@ -222,17 +170,48 @@ impl Ortiz2013 {
             let cell = |strategy: &Strategy| Cell { strategy: *strategy, mbps, loss, seed };
             return strategies.iter().map(cell).collect();
         }
-        let mut cells = experiment::cells(values, &strategies, self.seeds);
+        let mut cells = experiment::cells(values, &strategies, self.common.seeds);
         cells.retain(|cell| self.mbps.is_none_or(|mbps| mbps.total_cmp(&cell.mbps).is_eq()));
         cells.retain(|cell| self.loss.is_none_or(|loss| loss.total_cmp(&cell.loss).is_eq()));
         cells
     }
 }
 
-fn write(folder: &Folder, experiment: &Experiment<'_>) -> Result<(), Failure> {
+impl Paper for Ortiz2013 {
+    type Values = Values;
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn run_with(
+        &self,
+        parameters: Parameters<Values>,
+        folder: Option<&Folder>,
+    ) -> Result<Vec<u8>, Failure> {
+        self.check_places(parameters.values())?;
+        let setup = self.setup(parameters);
+        let (results, varied) = self.run_cells(&setup, folder)?;
+        let rows = experiment::rows(&results);
+        output::print(&experiment::tables(&setup, &rows))?;
+        let standings = experiment::standings(&rows, setup.full_psnr_y_db());
+        output::print(&experiment::standings_table(&standings))?;
+        let simulated = results.iter().map(|(_, measured)| measured);
+        let simulated = simulated.chain(varied.iter().map(|(_, _, measured)| measured));
+        output::print(&speed(simulated.map(|measured| measured.outcome.duration_s).sum()))?;
+        let cells = experiment::cells_csv(&setup, &results).map_err(Failure::failed)?;
+        if let Some(folder) = folder {
+            let command = self.command(&setup);
+            let experiment = Experiment { command, setup: &setup, results, varied };
+            write(folder, &experiment, &cells)?;
+        }
+        Ok(cells)
+    }
+}
+
+fn write(folder: &Folder, experiment: &Experiment<'_>, cells: &[u8]) -> Result<(), Failure> {
     let results = &experiment.results;
-    let cells = experiment::cells_csv(experiment.setup, results);
-    folder.write("cells.csv", &cells.map_err(Failure::failed)?)?;
+    folder.write("cells.csv", cells)?;
     let seconds = experiment::seconds_csv(experiment.setup, results);
     folder.write("seconds.csv", &seconds.map_err(Failure::failed)?)?;
     if !experiment.varied.is_empty() {
@@ -267,7 +246,7 @@ mod tests {
 
     fn cells(line: &str) -> Vec<Cell> {
         let experiment = parsed(line);
-        let parameters = experiment.changes.read::<Values>().unwrap();
+        let parameters = experiment.common.changes.read::<Values>().unwrap();
         experiment.cells(parameters.values())
     }
 
@@ -298,11 +277,14 @@ mod tests {
             "--strategy RTP --source plain --set rate=20M,loss=2%,queue=200p",
         ] {
             let experiment = parsed(&format!("{line} --jobs 3"));
-            let setup = experiment.setup(experiment.changes.read().unwrap());
+            let setup = experiment.setup(experiment.common.changes.read().unwrap());
             let command = experiment.command(&setup);
             let again = command.strip_prefix("anabranch lab ortiz2013 ").unwrap();
             assert_eq!(cells(again), cells(line));
-            assert_eq!(parsed(again).changes.read::<Values>().ok(), experiment.changes.read().ok());
+            assert_eq!(
+                parsed(again).common.changes.read::<Values>().ok(),
+                experiment.common.changes.read().ok()
+            );
             assert!(!command.contains("jobs") && command.contains("--source plain"), "{command}");
         }
     }
@@ -315,7 +297,7 @@ mod tests {
             ("--cell 30,0.01,1 --set rate=20M", "no links have 30 Mbit/s: there are 20"),
         ] {
             let experiment = parsed(line);
-            let values = experiment.changes.read::<Values>().unwrap();
+            let values = experiment.common.changes.read::<Values>().unwrap();
             let error = experiment.check_places(values.values()).unwrap_err();
             assert!(format!("{error:?}").contains(words), "{error:?}");
         }

@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 use anabranch_dccp::Connections;
 
-use super::measure::Measured;
+use super::measure::{Measured, units};
 use super::run;
 use super::score::{DecodeError, Reference};
 use super::slices::Video;
 use super::values::Values;
-use crate::recording::RecordTo;
+use crate::recording::{RecordTo, Recording};
 use crate::{CellError, Parameters};
 
 /// A cell of the tables.
@@ -83,7 +83,10 @@ impl Cell {
     }
 
     fn measure(&self, setup: &Setup, values: &Values, to: RecordTo) -> Result<Measured, CellError> {
-        let delivery = run::run(self, values, &setup.video, to)?;
+        let mut recording = Recording::new(to);
+        let delivery = run::run(self, values, &setup.video, &mut recording)?;
+        recording.units(|| units(setup, values.start_up, &delivery));
+        recording.end().map_err(|cause| CellError::recording(self, cause))?;
         let measured = Measured::of(setup, values, &delivery);
         measured.map_err(|cause| CellError::decoding(self, cause))
     }

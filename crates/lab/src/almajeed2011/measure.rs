@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::cell::Setup;
 use super::score::{DecodeError, Score};
 use super::values::Values;
+use crate::records::UnitRecord;
 
 /// Pictures in a second.
 const PICTURE_RATE: f64 = 30.0;
@@ -111,17 +112,36 @@ impl Measured {
     }
 }
 
+/// When the picture of each slice is shown.
+fn shown(setup: &Setup, start_up: Duration, start: Time) -> Vec<Time> {
+    let mut shown = vec![start; setup.video.len()];
+    for (picture, slices) in setup.video.pictures().iter().enumerate() {
+        let after = Duration::from_secs_f64(picture as f64 / PICTURE_RATE);
+        shown[slices.clone()].fill(start + start_up + after);
+    }
+    shown
+}
+
 /// Which slices arrive before their picture is to be shown.
 fn in_time(setup: &Setup, start_up: Duration, delivery: &Delivery) -> Vec<bool> {
-    let mut in_time = vec![false; delivery.slices.len()];
-    for (picture, slices) in setup.video.pictures().iter().enumerate() {
-        let shown = Duration::from_secs_f64(picture as f64 / PICTURE_RATE);
-        let shown = delivery.start + start_up + shown;
-        for number in slices.clone() {
-            in_time[number] = delivery.slices[number].arrived.is_some_and(|at| at <= shown);
-        }
-    }
-    in_time
+    let shown = shown(setup, start_up, delivery.start);
+    let arrivals = delivery.slices.iter().map(|slice| slice.arrived);
+    arrivals.zip(shown).map(|(arrived, shown)| arrived.is_some_and(|at| at <= shown)).collect()
+}
+
+/// What became of each slice.
+pub(super) fn units(setup: &Setup, start_up: Duration, delivery: &Delivery) -> Vec<UnitRecord> {
+    let shown = shown(setup, start_up, delivery.start);
+    let unit = |(number, slice): (usize, &SliceRecord)| UnitRecord {
+        of: format!("connection {}", slice.connection + 1),
+        kind: "slice",
+        number: number as u64,
+        bytes: setup.video.slice(number).len(),
+        ready: slice.sent.unwrap_or(delivery.start),
+        deadline: Some(shown[number]),
+        completed: slice.arrived,
+    };
+    delivery.slices.iter().enumerate().map(unit).collect()
 }
 
 fn outcome(setup: &Setup, delivery: &Delivery, score: Score, in_time: Score) -> Outcome {

@@ -15,7 +15,7 @@ use super::slices::Video;
 use super::values::Values;
 use super::watch::{HEADER_LEN, Watch};
 use crate::CellError;
-use crate::recording::{RecordTo, Recording};
+use crate::recording::Recording;
 
 /// How often transfers are fed, and connections looked at.
 const STEP: Duration = Duration::from_millis(500);
@@ -31,12 +31,11 @@ pub(super) fn run(
     cell: &Cell,
     values: &Values,
     video: &Video,
-    to: RecordTo,
+    recording: &mut Recording,
 ) -> Result<Delivery, CellError> {
     let mut network = Network::new(cell, values);
     let watch = Watch::new(network.video, video.len());
     network.sim.network_mut().add_observer(watch.clone());
-    let mut recording = Recording::new(to);
     recording.begin_in(cell, &mut network.sim);
     let ends = Ends {
         watch,
@@ -46,10 +45,7 @@ pub(super) fn run(
         is_over: false,
     };
     let run = Run { sim: network.sim, transfers: network.transfers, ends, samples: Vec::new() };
-    let delivery =
-        run.whole(video, values.warm_up).map_err(|cause| CellError::simulation(cell, cause))?;
-    recording.end().map_err(|cause| CellError::recording(cell, cause))?;
-    Ok(delivery)
+    run.whole(video, values.warm_up).map_err(|cause| CellError::simulation(cell, cause))
 }
 
 struct Run {

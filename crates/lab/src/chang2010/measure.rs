@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::cell::{Cell, Place};
 use super::log::Log;
-use super::media::Kind;
+use super::media::{Kind, Source};
 use super::values::START;
+use crate::records::UnitRecord;
 
 /// How long after a cut gaps are looked for, where several follow each other.
 const WINDOW: Duration = Duration::from_millis(3_000);
@@ -151,6 +152,31 @@ impl Ended<'_> {
         times.push(end);
         let gaps = times[first.min(times.len() - 1)..].windows(2).map(|pair| pair[1] - pair[0]);
         gaps.max().unwrap_or(window).as_secs_f64()
+    }
+
+    /// What became of each frame of both directions, which these sources take.
+    pub(super) fn units(&self, sources: &[Source; 2]) -> Vec<UnitRecord> {
+        let ends = [("caller", 0, 1), ("called", 1, 0)];
+        let mut units = Vec::new();
+        for (of, from, to) in ends {
+            for source in sources {
+                let taken = self.logs[from].taken[source.kind.index()];
+                units.extend((0..taken).map(|number| {
+                    let ready = source.start + source.every * number;
+                    let frame = self.logs[to].frame(source.kind, number);
+                    UnitRecord {
+                        of: of.to_owned(),
+                        kind: source.kind.name(),
+                        number: number.into(),
+                        bytes: source.len,
+                        ready,
+                        deadline: Some(ready + self.late_after),
+                        completed: frame.and_then(|frame| frame.whole).map(|(_, there)| there),
+                    }
+                }));
+            }
+        }
+        units
     }
 
     fn count(&self, from: &Log, to: &Log, kind: Kind) -> Counts {

@@ -18,6 +18,13 @@ impl Kind {
     pub(super) const fn index(self) -> usize {
         self as usize
     }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Voice => "voice",
+            Self::Video => "picture",
+        }
+    }
 }
 
 /// One of the messages that carry a frame.

@@ -207,6 +207,8 @@ impl Plan {
         let logs = [CLIENT, SERVER].map(|host: HostId| pair.sim.machine(host).log());
         let late_after = values.delay(cell.place) + values.patience;
         let last_frame = self.end;
-        Ok(Outcome::of(&Ended { cell, logs, cuts: &cuts, late_after, last_frame }))
+        let ended = Ended { cell, logs, cuts: &cuts, late_after, last_frame };
+        recording.units(|| ended.units(&values.sources(cell.place, self.end)));
+        Ok(Outcome::of(&ended))
     }
 }

@@ -228,7 +228,8 @@ fn level_outcome(reads: &[&Read], chunks: &[Varied<'_>], passed: Passed) -> Leve
 /// Zero for none.
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len().max(1) as f64;
-    values.sum::<f64>() / count
+    // The sum of nothing is -0.
+    (values.sum::<f64>() + 0.0) / count
 }
 
 /// Chunks that were read after one of their kind that was sent later.
@@ -275,6 +276,12 @@ mod tests {
         assert_eq!((first.received, second.received), (2, 3), "until then");
         assert_eq!(first.levels[high.index()].map(|it| it.queue_ms.round() as u32), Some(4));
         assert_eq!(first.levels[0], None);
+    }
+
+    #[test]
+    fn regression_a_level_without_chunks_had_delays_of_minus_zero() {
+        let LevelOutcome { queue_ms, delay_ms, ipdv_ms, .. } = outcome(Vec::new()).levels[0];
+        assert!([queue_ms, delay_ms, ipdv_ms].iter().all(|ms| ms.is_sign_positive()));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The network of the paper's figure 6, and a run on it.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -9,17 +10,21 @@ use anabranch_netsim::{
     SimulationError, WifiConfig, WifiStandard,
 };
 use anabranch_sansio::{FourTuple, Time};
+use anabranch_sctp::Level;
 
 use super::cell::{Cell, LastHop};
 use super::host::{Host, PORTS, Reader, Writer};
-use super::measure::{Ended, Outcome};
+use super::measure::{Ended, Outcome, Read};
 use super::method::rfc;
 use super::source::Planned;
 use super::values::Values;
 use crate::recording::Recording;
+use crate::records::UnitRecord;
 
 /// What connections have to stand.
 const START: Time = Time::from_secs(1);
+/// As the sender marks them: I and sound, P, B.
+const LEVELS: [&str; Level::ALL.len()] = ["urgent", "I", "P", "B"];
 /// For what is under way or waits when the stream ends. At a load of 1.05 that takes 6 s.
 const AFTER: Duration = Duration::from_secs(12);
 
@@ -70,8 +75,34 @@ pub(super) fn run(
     let lost = sim.network().links().map(|(_, _, link)| link.stats().dropped.total().packets).sum();
     let chunks_repeated = sim.machine(sender).chunks_repeated();
     let reads = sim.machine_mut(receiver).take_reads();
+    recording.units(|| units(stream, &reads));
     let (start, method) = (START, cell.method);
     Ok(Outcome::of(&Ended { start, method, values, sent, reads, lost, chunks_repeated }))
+}
+
+/// What became of each message of the stream. Those of one level that are due at one time are told
+/// apart by their order alone.
+fn units(stream: Vec<Planned>, reads: &[Read]) -> Vec<UnitRecord> {
+    let mut arrivals: BTreeMap<(Time, usize), VecDeque<Time>> = BTreeMap::new();
+    for read in reads {
+        arrivals.entry((read.ready, read.kind.into())).or_default().push_back(read.arrived);
+    }
+    let mut numbers = [0; Level::ALL.len()];
+    let unit = |message: Planned| {
+        let (ready, level) = (START + message.at, message.level.index());
+        let number = numbers[level];
+        numbers[level] += 1;
+        UnitRecord {
+            of: "stream".to_owned(),
+            kind: LEVELS[level],
+            number,
+            bytes: message.len,
+            ready,
+            deadline: None,
+            completed: arrivals.get_mut(&(ready, level)).and_then(VecDeque::pop_front),
+        }
+    };
+    stream.into_iter().map(unit).collect()
 }
 
 fn add(sim: &mut Simulation<Host>, end: &str, pair: u32, path: FourTuple, machine: Host) -> HostId {
@@ -118,7 +149,7 @@ fn background(values: &Values, phase: Duration) -> Vec<Planned> {
     let interval = values.flow_interval();
     let times = (0..).map(|number| phase + interval * number);
     let len = values.message as usize;
-    let planned = |at| Planned { at, level: anabranch_sctp::Level::Normal, len };
+    let planned = |at| Planned { at, level: Level::Normal, len };
     times.take_while(|at| *at < values.duration).map(planned).collect()
 }
 

@@ -9,6 +9,7 @@ use super::message::Message;
 use super::peer::{self, Counters, Incoming, Peer};
 use super::setup::{self, Setup};
 use crate::recording::Recording;
+use crate::records::UnitRecord;
 
 /// The channel that is watched, and the one that is switched to.
 const OLD: u16 = 0;
@@ -48,6 +49,17 @@ pub(super) fn run<P: Peer>(
         session.stream_to(session.servant.next_at)?;
     }
     session.stream_to(session.pair.now() + AFTERWARDS)?;
+    // What a viewer waits for.
+    let first = UnitRecord {
+        of: format!("channel {}", NEW + 1),
+        kind: "message",
+        number: 0,
+        bytes: setup.message_len,
+        ready: pressed,
+        deadline: None,
+        completed: session.seen,
+    };
+    recording.units(|| vec![first]);
     Ok(Switched {
         after: session.seen.map(|seen| seen - pressed),
         counters: session.pair.server().counters(),

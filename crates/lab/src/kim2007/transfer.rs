@@ -9,6 +9,7 @@ use super::message::Message;
 use super::peer::{self, Counters, Incoming, Peer};
 use super::setup::{self, Setup};
 use crate::recording::Recording;
+use crate::records::UnitRecord;
 
 /// How often a server that waits for its transport looks again.
 const WAIT: Duration = Duration::from_millis(1);
@@ -49,6 +50,7 @@ pub(super) fn run<P: Peer>(
         }
     }
     session.drain()?;
+    recording.units(|| session.units());
     Ok(session.into_delivery())
 }
 
@@ -112,6 +114,20 @@ impl<'a, P: Peer> Session<'a, P> {
                 passage.arrived.get_or_insert(now);
             }
         })
+    }
+
+    fn units(&self) -> Vec<UnitRecord> {
+        let channels = usize::from(self.setup.channels);
+        let unit = |(index, passage): (usize, &Passage)| UnitRecord {
+            of: format!("channel {}", index % channels + 1),
+            kind: "message",
+            number: (index / channels) as u64,
+            bytes: self.setup.message_len,
+            ready: passage.ready,
+            deadline: None,
+            completed: passage.arrived,
+        };
+        self.passages.iter().enumerate().map(unit).collect()
     }
 
     fn into_delivery(self) -> Delivery {

@@ -153,7 +153,7 @@ impl Setup {
     #[must_use]
     pub fn again(&self, cell: &Cell) -> String {
         let Cell { strategy, mbps, loss, seed } = cell;
-        let frames = self.cut.map(|frames| format!(" --frames {frames}")).unwrap_or_default();
+        let frames = self.cut.map(|frames| format!(" --pictures {frames}")).unwrap_or_default();
         let source = match self.source {
             Source::Congested | Source::Literal | Source::Plain => {
                 format!(" --source {}", self.source.name())

@@ -325,7 +325,7 @@ mod tests {
         assert!(lines[0].ends_with(",duration_s,source,frames,version,command"), "{}", lines[0]);
         let expected = format!(
             "RTP,30,0.01,2,10,9,0.03,0.03,30.0,1,0,1,1,0,4,0,0,2,plain,3,{},\"anabranch lab \
-             ortiz2013 --cell 30,0.01,2 --strategy RTP --source plain --frames 3 --capture --out \
+             ortiz2013 --cell 30,0.01,2 --strategy RTP --source plain --pictures 3 --capture --out \
              DIR\"",
             env!("CARGO_PKG_VERSION")
         );

@@ -8,9 +8,11 @@ mod decode;
 mod file;
 mod packets;
 mod table;
+mod units;
 
 pub(crate) use decode::InUdp;
 pub use file::{TableError, TableFile};
 pub(crate) use packets::{Owner, Owners};
 pub use packets::{PACKET_COLUMNS, PacketRecords};
 pub use table::{Cell, Column, Kind, Rows, Table};
+pub(crate) use units::{UnitRecord, write as write_units};

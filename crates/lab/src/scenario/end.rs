@@ -7,6 +7,7 @@ use anabranch_sansio::{Datagram, Machine, Time, TraceRecord, Transmit, Wakeup};
 use super::delays::Delays;
 use super::media::{Screen, Studio};
 use super::messages::MessageEnd;
+use super::television::{Station, Watcher};
 use super::transport::Counters;
 
 /// One end of a flow.
@@ -17,6 +18,10 @@ pub(super) enum End {
     Studio(Box<Studio>),
     /// The receiving one.
     Screen(Box<Screen>),
+    /// The server of television.
+    Station(Box<Station>),
+    /// Its viewer.
+    Watcher(Box<Watcher>),
 }
 
 /// What a sending end did.
@@ -42,6 +47,8 @@ pub(super) struct Received<'a> {
     pub(super) delays: &'a Delays,
     /// Of media only.
     pub(super) seen: Option<Seen>,
+    /// Why its transport ended, where this end knows that.
+    pub(super) ended: Option<String>,
 }
 
 /// What somebody saw who watched.
@@ -59,7 +66,8 @@ impl End {
         match self {
             Self::Messages(end) => end.sent(),
             Self::Studio(studio) => Some(studio.sent()),
-            Self::Screen(_) => None,
+            Self::Station(station) => Some(station.sent()),
+            Self::Screen(_) | Self::Watcher(_) => None,
         }
     }
 
@@ -67,7 +75,8 @@ impl End {
     pub(super) fn received(&mut self) -> Option<Received<'_>> {
         match self {
             Self::Messages(end) => end.received(),
-            Self::Studio(_) => None,
+            Self::Studio(_) | Self::Station(_) => None,
+            Self::Watcher(watcher) => Some(watcher.received()),
             Self::Screen(screen) => Some(screen.received()),
         }
     }
@@ -77,6 +86,8 @@ impl End {
             Self::Messages(end) => end.as_ref(),
             Self::Studio(studio) => studio.as_ref(),
             Self::Screen(screen) => screen.as_ref(),
+            Self::Station(station) => station.as_ref(),
+            Self::Watcher(watcher) => watcher.as_ref(),
         }
     }
 
@@ -85,6 +96,8 @@ impl End {
             Self::Messages(end) => end.as_mut(),
             Self::Studio(studio) => studio.as_mut(),
             Self::Screen(screen) => screen.as_mut(),
+            Self::Station(station) => station.as_mut(),
+            Self::Watcher(watcher) => watcher.as_mut(),
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::settings::{ReadFile, time};
+use anabranch_netsim::settings::time;
 use anabranch_netsim::written::{Fault, Place, Section, WrittenLink};
+use anabranch_sctp::AssociationConfig;
 
+use super::files::Named;
 use super::key::{Key, bytes, choice, rate, span};
 use super::options::{
     DCCP_KEYS, DccpOptions, FILM_KEYS, MEDIA_KEYS, MediaOptions, QUIC_KEYS, QuicOptions, SCTP_KEYS,
-    SctpOptions, TCP_KEYS, tcp_config,
+    SctpOptions, TCP_KEYS, TELEVISION_KEYS, TelevisionOptions, tcp_config,
 };
 use super::own::Own;
 use super::route::{Hop, shortest, told};
@@ -30,7 +32,11 @@ const STREAM_MESSAGE_MAX: usize = 1 << 20;
 /// The keys of every flow.
 const FLOW_KEYS: &[Key] = &[
     Key::new("name", &["film"], "what tables call it, and --set; no other flow or link has it"),
-    Key::new("kind", &["sctp", "tcp", "quic", "dccp", "udp", "media"], "what carries it"),
+    Key::new(
+        "kind",
+        &["sctp", "tcp", "quic", "dccp", "udp", "media", "television"],
+        "what carries it",
+    ),
     Key::new("from", &["client"], "the host that sends; client"),
     Key::new("to", &["server"], "the host that receives; server"),
     Key::new("start", &["0s"], "when it calls the other host; 0s"),
@@ -72,6 +78,8 @@ pub(super) enum Kind {
     Messages(Messages),
     /// A film over a media session.
     Media(Box<MediaOptions>),
+    /// A channel of a server, and somebody who watches it.
+    Television(Box<TelevisionOptions>),
 }
 
 /// Messages of one size.
@@ -102,6 +110,7 @@ impl Kind {
         ("dccp", &[FLOW_KEYS, SOURCE_KEYS, DCCP_KEYS]),
         ("udp", &[FLOW_KEYS, SOURCE_KEYS]),
         ("media", &[FLOW_KEYS, FILM_KEYS, MEDIA_KEYS]),
+        ("television", &[FLOW_KEYS, FILM_KEYS, TELEVISION_KEYS]),
     ];
 
     /// Its name in files and tables.
@@ -109,6 +118,7 @@ impl Kind {
         match self {
             Self::Messages(messages) => messages.carrier.name(),
             Self::Media(_) => "media",
+            Self::Television(_) => "television",
         }
     }
 
@@ -121,8 +131,13 @@ impl Kind {
                 MessageCarrier::Quic(_) | MessageCarrier::Udp => true,
                 MessageCarrier::Tcp(_) => false,
             },
-            Self::Media(_) => true,
+            Self::Media(_) | Self::Television(_) => true,
         }
+    }
+
+    /// Whether it is of units that are seen.
+    pub(super) const fn is_media(&self) -> bool {
+        matches!(self, Self::Media(_) | Self::Television(_))
     }
 
     fn keys(&self) -> impl Iterator<Item = &'static str> {
@@ -141,6 +156,7 @@ impl Kind {
             }
             Self::Messages(_) => 1,
             Self::Media(options) => options.paths_max(),
+            Self::Television(_) => AssociationConfig::media().paths.paths_max,
         }
     }
 }
@@ -199,11 +215,22 @@ impl MessageCarrier {
 }
 
 impl Flow {
+    /// The ways of its paths, from the end that calls.
+    pub(super) fn ways(&self) -> Vec<Vec<Hop>> {
+        let back = |hop: &Hop| Hop { forward: !hop.forward, ..*hop };
+        match self.kind {
+            Kind::Messages(_) | Kind::Media(_) => self.paths.clone(),
+            Kind::Television(_) => {
+                self.paths.iter().map(|hops| hops.iter().rev().map(back).collect()).collect()
+            }
+        }
+    }
+
     pub(super) fn read(
         mut section: Section,
         links: &[WrittenLink],
         duration: Duration,
-        read: ReadFile<'_>,
+        files: &Named<'_>,
     ) -> Result<Self, Fault> {
         let place = section.place;
         let word = |text: &str| Ok::<_, Fault>(text.to_owned());
@@ -214,7 +241,10 @@ impl Flow {
         let paths = paths(&mut section, links)?;
         let mtu = mtu(&paths.ways, links);
         let kind = match kind {
-            "media" => Kind::Media(Box::new(MediaOptions::read(&mut section, mtu.into(), read)?)),
+            "media" => Kind::Media(Box::new(MediaOptions::read(&mut section, mtu.into(), files)?)),
+            "television" => {
+                Kind::Television(Box::new(TelevisionOptions::read(&mut section, files)?))
+            }
             _ => Kind::Messages(Messages::read(&mut section, kind, (paths.ways.len(), mtu))?),
         };
         let paths = paths.of(&kind)?;

@@ -6,16 +6,20 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anabranch_media::{Class, Layer, Unit};
+use anabranch_media::ts::PACKET_LEN;
+use anabranch_media::{Class, Unit};
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
 use super::AFTER;
+use super::stream::{StreamUnit, UnitKey};
 use crate::records::{Cell, Column, Kind, Rows};
 
-/// The columns of a row of frames: a layer of a picture of a media session.
-pub const FRAME_COLUMNS: [Column; 10] = [
+/// The columns of a row of frames: a unit of a media session, which is a layer of a picture, or
+/// sound.
+pub const FRAME_COLUMNS: [Column; 11] = [
     ("flow", Kind::Text),
+    ("track", Kind::Whole),
     ("frame", Kind::Whole),
     ("layer", Kind::Whole),
     ("class", Kind::Text),
@@ -37,14 +41,36 @@ pub(super) struct Frames {
 /// A unit on its way.
 struct Row {
     flow: Bytes,
-    frame: u64,
-    layer: Layer,
-    class: Class,
-    bytes: usize,
-    ready: Time,
+    offered: Offered,
     deadline: Time,
     completed: Option<Time>,
     was_late: bool,
+}
+
+/// A unit that is handed to a session.
+pub(super) struct Offered {
+    key: UnitKey,
+    class: Class,
+    bytes: u64,
+    ready: Time,
+}
+
+impl Offered {
+    pub(super) const fn unit(unit: &Unit) -> Self {
+        let key = (unit.track, unit.frame, unit.layer);
+        Self { key, class: unit.class, bytes: unit.bytes.len() as u64, ready: unit.at }
+    }
+
+    /// The same, ready at another time.
+    pub(super) fn ready_at(self, ready: Time) -> Self {
+        Self { ready, ..self }
+    }
+
+    /// One of a transport stream, whose last packet is ready.
+    pub(super) const fn of_stream(unit: &StreamUnit, ready: Time) -> Self {
+        let bytes = unit.packets * PACKET_LEN as u64;
+        Self { key: unit.key, class: unit.class, bytes, ready }
+    }
 }
 
 /// The units of one flow.
@@ -87,27 +113,19 @@ impl FlowFrames {
     }
 
     /// A unit is ready to be sent.
-    pub(super) fn on_ready(&self, unit: &Unit) {
+    pub(super) fn on_ready(&self, offered: Offered) {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        frames.write_until(Some(unit.at));
-        frames.waiting.push_back(Row {
-            flow: self.flow.clone(),
-            frame: unit.frame,
-            layer: unit.layer,
-            class: unit.class,
-            bytes: unit.bytes.len(),
-            ready: unit.at,
-            deadline: unit.at + self.latency,
-            completed: None,
-            was_late: false,
-        });
+        frames.write_until(Some(offered.ready));
+        let deadline = offered.ready + self.latency;
+        let (completed, was_late) = (None, false);
+        let flow = self.flow.clone();
+        frames.waiting.push_back(Row { flow, offered, deadline, completed, was_late });
     }
 
     /// The last part of a unit came; `was_late`: some part of it came after its time.
-    pub(super) fn on_complete(&self, frame: u64, layer: Layer, at: Time, was_late: bool) {
+    pub(super) fn on_complete(&self, key: UnitKey, at: Time, was_late: bool) {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it =
-            |row: &&mut Row| (row.frame, row.layer) == (frame, layer) && row.flow == self.flow;
+        let is_it = |row: &&mut Row| row.offered.key == key && row.flow == self.flow;
         if let Some(row) = frames.waiting.iter_mut().find(is_it) {
             (row.completed, row.was_late) = (Some(at), was_late);
         }
@@ -124,13 +142,15 @@ impl Row {
     fn cells(&self) -> [Cell; FRAME_COLUMNS.len()] {
         let text = |text: &'static str| Cell::Text(Bytes::from_static(text.as_bytes()));
         let at = |time: Time| Cell::Real(time.as_secs_f64());
-        let delay = self.completed.map(|at| at.saturating_since(self.ready).as_secs_f64());
-        let class = match self.class {
+        let offered = &self.offered;
+        let (track, frame, layer) = offered.key;
+        let delay = self.completed.map(|at| at.saturating_since(offered.ready).as_secs_f64());
+        let class = match offered.class {
             Class::KeyFrame => "key frame",
             Class::Reference => "reference",
-            Class::Disposable | Class::Tables | Class::Audio | Class::Data | Class::Padding => {
-                "disposable"
-            }
+            Class::Audio => "sound",
+            Class::Data | Class::Tables => "data",
+            Class::Disposable | Class::Padding => "disposable",
         };
         let outcome = match (self.completed, self.was_late) {
             (None, _) => "missing",
@@ -139,11 +159,12 @@ impl Row {
         };
         [
             Cell::Text(self.flow.clone()),
-            Cell::Whole(self.frame as i64),
-            Cell::whole(self.layer.0),
+            Cell::whole(track.0),
+            Cell::Whole(frame as i64),
+            Cell::whole(layer.0),
             text(class),
-            Cell::Whole(self.bytes as i64),
-            at(self.ready),
+            Cell::Whole(offered.bytes as i64),
+            at(offered.ready),
             at(self.deadline),
             self.completed.map_or(Cell::None, at),
             delay.map_or(Cell::None, Cell::Real),

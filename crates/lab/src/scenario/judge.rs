@@ -1,16 +1,10 @@
-//! [`Judge`]: which pictures can be shown, and when the picture stands still.
-
-use std::time::Duration;
+//! [`Judge`]: which pictures of a film can be shown as they come.
 
 use anabranch_media::Class;
 use anabranch_sansio::Time;
 
 use super::film::Film;
-
-/// W3C, Identifiers for WebRTC's Statistics API, freezeCount: a freeze is an interval between two
-/// pictures of at least three times the usual one, and of 150 ms more than that.
-const FREEZE_FACTOR: u32 = 3;
-const FREEZE_MORE: Duration = Duration::from_millis(150);
+use super::stillness::Stillness;
 
 /// Follows the pictures of a film as they come.
 #[derive(Debug)]
@@ -20,23 +14,13 @@ pub(super) struct Judge {
     next: u64,
     /// All that the next pictures refer to was there.
     is_whole: bool,
-    last_shown: Option<Time>,
-    /// Times that the picture stood still.
-    pub(super) freezes: u64,
-    /// For how long in all, beyond the usual intervals.
-    pub(super) frozen: Duration,
+    stillness: Stillness,
 }
 
 impl Judge {
     pub(super) const fn new(film: Film) -> Self {
-        Self {
-            film,
-            next: 0,
-            is_whole: false,
-            last_shown: None,
-            freezes: 0,
-            frozen: Duration::ZERO,
-        }
+        let stillness = Stillness::new(film.interval);
+        Self { film, next: 0, is_whole: false, stillness }
     }
 
     /// The base layer of a picture is there and to be shown now.
@@ -48,32 +32,21 @@ impl Judge {
         self.next = number + 1;
         self.is_whole |= self.film.class(number) == Class::KeyFrame;
         if self.is_whole {
-            self.look(now);
-            self.last_shown = Some(now);
+            self.stillness.on_shown(now);
         }
     }
 
     /// The film has ended: what was to be shown last was to be shown at `end`.
-    pub(super) fn on_end(&mut self, end: Time) {
-        if self.last_shown.is_some_and(|last| last < end) {
-            self.look(end);
-            self.last_shown = Some(end);
-        }
-    }
-
-    fn look(&mut self, now: Time) {
-        let Some(last) = self.last_shown else { return };
-        let usual = self.film.interval;
-        let interval = now.saturating_since(last);
-        if interval >= (usual * FREEZE_FACTOR).max(usual + FREEZE_MORE) {
-            self.freezes += 1;
-            self.frozen += interval - usual;
-        }
+    pub(super) fn on_end(&mut self, end: Time) -> Stillness {
+        self.stillness.on_end(end);
+        self.stillness
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use anabranch_sansio::Rate;
 
     use super::*;
@@ -83,8 +56,8 @@ mod tests {
         let interval = Duration::from_millis(40);
         let mut judge = Judge::new(Film::synthetic(Rate::mbps(1), interval, 10));
         pictures.into_iter().for_each(|n| judge.on_picture(Time::from_millis(40 * n), n));
-        judge.on_end(Time::from_millis(40 * 40));
-        (judge.freezes, judge.frozen.as_millis())
+        let stillness = judge.on_end(Time::from_millis(40 * 40));
+        (stillness.freezes, stillness.frozen.as_millis())
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Scenarios of a user's own: hosts, links, events and flows in a file, run with the real stacks.
 //!
 //! ```
-//! use anabranch_lab::scenario::{Scenario, Watching};
+//! use anabranch_lab::scenario::{Files, Scenario, Watching};
 //!
 //! let scenario = Scenario::read(
 //!     r#"
@@ -18,7 +18,7 @@
 //!     rate = "4M"
 //!     "#,
 //!     &[],
-//!     &|file| Err(format!("{file} is not needed")),
+//!     &Files::new(|file| Err(format!("{file} is not needed"))),
 //! )?;
 //! let outcome = scenario.run(1, Watching::default())?;
 //! assert_eq!(outcome.flows[0].lost, 0);
@@ -28,6 +28,7 @@
 mod delays;
 mod end;
 mod example;
+mod files;
 mod film;
 mod flow;
 mod frames;
@@ -46,24 +47,27 @@ mod run;
 mod schema;
 mod sink;
 mod source;
+mod stillness;
+mod stream;
 mod table;
+mod television;
 mod transport;
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anabranch_netsim::settings::ReadFile;
 use anabranch_netsim::written::{
     Document, Fault, Happening, WrittenEvent, WrittenLink, WrittenNat,
 };
 
 use sha2::{Digest, Sha256};
 
+use files::Named;
 use flow::Flow;
 use key::{Key, number};
 
 pub use example::Example;
+pub use files::Files;
 pub use frames::FRAME_COLUMNS;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
 pub use own::{MessageSource, OwnError, SourceFactory, SourceMessage};
@@ -108,24 +112,20 @@ pub struct Scenario {
 
 impl Scenario {
     /// Reads a scenario from TOML, some of whose keys have other values, as `wifi.loss` and `1%`.
-    /// `read` reads the files that it names.
+    /// `files` are those that it names.
     ///
     /// # Errors
     /// The file makes no sense, and where.
-    pub fn read(text: &str, given: &[(String, String)], read: ReadFile<'_>) -> Result<Self, Fault> {
+    pub fn read(text: &str, given: &[(String, String)], files: &Files<'_>) -> Result<Self, Fault> {
         let mut document = Document::parse(text)?;
         given.iter().try_for_each(|(key, value)| document.set(key, value))?;
-        let digest = RefCell::new(Sha256::new());
-        let read = |file: &str| {
-            let text = read(file)?;
-            digest.borrow_mut().update(&text);
-            Ok(text)
-        };
+        let files = Named::new(files);
+        let read = |file: &str| files.text(file);
         let top = &mut document.top;
         let seed = top.read("seed", |text| number(text, 0, u64::MAX >> 1))?.unwrap_or(1);
         let seeds = top.read("seeds", |text| number(text, 1, SEEDS_MAX))?.unwrap_or(1);
         // Which seeds there are makes no other run of each.
-        digest.borrow_mut().update(document.canonical());
+        files.add(document.canonical().as_bytes());
         let top = &mut document.top;
         let duration = top.need("duration", "\"20s\"", key::span)?;
         let steps_max = top.read("steps_max", |text| number(text, 1, u64::MAX >> 1))?;
@@ -134,13 +134,13 @@ impl Scenario {
         let nats: Vec<_> = nats.collect::<Result<_, _>>()?;
         let events = WrittenEvent::read_all(document.take("events"), &links, &read)?;
         let flows = document.take("flows").into_iter();
-        let flows = flows.map(|flow| Flow::read(flow, &links, duration, &read));
+        let flows = flows.map(|flow| Flow::read(flow, &links, duration, &files));
         let flows: Vec<_> = flows.collect::<Result<_, _>>()?;
         document.refuse_rest(&["[[links]]", "[[cells]]", "[[nats]]", "[[events]]", "[[flows]]"])?;
         let known: Vec<&str> = TOP_KEYS.iter().map(|key| key.name).collect();
         document.top.refuse_rest(&known)?;
         let steps_max = steps_max.unwrap_or(STEPS_MAX);
-        let digest = digest.into_inner().finalize().into();
+        let digest = files.digest();
         let scenario =
             Self { duration, seed, seeds, steps_max, links, nats, events, flows, digest };
         scenario.check(&document)?;
@@ -156,7 +156,7 @@ impl Scenario {
     /// Whether there is a flow of media.
     #[must_use]
     pub fn has_media(&self) -> bool {
-        self.flows.iter().any(|flow| matches!(flow.kind, flow::Kind::Media(_)))
+        self.flows.iter().any(|flow| flow.kind.is_media())
     }
 
     /// How long it runs.

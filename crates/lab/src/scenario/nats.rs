@@ -29,7 +29,7 @@ pub(super) fn check(
 fn check_flow(nats: &[WrittenNat], links: &[WrittenLink], flow: &Flow) -> Result<(), Fault> {
     let name = &flow.name;
     let fault = |reason: String| Err(Fault::new(flow.place, reason));
-    for hops in &flow.paths {
+    for hops in flow.ways() {
         let passed: Vec<&Hop> =
             hops.iter().filter(|hop| at(nats, links, **hop).is_some()).collect();
         let Some(first) = passed.first() else { continue };
@@ -46,8 +46,8 @@ fn check_flow(nats: &[WrittenNat], links: &[WrittenLink], flow: &Flow) -> Result
         }
         if !flow.kind.is_over_udp() {
             return fault(format!(
-                "{name} passes the NAT at {link}, which knows UDP alone: give quic, udp, media, or \
-                 sctp or dccp with carrier = \"udp\""
+                "{name} passes the NAT at {link}, which knows UDP alone: give quic, udp, media, \
+                 television, or sctp or dccp with carrier = \"udp\""
             ));
         }
     }

@@ -69,8 +69,8 @@ pub enum OwnError {
 }
 
 impl Scenario {
-    /// Has the sending end of a flow over SCTP, or of a media session, use controllers of one's
-    /// own, one for each path.
+    /// Has the sending end of a flow over SCTP, of a media session or of television use controllers
+    /// of one's own, one for each path.
     ///
     /// # Errors
     /// There is no such flow, or it is of another kind.
@@ -84,8 +84,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Has the sending end of a flow over SCTP, or of a media session, use a path scheduler of
-    /// one's own.
+    /// Has the sending end of a flow over SCTP, of a media session or of television use a path
+    /// scheduler of one's own.
     ///
     /// # Errors
     /// There is no such flow, or it is of another kind.
@@ -128,8 +128,12 @@ impl Scenario {
         let has_association = match &flow.kind {
             Kind::Messages(messages) => matches!(messages.carrier, MessageCarrier::Sctp(_)),
             Kind::Media(options) => !options.is_over_dccp(),
+            Kind::Television(_) => true,
         };
-        if has_association { Ok(flow) } else { Err(flow.unfit(part, "sctp, or media over it")) }
+        if has_association {
+            return Ok(flow);
+        }
+        Err(flow.unfit(part, "sctp, media over it or television"))
     }
 
     fn flow_mut(&mut self, name: &str) -> Result<&mut Flow, OwnError> {

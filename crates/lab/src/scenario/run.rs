@@ -24,6 +24,7 @@ use super::media::{Screen, Studio};
 use super::messages::MessageEnd;
 use super::sink::Sink;
 use super::source::Source;
+use super::television::{Station, Watcher};
 use super::transport::{QuicTransport, SctpTransport, TcpTransport, Transport, UdpTransport, dccp};
 use super::{Outcome, Scenario};
 use crate::records::{InUdp, Owner, Owners, PacketRecords, Rows};
@@ -168,7 +169,7 @@ impl<'a> Run<'a> {
             let written = (&*scenario.links, &*scenario.nats);
             let routed = net.route(sim.network_mut(), written, number, flow);
             let paths = routed.map_err(|error| broken(flow, &error))?;
-            hosts.push(add_flow(&mut sim, &mut draws, flow, &paths, (seed, frames)));
+            hosts.push(add_flow(&mut sim, &mut draws, flow, &paths, (seed, frames))?);
         }
         let tally = Arc::new(Mutex::new(Tally::new(&net, scenario)));
         sim.network_mut().add_observer(Arc::clone(&tally));
@@ -268,7 +269,7 @@ impl<'a> Run<'a> {
             late: received.seen.map(|seen| seen.late),
             freezes: received.seen.map(|seen| seen.freezes),
             frozen_ms: received.seen.map(|seen| ms(seen.frozen)),
-            ended,
+            ended: ended.or(received.ended),
         })
     }
 
@@ -336,7 +337,7 @@ fn named(flow: &Flow) -> (Bytes, Option<InUdp>) {
         Kind::Messages(Messages { carrier: MessageCarrier::Sctp(_), .. }) => Some(InUdp::Sctp),
         Kind::Messages(Messages { carrier: MessageCarrier::Dccp(_), .. }) => Some(InUdp::Dccp),
         Kind::Media(options) if options.is_over_dccp() => Some(InUdp::Dccp),
-        Kind::Media(_) => Some(InUdp::Sctp),
+        Kind::Media(_) | Kind::Television(_) => Some(InUdp::Sctp),
         Kind::Messages(_) => None,
     };
     (Bytes::copy_from_slice(flow.name.as_bytes()), in_udp)
@@ -349,7 +350,7 @@ fn add_flow(
     flow: &Flow,
     paths: &[FourTuple],
     (seed, frames): (u64, Option<&Arc<Mutex<Frames>>>),
-) -> (HostId, HostId) {
+) -> Result<(HostId, HostId), Fault> {
     let late = draws.range(0..u64::try_from(flow.spread.as_nanos()).unwrap_or(u64::MAX).max(1));
     let start = Time::ZERO + flow.start + Duration::from_nanos(late);
     let stop = Time::ZERO + flow.stop;
@@ -383,6 +384,24 @@ fn add_flow(
             }
             (End::Studio(Box::new(studio)), End::Screen(Box::new(screen)), Carrier::Udp)
         }
+        Kind::Television(options) => {
+            let rng = sim.fork_rng();
+            let station = Station::new(options, &flow.own, &back, (start, stop), rng);
+            let mut station = station.map_err(|error| Fault::new(flow.place, error.to_string()))?;
+            let rng = sim.fork_rng();
+            let mut watcher = Watcher::new(options, paths.to_vec(), (start, stop), rng);
+            if let Some(frames) = frames {
+                let frames = FlowFrames::new(frames, &flow.name, options.latency);
+                station.record(frames.clone());
+                watcher.record(frames);
+            }
+            (End::Station(Box::new(station)), End::Watcher(Box::new(watcher)), Carrier::Udp)
+        }
+    };
+    // It is the viewer who calls.
+    let (near, far) = match flow.kind {
+        Kind::Messages(_) | Kind::Media(_) => (paths, &*back),
+        Kind::Television(_) => (&*back, paths),
     };
     let mut add = |name: String, end: End, paths: &[FourTuple]| {
         let addresses: Vec<_> = paths.iter().map(|path| path.local.ip()).collect();
@@ -390,8 +409,8 @@ fn add_flow(
         sim.set_carrier(host, carrier);
         host
     };
-    let sender = add(format!("{} sender", flow.name), sender, paths);
-    (sender, add(format!("{} receiver", flow.name), receiver, &back))
+    let sender = add(format!("{} sender", flow.name), sender, near);
+    Ok((sender, add(format!("{} receiver", flow.name), receiver, far)))
 }
 
 fn transport(

@@ -79,6 +79,7 @@ impl Sink {
             first: self.first,
             delays: &self.delays,
             seen: None,
+            ended: None,
         }
     }
 

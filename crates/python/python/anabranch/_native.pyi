@@ -48,14 +48,17 @@ class Scenario:
 
         ``set`` gives keys other values than the file does, as ``{"wifi.loss": "1%"}``, or
         ``{"duration": "5s"}``. Raises ScenarioError, or OSError if the file cannot be read.
-        Files that it names are looked for from the working directory.
+        Files that it names, films and recorded links, are looked for from its own folder.
         """
 
     @classmethod
     def parse(
         cls, text: str, set: dict[str, Any] | None = None, *, name: str = "scenario"
     ) -> Scenario:
-        """Reads a scenario from text; messages call it ``name``."""
+        """Reads a scenario from text; messages call it ``name``.
+
+        Files that it names are looked for from the working directory.
+        """
 
     @classmethod
     def example(cls, name: str, set: dict[str, Any] | None = None) -> Scenario:
@@ -149,10 +152,10 @@ class Results:
 
     @property
     def frames(self) -> Table:
-        """A row for each layer of each picture of each media session.
+        """A row for each layer of each picture, and for sound, of media and television.
 
-        Columns: the labels, ``seed``, ``flow``, ``frame`` (its number), ``layer``, ``class``,
-        ``bytes``; ``ready_s``, when it was made; ``deadline_s``, the latency later;
+        Columns: the labels, ``seed``, ``flow``, ``track``, ``frame`` (its number there),
+        ``layer``, ``class``, ``bytes``; ``ready_s``, when it was made; ``deadline_s``, the latency later;
         ``completed_s``, when its last part came, none if one never did; ``delay_s`` from
         ``ready_s`` to then; ``outcome``, which is ``in time``, ``late`` or ``missing``:
         docs/lab-records.md. ValueError if ``run(frames=True)`` did not ask for it.

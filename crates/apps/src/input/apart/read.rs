@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 
+use anabranch_films::Film;
+
 use super::{Frame, Wanted};
-use crate::input::film::Film;
 use crate::input::units::UnitReader;
 
 /// Bytes of a transport stream that are told at once.

@@ -5,11 +5,13 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use anabranch_films::READER_FAILED;
 use anabranch_media::broadcast::Formats;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::input::{Frame, ReaderProcess, Readers, Timed, UnitReader, Wanted, is_matroska};
-use crate::input::{InputError, READER_FAILED};
+use crate::input::{
+    Frame, InputError, ReaderProcess, Readers, Timed, UnitReader, Wanted, is_matroska,
+};
 
 /// Units that are read ahead.
 const UNITS_MAX: usize = 16;

@@ -2,21 +2,20 @@
 
 mod live;
 
-use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
+use std::num::NonZeroU64;
 use std::str::FromStr;
-use std::sync::Mutex;
 
 use anabranch_lab::kim2007::{
-    self as experiment, Carrier, Cell, Experiment, GROUPS, Outcome, Scenario, Values, Variation,
+    self as experiment, Carrier, Cell, Experiment, GROUPS, LiveSwitch, Outcome, Scenario, Values,
+    Variation,
 };
-use anabranch_lab::{Parameters, RecordTo, statements_table};
+use anabranch_lab::{Parameters, statements_table};
 use clap::Args;
 
+use super::common::{Common, Paper, run};
 use super::folder::Folder;
-use super::parameters::{Changes, listed};
+use super::parameters::listed;
 use super::runner::{Runner, speed};
-use super::tables::{lock, table};
 use crate::failure::Failure;
 use crate::output;
 
@@ -24,15 +23,8 @@ use crate::output;
 /// paper says of them, and a report.
 #[derive(Debug, Args)]
 pub(crate) struct Kim2007 {
-    /// Runs each cell with the seeds 1 to N.
-    #[arg(long, value_name = "N", default_value_t = 10,
-          value_parser = clap::value_parser!(u64).range(1..=1_000))]
-    seeds: u64,
-    /// Writes into this folder: report.html, all of it on one page; figures as SVG; cells.csv, a
-    /// line for each cell; variations.csv, if all figures are run, a line for each cell with a
-    /// parameter chosen otherwise.
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
     /// Only these figures: 8 to 12. Figures 8 and 9 are one test.
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = figure)]
     figure: Vec<Scenario>,
@@ -43,26 +35,11 @@ pub(crate) struct Kim2007 {
     /// seed: what any run of them gives, again to the last digit.
     #[arg(long, value_name = "FIGURE,POINT,SEED", conflicts_with_all = ["seeds", "figure"])]
     cell: Option<Place>,
-    /// Writes all packets of the cells too, each as it leaves its link, as pcapng files.
-    #[arg(long, requires = "cell", requires = "out")]
-    capture: bool,
-    /// Writes what both ends of each strategy do and why, as qlog; `anabranch lab trace` explains a
-    /// run by it.
-    #[arg(long, requires = "cell", requires = "out")]
-    trace: bool,
-    /// Writes what became of every packet of the cell into this table, .parquet or .csv:
-    /// docs/lab-records.md describes it.
-    #[arg(long, value_name = "FILE", requires = "cell")]
-    packets: Option<PathBuf>,
-    #[command(flatten)]
-    changes: Changes,
     /// Presses so many keys at each delay of figure 12 for real, too: `anabranch serve`, native
     /// viewers and emulated links between them, in real time. On an idle machine.
-    #[arg(long, value_name = "KEYS", num_args = 0..=1, default_missing_value = "10")]
+    #[arg(long, value_name = "KEYS", num_args = 0..=1, default_missing_value = "10",
+          conflicts_with = "sweep")]
     live: Option<NonZeroU64>,
-    /// Cells that run at once. The results are the same for any number.
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
 }
 
 type Results = Vec<(Cell, Outcome)>;
@@ -94,32 +71,13 @@ impl FromStr for Place {
 
 impl Kim2007 {
     pub(crate) async fn run(self) -> Result<(), Failure> {
-        let Some(parameters) = self.changes.parameters()? else { return Ok(()) };
-        self.check_point(parameters.values())?;
-        let folder = self.out.as_deref().map(Folder::create).transpose()?;
-        let (results, varied) = self.run_cells(&parameters, folder.as_ref())?;
-        let rows = experiment::rows(&results);
-        if let Some(said) = parameters.said() {
-            output::print(&format!("{said}\n\n"))?;
-        }
-        output::print(&experiment::tables(&rows))?;
-        if parameters.are_papers() {
-            let statements = experiment::statements(&rows);
-            output::print(&statements_table(&statements))?;
-        }
-        let outcomes = results.iter().map(|(_, outcome)| outcome);
-        let outcomes = outcomes.chain(varied.iter().map(|(_, _, outcome)| outcome));
-        output::print(&speed(outcomes.map(|outcome| outcome.duration_s).sum()))?;
+        // Before keys are pressed for minutes.
+        self.common.changes.read::<Values>()?;
         let live = match self.live {
-            Some(keys) => live::run(keys).await?,
-            None => Vec::new(),
+            Some(keys) if !self.common.changes.are_listed() => live::run(keys).await?,
+            _ => Vec::new(),
         };
-        if !live.is_empty() {
-            output::print(&experiment::live_table(&live))?;
-        }
-        let Some(folder) = folder else { return Ok(()) };
-        let command = self.command() + &parameters.flag();
-        write(&folder, &Experiment { command, parameters, results, varied, live })
+        run(&WithLive { asked: &self, live })
     }
 
     /// What gives the same results: neither the number of jobs nor the folder is part of it.
@@ -134,7 +92,7 @@ impl Kim2007 {
         let cell =
             |Place { scenario, point, seed }| format!("{},{point},{seed}", scenario.figure());
         add("cell", self.cell.map(cell));
-        add("seeds", self.cell.is_none().then(|| self.seeds.to_string()));
+        add("seeds", self.cell.is_none().then(|| self.common.seeds.to_string()));
         add("figure", (!figures.is_empty()).then(|| figures.join(",")));
         add("carrier", (!carriers.is_empty()).then(|| carriers.join(",")));
         add("live", self.live.map(|keys| keys.to_string()));
@@ -160,14 +118,13 @@ impl Kim2007 {
         let cells = self.cells(parameters.values());
         let is_whole = self.cell.is_none() && self.figure.is_empty() && self.carrier.is_empty();
         let varied: Vec<_> = match is_whole && parameters.are_papers() {
-            true => GROUPS.iter().flat_map(|group| group.cells(self.seeds)).collect(),
+            true => GROUPS.iter().flat_map(|group| group.cells(self.common.seeds)).collect(),
             false => Vec::new(),
         };
-        let packets = Mutex::new(table("packets", self.packets.as_deref(), cells.len())?);
-        let runner = Runner::new(self.jobs, cells.len() + varied.len())?;
+        let tables = self.common.tables(cells.len())?;
+        let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
         let run = |cell: &Cell| {
-            let mut to = self.record_to(cell, folder)?;
-            to.packets = lock(&packets).take();
+            let to = self.common.record(&cell.name(), folder, &tables)?;
             Ok((*cell, cell.run_recorded(parameters, to).map_err(Failure::failed)?))
         };
         let vary = |(variation, cell): &(Variation, Cell)| {
@@ -175,11 +132,6 @@ impl Kim2007 {
             Ok((*variation, *cell, outcome))
         };
         Ok((runner.run(&cells, run)?, runner.run(&varied, vary)?))
-    }
-
-    fn record_to(&self, cell: &Cell, folder: Option<&Folder>) -> Result<RecordTo, Failure> {
-        let Some(folder) = folder else { return Ok(RecordTo::default()) };
-        folder.record(&cell.name(), self.capture, self.trace)
     }
 
     fn cells(&self, values: &Values) -> Vec<Cell> {
@@ -192,14 +144,59 @@ impl Kim2007 {
         let is_asked =
             |scenario: &Scenario| self.figure.is_empty() || self.figure.contains(scenario);
         let scenarios = Scenario::ALL.into_iter().filter(is_asked);
-        let cells = scenarios.flat_map(|scenario| values.cells(scenario, self.seeds));
+        let cells = scenarios.flat_map(|scenario| values.cells(scenario, self.common.seeds));
         cells.filter(is_chosen).collect()
     }
 }
 
-fn write(folder: &Folder, experiment: &Experiment) -> Result<(), Failure> {
-    let cells = experiment::cells_csv(&experiment.parameters, &experiment.results);
-    folder.write("cells.csv", &cells.map_err(Failure::failed)?)?;
+/// What is asked for, and what came of keys that were pressed for real.
+struct WithLive<'a> {
+    asked: &'a Kim2007,
+    live: Vec<LiveSwitch>,
+}
+
+impl Paper for WithLive<'_> {
+    type Values = Values;
+
+    fn common(&self) -> &Common {
+        &self.asked.common
+    }
+
+    fn run_with(
+        &self,
+        parameters: Parameters<Values>,
+        folder: Option<&Folder>,
+    ) -> Result<Vec<u8>, Failure> {
+        self.asked.check_point(parameters.values())?;
+        let (results, varied) = self.asked.run_cells(&parameters, folder)?;
+        let rows = experiment::rows(&results);
+        if let Some(said) = parameters.said() {
+            output::print(&format!("{said}\n\n"))?;
+        }
+        output::print(&experiment::tables(&rows))?;
+        if parameters.are_papers() {
+            let statements = experiment::statements(&rows);
+            output::print(&statements_table(&statements))?;
+        }
+        let outcomes = results.iter().map(|(_, outcome)| outcome);
+        let outcomes = outcomes.chain(varied.iter().map(|(_, _, outcome)| outcome));
+        output::print(&speed(outcomes.map(|outcome| outcome.duration_s).sum()))?;
+        if !self.live.is_empty() {
+            output::print(&experiment::live_table(&self.live))?;
+        }
+        let cells = experiment::cells_csv(&parameters, &results).map_err(Failure::failed)?;
+        if let Some(folder) = folder {
+            let command = self.asked.command() + &parameters.flag();
+            let live = self.live.clone();
+            let experiment = Experiment { command, parameters, results, varied, live };
+            write(folder, &experiment, &cells)?;
+        }
+        Ok(cells)
+    }
+}
+
+fn write(folder: &Folder, experiment: &Experiment, cells: &[u8]) -> Result<(), Failure> {
+    folder.write("cells.csv", cells)?;
     if !experiment.varied.is_empty() {
         let table = experiment::variations_csv(&experiment.varied);
         folder.write("variations.csv", &table.map_err(Failure::failed)?)?;
@@ -243,7 +240,7 @@ mod tests {
 
     fn cells(line: &str) -> Vec<Cell> {
         let experiment = parsed(line);
-        let parameters = experiment.changes.read::<Values>().unwrap();
+        let parameters = experiment.common.changes.read::<Values>().unwrap();
         experiment.cells(parameters.values())
     }
 
@@ -251,7 +248,7 @@ mod tests {
     fn points_are_those_of_the_figure_or_what_is_set() {
         let check = |line: &str| {
             let experiment = parsed(line);
-            let parameters = experiment.changes.read::<Values>().unwrap();
+            let parameters = experiment.common.changes.read::<Values>().unwrap();
             experiment.check_point(parameters.values()).map_err(|error| format!("{error:?}"))
         };
         let error = check("--cell 11,2,1").unwrap_err();

@@ -16,14 +16,14 @@ pub(super) fn one(text: &str) -> Result<(String, String), String> {
 
 /// A key and its values, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sweep {
+pub(in crate::lab) struct Sweep {
     key: String,
     values: Vec<String>,
 }
 
 impl Sweep {
     /// All combinations; the last sweep changes fastest. Without sweeps, one point of no values.
-    pub(super) fn points(sweeps: &[Self]) -> Vec<Vec<(String, String)>> {
+    pub(in crate::lab) fn points(sweeps: &[Self]) -> Vec<Vec<(String, String)>> {
         let mut points = vec![Vec::new()];
         for Self { key, values } in sweeps {
             let with = |point: &Vec<(String, String)>| {

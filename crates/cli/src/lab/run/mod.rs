@@ -12,7 +12,7 @@ use std::time::Duration;
 use anabranch_lab::RecordTo;
 use anabranch_lab::records::{Column, PACKET_COLUMNS, Rows, Table, TableFile};
 use anabranch_lab::scenario::{
-    AFTER, Example, FRAME_COLUMNS, Outcome, Run, Scenario, Watching, schema, tables,
+    AFTER, Example, FRAME_COLUMNS, Files, Outcome, Run, Scenario, Watching, schema, tables,
 };
 use clap::Args;
 
@@ -20,8 +20,9 @@ use super::folder::Folder;
 use super::runner::{Runner, speed};
 use super::tables::lock;
 use crate::failure::Failure;
-use crate::{output, values};
-use given::{Shard, Sweep, one};
+use crate::output;
+pub(super) use given::Sweep;
+use given::{Shard, one};
 use store::Store;
 
 pub(super) use store::Merge;
@@ -144,6 +145,8 @@ impl LabRun {
     /// All that is to be run, in order: point by point, seed by seed.
     fn cells(&self, text: &str) -> Result<Vec<Cell>, Failure> {
         let file = self.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+        let files = self.file.as_deref().map(Files::beside);
+        let files = files.unwrap_or_else(|| Files::new(|_| Err("there is no scenario".to_owned())));
         let mut cells = Vec::new();
         for point in Sweep::points(&self.sweep) {
             let mut given = self.set.clone();
@@ -151,7 +154,7 @@ impl LabRun {
             let seeds = self.seeds.map(|seeds| ("seeds".to_owned(), seeds.to_string()));
             let seed = self.seed.map(|seed| ("seed".to_owned(), seed.to_string()));
             given.extend(seeds.into_iter().chain(seed));
-            let scenario = Scenario::read(text, &given, &values::read)
+            let scenario = Scenario::read(text, &given, &files)
                 .map_err(|fault| Failure::usage(format!("{file}: {fault}")))?;
             let scenario = Arc::new(scenario);
             cells.extend(scenario.seeds().map(|seed| Cell {
@@ -209,7 +212,7 @@ impl LabRun {
         let has_media = cells.iter().any(|cell| cell.scenario.has_media());
         if self.frames.is_some() && !has_media {
             return Err(Failure::usage(
-                "--frames: no flow has kind = \"media\", so there are none",
+                "--frames: no flow has kind = \"media\" or \"television\", so there are none",
             ));
         }
         let table = |flag: &str, file: Option<&Path>, columns: &[Column]| -> Result<_, Failure> {

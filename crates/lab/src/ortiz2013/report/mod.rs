@@ -351,7 +351,7 @@ mod tests {
             "paper 0.0094 s · 24.77 dB",
             "id=\"differences\"",
             "id=\"equal-terms\"",
-            "--cell 30,0.01,1 --strategy RTP --source plain --frames 3 --capture",
+            "--cell 30,0.01,1 --strategy RTP --source plain --pictures 3 --capture",
             "<h3>CMTMultiReliable, loss 0.01</h3>",
             "<td class=\"text\">potentially failed paths (RFC 7829)</td>",
             "id=\"assumptions\"",

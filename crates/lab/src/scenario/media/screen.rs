@@ -1,34 +1,32 @@
 //! [`Screen`]: the end of a media session that receives.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use anabranch_media::cutter::UnitJoiner;
 use anabranch_media::playout::{Released, Timeliness};
-use anabranch_media::{Layer, Unit};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_session::{Event, Receiver, ReceiverConfig};
 
+use super::assembly::{Assembly, Whole, forget_to};
 use crate::scenario::delays::Delays;
 use crate::scenario::end::{Received, Seen};
 use crate::scenario::frames::FlowFrames;
-use crate::scenario::judge::Judge;
 use crate::scenario::options::MediaOptions;
+use crate::scenario::stream::{UnitKey, counts};
 
 /// Arrivals that are kept until the next look: more than come at one moment.
 const ARRIVALS_MAX: usize = 1 << 12;
-
-/// A layer of a picture: its number first.
-type UnitKey = (u64, Layer);
 
 /// Takes what the session hands on in its time.
 #[derive(Debug)]
 pub(in crate::scenario) struct Screen {
     receiver: Receiver,
-    joiner: UnitJoiner,
-    judge: Judge,
+    assembly: Assembly,
+    /// When the film ends, and how much later its end is to be seen.
     stop: Time,
-    /// When the last part so far of each unit came.
-    coming: BTreeMap<UnitKey, Time>,
+    latency: Duration,
+    /// When the last part so far of each unit came, and when it was sent.
+    coming: BTreeMap<UnitKey, (Time, Time)>,
     /// Units of which a part came late.
     late: BTreeSet<UnitKey>,
     intact: u64,
@@ -51,9 +49,9 @@ impl Screen {
         receiver.set_local_addresses(paths.iter().map(|path| path.local).collect());
         Self {
             receiver,
-            joiner: UnitJoiner::new(),
-            judge: Judge::new(options.film.clone()),
-            stop: stop + options.latency,
+            assembly: Assembly::new(&options.video),
+            stop,
+            latency: options.latency,
             coming: BTreeMap::new(),
             late: BTreeSet::new(),
             intact: 0,
@@ -71,7 +69,7 @@ impl Screen {
 
     /// What arrived, now that the film is over.
     pub(in crate::scenario) fn received(&mut self) -> Received<'_> {
-        self.judge.on_end(self.stop);
+        let stillness = self.assembly.stillness(self.stop, self.latency);
         Received {
             arrived: self.intact,
             bytes_in_time: self.bytes_in_time,
@@ -79,9 +77,10 @@ impl Screen {
             delays: &self.delays,
             seen: Some(Seen {
                 late: self.late.len() as u64,
-                freezes: self.judge.freezes,
-                frozen: self.judge.frozen,
+                freezes: stillness.freezes,
+                frozen: stillness.frozen,
             }),
+            ended: None,
         }
     }
 
@@ -98,38 +97,37 @@ impl Screen {
 
     fn note_arrivals(&mut self) {
         while let Some(arrival) = self.receiver.poll_arrival() {
-            let unit = (arrival.frame, arrival.layer);
-            self.coming.insert(unit, arrival.at);
+            if !counts(arrival.class) {
+                continue;
+            }
+            let key = (arrival.track, arrival.frame, arrival.layer);
+            let (came, sent) = self.coming.entry(key).or_insert((arrival.at, arrival.sent));
+            (*came, *sent) = (arrival.at, arrival.sent.max(*sent));
             if arrival.timeliness == Timeliness::Late {
-                self.late.insert(unit);
+                self.late.insert(key);
             }
         }
     }
 
     fn take(&mut self, now: Time, released: &Released) {
-        let Some(unit) = self.joiner.push(released) else { return };
-        let key = (unit.frame, unit.layer);
+        let Some(Whole { key, bytes }) = self.assembly.take(now, released) else { return };
         self.first.get_or_insert(now);
-        self.note_delay(key, &unit);
+        self.note_delay(key);
         self.intact += u64::from(!self.late.contains(&key));
-        if now <= self.stop {
-            self.bytes_in_time += unit.bytes.len() as u64;
-        }
-        if unit.layer == Layer(0) {
-            self.judge.on_picture(now, unit.frame);
+        if now <= self.stop + self.latency {
+            self.bytes_in_time += bytes;
         }
     }
 
-    fn note_delay(&mut self, key: UnitKey, unit: &Unit) {
-        if let Some(came) = self.coming.get(&key) {
-            self.delays.record(came.saturating_since(unit.at));
+    fn note_delay(&mut self, key: UnitKey) {
+        if let Some((came, sent)) = self.coming.get(&key) {
+            self.delays.record(came.saturating_since(*sent));
             if let Some(frames) = &self.frames {
-                frames.on_complete(key.0, key.1, *came, self.late.contains(&key));
+                frames.on_complete(key, *came, self.late.contains(&key));
             }
         }
         // What is before it was given up.
-        self.coming = self.coming.split_off(&key);
-        self.coming.remove(&key);
+        forget_to(&mut self.coming, key);
     }
 }
 

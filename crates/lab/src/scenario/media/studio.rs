@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
-use anabranch_session::{Event, Sender, SenderConfig, SourceFormat};
+use anabranch_session::{Event, Sender, SenderConfig};
 
+use super::reel::Reel;
 use crate::scenario::end::Sent;
-use crate::scenario::film::Film;
 use crate::scenario::frames::FlowFrames;
 use crate::scenario::options::MediaOptions;
 use crate::scenario::own::Own;
@@ -20,14 +20,12 @@ const CALL_AGAIN: Duration = Duration::from_secs(1);
 pub(in crate::scenario) struct Studio {
     sender: Sender,
     paths: Vec<FourTuple>,
-    film: Film,
+    reel: Reel,
     start: Time,
     stop: Time,
     calls_at: Option<Time>,
     /// When the film began.
     begun: Option<Time>,
-    /// The number of the next picture.
-    next: u64,
     units: u64,
     ended: Option<String>,
     frames: Option<FlowFrames>,
@@ -41,23 +39,22 @@ impl Studio {
         (start, stop): (Time, Time),
         rng: Rng,
     ) -> Self {
-        let film = options.film.clone();
+        let reel = Reel::new(&options.video);
         let mut session = options.session(false);
         own.configure(&mut session.association);
         let config = SenderConfig {
-            format: SourceFormat::Clip(film.header()),
+            format: reel.format(),
             treatments: options.treatment.table(),
             ..SenderConfig::mpeg_ts(session)
         };
         Self {
             sender: Sender::new(config, rng),
             paths,
-            film,
+            reel,
             start,
             stop,
             calls_at: Some(start),
             begun: None,
-            next: 0,
             units: 0,
             ended: None,
             frames: None,
@@ -79,9 +76,9 @@ impl Studio {
         Sent { start: self.start, messages: self.units, is_paced: true, counters, ended }
     }
 
-    /// When the next picture is ready.
+    /// When the next picture or packet is ready.
     fn next_at(&self) -> Option<Time> {
-        let at = self.begun? + self.film.interval.mul_f64(self.next as f64);
+        let at = self.begun? + self.reel.next_offset();
         (at < self.stop).then_some(at)
     }
 
@@ -102,16 +99,11 @@ impl Studio {
             }
         }
         while let Some(at) = self.next_at().filter(|at| *at <= now) {
-            for unit in self.film.picture(self.next, at) {
-                self.units += 1;
-                if let Some(frames) = &self.frames {
-                    frames.on_ready(&unit);
-                }
-                if let Err(error) = self.sender.push_unit(now, &unit) {
-                    self.ended.get_or_insert(error.to_string());
-                }
+            let (units, sent) = self.reel.send(now, at, &mut self.sender, self.frames.as_ref());
+            self.units += units;
+            if let Err(error) = sent {
+                self.ended.get_or_insert(error.to_string());
             }
-            self.next += 1;
         }
     }
 
@@ -145,7 +137,7 @@ impl Machine for Studio {
 
     fn poll_timeout(&self) -> Option<Wakeup> {
         let call = self.calls_at.map(|at| Wakeup { at, why: "a call" });
-        let picture = self.next_at().map(|at| Wakeup { at, why: "a picture is ready" });
+        let picture = self.next_at().map(|at| Wakeup { at, why: "media is ready" });
         call.into_iter().chain(picture).chain(self.sender.poll_timeout()).min()
     }
 

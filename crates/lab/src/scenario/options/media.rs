@@ -1,8 +1,8 @@
 //! The keys of a media session.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use anabranch_netsim::settings::ReadFile;
 use anabranch_netsim::written::{Fault, Section};
 use anabranch_sansio::Rate;
 use anabranch_sctp::Encryption;
@@ -13,8 +13,10 @@ use anabranch_transport::{Connections, DccpConfig};
 use super::dccp::{CONNECTIONS, DccpOptions, connections};
 use super::encryption::{self, ENCRYPTION};
 use crate::scenario::AFTER;
+use crate::scenario::files::Named;
 use crate::scenario::film::Film;
 use crate::scenario::key::{Key, choice, number, rate, span};
+use crate::scenario::stream::Stream;
 use crate::svc::Trace;
 
 const RATE: Rate = Rate::mbps(4);
@@ -26,12 +28,13 @@ const LATENCY: Duration = Duration::from_millis(200);
 pub(in crate::scenario) const FILM_KEYS: &[Key] = &[
     Key::new(
         "video",
-        &["synthetic", "svc", "trace:FILE"],
+        &["synthetic", "svc", "trace:FILE", "file:FILE"],
         "made up, with groups of pictures, the default; two layers as an encoder made them, which \
-         come with the program; or the same from a file",
+         come with the program; the same from a file; or a film, as anabranch send sends it, which \
+         begins again at its end",
     ),
     Key::new("rate", &["4M"], "bits of video per second; 4M, or what was recorded"),
-    Key::new("frame_rate", &["25"], "pictures per second; 25"),
+    Key::new("frame_rate", &["25"], "pictures per second; 25, of a film its own"),
     Key::new("group", &["50"], "pictures from one key picture to the next, of synthetic; 50"),
     Key::new("latency", &["200ms"], "from the camera to the screen; 200ms"),
 ];
@@ -62,10 +65,19 @@ pub(in crate::scenario) const MEDIA_KEYS: &[Key] = &[
     ),
 ];
 
+/// What is to be seen.
+#[derive(Debug, Clone)]
+pub(in crate::scenario) enum Video {
+    /// Pictures that are made up or recorded.
+    Pictures(Film),
+    /// A film of the user's.
+    Stream(Arc<Stream>),
+}
+
 /// What a media session is told.
 #[derive(Debug, Clone)]
 pub(in crate::scenario) struct MediaOptions {
-    pub(in crate::scenario) film: Film,
+    pub(in crate::scenario) video: Video,
     pub(in crate::scenario) latency: Duration,
     pub(in crate::scenario) treatment: Preset,
     bond: Bond,
@@ -80,7 +92,7 @@ impl MediaOptions {
     pub(in crate::scenario) fn read(
         section: &mut Section,
         mtu: u64,
-        read: ReadFile<'_>,
+        files: &Named<'_>,
     ) -> Result<Self, Fault> {
         let presets = Preset::ALL.map(|preset| (preset.name(), preset));
         let bonds = Bond::ALL.map(|bond| (bond.name(), bond));
@@ -95,7 +107,7 @@ impl MediaOptions {
             return Err(section.fault(reason));
         }
         Ok(Self {
-            film: film(section, read)?,
+            video: video(section, files)?,
             latency: latency(section)?,
             treatment: treatment.unwrap_or_default(),
             bond,
@@ -151,7 +163,7 @@ fn dccp(section: &mut Section) -> Result<Option<Connections>, Fault> {
 }
 
 /// The latency that a viewer wants.
-pub(in crate::scenario) fn latency(section: &mut Section) -> Result<Duration, Fault> {
+pub(super) fn latency(section: &mut Section) -> Result<Duration, Fault> {
     let latency = section.read("latency", |text| {
         let latency = span(text)?;
         // What is sent last shall be seen before the run is over.
@@ -160,39 +172,64 @@ pub(in crate::scenario) fn latency(section: &mut Section) -> Result<Duration, Fa
     Ok(latency.unwrap_or(LATENCY))
 }
 
-/// The film that the keys tell of.
-pub(in crate::scenario) fn film(section: &mut Section, read: ReadFile<'_>) -> Result<Film, Fault> {
+/// The video that the keys tell of.
+pub(super) fn video(section: &mut Section, files: &Named<'_>) -> Result<Video, Fault> {
     let wanted = section.read("rate", rate)?;
     let frame_rate = section.read("frame_rate", |text| number(text, 1, 240))?;
     let interval = Duration::from_secs(1).div_f64(frame_rate.unwrap_or(FRAME_RATE) as f64);
     let group = section.read("group", |text| number(text, 1, 10_000))?;
-    let trace = section.read("video", |text| recorded(text, read))?.flatten();
-    let Some(trace) = trace else {
-        let (rate, group) = (wanted.unwrap_or(RATE), group.unwrap_or(GROUP));
-        return Ok(Film::synthetic(rate, interval, group));
-    };
-    if group.is_some() {
+    let told = section.read("video", |text| Told::read(text, files))?.unwrap_or(Told::MadeUp);
+    if group.is_some() && !matches!(told, Told::MadeUp) {
         return Err(section.fault("group is for synthetic video: a recorded one has its own"));
     }
-    let trace = match wanted {
-        Some(rate) => scaled(trace, interval, rate),
-        None => trace,
-    };
-    Ok(Film::recorded(trace, interval))
+    let has_rates = wanted.is_some() || frame_rate.is_some();
+    match told {
+        Told::MadeUp => {
+            let (rate, group) = (wanted.unwrap_or(RATE), group.unwrap_or(GROUP));
+            Ok(Video::Pictures(Film::synthetic(rate, interval, group)))
+        }
+        Told::Recorded(trace) => {
+            let trace = match wanted {
+                Some(rate) => scaled(trace, interval, rate),
+                None => trace,
+            };
+            Ok(Video::Pictures(Film::recorded(trace, interval)))
+        }
+        Told::Film(_) if has_rates => {
+            Err(section.fault("a film has its own rate and frame_rate: leave them out"))
+        }
+        Told::Film(film) => Ok(Video::Stream(film)),
+    }
 }
 
-fn recorded(text: &str, read: ReadFile<'_>) -> Result<Option<Trace>, String> {
-    match (text, text.strip_prefix("trace:")) {
-        ("synthetic", _) => Ok(None),
-        ("svc", _) => Ok(Some(Trace::jsvm_720p25())),
-        (_, Some(file)) => {
-            let table = read(file).map_err(|error| {
+/// What `video` says.
+enum Told {
+    MadeUp,
+    Recorded(Trace),
+    Film(Arc<Stream>),
+}
+
+impl Told {
+    fn read(text: &str, files: &Named<'_>) -> Result<Self, String> {
+        let file = |kind: &str| text.strip_prefix(kind);
+        if let Some(file) = file("trace:") {
+            let table = files.text(file).map_err(|error| {
                 format!("{file}: {error}; give a trace of layered video, which is a table")
             })?;
             let trace = Trace::from_csv(table.as_bytes());
-            trace.map(Some).map_err(|error| format!("{file}: {error}"))
+            return trace.map(Self::Recorded).map_err(|error| format!("{file}: {error}"));
         }
-        (_, None) => Err(format!("\"{text}\" is no video: give synthetic, svc or trace:FILE")),
+        if let Some(file) = file("file:") {
+            let film = files.film(file);
+            return film.map(Self::Film).map_err(|error| format!("{file}: {error}"));
+        }
+        match text {
+            "synthetic" => Ok(Self::MadeUp),
+            "svc" => Ok(Self::Recorded(Trace::jsvm_720p25())),
+            _ => {
+                Err(format!("\"{text}\" is no video: give synthetic, svc, trace:FILE or file:FILE"))
+            }
+        }
     }
 }
 

@@ -66,7 +66,8 @@ impl Net {
         if hop.forward { links.forward.into() } else { links.backward.into() }
     }
 
-    /// Joins the addresses of a flow by its paths: 10.FLOW.PATH.1 and 10.FLOW.PATH.2.
+    /// Joins the addresses of a flow by its paths, that of the end that calls first:
+    /// 10.FLOW.PATH.1 and 10.FLOW.PATH.2.
     pub(super) fn route(
         &mut self,
         network: &mut Network,
@@ -75,7 +76,7 @@ impl Net {
         flow: &Flow,
     ) -> Result<Vec<FourTuple>, RouteError> {
         let mut tuples = Vec::new();
-        for (path, hops) in flow.paths.iter().enumerate() {
+        for (path, hops) in flow.ways().iter().enumerate() {
             let address = |end: u8| IpAddr::from([10, number as u8, path as u8, end]);
             let (near, far) = (address(1), address(2));
             let at = hops.iter().position(|hop| nats::at(nats, links, *hop).is_some());

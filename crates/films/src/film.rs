@@ -37,7 +37,8 @@ const HEAD_LEN: u64 = 8;
 
 /// Whether a file that begins so is in a foreign container, which says of itself what is to be
 /// believed or not.
-pub(super) fn is_foreign(head: &[u8]) -> bool {
+#[must_use]
+pub fn is_foreign(head: &[u8]) -> bool {
     is_mp4(head) || head.starts_with(&MATROSKA_MAGIC)
 }
 

@@ -10,7 +10,7 @@ use mp4_atom::{
 use super::samples::Sample;
 use super::track::Track;
 use super::{boxes, read_body};
-use crate::input::packing::Damaged;
+use crate::packing::Damaged;
 
 /// The largest description of a fragment that is read; it is held in memory.
 const MOOF_BYTES_MAX: usize = 16 << 20;

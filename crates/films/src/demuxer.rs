@@ -10,7 +10,7 @@ use matroska_demuxer::{DemuxError, Frame, MatroskaFile, TrackEntry};
 use super::READER_FAILED;
 
 /// RFC 8794 section 11.2.1: the EBML header's identifier.
-pub(crate) const MATROSKA_MAGIC: [u8; 4] = [0x1a, 0x45, 0xdf, 0xa3];
+pub const MATROSKA_MAGIC: [u8; 4] = [0x1a, 0x45, 0xdf, 0xa3];
 
 /// The largest frame that is taken.
 const FRAME_BYTES_MAX: usize = 16 << 20;
@@ -20,13 +20,16 @@ const HEADER_BYTES_MAX: u64 = 8 << 20;
 
 /// A file, and how far its frames were read.
 #[derive(Debug)]
-pub(crate) struct Demuxer<S: Read + Seek> {
+pub struct Demuxer<S: Read + Seek> {
     film: MatroskaFile<Source<S>>,
 }
 
 impl<S: Read + Seek> Demuxer<S> {
     /// Reads what the file says of itself.
-    pub(crate) fn open(file: S) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// In words, if it cannot be read, or says more than is taken.
+    pub fn open(file: S) -> Result<Self, String> {
         let budget = Arc::new(AtomicU64::new(HEADER_BYTES_MAX));
         let source = Source { file, budget: budget.clone() };
         let film = catch_unwind(AssertUnwindSafe(|| MatroskaFile::open(source)))
@@ -37,17 +40,23 @@ impl<S: Read + Seek> Demuxer<S> {
         Ok(Self { film })
     }
 
-    pub(crate) fn tracks(&self) -> &[TrackEntry] {
+    /// Its tracks.
+    #[must_use]
+    pub fn tracks(&self) -> &[TrackEntry] {
         self.film.tracks()
     }
 
     /// Nanoseconds of a tick.
-    pub(crate) fn timestamp_scale(&self) -> u64 {
+    #[must_use]
+    pub fn timestamp_scale(&self) -> u64 {
         self.film.info().timestamp_scale().get()
     }
 
     /// Reads the next frame; false at the end.
-    pub(crate) fn next_frame(&mut self, frame: &mut Frame) -> Result<bool, String> {
+    ///
+    /// # Errors
+    /// In words, if it cannot be read, or is longer than is taken.
+    pub fn next_frame(&mut self, frame: &mut Frame) -> Result<bool, String> {
         let read = catch_unwind(AssertUnwindSafe(|| self.film.next_frame(frame)))
             .map_err(|_| READER_FAILED.to_owned())?;
         if !read.map_err(|error| sentence_of(&error))? {

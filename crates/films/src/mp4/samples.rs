@@ -2,7 +2,7 @@
 
 use mp4_atom::{Stbl, StszSamples};
 
-use crate::input::packing::Damaged;
+use crate::packing::Damaged;
 
 /// A sample: a picture, or a frame of sound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

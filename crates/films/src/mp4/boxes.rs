@@ -1,6 +1,6 @@
 //! [`pruned`]: of a film's description what is read of it, with tables as long as they say.
 
-use crate::input::packing::Damaged;
+use crate::packing::Damaged;
 
 /// Tracks of a film that are looked at.
 const TRACKS_MAX: usize = 256;

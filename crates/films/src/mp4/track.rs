@@ -6,8 +6,8 @@ use mp4_atom::{Codec, Mp4a, Stbl, Trak};
 use mpeg2ts::es::StreamType;
 
 use super::samples::{Sample, Samples};
-use crate::input::mux::{CLOCK_HZ, Stream};
-use crate::input::packing::{self, Damaged, Packed, Packing, not_carried, sound, unusual_sound};
+use crate::mux::{CLOCK_HZ, Stream};
+use crate::packing::{self, Damaged, Packed, Packing, not_carried, sound, unusual_sound};
 
 /// Samples of fragments that are known of at once.
 const SAMPLES_MAX: usize = 1 << 20;

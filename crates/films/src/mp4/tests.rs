@@ -10,10 +10,10 @@ use mp4_atom::{
 use super::*;
 
 /// Three seconds of H.264 with B pictures and AAC.
-const FILM: &[u8] = include_bytes!("../../../../media/tests/fixtures/h264_aac.mp4");
+const FILM: &[u8] = include_bytes!("../../../media/tests/fixtures/h264_aac.mp4");
 
 /// When its pictures are shown, in 90 kHz.
-const PICTURES: &str = include_str!("../../../../media/tests/fixtures/h264.csv");
+const PICTURES: &str = include_str!("../../../media/tests/fixtures/h264.csv");
 
 /// No film of these tests becomes more.
 const STREAM_MAX: u64 = 4 << 20;
