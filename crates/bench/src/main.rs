@@ -12,6 +12,7 @@
 //! else the machine does adds little; compare the ratios, not figures of different machines.
 
 mod cpu;
+mod dccp;
 mod driven;
 mod encryption;
 mod entrants;
@@ -31,6 +32,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anabranch_dccp::Ccid;
 use anabranch_peers::Config;
 use anabranch_sansio::Rate;
 use clap::{Parser, ValueEnum};
@@ -236,9 +238,14 @@ fn contest(medium: Medium, only: &str) -> Vec<(String, Measure)> {
             Box::new(move |workload, seed| driven::measure(workload, encrypted, seed))
         };
         let cipher: Measure = Box::new(|workload, _| sealing::measure(workload));
+        let over_dccp = |ccid| -> Measure {
+            Box::new(move |workload, seed| dccp::measure(workload, ccid, seed))
+        };
         let ours = [
             ("anabranch, GSO", driven(false)),
             ("anabranch, GSO, encrypted", driven(true)),
+            ("anabranch DCCP, CCID 2, GSO", over_dccp(Ccid::TcpLike)),
+            ("anabranch DCCP, CCID 3, GSO", over_dccp(Ccid::Tfrc)),
             ("AES-128-GCM alone", cipher),
         ];
         contest.splice(0..0, ours.map(|(name, measure)| (name.to_owned(), measure)));

@@ -13,8 +13,7 @@
 //! state.
 //!
 //! Of Multipath DCCP it has keys in plain text, joins, numbers over all paths, addresses,
-//! priorities, confirmations and both ways to close; it neither sends round-trip times (MP_RTT) nor
-//! reads them.
+//! priorities, round-trip times, confirmations and both ways to close.
 //!
 //! It leaves out data on a Request or a Response, path MTU discovery, history discounting (RFC 5348
 //! section 5.5), and the ECN nonce, which RFC 8311 has done away with. So a receiver can conceal

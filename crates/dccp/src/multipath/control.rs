@@ -215,10 +215,13 @@ impl Multipath {
                     self.on_fast_close(now, owner, key);
                     false
                 }
+                MultipathOption::Rtt { kind, rtt, age } => {
+                    self.on_rtt(now, (owner, name), (*kind, *rtt, *age));
+                    false
+                }
                 MultipathOption::Key { .. }
                 | MultipathOption::Join { .. }
                 | MultipathOption::Hmac(_)
-                | MultipathOption::Rtt { .. }
                 | MultipathOption::Experimental(_) => false,
             };
             if is_taken && let Some(number) = number {

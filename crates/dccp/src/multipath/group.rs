@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::control::Pending;
 use super::order::Order;
+use super::rtt::{OwnRtt, PeerRtt};
 use super::secrets::{Key, Secrets};
 use super::{EVENTS_MAX, Events, MultipathConfig, MultipathEvent, MultipathStats, SubflowId};
 use crate::endpoint::{ConnectionId, Endpoint};
@@ -59,6 +60,8 @@ pub(super) struct Group {
     pub(super) returned: VecDeque<(SequenceNumber, Bytes)>,
     pub(super) was_full: bool,
     pub(super) next_number: SequenceNumber,
+    /// When a datagram last came whose turn was over.
+    pub(super) late_at: Option<Time>,
     pub(super) order: Order,
     pub(super) ready: VecDeque<Bytes>,
     pub(super) ready_len: usize,
@@ -105,6 +108,11 @@ pub(super) struct Subflow {
     unanswered: u32,
     /// When it is asked again for a sign of life, while it gives none.
     pub(super) probe_at: Time,
+    /// When something last came over it.
+    pub(super) heard_at: Time,
+    /// What the peer was told of how long the path is, and what it told.
+    pub(super) own_rtt: OwnRtt,
+    pub(super) peer_rtt: Option<PeerRtt>,
 }
 
 /// How far a subflow is.
@@ -136,6 +144,9 @@ impl Subflow {
             waiting_since: None,
             unanswered: 0,
             probe_at: now,
+            heard_at: now,
+            own_rtt: OwnRtt::NOTHING,
+            peer_rtt: None,
         }
     }
 
@@ -150,8 +161,9 @@ impl Subflow {
     }
 
     /// Something came over it.
-    pub(super) const fn on_heard(&mut self) {
+    pub(super) const fn on_heard(&mut self, now: Time) {
         (self.waiting_since, self.unanswered) = (None, 0);
+        self.heard_at = now;
     }
 
     /// When it is no longer relied on, if nothing is heard until then.
@@ -194,6 +206,7 @@ impl Group {
             returned: VecDeque::new(),
             was_full: false,
             next_number: first_number,
+            late_at: None,
             order: Order::new(config.reordering, config.receive_buffer),
             ready: VecDeque::new(),
             ready_len: 0,

@@ -76,7 +76,7 @@ impl Multipath {
         if let Some(group) = self.groups.get_mut(&owner)
             && let Some(subflow) = group.subflows.get_mut(&name)
         {
-            subflow.on_heard();
+            subflow.on_heard(now);
         }
         self.take_arrived(now, id, owner);
     }
@@ -96,6 +96,7 @@ impl Multipath {
         {
             if !group.order.push(now, number, Some(data)) {
                 group.stats.late += 1;
+                group.late_at = Some(now);
             }
         }
     }

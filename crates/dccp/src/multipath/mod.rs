@@ -11,6 +11,7 @@ mod control;
 mod group;
 mod handshake;
 mod order;
+mod rtt;
 mod secrets;
 mod sending;
 
@@ -56,7 +57,8 @@ pub struct MultipathConfig {
     pub subflows_max: usize,
     /// Bytes that may wait to be sent. Default: 256 KiB.
     pub send_buffer: usize,
-    /// How long the receiver waits for what is missing. Default: 200 ms.
+    /// How long the receiver waits for what is missing, at most: where the peer tells how long the
+    /// paths are, as they differ by. Default: 200 ms.
     pub reordering: Duration,
     /// Bytes that may wait to be put in order or read: twice as many in all. Default: 1 MiB.
     pub receive_buffer: usize,
@@ -291,6 +293,7 @@ impl Multipath {
             self.settle(now, id);
             self.join_due(now, id);
             self.repeat_due(now, id);
+            self.tell_rtts(now, id);
             self.give_out(now, id);
         }
         self.feed(now);
@@ -319,7 +322,10 @@ impl Multipath {
 
     /// Puts in order what has come, and gives it out.
     fn give_out(&mut self, now: Time, id: MultipathId) {
+        let most = self.config.reordering;
         let Some(group) = self.groups.get_mut(&id) else { return };
+        let wait = group.reordering(now, most);
+        group.order.set_wait(wait);
         let before = group.ready.len();
         while group.has_room()
             && let Some((missing, data)) = group.order.pop(now)

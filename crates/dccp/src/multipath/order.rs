@@ -33,6 +33,10 @@ impl Order {
         Self { next: None, has_begun: false, held, bytes: 0, wait, bytes_max }
     }
 
+    pub(super) const fn set_wait(&mut self, wait: Duration) {
+        self.wait = wait;
+    }
+
     /// Takes a datagram, or a number without one. False: its turn is over, or it came twice.
     pub(super) fn push(&mut self, now: Time, number: SequenceNumber, data: Option<Bytes>) -> bool {
         // The first number is drawn at random (RFC 9897 section 3.2.5): what comes first begins.

@@ -1,6 +1,8 @@
 //! Multipath DCCP (RFC 9897): several paths as one connection.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 use anabranch_dccp::wire::{ResetCode, ServiceCode};
@@ -174,6 +176,7 @@ const NUMBER: (u8, u8) = (9, 4);
 const HMAC: (u8, u8) = (23, 5);
 const ADDRESS: (u8, u8) = (12, 7);
 const PRIORITY: (u8, u8) = (4, 9);
+const RTT: (u8, u8) = (12, 6);
 const CLOSE: (u8, u8) = (11, 10);
 const FAST_CLOSE: (u8, u8) = (11, 2);
 
@@ -451,6 +454,83 @@ fn who_does_not_read_is_not_woken_for_a_gap_and_misses_nothing_later() {
     let id = wire.id_of(1);
     wire.read(1, id);
     assert_eq!(wire.numbers(1), (0..20).filter(|n| *n != 12).collect::<Vec<_>>());
+}
+
+/// Has the client send 100 datagrams in 2 s, of which one is lost, and `late` is under way for
+/// 150 ms longer; `tap` may alter what its packets say of round-trip times, from behind the
+/// option's type. How long the next one waited for the lost one at the server, and the options that
+/// were said.
+fn held_up(
+    paths: &[FourTuple],
+    late: Option<u64>,
+    mut tap: impl FnMut(&mut [u8]) + 'static,
+) -> (Duration, Vec<Vec<u8>>) {
+    let mut wire = Wire::new(Ccid::Tfrc, paths);
+    wire.run_for(Duration::from_secs(1));
+    let (mut count, said) = (0, Rc::new(RefCell::new(Vec::new())));
+    let seen = Rc::clone(&said);
+    wire.tap = Box::new(move |from, _, packet| {
+        if let Some(at) = option_at(packet, RTT.0, RTT.1).filter(|_| from == 0) {
+            seen.borrow_mut().push(packet[at + 3..at + 12].to_vec());
+            tap(&mut packet[at + 3..at + 12]);
+        }
+        let has_data = from == 0 && option_at(packet, NUMBER.0, NUMBER.1).is_some();
+        count += u32::from(has_data);
+        !(has_data && count == 80)
+    });
+    let mut sent = Vec::new();
+    for number in 0..100 {
+        sent.push(wire.now);
+        wire.send(0, number);
+        if late == Some(number) {
+            wire.run_for(Duration::ZERO);
+            let ((at, count), packet) = wire.under_way.pop_last().expect("what was just sent");
+            wire.under_way.insert((at + DELAY * 6, count), packet);
+        }
+        wire.run_for(Duration::from_millis(20));
+    }
+    wire.run_for(Duration::from_secs(1));
+    let expected: Vec<_> = (0..100).filter(|n| *n != 79 && late != Some(*n)).collect();
+    assert_eq!(wire.numbers(1), expected);
+    let (at, _) = wire.received[1][if late.is_some() { 78 } else { 79 }];
+    let said = said.borrow().clone();
+    (at - (sent[80] + DELAY), said)
+}
+
+#[test]
+fn what_is_lost_is_waited_for_as_long_as_the_paths_told_differ() {
+    let (held_up_for, said) = held_up(&paths(), None, |_| {});
+    // Both have 50 ms; a datagram may wait for its window, and queues may grow.
+    assert_eq!(held_up_for.as_millis(), 100);
+    // Each of two paths once a second, smoothed; the second carries nothing, and has grown old.
+    assert_eq!(said.len(), 6, "{said:?}");
+    for option in said {
+        let [kind, rest @ ..] = &option[..] else { panic!("{option:?}") };
+        let [rtt, age] = [&rest[..4], &rest[4..]]
+            .map(|word| u32::from_be_bytes(word.try_into().expect("four bytes")));
+        assert!(*kind == 3 && (50..53).contains(&rtt) && age < 4_000, "{option:?}");
+    }
+}
+
+#[test]
+fn a_lie_about_the_paths_is_believed_up_to_what_is_waited_for_without() {
+    let (held_up_for, _) = held_up(&paths(), None, |option| option[1..5].fill(0xff));
+    assert_eq!(held_up_for.as_millis(), 200);
+    // What was measured long ago says nothing, and neither does the least ever.
+    for alter in [|option: &mut [u8]| option[5..9].fill(0xff), |option: &mut [u8]| option[0] = 1] {
+        assert_eq!(held_up(&paths(), None, alter).0.as_millis(), 200);
+    }
+}
+
+#[test]
+fn where_something_came_too_late_it_is_waited_for_as_long_as_without_round_trips() {
+    assert_eq!(held_up(&paths(), Some(60), |_| {}).0.as_millis(), 200);
+}
+
+#[test]
+fn one_path_alone_is_not_told_of() {
+    let (held_up_for, said) = held_up(&paths()[..1], None, |_| {});
+    assert_eq!((held_up_for.as_millis(), said.len()), (200, 0));
 }
 
 #[test]
