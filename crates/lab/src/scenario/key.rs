@@ -30,7 +30,7 @@ impl Key {
     pub(super) fn is_choice(&self) -> bool {
         let is_word = |value: &&str| value.starts_with(|c: char| c.is_ascii_lowercase());
         self.values.len() > 1
-            && self.values.iter().all(|value| is_word(&value) && !value.contains(':'))
+            && self.values.iter().all(|value| is_word(value) && !value.contains(':'))
     }
 }
 
