@@ -405,6 +405,35 @@ fn what_is_given_beside_the_file_takes_the_place_of_what_stands_there() {
 }
 
 #[test]
+fn what_the_schema_lets_one_choose_from_is_all_that_is_taken() {
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    let kinds = schema["properties"]["flows"]["items"]["oneOf"].as_array().unwrap();
+    let mut choices = 0;
+    for kind in kinds {
+        let name = kind["properties"]["kind"]["const"].as_str().unwrap();
+        for (key, property) in kind["properties"].as_object().unwrap() {
+            let Some(values) = property.get("enum").and_then(|it| it.as_array()) else { continue };
+            let read = |value: &str| {
+                let more = match (value, name) {
+                    ("cbr", _) => "rate = \"1M\"",
+                    ("on-off", _) => "rate = \"1M\"\non = \"1s\"\noff = \"1s\"",
+                    (_, "udp") if key != "source" => "source = \"cbr\"\nrate = \"1M\"",
+                    _ => "",
+                };
+                scenario(&flow(name, &format!("{key} = \"{value}\"\n{more}")))
+            };
+            let taken = values.iter().filter(|value| read(value.as_str().unwrap()).is_ok()).count();
+            // Datagrams are not sent as fast as it goes.
+            let refused = usize::from((name, key.as_str()) == ("udp", "source"));
+            assert_eq!(taken, values.len() - refused, "{name}: {key}");
+            assert!(read("nonsense").is_err(), "{name}: {key}");
+            choices += 1;
+        }
+    }
+    assert!(choices > 15, "{choices}");
+}
+
+#[test]
 fn every_key_of_the_schema_is_documented() {
     fn collect(schema: &serde_json::Value, keys: &mut Vec<String>) {
         if let Some(properties) = schema.get("properties").and_then(|it| it.as_object()) {

@@ -109,6 +109,21 @@ def test_ctrl_c_ends_runs(one_path, own):
     assert killer.finished.is_set() and time.monotonic() > began
 
 
+FILM = pathlib.Path(__file__).parents[2] / "media" / "tests" / "fixtures" / "h264_aac.mp4"
+
+
+def test_a_film_is_found_beside_its_scenario_in_whatever_process(tmp_path, film, monkeypatch):
+    (tmp_path / "film.mp4").write_bytes(FILM.read_bytes())
+    path = tmp_path / "film.toml"
+    path.write_text(film.text.replace('rate = "2M"', 'video = "file:film.mp4"'))
+    scenario = pickle.dumps(Scenario.load(path))
+    monkeypatch.chdir(tmp_path.parent)
+    frames = pickle.loads(scenario).run([1], frames=True).frames.to_polars()
+    assert {"key frame", "sound"} <= set(frames["class"])
+    with pytest.raises(ScenarioError, match="video: film.mp4: No such file"):
+        Scenario.parse(path.read_text())
+
+
 def test_scenarios_and_results_go_to_other_processes(one_path):
     again = pickle.loads(pickle.dumps(one_path.set({"duration": "1s"})))
     assert again.duration_s == 1.0

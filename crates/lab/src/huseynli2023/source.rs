@@ -4,12 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use anabranch_media::Class;
 use anabranch_sansio::Rng;
 use anabranch_sctp::Level;
 use serde::Deserialize;
 
 use super::host::STAMP;
 use super::values::Values;
+use crate::scenario::FilmUnit;
 
 const MPEG2: &[u8] = include_bytes!("../../data/mpeg2-720x576.csv");
 
@@ -62,6 +64,9 @@ impl Source {
     pub(super) fn messages(self, values: &Values, rng: &mut Rng) -> Vec<Planned> {
         match self {
             Self::Pictures => {
+                if let Some((units, round)) = &values.film {
+                    return film(values, units, *round);
+                }
                 let mut messages = pictures(values);
                 messages.extend(sound(values.duration));
                 messages.sort_by_key(|message| message.at);
@@ -109,6 +114,31 @@ fn pictures(values: &Values) -> Vec<Planned> {
     messages
 }
 
+/// A film of the user's in a loop: what it is made of, each in messages that are spread evenly over
+/// the time that it takes in the film's own stream.
+fn film(values: &Values, units: &[FilmUnit], round: Duration) -> Vec<Planned> {
+    let mut messages = Vec::new();
+    for begin in (0..).map(|number| round * number).take_while(|begin| *begin < values.duration) {
+        for FilmUnit { due: (first, last), class, bytes } in units {
+            let level = match class {
+                Class::KeyFrame | Class::Audio => Level::High,
+                Class::Disposable => Level::Low,
+                Class::Reference | Class::Data | Class::Tables | Class::Padding => Level::Normal,
+            };
+            let count = bytes.div_ceil(values.message as usize);
+            messages.extend((0..count).map(|part| {
+                let at = begin + *first + (*last - *first) * part as u32 / count as u32;
+                let before = part * values.message as usize;
+                let len = (bytes - before).clamp(STAMP as usize, values.message as usize);
+                Planned { at, level, len }
+            }));
+        }
+    }
+    messages.retain(|message| message.at < values.duration);
+    messages.sort_by_key(|message| message.at);
+    messages
+}
+
 /// It matters as much as what all pictures are predicted from.
 fn sound(duration: Duration) -> impl Iterator<Item = Planned> {
     let frames = (0..).map(|number| SOUND * number).take_while(move |at| *at < duration);
@@ -148,6 +178,7 @@ impl FromStr for Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Parameters;
 
     fn rate_mbps(messages: &[Planned], of: impl Fn(&Planned) -> bool) -> f64 {
         let bytes: usize = messages.iter().filter(|it| of(it)).map(|it| it.len).sum();
@@ -169,6 +200,25 @@ mod tests {
             let share = rate_mbps(&constant, |it| it.level == level) / 9.0;
             assert!((share - 1.0 / 3.0).abs() < 0.01, "{level:?}: {share}");
         }
+    }
+
+    #[test]
+    fn a_film_of_ones_own_is_sent_with_its_sound_for_as_long_as_the_stream_lasts() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../media/tests/fixtures/h264_aac.ts");
+        let set = format!("duration=7s,source={file}");
+        let parameters = Parameters::<Values>::read([set.as_str()]).unwrap();
+        let messages = Source::Pictures.messages(parameters.values(), &mut Rng::from_u64(1));
+        assert!(messages.is_sorted_by_key(|message| message.at));
+        let last = messages.last().map(|message| message.at).unwrap_or_default();
+        assert!((Duration::from_millis(6_900)..Duration::from_secs(7)).contains(&last), "{last:?}");
+        for level in [Level::High, Level::Normal, Level::Low] {
+            assert!(messages.iter().filter(|it| it.level == level).count() > 20, "{level:?}");
+        }
+        // 102 kB in three seconds, of which packets' headers and tables are no part.
+        let bytes: usize = messages.iter().map(|message| message.len).sum();
+        assert!((150_000..240_000).contains(&bytes), "{bytes}");
+        let missing = Parameters::<Values>::read(["source=/nowhere"]).unwrap_err().to_string();
+        assert!(missing.starts_with("source: /nowhere: No such file"), "{missing}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! [`Values`]: all parameters of the experiment.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_netsim::settings::{Queue, Speed};
@@ -8,6 +10,7 @@ use anabranch_sansio::Rate;
 use super::host::{Pace, STAMP};
 use super::method::{Method, rfc};
 use crate::parameter::{Kind, Parameter, Settings};
+use crate::scenario::{FilmUnit, film_units};
 
 const ZERO: Duration = Duration::ZERO;
 const MS: Duration = Duration::from_millis(1);
@@ -37,6 +40,8 @@ pub struct Values {
     /// Whether pictures are sent at a constant rate.
     pub(super) even: bool,
     pub(super) flows: u32,
+    /// A film of the user's, instead of the paper's, and how long it takes.
+    pub(super) film: Option<(Arc<[FilmUnit]>, Duration)>,
     /// In bit/s.
     pub(super) flow_rate: u64,
     /// Bytes.
@@ -66,6 +71,7 @@ impl Default for Values {
             message: 1_310,
             stream_rate: 9_000_000,
             even: false,
+            film: None,
             flows: 6,
             flow_rate: 500_000,
             buffer: 1 << 20,
@@ -146,6 +152,16 @@ impl Settings for Values {
             "9M",
             "of the stream that has a constant rate",
             Kind::Speed(|it, rate| it.stream_rate = rate.mean().map_or(0, Rate::as_bps)),
+        ),
+        Parameter::new(
+            "source",
+            "its own",
+            "a film: TS, MP4 or Matroska, instead of the pictures and sound here",
+            Kind::File(|it, file| {
+                let film = film_units(Path::new(file)).map_err(|why| format!("{file}: {why}"))?;
+                it.film = Some((film.0.into(), film.1));
+                Ok(())
+            }),
         ),
         Parameter::new(
             "even",

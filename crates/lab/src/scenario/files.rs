@@ -3,14 +3,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::stream::{FILM_BYTES_MAX, Stream};
+use super::stream::{Stream, read};
 
 /// Reads a file by the name that a scenario gives it.
 type ReadBytes<'a> = Box<dyn Fn(&str) -> Result<Vec<u8>, String> + 'a>;
@@ -54,14 +52,6 @@ impl fmt::Debug for Files<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Files").field("films", &self.films.borrow().keys()).finish_non_exhaustive()
     }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let mut bytes = Vec::new();
-    let read = file.take(FILM_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| error.to_string())?;
-    Ok(bytes)
 }
 
 /// The files that one scenario names, and a digest of what they hold.

@@ -24,6 +24,14 @@ impl Key {
     ) -> Self {
         Self { name, values, about }
     }
+
+    /// Whether its value is one of several words: of numbers, files and what may be either, the
+    /// values are examples.
+    pub(super) fn is_choice(&self) -> bool {
+        let is_word = |value: &&str| value.starts_with(|c: char| c.is_ascii_lowercase());
+        self.values.len() > 1
+            && self.values.iter().all(|value| is_word(value) && !value.contains(':'))
+    }
 }
 
 /// The value that belongs to one of these names.

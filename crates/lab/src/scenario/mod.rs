@@ -75,6 +75,7 @@ pub use plot::{Axes, PlotError, plot};
 pub use report::{About, report};
 pub use run::{AFTER, RunError, Stop, Watching};
 pub use schema::schema;
+pub(crate) use stream::{FilmUnit, film_units};
 pub use table::{Run, csv, tables};
 
 /// The keys outside all sections.

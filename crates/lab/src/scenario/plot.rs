@@ -12,7 +12,7 @@ use crate::{Estimate, FigureError};
 const SIZE: (u32, u32) = (900, 560);
 const COLOURS: [RGBColor; 4] = [BLUE, RED, GREEN, PURPLE];
 
-/// What a figure shows, by columns of the table that `lab run` writes.
+/// What a figure shows, by columns of the table that `lab run` writes, or a paper's experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axes {
     /// From left to right: a column of numbers, as `bottleneck.loss`; or its end, as `loss`.
@@ -23,6 +23,8 @@ pub struct Axes {
     pub by: String,
     /// Of this flow only; without it, lines are by flow, or there is one flow.
     pub flow: Option<String>,
+    /// Only of lines of the table that have these values in these columns.
+    pub only: Vec<(String, String)>,
 }
 
 /// A table that no figure can be made of.
@@ -53,6 +55,17 @@ pub enum PlotError {
         /// The flows.
         flows: String,
     },
+    /// Runs that differ in more than the figure shows would be one point.
+    #[error(
+        "a point would be the mean of runs that differ in {column}: give one of its values by \
+         --where {column}={value}, or a line for each by --by {column}"
+    )]
+    Mixed {
+        /// In what they differ.
+        column: String,
+        /// What stands there.
+        value: String,
+    },
     /// There is nothing to draw.
     #[error("the table has no line with {x} and {y}: there is nothing to draw")]
     Empty {
@@ -72,34 +85,42 @@ pub enum PlotError {
 /// A line: its name, and its points from left to right.
 type Line = (String, Vec<(f64, Estimate)>);
 
-/// A figure of a table as `lab run` writes it, as SVG.
+/// A figure of a table as `lab run` writes it, or a paper's experiment, as SVG.
 ///
 /// # Errors
-/// A column is missing or has no numbers.
+/// A column is missing or has no numbers, or runs would be one point that differ in more than their
+/// seeds.
 pub fn plot(table: &[u8], axes: &Axes) -> Result<String, PlotError> {
     let mut reader = csv::Reader::from_reader(table);
     let headers = reader.headers()?.clone();
     let [x, y, by] = [&axes.x, &axes.y, &axes.by].map(|name| column(&headers, name));
     let (x, y, by) = (x?, y?, by?);
-    let flow = column(&headers, "flow")?;
+    // Papers' experiments have no flows.
+    let flow = column(&headers, "flow").ok();
+    let wanted = axes.wanted(&headers)?;
     let mut flows = BTreeSet::new();
     let mut values: BTreeMap<String, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
+    let mut mixing = Mixing::new(&headers, [x, by]);
     for record in reader.records() {
         let record = record?;
         let cell = |index: usize| record.get(index).unwrap_or_default();
-        let is_wanted = axes.flow.as_deref().is_none_or(|wanted| wanted == cell(flow));
+        let is_wanted = wanted.iter().all(|(index, value)| cell(*index) == value.as_str());
         if cell(y).is_empty() || !is_wanted {
             continue;
         }
-        flows.insert(cell(flow).to_owned());
+        flows.extend(flow.map(|flow| cell(flow).to_owned()));
         let [x, y] = [x, y].map(|index| number(&headers[index], cell(index)));
         let line = values.entry(cell(by).to_owned()).or_default();
         // Numbers of zero and more are in the order of their bits.
         line.entry(x?.to_bits()).or_default().push(y?);
+        mixing.look(record);
     }
-    if by != flow && flows.len() > 1 {
+    if Some(by) != flow && flows.len() > 1 {
         let flows = flows.into_iter().collect::<Vec<_>>().join(", ");
         return Err(PlotError::Flows { by: axes.by.clone(), flows });
+    }
+    if let Some((column, value)) = mixing.found {
+        return Err(PlotError::Mixed { column, value });
     }
     let point = |(x, values): (u64, Vec<f64>)| (f64::from_bits(x), Estimate::of(&values));
     let lines: Vec<Line> = values
@@ -110,6 +131,48 @@ pub fn plot(table: &[u8], axes: &Axes) -> Result<String, PlotError> {
         return Err(PlotError::Empty { x: axes.x.clone(), y: axes.y.clone() });
     }
     Ok(drawn(SIZE, |area| draw(area, &lines, [&headers[x], &headers[y]]))?)
+}
+
+impl Axes {
+    /// The columns that must have a value, and the value.
+    fn wanted(&self, headers: &csv::StringRecord) -> Result<Vec<(usize, String)>, PlotError> {
+        let flow = self.flow.iter().map(|flow| ("flow", flow));
+        let only = self.only.iter().map(|(name, value)| (name.as_str(), value));
+        flow.chain(only).map(|(name, value)| Ok((column(headers, name)?, value.clone()))).collect()
+    }
+}
+
+/// Looks for runs that would be one point and have one seed: they differ in something else.
+struct Mixing<'a> {
+    headers: &'a csv::StringRecord,
+    shown: [usize; 2],
+    seed: Option<usize>,
+    seen: BTreeMap<[String; 3], csv::StringRecord>,
+    /// A column in which two differ, and what one has there.
+    found: Option<(String, String)>,
+}
+
+impl<'a> Mixing<'a> {
+    fn new(headers: &'a csv::StringRecord, shown: [usize; 2]) -> Self {
+        let seed = headers.iter().position(|header| header == "seed");
+        Self { headers, shown, seed, seen: BTreeMap::new(), found: None }
+    }
+
+    fn look(&mut self, record: csv::StringRecord) {
+        let Some(seed) = self.seed.filter(|_| self.found.is_none()) else { return };
+        let cell = |record: &csv::StringRecord, index: usize| {
+            record.get(index).unwrap_or_default().to_owned()
+        };
+        let [x, by] = self.shown;
+        let key = [x, by, seed].map(|index| cell(&record, index));
+        let Some(other) = self.seen.get(&key) else {
+            self.seen.insert(key, record);
+            return;
+        };
+        let differs = |index: &usize| cell(&record, *index) != cell(other, *index);
+        let column = (0..self.headers.len()).find(differs).unwrap_or(seed);
+        self.found = Some((self.headers[column].to_owned(), cell(other, column)));
+    }
 }
 
 fn column(headers: &csv::StringRecord, name: &str) -> Result<usize, PlotError> {
@@ -197,7 +260,7 @@ mod tests {
         0,20ms,1,x,5,10\n0,20ms,2,x,5,12\n1%,20ms,1,x,4,20\n1%,20ms,2,x,4,\n1%,20ms,1,y,4,30\n";
 
     fn axes(x: &str, y: &str, by: &str) -> Axes {
-        Axes { x: x.to_owned(), y: y.to_owned(), by: by.to_owned(), flow: None }
+        Axes { x: x.to_owned(), y: y.to_owned(), by: by.to_owned(), flow: None, only: Vec::new() }
     }
 
     #[test]
@@ -219,6 +282,14 @@ mod tests {
         assert_eq!(said, "lines by delay would mix the flows x, y: give one of them");
         let one = Axes { flow: Some("y".to_owned()), ..axes("loss", "goodput", "delay") };
         assert!(plot(TABLE, &one).unwrap().contains("20ms"));
+        let table = b"a.loss,a.delay,seed,flow,y\n0,1ms,1,x,5\n0,2ms,1,x,6\n";
+        let mixed = plot(table, &axes("loss", "y", "flow")).unwrap_err().to_string();
+        assert!(mixed.contains("differ in a.delay: give one of its values by --where a.delay=1ms"));
+        let only = vec![("delay".to_owned(), "2ms".to_owned())];
+        assert!(plot(table, &Axes { only, ..axes("loss", "y", "flow") }).is_ok());
+        assert!(plot(table, &axes("loss", "y", "delay")).is_ok());
+        let paper = b"rate,strategy,seed,psnr_y_db\n20M,RTP,1,30\n40M,RTP,1,33\n";
+        assert!(plot(paper, &axes("rate", "psnr", "strategy")).is_ok());
         let empty = plot(b"x,y,flow\n", &axes("x", "y", "flow")).unwrap_err().to_string();
         assert!(empty.contains("nothing to draw"), "{empty}");
     }

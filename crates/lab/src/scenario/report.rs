@@ -91,7 +91,13 @@ fn figures(runs: &[Run]) -> Result<Vec<Figure>, PlotError> {
         };
         let table = csv(&shown)?;
         for (y, title) in FIGURES {
-            let axes = Axes { x: key.clone(), y: y.to_owned(), by: "flow".to_owned(), flow: None };
+            let axes = Axes {
+                x: key.clone(),
+                y: y.to_owned(),
+                by: "flow".to_owned(),
+                flow: None,
+                only: Vec::new(),
+            };
             match plot(&table, &axes) {
                 Ok(svg) => figures.push(Figure { title, caption: caption.clone(), svg }),
                 // Words are no axis, and not every flow has every value.

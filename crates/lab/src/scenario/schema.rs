@@ -1,12 +1,44 @@
 //! The JSON schema of scenarios, for editors.
 
-use anabranch_netsim::settings;
-use anabranch_netsim::written::{CELL_KEYS, CellKey, EVENT_KEYS, NAT_KEYS, WIFI_KEYS, WIMAX_KEYS};
+use anabranch_netsim::written::{CELL_KEYS, CellKey, NAT_KEYS, WIFI_KEYS, WIMAX_KEYS};
 use serde_json::{Map, Value, json};
 
 use super::TOP_KEYS;
 use super::flow::Kind;
 use super::key::Key;
+
+/// What a link is told, as `netsim::settings` reads it.
+const LINK_KEYS: [Key; 10] = [
+    Key::new(
+        "preset",
+        &["ethernet", "wifi", "mobile", "dsl", "satellite", "wifi-cell", "wimax-cell"],
+        "a kind of link, which the other keys change",
+    ),
+    Key::new(
+        "rate",
+        &["10M", "unlimited", "trace:FILE"],
+        "bits per second of IP packets, or a recorded link in Mahimahi's format",
+    ),
+    Key::new("delay", &["20ms"], "how long a packet travels, one way"),
+    Key::new("jitter", &["5ms"], "up to so much more delay; the order stays"),
+    Key::new("loss", &["1%"], "share of packets lost"),
+    Key::new("burst", &["4"], "how many are lost in a row on average"),
+    Key::new("reorder", &["1%"], "share of packets held back, so that later ones overtake them"),
+    Key::new("hold", &["10ms"], "for how long at most"),
+    Key::new("queue", &["100ms", "64K", "50p"], "what may wait: at the rate, bytes, or packets"),
+    Key::new("mtu", &["1500"], "bytes of the longest IP packet"),
+];
+
+/// What can happen, with the link that it happens to.
+const EVENTS: [Key; 7] = [
+    Key::new("at", &["8s"], "when, from the beginning"),
+    Key::new("cut", &["wifi"], "the link that goes down, with all that is in it"),
+    Key::new("restore", &["wifi"], "the link that is up again, empty"),
+    Key::new("rebind", &["wifi"], "the link whose NAT forgets its mappings"),
+    Key::new("address", &["wifi"], "the link whose NAT gets another public address"),
+    Key::new("change", &["wifi"], "the link that gets other keys, which stand beside this one"),
+    Key::new("check", &["words"], "what a test of the simulator knows; lab run refuses it"),
+];
 
 /// A JSON schema of scenario files, as editors of TOML take it.
 #[must_use]
@@ -63,8 +95,7 @@ fn nat() -> Value {
 
 fn event() -> Value {
     let mut properties = link_properties();
-    let text = || json!({ "type": "string" });
-    properties.extend(EVENT_KEYS.map(|key| (key.to_owned(), text())));
+    properties.extend(EVENTS.iter().map(of_key));
     object(properties, &["at"])
 }
 
@@ -83,9 +114,8 @@ fn flow(kind: &str, keys: &[&[Key]]) -> Value {
 
 /// A link's settings, for both directions and for one each.
 fn link_properties() -> Map<String, Value> {
-    let of_way = || settings::KEYS.split(", ").map(|key| (key.to_owned(), scalar()));
-    let way: Map<String, Value> = of_way().collect();
-    let mut properties: Map<String, Value> = of_way().collect();
+    let way: Map<String, Value> = LINK_KEYS.iter().map(of_key).collect();
+    let mut properties = way.clone();
     for way_name in ["up", "down"] {
         properties.insert(way_name.to_owned(), object(way.clone(), &[]));
     }
@@ -100,9 +130,13 @@ fn object(properties: Map<String, Value>, required: &[&str]) -> Value {
 }
 
 fn of_key(key: &Key) -> (String, Value) {
-    let mut value = scalar();
-    value["description"] = key.about.into();
-    value["examples"] = key.values.into();
+    let mut value = json!({ "description": key.about });
+    if key.is_choice() {
+        value["enum"] = key.values.into();
+    } else {
+        value["type"] = json!(["string", "number", "boolean"]);
+        value["examples"] = key.values.into();
+    }
     (key.name.to_owned(), value)
 }
 
@@ -110,6 +144,16 @@ fn of_cell_key((name, values, about): &CellKey) -> (String, Value) {
     of_key(&Key::new(name, values, about))
 }
 
-fn scalar() -> Value {
-    json!({ "type": ["string", "number", "boolean"] })
+#[cfg(test)]
+mod tests {
+    use anabranch_netsim::settings::KEYS;
+    use anabranch_netsim::written::EVENT_KEYS;
+
+    use super::*;
+
+    #[test]
+    fn links_and_events_have_the_keys_that_are_read() {
+        assert_eq!(LINK_KEYS.map(|key| key.name).join(", "), KEYS);
+        assert_eq!(EVENTS.map(|key| key.name), EVENT_KEYS);
+    }
 }

@@ -1,8 +1,10 @@
 //! [`Stream`]: a film of the user's, as the transport stream that `anabranch send` sends of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io::{Cursor, Read as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 use super::stillness::Stillness;
 
 /// The longest file that is read, and the longest stream that one becomes: it is held in memory.
-pub(super) const FILM_BYTES_MAX: u64 = 1 << 30;
+const FILM_BYTES_MAX: u64 = 1 << 30;
 
 /// A shorter one would begin again too often.
 const ROUND_MIN: Duration = Duration::from_millis(40);
@@ -55,6 +57,8 @@ pub(super) struct StreamUnit {
     pub(super) class: Class,
     /// Packets of it.
     pub(super) packets: u64,
+    /// Bytes that these carry.
+    payload: usize,
     /// The numbers of the first and the last of them.
     first: usize,
     last: usize,
@@ -180,6 +184,35 @@ impl Stream {
     }
 }
 
+/// A picture or a frame of sound of a film.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FilmUnit {
+    /// When its first packet is due, and its last one, from the beginning.
+    pub(crate) due: (Duration, Duration),
+    pub(crate) class: Class,
+    pub(crate) bytes: usize,
+}
+
+/// The units of a film, in the order of their last packets, and how long the film takes.
+pub(crate) fn film_units(file: &Path) -> Result<(Vec<FilmUnit>, Duration), String> {
+    let stream = Stream::read(&read(file)?)?;
+    let unit = |unit: &StreamUnit| FilmUnit {
+        due: (stream.packets[unit.first].0, stream.packets[unit.last].0),
+        class: unit.class,
+        bytes: unit.payload,
+    };
+    Ok((stream.units.iter().map(unit).collect(), stream.round))
+}
+
+/// A file as it stands, but for what is behind the longest film.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    let read = file.take(FILM_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
 /// The stream that a file is, or becomes if it is a film in another container.
 fn transport_stream(file: &[u8]) -> Result<Vec<u8>, String> {
     let too_long = || Err("it is longer than 1 GiB: give a shorter one".to_owned());
@@ -238,7 +271,7 @@ fn units(packets: &[(Duration, Packet)]) -> Vec<StreamUnit> {
     let mut take = |packetizer: &mut Packetizer| {
         while let Some(piece) = packetizer.poll_piece() {
             if counts(piece.header.class) {
-                add(&mut units, &piece.header);
+                add(&mut units, &piece.header, packets);
             }
         }
     };
@@ -258,15 +291,17 @@ pub(super) const fn counts(class: Class) -> bool {
     !matches!(class, Class::Tables | Class::Padding)
 }
 
-fn add(units: &mut BTreeMap<UnitKey, StreamUnit>, header: &Header) {
+fn add(units: &mut BTreeMap<UnitKey, StreamUnit>, header: &Header, packets: &[(Duration, Packet)]) {
     let key = (header.track, header.frame, header.layer);
     for run in &header.runs {
         let (first, count) = (run.position as usize, run.count as usize);
         let last = first + count - 1;
         let class = header.class;
-        let new = StreamUnit { key, class, packets: 0, first, last, picture: None };
+        let new = StreamUnit { key, class, packets: 0, payload: 0, first, last, picture: None };
         let unit = units.entry(key).or_insert(new);
         unit.packets += u64::from(run.count);
+        let carried = packets[first..=last].iter().map(|(_, packet)| packet.payload().len());
+        unit.payload += carried.sum::<usize>();
         unit.first = unit.first.min(first);
         unit.last = unit.last.max(last);
     }

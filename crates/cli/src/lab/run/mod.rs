@@ -21,8 +21,8 @@ use super::runner::{Runner, speed};
 use super::tables::lock;
 use crate::failure::Failure;
 use crate::output;
-pub(super) use given::Sweep;
-use given::{Shard, one};
+use given::Shard;
+pub(super) use given::{Sweep, one};
 use store::Store;
 
 pub(super) use store::Merge;
