@@ -158,6 +158,7 @@ fn all_papers_experiments_take_the_same_flags() {
         for text in [&said, &report] {
             assert!(text.contains("Not the paper's: ") && text.contains(&change), "{paper}");
         }
+        assert!(report.contains("How to cite") && report.contains("version = {"), "{paper}");
         assert!(String::from_utf8(cells).unwrap().contains(set), "{paper}");
     }
 }

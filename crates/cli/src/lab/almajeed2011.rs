@@ -162,7 +162,8 @@ fn write(folder: &Folder, experiment: &Experiment<'_>, cells: &[u8]) -> Result<(
     for figure in experiment.figures().map_err(Failure::failed)? {
         folder.write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
     }
-    folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+    let page = experiment.report(crate::VERSION).map_err(Failure::failed)?;
+    folder.write("report.html", page.as_bytes())
 }
 
 #[cfg(test)]

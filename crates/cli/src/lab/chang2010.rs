@@ -126,5 +126,6 @@ fn write(folder: &Folder, experiment: &Experiment, cells: &[u8]) -> Result<(), F
     for (name, svg) in experiment.figures().map_err(Failure::failed)? {
         folder.write(&format!("{name}.svg"), svg.as_bytes())?;
     }
-    folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+    let page = experiment.report(crate::VERSION).map_err(Failure::failed)?;
+    folder.write("report.html", page.as_bytes())
 }
