@@ -99,6 +99,8 @@ impl Almajeed2011 {
             true => Variation::cells(self.common.seeds).collect(),
             false => Vec::new(),
         };
+        let is_sctp = |Place(cell): Place| cell.carrier == Carrier::Sctp;
+        self.common.check_trace(self.cell.is_some_and(is_sctp))?;
         let tables = self.common.tables(cells.len())?;
         let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
         let run = |cell: &Cell| {

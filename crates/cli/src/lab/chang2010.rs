@@ -60,6 +60,7 @@ impl Chang2010 {
             true => Variation::cells(self.common.seeds).collect(),
             false => Vec::new(),
         };
+        self.common.check_trace(self.cell.is_some_and(|cell| cell.method != Method::Usha))?;
         let tables = self.common.tables(cells.len())?;
         let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
         let run = |cell: &Cell| {
