@@ -131,7 +131,7 @@ const CELLS: [(&str, &[&str], &str); 5] = [
         &["--cell", "pictures,wired,1", "--method", "SCTP-PQ", "--set", "duration=2s"],
         "queue=40p",
     ),
-    ("almajeed2011", &["--cell", "station,1,5,5,1", "--pictures", "3"], "queue=40"),
+    ("almajeed2011", &["--cell", "station,sctp,5,5,1", "--pictures", "3"], "queue=40"),
     ("chang2010", &["--cell", "1,planned,1", "--set", "voice=64k"], "video=1M"),
 ];
 
@@ -158,8 +158,24 @@ fn all_papers_experiments_take_the_same_flags() {
         for text in [&said, &report] {
             assert!(text.contains("Not the paper's: ") && text.contains(&change), "{paper}");
         }
+        assert!(report.contains("How to cite") && report.contains("version = {"), "{paper}");
         assert!(String::from_utf8(cells).unwrap().contains(set), "{paper}");
     }
+}
+
+#[test]
+fn regression_a_trace_was_empty_where_machines_of_several_kinds_were_hosts() {
+    let cell = |carrier| format!("station,{carrier},5,5,1");
+    let common = ["almajeed2011", "--pictures", "3", "--trace", "--cell"];
+    let (_, [trace]) = lab(&[&common[..], &[&cell("sctp")]].concat(), ["cell.qlog"]);
+    let trace = String::from_utf8(trace).unwrap();
+    assert!(trace.lines().count() > 20 && trace.contains("sender"), "{trace}");
+    let out = std::env::temp_dir().join(format!("anabranch-{}-untold", std::process::id()));
+    let more = [&cell("2"), "--out", out.to_str().unwrap()];
+    let output = run(&[&["lab"], &common[..], &more].concat());
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(words.contains("--trace: only SCTP tells what it does"), "{words}");
+    let _ = std::fs::remove_dir_all(out);
 }
 
 #[test]

@@ -196,6 +196,30 @@ fn a_sweep_has_a_report_that_merging_its_shards_gives_too() {
 }
 
 #[test]
+fn files_are_found_beside_the_scenario_that_names_them_and_count_by_what_they_hold() {
+    let scratch = Scratch::new("beside");
+    let films = concat!(env!("CARGO_MANIFEST_DIR"), "/../media/tests/fixtures");
+    let write = |trace: &str, film: &str| {
+        fs::write(scratch.0.join("up.txt"), trace).unwrap();
+        fs::copy(format!("{films}/{film}"), scratch.0.join("film")).unwrap();
+    };
+    let text = SCENARIO.replace("rate = \"4M\"", "up.rate = \"trace:up.txt\"");
+    let text = text.replace("kind = \"tcp\"", "kind = \"media\"\nvideo = \"file:film\"");
+    fs::write(scratch.0.join("scenario.toml"), text).unwrap();
+    let known = || {
+        let mut command = scratch.command("out", &["--seeds", "1"]);
+        tables(&command.current_dir("/").output().unwrap());
+        scratch.known("out").len()
+    };
+    write("1\n", "h264_aac.ts");
+    assert_eq!([known(), known()], [4, 4]);
+    write("1\n", "av1.ts");
+    assert_eq!(known(), 8, "another film");
+    write("2\n", "av1.ts");
+    assert_eq!(known(), 12, "another link");
+}
+
+#[test]
 fn tables_of_packets_are_for_one_run_and_those_of_frames_for_media() {
     let scratch = Scratch::new("tables");
     let file = scratch.0.join("packets.csv");

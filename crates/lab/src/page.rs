@@ -30,6 +30,19 @@ pub(crate) fn assumed(assumptions: &[(&str, &str)]) -> Markup {
     }
 }
 
+/// How to cite what this build, by its version and commit, gave: what makes it again is named.
+pub(crate) fn cited(version: &str, what: &str) -> Markup {
+    let citation = format!(
+        "@software{{anabranch,\n  title   = {{anabranch}},\n  author  = {{{{The anabranch \
+         authors}}}},\n  version = {{{version}}},\n  note    = {{Experiment: {what}}}\n}}"
+    );
+    html! {
+        h2 id="cite" { "How to cite" }
+        p { "Name the version and the commit, so that others can build the same:" }
+        pre { (citation) }
+    }
+}
+
 /// The first and the last of them.
 pub(crate) fn seeds_in_words(seeds: impl Iterator<Item = u64> + Clone) -> String {
     match (seeds.clone().min(), seeds.max()) {

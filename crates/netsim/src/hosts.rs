@@ -77,6 +77,18 @@ macro_rules! machine_of_several {
                     $(Self::$variant($machine) => $poll,)+
                 }
             }
+
+            fn set_tracing(&mut self, on: bool) {
+                match self {
+                    $(Self::$variant(machine) => machine.set_tracing(on),)+
+                }
+            }
+
+            fn poll_trace(&mut self) -> Option<$crate::anabranch_sansio::TraceRecord> {
+                match self {
+                    $(Self::$variant(machine) => machine.poll_trace(),)+
+                }
+            }
         }
     };
 }

@@ -99,6 +99,8 @@ impl Almajeed2011 {
             true => Variation::cells(self.common.seeds).collect(),
             false => Vec::new(),
         };
+        let is_sctp = |Place(cell): Place| cell.carrier == Carrier::Sctp;
+        self.common.check_trace(self.cell.is_some_and(is_sctp))?;
         let tables = self.common.tables(cells.len())?;
         let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
         let run = |cell: &Cell| {
@@ -162,7 +164,8 @@ fn write(folder: &Folder, experiment: &Experiment<'_>, cells: &[u8]) -> Result<(
     for figure in experiment.figures().map_err(Failure::failed)? {
         folder.write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
     }
-    folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+    let page = experiment.report(crate::VERSION).map_err(Failure::failed)?;
+    folder.write("report.html", page.as_bytes())
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ impl Chang2010 {
             true => Variation::cells(self.common.seeds).collect(),
             false => Vec::new(),
         };
+        self.common.check_trace(self.cell.is_some_and(|cell| cell.method != Method::Usha))?;
         let tables = self.common.tables(cells.len())?;
         let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
         let run = |cell: &Cell| {
@@ -126,5 +127,6 @@ fn write(folder: &Folder, experiment: &Experiment, cells: &[u8]) -> Result<(), F
     for (name, svg) in experiment.figures().map_err(Failure::failed)? {
         folder.write(&format!("{name}.svg"), svg.as_bytes())?;
     }
-    folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+    let page = experiment.report(crate::VERSION).map_err(Failure::failed)?;
+    folder.write("report.html", page.as_bytes())
 }

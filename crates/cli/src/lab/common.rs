@@ -61,6 +61,16 @@ impl Common {
         Ok(Tables(Mutex::new((packets, frames))))
     }
 
+    /// Refuses a trace of what keeps no record of what it does.
+    pub(super) fn check_trace(&self, has_records: bool) -> Result<(), Failure> {
+        match self.trace && !has_records {
+            true => {
+                Err(Failure::usage("--trace: only SCTP tells what it does and why: leave it out"))
+            }
+            false => Ok(()),
+        }
+    }
+
     /// Files for what is recorded of a cell, as far as it is asked for.
     pub(super) fn record(
         &self,

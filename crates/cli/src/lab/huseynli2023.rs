@@ -151,7 +151,8 @@ fn write(folder: &Folder, experiment: &Experiment, cells: &[u8]) -> Result<(), F
     for (name, svg) in &graphs {
         folder.write(&format!("{name}.svg"), svg.as_bytes())?;
     }
-    folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+    let page = experiment.report(crate::VERSION).map_err(Failure::failed)?;
+    folder.write("report.html", page.as_bytes())
 }
 
 #[cfg(test)]

@@ -223,7 +223,8 @@ fn write(folder: &Folder, experiment: &Experiment<'_>, cells: &[u8]) -> Result<(
         let name = format!("{}.svg", experiment::figure_name(cell.strategy));
         folder.write(&name, svg.as_bytes())?;
     }
-    folder.write("report.html", experiment.report().map_err(Failure::failed)?.as_bytes())
+    let page = experiment.report(crate::VERSION).map_err(Failure::failed)?;
+    folder.write("report.html", page.as_bytes())
 }
 
 #[cfg(test)]

@@ -36,7 +36,12 @@ pub(super) fn run(
     let mut network = Network::new(cell, values);
     let watch = Watch::new(network.video, video.len());
     network.sim.network_mut().add_observer(watch.clone());
-    recording.begin_in(cell, &mut network.sim);
+    let Flow { sender, receiver, .. } = network.video;
+    recording.begin_among(cell, &mut network.sim, move |host| match host {
+        host if host == sender => Some("sender"),
+        host if host == receiver => Some("receiver"),
+        _ => None,
+    });
     let ends = Ends {
         watch,
         video: network.video,

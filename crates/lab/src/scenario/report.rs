@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::plot::{Axes, PlotError, plot};
 use super::table::{Run, csv, html_tables};
-use crate::page::{page, seeds_in_words};
+use crate::page::{cited, page, seeds_in_words};
 
 /// What figures show upwards: a column of the table, and its title.
 const FIGURES: [(&str, &str); 3] = [
@@ -55,9 +55,7 @@ pub fn report(about: &About<'_>, runs: &[Run]) -> Result<String, PlotError> {
         @for runs in points { (point(about, runs)) }
         h2 id="scenario" { "The scenario" }
         pre { (about.text) }
-        h2 id="cite" { "How to cite" }
-        p { "Name the version and the commit, so that others can build the same:" }
-        pre { (citation(about.version)) }
+        (cited(about.version, "the scenario and the commands of this page"))
     };
     Ok(page("Runs of a scenario", &body))
 }
@@ -143,14 +141,6 @@ fn quoted(word: &str) -> String {
 fn given(values: &[(String, String)]) -> String {
     let said: Vec<_> = values.iter().map(|(key, value)| format!("{key}={value}")).collect();
     if said.is_empty() { "nothing".to_owned() } else { said.join(", ") }
-}
-
-fn citation(version: &str) -> String {
-    format!(
-        "@software{{anabranch,\n  title   = {{anabranch}},\n  author  = {{{{The anabranch \
-         authors}}}},\n  version = {{{version}}},\n  note    = {{Experiment: the scenario and the \
-         commands of this page}}\n}}"
-    )
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::table::{Row, rows, varied_rows};
 use super::variation::{BESIDE, Variation};
 use crate::Estimate;
 use crate::drawing::FigureError;
-use crate::page::{assumed, page, seeds_in_words};
+use crate::page::{assumed, cited, page, seeds_in_words};
 use assumptions::ASSUMPTIONS;
 use difference::{Difference, compared, differences};
 pub use figure::{Figure, figures, shown};
@@ -48,11 +48,12 @@ impl Experiment<'_> {
         figures(self.setup, &self.rows(), self.results.iter().find(|(cell, _)| shown(cell)))
     }
 
-    /// The report: an HTML page that refers to nothing outside itself.
+    /// The report: an HTML page that refers to nothing outside itself. `version` is the build, with
+    /// its commit: who cites it needs both.
     ///
     /// # Errors
     /// A figure cannot be drawn.
-    pub fn report(&self) -> Result<String, FigureError> {
+    pub fn report(&self, version: &str) -> Result<String, FigureError> {
         let (rows, varied) = (self.rows(), varied_rows(&self.varied));
         let are_papers = self.setup.are_papers();
         let figures = self.figures()?;
@@ -72,6 +73,7 @@ impl Experiment<'_> {
             @if are_papers { (different(&differences(&rows, &varied))) }
             @if !varied.is_empty() { (sensitive(&rows, &varied)) }
             (assumed(&ASSUMPTIONS))
+            (cited(version, "the commands of this page"))
         };
         Ok(page(title, &body))
     }
@@ -353,7 +355,7 @@ mod tests {
         let varied = beside.map(|(it, cell)| (it, cell, it.run(&cell, &setup).unwrap().0));
         let varied = varied.collect();
         let experiment = Experiment { command, setup: &setup, results, varied };
-        let report = experiment.report().unwrap();
+        let report = experiment.report("0.1.0 (abc)").unwrap();
         for part in [
             "anabranch lab &lt;almajeed2011&gt;",
             "Table 4: to node C",
@@ -364,6 +366,7 @@ mod tests {
             "id=\"differences\"",
             "id=\"sensitivity\"",
             "id=\"assumptions\"",
+            "version = {0.1.0 (abc)}",
         ] {
             assert!(report.contains(part), "{part}");
         }

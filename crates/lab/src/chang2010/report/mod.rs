@@ -13,7 +13,7 @@ use super::table::{Gaps, Row, Versus, again, find, line_cells, lines, rows, vari
 use super::values::Values;
 use super::variation::{THRESHOLDS_MS, Variation};
 use crate::drawing::FigureError;
-use crate::page::{Heading, assumed, page, seeds_in_words};
+use crate::page::{Heading, assumed, cited, page, seeds_in_words};
 use crate::statement::{Statement, held};
 use crate::{Estimate, Parameters};
 use assumptions::ASSUMPTIONS;
@@ -65,11 +65,12 @@ impl Experiment {
         results.chain(varied).sum::<f64>().round() as usize
     }
 
-    /// The report: an HTML page that refers to nothing outside itself.
+    /// The report: an HTML page that refers to nothing outside itself. `version` is the build, with
+    /// its commit: who cites it needs both.
     ///
     /// # Errors
     /// A figure cannot be drawn.
-    pub fn report(&self) -> Result<String, FigureError> {
+    pub fn report(&self, version: &str) -> Result<String, FigureError> {
         let (rows, varied) = (self.rows(), varied_rows(&self.varied));
         let are_papers = self.parameters.are_papers();
         let figures = self.figures()?;
@@ -85,6 +86,7 @@ impl Experiment {
             (ours(&rows))
             @if !varied.is_empty() { (sensitive(&rows, &varied)) }
             (assumed(&ASSUMPTIONS))
+            (cited(version, "the commands of this page"))
         };
         Ok(page("Timed PR-SCTP calls: anabranch beside Chang and others, 2010", &body))
     }
@@ -308,7 +310,7 @@ mod tests {
 
     #[test]
     fn the_report_has_all_parts_and_refers_to_nothing_outside() {
-        let report = experiment(Parameters::default()).report().unwrap();
+        let report = experiment(Parameters::default()).report("0.1.0 (abc)").unwrap();
         for part in [
             "anabranch lab &lt;chang2010&gt;",
             "id=\"statements\"",
@@ -320,6 +322,7 @@ mod tests {
             "unannounced",
             "--set rto-min=500ms",
             "id=\"assumptions\"",
+            "version = {0.1.0 (abc)}",
         ] {
             assert!(report.contains(part), "{part}");
         }
@@ -331,7 +334,7 @@ mod tests {
     #[test]
     fn what_is_not_the_papers_stands_beside_none_of_its_values() {
         let parameters = Parameters::read(["delay=5ms"]).unwrap();
-        let report = experiment(parameters).report().unwrap();
+        let report = experiment(parameters).report("0.1.0 (abc)").unwrap();
         assert!(report.contains("Not the paper's: delay 5ms (open: 1ms)."));
         for part in ["paper 1.865", "id=\"statements\"", "the paper's mean"] {
             assert!(!report.contains(part), "{part}");

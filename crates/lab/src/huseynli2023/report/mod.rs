@@ -17,7 +17,7 @@ use super::table::{COLUMNS, NAMES, Row, as_run, rows};
 use super::values::Values;
 use crate::Parameters;
 use crate::drawing::FigureError;
-use crate::page::{Heading, assumed, page, seeds_in_words};
+use crate::page::{Heading, assumed, cited, page, seeds_in_words};
 use crate::statement::held;
 use assumptions::ASSUMPTIONS;
 pub use figure::{Graphs, figures};
@@ -34,11 +34,12 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// The report: an HTML page that refers to nothing outside itself.
+    /// The report: an HTML page that refers to nothing outside itself. `version` is the build, with
+    /// its commit: who cites it needs both.
     ///
     /// # Errors
     /// A figure cannot be drawn.
-    pub fn report(&self) -> Result<String, FigureError> {
+    pub fn report(&self, version: &str) -> Result<String, FigureError> {
         let rows = rows(&self.results);
         let graphs = figures(&self.results, &rows)?;
         let body = html! {
@@ -63,6 +64,7 @@ impl Experiment {
             (insertions(&rows))
             @if self.is_varied() { (sensitive(&rows, &graphs)) }
             (assumed(&ASSUMPTIONS))
+            (cited(version, "the commands of this page"))
         };
         Ok(page("SCTP-PQ: anabranch beside H\u{fc}seynli and others, 2023", &body))
     }
@@ -290,7 +292,7 @@ mod tests {
             command: "anabranch lab <huseynli2023>".to_owned(),
             results: cells.collect(),
         };
-        let report = report.report().unwrap();
+        let report = report.report("0.1.0 (abc)").unwrap();
         let parts = [
             "anabranch lab &lt;huseynli2023&gt;",
             "id=\"statements\"",
@@ -303,6 +305,7 @@ mod tests {
             "Load of the reader",
             "load 80 %",
             "id=\"assumptions\"",
+            "version = {0.1.0 (abc)}",
         ];
         for part in parts {
             assert!(report.contains(part), "{part}");

@@ -15,7 +15,7 @@ use super::sensitivity::Variation;
 use super::table::{Measure, Row, line_name, rows};
 use super::values::Values;
 use crate::drawing::FigureError;
-use crate::page::{Heading, assumed, page, seeds_in_words};
+use crate::page::{Heading, assumed, cited, page, seeds_in_words};
 use crate::statement::{Verdict, held};
 use crate::{Estimate, Parameters};
 use assumptions::ASSUMPTIONS;
@@ -38,11 +38,12 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// The report: an HTML page that refers to nothing outside itself.
+    /// The report: an HTML page that refers to nothing outside itself. `version` is the build, with
+    /// its commit: who cites it needs both.
     ///
     /// # Errors
     /// A figure cannot be drawn.
-    pub fn report(&self) -> Result<String, FigureError> {
+    pub fn report(&self, version: &str) -> Result<String, FigureError> {
         let rows = rows(&self.results);
         let figures = figures(&rows)?;
         let are_papers = self.parameters.are_papers();
@@ -62,6 +63,7 @@ impl Experiment {
             @if !self.live.is_empty() { (live(&self.live, &rows)?) }
             @if !self.varied.is_empty() { (sensitive(&self.varied)) }
             (assumed(&ASSUMPTIONS))
+            (cited(version, "the commands of this page"))
         };
         Ok(page("IPTV over SCTP: anabranch beside Kim and others, 2007", &body))
     }
@@ -369,7 +371,7 @@ mod tests {
             varied: varied.map(vary).collect(),
             live: switches(),
         }
-        .report()
+        .report("0.1.0 (abc)")
         .unwrap()
     }
 
@@ -387,6 +389,7 @@ mod tests {
             "Figure 12 for real",
             "receive window of 1 MiB",
             "id=\"assumptions\"",
+            "version = {0.1.0 (abc)}",
         ];
         for part in parts {
             assert!(report.contains(part), "{part}");

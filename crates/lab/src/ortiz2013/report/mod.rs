@@ -17,7 +17,7 @@ use super::strategy::Strategy;
 use super::table::{Row, rows};
 use crate::Estimate;
 use crate::drawing::FigureError;
-use crate::page::{assumed, page, seeds_in_words};
+use crate::page::{assumed, cited, page, seeds_in_words};
 use assumptions::ASSUMPTIONS;
 use differences::{Cause, Difference, differences};
 pub use figure::figure;
@@ -53,11 +53,12 @@ impl Experiment<'_> {
         Strategy::ALL.into_iter().filter_map(of).collect()
     }
 
-    /// The report: an HTML page that refers to nothing outside itself.
+    /// The report: an HTML page that refers to nothing outside itself. `version` is the build, with
+    /// its commit: who cites it needs both.
     ///
     /// # Errors
     /// A figure cannot be drawn.
-    pub fn report(&self) -> Result<String, FigureError> {
+    pub fn report(&self, version: &str) -> Result<String, FigureError> {
         let rows = rows(&self.results);
         let varied = varied_rows(&self.varied);
         let full = self.setup.full_psnr_y_db();
@@ -77,6 +78,7 @@ impl Experiment<'_> {
             @if are_papers { (different(&rows, &varied, full)) }
             @if !varied.is_empty() { (sensitive(&rows, &varied)) }
             (assumed(&ASSUMPTIONS))
+            (cited(version, "the commands of this page"))
         };
         Ok(page(title, &body))
     }
@@ -337,7 +339,9 @@ mod tests {
         let command = "anabranch lab <ortiz2013>".to_owned();
         let varied = Variation::cells(1)
             .map(|(variation, cell)| (variation, cell, variation.run(&cell, &setup).unwrap()));
-        Experiment { command, setup: &setup, results, varied: varied.collect() }.report().unwrap()
+        Experiment { command, setup: &setup, results, varied: varied.collect() }
+            .report("0.1.0 (abc)")
+            .unwrap()
     }
 
     #[test]
@@ -355,6 +359,7 @@ mod tests {
             "<h3>CMTMultiReliable, loss 0.01</h3>",
             "<td class=\"text\">potentially failed paths (RFC 7829)</td>",
             "id=\"assumptions\"",
+            "version = {0.1.0 (abc)}",
         ];
         for part in parts {
             assert!(report.contains(part), "{part}");
