@@ -415,6 +415,7 @@ fn what_the_schema_lets_one_choose_from_is_all_that_is_taken() {
             let Some(values) = property.get("enum").and_then(|it| it.as_array()) else { continue };
             let read = |value: &str| {
                 let more = match (value, name) {
+                    ("mean" | "actual" | "maximum", "dccp") => "ccid = 3",
                     ("cbr", _) => "rate = \"1M\"",
                     ("on-off", _) => "rate = \"1M\"\non = \"1s\"\noff = \"1s\"",
                     (_, "udp") if key != "source" => "source = \"cbr\"\nrate = \"1M\"",

@@ -108,8 +108,8 @@ impl Outstanding {
         self.expirations.peek().map(|Reverse((expires, _))| *expires)
     }
 
-    /// Forgets lifetimes of chunks that nobody will ask for again, so that they cause no wakeup. One
-    /// that a gap block acknowledged keeps its own: the peer may renege on it.
+    /// Forgets lifetimes of chunks that nobody will ask for again, so that they cause no wakeup.
+    /// One that a gap block acknowledged keeps its own: the peer may renege on it.
     pub(super) fn prune_expirations(&mut self) {
         while let Some(&Reverse((_, sequence))) = self.expirations.peek() {
             let stands = |chunk: &Chunk| chunk.state != ChunkState::Abandoned;
@@ -218,11 +218,11 @@ impl Outstanding {
     /// locally, that is, to move "Advanced.Peer.Ack.Point" up as long as the chunk next in the
     /// out-queue space is marked as "abandoned"".
     ///
-    /// A message of partial reliability that a gap block acknowledged does not stop it, or each loss
-    /// would cost the receiver a round trip. A reliable one does: a peer may drop it again (RFC 9260
-    /// section 6.2), and would never get it if it had been told to move past it. And no ordered
-    /// message is skipped behind one of its own stream that the peer has: some stacks drop all that
-    /// they hold up to the skipped SSN, complete messages included.
+    /// A message of partial reliability that a gap block acknowledged does not stop it, or each
+    /// loss would cost the receiver a round trip. A reliable one does: a peer may drop it again
+    /// (RFC 9260 section 6.2), and would never get it if it had been told to move past it. And no
+    /// ordered message is skipped behind one of its own stream that the peer has: some stacks drop
+    /// all that they hold up to the skipped SSN, complete messages included.
     pub(crate) fn advance(&mut self) {
         let mut point = self.cumulative_ack_point();
         self.advanced_peer_ack_point = self.advanced_peer_ack_point.max(point);
