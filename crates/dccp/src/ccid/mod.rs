@@ -79,6 +79,9 @@ pub(crate) trait HcSender: fmt::Debug + Send {
     /// Whether a data packet may go out now.
     fn may_send(&self, now: Time) -> bool;
 
+    /// The peer takes numbers within this Sequence Window.
+    fn on_sequence_window(&mut self, _packets: u64) {}
+
     /// When one may, if time alone decides.
     fn may_send_at(&self) -> Option<Time>;
 

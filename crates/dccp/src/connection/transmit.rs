@@ -132,6 +132,7 @@ impl Connection {
         }
         let wanted = WINDOW_FACTOR * self.sender.packets_in_flight_max().max(self.sent_per_rtt);
         let window = self.features.value(Owner::Local, Feature::SequenceWindow);
+        self.sender.on_sequence_window(window);
         let is_settled = |feature| self.features.is_settled(Owner::Local, feature);
         if wanted > window && is_settled(Feature::SequenceWindow) {
             // Twice as wide each time: few negotiations.

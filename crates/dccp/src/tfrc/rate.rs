@@ -113,6 +113,8 @@ pub struct RateControl {
     not_limited: [Time; 2],
     answered: Time,
     answer_next: Time,
+    /// Packets that may go out in a round trip, whatever the rate.
+    packets_max: Option<u32>,
     /// The nominal time of the next packet.
     next_at: Time,
 }
@@ -153,6 +155,7 @@ impl RateControl {
             not_limited: [Time::ZERO; 2],
             answered: Time::ZERO,
             answer_next: Time::ZERO,
+            packets_max: None,
             next_at: now,
         }
     }
@@ -195,6 +198,11 @@ impl RateControl {
         self.next_at
     }
 
+    /// From now on no more than `packets` go out in a round trip, however high the rate is.
+    pub fn limit_packets(&mut self, packets: u32) {
+        self.packets_max = Some(packets.max(1));
+    }
+
     /// A packet with `len` bytes of data was sent. `is_waiting`: more data are at hand, so that the
     /// rate, not the application, decides when the next one is.
     pub fn on_sent(&mut self, now: Time, len: usize, is_waiting: bool) {
@@ -215,7 +223,8 @@ impl RateControl {
         if is_waiting {
             self.note_not_limited(now);
         }
-        let gap = self.gap(len);
+        let fitting = self.rtt().zip(self.packets_max).map(|(rtt, packets)| rtt / packets);
+        let gap = self.gap(len).max(fitting.unwrap_or_default());
         let credit = self.rtt().unwrap_or_default().min(CREDIT_MAX);
         self.next_at = self.next_at.max(now.saturating_sub(credit)) + gap;
     }

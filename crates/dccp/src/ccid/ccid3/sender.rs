@@ -116,6 +116,13 @@ impl HcSender for Ccid3Sender {
         self.control.next_at() <= now
     }
 
+    /// RFC 4340 section 7.5.2: "an endpoint MUST NOT persistently send more than its Sequence Window
+    /// number of packets per round-trip time". A pause may be followed by as many again as a round
+    /// trip has, and a report of what is further behind than the window is not valid: half of it.
+    fn on_sequence_window(&mut self, packets: u64) {
+        self.control.limit_packets(u32::try_from(packets / 2).unwrap_or(u32::MAX));
+    }
+
     fn may_send_at(&self) -> Option<Time> {
         Some(self.control.next_at())
     }
@@ -341,6 +348,27 @@ mod tests {
         full.on_report(ANSWER_AT, &report);
         // Two packets of 1,000 bytes less in 100 ms.
         assert!((full.stats().rate - 18_000.0).abs() < 1.0, "{:?}", full.stats());
+    }
+
+    #[test]
+    fn no_more_goes_out_in_a_round_trip_than_half_of_the_sequence_window() {
+        let mut sender = sender();
+        let loss_free =
+            Report { loss_event_rate: Some(u32::MAX), loss_intervals: None, ..report() };
+        let fast = Report { receive_rate: Some(100_000_000), ..loss_free };
+        sender.on_report(ANSWER_AT, &fast);
+        sender.on_sequence_window(4);
+        let mut now = ANSWER_AT + Duration::from_secs(1);
+        let end = now + Duration::from_secs(1);
+        let mut count = 0;
+        while now < end {
+            let (data, is_waiting, is_acknowledgement) = (Some(LEN), true, false);
+            let seq = seq(10 + count);
+            sender.on_sent(now, &SentPacket { seq, data, is_waiting, is_acknowledgement });
+            count += 1;
+            now = now.max(sender.may_send_at().unwrap());
+        }
+        assert!((20..=23).contains(&count), "{count} in ten round trips");
     }
 
     #[test]

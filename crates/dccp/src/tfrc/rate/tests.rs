@@ -336,3 +336,15 @@ fn a_receiver_that_claims_everything_gets_little_more_than_the_application_sends
         assert!(run.control.rate() <= 4.0 * initial, "{}", run.control.rate());
     }
 }
+
+#[test]
+fn no_more_packets_go_out_in_a_round_trip_than_they_are_limited_to() {
+    let mut run = Run::new(config());
+    run.control.on_rtt(run.now, RTT);
+    run.control.limit_packets(50);
+    run.rounds(10, 0.0);
+    assert!(is_about(run.control.rate(), 1_000_000.0), "twice what the receiver gets");
+    assert_eq!(run.round(0.0), 50 * SIZE);
+    run.control.limit_packets(500);
+    assert_eq!(run.round(0.0), 100 * SIZE);
+}
