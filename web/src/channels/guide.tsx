@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Channel } from '../protocol/channel';
 import { grouped, listed } from './finding';
 import { marked, search } from './search';
@@ -108,7 +108,8 @@ interface ThumbnailProps {
 function Thumbnail({ channel: { number, on_air }, stills }: ThumbnailProps) {
   const picture = stills.thumbnails.value.get(number);
   const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => draw(canvas, picture), [picture, on_air]);
+  // Before the next picture can come, which takes the memory of this one away.
+  useLayoutEffect(() => draw(canvas, picture), [picture, on_air]);
   return (
     <span class="thumbnail" aria-hidden="true">
       {picture !== undefined && on_air ? (
