@@ -116,9 +116,10 @@ impl HcSender for Ccid3Sender {
         self.control.next_at() <= now
     }
 
-    /// RFC 4340 section 7.5.2: "an endpoint MUST NOT persistently send more than its Sequence Window
-    /// number of packets per round-trip time". A pause may be followed by as many again as a round
-    /// trip has, and a report of what is further behind than the window is not valid: half of it.
+    /// RFC 4340 section 7.5.2: "an endpoint MUST NOT persistently send more than its Sequence
+    /// Window number of packets per round-trip time". A pause may be followed by as many again as a
+    /// round trip has, and a report of what is further behind than the window is not valid: half of
+    /// it.
     fn on_sequence_window(&mut self, packets: u64) {
         self.control.limit_packets(u32::try_from(packets / 2).unwrap_or(u32::MAX));
     }
