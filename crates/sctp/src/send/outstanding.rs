@@ -413,8 +413,7 @@ impl Outstanding {
         }
     }
 
-    /// A chunk that the peer reneged on counts as in flight, with one miss indication, until its
-    /// lifetime ends, which may have been while the peer had it.
+    /// A chunk that the peer reneged on counts as in flight, with one miss indication.
     pub(super) fn return_to_flight(&mut self, sequence: u64) {
         let Some(chunk) = self.chunks.get_mut((sequence - self.first) as usize) else { return };
         if chunk.state != ChunkState::Acked {
@@ -425,9 +424,6 @@ impl Outstanding {
         let size = chunk.size();
         chunk.transmission = self.flights[chunk.path.index()].push(sequence, size);
         self.bytes_in_flight += size;
-        if let Some(expires) = chunk.expires.filter(|_| chunk.expired) {
-            self.expirations.push(Reverse((expires, sequence)));
-        }
     }
 
     /// A chunk marked for retransmission was acknowledged after all.

@@ -6,9 +6,10 @@ use anabranch_sansio::Time;
 use anabranch_wire::{GapAckBlock, Sack};
 use thiserror::Error;
 
-use super::chunk::{ChunkState, View};
+use super::chunk::{Chunk, ChunkState, View};
 use super::flight::Sent;
 use super::loss_detection::{Detector, Losses};
+use super::message::Abandonment;
 use super::miss_indications::Overtaking;
 use super::outstanding::Outstanding;
 use super::rack::Delivery;
@@ -281,10 +282,17 @@ impl Outstanding {
     /// The peer reneged for certain when the first TSN that it says it lacks is one it had
     /// reported. A block that is absent further up proves nothing: a peer may report fewer blocks
     /// than it has (dcSCTP stops at 20).
+    ///
+    /// What outlived its lifetime while the peer had it is given up.
     fn take_back_reneged(&mut self) {
         let Some(last) = self.acked.take_first_if_at(self.first) else { return };
         for sequence in self.first..=last {
-            self.return_to_flight(sequence);
+            let has_expired = |chunk: &Chunk| chunk.state == ChunkState::Acked && chunk.expired;
+            if self.chunk(sequence).is_some_and(has_expired) {
+                self.abandon(sequence, Abandonment::Expired);
+            } else {
+                self.return_to_flight(sequence);
+            }
         }
     }
 
