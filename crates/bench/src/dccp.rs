@@ -2,22 +2,18 @@
 //! Nothing is repeated; what loopback drops does not count.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use anabranch_dccp::wire::ServiceCode;
 use anabranch_dccp::{Ccid, Config, ConnectionId, Endpoint, EndpointConfig, Event, SendError};
-use anabranch_driver::{BindConfig, Driver, Handle, SocketSet};
+use anabranch_driver::Handle;
 use anabranch_sansio::{FourTuple, Rng};
 use bytes::Bytes;
-use tokio::runtime;
 
-use crate::udp::SOCKET_BUFFER_BYTES;
+use crate::driven::{SEGMENTS_MAX, drive, on_own_runtime};
 use crate::{Outcome, Workload, cpu};
-
-/// Datagrams per system call: the most that fit into 64 KiB at this packet size, at most 64.
-const SEGMENTS_MAX: usize = 64;
 
 /// What IPv4 and UDP headers take; an MTU is counted with them.
 const HEADERS: usize = 28;
@@ -26,7 +22,7 @@ const HEADERS: usize = 28;
 const PORTS: (u16, u16) = (5_000, 5_001);
 const SERVICE: ServiceCode = ServiceCode(0x616e_6162);
 
-/// Sends as many bytes as the workload has, in datagrams that fill packets; tells the CPU time of
+/// Sends as many bytes as the workload has, in datagrams that fill packets; returns the CPU time of
 /// both ends, as if all had arrived.
 pub(crate) fn measure(workload: &Workload, ccid: Ccid, seed: u64) -> io::Result<Outcome> {
     let config = Config {
@@ -50,22 +46,9 @@ pub(crate) fn measure(workload: &Workload, ccid: Ccid, seed: u64) -> io::Result<
     Ok(Outcome { cpu, packets_in_flight: None })
 }
 
-fn on_own_runtime<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
-}
-
 fn endpoint(seed: u64) -> Endpoint {
     let config = EndpointConfig { segments_max: SEGMENTS_MAX, ..EndpointConfig::default() };
     Endpoint::new(config, Rng::from_u64(seed))
-}
-
-fn drive(endpoint: Endpoint) -> io::Result<(Handle<Endpoint>, SocketAddr)> {
-    let mut sockets = SocketSet::new();
-    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let buffers = SOCKET_BUFFER_BYTES;
-    let bind = BindConfig { receive_buffer: buffers, send_buffer: buffers, ..local.into() };
-    let local = sockets.bind(bind).map_err(io::Error::other)?;
-    Ok((Driver::spawn(endpoint, sockets).map_err(io::Error::other)?, local))
 }
 
 async fn send(
@@ -113,7 +96,7 @@ fn hand_over(endpoint: &mut Endpoint, id: ConnectionId, left: u64) -> io::Result
     Ok(taken)
 }
 
-/// Reads until the other end closes; tells how many bytes came.
+/// Reads until the other end closes; returns how many bytes came.
 async fn receive(endpoint: Endpoint, listening: &Sender<SocketAddr>) -> io::Result<u64> {
     let (handle, local) = drive(endpoint)?;
     listening.send(local).map_err(io::Error::other)?;

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use anabranch_driver::{BindConfig, Driver, Handle, SocketSet};
-use anabranch_sansio::{FourTuple, Rng};
+use anabranch_sansio::{FourTuple, Machine, Rng};
 use anabranch_sctp::{
     AssociationConfig, AssociationId, CongestionControl, Endpoint, EndpointConfig, Event,
     OutgoingMessage, SendError,
@@ -22,7 +22,7 @@ use crate::udp::SOCKET_BUFFER_BYTES;
 use crate::{Outcome, Workload, cpu};
 
 /// Datagrams per system call: the most that fit into 64 KiB at this packet size, at most 64.
-const SEGMENTS_MAX: usize = 64;
+pub(crate) const SEGMENTS_MAX: usize = 64;
 
 /// What IPv6 and UDP headers take; a path's MTU is counted with them.
 const HEADERS: usize = 48;
@@ -48,7 +48,8 @@ pub(crate) fn measure(workload: &Workload, encrypted: bool, seed: u64) -> io::Re
     Ok(Outcome { cpu: cpu::of_process() - start, packets_in_flight: None })
 }
 
-fn on_own_runtime(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+/// Does one end's work on a runtime of the thread.
+pub(crate) fn on_own_runtime<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }
 
@@ -62,7 +63,12 @@ fn endpoint(association: AssociationConfig, seed: u64) -> Endpoint {
     Endpoint::new(config, Rng::from_u64(seed))
 }
 
-fn drive(endpoint: Endpoint) -> io::Result<(Handle<Endpoint>, SocketAddr)> {
+/// Runs a machine on a socket of loopback; returns its handle and address.
+pub(crate) fn drive<M>(endpoint: M) -> io::Result<(Handle<M>, SocketAddr)>
+where
+    M: Machine + Send + 'static,
+    M::Event: Send,
+{
     let mut sockets = SocketSet::new();
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let buffers = SOCKET_BUFFER_BYTES;
