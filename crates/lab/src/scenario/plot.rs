@@ -6,11 +6,16 @@ use std::error::Error;
 use plotters::prelude::*;
 use thiserror::Error;
 
-use crate::drawing::{Area, BLUE, GREEN, GRID, PURPLE, RED, TEXT, drawn, nice, short};
+use crate::drawing::{
+    Area, BLUE, GREEN, GRID, ORANGE, PURPLE, RED, TEAL, TEXT, drawn, nice, short,
+};
 use crate::{Estimate, FigureError};
 
 const SIZE: (u32, u32) = (900, 560);
-const COLOURS: [RGBColor; 4] = [BLUE, RED, GREEN, PURPLE];
+/// How the names of columns end that hold bits per second.
+const BITS_PER_SECOND: &str = "_bps";
+
+const COLOURS: [RGBColor; 6] = [BLUE, RED, GREEN, PURPLE, ORANGE, TEAL];
 
 /// What a figure shows, by columns of the table that `lab run` writes, or a paper's experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,11 +195,18 @@ fn column(headers: &csv::StringRecord, name: &str) -> Result<usize, PlotError> {
     })
 }
 
+/// What stands beside an axis.
+fn axis_name(column: &str) -> String {
+    let rate = column.strip_suffix(BITS_PER_SECOND);
+    rate.map_or_else(|| column.to_owned(), |rate| format!("{rate}, Mbit/s"))
+}
+
 /// `1%`, `20ms`, `10M`, `3`: times in milliseconds, rates in Mbit/s.
 fn number(column: &str, text: &str) -> Result<f64, PlotError> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     let factor = match unit {
+        "" if column.ends_with(BITS_PER_SECOND) => Some(1e-6),
         "" | "%" | "ms" | "M" | "p" => Some(1.0),
         "us" | "k" | "K" => Some(1e-3),
         "s" | "G" => Some(1e3),
@@ -223,8 +235,8 @@ fn draw(area: &Area<'_>, lines: &[Line], names: [&str; 2]) -> Result<(), Box<dyn
         .bold_line_style(GRID)
         .axis_style(TEXT)
         .label_style(("sans-serif", 14).into_font().color(&TEXT))
-        .x_desc(names[0])
-        .y_desc(names[1])
+        .x_desc(axis_name(names[0]))
+        .y_desc(axis_name(names[1]))
         .x_label_formatter(&|x| short(*x))
         .y_label_formatter(&|y| short(*y))
         .draw()?;
@@ -269,6 +281,13 @@ mod tests {
         assert!(svg.contains("a.loss") && svg.contains("delay_p95_ms"), "{svg}");
         assert!(svg.contains("<circle") && svg.matches("<circle").count() == 3);
         assert_eq!(svg, plot(TABLE, &axes("a.loss", "delay_p95_ms", "flow")).unwrap());
+    }
+
+    #[test]
+    fn rates_are_drawn_in_megabits_per_second() {
+        assert_eq!(number("goodput_bps", "2500000").unwrap(), 2.5);
+        assert_eq!(axis_name("goodput_bps"), "goodput, Mbit/s");
+        assert_eq!(axis_name("delay_p95_ms"), "delay_p95_ms");
     }
 
     #[test]
