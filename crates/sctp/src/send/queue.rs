@@ -161,6 +161,7 @@ impl MessageQueue {
         for index in usize::from(count.max(1))..self.streams.len() {
             let stream = &mut self.streams[index];
             let id = StreamId(index as u16);
+            self.gone.add(&stream.stats);
             self.gone.abandoned_unsent += stream.waiting.len() as u64;
             for message in stream.waiting.drain(..) {
                 self.queued -= message.cost();

@@ -157,6 +157,8 @@ impl DataSender {
         (self.urgent, self.forwarded) = (Urgent::default(), None);
         self.queue.limit_streams(inbound_streams);
         self.outstanding.set_extensions(shared);
+        // Chunks may have other headers from now on: what was counted cannot be compared.
+        self.rate = RateMeter::default();
         let whole_message_max = self.whole_message_max(pmdcs);
         let interleaving = Interleaving { peer_buffer: a_rwnd, whole_message_max };
         self.queue.set_interleaving(shared.i_data.then_some(interleaving));
@@ -196,8 +198,6 @@ impl DataSender {
         self.outstanding = Outstanding::new(initial_tsn, shared, detection);
         self.queue.restart();
         self.error_count = 0;
-        // Chunks may have other headers from now on: what was counted cannot be compared.
-        self.rate = RateMeter::default();
         for path in self.paths.iter_mut() {
             path.reset(config, rng);
         }

@@ -9,7 +9,8 @@ use anabranch_sctp::{
     Association, AssociationConfig, CloseReason, Endpoint, EndpointConfig, Event,
 };
 use anabranch_wire::{
-    Chunk, ChunkType, CookieEcho, ErrorCause, Parameter, Shutdown, Tsn, VerificationTag,
+    Chunk, ChunkType, CookieEcho, ErrorCause, Heartbeat, Init, Items, Parameter, Shutdown, Tsn,
+    VerificationTag,
 };
 
 use crate::harness::{PORTS, good_link, numbered};
@@ -125,6 +126,34 @@ fn a_cookie_for_our_tag_and_another_of_the_peers_takes_the_peers_new_tag() {
     peer.run_for(Duration::from_secs(5));
     let echoes = peer.take_types().iter().filter(|t| t[0] == ChunkType::COOKIE_ECHO).count();
     assert_eq!(echoes, 0, "T1-cookie is stopped");
+}
+
+/// The peer called after it had answered our INIT, as a program does that took it down and began
+/// anew: by now it takes fewer streams, and knows I-DATA no more.
+#[test]
+fn regression_counters_of_a_collision_went_back_and_the_rate_meter_panicked() {
+    let mut peer = RawPeer::facing(EndpointConfig::default());
+    let path = peer.path;
+    peer.let_it_call(&[path], default().with(|c| c.extensions.message_interleaving = true));
+    let mut parameters = Vec::new();
+    let types = [ChunkType::I_DATA, ChunkType::I_FORWARD_TSN];
+    Parameter::SupportedExtensions(Items::from_slice(&types)).encode(&mut parameters);
+    for number in 0..8 {
+        peer.send(numbered(number as u16, number, 100));
+    }
+    peer.answer_init(&parameters);
+    peer.run_for(Duration::from_millis(300));
+    let before = peer.stats().streams;
+    assert_eq!((before.chunks_sent, before.bytes_sent), (8, 800));
+    peer.deliver(&[Chunk::Heartbeat(Heartbeat { info: b"measure now" })]);
+    peer.take();
+    let few = Init { inbound_streams: 1, ..init(RESTART_TAG, &[]) };
+    let cookie = peer.fetch_cookie_with(few);
+    peer.run_for(Duration::from_millis(300));
+    peer.deliver(&[echo(&cookie)]);
+    assert!(peer.is_established());
+    let after = peer.stats().streams;
+    assert_eq!((after.chunks_sent, after.bytes_sent), (8, 800), "counters never go down");
 }
 
 #[test]

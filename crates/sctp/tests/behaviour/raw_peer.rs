@@ -144,7 +144,8 @@ impl RawPeer {
         self.fetch_cookie_with(init(tag, parameters))
     }
 
-    fn fetch_cookie_with(&mut self, init: Init<'_>) -> Vec<u8> {
+    /// The cookie of the answer to this INIT.
+    pub(crate) fn fetch_cookie_with(&mut self, init: Init<'_>) -> Vec<u8> {
         self.deliver_as(self.path, VerificationTag(0), &[Chunk::Init(init)]);
         let sent = self.take();
         let [reply] = &sent[..] else { panic!("one answer to INIT, not {sent:?}") };
