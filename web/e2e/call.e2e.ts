@@ -98,8 +98,7 @@ describe('a call', () => {
     const sent = bob.sent('video').length;
     await bob.page.waitForTimeout(500);
     expect(bob.sent('video').length).toBe(sent);
-    await bob.get('camera').click();
-    await bob.sends('video', 'key');
+    await bob.sends('video', 'key', 1, () => bob.get('camera').click());
     await alice.morePictures(10);
     await alice.get('banner').waitFor({ state: 'detached' });
   });
@@ -197,9 +196,10 @@ describe('a call', () => {
   });
 
   it('goes on after the page was loaded anew', async () => {
-    await alice.page.reload();
-    await alice.untilText('status', 'In a call');
-    await alice.sends('video', 'key');
+    await alice.sends('video', 'key', 1, async () => {
+      await alice.page.reload();
+      await alice.untilText('status', 'In a call');
+    });
     await alice.sends('audio', 'voice', 10);
     await alice.morePictures(5);
     await hearsBeeps(alice);

@@ -50,10 +50,16 @@ export class CallView extends CallPage {
     return this.agent.units.filter((unit) => unit.track === track);
   }
 
-  /** Waits until the page has sent so many more of these. */
-  async sends(track: 'video' | 'audio', role: string, count = 1): Promise<void> {
+  /** Waits until the page has sent so many more of these than before this was done. */
+  async sends(
+    track: 'video' | 'audio',
+    role: string,
+    count = 1,
+    act: () => Promise<unknown> = async () => {},
+  ): Promise<void> {
     const sent = () => this.sent(track).filter((unit) => unit.role === role).length;
     const before = sent();
+    await act();
     await this.until(() => sent() >= before + count);
   }
 
