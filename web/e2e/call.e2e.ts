@@ -273,6 +273,16 @@ describe('before a call', () => {
     await visit.bob.untilText('banner', 'Alice has no camera.');
   });
 
+  it('regression_no_picture_was_sent_where_the_processor_of_tracks_brought_none', async () => {
+    visit = await CallVisit.start();
+    const { alice } = visit;
+    await alice.page.addInitScript(silenceProcessor);
+    await alice.page.reload();
+    await visit.look(alice);
+    await alice.devices('on', 'on');
+    await alice.sends('video', 'reference', 5, () => visit.call());
+  });
+
   it('says that there is no camera, and talks', async () => {
     visit = await CallVisit.start({}, [...NO_CAMERA]);
     const { alice, bob } = visit;
@@ -360,6 +370,14 @@ const NO_CAMERA = [
   '--use-fake-device-for-media-stream=device-count=0',
   '--use-fake-ui-for-media-stream',
 ];
+
+/** As Chromium's processor is at times: it takes the track, and brings no picture. */
+function silenceProcessor(): void {
+  const silent = class {
+    readonly readable = new ReadableStream<VideoFrame>();
+  };
+  Object.assign(window, { MediaStreamTrackProcessor: silent });
+}
 
 async function hearsBeeps(view: CallView): Promise<void> {
   const [low, high] = BEEP_HZ;

@@ -3,7 +3,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { nowMs } from '../../media/now';
 import { type Listed, MediaDevicesOfPage } from '../capture/devices';
-import { framesOf } from '../capture/frames';
+import { type Frames, framesByPlaying, framesOf } from '../capture/frames';
 import type { Kind } from '../capture/words';
 import type { CallRequest } from '../protocol/requests';
 import type { VoiceReport } from '../voice/messages';
@@ -25,6 +25,7 @@ export class CallSession {
   readonly canRoute = computed(() => this.#sound.value?.isRoutable === true);
   readonly #worker: Worker;
   #isBegun = false;
+  #isCameraPlayed = false;
 
   constructor() {
     this.#worker = new Worker(new URL('../worker/caller.ts', import.meta.url), {
@@ -108,6 +109,9 @@ export class CallSession {
       case 'screen':
         this.store.screen.value = message.report;
         return;
+      case 'camera_silent':
+        this.#playCamera();
+        return;
       case 'problem':
         this.store.notify('warning', message.text);
     }
@@ -162,8 +166,21 @@ export class CallSession {
       this.#tell({ kind: 'camera', camera: null });
       return;
     }
+    this.#isCameraPlayed = false;
+    this.#tellCamera(track, framesOf(track));
+  }
+
+  /** Takes the camera's pictures from a player, where the processor of tracks brings none. */
+  #playCamera(): void {
+    const track = this.devices.camera.track.peek();
+    if (track !== null && !this.#isCameraPlayed) {
+      this.#isCameraPlayed = true;
+      this.#tellCamera(track, framesByPlaying(track));
+    }
+  }
+
+  #tellCamera(track: MediaStreamTrack, frames: Frames): void {
     const { width = SCREEN.width, height = SCREEN.height, frameRate } = track.getSettings();
-    const frames = framesOf(track);
     const fps = Math.round(frameRate ?? FPS_UNKNOWN);
     this.#tell({ kind: 'camera', camera: { frames, width, height, fps } }, [frames]);
   }

@@ -65,6 +65,7 @@ class Call {
         this.#video = video;
         this.#saySending();
       },
+      onSilent: () => tell({ kind: 'camera_silent' }),
       onProblem: problem,
     });
     this.#socket = new ProgramSocket(socketUrl, LANGUAGE, {
@@ -206,6 +207,7 @@ class Call {
   }
 
   #reportToAgent(): void {
+    this.#pictureSender.check();
     this.#socket.send({
       type: 'page_stats',
       ...{ heard: this.#played.heard, concealed: this.#played.concealed },

@@ -1,6 +1,7 @@
 /** What passes between the main thread of a call's page and its worker. */
 
 import type { Connection } from '../../worker/messages';
+import type { Frames } from '../capture/frames';
 import type { AgentMessage, Device } from '../protocol/agent';
 import type { CallRequest } from '../protocol/requests';
 
@@ -20,7 +21,7 @@ export type ToCallWorker =
   | { readonly kind: 'voice'; readonly heard: number; readonly concealed: number };
 
 export interface Camera {
-  readonly frames: ReadableStream<VideoFrame>;
+  readonly frames: Frames;
   readonly width: number;
   readonly height: number;
   readonly fps: number;
@@ -37,6 +38,8 @@ export type FromCallWorker =
   | { readonly kind: 'connection'; readonly connection: Connection }
   | { readonly kind: 'message'; readonly message: AgentMessage }
   | { readonly kind: 'screen'; readonly report: CallScreen }
+  /** The camera is open, but has brought no picture for long. */
+  | { readonly kind: 'camera_silent' }
   /** A whole sentence about something that the page could not do. */
   | { readonly kind: 'problem'; readonly text: string };
 

@@ -1,6 +1,6 @@
 /** Makes pictures of what the camera sees, as many and as large as the rate is enough for. */
 
-import { nowUs } from '../../media/now';
+import { nowMs, nowUs } from '../../media/now';
 import { type Codec, chooseCodec, encoderConfig, roleOf, type Size } from '../capture/codecs';
 import { Ladder, type Step, sizeAt } from '../capture/ladder';
 import type { CallVideo } from '../protocol/agent';
@@ -15,6 +15,8 @@ const EARLY = 0.7;
 /** A rate to ask the browser for an encoder with, before the agent has told one. */
 const ASSUMED_BPS = 850_000;
 const FAILURES_MAX = 5;
+/** A camera that starts slowly takes less. */
+const SILENT_MS = 3_000;
 
 /** WebCodecs, section 6.7; TypeScript's libraries leave it out. */
 interface LayeredMetadata extends EncodedVideoChunkMetadata {
@@ -25,6 +27,8 @@ export interface PictureUser {
   send(unit: SentUnit): void;
   /** What is made from now on; `null` for nothing. */
   onFormat(video: CallVideo | null): void;
+  /** The camera has brought nothing for long. */
+  onSilent(): void;
   onProblem(text: string): void;
 }
 
@@ -42,6 +46,8 @@ export class PictureSender {
   #lastUs = 0;
   #isKeyWanted = false;
   #failures = 0;
+  /** When the camera brought a picture last, or was opened; `null` once its silence is reported. */
+  #seenMs: number | null = null;
   keys = 0;
   /** Whether pictures are for the other end. */
   isOpen = false;
@@ -74,7 +80,12 @@ export class PictureSender {
   }
 
   async setCamera(camera: Camera | null): Promise<void> {
+    const before = this.#camera?.frames;
+    if (before instanceof MessagePort) {
+      before.postMessage('end');
+    }
     this.#camera = camera;
+    this.#seenMs = camera === null ? null : nowMs();
     this.#close();
     if (camera === null) {
       this.#user.onFormat(null);
@@ -93,18 +104,35 @@ export class PictureSender {
     await this.#read(camera);
   }
 
+  /** To be called now and then: notices a camera that brings nothing. */
+  check(): void {
+    if (this.#seenMs !== null && nowMs() - this.#seenMs > SILENT_MS) {
+      this.#seenMs = null;
+      this.#user.onSilent();
+    }
+  }
+
   async #read(camera: Camera): Promise<void> {
+    if (camera.frames instanceof MessagePort) {
+      camera.frames.onmessage = ({ data }: MessageEvent<VideoFrame>) => this.#see(camera, data);
+      return;
+    }
     const reader = camera.frames.getReader();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) {
         return;
       }
-      if (this.#camera === camera) {
-        this.#take(value);
-      }
-      value.close();
+      this.#see(camera, value);
     }
+  }
+
+  #see(camera: Camera, picture: VideoFrame): void {
+    if (this.#camera === camera) {
+      this.#seenMs = nowMs();
+      this.#take(picture);
+    }
+    picture.close();
   }
 
   #take(picture: VideoFrame): void {
