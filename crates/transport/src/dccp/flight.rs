@@ -29,13 +29,15 @@ pub(super) enum Sent {
     Copied {
         len: usize,
     },
+    /// That this path was closed.
+    Closed(u16),
     Bye,
 }
 
 impl Sent {
     pub(super) const fn len(&self) -> usize {
         match self {
-            Self::Ping | Self::Query | Self::Bye => 0,
+            Self::Ping | Self::Query | Self::Closed(_) | Self::Bye => 0,
             Self::Repeated(fragment) => fragment.payload.len(),
             Self::Once { len, .. } | Self::Copied { len } => *len,
         }
@@ -210,7 +212,12 @@ mod tests {
     fn messages(sent: &[Sent]) -> Vec<u64> {
         let number = |sent: &Sent| match sent {
             Sent::Once { message, .. } => Some(*message),
-            Sent::Ping | Sent::Query | Sent::Repeated(_) | Sent::Copied { .. } | Sent::Bye => None,
+            Sent::Ping
+            | Sent::Query
+            | Sent::Repeated(_)
+            | Sent::Copied { .. }
+            | Sent::Closed(_)
+            | Sent::Bye => None,
         };
         sent.iter().filter_map(number).collect()
     }

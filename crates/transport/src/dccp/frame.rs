@@ -21,6 +21,7 @@ const ACKS: u8 = 2;
 const BYE: u8 = 3;
 const QUERY: u8 = 4;
 const WANT: u8 = 5;
+const CLOSED: u8 = 6;
 /// A [`Join`] follows.
 const JOINS: u8 = 0x80;
 
@@ -68,6 +69,8 @@ pub(super) enum Body {
     Acks(Acks),
     /// How many connections the sender would have on a path.
     Want { path: u16, count: u32 },
+    /// The sender has closed a path.
+    Closed { number: u64, path: u16 },
     /// The last words.
     Bye { number: u64, reason: Bytes },
 }
@@ -128,6 +131,10 @@ impl Frame {
                 put_varint(&mut out, (*path).into());
                 put_varint(&mut out, (*count).into());
             }
+            Body::Closed { number, path } => {
+                put_varint(&mut out, *number);
+                put_varint(&mut out, (*path).into());
+            }
             Body::Bye { number, reason } => {
                 put_varint(&mut out, *number);
                 out.extend_from_slice(reason);
@@ -155,6 +162,10 @@ impl Frame {
                 let path = u16::try_from(take_varint(&mut bytes)?).ok()?;
                 Body::Want { path, count: u32::try_from(take_varint(&mut bytes)?).ok()? }
             }
+            CLOSED => {
+                let number = take_varint(&mut bytes)?;
+                Body::Closed { number, path: u16::try_from(take_varint(&mut bytes)?).ok()? }
+            }
             BYE => Body::Bye { number: take_varint(&mut bytes)?, reason: bytes },
             _ => return None,
         };
@@ -170,6 +181,7 @@ impl Body {
             Self::Fragment { .. } => FRAGMENT,
             Self::Acks(_) => ACKS,
             Self::Want { .. } => WANT,
+            Self::Closed { .. } => CLOSED,
             Self::Bye { .. } => BYE,
         }
     }
@@ -381,6 +393,7 @@ mod tests {
             Body::Acks(Acks { limit: 1 << 30, blocks }),
             Body::Acks(Acks { limit: 0, blocks: Vec::new() }),
             Body::Want { path: 3, count: 12 },
+            Body::Closed { number: 300, path: 259 },
             Body::Bye { number: 9, reason: Bytes::from_static(b"enough") },
             Body::Bye { number: 9, reason: Bytes::new() },
         ];

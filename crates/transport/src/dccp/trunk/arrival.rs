@@ -37,6 +37,10 @@ impl Trunk {
             }
             Body::Acks(acks) => self.on_acks(now, endpoint, path, &acks),
             Body::Want { path, count } => self.on_want(now, endpoint, path, count),
+            Body::Closed { number: datagram, path } => {
+                self.on_arrived(now, number, datagram);
+                self.on_path_closed(endpoint, path);
+            }
             Body::Bye { number: datagram, reason } => {
                 self.on_arrived(now, number, datagram);
                 self.on_bye(now, endpoint, &reason);

@@ -17,6 +17,9 @@ use crate::{CloseReason, ConnectError, Connection as _, Event, PathEvent, PathSt
 /// The least of the caller's DCCP ports: RFC 6335's dynamic ones begin there.
 const PORT_FIRST: u16 = 49_152;
 
+/// Runs of names of closed paths that are kept: a word of theirs may still come.
+const PAST_PATHS_MAX: usize = 64;
+
 /// How long the last words may take, and the DCCP connections to close.
 const FAREWELL: Duration = Duration::from_secs(3);
 const PARTING: Duration = Duration::from_secs(1);
@@ -29,21 +32,36 @@ impl Trunk {
         endpoint: &mut Endpoint,
         tuple: FourTuple,
     ) -> Result<(), ConnectError> {
-        let Some(path) = self.next_path() else {
+        let Some(path) = self.take_path_name() else {
             let reason = format!("there are {PATHS_MAX} paths, which is the limit: give fewer");
             return Err(ConnectError { reason });
         };
-        self.paths.insert(path, Path::new(now, tuple));
-        if let Err(error) = self.open_member(now, endpoint, path) {
-            self.paths.remove(&path);
-            return Err(ConnectError { reason: error.to_string() });
-        }
-        Ok(())
+        self.open_as(now, endpoint, path, tuple)
+            .map_err(|error| ConnectError { reason: error.to_string() })
     }
 
-    pub(super) fn next_path(&self) -> Option<u16> {
-        let next = self.paths.last_key_value().map_or(0, |(last, _)| last + 1);
-        (usize::from(next) < PATHS_MAX).then_some(next)
+    fn open_as(
+        &mut self,
+        now: Time,
+        endpoint: &mut Endpoint,
+        path: u16,
+        tuple: FourTuple,
+    ) -> Result<(), dccp::ConnectError> {
+        self.paths.insert(path, Path::new(now, tuple));
+        let opened = self.open_member(now, endpoint, path);
+        if opened.is_err() {
+            self.paths.remove(&path);
+        }
+        opened
+    }
+
+    /// The name of one more path; `None` if there are as many as there may be.
+    pub(super) fn take_path_name(&mut self) -> Option<u16> {
+        let to_come = self.wishes.iter().filter(|wish| matches!(wish, Wish::Open(..))).count();
+        let name = self.next_path;
+        let next = name.checked_add(1).filter(|_| self.paths.len() + to_come < PATHS_MAX)?;
+        self.next_path = next;
+        Some(name)
     }
 
     fn open_member(
@@ -73,10 +91,13 @@ impl Trunk {
     ) -> bool {
         let is_full = self.members.len() >= PATHS_MAX * self.config.connections_max();
         let is_known = self.members.contains_key(&join.member);
-        if is_full || is_known || usize::from(join.path) >= PATHS_MAX || self.is_over() {
+        if is_full || is_known || self.past_paths.contains(join.path.into()) || self.is_over() {
             return false;
         }
         let is_new = !self.paths.contains_key(&join.path);
+        if is_new && self.paths.len() >= PATHS_MAX {
+            return false;
+        }
         let path = self.paths.entry(join.path).or_insert_with(|| Path::new(now, tuple));
         if join.generation < path.generation {
             return false;
@@ -169,7 +190,10 @@ impl Trunk {
                 self.end(now, endpoint, reason);
             }
             Phase::Calling { .. } | Phase::Open | Phase::Draining => {
-                if let Some(reason) = words_of(reason) {
+                // A caller that opens its paths anew has forgotten the connections of before.
+                let may_come_back = !self.is_caller
+                    && matches!(reason, dccp::CloseReason::Reset(ResetCode::NO_CONNECTION));
+                if let Some(reason) = words_of(reason).filter(|_| !may_come_back) {
                     self.end(now, endpoint, reason);
                 }
             }
@@ -203,14 +227,13 @@ impl Trunk {
     pub(super) fn fulfil(&mut self, now: Time, endpoint: &mut Endpoint) {
         for wish in std::mem::take(&mut self.wishes) {
             match wish {
-                Wish::Open(tuple) => {
-                    if let Err(error) = self.open(now, endpoint, tuple) {
-                        tracing::debug!(%tuple, %error, "path not opened");
-                    } else if let Some((id, _)) = self.paths.last_key_value() {
-                        let path = PathId((*id).into());
+                Wish::Open(path, tuple) => match self.open_as(now, endpoint, path, tuple) {
+                    Err(error) => tracing::debug!(%tuple, %error, "path not opened"),
+                    Ok(()) => {
+                        let path = PathId(path.into());
                         self.tell(Event::Path(PathEvent::Added { path, tuple }));
                     }
-                }
+                },
                 Wish::CloseFrom(local) => self.close_from(endpoint, local),
                 Wish::Abort(reason) => {
                     if !self.is_over() {
@@ -225,12 +248,26 @@ impl Trunk {
     fn close_from(&mut self, endpoint: &mut Endpoint, local: std::net::SocketAddr) {
         let from = |(id, path): (&u16, &Path)| (path.tuple.local == local).then_some(*id);
         for id in self.paths.iter().filter_map(from).collect::<Vec<_>>() {
-            self.drop_members(endpoint, id);
-            let Some(path) = self.paths.get(&id) else { continue };
-            let last = Box::new(self.report(id, path));
-            self.paths.remove(&id);
-            self.tell(Event::Path(PathEvent::Removed { path: PathId(id.into()), last }));
+            self.remove_path(endpoint, id);
+            self.closed.push(id);
         }
+    }
+
+    /// The peer has closed a path. The last one stays: its peer would not have been heard.
+    pub(super) fn on_path_closed(&mut self, endpoint: &mut Endpoint, path: u16) {
+        if self.paths.len() > 1 {
+            self.remove_path(endpoint, path);
+        }
+    }
+
+    fn remove_path(&mut self, endpoint: &mut Endpoint, id: u16) {
+        self.drop_members(endpoint, id);
+        let Some(path) = self.paths.get(&id) else { return };
+        let last = Box::new(self.report(id, path));
+        self.paths.remove(&id);
+        self.past_paths.insert(id.into());
+        self.past_paths.truncate(PAST_PATHS_MAX);
+        self.tell(Event::Path(PathEvent::Removed { path: PathId(id.into()), last }));
     }
 
     /// Forgets the connections of a path without a word; what was under way there is lost.
@@ -278,7 +315,7 @@ impl Trunk {
     /// These will not arrive: what must is sent again, the rest is counted.
     pub(super) fn give_up(&mut self, path: Option<u16>, lost: Vec<Sent>) {
         for sent in lost {
-            if !matches!(sent, Sent::Ping | Sent::Query | Sent::Bye)
+            if !matches!(sent, Sent::Ping | Sent::Query | Sent::Closed(_) | Sent::Bye)
                 && let Some(path) = path.and_then(|path| self.paths.get_mut(&path))
             {
                 path.counters.chunks_lost += 1;
@@ -299,6 +336,7 @@ impl Trunk {
                     }
                 }
                 Sent::Query => self.must_query = true,
+                Sent::Closed(path) => self.closed.push(path),
                 Sent::Ping | Sent::Copied { .. } => {}
             }
         }

@@ -58,7 +58,13 @@ pub(super) struct Trunk {
     must_query: bool,
     /// Last words that are to be sent.
     bye: Option<Bytes>,
+    /// By their names, which are never used again for another path.
     paths: BTreeMap<u16, Path>,
+    next_path: u16,
+    /// Names of paths that were.
+    past_paths: Ranges,
+    /// Closed paths of which the peer is to be told.
+    closed: Vec<u16>,
     members: BTreeMap<u32, Member>,
     next_member: u32,
     primary: u16,
@@ -122,7 +128,7 @@ enum Phase {
 
 #[derive(Debug)]
 enum Wish {
-    Open(FourTuple),
+    Open(u16, FourTuple),
     CloseFrom(SocketAddr),
     Abort(String),
 }
@@ -146,6 +152,9 @@ impl Trunk {
             must_query: false,
             bye: None,
             paths: BTreeMap::new(),
+            next_path: 0,
+            past_paths: Ranges::default(),
+            closed: Vec::new(),
             members: BTreeMap::new(),
             next_member: 0,
             primary: 0,
@@ -313,7 +322,7 @@ impl Connection for Trunk {
 
     fn is_drained(&self) -> bool {
         let is_idle = self.members.values().all(|member| member.flight.is_idle());
-        self.queue.is_empty() && self.again.is_empty() && is_idle
+        self.queue.is_empty() && self.again.is_empty() && self.closed.is_empty() && is_idle
     }
 
     fn last_heard(&self) -> Option<Time> {
@@ -350,13 +359,12 @@ impl Connection for Trunk {
 
     fn open_path(&mut self, _now: Time, tuple: FourTuple) -> Option<PathId> {
         let is_known = self.paths.values().any(|path| path.tuple == tuple);
-        let wishes = self.wishes.iter().filter(|wish| matches!(wish, Wish::Open(_))).count();
-        let next = self.next_path()? + u16::try_from(wishes).ok()?;
-        if is_known || !self.is_caller || usize::from(next) >= super::PATHS_MAX {
+        if is_known || !self.is_caller {
             return None;
         }
-        self.wishes.push(Wish::Open(tuple));
-        Some(PathId(next.into()))
+        let path = self.take_path_name()?;
+        self.wishes.push(Wish::Open(path, tuple));
+        Some(PathId(path.into()))
     }
 
     fn close_paths_from(&mut self, _now: Time, local: SocketAddr) {

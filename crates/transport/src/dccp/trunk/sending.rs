@@ -18,6 +18,7 @@ pub(super) enum Post {
     Fragment(Fragment),
     Acks(Acks),
     Want { path: u16, count: u32 },
+    Closed(u16),
     Bye(Bytes),
 }
 
@@ -48,7 +49,9 @@ impl Trunk {
     pub(in super::super) fn feed(&mut self, now: Time, endpoint: &mut Endpoint) -> bool {
         self.now = now;
         let acks = self.feed_acks(now, endpoint);
-        let words = self.feed_query(now, endpoint) || self.feed_bye(now, endpoint);
+        let words = self.feed_query(now, endpoint)
+            || self.feed_closed(now, endpoint)
+            || self.feed_bye(now, endpoint);
         let wants = self.feed_wants(now, endpoint);
         self.note_used();
         let data = self.feed_data(now, endpoint);
@@ -153,6 +156,16 @@ impl Trunk {
         let Some(member) = self.choose(now, endpoint, Wanted::WORDS) else { return false };
         self.must_query = false;
         self.post(now, endpoint, member, Post::Query)
+    }
+
+    /// Tells the peer which paths were closed.
+    fn feed_closed(&mut self, now: Time, endpoint: &mut Endpoint) -> bool {
+        if self.closed.is_empty() {
+            return false;
+        }
+        let Some(member) = self.choose(now, endpoint, Wanted::WORDS) else { return false };
+        let Some(path) = self.closed.pop() else { return false };
+        self.post(now, endpoint, member, Post::Closed(path))
     }
 
     fn feed_bye(&mut self, now: Time, endpoint: &mut Endpoint) -> bool {
@@ -344,6 +357,7 @@ impl Post {
             Self::Bye(reason) => (Body::Bye { number, reason }, Some(Sent::Bye)),
             Self::Acks(acks) => (Body::Acks(acks), None),
             Self::Want { path, count } => (Body::Want { path, count }, None),
+            Self::Closed(path) => (Body::Closed { number, path }, Some(Sent::Closed(path))),
             Self::Fragment(fragment) => {
                 let sent = match fragment.is_repeated {
                     true => Sent::Repeated(fragment.clone()),
