@@ -323,6 +323,7 @@ impl Link {
             | Transported::RateChanged(_)
             | Transported::Readable
             | Transported::Writable => {}
+            _ => {}
         }
     }
 

@@ -10,6 +10,7 @@ use crate::dcep::ChannelOptions;
 
 /// Something happened on a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event {
     /// The browser is there: channels can be opened.
     Connected,

@@ -191,6 +191,7 @@ impl Server {
             Event::Readable => self.read(now, id),
             Event::Writable => self.on_writable(link),
             Event::Path(_) | Event::RateChanged(_) => {}
+            _ => {}
         }
     }
 
@@ -218,6 +219,7 @@ impl Server {
             BrowserEvent::Closed { .. } => self.on_closed(link),
             // A page may have channels of its own; they say nothing to us.
             BrowserEvent::ChannelOpened { .. } | BrowserEvent::ChannelClosed { .. } => {}
+            _ => {}
         }
     }
 

@@ -10,6 +10,7 @@ use crate::{ConnectionStats, PathReport, PathState, RateSignal};
 
 /// Something happened on a connection.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// The peer is there.
     Connected {

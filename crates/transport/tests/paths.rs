@@ -42,14 +42,12 @@ fn close(pair: &mut Pair<DccpTransport>, id: ConnectionId, tuple: FourTuple) {
 fn changes(pair: &mut Pair<DccpTransport>) -> (Vec<PathId>, Vec<PathId>) {
     let (mut added, mut removed) = (Vec::new(), Vec::new());
     for (_, event) in pair.sim.take_events(SERVER) {
-        match event {
-            Event::Path(PathEvent::Added { path, .. }) => added.push(path),
-            Event::Path(PathEvent::Removed { path, last }) => {
-                assert_eq!(last.id, path);
-                assert!(last.packets_received > 0, "the last statistics come with it");
-                removed.push(path);
-            }
-            _ => {}
+        if let Event::Path(PathEvent::Added { path, .. }) = event {
+            added.push(path);
+        } else if let Event::Path(PathEvent::Removed { path, last }) = event {
+            assert_eq!(last.id, path);
+            assert!(last.packets_received > 0, "the last statistics come with it");
+            removed.push(path);
         }
     }
     (added, removed)

@@ -36,6 +36,7 @@ impl Link {
             | Transport::Path(_)
             | Transport::Readable
             | Transport::Writable => {}
+            _ => {}
         }
     }
 

@@ -136,6 +136,7 @@ impl NativeViewer {
                 | Event::Writable
                 | Event::Path(_)
                 | Event::RateChanged(_) => {}
+                _ => {}
             }
         }
         if let Some(connection) = self.id.and_then(|id| self.transport.connection_mut(id)) {

@@ -63,8 +63,8 @@ fn drift_either_way_is_followed_without_a_jump() {
 
 #[test]
 fn clocks_that_drift_for_eight_hours_leave_items_as_much_time_as_in_the_first_minute() {
-    for ppm in [50.0, 200.0, -200.0] {
-        let mut playout = playout();
+    for (ppm, latency) in [(50.0, 200), (200.0, 200), (-200.0, 200), (200.0, 100)] {
+        let mut playout = Playout::new(Config::with_latency(Duration::from_millis(latency)));
         let local = |seconds: f64| Time::from_nanos((seconds * (1e9 + ppm * 1e3)) as u64);
         let mut first = None;
         for i in 0..8 * 3_600 {
