@@ -1,4 +1,4 @@
-//! What an association tells its user.
+//! [`Event`]: what an association reports to its user.
 
 use std::fmt;
 

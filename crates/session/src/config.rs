@@ -1,4 +1,4 @@
-//! What a session is told.
+//! The settings of a session.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,10 +1,10 @@
 //! [`Dropping`]: what is left out because the network does not carry it.
 //!
-//! Left to itself, what does not fit waits until its lifetime ends, here and there a piece of a
-//! picture; what was sent of such a picture was sent for nothing. So a picture is left out whole,
-//! before its first piece is handed over, when it would wait for too long; and only where a decoder
-//! can follow: what refines a picture alone, and what no other is predicted from, at any time; a
-//! reference with all that is predicted from it, up to the next key frame.
+//! Without a policy, pieces that do not fit expire one by one, and what was sent of their pictures
+//! is wasted. So a picture that would wait for too long is left out as a whole, before its first
+//! piece is handed over, and only where a decoder can go on: enhancement layers and pictures that
+//! no other refers to at any time; a reference together with all that refers to it, up to the next
+//! key frame.
 //!
 //! The policy is told what waits and what is carried, and knows nothing of who asks: a source that
 //! comes as it likes, or one that is kept for viewers who are behind.

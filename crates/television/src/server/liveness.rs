@@ -7,8 +7,8 @@ use anabranch_transport::Connection;
 
 use super::Carrier;
 
-/// Who says nothing, or takes nothing, for so long is given up. What it held is free within ten
-/// seconds, whatever the round trip is; the counters of the association may end it before.
+/// A viewer of which nothing is heard, or that takes nothing, for so long is given up. What it held
+/// is free within ten seconds, whatever the round trip is; the association may fail before.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// When a viewer was last heard, and when it last took what it was sent.
