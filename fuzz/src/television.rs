@@ -7,9 +7,7 @@ use anabranch_media::decoding::{VideoFormat, VideoInfo};
 use anabranch_media::piece::{Header, Presentation, References, Run};
 use anabranch_media::{Class, Layer, Piece, Track, Unit};
 use anabranch_sansio::{Datagram, FourTuple, Machine, PathId, Rng, Time};
-use anabranch_sctp::{
-    Association, AssociationConfig, AssociationId, Endpoint, EndpointConfig, Event,
-};
+use anabranch_sctp::{Association, AssociationId, Endpoint, EndpointConfig, Event};
 use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::protocol::{
     Description, FromServer, FromViewer, PPID_BINARY, PPID_TEXT, PROTOCOL_VERSION, Programme,
@@ -17,9 +15,9 @@ use anabranch_television::protocol::{
 };
 use anabranch_television::{
     OpenGate, SCTP_PORT, Server, ServerConfig, Television, TelevisionConfig, Viewer, ViewerEvent,
-    association,
+    between_server_and_viewer,
 };
-use anabranch_transport::{Connection, Incoming, Outgoing, PayloadId, StreamId};
+use anabranch_transport::{Connection, Incoming, Outgoing, PayloadId, SctpConfig, StreamId};
 use bytes::Bytes;
 
 /// Datagrams and timers that one step may cause.
@@ -81,7 +79,7 @@ impl Play {
         let server = server.expect("a certificate");
         let mut viewer = Endpoint::new(EndpointConfig::default(), Rng::from_u64(2));
         let ports = (SCTP_PORT, SCTP_PORT);
-        let config = association(AssociationConfig::media());
+        let config = between_server_and_viewer(SctpConfig::media()).association;
         let called = viewer.connect(Time::ZERO, &[path()], ports, config);
         let id = called.expect("nothing stands against it");
         let mut play = Self { server, viewer, id, now: Time::ZERO, frames: 0 };

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use anabranch_sansio::{Rate, Rng};
-use anabranch_sctp::{AssociationConfig, Encryption, EndpointConfig};
-use anabranch_session::{Bond, NEWCOMERS_MAX, SCTP_PORT, SessionConfig};
-use anabranch_transport::{SctpTransport, Transport};
+use anabranch_session::{Bond, NEWCOMERS_MAX, PATH_MTU_BASE, SCTP_PORT, SessionConfig};
+use anabranch_transport::{Encryption, SctpConfig, SctpTransport, Transport};
 
 use crate::Media;
 
@@ -58,7 +57,7 @@ pub struct CallConfig {
     /// The most that its encoder of pictures is asked for.
     pub video_rate_max: Rate,
     /// How SCTP behaves.
-    pub association: AssociationConfig,
+    pub sctp: SctpConfig,
 }
 
 impl CallConfig {
@@ -66,41 +65,35 @@ impl CallConfig {
     #[must_use]
     pub fn new(listen: bool) -> Self {
         let session = SessionConfig::new(listen, LATENCY).with_bond(Bond::Balance);
-        let association = session.association.with(|config| {
+        let sctp = session
+            .sctp
             // What is spoken is short, and a longer picture's packet only holds it up.
-            config.paths.path_mtu_search_max = None;
-            config.window.start_rate = Some(START_RATE);
-            config.window.queuing_delay_max = Some(QUEUING_DELAY_MAX);
-            config.recovery.association_max_retrans = RETRANSMISSIONS_MAX;
+            .with_path_mtu(PATH_MTU_BASE, None)
+            .with_start_rate(START_RATE)
+            .with_queuing_delay_max(QUEUING_DELAY_MAX)
+            .with_retransmissions_max(RETRANSMISSIONS_MAX)
             // A path that takes over what another one lost is full for a moment.
-            config.recovery.urgent_ahead = true;
-        });
+            .with_urgent_ahead();
         Self {
             listen,
             name: None,
             media: Media::default(),
             video_rate_max: VIDEO_RATE_MAX,
-            association,
+            sctp: SctpConfig { connections_max: PEERS_MAX, segments_max: SEGMENTS_MAX, ..sctp },
         }
     }
 
     /// The same, encrypted.
     #[must_use]
     pub fn with_encryption(mut self, encryption: Option<Encryption>) -> Self {
-        self.association.extensions.encryption = encryption;
+        self.sctp = self.sctp.with_encryption(encryption);
         self
     }
 
     pub(crate) fn transport(&self, rng: Rng) -> Box<dyn Transport> {
         let rate_max = Rate::bps((self.video_rate_max.as_bps() as f64 * ALLOWANCE) as u64);
-        let association = self.association.clone();
-        let config = EndpointConfig {
-            association: association.with(|config| config.window.rate_max = Some(rate_max)),
-            accept: self.listen,
-            associations_max: PEERS_MAX,
-            segments_max: SEGMENTS_MAX,
-            ..EndpointConfig::default()
-        };
+        let config = SctpConfig { listen: self.listen, ..self.sctp.clone() };
+        let config = config.with_rate_max(rate_max);
         Box::new(SctpTransport::new(config, SCTP_PORT, rng))
     }
 }

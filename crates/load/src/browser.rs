@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
-use anabranch_sctp::EndpointConfig;
-use anabranch_television::{NativeEvent, NativeViewer, Viewer, ViewerEvent, association};
-use anabranch_transport::SctpTransport;
+use anabranch_television::{
+    NativeEvent, NativeViewer, Viewer, ViewerEvent, between_server_and_viewer,
+};
+use anabranch_transport::{SctpConfig, SctpTransport};
 use dimpl::certificate::{format_fingerprint, generate_self_signed_certificate};
 use dimpl::{Config, Dtls, Output};
 use is::stun::{StunMessage, TransId};
@@ -78,8 +79,7 @@ impl BrowserViewer {
         let epoch = Instant::now();
         let mut dtls = Dtls::new_auto(Arc::new(Config::default()), certificate, epoch);
         dtls.set_active(true);
-        let association = association(anabranch_rtc::association());
-        let config = EndpointConfig { association, ..EndpointConfig::default() };
+        let config = between_server_and_viewer(SctpConfig::of(anabranch_rtc::association()));
         Ok(Self {
             path,
             agent: None,

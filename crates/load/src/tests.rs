@@ -14,11 +14,12 @@ use anabranch_media::decoding::{VideoFormat, VideoInfo};
 use anabranch_media::{Class, Layer, Unit};
 use anabranch_rtc::RtcConfig;
 use anabranch_sansio::{Rng, Time};
-use anabranch_sctp::{AssociationConfig, Encryption, EndpointConfig};
+use anabranch_sctp::{AssociationConfig, Encryption};
 use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::{
     OpenGate, Server as Machine, ServerConfig, Television, TelevisionConfig, ViewerEvent,
 };
+use anabranch_transport::SctpConfig;
 use clap::Parser as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -270,7 +271,7 @@ fn impatient() -> ServerConfig {
         })
     };
     let ServerConfig { native, browsers } = ServerConfig::default();
-    let native = EndpointConfig { association: quick(native.association), ..native };
+    let native = SctpConfig { association: quick(native.association), ..native };
     let association = quick(browsers.association);
     ServerConfig { native, browsers: RtcConfig { association, ..browsers } }
 }

@@ -1,16 +1,12 @@
 //! The settings of a session.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use anabranch_sansio::{Rate, Rng};
-use anabranch_sctp::{
-    AssociationConfig, Encryption, EndpointConfig, PathSchedulerKind, ReceiveOrder,
-    RetransmissionPolicy,
+use anabranch_transport::{
+    Bond, DccpConfig, DccpTransport, Encryption, SctpConfig, SctpTransport, SharedTransport,
+    Transport,
 };
-use anabranch_transport::{DccpConfig, DccpTransport, SctpTransport, SharedTransport, Transport};
-use thiserror::Error;
 
 use super::SourceFormat;
 use super::outlet::behind_max;
@@ -80,54 +76,11 @@ pub const PATH_MTU_MAX: usize = 1_500;
 /// beyond this. A narrower link shows within a round trip.
 const START_RATE: Rate = Rate::mbps(30);
 
+/// Bytes of a message: of a large piece, or a part of a picture.
+const MESSAGE_SIZE_MAX: usize = 64 << 10;
+
 /// Datagrams that one transmission may hold; the kernel takes up to 64.
 const SEGMENTS_MAX: usize = 32;
-
-/// How one end sends over several paths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Bond {
-    /// Over all of them at once, each message where it arrives first.
-    #[default]
-    Balance,
-    /// Over one, while the others stand by.
-    Backup,
-    /// Over two at once, each message over both.
-    Dup,
-}
-
-impl Bond {
-    /// All there are.
-    pub const ALL: [Self; 3] = [Self::Balance, Self::Backup, Self::Dup];
-
-    /// As it is written in a URL.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Balance => "balance",
-            Self::Backup => "backup",
-            Self::Dup => "dup",
-        }
-    }
-}
-
-impl fmt::Display for Bond {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Bond {
-    type Err = UnknownBond;
-
-    fn from_str(name: &str) -> Result<Self, UnknownBond> {
-        Self::ALL.into_iter().find(|bond| bond.name() == name).ok_or(UnknownBond)
-    }
-}
-
-/// No such way to use several paths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("give balance, backup or dup")]
-pub struct UnknownBond;
 
 /// What both ends of a session choose.
 #[derive(Debug, Clone)]
@@ -144,7 +97,7 @@ pub struct SessionConfig {
     /// that before it ends.
     pub confirms: bool,
     /// How SCTP behaves, for a session over it.
-    pub association: AssociationConfig,
+    pub sctp: SctpConfig,
     /// How DCCP behaves: who calls, calls over that instead; a listener takes callers over both,
     /// unless it encrypts.
     pub dccp: Option<DccpConfig>,
@@ -154,41 +107,37 @@ impl SessionConfig {
     /// A session for media, without a name.
     #[must_use]
     pub fn new(listen: bool, latency: Duration) -> Self {
-        let association = AssociationConfig::media().with(|config| {
-            config.recovery.max_init_retransmits = INIT_RETRANSMITS_MAX;
-            config.timers.t1_steady = INIT_RETRANSMITS_MAX;
-            config.recovery.association_max_retrans = RETRANSMISSIONS_MAX;
-            config.buffers.message_size_max = 64 << 10;
-            config.paths.path_mtu = PATH_MTU_BASE;
-            config.paths.path_mtu_search_max = Some(PATH_MTU_MAX);
-            // What waits for a slow output for longer than this is left out: it has no claim to go
-            // before what is still of use.
-            let wait_max = latency + behind_max(latency);
-            config.buffers.receive_order = ReceiveOrder::Priority { wait_max };
-            config.window.start_rate = Some(START_RATE);
-            config.window.queuing_delay_max =
-                Some((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN));
-        });
-        Self { listen, latency, stream_id: None, confirms: false, association, dccp: None }
+        // What waits for a slow output for longer than this is left out: it has no claim to go
+        // before what is still of use.
+        let wait_max = latency + behind_max(latency);
+        let sctp = SctpConfig {
+            listen,
+            connections_max: PEERS_MAX,
+            segments_max: SEGMENTS_MAX,
+            ..SctpConfig::media()
+        };
+        let sctp = sctp
+            .with_call_attempts(INIT_RETRANSMITS_MAX)
+            .with_retransmissions_max(RETRANSMISSIONS_MAX)
+            .with_message_size_max(MESSAGE_SIZE_MAX)
+            .with_path_mtu(PATH_MTU_BASE, Some(PATH_MTU_MAX))
+            .with_priority(wait_max)
+            .with_start_rate(START_RATE)
+            .with_queuing_delay_max((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN));
+        Self { listen, latency, stream_id: None, confirms: false, sctp, dccp: None }
     }
 
     /// The same with another way to use several paths.
     #[must_use]
     pub fn with_bond(mut self, bond: Bond) -> Self {
-        let (path_scheduler, retransmission_policy) = match bond {
-            Bond::Balance => (PathSchedulerKind::EarliestDelivery, RetransmissionPolicy::Earliest),
-            Bond::Backup => (PathSchedulerKind::Primary, RetransmissionPolicy::Rfc9260),
-            Bond::Dup => (PathSchedulerKind::Duplicate, RetransmissionPolicy::Earliest),
-        };
-        self.association.paths.path_scheduler = path_scheduler;
-        self.association.recovery.retransmission_policy = retransmission_policy;
+        self.sctp = self.sctp.with_bond(bond);
         self
     }
 
     /// The same, encrypted.
     #[must_use]
     pub fn with_encryption(mut self, encryption: Option<Encryption>) -> Self {
-        self.association.extensions.encryption = encryption;
+        self.sctp = self.sctp.with_encryption(encryption);
         self
     }
 
@@ -216,20 +165,13 @@ impl SessionConfig {
     }
 
     fn dccp(&self, rng: Rng) -> DccpTransport {
-        let is_open = self.association.extensions.encryption.is_none();
-        let listen = self.listen && is_open && self.dccp.is_some();
+        let listen = self.listen && !self.sctp.is_encrypted() && self.dccp.is_some();
         let dccp = self.dccp.clone().unwrap_or_default();
         DccpTransport::new(DccpConfig { listen, trunks_max: PEERS_MAX, ..dccp }, rng)
     }
 
     fn sctp(&self, rng: Rng) -> SctpTransport {
-        let config = EndpointConfig {
-            association: self.association.clone(),
-            accept: self.listen,
-            associations_max: PEERS_MAX,
-            segments_max: SEGMENTS_MAX,
-            ..EndpointConfig::default()
-        };
+        let config = SctpConfig { listen: self.listen, ..self.sctp.clone() };
         SctpTransport::new(config, SCTP_PORT, rng)
     }
 }

@@ -26,10 +26,10 @@ mod sender;
 mod source;
 pub mod treatment;
 
+pub use anabranch_transport::{Bond, UnknownBond};
 pub use config::{
-    BACKLOG_DEFAULT, Bond, GREETING_TIMEOUT, LATENCY_MS_MAX, NEWCOMERS_MAX, PATH_MTU_BASE,
-    PATH_MTU_MAX, REPORT_INTERVAL, ReceiverConfig, SCTP_PORT, SenderConfig, SessionConfig,
-    UnknownBond, rest,
+    BACKLOG_DEFAULT, GREETING_TIMEOUT, LATENCY_MS_MAX, NEWCOMERS_MAX, PATH_MTU_BASE, PATH_MTU_MAX,
+    REPORT_INTERVAL, ReceiverConfig, SCTP_PORT, SenderConfig, SessionConfig, rest,
 };
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};

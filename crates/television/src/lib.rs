@@ -22,7 +22,7 @@ mod viewer;
 pub use address_group::address_group;
 pub use lifetime::lifetime;
 pub use machine::{Server, ServerConfig, ServerStats};
-pub use sctp::{SCTP_PORT, association};
+pub use sctp::{SCTP_PORT, between_server_and_viewer};
 pub use server::{
     Admission, Carrier, Gate, OpenGate, Permission, Television, TelevisionConfig, UrgentReport,
     ViewerId, ViewerReport,

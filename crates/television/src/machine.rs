@@ -7,14 +7,14 @@ use anabranch_rtc::{
     AcceptError, CertificateError, ConnectionId, Event as BrowserEvent, Protocol, RtcConfig,
 };
 use anabranch_sansio::{Datagram, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
-use anabranch_sctp::{Association, EndpointConfig};
 use anabranch_transport::{
-    Connection, ConnectionStats, Event, Incoming, SctpTransport, StrangerStats, Transport,
+    Connection, ConnectionStats, Event, Incoming, SctpConfig, SctpTransport, StrangerStats,
+    Transport,
 };
 
 use crate::address_group::AddressGroups;
 use crate::protocol::STREAMS;
-use crate::sctp::{SCTP_PORT, at_server, media};
+use crate::sctp::{SCTP_PORT, at_server, native};
 use crate::server::{Carrier, Television, ViewerId};
 
 /// In records, the number of a browser's connection begins here.
@@ -24,14 +24,14 @@ const BROWSER_CONNECTIONS: u64 = 1_000_000;
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
     /// Those that speak SCTP over UDP, by several paths if they have them.
-    pub native: EndpointConfig,
+    pub native: SctpConfig,
     /// Browsers, and where they find the UDP port.
     pub browsers: RtcConfig,
 }
 
 impl Default for ServerConfig {
     fn default() -> Self {
-        Self { native: media(), browsers: RtcConfig::default() }
+        Self { native: native(), browsers: RtcConfig::default() }
     }
 }
 
@@ -79,10 +79,9 @@ impl Server {
         mut rng: Rng,
     ) -> Result<Self, CertificateError> {
         let ServerConfig { native, browsers } = config;
-        let native =
-            EndpointConfig { accept: true, association: at_server(native.association), ..native };
+        let native = SctpConfig { listen: true, ..at_server(native) };
         let browsers = RtcConfig {
-            association: at_server(browsers.association),
+            association: at_server(SctpConfig::of(browsers.association)).association,
             negotiated_channels: STREAMS,
             ..browsers
         };
@@ -290,9 +289,10 @@ impl Server {
                 }
             }
             Link::Browser(id) => {
-                let act = |connection: &mut Association| act(television, connection);
                 // Without an association there is nothing to do.
-                let _done: Option<()> = self.browsers.with_association(now, id, act);
+                let _done: Option<()> = self
+                    .browsers
+                    .with_association(now, id, |connection| act(television, connection));
             }
         }
     }

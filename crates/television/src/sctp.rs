@@ -1,7 +1,7 @@
 //! How SCTP is set up between a server and its viewers.
 
-use anabranch_sctp::{AssociationConfig, EndpointConfig};
 use anabranch_session::PATH_MTU_BASE;
+use anabranch_transport::SctpConfig;
 
 use crate::protocol::STREAMS;
 
@@ -27,25 +27,18 @@ const RETRANSMISSIONS_MAX: u32 = 10;
 
 /// What both ends of an association want, on top of what its carrier needs.
 #[must_use]
-pub fn association(base: AssociationConfig) -> AssociationConfig {
-    base.with(|config| {
-        config.streams.outbound_streams = STREAMS;
-        config.streams.inbound_streams_max = STREAMS;
-        config.buffers.send_buffer = SEND_BUFFER;
-        config.recovery.association_max_retrans = RETRANSMISSIONS_MAX;
-    })
+pub const fn between_server_and_viewer(base: SctpConfig) -> SctpConfig {
+    base.with_streams(STREAMS)
+        .with_send_buffer(SEND_BUFFER)
+        .with_retransmissions_max(RETRANSMISSIONS_MAX)
 }
 
 /// What a server wants of the association with a viewer.
-pub(crate) fn at_server(base: AssociationConfig) -> AssociationConfig {
-    association(base).with(|config| config.buffers.receive_buffer = RECEIVE_BUFFER)
+pub(crate) const fn at_server(base: SctpConfig) -> SctpConfig {
+    between_server_and_viewer(base).with_receive_buffer(RECEIVE_BUFFER)
 }
 
-/// An endpoint for live media.
-pub(crate) fn media() -> EndpointConfig {
-    let association = AssociationConfig::media().with(|config| {
-        config.paths.path_mtu = PATH_MTU_BASE;
-        config.paths.path_mtu_search_max = Some(PATH_MTU_MAX);
-    });
-    EndpointConfig { association, ..EndpointConfig::default() }
+/// Associations over UDP.
+pub(crate) fn native() -> SctpConfig {
+    SctpConfig::media().with_path_mtu(PATH_MTU_BASE, Some(PATH_MTU_MAX))
 }

@@ -79,6 +79,20 @@ const BY_FEATURE_ONLY: [&str; 3] = ["serde", "serde_json", "toml"];
 const KEYWORDS_MAX: usize = 5;
 const KEYWORD_LEN_MAX: usize = 20;
 
+/// Crates that carry media over any transport that `anabranch-transport` describes.
+const ABOVE_THE_SEAM: [&str; 6] = [
+    "anabranch-apps",
+    "anabranch-call",
+    "anabranch-films",
+    "anabranch-media",
+    "anabranch-session",
+    "anabranch-television",
+];
+
+/// Crates of single protocols.
+const BELOW_THE_SEAM: [&str; 4] =
+    ["anabranch-dccp", "anabranch-sctp", "anabranch-tcp", "anabranch-wire"];
+
 /// Crates without a clock, I/O or hash maps: their linter holds the seam.
 const SANS_IO: [&str; 13] = [
     "call",
@@ -157,6 +171,18 @@ fn who_takes_a_protocol_gets_no_serializer_unasked() {
         let packages = tree.lines().filter_map(parse_built).map(|package| package.name);
         let forced = packages.filter(|package| BY_FEATURE_ONLY.contains(&package.as_str()));
         faults.extend(forced.map(|forced| format!("anabranch-{name} forces {forced}")));
+    }
+    assert_none(faults);
+}
+
+#[test]
+fn media_knows_transports_by_their_seam_alone() {
+    let mut faults = Vec::new();
+    for package in ours().filter(|package| ABOVE_THE_SEAM.contains(&text(&package["name"]))) {
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        let built_in = dependencies.filter(|dependency| dependency["kind"] != "dev");
+        let below = built_in.filter(|it| BELOW_THE_SEAM.contains(&text(&it["name"])));
+        faults.extend(below.map(|it| format!("{} needs {}", package["name"], it["name"])));
     }
     assert_none(faults);
 }

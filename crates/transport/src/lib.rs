@@ -15,6 +15,7 @@
 //! A transport that repeats nothing can be one: what must arrive is then repeated behind its
 //! [`Connection::send`].
 
+mod bond;
 mod dccp;
 mod event;
 mod message;
@@ -29,13 +30,15 @@ use std::net::SocketAddr;
 use anabranch_sansio::{FourTuple, Machine, Time};
 
 pub use anabranch_sansio::PathId;
+pub use anabranch_sctp::Encryption;
+pub use bond::{Bond, UnknownBond};
 pub use dccp::{CONNECTIONS_MAX, Connections, DCCP_PORT, DccpConfig, DccpTransport};
 pub use event::{CloseReason, ConnectError, Event, PathEvent, RefusedCall, RefusedCallReason};
 pub use message::{
     Incoming, Level, Outgoing, PathPreference, PayloadId, Reliability, SendError, StreamId,
 };
 pub use path::PathState;
-pub use sctp::SctpTransport;
+pub use sctp::{SctpConfig, SctpTransport};
 pub use shared::SharedTransport;
 pub use stats::{ConnectionStats, LevelStats, PathReport, RateSignal, StrangerStats, StreamStats};
 

@@ -167,7 +167,7 @@ impl Serving {
         let credentials = section.credentials(switch)?;
         let secured = Secured::of_server(credentials.as_ref())?;
         let mut config = ServerConfig::default();
-        config.native.association.extensions.encryption = secured.encryption();
+        config.native = config.native.with_encryption(secured.encryption());
         config.native.segments_max = SEGMENTS_MAX;
         config.browsers.segments_max = SEGMENTS_MAX;
         config.browsers.candidates.clone_from(&candidates);

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_keys::{Authority, Certificate, Identity, KeyError, PublicKey, TlsKeys, Trust};
-use anabranch_sctp::Encryption;
 use anabranch_session::{Refusal, RefusalCode};
+use anabranch_transport::Encryption;
 use rustls::KeyLogFile;
 use thiserror::Error;
 

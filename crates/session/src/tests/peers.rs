@@ -100,8 +100,8 @@ fn who_has_another_passphrase_or_no_encryption_is_refused_in_words() {
                 Caller::Sender => (sender, receiver),
                 Caller::Receiver => (receiver, sender),
             };
-            calls.association.extensions.encryption = ours.clone();
-            listens.association.extensions.encryption = theirs.clone();
+            calls.sctp.association.extensions.encryption = ours.clone();
+            listens.sctp.association.extensions.encryption = theirs.clone();
             let refusal = refusal_of(setup.build(), side, theirs.is_some());
             assert_eq!(refusal.code, RefusalCode::Key);
             assert!(refusal.text.contains(words) && !refusal.may_pass(), "{refusal}");
@@ -117,7 +117,7 @@ fn regression_keys_that_came_too_late_counted_as_a_refusal_and_nobody_called_aga
             for end in [&mut setup.sender, &mut setup.receiver] {
                 let time_limit = Duration::from_secs(2);
                 let encryption = encryption(None).map(|e| Encryption { time_limit, ..e });
-                end.association.extensions.encryption = encryption;
+                end.sctp.association.extensions.encryption = encryption;
             }
             let mut studio = setup.build();
             // Its acknowledgements arrive, and not what TLS says in its handshake.
@@ -144,8 +144,8 @@ fn regression_keys_that_came_too_late_counted_as_a_refusal_and_nobody_called_aga
 #[test]
 fn an_encrypted_session_knows_the_peers_key() {
     let mut setup = Setup { caller: Caller::Sender, ..setup() };
-    setup.sender.association.extensions.encryption = encryption(None);
-    setup.receiver.association.extensions.encryption = encryption(None);
+    setup.sender.sctp.association.extensions.encryption = encryption(None);
+    setup.receiver.sctp.association.extensions.encryption = encryption(None);
     let mut studio = setup.build();
     studio.call();
     studio.run_for(Duration::from_secs(1));

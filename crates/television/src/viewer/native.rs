@@ -3,14 +3,13 @@
 use std::net::SocketAddr;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
-use anabranch_sctp::{Encryption, EndpointConfig};
 use anabranch_transport::{
-    CloseReason, ConnectError, Connection, ConnectionId, ConnectionStats, Event, SctpTransport,
-    Transport,
+    CloseReason, ConnectError, Connection, ConnectionId, ConnectionStats, Encryption, Event,
+    SctpTransport, Transport,
 };
 
 use super::{Viewer, ViewerEvent};
-use crate::sctp::{SCTP_PORT, association, media};
+use crate::sctp::{self, SCTP_PORT, between_server_and_viewer};
 
 /// A viewer that has a transport of its own: SCTP over UDP, unless it is given another.
 #[derive(Debug)]
@@ -35,10 +34,7 @@ impl NativeViewer {
     /// unpredictable on real networks.
     #[must_use]
     pub fn new(viewer: Viewer, encryption: Option<Encryption>, rng: Rng) -> Self {
-        let base = media();
-        let association = association(base.association);
-        let association = association.with(|config| config.extensions.encryption = encryption);
-        let config = EndpointConfig { association, ..base };
+        let config = between_server_and_viewer(sctp::native()).with_encryption(encryption);
         Self::over(Box::new(SctpTransport::new(config, SCTP_PORT, rng)), viewer)
     }
 

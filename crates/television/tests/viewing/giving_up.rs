@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anabranch_netsim::{LinkConfig, Pair, Side};
-use anabranch_sctp::{AssociationConfig, Endpoint, EndpointConfig};
+use anabranch_sctp::{Endpoint, EndpointConfig};
 use anabranch_television::protocol::{FromViewer, PPID_TEXT, Slot, StreamRole};
-use anabranch_television::{SCTP_PORT, Server, TelevisionConfig, association};
-use anabranch_transport::{Connection, Outgoing};
+use anabranch_television::{SCTP_PORT, Server, TelevisionConfig, between_server_and_viewer};
+use anabranch_transport::{Connection, Outgoing, SctpConfig};
 
 use crate::broadcast::{Broadcast, THREE_MBPS};
 use crate::harness::{MILLISECOND, SECOND, Studio, link};
@@ -104,7 +104,7 @@ impl House {
         let channel = pair.act_server(add).expect("quiet");
         let mut house = Self { pair, broadcast, channel };
         house.transport(|endpoint, now| {
-            let base = association(AssociationConfig::media());
+            let base = between_server_and_viewer(SctpConfig::media()).association;
             let config = base.with(|config| config.buffers.receive_buffer = 256 << 10);
             endpoint.connect(now, &path, (SCTP_PORT, SCTP_PORT), config).expect("a call");
         });

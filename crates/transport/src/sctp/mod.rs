@@ -1,5 +1,6 @@
 //! [`SctpTransport`]: associations as connections.
 
+mod config;
 mod connection;
 mod convert;
 
@@ -7,6 +8,8 @@ use std::net::SocketAddr;
 
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_sctp::{AssociationId, Endpoint, EndpointConfig};
+
+pub use config::SctpConfig;
 
 use crate::{ConnectError, Connection, ConnectionId, Event, RefusedCall, StrangerStats, Transport};
 
@@ -24,7 +27,8 @@ impl SctpTransport {
     /// A transport that uses this SCTP port at both ends. The generator must be unpredictable on
     /// real networks.
     #[must_use]
-    pub fn new(config: EndpointConfig, port: u16, rng: Rng) -> Self {
+    pub fn new(config: SctpConfig, port: u16, rng: Rng) -> Self {
+        let config = config.endpoint();
         Self { endpoint: Endpoint::new(config.clone(), rng), config, port }
     }
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use anabranch_driver::{Clock, Driver, Handle, SocketSet};
 use anabranch_keys::{Identity, TlsKeys, Trust};
 use anabranch_sansio::{FourTuple, Machine as _, Rng, Time};
-use anabranch_sctp::{AssociationConfig, Encryption, Endpoint, EndpointConfig};
-use anabranch_television::{SCTP_PORT, Viewer, ViewerEvent, association};
+use anabranch_sctp::{Encryption, Endpoint, EndpointConfig};
+use anabranch_television::{SCTP_PORT, Viewer, ViewerEvent, between_server_and_viewer};
+use anabranch_transport::SctpConfig;
 use tokio::runtime::Runtime;
 
 use super::super::Server;
@@ -83,7 +84,7 @@ impl Mutes {
         let endpoint = Endpoint::new(EndpointConfig::default(), rng(path));
         let handle = Driver::spawn(endpoint, sockets).unwrap();
         drop(within);
-        let config = association(AssociationConfig::media());
+        let config = between_server_and_viewer(SctpConfig::media()).association;
         let config = config.with(|config| config.extensions.encryption = Some(encryption()));
         for number in 0..count {
             let ports = (SCTP_PORT - number, SCTP_PORT);
@@ -108,7 +109,7 @@ impl Mutes {
 pub(super) fn init(udp: SocketAddr) -> Vec<u8> {
     let path = FourTuple::new(([127, 0, 0, 1], 9).into(), udp);
     let mut endpoint = Endpoint::new(EndpointConfig::default(), rng(path));
-    let config = association(AssociationConfig::media());
+    let config = between_server_and_viewer(SctpConfig::media()).association;
     endpoint.connect(Time::ZERO, &[path], (SCTP_PORT, SCTP_PORT), config).unwrap();
     let mut datagram = Vec::new();
     endpoint.poll_transmit(Time::ZERO, &mut datagram).unwrap();

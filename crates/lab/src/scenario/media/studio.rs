@@ -41,7 +41,7 @@ impl Studio {
     ) -> Self {
         let reel = Reel::new(&options.video);
         let mut session = options.session(false);
-        own.configure(&mut session.association);
+        own.configure(&mut session.sctp.association);
         let config = SenderConfig {
             format: reel.format(),
             treatments: options.treatment.table(),

@@ -120,9 +120,9 @@ impl MediaOptions {
     /// What either end is told.
     pub(in crate::scenario) fn session(&self, listen: bool) -> SessionConfig {
         let mut config = SessionConfig::new(listen, self.latency).with_bond(self.bond);
-        config.association.paths.path_mtu = self.mtu;
-        config.association.paths.path_mtu_search_max = None;
-        config.association.extensions.encryption.clone_from(&self.encryption);
+        config.sctp.association.paths.path_mtu = self.mtu;
+        config.sctp.association.paths.path_mtu_search_max = None;
+        config.sctp.association.extensions.encryption.clone_from(&self.encryption);
         let one_path = self.bond == Bond::Backup;
         match self.dccp {
             Some(connections) => {
@@ -143,7 +143,7 @@ impl MediaOptions {
     pub(in crate::scenario) fn paths_max(&self) -> usize {
         match self.dccp {
             Some(_) => DccpOptions::paths_max(),
-            None => self.session(false).association.paths.paths_max,
+            None => self.session(false).sctp.association.paths.paths_max,
         }
     }
 }
