@@ -198,6 +198,7 @@ impl DataSender {
         self.outstanding = Outstanding::new(initial_tsn, shared, detection);
         self.queue.restart();
         self.error_count = 0;
+        self.rate = RateMeter::default();
         for path in self.paths.iter_mut() {
             path.reset(config, rng);
         }
