@@ -1,8 +1,10 @@
 //! The program as its users meet it: arguments in, text and an exit status out.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -201,6 +203,132 @@ fn a_sweep_of_a_paper_has_a_folder_for_each_point_and_the_cells_of_all() {
     let last = sweep.lines().last().map(str::to_owned);
     assert_eq!(expected.collect::<Vec<_>>(), [sweep.lines().next().unwrap(), &last.unwrap()]);
     assert_eq!(sweep.lines().count(), 1 + 4);
+}
+
+/// A folder of a test's own for what the lab writes.
+struct LabFolder(PathBuf);
+
+impl LabFolder {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("anabranch-{}-{name}", std::process::id())))
+    }
+
+    /// What is printed.
+    fn lab(&self, out: &str, arguments: &[&str]) -> String {
+        let out = self.0.join(out);
+        let output = run(&[&["lab"], arguments, &["--out", out.to_str().unwrap()]].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// All files that were written, with what is in them.
+    fn files(&self, out: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+        let root = self.0.join(out);
+        let mut files = BTreeMap::new();
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let name = path.strip_prefix(&root).unwrap().to_owned();
+                    files.insert(name, std::fs::read(path).unwrap());
+                }
+            }
+        }
+        files
+    }
+}
+
+impl Drop for LabFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The last line tells how long it took, or how much was known.
+fn without_last_line(text: &str) -> &str {
+    text.trim_end().rsplit_once('\n').unwrap().0
+}
+
+#[test]
+fn what_a_paper_gave_is_kept_to_the_last_digit_and_not_run_again_unless_asked_for() {
+    let folder = LabFolder::new("kept");
+    for (paper, cell, _) in CELLS {
+        let arguments = [&[paper], cell].concat();
+        let said = folder.lab(paper, &arguments);
+        let files = folder.files(paper);
+        let again = folder.lab(paper, &arguments);
+        assert!(said.contains("CPU seconds") && !again.contains("CPU seconds"), "{paper}: {again}");
+        assert!(again.ends_with("runs were known already\n"), "{paper}: {again}");
+        assert_eq!(without_last_line(&said), without_last_line(&again));
+        assert_eq!(folder.files(paper), files, "{paper}");
+        let anew = folder.lab(paper, &[&arguments[..], &["--again"]].concat());
+        assert!(anew.contains("CPU seconds") && !anew.contains("known already"), "{paper}: {anew}");
+        assert_eq!(folder.files(paper), files, "{paper}");
+    }
+}
+
+#[test]
+fn another_parameter_is_another_run_of_a_paper() {
+    let folder = LabFolder::new("parameters");
+    let kept = |set: &str| {
+        let cell = ["kim2007", "--cell", "11,5,1", "--carrier", "SCTP", "--set", set];
+        folder.lab("out", &cell);
+        folder.files("out").keys().filter(|file| file.starts_with("runs")).count()
+    };
+    let counts = ["delay=5ms", "delay=6ms", "queue=9p,delay=6ms", "delay=6ms,queue=9p"].map(kept);
+    assert_eq!(counts, [1, 2, 3, 3], "in any order");
+}
+
+#[test]
+fn shards_of_a_papers_sweep_are_merged_into_what_one_run_gives() {
+    let folder = LabFolder::new("paper-shards");
+    let sweep = ["kim2007", "--figure", "11", "--seeds", "1", "--sweep", "delay=5ms,40ms"];
+    let whole = folder.lab("whole", &sweep);
+    for shard in ["1/3", "3/3"] {
+        let said = folder.lab("parts", &[&sweep[..], &["--shard", shard]].concat());
+        assert_eq!(
+            said,
+            format!("10 of 30 runs, as shard {shard}; anabranch lab merge joins them\n")
+        );
+    }
+    let other = folder.0.join("other");
+    let last = folder.lab("other", &[&sweep[..], &["--shard", "2/3"]].concat());
+    assert!(last.contains("10 of 30 runs, as shard 2/3"), "{last}");
+    let parts = folder.0.join("parts");
+    let [parts, other] = [&parts, &other].map(|path| path.to_str().unwrap());
+    let missing = run(&["lab", "merge", parts, "--out", folder.0.join("no").to_str().unwrap()]);
+    let words = String::from_utf8(missing.stderr).unwrap();
+    assert!(
+        words.contains("10 of 30 runs are missing, the first is delay=5ms figure 11"),
+        "{words}"
+    );
+    assert!(!folder.0.join("no").exists());
+    let merged = folder.lab("merged", &["merge", parts, other]);
+    assert_eq!(without_last_line(&merged), without_last_line(&whole));
+    assert_eq!(folder.files("merged"), folder.files("whole"));
+}
+
+#[test]
+fn a_paper_believes_what_is_kept_and_runs_what_is_cut_off() {
+    let folder = LabFolder::new("believed");
+    let arguments = ["kim2007", "--cell", "11,5,1", "--carrier", "SCTP"];
+    folder.lab("out", &arguments);
+    let files = folder.files("out");
+    let (kept, text) = files.iter().find(|(name, _)| name.starts_with("runs")).unwrap();
+    let cells = || String::from_utf8(folder.files("out")[Path::new("cells.csv")].clone()).unwrap();
+    let as_run = cells();
+    let write = |text: &[u8]| std::fs::write(folder.0.join("out").join(kept), text).unwrap();
+    let text = String::from_utf8(text.clone()).unwrap();
+    write(text.replace("\"timeouts\":", "\"timeouts\":98765").as_bytes());
+    folder.lab("out", &arguments);
+    assert!(cells().contains("98765"), "it was not run");
+    write(&text.as_bytes()[..text.len() / 2]);
+    folder.lab("out", &arguments);
+    assert_eq!(cells(), as_run);
+    assert_eq!(folder.files("out"), files);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod page;
 mod parameter;
 mod recording;
 pub mod records;
+mod run_name;
 pub mod scenario;
 mod statement;
 pub mod svc;
@@ -31,6 +32,7 @@ pub use error::CellError;
 pub use estimate::Estimate;
 pub use parameter::{Parameter, ParameterError, Parameters, Settings, parameters_table};
 pub use recording::RecordTo;
+pub use run_name::run_name;
 pub use statement::{Statement, Verdict, statements_table};
 
 /// The example of the README, run.

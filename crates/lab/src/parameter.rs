@@ -5,6 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use anabranch_netsim::settings::{self, Queue, Speed, ValueError};
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 /// A list of values has at most this many.
@@ -78,6 +79,8 @@ struct Change {
     name: &'static str,
     value: String,
     paper: &'static str,
+    /// Of the files that it names, what they hold.
+    files: [u8; 32],
 }
 
 /// Why a parameter could not be set.
@@ -199,6 +202,19 @@ impl<S: Settings> Parameters<S> {
         changes.collect::<Vec<_>>().join(",")
     }
 
+    /// Of all that is changed, in whatever order, and of what the files hold that it names.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut changes: Vec<_> = self.changes.iter().collect();
+        changes.sort_by_key(|change| change.name);
+        let mut digest = Sha256::new();
+        for Change { name, value, files, .. } in changes {
+            digest.update(format!("{name}={value}\n"));
+            digest.update(files);
+        }
+        digest.finalize().into()
+    }
+
     /// What a command needs to change the same, with a blank in front; empty where nothing is.
     #[must_use]
     pub fn flag(&self) -> String {
@@ -214,7 +230,7 @@ impl<S: Settings> Parameters<S> {
     /// What is changed, in words; `None` where nothing is.
     #[must_use]
     pub fn said(&self) -> Option<String> {
-        let change = |Change { name, value, paper }: &Change| {
+        let change = |Change { name, value, paper, .. }: &Change| {
             format!("{name} {} ({paper})", value.replace(',', ", "))
         };
         let changes: Vec<_> = self.changes.iter().map(change).collect();
@@ -226,7 +242,8 @@ impl<S: Settings> Parameters<S> {
         parameter.put(&mut self.values, given)?;
         if self.values != before {
             let Parameter { name, paper, .. } = *parameter;
-            self.changes.push(Change { name, value: given.join(","), paper });
+            let files = parameter.files(given);
+            self.changes.push(Change { name, value: given.join(","), paper, files });
         }
         Ok(())
     }
@@ -330,6 +347,18 @@ impl<S: Settings> Parameter<S> {
             }
         }
         Ok(())
+    }
+
+    /// What the files hold that these values name, which have been read before.
+    fn files(&self, given: &[&str]) -> [u8; 32] {
+        let link = |text: &&str| text.strip_prefix("trace:").map(str::to_owned);
+        let named: Vec<String> = match matches!(self.kind, Kind::File(_)) {
+            true => vec![given.join(",")],
+            false => given.iter().filter_map(link).collect(),
+        };
+        let mut digest = Sha256::new();
+        named.iter().for_each(|file| digest.update(fs::read(file).unwrap_or_default()));
+        digest.finalize().into()
     }
 
     fn one<T>(
@@ -639,5 +668,23 @@ mod tests {
             let error = read(&[text]).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn the_digest_is_of_what_is_set_in_any_order_and_of_what_files_hold() {
+        let digest = |text: &str| read(&[text]).unwrap().digest();
+        assert_eq!(digest("delay=9ms,losses=5%"), digest("losses=5%,delay=9ms"));
+        assert_ne!(digest("delay=9ms"), digest("delay=8ms"));
+        assert_eq!(digest("fair=yes"), Parameters::<Few>::default().digest(), "as in the paper");
+
+        let file = std::env::temp_dir().join(format!("anabranch-{}-link", std::process::id()));
+        let mut of_link = |trace: &str| {
+            fs::write(&file, trace).unwrap();
+            let set = format!("rate=trace:{}", file.display());
+            Parameters::<crate::kim2007::Values>::read([set.as_str()]).unwrap().digest()
+        };
+        assert_eq!(of_link("1\n"), of_link("1\n"));
+        assert_ne!(of_link("1\n"), of_link("2\n"));
+        fs::remove_file(&file).unwrap();
     }
 }

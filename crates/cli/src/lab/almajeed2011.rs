@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::common::{Common, Paper, run};
 use super::folder::Folder;
-use super::runner::{Runner, speed};
+use super::runs::{Given, Runs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -74,25 +74,11 @@ impl Almajeed2011 {
         run(&self)
     }
 
-    /// What gives the same results: neither the number of jobs nor the folder is part of it.
-    fn command(&self, setup: &Setup) -> String {
-        if let Some(Place(cell)) = self.cell {
-            let again = setup.again(&cell);
-            return again.split(" --capture").next().unwrap_or_default().to_owned();
-        }
-        let scenario = self.scenario.map(|it| format!(" --scenario {}", it.name()));
-        let pictures = self.pictures.map(|count| format!(" --pictures {count}"));
-        let (scenario, pictures) = (scenario.unwrap_or_default(), pictures.unwrap_or_default());
-        let (seeds, set) = (self.common.seeds, setup.flag());
-        format!("anabranch lab almajeed2011 --seeds {seeds}{scenario}{pictures}{set}")
-    }
-
-    /// What comes of all cells, and how many seconds were simulated.
     fn run_cells(
         &self,
         setup: &Setup,
-        folder: Option<&Folder>,
-    ) -> Result<(Results, Varied, f64), Failure> {
+        runs: &mut Runs<'_>,
+    ) -> Result<Option<(Results, Varied)>, Failure> {
         let cells = self.cells();
         let is_whole = self.cell.is_none() && self.scenario.is_none() && setup.are_papers();
         let varied: Vec<_> = match is_whole {
@@ -101,21 +87,15 @@ impl Almajeed2011 {
         };
         let is_sctp = |Place(cell): Place| cell.carrier == Carrier::Sctp;
         self.common.check_trace(self.cell.is_some_and(is_sctp))?;
-        let tables = self.common.tables(cells.len())?;
-        let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
-        let run = |cell: &Cell| {
-            let to = self.common.record("cell", folder, &tables)?;
-            let measured = cell.run_recorded(setup, to).map_err(Failure::failed)?;
-            Ok((*cell, measured))
+        let video = format!("almajeed2011 {:?}", self.pictures);
+        let mut runs = runs.begin(video, cells.len(), varied.len())?;
+        let file = |_: &Cell| "cell".to_owned();
+        let results = runs.run(&cells, file, |cell, to| cell.run_recorded(setup, to))?;
+        let varied = runs.vary(&varied, |variation, cell| variation.run(cell, setup))?;
+        let without_time = |varied: Vec<(Variation, Cell, (Outcome, f64))>| {
+            varied.into_iter().map(|(variation, cell, (outcome, _))| (variation, cell, outcome))
         };
-        let vary = |(variation, cell): &(Variation, Cell)| {
-            let (outcome, simulated_s) = variation.run(cell, setup).map_err(Failure::failed)?;
-            Ok(((*variation, *cell, outcome), simulated_s))
-        };
-        let results = runner.run(&cells, run)?;
-        let (varied, seconds): (Varied, Vec<f64>) = runner.run(&varied, vary)?.into_iter().unzip();
-        let simulated_s = results.iter().map(|(_, it)| it.simulated_s).chain(seconds).sum();
-        Ok((results, varied, simulated_s))
+        Ok(results.zip(varied.map(|varied| without_time(varied).collect())))
     }
 
     fn cells(&self) -> Vec<Cell> {
@@ -134,23 +114,45 @@ impl Paper for Almajeed2011 {
         &self.common
     }
 
+    fn command(&self) -> String {
+        let chosen = match (self.cell, self.scenario) {
+            (Some(Place(cell)), _) => format!("--cell {}", cell.place()),
+            (None, None) => format!("--seeds {}", self.common.seeds),
+            (None, Some(it)) => format!("--seeds {} --scenario {}", self.common.seeds, it.name()),
+        };
+        let pictures = self.pictures.map(|count| format!(" --pictures {count}"));
+        format!("anabranch lab almajeed2011 {chosen}{}", pictures.unwrap_or_default())
+    }
+
     fn run_with(
         &self,
         parameters: Parameters<Values>,
-        folder: Option<&Folder>,
-    ) -> Result<Vec<u8>, Failure> {
+        runs: &mut Runs<'_>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
         let pictures = self.pictures.map(NonZeroUsize::get);
         let setup = Setup::with(parameters, pictures).map_err(Failure::failed)?;
-        let (results, varied, simulated_s) = self.run_cells(&setup, folder)?;
-        let experiment =
-            Experiment { command: self.command(&setup), setup: &setup, results, varied };
+        let Some((results, varied)) = self.run_cells(&setup, runs)? else { return Ok(None) };
+        let command = self.command() + &setup.flag();
+        let experiment = Experiment { command, setup: &setup, results, varied };
         output::print(&experiment::tables(&setup, &experiment.rows()))?;
-        output::print(&speed(simulated_s as usize))?;
         let cells = experiment::cells_csv(&setup, &experiment.results).map_err(Failure::failed)?;
-        if let Some(folder) = folder {
+        if let Some(folder) = runs.folder {
             write(folder, &experiment, &cells)?;
         }
-        Ok(cells)
+        Ok(Some(cells))
+    }
+}
+
+impl Given for Measured {
+    fn simulated_s(&self) -> f64 {
+        self.simulated_s
+    }
+}
+
+/// Of a cell that is varied, the outcome and the simulated seconds.
+impl Given for (Outcome, f64) {
+    fn simulated_s(&self) -> f64 {
+        self.1
     }
 }
 

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::common::{Common, Paper, run};
 use super::folder::Folder;
-use super::runner::{Runner, speed};
+use super::runs::{Given, Runs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -36,24 +36,11 @@ impl Chang2010 {
         run(&self)
     }
 
-    /// What gives the same results: neither the number of jobs nor the folder is part of it.
-    fn command(&self) -> String {
-        let chosen = match (&self.cell, self.method.as_slice()) {
-            (Some(cell), _) => format!("--cell {}", cell.name()),
-            (None, []) => format!("--seeds {}", self.common.seeds),
-            (None, methods) => {
-                let methods: Vec<_> = methods.iter().map(ToString::to_string).collect();
-                format!("--seeds {} --method {}", self.common.seeds, methods.join(","))
-            }
-        };
-        format!("anabranch lab chang2010 {chosen}")
-    }
-
     fn run_cells(
         &self,
         parameters: &Parameters<Values>,
-        folder: Option<&Folder>,
-    ) -> Result<(Vec<(Cell, Outcome)>, Varied), Failure> {
+        runs: &mut Runs<'_>,
+    ) -> Result<Option<(Vec<(Cell, Outcome)>, Varied)>, Failure> {
         let cells = self.cells()?;
         let is_whole = self.cell.is_none() && self.method.is_empty() && parameters.are_papers();
         let varied: Vec<_> = match is_whole {
@@ -61,16 +48,11 @@ impl Chang2010 {
             false => Vec::new(),
         };
         self.common.check_trace(self.cell.is_some_and(|cell| cell.method != Method::Usha))?;
-        let tables = self.common.tables(cells.len())?;
-        let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
-        let run = |cell: &Cell| {
-            let to = self.common.record("cell", folder, &tables)?;
-            Ok((*cell, cell.run_recorded(parameters, to).map_err(Failure::failed)?))
-        };
-        let vary = |(variation, cell): &(Variation, Cell)| {
-            Ok((*variation, *cell, variation.run(cell).map_err(Failure::failed)?))
-        };
-        Ok((runner.run(&cells, run)?, runner.run(&varied, vary)?))
+        let mut runs = runs.begin("chang2010".to_owned(), cells.len(), varied.len())?;
+        let file = |_: &Cell| "cell".to_owned();
+        let results = runs.run(&cells, file, |cell, to| cell.run_recorded(parameters, to))?;
+        let varied = runs.vary(&varied, |variation, cell| variation.run(cell))?;
+        Ok(results.zip(varied))
     }
 
     fn cells(&self) -> Result<Vec<Cell>, Failure> {
@@ -96,23 +78,41 @@ impl Paper for Chang2010 {
         &self.common
     }
 
+    fn command(&self) -> String {
+        let chosen = match (&self.cell, self.method.as_slice()) {
+            (Some(cell), _) => format!("--cell {}", cell.name()),
+            (None, []) => format!("--seeds {}", self.common.seeds),
+            (None, methods) => {
+                let methods: Vec<_> = methods.iter().map(ToString::to_string).collect();
+                format!("--seeds {} --method {}", self.common.seeds, methods.join(","))
+            }
+        };
+        format!("anabranch lab chang2010 {chosen}")
+    }
+
     fn run_with(
         &self,
         parameters: Parameters<Values>,
-        folder: Option<&Folder>,
-    ) -> Result<Vec<u8>, Failure> {
-        let (results, varied) = self.run_cells(&parameters, folder)?;
+        runs: &mut Runs<'_>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let ran = self.run_cells(&parameters, runs)?;
+        let Some((results, varied)) = ran else { return Ok(None) };
         let command = self.command() + &parameters.flag();
         let experiment = Experiment { parameters, command, results, varied };
         output::print(&experiment::tables(&experiment.parameters, &experiment.rows()))?;
         output::print(&statements_table(&experiment.statements()))?;
-        output::print(&speed(experiment.simulated_s()))?;
         let cells = experiment::cells_csv(&experiment.parameters, &experiment.results);
         let cells = cells.map_err(Failure::failed)?;
-        if let Some(folder) = folder {
+        if let Some(folder) = runs.folder {
             write(folder, &experiment, &cells)?;
         }
-        Ok(cells)
+        Ok(Some(cells))
+    }
+}
+
+impl Given for Outcome {
+    fn simulated_s(&self) -> f64 {
+        self.simulated_s
     }
 }
 

@@ -9,7 +9,10 @@ use anabranch_lab::{Parameters, RecordTo, Settings};
 use clap::Args;
 
 use super::folder::Folder;
-use super::parameters::Changes;
+use super::parameters::{Changes, Point};
+use super::run::Shard;
+use super::runs::{Runs, Tally};
+use super::store::{Of, Plan, Store};
 use super::tables::{lock, table};
 use crate::failure::Failure;
 use crate::output;
@@ -24,9 +27,17 @@ pub(super) struct Common {
     #[command(flatten)]
     pub(super) changes: Changes,
     /// Writes into this folder: report.html, all of it on one page; figures as SVG; and tables,
-    /// of which cells.csv has a line for each cell.
+    /// of which cells.csv has a line for each cell; runs/, a file for each run, which is not run
+    /// again.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
+    /// Runs again what the folder has.
+    #[arg(long, requires = "out")]
+    again: bool,
+    /// Runs only every nth of all, as 3/16, for several machines; lab merge puts them together.
+    #[arg(long, value_name = "I/N", requires = "out",
+          conflicts_with_all = ["capture", "trace", "packets", "frames"])]
+    pub(super) shard: Option<Shard>,
     /// Writes all packets of the cell too, each as it leaves its link, as pcapng.
     #[arg(long, requires = "cell", requires = "out")]
     capture: bool,
@@ -61,6 +72,16 @@ impl Common {
         Ok(Tables(Mutex::new((packets, frames))))
     }
 
+    /// Whether it is of the shard that is asked for, by its number among all runs.
+    pub(super) fn is_mine(&self, nth: usize) -> bool {
+        self.shard.is_none_or(|shard| shard.has(nth))
+    }
+
+    /// Whether more than the result of a run is asked for.
+    pub(super) const fn is_recorded(&self) -> bool {
+        self.capture || self.trace || self.packets.is_some() || self.frames.is_some()
+    }
+
     /// Refuses a trace of what keeps no record of what it does.
     pub(super) fn check_trace(&self, has_records: bool) -> Result<(), Failure> {
         match self.trace && !has_records {
@@ -93,38 +114,81 @@ pub(super) trait Paper {
 
     fn common(&self) -> &Common;
 
+    /// What gives the same cells: nothing that is set, neither the number of jobs nor the folder
+    /// is part of it.
+    fn command(&self) -> String;
+
+    /// Refuses what is not there with these parameters, before anything is run.
+    fn check(&self, _: &Parameters<Self::Values>) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Runs what is asked for with these parameters, prints its tables, and writes all there is to
-    /// the folder. Returns the table of the cells.
+    /// the folder. Returns the table of the cells; none where only a shard was run.
     fn run_with(
         &self,
         parameters: Parameters<Self::Values>,
-        folder: Option<&Folder>,
-    ) -> Result<Vec<u8>, Failure>;
+        runs: &mut Runs<'_>,
+    ) -> Result<Option<Vec<u8>>, Failure>;
 }
 
 /// Runs an experiment once, or at each point of a sweep, each of which has a folder of its own.
 pub(super) fn run(paper: &impl Paper) -> Result<(), Failure> {
     let common = paper.common();
     let Some(points) = common.changes.points()? else { return Ok(()) };
+    points.iter().try_for_each(|point| paper.check(&point.parameters))?;
+    let store = common.out.as_deref().map(|out| Store::create(out, common.again)).transpose()?;
     let mut joined = Joined::default();
+    let mut tally = Tally::default();
     for point in points {
-        let name: Vec<_> =
-            point.swept.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        if !name.is_empty() {
-            output::print(&format!("{}\n\n", name.join(", ")))?;
+        let swept = point.swept.clone();
+        if let Some(cells) = run_point(paper, point, store.as_ref(), &mut tally)? {
+            joined.add(&swept, &cells);
         }
-        // What a file's name would take for folders.
-        let name = name.join(",").replace('/', "_");
-        let folder = common.out.as_ref().map(|out| Folder::create(&out.join(&name))).transpose()?;
-        let cells = paper.run_with(point.parameters, folder.as_ref())?;
-        joined.add(&point.swept, &cells);
     }
-    match &common.out {
-        Some(out) if common.changes.is_sweep() => {
-            Folder::create(out)?.write("sweep.csv", joined.0.as_bytes())
+    if let Some(store) = &store {
+        let of = Of::Paper { arguments: arguments(paper) };
+        store.write_plan(&Plan::new(of, tally.planned.clone()))?;
+    }
+    match common.shard {
+        Some(shard) => tally.print_shard(shard),
+        None => {
+            if let Some(store) = store.filter(|_| common.changes.is_sweep()) {
+                store.folder().write("sweep.csv", joined.0.as_bytes())?;
+            }
+            tally.print()
         }
-        _ => Ok(()),
     }
+}
+
+fn run_point<P: Paper>(
+    paper: &P,
+    point: Point<P::Values>,
+    store: Option<&Store>,
+    tally: &mut Tally,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let common = paper.common();
+    let Point { swept, parameters } = point;
+    let name: Vec<_> = swept.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let is_shard = common.shard.is_some();
+    if !name.is_empty() && !is_shard {
+        output::print(&format!("{}\n\n", name.join(", ")))?;
+    }
+    // What a file's name would take for folders.
+    let name = name.join(",").replace('/', "_");
+    let folder = common.out.as_ref().filter(|_| !is_shard).map(|out| out.join(&name));
+    let folder = folder.map(|folder| Folder::create(&folder)).transpose()?;
+    let digest = parameters.digest();
+    let (folder, point) = (folder.as_ref(), swept.as_slice());
+    paper.run_with(parameters, &mut Runs { common, folder, store, point, digest, tally })
+}
+
+/// Those of `anabranch lab` that give the same.
+fn arguments(paper: &impl Paper) -> Vec<String> {
+    let command = paper.command();
+    // Behind the names of the program and of its command.
+    let chosen = command.split_whitespace().skip(2).map(str::to_owned);
+    chosen.chain(paper.common().changes.arguments()).collect()
 }
 
 /// The cells of all points in one table, whose first columns are what was swept.

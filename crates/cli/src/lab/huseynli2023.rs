@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::common::{Common, Paper, run};
 use super::folder::Folder;
-use super::runner::{Runner, speed};
+use super::runs::{Given, Runs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -60,38 +60,14 @@ impl Huseynli2023 {
         run(&self)
     }
 
-    /// What gives the same results: neither the number of jobs nor the folder is part of it.
-    fn command(&self) -> String {
-        let mut command = "anabranch lab huseynli2023".to_owned();
-        let methods: Vec<_> = self.method.iter().map(ToString::to_string).collect();
-        match self.cell {
-            Some(Place { source, last_hop, seed }) => {
-                command.push_str(&format!(" --cell {source},{last_hop},{seed}"));
-            }
-            None => command.push_str(&format!(" --seeds {}", self.common.seeds)),
-        }
-        if !methods.is_empty() {
-            command.push_str(&format!(" --method {}", methods.join(",")));
-        }
-        if self.tables {
-            command.push_str(" --tables");
-        }
-        command
-    }
-
     fn run_cells(
         &self,
         parameters: &Parameters<Values>,
-        folder: Option<&Folder>,
-    ) -> Result<Vec<(Cell, Outcome)>, Failure> {
+        runs: &mut Runs<'_>,
+    ) -> Result<Option<Vec<(Cell, Outcome)>>, Failure> {
         let cells = self.cells(parameters.are_papers());
-        let tables = self.common.tables(cells.len())?;
-        let runner = Runner::new(self.common.jobs, cells.len())?;
-        let run = |cell: &Cell| {
-            let to = self.common.record(&cell.name(), folder, &tables)?;
-            Ok((*cell, cell.run_recorded(parameters, to).map_err(Failure::failed)?))
-        };
-        runner.run(&cells, run)
+        let mut runs = runs.begin("huseynli2023".to_owned(), cells.len(), 0)?;
+        runs.run(&cells, Cell::name, |cell, to| cell.run_recorded(parameters, to))
     }
 
     /// With what is varied, where all is asked for and nothing is set.
@@ -118,12 +94,30 @@ impl Paper for Huseynli2023 {
         &self.common
     }
 
+    fn command(&self) -> String {
+        let mut command = "anabranch lab huseynli2023".to_owned();
+        let methods: Vec<_> = self.method.iter().map(ToString::to_string).collect();
+        match self.cell {
+            Some(Place { source, last_hop, seed }) => {
+                command.push_str(&format!(" --cell {source},{last_hop},{seed}"));
+            }
+            None => command.push_str(&format!(" --seeds {}", self.common.seeds)),
+        }
+        if !methods.is_empty() {
+            command.push_str(&format!(" --method {}", methods.join(",")));
+        }
+        if self.tables {
+            command.push_str(" --tables");
+        }
+        command
+    }
+
     fn run_with(
         &self,
         parameters: Parameters<Values>,
-        folder: Option<&Folder>,
-    ) -> Result<Vec<u8>, Failure> {
-        let results = self.run_cells(&parameters, folder)?;
+        runs: &mut Runs<'_>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(results) = self.run_cells(&parameters, runs)? else { return Ok(None) };
         let rows = experiment::rows(&results);
         if let Some(said) = parameters.said() {
             output::print(&format!("{said}\n\n"))?;
@@ -132,13 +126,18 @@ impl Paper for Huseynli2023 {
         if parameters.are_papers() {
             output::print(&statements_table(&experiment::statements(&rows)))?;
         }
-        output::print(&speed(results.iter().map(|(_, outcome)| outcome.duration_s).sum()))?;
         let cells = experiment::cells_csv(&parameters, &results).map_err(Failure::failed)?;
-        if let Some(folder) = folder {
+        if let Some(folder) = runs.folder {
             let command = self.command() + &parameters.flag();
             write(folder, &Experiment { command, parameters, results }, &cells)?;
         }
-        Ok(cells)
+        Ok(Some(cells))
+    }
+}
+
+impl Given for Outcome {
+    fn simulated_s(&self) -> f64 {
+        self.duration_s as f64
     }
 }
 

@@ -7,11 +7,14 @@ mod compare;
 mod folder;
 mod huseynli2023;
 mod kim2007;
+mod merge;
 mod ortiz2013;
 mod parameters;
 mod plot;
 mod run;
 mod runner;
+mod runs;
+mod store;
 mod tables;
 mod trace;
 
@@ -33,7 +36,7 @@ enum Experiment {
     Compare(compare::Compare),
     Huseynli2023(huseynli2023::Huseynli2023),
     Kim2007(kim2007::Kim2007),
-    Merge(run::Merge),
+    Merge(merge::Merge),
     Ortiz2013(ortiz2013::Ortiz2013),
     Plot(plot::Plot),
     Run(run::LabRun),
@@ -48,7 +51,10 @@ impl Lab {
             Experiment::Compare(experiment) => experiment.run().await,
             Experiment::Huseynli2023(experiment) => experiment.run(),
             Experiment::Kim2007(experiment) => experiment.run().await,
-            Experiment::Merge(merge) => merge.run(),
+            Experiment::Merge(merge) => match merge.run()? {
+                Some(paper) => Box::pin(paper.run()).await,
+                None => Ok(()),
+            },
             Experiment::Ortiz2013(experiment) => experiment.run(),
             Experiment::Plot(plot) => plot.run(),
             Experiment::Run(run) => run.run(),

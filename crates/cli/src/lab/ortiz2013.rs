@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use super::common::{Common, Paper, run};
 use super::folder::Folder;
 use super::parameters::listed;
-use super::runner::{Runner, speed};
+use super::runs::{Given, Runs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -101,24 +101,6 @@ impl Ortiz2013 {
         Ok(())
     }
 
-    /// What gives the same results: neither the number of jobs nor the folder is part of it.
-    fn command(&self, setup: &Setup) -> String {
-        let mut command = "anabranch lab ortiz2013".to_owned();
-        let mut add = |name: &str, value: Option<String>| {
-            let value = value.map(|value| format!(" --{name} {value}"));
-            command.push_str(&value.unwrap_or_default());
-        };
-        let names: Vec<_> = self.strategy.iter().map(ToString::to_string).collect();
-        add("cell", self.cell.map(|Place { mbps, loss, seed }| format!("{mbps},{loss},{seed}")));
-        add("seeds", self.cell.is_none().then(|| self.common.seeds.to_string()));
-        add("strategy", (!names.is_empty()).then(|| names.join(",")));
-        add("mbps", self.mbps.map(|mbps| mbps.to_string()));
-        add("loss", self.loss.map(|loss| loss.to_string()));
-        add("source", self.source.to_possible_value().map(|value| value.get_name().to_owned()));
-        add("pictures", self.pictures.map(|pictures| pictures.to_string()));
-        command + &setup.flag()
-    }
-
     fn setup(&self, parameters: Parameters<Values>) -> Setup {
         let source = match self.source {
             Rates::Congested => Source::Congested,
@@ -135,25 +117,19 @@ impl Ortiz2013 {
     fn run_cells(
         &self,
         setup: &Setup,
-        folder: Option<&Folder>,
-    ) -> Result<(Results, Varied), Failure> {
+        runs: &mut Runs<'_>,
+    ) -> Result<Option<(Results, Varied)>, Failure> {
         let cells = self.cells(setup.values());
         let varied: Vec<_> = match self.is_whole() && setup.are_papers() {
             true => Variation::cells(self.common.seeds).collect(),
             false => Vec::new(),
         };
-        let tables = self.common.tables(cells.len())?;
-        let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
-        let run = |cell: &Cell| {
-            let to = self.common.record(&cell.strategy.to_string(), folder, &tables)?;
-            let measured = cell.run_recorded(setup, to).map_err(Failure::failed)?;
-            Ok((*cell, measured))
-        };
-        let vary = |(variation, cell): &(Variation, Cell)| {
-            let measured = variation.run(cell, setup).map_err(Failure::failed)?;
-            Ok((*variation, *cell, measured))
-        };
-        Ok((runner.run(&cells, run)?, runner.run(&varied, vary)?))
+        let video = format!("ortiz2013 {:?} {:?}", self.source, self.pictures);
+        let mut runs = runs.begin(video, cells.len(), varied.len())?;
+        let file = |cell: &Cell| cell.strategy.to_string();
+        let results = runs.run(&cells, file, |cell, to| cell.run_recorded(setup, to))?;
+        let varied = runs.vary(&varied, |variation, cell| variation.run(cell, setup))?;
+        Ok(results.zip(varied))
     }
 
     /// Whether all of the tables is run.
@@ -184,28 +160,51 @@ impl Paper for Ortiz2013 {
         &self.common
     }
 
+    fn command(&self) -> String {
+        let mut command = "anabranch lab ortiz2013".to_owned();
+        let mut add = |name: &str, value: Option<String>| {
+            let value = value.map(|value| format!(" --{name} {value}"));
+            command.push_str(&value.unwrap_or_default());
+        };
+        let names: Vec<_> = self.strategy.iter().map(ToString::to_string).collect();
+        add("cell", self.cell.map(|Place { mbps, loss, seed }| format!("{mbps},{loss},{seed}")));
+        add("seeds", self.cell.is_none().then(|| self.common.seeds.to_string()));
+        add("strategy", (!names.is_empty()).then(|| names.join(",")));
+        add("mbps", self.mbps.map(|mbps| mbps.to_string()));
+        add("loss", self.loss.map(|loss| loss.to_string()));
+        add("source", self.source.to_possible_value().map(|value| value.get_name().to_owned()));
+        add("pictures", self.pictures.map(|pictures| pictures.to_string()));
+        command
+    }
+
+    fn check(&self, parameters: &Parameters<Values>) -> Result<(), Failure> {
+        self.check_places(parameters.values())
+    }
+
     fn run_with(
         &self,
         parameters: Parameters<Values>,
-        folder: Option<&Folder>,
-    ) -> Result<Vec<u8>, Failure> {
-        self.check_places(parameters.values())?;
+        runs: &mut Runs<'_>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
         let setup = self.setup(parameters);
-        let (results, varied) = self.run_cells(&setup, folder)?;
+        let Some((results, varied)) = self.run_cells(&setup, runs)? else { return Ok(None) };
         let rows = experiment::rows(&results);
         output::print(&experiment::tables(&setup, &rows))?;
         let standings = experiment::standings(&rows, setup.full_psnr_y_db());
         output::print(&experiment::standings_table(&standings))?;
-        let simulated = results.iter().map(|(_, measured)| measured);
-        let simulated = simulated.chain(varied.iter().map(|(_, _, measured)| measured));
-        output::print(&speed(simulated.map(|measured| measured.outcome.duration_s).sum()))?;
         let cells = experiment::cells_csv(&setup, &results).map_err(Failure::failed)?;
-        if let Some(folder) = folder {
-            let command = self.command(&setup);
+        if let Some(folder) = runs.folder {
+            let command = self.command() + &setup.flag();
             let experiment = Experiment { command, setup: &setup, results, varied };
             write(folder, &experiment, &cells)?;
         }
-        Ok(cells)
+        Ok(Some(cells))
+    }
+}
+
+impl Given for Measured {
+    fn simulated_s(&self) -> f64 {
+        self.outcome.duration_s as f64
     }
 }
 
@@ -279,7 +278,7 @@ mod tests {
         ] {
             let experiment = parsed(&format!("{line} --jobs 3"));
             let setup = experiment.setup(experiment.common.changes.read().unwrap());
-            let command = experiment.command(&setup);
+            let command = experiment.command() + &setup.flag();
             let again = command.strip_prefix("anabranch lab ortiz2013 ").unwrap();
             assert_eq!(cells(again), cells(line));
             assert_eq!(

@@ -46,6 +46,13 @@ impl Changes {
         !self.sweep.is_empty()
     }
 
+    /// As arguments of a command.
+    pub(super) fn arguments(&self) -> impl Iterator<Item = String> {
+        let set = self.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]);
+        let sweep = self.sweep.iter().flat_map(|sweep| ["--sweep".to_owned(), sweep.to_string()]);
+        set.chain(sweep)
+    }
+
     /// Whether they are only to be listed.
     pub(super) const fn are_listed(&self) -> bool {
         self.parameters

@@ -57,6 +57,18 @@ impl Cell {
         f64::from(self.frame_us) / 1e3
     }
 
+    /// As `--cell` has it.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let Self { scenario, carrier, bad_loss_percent, seed, .. } = self;
+        let carrier = match carrier {
+            Carrier::Dccp(connections) => connections.to_string(),
+            Carrier::Auto => "auto".to_owned(),
+            Carrier::Sctp => "sctp".to_owned(),
+        };
+        format!("{},{carrier},{},{bad_loss_percent},{seed}", scenario.name(), self.frame_ms())
+    }
+
     /// Runs it.
     ///
     /// # Errors
@@ -218,18 +230,10 @@ impl Setup {
     /// The command that runs a cell again, and captures it.
     #[must_use]
     pub fn again(&self, cell: &Cell) -> String {
-        let Cell { scenario, carrier, bad_loss_percent, seed, .. } = cell;
-        let carrier = match carrier {
-            Carrier::Dccp(connections) => connections.to_string(),
-            Carrier::Auto => "auto".to_owned(),
-            Carrier::Sctp => "sctp".to_owned(),
-        };
         let pictures = self.cut.map(|pictures| format!(" --pictures {pictures}"));
         format!(
-            "anabranch lab almajeed2011 --cell {},{carrier},{},{bad_loss_percent},{seed}{}{} \
-             --capture --out DIR",
-            scenario.name(),
-            cell.frame_ms(),
+            "anabranch lab almajeed2011 --cell {}{}{} --capture --out DIR",
+            cell.place(),
             pictures.unwrap_or_default(),
             self.flag(),
         )

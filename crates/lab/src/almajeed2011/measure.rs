@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cell::Setup;
 use super::score::{DecodeError, Score};
@@ -14,14 +14,32 @@ use crate::records::UnitRecord;
 const PICTURE_RATE: f64 = 30.0;
 
 /// What became of a slice.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SliceRecord {
     /// When it left.
+    #[serde(with = "nanos")]
     pub sent: Option<Time>,
     /// When it was there.
+    #[serde(with = "nanos")]
     pub arrived: Option<Time>,
     /// By which connection it went, counted from zero.
     pub connection: u16,
+}
+
+/// Nanoseconds of the run, where it happened.
+mod nanos {
+    use anabranch_sansio::Time;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(at: &Option<Time>, to: S) -> Result<S::Ok, S::Error> {
+        at.map(Time::as_nanos).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Time>, D::Error> {
+        Ok(Option::<u64>::deserialize(from)?.map(Time::from_nanos))
+    }
 }
 
 /// What a run gives, before it is measured.
@@ -40,7 +58,7 @@ pub(super) struct Delivery {
 }
 
 /// What a cell gives.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// All in numbers.
     pub outcome: Outcome,
@@ -51,7 +69,7 @@ pub struct Measured {
 }
 
 /// A cell in numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// From the first packet of video sent to the last one that arrived.
     pub period_s: f64,

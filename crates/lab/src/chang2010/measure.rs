@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cell::{Cell, Place};
 use super::log::Log;
@@ -15,7 +15,7 @@ use crate::records::UnitRecord;
 const WINDOW: Duration = Duration::from_millis(3_000);
 
 /// The results of a call, both directions together.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// From the last whole picture over the old path to the first one that was taken after the
     /// sender had changed to the new one, as the paper has it: the mean of both directions; none
@@ -38,7 +38,7 @@ pub struct Outcome {
 }
 
 /// Frames of a call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Taken by a camera or microphone.
     pub taken: u64,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 use anabranch_sctp::Level;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::method::Method;
 use super::passed::{self, Passed};
@@ -39,7 +39,7 @@ pub(super) struct Ended<'a> {
 }
 
 /// The results of one cell.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Chunks by level as the reader saw it: what was sent again, I, P and B.
     pub levels: [LevelOutcome; Level::ALL.len()],
@@ -62,7 +62,7 @@ pub struct Outcome {
 }
 
 /// The chunks of a level.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LevelOutcome {
     /// Chunks that were read.
     pub chunks: usize,
@@ -87,7 +87,7 @@ pub struct LevelOutcome {
 }
 
 /// What was sent in one second: means of each level, if there was any of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// By level.
     pub levels: [Option<Means>; Level::ALL.len()],
@@ -98,7 +98,7 @@ pub struct Second {
 }
 
 /// The means of one second.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Means {
     /// As in [`LevelOutcome`].
     pub queue_ms: f64,

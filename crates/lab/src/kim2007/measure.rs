@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::switching::Switched;
 use super::transfer::{Delivery, Passage};
 
 /// The results of one cell. Figures 8 to 11 have all but `switching_s`, figure 12 has that.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Messages that the server handed over.
     pub messages: usize,

@@ -1,7 +1,7 @@
 //! [`Measured`]: what a cell measures, in all and second by second.
 
 use anabranch_sansio::Time;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cell::Setup;
 use super::watch::{LinkSecond, LinkSeconds};
@@ -23,7 +23,7 @@ pub(super) struct Delivery {
 }
 
 /// The results of one run of a cell.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// In all.
     pub outcome: Outcome,
@@ -32,7 +32,7 @@ pub struct Measured {
 }
 
 /// The results of one cell in all.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Packets that the encoder handed over.
     pub packets: usize,
@@ -65,7 +65,7 @@ pub struct Outcome {
 }
 
 /// One second of a cell: what the paper's figures show.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// From the beginning of the video.
     pub second: usize,

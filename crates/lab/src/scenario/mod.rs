@@ -60,11 +60,11 @@ use anabranch_netsim::written::{
     Document, Fault, Happening, WrittenEvent, WrittenLink, WrittenNat,
 };
 
-use sha2::{Digest, Sha256};
-
 use files::Named;
 use flow::Flow;
 use key::{Key, number};
+
+use crate::run_name;
 
 pub use example::Example;
 pub use files::Files;
@@ -170,13 +170,7 @@ impl Scenario {
     /// with another seed, or by another build.
     #[must_use]
     pub fn run_name(&self, seed: u64, build: &str) -> String {
-        let mut digest = Sha256::new();
-        digest.update((build.len() as u64).to_be_bytes());
-        digest.update(build);
-        digest.update(self.digest);
-        digest.update(seed.to_be_bytes());
-        let digest = digest.finalize();
-        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        run_name(&[build.as_bytes(), &self.digest, &seed.to_be_bytes()])
     }
 
     /// What only the whole shows.

@@ -15,7 +15,7 @@ use clap::Args;
 use super::common::{Common, Paper, run};
 use super::folder::Folder;
 use super::parameters::listed;
-use super::runner::{Runner, speed};
+use super::runs::{Given, Runs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -38,7 +38,7 @@ pub(crate) struct Kim2007 {
     /// Presses so many keys at each delay of figure 12 for real, too: `anabranch serve`, native
     /// viewers and emulated links between them, in real time. On an idle machine.
     #[arg(long, value_name = "KEYS", num_args = 0..=1, default_missing_value = "10",
-          conflicts_with = "sweep")]
+          conflicts_with_all = ["sweep", "shard"])]
     live: Option<NonZeroU64>,
 }
 
@@ -80,7 +80,7 @@ impl Kim2007 {
         run(&WithLive { asked: &self, live })
     }
 
-    /// What gives the same results: neither the number of jobs nor the folder is part of it.
+    /// As [`Paper::command`].
     fn command(&self) -> String {
         let mut command = "anabranch lab kim2007".to_owned();
         let mut add = |name: &str, value: Option<String>| {
@@ -113,25 +113,18 @@ impl Kim2007 {
     fn run_cells(
         &self,
         parameters: &Parameters<Values>,
-        folder: Option<&Folder>,
-    ) -> Result<(Results, Varied), Failure> {
+        runs: &mut Runs<'_>,
+    ) -> Result<Option<(Results, Varied)>, Failure> {
         let cells = self.cells(parameters.values());
         let is_whole = self.cell.is_none() && self.figure.is_empty() && self.carrier.is_empty();
         let varied: Vec<_> = match is_whole && parameters.are_papers() {
             true => GROUPS.iter().flat_map(|group| group.cells(self.common.seeds)).collect(),
             false => Vec::new(),
         };
-        let tables = self.common.tables(cells.len())?;
-        let runner = Runner::new(self.common.jobs, cells.len() + varied.len())?;
-        let run = |cell: &Cell| {
-            let to = self.common.record(&cell.name(), folder, &tables)?;
-            Ok((*cell, cell.run_recorded(parameters, to).map_err(Failure::failed)?))
-        };
-        let vary = |(variation, cell): &(Variation, Cell)| {
-            let outcome = variation.run(cell).map_err(Failure::failed)?;
-            Ok((*variation, *cell, outcome))
-        };
-        Ok((runner.run(&cells, run)?, runner.run(&varied, vary)?))
+        let mut runs = runs.begin("kim2007".to_owned(), cells.len(), varied.len())?;
+        let results = runs.run(&cells, Cell::name, |cell, to| cell.run_recorded(parameters, to))?;
+        let varied = runs.vary(&varied, |variation, cell| variation.run(cell))?;
+        Ok(results.zip(varied))
     }
 
     fn cells(&self, values: &Values) -> Vec<Cell> {
@@ -162,13 +155,21 @@ impl Paper for WithLive<'_> {
         &self.asked.common
     }
 
+    fn command(&self) -> String {
+        self.asked.command()
+    }
+
+    fn check(&self, parameters: &Parameters<Values>) -> Result<(), Failure> {
+        self.asked.check_point(parameters.values())
+    }
+
     fn run_with(
         &self,
         parameters: Parameters<Values>,
-        folder: Option<&Folder>,
-    ) -> Result<Vec<u8>, Failure> {
-        self.asked.check_point(parameters.values())?;
-        let (results, varied) = self.asked.run_cells(&parameters, folder)?;
+        runs: &mut Runs<'_>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let ran = self.asked.run_cells(&parameters, runs)?;
+        let Some((results, varied)) = ran else { return Ok(None) };
         let rows = experiment::rows(&results);
         if let Some(said) = parameters.said() {
             output::print(&format!("{said}\n\n"))?;
@@ -178,20 +179,23 @@ impl Paper for WithLive<'_> {
             let statements = experiment::statements(&rows);
             output::print(&statements_table(&statements))?;
         }
-        let outcomes = results.iter().map(|(_, outcome)| outcome);
-        let outcomes = outcomes.chain(varied.iter().map(|(_, _, outcome)| outcome));
-        output::print(&speed(outcomes.map(|outcome| outcome.duration_s).sum()))?;
         if !self.live.is_empty() {
             output::print(&experiment::live_table(&self.live))?;
         }
         let cells = experiment::cells_csv(&parameters, &results).map_err(Failure::failed)?;
-        if let Some(folder) = folder {
-            let command = self.asked.command() + &parameters.flag();
+        if let Some(folder) = runs.folder {
+            let command = self.command() + &parameters.flag();
             let live = self.live.clone();
             let experiment = Experiment { command, parameters, results, varied, live };
             write(folder, &experiment, &cells)?;
         }
-        Ok(cells)
+        Ok(Some(cells))
+    }
+}
+
+impl Given for Outcome {
+    fn simulated_s(&self) -> f64 {
+        self.duration_s as f64
     }
 }
 

@@ -38,12 +38,21 @@ impl Sweep {
     }
 }
 
+/// As it is given.
+impl fmt::Display for Sweep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.key, self.values.join(","))
+    }
+}
+
 impl FromStr for Sweep {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (key, values) = one(text)?;
-        let values: Vec<String> = match values.split_once("..") {
+        // A file's name may have two dots, too.
+        let is_range = values.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+        let values: Vec<String> = match values.split_once("..").filter(|_| is_range) {
             Some((first, rest)) => range(first, rest)?,
             None => values.split(',').map(str::to_owned).collect(),
         };
@@ -83,7 +92,7 @@ fn range(first: &str, rest: &str) -> Result<Vec<String>, String> {
 
 /// Every nth of all runs: `3/16`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shard {
+pub(in crate::lab) struct Shard {
     index: usize,
     count: usize,
 }
@@ -91,7 +100,12 @@ pub(super) struct Shard {
 impl Shard {
     /// Its part of all.
     pub(super) fn of<T>(self, all: &[T]) -> impl Iterator<Item = &T> {
-        all.iter().skip(self.index - 1).step_by(self.count)
+        (0..).zip(all).filter_map(move |(nth, it)| self.has(nth).then_some(it))
+    }
+
+    /// Whether the nth of all, counted from 0, is in it.
+    pub(in crate::lab) const fn has(self, nth: usize) -> bool {
+        nth % self.count == self.index - 1
     }
 }
 
@@ -129,6 +143,7 @@ mod tests {
         assert_eq!(values("a.delay=20ms..60ms:20ms"), ["20ms", "40ms", "60ms"]);
         assert_eq!(values("a.loss=0..0.3%:0.1%"), ["0.0%", "0.1%", "0.2%", "0.3%"]);
         assert_eq!(values("a.streams=1..5:3"), ["1", "4"]);
+        assert_eq!(values("a.rate=trace:../up.txt,1M"), ["trace:../up.txt", "1M"]);
         for text in ["a", "=1", "a=1,,2", "a=1ms..2s:1ms", "a=1..2", "a=3..1:1", "a=1..2:0"] {
             text.parse::<Sweep>().unwrap_err();
         }
@@ -138,7 +153,7 @@ mod tests {
     fn sweeps_give_all_combinations() {
         let sweeps = ["a=1,2", "b=3,4"].map(|text| text.parse::<Sweep>().unwrap());
         let points = Sweep::points(&sweeps);
-        let said: Vec<_> = points.iter().map(|point| super::super::said(point)).collect();
+        let said: Vec<_> = points.iter().map(|point| crate::lab::store::said(point)).collect();
         assert_eq!(said, ["a=1 b=3 ", "a=1 b=4 ", "a=2 b=3 ", "a=2 b=4 "]);
         assert_eq!(Sweep::points(&[]), [Vec::new()]);
     }

@@ -1,7 +1,6 @@
 //! `anabranch lab run`: a scenario of the user's own, once or many times.
 
 mod given;
-mod store;
 
 use std::fs;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -18,14 +17,11 @@ use clap::Args;
 
 use super::folder::Folder;
 use super::runner::{Runner, speed};
+use super::store::{Of, Plan, PlannedRun, Store, said};
 use super::tables::lock;
 use crate::failure::Failure;
 use crate::output;
-use given::Shard;
-pub(super) use given::{Sweep, one};
-use store::Store;
-
-pub(super) use store::Merge;
+pub(super) use given::{Shard, Sweep, one};
 
 /// Runs a scenario in virtual time with the real stacks: hosts, links, events and flows, as a file
 /// tells them. docs/scenarios.md has every key.
@@ -82,6 +78,11 @@ pub(crate) struct LabRun {
     jobs: Option<NonZeroUsize>,
 }
 
+/// What a shard says when it is done.
+pub(super) fn done_of(done: usize, all: usize, shard: Shard) -> String {
+    format!("{done} of {all} runs, as {shard}; anabranch lab merge joins them\n")
+}
+
 /// Tables for the one run that is recorded.
 struct Records {
     packets: Mutex<Option<Box<dyn Rows>>>,
@@ -107,7 +108,8 @@ impl LabRun {
         let records = self.records(&cells)?;
         let store = self.out.as_deref().map(|out| Store::create(out, self.again)).transpose()?;
         if let Some(store) = &store {
-            store.write_plan(&text, &self.set, &cells)?;
+            store.write_plan(&self.plan(&cells))?;
+            store.write_scenario(&text)?;
         }
         let mine: Vec<&Cell> = match self.shard {
             None => cells.iter().collect(),
@@ -126,10 +128,7 @@ impl LabRun {
             .map(|((outcome, _), cell)| Run { point: cell.point.clone(), seed: cell.seed, outcome })
             .collect();
         if let Some(shard) = self.shard {
-            let (done, all) = (runs.len(), cells.len());
-            let text =
-                format!("{done} of {all} runs, as {shard}; anabranch lab merge joins them\n");
-            return Ok(output::print(&text)?);
+            return Ok(output::print(&done_of(runs.len(), cells.len(), shard))?);
         }
         output::print(&tables(&runs))?;
         if known > 0 {
@@ -164,6 +163,17 @@ impl LabRun {
             }));
         }
         Ok(cells)
+    }
+
+    fn plan(&self, cells: &[Cell]) -> Plan {
+        let run = |cell: &Cell| PlannedRun {
+            point: cell.point.clone(),
+            cell: format!("seed {}", cell.seed),
+            name: cell.scenario.run_name(cell.seed, crate::VERSION),
+        };
+        let seeds = cells.iter().map(|cell| cell.seed).collect();
+        let of = Of::Scenario { set: self.set.clone(), seeds };
+        Plan::new(of, cells.iter().map(run).collect())
     }
 
     /// What a run gives, and whether it was computed for that.
@@ -232,8 +242,4 @@ impl LabRun {
         let frames = table("frames", self.frames.as_deref(), &FRAME_COLUMNS)?;
         Ok(Records { packets, frames })
     }
-}
-
-fn said(point: &[(String, String)]) -> String {
-    point.iter().map(|(key, value)| format!("{key}={value} ")).collect()
 }
