@@ -20,6 +20,11 @@ pub(crate) const PURPLE: RGBColor = RGBColor(115, 70, 180);
 pub(crate) const RED: RGBColor = RGBColor(200, 45, 45);
 pub(crate) const TEAL: RGBColor = RGBColor(15, 135, 145);
 
+/// How far a line of a legend is from the next, in pixels.
+pub(crate) const LEGEND_LINE: u32 = 22;
+/// Length of a line's sample in a legend, in pixels.
+const SAMPLE: i32 = 18;
+
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// An SVG document of this size in pixels.
@@ -34,6 +39,27 @@ pub(crate) fn drawn(
         result.map_err(|error| FigureError(error.to_string()))?;
     }
     Ok(svg)
+}
+
+/// How wide a legend of these names is, in pixels.
+pub(crate) fn legend_width<'a>(names: impl Iterator<Item = &'a str>) -> u32 {
+    // Letters of this size are hardly wider; the sample and what is left and right of it are 60.
+    const LETTER: usize = 8;
+    (names.map(|name| name.chars().count()).max().unwrap_or_default() * LETTER + 60) as u32
+}
+
+/// Names lines beside their axes: within them a legend could cover a point.
+pub(crate) fn draw_legend<'a>(
+    area: &Area<'_>,
+    lines: impl Iterator<Item = (&'a str, RGBColor)>,
+) -> Result<(), Box<dyn Error>> {
+    let style = ("sans-serif", 14).into_font().color(&TEXT);
+    for (nth, (name, colour)) in (1..).zip(lines) {
+        let y = nth * LEGEND_LINE as i32;
+        area.draw(&PathElement::new([(8, y), (8 + SAMPLE, y)], colour.stroke_width(2)))?;
+        area.draw_text(name, &style, (16 + SAMPLE, y - 7))?;
+    }
+    Ok(())
 }
 
 /// The next round number that is not below.

@@ -7,11 +7,13 @@ use plotters::prelude::*;
 use thiserror::Error;
 
 use crate::drawing::{
-    Area, BLUE, GREEN, GRID, ORANGE, PURPLE, RED, TEAL, TEXT, drawn, nice, short,
+    Area, BLUE, GREEN, GRID, LEGEND_LINE, ORANGE, PURPLE, RED, TEAL, TEXT, draw_legend, drawn,
+    legend_width, nice, short,
 };
 use crate::{Estimate, FigureError};
 
-const SIZE: (u32, u32) = (900, 560);
+/// Without the legend.
+const SIZE: (u32, u32) = (760, 560);
 /// How the names of columns end that hold bits per second.
 const BITS_PER_SECOND: &str = "_bps";
 
@@ -135,7 +137,7 @@ pub fn plot(table: &[u8], axes: &Axes) -> Result<String, PlotError> {
     if lines.is_empty() {
         return Err(PlotError::Empty { x: axes.x.clone(), y: axes.y.clone() });
     }
-    Ok(drawn(SIZE, |area| draw(area, &lines, [&headers[x], &headers[y]]))?)
+    Ok(drawn(size(&lines), |area| draw(area, &lines, [&headers[x], &headers[y]]))?)
 }
 
 impl Axes {
@@ -217,6 +219,12 @@ fn number(column: &str, text: &str) -> Result<f64, PlotError> {
     number.filter(|number| number.is_finite()).ok_or_else(wrong)
 }
 
+/// With room for the legend, whatever the lines are called and however many there are.
+fn size(lines: &[Line]) -> (u32, u32) {
+    let legend = legend_width(lines.iter().map(|(name, _)| name.as_str()));
+    (SIZE.0 + legend, SIZE.1.max((lines.len() as u32 + 2) * LEGEND_LINE))
+}
+
 fn draw(area: &Area<'_>, lines: &[Line], names: [&str; 2]) -> Result<(), Box<dyn Error>> {
     let points = || lines.iter().flat_map(|(_, points)| points);
     let x_min = points().map(|(x, _)| *x).fold(f64::INFINITY, f64::min);
@@ -224,7 +232,8 @@ fn draw(area: &Area<'_>, lines: &[Line], names: [&str; 2]) -> Result<(), Box<dyn
     let y_max = points().map(|(_, y)| y.mean + y.half_width).fold(0.0, f64::max);
     let margin = if x_max > x_min { (x_max - x_min) * 0.03 } else { 1.0 };
     let y_end = if y_max > 0.0 { nice(y_max) } else { 1.0 };
-    let mut chart = ChartBuilder::on(area)
+    let (body, legend) = area.split_horizontally(SIZE.0);
+    let mut chart = ChartBuilder::on(&body)
         .margin(16)
         .x_label_area_size(44)
         .y_label_area_size(72)
@@ -240,12 +249,10 @@ fn draw(area: &Area<'_>, lines: &[Line], names: [&str; 2]) -> Result<(), Box<dyn
         .x_label_formatter(&|x| short(*x))
         .y_label_formatter(&|y| short(*y))
         .draw()?;
-    for ((name, points), colour) in lines.iter().zip(COLOURS.iter().cycle()) {
+    let coloured = || lines.iter().zip(COLOURS.iter().cycle());
+    for ((_, points), colour) in coloured() {
         let means = points.iter().map(|(x, y)| (*x, y.mean));
-        chart
-            .draw_series(LineSeries::new(means, colour.stroke_width(2)))?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+        chart.draw_series(LineSeries::new(means, colour.stroke_width(2)))?;
         let bars = points.iter().map(|(x, y)| {
             let ends = [(*x, (y.mean - y.half_width).max(0.0)), (*x, y.mean + y.half_width)];
             PathElement::new(ends, colour.stroke_width(1))
@@ -255,13 +262,7 @@ fn draw(area: &Area<'_>, lines: &[Line], names: [&str; 2]) -> Result<(), Box<dyn
             points.iter().map(|(x, y)| Circle::new((*x, y.mean), 3, colour.filled())),
         )?;
     }
-    chart
-        .configure_series_labels()
-        .border_style(GRID)
-        .background_style(WHITE)
-        .label_font(("sans-serif", 14).into_font().color(&TEXT))
-        .draw()?;
-    Ok(())
+    draw_legend(&legend, coloured().map(|((name, _), colour)| (name.as_str(), *colour)))
 }
 
 #[cfg(test)]
@@ -281,6 +282,26 @@ mod tests {
         assert!(svg.contains("a.loss") && svg.contains("delay_p95_ms"), "{svg}");
         assert!(svg.contains("<circle") && svg.matches("<circle").count() == 3);
         assert_eq!(svg, plot(TABLE, &axes("a.loss", "delay_p95_ms", "flow")).unwrap());
+    }
+
+    #[test]
+    fn regression_the_legend_covered_points() {
+        let table =
+            b"x,strategy,seed,y\n1,RTP,1,9\n2,RTP,1,9\n1,a long name,1,8\n2,a long name,1,9\n";
+        let svg = plot(table, &axes("x", "y", "strategy")).unwrap();
+        let number = |text: &str, name: &str| {
+            let (_, rest) = text.split_once(&format!("{name}=\"")).unwrap();
+            rest.split_once('"').unwrap().0.parse::<f64>().unwrap()
+        };
+        let circles = svg.split("<circle").skip(1).map(|circle| number(circle, "cx"));
+        let last = circles.fold(0.0, f64::max);
+        let elements: Vec<_> = svg.split("<text").skip(1).collect();
+        for name in ["RTP", "a long name"] {
+            let entry = elements.iter().find(|text| text.contains(&format!("{name}\n"))).unwrap();
+            assert!(number(entry, "x") > last + 20.0, "{entry}");
+        }
+        let (width, height) = (number(&svg, "width"), number(&svg, "height"));
+        assert!(width > f64::from(SIZE.0) && (height - 560.0).abs() < 1e-9, "{width} {height}");
     }
 
     #[test]

@@ -11,7 +11,10 @@ use super::super::measure::{Measured, SliceRecord};
 use super::super::paper::Measure;
 use super::super::slices::GROUP;
 use super::super::table::{BAD_LOSSES_PERCENT, Row};
-use crate::drawing::{Area, BLUE, FigureError, GREEN, GRID, PURPLE, RED, TEXT, drawn, nice, short};
+use crate::drawing::{
+    Area, BLUE, FigureError, GREEN, GRID, PURPLE, RED, TEXT, draw_legend, drawn, legend_width,
+    nice, short,
+};
 
 const SIZE: (u32, u32) = (900, 420);
 const COLORS: [RGBColor; 4] = [BLUE, GREEN, PURPLE, RED];
@@ -57,7 +60,6 @@ struct Graph {
     title: String,
     x: &'static str,
     y: &'static str,
-    legend: SeriesLabelPosition,
     lines: Vec<Line>,
 }
 
@@ -75,7 +77,9 @@ impl Graph {
         let first = points().map(|(x, _)| *x).fold(f64::MAX, f64::min);
         let last = points().map(|(x, _)| *x).fold(first + 1e-3, f64::max);
         let top = nice(points().map(|(_, y)| *y).fold(1e-3, f64::max));
-        let mut chart = ChartBuilder::on(root)
+        let legend = legend_width(self.lines.iter().map(|(name, ..)| name.as_str()));
+        let (body, legend) = root.split_horizontally(SIZE.0 - legend);
+        let mut chart = ChartBuilder::on(&body)
             .margin(12)
             .caption(&self.title, ("sans-serif", 17).into_font().color(&TEXT))
             .x_label_area_size(42)
@@ -95,23 +99,13 @@ impl Graph {
             .x_desc(self.x)
             .y_desc(self.y)
             .label_style(font.clone())
-            .axis_desc_style(font.clone())
+            .axis_desc_style(font)
             .draw()?;
-        for (name, color, points) in &self.lines {
-            let (color, style) = (*color, color.stroke_width(2));
-            let series = chart.draw_series(LineSeries::new(points.iter().copied(), style))?;
-            series.label(name).legend(move |(x, y)| {
-                PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2))
-            });
+        for (_, color, points) in &self.lines {
+            let style = color.stroke_width(2);
+            chart.draw_series(LineSeries::new(points.iter().copied(), style))?;
         }
-        chart
-            .configure_series_labels()
-            .position(self.legend.clone())
-            .background_style(WHITE.mix(0.85))
-            .border_style(GRID)
-            .label_font(font)
-            .draw()?;
-        Ok(())
+        draw_legend(&legend, self.lines.iter().map(|(name, color, _)| (name.as_str(), *color)))
     }
 }
 
@@ -136,7 +130,6 @@ fn drop_rates(rows: &[Row]) -> Result<Option<Figure>, FigureError> {
         title: "Figure 2: slices lost".to_owned(),
         x: "losses in the channel's bad state, %",
         y: "% of slices",
-        legend: SeriesLabelPosition::UpperLeft,
         lines,
     };
     let caption = "Means over the seeds, to the base station, frames of 5 ms.".to_owned();
@@ -271,7 +264,6 @@ impl<'a> Course<'a> {
             title: "Figure 4: throughput".to_owned(),
             x: "s",
             y: "kbit/s",
-            legend: SeriesLabelPosition::UpperRight,
             lines: kbits.into_iter().enumerate().map(line).collect(),
         };
         let caption = format!("Video that arrived in each second, by connection. {cell}.");
@@ -291,7 +283,6 @@ impl<'a> Course<'a> {
             title: "Figure 5: slices lost".to_owned(),
             x: "s",
             y: "slices in a second",
-            legend: SeriesLabelPosition::UpperRight,
             lines: vec![("all connections".to_owned(), RED, over_seconds(&lost))],
         };
         let caption = format!("Of those sent in each second. {cell}.");
