@@ -332,6 +332,19 @@ fn a_paper_believes_what_is_kept_and_runs_what_is_cut_off() {
 }
 
 #[test]
+fn the_comparison_prints_each_run_when_it_is_over_and_not_all_at_the_end() {
+    let arguments = ["lab", "compare", "--tool", "anabranch", "--seconds", "1", "--only", "loss 0"];
+    let mut comparison = program(&arguments);
+    let mut comparison = comparison.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(comparison.stdout.take().unwrap()).lines();
+    let row = lines.find(|line| line.as_ref().unwrap().starts_with("  anabranch "));
+    // Other runs and twenty connects are still to come.
+    comparison.kill().unwrap();
+    let status = comparison.wait().unwrap();
+    assert!(row.is_some() && status.code().is_none(), "{row:?}, {status}");
+}
+
+#[test]
 fn the_comparison_measures_what_is_installed_and_names_what_is_not() {
     let folder = std::env::temp_dir().join(format!("anabranch-{}-compare", std::process::id()));
     let out = folder.to_str().unwrap();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anabranch_netsim::{DuplexConfig, LinkConfig, Loss};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::run::Bench;
@@ -30,7 +31,12 @@ pub(super) struct Connects {
 }
 
 /// Connects so many times, each with a seed of its own.
-pub(super) async fn measure(tool: Entrant, attempts: u32, seed: u64) -> Result<Connects, Failure> {
+pub(super) async fn measure(
+    tool: Entrant,
+    attempts: u32,
+    seed: u64,
+    progress: &ProgressBar,
+) -> Result<Connects, Failure> {
     let one_way = scenario::ONE_WAY;
     let link = LinkConfig { delay: one_way, loss: Loss::uniform(LOSS), ..LinkConfig::default() };
     let mut times = Vec::new();
@@ -41,6 +47,7 @@ pub(super) async fn measure(tool: Entrant, attempts: u32, seed: u64) -> Result<C
             times.push(millis(first.saturating_sub(BUFFER + one_way)));
         }
         bench.stop().await?;
+        progress.inc(1);
     }
     times.sort_by(f64::total_cmp);
     let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied();

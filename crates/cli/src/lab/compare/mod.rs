@@ -20,6 +20,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::Failure;
 use crate::output;
+use connect::Connects;
 use scenario::Scenario;
 use table::Row;
 use tool::{Entrant, Tool};
@@ -76,12 +77,7 @@ impl Compare {
             .filter(|scenario| scenario.name.contains(&self.only))
             .collect();
         let rows = self.measure(&tools, &scenarios).await?;
-        output::print(&table::transfers(&rows))?;
-        let mut connects = Vec::new();
-        for tool in tools.iter().filter(|_| self.connects > 0) {
-            connects.push(connect::measure(*tool, self.connects, self.seed).await?);
-        }
-        output::print(&table::connects(&connects))?;
+        let connects = self.connect(&tools).await?;
         let json = serde_json::json!({ "transfers": rows, "connects": connects });
         self.write("compare", &table::csv(&rows), &json)
     }
@@ -89,11 +85,10 @@ impl Compare {
     async fn show_traces(&self, tools: &[Entrant]) -> Result<(), Failure> {
         let mut scenarios = traces::all(&self.trace)?;
         scenarios.retain(|scenario| scenario.name.contains(&self.only));
-        let progress = progress(scenarios.len() * tools.len())?;
+        let progress = progress(scenarios.len() * tools.len(), "runs")?;
         let span = Duration::from_secs(self.seconds.into());
         let rows = traces::measure(tools, &scenarios, self.seed, span, &progress).await?;
         progress.finish_and_clear();
-        output::print(&traces::table(&rows))?;
         self.write("traces", &traces::csv(&rows), &serde_json::json!({ "films": rows }))
     }
 
@@ -122,28 +117,58 @@ impl Compare {
         Ok(found.into_iter().map(|tool| Entrant { tool, encrypted }).collect())
     }
 
+    /// Runs every scenario with every tool, and prints what each run gave.
     async fn measure(
         &self,
         tools: &[Entrant],
         scenarios: &[Scenario],
     ) -> Result<Vec<Row>, Failure> {
         let span = Duration::from_secs(self.seconds.into());
-        let progress = progress(scenarios.len() * tools.len())?;
+        let progress = progress(scenarios.len() * tools.len(), "runs")?;
         let mut rows = Vec::new();
-        for scenario in scenarios {
+        for scenario in scenarios.iter().filter(|_| !tools.is_empty()) {
+            print(&progress, &table::head(scenario))?;
             for tool in tools {
                 progress.set_message(format!("{tool}, {}", scenario.name));
                 let measured = run::run(*tool, scenario, self.seed, span).await?;
-                rows.push(Row::new(scenario, *tool, measured));
+                let row = Row::new(scenario, *tool, measured);
+                print(&progress, &table::line(&row))?;
+                rows.push(row);
                 progress.inc(1);
             }
+            print(&progress, "\n")?;
         }
         progress.finish_and_clear();
         Ok(rows)
     }
+
+    /// Connects with every tool, and prints how long that took.
+    async fn connect(&self, tools: &[Entrant]) -> Result<Vec<Connects>, Failure> {
+        let progress = progress(self.connects as usize * tools.len(), "connects")?;
+        let width = tools.iter().map(|tool| tool.to_string().len()).max().unwrap_or_default();
+        let mut all = Vec::new();
+        for tool in tools.iter().filter(|_| self.connects > 0) {
+            progress.set_message(tool.to_string());
+            let connects = connect::measure(*tool, self.connects, self.seed, &progress).await?;
+            print(&progress, &table::connects(&connects, width))?;
+            all.push(connects);
+        }
+        progress.finish_and_clear();
+        Ok(all)
+    }
 }
 
-fn progress(runs: usize) -> Result<ProgressBar, Failure> {
-    let style = ProgressStyle::with_template("{pos} of {len} runs {wide_bar} {eta} left {msg}");
-    Ok(ProgressBar::new(runs as u64).with_style(style.map_err(Failure::failed)?))
+/// Hidden where stderr is no terminal.
+fn progress(count: usize, what: &str) -> Result<ProgressBar, Failure> {
+    let template = format!("{{pos}} of {{len}} {what} {{wide_bar}} {{eta}} left {{msg}}");
+    let style = ProgressStyle::with_template(&template).map_err(Failure::failed)?;
+    let progress = ProgressBar::new(count as u64).with_style(style);
+    // The time goes on while a run does.
+    progress.enable_steady_tick(Duration::from_secs(1));
+    Ok(progress)
+}
+
+/// Prints above the progress.
+fn print(progress: &ProgressBar, text: &str) -> Result<(), Failure> {
+    Ok(progress.suspend(|| output::print(text))?)
 }

@@ -26,31 +26,24 @@ impl Row {
     }
 }
 
-/// The runs, scenario by scenario.
-pub(super) fn transfers(rows: &[Row]) -> String {
-    let mut text = String::new();
-    for scenario in rows.chunk_by(|a, b| a.scenario == b.scenario) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "{:<34}{:>10}{:>9}{:>9}{:>9}{:>10}{:>9}{:>10}{:>8}",
-            scenario.first().map_or("", |row| &row.scenario),
-            "in time %",
-            "hole ms",
-            "+p50 ms",
-            "+p99 ms",
-            "over %",
-            "back %",
-            "CPU s/GB",
-            "MB"
-        );
-        scenario.iter().for_each(|row| text.push_str(&line(row)));
-        text.push('\n');
-    }
-    text
+/// What stands above a scenario's runs.
+pub(super) fn head(scenario: &Scenario) -> String {
+    format!(
+        "{:<34}{:>10}{:>9}{:>9}{:>9}{:>10}{:>9}{:>10}{:>8}\n",
+        scenario.name,
+        "in time %",
+        "hole ms",
+        "+p50 ms",
+        "+p99 ms",
+        "over %",
+        "back %",
+        "CPU s/GB",
+        "MB"
+    )
 }
 
-fn line(row: &Row) -> String {
+/// A run.
+pub(super) fn line(row: &Row) -> String {
     let Some(measured) = &row.measured else {
         return format!("  {:<32}{:>10}\n", row.tool, "no bonding");
     };
@@ -65,21 +58,15 @@ fn line(row: &Row) -> String {
     )
 }
 
-/// How long each tool took to connect.
-pub(super) fn connects(tools: &[Connects]) -> String {
-    let mut text = String::new();
-    let width = tools.iter().map(|connects| connects.tool.len()).max().unwrap_or_default();
-    for tool in tools {
-        let Connects { tool, attempts, failures, p50_ms, p90_ms } = tool;
-        let ms = |value: &Option<f64>| value.map_or_else(|| "-".into(), |ms| format!("{ms:.0} ms"));
-        let (p50, p90) = (ms(p50_ms), ms(p90_ms));
-        let _ = writeln!(
-            text,
-            "{tool:<width$}  connects at 10 % loss in {p50} (p90 {p90}); \
-             {failures} of {attempts} fail"
-        );
-    }
-    text
+/// How long a tool took to connect; all names have so many letters at most.
+pub(super) fn connects(connects: &Connects, width: usize) -> String {
+    let Connects { tool, attempts, failures, p50_ms, p90_ms } = connects;
+    let ms = |value: &Option<f64>| value.map_or_else(|| "-".into(), |ms| format!("{ms:.0} ms"));
+    let (p50, p90) = (ms(p50_ms), ms(p90_ms));
+    format!(
+        "{tool:<width$}  connects at 10 % loss in {p50} (p90 {p90}); \
+         {failures} of {attempts} fail\n"
+    )
 }
 
 /// One line for each run; what a tool cannot do has empty fields.
@@ -150,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_a_tool_cannot_do_is_said() {
-        let text = transfers(&rows());
+        let text: String = rows().iter().map(line).collect();
         assert!(text.contains("99.990") && text.contains("no bonding"), "{text}");
     }
 }

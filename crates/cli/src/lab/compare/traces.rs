@@ -10,6 +10,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::film::{Film, Screening, Shown};
+use super::print;
 use super::run::{self, Bench};
 use super::scenario::ONE_WAY;
 use super::tool::Entrant;
@@ -76,7 +77,7 @@ impl TraceScenario {
     }
 }
 
-/// Runs every scenario with every tool.
+/// Runs every scenario with every tool, and prints what each run gave.
 pub(super) async fn measure(
     tools: &[Entrant],
     scenarios: &[TraceScenario],
@@ -85,15 +86,19 @@ pub(super) async fn measure(
     progress: &ProgressBar,
 ) -> Result<Vec<TraceRow>, Failure> {
     let mut rows = Vec::new();
-    for scenario in scenarios {
+    for scenario in scenarios.iter().filter(|_| !tools.is_empty()) {
+        print(progress, &head(scenario))?;
         let film = Arc::new(Film::encode(scenario.mbps, run::WARM_UP + span).await?);
         for tool in tools {
             progress.set_message(format!("{tool}, {}", scenario.name));
             let shown = run_one(*tool, scenario, &film, seed, span).await?;
             let (scenario, tool) = (scenario.name.clone(), tool.to_string());
-            rows.push(TraceRow { scenario, tool, shown });
+            let row = TraceRow { scenario, tool, shown };
+            print(progress, &line(&row))?;
+            rows.push(row);
             progress.inc(1);
         }
+        print(progress, "\n")?;
     }
     Ok(rows)
 }
@@ -119,23 +124,17 @@ async fn run_one(
     Ok(shown)
 }
 
-/// The runs, scenario by scenario.
-pub(super) fn table(rows: &[TraceRow]) -> String {
-    let mut text = String::new();
-    for scenario in rows.chunk_by(|a, b| a.scenario == b.scenario) {
-        // Writing to a string cannot fail.
-        let name = scenario.first().map_or("", |row| &row.scenario);
-        let _ = writeln!(text, "{name:<52}{:>12}{:>10}{:>10}", "pictures %", "sound %", "freeze s");
-        for TraceRow { tool, shown, .. } in scenario {
-            let Shown { pictures_percent, sound_percent, longest_freeze_s } = shown;
-            let _ = writeln!(
-                text,
-                "  {tool:<50}{pictures_percent:>12.1}{sound_percent:>10.1}{longest_freeze_s:>10.2}"
-            );
-        }
-        text.push('\n');
-    }
-    text
+/// What stands above a scenario's runs.
+fn head(scenario: &TraceScenario) -> String {
+    let name = &scenario.name;
+    format!("{name:<52}{:>12}{:>10}{:>10}\n", "pictures %", "sound %", "freeze s")
+}
+
+/// A run.
+fn line(row: &TraceRow) -> String {
+    let TraceRow { tool, shown, .. } = row;
+    let Shown { pictures_percent, sound_percent, longest_freeze_s } = shown;
+    format!("  {tool:<50}{pictures_percent:>12.1}{sound_percent:>10.1}{longest_freeze_s:>10.2}\n")
 }
 
 /// One line for each run.
@@ -185,6 +184,6 @@ mod tests {
         let row = |tool: Tool| TraceRow { scenario: "a, b".into(), tool: tool.to_string(), shown };
         let rows = [row(Tool::Anabranch), row(Tool::Srt)];
         assert_eq!(csv(&rows).lines().nth(2), Some("\"a, b\",srt,90.000,99.500,0.40"));
-        assert_eq!(table(&rows).lines().count(), 4);
+        assert!(line(&rows[1]).starts_with("  srt ") && line(&rows[1]).contains(" 90.0 "));
     }
 }
