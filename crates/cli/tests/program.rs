@@ -182,9 +182,33 @@ fn regression_a_trace_was_empty_where_machines_of_several_kinds_were_hosts() {
 
 #[test]
 fn regression_a_choice_that_left_no_cell_gave_empty_tables() {
-    let output = run(&["lab", "kim2007", "--cell", "11,0,1", "--carrier", "UDP"]);
-    let words = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && words.contains("no cell is left"), "{words}");
+    assert_lab_refuses(&["kim2007", "--cell", "11,0,1", "--carrier", "UDP"], "no cell is left");
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_before_anything_is_written() {
+    let packets = std::env::temp_dir().join(format!("anabranch-{}-no.csv", std::process::id()));
+    let table = ["--packets", packets.to_str().unwrap()];
+    let cells = [&["kim2007", "--cell", "11,0,1"], &table[..]].concat();
+    assert_lab_refuses(&cells, "--packets is for one cell, and there are 3");
+    assert!(!packets.exists());
+    let ending = ["kim2007", "--cell", "11,0,1", "--carrier", "SCTP", "--packets", "p.txt"];
+    assert_lab_refuses(&ending, "p.txt is no table");
+    // The first point of the sweep could be run.
+    let sweep = ["ortiz2013", "--mbps", "30", "--sweep", "rate=30M,45M"];
+    assert_lab_refuses(&sweep, "no links have 30 Mbit/s: there are 45");
+    let trace = ["chang2010", "--cell", "1,TCP,1", "--trace"];
+    assert_lab_refuses(&trace, "--trace: only SCTP tells");
+}
+
+fn assert_lab_refuses(arguments: &[&str], words: &str) {
+    static REFUSED: AtomicU32 = AtomicU32::new(0);
+    let nth = REFUSED.fetch_add(1, Ordering::Relaxed);
+    let folder = LabFolder::new(&format!("refused-{nth}"));
+    let output = run(&[&["lab"], arguments, &["--out", folder.0.to_str().unwrap()]].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.contains(words), "{said}");
+    assert!(!folder.0.exists(), "{arguments:?}");
 }
 
 #[test]

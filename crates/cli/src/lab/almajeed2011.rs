@@ -85,8 +85,6 @@ impl Almajeed2011 {
             true => Variation::cells(self.common.seeds).collect(),
             false => Vec::new(),
         };
-        let is_sctp = |Place(cell): Place| cell.carrier == Carrier::Sctp;
-        self.common.check_trace(self.cell.is_some_and(is_sctp))?;
         let video = format!("almajeed2011 {:?}", self.pictures);
         let mut runs = runs.begin(video, cells.len(), varied.len())?;
         let file = |_: &Cell| "cell".to_owned();
@@ -122,6 +120,12 @@ impl Paper for Almajeed2011 {
         };
         let pictures = self.pictures.map(|count| format!(" --pictures {count}"));
         format!("anabranch lab almajeed2011 {chosen}{}", pictures.unwrap_or_default())
+    }
+
+    fn check(&self, _: &Parameters<Values>) -> Result<(), Failure> {
+        let is_sctp = |Place(cell): Place| cell.carrier == Carrier::Sctp;
+        self.common.check_trace(self.cell.is_some_and(is_sctp))?;
+        self.common.check_cells(self.cells().len())
     }
 
     fn run_with(

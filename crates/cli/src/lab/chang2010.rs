@@ -47,7 +47,6 @@ impl Chang2010 {
             true => Variation::cells(self.common.seeds).collect(),
             false => Vec::new(),
         };
-        self.common.check_trace(self.cell.is_some_and(|cell| cell.method != Method::Usha))?;
         let mut runs = runs.begin("chang2010".to_owned(), cells.len(), varied.len())?;
         let file = |_: &Cell| "cell".to_owned();
         let results = runs.run(&cells, file, |cell, to| cell.run_recorded(parameters, to))?;
@@ -88,6 +87,11 @@ impl Paper for Chang2010 {
             }
         };
         format!("anabranch lab chang2010 {chosen}")
+    }
+
+    fn check(&self, _: &Parameters<Values>) -> Result<(), Failure> {
+        self.common.check_trace(self.cell.is_some_and(|cell| cell.method != Method::Usha))?;
+        self.common.check_cells(self.cells()?.len())
     }
 
     fn run_with(

@@ -13,7 +13,7 @@ use super::parameters::{Changes, Point};
 use super::run::Shard;
 use super::runs::{Runs, Tally};
 use super::store::{Of, Plan, Store};
-use super::tables::{lock, table};
+use super::tables::{check_table, lock, table};
 use crate::failure::Failure;
 use crate::output;
 
@@ -60,16 +60,21 @@ pub(super) struct Common {
 pub(super) struct Tables(Mutex<(Option<TableFile>, Option<TableFile>)>);
 
 impl Common {
-    /// The tables that are asked for, where there are so many cells; none are a mistake.
-    pub(super) fn tables(&self, cells: usize) -> Result<Tables, Failure> {
+    /// Refuses so many cells: none are a mistake, and a table is for one.
+    pub(super) fn check_cells(&self, cells: usize) -> Result<(), Failure> {
         if cells == 0 {
             return Err(Failure::usage(
                 "no cell is left: what is chosen comes together nowhere in the paper; choose less",
             ));
         }
-        let packets = table("packets", self.packets.as_deref(), cells)?;
-        let frames = table("frames", self.frames.as_deref(), cells)?;
-        Ok(Tables(Mutex::new((packets, frames))))
+        check_table("packets", self.packets.as_deref(), cells)?;
+        check_table("frames", self.frames.as_deref(), cells)
+    }
+
+    /// The tables that are asked for.
+    fn tables(&self) -> Result<Tables, Failure> {
+        let [packets, frames] = [&self.packets, &self.frames].map(|file| table(file.as_deref()));
+        Ok(Tables(Mutex::new((packets?, frames?))))
     }
 
     /// Whether it is of the shard that is asked for, by its number among all runs.
@@ -118,10 +123,8 @@ pub(super) trait Paper {
     /// is part of it.
     fn command(&self) -> String;
 
-    /// Refuses what is not there with these parameters, before anything is run.
-    fn check(&self, _: &Parameters<Self::Values>) -> Result<(), Failure> {
-        Ok(())
-    }
+    /// Refuses what cannot be run with these parameters, before anything is run or written.
+    fn check(&self, parameters: &Parameters<Self::Values>) -> Result<(), Failure>;
 
     /// Runs what is asked for with these parameters, prints its tables, and writes all there is to
     /// the folder. Returns the table of the cells; none where only a shard was run.
@@ -137,12 +140,14 @@ pub(super) fn run(paper: &impl Paper) -> Result<(), Failure> {
     let common = paper.common();
     let Some(points) = common.changes.points()? else { return Ok(()) };
     points.iter().try_for_each(|point| paper.check(&point.parameters))?;
+    let tables = common.tables()?;
     let store = common.out.as_deref().map(|out| Store::create(out, common.again)).transpose()?;
     let mut joined = Joined::default();
     let mut tally = Tally::default();
     for point in points {
         let swept = point.swept.clone();
-        if let Some(cells) = run_point(paper, point, store.as_ref(), &mut tally)? {
+        let cells = run_point(paper, point, store.as_ref(), &tables, &mut tally)?;
+        if let Some(cells) = cells {
             joined.add(&swept, &cells);
         }
     }
@@ -165,6 +170,7 @@ fn run_point<P: Paper>(
     paper: &P,
     point: Point<P::Values>,
     store: Option<&Store>,
+    tables: &Tables,
     tally: &mut Tally,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let common = paper.common();
@@ -180,7 +186,7 @@ fn run_point<P: Paper>(
     let folder = folder.map(|folder| Folder::create(&folder)).transpose()?;
     let digest = parameters.digest();
     let (folder, point) = (folder.as_ref(), swept.as_slice());
-    paper.run_with(parameters, &mut Runs { common, folder, store, point, digest, tally })
+    paper.run_with(parameters, &mut Runs { common, folder, store, tables, point, digest, tally })
 }
 
 /// Those of `anabranch lab` that give the same.

@@ -112,6 +112,10 @@ impl Paper for Huseynli2023 {
         command
     }
 
+    fn check(&self, parameters: &Parameters<Values>) -> Result<(), Failure> {
+        self.common.check_cells(self.cells(parameters.are_papers()).len())
+    }
+
     fn run_with(
         &self,
         parameters: Parameters<Values>,

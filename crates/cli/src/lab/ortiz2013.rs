@@ -178,7 +178,8 @@ impl Paper for Ortiz2013 {
     }
 
     fn check(&self, parameters: &Parameters<Values>) -> Result<(), Failure> {
-        self.check_places(parameters.values())
+        self.check_places(parameters.values())?;
+        self.common.check_cells(self.cells(parameters.values()).len())
     }
 
     fn run_with(

@@ -38,6 +38,7 @@ pub(super) struct Runs<'a> {
     /// For what becomes of this point; a shard writes nothing but what it ran.
     pub(super) folder: Option<&'a Folder>,
     pub(super) store: Option<&'a Store>,
+    pub(super) tables: &'a Tables,
     pub(super) point: &'a [(String, String)],
     /// Of the parameters.
     pub(super) digest: [u8; 32],
@@ -49,7 +50,6 @@ pub(super) struct Cells<'a, 'b> {
     runs: &'b mut Runs<'a>,
     /// The experiment, and what decides its cells beside the parameters.
     setup: String,
-    tables: Tables,
     runner: Runner,
 }
 
@@ -61,11 +61,10 @@ impl<'a> Runs<'a> {
         cells: usize,
         varied: usize,
     ) -> Result<Cells<'a, '_>, Failure> {
-        let tables = self.common.tables(cells)?;
         let first = self.tally.planned.len();
         let mine = (first..first + cells + varied).filter(|nth| self.common.is_mine(*nth));
         let runner = Runner::new(self.common.jobs, mine.count())?;
-        Ok(Cells { runs: self, setup, tables, runner })
+        Ok(Cells { runs: self, setup, runner })
     }
 }
 
@@ -80,8 +79,7 @@ impl Cells<'_, '_> {
     ) -> Result<Option<Vec<(C, T)>>, Failure> {
         let planned = cells.iter().map(|cell| self.planned("", &format!("{cell:?}"), cell));
         let planned: Vec<_> = planned.collect();
-        let Runs { common, folder, .. } = *self.runs;
-        let tables = &self.tables;
+        let Runs { common, folder, tables, .. } = *self.runs;
         let record = |cell: &C| common.record(&file(cell), folder, tables);
         let run = |cell: &C| run(cell, record(cell)?).map_err(Failure::failed);
         let given = each(self.runs, &self.runner, planned, cells, run)?;

@@ -7,19 +7,19 @@ use anabranch_lab::records::TableFile;
 
 use crate::failure::Failure;
 
-/// The file that a flag names, if it does; one is for one cell.
-pub(super) fn table(
-    flag: &str,
-    file: Option<&Path>,
-    cells: usize,
-) -> Result<Option<TableFile>, Failure> {
-    let Some(file) = file else { return Ok(None) };
-    if cells != 1 {
-        return Err(Failure::usage(format!(
+/// Refuses a table of more than one cell.
+pub(super) fn check_table(flag: &str, file: Option<&Path>, cells: usize) -> Result<(), Failure> {
+    match file {
+        Some(_) if cells != 1 => Err(Failure::usage(format!(
             "--{flag} is for one cell, and there are {cells}: choose with --cell and by name"
-        )));
+        ))),
+        _ => Ok(()),
     }
-    TableFile::create(file).map(Some).map_err(Failure::failed)
+}
+
+/// The file that a flag names, if it does.
+pub(super) fn table(file: Option<&Path>) -> Result<Option<TableFile>, Failure> {
+    file.map(|file| TableFile::create(file).map_err(Failure::failed)).transpose()
 }
 
 /// The one cell takes it; a panic elsewhere does not matter to it.
@@ -33,10 +33,10 @@ mod tests {
 
     #[test]
     fn a_table_is_for_one_cell() {
-        assert!(table("packets", None, 17).unwrap().is_none());
-        let error = table("packets", Some(Path::new("p.csv")), 17).unwrap_err();
+        assert!(check_table("packets", None, 17).is_ok() && table(None).unwrap().is_none());
+        let error = check_table("packets", Some(Path::new("p.csv")), 17).unwrap_err();
         assert!(format!("{error:?}").contains("--packets is for one cell, and there are 17"));
-        let error = table("packets", Some(Path::new("p.txt")), 1).unwrap_err();
+        let error = table(Some(Path::new("p.txt"))).unwrap_err();
         assert!(format!("{error:?}").contains("p.txt"), "{error:?}");
     }
 }

@@ -160,7 +160,8 @@ impl Paper for WithLive<'_> {
     }
 
     fn check(&self, parameters: &Parameters<Values>) -> Result<(), Failure> {
-        self.asked.check_point(parameters.values())
+        self.asked.check_point(parameters.values())?;
+        self.common().check_cells(self.asked.cells(parameters.values()).len())
     }
 
     fn run_with(
