@@ -678,7 +678,7 @@ mod tests {
         assert_eq!(digest("fair=yes"), Parameters::<Few>::default().digest(), "as in the paper");
 
         let file = std::env::temp_dir().join(format!("anabranch-{}-link", std::process::id()));
-        let mut of_link = |trace: &str| {
+        let of_link = |trace: &str| {
             fs::write(&file, trace).unwrap();
             let set = format!("rate=trace:{}", file.display());
             Parameters::<crate::kim2007::Values>::read([set.as_str()]).unwrap().digest()

@@ -29,6 +29,7 @@ pub(crate) struct Chang2010 {
     cell: Option<Cell>,
 }
 
+type Results = Vec<(Cell, Outcome)>;
 type Varied = Vec<(Variation, Cell, Outcome)>;
 
 impl Chang2010 {
@@ -40,7 +41,7 @@ impl Chang2010 {
         &self,
         parameters: &Parameters<Values>,
         runs: &mut Runs<'_>,
-    ) -> Result<Option<(Vec<(Cell, Outcome)>, Varied)>, Failure> {
+    ) -> Result<Option<(Results, Varied)>, Failure> {
         let cells = self.cells()?;
         let is_whole = self.cell.is_none() && self.method.is_empty() && parameters.are_papers();
         let varied: Vec<_> = match is_whole {

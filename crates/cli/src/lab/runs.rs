@@ -20,6 +20,9 @@ pub(super) trait Given: Serialize + DeserializeOwned + Send {
     fn simulated_s(&self) -> f64;
 }
 
+/// What comes of cells with something that is chosen otherwise.
+type Varied<V, C, T> = Vec<(V, C, T)>;
+
 /// What has been run so far, of all points together.
 #[derive(Default)]
 pub(super) struct Tally {
@@ -91,7 +94,7 @@ impl Cells<'_, '_> {
         &mut self,
         varied: &[(V, C)],
         run: impl Fn(V, &C) -> Result<T, CellError> + Sync,
-    ) -> Result<Option<Vec<(V, C, T)>>, Failure>
+    ) -> Result<Option<Varied<V, C, T>>, Failure>
     where
         V: Copy + Debug + Display + Sync,
         C: Copy + Debug + Display + Sync,
