@@ -109,8 +109,13 @@ impl PacketCutter {
         if self.items.is_empty() {
             return None;
         }
-        let rest = self.items.split_off(self.items.len().min(BATCH_ITEMS_MAX));
-        Some(std::mem::replace(&mut self.items, rest))
+        if self.items.len() > BATCH_ITEMS_MAX {
+            let rest = self.items.split_off(BATCH_ITEMS_MAX);
+            return Some(std::mem::replace(&mut self.items, rest));
+        }
+        // The next batch is likely to be as large.
+        let next = Vec::with_capacity(self.items.len());
+        Some(std::mem::replace(&mut self.items, next))
     }
 
     /// What is to be said of all that was read.

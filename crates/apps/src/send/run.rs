@@ -263,7 +263,8 @@ impl Run<'_, '_> {
 
     fn on_batch(&mut self, batch: Option<Batch>) -> Result<(), ServiceError> {
         match batch {
-            Some(Ok(Reading::Items(items))) => self.pending.extend(items),
+            // Nothing was pending: see `wants_input`.
+            Some(Ok(Reading::Items(items))) => self.pending = items.into(),
             Some(Ok(Reading::Note(text))) => self.say(Severity::Warning, &text),
             Some(Err(error)) => return Err(error.into()),
             None if !self.was_connected => return Err(ServiceError::NobodyCame),

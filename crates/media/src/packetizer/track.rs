@@ -56,6 +56,8 @@ pub(super) struct TrackState {
     remaining: Option<usize>,
     sequences: PerClass<u64>,
     open: Option<OpenPiece>,
+    /// Bytes of the last piece's payload: the next one is likely to have as many.
+    last_len: usize,
     counter: Option<u8>,
     noticed: Option<Notice>,
 }
@@ -75,6 +77,7 @@ impl TrackState {
             remaining: None,
             sequences: PerClass::default(),
             open: None,
+            last_len: 0,
             counter: None,
             noticed: None,
         }
@@ -146,7 +149,8 @@ impl TrackState {
             self.classify(packet);
         }
         self.is_begun = true;
-        let open = self.open.get_or_insert_with(|| OpenPiece::new(at, nulls));
+        let len = self.last_len;
+        let open = self.open.get_or_insert_with(|| OpenPiece::new(at, nulls, len));
         open.push(position, at, packet);
         let is_full = open.is_full(limits);
         if self.ends_unit(packet.payload().len()) {
@@ -183,6 +187,7 @@ impl TrackState {
         };
         *sequence += 1;
         self.index += 1;
+        self.last_len = open.payload.len();
         out.push(Piece { header, payload: Bytes::from(open.payload) });
     }
 
@@ -272,8 +277,10 @@ struct OpenPiece {
 }
 
 impl OpenPiece {
-    fn new(since: Time, nulls: bool) -> Self {
-        Self { since, nulls, items: 0, runs: RunBuilder::default(), payload: Vec::new() }
+    /// A piece whose payload is likely to have so many bytes.
+    fn new(since: Time, nulls: bool, len: usize) -> Self {
+        let payload = Vec::with_capacity(len);
+        Self { since, nulls, items: 0, runs: RunBuilder::default(), payload }
     }
 
     fn push(&mut self, position: u64, at: Time, packet: &Packet) {
@@ -285,16 +292,17 @@ impl OpenPiece {
     }
 
     fn has_room_for(&self, position: u64, at: Time, nulls: bool, limits: Limits) -> bool {
-        let runs = self.runs.encoded_len_with(position, at);
         let packet = if nulls { 0 } else { PACKET_LEN };
+        let fits = |runs| runs <= limits.runs && runs + self.payload.len() + packet <= limits.media;
+        // What the runs take is worked out only where it decides.
         nulls == self.nulls
             && self.items < MAX_ITEMS
-            && runs <= limits.runs
-            && runs + self.payload.len() + packet <= limits.media
+            && (fits(self.runs.encoded_len_max()) || fits(self.runs.encoded_len_with(position, at)))
     }
 
     /// Whether no further packet fits, whenever it comes.
     fn is_full(&self, limits: Limits) -> bool {
-        !self.nulls && self.runs.encoded_len() + self.payload.len() + PACKET_LEN > limits.media
+        let is_over = |runs| runs + self.payload.len() + PACKET_LEN > limits.media;
+        !self.nulls && is_over(self.runs.encoded_len_max()) && is_over(self.runs.encoded_len())
     }
 }

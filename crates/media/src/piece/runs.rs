@@ -91,6 +91,11 @@ impl RunBuilder {
         self.encoded_len + open.unwrap_or(0)
     }
 
+    /// Bytes that they take at most once an item more was added.
+    pub(crate) const fn encoded_len_max(&self) -> usize {
+        self.encoded_len + 2 * MAX_RUN_LEN
+    }
+
     /// Bytes that they take once this item was added, too.
     pub(crate) fn encoded_len_with(&self, position: u64, at: Time) -> usize {
         let at_us = at.as_micros();
@@ -245,7 +250,9 @@ mod tests {
         for &(position, at_us) in before {
             builder.push(position, Time::from_micros(at_us));
         }
-        builder.encoded_len_with(position, Time::from_micros(at_us))
+        let len = builder.encoded_len_with(position, Time::from_micros(at_us));
+        assert!(len <= builder.encoded_len_max());
+        len
     }
 
     #[test]
