@@ -1,36 +1,12 @@
 //! [`Film`]: a file in another container, read as the transport stream that it would be.
 
-use std::fs::File;
-use std::io::{self, Cursor, Read, Seek};
-use std::sync::Arc;
+use std::io::{self, Read};
 
+use super::again::Again;
 use super::demuxer::MATROSKA_MAGIC;
 use super::matroska::Matroska;
 use super::mp4::{Mp4, is_mp4};
 use super::sound::BareSound;
-
-/// Something that can be read again from its beginning.
-pub trait Again: Read + Seek + Sized {
-    /// The same, at its beginning. What stands for it before may move with it.
-    ///
-    /// # Errors
-    /// It cannot be had twice, or has no beginning.
-    fn again(&self) -> io::Result<Self>;
-}
-
-impl Again for File {
-    fn again(&self) -> io::Result<Self> {
-        let mut again = self.try_clone()?;
-        again.rewind()?;
-        Ok(again)
-    }
-}
-
-impl Again for Cursor<Arc<[u8]>> {
-    fn again(&self) -> io::Result<Self> {
-        Ok(Self::new(self.get_ref().clone()))
-    }
-}
 
 /// Bytes of a file that tell what container it is.
 const HEAD_LEN: u64 = 8;

@@ -5,6 +5,7 @@
 //! in which they are decoded, with a clock by which the stream can be sent in real time. Whatever
 //! a file says of itself, memory stays within named bounds.
 
+mod again;
 mod demuxer;
 mod film;
 mod matroska;
@@ -13,8 +14,9 @@ mod mux;
 mod packing;
 mod sound;
 
+pub use again::Again;
 pub use demuxer::{Demuxer, MATROSKA_MAGIC};
-pub use film::{Again, Film, is_foreign};
+pub use film::{Film, is_foreign};
 
 /// A panic of a reader, in words: a file that finds a defect must not look as if it had ended.
 pub const READER_FAILED: &str = "reading it failed by a defect of this program";

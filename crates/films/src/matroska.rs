@@ -8,8 +8,8 @@ use matroska_demuxer::{Frame, TrackEntry, TrackType};
 use mp4_atom::{Atom, Av1c, Avcc, Hvcc};
 use mpeg2ts::es::StreamType;
 
+use super::again::Again;
 use super::demuxer::Demuxer;
-use super::film::Again;
 use super::mux::{CLOCK_HZ, Muxer, TIME_MAX, Unit};
 use super::packing::{self, Packed, Packing, not_carried, sound, unusual_sound, video};
 

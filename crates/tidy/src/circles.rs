@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use syn::visit::{self, Visit};
-use syn::{ItemMod, PathSegment, UseTree};
+use syn::{ItemMod, ItemUse, PathSegment, UseTree};
 
 use crate::files::{assert_none, written_in};
 use crate::packages::target_roots;
@@ -54,9 +54,9 @@ fn dependencies(folder: &str) -> Dependencies {
             continue;
         }
         let parsed = syn::parse_file(&file.text).unwrap_or_else(|e| panic!("{}: {e}", file.path));
-        let mut names = Names::default();
+        let mut names = Names::at(depth(within));
         names.visit_file(&parsed);
-        found.entry(module).or_default().extend(names.0);
+        found.entry(module).or_default().extend(names.found);
     }
     let modules: BTreeSet<String> = found.keys().cloned().collect();
     for (module, named) in &mut found {
@@ -65,9 +65,18 @@ fn dependencies(folder: &str) -> Dependencies {
     found
 }
 
-/// What follows `crate::` outside tests.
-#[derive(Default)]
-struct Names(BTreeSet<String>);
+/// How many modules deep a file's own one is: 1 at the top.
+fn depth(within: &Path) -> usize {
+    let is_folders_own = within.file_name().is_some_and(|name| name == "mod.rs");
+    within.components().count() - usize::from(is_folders_own)
+}
+
+/// What follows `crate::`, or as many `super::` as lead to the same place, outside tests.
+struct Names {
+    found: BTreeSet<String>,
+    /// How many modules deep we are.
+    depth: usize,
+}
 
 impl<'ast> Visit<'ast> for Names {
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
@@ -76,34 +85,53 @@ impl<'ast> Visit<'ast> for Names {
                 && attribute.parse_args::<syn::Ident>().is_ok_and(|ident| ident == "test")
         };
         if !module.attrs.iter().any(is_test) {
+            self.depth += 1;
             visit::visit_item_mod(self, module);
+            self.depth -= 1;
         }
     }
 
-    fn visit_use_tree(&mut self, tree: &'ast UseTree) {
-        if let UseTree::Path(path) = tree
-            && path.ident == "crate"
-        {
-            self.note_tree(&path.tree);
-        }
-        visit::visit_use_tree(self, tree);
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        self.note_use(&item.tree, self.depth);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let mut segments = path.segments.iter();
-        if segments.next().is_some_and(|first| first.ident == "crate") {
-            self.0.extend(segments.next().map(|PathSegment { ident, .. }| ident.to_string()));
+        let is_up = |segment: &&PathSegment| segment.ident == "super";
+        let steps_up = path.segments.iter().take_while(is_up).count();
+        let begins_at_top = path.segments.first().is_some_and(|first| first.ident == "crate");
+        let to_top = if begins_at_top { 1 } else { steps_up };
+        if begins_at_top || steps_up == self.depth {
+            let named = path.segments.iter().nth(to_top);
+            self.found.extend(named.map(|segment| segment.ident.to_string()));
         }
         visit::visit_path(self, path);
     }
 }
 
 impl Names {
+    const fn at(depth: usize) -> Self {
+        Self { found: BTreeSet::new(), depth }
+    }
+
+    /// Follows an import up to the top, from a module that is so deep.
+    fn note_use(&mut self, tree: &UseTree, depth: usize) {
+        match tree {
+            UseTree::Path(path) if path.ident == "crate" => self.note_tree(&path.tree),
+            UseTree::Path(path) if path.ident == "self" => self.note_use(&path.tree, depth),
+            UseTree::Path(path) if path.ident == "super" => match depth {
+                0 | 1 => self.note_tree(&path.tree),
+                deeper => self.note_use(&path.tree, deeper - 1),
+            },
+            UseTree::Group(group) => group.items.iter().for_each(|it| self.note_use(it, depth)),
+            UseTree::Path(_) | UseTree::Name(_) | UseTree::Rename(_) | UseTree::Glob(_) => {}
+        }
+    }
+
     fn note_tree(&mut self, tree: &UseTree) {
         match tree {
-            UseTree::Path(path) => _ = self.0.insert(path.ident.to_string()),
-            UseTree::Name(name) => _ = self.0.insert(name.ident.to_string()),
-            UseTree::Rename(rename) => _ = self.0.insert(rename.ident.to_string()),
+            UseTree::Path(path) => _ = self.found.insert(path.ident.to_string()),
+            UseTree::Name(name) => _ = self.found.insert(name.ident.to_string()),
+            UseTree::Rename(rename) => _ = self.found.insert(rename.ident.to_string()),
             UseTree::Group(group) => group.items.iter().for_each(|item| self.note_tree(item)),
             UseTree::Glob(_) => {}
         }
@@ -149,7 +177,26 @@ fn a_circle_is_found_however_long_it_is() {
 fn what_is_named_in_tests_does_not_count() {
     let text = "use crate::{a::B, c};\nfn f() { crate::d::g() }\n#[cfg(test)]\nmod tests { use \
                 crate::e; }";
-    let mut names = Names::default();
+    assert_eq!(named(text, 1), BTreeSet::from(["a", "c", "d"].map(str::to_owned)));
+}
+
+#[test]
+fn regression_modules_that_name_each_other_by_super_were_not_seen() {
+    let text = "use super::{a::B, super::c::{D, E}};\nfn f() { super::super::g::h() }\nmod inner { \
+                use super::super::super::i; use super::super::j; }";
+    assert_eq!(named(text, 2), BTreeSet::from(["c", "g", "i"].map(str::to_owned)));
+    assert_eq!(named("use super::a;\nfn f() -> super::b::C {}", 1).len(), 2);
+}
+
+#[test]
+fn a_folders_own_module_is_as_deep_as_the_folder() {
+    let depths = ["a.rs", "a/mod.rs", "a/b.rs", "a/b/mod.rs"].map(|file| depth(Path::new(file)));
+    assert_eq!(depths, [1, 1, 2, 2]);
+}
+
+/// What a file names of the top, whose module is so deep.
+fn named(text: &str, depth: usize) -> BTreeSet<String> {
+    let mut names = Names::at(depth);
     names.visit_file(&syn::parse_file(text).unwrap());
-    assert_eq!(names.0, BTreeSet::from(["a", "c", "d"].map(str::to_owned)));
+    names.found
 }
