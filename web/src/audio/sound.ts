@@ -1,7 +1,7 @@
 /** The page's sound: off until the user wants it. */
 
 import { signal } from '@preact/signals';
-import type { ToOutput } from '../worker/messages';
+import type { ToOutput } from './messages';
 import { Speaker, type SpeakerFormat } from './speaker';
 
 export interface SoundUser {

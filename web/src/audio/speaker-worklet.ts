@@ -1,6 +1,6 @@
 /** Runs in the audio thread: plays the sound queue. */
 
-import type { FromSpeaker, ToSpeaker } from '../worker/messages';
+import type { FromSpeaker, ToSpeaker } from './messages';
 import { SoundQueue } from './sound-queue';
 
 const REPORT_EVERY_S = 0.5;

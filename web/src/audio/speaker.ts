@@ -1,6 +1,6 @@
 /** The sound output: silent until the user asks for sound. */
 
-import type { FromSpeaker, ToSpeaker } from '../worker/messages';
+import type { FromSpeaker, ToSpeaker } from './messages';
 import { outputTime } from './output-clock';
 import workletUrl from './speaker-worklet.ts?worker&url';
 

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
+import { SearchIcon } from '../common/icons';
 import { nowMs } from '../media/now';
-import { SearchIcon } from '../ui/icons';
 import { listed, markStepped, meant } from './finding';
 import type { Tuner } from './tuner';
 

@@ -1,8 +1,8 @@
 /** What a page knows of channels, as signals. */
 
 import { computed, type Signal, signal } from '@preact/signals';
+import { Notices } from '../common/notices';
 import type { Channel, Urgent } from '../protocol/channel';
-import { Notices } from '../state/notices';
 import { byNumber } from './tuner';
 import type { Asked, Reception } from './words';
 

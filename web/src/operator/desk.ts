@@ -1,7 +1,7 @@
 /** The operator's desk: asks each second how things stand, and does what the operator wants. */
 
 import { batch, type Signal, signal } from '@preact/signals';
-import { Notices } from '../state/notices';
+import { Notices } from '../common/notices';
 import {
   added,
   type Channel,

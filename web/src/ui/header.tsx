@@ -1,7 +1,7 @@
+import { HelpIcon, Logo, ThemeIcon } from '../common/icons';
 import { useSession } from './context';
 import { plain } from './format';
 import { openHelp } from './help-dialog';
-import { HelpIcon, Logo, ThemeIcon } from './icons';
 import { NumberField } from './number-field';
 import { switchTheme, theme } from './theme';
 import { useStatus } from './use-status';

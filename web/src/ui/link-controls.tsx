@@ -1,10 +1,10 @@
 import { useMemo } from 'preact/hooks';
+import { CutIcon } from '../common/icons';
 import type { LinkSettings } from '../protocol/program';
 import type { PathView } from '../state/path-history';
 import { useSession } from './context';
 import { useDraft } from './draft';
 import { plain, rate, words } from './format';
-import { CutIcon } from './icons';
 import { pathName } from './path-words';
 import { logarithmicStops, nearestStop, squaredStops } from './stops';
 

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import type { Notice } from '../state/notices';
+import type { Notice } from '../common/notices';
 
 const SHOWN_MS = 10_000;
 

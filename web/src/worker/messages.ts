@@ -1,7 +1,6 @@
-/** What passes between the page's main thread, its worker and its sound output. */
+/** What passes between the page's main thread and its worker. */
 
-import type { OutputTime } from '../audio/output-clock';
-import type { SoundBlock } from '../audio/sound-queue';
+import type { ToOutput } from '../audio/messages';
 import type { ProgramMessage } from '../protocol/program';
 import type { PageRequest } from '../protocol/requests';
 
@@ -13,12 +12,6 @@ export type ToWorker =
     }
   | { readonly kind: 'request'; readonly request: PageRequest }
   | ToOutput;
-
-/** What a worker's output is told, whatever it plays. */
-export type ToOutput =
-  /** The port of the sound output, or null to stop decoding sound. */
-  | { readonly kind: 'sound'; readonly port: MessagePort | null }
-  | { readonly kind: 'skew'; readonly skewMs: number | null };
 
 export type FromWorker =
   | { readonly kind: 'connection'; readonly connection: Connection }
@@ -58,13 +51,4 @@ export interface OutputReport {
 export interface ScreenReport extends OutputReport {
   /** The pictures since the last report, in order: their layers; 0: never came, or in vain. */
   readonly pictures: readonly number[];
-}
-
-export type ToSpeaker =
-  | ({ readonly kind: 'block' } & SoundBlock)
-  | { readonly kind: 'clear' }
-  | ({ readonly kind: 'clock' } & OutputTime);
-
-export interface FromSpeaker {
-  readonly skewMs: number | null;
 }

@@ -1,7 +1,8 @@
 /** What a page's worker has of screen and sound. */
 
+import type { ToOutput } from '../audio/messages';
 import { nowMs } from '../media/now';
-import type { OutputReport, ToOutput } from './messages';
+import type { OutputReport } from './messages';
 import type { SoundFeed } from './sound-feed';
 import type { Coded, Video } from './video';
 

@@ -1,6 +1,6 @@
 /** Decodes sound and hands it to the sound output. */
 
-import type { ToSpeaker } from './messages';
+import type { ToSpeaker } from '../audio/messages';
 
 /** What the decoder must know. */
 export interface SoundFormat {

@@ -1,8 +1,8 @@
 /** Everything that the page of a call shows, as signals. */
 
 import { batch, computed, type Signal, signal } from '@preact/signals';
+import { Notices } from '../../common/notices';
 import type { ProgramEvent } from '../../protocol/program';
-import { Notices } from '../../state/notices';
 import type { Connection } from '../../worker/messages';
 import type { AgentMessage, CallHello, CallState, CallStats, Encode } from '../protocol/agent';
 import type { CallScreen } from '../worker/messages';

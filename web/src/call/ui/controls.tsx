@@ -1,6 +1,6 @@
 import type { Ref } from 'preact';
+import { FullScreenIcon } from '../../common/icons';
 import { toggleFullScreen } from '../../ui/full-screen';
-import { FullScreenIcon } from '../../ui/icons';
 import type { Kind } from '../capture/words';
 import { useCall } from './context';
 import { CameraIcon, HangUpIcon, MicrophoneIcon } from './icons';

@@ -1,6 +1,6 @@
+import { HelpIcon, Logo, ThemeIcon } from '../../common/icons';
 import { clock } from '../../ui/format';
 import { openHelp } from '../../ui/help-dialog';
-import { HelpIcon, Logo, ThemeIcon } from '../../ui/icons';
 import { switchTheme, theme } from '../../ui/theme';
 import { callStatus, peerName } from '../words';
 import { useCall } from './context';

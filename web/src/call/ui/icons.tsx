@@ -1,6 +1,6 @@
 /** Icons of the call, drawn as those of the other pages. */
 
-import { Icon } from '../../ui/icons';
+import { Icon } from '../../common/icons';
 
 export function MicrophoneIcon({ on }: { readonly on: boolean }) {
   return (

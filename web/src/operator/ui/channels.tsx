@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
+import { RemoveIcon, RestartIcon } from '../../common/icons';
 import { Figure } from '../../ui/figure';
 import { rate } from '../../ui/format';
-import { RemoveIcon, RestartIcon } from '../../ui/icons';
 import type { Channel } from '../answers';
 import { stateOf } from '../words';
 import { AddChannel } from './add-channel';

@@ -1,4 +1,4 @@
-import { LeaveIcon, Logo, ThemeIcon } from '../../ui/icons';
+import { LeaveIcon, Logo, ThemeIcon } from '../../common/icons';
 import { switchTheme, theme } from '../../ui/theme';
 import { useDesk } from './context';
 

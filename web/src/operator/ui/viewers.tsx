@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { SearchIcon } from '../../common/icons';
 import { Figure } from '../../ui/figure';
 import { milliseconds, percent, rate, whole } from '../../ui/format';
-import { SearchIcon } from '../../ui/icons';
 import { arranged, COLUMNS, type Column, HINTS, type Order, type Row, reordered } from '../rows';
 import { duration } from '../words';
 import { useDesk } from './context';

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
+import { FullScreenIcon, OverlayIcon, SoundIcon, StepIcon } from '../../common/icons';
 import { nowMs } from '../../media/now';
 import { toggleFullScreen } from '../../ui/full-screen';
-import { FullScreenIcon, OverlayIcon, SoundIcon, StepIcon } from '../../ui/icons';
 import { LATENCIES, latencyMs, volume } from '../state/settings';
 import { useSession } from './context';
 import { areFiguresOn, toggleFigures } from './figures';

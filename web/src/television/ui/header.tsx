@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { SearchField } from '../../channels/search';
+import { HelpIcon, Logo } from '../../common/icons';
 import { openHelp } from '../../ui/help-dialog';
-import { HelpIcon, Logo } from '../../ui/icons';
 import { connectionWord } from '../words';
 import { useSession } from './context';
 

@@ -1,7 +1,8 @@
 /** What passes between the television page's main thread and its worker. */
 
+import type { ToOutput } from '../../audio/messages';
 import type { Channel, Programme, Urgent } from '../../protocol/channel';
-import type { OutputReport, ToOutput } from '../../worker/messages';
+import type { OutputReport } from '../../worker/messages';
 import type { Description } from '../protocol/control';
 
 export type ToPlayer =
