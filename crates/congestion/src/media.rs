@@ -15,6 +15,10 @@ const INFLATION: (f64, Duration) = (0.25, Duration::from_millis(5));
 /// was not cut, so that a picture need not wait for ProbeRTT.
 const MIN_RTT_TOLERANCE: f64 = 17.0 / 16.0;
 
+/// A queue is there for a round trip where all its samples tell of one, and there are so many: one
+/// alone, as of the first data after a pause, tells of an end that was busy as well.
+const QUEUE_SAMPLES_MIN: u32 = 3;
+
 /// A burst of losses this long leaves the window open for what follows it.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -24,6 +28,10 @@ const FLIGHT_MIN: usize = 4;
 /// A path on which nothing speaks for congestion for so long is tried out anew, if its source has a
 /// rate of its own, and no queue has shown that the path carries no more.
 const CALM: Duration = Duration::from_millis(700);
+
+/// A live source that the model has held up for so long, without any queue, probes for bandwidth at
+/// once: what it tried so far was its own rate, and the draft would wait for up to three seconds.
+const HELD_UP: Duration = Duration::from_millis(250);
 
 /// A queue shows what the path carries, as long as the model does not let this much less through.
 const SLUMP: f64 = 0.7;
@@ -83,6 +91,10 @@ pub struct Media {
     is_live: bool,
     /// Since when nothing speaks for congestion.
     calm_since: Option<Time>,
+    /// Since when the model holds the source up.
+    held_up_since: Option<Time>,
+    /// Whether it was probed for that.
+    was_probed: bool,
     /// The model's rate when there was a queue last; 0 if there was none.
     full_at: f64,
 }
@@ -103,6 +115,8 @@ impl Media {
             judge: Judge::new(pmdcs),
             is_live: start_rate.is_some(),
             calm_since: None,
+            held_up_since: None,
+            was_probed: false,
             full_at: 0.0,
         }
     }
@@ -137,6 +151,21 @@ impl Media {
             self.model.begin_anew();
         }
     }
+
+    /// Probes for bandwidth where a source waits for nothing but the model: once, until it had what
+    /// it wanted. A path that carries no more is not asked again and again.
+    fn follow_source(&mut self, now: Time, is_app_limited: bool) {
+        if is_app_limited {
+            self.held_up_since = None;
+            self.was_probed = false;
+            return;
+        }
+        let since = *self.held_up_since.get_or_insert(now);
+        let is_calm = self.calm_since.is_some_and(|calm| now - calm.max(since) >= HELD_UP);
+        if self.is_live && is_calm && !self.was_probed {
+            self.was_probed = self.model.probe_now();
+        }
+    }
 }
 
 /// Decides which losses the model hears of.
@@ -147,9 +176,9 @@ struct Judge {
     background: f64,
     /// Whether the last round trip was longer than one without a queue.
     is_inflated: bool,
-    /// Whether all of the round trip's samples were, and there was one.
-    is_queued_round: Option<bool>,
-    /// Whether all of the last round trip's were.
+    /// How many of the round trip's samples tell of a queue, as far as all do.
+    queued_samples: Option<u32>,
+    /// Whether the last round trip's told of one.
     was_queued: bool,
     /// What was sent while bandwidth was probed is judged until this is delivered.
     probed_until: u64,
@@ -171,7 +200,7 @@ impl Judge {
             smss,
             background: 0.0,
             is_inflated: false,
-            is_queued_round: None,
+            queued_samples: Some(0),
             was_queued: false,
             probed_until: 0,
             round_end: 0,
@@ -190,8 +219,8 @@ impl Judge {
         if let (Some(rtt), Some(lowest), true) = (sample.rtt, lowest, is_telling) {
             let (share, least) = INFLATION;
             self.is_inflated = rtt > lowest + lowest.mul_f64(share).max(least);
-            let is_queued = self.is_queued_round.get_or_insert(true);
-            *is_queued &= self.is_inflated;
+            let queued = self.queued_samples.filter(|_| self.is_inflated);
+            self.queued_samples = queued.map(|count| count + 1);
         }
         if state == State::Up {
             self.probed_until = ack.delivered + ack.flight as u64;
@@ -220,7 +249,8 @@ impl Judge {
             false => self.heavy_rounds >= BREAKER_ROUNDS,
             true => missing > BREAKER.1,
         };
-        self.was_queued = self.is_queued_round.take().unwrap_or(false);
+        let queued = self.queued_samples.replace(0);
+        self.was_queued = queued.is_some_and(|count| count >= QUEUE_SAMPLES_MIN);
         self.round_begin = ack.delivered;
         self.round_end = ack.delivered;
         self.lost_in_round = 0;
@@ -272,6 +302,7 @@ impl CongestionController for Media {
             ack.sample = Some(sample);
             self.model.set_below_capacity(!self.judge.is_inflated && !self.judge.is_open);
             self.follow_judge(ack.now);
+            self.follow_source(ack.now, sample.is_app_limited);
         }
         self.model.on_ack(&ack);
     }
@@ -482,9 +513,54 @@ mod tests {
     #[test]
     fn what_a_control_message_measures_ends_no_start() {
         let mut judge = Judge::new(SMSS);
-        let sample = |in_flight| RateSample {
+        let ack = crate::testing::ack(Time::from_secs(1), SMSS, SMSS);
+        let lowest = Some(Duration::from_millis(50));
+        judge.on_ack(&ack, &late_sample(SMSS, 0), State::Startup, lowest);
+        assert!(!judge.is_inflated && !judge.was_queued, "its SACK was delayed");
+        judge.on_ack(&ack, &late_sample(10 * SMSS, 0), State::Startup, lowest);
+        assert!(judge.is_inflated);
+    }
+
+    /// 12 Mbit/s, 50 ms, 5 % loss and a source of 10. The stall of a busy machine looks like a queue
+    /// and ends the start, when nothing but the source's own rate is known, less the losses.
+    #[test]
+    fn regression_a_source_was_held_for_seconds_to_what_it_had_tried_itself() {
+        for seed in 0..20 {
+            let media = Media::new(SMSS, Some(Rate::mbps(30)), Rng::from_u64(seed));
+            let mut pipe = Pipe::new(media, 1.5, 50);
+            (pipe.app_rate, pipe.loss_every) = (1.25e6, 20);
+            pipe.run_for(secs(1));
+            pipe.controller.model.end_startup();
+            pipe.run_for(Duration::from_millis(200));
+            assert!(pipe.controller.pace() < pipe.app_rate, "{}", pipe.controller.pace());
+            pipe.run_for(HELD_UP + Duration::from_millis(150));
+            assert!(pipe.controller.pace() > pipe.app_rate, "{:?}", pipe.controller);
+        }
+    }
+
+    #[test]
+    fn a_source_of_more_than_the_path_carries_is_probed_for_once() {
+        let probes = |start_rate| {
+            let mut pipe = Pipe::new(Media::new(SMSS, start_rate, Rng::from_u64(1)), 1.0, 50);
+            pipe.run_for(secs(3));
+            let (mut probes, mut was_up) = (0, false);
+            for _ in 0..20_000 {
+                pipe.run_for(Duration::from_millis(1));
+                let is_up = pipe.controller.model.state() == State::Up;
+                probes += u32::from(is_up && !was_up);
+                was_up = is_up;
+            }
+            probes
+        };
+        let (live, bulk) = (probes(Some(Rate::mbps(30))), probes(None));
+        assert!(live <= bulk + 1, "{live} and {bulk}");
+    }
+
+    /// A sample of a round trip of 70 ms.
+    fn late_sample(in_flight: usize, prior_delivered: u64) -> RateSample {
+        RateSample {
             delivered: SMSS as u64,
-            prior_delivered: 0,
+            prior_delivered,
             send_elapsed: Duration::ZERO,
             ack_elapsed: Duration::from_millis(70),
             is_reliable: true,
@@ -492,13 +568,27 @@ mod tests {
             in_flight,
             lost: 0,
             rtt: Some(Duration::from_millis(70)),
-        };
-        let ack = crate::testing::ack(Time::from_secs(1), SMSS, SMSS);
+        }
+    }
+
+    #[test]
+    fn regression_one_late_answer_ended_the_start_of_a_stream() {
         let lowest = Some(Duration::from_millis(50));
-        judge.on_ack(&ack, &sample(SMSS), State::Startup, lowest);
-        assert!(!judge.is_inflated && !judge.was_queued, "its SACK was delayed");
-        judge.on_ack(&ack, &sample(10 * SMSS), State::Startup, lowest);
-        assert!(judge.is_inflated);
+        let was_queued = |samples: u64| {
+            let mut judge = Judge::new(SMSS);
+            let ack = |delivered| Ack { delivered, ..crate::testing::ack(Time::ZERO, SMSS, SMSS) };
+            // The first one ends the round trip before, in which nothing was sent.
+            for nth in 1..=samples {
+                let prior = if nth == 1 { 0 } else { 999 };
+                let sample = late_sample(10 * SMSS, prior);
+                judge.on_ack(&ack(1_000 * nth), &sample, State::Startup, lowest);
+            }
+            let sample = late_sample(10 * SMSS, 1_000);
+            judge.on_ack(&ack(50_000), &sample, State::Startup, lowest);
+            judge.was_queued
+        };
+        assert!(!was_queued(1));
+        assert!(was_queued(3));
     }
 
     #[test]

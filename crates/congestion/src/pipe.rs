@@ -29,7 +29,7 @@ pub(crate) struct Pipe<C> {
     pub(crate) flight: usize,
     pub(crate) delivered: u64,
     lost: u64,
-    sent: u64,
+    pub(crate) sent: u64,
     delivered_at: Time,
     first_sent_at: Time,
     departed: Time,

@@ -71,6 +71,15 @@ impl ProbeBw {
 }
 
 impl Bbr {
+    /// Has the next acknowledgement probe, if the model was to wait for that. Returns whether it was.
+    pub(crate) fn probe_now(&mut self) -> bool {
+        let is_waiting = self.state == State::Cruise;
+        if is_waiting {
+            self.probe_bw.bw_probe_wait = Duration::ZERO;
+        }
+        is_waiting
+    }
+
     /// StartProbeBW_DOWN.
     pub(super) fn start_probe_bw_down(&mut self, now: Time, delivered: u64) {
         self.signals.reset();
