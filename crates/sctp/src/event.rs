@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anabranch_sansio::FourTuple;
-use anabranch_wire::StreamId;
+use anabranch_wire::{ReconfigurationResult, StreamId};
 
 use crate::causes::PeerCauses;
 use crate::path::{PathId, PathState};
@@ -99,8 +99,8 @@ pub enum Event {
     ResetRefused {
         /// Which ones.
         streams: Vec<StreamId>,
-        /// The peer's answer in words.
-        why: String,
+        /// The peer's answer.
+        result: ReconfigurationResult,
     },
     /// There are more streams than before (RFC 6525): ours, because we asked for them, or the
     /// peer's.
@@ -123,8 +123,8 @@ pub enum Event {
         direction: Direction,
         /// How many more were asked for.
         streams: u16,
-        /// The peer's answer in words.
-        why: String,
+        /// The peer's answer.
+        result: ReconfigurationResult,
     },
     /// What the association can carry changed: by an eighth or more, or in whether it may be more.
     /// Told at most every 200 ms, and unless it fell at most once a second.

@@ -81,7 +81,7 @@ pub use anabranch_congestion::{
 pub use anabranch_sansio::{
     Datagram, Ecn, FourTuple, Machine, Rate, Rng, Time, TraceRecord, Transmit, Wakeup,
 };
-pub use anabranch_wire::{Level, Ppid, Ssn, StreamId};
+pub use anabranch_wire::{Level, Ppid, ReconfigurationResult, Ssn, StreamId};
 pub use association::{Association, AssociationState};
 pub use authentication::{Authentication, AuthenticationError, Protection, SharedKey};
 pub use bytes::Bytes;

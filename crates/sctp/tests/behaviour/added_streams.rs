@@ -24,15 +24,15 @@ fn connected() -> Duo {
 }
 
 /// Which streams were added on a side, and which requests for some were refused.
-fn told(events: &[Event]) -> Vec<(Direction, u16, &str)> {
+fn told(events: &[Event]) -> Vec<(Direction, u16, String)> {
     let mut told = Vec::new();
     for event in events {
         if let Event::StreamsAdded { direction, streams } = event {
-            told.push((*direction, *streams, "added"));
+            told.push((*direction, *streams, "added".to_owned()));
         } else if let Event::AddInProgress { direction, streams } = event {
-            told.push((*direction, *streams, "in progress"));
-        } else if let Event::AddRefused { direction, streams, why } = event {
-            told.push((*direction, *streams, why.as_str()));
+            told.push((*direction, *streams, "in progress".to_owned()));
+        } else if let Event::AddRefused { direction, streams, result } = event {
+            told.push((*direction, *streams, result.to_string()));
         }
     }
     told
@@ -40,8 +40,7 @@ fn told(events: &[Event]) -> Vec<(Direction, u16, &str)> {
 
 fn told_peer(peer: &RawPeer) -> Vec<(Direction, u16, String)> {
     let events: Vec<Event> = peer.events().into_iter().cloned().collect();
-    let told = told(&events).into_iter();
-    told.map(|(direction, streams, what)| (direction, streams, what.to_owned())).collect()
+    told(&events)
 }
 
 /// A request to add streams: whose, its number, how many.
@@ -90,8 +89,8 @@ fn streams_of_ours_carry_messages_once_the_peer_agreed() {
     let early = duo.act(Side::Client, |a, now| a.send(now, numbered(16, 0, 100)));
     assert_eq!(early, Err(SendError::InvalidStream { stream: 16, last: 15 }));
     duo.run_for(Duration::from_secs(1));
-    assert_eq!(told(duo.events(Side::Client)), [(Direction::Outgoing, 4, "added")]);
-    assert_eq!(told(duo.events(Side::Server)), [(Direction::Incoming, 4, "added")]);
+    assert_eq!(told(duo.events(Side::Client)), [(Direction::Outgoing, 4, "added".to_owned())]);
+    assert_eq!(told(duo.events(Side::Server)), [(Direction::Incoming, 4, "added".to_owned())]);
     for number in [1, 2] {
         duo.send(Side::Client, numbered(19, number, 100));
     }
@@ -108,13 +107,16 @@ fn streams_of_the_peer_are_added_if_it_has_no_lower_limit() {
     let mut duo = connected();
     duo.act(Side::Client, |a, now| a.add_streams(now, 0, 4)).unwrap();
     duo.run_for(Duration::from_secs(1));
-    assert_eq!(told(duo.events(Side::Client)), [(Direction::Incoming, 4, "added")]);
-    assert_eq!(told(duo.events(Side::Server)), [(Direction::Outgoing, 4, "added")]);
+    assert_eq!(told(duo.events(Side::Client)), [(Direction::Incoming, 4, "added".to_owned())]);
+    assert_eq!(told(duo.events(Side::Server)), [(Direction::Outgoing, 4, "added".to_owned())]);
     duo.send(Side::Server, numbered(19, 7, 100));
     duo.act(Side::Client, |a, now| a.add_streams(now, 0, 1)).unwrap();
     duo.run_for(Duration::from_secs(1));
     assert_eq!(duo.numbers(Side::Client), [7]);
-    assert_eq!(told(duo.events(Side::Client))[1..], [(Direction::Incoming, 1, "Denied")]);
+    assert_eq!(
+        told(duo.events(Side::Client))[1..],
+        [(Direction::Incoming, 1, "Denied".to_owned())]
+    );
     assert_eq!(duo.association(Side::Server).unwrap().outbound_streams(), 20);
 }
 
@@ -126,7 +128,7 @@ fn what_we_ask_for_ourselves_is_above_our_own_limit() {
     duo.run_for(Duration::from_secs(1));
     duo.act(Side::Client, |a, now| a.add_streams(now, 0, 84)).unwrap();
     duo.run_for(Duration::from_secs(1));
-    assert_eq!(told(duo.events(Side::Client)), [(Direction::Incoming, 84, "added")]);
+    assert_eq!(told(duo.events(Side::Client)), [(Direction::Incoming, 84, "added".to_owned())]);
     assert_eq!(duo.association(Side::Client).unwrap().inbound_streams(), 100);
 }
 
@@ -135,7 +137,10 @@ fn a_peer_that_refuses_leaves_the_streams_as_they_were() {
     let mut duo = connected();
     duo.act(Side::Client, |a, now| a.add_streams(now, 49, 5)).unwrap();
     duo.run_for(Duration::from_secs(1));
-    let refused = [(Direction::Outgoing, 49, "Denied"), (Direction::Incoming, 5, "Denied")];
+    let refused = [
+        (Direction::Outgoing, 49, "Denied".to_owned()),
+        (Direction::Incoming, 5, "Denied".to_owned()),
+    ];
     assert_eq!(told(duo.events(Side::Client)), refused, "64 and 20 are its limits");
     let client = duo.association(Side::Client).unwrap();
     assert_eq!((client.outbound_streams(), client.inbound_streams()), (16, 16));
@@ -149,7 +154,10 @@ fn lost_requests_and_answers_come_again_and_streams_are_added_once() {
         lose_first(&mut duo, side, ChunkType::RE_CONFIG, count);
         duo.act(Side::Client, |a, now| a.add_streams(now, 4, 2)).unwrap();
         duo.run_for(Duration::from_secs(20));
-        let added = [(Direction::Outgoing, 4, "added"), (Direction::Incoming, 2, "added")];
+        let added = [
+            (Direction::Outgoing, 4, "added".to_owned()),
+            (Direction::Incoming, 2, "added".to_owned()),
+        ];
         assert_eq!(told(duo.events(Side::Client)), added, "{side:?}");
         let client = duo.association(Side::Client).unwrap();
         assert_eq!((client.outbound_streams(), client.inbound_streams()), (20, 18), "{side:?}");

@@ -239,7 +239,8 @@ fn a_refused_reset_leaves_the_stream_as_it_was() {
     peer.send(numbered(0, 7, 100));
     assert!(peer.take().is_empty(), "it waits for the answer");
     re_config(&mut peer, &[response(requests[0].number, ReconfigurationResult::DENIED)]);
-    let refused = Event::ResetRefused { streams: STREAM.to_vec(), why: "Denied".into() };
+    let refused =
+        Event::ResetRefused { streams: STREAM.to_vec(), result: ReconfigurationResult::DENIED };
     assert!(peer.events().contains(&&refused));
     assert_eq!(peer.take_types(), [[ChunkType::DATA]]);
 }

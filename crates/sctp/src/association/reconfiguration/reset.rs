@@ -163,8 +163,7 @@ impl Association {
         if performed {
             self.tell_reset(Direction::Outgoing, streams);
         } else {
-            let why = result.to_string();
-            self.journal.tell(Event::ResetRefused { streams, why });
+            self.journal.tell(Event::ResetRefused { streams, result });
         }
     }
 

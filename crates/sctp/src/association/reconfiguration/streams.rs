@@ -169,8 +169,7 @@ impl Association {
             }
         }
         if !is_performed {
-            let why = result.to_string();
-            return self.journal.tell(Event::AddRefused { direction, streams, why });
+            return self.journal.tell(Event::AddRefused { direction, streams, result });
         }
         match direction {
             // RFC 6525 section 5.2.7, H6: "If the request was to add outgoing streams, the endpoint
