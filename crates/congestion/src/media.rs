@@ -521,8 +521,8 @@ mod tests {
         assert!(judge.is_inflated);
     }
 
-    /// 12 Mbit/s, 50 ms, 5 % loss and a source of 10. The stall of a busy machine looks like a queue
-    /// and ends the start, when nothing but the source's own rate is known, less the losses.
+    /// 12 Mbit/s, 50 ms, 5 % loss and a source of 10. The stall of a busy machine looks like a
+    /// queue and ends the start, when nothing but the source's own rate is known, less the losses.
     #[test]
     fn regression_a_source_was_held_for_seconds_to_what_it_had_tried_itself() {
         for seed in 0..20 {

@@ -71,7 +71,8 @@ impl ProbeBw {
 }
 
 impl Bbr {
-    /// Has the next acknowledgement probe, if the model was to wait for that. Returns whether it was.
+    /// Has the next acknowledgement probe, if the model waits for the time to come. Returns whether
+    /// it did.
     pub(crate) fn probe_now(&mut self) -> bool {
         let is_waiting = self.state == State::Cruise;
         if is_waiting {

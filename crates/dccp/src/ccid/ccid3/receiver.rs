@@ -41,6 +41,9 @@ struct State {
     last_counter: u8,
     /// Data packets of the last round-trip time and a little longer.
     arrivals: VecDeque<(Time, u32)>,
+    /// The bytes of all those: to add them up for each packet would cost the more, the faster they
+    /// come.
+    arrived: u64,
     last_report_at: Option<Time>,
     /// The greatest receive rate so far, in bytes per second.
     receive_rate_max: f64,
@@ -61,6 +64,7 @@ impl State {
             greatest: (arrival.seq, arrival.counter),
             last_counter: arrival.counter,
             arrivals: VecDeque::new(),
+            arrived: 0,
             last_report_at: None,
             receive_rate_max: 0.0,
             mean_size: len.max(1) as f64,
@@ -73,9 +77,11 @@ impl State {
 
     fn note_data(&mut self, now: Time, arrival: &Arrival, len: usize) -> bool {
         self.mean_size += (len as f64 - self.mean_size) / 32.0;
-        self.arrivals.push_back((now, u32::try_from(len).unwrap_or(u32::MAX)));
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        self.arrivals.push_back((now, len));
+        self.arrived += u64::from(len);
         if self.arrivals.len() > ARRIVALS_MAX {
-            self.arrivals.pop_front();
+            self.forget_arrival();
         }
         if arrival.seq < self.greatest.0 {
             return false;
@@ -97,12 +103,15 @@ impl State {
         let span = self.rtt().max(now - last_report_at);
         let start = now.saturating_sub(span);
         while self.arrivals.front().is_some_and(|(at, _)| *at <= start) {
-            self.arrivals.pop_front();
+            self.forget_arrival();
         }
-        let bytes: f64 = self.arrivals.iter().map(|(_, len)| f64::from(*len)).sum();
-        let rate = bytes / span.as_secs_f64();
+        let rate = self.arrived as f64 / span.as_secs_f64();
         self.receive_rate_max = self.receive_rate_max.max(rate);
         rate
+    }
+
+    fn forget_arrival(&mut self) {
+        self.arrived -= self.arrivals.pop_front().map_or(0, |(_, len)| u64::from(len));
     }
 
     /// RFC 5348 section 6.3.1: how long the first interval is taken to have been.
@@ -290,6 +299,24 @@ mod tests {
         run.packets(200, &[]);
         let Ccid3Option::ReceiveRate(rate) = run.option(OptionType::RECEIVE_RATE) else { panic!() };
         assert!((90_000..110_000).contains(&rate), "{rate} bytes per second");
+    }
+
+    #[test]
+    fn the_bytes_that_arrived_are_those_of_the_arrivals_remembered() {
+        let remembered =
+            |state: &State| -> u64 { state.arrivals.iter().map(|(_, len)| u64::from(*len)).sum() };
+        let mut run = Run::new();
+        run.packets(200, &[]);
+        let state = run.receiver.state.as_mut().expect("packets came");
+        assert_eq!(state.arrived, remembered(state));
+        let seq = Seq::first(SequenceNumber::new(run.next));
+        let arrival =
+            Arrival { seq, is_data: true, counter: 0, is_marked: false, non_data_before: 0 };
+        for len in 0..ARRIVALS_MAX + 10 {
+            state.note_data(run.now, &arrival, len);
+        }
+        assert_eq!(state.arrivals.len(), ARRIVALS_MAX);
+        assert_eq!(state.arrived, remembered(state));
     }
 
     #[test]
