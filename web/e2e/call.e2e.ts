@@ -283,6 +283,16 @@ describe('before a call', () => {
     await alice.sends('video', 'reference', 5, () => visit.call());
   });
 
+  it('regression_a_page_behind_another_sent_two_pictures_a_second_of_a_player', async () => {
+    visit = await CallVisit.start();
+    const { alice, bob } = visit;
+    await alice.page.addInitScript(silenceProcessor);
+    await alice.page.reload();
+    await visit.look(bob);
+    await alice.devices('on', 'on');
+    await alice.sends('video', 'reference', 40, () => visit.call());
+  });
+
   it('says that there is no camera, and talks', async () => {
     visit = await CallVisit.start({}, [...NO_CAMERA]);
     const { alice, bob } = visit;

@@ -32,6 +32,12 @@ describe('the state of a call in words', () => {
     expect(callStatus(store, NOW_MS + 1_500).long).toMatch(/start it again.*Trying again in 3 s/);
   });
 
+  it('says why the call ended when the program is gone without its last words', () => {
+    const store = storeIn('ended');
+    store.onConnection({ state: 'waiting', retryInMs: 4_000 }, NOW_MS);
+    expect(callStatus(store, NOW_MS).long).toMatch(/^Bob hung up\. The program on this machine/);
+  });
+
   it('says where the call is, and why it ended', () => {
     const store = storeIn('taken');
     expect(callStatus(store, NOW_MS).long).toContain('Close that one to have the call here.');

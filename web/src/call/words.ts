@@ -29,9 +29,11 @@ export function callStatus(store: CallStore, nowMs: number): CallStatus {
       return {
         severity: 'bad',
         short: 'Program gone',
-        long:
-          'The program on this machine does not answer. If it has ended, start it again and open ' +
-          `the page that it prints. Trying again in ${inS} s.`,
+        long: lastWords(
+          store,
+          'The program on this machine does not answer. If it has ended, start it again and ' +
+            `open the page that it prints. Trying again in ${inS} s.`,
+        ),
       };
     }
     case 'ended':

@@ -181,7 +181,7 @@ export class CallSession {
 
   #tellCamera(track: MediaStreamTrack, frames: Frames): void {
     const { width = SCREEN.width, height = SCREEN.height, frameRate } = track.getSettings();
-    const fps = Math.round(frameRate ?? FPS_UNKNOWN);
+    const fps = Math.max(1, Math.round(frameRate ?? FPS_UNKNOWN));
     this.#tell({ kind: 'camera', camera: { frames, width, height, fps } }, [frames]);
   }
 

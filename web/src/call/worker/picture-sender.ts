@@ -2,6 +2,7 @@
 
 import { nowMs, nowUs } from '../../media/now';
 import { type Codec, chooseCodec, encoderConfig, roleOf, type Size } from '../capture/codecs';
+import type { FramesRequest } from '../capture/frames';
 import { Ladder, type Step, sizeAt } from '../capture/ladder';
 import type { CallVideo } from '../protocol/agent';
 import type { SentUnit } from '../protocol/media';
@@ -17,6 +18,8 @@ const ASSUMED_BPS = 850_000;
 const FAILURES_MAX = 5;
 /** A camera that starts slowly takes less. */
 const SILENT_MS = 3_000;
+/** How often a port is asked while a camera takes one picture. */
+const ASKED_A_PICTURE = 2;
 
 /** WebCodecs, section 6.7; TypeScript's libraries leave it out. */
 interface LayeredMetadata extends EncodedVideoChunkMetadata {
@@ -80,10 +83,6 @@ export class PictureSender {
   }
 
   async setCamera(camera: Camera | null): Promise<void> {
-    const before = this.#camera?.frames;
-    if (before instanceof MessagePort) {
-      before.postMessage('end');
-    }
     this.#camera = camera;
     this.#seenMs = camera === null ? null : nowMs();
     this.#close();
@@ -114,7 +113,7 @@ export class PictureSender {
 
   async #read(camera: Camera): Promise<void> {
     if (camera.frames instanceof MessagePort) {
-      camera.frames.onmessage = ({ data }: MessageEvent<VideoFrame>) => this.#see(camera, data);
+      this.#ask(camera, camera.frames);
       return;
     }
     const reader = camera.frames.getReader();
@@ -125,6 +124,18 @@ export class PictureSender {
       }
       this.#see(camera, value);
     }
+  }
+
+  #ask(camera: Camera, frames: MessagePort): void {
+    frames.onmessage = ({ data }: MessageEvent<VideoFrame>) => this.#see(camera, data);
+    const everyMs = 1_000 / (ASKED_A_PICTURE * camera.fps);
+    const asking = setInterval(() => {
+      const request: FramesRequest = this.#camera === camera ? 'next' : 'end';
+      frames.postMessage(request);
+      if (request === 'end') {
+        clearInterval(asking);
+      }
+    }, everyMs);
   }
 
   #see(camera: Camera, picture: VideoFrame): void {

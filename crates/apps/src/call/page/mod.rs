@@ -3,6 +3,8 @@
 pub(super) mod protocol;
 mod server;
 mod tab;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +26,7 @@ const REQUESTS_MAX: usize = 256;
 const EVENTS_MAX: usize = 50;
 
 /// How long the page may take for the last words.
-const GOODBYE: Duration = Duration::from_secs(1);
+const GOODBYE: Duration = Duration::from_secs(3);
 
 /// What a page brings.
 #[derive(Debug)]

@@ -36,6 +36,9 @@ const TAKEN: u16 = 4_000;
 /// How long a page may take to be told why its socket is closed.
 const FAREWELL: Duration = Duration::from_millis(500);
 
+/// How long it may take to close its end after that.
+const LINGER: Duration = Duration::from_secs(2);
+
 #[derive(Debug)]
 struct Site {
     guard: Guard,
@@ -108,6 +111,10 @@ async fn serve(mut socket: WebSocket, site: Arc<Site>) {
         let frame = CloseFrame { code, reason: reason.into() };
         // Who reads nothing any more learns it from the connection's end.
         let _in_time = timeout(FAREWELL, sink.send(Message::Close(Some(frame)))).await;
+        // Closed with something unread, the connection is reset: a page that sends camera and
+        // microphone then loses the last words that it has not read yet.
+        let rest = async { while let Some(Ok(_)) = stream.next().await {} };
+        let _in_time = timeout(LINGER, rest).await;
     }
     let _ends = site.requests.send(Brought::Closed).await;
     // Only now may another tab come: it is opened after this one is closed.
