@@ -307,9 +307,10 @@ impl Machine for Agent {
 
     fn set_tracing(&mut self, on: bool) {
         self.link.set_tracing(on);
+        self.outgoing.records.set(on);
     }
 
     fn poll_trace(&mut self) -> Option<TraceRecord> {
-        self.link.poll_trace()
+        self.outgoing.records.pop().or_else(|| self.link.poll_trace())
     }
 }

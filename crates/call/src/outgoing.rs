@@ -5,9 +5,9 @@ use std::time::Duration;
 use anabranch_media::cutter::UnitCutter;
 use anabranch_media::piece::{Header, MAX_MESSAGE};
 use anabranch_media::{Class, Layer, Piece, Unit};
-use anabranch_sansio::{PathId, Rng, Time};
+use anabranch_sansio::{PathId, Rng, Time, TraceLog};
 use anabranch_session::MEDIA;
-use anabranch_session::dropping::{Dropping, Prospect, UnitKey, Verdict};
+use anabranch_session::dropping::{Dropping, LackOfRoom, Prospect, UnitKey, Verdict};
 use anabranch_session::treatment::MediaClass;
 use anabranch_transport::{Connection, Level, PathPreference, Reliability};
 use bytes::Bytes;
@@ -78,6 +78,8 @@ pub(crate) struct Outgoing {
     pub(crate) primary: Option<PathId>,
     /// Something that a decoder needs was left out or given up: only a key picture helps.
     lacks_key: bool,
+    /// Pictures that were left out, for who asks why.
+    pub(crate) records: TraceLog,
 }
 
 impl Outgoing {
@@ -92,13 +94,15 @@ impl Outgoing {
             last_voice: Vec::new(),
             primary: None,
             lacks_key: false,
+            records: TraceLog::default(),
         }
     }
 
     /// A call begins over this connection.
     pub(crate) fn begin(&mut self, rng: &mut Rng, connection: &mut dyn Connection) {
         let (voice_twice, len) = (self.voice_twice, connection.whole_message_max());
-        *self = Self { voice_twice, ..Self::new(rng) };
+        let records = std::mem::take(&mut self.records);
+        *self = Self { voice_twice, records, ..Self::new(rng) };
         let len = len.clamp(PIECE_LEN_MIN, MAX_MESSAGE);
         self.cutter = UnitCutter::with_pieces_of(rng.next_u32() as u16, len);
         // Decoding at the other end begins with a key picture.
@@ -206,20 +210,23 @@ impl Outgoing {
         now: Time,
         unit: &Unit,
         class: MediaClass,
-        connection: &dyn Connection,
+        connection: &mut dyn Connection,
     ) -> bool {
         let Unit { track, layer, frame, .. } = *unit;
         let signal = connection.rate().filter(|signal| !signal.is_at_least);
         let goes_before = |other| priority(other) < priority(class);
         let rate = signal.map(|signal| self.dropping.left_beside(signal.carries, goes_before));
         let ahead = connection.queued_at(priority(class)) + unit.bytes.len();
-        let prospect = || {
-            let wait = rate?.time_for(ahead as u64);
-            Some(Prospect { wait, lifetime: lifetime(class) })
-        };
-        let verdict = self.dropping.decide(now, UnitKey { track, layer, frame }, class, prospect);
-        if verdict != Verdict::Goes && class == MediaClass::Reference {
-            self.lacks_key = true;
+        let lifetime = lifetime(class);
+        let prospect = rate.map(|rate| Prospect { wait: rate.time_for(ahead as u64), lifetime });
+        let unit = UnitKey { track, layer, frame };
+        let verdict = self.dropping.decide(now, unit, class, || prospect);
+        if let Verdict::LacksRoom { next_key } = verdict {
+            let lack = LackOfRoom { class, unit, prospect, next_key, carries: rate, ahead };
+            self.records.push(|| lack.record(now));
+        }
+        if verdict != Verdict::Goes {
+            self.lacks_key |= class == MediaClass::Reference;
         }
         verdict == Verdict::Goes
     }

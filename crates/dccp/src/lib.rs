@@ -62,6 +62,7 @@ mod receive;
 mod seq;
 mod stats;
 pub mod tfrc;
+mod trace;
 pub mod wire;
 
 pub use bundle::{

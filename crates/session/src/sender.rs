@@ -14,7 +14,7 @@ use anabranch_sansio::{
 use anabranch_transport::{ConnectionStats, Outgoing, Reliability, SendError, Transport};
 
 use super::backlog::{Backlog, Waiting};
-use super::dropping::{Dropping, Prospect, UnitKey, Verdict};
+use super::dropping::{Dropping, LackOfRoom, Prospect, UnitKey, Verdict};
 use super::link::{Input, Link, Streams};
 use super::message::{MEDIA, Message};
 use super::outlet::Model;
@@ -345,26 +345,18 @@ impl Sender {
             return false;
         }
         let Some(connection) = link.connection() else { return true };
-        let (mut ahead, mut wait) = (0, None);
-        let prospect = || {
+        let (mut ahead, mut prospect) = (0, None);
+        let look = || {
             ahead = connection.queued_at(treatment.priority.into()) + backlog.bytes() + len;
-            wait = rate.map(|rate| rate.time_for(ahead as u64));
-            Some(Prospect { wait: wait?, lifetime })
+            prospect = rate.map(|rate| Prospect { wait: rate.time_for(ahead as u64), lifetime });
+            prospect
         };
         let Header { track, layer, frame, .. } = piece.header;
-        let verdict = dropping.decide(now, UnitKey { track, layer, frame }, class, prospect);
+        let unit = UnitKey { track, layer, frame };
+        let verdict = dropping.decide(now, unit, class, look);
         if let Verdict::LacksRoom { next_key } = verdict {
-            self.records.push(|| {
-                let record = TraceRecord::new(now, "media:picture_left_out");
-                let record = record.with("class", class.name());
-                let record = record.with("track", track.0).with("frame", frame);
-                // With no rate at all it would wait for ever.
-                let wait = wait.filter(|wait| *wait < Duration::MAX);
-                let record = record.with_some("wait_ms", wait).with("lifetime_ms", lifetime);
-                let next_key = next_key.filter(|_| class == MediaClass::Reference);
-                let record = record.with_some("next_key_ms", next_key);
-                record.with_some("carries_bps", rate).with("ahead_bytes", ahead)
-            });
+            let lack = LackOfRoom { class, unit, prospect, next_key, carries: rate, ahead };
+            self.records.push(|| lack.record(now));
         }
         if verdict == Verdict::Goes {
             self.output.on_sent(now, len_of(piece));

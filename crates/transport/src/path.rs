@@ -15,13 +15,21 @@ pub enum PathState {
     Unconfirmed,
 }
 
-impl fmt::Display for PathState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl PathState {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::Active => "active",
             Self::PotentiallyFailed => "potentially failed",
             Self::Inactive => "inactive",
             Self::Unconfirmed => "unconfirmed",
-        })
+        }
+    }
+}
+
+impl fmt::Display for PathState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

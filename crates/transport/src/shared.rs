@@ -14,6 +14,9 @@ use crate::{
 /// What marks the names of connections over DCCP; SCTP's are numbered from 0.
 const OVER_DCCP: u64 = 1 << 63;
 
+/// From which number on a trace names connections over DCCP.
+const TRACED_FROM: u64 = 2_000_000;
+
 /// Refused calls that wait for the user to read of them; of more, nothing is said.
 const REFUSED_CALLS_MAX: usize = 16;
 
@@ -140,9 +143,14 @@ impl Machine for SharedTransport {
 
     fn set_tracing(&mut self, on: bool) {
         self.sctp.set_tracing(on);
+        self.dccp.set_tracing(on);
     }
 
     fn poll_trace(&mut self) -> Option<TraceRecord> {
-        self.sctp.poll_trace()
+        self.sctp.poll_trace().or_else(|| {
+            let record = self.dccp.poll_trace()?;
+            let connection = record.connection.map(|connection| TRACED_FROM + connection);
+            Some(TraceRecord { connection, ..record })
+        })
     }
 }

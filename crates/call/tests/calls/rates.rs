@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anabranch_netsim::{DuplexConfig, LinkConfig};
-use anabranch_sansio::{Rate, Time};
+use anabranch_sansio::{Machine as _, Rate, Time};
 
 use crate::harness::{Person, Talk, link};
 
@@ -57,6 +57,26 @@ fn at_300_kbps_voice_is_whole_again_after_a_second_or_one_frame_later() {
         }
     }
     assert!(hurt_later <= 1, "{hurt_later} ends of 12");
+}
+
+#[test]
+fn pictures_that_are_left_out_are_recorded_with_the_reason() {
+    let mut talk = Talk::begun(1, &[link(Rate::mbps(4), 25, 0.0)]);
+    talk.act_client(|client, _| client.set_tracing(true));
+    talk.run_for(ms(10_000));
+    talk.pair.reconfigure(0, link(Rate::kbps(300), 25, 0.0));
+    talk.run_for(ms(5_000));
+    let records = talk.act_client(|client, _| {
+        let all = std::iter::from_fn(|| client.poll_trace());
+        all.filter(|record| record.name == "media:picture_left_out").collect::<Vec<_>>()
+    });
+    assert!(!records.is_empty());
+    for record in &records {
+        assert!(record.at > Time::from_secs(10), "{record:?}");
+        for field in ["class", "frame", "lifetime_ms", "carries_bps", "ahead_bytes"] {
+            assert!(record.fields.iter().any(|(name, _)| *name == field), "{field}: {record:?}");
+        }
+    }
 }
 
 #[test]

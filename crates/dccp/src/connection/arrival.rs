@@ -33,11 +33,11 @@ impl Connection {
     pub(crate) fn on_packet(&mut self, now: Time, packet: &Packet<'_>, is_marked: bool) {
         let ty = packet.kind.packet_type();
         if matches!(self.state, State::Request(_)) && !self.begin(now, packet) {
-            return self.refuse_in_request(packet);
+            return self.refuse_in_request(now, packet);
         }
         // Step 6: "Packet has short seqnos, but short seqnos not allowed".
         if packet.is_short && !self.features.is_on(Owner::Remote, Feature::AllowShortSeqnos) {
-            self.stats.packets_invalid += 1;
+            self.count_invalid(now, packet);
             return;
         }
         let seq = self.numbers.place(packet);
@@ -47,7 +47,7 @@ impl Connection {
             return self.on_invalid(now, packet, ty);
         }
         if self.is_unexpected(ty, seq) {
-            self.stats.packets_invalid += 1;
+            self.count_invalid(now, packet);
             return self.sync(now, packet.sequence_number);
         }
         // What is repeated by the network has had its effect, and its data went to the application.
@@ -56,6 +56,7 @@ impl Connection {
             return;
         }
         self.stats.packets_received += 1;
+        self.trace.on_received(now, packet);
         if self.numbers.peer.is_none_or(|peer| seq >= peer.greatest) {
             self.newest_at = now;
         }
@@ -105,7 +106,7 @@ impl Connection {
 
     /// RFC 4340 section 7.5.4.
     fn on_invalid(&mut self, now: Time, packet: &Packet<'_>, ty: PacketType) {
-        self.stats.packets_invalid += 1;
+        self.count_invalid(now, packet);
         match ty {
             // "Any sequence-invalid DCCP-Sync or DCCP-SyncAck packet MUST be ignored."
             PacketType::Sync | PacketType::SyncAck => {}
@@ -125,6 +126,11 @@ impl Connection {
                 self.sync(now, number);
             }
         }
+    }
+
+    pub(super) fn count_invalid(&mut self, now: Time, packet: &Packet<'_>) {
+        self.stats.packets_invalid += 1;
+        self.trace.on_invalid(now, packet);
     }
 
     fn sync(&mut self, now: Time, acknowledgement: SequenceNumber) {

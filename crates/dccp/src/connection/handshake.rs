@@ -254,8 +254,8 @@ impl Connection {
     }
 
     /// REQUEST, and something else than an answer to it came: the peer has an old connection.
-    pub(super) fn refuse_in_request(&mut self, packet: &Packet<'_>) {
-        self.stats.packets_invalid += 1;
+    pub(super) fn refuse_in_request(&mut self, now: Time, packet: &Packet<'_>) {
+        self.count_invalid(now, packet);
         // RFC 4340 section 8.5, step 4: "Only Response and Reset are valid in REQUEST state.
         // Generate Reset(Packet Error)".
         let code = ResetCode::PACKET_ERROR;

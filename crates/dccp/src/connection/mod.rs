@@ -11,7 +11,7 @@ mod transmit;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use anabranch_sansio::{Ecn, FourTuple, Rng, Time, Wakeup};
+use anabranch_sansio::{Ecn, FourTuple, Rng, Time, TraceRecord, Wakeup};
 use bytes::Bytes;
 
 use crate::ccid::RTT_DEFAULT;
@@ -25,6 +25,7 @@ use crate::receive::{History, ReceiveQueue, Replay};
 use crate::seq::Seq;
 use crate::stats::Stats;
 use crate::tfrc::RateControlConfig;
+use crate::trace::{Reported, Trace};
 use crate::wire::{Protection, ResetCode, SequenceNumber, ServiceCode};
 
 use closing::Closing;
@@ -32,6 +33,9 @@ use handshake::{PartOpen, Request};
 use numbers::{Numbers, Windows};
 pub(crate) use subflow::{Heard, Subflow};
 use transmit::Reply;
+
+/// The timer that only spaces data out.
+const PACING: &str = "pacing";
 
 /// Answers that wait to be sent; what comes on top is left out.
 const REPLIES_MAX: usize = 16;
@@ -129,6 +133,22 @@ pub struct Connection {
     subflow: Option<Box<Subflow>>,
     events: VecDeque<Event>,
     stats: Stats,
+    trace: Trace,
+}
+
+impl State {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Request(_) => "REQUEST",
+            Self::Respond { .. } => "RESPOND",
+            Self::PartOpen(_) => "PARTOPEN",
+            Self::Open => "OPEN",
+            Self::CloseReq(_) => "CLOSEREQ",
+            Self::Closing(_) => "CLOSING",
+            Self::TimeWait { .. } => "TIMEWAIT",
+            Self::Closed => "CLOSED",
+        }
+    }
 }
 
 impl Connection {
@@ -183,6 +203,7 @@ impl Connection {
             subflow,
             events: VecDeque::new(),
             stats: Stats::default(),
+            trace: Trace::default(),
         };
         connection.set_up_features();
         connection
@@ -326,7 +347,7 @@ impl Connection {
             State::Closed => return None,
         };
         let pacing = self.sender.may_send_at().filter(|_| self.has_data_to_send());
-        let pacing = pacing.map(|at| Wakeup { at, why: "pacing" });
+        let pacing = pacing.map(|at| Wakeup { at, why: PACING });
         let features = self.features.poll_timeout().filter(|_| self.is_past_request());
         let timers =
             [own, pacing, features, self.sender.poll_timeout(), self.receiver.poll_timeout()];
@@ -334,6 +355,7 @@ impl Connection {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Time) {
+        self.trace_timer(now);
         match &mut self.state {
             State::Request(_) | State::Respond { .. } | State::PartOpen(_) => {
                 self.handle_handshake_timeout(now);
@@ -350,6 +372,32 @@ impl Connection {
             self.sender.handle_timeout(now);
             self.receiver.handle_timeout(now);
             self.features.handle_timeout(now, self.rtt());
+        }
+    }
+
+    pub(crate) fn set_tracing(&mut self, on: bool) {
+        self.trace.set(on);
+    }
+
+    pub(crate) fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.trace.pop()
+    }
+
+    /// Records what has changed since this was asked last.
+    pub(crate) fn trace_changes(&mut self, now: Time) {
+        if self.trace.is_on() {
+            let congestion = self.sender.stats();
+            let (state, path) = (self.state.name(), self.flow.path);
+            self.trace.report(now, Reported { state, path, congestion });
+        }
+    }
+
+    fn trace_timer(&mut self, now: Time) {
+        if self.trace.is_on()
+            && let Some(timer) = self.poll_timeout().filter(|timer| timer.at <= now)
+            && timer.why != PACING
+        {
+            self.trace.on_timer(now, timer.why);
         }
     }
 

@@ -306,6 +306,7 @@ impl Connection {
             ..self.packet(kind, seq.number())
         };
         packet.encode(self.protection(), out);
+        self.trace.on_sent(now, &packet);
         self.stats.packets_sent += 1;
         self.non_data_sent = if ty.is_data() { 0 } else { self.non_data_sent + 1 };
         let sent = SentPacket {

@@ -27,6 +27,7 @@ impl Endpoint {
                 return self.refuse(now, flow, packet, ResetCode::NO_CONNECTION);
             }
             entry.connection.on_packet(now, packet, is_marked);
+            entry.connection.trace_changes(now);
             self.last_touched = Some(id);
             return self.touch(id);
         }

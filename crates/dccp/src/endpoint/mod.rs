@@ -9,7 +9,8 @@ use std::fmt;
 use std::time::Duration;
 
 use anabranch_sansio::{
-    Datagram, Ecn, FourTuple, Machine, Replies, Rng, Time, Transmit, Wakeup, Wakeups,
+    Datagram, Ecn, FourTuple, Machine, Replies, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
+    Wakeups,
 };
 
 use crate::config::Config;
@@ -28,6 +29,14 @@ const REPLIES_WAITING_MAX: usize = 64;
 /// A connection of an endpoint. Never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(u64);
+
+impl ConnectionId {
+    /// Its number, by which trace records name it.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+}
 
 impl fmt::Display for ConnectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,6 +120,8 @@ pub struct Endpoint {
     last_touched: Option<ConnectionId>,
     next_id: u64,
     stats: EndpointStats,
+    /// What connections that are gone have left.
+    records: TraceLog,
 }
 
 /// A port that is open for connections.
@@ -127,6 +138,13 @@ struct Entry {
     wakeup: Option<Wakeup>,
     in_transmit: bool,
     in_report: bool,
+}
+
+impl Entry {
+    fn next_record(&mut self, id: ConnectionId) -> Option<TraceRecord> {
+        let record = self.connection.poll_trace()?;
+        Some(TraceRecord { connection: Some(id.0), ..record })
+    }
 }
 
 impl Endpoint {
@@ -151,6 +169,7 @@ impl Endpoint {
             last_touched: None,
             next_id: 0,
             stats: EndpointStats::default(),
+            records: TraceLog::default(),
         }
     }
 
@@ -230,6 +249,9 @@ impl Endpoint {
         let Some(mut entry) = self.entries.remove(&id) else { return };
         self.wakeups.set(id, &mut entry.wakeup, None);
         self.by_flow.remove(&entry.connection.flow());
+        while let Some(record) = entry.next_record(id) {
+            self.records.push(|| record);
+        }
     }
 
     /// Counters of packets that belong to no connection.
@@ -253,7 +275,8 @@ impl Endpoint {
         Flow { path, local_port, remote_port }
     }
 
-    fn insert(&mut self, connection: Connection) -> ConnectionId {
+    fn insert(&mut self, mut connection: Connection) -> ConnectionId {
+        connection.set_tracing(self.records.is_on());
         let id = ConnectionId(self.next_id);
         self.next_id += 1;
         self.by_flow.insert(connection.flow(), id);
@@ -280,7 +303,9 @@ impl Endpoint {
         while let Some(id) = self.to_transmit.front().copied() {
             if let Some(entry) = self.entries.get_mut(&id) {
                 let path = entry.connection.flow().path;
-                if entry.connection.poll_transmit(now, out) {
+                let has_packet = entry.connection.poll_transmit(now, out);
+                entry.connection.trace_changes(now);
+                if has_packet {
                     // The others get their turn.
                     self.to_transmit.rotate_left(1);
                     return Some((path, entry.connection.ecn()));
@@ -322,6 +347,7 @@ impl Machine for Endpoint {
             let Some(entry) = self.entries.get_mut(&id) else { return };
             self.wakeups.set(id, &mut entry.wakeup, None);
             entry.connection.handle_timeout(now);
+            entry.connection.trace_changes(now);
             self.touch(id);
         }
     }
@@ -354,5 +380,20 @@ impl Machine for Endpoint {
             self.refresh(id);
         }
         None
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.records.set(on);
+        for entry in self.entries.values_mut() {
+            entry.connection.set_tracing(on);
+        }
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        if !self.records.is_on() {
+            return None;
+        }
+        let mut entries = self.entries.iter_mut();
+        self.records.pop().or_else(|| entries.find_map(|(id, entry)| entry.next_record(*id)))
     }
 }

@@ -20,7 +20,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use bytes::Bytes;
 
 use crate::config::Config;
@@ -378,6 +378,14 @@ impl Machine for Multipath {
     fn poll_event(&mut self) -> Option<Self::Event> {
         let mut groups = self.groups.iter_mut();
         groups.find_map(|(id, group)| Some((*id, group.events.pop_front()?)))
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.endpoint.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.endpoint.poll_trace()
     }
 }
 

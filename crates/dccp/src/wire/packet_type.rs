@@ -55,6 +55,23 @@ impl PacketType {
         self as u8
     }
 
+    /// Its name, without the "DCCP-" before it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Request => "Request",
+            Self::Response => "Response",
+            Self::Data => "Data",
+            Self::Ack => "Ack",
+            Self::DataAck => "DataAck",
+            Self::CloseReq => "CloseReq",
+            Self::Close => "Close",
+            Self::Reset => "Reset",
+            Self::Sync => "Sync",
+            Self::SyncAck => "SyncAck",
+        }
+    }
+
     /// Whether it has an Acknowledgement Number: all but Request and Data.
     #[must_use]
     pub const fn has_acknowledgement(self) -> bool {
@@ -81,8 +98,7 @@ impl PacketType {
 
 impl fmt::Display for PacketType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DCCP-")?;
-        fmt::Debug::fmt(self, f)
+        write!(f, "DCCP-{}", self.name())
     }
 }
 

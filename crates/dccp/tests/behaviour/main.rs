@@ -12,4 +12,5 @@ mod packets;
 mod random;
 mod synchronization;
 mod throughput;
+mod trace;
 mod transfer;

@@ -9,7 +9,7 @@ use anabranch_dccp::wire::{
 };
 use anabranch_dccp::{CloseReason, Config, Endpoint, Event};
 use anabranch_netsim::{self as netsim, CLIENT, Carrier, SERVER, Verdict};
-use anabranch_sansio::Rng;
+use anabranch_sansio::{Machine as _, Rng};
 
 use crate::harness::{Duo, PORTS, endpoint_config, link};
 
@@ -87,9 +87,13 @@ fn a_burst_of_losses_beyond_the_window_is_recovered_by_a_sync() {
 fn data_out_of_window_are_not_delivered_and_harm_nothing() {
     let (mut duo, seen) = connected();
     let far = last(&seen)[0].plus(1 << 20);
+    duo.pair.server_mut().set_tracing(true);
     forge(&mut duo, far, Kind::Data, Options::default());
     assert_eq!(duo.received[0].len(), 2);
     assert_eq!(duo.stats(SERVER).syncs_sent, 1);
+    let server = duo.pair.server_mut();
+    let mut records = std::iter::from_fn(|| server.poll_trace());
+    assert!(records.any(|record| record.name == "dccp:packet_invalid"));
     duo.send(CLIENT, b"three");
     duo.run_for(Duration::from_secs(1));
     assert_eq!(duo.received[0].last().unwrap(), "three");

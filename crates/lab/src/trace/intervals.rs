@@ -66,33 +66,38 @@ impl Intervals {
     pub fn add(&mut self, event: &Event) {
         let tally = self.at(event.time);
         let count = |field| event.number(field).unwrap_or_default();
-        match event.name.as_str() {
-            "sctp:packet_sent" => tally.sent += count("bytes"),
-            "sctp:packet_received" => tally.received += count("bytes"),
-            "sctp:data_sent" => tally.repeated += f64::from(event.flag("retransmission")),
-            "sctp:data_acknowledged" => tally.acknowledged += count("bytes"),
-            "sctp:data_lost" => {
-                tally.lost += count("chunks");
+        let (protocol, name) = event.name.split_once(':').unwrap_or_default();
+        if !matches!(protocol, "sctp" | "dccp" | "media") {
+            return;
+        }
+        match name {
+            "packet_sent" => tally.sent += count("bytes"),
+            "packet_received" => tally.received += count("bytes"),
+            "data_sent" => tally.repeated += f64::from(event.flag("retransmission")),
+            "data_acknowledged" => tally.acknowledged += count("bytes"),
+            "data_lost" => {
+                let lost = count("chunks") + count("datagrams");
+                tally.lost += lost;
                 if event.word("trigger") == "timeout" {
-                    tally.timed_out += count("chunks");
+                    tally.timed_out += lost;
                 }
             }
-            "sctp:message_abandoned" => tally.abandoned += 1.0,
-            "sctp:window_updated" => {
+            "message_abandoned" => tally.abandoned += 1.0,
+            "window_updated" => {
                 tally.window = event.number("window_bytes");
                 tally.in_flight = event.number("in_flight_bytes");
                 tally.srtt = event.number("srtt_ms");
                 tally.bandwidth = event.number("bandwidth_bps");
             }
-            "sctp:rate_updated" => tally.carries = event.number("carries_bps"),
-            "media:picture_left_out" => tally.left_out += 1.0,
-            "media:piece_received" => {
+            "rate_updated" => tally.carries = event.number("carries_bps"),
+            "picture_left_out" => tally.left_out += 1.0,
+            "piece_received" => {
                 tally.late += f64::from(event.flag("late"));
                 let spare = event.number("spare_ms");
                 tally.spare =
                     spare.map(|spare| tally.spare.map_or(spare, |least| least.min(spare)));
             }
-            "media:items_skipped" => tally.skipped += count("items"),
+            "items_skipped" => tally.skipped += count("items"),
             _ => {}
         }
         self.last = *self.at(event.time);
@@ -157,6 +162,18 @@ mod tests {
         assert_eq!((first.sent, first.window, first.srtt), (1_500.0, Some(9_000.0), Some(20.5)));
         assert_eq!((second.sent, second.window), (0.0, Some(9_000.0)));
         assert_eq!((third.lost, third.timed_out, third.window), (3.0, 3.0, Some(9_000.0)));
+    }
+
+    #[test]
+    fn what_dccp_does_counts_as_what_sctp_does() {
+        let mut intervals = Intervals::new(Duration::from_secs(1));
+        intervals.add(&event(1.0, "dccp:packet_sent", json!({"bytes": 1_200})));
+        let lost = json!({"datagrams": 4, "trigger": "acknowledgements"});
+        intervals.add(&event(2.0, "dccp:data_lost", lost));
+        intervals.add(&event(3.0, "dccp:rate_updated", json!({"carries_bps": 5e6})));
+        intervals.add(&event(4.0, "other:packet_sent", json!({"bytes": 9})));
+        let tally = intervals.tallies[0];
+        assert_eq!((tally.sent, tally.lost, tally.carries), (1_200.0, 4.0, Some(5e6)));
     }
 
     #[test]

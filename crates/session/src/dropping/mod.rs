@@ -10,6 +10,7 @@
 //! comes as it likes, or one that is kept for viewers who are behind.
 
 mod dependencies;
+mod lack_of_room;
 mod shortage;
 
 use std::time::Duration;
@@ -20,6 +21,7 @@ use anabranch_sansio::{Rate, Time};
 use crate::REPORT_INTERVAL;
 use crate::treatment::MediaClass;
 use dependencies::Dependencies;
+pub use lack_of_room::LackOfRoom;
 use shortage::Shortage;
 
 /// Room that was there for so long is there to stay.

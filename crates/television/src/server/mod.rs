@@ -316,7 +316,9 @@ impl Television {
             let pause = session.servant.as_mut().and_then(|servant| {
                 let channel = self.channels.get(&servant.channel())?;
                 let budget = session.budget;
-                Some(servant.pump(&mut Turn { now, channel, budget, connection: &mut *connection }))
+                let (connection, records) = (&mut *connection, &mut self.records);
+                let mut turn = Turn { now, channel, budget, connection, records, viewer: id };
+                Some(servant.pump(&mut turn))
             });
             is_idle = matches!(pause, None | Some(Pause::CaughtUp));
             session.wake = match pause {

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use anabranch_media::{Class, Layer, Track};
-use anabranch_sansio::Time;
-use anabranch_session::dropping::{Dropping, Prospect, UnitKey, Verdict};
+use anabranch_sansio::{Time, TraceLog};
+use anabranch_session::dropping::{Dropping, LackOfRoom, Prospect, UnitKey, Verdict};
 use anabranch_session::treatment::MediaClass;
 use anabranch_transport::{Connection, Outgoing, Reliability, SendError};
 
+use super::ViewerId;
 use super::quality::Quality;
 use super::strain::Strain;
 use crate::channel::{Channel, ChannelId, Part};
@@ -78,6 +79,9 @@ pub(super) struct Turn<'a> {
     /// How long the viewer waits for a picture.
     pub(super) budget: Duration,
     pub(super) connection: &'a mut dyn Connection,
+    /// Takes what is left out, for who asks why, under the viewer's name.
+    pub(super) records: &'a mut TraceLog,
+    pub(super) viewer: ViewerId,
 }
 
 impl Servant {
@@ -200,7 +204,7 @@ impl Servant {
     }
 
     /// Whether a part is sent, which is so late.
-    fn goes(&mut self, turn: &Turn<'_>, part: &Part, lag: Duration) -> bool {
+    fn goes(&mut self, turn: &mut Turn<'_>, part: &Part, lag: Duration) -> bool {
         let class = MediaClass::of(part.class, part.layer);
         self.dropping.offer(class, part.bytes);
         // The server's own delay, or the source's, says nothing about the viewer.
@@ -211,25 +215,30 @@ impl Servant {
             self.dropping.left_beside(signal.carries, |other| goes_before(other, class))
         });
         let priority = self.role(part.class, part.layer).priority();
-        let prospect = || {
-            let ahead = match (left, signal) {
-                (Some(left), _) => {
-                    left.time_for((turn.connection.queued_at(priority) + part.bytes) as u64)
-                }
-                // The network may carry more; but nothing that refines takes the room that the
-                // base needs.
-                (None, Some(signal)) if class == MediaClass::Enhancement => {
-                    signal.carries.time_for(turn.connection.queued() as u64)
-                }
-                (None, _) => Duration::ZERO,
-            };
+        let (carries, ahead) = match (left, signal) {
+            (Some(left), _) => (Some(left), turn.connection.queued_at(priority) + part.bytes),
+            // The network may carry more; but nothing that refines takes the room that the base
+            // needs.
+            (None, Some(signal)) if class == MediaClass::Enhancement => {
+                (Some(signal.carries), turn.connection.queued())
+            }
+            (None, _) => (None, 0),
+        };
+        let prospect = {
+            let wait = carries.map_or(Duration::ZERO, |rate| rate.time_for(ahead as u64));
             let Turn { budget, channel, .. } = turn;
             let lifetime = lifetime(*budget, channel.key_bytes(), channel.bits_per_second());
-            Some(Prospect { wait: late.saturating_add(ahead), lifetime })
+            Some(Prospect { wait: late.saturating_add(wait), lifetime })
         };
         let track = Track((part.class == Class::Audio).into());
         let unit = UnitKey { track, layer: part.layer, frame: part.frame };
-        self.dropping.decide(turn.now, unit, class, prospect) == Verdict::Goes
+        let verdict = self.dropping.decide(turn.now, unit, class, || prospect);
+        if let Verdict::LacksRoom { next_key } = verdict {
+            let lack = LackOfRoom { class, unit, prospect, next_key, carries, ahead };
+            let (now, viewer) = (turn.now, turn.viewer);
+            turn.records.push(|| lack.record(now).with("viewer", viewer.0));
+        }
+        verdict == Verdict::Goes
     }
 
     fn tick(&mut self, now: Time) {

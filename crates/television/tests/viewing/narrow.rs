@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_media::decoding::MediaTrack;
 use anabranch_netsim::{LinkConfig, Loss};
-use anabranch_sansio::{Rate, Time};
+use anabranch_sansio::{Rate, Time, TraceValue};
 use anabranch_television::Playout;
 
 use crate::broadcast::{LAYERED, Programming, THREE_MBPS};
@@ -128,5 +128,27 @@ fn where_all_fits_all_is_seen() {
     for programming in [THREE_MBPS, LAYERED] {
         let seen = watch(programming, Rate::kbps(3_200), 1.3, Loss::uniform(0.03));
         assert!(seen.pictures >= PICTURES && seen.longest_freeze <= 2 * PICTURE, "{seen:?}");
+    }
+}
+
+#[test]
+fn pictures_that_are_left_out_are_recorded_under_the_viewer() {
+    let network = LinkConfig { rate: Some(Rate::mbps(4)), ..link(8, 25, 0.0) };
+    let mut studio = Studio::new(1, network);
+    studio.television(|television| television.set_tracing(true));
+    let channel = studio.add(1, SIX_MBPS);
+    studio.run_for(2 * SECOND);
+    studio.zap(channel, 4 * SECOND);
+    studio.run_for(10 * SECOND);
+    let records = studio.television(|television| {
+        let all = std::iter::from_fn(|| television.poll_trace());
+        all.filter(|record| record.name == "media:picture_left_out").collect::<Vec<_>>()
+    });
+    assert!(records.len() > 50, "{}", records.len());
+    for record in &records {
+        let field = |name| record.fields.iter().find(|(field, _)| *field == name);
+        assert_eq!(field("viewer"), Some(&("viewer", TraceValue::Count(1))), "{record:?}");
+        assert_eq!(field("class"), Some(&("class", TraceValue::Word("disposable"))));
+        assert!(field("wait_ms").is_some(), "{record:?}");
     }
 }

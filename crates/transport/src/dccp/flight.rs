@@ -35,6 +35,11 @@ pub(super) enum Sent {
 }
 
 impl Sent {
+    /// Whether it was part of a message.
+    pub(super) const fn is_data(&self) -> bool {
+        matches!(self, Self::Repeated(_) | Self::Once { .. } | Self::Copied { .. })
+    }
+
     pub(super) const fn len(&self) -> usize {
         match self {
             Self::Ping | Self::Query | Self::Closed(_) | Self::Bye => 0,

@@ -15,7 +15,9 @@ use std::time::Duration;
 use anabranch_dccp::wire::ServiceCode;
 use anabranch_dccp::{self as dccp, Endpoint, EndpointConfig};
 pub use anabranch_dccp::{CONNECTIONS_MAX, Connections};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{
+    Datagram, FourTuple, Machine, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
+};
 
 use crate::{ConnectError, Connection, ConnectionId, Event, StrangerStats, Transport};
 pub use config::DccpConfig;
@@ -54,6 +56,7 @@ pub struct DccpTransport {
     ended: VecDeque<u64>,
     next_id: u64,
     malformed: u64,
+    records: TraceLog,
 }
 
 impl DccpTransport {
@@ -80,6 +83,7 @@ impl DccpTransport {
             ended: VecDeque::new(),
             next_id: 0,
             malformed: 0,
+            records: TraceLog::default(),
         }
     }
 
@@ -96,6 +100,7 @@ impl DccpTransport {
 
     /// Does what packets, time and the user have brought about.
     fn turn(&mut self, now: Time) {
+        self.take_records();
         self.take_dccp_events(now);
         for id in self.trunks.keys().copied().collect::<Vec<_>>() {
             if let Some(trunk) = self.trunks.get_mut(&id) {
@@ -121,6 +126,25 @@ impl DccpTransport {
             if self.ended.len() > ENDED_MAX {
                 self.ended.pop_front();
             }
+        }
+    }
+
+    /// Takes what DCCP connections recorded, as long as it is known to whom they belong.
+    fn take_records(&mut self) {
+        while let Some(record) = self.endpoint.poll_trace() {
+            let is_it = |id: &dccp::ConnectionId| record.connection == Some(id.number());
+            let owner =
+                self.owners.iter().find(|(id, _)| is_it(id)).map(|(id, owner)| (*id, *owner));
+            let trunk = owner.and_then(|(id, owner)| Some((id, self.trunks.get(&owner)?)));
+            let member = trunk.and_then(|(id, trunk)| {
+                let number = trunk.member_of(id)?;
+                Some((trunk.path_of(number)?, number))
+            });
+            let record = TraceRecord { connection: owner.map(|(_, owner)| owner.0), ..record };
+            self.records.push(|| match member {
+                Some((path, number)) => record.with("path", path).with("member", number),
+                None => record,
+            });
         }
     }
 
@@ -186,6 +210,7 @@ impl DccpTransport {
             None if join.is_first && !is_full && !self.ended.contains(&join.trunk) => {
                 let id = self.new_id();
                 let mut trunk = Trunk::new(now, self.config.clone(), join.trunk, false);
+                trunk.set_tracing(self.records.is_on());
                 trunk.is_automatic = join.is_automatic;
                 self.trunks.insert(id, trunk);
                 id
@@ -224,6 +249,7 @@ impl Transport for DccpTransport {
     fn connect(&mut self, now: Time, paths: &[FourTuple]) -> Result<ConnectionId, ConnectError> {
         let name = self.rng.next_u64();
         let mut trunk = Trunk::new(now, self.config.clone(), name, true);
+        trunk.set_tracing(self.records.is_on());
         if paths.is_empty() {
             let reason = "there is no path to the other end: give one".to_owned();
             return Err(ConnectError { reason });
@@ -313,5 +339,24 @@ impl Machine for DccpTransport {
     fn poll_event(&mut self) -> Option<Self::Event> {
         let mut trunks = self.trunks.iter_mut();
         trunks.find_map(|(id, trunk)| Some((*id, trunk.poll_event()?)))
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.records.set(on);
+        self.endpoint.set_tracing(on);
+        self.trunks.values_mut().for_each(|trunk| trunk.set_tracing(on));
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        if !self.records.is_on() {
+            return None;
+        }
+        self.take_records();
+        let mut trunks = self.trunks.iter_mut();
+        self.records.pop().or_else(|| {
+            trunks.find_map(|(id, trunk)| {
+                Some(TraceRecord { connection: Some(id.0), ..trunk.poll_trace()? })
+            })
+        })
     }
 }

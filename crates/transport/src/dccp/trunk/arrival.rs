@@ -7,6 +7,7 @@ use super::super::frame::{Acks, Body, Fragment, Frame};
 use super::super::inbox::Arrival;
 use super::super::path::ACK_DELAY;
 use super::Trunk;
+use super::trace::LossTrigger;
 use crate::{Event, PathState};
 
 impl Trunk {
@@ -84,7 +85,8 @@ impl Trunk {
                 continue;
             }
             (member.is_joined, self.is_known) = (true, true);
-            self.bytes_acked += answered.arrived.iter().map(|sent| sent.len() as u64).sum::<u64>();
+            let bytes = answered.arrived.iter().map(|sent| sent.len() as u64).sum::<u64>();
+            self.bytes_acked += bytes;
             let sample = answered.greatest_sent_at.map(|at| (now - at).saturating_sub(block.delay));
             let id = member.path;
             // Over another path, an answer says nothing of how this one is now.
@@ -97,6 +99,7 @@ impl Trunk {
             {
                 member.congestion = connection.stats().congestion;
             }
+            self.trace_acknowledged(now, block.member, bytes);
             let was_bye = |sent: &_| matches!(sent, super::super::flight::Sent::Bye);
             if answered.arrived.iter().any(was_bye) {
                 self.on_bye_heard(now, endpoint);
@@ -117,7 +120,7 @@ impl Trunk {
         let id = member.path;
         let Some(path) = self.paths.get(&id) else { return };
         let lost = member.flight.take_lost(path.reordering(), path.timeout());
-        self.give_up(Some(id), lost);
+        self.lose(id, lost, LossTrigger::Acknowledgements);
     }
 
     fn on_bye_heard(&mut self, now: Time, endpoint: &mut Endpoint) {

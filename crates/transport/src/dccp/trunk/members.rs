@@ -11,6 +11,7 @@ use super::super::flight::Sent;
 use super::super::frame::Join;
 use super::super::path::Path;
 use super::super::{DCCP_PORT, PATHS_MAX, SERVICE};
+use super::trace::LossTrigger;
 use super::{Member, Phase, Trunk, Wish};
 use crate::{CloseReason, ConnectError, Connection as _, Event, PathEvent, PathState};
 
@@ -48,6 +49,7 @@ impl Trunk {
         tuple: FourTuple,
     ) -> Result<(), dccp::ConnectError> {
         self.paths.insert(path, Path::new(now, tuple));
+        self.trace_addresses(path);
         let opened = self.open_member(now, endpoint, path);
         if opened.is_err() {
             self.paths.remove(&path);
@@ -108,6 +110,9 @@ impl Trunk {
             path.reopen(now);
             path.generation = join.generation;
             self.drop_members(endpoint, join.path);
+        }
+        if is_new || moved_from.is_some() {
+            self.trace_addresses(join.path);
         }
         let path = PathId(join.path.into());
         if is_new && self.paths.len() > 1 {
@@ -171,7 +176,11 @@ impl Trunk {
             Phase::Leaving { .. } | Phase::Parting { .. } | Phase::Over { .. } => true,
             Phase::Calling { .. } | Phase::Open | Phase::Draining => false,
         };
-        self.give_up((!is_over).then_some(path), member.flight.take_all());
+        let lost = member.flight.take_all();
+        match is_over {
+            true => self.give_up(None, lost),
+            false => self.lose(path, lost, LossTrigger::ConnectionClosed),
+        }
         if !self.members.is_empty() {
             if self.members_of(path).count() == 0 && !is_over {
                 self.set_state(path, PathState::PotentiallyFailed);
@@ -276,7 +285,7 @@ impl Trunk {
         for number in gone {
             if let Some(mut member) = self.members.remove(&number) {
                 endpoint.forget(member.id);
-                self.give_up(Some(path), member.flight.take_all());
+                self.lose(path, member.flight.take_all(), LossTrigger::ConnectionClosed);
             }
         }
     }
@@ -312,10 +321,16 @@ impl Trunk {
         }
     }
 
+    /// These were lost on a path.
+    pub(super) fn lose(&mut self, path: u16, lost: Vec<Sent>, trigger: LossTrigger) {
+        self.trace_lost(path, &lost, trigger);
+        self.give_up(Some(path), lost);
+    }
+
     /// These will not arrive: what must is sent again, the rest is counted.
     pub(super) fn give_up(&mut self, path: Option<u16>, lost: Vec<Sent>) {
         for sent in lost {
-            if !matches!(sent, Sent::Ping | Sent::Query | Sent::Closed(_) | Sent::Bye)
+            if sent.is_data()
                 && let Some(path) = path.and_then(|path| self.paths.get_mut(&path))
             {
                 path.counters.chunks_lost += 1;

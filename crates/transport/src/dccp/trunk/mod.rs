@@ -4,6 +4,7 @@ mod arrival;
 mod members;
 mod sending;
 mod timers;
+mod trace;
 mod widths;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use anabranch_dccp as dccp;
 use anabranch_dccp::CongestionStats;
-use anabranch_sansio::{FourTuple, PathId, Rate, Time};
+use anabranch_sansio::{FourTuple, PathId, Rate, Time, TraceLog};
 use bytes::Bytes;
 
 use super::flight::Flight;
@@ -81,6 +82,7 @@ pub(super) struct Trunk {
     /// The message of a stream that was counted as lost last.
     last_lost: Option<(StreamId, u64)>,
     said_rate: Option<(Time, RateSignal)>,
+    trace: TraceLog,
     now: Time,
 }
 
@@ -167,6 +169,7 @@ impl Trunk {
             waiting_since: None,
             last_lost: None,
             said_rate: None,
+            trace: TraceLog::default(),
             now,
         };
         if !is_caller {
@@ -213,6 +216,7 @@ impl Trunk {
         let Some(it) = self.paths.get_mut(&path) else { return };
         let from = std::mem::replace(&mut it.state, to);
         if from != to {
+            self.trace_state(path, to);
             let path = PathId(path.into());
             self.tell(Event::Path(PathEvent::StateChanged { path, from, to }));
         }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::super::flight::Sent;
 use super::super::frame::{AckBlock, Acks, BLOCKS_MAX, Body, Fragment, Frame, Join, RANGES_MAX};
+use super::trace::DataPart;
 use super::{Member, Trunk};
 use crate::{Connection as _, PathPreference, PathState};
 
@@ -312,6 +313,7 @@ impl Trunk {
             member: number,
         });
         let datagram = member.flight.next();
+        let part = post.part();
         let (body, sent) = post.into_body(datagram);
         let bytes = Frame { join, body }.encode();
         let len = bytes.len() as u64;
@@ -325,15 +327,16 @@ impl Trunk {
         let counters = &mut path.counters;
         counters.packets_sent += 1;
         counters.bytes_sent += len;
-        let is_chunk = matches!(sent, Some(Sent::Repeated(_) | Sent::Once { .. }));
-        counters.chunks_sent += u64::from(is_chunk);
-        let is_again = matches!(&sent, Some(Sent::Repeated(fragment)) if fragment.is_again);
-        counters.chunks_again += u64::from(is_again);
+        counters.chunks_sent += u64::from(part.is_some());
+        counters.chunks_again += u64::from(part.is_some_and(|part| part.is_again));
         if let Some(sent) = sent {
             path.on_asked(now);
             if let Some(member) = self.members.get_mut(&number) {
                 member.flight.push(now, sent);
             }
+        }
+        if let Some(part) = part {
+            self.trace_data(now, number, &part);
         }
         true
     }
@@ -350,6 +353,12 @@ impl Trunk {
 const JOIN_LEN: usize = 8 + 1 + 2 + 5 + 5;
 
 impl Post {
+    const fn part(&self) -> Option<DataPart> {
+        let Self::Fragment(fragment) = self else { return None };
+        let Fragment { stream, payload, is_again, .. } = fragment;
+        Some(DataPart { stream: *stream, len: payload.len(), is_again: *is_again })
+    }
+
     fn into_body(self, number: u64) -> (Body, Option<Sent>) {
         match self {
             Self::Ping => (Body::Ping { number }, Some(Sent::Ping)),

@@ -135,6 +135,7 @@ impl Trunk {
         });
         if is_news {
             self.said_rate = Some((now, rate));
+            self.trace_rate(now, rate);
             self.tell(Event::RateChanged(rate));
         }
     }

@@ -2,7 +2,7 @@
 
 use anabranch_dccp::wire::ServiceCode;
 use anabranch_dccp::{Bundle, BundleConfig, BundleEvent};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use bytes::Bytes;
 
 use super::PORTS;
@@ -95,5 +95,13 @@ impl Machine for BundleTransport {
             BundleEvent::Closed => Change::Ended("its connections were closed".to_owned()),
             BundleEvent::Readable | BundleEvent::Member(..) | _ => Change::Other,
         })
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.bundle.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.bundle.poll_trace()
     }
 }

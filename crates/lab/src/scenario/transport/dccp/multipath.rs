@@ -2,7 +2,7 @@
 
 use anabranch_dccp::wire::ServiceCode;
 use anabranch_dccp::{Multipath, MultipathConfig, MultipathEvent, MultipathId};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use bytes::Bytes;
 
 use super::{PORTS, ended};
@@ -108,5 +108,13 @@ impl Machine for MultipathTransport {
             | MultipathEvent::Readable
             | _ => Change::Other,
         })
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.host.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.host.poll_trace()
     }
 }

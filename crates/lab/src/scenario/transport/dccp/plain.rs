@@ -2,7 +2,7 @@
 
 use anabranch_dccp::wire::ServiceCode;
 use anabranch_dccp::{Config, Connection, ConnectionId, Endpoint, Event};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use bytes::Bytes;
 
 use super::{PORTS, ended};
@@ -107,5 +107,13 @@ impl Machine for PlainTransport {
             Event::Closed(reason) => Change::Ended(ended(reason)),
             Event::Readable | Event::PeerStoppedListening | _ => Change::Other,
         })
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.endpoint.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.endpoint.poll_trace()
     }
 }
