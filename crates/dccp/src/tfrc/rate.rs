@@ -115,8 +115,21 @@ pub struct RateControl {
     answer_next: Time,
     /// Packets that may go out in a round trip, whatever the rate.
     packets_max: Option<u32>,
-    /// The nominal time of the next packet.
+    last: Last,
+    /// When the next packet may go out.
     next_at: Time,
+}
+
+/// The last packet that was sent.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    at: Time,
+    /// Its nominal time: t_i.
+    nominal: Time,
+    /// Bytes of data; 0 for none yet.
+    len: usize,
+    /// Whether more data were at hand.
+    is_waiting: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -156,6 +169,7 @@ impl RateControl {
             answered: Time::ZERO,
             answer_next: Time::ZERO,
             packets_max: None,
+            last: Last { at: now, nominal: now, len: 0, is_waiting: false },
             next_at: now,
         }
     }
@@ -200,7 +214,11 @@ impl RateControl {
 
     /// From now on no more than `packets` go out in a round trip, however high the rate is.
     pub fn limit_packets(&mut self, packets: u32) {
-        self.packets_max = Some(packets.max(1));
+        let packets_max = Some(packets.max(1));
+        if self.packets_max != packets_max {
+            self.packets_max = packets_max;
+            self.schedule();
+        }
     }
 
     /// A packet with `len` bytes of data was sent. `is_waiting`: more data are at hand, so that the
@@ -220,13 +238,26 @@ impl RateControl {
         self.was_idle = false;
         let period = self.rtt().unwrap_or(FIRST_NOFEEDBACK);
         self.sent.on_sent(now, period, len as f64);
-        if is_waiting {
+        let credit = self.rtt().unwrap_or_default().min(CREDIT_MAX);
+        // The first packet after a pause did not wait for the rate: up to then there was nothing to
+        // send, which the report that it brings about must not say of the network.
+        let has_waited = self.last.is_waiting && self.last.at < now;
+        if has_waited && now <= self.next_at + credit {
             self.note_not_limited(now);
         }
-        let fitting = self.rtt().zip(self.packets_max).map(|(rtt, packets)| rtt / packets);
-        let gap = self.gap(len).max(fitting.unwrap_or_default());
-        let credit = self.rtt().unwrap_or_default().min(CREDIT_MAX);
-        self.next_at = self.next_at.max(now.saturating_sub(credit)) + gap;
+        let nominal = self.next_at.min(now).max(now.saturating_sub(credit));
+        self.last = Last { at: now, nominal, len, is_waiting };
+        self.schedule();
+    }
+
+    /// RFC 5348 section 4.6: "t_(i+1) = t_i + t_ipi", by the rate of now. A rate that was low for a
+    /// moment then holds nothing back any longer.
+    fn schedule(&mut self) {
+        if self.last.len > 0 {
+            let fitting = self.rtt().zip(self.packets_max).map(|(rtt, packets)| rtt / packets);
+            let gap = self.gap(self.last.len).max(fitting.unwrap_or_default());
+            self.next_at = self.last.nominal + gap;
+        }
     }
 
     /// RFC 5348 section 4.3.
@@ -261,6 +292,7 @@ impl RateControl {
         }
         self.had_feedback = true;
         self.restart_nofeedback(now);
+        self.schedule();
     }
 
     /// A receiver that is slow, or has dropped data, limits the rate to this one for a round-trip
@@ -271,6 +303,7 @@ impl RateControl {
         self.receive_limit = rate;
         self.recalculate(now);
         self.rate = self.rate.min(rate.max(self.least()));
+        self.schedule();
     }
 
     /// When the nofeedback timer expires.
@@ -311,14 +344,14 @@ impl RateControl {
             }
         }
         self.restart_nofeedback(now);
+        self.schedule();
     }
 
     /// The first round-trip time is known.
     fn begin(&mut self, now: Time) {
         self.rate = self.initial_rate();
         self.doubled_at = Some(now);
-        // What was planned at one packet per second.
-        self.next_at = self.next_at.min(now + self.gap(self.mean_size as usize));
+        self.schedule();
     }
 
     /// RFC 5348 section 4.2: "initial_rate = W_init/R; W_init = min(4*MSS, max(2*MSS, 4380))."

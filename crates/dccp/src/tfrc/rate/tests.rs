@@ -172,6 +172,48 @@ fn an_application_that_sends_little_keeps_what_it_was_allowed() {
     assert!(is_about(run.control.rate(), before), "{} of {before}", run.control.rate());
 }
 
+/// A burst after a pause: the receiver answers its first packet with what came in the whole pause.
+fn after_a_pause() -> (Run, Feedback, f64) {
+    let mut run = Run::new(config());
+    run.control.on_rtt(run.now, RTT);
+    run.rounds(20, 0.001);
+    let before = run.control.rate();
+    run.now += Duration::from_millis(300);
+    let first = run.now;
+    run.send(true);
+    let feedback = Feedback {
+        rtt: RTT,
+        receive_rate: SIZE as f64 / 0.3,
+        loss_event_rate: 0.001,
+        is_new_loss: false,
+        answered: first,
+    };
+    (run, feedback, before)
+}
+
+#[test]
+fn regression_the_report_after_a_pause_was_taken_for_what_the_network_carries() {
+    let (mut run, feedback, before) = after_a_pause();
+    run.control.on_feedback(run.now, &feedback);
+    assert!(is_about(run.control.rate(), before), "{} of {before}", run.control.rate());
+}
+
+#[test]
+fn regression_a_packet_sent_at_a_low_rate_held_back_the_next_one_for_seconds() {
+    let mut run = Run::new(config());
+    run.control.on_rtt(run.now, RTT);
+    run.rounds(20, 0.01);
+    run.control.limit(run.now, 1_000.0);
+    run.now = run.control.next_at();
+    run.control.on_sent(run.now, SIZE, true);
+    let planned = run.control.next_at() - run.now;
+    assert!(planned > 4 * RTT, "{planned:?}");
+    run.now += RTT;
+    run.report(100_000.0, 0.01);
+    let gap = SIZE as f64 / run.control.rate();
+    assert!(run.control.next_at() <= run.now + Duration::from_secs_f64(gap), "{:?}", run.control);
+}
+
 #[test]
 fn a_longer_round_trip_slows_down_at_once_if_asked_to() {
     let rate_after_queue = |oscillation_reduction| {
