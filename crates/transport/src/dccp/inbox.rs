@@ -90,7 +90,12 @@ impl Inbox {
         let len = fragment.payload.len() as u64;
         // A peer that keeps to the limit always has room for what it repeats.
         let room = if fragment.is_repeated { 2 * self.capacity } else { self.capacity };
-        if self.bytes + len > room || self.is_crowded() {
+        while self.bytes + len > room {
+            if !self.give_up_oldest() {
+                return false;
+            }
+        }
+        if self.is_crowded() {
             return false;
         }
         let (stream, payload_id, turn) = (fragment.stream, fragment.payload_id, fragment.turn);
@@ -190,16 +195,16 @@ impl Inbox {
         Some(whole.freeze())
     }
 
-    /// Of messages that nobody repeats, the oldest are given up.
     fn bound_unfinished(&mut self) {
-        while self.unfinished.len() > UNFINISHED_MAX
-            && let Some((key, _)) = self.unfinished.first_key_value()
-            && !key.0
-        {
-            if let Some((_, parts)) = self.unfinished.pop_first() {
-                self.bytes -= parts.bytes as u64;
-            }
-        }
+        while self.unfinished.len() > UNFINISHED_MAX && self.give_up_oldest() {}
+    }
+
+    /// Gives up the oldest message that nobody repeats and that lacks parts. False: there is none.
+    fn give_up_oldest(&mut self) -> bool {
+        let oldest = self.unfinished.first_entry().filter(|entry| !entry.key().0);
+        let Some(parts) = oldest.map(|entry| entry.remove()) else { return false };
+        self.bytes -= parts.bytes as u64;
+        true
     }
 
     fn hold(&mut self, turn: u64, message: Incoming) {
@@ -277,6 +282,17 @@ mod tests {
         inbox.take(ARRIVAL, ordered(0, b"first"));
         assert_eq!(read(&mut inbox), ["first", "second"]);
         assert_eq!(inbox.limit(), 1_000 + 11, "room follows the reader");
+    }
+
+    #[test]
+    fn regression_messages_that_lack_parts_left_no_room_for_any_other() {
+        let mut inbox = Inbox::new(1_000);
+        let part = |n| Fragment { count: 2, ..fragment(n, &[0; 100]) };
+        (0..500).for_each(|n| assert!(inbox.take(ARRIVAL, part(n)), "message {n}"));
+        assert!(inbox.take(ARRIVAL, fragment(500, b"whole")));
+        assert_eq!(read(&mut inbox), ["whole"]);
+        assert!(inbox.take(ARRIVAL, Fragment { index: 1, ..part(499) }));
+        assert_eq!(read(&mut inbox), [[0; 200].as_slice()], "the latest are kept");
     }
 
     #[test]
