@@ -226,6 +226,7 @@ impl Outgoing {
             self.records.push(|| lack.record(now));
         }
         if verdict != Verdict::Goes {
+            connection.note_left_out(now);
             self.lacks_key |= class == MediaClass::Reference;
         }
         verdict == Verdict::Goes

@@ -360,6 +360,8 @@ impl Sender {
         }
         if verdict == Verdict::Goes {
             self.output.on_sent(now, len_of(piece));
+        } else if let Some(connection) = self.link.connection_mut() {
+            connection.note_left_out(now);
         }
         verdict == Verdict::Goes
     }

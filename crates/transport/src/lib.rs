@@ -151,6 +151,10 @@ pub trait Connection {
         false
     }
 
+    /// Something was left out that would have been sent if there were room: what is sent from now on
+    /// is less than there is.
+    fn note_left_out(&mut self, _now: Time) {}
+
     /// What was sent on a stream.
     fn stream_stats(&self, _stream: StreamId) -> StreamStats {
         StreamStats::default()

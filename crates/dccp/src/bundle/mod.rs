@@ -11,7 +11,7 @@ mod width;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use bytes::Bytes;
 
 use crate::config::{Ccid, Config};
@@ -414,6 +414,7 @@ impl Bundle {
             bytes: self.members().map(|(_, stats)| stats.bytes_sent).sum(),
             packets: self.members().map(|(_, stats)| stats.datagrams_sent).sum(),
             is_limited: self.waits(),
+            allowed_rate: None,
         }
     }
 
@@ -694,5 +695,13 @@ impl Machine for Bundle {
 
     fn poll_event(&mut self) -> Option<BundleEvent> {
         self.events.pop_front()
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.endpoint.set_tracing(on);
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.endpoint.poll_trace()
     }
 }

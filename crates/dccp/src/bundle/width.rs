@@ -8,21 +8,24 @@
 //! brings its share of rate, or loses more.
 //!
 //! 1. Time is cut into spans. Five round-trip times let what has changed settle; what follows is
-//!    measured, for as long again and until four loss events are to be expected, 5 s at most. A
-//!    span begins anew while connections are still being opened, for 4 s at most: one whose Request
-//!    is lost comes a second later.
+//!    measured, for as long again and, unless something was left out for lack of room in most of
+//!    it, until four loss events are to be expected, 5 s at most. A span begins anew while
+//!    connections are still being opened, for 4 s at most: one whose Request is lost comes a second
+//!    later.
 //! 2. Where the mean round-trip time of a span is a quarter above that of the best span, and 5 ms,
 //!    a quarter of the connections rest, one at least, and no more are tried for 8 s.
-//! 3. For each number of connections, means of rate and loss event rate are kept, for a minute.
-//!    Where the present number brings less than half of what it should bring beyond one that is
-//!    two thirds of it at most, or loses twice as much, that one is gone back to, and no more are
-//!    tried for 8 s, then 16 s, up to 64 s. With few loss events seen at the present number, rates
-//!    are not compared; with few seen at the other one, a quarter is enough; with either, losses
-//!    must be three times as many, or six times where hardly any were seen.
-//! 4. Else, where data waited for most of the span, something was lost, and the round-trip time is
-//!    within a tenth of the best, there are twice as many; once the second or the third rule has
-//!    applied, a quarter more, one at least. From then on, and where losses are so rare that they
-//!    may well be a queue's, the present number must have been seen for long.
+//! 3. For each number of connections, means of rate and loss event rate are kept, for a minute. The
+//!    rate is what was sent; where the application left something out for lack of room in most of a
+//!    span, it is what the connections were allowed to send. Where the present number brings less
+//!    than half of what it should bring beyond one that is two thirds of it at most, or loses twice
+//!    as much, that one is gone back to, and no more are tried for 8 s, then 16 s, up to 64 s. With
+//!    few loss events seen at the present number, rates are not compared; with few seen at the
+//!    other one, a quarter is enough; with either, losses must be three times as many, or six times
+//!    where hardly any were seen.
+//! 4. Else, where data waited or was left out for most of the span, something was lost, and the
+//!    round-trip time is within a tenth of the best, there are twice as many; once the second or
+//!    the third rule has applied, a quarter more, one at least. From then on, and where losses are
+//!    so rare that they may well be a queue's, the present number must have been seen for long.
 //!
 //! A TCP in the same queue fills it, or loses so little that a second connection must show that it
 //! brings half as much again: beside one TCP it brings a third. Among three TCPs and more behind a
@@ -127,8 +130,11 @@ pub struct Look {
     pub bytes: u64,
     /// The packets.
     pub packets: u64,
-    /// Whether more waits to be sent than they take.
+    /// Whether more waits to be sent than they take, or has lately been left out for that.
     pub is_limited: bool,
+    /// Bytes of data per second that they may send, where something has lately been left out: what
+    /// is sent then says little of what they carry.
+    pub allowed_rate: Option<f64>,
 }
 
 /// Chooses how many connections are used.
@@ -166,6 +172,8 @@ struct Span {
     limited: u32,
     rtt_sum: f64,
     loss_sum: f64,
+    /// Looks with an allowed rate, and the sum of these.
+    allowed: (u32, f64),
 }
 
 /// What a number of connections has brought.
@@ -328,6 +336,7 @@ impl Span {
             limited: 0,
             rtt_sum: 0.0,
             loss_sum: 0.0,
+            allowed: (0, 0.0),
         }
     }
 
@@ -340,6 +349,9 @@ impl Span {
         self.limited += u32::from(look.is_limited);
         self.rtt_sum += rtt_s;
         self.loss_sum += look.loss_event_rate;
+        if let Some(rate) = look.allowed_rate {
+            self.allowed = (self.allowed.0 + 1, self.allowed.1 + rate);
+        }
     }
 
     /// What it showed, if it is over.
@@ -348,14 +360,19 @@ impl Span {
         let looks = f64::from(self.looks);
         let loss = self.loss_sum / looks;
         let events = look.packets.saturating_sub(packets) as f64 * loss;
-        if from == now || events < EVENTS_MIN && now < self.until_max {
+        let (allowed, sum) = self.allowed;
+        // What is allowed comes of the loss event rate, a mean over many losses.
+        let is_thinned = 2 * allowed > self.looks;
+        let is_enough = is_thinned || events >= EVENTS_MIN || now >= self.until_max;
+        if from == now || !is_enough {
             return None;
         }
+        let sent = look.bytes.saturating_sub(bytes) as f64 / (now - from).as_secs_f64();
         Some(Seen {
             rtt: self.rtt_sum / looks,
             loss,
             events,
-            rate: look.bytes.saturating_sub(bytes) as f64 / (now - from).as_secs_f64(),
+            rate: if is_thinned { sum / f64::from(allowed) } else { sent },
             is_limited: 2 * self.limited > self.looks,
         })
     }

@@ -238,6 +238,9 @@ impl Servant {
             let (now, viewer) = (turn.now, turn.viewer);
             turn.records.push(|| lack.record(now).with("viewer", viewer.0));
         }
+        if verdict != Verdict::Goes {
+            turn.connection.note_left_out(turn.now);
+        }
         verdict == Verdict::Goes
     }
 

@@ -31,6 +31,7 @@ fn run(link: &Link, is_limited: bool, seconds: usize) -> Vec<usize> {
             bytes: bytes as u64,
             packets: (bytes / PACKET) as u64,
             is_limited,
+            allowed_rate: None,
         };
         width.look(now, &look);
         now += LOOK_INTERVAL;
@@ -107,6 +108,7 @@ fn those_that_come_late_count_once_they_are_there() {
             bytes,
             packets: bytes / 1_000,
             is_limited: true,
+            allowed_rate: None,
         };
         width.look(now, &look);
         now += LOOK_INTERVAL;
@@ -126,9 +128,32 @@ fn those_that_do_not_come_are_not_waited_for() {
             bytes: n * 20_000,
             packets: n * 20,
             is_limited: true,
+            allowed_rate: None,
         };
         width.look(now, &look);
         now += LOOK_INTERVAL;
         assert!(width.target() <= 2, "{}", width.target());
     }
+}
+
+/// What a session sends that leaves out what does not fit: a key picture now and then.
+#[test]
+fn regression_a_source_that_leaves_out_what_does_not_fit_stayed_at_one_connection() {
+    let mut width = Width::new(Time::ZERO);
+    let mut now = Time::ZERO;
+    for n in 0..40 {
+        let connections = width.target();
+        let look = Look {
+            connections,
+            rtt: Some(Duration::from_millis(50)),
+            loss_event_rate: 0.01,
+            bytes: n * 2_000,
+            packets: n * 2,
+            is_limited: true,
+            allowed_rate: Some(200_000.0 * connections as f64),
+        };
+        width.look(now, &look);
+        now += LOOK_INTERVAL;
+    }
+    assert!(width.target() >= 4, "{} after four seconds", width.target());
 }

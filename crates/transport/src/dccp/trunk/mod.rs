@@ -37,6 +37,10 @@ const EVENTS_MAX: usize = 256;
 /// How long something must wait before the rate counts as all that there is.
 const WAITING_MIN: Duration = Duration::from_millis(100);
 
+/// Something that was left out shows for so long that there is more to send than is sent: for the
+/// time of a picture or two.
+const LEFT_OUT_SHOWS: Duration = Duration::from_millis(200);
+
 /// Several DCCP connections as one connection of a session.
 ///
 /// What is to be repeated is sent until it is acknowledged, the rest once. Each part of a message
@@ -79,6 +83,8 @@ pub(super) struct Trunk {
     told_limit: u64,
     /// Since when something waits to be sent.
     waiting_since: Option<Time>,
+    /// When the user last left something out for lack of room.
+    left_out_at: Option<Time>,
     /// The message of a stream that was counted as lost last.
     last_lost: Option<(StreamId, u64)>,
     said_rate: Option<(Time, RateSignal)>,
@@ -167,6 +173,7 @@ impl Trunk {
             last_heard: now,
             told_limit: LIMIT_INITIAL,
             waiting_since: None,
+            left_out_at: None,
             last_lost: None,
             said_rate: None,
             trace: TraceLog::default(),
@@ -290,6 +297,10 @@ impl Connection for Trunk {
 
     fn sends_once(&self) -> bool {
         true
+    }
+
+    fn note_left_out(&mut self, now: Time) {
+        self.left_out_at = Some(now);
     }
 
     fn set_stream_priority(&mut self, stream: StreamId, priority: u16) {

@@ -6,7 +6,7 @@ use anabranch_dccp::{CONNECTIONS_MAX, Endpoint, Look};
 use anabranch_sansio::Time;
 
 use super::sending::Post;
-use super::{Member, Path, Phase, Trunk, WAITING_MIN};
+use super::{LEFT_OUT_SHOWS, Member, Path, Phase, Trunk, WAITING_MIN};
 use crate::PathState;
 
 /// How often the peer is told how many connections we would have, while there are fewer.
@@ -45,6 +45,8 @@ impl Trunk {
         let path = self.paths.get(&id).filter(|path| path.state == PathState::Active)?;
         let up = self.members_of(id).filter(|(_, member)| member.is_up && member.is_joined);
         let used: Vec<&Member> = up.map(|(_, it)| it).take(path.width.target()).collect();
+        let waits = self.waiting_since.is_some_and(|since| now - since >= WAITING_MIN);
+        let is_thinned = self.left_out_at.is_some_and(|at| now - at <= LEFT_OUT_SHOWS);
         let losses = || used.iter().map(|it| it.congestion.loss_event_rate).filter(|it| *it > 0.0);
         (path.width.look_at() <= now).then(|| Look {
             connections: used.len(),
@@ -52,7 +54,8 @@ impl Trunk {
             loss_event_rate: losses().sum::<f64>() / losses().count().max(1) as f64,
             bytes: path.counters.bytes_sent,
             packets: path.counters.packets_sent,
-            is_limited: self.waiting_since.is_some_and(|since| now - since >= WAITING_MIN),
+            is_limited: waits || is_thinned,
+            allowed_rate: is_thinned.then(|| used.iter().map(|it| it.congestion.rate).sum()),
         })
     }
 
