@@ -99,3 +99,32 @@ fn regression_a_connection_whose_first_word_is_lost_says_it_again() {
     let sent = sent.lock().unwrap();
     assert!(sent[1].1 > 100, "{sent:?}");
 }
+
+#[test]
+fn a_call_whose_requests_are_lost_is_there_a_quarter_of_a_second_later_for_each() {
+    for lost in 0..6_u32 {
+        let mut pair = Pair::new(1, &[link((10, 20)).into()], |side, _, rng| {
+            let listen = side == Side::Server;
+            let connections = Connections::Fixed(1);
+            DccpTransport::new(DccpConfig { listen, connections, ..DccpConfig::default() }, rng)
+        });
+        let requests = Arc::new(Mutex::new(0_u32));
+        let seen = Arc::clone(&requests);
+        pair.sim.set_filter(move |_, host, packet| {
+            let packet = Packet::decode(Protection::Udp, &packet.bytes).unwrap();
+            if host != CLIENT || !matches!(packet.kind, Kind::Request { .. }) {
+                return Verdict::Pass;
+            }
+            let mut seen = seen.lock().unwrap();
+            *seen += 1;
+            if *seen <= lost { Verdict::Drop } else { Verdict::Pass }
+        });
+        let path = pair.paths()[0].addresses;
+        pair.act_client(|client, now| client.connect(now, &[path])).unwrap().unwrap();
+        pair.run_for(Duration::from_millis(250 * u64::from(lost) + 40)).unwrap();
+        assert_eq!(pair.server().connections(), 1, "{lost} lost");
+        pair.run_for(Duration::from_secs(20)).unwrap();
+        assert_eq!((pair.client().connections(), pair.server().connections()), (1, 1));
+        assert!(*requests.lock().unwrap() <= lost + 2, "no more is tried than is needed");
+    }
+}

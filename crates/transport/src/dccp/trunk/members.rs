@@ -18,6 +18,13 @@ use crate::{CloseReason, ConnectError, Connection as _, Event, PathEvent, PathSt
 /// The least of the caller's DCCP ports: RFC 6335's dynamic ones begin there.
 const PORT_FIRST: u16 = 49_152;
 
+/// How long a call waits for its answer before one more connection is tried. A Request goes again
+/// after a second only (RFC 4340 section 8.1.1).
+pub(super) const CALL_AGAIN: Duration = Duration::from_millis(250);
+
+/// Connections that a call tries on each path.
+const CALLS_MAX: usize = 8;
+
 /// Runs of names of closed paths that are kept: a word of theirs may still come.
 const PAST_PATHS_MAX: usize = 64;
 
@@ -147,7 +154,32 @@ impl Trunk {
             self.phase = Phase::Open;
             self.tell_connected();
         }
+        self.forget_surplus(endpoint, path);
         self.open_missing(now, endpoint, path);
+    }
+
+    /// Tries one more connection on each path.
+    pub(super) fn call_again(&mut self, now: Time, endpoint: &mut Endpoint) {
+        if let Phase::Calling { again_at, .. } = &mut self.phase {
+            *again_at = now + CALL_AGAIN;
+        }
+        for path in self.paths.keys().copied().collect::<Vec<_>>() {
+            if self.members_of(path).count() < CALLS_MAX
+                && let Err(error) = self.open_member(now, endpoint, path)
+            {
+                tracing::debug!(path, %error, "not called again");
+            }
+        }
+    }
+
+    /// Forgets connections that a call tried, beyond those that a path is to have.
+    fn forget_surplus(&mut self, endpoint: &mut Endpoint, path: u16) {
+        let surplus = self.members_of(path).count().saturating_sub(self.wanted(path));
+        let idle = self.members_of(path).filter(|(_, member)| !member.is_up);
+        let gone: Vec<u32> = idle.map(|(number, _)| number).take(surplus).collect();
+        for member in gone.iter().filter_map(|number| self.members.remove(number)) {
+            endpoint.forget(member.id);
+        }
     }
 
     /// Opens the connections that a path is to have and has not.

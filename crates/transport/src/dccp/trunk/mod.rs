@@ -116,6 +116,8 @@ enum Phase {
     /// The other end has not answered.
     Calling {
         until: Time,
+        /// When each path gets one more connection, in case the Requests of those before were lost.
+        again_at: Time,
     },
     Open,
     /// No more is taken; the last words follow when all is delivered or given up.
@@ -144,7 +146,10 @@ enum Wish {
 impl Trunk {
     pub(super) fn new(now: Time, config: DccpConfig, name: u64, is_caller: bool) -> Self {
         let phase = match is_caller {
-            true => Phase::Calling { until: now + config.connect_timeout },
+            true => Phase::Calling {
+                until: now + config.connect_timeout,
+                again_at: now + members::CALL_AGAIN,
+            },
             false => Phase::Open,
         };
         let mut trunk = Self {

@@ -25,9 +25,10 @@ impl Trunk {
         self.find_silent(now, endpoint);
         self.widen(now, endpoint);
         match &self.phase {
-            Phase::Calling { until } if *until <= now => {
+            Phase::Calling { until, .. } if *until <= now => {
                 self.end(now, endpoint, CloseReason::HandshakeTimeout);
             }
+            Phase::Calling { again_at, .. } if *again_at <= now => self.call_again(now, endpoint),
             Phase::Draining if self.is_drained() => self.say_bye(now),
             Phase::Leaving { until } if *until <= now => {
                 self.end(now, endpoint, CloseReason::ShutdownTimeout);
@@ -52,7 +53,10 @@ impl Trunk {
     /// When [`turn`](Self::turn) or [`feed`](Self::feed) can do something.
     pub(in super::super) fn poll_timeout(&self, endpoint: &Endpoint) -> Option<Wakeup> {
         let of_phase = match &self.phase {
-            Phase::Calling { until } => (*until, "no answer to the call"),
+            Phase::Calling { until, again_at } if until <= again_at => {
+                (*until, "no answer to the call")
+            }
+            Phase::Calling { again_at, .. } => (*again_at, "call again"),
             Phase::Open | Phase::Draining => (self.last_heard + UNREACHABLE_AFTER, "peer gone"),
             Phase::Leaving { until } | Phase::Parting { until, .. } => (*until, "parting"),
             Phase::Over { .. } => return None,
