@@ -151,8 +151,8 @@ pub trait Connection {
         false
     }
 
-    /// Something was left out that would have been sent if there were room: what is sent from now on
-    /// is less than there is.
+    /// Something was left out that would have been sent if there were room: what is sent now is
+    /// less than there is.
     fn note_left_out(&mut self, _now: Time) {}
 
     /// What was sent on a stream.

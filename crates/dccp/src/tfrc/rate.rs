@@ -214,11 +214,7 @@ impl RateControl {
 
     /// From now on no more than `packets` go out in a round trip, however high the rate is.
     pub fn limit_packets(&mut self, packets: u32) {
-        let packets_max = Some(packets.max(1));
-        if self.packets_max != packets_max {
-            self.packets_max = packets_max;
-            self.schedule();
-        }
+        self.packets_max = Some(packets.max(1));
     }
 
     /// A packet with `len` bytes of data was sent. `is_waiting`: more data are at hand, so that the
@@ -247,16 +243,19 @@ impl RateControl {
         }
         let nominal = self.next_at.min(now).max(now.saturating_sub(credit));
         self.last = Last { at: now, nominal, len, is_waiting };
-        self.schedule();
+        self.next_at = self.following();
     }
 
-    /// RFC 5348 section 4.6: "t_(i+1) = t_i + t_ipi", by the rate of now. A rate that was low for a
-    /// moment then holds nothing back any longer.
-    fn schedule(&mut self) {
+    /// RFC 5348 section 4.6: "t_(i+1) = t_i + t_ipi", by the rate of now.
+    fn following(&self) -> Time {
+        let fitting = self.rtt().zip(self.packets_max).map(|(rtt, packets)| rtt / packets);
+        self.last.nominal + self.gap(self.last.len).max(fitting.unwrap_or_default())
+    }
+
+    /// Has a higher rate show at once: one that was low for a moment holds nothing back any longer.
+    fn hasten(&mut self) {
         if self.last.len > 0 {
-            let fitting = self.rtt().zip(self.packets_max).map(|(rtt, packets)| rtt / packets);
-            let gap = self.gap(self.last.len).max(fitting.unwrap_or_default());
-            self.next_at = self.last.nominal + gap;
+            self.next_at = self.next_at.min(self.following());
         }
     }
 
@@ -292,7 +291,7 @@ impl RateControl {
         }
         self.had_feedback = true;
         self.restart_nofeedback(now);
-        self.schedule();
+        self.hasten();
     }
 
     /// A receiver that is slow, or has dropped data, limits the rate to this one for a round-trip
@@ -303,7 +302,7 @@ impl RateControl {
         self.receive_limit = rate;
         self.recalculate(now);
         self.rate = self.rate.min(rate.max(self.least()));
-        self.schedule();
+        self.hasten();
     }
 
     /// When the nofeedback timer expires.
@@ -344,14 +343,14 @@ impl RateControl {
             }
         }
         self.restart_nofeedback(now);
-        self.schedule();
+        self.hasten();
     }
 
     /// The first round-trip time is known.
     fn begin(&mut self, now: Time) {
         self.rate = self.initial_rate();
         self.doubled_at = Some(now);
-        self.schedule();
+        self.hasten();
     }
 
     /// RFC 5348 section 4.2: "initial_rate = W_init/R; W_init = min(4*MSS, max(2*MSS, 4380))."

@@ -388,5 +388,6 @@ fn no_more_packets_go_out_in_a_round_trip_than_they_are_limited_to() {
     assert!(is_about(run.control.rate(), 1_000_000.0), "twice what the receiver gets");
     assert_eq!(run.round(0.0), 50 * SIZE);
     run.control.limit_packets(500);
-    assert_eq!(run.round(0.0), 100 * SIZE);
+    let packets = run.round(0.0) / SIZE;
+    assert!((99..=101).contains(&packets), "{packets}, where the rate has 100");
 }
