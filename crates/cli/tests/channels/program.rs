@@ -1,9 +1,10 @@
 //! [`Running`]: the program, whose lines are read.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 /// Long enough for any machine: a test that waits for it has failed.
@@ -147,13 +148,14 @@ impl Drop for Folder {
     }
 }
 
-/// A port that nobody has at the moment, of UDP and of TCP.
+/// A port of UDP and of TCP that is free, and given to one test only. It is below those that
+/// systems give to sockets without a choice, or one of those might take it first.
 pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(24_000);
     loop {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = socket.local_addr().unwrap().port();
-        if std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return port;
+        let address = (Ipv4Addr::LOCALHOST, NEXT.fetch_add(1, Ordering::Relaxed));
+        if UdpSocket::bind(address).is_ok() && TcpListener::bind(address).is_ok() {
+            return address.1;
         }
     }
 }
