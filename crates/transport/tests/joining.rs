@@ -8,8 +8,8 @@ use anabranch_dccp::wire::{Kind, Packet, Protection};
 use anabranch_netsim::{CLIENT, LinkConfig, Pair, QueueLimit, Side, Verdict};
 use anabranch_sansio::Rate;
 use anabranch_transport::{
-    ConnectionId, Connections, DccpConfig, DccpTransport, Outgoing, PayloadId, StreamId,
-    Transport as _,
+    CloseReason, ConnectionId, Connections, DccpConfig, DccpTransport, Event, Outgoing, PayloadId,
+    StreamId, Transport as _,
 };
 
 /// DCCP ports of the client's connections in the order of their calls, with what each has sent.
@@ -126,5 +126,21 @@ fn a_call_whose_requests_are_lost_is_there_a_quarter_of_a_second_later_for_each(
         pair.run_for(Duration::from_secs(20)).unwrap();
         assert_eq!((pair.client().connections(), pair.server().connections()), (1, 1));
         assert!(*requests.lock().unwrap() <= lost + 2, "no more is tried than is needed");
+    }
+}
+
+#[test]
+fn a_call_that_is_refused_ends_so_however_long_the_way_is() {
+    for delay_ms in [10, 130, 300, 700] {
+        let link = link((delay_ms, 20)).into();
+        let mut pair =
+            Pair::new(1, &[link], |_, _, rng| DccpTransport::new(DccpConfig::default(), rng));
+        let path = pair.paths()[0].addresses;
+        pair.act_client(|client, now| client.connect(now, &[path])).unwrap().unwrap();
+        pair.run_for(Duration::from_secs(4)).unwrap();
+        let reason =
+            |(_, event)| if let Event::Closed { reason, .. } = event { Some(reason) } else { None };
+        let reason = pair.sim.take_events(CLIENT).into_iter().find_map(reason);
+        assert_eq!(reason, Some(CloseReason::ProtocolRefused), "{delay_ms} ms");
     }
 }

@@ -202,6 +202,10 @@ impl Trunk {
     ) {
         let Some(mut member) = self.members.remove(&number) else { return };
         let path = member.path;
+        if let Phase::Calling { until, again_at } = &mut self.phase {
+            // Somebody is there, and would refuse the next one, too.
+            *again_at = *until;
+        }
         // After the last words connections are closed: that is no fault of a path, and of what was
         // under way nobody will hear.
         let is_over = match &self.phase {
