@@ -8,10 +8,9 @@
 //! brings its share of rate, or loses more.
 //!
 //! 1. Time is cut into spans. Five round-trip times let what has changed settle; what follows is
-//!    measured, for as long again and, unless something was left out for lack of room in most of
-//!    it, until four loss events are to be expected, 5 s at most. A span begins anew while
-//!    connections are still being opened, for 4 s at most: one whose Request is lost comes a second
-//!    later.
+//!    measured, for as long again and until four loss events are to be expected, 5 s at most. A
+//!    span begins anew while connections are still being opened, for 4 s at most: one whose Request
+//!    is lost comes a second later.
 //! 2. Where the mean round-trip time of a span is a quarter above that of the best span, and 5 ms,
 //!    a quarter of the connections rest, one at least, and no more are tried for 8 s.
 //! 3. For each number of connections, means of rate and loss event rate are kept, for a minute. The
@@ -361,10 +360,8 @@ impl Span {
         let loss = self.loss_sum / looks;
         let events = look.packets.saturating_sub(packets) as f64 * loss;
         let (allowed, sum) = self.allowed;
-        // What is allowed comes of the loss event rate, a mean over many losses.
         let is_thinned = 2 * allowed > self.looks;
-        let is_enough = is_thinned || events >= EVENTS_MIN || now >= self.until_max;
-        if from == now || !is_enough {
+        if from == now || events < EVENTS_MIN && now < self.until_max {
             return None;
         }
         let sent = look.bytes.saturating_sub(bytes) as f64 / (now - from).as_secs_f64();

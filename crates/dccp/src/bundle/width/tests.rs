@@ -135,25 +135,3 @@ fn those_that_do_not_come_are_not_waited_for() {
         assert!(width.target() <= 2, "{}", width.target());
     }
 }
-
-/// What a session sends that leaves out what does not fit: a key picture now and then.
-#[test]
-fn regression_a_source_that_leaves_out_what_does_not_fit_stayed_at_one_connection() {
-    let mut width = Width::new(Time::ZERO);
-    let mut now = Time::ZERO;
-    for n in 0..40 {
-        let connections = width.target();
-        let look = Look {
-            connections,
-            rtt: Some(Duration::from_millis(50)),
-            loss_event_rate: 0.01,
-            bytes: n * 2_000,
-            packets: n * 2,
-            is_limited: true,
-            allowed_rate: Some(200_000.0 * connections as f64),
-        };
-        width.look(now, &look);
-        now += LOOK_INTERVAL;
-    }
-    assert!(width.target() >= 4, "{} after four seconds", width.target());
-}
