@@ -2,7 +2,7 @@
 
 import { nowMs, nowUs } from '../../media/now';
 import { type Codec, chooseCodec, encoderConfig, roleOf, type Size } from '../capture/codecs';
-import type { FramesRequest } from '../capture/frames';
+import type { Frames, FramesRequest } from '../capture/frames';
 import { Ladder, type Step, sizeAt } from '../capture/ladder';
 import type { CallVideo } from '../protocol/agent';
 import type { SentUnit } from '../protocol/media';
@@ -93,6 +93,7 @@ export class PictureSender {
     this.#clock = new CaptureClock();
     this.#codec = await chooseCodec(camera, ASSUMED_BPS, camera.fps, isSupported);
     if (this.#camera !== camera) {
+      endFrames(camera.frames);
       return;
     }
     if (this.#codec === null) {
@@ -241,6 +242,15 @@ export class PictureSender {
     }
     this.#encoder = null;
     this.#set = null;
+  }
+}
+
+/** Of a camera that another one took the place of before it was read. */
+function endFrames(frames: Frames): void {
+  if (frames instanceof MessagePort) {
+    frames.postMessage('end' satisfies FramesRequest);
+  } else {
+    void frames.cancel();
   }
 }
 
