@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use super::media::noise;
-use super::program::{Folder, Running, free_port};
+use super::ports::free_port;
+use super::program::{Folder, Running};
 
 #[test]
 fn a_reader_that_is_killed_is_told_and_its_film_read_anew_while_the_server_goes_on() {

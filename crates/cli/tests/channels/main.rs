@@ -5,5 +5,7 @@
 mod films;
 mod media;
 mod others;
+#[path = "../ports/mod.rs"]
+mod ports;
 mod program;
 mod streams;

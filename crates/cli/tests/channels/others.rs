@@ -1,7 +1,8 @@
 //! Other ends of anabranch as sources: servers, and `anabranch send`.
 
 use super::media::H264_AAC;
-use super::program::{Folder, Running, free_port, get};
+use super::ports::free_port;
+use super::program::{Folder, Running, get};
 
 #[test]
 fn a_channel_of_another_server_is_watched_here_and_comes_back_with_it() {

@@ -1,10 +1,9 @@
 //! [`Running`]: the program, whose lines are read.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 /// Long enough for any machine: a test that waits for it has failed.
@@ -145,18 +144,6 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // What is left in a folder of temporary files harms nobody.
         _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A port of UDP and of TCP that is free, and given to one test only. It is below those that
-/// systems give to sockets without a choice, or one of those might take it first.
-pub(crate) fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(24_000);
-    loop {
-        let address = (Ipv4Addr::LOCALHOST, NEXT.fetch_add(1, Ordering::Relaxed));
-        if UdpSocket::bind(address).is_ok() && TcpListener::bind(address).is_ok() {
-            return address.1;
-        }
     }
 }
 

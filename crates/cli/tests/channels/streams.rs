@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::media::{H264, H264_AAC, TWO_PROGRAMS, make};
-use super::program::{Folder, Running, free_port, get, probe};
+use super::ports::free_port;
+use super::program::{Folder, Running, get, probe};
 
 #[test]
 fn a_folder_is_played_in_rounds_and_a_file_that_is_added_is_in_the_next() {

@@ -1,13 +1,16 @@
-//! Running programs, files of their own, ports that are free.
+//! Running programs, and files of their own.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
+
+#[path = "../ports/mod.rs"]
+mod ports;
+
+pub(crate) use ports::free_port;
 
 /// Two seconds of H.264 and AAC.
 pub(crate) const STREAM: &str =
@@ -45,26 +48,6 @@ impl Drop for Place {
         // What cannot be removed is the system's to clean.
         let _left = std::fs::remove_dir_all(&self.0);
     }
-}
-
-/// A UDP port that is free at all addresses of this machine, and given to one test only. It is
-/// below those that systems give to sockets without a choice, or one of those might take it first.
-pub(crate) fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(20_000);
-    loop {
-        let port = NEXT.fetch_add(1, Ordering::Relaxed);
-        let Ok(v4) = UdpSocket::bind(("0.0.0.0", port)) else { continue };
-        let v6 = UdpSocket::bind(("::", port));
-        // A machine without IPv6 has it free there, too.
-        if v6.is_ok() || UdpSocket::bind("[::]:0").is_err() || port_is_shared(&v4) {
-            return port;
-        }
-    }
-}
-
-/// Whether the wildcard of IPv6 covers that of IPv4, as Linux has it unless told otherwise.
-fn port_is_shared(v4: &UdpSocket) -> bool {
-    UdpSocket::bind(("::1", v4.local_addr().unwrap().port())).is_ok()
 }
 
 pub(crate) fn program(arguments: &[&str]) -> Command {
