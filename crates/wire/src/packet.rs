@@ -1,7 +1,7 @@
 //! [`Packet`]: the common header and the chunks behind it.
 
 use crate::chunk::{self, RawChunk};
-use crate::{Chunk, DecodeError, VerificationTag, checksum};
+use crate::{Chunk, ChunkType, DecodeError, Dtls, VerificationTag, checksum};
 
 /// The common header of every packet, without its checksum.
 ///
@@ -67,15 +67,16 @@ impl<'a> Packet<'a> {
     /// # Errors
     ///
     /// If the packet is too short for a chunk, has a port 0, or fails the checksum.
+    #[inline]
     pub fn decode(bytes: &'a [u8], checksum: ChecksumMode) -> Result<Self, DecodeError> {
         let (header, chunks) = match bytes.split_first_chunk::<{ CommonHeader::LEN }>() {
             Some((header, chunks)) if chunks.len() >= chunk::HEADER_LEN => (header, chunks),
             _ => return Err(DecodeError::PacketTooShort { len: bytes.len(), min: Self::LEN_MIN }),
         };
-        let &[s0, s1, d0, d1, t0, t1, t2, t3, found @ ..] = header;
         if checksum == ChecksumMode::Verify {
-            verify(found, checksum::recompute(header, chunks))?;
+            verify(header, chunks)?;
         }
+        let &[s0, s1, d0, d1, t0, t1, t2, t3, ..] = header;
         let header = CommonHeader {
             source_port: u16::from_be_bytes([s0, s1]),
             destination_port: u16::from_be_bytes([d0, d1]),
@@ -92,6 +93,18 @@ impl<'a> Packet<'a> {
         Ok(Self { header, chunks })
     }
 
+    /// Checks the checksum of a datagram that was decoded without.
+    ///
+    /// # Errors
+    ///
+    /// If it is wrong, or the datagram has none.
+    pub fn verify_checksum(bytes: &[u8]) -> Result<(), DecodeError> {
+        let (len, min) = (bytes.len(), Self::LEN_MIN);
+        let (header, chunks) =
+            bytes.split_first_chunk().ok_or(DecodeError::PacketTooShort { len, min })?;
+        verify(header, chunks)
+    }
+
     /// A packet whose chunks were sealed in another one.
     #[must_use]
     pub const fn from_parts(header: CommonHeader, chunks: &'a [u8]) -> Self {
@@ -105,6 +118,29 @@ impl<'a> Packet<'a> {
         matches!(bytes, [_, _, _, _, _, _, _, _, 0, 0, 0, 0, ..])
     }
 
+    /// The type of the first chunk, which is not looked into.
+    #[must_use]
+    pub const fn leading_type(&self) -> Option<ChunkType> {
+        match self.chunks {
+            [ty, ..] => Some(ChunkType(*ty)),
+            [] => None,
+        }
+    }
+
+    /// The DTLS chunk that is all of this packet, if one is.
+    ///
+    /// draft-ietf-tsvwg-sctp-dtls-chunk section 5.2: "The DTLS chunk MUST NOT be bundled with any
+    /// other chunk." and "Upon receipt of an SCTP packet in which a DTLS chunk is bundled with any
+    /// other chunk, the entire packet MUST be silently discarded."
+    #[must_use]
+    pub fn dtls_chunk(&self) -> Option<Dtls<'a>> {
+        if self.leading_type() != Some(ChunkType::DTLS) {
+            return None;
+        }
+        let (chunk, rest) = RawChunk::split_first(self.chunks).ok()?;
+        if rest.is_empty() { Dtls::decode(chunk).ok() } else { None }
+    }
+
     /// The chunks in order; nothing follows an error.
     #[must_use]
     pub const fn chunks(&self) -> Chunks<'a> {
@@ -112,7 +148,10 @@ impl<'a> Packet<'a> {
     }
 }
 
-fn verify(found: [u8; 4], computed: [u8; 4]) -> Result<(), DecodeError> {
+fn verify(header: &[u8; CommonHeader::LEN], chunks: &[u8]) -> Result<(), DecodeError> {
+    let computed = checksum::recompute(header, chunks);
+    let &[.., c0, c1, c2, c3] = header;
+    let found = [c0, c1, c2, c3];
     if found == computed {
         return Ok(());
     }
@@ -138,6 +177,7 @@ impl<'a> Chunks<'a> {
 impl<'a> Iterator for Chunks<'a> {
     type Item = Result<Chunk<'a>, DecodeError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             return None;
@@ -214,6 +254,10 @@ mod tests {
         assert_eq!(Packet::decode(&bytes, ChecksumMode::Verify), Err(error));
         assert_eq!(error.to_string(), "checksum 0x0052f527; the packet's CRC32c is 0xb452f527");
         assert!(Packet::decode(&bytes, ChecksumMode::Ignore).is_ok());
+        assert_eq!(Packet::verify_checksum(&bytes), Err(error));
+        assert_eq!(Packet::verify_checksum(&hex(LINUX_DATA)), Ok(()));
+        let short = DecodeError::PacketTooShort { len: 11, min: 16 };
+        assert_eq!(Packet::verify_checksum(&bytes[..11]), Err(short));
     }
 
     #[test]
@@ -222,6 +266,20 @@ mod tests {
         assert!(!Packet::has_zero_checksum(&bytes));
         assert!(Packet::has_zero_checksum(&packet_around(&hex("0b000004"))));
         assert!(!Packet::has_zero_checksum(&[0; 11]));
+    }
+
+    #[test]
+    fn a_dtls_chunk_is_alone_in_its_packet() {
+        let of = |chunks: &str| {
+            let packet = packet_around(&hex(chunks));
+            let packet = Packet::decode(&packet, ChecksumMode::Ignore).unwrap();
+            (packet.leading_type(), packet.dtls_chunk().map(|chunk| chunk.record.to_vec()))
+        };
+        let sealed = "41000008 00aabbcc";
+        assert_eq!(of(sealed), (Some(ChunkType::DTLS), Some(vec![0xaa, 0xbb, 0xcc])));
+        assert_eq!(of(&format!("{sealed} 0b000004")), (Some(ChunkType::DTLS), None));
+        assert_eq!(of(&format!("0b000004 {sealed}")), (Some(ChunkType::COOKIE_ACK), None));
+        assert_eq!(of("41000004"), (Some(ChunkType::DTLS), None), "no room for its padding");
     }
 
     #[test]

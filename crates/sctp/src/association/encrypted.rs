@@ -28,6 +28,8 @@ pub(super) struct Encrypted {
     deadline: Option<Time>,
     /// Who the peer proved to be before the association was restarted.
     known_peer: Option<Vec<u8>>,
+    /// The packets sealed, and opened in vain, that the key management was told of.
+    counted: (u64, u64),
 }
 
 /// How far both ends are on their way from the open.
@@ -56,6 +58,7 @@ impl Encrypted {
             is_packet_sealed: false,
             deadline: None,
             known_peer: None,
+            counted: (0, 0),
         }
     }
 
@@ -173,6 +176,9 @@ impl Association {
         let Some(encrypted) = self.encrypted.as_mut().filter(|e| e.is_required()) else { return };
         let (sealed, forged) =
             (encrypted.epochs.sealed_in_epoch(), encrypted.epochs.forged_in_epoch());
+        if std::mem::replace(&mut encrypted.counted, (sealed, forged)) == (sealed, forged) {
+            return;
+        }
         let Some(method) = &mut encrypted.method else { return };
         match method.on_sealed(now, sealed).and_then(|()| method.on_forged(now, forged)) {
             Ok(()) => self.obey_key_management(now),
@@ -308,9 +314,8 @@ impl Association {
         plaintext: &'a mut Vec<u8>,
     ) -> Option<Packet<'a>> {
         let Some(encrypted) = &mut self.encrypted else { return Some(*packet) };
-        let chunk = dtls_chunk(packet);
         encrypted.is_packet_sealed = false;
-        let Some(chunk) = chunk else {
+        let Some(chunk) = packet.dtls_chunk() else {
             // Who seals says nothing in the open, but that it refuses us.
             let may_be_open = !encrypted.epochs.opens() || is_abort(packet);
             if encrypted.is_required() || !may_be_open {
@@ -372,22 +377,4 @@ impl Association {
 
 fn is_abort(packet: &Packet<'_>) -> bool {
     matches!(packet.chunks().next(), Some(Ok(Chunk::Abort(_))))
-}
-
-/// Whether a packet is one that keys sealed, by its form.
-pub(super) fn is_sealed(packet: &Packet<'_>) -> bool {
-    dtls_chunk(packet).is_some()
-}
-
-/// The DTLS chunk of a packet, if it is one.
-///
-/// The draft's section 5.2: "The DTLS chunk MUST NOT be bundled with any other chunk." and "Upon
-/// receipt of an SCTP packet in which a DTLS chunk is bundled with any other chunk, the entire
-/// packet MUST be silently discarded."
-pub(super) fn dtls_chunk<'a>(packet: &Packet<'a>) -> Option<Dtls<'a>> {
-    let mut chunks = packet.chunks();
-    match chunks.next() {
-        Some(Ok(Chunk::Dtls(chunk))) if chunks.rest().is_empty() => Some(chunk),
-        _ => None,
-    }
 }

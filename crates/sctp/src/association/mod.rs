@@ -226,7 +226,7 @@ impl Association {
     /// Whether the peer may leave a packet's checksum out: we told it so in INIT or INIT ACK.
     pub(crate) fn announced_zero_checksum(&self, packet: &Packet<'_>) -> bool {
         self.config.extensions.zero_checksum_over_dtls
-            || self.config.extensions.omits_checksums_of_sealed() && encrypted::is_sealed(packet)
+            || self.config.extensions.omits_checksums_of_sealed() && packet.dtls_chunk().is_some()
     }
 
     pub(crate) const fn identity(&self) -> Identity {
@@ -320,7 +320,7 @@ impl Association {
         let mut is_authenticated = false;
         let mut brought_data = false;
         for chunk in packet.chunks() {
-            match chunk {
+            match &chunk {
                 // RFC 4895 section 5.1: "The control chunk AUTH MUST NOT appear more than once in
                 // an SCTP packet."
                 Ok(Chunk::Auth(_)) if standing == Standing::Genuine && !is_authenticated => {
@@ -335,14 +335,14 @@ impl Association {
                         break;
                     }
                 }
-                Ok(chunk) if !self.admits(&chunk) => self.note_unprotected(),
+                Ok(chunk) if !self.admits(chunk) => self.note_unprotected(),
                 Ok(chunk) => {
-                    brought_data |= self.is_data(&chunk);
-                    if !self.handle_chunk(now, arrival, &chunk) {
+                    brought_data |= self.is_data(chunk);
+                    if !self.handle_chunk(now, arrival, chunk) {
                         break;
                     }
                 }
-                Err(error) => self.on_malformed(error, is_authenticated),
+                Err(error) => self.on_malformed(*error, is_authenticated),
             }
             if self.is_closed() {
                 return;

@@ -7,7 +7,7 @@
 use anabranch_wire::Packet;
 
 use super::Association;
-use super::encrypted::{Encrypted, dtls_chunk};
+use super::encrypted::Encrypted;
 use crate::dtls::{Epochs, Restart, RestartContext};
 
 /// An association that we have lost, and that the peer may still have.
@@ -67,7 +67,7 @@ impl Association {
         plaintext: &'a mut Vec<u8>,
     ) -> Option<Packet<'a>> {
         let encrypted = self.encrypted.as_mut()?;
-        let chunk = dtls_chunk(packet)?;
+        let chunk = packet.dtls_chunk()?;
         encrypted.open(&chunk, plaintext).then(|| Packet::from_parts(packet.header, plaintext))
     }
 

@@ -12,7 +12,7 @@ use anabranch_sansio::{
     Datagram, FourTuple, Machine, Replies, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
     Wakeups,
 };
-use anabranch_wire::{ChecksumMode, Chunk, DecodeError, Packet, VerificationTag};
+use anabranch_wire::{ChecksumMode, Chunk, ChunkType, DecodeError, Packet, VerificationTag};
 
 use crate::association::{Association, Identity};
 use crate::config::{AssociationConfig, EndpointConfig};
@@ -397,21 +397,18 @@ impl Endpoint {
     /// packets that have an incorrect checksum value of zero and that fulfill the requirements of
     /// the announced alternate error detection method used for this association. Otherwise, the
     /// endpoint MUST drop all SCTP packets with an incorrect CRC32c checksum."
-    fn checksum_mode(&self, bytes: &[u8]) -> ChecksumMode {
-        if !Packet::has_zero_checksum(bytes) {
-            return ChecksumMode::Verify;
-        }
-        let Ok(packet) = Packet::decode(bytes, ChecksumMode::Ignore) else {
-            return ChecksumMode::Verify;
+    fn has_valid_checksum(
+        &self,
+        known: Option<AssociationId>,
+        packet: &Packet<'_>,
+        bytes: &[u8],
+    ) -> bool {
+        let may_be_zero = || {
+            let association = known.and_then(|id| self.association(id));
+            association.is_some_and(|it| it.announced_zero_checksum(packet))
+                && !is_first_contact(packet)
         };
-        let association = self.by_tag(&packet).and_then(|id| self.association(id));
-        let announced = association.is_some_and(|it| it.announced_zero_checksum(&packet));
-        let is_first_contact =
-            matches!(leading_chunk(&packet), Some(Ok(Chunk::Init(_) | Chunk::CookieEcho(_))));
-        match announced && !is_first_contact {
-            true => ChecksumMode::Ignore,
-            false => ChecksumMode::Verify,
-        }
+        Packet::has_zero_checksum(bytes) && may_be_zero() || Packet::verify_checksum(bytes).is_ok()
     }
 
     fn deliver(&mut self, id: AssociationId, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
@@ -423,9 +420,19 @@ impl Endpoint {
         }
     }
 
-    fn handle_packet(&mut self, tuple: FourTuple, packet: &Packet<'_>, len: usize) {
+    /// Handles a packet; `known` is the association of its tag.
+    fn handle_packet(
+        &mut self,
+        known: Option<AssociationId>,
+        tuple: FourTuple,
+        packet: &Packet<'_>,
+        len: usize,
+    ) {
+        if let Some(id) = known.filter(|_| concerns_one_association(packet)) {
+            return self.deliver(id, tuple, packet, len);
+        }
         let Some(Ok(first)) = leading_chunk(packet) else {
-            return match self.by_tag(packet) {
+            return match known {
                 Some(id) => self.deliver(id, tuple, packet, len),
                 None => self.stats.malformed += 1,
             };
@@ -505,6 +512,25 @@ impl Endpoint {
     }
 }
 
+/// Whether a packet is for the association of its tag whatever is in it, as most packets are: told
+/// by its first chunk's type alone, since each look into a chunk takes time.
+fn concerns_one_association(packet: &Packet<'_>) -> bool {
+    match packet.leading_type() {
+        Some(ChunkType::DATA | ChunkType::I_DATA | ChunkType::SACK) => true,
+        Some(ChunkType::DTLS) => packet.dtls_chunk().is_some_and(|chunk| !chunk.restart),
+        Some(_) | None => false,
+    }
+}
+
+/// Whether a packet is one of those that begin an association.
+fn is_first_contact(packet: &Packet<'_>) -> bool {
+    let may_be = matches!(
+        packet.leading_type(),
+        Some(ChunkType::INIT | ChunkType::COOKIE_ECHO | ChunkType::AUTH)
+    );
+    may_be && matches!(leading_chunk(packet), Some(Ok(Chunk::Init(_) | Chunk::CookieEcho(_))))
+}
+
 /// The chunk that says what a packet is for: the first one, or the one behind AUTH (RFC 4895
 /// section 6.3: the receiver "MUST use the chunks after the AUTH chunk to look up an existing
 /// association").
@@ -519,11 +545,17 @@ impl Machine for Endpoint {
 
     fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
         self.now = now;
-        let Ok(packet) = Packet::decode(datagram.bytes, self.checksum_mode(datagram.bytes)) else {
+        let Datagram { path, bytes, .. } = datagram;
+        let Ok(packet) = Packet::decode(bytes, ChecksumMode::Ignore) else {
             self.stats.malformed += 1;
             return;
         };
-        self.handle_packet(datagram.path, &packet, datagram.bytes.len());
+        let known = self.by_tag(&packet);
+        if self.has_valid_checksum(known, &packet, bytes) {
+            self.handle_packet(known, path, &packet, bytes.len());
+        } else {
+            self.stats.malformed += 1;
+        }
     }
 
     fn handle_timeout(&mut self, now: Time) {

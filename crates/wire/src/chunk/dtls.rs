@@ -30,7 +30,7 @@ impl<'a> Dtls<'a> {
     /// Bytes before the record: the chunk header and the pre-padding.
     pub const HEADER_LEN: usize = HEADER_LEN;
 
-    pub(super) fn decode(raw: RawChunk<'a>) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, DecodeError> {
         let ([_pre_padding], record) = raw.split_fixed::<1>()?;
         Ok(Self { restart: raw.flags & RESTART != 0, record })
     }
