@@ -274,11 +274,10 @@ impl Receiver {
 
     /// Hands a message to the user, unless its stream is to begin anew before it.
     fn deliver(&mut self, sequence: u64, completion: Completion, message: Complete) {
-        let ready = match &mut self.deferred_reset {
-            Some(reset) => reset.hold(sequence, completion, message),
-            None => Some((completion, message)),
+        let Some(reset) = &mut self.deferred_reset else {
+            return self.delivery.push(completion, message);
         };
-        if let Some((completion, message)) = ready {
+        if let Some((completion, message)) = reset.hold(sequence, completion, message) {
             self.delivery.push(completion, message);
         }
     }

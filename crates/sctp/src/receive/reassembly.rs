@@ -252,12 +252,12 @@ impl Reassembly {
         is_over: impl Fn(Mid) -> bool,
     ) {
         let place = |mid, number| {
-            let message = Some(MessageKey { stream, unordered, is_next_life: false, mid });
+            let message = Some(MessageKey::new(stream, unordered, Mid(mid)));
             Place { message, number }
         };
         let of_stream = place(0, 0)..=place(u32::MAX, u64::MAX);
         let over = self.runs.extract_if(of_stream, |first, _| {
-            first.message.is_some_and(|message| is_over(Mid(message.mid)))
+            first.message.is_some_and(|message| is_over(message.mid()))
         });
         let freed: usize = over.map(|(_, run)| run.payload.len()).sum();
         self.bytes -= freed;
@@ -266,17 +266,17 @@ impl Reassembly {
     /// Streams begin anew: what was not completed of their messages never will be, and those that
     /// came early are of the present from now on.
     pub(super) fn reset(&mut self, is_meant: impl Fn(StreamId) -> bool) {
-        let concerned = |message: &MessageKey| is_meant(message.stream);
+        let concerned = |message: &MessageKey| is_meant(message.stream());
         self.retain(|first, _| {
             let message = first.message.filter(concerned);
-            message.is_none_or(|message| message.is_next_life)
+            message.is_none_or(MessageKey::is_of_next_life)
         });
         let next_life = |first: &Place, _: &mut Run| {
-            first.message.filter(concerned).is_some_and(|message| message.is_next_life)
+            first.message.filter(concerned).is_some_and(MessageKey::is_of_next_life)
         };
         let early: Vec<_> = self.runs.extract_if(.., next_life).collect();
         self.runs.extend(early.into_iter().map(|(first, run)| {
-            let message = first.message.map(|key| MessageKey { is_next_life: false, ..key });
+            let message = first.message.map(MessageKey::in_this_life);
             (Place { message, ..first }, run)
         }));
     }
