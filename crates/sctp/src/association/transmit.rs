@@ -32,7 +32,7 @@ impl Association {
         self.drop_unaffordable();
         let start = buf.len();
         let size_max = self.config.packet_size_max();
-        let room = Room { size_max, takes_oversized: true };
+        let room = Room { size_max, leads: true };
         let is_probe = self.control.front().is_some_and(ControlChunk::is_probe);
         let path = self.write_packet(now, None, room, buf)?;
         let segment = buf.len() - start;
@@ -41,7 +41,7 @@ impl Association {
         // what there is belongs into packets of full size. Behind one that IP has to fragment all
         // would have to be as long.
         let is_full = segment > size_max - size_max / 4 && segment <= size_max;
-        let room = Room { size_max: segment, takes_oversized: false };
+        let room = Room { size_max: segment, leads: false };
         while is_full && count < segments_max && buf.len() + segment - start <= TRANSMIT_MAX {
             let before = buf.len();
             if self.write_packet(now, Some(path), room, buf).is_none() {
@@ -127,7 +127,7 @@ impl Association {
             Some(Bundling::Bundled | Bundling::WithData) | None => (None, None),
         };
         // Behind others of one size a probe would be as short as they are.
-        if padded.is_some() && !room.takes_oversized {
+        if padded.is_some() && !room.leads {
             return false;
         }
         let size_max = padded.unwrap_or(room.size_max).min(self.allowance(path));

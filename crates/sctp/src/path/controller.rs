@@ -9,15 +9,14 @@ use anabranch_sansio::{Rate, Rng, Time};
 
 use crate::config::AssociationConfig;
 
-/// A path's congestion controller. Its answers change with events only, and are asked for several
-/// times for each packet: they are kept from one event to the next.
+/// A path's congestion controller. Its answers change with events only, and some are asked for
+/// several times for each packet: these are kept from one event to the next.
 #[derive(Debug)]
 pub(crate) struct Controller {
     inner: Box<dyn CongestionController>,
     window: usize,
     pacing_rate: Option<Rate>,
     bandwidth: Option<Rate>,
-    metrics: ControllerMetrics,
 }
 
 impl Controller {
@@ -38,7 +37,6 @@ impl Controller {
             window: inner.window(),
             pacing_rate: inner.pacing_rate(),
             bandwidth: inner.bandwidth(),
-            metrics: inner.metrics(),
             inner,
         }
     }
@@ -59,8 +57,8 @@ impl Controller {
     }
 
     /// See [`CongestionController::metrics`].
-    pub(crate) const fn metrics(&self) -> &ControllerMetrics {
-        &self.metrics
+    pub(crate) fn metrics(&self) -> ControllerMetrics {
+        self.inner.metrics()
     }
 
     pub(crate) fn on_sent(&mut self, sent: &SentData) {
@@ -104,6 +102,5 @@ impl Controller {
         self.window = self.inner.window();
         self.pacing_rate = self.inner.pacing_rate();
         self.bandwidth = self.inner.bandwidth();
-        self.metrics = self.inner.metrics();
     }
 }

@@ -126,6 +126,12 @@ impl PathSet {
         totals
     }
 
+    /// Bytes acknowledged on all of them.
+    pub(crate) fn bytes_acked(&self) -> u64 {
+        let on_paths: u64 = self.paths.iter().map(|path| path.stats.bytes_acked).sum();
+        self.gone.bytes_acked + on_paths
+    }
+
     /// A number that changes whenever the addresses of the paths do.
     pub(crate) const fn revision(&self) -> u64 {
         self.revision

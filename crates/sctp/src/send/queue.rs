@@ -291,6 +291,7 @@ impl MessageQueue {
     }
 
     /// Takes the next piece of at most `room` payload bytes of a stream's first message.
+    #[inline]
     pub(crate) fn take(&mut self, stream: StreamId, room: usize) -> Option<Fragment> {
         let out = &mut self.streams[usize::from(stream.0)];
         let head = out.waiting.front_mut()?;

@@ -12,6 +12,10 @@ use crate::trace::TraceKind;
 /// The shortest fragment that fills up a packet: less is not worth a chunk header.
 const FRAGMENT_MIN: usize = 128;
 
+/// The same in a packet behind others of its size: a shorter one is the last of its train, and what
+/// follows takes a system call of its own.
+const FRAGMENT_MIN_IN_TRAIN: usize = 16;
+
 /// Chunks that may be outstanding at once. A SACK cannot report more, and within them no SSN comes
 /// twice (RFC 9260 section 6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1
 /// ordered user messages in the current send window.").
@@ -36,8 +40,9 @@ pub(crate) enum Occasion {
 pub(crate) struct Room {
     /// Bytes that the packet may have.
     pub(crate) size_max: usize,
-    /// Whether a chunk that fits no packet may go out in this one.
-    pub(crate) takes_oversized: bool,
+    /// Whether no other packet is before it in its train: then a chunk that fits no packet may go
+    /// out in it, and nothing is gained by filling it to the last byte.
+    pub(crate) leads: bool,
 }
 
 /// The data of one packet.
@@ -61,7 +66,7 @@ impl Bundle<'_> {
     pub(super) fn takes(&self, context: &Context<'_>, chunk: usize, written: usize) -> bool {
         let is_alone = written == self.begin;
         written + chunk <= self.room.size_max
-            || (self.room.takes_oversized && is_alone && chunk > context.pmdcs())
+            || (self.room.leads && is_alone && chunk > context.pmdcs())
     }
 }
 
@@ -269,9 +274,10 @@ impl DataSender {
     ) {
         let &Bundle { path, outlooks, .. } = bundle;
         let whole_packet = self.whole_message_max(context.pmdcs());
+        let fragment_min = if bundle.room.leads { FRAGMENT_MIN } else { FRAGMENT_MIN_IN_TRAIN };
         let format = self.outstanding.format();
+        self.give_up_unfinished(context);
         loop {
-            self.give_up_unfinished(context);
             if self.outstanding.len() >= OUTSTANDING_MAX {
                 return;
             }
@@ -284,7 +290,7 @@ impl DataSender {
             };
             // A message that fits into one packet is never cut: it would be lost twice as easily.
             let len = if left <= room { left } else { room };
-            if len < left && (left <= whole_packet || room < FRAGMENT_MIN) {
+            if len < left && (left <= whole_packet || room < fragment_min) {
                 return;
             }
             if !self.window.admits(len) {
@@ -383,8 +389,8 @@ impl DataSender {
             return true;
         }
         let is_alone = self.outstanding.flight(path) <= context.config.packet_size_max();
-        let grows = self.paths.at(path).congestion.metrics().slow_start;
-        !self.may_send_on(path) && (is_alone || grows)
+        let grows = || self.paths.at(path).congestion.metrics().slow_start;
+        !self.may_send_on(path) && (is_alone || grows())
     }
 
     /// RFC 9260 section 6.1, rule D: "the protocol parameter 'Max.Burst' SHOULD be used to limit

@@ -203,7 +203,7 @@ impl DataSender {
     pub(crate) fn follow_rate(&mut self, context: &mut Context<'_>) {
         let patience = self.answer_patience();
         let awaits = !self.outstanding.is_empty();
-        self.rate.silence.listen(context.now, self.paths.totals().bytes_acked, awaits, patience);
+        self.rate.silence.listen(context.now, self.paths.bytes_acked(), awaits, patience);
         if !self.rate.is_due(context.now) {
             return;
         }

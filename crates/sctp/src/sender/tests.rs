@@ -72,18 +72,19 @@ impl Lab {
 
     /// Hands over messages of one full packet each.
     fn send(&mut self, count: usize, reliability: Reliability) {
-        for _ in 0..count {
-            let payload = Bytes::from(vec![7; self.config.pmdcs() - 16]);
-            let message = OutgoingMessage::new(StreamId(0), payload);
-            let (sender, context) = self.context();
-            sender.send(&context, OutgoingMessage { reliability, ..message }).expect("taken");
-        }
+        (0..count).for_each(|_| self.send_bytes(self.config.pmdcs() - 16, reliability));
+    }
+
+    fn send_bytes(&mut self, len: usize, reliability: Reliability) {
+        let message = OutgoingMessage::new(StreamId(0), Bytes::from(vec![7; len]));
+        let (sender, context) = self.context();
+        sender.send(&context, OutgoingMessage { reliability, ..message }).expect("taken");
     }
 
     /// What the next packet for a path brings.
     fn packet(&mut self, path: u8) -> Vec<Brought> {
         let size_max = self.config.packet_size_max();
-        self.packet_within(path, Room { size_max, takes_oversized: true })
+        self.packet_within(path, Room { size_max, leads: true })
     }
 
     fn packet_within(&mut self, path: u8, room: Room) -> Vec<Brought> {
@@ -342,11 +343,24 @@ fn a_chunk_that_fits_no_packet_any_more_goes_out_alone_and_first_in_its_transmis
     lab.sender.set_pmdcs(lab.config.pmdcs());
     assert_eq!(lab.time_out(0), Peer::Reachable);
     let size_max = lab.config.packet_size_max();
-    let behind_another = Room { size_max, takes_oversized: false };
+    let behind_another = Room { size_max, leads: false };
     assert_eq!(lab.packet_within(0, behind_another), []);
     assert_eq!(lab.packet(0), [Brought::Data(100, true)]);
     lab.sack(100, &[], 100_000).unwrap();
     assert_eq!(lab.packet(0), [Brought::Data(101, true)]);
+}
+
+#[test]
+fn behind_others_of_its_size_a_packet_is_filled_by_a_short_fragment_too() {
+    for (leads, chunks) in [(true, 1), (false, 2)] {
+        let mut lab = one_path();
+        let whole = lab.config.pmdcs() - 16;
+        lab.send_bytes(whole - 60, Reliability::Reliable);
+        lab.send_bytes(10 * whole, Reliability::Reliable);
+        let size_max = lab.config.packet_size_max();
+        let brought = lab.packet_within(0, Room { size_max, leads });
+        assert_eq!(brought.len(), chunks, "the first of its train: {leads}");
+    }
 }
 
 #[test]
@@ -448,7 +462,7 @@ fn regression_a_peer_that_restarted_without_i_data_made_the_bytes_sent_fall() {
         let mut buf = Vec::new();
         let mut writer = PacketWriter::new(&mut buf, HEADER);
         let (sender, context) = &mut lab.context();
-        let room = Room { size_max, takes_oversized: true };
+        let room = Room { size_max, leads: true };
         sender.write_data(context, PathSlot(0), room, &mut writer);
         follow(&mut lab);
     }
