@@ -216,10 +216,12 @@ impl<M: Machine> Task<M> {
                 let mut driven = self.shared.machine()?;
                 let now = self.shared.clock.now();
                 self.rester.on_received(now, self.received.traffic().datagrams);
-                for datagram in self.received.datagrams(socket.bound()) {
-                    let len = datagram.bytes.len();
-                    tracing::trace!(path = %datagram.path, bytes = len, "received");
-                    driven.machine.handle_datagram(now, datagram);
+                for coalesced in self.received.coalesced(socket.bound()) {
+                    for datagram in coalesced.datagrams() {
+                        let len = datagram.bytes.len();
+                        tracing::trace!(path = %datagram.path, bytes = len, "received");
+                        driven.machine.handle_datagram(now, datagram);
+                    }
                 }
             }
             amount = amount.max(Amount::of(batches, RECEIVES_PER_TURN_MAX));
@@ -242,24 +244,24 @@ impl<M: Machine> Task<M> {
     fn transmit(&mut self, sends: usize) -> Result<Amount, DriverError> {
         for nth in 0..sends {
             self.transmit.clear();
-            let transmit = {
+            let (now, transmit) = {
                 let mut driven = self.shared.machine()?;
                 let now = self.shared.clock.now();
-                driven.machine.poll_transmit(now, &mut self.transmit)
+                (now, driven.machine.poll_transmit(now, &mut self.transmit))
             };
             let Some(transmit) = transmit else { return Ok(Amount::of(nth, sends)) };
-            self.send(transmit);
+            self.send(now, transmit);
         }
         Ok(Amount::Bound)
     }
 
-    fn send(&mut self, mut transmit: Transmit) {
+    fn send(&mut self, now: Time, mut transmit: Transmit) {
         let path = &mut transmit.path;
         path.local = canonical(path.local);
         path.remote = canonical(path.remote);
         let segment = transmit.segment_size.unwrap_or(usize::MAX).max(1);
         let datagrams = self.transmit.len().div_ceil(segment).max(1) as u64;
-        self.rester.on_sent(self.shared.clock.now(), datagrams);
+        self.rester.on_sent(now, datagrams);
         if !makes_sense(transmit) {
             self.removed.lost.bad_path += datagrams;
             tracing::debug!(path = %transmit.path, "not a path that packets can travel");

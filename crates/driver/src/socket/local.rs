@@ -101,6 +101,10 @@ impl LocalSocket {
         while let Poll::Ready(Ok(mut readable)) = self.io.poll_read_ready(cx) {
             match readable.try_io(|io| buffers.fill(io.get_ref().into(), &self.state)) {
                 Ok(Ok(())) => {
+                    if buffers.took_all() {
+                        // Saves the call that would find nothing. What came since wakes the task.
+                        readable.clear_ready();
+                    }
                     self.counters.rx.add(&buffers.traffic());
                     if let Some(capture) = &self.capture {
                         capture.received(buffers.datagrams(self.bound));
@@ -366,6 +370,18 @@ mod tests {
         flush(&mut from).await;
         let Counters { tx, lost, .. } = from.stats().counters;
         assert_eq!((tx.datagrams, lost.not_permitted), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn what_comes_after_a_batch_that_took_all_wakes_the_task_again() {
+        let (mut to, from) = (socket(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+        let (address, mut buffers) = (to.bound(), ReceiveBuffers::new());
+        for round in 0..100_u8 {
+            from.send_to(&[round], address).unwrap();
+            poll_fn(|cx| to.poll_receive(cx, &mut buffers)).await;
+            let came: Vec<_> = buffers.datagrams(address).map(|it| it.bytes.to_vec()).collect();
+            assert_eq!(came, [[round]]);
+        }
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -56,15 +56,42 @@ impl ReceiveBuffers {
         traffic
     }
 
+    /// Whether the batch took all that waited in the socket.
+    pub(crate) const fn took_all(&self) -> bool {
+        self.filled < BATCH
+    }
+
+    /// What the batch holds in order of arrival, on a socket bound to `bound`.
+    pub(crate) fn coalesced(&self, bound: SocketAddr) -> impl Iterator<Item = Coalesced<'_>> {
+        let buffers = self.meta.iter().zip(self.bytes.chunks_exact(BUFFER_LEN)).take(self.filled);
+        buffers.map(move |(meta, buffer)| Coalesced {
+            path: FourTuple::new(local_address(bound, meta), canonical(meta.addr)),
+            ecn: meta.ecn.map(from_codepoint),
+            bytes: buffer.get(..meta.len).unwrap_or(buffer),
+            stride: meta.stride,
+        })
+    }
+
     /// The datagrams of the batch in order of arrival, on a socket bound to `bound`.
     pub(crate) fn datagrams(&self, bound: SocketAddr) -> impl Iterator<Item = Datagram<'_>> {
-        let buffers = self.meta.iter().zip(self.bytes.chunks_exact(BUFFER_LEN)).take(self.filled);
-        buffers.flat_map(move |(meta, buffer)| {
-            let path = FourTuple::new(local_address(bound, meta), canonical(meta.addr));
-            let ecn = meta.ecn.map(from_codepoint);
-            let filled = buffer.get(..meta.len).unwrap_or(buffer);
-            split(filled, meta.stride).map(move |bytes| Datagram { path, ecn, bytes })
-        })
+        self.coalesced(bound).flat_map(Coalesced::datagrams)
+    }
+}
+
+/// Datagrams that the kernel handed over as one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Coalesced<'a> {
+    path: FourTuple,
+    ecn: Option<Ecn>,
+    bytes: &'a [u8],
+    /// The length of each but the last.
+    stride: usize,
+}
+
+impl<'a> Coalesced<'a> {
+    pub(crate) fn datagrams(self) -> impl Iterator<Item = Datagram<'a>> {
+        let Self { path, ecn, bytes, stride } = self;
+        split(bytes, stride).map(move |bytes| Datagram { path, ecn, bytes })
     }
 }
 
