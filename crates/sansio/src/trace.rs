@@ -45,6 +45,19 @@ impl TraceRecord {
             None => self,
         }
     }
+
+    /// What a field says, if the record has it.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&TraceValue> {
+        self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
+    }
+
+    /// What a field counts, if the record has it and it counts something.
+    #[must_use]
+    pub fn count(&self, name: &str) -> Option<u64> {
+        let Some(&TraceValue::Count(count)) = self.field(name) else { return None };
+        Some(count)
+    }
 }
 
 /// What a field of a [`TraceRecord`] says.
@@ -176,6 +189,16 @@ impl TraceLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_says_what_each_of_its_fields_has() {
+        let record = TraceRecord::new(Time::ZERO, "test:event").with("n", 7_u64).with("lost", true);
+        assert_eq!(record.field("lost"), Some(&TraceValue::Flag(true)));
+        assert_eq!(
+            (record.count("n"), record.count("lost"), record.count("m")),
+            (Some(7), None, None)
+        );
+    }
 
     #[test]
     fn records_are_made_only_where_they_are_wanted_and_the_oldest_make_way() {

@@ -49,16 +49,8 @@ fn named<'a>(records: &'a [TraceRecord], name: &str) -> Vec<&'a TraceRecord> {
     records.iter().filter(|record| record.name == name).collect()
 }
 
-fn field<'a>(record: &'a TraceRecord, name: &str) -> Option<&'a TraceValue> {
-    record.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
-}
-
 fn sum(records: &[&TraceRecord], name: &str) -> u64 {
-    let count = |record: &&TraceRecord| match field(record, name) {
-        Some(TraceValue::Count(count)) => *count,
-        other => panic!("{name} of {record:?}: {other:?}"),
-    };
-    records.iter().map(count).sum()
+    records.iter().map(|record| record.count(name).expect("a count")).sum()
 }
 
 #[test]
@@ -69,7 +61,7 @@ fn what_is_sent_lost_and_acknowledged_adds_up() {
     let sent = named(&records, "dccp:data_sent");
     assert_eq!(sent.len() as u64, total(|path| path.chunks_sent));
     let again = TraceValue::Flag(true);
-    let again = sent.iter().filter(|record| field(record, "retransmission") == Some(&again));
+    let again = sent.iter().filter(|record| record.field("retransmission") == Some(&again));
     assert_eq!(again.count() as u64, total(|path| path.chunks_retransmitted));
     let lost = named(&records, "dccp:data_lost");
     assert_eq!(sum(&lost, "datagrams"), total(|path| path.chunks_lost));
@@ -85,16 +77,13 @@ fn records_name_the_connection_its_path_and_the_member() {
         let mut paths = [0; 2];
         for record in named(&records, name) {
             assert_eq!(record.connection, Some(id.0), "{record:?}");
-            assert!(field(record, "member").is_some(), "{record:?}");
-            let Some(TraceValue::Count(path)) = field(record, "path") else {
-                panic!("{record:?}");
-            };
-            paths[*path as usize] += 1;
+            assert!(record.field("member").is_some(), "{record:?}");
+            paths[record.count("path").unwrap() as usize] += 1;
         }
         assert!(paths.iter().all(|records| *records > 10), "{name}: {paths:?}");
     }
     for (path, record) in named(&records, "dccp:path_updated").into_iter().enumerate() {
-        assert_eq!(field(record, "path"), Some(&TraceValue::Count(path as u64)));
+        assert_eq!(record.field("path"), Some(&TraceValue::Count(path as u64)));
     }
 }
 

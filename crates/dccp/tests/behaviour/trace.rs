@@ -27,16 +27,8 @@ fn named<'a>(records: &'a [TraceRecord], name: &str) -> Vec<&'a TraceRecord> {
     records.iter().filter(|record| record.name == name).collect()
 }
 
-fn field<'a>(record: &'a TraceRecord, name: &str) -> Option<&'a TraceValue> {
-    record.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
-}
-
 fn sum(records: &[&TraceRecord], name: &str) -> u64 {
-    let count = |record: &&TraceRecord| match field(record, name) {
-        Some(TraceValue::Count(count)) => *count,
-        other => panic!("{name} of {record:?}: {other:?}"),
-    };
-    records.iter().map(count).sum()
+    records.iter().map(|record| record.count(name).expect("a count")).sum()
 }
 
 #[test]
@@ -52,7 +44,7 @@ fn every_packet_is_recorded_while_somebody_asks() {
     assert!(sum(&sent, "bytes") > 20_000 + 12 * sent.len() as u64);
     let received = named(&records, "dccp:packet_received");
     assert_eq!(received.len() as u64, after.packets_received - before.packets_received);
-    let is_ack = |record: &&TraceRecord| field(record, "type") == Some(&TraceValue::Word("Ack"));
+    let is_ack = |record: &&TraceRecord| record.field("type") == Some(&TraceValue::Word("Ack"));
     assert!(received.iter().all(is_ack), "{received:?}");
     assert!(records.iter().all(|record| record.connection == Some(0)));
     duo.pair.client_mut().set_tracing(false);
@@ -73,8 +65,8 @@ fn each_congestion_control_records_measures_of_its_own() {
         let records = records(&mut duo);
         let updates = named(&records, "dccp:congestion_updated");
         assert!(updates.len() > 1, "{records:?}");
-        assert!(updates.iter().all(|record| field(record, has).is_some()), "{updates:?}");
-        assert!(updates.iter().all(|record| field(record, has_not).is_none()), "{updates:?}");
+        assert!(updates.iter().all(|record| record.field(has).is_some()), "{updates:?}");
+        assert!(updates.iter().all(|record| record.field(has_not).is_none()), "{updates:?}");
         let same = updates.windows(2).find(|pair| pair[0].fields == pair[1].fields);
         assert_eq!(same, None, "only what has changed is recorded");
     }
@@ -89,11 +81,11 @@ fn states_and_timers_are_recorded_to_the_end() {
     let records = records(&mut duo);
     let states: Vec<_> = named(&records, "dccp:connection_state_updated")
         .into_iter()
-        .map(|record| field(record, "state").cloned())
+        .map(|record| record.field("state").cloned())
         .collect();
     let expected = ["CLOSING", "TIMEWAIT", "CLOSED"].map(|state| Some(TraceValue::Word(state)));
     assert_eq!(states, expected);
     let timers = named(&records, "dccp:timer_expired");
-    let last = timers.last().and_then(|record| field(record, "timer"));
+    let last = timers.last().and_then(|record| record.field("timer"));
     assert_eq!(last, Some(&TraceValue::Word("TIMEWAIT")));
 }
