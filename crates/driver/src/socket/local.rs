@@ -384,6 +384,20 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn more_than_a_batch_is_taken_without_anything_new() {
+        let (mut to, from) = (socket(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+        let (address, mut buffers) = (to.bound(), ReceiveBuffers::new());
+        // Their lengths keep the kernel from joining them.
+        (1..=50).for_each(|len| assert_eq!(from.send_to(&[7; 50][..len], address).unwrap(), len));
+        let mut lens = Vec::new();
+        while lens.len() < 50 {
+            poll_fn(|cx| to.poll_receive(cx, &mut buffers)).await;
+            lens.extend(buffers.datagrams(address).map(|datagram| datagram.bytes.len()));
+        }
+        assert!(lens.iter().copied().eq(1..=50), "{lens:?}");
+    }
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn what_leaves_wakes_no_thread() {
         let (mut from, to) = (socket(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());

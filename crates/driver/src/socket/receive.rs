@@ -56,9 +56,10 @@ impl ReceiveBuffers {
         traffic
     }
 
-    /// Whether the batch took all that waited in the socket.
-    pub(crate) const fn took_all(&self) -> bool {
-        self.filled < BATCH
+    /// Whether the batch took all that waited in the socket: it has room left. Where a system reads
+    /// one buffer in a call, that tells nothing.
+    pub(crate) fn took_all(&self) -> bool {
+        self.filled < BATCH.min(quinn_udp::BATCH_SIZE)
     }
 
     /// What the batch holds in order of arrival, on a socket bound to `bound`.

@@ -242,6 +242,19 @@ mod tests {
     }
 
     #[test]
+    fn a_nonce_is_the_iv_with_the_number_in_its_last_eight_bytes() {
+        let iv = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+        let keys = RecordKeys { cipher: Arc::new(Transparent), iv };
+        for number in [0, 1, 0xffff, 0x1_0000, 0xffff_ffff, 0x1_0000_0000, 1 << 47, u64::MAX] {
+            let mut expected = iv;
+            for (byte, part) in expected[4..].iter_mut().zip(number.to_be_bytes()) {
+                *byte ^= part;
+            }
+            assert_eq!(keys.nonce(number), expected, "{number:#x}");
+        }
+    }
+
+    #[test]
     fn a_record_has_the_form_of_the_draft() {
         let content = [0xf0, 0x0f, 1, 2];
         let bytes = sealed(7, 0x0001_0203, &content);
