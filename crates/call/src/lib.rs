@@ -20,6 +20,7 @@ mod outgoing;
 mod paths;
 mod playout;
 mod rate;
+pub mod treatment;
 
 pub use agent::{Agent, CallPath, CallStats};
 pub use config::{CallConfig, FRAME, SILENCE_MAX, SILENCE_NOTICED, VIDEO_RATE_MAX};
@@ -31,7 +32,7 @@ pub use message::{MessageError, PROTOCOL_VERSION, Report};
 pub use outgoing::{PICTURE_LEN_MAX, VOICE_LEN_MAX};
 pub use paths::{PathNote, PathUse};
 pub use playout::{PictureCounts, VoiceCounts};
-pub use rate::VIDEO_RATE_MIN;
+pub use rate::{EncoderRate, VIDEO_RATE_MIN};
 
 /// The example of the README, run.
 #[cfg(doctest)]

@@ -123,7 +123,8 @@ impl Message {
 }
 
 impl Media {
-    fn make_printable(&mut self) {
+    /// Takes from a peer's words what a terminal would act on.
+    pub fn make_printable(&mut self) {
         self.voice.iter_mut().for_each(|voice| voice.codec = printable(&voice.codec));
         self.video.iter_mut().for_each(|video| video.codec = printable(&video.codec));
     }

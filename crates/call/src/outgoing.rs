@@ -1,7 +1,5 @@
 //! [`Outgoing`]: our voice and pictures, cut into pieces and treated.
 
-use std::time::Duration;
-
 use anabranch_media::cutter::UnitCutter;
 use anabranch_media::piece::{Header, MAX_MESSAGE};
 use anabranch_media::{Class, Layer, Piece, Unit};
@@ -14,6 +12,7 @@ use bytes::Bytes;
 
 use crate::Picture;
 use crate::playout::{PICTURE, VOICE};
+use crate::treatment::{CLASSES, lifetime, priority};
 
 /// The longest frame of voice, and the longest picture.
 pub const VOICE_LEN_MAX: usize = 4 << 10;
@@ -22,45 +21,6 @@ pub const PICTURE_LEN_MAX: usize = 1 << 20;
 
 /// Pieces are one packet long, but no shorter: a picture would have too many.
 const PIECE_LEN_MIN: usize = 1_000;
-
-/// Whose streams go first when not all can.
-const CLASSES: [(MediaClass, u16); 5] = [
-    (MediaClass::Control, 0),
-    (MediaClass::Audio, 1),
-    (MediaClass::KeyFrame, 2),
-    (MediaClass::Reference, 3),
-    (MediaClass::Disposable, 4),
-];
-
-/// How long a class is of use to who hears and sees it.
-const fn lifetime(class: MediaClass) -> Duration {
-    Duration::from_millis(match class {
-        MediaClass::KeyFrame => 1_000,
-        MediaClass::Reference => 600,
-        MediaClass::Disposable => 250,
-        // Voice that waited longer than a playout does is of no use.
-        MediaClass::Audio
-        | MediaClass::Control
-        | MediaClass::Tables
-        | MediaClass::Data
-        | MediaClass::Enhancement
-        | MediaClass::Padding => 400,
-    })
-}
-
-const fn priority(class: MediaClass) -> u16 {
-    match class {
-        MediaClass::Control => 0,
-        MediaClass::Audio => 1,
-        MediaClass::KeyFrame => 2,
-        MediaClass::Reference => 3,
-        MediaClass::Tables
-        | MediaClass::Data
-        | MediaClass::Disposable
-        | MediaClass::Enhancement
-        | MediaClass::Padding => 4,
-    }
-}
 
 /// Our voice and pictures on their way to a peer.
 #[derive(Debug)]

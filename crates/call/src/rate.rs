@@ -36,9 +36,9 @@ const REST: Duration = Duration::from_millis(600);
 /// Less of a change is not told.
 const TOLD: f64 = 0.05;
 
-/// Follows what the association carries.
+/// Follows what a connection carries.
 #[derive(Debug)]
-pub(crate) struct EncoderRate {
+pub struct EncoderRate {
     most: Rate,
     /// What the association seems to have room for.
     base: Rate,
@@ -52,7 +52,9 @@ pub(crate) struct EncoderRate {
 }
 
 impl EncoderRate {
-    pub(crate) const fn new(most: Rate) -> Self {
+    /// At most so much, whatever the connection carries.
+    #[must_use]
+    pub const fn new(most: Rate) -> Self {
         Self {
             most,
             base: FIRST,
@@ -65,18 +67,20 @@ impl EncoderRate {
     }
 
     /// A call begins.
-    pub(crate) fn begin(&mut self, now: Time) {
+    pub fn begin(&mut self, now: Time) {
         let first = self.most.min(FIRST);
         *self = Self { grown: now, base: first, rate: first, ..Self::new(self.most) };
     }
 
     /// What the encoder is asked for.
-    pub(crate) const fn rate(&self) -> Rate {
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// Follows the signal; the rate, if it is to be told.
-    pub(crate) fn follow(&mut self, now: Time, signal: Option<RateSignal>) -> Option<Rate> {
+    /// Follows the signal, whose queue is what waits at the sender; returns the rate if it is to be
+    /// told. To be called each 100 ms.
+    pub fn follow(&mut self, now: Time, signal: Option<RateSignal>) -> Option<Rate> {
         if let Some(signal) = signal {
             self.aim(now, signal);
         }

@@ -80,11 +80,12 @@ const KEYWORDS_MAX: usize = 5;
 const KEYWORD_LEN_MAX: usize = 20;
 
 /// Crates that carry media over any transport that `anabranch-transport` describes.
-const ABOVE_THE_SEAM: [&str; 6] = [
+const ABOVE_THE_SEAM: [&str; 7] = [
     "anabranch-apps",
     "anabranch-call",
     "anabranch-films",
     "anabranch-media",
+    "anabranch-rooms",
     "anabranch-session",
     "anabranch-television",
 ];
@@ -94,12 +95,13 @@ const BELOW_THE_SEAM: [&str; 4] =
     ["anabranch-dccp", "anabranch-sctp", "anabranch-tcp", "anabranch-wire"];
 
 /// Crates without a clock, I/O or hash maps: their linter holds the seam.
-const SANS_IO: [&str; 13] = [
+const SANS_IO: [&str; 14] = [
     "call",
     "congestion",
     "dccp",
     "media",
     "netsim",
+    "rooms",
     "rtc",
     "sansio",
     "sctp",

@@ -2,6 +2,8 @@
 
 mod pictures;
 mod spread;
+#[cfg(test)]
+mod vectors;
 mod voice;
 
 use std::time::Duration;

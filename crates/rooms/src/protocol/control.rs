@@ -1,0 +1,357 @@
+//! Control messages: one JSON object each, on data channel 0.
+
+use anabranch_call::Media;
+use anabranch_session::{CONTROL_LEN_MAX, printable};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Characters of a text that somebody wrote.
+pub const TEXT_CHARS_MAX: usize = 2_000;
+
+/// Characters of a name.
+const NAME_CHARS_MAX: usize = 60;
+
+/// A member of a room: a number that no other one gets as long as the room is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemberNumber(pub u16);
+
+/// What a member says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromMember {
+    /// Its first words.
+    Hello {
+        /// [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION).
+        protocol: u32,
+        /// Its program.
+        program: String,
+        /// What the person calls themselves.
+        name: String,
+        /// What it sends.
+        #[serde(default)]
+        media: Media,
+        /// What a member was given who comes back after its connection was lost.
+        #[serde(default)]
+        resume: Option<String>,
+    },
+    /// It sends something else from now on, or is muted.
+    Media {
+        /// What it sends.
+        media: Media,
+        /// Frames of voice sent so far: those before it are on their way.
+        #[serde(default)]
+        voice_frames: u64,
+    },
+    /// The pictures of a member cannot be decoded.
+    WantKey {
+        /// Whose.
+        member: MemberNumber,
+    },
+    /// Words for all.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// It leaves.
+    Bye,
+    /// Something of a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What the room says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromRoom {
+    /// The member is in.
+    Welcome {
+        /// [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION).
+        protocol: u32,
+        /// The room's program.
+        program: String,
+        /// Where it is.
+        room: RoomEntry,
+        /// Its number.
+        you: MemberNumber,
+        /// What to say to come back as the same member.
+        resume: String,
+        /// The room's clock, in microseconds.
+        now_us: u64,
+        /// Who else is there.
+        members: Vec<MemberEntry>,
+        /// What was written lately.
+        texts: Vec<TextLine>,
+        /// Who could listen.
+        listeners: Listeners,
+    },
+    /// Somebody is in.
+    Joined {
+        /// Who.
+        member: MemberEntry,
+    },
+    /// Somebody's connection was lost; who it was may come back.
+    Away {
+        /// Who.
+        member: MemberNumber,
+    },
+    /// Somebody is there again.
+    Back {
+        /// Who.
+        member: MemberNumber,
+    },
+    /// Somebody is gone.
+    Left {
+        /// Who.
+        member: MemberNumber,
+        /// A sentence about it.
+        text: String,
+    },
+    /// Somebody sends something else from now on.
+    Media {
+        /// Who.
+        member: MemberNumber,
+        /// What.
+        media: Media,
+        /// Frames of voice that it had sent by then.
+        voice_frames: u64,
+    },
+    /// Somebody cannot decode the member's pictures: a key picture is wanted.
+    WantKey,
+    /// What the member's encoder is to make at most.
+    Encode {
+        /// Bits of pictures in a second; 0 while nobody sees them.
+        video_bps: u64,
+        /// Bits of voice in a second.
+        voice_bps: u64,
+        /// Why so much, in words.
+        why: String,
+    },
+    /// Words for all.
+    Text(TextLine),
+    /// Nothing: where these cease the network is gone.
+    Beat,
+    /// The last words: the member is not let in, or has to leave.
+    Bye {
+        /// Why, for programs.
+        reason: Reason,
+        /// Why, for people.
+        text: String,
+    },
+    /// Something of a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A room.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoomEntry {
+    /// As in its link.
+    pub name: String,
+    /// As people read it.
+    pub title: String,
+}
+
+/// A member as others see it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemberEntry {
+    /// Its number: its picture is track 2n, its voice 2n + 1.
+    pub number: MemberNumber,
+    /// What it calls itself.
+    pub name: String,
+    /// What it sends.
+    pub media: Media,
+    /// Whether its connection is lost at the moment.
+    pub away: bool,
+}
+
+/// Something that somebody wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextLine {
+    /// Who, by name: the member may be gone.
+    pub name: String,
+    /// Who, by number.
+    pub member: MemberNumber,
+    /// When, on the room's clock, in microseconds.
+    pub at_us: u64,
+    /// What.
+    pub text: String,
+}
+
+/// Who could listen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listeners {
+    /// `room`: who runs it.
+    pub is: String,
+    /// For people.
+    pub text: String,
+}
+
+/// Why a member is not let in, or has to leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// It speaks another version of the protocol.
+    Version,
+    /// The room is full.
+    Full,
+    /// It came back over another connection.
+    Elsewhere,
+    /// It broke the protocol, or said too much.
+    Protocol,
+    /// The room is closed.
+    Closed,
+    /// A reason of a later version.
+    #[serde(other)]
+    Other,
+}
+
+/// A control message that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// Too long.
+    #[error("a control message has {len} bytes, at most {CONTROL_LEN_MAX} are allowed")]
+    TooLong {
+        /// Its length.
+        len: usize,
+    },
+    /// Not one of ours.
+    #[error("a control message is not what this version of the protocol says: {reason}")]
+    Syntax {
+        /// What the parser says.
+        reason: String,
+    },
+}
+
+impl FromMember {
+    /// As it goes over the channel.
+    #[must_use]
+    pub fn encode(&self) -> Bytes {
+        encode(self)
+    }
+
+    /// Reads a member's message; its words are safe to show.
+    ///
+    /// # Errors
+    /// It is too long, or nothing that a member says.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        if bytes.len() > CONTROL_LEN_MAX {
+            return Err(DecodeError::TooLong { len: bytes.len() });
+        }
+        let message = serde_json::from_slice::<Self>(bytes)
+            .map_err(|error| DecodeError::Syntax { reason: printable(&error.to_string()) })?;
+        Ok(message.made_printable())
+    }
+
+    fn made_printable(mut self) -> Self {
+        match &mut self {
+            Self::Hello { program, name, media, .. } => {
+                *program = printable(program);
+                *name = named(name);
+                media.make_printable();
+            }
+            Self::Media { media, .. } => media.make_printable(),
+            Self::Text { text } => *text = readable(text),
+            Self::WantKey { .. } | Self::Bye | Self::Unknown => {}
+        }
+        self
+    }
+}
+
+impl FromRoom {
+    /// As it goes over the channel.
+    #[must_use]
+    pub fn encode(&self) -> Bytes {
+        encode(self)
+    }
+
+    /// Reads a room's message.
+    ///
+    /// # Errors
+    /// It is nothing that a room says.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        serde_json::from_slice(bytes)
+            .map_err(|error| DecodeError::Syntax { reason: printable(&error.to_string()) })
+    }
+}
+
+fn encode(message: &impl Serialize) -> Bytes {
+    // Numbers, texts and lists, with texts as keys: nothing that JSON cannot hold.
+    serde_json::to_vec(message).unwrap_or_default().into()
+}
+
+/// A name that can stand in a line.
+fn named(text: &str) -> String {
+    let name: String = printable(text).trim().chars().take(NAME_CHARS_MAX).collect();
+    if name.is_empty() { "Somebody".to_owned() } else { name }
+}
+
+/// Words of several lines, without what a terminal would act on.
+fn readable(text: &str) -> String {
+    let is_shown = |c: &char| *c == '\n' || !c.is_control();
+    text.trim().chars().filter(is_shown).take(TEXT_CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(name: &str) -> FromMember {
+        FromMember::Hello {
+            protocol: 1,
+            program: "a page".to_owned(),
+            name: name.to_owned(),
+            media: Media::default(),
+            resume: None,
+        }
+    }
+
+    #[test]
+    fn what_members_and_rooms_say_survives_the_way() {
+        let member = MemberNumber(3);
+        let line = TextLine { name: "Bob".to_owned(), member, at_us: 5, text: "Hi".to_owned() };
+        for message in [
+            hello("Alice"),
+            FromMember::Media { media: Media::default(), voice_frames: 7 },
+            FromMember::WantKey { member },
+            FromMember::Text { text: "Two\nlines".to_owned() },
+            FromMember::Bye,
+        ] {
+            assert_eq!(FromMember::decode(&message.encode()), Ok(message));
+        }
+        for message in [
+            FromRoom::Away { member },
+            FromRoom::Left { member, text: "Bob left.".to_owned() },
+            FromRoom::Encode { video_bps: 1, voice_bps: 2, why: "why".to_owned() },
+            FromRoom::Text(line),
+            FromRoom::Beat,
+            FromRoom::Bye { reason: Reason::Full, text: "The room is full.".to_owned() },
+        ] {
+            assert_eq!(FromRoom::decode(&message.encode()), Ok(message));
+        }
+    }
+
+    #[test]
+    fn names_stand_in_a_line_and_texts_may_have_several() {
+        let read = |message: &FromMember| FromMember::decode(&message.encode()).unwrap();
+        assert_eq!(read(&hello(" Eve\x1b[2J\n ")), hello("Eve[2J"));
+        assert_eq!(read(&hello("\u{7f}")), hello("Somebody"));
+        assert_eq!(read(&hello(&"x".repeat(500))), hello(&"x".repeat(NAME_CHARS_MAX)));
+        let text = FromMember::Text { text: format!("a\nb\x07{}", "x".repeat(5_000)) };
+        let FromMember::Text { text } = read(&text) else { panic!() };
+        assert!(text.starts_with("a\nbx") && text.chars().count() == TEXT_CHARS_MAX);
+    }
+
+    #[test]
+    fn what_a_later_version_adds_is_overlooked_and_nonsense_is_an_error() {
+        assert_eq!(FromMember::decode(br#"{"type": "wave"}"#), Ok(FromMember::Unknown));
+        assert_eq!(FromRoom::decode(br#"{"type": "wave", "by": 1}"#), Ok(FromRoom::Unknown));
+        let long = vec![b' '; CONTROL_LEN_MAX + 1];
+        assert_eq!(FromMember::decode(&long), Err(DecodeError::TooLong { len: long.len() }));
+        for bytes in [&b""[..], b"\xff", b"[]", b"{\"type\": \"hello\"}", &[b'['; 5_000]] {
+            assert!(matches!(FromMember::decode(bytes), Err(DecodeError::Syntax { .. })));
+        }
+    }
+}

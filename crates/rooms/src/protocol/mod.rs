@@ -1,0 +1,25 @@
+//! What passes between a room and its members: `docs/meet.md`.
+
+mod control;
+mod media;
+
+use anabranch_session::treatment::MediaClass;
+use anabranch_transport::PayloadId;
+
+pub use control::{
+    DecodeError, FromMember, FromRoom, Listeners, MemberEntry, MemberNumber, Reason, RoomEntry,
+    TEXT_CHARS_MAX, TextLine,
+};
+pub use media::{Forwarded, Kind, MediaError, PIECE_LEN_MAX, forwarded};
+
+/// The version of the protocol.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// RFC 8831 section 8: a text in UTF-8.
+pub const PPID_TEXT: PayloadId = PayloadId(51);
+
+/// RFC 8831 section 8: bytes.
+pub const PPID_BINARY: PayloadId = PayloadId(53);
+
+/// Data channels of a connection: as in a call, each class has the one of its number.
+pub const STREAMS: u16 = MediaClass::Disposable as u16 + 1;

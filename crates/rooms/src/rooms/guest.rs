@@ -1,0 +1,263 @@
+//! [`Guest`]: one connection, and what waits for it.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use anabranch_call::EncoderRate;
+use anabranch_call::treatment::{CLASSES, lifetime, priority};
+use anabranch_media::Layer;
+use anabranch_sansio::{Rate, Time, TraceLog};
+use anabranch_session::dropping::{Dropping, LackOfRoom, Prospect, UnitKey, Verdict};
+use anabranch_session::treatment::MediaClass;
+use anabranch_transport::{Connection, Outgoing, RateSignal, Reliability, SendError};
+use bytes::Bytes;
+
+use super::RoomId;
+use crate::protocol::{Forwarded, FromRoom, MemberNumber, PPID_BINARY, PPID_TEXT};
+
+/// Texts that wait for one guest; one that takes none of so many is gone.
+const OUTBOX_MAX: usize = 256;
+
+/// Pieces that wait to be handed over, which happens at once.
+const PIECES_MAX: usize = 1_024;
+
+/// Requests that a guest may make at once, and in a second.
+const REQUESTS_BURST: u32 = 50;
+const REQUEST_EVERY: Duration = Duration::from_millis(50);
+
+/// A beat is of no use when the next one is there.
+const BEAT_LIFETIME: Duration = Duration::from_millis(100);
+
+/// The most that the pictures of all others take together.
+const PICTURES_MAX: Rate = Rate::mbps(12);
+
+/// Looks at the clock, ten a second, until a second is over.
+const TICKS_A_SECOND: u32 = 10;
+
+/// One connection to a room.
+#[derive(Debug)]
+pub(super) struct Guest {
+    pub(super) room: RoomId,
+    pub(super) phase: Phase,
+    outbox: VecDeque<Bytes>,
+    pieces: VecDeque<Forwarded>,
+    dropping: Dropping,
+    rate: EncoderRate,
+    ticks: u32,
+    /// Whether the clock was looked at, and nothing was done about it yet.
+    is_ticking: bool,
+    has_priorities: bool,
+    /// When the allowance for requests was last whole.
+    requests_paid: Time,
+    is_overwhelmed: bool,
+}
+
+/// How far a guest is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Its hello has not come.
+    Greeting {
+        /// And must by then.
+        until: Time,
+    },
+    /// It is a member of the room.
+    In(MemberNumber),
+    /// The last words are said.
+    Leaving {
+        /// When that has taken too long.
+        until: Time,
+    },
+}
+
+impl Guest {
+    pub(super) fn new(now: Time, room: RoomId, greeting_until: Time) -> Self {
+        let mut rate = EncoderRate::new(PICTURES_MAX);
+        rate.begin(now);
+        let mut dropping = Dropping::new(false);
+        // What comes before a key picture is of no use.
+        dropping.break_off();
+        Self {
+            room,
+            phase: Phase::Greeting { until: greeting_until },
+            outbox: VecDeque::new(),
+            pieces: VecDeque::new(),
+            dropping,
+            rate,
+            ticks: 0,
+            is_ticking: false,
+            has_priorities: false,
+            requests_paid: now,
+            is_overwhelmed: false,
+        }
+    }
+
+    pub(super) const fn member(&self) -> Option<MemberNumber> {
+        match self.phase {
+            Phase::In(number) => Some(number),
+            Phase::Greeting { .. } | Phase::Leaving { .. } => None,
+        }
+    }
+
+    /// What its network takes of the pictures of all others.
+    pub(super) const fn pictures_rate(&self) -> Rate {
+        self.rate.rate()
+    }
+
+    /// Pictures of others that its network did not take.
+    pub(super) fn left_out(&self) -> u64 {
+        [MediaClass::Reference, MediaClass::Disposable]
+            .map(|class| self.dropping.left_out(class))
+            .iter()
+            .sum()
+    }
+
+    /// Says something; a guest that takes nothing is given up.
+    pub(super) fn say(&mut self, message: &FromRoom) {
+        if self.outbox.len() < OUTBOX_MAX {
+            self.outbox.push_back(message.encode());
+        } else {
+            self.is_overwhelmed = true;
+        }
+    }
+
+    /// Media of another member is to be sent.
+    pub(super) fn push(&mut self, piece: Forwarded) {
+        if self.pieces.len() >= PIECES_MAX {
+            self.pieces.pop_front();
+            self.dropping.break_off();
+        }
+        self.pieces.push_back(piece);
+    }
+
+    /// A tenth of a second is over.
+    pub(super) const fn tick(&mut self) {
+        self.is_ticking = true;
+    }
+
+    /// Counts a request; false if there were too many.
+    pub(super) fn may_ask(&mut self, now: Time) -> bool {
+        self.requests_paid = self.requests_paid.max(now) + REQUEST_EVERY;
+        self.requests_paid <= now + REQUEST_EVERY * REQUESTS_BURST
+    }
+
+    /// Hands the connection what waits. Returns why it must end, if it must.
+    pub(super) fn serve(
+        &mut self,
+        now: Time,
+        connection: &mut dyn Connection,
+        records: &mut TraceLog,
+    ) -> Option<&'static str> {
+        if !std::mem::replace(&mut self.has_priorities, true) {
+            for (class, priority) in CLASSES {
+                connection.set_stream_priority(class.stream(), priority);
+            }
+        }
+        if self.is_overwhelmed {
+            return Some("what the member had to be told was not taken");
+        }
+        let patience = match self.phase {
+            Phase::Leaving { until } | Phase::Greeting { until } => Some(until),
+            Phase::In(_) => None,
+        };
+        if patience.is_some_and(|until| until <= now) {
+            return Some("the member did not greet, or take its leave, in time");
+        }
+        let has_room = self.flush(now, connection);
+        match self.phase {
+            Phase::Greeting { .. } => {}
+            Phase::Leaving { .. } if has_room => connection.shutdown(now),
+            Phase::Leaving { .. } => {}
+            Phase::In(_) => {
+                if has_room && std::mem::take(&mut self.is_ticking) {
+                    self.look(now, connection);
+                }
+                while let Some(piece) = self.pieces.pop_front() {
+                    self.forward(now, piece, connection, records);
+                }
+            }
+        }
+        None
+    }
+
+    /// Hands over the texts that wait. False if they do not fit.
+    fn flush(&mut self, now: Time, connection: &mut dyn Connection) -> bool {
+        while let Some(payload) = self.outbox.front() {
+            let stream = MediaClass::Control.stream();
+            match connection.send(now, Outgoing::new(stream, PPID_TEXT, payload.clone())) {
+                Err(SendError::Full) => return false,
+                // Whatever else stands against it: the guest is gone.
+                Ok(()) | Err(_) => self.outbox.pop_front(),
+            };
+        }
+        true
+    }
+
+    fn look(&mut self, now: Time, connection: &mut dyn Connection) {
+        let signal = connection.rate();
+        let signal = signal.map(|it| RateSignal { queued: connection.queued(), ..it });
+        // What it is shows when members are told what to send.
+        let _told = self.rate.follow(now, signal);
+        self.ticks += 1;
+        if self.ticks.is_multiple_of(TICKS_A_SECOND) {
+            let _notices = self.dropping.tick(now);
+        }
+        let beat = Outgoing {
+            ordered: false,
+            reliability: Reliability::Lifetime(BEAT_LIFETIME),
+            ..Outgoing::new(MediaClass::Control.stream(), PPID_TEXT, FromRoom::Beat.encode())
+        };
+        // Where there is no room for it, enough is sent to be heard.
+        let _full = connection.send(now, beat);
+    }
+
+    fn forward(
+        &mut self,
+        now: Time,
+        piece: Forwarded,
+        connection: &mut dyn Connection,
+        records: &mut TraceLog,
+    ) {
+        let class = piece.class;
+        if !self.goes(now, &piece, connection, records) {
+            connection.note_left_out(now);
+            return;
+        }
+        let message = Outgoing {
+            ordered: false,
+            reliability: Reliability::Lifetime(lifetime(class)),
+            level: class.level(),
+            ..Outgoing::new(class.stream(), PPID_BINARY, piece.bytes)
+        };
+        if connection.send(now, message).is_err()
+            && matches!(class, MediaClass::KeyFrame | MediaClass::Reference)
+        {
+            self.dropping.break_off();
+        }
+    }
+
+    /// Whether a piece is sent: all of a picture or nothing, and what a decoder can do without
+    /// where it would wait for too long.
+    fn goes(
+        &mut self,
+        now: Time,
+        piece: &Forwarded,
+        connection: &dyn Connection,
+        records: &mut TraceLog,
+    ) -> bool {
+        let Forwarded { class, track, frame, .. } = *piece;
+        self.dropping.offer(class, piece.bytes.len());
+        let signal = connection.rate().filter(|signal| !signal.is_at_least);
+        let goes_before = |other| priority(other) < priority(class);
+        let carries = signal.map(|it| self.dropping.left_beside(it.carries, goes_before));
+        let ahead = connection.queued_at(priority(class)) + piece.bytes.len();
+        let prospect = carries
+            .map(|rate| Prospect { wait: rate.time_for(ahead as u64), lifetime: lifetime(class) });
+        let unit = UnitKey { track, layer: Layer::BASE, frame };
+        let verdict = self.dropping.decide(now, unit, class, || prospect);
+        if let Verdict::LacksRoom { next_key } = verdict {
+            let lack = LackOfRoom { class, unit, prospect, next_key, carries, ahead };
+            records.push(|| lack.record(now));
+        }
+        verdict == Verdict::Goes
+    }
+}

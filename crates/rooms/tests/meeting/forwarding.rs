@@ -1,0 +1,142 @@
+//! Who gets whose voice and pictures, and what is left out for whom.
+
+use std::time::Duration;
+
+use anabranch_rooms::protocol::{FromMember, FromRoom, Kind};
+
+use crate::harness::{Got, MILLISECOND, Meeting, SECOND, link};
+
+/// A picture of 500 kbit/s at 25 a second.
+const PICTURE: usize = 2_500;
+
+/// Of numbers in order, whether none is missing between the first and the last.
+fn is_whole(frames: &[u64]) -> bool {
+    frames.windows(2).all(|pair| pair[1] == pair[0] + 1)
+}
+
+/// The last rate of pictures that a page was told.
+fn told(lab: &Meeting, page: usize) -> Option<u64> {
+    let rates = lab.texts(page).filter_map(|text| {
+        let FromRoom::Encode { video_bps, .. } = text else { return None };
+        Some(*video_bps)
+    });
+    rates.last()
+}
+
+#[test]
+fn everybody_gets_all_of_the_others_and_nothing_of_themselves() {
+    let mut lab = Meeting::new(1, &vec![link(20_000, 25); 3]);
+    let numbers = [(0, "a"), (1, "b"), (2, "c")].map(|(page, name)| lab.enter(page, name));
+    (0..3).for_each(|page| lab.turn_on(page, PICTURE));
+    let start = lab.now();
+    lab.run_for(5 * SECOND);
+    for page in 0..3 {
+        for (other, number) in numbers.iter().enumerate() {
+            let voice = lab.frames(page, Kind::Voice.of(*number), start);
+            let pictures = lab.frames(page, Kind::Picture.of(*number), start);
+            if other == page {
+                assert_eq!((voice.len(), pictures.len()), (0, 0));
+            } else {
+                assert!(voice.len() >= 246 && is_whole(&voice), "{} frames", voice.len());
+                assert!(pictures.len() >= 123 && is_whole(&pictures), "{}", pictures.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_narrow_network_gets_all_voice_and_fewer_pictures_and_the_others_all() {
+    let mut lab = Meeting::new(2, &[link(20_000, 25), link(20_000, 25), link(700, 25)]);
+    let [a, b, _] = [(0, "a"), (1, "b"), (2, "c")].map(|(page, name)| lab.enter(page, name));
+    (0..2).for_each(|page| lab.turn_on(page, PICTURE));
+    lab.run_for(5 * SECOND);
+    let start = lab.now();
+    lab.run_for(10 * SECOND);
+    for number in [a, b] {
+        let voice = lab.frames(2, Kind::Voice.of(number), start);
+        assert!(voice.len() >= 490 && is_whole(&voice), "{} frames of voice", voice.len());
+        let pictures = lab.frames(2, Kind::Picture.of(number), start);
+        assert!((40..200).contains(&pictures.len()), "{} pictures", pictures.len());
+    }
+    let pictures = lab.frames(1, Kind::Picture.of(a), start);
+    assert!(pictures.len() >= 247 && is_whole(&pictures), "{} pictures", pictures.len());
+    let reports: Vec<_> = lab.server().rooms().rooms().flat_map(|(_, it)| it.members).collect();
+    assert!(reports[2].left_out > 0 && reports[1].left_out == 0, "{reports:?}");
+}
+
+#[test]
+fn voice_is_not_held_up_by_pictures_that_wait() {
+    let mut lab = Meeting::new(3, &[link(20_000, 25), link(600, 25)]);
+    let a = lab.enter(0, "a");
+    lab.enter(1, "b");
+    lab.turn_on(0, PICTURE);
+    lab.run_for(3 * SECOND);
+    let start = lab.now();
+    lab.run_for(10 * SECOND);
+    let track = Kind::Voice.of(a);
+    let mut delays: Vec<Duration> = lab.got[1]
+        .iter()
+        .filter(|(at, _)| *at >= start)
+        .filter_map(|(at, got)| {
+            let Got::Media(piece) = got else { return None };
+            (piece.header.track == track).then(|| *at - piece.header.first_at())
+        })
+        .collect();
+    delays.sort_unstable();
+    let p95 = delays[delays.len() * 95 / 100];
+    assert!(p95 <= 150 * MILLISECOND, "{p95:?}");
+}
+
+#[test]
+fn an_encoder_is_told_what_the_networks_of_the_others_take() {
+    let mut lab = Meeting::new(4, &[link(20_000, 25), link(1_000, 25)]);
+    lab.enter(0, "a");
+    assert_eq!(told(&lab, 0), Some(0), "nobody else is there");
+    lab.enter(1, "b");
+    lab.run_for(200 * MILLISECOND);
+    assert!(told(&lab, 0) > Some(0));
+    // Twice as much as the network of the other takes, until its encoder follows.
+    lab.turn_on(0, 10_000);
+    for _ in 0..100 {
+        lab.run_for(100 * MILLISECOND);
+        let bytes = told(&lab, 0).expect("told") / 8 / 25;
+        lab.set_picture(0, bytes as usize);
+    }
+    let rate = told(&lab, 0).expect("told");
+    assert!((500_000..900_000).contains(&rate), "{rate}");
+    lab.say(1, &FromMember::Bye);
+    lab.run_for(300 * MILLISECOND);
+    assert_eq!(told(&lab, 0), Some(0));
+}
+
+#[test]
+fn who_enters_makes_the_others_send_key_pictures() {
+    let mut lab = Meeting::new(5, &vec![link(20_000, 25); 2]);
+    let a = lab.enter(0, "a");
+    lab.run_for(SECOND);
+    let asked = |lab: &Meeting| lab.texts(0).filter(|it| **it == FromRoom::WantKey).count();
+    assert_eq!(asked(&lab), 0);
+    lab.enter(1, "b");
+    lab.run_for(400 * MILLISECOND);
+    assert_eq!(asked(&lab), 1);
+    // Asked for over and over, it is wanted once in 300 ms.
+    for _ in 0..10 {
+        lab.say(1, &FromMember::WantKey { member: a });
+        lab.run_for(60 * MILLISECOND);
+    }
+    assert!((2..=4).contains(&asked(&lab)), "{}", asked(&lab));
+}
+
+#[test]
+fn nothing_is_kept_for_who_vanished() {
+    let mut lab = Meeting::new(6, &vec![link(20_000, 25); 2]);
+    lab.enter(0, "a");
+    lab.enter(1, "b");
+    lab.turn_on(0, PICTURE);
+    lab.run_for(SECOND);
+    lab.page(1, |page, _| page.vanish());
+    lab.run_for(12 * SECOND);
+    let before = lab.got[1].len();
+    lab.run_for(SECOND);
+    assert_eq!(lab.got[1].len(), before);
+}

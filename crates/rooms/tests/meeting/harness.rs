@@ -1,0 +1,388 @@
+//! [`Meeting`]: a room, and pages of browsers that visit it, each over a path of its own.
+
+use std::time::Duration;
+
+use anabranch_call::{Device, Media, PictureFormat, VideoFormat, VoiceFormat};
+use anabranch_media::cutter::UnitCutter;
+use anabranch_media::{Class, Layer, Piece, Track, Unit};
+use anabranch_netsim::{DuplexConfig, LinkConfig, Pair, QueueLimit, Side, machine_of_several};
+use anabranch_rooms::protocol::{FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION};
+use anabranch_rooms::{Event, RoomId, RoomLabel, Rooms, RoomsConfig, Server, ServerConfig};
+use anabranch_rtc::{ConnectionId, RtcConfig};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Time, Transmit, Wakeup};
+use bytes::Bytes;
+
+use crate::page::{BINARY, Page, STRING, Seen};
+
+pub(crate) const MILLISECOND: Duration = Duration::from_millis(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// Between two pictures, and between two frames of voice.
+const PICTURE_EVERY: Duration = Duration::from_millis(40);
+const VOICE_EVERY: Duration = Duration::from_millis(20);
+
+/// Data channels of the classes.
+const KEY: u16 = 2;
+const VOICE: u16 = 3;
+const REFERENCE: u16 = 4;
+const DISPOSABLE: u16 = 6;
+
+/// Pages of several browsers, behind one end of the simulation.
+pub(crate) struct Pages(Vec<Page>, Vec<FourTuple>);
+
+impl Machine for Pages {
+    type Event = (usize, Seen);
+
+    fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        let at = self.1.iter().position(|path| *path == datagram.path).expect("a page's path");
+        self.0[at].handle_datagram(now, datagram);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.0.iter_mut().for_each(|page| page.handle_timeout(now));
+    }
+
+    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        self.0.iter_mut().find_map(|page| page.poll_transmit(now, buf))
+    }
+
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        self.0.iter().filter_map(Page::poll_timeout).min()
+    }
+
+    fn poll_event(&mut self) -> Option<(usize, Seen)> {
+        let mut pages = self.0.iter_mut().enumerate();
+        pages.find_map(|(at, page)| Some((at, page.poll_event()?)))
+    }
+}
+
+/// What either end has to tell.
+#[derive(Debug)]
+pub(crate) enum Told {
+    Page((usize, Seen)),
+    Room(Event),
+}
+
+pub(crate) enum End {
+    Server(Box<Server>),
+    Pages(Box<Pages>),
+}
+
+machine_of_several!(End: Told {
+    Server(server) => server.poll_event().map(Told::Room),
+    Pages(pages) => pages.poll_event().map(Told::Page),
+});
+
+/// What a page got, beats left out.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Got {
+    Text(FromRoom),
+    Media(Piece),
+}
+
+/// What a page sends while it is on.
+struct Camera {
+    cutter: UnitCutter,
+    next_picture: Time,
+    next_voice: Time,
+    pictures: u64,
+    voice: u64,
+    bytes: usize,
+}
+
+pub(crate) struct Meeting {
+    pub(crate) pair: Pair<End>,
+    pub(crate) room: RoomId,
+    pub(crate) got: Vec<Vec<(Time, Got)>>,
+    pub(crate) seen: Vec<Vec<Seen>>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) connections: Vec<Option<ConnectionId>>,
+    cameras: Vec<Option<Camera>>,
+    pub(crate) beats: Vec<u64>,
+}
+
+/// A link by rate and one-way delay, with a queue of 200 ms.
+pub(crate) fn link(kbps: u64, delay_ms: u64) -> LinkConfig {
+    let rate = Rate::kbps(kbps);
+    LinkConfig {
+        rate: Some(rate),
+        delay: Duration::from_millis(delay_ms),
+        queue: QueueLimit::lasting(Duration::from_millis(200), rate),
+        ..LinkConfig::default()
+    }
+}
+
+/// Somebody with camera and microphone.
+pub(crate) fn media() -> Media {
+    let video = VideoFormat {
+        codec: "vp8".to_owned(),
+        format: PictureFormat::Vp8,
+        width: Some(640),
+        height: Some(360),
+        fps: Some(25.0),
+    };
+    Media {
+        voice: Some(VoiceFormat::opus()),
+        video: Some(video),
+        microphone: Device::On,
+        camera: Device::On,
+    }
+}
+
+pub(crate) fn hello(name: &str, resume: Option<String>) -> FromMember {
+    FromMember::Hello {
+        protocol: PROTOCOL_VERSION,
+        program: "a page".to_owned(),
+        name: name.to_owned(),
+        media: media(),
+        resume,
+    }
+}
+
+impl Meeting {
+    /// Nobody is in yet; there are as many pages as links.
+    pub(crate) fn new(seed: u64, links: &[LinkConfig]) -> Self {
+        let duplex: Vec<DuplexConfig> = links.iter().cloned().map(Into::into).collect();
+        let mut pair = Pair::new(seed, &duplex, |side, paths, rng| match side {
+            Side::Client => {
+                let pages = paths.iter().map(|path| Page::new(*path)).collect();
+                End::Pages(Box::new(Pages(pages, paths.to_vec())))
+            }
+            Side::Server => {
+                let rooms = RoomsConfig { program: "a test".to_owned() };
+                let config = ServerConfig { rooms, browsers: RtcConfig::default() };
+                End::Server(Box::new(Server::new(config, rng).expect("a certificate")))
+            }
+        });
+        let pages = links.len();
+        let room = pair.act_server(|end, _| match end {
+            End::Server(server) => server.act(add_room),
+            End::Pages(_) => panic!("pages"),
+        });
+        Self {
+            pair,
+            room: room.expect("quiet"),
+            got: vec![Vec::new(); pages],
+            seen: vec![Vec::new(); pages],
+            events: Vec::new(),
+            connections: vec![None; pages],
+            cameras: (0..pages).map(|_| None).collect(),
+            beats: vec![0; pages],
+        }
+    }
+
+    /// A page is connected, and has not said anything yet.
+    pub(crate) fn connect(&mut self, page: usize) {
+        let offer = self.page(page, |it, _| it.offer());
+        let from = self.pair.paths()[page].addresses.local.ip();
+        let room = self.room;
+        let accepted = self.serve(|server, now| server.accept(now, room, &offer, from));
+        let (id, answer) = accepted.expect("a good offer");
+        self.connections[page] = Some(id);
+        self.page(page, |it, now| it.take_answer(now, &answer));
+        let is_there = |meeting: &Self| meeting.seen[page].contains(&Seen::Connected);
+        assert!(self.run_until(10 * SECOND, is_there), "page {page} is connected");
+    }
+
+    /// A page enters the room under a name, and is welcome.
+    pub(crate) fn enter(&mut self, page: usize, name: &str) -> MemberNumber {
+        self.enter_as(page, name, None)
+    }
+
+    /// The same, as somebody who was there.
+    pub(crate) fn enter_as(
+        &mut self,
+        page: usize,
+        name: &str,
+        resume: Option<String>,
+    ) -> MemberNumber {
+        self.connect(page);
+        self.say(page, &hello(name, resume));
+        assert!(self.run_until(SECOND, |meeting| meeting.welcome(page).is_some()));
+        self.welcome(page).expect("welcome").0
+    }
+
+    /// A page's number, and what makes it come back as the same member.
+    pub(crate) fn welcome(&self, page: usize) -> Option<(MemberNumber, String)> {
+        self.texts(page).find_map(|text| {
+            let FromRoom::Welcome { you, resume, .. } = text else { return None };
+            Some((*you, resume.clone()))
+        })
+    }
+
+    pub(crate) fn say(&mut self, page: usize, message: &FromMember) {
+        let text = message.encode();
+        self.page(page, |it, now| it.send(now, 0, STRING, &text));
+    }
+
+    /// A page sends voice and pictures from now on, the latter of so many bytes each.
+    pub(crate) fn turn_on(&mut self, page: usize, bytes: usize) {
+        let now = self.now();
+        self.cameras[page] = Some(Camera {
+            cutter: UnitCutter::new(page as u16),
+            next_picture: now,
+            next_voice: now,
+            pictures: 0,
+            voice: 0,
+            bytes,
+        });
+    }
+
+    /// Its pictures have so many bytes each from now on.
+    pub(crate) fn set_picture(&mut self, page: usize, bytes: usize) {
+        if let Some(camera) = &mut self.cameras[page] {
+            camera.bytes = bytes;
+        }
+    }
+
+    /// What was written or told to a page.
+    pub(crate) fn texts(&self, page: usize) -> impl Iterator<Item = &FromRoom> {
+        self.got[page].iter().filter_map(|(_, got)| match got {
+            Got::Text(text) => Some(text),
+            Got::Media(_) => None,
+        })
+    }
+
+    /// Numbers of the units of a member's track that a page got whole since a time: one piece each.
+    pub(crate) fn frames(&self, page: usize, track: Track, since: Time) -> Vec<u64> {
+        let recent = self.got[page].iter().filter(|(at, _)| *at >= since);
+        let mut frames: Vec<u64> = recent
+            .filter_map(|(_, got)| match got {
+                Got::Media(piece) if piece.header.track == track && piece.header.last => {
+                    Some(piece.header.frame)
+                }
+                Got::Media(_) | Got::Text(_) => None,
+            })
+            .collect();
+        frames.sort_unstable();
+        frames
+    }
+
+    pub(crate) fn page<T>(&mut self, at: usize, act: impl FnOnce(&mut Page, Time) -> T) -> T {
+        let acted = self.pair.act_client(|end, now| match end {
+            End::Pages(pages) => act(&mut pages.0[at], now),
+            End::Server(_) => panic!("a server"),
+        });
+        self.collect();
+        acted.expect("quiet")
+    }
+
+    pub(crate) fn serve<T>(&mut self, act: impl FnOnce(&mut Server, Time) -> T) -> T {
+        let acted = self.pair.act_server(|end, now| match end {
+            End::Server(server) => act(server, now),
+            End::Pages(_) => panic!("pages"),
+        });
+        self.collect();
+        acted.expect("quiet")
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        match self.pair.server() {
+            End::Server(server) => server,
+            End::Pages(_) => panic!("pages"),
+        }
+    }
+
+    /// How many are in the room.
+    pub(crate) fn people(&self) -> usize {
+        let rooms = self.server().rooms().rooms();
+        rooms.map(|(_, report)| report.members.len()).sum()
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        self.pair.now()
+    }
+
+    pub(crate) fn run_for(&mut self, span: Duration) {
+        self.run_until(span, |_| false);
+    }
+
+    /// Runs until something is so; returns whether it came to that.
+    pub(crate) fn run_until(&mut self, span: Duration, is_so: impl Fn(&Self) -> bool) -> bool {
+        let end = self.now() + span;
+        while !is_so(self) {
+            if self.now() >= end {
+                return false;
+            }
+            for page in 0..self.cameras.len() {
+                self.send_due(page);
+            }
+            self.pair.run_for(MILLISECOND.min(end - self.now())).expect("comes to rest");
+            self.collect();
+        }
+        true
+    }
+
+    fn send_due(&mut self, page: usize) {
+        let now = self.pair.now();
+        let Some(mut camera) = self.cameras[page].take() else { return };
+        if camera.next_voice <= now {
+            let unit = unit(Class::Audio, camera.voice, now, 80);
+            (camera.voice, camera.next_voice) = (camera.voice + 1, camera.next_voice + VOICE_EVERY);
+            self.send(page, &mut camera.cutter, VOICE, &unit);
+        }
+        if camera.next_picture <= now {
+            let (class, stream, factor) = match camera.pictures {
+                frame if frame.is_multiple_of(250) => (Class::KeyFrame, KEY, 4),
+                frame if frame.is_multiple_of(2) => (Class::Reference, REFERENCE, 1),
+                _ => (Class::Disposable, DISPOSABLE, 1),
+            };
+            let unit = unit(class, camera.pictures, now, factor * camera.bytes);
+            (camera.pictures, camera.next_picture) =
+                (camera.pictures + 1, camera.next_picture + PICTURE_EVERY);
+            self.send(page, &mut camera.cutter, stream, &unit);
+        }
+        self.cameras[page] = Some(camera);
+    }
+
+    fn send(&mut self, page: usize, cutter: &mut UnitCutter, stream: u16, unit: &Unit) {
+        for piece in cutter.cut(unit) {
+            let bytes = piece.encode();
+            self.page(page, |it, now| it.send(now, stream, BINARY, &bytes));
+        }
+    }
+
+    fn collect(&mut self) {
+        let now = self.pair.now();
+        while let Some((_, told)) = self.pair.sim.poll_event() {
+            match told {
+                Told::Room(event) => self.events.push(event),
+                Told::Page((page, seen)) => match read(&seen) {
+                    Some(Got::Text(FromRoom::Beat)) => self.beats[page] += 1,
+                    Some(got) => self.got[page].push((now, got)),
+                    None => self.seen[page].push(seen),
+                },
+            }
+        }
+    }
+}
+
+/// A room for four.
+fn add_room(rooms: &mut Rooms) -> RoomId {
+    let (name, title) = ("lab".to_owned(), "The lab".to_owned());
+    rooms.add(RoomLabel { name, title, members_max: 4 })
+}
+
+fn unit(class: Class, frame: u64, now: Time, bytes: usize) -> Unit {
+    Unit {
+        track: Track(u16::from(class == Class::Audio)),
+        class,
+        layer: Layer::BASE,
+        frame,
+        at: now,
+        pts_us: 0,
+        last_layer: true,
+        discontinuity: false,
+        bytes: Bytes::from(vec![0x5a; bytes]),
+    }
+}
+
+/// Reads a message of the room's; a page could not read another one either.
+fn read(seen: &Seen) -> Option<Got> {
+    let Seen::Message { ppid, payload, .. } = seen else { return None };
+    Some(match *ppid {
+        STRING => Got::Text(FromRoom::decode(payload).expect("a text")),
+        BINARY => Got::Media(Piece::decode(payload.clone().into()).expect("media")),
+        other => panic!("payload protocol identifier {other}"),
+    })
+}

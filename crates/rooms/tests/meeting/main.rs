@@ -1,0 +1,8 @@
+//! Rooms and their members over simulated networks, on virtual time.
+
+mod forwarding;
+mod harness;
+mod hostile;
+mod members;
+#[path = "../../../rtc/tests/browser/page.rs"]
+mod page;
