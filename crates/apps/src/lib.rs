@@ -4,6 +4,7 @@ pub mod call;
 pub mod demo;
 pub mod input;
 pub mod keys;
+pub mod meet;
 pub mod net;
 pub mod output;
 pub mod page;
@@ -11,6 +12,7 @@ pub mod recv;
 pub mod send;
 pub mod serve;
 pub mod service;
+pub mod site;
 pub mod url;
 pub mod watch;
 

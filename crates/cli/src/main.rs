@@ -12,11 +12,13 @@ mod key;
 mod lab;
 mod link;
 mod man;
+mod meet;
 mod output;
 mod read_film;
 mod recv;
 mod send;
 mod serve;
+mod service_log;
 mod signal;
 mod token;
 mod transfer;
@@ -59,6 +61,7 @@ enum Command {
     Key(key::Key),
     Lab(lab::Lab),
     Man(man::Man),
+    Meet(meet::Meet),
     Recv(recv::Recv),
     Send(send::Send),
     Serve(serve::Serve),
@@ -92,6 +95,7 @@ impl Command {
             Self::Key(command) => command.run(),
             Self::Lab(command) => command.run().await,
             Self::Man(command) => command.run(),
+            Self::Meet(command) => command.run().await,
             Self::Recv(command) => command.run().await,
             Self::Send(command) => command.run().await,
             Self::Serve(command) => command.run().await,

@@ -1,28 +1,23 @@
 //! `anabranch serve`: channels for viewers in browsers and at home.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anabranch_apps::input::Readers;
-use anabranch_apps::serve::{
-    Advertised, ChannelsFile, News, ServeError, ServeOptions, Serving, Standing, http_address,
-    https_address, udp_address,
-};
-use anabranch_apps::service::{Severity, sanitized};
+use anabranch_apps::serve::{ChannelsFile, News, ServeError, ServeOptions, Serving, Standing};
+use anabranch_apps::site::{Advertised, SiteError, http_address, https_address, udp_address};
 use anabranch_apps::url::EncryptionSwitch;
 use anabranch_sansio::Rate;
 use clap::Args;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::transfer::{RecordingArgs, RecordingFiles, StatsFile, stop_when_interrupted};
+use crate::service_log::ServiceLog;
+use crate::transfer::{RecordingArgs, StatsFile, stop_when_interrupted};
 
 /// Nobody guesses so many letters and digits.
 const TOKEN_LEN_MIN: usize = 16;
-
-/// Back to the start of the line, and clear it.
-const CLEAR: &str = "\r\x1b[2K";
 
 /// Serves channels to viewers
 ///
@@ -90,7 +85,7 @@ impl Serve {
         let (file, untaken) = self.channels()?;
         let stats = self.stats.as_deref().map(StatsFile::open).transpose()?;
         let files = self.recording.open()?;
-        let mut log = Log::new(stats, files, self.quiet);
+        let mut log = ServiceLog::new(stats, files, self.quiet);
         let options = ServeOptions {
             file,
             http: self.http,
@@ -103,7 +98,7 @@ impl Serve {
             tls_certificate: self.tls_certificate,
             tls_key: self.tls_key,
             encryption: self.encryption,
-            recording: log.files.recording(),
+            recording: log.recording(),
             readers: Readers::Apart,
         };
         let is_token_known = options.operator_token.is_some();
@@ -129,7 +124,11 @@ impl Serve {
             log.line(&format!("operator's page: {}", serving.operator_url()));
             log.line(&format!("operator's token: {}", serving.operator_token()));
         }
-        serving.run(stop_when_interrupted(), &mut |news| log.tell(&news)).await;
+        let mut tell = |news: News<'_>| match news {
+            News::Line(text) => log.line(text),
+            News::Second(standing) => log.second(standing, &describe(standing)),
+        };
+        serving.run(stop_when_interrupted(), &mut tell).await;
         log.end_recording();
         Ok(())
     }
@@ -167,96 +166,37 @@ fn token(file: &Path) -> Result<String, Failure> {
     Ok(token.to_owned())
 }
 
-fn advertised(text: &str) -> Result<Advertised, String> {
-    text.parse().map_err(|error: ServeError| error.to_string())
+/// An address that is told to those who are served.
+pub(crate) fn advertised(text: &str) -> Result<Advertised, String> {
+    text.parse().map_err(|error: SiteError| error.to_string())
 }
 
 fn failure(error: ServeError) -> Failure {
+    match error {
+        ServeError::Site(error) => site_failure(error),
+        ServeError::Key(_)
+        | ServeError::HalfCertificate
+        | ServeError::CredentialsInTheOpen
+        | ServeError::Security(_) => Failure::usage(error),
+        _ => Failure::failed(error),
+    }
+}
+
+/// Whether what keeps a server of pages from beginning is for the user to put right.
+pub(crate) fn site_failure(error: SiteError) -> Failure {
     if matches!(
         error,
-        ServeError::Advertised { .. }
-            | ServeError::Udp { .. }
-            | ServeError::Http { .. }
-            | ServeError::HttpInUse { .. }
-            | ServeError::Key(_)
-            | ServeError::Tls(_)
-            | ServeError::HalfTls
-            | ServeError::HalfCertificate
-            | ServeError::CredentialsInTheOpen
-            | ServeError::Security(_)
+        SiteError::Address { .. }
+            | SiteError::Advertised { .. }
+            | SiteError::Udp { .. }
+            | SiteError::Http { .. }
+            | SiteError::HttpInUse { .. }
+            | SiteError::Tls(_)
+            | SiteError::HalfTls
     ) {
         return Failure::usage(error);
     }
     Failure::failed(error)
-}
-
-/// Lines on stderr, a status that stays in its place if that is a terminal, measures in a file.
-struct Log {
-    stats: Option<StatsFile>,
-    files: RecordingFiles,
-    is_quiet: bool,
-    in_place: bool,
-    /// Whether a line stands that the next one replaces.
-    stands: bool,
-}
-
-impl Log {
-    fn new(stats: Option<StatsFile>, files: RecordingFiles, is_quiet: bool) -> Self {
-        let in_place = !is_quiet && io::stderr().is_terminal();
-        Self { stats, files, is_quiet, in_place, stands: false }
-    }
-
-    fn tell(&mut self, news: &News<'_>) {
-        match news {
-            News::Line(text) => self.line(text),
-            News::Second(standing) => self.second(standing),
-        }
-        if let Some(text) = self.files.trouble() {
-            self.warn(&text);
-        }
-    }
-
-    fn end_recording(&mut self) {
-        for (severity, text) in self.files.finish() {
-            match severity {
-                Severity::Warning => self.warn(&text),
-                Severity::Info => self.line(&text),
-            }
-        }
-    }
-
-    fn line(&mut self, text: &str) {
-        if !self.is_quiet {
-            self.warn(text);
-        }
-    }
-
-    /// A line that is said in any case.
-    fn warn(&mut self, text: &str) {
-        let clear = if std::mem::take(&mut self.stands) { CLEAR } else { "" };
-        put(&format!("{clear}{}\n", sanitized(text)));
-    }
-
-    fn second(&mut self, standing: &Standing) {
-        if let Some(stats) = &mut self.stats
-            && let Err(error) = stats.write(standing)
-        {
-            self.stats = None;
-            self.line(&format!("the measures cannot be written any more: {error}"));
-        }
-        if self.in_place {
-            self.stands = true;
-            put(&format!("{CLEAR}\x1b[?7l{}\x1b[?7h", describe(standing)));
-        }
-    }
-}
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        if self.stands {
-            put("\n");
-        }
-    }
 }
 
 fn describe(standing: &Standing) -> String {
@@ -271,9 +211,4 @@ fn describe(standing: &Standing) -> String {
         standing.browser_viewers,
         Rate::bps(standing.sent_bps),
     )
-}
-
-/// A terminal that has gone away does not end the server.
-fn put(text: &str) {
-    let _unheard = io::stderr().write_all(text.as_bytes());
 }

@@ -9,14 +9,14 @@ use anabranch_keys::PublicKey;
 use anabranch_television::protocol::Programme;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use thiserror::Error;
 use toml::Spanned;
 
-use super::net::ServeError;
-use super::ports::{http_place, https_place, udp_place};
-use super::proxies::Network;
+use super::error::ServeError;
 use super::source::{DemoChannel, Source};
 use crate::input::Input;
+use crate::site::{
+    ConfigError, Network, TextFile, http_place, https_place, line_of, read_toml, udp_place,
+};
 use crate::url::{ChannelUrl, Credentials, EncryptionSwitch, SessionUrl};
 
 /// Channels of one server.
@@ -148,42 +148,6 @@ pub struct ChannelConfig {
     pub access: ChannelAccess,
 }
 
-/// What is wrong with `channels.toml`.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// It cannot be read.
-    #[error("cannot read {file}: {message}")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// The system's words.
-        message: String,
-    },
-    /// It is no TOML, or has what nobody knows.
-    #[error("{file}, line {line}: {message}")]
-    Syntax {
-        /// The file.
-        file: String,
-        /// Where.
-        line: usize,
-        /// The parser's words.
-        message: String,
-    },
-    /// A channel makes no sense.
-    #[error("{file}, line {line}, {key}: {what}")]
-    Channel {
-        /// The file.
-        file: String,
-        /// Where the channel begins.
-        line: usize,
-        /// Which of its keys.
-        key: &'static str,
-        /// What is wrong, and what would be right.
-        what: String,
-    },
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawFile {
@@ -225,13 +189,8 @@ impl ChannelsFile {
     /// # Errors
     /// Says where it makes no sense, and what would.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
-            file: file.clone(),
-            message: error.to_string(),
-        })?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        Self::parse(&text, &file, folder)
+        let TextFile { name, text, folder } = TextFile::read(path)?;
+        Self::parse(&text, &name, &folder)
     }
 
     /// The channels that there are without a file.
@@ -264,22 +223,13 @@ impl ChannelsFile {
     /// # Errors
     /// Says where it makes no sense, and what would.
     pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Self, ConfigError> {
-        let line_of = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
-        let raw: RawFile = toml::from_str(text).map_err(|error| ConfigError::Syntax {
-            file: file.to_owned(),
-            line: line_of(error.span().map_or(0, |span| span.start)),
-            message: error.message().to_owned(),
-        })?;
+        let raw: RawFile = read_toml(text, file)?;
         let mut taken = BTreeMap::new();
         let mut channels = Vec::new();
         for entry in raw.channels {
-            let line = line_of(entry.span().start);
-            let wrong = |(key, what): Wrong| ConfigError::Channel {
-                file: file.to_owned(),
-                line,
-                key,
-                what,
-            };
+            let line = line_of(text, entry.span().start);
+            let wrong =
+                |(key, what): Wrong| ConfigError::Entry { file: file.to_owned(), line, key, what };
             let channel = entry.into_inner().check(folder, &taken).map_err(wrong)?;
             if channels.len() == CHANNELS_MAX {
                 let what = format!("there are more than {CHANNELS_MAX} channels");

@@ -2,22 +2,21 @@
 
 use std::sync::Arc;
 
-use anabranch_rtc::AcceptError;
-use axum::extract::{DefaultBodyLimit, Path, Request, State};
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
-use axum::middleware::{self, Next};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
 
-use super::listen::{Peer, Places};
-use super::origin_guard::OriginGuard;
-use super::proxies::Proxies;
 use super::station::{OfferRefusal, Station};
 use super::{operator, players};
-use crate::page::{assets, guard};
+use crate::page::guard;
+use crate::site::{
+    OriginGuard, Peer, Places, Proxies, accept_status, asset, guarded, not_found, unauthorized,
+};
 
 /// An offer of 35 data channels has 1 kB.
 const OFFER_BYTES_MAX: usize = 64 << 10;
@@ -32,7 +31,7 @@ const OPERATOR_PAGE: &str = "operator.html";
 #[derive(Debug)]
 pub(super) struct Site {
     pub(super) station: Arc<Station>,
-    pub(super) origin_guard: OriginGuard,
+    pub(super) origin_guard: Arc<OriginGuard>,
     /// The operator's.
     pub(super) token: String,
     /// Who speaks for others.
@@ -60,30 +59,8 @@ pub(super) fn router(site: Arc<Site>) -> Router {
         .merge(operator::router(site.clone()))
         .fallback(|| async { not_found("There is nothing here; the page is at /.") })
         .layer(DefaultBodyLimit::max(OFFER_BYTES_MAX))
-        .layer(middleware::from_fn_with_state(site.clone(), admit))
+        .layer(middleware::from_fn_with_state(site.origin_guard.clone(), guarded))
         .with_state(site)
-}
-
-async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let mut response = match site.origin_guard.admit(request.method(), request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => (StatusCode::FORBIDDEN, refusal.to_string()).into_response(),
-    };
-    for (name, value) in guard::HEADERS {
-        response.headers_mut().entry(name).or_insert(value);
-    }
-    response
-}
-
-pub(super) fn not_found(text: &'static str) -> Response {
-    (StatusCode::NOT_FOUND, text).into_response()
-}
-
-fn asset(path: &str) -> Response {
-    match assets::asset(path) {
-        Some(asset) => ([(CONTENT_TYPE, asset.content_type)], asset.bytes).into_response(),
-        None => not_found("There is no such file."),
-    }
 }
 
 /// The same page, which other sites may show in a frame.
@@ -121,19 +98,10 @@ async fn accept(
     }
 }
 
-/// A token is missing, or is none of ours.
-pub(super) fn unauthorized(text: &str) -> Response {
-    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text.to_owned()).into_response()
-}
-
 const fn status(error: &OfferRefusal) -> StatusCode {
     match error {
-        OfferRefusal::Offer(AcceptError::Full { .. }) => StatusCode::SERVICE_UNAVAILABLE,
-        OfferRefusal::AddressGroup { .. }
-        | OfferRefusal::Offer(AcceptError::TooManyHandshakes { .. }) => {
-            StatusCode::TOO_MANY_REQUESTS
-        }
-        OfferRefusal::Offer(AcceptError::Offer(_) | _) => StatusCode::BAD_REQUEST,
+        OfferRefusal::AddressGroup { .. } => StatusCode::TOO_MANY_REQUESTS,
+        OfferRefusal::Offer(error) => accept_status(error),
     }
 }
 

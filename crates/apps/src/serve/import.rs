@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::config::{CHANNELS_MAX, ChannelText, ChannelsFile, ConfigError, NUMBER_MAX};
+use super::config::{CHANNELS_MAX, ChannelText, ChannelsFile, NUMBER_MAX};
 use crate::service::{printable, sanitized};
+use crate::site::ConfigError;
 
 /// Bytes of a playlist: tens of thousands of channels.
 const PLAYLIST_BYTES_MAX: u64 = 16 << 20;

@@ -2,17 +2,13 @@
 
 mod access;
 mod config;
+mod error;
 mod http;
 mod import;
-mod listen;
 mod metrics;
-mod net;
 mod operator;
-mod origin_guard;
 mod players;
 mod playlist;
-mod ports;
-mod proxies;
 mod relay;
 pub(crate) mod source;
 mod station;
@@ -27,24 +23,21 @@ use anabranch_keys::PublicKey;
 use anabranch_sansio::Rng;
 use anabranch_television::{Carrier, Server, ServerConfig, Television, TelevisionConfig};
 use serde::Serialize;
-use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use crate::input::Readers;
 use crate::net::NetError;
 use crate::service::{Secured, Stop, url_of};
+use crate::site::{
+    Advertised, Https, Listener, OriginGuard, Places, Proxies, Secure, Service, SiteError, Wanted,
+    bind_http, bind_udp, candidates, places,
+};
 use crate::url::EncryptionSwitch;
 use access::{Access, AccessGate};
 pub use access::{AccessKey, All, KeyError, Ticket, TicketChannels, TicketError, TokenError};
-pub use config::{ChannelAccess, ChannelConfig, ChannelsFile, ConfigError, ServerSection};
+pub use config::{ChannelAccess, ChannelConfig, ChannelsFile, ServerSection};
+pub use error::ServeError;
 use http::Site;
-pub use listen::TlsError;
-use listen::{Files, Listener, Places, Service, Tls};
-pub use net::{Advertised, ServeError};
-use origin_guard::OriginGuard;
-pub use ports::{http_address, https_address, udp_address};
-use proxies::Proxies;
-pub use proxies::{Network, NoNetwork};
 pub use source::{DemoChannel, Source};
 use station::{NEWS_MAX, Station};
 
@@ -108,15 +101,6 @@ pub struct Serving {
     news: mpsc::Receiver<String>,
 }
 
-/// Where the page is served by HTTPS.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Https {
-    /// Where other machines find it.
-    pub url: String,
-    /// SHA-256 of the certificate, as browsers show it.
-    pub fingerprint: String,
-}
-
 /// What a server reports.
 #[derive(Debug)]
 pub enum News<'a> {
@@ -155,13 +139,20 @@ impl Serving {
         let section = &options.file.server;
         let from_file = section.advertise.as_deref().map(str::parse).transpose()?;
         let advertised = options.advertise.or(from_file);
-        let (mut sockets, udp) = net::bind_udp(options.udp.or(section.udp))?;
+        let (mut sockets, udp) = bind_udp(options.udp.or(section.udp))?;
         sockets.record(options.recording.clone());
-        let candidates = net::candidates(&udp, advertised)?;
-        let plain = net::bind_http(options.http.or(section.http)).await?;
-        let http = plain.local_addr().map_err(ServeError::System)?;
+        let candidates = candidates(&udp, advertised)?;
+        let plain = bind_http(options.http.or(section.http)).await?;
+        let http = plain.local_addr().map_err(SiteError::System)?;
         let names: Vec<_> = options.names.iter().chain(&section.names).cloned().collect();
-        let secure = secure(&options, &names).await?;
+        let secure = Secure::bind(Wanted {
+            addr: options.https.or(section.https),
+            certificate: options.tls_certificate.or_else(|| section.tls_certificate.clone()),
+            key: options.tls_key.or_else(|| section.tls_key.clone()),
+            folder: options.file.folder.clone(),
+            names: names.clone(),
+        })
+        .await?;
 
         let switch = options.encryption.or(section.encryption).unwrap_or_default();
         let credentials = section.credentials(switch)?;
@@ -178,16 +169,16 @@ impl Serving {
         let key = key_file.map(|file| access_key(file, &sender)).transpose()?;
         let access = Arc::new(Access::new(key));
         let television = Television::new(limits, Box::new(AccessGate(access.clone())));
-        let server = Server::new(television, config, unpredictable()?)?;
-        let server = Driver::spawn_apart(server, sockets)?;
+        let server = Server::new(television, config, unpredictable()?).map_err(SiteError::from)?;
+        let server = Driver::spawn_apart(server, sockets).map_err(SiteError::from)?;
         let name = random_name::<NAME_BYTES>()?;
         let station = Arc::new(Station::new(server, access, name, sender.clone(), options.readers));
         let token = options.operator_token.map_or_else(random_name::<TOKEN_BYTES>, Ok)?;
         let proxies = Proxies::new(section.trusted_proxies.clone());
-        let places = listen::places();
+        let places = places();
         let site = Site {
             station: station.clone(),
-            origin_guard: OriginGuard::new(names),
+            origin_guard: Arc::new(OriginGuard::new(names)),
             token: token.clone(),
             proxies: proxies.clone(),
             players: Places::new(
@@ -197,11 +188,9 @@ impl Serving {
             places: places.clone(),
         };
         let service = Service::new(http::router(Arc::new(site)), proxies, places);
-        let https = secure.as_ref().map(Secure::told);
-        if let Some(Secure { tcp, tls, .. }) = secure {
-            let listener = Listener { tcp, tls: Some(tls.acceptor()?), service: service.clone() };
-            tokio::spawn(tls.follow(sender));
-            tokio::spawn(listener.serve());
+        let https = secure.as_ref().map(Secure::https);
+        if let Some(secure) = secure {
+            secure.serve(service.clone(), sender)?;
         }
         tokio::spawn(Listener { tcp: plain, tls: None, service }.serve());
         for channel in options.file.channels {
@@ -314,12 +303,13 @@ fn access_key(file: &Path, news: &mpsc::Sender<String>) -> Result<AccessKey, Key
 fn random_name<const BYTES: usize>() -> Result<String, ServeError> {
     let mut random = [0; BYTES];
     getrandom::fill(&mut random)
-        .map_err(|error| NetError::NoRandomness { message: error.to_string() })?;
+        .map_err(|error| NetError::NoRandomness { message: error.to_string() })
+        .map_err(SiteError::from)?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn unpredictable() -> Result<Rng, ServeError> {
-    Ok(crate::net::unpredictable_rng()?)
+    Ok(crate::net::unpredictable_rng().map_err(SiteError::from)?)
 }
 
 fn limits(section: &ServerSection) -> TelevisionConfig {
@@ -331,40 +321,4 @@ fn limits(section: &ServerSection) -> TelevisionConfig {
             .unwrap_or(usual.viewers_per_address_max),
         ..usual
     }
-}
-
-/// A port for HTTPS, and what is shown there.
-struct Secure {
-    tcp: TcpListener,
-    addr: SocketAddr,
-    tls: Arc<Tls>,
-}
-
-impl Secure {
-    fn told(&self) -> Https {
-        let url = format!("https://{}/", crate::net::from_elsewhere(self.addr));
-        Https { url, fingerprint: self.tls.fingerprint() }
-    }
-}
-
-/// Binds the port for HTTPS, if there is to be one.
-async fn secure(options: &ServeOptions, names: &[String]) -> Result<Option<Secure>, ServeError> {
-    let section = &options.file.server;
-    let certificate = options.tls_certificate.as_ref().or(section.tls_certificate.as_ref());
-    let key = options.tls_key.as_ref().or(section.tls_key.as_ref());
-    let addr = match (options.https.or(section.https), certificate, key) {
-        (Some(addr), _, _) if certificate.is_some() == key.is_some() => addr,
-        (None, None, None) => return Ok(None),
-        (_, _, _) => return Err(ServeError::HalfTls),
-    };
-    let tls = match certificate.cloned().zip(key.cloned()) {
-        Some((certificate, key)) => Tls::read(Files { certificate, key })?,
-        None => {
-            let folder = options.file.folder.clone().unwrap_or_else(crate::net::state_folder);
-            Tls::own(&folder, net::certificate_names(names))?
-        }
-    };
-    let tcp = net::bind_https(addr).await?;
-    let addr = tcp.local_addr().map_err(ServeError::System)?;
-    Ok(Some(Secure { tcp, addr, tls }))
 }

@@ -17,10 +17,10 @@ use tokio::time::{Instant, timeout_at};
 
 use super::access::{Ticket, token_of};
 use super::config::{ChannelAccess, ChannelConfig};
-use super::http::{Site, not_found, unauthorized};
-use super::listen::{NoPlace, Peer, Place};
+use super::http::Site;
 use super::playlist::{self, Entry};
 use super::relay::Obstacle;
+use crate::site::{NoPlace, Peer, Place, not_found, unauthorized};
 
 /// A stream without a token ends with its reader: nobody reads for a year.
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);

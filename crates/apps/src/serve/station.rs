@@ -1,12 +1,12 @@
 //! [`Station`]: the television server with the sources of its channels.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anabranch_driver::Handle;
 use anabranch_media::codec::Codec;
-use anabranch_rtc::{AcceptError, ConnectionId};
+use anabranch_rtc::AcceptError;
 use anabranch_sansio::Time;
 use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::protocol::{Programme, TEXT_CHARS_MAX};
@@ -21,19 +21,14 @@ use super::relay::{Obstacle, Relay};
 use super::source::{self, Listener, SourceEvent};
 use crate::input::{InputOptions, Readers};
 use crate::service::{LevelSnapshot, sanitized};
+use crate::site::Sessions;
 
 /// Lines that wait to be told; more are dropped.
 pub(super) const NEWS_MAX: usize = 1_024;
 
-/// Connections of browsers that can be ended by HTTP: those of the last ones that came.
-const SESSIONS_MAX: usize = 4_096;
-
 /// What viewers hear of a source that is lost: why may name commands, files and addresses, which
 /// are the operator's.
 const OFF_AIR: &str = "trying again";
-
-/// Random bytes of a session's name.
-const SESSION_BYTES: usize = 16;
 
 /// Why a browser's offer is not answered.
 #[derive(Debug, Error)]
@@ -51,7 +46,7 @@ pub(super) struct Station {
     access: Arc<Access>,
     /// Who holds this may do something with the server, and not the other way round.
     channels: Mutex<BTreeMap<ChannelId, OnAir>>,
-    sessions: Mutex<VecDeque<(String, ConnectionId)>>,
+    sessions: Sessions,
     /// What other servers know this one by.
     name: Arc<str>,
     news: mpsc::Sender<String>,
@@ -109,7 +104,7 @@ impl Station {
         news: mpsc::Sender<String>,
         readers: Readers,
     ) -> Self {
-        let (channels, sessions) = (Mutex::default(), Mutex::default());
+        let (channels, sessions) = (Mutex::default(), Sessions::default());
         Self { server, access, channels, sessions, name: name.into(), news, readers }
     }
 
@@ -232,33 +227,12 @@ impl Station {
             }
             Ok(server.accept(now, offer, address_group(from))?)
         })?;
-        let mut random = [0; SESSION_BYTES];
-        // Without randomness nobody can end the session by HTTP; the browser still can.
-        let name = match getrandom::fill(&mut random) {
-            Ok(()) => random.iter().map(|byte| format!("{byte:02x}")).collect(),
-            Err(error) => {
-                tracing::warn!(%error, "no randomness");
-                String::new()
-            }
-        };
-        let mut sessions = lock(&self.sessions);
-        if !name.is_empty() {
-            sessions.push_back((name.clone(), id));
-        }
-        if sessions.len() > SESSIONS_MAX {
-            sessions.pop_front();
-        }
-        Ok((name, answer))
+        Ok((self.sessions.name(id), answer))
     }
 
     /// Ends a browser's session. False if there is none of this name.
     pub(super) fn hang_up(&self, name: &str) -> bool {
-        let mut sessions = lock(&self.sessions);
-        let Some(place) = sessions.iter().position(|(known, _)| known == name) else {
-            return false;
-        };
-        let Some((_, id)) = sessions.remove(place) else { return false };
-        drop(sessions);
+        let Some(id) = self.sessions.take(name) else { return false };
         self.server.with(|server, now| server.hang_up(now, id));
         true
     }

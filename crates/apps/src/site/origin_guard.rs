@@ -13,13 +13,13 @@ use crate::page::guard::only;
 
 /// Lets requests pass that name us by an address or a known name, and come from our own page.
 #[derive(Debug)]
-pub(super) struct OriginGuard {
+pub(crate) struct OriginGuard {
     names: Vec<String>,
 }
 
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     #[error(
         "This server answers under its addresses, and under names that it was told: the key names \
          of [server] in channels.toml, or --name."
@@ -30,11 +30,11 @@ pub(super) enum Refusal {
 }
 
 impl OriginGuard {
-    pub(super) const fn new(names: Vec<String>) -> Self {
+    pub(crate) const fn new(names: Vec<String>) -> Self {
         Self { names }
     }
 
-    pub(super) fn admit(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+    pub(crate) fn admit(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = only(headers, HOST).and_then(|host| std::str::from_utf8(host).ok());
         let host = host.filter(|host| self.is_ours(host)).ok_or(Refusal::ForeignHost)?;
         if !headers.contains_key(ORIGIN) {

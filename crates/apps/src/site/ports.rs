@@ -5,14 +5,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use serde::de::Error as _;
 use serde::{Deserialize as _, Deserializer};
 
-use super::net::{HTTP_PORT, ServeError, UDP_PORT};
+use super::addresses::{HTTP_PORT, UDP_PORT};
+use super::error::SiteError;
 
 /// Where the page is served. A port alone is one of this machine only, as the usual one is; with a
 /// colon, of all addresses.
 ///
 /// # Errors
 /// It is no address; says what would be one.
-pub fn http_address(text: &str) -> Result<SocketAddr, ServeError> {
+pub fn http_address(text: &str) -> Result<SocketAddr, SiteError> {
     address(text, Ipv4Addr::LOCALHOST.into(), Ipv4Addr::UNSPECIFIED.into(), HTTP_PORT)
 }
 
@@ -21,7 +22,7 @@ pub fn http_address(text: &str) -> Result<SocketAddr, ServeError> {
 ///
 /// # Errors
 /// It is no address; says what would be one.
-pub fn https_address(text: &str) -> Result<SocketAddr, ServeError> {
+pub fn https_address(text: &str) -> Result<SocketAddr, SiteError> {
     address(text, Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into(), HTTPS_PORT)
 }
 
@@ -29,7 +30,7 @@ pub fn https_address(text: &str) -> Result<SocketAddr, ServeError> {
 ///
 /// # Errors
 /// It is no address; says what would be one.
-pub fn udp_address(text: &str) -> Result<SocketAddr, ServeError> {
+pub fn udp_address(text: &str) -> Result<SocketAddr, SiteError> {
     address(text, Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into(), UDP_PORT)
 }
 
@@ -41,7 +42,7 @@ fn address(
     alone: IpAddr,
     with_colon: IpAddr,
     usual: u16,
-) -> Result<SocketAddr, ServeError> {
+) -> Result<SocketAddr, SiteError> {
     let (ip, port) = match text.strip_prefix(':') {
         Some(port) => (with_colon, port),
         None => (alone, text),
@@ -49,24 +50,24 @@ fn address(
     if let Ok(port) = port.parse() {
         return Ok(SocketAddr::new(ip, port));
     }
-    text.parse().map_err(|_| ServeError::Address { text: text.to_owned(), usual })
+    text.parse().map_err(|_| SiteError::Address { text: text.to_owned(), usual })
 }
 
-pub(super) fn http_place<'de, D>(deserializer: D) -> Result<Option<SocketAddr>, D::Error>
+pub(crate) fn http_place<'de, D>(deserializer: D) -> Result<Option<SocketAddr>, D::Error>
 where
     D: Deserializer<'de>,
 {
     place(deserializer, http_address)
 }
 
-pub(super) fn https_place<'de, D>(deserializer: D) -> Result<Option<SocketAddr>, D::Error>
+pub(crate) fn https_place<'de, D>(deserializer: D) -> Result<Option<SocketAddr>, D::Error>
 where
     D: Deserializer<'de>,
 {
     place(deserializer, https_address)
 }
 
-pub(super) fn udp_place<'de, D>(deserializer: D) -> Result<Option<SocketAddr>, D::Error>
+pub(crate) fn udp_place<'de, D>(deserializer: D) -> Result<Option<SocketAddr>, D::Error>
 where
     D: Deserializer<'de>,
 {
@@ -75,7 +76,7 @@ where
 
 fn place<'de, D>(
     deserializer: D,
-    read: fn(&str) -> Result<SocketAddr, ServeError>,
+    read: fn(&str) -> Result<SocketAddr, SiteError>,
 ) -> Result<Option<SocketAddr>, D::Error>
 where
     D: Deserializer<'de>,

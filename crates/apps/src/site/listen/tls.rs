@@ -28,13 +28,13 @@ use crate::net::pem;
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// What a certificate of our own is called.
-const OWN_NAME: &str = "anabranch serve";
+const OWN_NAME: &str = "anabranch";
 
 /// A certificate and its key, in PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::serve) struct Files {
-    pub(in crate::serve) certificate: PathBuf,
-    pub(in crate::serve) key: PathBuf,
+pub(crate) struct Files {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
 }
 
 /// Why there is no HTTPS.
@@ -74,7 +74,7 @@ pub enum TlsError {
 
 /// What browsers are shown, as it is now.
 #[derive(Debug)]
-pub(in crate::serve) struct Tls {
+pub(crate) struct Tls {
     files: Files,
     shown: RwLock<Arc<CertifiedKey>>,
     provider: Arc<CryptoProvider>,
@@ -82,7 +82,7 @@ pub(in crate::serve) struct Tls {
 
 impl Tls {
     /// Reads a certificate.
-    pub(in crate::serve) fn read(files: Files) -> Result<Arc<Self>, TlsError> {
+    pub(crate) fn read(files: Files) -> Result<Arc<Self>, TlsError> {
         let provider = Arc::new(default_provider());
         let shown = RwLock::new(Arc::new(load(&files, &provider)?));
         Ok(Arc::new(Self { files, shown, provider }))
@@ -90,7 +90,7 @@ impl Tls {
 
     /// Reads the certificate of our own in a folder, which is made if it is not there, with the
     /// names under which the server is called.
-    pub(in crate::serve) fn own(folder: &Path, names: Vec<String>) -> Result<Arc<Self>, TlsError> {
+    pub(crate) fn own(folder: &Path, names: Vec<String>) -> Result<Arc<Self>, TlsError> {
         let files = Files {
             certificate: folder.join("certificate.pem"),
             key: folder.join("certificate.key"),
@@ -102,7 +102,7 @@ impl Tls {
     }
 
     /// What takes connections.
-    pub(in crate::serve) fn acceptor(self: &Arc<Self>) -> Result<TlsAcceptor, TlsError> {
+    pub(crate) fn acceptor(self: &Arc<Self>) -> Result<TlsAcceptor, TlsError> {
         let versions: &[&SupportedProtocolVersion] = rustls::DEFAULT_VERSIONS;
         let config = ServerConfig::builder_with_provider(self.provider.clone());
         let config = config.with_protocol_versions(versions)?.with_no_client_auth();
@@ -112,7 +112,7 @@ impl Tls {
     }
 
     /// SHA-256 of the certificate, as browsers show it.
-    pub(in crate::serve) fn fingerprint(&self) -> String {
+    pub(crate) fn fingerprint(&self) -> String {
         let shown = self.shown();
         let certificate = shown.cert.first().map_or(&[][..], |certificate| certificate);
         let bytes = Sha256::digest(certificate);
@@ -120,7 +120,7 @@ impl Tls {
     }
 
     /// Reads files again that were renewed, as long as the program runs.
-    pub(in crate::serve) async fn follow(self: Arc<Self>, news: mpsc::Sender<String>) {
+    pub(crate) async fn follow(self: Arc<Self>, news: mpsc::Sender<String>) {
         let mut read = self.files.changed();
         let mut last_words = String::new();
         loop {

@@ -15,7 +15,7 @@ const FORWARDED_PROTO: &str = "x-forwarded-proto";
 
 /// Addresses whose word about others is taken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Proxies(Vec<Network>);
+pub(crate) struct Proxies(Vec<Network>);
 
 /// An address, or all that begin like it: `192.0.2.1`, `10.0.0.0/8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -33,17 +33,17 @@ pub struct NoNetwork {
 }
 
 impl Proxies {
-    pub(super) const fn new(networks: Vec<Network>) -> Self {
+    pub(crate) const fn new(networks: Vec<Network>) -> Self {
         Self(networks)
     }
 
     /// Whether its word is taken.
-    pub(super) fn trusts(&self, address: IpAddr) -> bool {
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.includes(address.to_canonical()))
     }
 
     /// Who asks: the one whom the last proxy that we trust says it heard from.
-    pub(super) fn asker(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    pub(crate) fn asker(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut asker = peer.to_canonical();
         let said = headers.get_all(FORWARDED_FOR).iter().rev();
         // What is no text says nothing.
@@ -59,7 +59,7 @@ impl Proxies {
     }
 
     /// `http` or `https`, as the browser sees it.
-    pub(super) fn scheme(
+    pub(crate) fn scheme(
         &self,
         peer: IpAddr,
         own: &'static str,

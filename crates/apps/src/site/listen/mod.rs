@@ -28,9 +28,9 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 
 use super::proxies::Proxies;
-pub(super) use places::{NoPlace, Place, Places};
+pub(crate) use places::{NoPlace, Place, Places};
 pub use tls::TlsError;
-pub(super) use tls::{Files, Tls};
+pub(crate) use tls::{Files, Tls};
 use write_timeout::WriteTimeout;
 
 /// A handshake of TLS, the head of a request, and the rest until it is answered take at most so
@@ -52,15 +52,15 @@ const REFUSALS_MAX: usize = 64;
 
 /// Who asks, and how.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer {
-    pub(super) addr: SocketAddr,
+pub(crate) struct Peer {
+    pub(crate) addr: SocketAddr,
     /// `http` or `https`.
-    pub(super) scheme: &'static str,
+    pub(crate) scheme: &'static str,
 }
 
 /// What is served, wherever connections are taken.
 #[derive(Clone)]
-pub(super) struct Service {
+pub(crate) struct Service {
     router: Router,
     proxies: Proxies,
     places: Arc<Places>,
@@ -68,19 +68,19 @@ pub(super) struct Service {
 }
 
 /// An address at which connections are taken.
-pub(super) struct Listener {
-    pub(super) tcp: TcpListener,
-    pub(super) tls: Option<TlsAcceptor>,
-    pub(super) service: Service,
+pub(crate) struct Listener {
+    pub(crate) tcp: TcpListener,
+    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) service: Service,
 }
 
 /// The places that there are for connections.
-pub(super) fn places() -> Arc<Places> {
+pub(crate) fn places() -> Arc<Places> {
     Places::new(CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX)
 }
 
 impl Service {
-    pub(super) fn new(router: Router, proxies: Proxies, places: Arc<Places>) -> Self {
+    pub(crate) fn new(router: Router, proxies: Proxies, places: Arc<Places>) -> Self {
         Self { router, proxies, places, refusals: Places::new(REFUSALS_MAX, REFUSALS_MAX) }
     }
 
@@ -109,7 +109,7 @@ impl Service {
 
 impl Listener {
     /// Serves as long as the program runs.
-    pub(super) async fn serve(self) {
+    pub(crate) async fn serve(self) {
         loop {
             match self.tcp.accept().await {
                 Ok((stream, from)) => {

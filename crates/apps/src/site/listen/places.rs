@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A number of places, of which each address gets a part.
 #[derive(Debug)]
-pub(in crate::serve) struct Places {
+pub(crate) struct Places {
     limit: usize,
     limit_per_address: usize,
     taken: Mutex<Taken>,
@@ -20,7 +20,7 @@ struct Taken {
 
 /// Why there is no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::serve) enum NoPlace {
+pub(crate) enum NoPlace {
     /// All are taken.
     Full { limit: usize },
     /// The address has its part.
@@ -29,22 +29,18 @@ pub(in crate::serve) enum NoPlace {
 
 /// A place, as long as it is held.
 #[derive(Debug)]
-pub(in crate::serve) struct Place {
+pub(crate) struct Place {
     places: Arc<Places>,
     address: IpAddr,
 }
 
 impl Places {
-    pub(in crate::serve) fn new(limit: usize, limit_per_address: usize) -> Arc<Self> {
+    pub(crate) fn new(limit: usize, limit_per_address: usize) -> Arc<Self> {
         Arc::new(Self { limit, limit_per_address, taken: Mutex::default() })
     }
 
     /// A place for an address. `is_many`: there are many behind it, and it may take all.
-    pub(in crate::serve) fn take(
-        self: &Arc<Self>,
-        address: IpAddr,
-        is_many: bool,
-    ) -> Result<Place, NoPlace> {
+    pub(crate) fn take(self: &Arc<Self>, address: IpAddr, is_many: bool) -> Result<Place, NoPlace> {
         let mut taken = self.taken();
         if taken.all >= self.limit {
             return Err(NoPlace::Full { limit: self.limit });
@@ -60,7 +56,7 @@ impl Places {
     }
 
     /// How many are taken.
-    pub(in crate::serve) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.taken().all
     }
 

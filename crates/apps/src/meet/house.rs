@@ -1,0 +1,82 @@
+//! [`House`]: the rooms' machine, and what opens each.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use anabranch_driver::Handle;
+use anabranch_rooms::{RoomId, RoomLabel, Server};
+use anabranch_rtc::AcceptError;
+use anabranch_television::address_group;
+
+use super::config::RoomConfig;
+use crate::site::Sessions;
+
+/// The rooms' machine, and what opens each.
+#[derive(Debug)]
+pub(super) struct House {
+    server: Handle<Server>,
+    doors: BTreeMap<String, Door>,
+    sessions: Sessions,
+}
+
+/// A room, and what opens it.
+#[derive(Debug, Clone)]
+pub(super) struct Door {
+    pub(super) room: RoomId,
+    pub(super) title: String,
+    pub(super) token: String,
+}
+
+impl House {
+    /// Opens the rooms, each with its token.
+    pub(super) fn new(server: Handle<Server>, rooms: Vec<(RoomConfig, String)>) -> Self {
+        let open = |(config, token): (RoomConfig, String)| {
+            let RoomConfig { name, title, members_max, .. } = config;
+            let label = RoomLabel { name: name.clone(), title: title.clone(), members_max };
+            let room = server.with(|server, _| server.act(|rooms| rooms.add(label)));
+            (name, Door { room, title, token })
+        };
+        let doors = rooms.into_iter().map(open).collect();
+        Self { server, doors, sessions: Sessions::default() }
+    }
+
+    pub(super) fn door(&self, name: &str) -> Option<&Door> {
+        self.doors.get(name)
+    }
+
+    /// Each room by its name.
+    pub(super) fn doors(&self) -> impl Iterator<Item = (&str, &Door)> {
+        self.doors.iter().map(|(name, door)| (name.as_str(), door))
+    }
+
+    pub(super) const fn server(&self) -> &Handle<Server> {
+        &self.server
+    }
+
+    /// Answers a browser's offer; also with the name of its session.
+    pub(super) fn accept(
+        &self,
+        room: RoomId,
+        offer: &str,
+        from: IpAddr,
+    ) -> Result<(String, String), AcceptError> {
+        let accepted =
+            self.server.with(|server, now| server.accept(now, room, offer, address_group(from)));
+        let (id, answer) = accepted?;
+        Ok((self.sessions.name(id), answer))
+    }
+
+    /// Ends a browser's session, whose member leaves for good or may come back. False if there is
+    /// none of this name.
+    pub(super) fn hang_up(&self, name: &str, leaves: bool) -> bool {
+        let Some(id) = self.sessions.take(name) else { return false };
+        self.server.with(|server, now| server.hang_up(now, id, leaves));
+        true
+    }
+
+    /// Everybody has to leave.
+    pub(super) fn close(&self) {
+        let text = "This room closes: the server ends.";
+        self.server.with(|server, now| server.act(|rooms| rooms.close(now, text)));
+    }
+}

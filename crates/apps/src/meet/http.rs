@@ -1,0 +1,95 @@
+//! What is served by HTTP: the page, and the door to each room.
+
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{delete, get, post};
+use axum::{Extension, Router};
+
+use super::house::House;
+use crate::page::guard::{equal_in_constant_time, only};
+use crate::site::{
+    OriginGuard, Peer, Proxies, accept_status, asset, guarded, not_found, unauthorized,
+};
+
+/// An offer of seven data channels has 1 kB.
+const OFFER_BYTES_MAX: usize = 64 << 10;
+
+/// The page, as it was built.
+const PAGE: &str = "room.html";
+
+/// What the handlers need.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub(super) house: Arc<House>,
+    pub(super) origin_guard: Arc<OriginGuard>,
+    pub(super) proxies: Proxies,
+}
+
+/// All that is served.
+pub(super) fn router(site: Arc<Site>) -> Router {
+    Router::new()
+        .route("/r/{room}", get(page))
+        .route("/r/{room}/join", post(join))
+        .route("/sessions/{session}", delete(hang_up))
+        .route("/icon.svg", get(|| async { asset("icon.svg") }))
+        .route(
+            "/assets/{file}",
+            get(|Path(file): Path<String>| async move { asset(&format!("assets/{file}")) }),
+        )
+        .fallback(|| async { not_found("There is nothing here: a room is at its own link.") })
+        .layer(DefaultBodyLimit::max(OFFER_BYTES_MAX))
+        .layer(middleware::from_fn_with_state(site.origin_guard.clone(), guarded))
+        .with_state(site)
+}
+
+/// The page is the same for each room: whether there is one is for who has its token.
+async fn page() -> Response {
+    asset(PAGE)
+}
+
+async fn join(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    Extension(peer): Extension<Peer>,
+    request: Parts,
+    offer: String,
+) -> Response {
+    let Some(door) = site.house.door(&name).filter(|door| opens(&request.headers, &door.token))
+    else {
+        return unauthorized("This link opens no room here. Ask for a new one.");
+    };
+    let from = site.proxies.asker(peer.addr.ip(), &request.headers);
+    match site.house.accept(door.room, &offer, from) {
+        Ok((session, answer)) => {
+            let location = format!("/sessions/{session}");
+            let headers = [(LOCATION, &*location), (CONTENT_TYPE, "application/sdp")];
+            (StatusCode::CREATED, headers, answer).into_response()
+        }
+        Err(error) => (accept_status(&error), error.to_string()).into_response(),
+    }
+}
+
+/// Whether a request has a room's token.
+fn opens(headers: &HeaderMap, token: &str) -> bool {
+    let given = only(headers, AUTHORIZATION).and_then(|it| std::str::from_utf8(it).ok());
+    let given = given.and_then(|it| it.strip_prefix("Bearer "));
+    given.is_some_and(|given| equal_in_constant_time(given.trim(), token))
+}
+
+/// Ends a browser's connection; with `?leaves` its member leaves, else it may come back.
+async fn hang_up(
+    State(site): State<Arc<Site>>,
+    Path(session): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    if site.house.hang_up(&session, query.as_deref() == Some("leaves")) {
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    not_found("There is no such session; it may have ended already.")
+}

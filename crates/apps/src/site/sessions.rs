@@ -1,0 +1,46 @@
+//! [`Sessions`]: connections of browsers that can be ended by HTTP.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anabranch_rtc::ConnectionId;
+
+/// Those of the last ones that came.
+const SESSIONS_MAX: usize = 4_096;
+
+/// Random bytes of a session's name.
+const NAME_BYTES: usize = 16;
+
+/// Names that nobody guesses, each for a connection of a browser.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions(Mutex<VecDeque<(String, ConnectionId)>>);
+
+impl Sessions {
+    /// The name of a connection. Without randomness it is empty: nobody can then end the session by
+    /// HTTP; the browser still can.
+    pub(crate) fn name(&self, id: ConnectionId) -> String {
+        let mut random = [0; NAME_BYTES];
+        if let Err(error) = getrandom::fill(&mut random) {
+            tracing::warn!(%error, "no randomness");
+            return String::new();
+        }
+        let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut sessions = self.lock();
+        if sessions.len() >= SESSIONS_MAX {
+            sessions.pop_front();
+        }
+        sessions.push_back((name.clone(), id));
+        name
+    }
+
+    /// The connection of this name, which is forgotten.
+    pub(crate) fn take(&self, name: &str) -> Option<ConnectionId> {
+        let mut sessions = self.lock();
+        let place = sessions.iter().position(|(known, _)| known == name)?;
+        sessions.remove(place).map(|(_, id)| id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, ConnectionId)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
