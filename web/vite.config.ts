@@ -4,7 +4,13 @@ import { defineConfig } from 'vite';
 /** What several pages show, with all that it needs. */
 const OF_SEVERAL =
   /\/src\/(channels\/|audio\/speaker\.|ui\/(full-screen|help-dialog|measures|notices)\.)/;
-const PAGES = { page: 'index.html', tv: 'tv.html', operator: 'operator.html', call: 'call.html' };
+const PAGES = {
+  page: 'index.html',
+  tv: 'tv.html',
+  operator: 'operator.html',
+  call: 'call.html',
+  room: 'room.html',
+};
 
 // Every file name is fixed, so that a rebuild changes contents only and the program can embed them.
 const names = {
@@ -26,7 +32,7 @@ export default defineConfig({
   experimental: {
     // The television's is served as `/` and as `/embed/N`: only names from the root serve both.
     renderBuiltUrl: (file, { hostId }) =>
-      /(tv|operator)\.html$/.test(hostId) ? `/${file}` : { relative: true },
+      /(tv|operator|room)\.html$/.test(hostId) ? `/${file}` : { relative: true },
   },
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none' },
   build: {

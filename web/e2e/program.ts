@@ -67,6 +67,13 @@ export class Running {
     return ended;
   }
 
+  /** Gets no processor for so long. */
+  async stall(forMs: number): Promise<void> {
+    this.#process.kill('SIGSTOP');
+    await new Promise((done) => setTimeout(done, forMs));
+    this.#process.kill('SIGCONT');
+  }
+
   protected signal(process: ChildProcess): void {
     process.kill('SIGINT');
   }

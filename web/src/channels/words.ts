@@ -1,5 +1,6 @@
 /** What is said of channels. */
 
+import { unstopped } from '../common/sentences';
 import type { Channel } from '../protocol/channel';
 
 /** What became of the channel that was asked for last. */
@@ -69,11 +70,6 @@ export function obstacleOf({ on_air, playable }: Channel): string | null {
     return `Cannot be played: ${unstopped(playable.text ?? 'unknown format')}`;
   }
   return on_air ? null : 'Off air';
-}
-
-/** Words that go on in a sentence of ours. */
-export function unstopped(text: string): string {
-  return text.replace(/\.$/, '');
 }
 
 function says(

@@ -31,9 +31,14 @@ export class PlayoutClock {
     this.latencyUs = latencyUs;
   }
 
-  /** Time here minus the time there, the way included. */
+  /** Time here minus the time there, the way included, in whole microseconds. */
   get offsetUs(): number {
-    return (this.#originUs ?? 0) + Math.floor(Math.trunc(this.#slewedNs) / 1_000);
+    return Math.floor(this.exactOffsetUs);
+  }
+
+  /** The same to the nanosecond. */
+  get exactOffsetUs(): number {
+    return (this.#originUs ?? 0) + Math.trunc(this.#slewedNs) / 1_000;
   }
 
   /** Whether this can only come from another clock than what came before. */
@@ -60,7 +65,7 @@ export class PlayoutClock {
       this.#originUs = differenceUs;
       this.#advancedUs = nowUs;
     }
-    this.#advance(nowUs);
+    this.advance(nowUs);
   }
 
   /** From now on time passes evenly: something was released. */
@@ -68,12 +73,16 @@ export class PlayoutClock {
     this.#isSettled = true;
   }
 
-  #advance(nowUs: number): void {
+  /** Lets the offset follow up to now. */
+  advance(nowUs: number): void {
+    if (this.#originUs === null) {
+      return;
+    }
     const elapsedUs = Math.max(0, nowUs - this.#advancedUs);
     const elapsedS = Math.floor(elapsedUs / 1e6) + ((elapsedUs % 1e6) * 1_000) / 1e9;
     this.#advancedUs = Math.max(this.#advancedUs, nowUs);
     const targetUs = Math.min(...this.#buckets.map(({ leastUs }) => leastUs));
-    const distanceNs = (targetUs - (this.#originUs ?? 0)) * 1_000 - this.#slewedNs;
+    const distanceNs = (targetUs - this.#originUs) * 1_000 - this.#slewedNs;
     if (!this.#isSettled || this.#isOutOfReach(nowUs, distanceNs)) {
       this.#slewedNs += distanceNs;
       return;

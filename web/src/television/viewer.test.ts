@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { Liveness } from '../rtc/liveness';
 import { Keys } from './keys';
-import { Liveness } from './liveness';
 import { Viewer, type ViewerUser } from './viewer';
 
 describe('the viewer', () => {

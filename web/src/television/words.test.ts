@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { exampleChannel as channel } from '../channels/example';
 import type { Asked, Reception } from '../channels/words';
+import { sentence } from '../common/sentences';
 import type { Channel } from '../protocol/channel';
-import type { ConnectionState } from './connection';
-import { bannerOf, sentence } from './words';
+import type { ConnectionState } from '../rtc/connection';
+import { bannerOf } from './words';
 
 const OPEN = { state: 'open' } as const;
 const PLAYING = { state: 'playing' } as const;

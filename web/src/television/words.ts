@@ -1,7 +1,7 @@
 /** What the page says of channels and of the connection. */
 
-import { type Asked, obstacleWords, type Reception, unstopped } from '../channels/words';
-import type { ConnectionState } from './connection';
+import { type Asked, obstacleWords, type Reception } from '../channels/words';
+import type { ConnectionState } from '../rtc/connection';
 
 export interface Banner {
   readonly text: string;
@@ -56,10 +56,4 @@ function says(
   { isWait = false, link = null }: { isWait?: boolean; link?: string | null } = {},
 ): Banner {
   return { text, isWait, link };
-}
-
-/** Words of the server, as a whole sentence. */
-export function sentence(text: string): string {
-  const words = unstopped(text.trim());
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }

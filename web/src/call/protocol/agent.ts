@@ -33,7 +33,7 @@ const video = object({
   fps: nullable(amount),
 });
 
-const media = object({
+export const media = object({
   voice: nullable(voice),
   video: nullable(video),
   microphone: device,

@@ -2,17 +2,14 @@
 
 import { computed, effect, signal } from '@preact/signals';
 import { nowMs } from '../../media/now';
+import { CameraFeed } from '../capture/camera-feed';
 import { type Listed, MediaDevicesOfPage } from '../capture/devices';
-import { type Frames, framesByPlaying, framesOf } from '../capture/frames';
 import type { Kind } from '../capture/words';
 import type { CallRequest } from '../protocol/requests';
 import type { VoiceReport } from '../voice/messages';
 import { CallSound } from '../voice/sound';
 import type { FromCallWorker, ToCallWorker } from '../worker/messages';
 import { CallStore } from './store';
-
-const FPS_UNKNOWN = 25;
-const SCREEN = { width: 1280, height: 720 };
 
 export class CallSession {
   readonly store = new CallStore();
@@ -24,8 +21,10 @@ export class CallSession {
   readonly isSilenced = computed(() => this.#sound.value?.isRunning.value === false);
   readonly canRoute = computed(() => this.#sound.value?.isRoutable === true);
   readonly #worker: Worker;
+  readonly #camera = new CameraFeed((camera, transfer) =>
+    this.#tell({ kind: 'camera', camera }, transfer),
+  );
   #isBegun = false;
-  #isCameraPlayed = false;
 
   constructor() {
     this.#worker = new Worker(new URL('../worker/caller.ts', import.meta.url), {
@@ -110,7 +109,7 @@ export class CallSession {
         this.store.screen.value = message.report;
         return;
       case 'camera_silent':
-        this.#playCamera();
+        this.#camera.play();
         return;
       case 'problem':
         this.store.notify('warning', message.text);
@@ -135,13 +134,11 @@ export class CallSession {
 
   async #openSound(): Promise<void> {
     try {
-      const sound = await CallSound.open({
-        onVoice: (report) => this.#onVoice(report),
-        onMicrophone: ({ level }) => {
-          this.store.ourLevel.value = level;
-        },
+      const sound = await CallSound.open(({ level }) => {
+        this.store.ourLevel.value = level;
       });
-      const [output, frames] = [sound.voiceOutput(), sound.microphoneFrames()];
+      const { output } = sound.addVoice((report) => this.#onVoice(report));
+      const frames = sound.microphoneFrames();
       this.#tell({ kind: 'voice_output', port: output }, [output]);
       this.#tell({ kind: 'microphone', port: frames }, [frames]);
       this.#sound.value = sound;
@@ -162,27 +159,7 @@ export class CallSession {
       this.store.ourLevel.value = 0;
       return;
     }
-    if (track === null) {
-      this.#tell({ kind: 'camera', camera: null });
-      return;
-    }
-    this.#isCameraPlayed = false;
-    this.#tellCamera(track, framesOf(track));
-  }
-
-  /** Takes the camera's pictures from a player, where the processor of tracks brings none. */
-  #playCamera(): void {
-    const track = this.devices.camera.track.peek();
-    if (track !== null && !this.#isCameraPlayed) {
-      this.#isCameraPlayed = true;
-      this.#tellCamera(track, framesByPlaying(track));
-    }
-  }
-
-  #tellCamera(track: MediaStreamTrack, frames: Frames): void {
-    const { width = SCREEN.width, height = SCREEN.height, frameRate } = track.getSettings();
-    const fps = Math.max(1, Math.round(frameRate ?? FPS_UNKNOWN));
-    this.#tell({ kind: 'camera', camera: { frames, width, height, fps } }, [frames]);
+    this.#camera.use(track);
   }
 
   /** The call is over, or another page has it: no lamp stays lit here. */

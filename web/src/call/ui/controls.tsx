@@ -4,6 +4,7 @@ import { toggleFullScreen } from '../../ui/full-screen';
 import type { Kind } from '../capture/words';
 import { useCall } from './context';
 import { CameraIcon, HangUpIcon, MicrophoneIcon } from './icons';
+import { Toggle, type ToggleWords } from './toggle';
 
 export function Controls({ box }: { readonly box: Ref<HTMLElement> }) {
   const session = useCall();
@@ -14,10 +15,10 @@ export function Controls({ box }: { readonly box: Ref<HTMLElement> }) {
   return (
     <div class="call-controls" role="toolbar" aria-label="Call">
       {sends?.voice !== false && (
-        <Toggle kind="microphone" key_="M" on="Mute" off="Unmute" Icon={MicrophoneIcon} />
+        <DeviceToggle kind="microphone" key_="M" on="Mute" off="Unmute" Icon={MicrophoneIcon} />
       )}
       {sends?.video !== false && (
-        <Toggle kind="camera" key_="V" on="Camera off" off="Camera on" Icon={CameraIcon} />
+        <DeviceToggle kind="camera" key_="V" on="Camera off" off="Camera on" Icon={CameraIcon} />
       )}
       <button
         type="button"
@@ -45,29 +46,12 @@ export function Controls({ box }: { readonly box: Ref<HTMLElement> }) {
   );
 }
 
-interface ToggleProps {
+interface DeviceToggleProps extends ToggleWords {
   readonly kind: Kind;
-  readonly key_: string;
-  readonly on: string;
-  readonly off: string;
-  readonly Icon: typeof MicrophoneIcon;
 }
 
-function Toggle({ kind, key_, on, off, Icon }: ToggleProps) {
+function DeviceToggle({ kind, ...words }: DeviceToggleProps) {
   const session = useCall();
   const state = session.devices[kind].state.value;
-  const words = { on, muted: off, none: `No ${kind}` }[state];
-  return (
-    <button
-      type="button"
-      class={`toggle ${state}`}
-      onClick={() => session.toggle(kind)}
-      title={state === 'none' ? `Try the ${kind} again (${key_})` : `${words} (${key_})`}
-      data-testid={kind}
-      data-state={state}
-    >
-      <Icon on={state === 'on'} />
-      {words}
-    </button>
-  );
+  return <Toggle kind={kind} state={state} {...words} onToggle={() => session.toggle(kind)} />;
 }

@@ -1,4 +1,4 @@
-import type { Listed } from '../capture/devices';
+import type { Listed, MediaDevicesOfPage } from '../capture/devices';
 import { useCall } from './context';
 
 const NAMES: Readonly<Record<Listed, string>> = {
@@ -24,23 +24,34 @@ export function Devices() {
         {devices.text.value ?? ''}
       </p>
       {listed.map((kind) => (
-        <Choose key={kind} kind={kind} />
+        <Choose
+          key={kind}
+          devices={devices}
+          kind={kind}
+          onChoose={(listed, id) => session.choose(listed, id)}
+        />
       ))}
     </section>
   );
 }
 
-function Choose({ kind }: { readonly kind: Listed }) {
-  const session = useCall();
-  const choices = session.devices.lists.value[kind];
-  const chosen = session.devices.chosen.value[kind] ?? choices[0]?.id ?? '';
+interface ChooseProps {
+  readonly devices: MediaDevicesOfPage;
+  readonly kind: Listed;
+  readonly onChoose: (kind: Listed, id: string) => void;
+}
+
+/** Which of several devices is used. */
+export function Choose({ devices, kind, onChoose }: ChooseProps) {
+  const choices = devices.lists.value[kind];
+  const chosen = devices.chosen.value[kind] ?? choices[0]?.id ?? '';
   return (
     <label class="choose">
       <span>{NAMES[kind]}</span>
       <select
         value={chosen}
         disabled={choices.length === 0}
-        onChange={({ currentTarget }) => session.choose(kind, currentTarget.value)}
+        onChange={({ currentTarget }) => onChoose(kind, currentTarget.value)}
         data-testid={`choose-${kind}`}
       >
         {choices.length === 0 && <option value="">None</option>}

@@ -7,6 +7,8 @@ import type { VoiceFrame } from './voice-queue';
 export type ToVoicePlayer =
   | ({ readonly kind: 'frame' } & VoiceFrame)
   | { readonly kind: 'clear' }
+  /** Nothing is to be heard any more. */
+  | { readonly kind: 'end' }
   | ({ readonly kind: 'clock' } & OutputTime);
 
 /** Of the worklet that plays, ten times a second. */

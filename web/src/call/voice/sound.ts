@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { outputTime } from '../../audio/output-clock';
-import type { MicrophoneReport, VoiceReport } from './messages';
+import type { MicrophoneReport, ToVoicePlayer, VoiceReport } from './messages';
 import { RATE } from './samples';
 import workletUrl from './voice-worklet.ts?worker&url';
 
@@ -13,34 +13,30 @@ interface Routable {
   setSinkId?(id: string): Promise<void>;
 }
 
-export interface CallSoundUser {
-  onVoice(report: VoiceReport): void;
-  onMicrophone(report: MicrophoneReport): void;
+/** Somebody who is heard. */
+export interface Voice {
+  /** The end to which decoded voice is sent. */
+  readonly output: MessagePort;
+  close(): void;
 }
 
 export class CallSound {
   /** A browser may want a key or a click before anything is heard. */
   readonly isRunning = signal(false);
   readonly #context: AudioContext & Routable;
-  readonly #player: AudioWorkletNode;
+  readonly #players = new Set<AudioWorkletNode>();
   readonly #microphone: AudioWorkletNode;
   readonly #timer: number;
   #source: MediaStreamAudioSourceNode | null = null;
 
-  static async open(user: CallSoundUser): Promise<CallSound> {
+  static async open(onMicrophone: (report: MicrophoneReport) => void): Promise<CallSound> {
     const context = new AudioContext({ sampleRate: RATE, latencyHint: 'interactive' });
     await context.audioWorklet.addModule(workletUrl);
-    return new CallSound(context, user);
+    return new CallSound(context, onMicrophone);
   }
 
-  private constructor(context: AudioContext, user: CallSoundUser) {
+  private constructor(context: AudioContext, onMicrophone: (report: MicrophoneReport) => void) {
     this.#context = context;
-    this.#player = new AudioWorkletNode(context, 'voice-player', {
-      numberOfInputs: 0,
-      outputChannelCount: [2],
-    });
-    this.#player.connect(context.destination);
-    this.#player.port.onmessage = ({ data }: MessageEvent<VoiceReport>) => user.onVoice(data);
     this.#microphone = new AudioWorkletNode(context, 'microphone', {
       channelCount: 1,
       channelCountMode: 'explicit',
@@ -48,7 +44,7 @@ export class CallSound {
     // Its output is silent: without a way to the loudspeaker it would not run.
     this.#microphone.connect(context.destination);
     this.#microphone.port.onmessage = ({ data }: MessageEvent<MicrophoneReport>) =>
-      user.onMicrophone(data);
+      onMicrophone(data);
     context.onstatechange = () => this.#onState();
     this.#onState();
     this.#timer = window.setInterval(() => this.#tellClock(), CLOCK_EVERY_MS);
@@ -60,9 +56,23 @@ export class CallSound {
     this.#context.resume().catch(() => undefined);
   }
 
-  /** The end to which decoded voice is sent. */
-  voiceOutput(): MessagePort {
-    return portOf(this.#player);
+  /** Plays somebody's voice, beside those of others. */
+  addVoice(onReport: (report: VoiceReport) => void): Voice {
+    const player = new AudioWorkletNode(this.#context, 'voice-player', {
+      numberOfInputs: 0,
+      outputChannelCount: [2],
+    });
+    player.connect(this.#context.destination);
+    player.port.onmessage = ({ data }: MessageEvent<VoiceReport>) => onReport(data);
+    this.#players.add(player);
+    this.#tellClock();
+    const close = () => {
+      player.port.postMessage({ kind: 'end' } satisfies ToVoicePlayer);
+      player.disconnect();
+      player.port.onmessage = null;
+      this.#players.delete(player);
+    };
+    return { output: portOf(player), close };
   }
 
   /** The end on which frames of the microphone come. */
@@ -101,7 +111,10 @@ export class CallSound {
   }
 
   #tellClock(): void {
-    this.#player.port.postMessage({ kind: 'clock', ...outputTime(this.#context) });
+    const clock = { kind: 'clock', ...outputTime(this.#context) };
+    for (const player of this.#players) {
+      player.port.postMessage(clock);
+    }
   }
 }
 

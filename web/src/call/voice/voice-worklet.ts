@@ -17,6 +17,7 @@ class VoicePlayer extends AudioWorkletProcessor {
   /** Milliseconds since the epoch at the audio context's zero, as heard. */
   #zeroMs: number | null = null;
   #reportAtS = 0;
+  #isOver = false;
 
   constructor() {
     super();
@@ -45,7 +46,7 @@ class VoicePlayer extends AudioWorkletProcessor {
       const report: VoiceReport = { level, heard, concealed, late, moves, skewMs };
       this.port.postMessage(report);
     }
-    return true;
+    return !this.#isOver;
   }
 
   #on(message: ToVoicePlayer): void {
@@ -55,6 +56,9 @@ class VoicePlayer extends AudioWorkletProcessor {
         return;
       case 'clear':
         this.#queue.clear();
+        return;
+      case 'end':
+        this.#isOver = true;
         return;
       case 'clock':
         this.#setClock(message.epochMs - message.contextS * 1000);

@@ -31,6 +31,7 @@ export class CallPictures {
   readonly #coded = new DecodeQueue<Arrived>();
   #format: CallVideo | null = null;
   #askedMs = Number.NEGATIVE_INFINITY;
+  readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(canvas: OffscreenCanvas, cushion: Cushion, user: PicturesUser) {
     this.#user = user;
@@ -43,7 +44,13 @@ export class CallPictures {
       },
       onObstacle: (text) => user.onProblem(text),
     });
-    setInterval(() => this.#poll(), POLL_MS);
+    this.#timer = setInterval(() => this.#poll(), POLL_MS);
+  }
+
+  /** Shows nothing any more. */
+  close(): void {
+    clearInterval(this.#timer);
+    this.video.restart(null);
   }
 
   /** Pictures of this format follow. A new size needs no new decoder, a new codec does. */

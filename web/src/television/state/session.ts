@@ -3,15 +3,17 @@
 import { batch } from '@preact/signals';
 import { Sound } from '../../audio/sound';
 import { type Stills, stepped, type Tuner } from '../../channels/tuner';
+import { sentence } from '../../common/sentences';
+import { Backoff } from '../../media/backoff';
 import { nowMs } from '../../media/now';
 import type { Channel } from '../../protocol/channel';
+import { Bridge, transferred } from '../../rtc/bridge';
+import { Connection } from '../../rtc/connection';
 import { Address, channelIn } from '../address';
-import { Connection } from '../connection';
 import { passed } from '../milestones';
+import { isOrdered, STREAMS } from '../protocol/streams';
 import { Rota } from '../stills/rota';
-import { sentence } from '../words';
 import type { FromPlayer, ToPlayer } from '../worker/messages';
-import { Bridge, transferred } from './bridge';
 import { lastNumber, latencyMs, muted, volume } from './settings';
 import { Store } from './store';
 
@@ -54,7 +56,10 @@ export class Session implements Tuner {
     this.#worker.onmessage = ({ data }: MessageEvent<FromPlayer>) => batch(() => this.#on(data));
     this.#worker.onerror = () =>
       this.store.notify('bad', 'The player failed. Reload the page to start it again.');
-    this.#connection = new Connection(this.#token, {
+    const channels = Array.from({ length: STREAMS }, (_, id) => ({ ordered: isOrdered(id) }));
+    const server = { url: '/whep', token: this.#token, channels };
+    this.#connection = new Connection(server, new Backoff(), {
+      onStep: passed,
       onState: (state) => {
         this.store.connection.value = state;
       },
@@ -170,7 +175,7 @@ export class Session implements Tuner {
       token: this.#token,
       latencyMs: latencyMs.peek(),
     } as const;
-    if (transferred(this.#worker, { ...connect, channels }, channels)) {
+    if (transferred(this.#worker, { ...connect, channels })) {
       return;
     }
     this.#tell({ ...connect, channels: null });
@@ -208,7 +213,7 @@ export class Session implements Tuner {
         return;
       }
       case 'say':
-        this.#bridge?.send(message.stream, message.text);
+        this.#bridge?.send(message.stream, message.data);
         return;
       case 'urgent':
         store.addUrgent(message.urgent);

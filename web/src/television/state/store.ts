@@ -3,7 +3,7 @@
 import { computed, type Signal, signal } from '@preact/signals';
 import { ChannelStore } from '../../channels/store';
 import type { Channel, Programme } from '../../protocol/channel';
-import type { ConnectionState, Traffic } from '../connection';
+import type { ConnectionState, Traffic } from '../../rtc/connection';
 import type { Description } from '../protocol/control';
 import type { PlayerReport } from '../worker/messages';
 

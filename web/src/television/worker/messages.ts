@@ -2,6 +2,7 @@
 
 import type { ToOutput } from '../../audio/messages';
 import type { Channel, Programme, Urgent } from '../../protocol/channel';
+import type { Bridged, Sendable } from '../../rtc/link';
 import type { OutputReport } from '../../worker/messages';
 import type { Description } from '../protocol/control';
 
@@ -25,16 +26,6 @@ export type ToPlayer =
   | { readonly kind: 'still'; readonly channel: number }
   | ToOutput;
 
-/** What the main thread's data channels tell, where it holds them. */
-export type Bridged =
-  | { readonly kind: 'opened' | 'closed'; readonly attempt: number }
-  | {
-      readonly kind: 'received';
-      readonly attempt: number;
-      readonly stream: number;
-      readonly data: unknown;
-    };
-
 export type FromPlayer =
   | { readonly kind: 'welcome'; readonly program: string; readonly channels: readonly Channel[] }
   | { readonly kind: 'channels'; readonly channels: readonly Channel[] }
@@ -47,7 +38,7 @@ export type FromPlayer =
   /** The connection is of no use any more; with the server's last words, if it had any. */
   | { readonly kind: 'lost'; readonly attempt: number; readonly text: string | null }
   /** To be sent on a data channel that the main thread holds. */
-  | { readonly kind: 'say'; readonly stream: number; readonly text: string }
+  | { readonly kind: 'say'; readonly stream: number; readonly data: Sendable }
   /** The first picture, or the first sound, of a channel is there, since `atMs`. */
   | {
       readonly kind: 'first';

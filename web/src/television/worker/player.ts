@@ -2,14 +2,14 @@
 
 import { nowMs, nowUs } from '../../media/now';
 import { superframe } from '../../media/superframe';
+import { type Bridged, BridgedLink, type Link, OwnLink } from '../../rtc/link';
 import { Output } from '../../worker/output';
 import { SoundFeed } from '../../worker/sound-feed';
 import { type Coded, Video } from '../../worker/video';
 import { Playout, type Released } from '../playout/playout';
 import type { Description, VideoFormat } from '../protocol/control';
 import { Viewer } from '../viewer';
-import { BridgedLink, type Link, OwnLink } from './link';
-import type { Bridged, FromPlayer, ToPlayer } from './messages';
+import type { FromPlayer, ToPlayer } from './messages';
 import { StillDecoder } from './still-decoder';
 import { Thumbnails } from './thumbnails';
 
@@ -103,7 +103,7 @@ export class Player {
     };
     this.#link =
       channels === null
-        ? new BridgedLink((stream, text) => this.#tell({ kind: 'say', stream, text }), user)
+        ? new BridgedLink((stream, data) => this.#tell({ kind: 'say', stream, data }), user)
         : new OwnLink(channels, user);
   }
 

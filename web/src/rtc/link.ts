@@ -1,7 +1,20 @@
 /** The data channels of one connection, whoever holds them. */
 
-import { CONTROL_STREAM } from '../protocol/streams';
-import type { Bridged } from './messages';
+/** What all protocols say their control messages on. */
+export const CONTROL_STREAM = 0;
+
+/** What goes over a data channel. */
+export type Sendable = string | Uint8Array<ArrayBuffer>;
+
+/** What the main thread's data channels tell, where it holds them. */
+export type Bridged =
+  | { readonly kind: 'opened' | 'closed'; readonly attempt: number }
+  | {
+      readonly kind: 'received';
+      readonly attempt: number;
+      readonly stream: number;
+      readonly data: unknown;
+    };
 
 export interface LinkUser {
   /** All channels open at once: they share an association. */
@@ -11,7 +24,9 @@ export interface LinkUser {
 }
 
 export interface Link {
-  send(stream: number, text: string): void;
+  send(stream: number, data: Sendable): void;
+  /** Bytes that were sent and have not left, as far as that is known here. */
+  queuedBytes(stream: number): number;
   close(): void;
 }
 
@@ -36,11 +51,12 @@ export class OwnLink implements Link {
     }
   }
 
-  send(stream: number, text: string): void {
-    const channel = this.#channels[stream];
-    if (channel?.readyState === 'open') {
-      channel.send(text);
-    }
+  send(stream: number, data: Sendable): void {
+    sendOn(this.#channels[stream], data);
+  }
+
+  queuedBytes(stream: number): number {
+    return this.#channels[stream]?.bufferedAmount ?? 0;
   }
 
   close(): void {
@@ -56,9 +72,9 @@ export class OwnLink implements Link {
 /** Channels that only the main thread can hold, as in browsers that cannot transfer them. */
 export class BridgedLink implements Link {
   readonly #user: LinkUser;
-  readonly #say: (stream: number, text: string) => void;
+  readonly #say: (stream: number, data: Sendable) => void;
 
-  constructor(say: (stream: number, text: string) => void, user: LinkUser) {
+  constructor(say: (stream: number, data: Sendable) => void, user: LinkUser) {
     this.#say = say;
     this.#user = user;
   }
@@ -77,10 +93,27 @@ export class BridgedLink implements Link {
     }
   }
 
-  send(stream: number, text: string): void {
-    this.#say(stream, text);
+  send(stream: number, data: Sendable): void {
+    this.#say(stream, data);
+  }
+
+  queuedBytes(): number {
+    return 0;
   }
 
   /** The main thread closes them. */
   close(): void {}
+}
+
+/** A channel that is not open takes nothing. */
+export function sendOn(channel: RTCDataChannel | undefined, data: Sendable): void {
+  if (channel?.readyState !== 'open') {
+    return;
+  }
+  // The two overloads are one to a channel, and two to the compiler.
+  if (typeof data === 'string') {
+    channel.send(data);
+  } else {
+    channel.send(data);
+  }
 }

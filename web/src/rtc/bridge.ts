@@ -1,16 +1,14 @@
 /** Data channels on the main thread, for browsers that cannot hand them to a worker. */
 
-import { CONTROL_STREAM } from '../protocol/streams';
-import type { Bridged, ToPlayer } from '../worker/messages';
+import { type Bridged, CONTROL_STREAM, type Sendable, sendOn } from './link';
 
-/** Whether the worker has the channels now. */
-export function transferred(
+/** Whether the worker has the channels now, with this message. */
+export function transferred<M extends { readonly channels: readonly RTCDataChannel[] }>(
   worker: Worker,
-  message: Extract<ToPlayer, { kind: 'connect' }>,
-  channels: readonly RTCDataChannel[],
+  message: M,
 ): boolean {
   try {
-    worker.postMessage(message, [...channels]);
+    worker.postMessage(message, [...message.channels]);
     return true;
   } catch {
     // A DataCloneError: this browser transfers no data channels.
@@ -42,10 +40,7 @@ export class Bridge {
     }
   }
 
-  send(stream: number, text: string): void {
-    const channel = this.#channels[stream];
-    if (channel?.readyState === 'open') {
-      channel.send(text);
-    }
+  send(stream: number, data: Sendable): void {
+    sendOn(this.#channels[stream], data);
   }
 }

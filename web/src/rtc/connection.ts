@@ -1,11 +1,9 @@
-/** Keeps one connection to the server: 35 data channels, offered at `/whep`. */
+/** Keeps one connection to the server: data channels, offered by HTTP. */
 
-import { Backoff } from '../media/backoff';
+import { sentence } from '../common/sentences';
+import type { Backoff } from '../media/backoff';
 import { nowMs } from '../media/now';
 import { Liveness } from './liveness';
-import { passed } from './milestones';
-import { isOrdered, STREAMS } from './protocol/streams';
-import { sentence } from './words';
 
 const SETUP_MS = 8_000;
 const WATCH_EVERY_MS = 1_000;
@@ -22,8 +20,22 @@ export interface Traffic {
   readonly receivedBytes: number;
 }
 
+/** Where a connection leads. */
+export interface Server {
+  /** Where offers are made. */
+  readonly url: string;
+  /** What entitles to more than is open to all. */
+  readonly token: string | null;
+  /** The data channels, by their ids from 0. */
+  readonly channels: readonly RTCDataChannelInit[];
+}
+
+/** How far a connection is. */
+export type Step = 'offer' | 'answer' | 'connected';
+
 export interface ConnectionUser {
   onState(state: ConnectionState): void;
+  onStep?(step: Step): void;
   /** New channels, which open soon. */
   onChannels(attempt: number, channels: readonly RTCDataChannel[]): void;
   /** They are of no use any more. */
@@ -33,8 +45,9 @@ export interface ConnectionUser {
 
 export class Connection {
   readonly #user: ConnectionUser;
-  readonly #token: string | null;
-  readonly #backoff = new Backoff();
+  readonly #server: Server;
+  /** How long to wait for the next try. */
+  readonly #backoff: Backoff;
   #attempt = 0;
   #peer: RTCPeerConnection | null = null;
   /** Where the server ends the session. */
@@ -43,11 +56,11 @@ export class Connection {
   #retry = 0;
   #left = false;
 
-  /** The token, if there is one, entitles to channels that are not open to all. */
-  constructor(token: string | null, user: ConnectionUser) {
-    this.#token = token;
+  constructor(server: Server, backoff: Backoff, user: ConnectionUser) {
+    this.#server = server;
+    this.#backoff = backoff;
     this.#user = user;
-    window.addEventListener('pagehide', () => this.#leave());
+    window.addEventListener('pagehide', () => this.close());
     window.addEventListener('pageshow', ({ persisted }) => {
       if (persisted) {
         this.open();
@@ -90,7 +103,7 @@ export class Connection {
       this.#peer = peer;
       peer.onconnectionstatechange = () => this.#onPeerState(attempt, peer);
       // They can be handed to a worker only right after they are made.
-      this.#user.onChannels(attempt, openChannels(peer));
+      this.#user.onChannels(attempt, this.#openChannels(peer));
       this.#after(SETUP_MS, () => this.#setupOver(attempt));
       await peer.setLocalDescription();
       const answer = await this.#offer(peer.localDescription?.sdp ?? '');
@@ -103,25 +116,32 @@ export class Connection {
   }
 
   async #offer(sdp: string): Promise<string> {
-    passed('offer');
+    this.#user.onStep?.('offer');
     const headers = new Headers({ 'content-type': 'application/sdp' });
-    if (this.#token !== null) {
-      headers.set('authorization', `Bearer ${this.#token}`);
+    const { url, token } = this.#server;
+    if (token !== null) {
+      headers.set('authorization', `Bearer ${token}`);
     }
-    const response = await fetch('/whep', { method: 'POST', headers, body: sdp });
+    const response = await fetch(url, { method: 'POST', headers, body: sdp });
     const text = await response.text();
     if (response.status !== 201) {
       const words = text.slice(0, 300) || `status ${response.status}`;
       throw new Refused(sentence(`The server refuses: ${words}`));
     }
     this.#location = response.headers.get('location');
-    passed('answer');
+    this.#user.onStep?.('answer');
     return text;
+  }
+
+  #openChannels(peer: RTCPeerConnection): RTCDataChannel[] {
+    return this.#server.channels.map((options, id) =>
+      peer.createDataChannel('', { ...options, negotiated: true, id }),
+    );
   }
 
   #onPeerState(attempt: number, peer: RTCPeerConnection): void {
     if (peer.connectionState === 'connected') {
-      passed('connected');
+      this.#user.onStep?.('connected');
     } else if (peer.connectionState === 'failed') {
       this.lost(attempt, 'The connection to the server is lost.');
     }
@@ -153,12 +173,14 @@ export class Connection {
     }
   }
 
-  #leave(): void {
+  /** Nothing is wanted of the server any more. */
+  close(): void {
     this.#left = true;
-    this.#close();
+    this.#close('?leaves');
   }
 
-  #close(): void {
+  /** Ends what is connected; `query` tells the server more about it. */
+  #close(query = ''): void {
     window.clearTimeout(this.#retry);
     for (const timer of this.#timers) {
       window.clearInterval(timer);
@@ -168,7 +190,9 @@ export class Connection {
     this.#peer = null;
     if (this.#location !== null) {
       // Also while the page is going away. A server that is gone needs no telling.
-      fetch(this.#location, { method: 'DELETE', keepalive: true }).catch(() => undefined);
+      fetch(`${this.#location}${query}`, { method: 'DELETE', keepalive: true }).catch(
+        () => undefined,
+      );
       this.#location = null;
     }
   }
@@ -184,13 +208,6 @@ export class Connection {
 
 /** The server's own words. */
 class Refused extends Error {}
-
-/** All of docs/television.md: what the server sends says itself how reliable it is. */
-function openChannels(peer: RTCPeerConnection): RTCDataChannel[] {
-  return Array.from({ length: STREAMS }, (_, id) =>
-    peer.createDataChannel('', { negotiated: true, id, ordered: isOrdered(id) }),
-  );
-}
 
 function trafficOf(report: RTCStatsReport): Traffic & { readonly received: number } {
   let traffic = { roundTripMs: null as number | null, receivedBytes: 0, received: 0 };

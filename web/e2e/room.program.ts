@@ -1,0 +1,158 @@
+/** Three people in one Chromium with invented devices, in a room of the real program. */
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openBrowser, type TestBrowser } from './browser';
+import { listenAtLoudspeaker } from './call/ear';
+import { FAKE, type Heard } from './call/visit';
+import { freePort } from './network';
+import { PageView } from './page-view';
+import { Program } from './program';
+import { LAPTOP } from './visit';
+
+/** Of the microphone that the browser invents, as near as the ear of the test tells. */
+const BEEP_HZ = [330, 470] as const;
+const LOUD = 0.1;
+
+class RoomPage extends PageView {
+  /** Pictures of a member shown so far. */
+  async shownOf(member: number): Promise<number> {
+    const picture = this.get(`member-${member}`).getByTestId('picture');
+    return Number(await picture.getAttribute('data-shown'));
+  }
+
+  async enter(name: string): Promise<void> {
+    await this.get('name').fill(name);
+    await this.get('enter').click();
+    await this.untilText('status', 'In the room');
+  }
+
+  /** In the foreground: a page behind another draws nothing. */
+  async sees(member: number, pictures = 25): Promise<void> {
+    await this.page.bringToFront();
+    await this.get(`member-${member}`).waitFor();
+    const before = await this.shownOf(member);
+    await this.until(async () => (await this.shownOf(member)) >= before + pictures);
+  }
+
+  heard(): Promise<Heard> {
+    return this.page.evaluate(() => window.heard(1_000));
+  }
+
+  /** The beep of somebody's microphone. */
+  async hears(): Promise<void> {
+    const [low, high] = BEEP_HZ;
+    await this.until(async () => {
+      const { peak, hz } = await this.heard();
+      return peak > LOUD && hz > low && hz < high;
+    });
+  }
+
+  async write(text: string): Promise<void> {
+    await this.get('write').fill(text);
+    await this.get('send').click();
+  }
+}
+
+describe('anabranch meet', () => {
+  let browser: TestBrowser;
+  let server: Program;
+  let link: string;
+
+  beforeEach(async () => {
+    browser = await openBrowser({ viewport: LAPTOP }, FAKE);
+    await browser.context.addInitScript(listenAtLoudspeaker);
+    const udp = `127.0.0.1:${await freePort()}`;
+    server = new Program('meet', '--http', '127.0.0.1:0', '--udp', udp);
+    link = (await server.line(/^Room: http:\S+$/m)).slice('Room: '.length);
+  });
+  afterEach(async () => {
+    await browser.close();
+    expect(await server.interrupt()).toBe(0);
+  });
+
+  async function open(): Promise<RoomPage> {
+    const view = new RoomPage(await browser.context.newPage());
+    await view.page.goto(link);
+    return view;
+  }
+
+  async function visit(name: string): Promise<RoomPage> {
+    const view = await open();
+    await view.enter(name);
+    return view;
+  }
+
+  it('has three people see and hear each other, write, and leave', async () => {
+    const alice = await visit('Alice');
+    await alice.untilText('people', 'You are alone here.');
+    await alice.untilText('listeners', 'Who runs this room could listen.');
+    const bob = await visit('Bob');
+    await bob.sees(1);
+    await bob.hears();
+    await alice.sees(2);
+    await alice.hears();
+    const eve = await visit('Eve');
+    await eve.sees(1);
+    await eve.sees(2);
+    await alice.sees(3);
+    await alice.untilText('people', '3 people');
+
+    await eve.write('<b>Hello</b> to all');
+    for (const view of [alice, bob, eve]) {
+      await view.untilText('texts', '<b>Hello</b> to all');
+    }
+    await bob.get('leave').click();
+    await bob.untilText('banner', 'You left.');
+    await alice.untilText('people', '2 people');
+    await alice.untilText('notices', 'Bob left.');
+    await eve.page.close();
+    await server.line(/room: Eve is gone/);
+    await alice.untilText('people', 'You are alone here.');
+    expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+  });
+
+  it('goes on when a camera is switched off and on, and a microphone is muted', async () => {
+    const alice = await visit('Alice');
+    const bob = await visit('Bob');
+    await bob.sees(1);
+    await alice.page.bringToFront();
+    await alice.get('camera').click();
+    await bob.untilText('member-1', 'Camera off');
+    await alice.get('camera').click();
+    await bob.sees(1);
+    await bob.hears();
+    await alice.get('microphone').click();
+    await bob.until(async () => (await bob.heard()).peak < LOUD / 10);
+    await alice.get('microphone').click();
+    await bob.hears();
+  });
+
+  it('has who reloads the page come back, and says in words whom it does not let in', async () => {
+    const alice = await visit('Alice');
+    const bob = await visit('Bob');
+    await bob.sees(1);
+    await alice.page.reload();
+    await alice.enter('Alice');
+    await alice.sees(2);
+    const stranger = new RoomPage(await browser.context.newPage());
+    await stranger.page.goto(link.replace(/#.*/, '#0123456789abcdef0123456789abcdef'));
+    await stranger.get('name').fill('Mallory');
+    await stranger.get('enter').click();
+    await stranger.untilText('banner', 'This link opens no room here');
+  });
+
+  it('has all come back as the same members when nothing was heard for a while', async () => {
+    const alice = await visit('Alice');
+    const bob = await visit('Bob');
+    await bob.sees(1);
+    await server.stall(1_500);
+    await bob.untilText('status', /Reconnecting|Connection lost/);
+    for (const view of [alice, bob]) {
+      await view.untilText('status', 'In the room');
+      await view.untilText('people', '2 people');
+    }
+    await bob.sees(1);
+    await bob.hears();
+    await alice.sees(2);
+  });
+});

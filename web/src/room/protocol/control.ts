@@ -1,0 +1,74 @@
+/** What a room says as text, and what its members do: see docs/meet.md. */
+
+import { media } from '../../call/protocol/agent';
+import { array, type Checked, count, flag, object, text } from '../../protocol/checks';
+import { decodeMessage, tagged } from '../../protocol/program';
+
+export const PROTOCOL_VERSION = 1;
+
+const MEMBERS_MAX = 64;
+const TEXTS_MAX = 1_000;
+
+const member = object({ number: count, name: text, media, away: flag });
+
+const line = object({ name: text, member: count, at_us: count, text });
+
+const welcome = object({
+  protocol: count,
+  program: text,
+  room: object({ name: text, title: text }),
+  you: count,
+  resume: text,
+  now_us: count,
+  members: array(member, MEMBERS_MAX),
+  texts: array(line, TEXTS_MAX),
+  listeners: object({ is: text, text }),
+});
+
+const encode = object({ video_bps: count, voice_bps: count, why: text });
+
+const messages = {
+  welcome: tagged('welcome', welcome),
+  joined: tagged('joined', object({ member })),
+  away: tagged('away', object({ member: count })),
+  back: tagged('back', object({ member: count })),
+  left: tagged('left', object({ member: count, text })),
+  media: tagged('media', object({ member: count, media, voice_frames: count })),
+  want_key: tagged('want_key', object({})),
+  encode: tagged('encode', encode),
+  text: tagged('text', line),
+  beat: tagged('beat', object({})),
+  bye: tagged('bye', object({ reason: text, text })),
+};
+
+export type Welcome = Checked<typeof welcome>;
+export type MemberEntry = Checked<typeof member>;
+export type TextLine = Checked<typeof line>;
+export type RoomMessage = ReturnType<(typeof messages)[keyof typeof messages]>;
+export type Media = Checked<typeof media>;
+
+/** What a member says. */
+export type MemberMessage =
+  | {
+      readonly type: 'hello';
+      readonly protocol: number;
+      readonly program: string;
+      readonly name: string;
+      readonly media: Media;
+      readonly resume: string | null;
+    }
+  | { readonly type: 'media'; readonly media: Media; readonly voice_frames: number }
+  | { readonly type: 'want_key'; readonly member: number }
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'bye' };
+
+/** Reasons after which there is no use in coming back. */
+export const FINAL_REASONS: readonly string[] = ['version', 'full', 'elsewhere', 'closed'];
+
+/**
+ * Returns the message, or `null` for a type that this version does not know; throws a
+ * `DecodeError`.
+ */
+export function decodeRoomMessage(json: string): RoomMessage | null {
+  return decodeMessage(json, messages);
+}

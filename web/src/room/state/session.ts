@@ -1,0 +1,232 @@
+/** One visit to a room: its connection, its worker, its devices, its sound, and what it shows. */
+
+import { computed, effect, signal } from '@preact/signals';
+import { CameraFeed } from '../../call/capture/camera-feed';
+import { type Listed, MediaDevicesOfPage } from '../../call/capture/devices';
+import type { Kind } from '../../call/capture/words';
+import { CallSound, type Voice } from '../../call/voice/sound';
+import { Backoff } from '../../media/backoff';
+import { nowMs } from '../../media/now';
+import { Bridge, transferred } from '../../rtc/bridge';
+import { Connection } from '../../rtc/connection';
+import { CHANNELS } from '../protocol/streams';
+import type { FromRoomWorker, ToRoomWorker } from '../worker/messages';
+import { rememberName } from './settings';
+import { RoomStore } from './store';
+
+/** A network that changed is gone over at once; one that is not there is tried each second. */
+const DELAYS_MS = [0, 500, 1_000, 1_000, 2_000];
+
+export class RoomSession {
+  readonly store = new RoomStore();
+  readonly devices = new MediaDevicesOfPage({
+    onTrack: (kind, track) => this.#onTrack(kind, track),
+  });
+  readonly #sound = signal<CallSound | null>(null);
+  /** Whether the browser holds the sound back until a key or a click. */
+  readonly isSilenced = computed(() => this.#sound.value?.isRunning.value === false);
+  readonly canRoute = computed(() => this.#sound.value?.isRoutable === true);
+  readonly #worker: Worker;
+  readonly #connection: Connection;
+  readonly #camera = new CameraFeed((camera, transfer) =>
+    this.#tell({ kind: 'camera', camera }, transfer),
+  );
+  readonly #voices = new Map<number, Voice>();
+  #bridge: Bridge | null = null;
+
+  constructor() {
+    this.#worker = new Worker(new URL('../worker/attendee.ts', import.meta.url), {
+      type: 'module',
+      name: 'room',
+    });
+    this.#worker.onmessage = ({ data }: MessageEvent<FromRoomWorker>) => this.#on(data);
+    this.#worker.onerror = () =>
+      this.store.notify('bad', 'A part of this page failed. Reload the page to start it again.');
+    const server = {
+      url: `${location.pathname}/join`,
+      token: location.hash.slice(1) || null,
+      channels: CHANNELS,
+    };
+    this.#connection = new Connection(server, new Backoff(DELAYS_MS), {
+      onState: (state) => {
+        this.store.connection.value = state;
+      },
+      onChannels: (attempt, channels) => this.#handOver(attempt, channels),
+      onGone: () => {
+        this.#bridge = null;
+        this.#tell({ kind: 'disconnect' });
+      },
+      onTraffic: () => undefined,
+    });
+    effect(() => this.#sayDevices());
+    for (const type of ['pointerdown', 'keydown']) {
+      document.addEventListener(type, () => this.#sound.peek()?.resume());
+    }
+    void this.devices.open(['microphone', 'camera']);
+  }
+
+  /** Enters the room under this name. */
+  async enter(name: string): Promise<void> {
+    rememberName(name);
+    this.store.stage.value = { is: 'entering' };
+    this.#tell({ kind: 'start', name });
+    await this.#openSound();
+    this.#sayDevices();
+    this.#camera.use(this.devices.camera.track.peek());
+    this.#connection.open();
+  }
+
+  leave(): void {
+    this.#tell({ kind: 'leave' });
+  }
+
+  write(text: string): void {
+    this.#tell({ kind: 'write', text });
+  }
+
+  /** Shows a member on this canvas. A canvas can be handed over once only. */
+  showOn(member: number, canvas: HTMLCanvasElement): void {
+    const offscreen = canvas.transferControlToOffscreen();
+    this.#tell({ kind: 'canvas', member, canvas: offscreen }, [offscreen]);
+  }
+
+  /** Mutes what is on, and the other way round; what is not there is tried again. */
+  toggle(kind: Kind): void {
+    const isNone = this.devices[kind].state.peek() === 'none';
+    void (isNone ? this.devices.retry(kind) : this.devices.toggle(kind));
+  }
+
+  choose(listed: Listed, id: string): void {
+    if (listed !== 'loudspeaker') {
+      void this.devices.choose(listed, id);
+      return;
+    }
+    const { chosen } = this.devices;
+    this.#sound
+      .peek()
+      ?.route(id)
+      .then(() => {
+        chosen.value = { ...chosen.peek(), loudspeaker: id };
+      })
+      .catch(() => this.store.notify('warning', 'This loudspeaker could not be opened.'));
+  }
+
+  #handOver(attempt: number, channels: readonly RTCDataChannel[]): void {
+    if (transferred(this.#worker, { kind: 'connect', attempt, channels } as const)) {
+      return;
+    }
+    this.#tell({ kind: 'connect', attempt, channels: null });
+    this.#bridge = new Bridge(attempt, channels, (message, transfer) =>
+      this.#tell(message, transfer),
+    );
+  }
+
+  #on(message: FromRoomWorker): void {
+    switch (message.kind) {
+      case 'message':
+        this.#onMessage(message.message);
+        return;
+      case 'lost':
+        if (this.store.stage.peek().is !== 'out') {
+          this.#connection.lost(message.attempt, message.why);
+        }
+        return;
+      case 'say':
+        this.#bridge?.send(message.stream, message.data);
+        return;
+      case 'screen':
+        this.store.screen.value = message.report;
+        return;
+      case 'camera_silent':
+        this.#camera.play();
+        return;
+      case 'problem':
+        this.store.notify('warning', message.text);
+    }
+  }
+
+  #onMessage(message: Extract<FromRoomWorker, { kind: 'message' }>['message']): void {
+    this.store.onMessage(message, nowMs());
+    if (message.type === 'welcome') {
+      this.#connection.welcomed();
+    }
+    this.#hearMembers();
+    if (this.store.stage.peek().is === 'out') {
+      this.#giveBack();
+    }
+  }
+
+  /** A voice for each of the others. */
+  #hearMembers(): void {
+    const sound = this.#sound.peek();
+    const there = new Set(this.store.members.peek().map(({ number }) => number));
+    for (const [member, voice] of this.#voices) {
+      if (!there.has(member)) {
+        voice.close();
+        this.#voices.delete(member);
+      }
+    }
+    for (const member of sound === null ? [] : there) {
+      if (!this.#voices.has(member) && sound !== null) {
+        const voice = sound.addVoice(({ level, skewMs }) => {
+          this.store.setLevel(member, level);
+          this.#tell({ kind: 'skew', member, skewMs });
+        });
+        this.#voices.set(member, voice);
+        this.#tell({ kind: 'voice_output', member, port: voice.output }, [voice.output]);
+      }
+    }
+  }
+
+  async #openSound(): Promise<void> {
+    try {
+      const sound = await CallSound.open(({ level }) => {
+        this.store.ourLevel.value = level;
+      });
+      const frames = sound.microphoneFrames();
+      this.#tell({ kind: 'microphone', port: frames }, [frames]);
+      sound.hear(this.devices.microphone.track.peek());
+      sound.resume();
+      this.#sound.value = sound;
+    } catch {
+      this.store.notify('bad', 'This browser gives no sound output, so nobody is heard here.');
+    }
+  }
+
+  #onTrack(kind: Kind, track: MediaStreamTrack | null): void {
+    if (kind === 'microphone') {
+      this.#sound.peek()?.hear(track);
+      this.store.ourLevel.value = 0;
+    } else if (this.store.stage.peek().is !== 'lobby') {
+      this.#camera.use(track);
+    }
+  }
+
+  #sayDevices(): void {
+    const { isAsked, microphone, camera, text } = this.devices;
+    if (isAsked.value) {
+      const devices = {
+        microphone: microphone.state.value,
+        camera: camera.state.value,
+        text: text.value,
+      };
+      this.#tell({ kind: 'devices', devices });
+    }
+  }
+
+  /** The visit is over: no lamp stays lit here. */
+  #giveBack(): void {
+    this.#connection.close();
+    for (const voice of this.#voices.values()) {
+      voice.close();
+    }
+    this.#voices.clear();
+    this.devices.close();
+    this.#sound.peek()?.close();
+    this.#sound.value = null;
+  }
+
+  #tell(message: ToRoomWorker, transfer: Transferable[] = []): void {
+    this.#worker.postMessage(message, transfer);
+  }
+}

@@ -1,0 +1,115 @@
+/** Everything that the page of a room shows, as signals. */
+
+import { batch, computed, type Signal, signal } from '@preact/signals';
+import { Notices } from '../../common/notices';
+import type { ConnectionState } from '../../rtc/connection';
+import {
+  FINAL_REASONS,
+  type MemberEntry,
+  type RoomMessage,
+  type TextLine,
+} from '../protocol/control';
+import type { MemberScreen, RoomScreen } from '../worker/messages';
+
+const TEXTS_MAX = 500;
+
+/** How far the visit is. */
+export type Stage =
+  /** Nobody is told of us yet. */
+  | { readonly is: 'lobby' }
+  | { readonly is: 'entering' }
+  | { readonly is: 'in' }
+  /** There is no way back but anew. */
+  | { readonly is: 'out'; readonly why: string };
+
+export class RoomStore extends Notices {
+  readonly stage: Signal<Stage> = signal({ is: 'lobby' });
+  readonly connection: Signal<ConnectionState> = signal({ state: 'connecting' });
+  readonly title = signal<string | null>(null);
+  readonly listeners = signal<string | null>(null);
+  readonly you = signal<number | null>(null);
+  readonly members = signal<readonly MemberEntry[]>([]);
+  readonly texts = signal<readonly TextLine[]>([]);
+  /** What was written while nobody looked. */
+  readonly unread = signal(0);
+  readonly screen = signal<RoomScreen | null>(null);
+  /** From 0 to 1: how loud each of the others is. */
+  readonly levels = signal<ReadonlyMap<number, number>>(new Map());
+  readonly ourLevel = signal(0);
+  readonly people = computed(() => this.members.value.length + 1);
+  /** Our clock minus the room's. */
+  #offsetMs = 0;
+
+  /** When something on the room's clock was, in ms since the epoch. */
+  localMs(atUs: number): number {
+    return atUs / 1_000 + this.#offsetMs;
+  }
+
+  screenOf(number: number): MemberScreen | undefined {
+    return this.screen.value?.members.find((member) => member.number === number);
+  }
+
+  onMessage(message: RoomMessage, nowMs: number): void {
+    batch(() => {
+      switch (message.type) {
+        case 'welcome': {
+          const { room, you, members, texts, listeners, now_us } = message.body;
+          this.#offsetMs = nowMs - now_us / 1_000;
+          this.stage.value = { is: 'in' };
+          this.title.value = room.title;
+          this.listeners.value = listeners.text;
+          this.you.value = you;
+          this.members.value = members;
+          this.texts.value = texts;
+          return;
+        }
+        case 'joined':
+          this.#set(message.body.member);
+          this.notify('info', `${message.body.member.name} is here.`);
+          return;
+        case 'away':
+          this.#change(message.body.member, { away: true });
+          return;
+        case 'back':
+          this.#change(message.body.member, { away: false });
+          return;
+        case 'left':
+          this.members.value = this.members
+            .peek()
+            .filter(({ number }) => number !== message.body.member);
+          this.notify('info', message.body.text);
+          return;
+        case 'media':
+          this.#change(message.body.member, { media: message.body.media });
+          return;
+        case 'text':
+          this.texts.value = [...this.texts.peek(), message.body].slice(-TEXTS_MAX);
+          this.unread.value += message.body.member === this.you.peek() ? 0 : 1;
+          return;
+        case 'bye':
+          if (FINAL_REASONS.includes(message.body.reason)) {
+            this.stage.value = { is: 'out', why: message.body.text };
+          } else {
+            this.notify('bad', message.body.text);
+          }
+          return;
+        default:
+      }
+    });
+  }
+
+  setLevel(number: number, level: number): void {
+    this.levels.value = new Map(this.levels.peek()).set(number, level);
+  }
+
+  #set(entry: MemberEntry): void {
+    const others = this.members.peek().filter(({ number }) => number !== entry.number);
+    this.members.value = [...others, entry];
+  }
+
+  #change(number: number, change: Partial<MemberEntry>): void {
+    this.members.value = this.members
+      .peek()
+      .map((member) => (member.number === number ? { ...member, ...change } : member));
+  }
+}

@@ -1,0 +1,86 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { MicrophoneIcon } from '../../call/ui/icons';
+import { Level } from '../../call/ui/level';
+import type { MemberEntry } from '../protocol/control';
+import { noPicture } from '../words';
+import { useRoom } from './context';
+import { OwnPicture } from './own-picture';
+
+/** Everybody, oneself last. */
+export function Grid() {
+  const { store } = useRoom();
+  const members = store.members.value;
+  const columns = Math.ceil(Math.sqrt(store.people.value));
+  return (
+    <ul class="grid" style={{ '--columns': columns }} data-people={store.people.value}>
+      {members.map((member) => (
+        <Tile key={member.number} member={member} />
+      ))}
+      <OwnTile />
+    </ul>
+  );
+}
+
+function Tile({ member }: { readonly member: MemberEntry }) {
+  const session = useRoom();
+  const { store } = session;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const { number, name, media, away } = member;
+  useEffect(() => {
+    if (canvas.current !== null) {
+      session.showOn(number, canvas.current);
+    }
+  }, [session, number]);
+  const screen = store.screenOf(number);
+  const isSeen = media.camera === 'on' && !away && (screen?.shown ?? 0) > 0;
+  const level = store.levels.value.get(number) ?? 0;
+  return (
+    <li class="tile" data-testid={`member-${number}`} data-away={away}>
+      <canvas
+        ref={canvas}
+        width={640}
+        height={360}
+        class={isSeen ? '' : 'hidden'}
+        role="img"
+        aria-label={`Picture of ${name}`}
+        data-testid="picture"
+        data-shown={screen?.shown ?? 0}
+      />
+      {!isSeen && <p class="no-picture">{noPicture(media.camera, away)}</p>}
+      <Name name={name} isHeard={media.microphone === 'on'} level={level} />
+    </li>
+  );
+}
+
+function OwnTile() {
+  const { store, devices } = useRoom();
+  return (
+    <li class="tile own" data-testid="self-view">
+      <OwnPicture />
+      <Name
+        name="You"
+        isHeard={devices.microphone.state.value === 'on'}
+        level={store.ourLevel.value}
+      />
+    </li>
+  );
+}
+
+interface NameProps {
+  readonly name: string;
+  readonly isHeard: boolean;
+  readonly level: number;
+}
+
+function Name({ name, isHeard, level }: NameProps) {
+  return (
+    <p class="name">
+      {!isHeard && <MicrophoneIcon on={false} />}
+      <span>
+        {name}
+        {!isHeard && <span class="visually-hidden">, muted</span>}
+      </span>
+      <Level name={`How loud ${name} is`} level={isHeard ? level : 0} testId="level" />
+    </p>
+  );
+}

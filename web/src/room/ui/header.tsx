@@ -1,0 +1,56 @@
+import { LockIcon } from '../../call/ui/icons';
+import { useClock } from '../../call/ui/use-clock';
+import { HelpIcon, Logo, ThemeIcon } from '../../common/icons';
+import { openHelp } from '../../ui/help-dialog';
+import { switchTheme, theme } from '../../ui/theme';
+import { peopleWords, roomStatus } from '../words';
+import { useRoom } from './context';
+
+export function Header() {
+  const { store } = useRoom();
+  const now = useClock(store.connection.value.state === 'waiting', 250);
+  const status = roomStatus(store.stage.value, store.connection.value, now);
+  return (
+    <header>
+      <h1>
+        <Logo />
+        anabranch
+      </h1>
+      {store.title.value !== null && <p class="title">{store.title.value}</p>}
+      <p class={`pill ${status.severity}`} data-testid="status" role="status">
+        {status.short}
+      </p>
+      {store.stage.value.is === 'in' && (
+        <p class="people" data-testid="people">
+          {peopleWords(store.people.value)}
+        </p>
+      )}
+      {store.listeners.value !== null && (
+        <p class="listeners" title={store.listeners.value} data-testid="listeners">
+          <LockIcon isClosed />
+          <span>{store.listeners.value}</span>
+        </p>
+      )}
+      <nav aria-label="Page">
+        <button
+          type="button"
+          class="icon-button"
+          onClick={switchTheme}
+          aria-label={theme.value === 'dark' ? 'Light colours (T)' : 'Dark colours (T)'}
+          title="Dark or light (T)"
+        >
+          <ThemeIcon />
+        </button>
+        <button
+          type="button"
+          class="icon-button"
+          onClick={openHelp}
+          aria-label="Help (?)"
+          title="Help (?)"
+        >
+          <HelpIcon />
+        </button>
+      </nav>
+    </header>
+  );
+}
