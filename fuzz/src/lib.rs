@@ -12,6 +12,7 @@ pub mod dccp;
 pub mod keys;
 pub mod media;
 pub mod multipath;
+pub mod rooms;
 pub mod rtc;
 pub mod sctp;
 pub mod tcp;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use anabranch_rtc::{
-    AcceptError, CertificateError, ConnectionId, Event as BrowserEvent, RtcConfig,
+    AcceptError, CertificateError, ConnectionId, Event as BrowserEvent, RestartError, RtcConfig,
 };
 use anabranch_sansio::{Datagram, Machine, Rate, Rng, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_transport::{ConnectionStats, Incoming, SctpConfig};
@@ -95,6 +95,19 @@ impl Server {
         let (id, answer) = self.browsers.accept(now, sdp, address)?;
         self.expected.insert(id, room);
         Ok((id, answer))
+    }
+
+    /// Answers the offer of a browser that is somewhere else, and goes on from there.
+    ///
+    /// # Errors
+    /// Says what is wrong with the offer, or that the connection has ended.
+    pub fn restart(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        sdp: &str,
+    ) -> Result<String, RestartError> {
+        self.browsers.restart(now, id, sdp)
     }
 
     /// Ends the connection of a browser, if there still is one. Its member leaves, or may come

@@ -11,7 +11,7 @@ use crate::channels::{ChannelEvent, Channels};
 use crate::config::RtcConfig;
 use crate::dtls::{Dtls, Identity, Record};
 use crate::event::{CloseReason, Event};
-use crate::ice::Credentials;
+use crate::ice::{Check, Credentials};
 use crate::sdp::Offer;
 
 /// Addresses of one browser that may send us DTLS: it checks several, and uses one.
@@ -36,6 +36,8 @@ const PATH: FourTuple = {
 pub(crate) struct Connection {
     pub(crate) credentials: Credentials,
     pub(crate) peer_ufrag: String,
+    /// Both before the last restart.
+    before: Option<(Credentials, String)>,
     pub(crate) tuples: Vec<FourTuple>,
     /// Where we send: what the browser nominated, or the first that it checked.
     selected: Option<FourTuple>,
@@ -60,6 +62,17 @@ pub(crate) struct Connection {
     pub(crate) closed: Option<CloseReason>,
 }
 
+/// What a check says about where the browser wants to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Selecting {
+    /// It wants to be there.
+    Nominates,
+    /// It could be.
+    Only,
+    /// It was, before ICE was restarted.
+    Before,
+}
+
 impl Connection {
     pub(crate) fn new(
         now: Time,
@@ -79,6 +92,7 @@ impl Connection {
         Self {
             credentials,
             peer_ufrag: offer.ufrag,
+            before: None,
             tuples: Vec::new(),
             selected: None,
             began: now,
@@ -101,11 +115,58 @@ impl Connection {
     }
 
     /// An authentic check came: the browser lives, and is there.
-    pub(crate) fn on_check(&mut self, now: Time, tuple: FourTuple, nominates: bool) {
+    pub(crate) fn on_check(&mut self, now: Time, tuple: FourTuple, check: Selecting) {
         self.last_check = now;
-        if nominates || self.selected.is_none() {
-            self.selected = Some(tuple);
+        let selects = match check {
+            Selecting::Nominates => true,
+            Selecting::Only => self.selected.is_none(),
+            Selecting::Before => false,
+        };
+        if selects && self.selected.replace(tuple) != Some(tuple) {
+            self.on_moved(now);
         }
+    }
+
+    /// The browser is somewhere else: what was sent on the way before is asked after at once, and
+    /// not when a timer says so that was doubled with each silence.
+    fn on_moved(&mut self, now: Time) {
+        if let Some((_, association)) = self.parts() {
+            let paths: Vec<_> = association.stats().paths.iter().map(|path| path.id).collect();
+            for path in paths {
+                association.request_heartbeat(now, path);
+            }
+            self.pump(now);
+        }
+    }
+
+    /// RFC 8445 section 9: "To restart ICE, an agent MUST change both the password and the username
+    /// fragment". Until the browser nominates by the new ones, it is where it was.
+    pub(crate) fn restart(&mut self, credentials: Credentials, peer_ufrag: String) {
+        let credentials = std::mem::replace(&mut self.credentials, credentials);
+        let peer_ufrag = std::mem::replace(&mut self.peer_ufrag, peer_ufrag);
+        self.before = Some((credentials, peer_ufrag));
+    }
+
+    /// The credentials to which a check belongs, and whether they are those before a restart.
+    pub(crate) fn credentials_of(&self, check: &Check<'_>) -> Option<(&Credentials, bool)> {
+        let before = self.before.as_ref().map(|(own, peer)| (own, peer, true));
+        let all = [Some((&self.credentials, &self.peer_ufrag, false)), before];
+        let is_meant = |(own, peer, _): &(&Credentials, &String, bool)| {
+            own.ufrag == check.ufrag && peer.as_str() == check.peer_ufrag
+        };
+        let (own, _, is_before) = all.into_iter().flatten().find(is_meant)?;
+        Some((own, is_before))
+    }
+
+    /// Our ufrags by which it can be checked.
+    pub(crate) fn ufrags(&self) -> impl Iterator<Item = &String> {
+        let before = self.before.as_ref().map(|(own, _)| &own.ufrag);
+        std::iter::once(&self.credentials.ufrag).chain(before)
+    }
+
+    /// The certificate that the browser named in its first offer.
+    pub(crate) const fn fingerprint(&self) -> &[u8; 32] {
+        &self.fingerprint
     }
 
     /// Takes a DTLS datagram from an address that a check has proven.

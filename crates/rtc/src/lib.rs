@@ -27,7 +27,9 @@ pub use config::{RtcConfig, association};
 pub use dcep::ChannelOptions;
 pub use event::{CloseReason, Event};
 pub use sdp::OfferError;
-pub use server::{AcceptError, CertificateError, ConnectionId, Protocol, Server, ServerStats};
+pub use server::{
+    AcceptError, CertificateError, ConnectionId, Protocol, RestartError, Server, ServerStats,
+};
 
 /// The example of the README, run.
 #[cfg(doctest)]

@@ -14,11 +14,11 @@ use thiserror::Error;
 
 use crate::channels::{ChannelError, MessageKind};
 use crate::config::RtcConfig;
-use crate::connection::{Connection, TUPLES_MAX};
+use crate::connection::{Connection, Selecting, TUPLES_MAX};
 use crate::dcep::ChannelOptions;
 use crate::dtls::Identity;
 use crate::event::Event;
-use crate::ice::Check;
+use crate::ice::{Check, Credentials};
 use crate::sdp::{Answer, Offer, OfferError};
 
 /// Answers to connectivity checks that wait to be sent; a browser repeats a check without one.
@@ -92,6 +92,26 @@ pub struct ServerStats {
     pub strangers: u64,
     /// What is neither STUN nor DTLS.
     pub malformed: u64,
+}
+
+/// Why ICE is not restarted.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RestartError {
+    /// What is wrong with the offer.
+    #[error(transparent)]
+    Offer(#[from] OfferError),
+    /// There is no such connection any more.
+    #[error("this connection has ended: a new offer begins another one")]
+    Gone,
+    /// A certificate that the connection was not set up with.
+    #[error(
+        "the offer has another fingerprint than the connection: a new offer begins another one"
+    )]
+    OtherCertificate,
+    /// Nothing is restarted.
+    #[error("the offer has the `a=ice-ufrag` of the one before: `restartIce()` makes a new one")]
+    SameCredentials,
 }
 
 /// The browsers of one UDP port: a [`Machine`] whose datagrams are that port's.
@@ -190,15 +210,7 @@ impl Server {
         let rng = self.rng.fork();
         let mut connection = Connection::new(now, &self.config, &self.identity, offer.clone(), rng);
         connection.set_tracing(self.is_tracing);
-        let answer = Answer {
-            session: self.rng.next_u64() >> 1,
-            ufrag: &connection.credentials.ufrag,
-            password: &connection.credentials.password,
-            fingerprint: self.identity.fingerprint(),
-            candidates: &self.config.candidates,
-            max_message_size: self.config.association.buffers.message_size_max,
-        }
-        .write(&offer);
+        let answer = self.answer(&connection.credentials, &offer);
         let id = ConnectionId(self.next_id);
         self.next_id += 1;
         self.by_ufrag.insert(connection.credentials.ufrag.clone(), id);
@@ -213,6 +225,53 @@ impl Server {
         self.touch(id);
         self.refresh(id);
         Ok((id, answer))
+    }
+
+    /// Answers a browser's offer to restart ICE: it is somewhere else, and goes on with its DTLS and
+    /// its association from there. Until it has nominated a pair of addresses anew, it is where it
+    /// was.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with the offer, or that the connection is another one's or gone.
+    pub fn restart(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        sdp: &str,
+    ) -> Result<String, RestartError> {
+        self.now = now;
+        let offer = Offer::parse(sdp)?;
+        let Some(entry) = self.entries.get_mut(&id).filter(|it| it.connection.closed.is_none())
+        else {
+            return Err(RestartError::Gone);
+        };
+        if offer.fingerprint != *entry.connection.fingerprint() {
+            return Err(RestartError::OtherCertificate);
+        }
+        if offer.ufrag == entry.connection.peer_ufrag {
+            return Err(RestartError::SameCredentials);
+        }
+        let oldest: Vec<String> = entry.connection.ufrags().skip(1).cloned().collect();
+        let credentials = Credentials::random(&mut self.rng);
+        for ufrag in oldest {
+            self.by_ufrag.remove(&ufrag);
+        }
+        self.by_ufrag.insert(credentials.ufrag.clone(), id);
+        entry.connection.restart(credentials.clone(), offer.ufrag.clone());
+        Ok(self.answer(&credentials, &offer))
+    }
+
+    fn answer(&mut self, own: &Credentials, offer: &Offer) -> String {
+        let answer = Answer {
+            session: self.rng.next_u64() >> 1,
+            ufrag: &own.ufrag,
+            password: &own.password,
+            fingerprint: self.identity.fingerprint(),
+            candidates: &self.config.candidates,
+            max_message_size: self.config.association.buffers.message_size_max,
+        };
+        answer.write(offer)
     }
 
     /// Ends a connection; the browser is told. [`Event::Closed`] follows.
@@ -339,12 +398,16 @@ impl Server {
         let known = Check::read(bytes).and_then(|check| {
             let id = *self.by_ufrag.get(check.ufrag)?;
             let connection = &self.entries.get(&id)?.connection;
-            let is_meant = connection.peer_ufrag == check.peer_ufrag;
-            let is_authentic = is_meant && check.is_authentic(&connection.credentials);
-            let answer = || check.answer(&connection.credentials, tuple.remote);
-            is_authentic.then(answer).flatten().map(|answer| (id, check.nominates, answer))
+            let (own, is_before) = connection.credentials_of(&check)?;
+            let selecting = match check.nominates {
+                _ if is_before => Selecting::Before,
+                true => Selecting::Nominates,
+                false => Selecting::Only,
+            };
+            let answer = || check.answer(own, tuple.remote);
+            check.is_authentic(own).then(answer).flatten().map(|answer| (id, selecting, answer))
         });
-        let Some((id, nominates, answer)) = known else {
+        let Some((id, selecting, answer)) = known else {
             self.stats.checks_refused += 1;
             return;
         };
@@ -352,7 +415,7 @@ impl Server {
             return;
         }
         if let Some(entry) = self.entries.get_mut(&id) {
-            entry.connection.on_check(self.now, tuple, nominates);
+            entry.connection.on_check(self.now, tuple, selecting);
         }
         if self.answers.len() < ANSWERS_MAX {
             self.answers.push_back((tuple, answer));
@@ -424,7 +487,9 @@ impl Server {
         while let Some(record) = entry.next_record(id) {
             self.records.push(|| record);
         }
-        self.by_ufrag.remove(&entry.connection.credentials.ufrag);
+        for ufrag in entry.connection.ufrags() {
+            self.by_ufrag.remove(ufrag);
+        }
         for tuple in &entry.connection.tuples {
             self.by_tuple.remove(&(tuple.remote, tuple.local));
         }

@@ -1,7 +1,7 @@
 //! Media: [pieces](Piece) of units, as in a call. A member sends its picture as track 0 and its
 //! voice as track 1; the room numbers them anew, so that its members can tell each other apart.
 
-use anabranch_call::PictureKind;
+use anabranch_call::{PictureKind, VOICE_LEN_MAX};
 use anabranch_media::piece::DecodeError;
 use anabranch_media::{Class, Layer, Piece, Track};
 use anabranch_session::treatment::MediaClass;
@@ -70,6 +70,9 @@ pub enum MediaError {
         /// Its length.
         len: usize,
     },
+    /// A frame of voice in parts, or longer than any.
+    #[error("a frame of voice is one piece of at most {VOICE_LEN_MAX} bytes")]
+    Voice,
     /// Neither a picture of track 0 nor voice of track 1, of one layer.
     #[error("a piece of track {track} has class {class}: a member sends pictures as 0, voice as 1")]
     Track {
@@ -97,6 +100,10 @@ pub fn forwarded(member: MemberNumber, message: Bytes) -> Result<Forwarded, Medi
     };
     if header.presentation.is_none() || header.layer != Layer::BASE {
         return Err(MediaError::Track { track: header.track.0, class: header.class });
+    }
+    let is_frame = header.index == 0 && header.last && bytes.len() <= VOICE_LEN_MAX;
+    if kind == Kind::Voice && !is_frame {
+        return Err(MediaError::Voice);
     }
     let track = kind.of(member);
     bytes[TRACK_AT].copy_from_slice(&track.0.to_be_bytes());
@@ -181,6 +188,15 @@ mod tests {
             change(&mut piece);
             let error = MediaError::Track { track: 0, class: Class::Reference };
             assert_eq!(forwarded(MemberNumber(1), piece.encode().into()), Err(error));
+        }
+        let part = |piece: &mut Piece| piece.header.index = 1;
+        let open = |piece: &mut Piece| piece.header.last = false;
+        let long = |piece: &mut Piece| piece.payload = vec![0; VOICE_LEN_MAX].into();
+        for change in [part as fn(&mut Piece), open, long] {
+            let mut piece = piece(1, Class::Audio);
+            change(&mut piece);
+            let read = forwarded(MemberNumber(1), piece.encode().into());
+            assert_eq!(read, Err(MediaError::Voice));
         }
         let long = Bytes::from(vec![0; PIECE_LEN_MAX + 1]);
         assert_eq!(

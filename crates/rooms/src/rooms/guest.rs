@@ -25,6 +25,14 @@ const PIECES_MAX: usize = 1_024;
 const REQUESTS_BURST: u32 = 50;
 const REQUEST_EVERY: Duration = Duration::from_millis(50);
 
+/// Frames of voice that a guest may send at once, and in a second: it makes 50.
+const VOICE_BURST: u32 = 100;
+const VOICE_EVERY: Duration = Duration::from_millis(10);
+
+/// Bytes that may wait for a guest before no picture is added, whoever sends it: there is room for
+/// voice behind that.
+const PICTURES_WAITING_MAX: usize = 128 << 10;
+
 /// A beat is of no use when the next one is there.
 const BEAT_LIFETIME: Duration = Duration::from_millis(100);
 
@@ -47,9 +55,34 @@ pub(super) struct Guest {
     /// Whether the clock was looked at, and nothing was done about it yet.
     is_ticking: bool,
     has_priorities: bool,
-    /// When the allowance for requests was last whole.
-    requests_paid: Time,
+    requests: Allowance,
+    voice: Allowance,
     is_overwhelmed: bool,
+}
+
+/// What a guest may do at once, and how often.
+#[derive(Debug)]
+struct Allowance {
+    /// When it was last whole.
+    paid: Time,
+    every: Duration,
+    burst: u32,
+}
+
+impl Allowance {
+    const fn new(now: Time, every: Duration, burst: u32) -> Self {
+        Self { paid: now, every, burst }
+    }
+
+    /// Counts one; false if there were too many.
+    fn take(&mut self, now: Time) -> bool {
+        let paid = self.paid.max(now) + self.every;
+        let is_within = paid <= now + self.every * self.burst;
+        if is_within {
+            self.paid = paid;
+        }
+        is_within
+    }
 }
 
 /// How far a guest is.
@@ -86,7 +119,8 @@ impl Guest {
             ticks: 0,
             is_ticking: false,
             has_priorities: false,
-            requests_paid: now,
+            requests: Allowance::new(now, REQUEST_EVERY, REQUESTS_BURST),
+            voice: Allowance::new(now, VOICE_EVERY, VOICE_BURST),
             is_overwhelmed: false,
         }
     }
@@ -136,8 +170,12 @@ impl Guest {
 
     /// Counts a request; false if there were too many.
     pub(super) fn may_ask(&mut self, now: Time) -> bool {
-        self.requests_paid = self.requests_paid.max(now) + REQUEST_EVERY;
-        self.requests_paid <= now + REQUEST_EVERY * REQUESTS_BURST
+        self.requests.take(now)
+    }
+
+    /// Counts a frame of voice; false if there were too many.
+    pub(super) fn may_speak(&mut self, now: Time) -> bool {
+        self.voice.take(now)
     }
 
     /// Hands the connection what waits. Returns why it must end, if it must.
@@ -218,6 +256,10 @@ impl Guest {
         records: &mut TraceLog,
     ) {
         let class = piece.class;
+        if class != MediaClass::Audio && connection.queued() > PICTURES_WAITING_MAX {
+            self.dropping.break_off();
+            return;
+        }
         if !self.goes(now, &piece, connection, records) {
             connection.note_left_out(now);
             return;

@@ -14,8 +14,8 @@ use anabranch_transport::{Connection, Incoming};
 use bytes::Bytes;
 
 use crate::protocol::{
-    FromMember, FromRoom, Listeners, MemberNumber, PPID_BINARY, PROTOCOL_VERSION, Reason,
-    RoomEntry, TextLine, forwarded,
+    Forwarded, FromMember, FromRoom, Kind, Listeners, MemberNumber, PPID_BINARY, PROTOCOL_VERSION,
+    Reason, RoomEntry, TextLine, forwarded,
 };
 use guest::{Guest, Phase};
 use room::{Member, Place, Room};
@@ -103,7 +103,7 @@ pub struct MemberReport {
     pub takes: Option<Rate>,
     /// Pictures of others that its network did not take.
     pub left_out: u64,
-    /// Messages of its own that were no media.
+    /// Messages of its own that were no media, or too many.
     pub malformed: u64,
 }
 
@@ -270,8 +270,7 @@ impl Rooms {
         let Some(guest) = self.guests.get_mut(&id) else { return };
         match guest.phase {
             Phase::In(number) if message.payload_id == PPID_BINARY => {
-                let room = guest.room;
-                self.handle_media(room, number, message.payload.clone());
+                self.handle_media(now, id, number, message.payload.clone());
             }
             Phase::In(_) | Phase::Greeting { .. }
                 if message.stream == MediaClass::Control.stream() =>
@@ -332,9 +331,12 @@ impl Rooms {
         self.records.pop()
     }
 
-    fn handle_media(&mut self, id: RoomId, number: MemberNumber, payload: Bytes) {
-        let Some(room) = self.rooms.get_mut(&id) else { return };
-        let Ok(piece) = forwarded(number, payload) else {
+    fn handle_media(&mut self, now: Time, id: GuestId, number: MemberNumber, payload: Bytes) {
+        let Some(guest) = self.guests.get_mut(&id) else { return };
+        let Some(room) = self.rooms.get_mut(&guest.room) else { return };
+        let piece = forwarded(number, payload).ok();
+        let may_pass = |piece: &Forwarded| piece.kind == Kind::Picture || guest.may_speak(now);
+        let Some(piece) = piece.filter(may_pass) else {
             room.members.entry(number).and_modify(|member| member.malformed += 1);
             return;
         };
@@ -528,7 +530,7 @@ impl Rooms {
         self.tell_rates(room_id);
     }
 
-    /// Sends a guest away; what it was a member of has to be told apart.
+    /// Sends a guest away, and its member out of the room unless that is behind another connection.
     fn dismiss(&mut self, now: Time, id: GuestId, reason: Reason, text: String) {
         let Some(guest) = self.guests.get_mut(&id) else { return };
         if matches!(guest.phase, Phase::Leaving { .. }) {

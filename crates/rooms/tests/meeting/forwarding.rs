@@ -140,3 +140,24 @@ fn nothing_is_kept_for_who_vanished() {
     lab.run_for(SECOND);
     assert_eq!(lab.got[1].len(), before);
 }
+
+#[test]
+fn who_goes_over_to_another_network_hears_and_is_heard_again_at_once() {
+    let mut lab = Meeting::new(7, &vec![link(20_000, 25); 3]);
+    let [a, b] = [(0, "a"), (1, "b")].map(|(page, name)| lab.enter(page, name));
+    (0..2).for_each(|page| lab.turn_on(page, PICTURE));
+    lab.run_for(SECOND);
+    lab.move_to(0, 2);
+    let moved = lab.now();
+    // A check each way, and what the browser's own timers take.
+    let hears = |lab: &Meeting| !lab.frames(0, Kind::Voice.of(b), moved).is_empty();
+    assert!(lab.run_until(200 * MILLISECOND, hears), "hears");
+    let is_heard = |lab: &Meeting| !lab.frames(1, Kind::Voice.of(a), moved).is_empty();
+    assert!(lab.run_until(SECOND, is_heard), "is heard");
+    lab.run_for(SECOND);
+    let start = lab.now();
+    lab.run_for(SECOND);
+    assert!(lab.frames(1, Kind::Voice.of(a), start).len() >= 48);
+    assert!(lab.frames(0, Kind::Voice.of(b), start).len() >= 48);
+    assert!(!lab.texts(1).any(|text| matches!(text, FromRoom::Away { .. })));
+}

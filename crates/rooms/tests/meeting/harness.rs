@@ -202,6 +202,22 @@ impl Meeting {
         self.welcome(page).expect("welcome").0
     }
 
+    /// A page's network changes: it goes on over the path of a page that never came.
+    pub(crate) fn move_to(&mut self, page: usize, unused: usize) {
+        let path = self.pair.paths()[unused].addresses;
+        self.pair.cut(page);
+        let offer = self.page(page, |it, _| it.restart(path));
+        let moved = self.pair.act_client(|end, _| match end {
+            End::Pages(pages) => pages.1.swap(page, unused),
+            End::Server(_) => panic!("a server"),
+        });
+        moved.expect("quiet");
+        let id = self.connections[page].expect("there");
+        let answer = self.serve(|server, now| server.restart(now, id, &offer));
+        let answer = answer.expect("a good offer");
+        self.page(page, |it, now| it.take_answer(now, &answer));
+    }
+
     /// A page's number, and what makes it come back as the same member.
     pub(crate) fn welcome(&self, page: usize) -> Option<(MemberNumber, String)> {
         self.texts(page).find_map(|text| {

@@ -158,3 +158,43 @@ fn who_never_gets_as_far_as_a_channel_takes_no_place_for_long() {
     lab.run_for(12 * SECOND);
     assert_eq!(lab.server().waiting(), 0);
 }
+
+#[test]
+fn who_floods_a_room_with_media_does_not_silence_the_others() {
+    let mut lab = Meeting::new(12, &[link(50_000, 10), link(20_000, 10), link(2_000, 10)]);
+    let [flooder, bob, _] =
+        [(0, "a"), (1, "b"), (2, "c")].map(|(page, name)| lab.enter(page, name));
+    lab.turn_on(1, 500);
+    let mut cutter = UnitCutter::new(7);
+    let mut flood = |lab: &mut Meeting, number: u64| {
+        for (track, class, stream, bytes) in
+            [(0, Class::KeyFrame, 2, 12_000), (1, Class::Audio, 3, 900)]
+        {
+            let unit = Unit {
+                track: Track(track),
+                class,
+                layer: Layer::BASE,
+                frame: number,
+                at: lab.now(),
+                pts_us: 0,
+                last_layer: true,
+                discontinuity: false,
+                bytes: vec![0; bytes].into(),
+            };
+            for piece in cutter.cut(&unit) {
+                lab.page(0, |page, now| page.send(now, stream, BINARY, &piece.encode()));
+            }
+        }
+    };
+    lab.run_for(SECOND);
+    let start = lab.now();
+    // 24 Mbit/s of key pictures, and five times as much voice as anybody speaks.
+    for number in 0..1_250 {
+        flood(&mut lab, number);
+        lab.run_for(4 * MILLISECOND);
+    }
+    let voice = lab.frames(2, Kind::Voice.of(bob), start);
+    assert!(voice.len() >= 225, "{} of 250 frames", voice.len());
+    let flooded = lab.frames(2, Kind::Voice.of(flooder), start);
+    assert!(flooded.len() <= 620, "{} frames of who floods", flooded.len());
+}

@@ -1,4 +1,4 @@
-//! A page and our server over a simulated path.
+//! A page and our server over a simulated path, and another one to which the page may move.
 
 use std::time::Duration;
 
@@ -53,10 +53,17 @@ impl Visit {
         config: RtcConfig,
         page: fn(FourTuple) -> Page,
     ) -> Self {
-        let pair = Pair::new(seed, &[link.into()], |side, paths, rng: Rng| match side {
-            Side::Client => End::Page(page(paths[0])),
-            Side::Server => End::Server(Server::new(config.clone(), rng).expect("a certificate")),
-        });
+        let pair =
+            Pair::new(
+                seed,
+                &[link.clone().into(), link.into()],
+                |side, paths, rng: Rng| match side {
+                    Side::Client => End::Page(page(paths[0])),
+                    Side::Server => {
+                        End::Server(Server::new(config.clone(), rng).expect("a certificate"))
+                    }
+                },
+            );
         let mut visit = Self { pair, id: None, seen: Vec::new(), told: Vec::new() };
         let offer = visit.page(|page, _| page.offer());
         let from = visit.pair.paths()[0].addresses.local.ip();

@@ -4,3 +4,4 @@ mod channels;
 mod connecting;
 mod harness;
 mod page;
+mod restarting;

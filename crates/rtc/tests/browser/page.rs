@@ -40,6 +40,8 @@ pub(crate) struct Page {
     now: Time,
     /// Our server's answer: ufrag and password.
     answer: Option<(String, String)>,
+    /// Its own ufrag, anew with each restart of ICE.
+    ufrag: String,
     password: String,
     next_check: Option<Time>,
     is_checked: bool,
@@ -68,6 +70,7 @@ impl Page {
             epoch,
             now: Time::ZERO,
             answer: None,
+            ufrag: "page".to_owned(),
             password: "0123456789012345678901".to_owned(),
             next_check: None,
             is_checked: false,
@@ -82,11 +85,11 @@ impl Page {
     }
 
     pub(crate) fn offer(&self) -> String {
-        let (fingerprint, password) = (&self.fingerprint, &self.password);
+        let Self { fingerprint, ufrag, password, .. } = self;
         format!(
             "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
              m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\nc=IN IP4 0.0.0.0\r\n\
-             a=ice-ufrag:page\r\na=ice-pwd:{password}\r\na=fingerprint:sha-256 {fingerprint}\r\n\
+             a=ice-ufrag:{ufrag}\r\na=ice-pwd:{password}\r\na=fingerprint:sha-256 {fingerprint}\r\n\
              a=setup:actpass\r\na=mid:0\r\na=sctp-port:5000\r\na=max-message-size:262144\r\n"
         )
     }
@@ -100,6 +103,13 @@ impl Page {
         self.answer = Some((value("a=ice-ufrag:"), value("a=ice-pwd:")));
         self.now = now;
         self.next_check = Some(now);
+    }
+
+    /// It is somewhere else, and offers to go on from there.
+    pub(crate) fn restart(&mut self, path: FourTuple) -> String {
+        self.path = path;
+        self.ufrag.push('+');
+        self.offer()
     }
 
     /// The tab is closed: nothing is sent any more.
@@ -152,7 +162,7 @@ impl Page {
 
     fn check(&mut self) {
         let Some((ufrag, password)) = &self.answer else { return };
-        let username = format!("{ufrag}:page");
+        let username = format!("{ufrag}:{}", self.ufrag);
         let check = StunMessage::binding_request(&username, TransId::new(), true, 1, 9, true);
         let mut bytes = vec![0; 256];
         let len = check.to_bytes(Some(password.as_bytes()), &mut bytes, hmac).expect("fits");
@@ -164,6 +174,10 @@ impl Page {
     fn on_stun(&mut self, bytes: &[u8]) {
         let Ok(message) = StunMessage::parse(bytes) else { return };
         let Some((_, password)) = &self.answer else { return };
+        let is_late = self.ufrag.ends_with('+') && !message.verify(password.as_bytes(), hmac);
+        if is_late {
+            return;
+        }
         assert!(message.verify(password.as_bytes(), hmac), "the answer has our integrity");
         assert_eq!(message.mapped_address(), Some(self.path.local));
         self.is_checked = !self.only_checks;

@@ -11,6 +11,7 @@ mod lounge;
 mod narrow;
 mod overload;
 #[path = "../../../rtc/tests/browser/page.rs"]
+#[expect(dead_code, reason = "the tests of several crates share it")]
 mod page;
 mod port;
 mod stalls;
