@@ -23,7 +23,7 @@ export interface TestBrowser {
 }
 
 export async function openBrowser(
-  options: BrowserContextOptions = {},
+  options: BrowserContextOptions & { readonly executablePath?: string } = {},
   flags: readonly string[] = [],
 ): Promise<TestBrowser> {
   const profile = mkdtempSync(join(tmpdir(), 'anabranch-page-'));

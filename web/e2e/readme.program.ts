@@ -20,11 +20,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openBrowser, type TestBrowser } from './browser';
-import { CallPage } from './call/visit';
+import { CallPage, FAKE } from './call/visit';
 import { freePort, reachable } from './network';
 import { PageView } from './page-view';
 import { executable, type Running, ShellCommand } from './program';
 import { commandsOf } from './readme';
+import { RoomPage } from './room/visit';
 import { TelevisionView } from './television/view';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -68,6 +69,9 @@ const CALL_BACK = "anabranch call 'anabranch://host.example:9000?key=KEY'";
 const CALL_WITH_FILES =
   'anabranch call --no-page --camera me.webm --microphone me.webm --record out ' +
   "'anabranch://host.example:9000?key=KEY'";
+
+const MEET = 'anabranch meet';
+const MEET_ROOMS = 'anabranch meet rooms.toml --https :8443';
 
 /** What ends by itself, and in order. */
 const ENDING: readonly { readonly command: string; readonly changes?: Changes }[] = [
@@ -176,6 +180,7 @@ const SHOWN = [
   ...['anabranch serve', CHANNELS, 'anabranch serve channels.toml --http 0.0.0.0:8080'],
   'anabranch watch anabranch://host:9000',
   ...[CALL, CALL_BACK, CALL_WITH_FILES],
+  ...[MEET, MEET_ROOMS],
 ];
 
 describe('the README', () => {
@@ -237,6 +242,12 @@ describe('the README', () => {
   async function call(of: Running): Promise<CallPage> {
     const view = new CallPage(await browser.context.newPage());
     await view.page.goto(await of.url());
+    return view;
+  }
+
+  async function person(people: TestBrowser, link: string): Promise<RoomPage> {
+    const view = new RoomPage(await people.context.newPage());
+    await view.page.goto(link);
     return view;
   }
 
@@ -356,6 +367,25 @@ describe('the README', () => {
     const caller = await call(run(CALL_BACK, ...here));
     await caller.untilText('status', 'In a call');
     expect(caller.complaints).toEqual([]);
+  });
+
+  it('opens rooms, by HTTPS too, where people see each other', async () => {
+    const people = await openBrowser({ ignoreHTTPSErrors: true }, FAKE);
+    writeFileSync(join(folder, 'rooms.toml'), "[[room]]\nname = 'staff'\n");
+    for (const [command, ...changes] of [
+      [MEET] as const,
+      [MEET_ROOMS, [':8443', '127.0.0.1:0']] as const,
+    ]) {
+      const places = `--http 127.0.0.1:0 --udp 127.0.0.1:${await freePort()}`;
+      const server = run(command, ['meet', `meet ${places}`], ...changes);
+      const link = (await server.line(/https?:\S+#\w+/)).trim();
+      const [alice, bob] = [await person(people, link), await person(people, link)];
+      await alice.enter('Alice');
+      await bob.enter('Bob');
+      await bob.sees(1);
+      expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+    }
+    await people.close();
   });
 
   it('shows channels, in a browser and in the native viewer', async () => {

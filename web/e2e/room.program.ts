@@ -3,55 +3,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openBrowser, type TestBrowser } from './browser';
 import { listenAtLoudspeaker } from './call/ear';
-import { FAKE, type Heard } from './call/visit';
+import { FAKE } from './call/visit';
 import { freePort } from './network';
-import { PageView } from './page-view';
 import { Program } from './program';
+import { LOUD, RoomPage } from './room/visit';
 import { LAPTOP } from './visit';
-
-/** Of the microphone that the browser invents, as near as the ear of the test tells. */
-const BEEP_HZ = [330, 470] as const;
-const LOUD = 0.1;
-
-class RoomPage extends PageView {
-  /** Pictures of a member shown so far. */
-  async shownOf(member: number): Promise<number> {
-    const picture = this.get(`member-${member}`).getByTestId('picture');
-    return Number(await picture.getAttribute('data-shown'));
-  }
-
-  async enter(name: string): Promise<void> {
-    await this.get('name').fill(name);
-    await this.get('enter').click();
-    await this.untilText('status', 'In the room');
-  }
-
-  /** In the foreground: a page behind another draws nothing. */
-  async sees(member: number, pictures = 25): Promise<void> {
-    await this.page.bringToFront();
-    await this.get(`member-${member}`).waitFor();
-    const before = await this.shownOf(member);
-    await this.until(async () => (await this.shownOf(member)) >= before + pictures);
-  }
-
-  heard(): Promise<Heard> {
-    return this.page.evaluate(() => window.heard(1_000));
-  }
-
-  /** The beep of somebody's microphone. */
-  async hears(): Promise<void> {
-    const [low, high] = BEEP_HZ;
-    await this.until(async () => {
-      const { peak, hz } = await this.heard();
-      return peak > LOUD && hz > low && hz < high;
-    });
-  }
-
-  async write(text: string): Promise<void> {
-    await this.get('write').fill(text);
-    await this.get('send').click();
-  }
-}
 
 describe('anabranch meet', () => {
   let browser: TestBrowser;
@@ -146,7 +102,7 @@ describe('anabranch meet', () => {
     const bob = await visit('Bob');
     await bob.sees(1);
     await server.stall(1_500);
-    await bob.untilText('status', /Reconnecting|Connection lost/);
+    await bob.untilText('status', /Nothing heard|In the room/);
     for (const view of [alice, bob]) {
       await view.untilText('status', 'In the room');
       await view.untilText('people', '2 people');

@@ -12,7 +12,12 @@ export interface Status {
   readonly severity: Severity;
 }
 
-export function roomStatus(stage: Stage, connection: ConnectionState, nowMs: number): Status {
+export function roomStatus(
+  stage: Stage,
+  connection: ConnectionState,
+  isHeard: boolean,
+  nowMs: number,
+): Status {
   if (stage.is === 'lobby') {
     return { short: 'Not in yet', long: null, severity: 'info' };
   }
@@ -28,6 +33,9 @@ export function roomStatus(stage: Stage, connection: ConnectionState, nowMs: num
     const isBack = stage.is === 'in';
     const long = isBack ? 'Going over to another connection …' : 'Entering …';
     return { short: isBack ? 'Reconnecting' : 'Entering', long, severity: 'warning' };
+  }
+  if (!isHeard) {
+    return { short: 'Nothing heard', long: null, severity: 'warning' };
   }
   return { short: 'In the room', long: null, severity: 'good' };
 }

@@ -7,6 +7,8 @@ import { Liveness } from './liveness';
 
 const SETUP_MS = 8_000;
 const WATCH_EVERY_MS = 1_000;
+/** Where a request takes longer, the network on which it left is gone. */
+const RESTART_MS = 1_500;
 
 /** As the interface shows it. */
 export type ConnectionState =
@@ -95,6 +97,35 @@ export class Connection {
     const delayMs = this.#backoff.next();
     this.#user.onState({ state: 'waiting', untilMs: nowMs() + delayMs, why });
     this.#retry = window.setTimeout(() => this.open(), delayMs);
+  }
+
+  /**
+   * Goes on from another network, if there is one: ICE is restarted, and what is connected stays.
+   * Returns whether the server knows; whether it can be reached then shows by what comes from it.
+   */
+  async restart(): Promise<boolean> {
+    const [attempt, peer, location] = [this.#attempt, this.#peer, this.#location];
+    if (peer === null || location === null) {
+      return false;
+    }
+    try {
+      peer.restartIce();
+      await peer.setLocalDescription();
+      const response = await fetch(`${location}/restart`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/sdp' },
+        body: peer.localDescription?.sdp ?? '',
+        signal: AbortSignal.timeout(RESTART_MS),
+      });
+      if (!response.ok || attempt !== this.#attempt) {
+        return false;
+      }
+      await peer.setRemoteDescription({ type: 'answer', sdp: await response.text() });
+      return true;
+    } catch {
+      // The server cannot be reached now; the caller tries again.
+      return false;
+    }
   }
 
   async #connect(attempt: number): Promise<void> {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use anabranch_driver::Handle;
 use anabranch_rooms::{RoomId, RoomLabel, Server};
-use anabranch_rtc::AcceptError;
+use anabranch_rtc::{AcceptError, RestartError};
 use anabranch_television::address_group;
 
 use super::config::RoomConfig;
@@ -64,6 +64,13 @@ impl House {
             self.server.with(|server, now| server.accept(now, room, offer, address_group(from)));
         let (id, answer) = accepted?;
         Ok((self.sessions.name(id), answer))
+    }
+
+    /// Answers the offer of a browser whose network changed; `None` if there is no session of this
+    /// name.
+    pub(super) fn restart(&self, name: &str, offer: &str) -> Option<Result<String, RestartError>> {
+        let id = self.sessions.find(name)?;
+        Some(self.server.with(|server, now| server.restart(now, id, offer)))
     }
 
     /// Ends a browser's session, whose member leaves for good or may come back. False if there is

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anabranch_rtc::RestartError;
 use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use axum::http::request::Parts;
@@ -23,6 +24,8 @@ const OFFER_BYTES_MAX: usize = 64 << 10;
 /// The page, as it was built.
 const PAGE: &str = "room.html";
 
+const NO_SESSION: &str = "There is no such session; it may have ended already.";
+
 /// What the handlers need.
 #[derive(Debug)]
 pub(super) struct Site {
@@ -37,6 +40,7 @@ pub(super) fn router(site: Arc<Site>) -> Router {
         .route("/r/{room}", get(page))
         .route("/r/{room}/join", post(join))
         .route("/sessions/{session}", delete(hang_up))
+        .route("/sessions/{session}/restart", post(restart))
         .route("/icon.svg", get(|| async { asset("icon.svg") }))
         .route(
             "/assets/{file}",
@@ -82,6 +86,19 @@ fn opens(headers: &HeaderMap, token: &str) -> bool {
     given.is_some_and(|given| equal_in_constant_time(given.trim(), token))
 }
 
+/// Whose network changed goes on from somewhere else. Nobody else knows the session's name.
+async fn restart(
+    State(site): State<Arc<Site>>,
+    Path(session): Path<String>,
+    offer: String,
+) -> Response {
+    match site.house.restart(&session, &offer) {
+        None | Some(Err(RestartError::Gone)) => not_found(NO_SESSION),
+        Some(Ok(answer)) => ([(CONTENT_TYPE, "application/sdp")], answer).into_response(),
+        Some(Err(error)) => (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    }
+}
+
 /// Ends a browser's connection; with `?leaves` its member leaves, else it may come back.
 async fn hang_up(
     State(site): State<Arc<Site>>,
@@ -91,5 +108,5 @@ async fn hang_up(
     if site.house.hang_up(&session, query.as_deref() == Some("leaves")) {
         return StatusCode::NO_CONTENT.into_response();
     }
-    not_found("There is no such session; it may have ended already.")
+    not_found(NO_SESSION)
 }

@@ -33,6 +33,12 @@ impl Sessions {
         name
     }
 
+    /// The connection of this name.
+    pub(crate) fn find(&self, name: &str) -> Option<ConnectionId> {
+        let sessions = self.lock();
+        sessions.iter().find(|(known, _)| known == name).map(|(_, id)| *id)
+    }
+
     /// The connection of this name, which is forgotten.
     pub(crate) fn take(&self, name: &str) -> Option<ConnectionId> {
         let mut sessions = self.lock();

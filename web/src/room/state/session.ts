@@ -11,6 +11,7 @@ import { Bridge, transferred } from '../../rtc/bridge';
 import { Connection } from '../../rtc/connection';
 import { CHANNELS } from '../protocol/streams';
 import type { FromRoomWorker, ToRoomWorker } from '../worker/messages';
+import { Handover } from './handover';
 import { rememberName } from './settings';
 import { RoomStore } from './store';
 
@@ -32,6 +33,7 @@ export class RoomSession {
     this.#tell({ kind: 'camera', camera }, transfer),
   );
   readonly #voices = new Map<number, Voice>();
+  readonly #handover = new Handover(() => this.#connection.restart());
   #bridge: Bridge | null = null;
 
   constructor() {
@@ -59,6 +61,7 @@ export class RoomSession {
       onTraffic: () => undefined,
     });
     effect(() => this.#sayDevices());
+    window.addEventListener('online', () => this.#handover.networkChanged());
     for (const type of ['pointerdown', 'keydown']) {
       document.addEventListener(type, () => this.#sound.peek()?.resume());
     }
@@ -126,7 +129,12 @@ export class RoomSession {
       case 'message':
         this.#onMessage(message.message);
         return;
+      case 'hearing':
+        this.store.isHeard.value = message.isHeard;
+        this.#handover.isHeard = message.isHeard;
+        return;
       case 'lost':
+        this.#handover.isHeard = true;
         if (this.store.stage.peek().is !== 'out') {
           this.#connection.lost(message.attempt, message.why);
         }

@@ -25,6 +25,8 @@ export type Stage =
 export class RoomStore extends Notices {
   readonly stage: Signal<Stage> = signal({ is: 'lobby' });
   readonly connection: Signal<ConnectionState> = signal({ state: 'connecting' });
+  /** Whether anything comes from the room. */
+  readonly isHeard = signal(true);
   readonly title = signal<string | null>(null);
   readonly listeners = signal<string | null>(null);
   readonly you = signal<number | null>(null);

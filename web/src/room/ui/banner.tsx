@@ -7,7 +7,12 @@ export function Banner() {
   const session = useRoom();
   const { store } = session;
   const now = useClock(store.connection.value.state === 'waiting', 250);
-  const { long, severity } = roomStatus(store.stage.value, store.connection.value, now);
+  const { long, severity } = roomStatus(
+    store.stage.value,
+    store.connection.value,
+    store.isHeard.value,
+    now,
+  );
   if (long === null) {
     return session.isSilenced.value ? (
       <p class="held-back" role="alert">

@@ -9,7 +9,7 @@ import { useRoom } from './context';
 export function Header() {
   const { store } = useRoom();
   const now = useClock(store.connection.value.state === 'waiting', 250);
-  const status = roomStatus(store.stage.value, store.connection.value, now);
+  const status = roomStatus(store.stage.value, store.connection.value, store.isHeard.value, now);
   return (
     <header>
       <h1>

@@ -26,8 +26,10 @@ const PROGRAM = 'anabranch page';
 const POLL_MS = 10;
 const RATE_MS = 100;
 const SCREEN_REPORT_MS = 200;
-/** The room sends a beat each 100 ms: after so long without anything the network is gone. */
-const SILENT_MS = 500;
+/** The room sends a beat each 100 ms: after so long without anything the network may be gone. */
+const SILENT_MS = 300;
+/** And after so long the room has given us up. */
+const LOST_MS = 9_000;
 /** A picture that nothing is predicted from is not worth so long a wait. */
 const DISPOSABLE_WAIT_MS = 250;
 const SESSIONS = 65_536;
@@ -49,6 +51,7 @@ class Attendee {
   #resume: string | null = null;
   #isIn = false;
   #heardMs = 0;
+  #isHeard = true;
   #devices: Devices | null = null;
   #video: CallVideo | null = null;
   #said: string | null = null;
@@ -153,6 +156,7 @@ class Attendee {
 
   #greet(): void {
     this.#heardMs = nowMs();
+    this.#setHeard(true);
     this.#say({
       type: 'hello',
       protocol: PROTOCOL_VERSION,
@@ -165,6 +169,7 @@ class Attendee {
 
   #receive(data: unknown): void {
     this.#heardMs = nowMs();
+    this.#setHeard(true);
     try {
       if (typeof data === 'string') {
         this.#onMessage(decodeRoomMessage(data));
@@ -293,8 +298,18 @@ class Attendee {
     this.#pictureSender.check();
     this.#rate.follow(nowMs(), this.#queuedBytes());
     this.#pictureSender.bps = this.#rate.bps;
-    if (this.#isIn && nowMs() - this.#heardMs > SILENT_MS) {
+    const silentMs = this.#isIn ? nowMs() - this.#heardMs : 0;
+    if (silentMs > LOST_MS) {
       this.#lost('Nothing comes from the room any more.');
+    } else if (silentMs > SILENT_MS) {
+      this.#setHeard(false);
+    }
+  }
+
+  #setHeard(isHeard: boolean): void {
+    if (isHeard !== this.#isHeard) {
+      this.#isHeard = isHeard;
+      tell({ kind: 'hearing', isHeard });
     }
   }
 

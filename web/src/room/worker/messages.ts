@@ -30,6 +30,8 @@ export type ToRoomWorker =
 
 export type FromRoomWorker =
   | { readonly kind: 'message'; readonly message: RoomMessage }
+  /** Whether anything comes from the room: its beats, at least. */
+  | { readonly kind: 'hearing'; readonly isHeard: boolean }
   /** The connection is of no use any more. */
   | { readonly kind: 'lost'; readonly attempt: number; readonly why: string }
   /** To be sent on a data channel that the main thread holds. */
