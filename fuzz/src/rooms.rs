@@ -1,6 +1,6 @@
-//! Checks of `anabranch-rooms`: whatever members say, whatever their networks take and whenever they
-//! come and go, a room keeps to its limits, speaks as the document has it, and gives nobody their
-//! own media.
+//! Checks of `anabranch-rooms`: whatever members say, whatever their networks take and whenever
+//! they come and go, a room keeps to its limits, speaks as the document has it, and gives nobody
+//! their own media.
 
 use std::time::Duration;
 

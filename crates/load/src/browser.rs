@@ -1,4 +1,4 @@
-//! [`BrowserViewer`]: a viewer as a browser is one: ICE, DTLS, and SCTP inside.
+//! [`Browser`]: ICE and DTLS as a browser has them, and SCTP inside.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,10 +22,10 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 const FIRST_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// SCTP's port at both ends, as browsers offer it.
-const PORT: u16 = 5_000;
+pub(crate) const PORT: u16 = 5_000;
 
 /// Inside DTLS a path has no addresses.
-const INSIDE: FourTuple = {
+pub(crate) const INSIDE: FourTuple = {
     let nowhere = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 9);
     FourTuple::new(nowhere, nowhere)
 };
@@ -51,8 +51,38 @@ struct Agent {
     password: String,
 }
 
+/// What goes on inside of DTLS.
+pub(crate) trait Inside: Machine {
+    /// Something that happened.
+    type News;
+
+    /// Calls the server: DTLS is there.
+    fn begin(&mut self, now: Time) -> Result<(), String>;
+
+    /// What happened, or why it is over.
+    fn poll_news(&mut self) -> Option<Result<Self::News, String>>;
+}
+
+impl Inside for NativeViewer {
+    type News = ViewerEvent;
+
+    fn begin(&mut self, now: Time) -> Result<(), String> {
+        self.connect(now, &[INSIDE]).map_err(|error| error.to_string())
+    }
+
+    fn poll_news(&mut self) -> Option<Result<ViewerEvent, String>> {
+        self.poll_event().map(|event| match event {
+            NativeEvent::Session(event) => Ok(event),
+            NativeEvent::Closed(reason) => Err(reason.to_string()),
+        })
+    }
+}
+
 /// A viewer behind DTLS.
-pub(crate) struct BrowserViewer {
+pub(crate) type BrowserViewer = Browser<NativeViewer>;
+
+/// A browser, and what its page does.
+pub(crate) struct Browser<I> {
     path: FourTuple,
     agent: Option<Agent>,
     next_check: Option<Time>,
@@ -65,21 +95,39 @@ pub(crate) struct BrowserViewer {
     is_secure: bool,
     scratch: Vec<u8>,
     datagrams: VecDeque<Vec<u8>>,
-    /// What goes on inside of DTLS.
-    inside: NativeViewer,
+    /// What its page does.
+    pub(crate) inside: I,
     closed: Option<String>,
 }
 
 impl BrowserViewer {
     /// A viewer that has made no offer yet.
     pub(crate) fn new(viewer: Viewer, path: FourTuple, rng: Rng) -> Result<Self, BrowserError> {
+        let config = between_server_and_viewer(SctpConfig::of(anabranch_rtc::association()));
+        let transport = Box::new(SctpTransport::new(config, PORT, rng));
+        Self::with(NativeViewer::over(transport, viewer), path)
+    }
+
+    /// Asks the server for something.
+    pub(crate) fn act<T>(&mut self, now: Time, act: impl FnOnce(&mut Viewer) -> T) -> T {
+        self.inside.act(now, act)
+    }
+
+    /// Goes in friendship.
+    pub(crate) fn leave(&mut self, now: Time) {
+        self.inside.leave(now);
+    }
+}
+
+impl<I: Inside> Browser<I> {
+    /// A browser that has made no offer yet.
+    pub(crate) fn with(inside: I, path: FourTuple) -> Result<Self, BrowserError> {
         let certificate = generate_self_signed_certificate()
             .map_err(|error| BrowserError::Certificate(error.to_string()))?;
         let fingerprint = format_fingerprint(&certificate.fingerprint());
         let epoch = Instant::now();
         let mut dtls = Dtls::new_auto(Arc::new(Config::default()), certificate, epoch);
         dtls.set_active(true);
-        let config = between_server_and_viewer(SctpConfig::of(anabranch_rtc::association()));
         Ok(Self {
             path,
             agent: None,
@@ -92,7 +140,7 @@ impl BrowserViewer {
             is_secure: false,
             scratch: vec![0; 2_048],
             datagrams: VecDeque::new(),
-            inside: NativeViewer::over(Box::new(SctpTransport::new(config, PORT, rng)), viewer),
+            inside,
             closed: None,
         })
     }
@@ -118,25 +166,6 @@ impl BrowserViewer {
         self.agent = Some(agent);
         self.next_check = Some(now);
         Ok(())
-    }
-
-    /// Asks the server for something.
-    pub(crate) fn act<T>(&mut self, now: Time, act: impl FnOnce(&mut Viewer) -> T) -> T {
-        self.inside.act(now, act)
-    }
-
-    /// Goes in friendship.
-    pub(crate) fn leave(&mut self, now: Time) {
-        self.inside.leave(now);
-    }
-
-    /// What happened: of the session, or why the connection ended.
-    pub(crate) fn poll_viewer(&mut self) -> Option<Result<ViewerEvent, String>> {
-        let inside = self.inside.poll_event().map(|event| match event {
-            NativeEvent::Session(event) => Ok(event),
-            NativeEvent::Closed(reason) => Err(reason.to_string()),
-        });
-        inside.or_else(|| self.closed.take().map(Err))
     }
 
     fn instant(&self, now: Time) -> Instant {
@@ -171,8 +200,8 @@ impl BrowserViewer {
                 }
                 Output::Connected => {
                     self.is_secure = true;
-                    if let Err(error) = self.inside.connect(now, &[INSIDE]) {
-                        self.closed = Some(error.to_string());
+                    if let Err(error) = self.inside.begin(now) {
+                        self.closed = Some(error);
                     }
                 }
                 Output::CloseNotify => self.closed = Some("the server said goodbye".to_owned()),
@@ -206,8 +235,8 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 20] {
     DefaultSha1HmacProvider.sha1_hmac(key, parts)
 }
 
-impl Machine for BrowserViewer {
-    type Event = Result<ViewerEvent, String>;
+impl<I: Inside> Machine for Browser<I> {
+    type Event = Result<I::News, String>;
 
     fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
         // RFC 7983 section 7: the first byte tells STUN (0 to 3) from DTLS.
@@ -250,7 +279,8 @@ impl Machine for BrowserViewer {
         check.into_iter().chain(dtls).chain(self.inside.poll_timeout()).min()
     }
 
+    /// What happened inside, or why the connection ended.
     fn poll_event(&mut self) -> Option<Self::Event> {
-        self.poll_viewer()
+        self.inside.poll_news().or_else(|| self.closed.take().map(Err))
     }
 }

@@ -1,14 +1,18 @@
-//! Television viewers by the hundred, native and as browsers are: what they experience, and what
-//! they cost the server.
+//! Television viewers by the hundred, native and as browsers are, or people in a room: what they
+//! experience, and what they cost the server.
 //!
 //!     anabranch serve --http 127.0.0.1:8080 --udp 127.0.0.1:9000 &
 //!     cargo run --release -p anabranch-load -- --native 250 --browsers 250 --zaps 100 --pid $!
 //!     cargo run --release -p anabranch-load -- --zaps 0 --apart --pid $!
+//!
+//!     anabranch meet --http 127.0.0.1:8080 --udp 127.0.0.1:9000 &
+//!     cargo run --release -p anabranch-load -- --room LINK --people 16 --pid $!
 
 mod browser;
 mod crowd;
 mod record;
 mod report;
+mod room;
 mod seat;
 mod server;
 #[cfg(test)]
@@ -22,11 +26,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anabranch_keys::{Authority, Certificate, Identity, TlsKeys, Trust};
+use anabranch_sansio::Rate;
 use anabranch_sctp::Encryption;
 use clap::Parser;
 
 use crate::crowd::Crowd;
 use crate::report::Report;
+use crate::room::{Link, Meeting};
 use crate::seat::Kind;
 use crate::server::{Server, Usage, usage};
 
@@ -76,6 +82,15 @@ struct Arguments {
     /// The operator's token: an urgent message is sent to all at the end.
     #[arg(long)]
     operator_token: Option<String>,
+    /// The link of a room, whose people talk instead of viewers who watch.
+    #[arg(long)]
+    room: Option<Link>,
+    /// People in the room.
+    #[arg(long, default_value_t = 16)]
+    people: usize,
+    /// Bits of pictures that each of them sends in a second.
+    #[arg(long, default_value_t = 1_000_000)]
+    rate: u64,
     /// Which viewers press which keys.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -112,7 +127,11 @@ async fn run(arguments: &Arguments) -> io::Result<()> {
         Switch::On => Some(encryption(arguments)?),
         Switch::Off => None,
     };
-    let server = Server { http: arguments.http.clone(), udp: arguments.udp, encryption };
+    let mut server = Server { http: arguments.http.clone(), udp: arguments.udp, encryption };
+    if let Some(link) = &arguments.room {
+        server.http.clone_from(&link.http);
+        return talk(&server, link, arguments).await;
+    }
     let kinds = [(Kind::Native, arguments.native), (Kind::Browser, arguments.browsers)];
     let groups = if arguments.apart { kinds.chunks(1) } else { kinds.chunks(kinds.len()) };
     let span = Duration::from_secs(arguments.seconds);
@@ -132,6 +151,20 @@ async fn run(arguments: &Arguments) -> io::Result<()> {
         std::fs::write(file, serde_json::to_string_pretty(&report)?)?;
     }
     write!(io::stdout(), "{report}")
+}
+
+/// Has people talk in a room.
+async fn talk(server: &Server, link: &Link, arguments: &Arguments) -> io::Result<()> {
+    let rate = Rate::bps(arguments.rate);
+    let meeting = Meeting::gather(server, link, arguments.people, rate).await?;
+    let before = arguments.pid.map(usage).transpose()?;
+    let talk = meeting.talk(Duration::from_secs(arguments.seconds)).await;
+    let after = arguments.pid.map(usage).transpose()?;
+    let usages: Vec<_> = before.into_iter().chain(after).collect();
+    if let Some(file) = &arguments.json {
+        std::fs::write(file, serde_json::to_string_pretty(&talk)?)?;
+    }
+    write!(io::stdout(), "{}", talk.with(&usages))
 }
 
 /// Keys for all native viewers.

@@ -107,7 +107,7 @@ impl Seat {
 }
 
 /// An address of ours from which the server is reached, with a port for the system to choose.
-fn local_towards(server: SocketAddr) -> io::Result<SocketAddr> {
+pub(crate) fn local_towards(server: SocketAddr) -> io::Result<SocketAddr> {
     let unspecified: SocketAddr =
         if server.is_ipv4() { ([0; 4], 0).into() } else { ([0_u16; 8], 0).into() };
     let probe = UdpSocket::bind(unspecified)?;

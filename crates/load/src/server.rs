@@ -26,7 +26,22 @@ pub(crate) struct Server {
 impl Server {
     /// Posts a browser's offer; returns the answer.
     pub(crate) async fn post_offer(&self, offer: String) -> io::Result<String> {
-        self.post("/whep", &[(CONTENT_TYPE, "application/sdp")], offer).await
+        self.post_offer_to("/whep", None, offer).await
+    }
+
+    /// The same elsewhere, with a token where one is asked for.
+    pub(crate) async fn post_offer_to(
+        &self,
+        path: &str,
+        token: Option<&str>,
+        offer: String,
+    ) -> io::Result<String> {
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        let sdp = (CONTENT_TYPE, "application/sdp");
+        let headers: Vec<_> = std::iter::once(sdp)
+            .chain(bearer.as_deref().map(|bearer| (AUTHORIZATION, bearer)))
+            .collect();
+        self.post(path, &headers, offer).await
     }
 
     /// Tells all viewers something urgent.

@@ -227,9 +227,9 @@ impl Server {
         Ok((id, answer))
     }
 
-    /// Answers a browser's offer to restart ICE: it is somewhere else, and goes on with its DTLS and
-    /// its association from there. Until it has nominated a pair of addresses anew, it is where it
-    /// was.
+    /// Answers a browser's offer to restart ICE: it is somewhere else, and goes on with its DTLS
+    /// and its association from there. Until it has nominated a pair of addresses anew, it is where
+    /// it was.
     ///
     /// # Errors
     ///

@@ -143,7 +143,7 @@ impl Meeting {
         let rooms = RoomsConfig { program: options.program };
         let config = ServerConfig { rooms, browsers };
         let server = Server::new(config, crate::net::unpredictable_rng()?)?;
-        let server = Driver::spawn(server, sockets)?;
+        let server = Driver::spawn_apart(server, sockets)?;
         let opened = options.file.rooms.into_iter().map(|room| {
             let token = room.token.clone().map_or_else(random_token, Ok)?;
             Ok((room, token))
