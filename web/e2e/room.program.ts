@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openBrowser, type TestBrowser } from './browser';
 import { listenAtLoudspeaker } from './call/ear';
 import { FAKE } from './call/visit';
+import { violations } from './looks';
 import { freePort } from './network';
 import { Program } from './program';
 import { LOUD, RoomPage } from './room/visit';
@@ -65,6 +66,54 @@ describe('anabranch meet', () => {
     await server.line(/room: Eve is gone/);
     await alice.untilText('people', 'You are alone here.');
     expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+  });
+
+  it('makes one person large, and shows a screen', async () => {
+    const alice = await visit('Alice');
+    const bob = await visit('Bob');
+    await bob.sees(1);
+    const width = async (view: RoomPage, member: number) =>
+      (await view.get(`member-${member}`).boundingBox())?.width ?? 0;
+    const inGrid = await width(bob, 1);
+    await bob.get('view').click();
+    await bob.until(async () => (await width(bob, 1)) > 1.5 * inGrid);
+    await bob.get('view').click();
+    await bob.until(async () => (await width(bob, 1)) === inGrid);
+    await bob.get('pin-1').click();
+    await bob.until(async () => (await width(bob, 1)) > 1.5 * inGrid);
+
+    await alice.page.bringToFront();
+    await alice.get('screen').click();
+    await alice.untilText('screen', 'Stop showing');
+    await bob.sees(1, 3);
+    // A screen stands still: who comes sees it all the same.
+    const eve = await visit('Eve');
+    await eve.sees(1, 1);
+    await alice.get('screen').click();
+    await alice.untilText('screen', 'Show screen');
+    await bob.sees(1);
+    expect([...alice.complaints, ...bob.complaints, ...eve.complaints]).toEqual([]);
+  });
+
+  it.each(['light', 'dark'] as const)('can be read and steered by all, %s', async (colours) => {
+    const alice = await visit('Alice');
+    await alice.page.emulateMedia({ colorScheme: colours });
+    const lobby = await open();
+    await lobby.get('enter').waitFor();
+    expect(await violations(lobby.page)).toEqual([]);
+    await lobby.enter('Bob');
+    await lobby.sees(1, 5);
+    await lobby.write('Hello');
+    expect(await violations(lobby.page)).toEqual([]);
+    for (const [width, height] of [
+      [1_280, 720],
+      [760, 900],
+      [390, 844],
+    ] as const) {
+      await lobby.page.setViewportSize({ width, height });
+      const overflow = () => document.documentElement.scrollWidth - window.innerWidth;
+      expect(await lobby.page.evaluate(overflow), `${width} wide`).toBeLessThanOrEqual(0);
+    }
   });
 
   it('goes on when a camera is switched off and on, and a microphone is muted', async () => {

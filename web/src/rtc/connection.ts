@@ -56,15 +56,17 @@ export class Connection {
   #location: string | null = null;
   #timers: number[] = [];
   #retry = 0;
+  /** Whether somebody asked for a connection, and does not do without by now. */
+  #isWanted = false;
   #left = false;
 
   constructor(server: Server, backoff: Backoff, user: ConnectionUser) {
     this.#server = server;
     this.#backoff = backoff;
     this.#user = user;
-    window.addEventListener('pagehide', () => this.close());
+    window.addEventListener('pagehide', () => this.#leave());
     window.addEventListener('pageshow', ({ persisted }) => {
-      if (persisted) {
+      if (persisted && this.#isWanted) {
         this.open();
       }
     });
@@ -72,6 +74,7 @@ export class Connection {
   }
 
   open(): void {
+    this.#isWanted = true;
     this.#left = false;
     this.#attempt += 1;
     this.#user.onState({ state: 'connecting' });
@@ -198,7 +201,7 @@ export class Connection {
   }
 
   #retryNow(): void {
-    if (this.#peer === null && !this.#left) {
+    if (this.#peer === null && !this.#left && this.#isWanted) {
       window.clearTimeout(this.#retry);
       this.open();
     }
@@ -206,6 +209,12 @@ export class Connection {
 
   /** Nothing is wanted of the server any more. */
   close(): void {
+    this.#isWanted = false;
+    this.#leave();
+  }
+
+  /** The page is going away. */
+  #leave(): void {
     this.#left = true;
     this.#close('?leaves');
   }

@@ -1,4 +1,4 @@
-/** The camera's pictures on their way to the worker that codes them. */
+/** Pictures of the camera, or of a screen, on their way to the worker that codes them. */
 
 import type { Camera } from '../worker/messages';
 import { type Frames, framesByPlaying, framesOf } from './frames';
@@ -11,13 +11,15 @@ export class CameraFeed {
   readonly #tell: (camera: Camera | null, transfer: Transferable[]) => void;
   #track: MediaStreamTrack | null = null;
   #isPlayed = false;
+  #isScreen = false;
 
   constructor(tell: (camera: Camera | null, transfer: Transferable[]) => void) {
     this.#tell = tell;
   }
 
-  use(track: MediaStreamTrack | null): void {
+  use(track: MediaStreamTrack | null, isScreen = false): void {
     this.#track = track;
+    this.#isScreen = isScreen;
     this.#isPlayed = false;
     if (track === null) {
       this.#tell(null, []);
@@ -37,6 +39,6 @@ export class CameraFeed {
   #send(track: MediaStreamTrack, frames: Frames): void {
     const { width = SCREEN.width, height = SCREEN.height, frameRate } = track.getSettings();
     const fps = Math.max(1, Math.round(frameRate ?? FPS_UNKNOWN));
-    this.#tell({ frames, width, height, fps }, [frames]);
+    this.#tell({ frames, width, height, fps, isScreen: this.#isScreen }, [frames]);
   }
 }

@@ -9,11 +9,18 @@ export interface Step {
   readonly from_bps: number;
 }
 
-const STEPS: readonly Step[] = [
+/** Of somebody: what moves is to move. */
+export const CAMERA_STEPS: readonly Step[] = [
   { height: 720, fps: 30, from_bps: 1_100_000 },
   { height: 360, fps: 30, from_bps: 320_000 },
   { height: 270, fps: 25, from_bps: 150_000 },
   { height: 180, fps: 15, from_bps: 0 },
+];
+/** Of a screen: what is written is to be read, however seldom it changes. */
+export const SCREEN_STEPS: readonly Step[] = [
+  { height: 1080, fps: 10, from_bps: 900_000 },
+  { height: 1080, fps: 5, from_bps: 500_000 },
+  { height: 720, fps: 5, from_bps: 0 },
 ];
 /** A rate that goes up and down a little must not change the size each time. */
 const UP_FROM = 1.25;
@@ -23,11 +30,17 @@ const SPARED_MS = 30_000;
 const SLOW_AFTER_MS = 1_500;
 
 export class Ladder {
-  #step = STEPS.length - 1;
+  readonly #steps: readonly Step[];
+  #step: number;
   #isFirst = true;
   #highest = 0;
   #sparedUntilMs = 0;
   #slowSinceMs: number | null = null;
+
+  constructor(steps: readonly Step[] = CAMERA_STEPS) {
+    this.#steps = steps;
+    this.#step = steps.length - 1;
+  }
 
   /** The step for this rate. */
   at(bps: number, nowMs: number): Step {
@@ -35,12 +48,12 @@ export class Ladder {
       this.#highest = 0;
     }
     const enough = this.#isFirst ? 1 : UP_FROM;
-    const up = STEPS.findIndex(({ from_bps }) => bps >= from_bps * enough);
-    const down = STEPS.findIndex(({ from_bps }) => bps >= from_bps);
+    const up = this.#steps.findIndex(({ from_bps }) => bps >= from_bps * enough);
+    const down = this.#steps.findIndex(({ from_bps }) => bps >= from_bps);
     this.#isFirst = false;
     const fitting = up < this.#step ? up : Math.max(down, this.#step);
     this.#step = Math.max(this.#highest, fitting);
-    return STEPS[this.#step] as Step;
+    return this.#steps[this.#step] as Step;
   }
 
   /** Whether the encoder keeps up; one that does not for long is given smaller pictures. */
@@ -52,7 +65,7 @@ export class Ladder {
     this.#slowSinceMs ??= nowMs;
     if (nowMs - this.#slowSinceMs >= SLOW_AFTER_MS) {
       this.#slowSinceMs = null;
-      this.#highest = Math.min(STEPS.length - 1, this.#step + 1);
+      this.#highest = Math.min(this.#steps.length - 1, this.#step + 1);
       this.#sparedUntilMs = nowMs + SPARED_MS;
     }
   }

@@ -25,6 +25,8 @@ export interface Camera {
   readonly width: number;
   readonly height: number;
   readonly fps: number;
+  /** Pictures of a screen come only when something changes there. */
+  readonly isScreen: boolean;
 }
 
 export interface Devices {

@@ -3,7 +3,7 @@
 import { nowMs, nowUs } from '../../media/now';
 import { type Codec, chooseCodec, encoderConfig, roleOf, type Size } from '../capture/codecs';
 import type { Frames, FramesRequest } from '../capture/frames';
-import { Ladder, type Step, sizeAt } from '../capture/ladder';
+import { CAMERA_STEPS, Ladder, SCREEN_STEPS, type Step, sizeAt } from '../capture/ladder';
 import type { CallVideo } from '../protocol/agent';
 import type { SentUnit } from '../protocol/media';
 import { CaptureClock } from './capture-clock';
@@ -18,6 +18,8 @@ const ASSUMED_BPS = 850_000;
 const FAILURES_MAX = 5;
 /** A camera that starts slowly takes less. */
 const SILENT_MS = 3_000;
+/** A screen that has not changed for so long. */
+const STILL_MS = 300;
 /** How often a port is asked while a camera takes one picture. */
 const ASKED_A_PICTURE = 2;
 
@@ -37,7 +39,7 @@ export interface PictureUser {
 
 export class PictureSender {
   readonly #user: PictureUser;
-  readonly #ladder = new Ladder();
+  #ladder = new Ladder();
   #clock = new CaptureClock();
   #camera: Camera | null = null;
   #codec: Codec | null = null;
@@ -48,6 +50,8 @@ export class PictureSender {
   #frame = 0;
   #lastUs = 0;
   #isKeyWanted = false;
+  /** The last picture of a screen, which may stay as it is for long. */
+  #still: VideoFrame | null = null;
   #failures = 0;
   /** When the camera brought a picture last, or was opened; `null` once its silence is reported. */
   #seenMs: number | null = null;
@@ -84,6 +88,7 @@ export class PictureSender {
 
   async setCamera(camera: Camera | null): Promise<void> {
     this.#camera = camera;
+    this.#keep(null);
     this.#seenMs = camera === null ? null : nowMs();
     this.#close();
     if (camera === null) {
@@ -91,6 +96,7 @@ export class PictureSender {
       return;
     }
     this.#clock = new CaptureClock();
+    this.#ladder = new Ladder(camera.isScreen ? SCREEN_STEPS : CAMERA_STEPS);
     this.#codec = await chooseCodec(camera, ASSUMED_BPS, camera.fps, isSupported);
     if (this.#camera !== camera) {
       endFrames(camera.frames);
@@ -104,8 +110,18 @@ export class PictureSender {
     await this.#read(camera);
   }
 
-  /** To be called now and then: notices a camera that brings nothing. */
+  /**
+   * To be called now and then: notices a camera that brings nothing, and shows a screen to who
+   * wants a key picture of it though nothing changes there.
+   */
   check(): void {
+    const isStill = this.#seenMs !== null && nowMs() - this.#seenMs > STILL_MS;
+    if (this.#camera?.isScreen === true) {
+      if (isStill && this.#isKeyWanted && this.#still !== null) {
+        this.#take(this.#still, nowUs());
+      }
+      return;
+    }
     if (this.#seenMs !== null && nowMs() - this.#seenMs > SILENT_MS) {
       this.#seenMs = null;
       this.#user.onSilent();
@@ -142,13 +158,18 @@ export class PictureSender {
   #see(camera: Camera, picture: VideoFrame): void {
     if (this.#camera === camera) {
       this.#seenMs = nowMs();
-      this.#take(picture);
+      this.#take(picture, this.#clock.captured(picture.timestamp, nowUs()));
+      this.#keep(camera.isScreen ? picture.clone() : null);
     }
     picture.close();
   }
 
-  #take(picture: VideoFrame): void {
-    const capturedUs = this.#clock.captured(picture.timestamp, nowUs());
+  #keep(still: VideoFrame | null): void {
+    this.#still?.close();
+    this.#still = still;
+  }
+
+  #take(picture: VideoFrame, capturedUs: number): void {
     if (!this.isOpen || this.#bps === 0 || this.#codec === null) {
       return;
     }

@@ -18,6 +18,9 @@ import { RoomStore } from './store';
 /** A network that changed is gone over at once; one that is not there is tried each second. */
 const DELAYS_MS = [0, 500, 1_000, 1_000, 2_000];
 
+/** What is written is to be read; it seldom moves. */
+const SCREEN = { width: { max: 1_920 }, height: { max: 1_080 }, frameRate: { max: 10 } } as const;
+
 export class RoomSession {
   readonly store = new RoomStore();
   readonly devices = new MediaDevicesOfPage({
@@ -34,6 +37,8 @@ export class RoomSession {
   );
   readonly #voices = new Map<number, Voice>();
   readonly #handover = new Handover(() => this.#connection.restart());
+  /** What is shown of this machine's screen instead of the camera; `null` for nothing. */
+  readonly screen = signal<MediaStreamTrack | null>(null);
   #bridge: Bridge | null = null;
 
   constructor() {
@@ -77,6 +82,31 @@ export class RoomSession {
     this.#sayDevices();
     this.#camera.use(this.devices.camera.track.peek());
     this.#connection.open();
+  }
+
+  /** Whether this browser can show a screen. */
+  get canShare(): boolean {
+    return navigator.mediaDevices?.getDisplayMedia !== undefined;
+  }
+
+  /** Shows a screen or a window instead of the camera, and the other way round. */
+  async toggleScreen(): Promise<void> {
+    if (this.screen.peek() !== null) {
+      this.#useScreen(null);
+      return;
+    }
+    try {
+      const stream = await navigator.mediaDevices.getDisplayMedia({ video: SCREEN, audio: false });
+      const [track = null] = stream.getVideoTracks();
+      // The browser has a button of its own that ends it.
+      track?.addEventListener('ended', () => this.#useScreen(null));
+      this.#useScreen(track);
+    } catch (error) {
+      // Who changed their mind knows.
+      if (!(error instanceof DOMException && error.name === 'NotAllowedError')) {
+        this.store.notify('warning', 'This browser gives no screen to show.');
+      }
+    }
   }
 
   leave(): void {
@@ -201,11 +231,17 @@ export class RoomSession {
     }
   }
 
+  #useScreen(track: MediaStreamTrack | null): void {
+    this.screen.peek()?.stop();
+    this.screen.value = track;
+    this.#camera.use(track ?? this.devices.camera.track.peek(), track !== null);
+  }
+
   #onTrack(kind: Kind, track: MediaStreamTrack | null): void {
     if (kind === 'microphone') {
       this.#sound.peek()?.hear(track);
       this.store.ourLevel.value = 0;
-    } else if (this.store.stage.peek().is !== 'lobby') {
+    } else if (this.store.stage.peek().is !== 'lobby' && this.screen.peek() === null) {
       this.#camera.use(track);
     }
   }
@@ -215,7 +251,7 @@ export class RoomSession {
     if (isAsked.value) {
       const devices = {
         microphone: microphone.state.value,
-        camera: camera.state.value,
+        camera: this.screen.value === null ? camera.state.value : ('on' as const),
         text: text.value,
       };
       this.#tell({ kind: 'devices', devices });
@@ -225,6 +261,8 @@ export class RoomSession {
   /** The visit is over: no lamp stays lit here. */
   #giveBack(): void {
     this.#connection.close();
+    this.screen.peek()?.stop();
+    this.screen.value = null;
     for (const voice of this.#voices.values()) {
       voice.close();
     }

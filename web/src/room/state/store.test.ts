@@ -75,4 +75,25 @@ describe('the store of a room', () => {
     tell({ type: 'bye', reason: 'closed', text: 'You left.' });
     expect(store.stage.value).toEqual({ is: 'out', why: 'You left.' });
   });
+
+  it('makes large whom one chose, or else who spoke last', () => {
+    tell({ type: 'joined', member: member(3, 'Bob') });
+    expect(store.large.value).toBeNull();
+    store.toggleView();
+    expect(store.large.value).toBe(1);
+    store.setLevel(3, 0.8);
+    expect(store.large.value).toBe(3);
+    // Who falls in does not take the place of who speaks.
+    store.setLevel(1, 0.9);
+    expect(store.large.value).toBe(3);
+    store.setLevel(3, 0.1);
+    store.setLevel(1, 0.9);
+    expect(store.large.value).toBe(1);
+    store.pin(3);
+    expect(store.large.value).toBe(3);
+    tell({ type: 'left', member: 3, text: 'Bob left.' });
+    expect(store.large.value).toBe(1);
+    store.toggleView();
+    expect(store.large.value).toBeNull();
+  });
 });

@@ -12,6 +12,9 @@ import {
 import type { MemberScreen, RoomScreen } from '../worker/messages';
 
 const TEXTS_MAX = 500;
+/** From so loud on somebody speaks, and below this nobody does. */
+const LOUD = 0.45;
+const QUIET = 0.25;
 
 /** How far the visit is. */
 export type Stage =
@@ -38,6 +41,17 @@ export class RoomStore extends Notices {
   /** From 0 to 1: how loud each of the others is. */
   readonly levels = signal<ReadonlyMap<number, number>>(new Map());
   readonly ourLevel = signal(0);
+  readonly view = signal<'grid' | 'speaker'>('grid');
+  /** Whom somebody looks at on purpose, or nobody. */
+  readonly pinned = signal<number | null>(null);
+  readonly #speaker = signal<number | null>(null);
+  /** Who is large: whom one chose, or who spoke last, or else the first of the others. */
+  readonly large = computed(() => {
+    const members = this.members.value;
+    const isThere = (number: number | null) => members.some((member) => member.number === number);
+    const wanted = [this.pinned.value, this.#speaker.value].find(isThere);
+    return this.view.value === 'grid' ? null : (wanted ?? members[0]?.number ?? null);
+  });
   readonly people = computed(() => this.members.value.length + 1);
   /** Our clock minus the room's. */
   #offsetMs = 0;
@@ -100,7 +114,24 @@ export class RoomStore extends Notices {
     });
   }
 
+  /** Everybody alike, or one large. */
+  toggleView(): void {
+    this.pinned.value = null;
+    this.view.value = this.view.peek() === 'grid' ? 'speaker' : 'grid';
+  }
+
+  /** Makes a member the large one until another one is chosen; once more, and who speaks is. */
+  pin(number: number): void {
+    this.pinned.value = this.pinned.peek() === number ? null : number;
+    this.view.value = 'speaker';
+  }
+
   setLevel(number: number, level: number): void {
+    const current = this.levels.peek().get(this.#speaker.peek() ?? -1) ?? 0;
+    // Between two words the one who spoke is still the speaker.
+    if (level > LOUD && current < QUIET) {
+      this.#speaker.value = number;
+    }
     this.levels.value = new Map(this.levels.peek()).set(number, level);
   }
 

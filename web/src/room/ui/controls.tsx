@@ -5,6 +5,7 @@ import { Toggle, type ToggleWords } from '../../call/ui/toggle';
 import { FullScreenIcon } from '../../common/icons';
 import { toggleFullScreen } from '../../ui/full-screen';
 import { useRoom } from './context';
+import { ScreenIcon, SpeakerIcon } from './icons';
 
 export function Controls({ box }: { readonly box: Ref<HTMLElement> }) {
   const session = useRoom();
@@ -13,6 +14,28 @@ export function Controls({ box }: { readonly box: Ref<HTMLElement> }) {
     <div class="call-controls" role="toolbar" aria-label="Room">
       <DeviceToggle kind="microphone" key_="M" on="Mute" off="Unmute" Icon={MicrophoneIcon} />
       <DeviceToggle kind="camera" key_="V" on="Camera off" off="Camera on" Icon={CameraIcon} />
+      {session.canShare && (
+        <button
+          type="button"
+          aria-pressed={session.screen.value !== null}
+          onClick={() => void session.toggleScreen()}
+          title="Show a screen or a window instead of the camera"
+          data-testid="screen"
+        >
+          <ScreenIcon />
+          {session.screen.value === null ? 'Show screen' : 'Stop showing'}
+        </button>
+      )}
+      <button
+        type="button"
+        aria-pressed={store.view.value === 'speaker'}
+        onClick={() => store.toggleView()}
+        title="One person large, the others small; a click on a picture makes it the large one"
+        data-testid="view"
+      >
+        <SpeakerIcon />
+        Speaker
+      </button>
       <button
         type="button"
         class="hang-up"

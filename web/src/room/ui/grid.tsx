@@ -10,9 +10,15 @@ import { OwnPicture } from './own-picture';
 export function Grid() {
   const { store } = useRoom();
   const members = store.members.value;
-  const columns = Math.ceil(Math.sqrt(store.people.value));
+  const people = store.people.value;
+  const isSpeaker = store.large.value !== null;
+  const columns = isSpeaker ? people - 1 : Math.ceil(Math.sqrt(people));
   return (
-    <ul class="grid" style={{ '--columns': columns }} data-people={store.people.value}>
+    <ul
+      class={isSpeaker ? 'grid speaker' : 'grid'}
+      style={{ '--columns': columns }}
+      data-people={people}
+    >
       {members.map((member) => (
         <Tile key={member.number} member={member} />
       ))}
@@ -35,7 +41,11 @@ function Tile({ member }: { readonly member: MemberEntry }) {
   const isSeen = media.camera === 'on' && !away && (screen?.shown ?? 0) > 0;
   const level = store.levels.value.get(number) ?? 0;
   return (
-    <li class="tile" data-testid={`member-${number}`} data-away={away}>
+    <li
+      class={store.large.value === number ? 'tile large' : 'tile'}
+      data-testid={`member-${number}`}
+      data-away={away}
+    >
       <canvas
         ref={canvas}
         width={640}
@@ -48,6 +58,15 @@ function Tile({ member }: { readonly member: MemberEntry }) {
       />
       {!isSeen && <p class="no-picture">{noPicture(media.camera, away)}</p>}
       <Name name={name} isHeard={media.microphone === 'on'} level={level} />
+      <button
+        type="button"
+        class="pin"
+        aria-pressed={store.pinned.value === number}
+        onClick={() => store.pin(number)}
+        title={`Make ${name} large`}
+        aria-label={`Make ${name} large`}
+        data-testid={`pin-${number}`}
+      />
     </li>
   );
 }

@@ -2,11 +2,11 @@ import { useEffect, useRef } from 'preact/hooks';
 import { noPicture } from '../words';
 import { useRoom } from './context';
 
-/** What the own camera sees, as in a mirror. */
+/** What others see of oneself: the camera as in a mirror, or the screen. */
 export function OwnPicture() {
-  const { devices } = useRoom();
+  const { devices, screen } = useRoom();
   const player = useRef<HTMLVideoElement>(null);
-  const track = devices.camera.track.value;
+  const track = screen.value ?? devices.camera.track.value;
   useEffect(() => {
     if (player.current !== null) {
       player.current.srcObject = track === null ? null : new MediaStream([track]);
@@ -14,7 +14,14 @@ export function OwnPicture() {
   }, [track]);
   return (
     <>
-      <video ref={player} class="mirror" autoplay muted playsInline aria-label="Your own picture" />
+      <video
+        ref={player}
+        class={screen.value === null ? 'mirror' : ''}
+        autoplay
+        muted
+        playsInline
+        aria-label="Your own picture"
+      />
       {track === null && <p class="no-picture">{noPicture(devices.camera.state.value, false)}</p>}
     </>
   );
