@@ -52,7 +52,7 @@ impl std::str::FromStr for Link {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
-            || format!("\"{text}\" is no link of a room: give http://HOST:PORT/r/NAME#TOKEN");
+            || format!("\"{text}\" is no link of a room: give http://127.0.0.1:8080/r/NAME#TOKEN");
         let rest = text.strip_prefix("http://").ok_or_else(wrong)?;
         let (place, token) = rest.split_once('#').ok_or_else(wrong)?;
         let (http, path) = place.split_once('/').ok_or_else(wrong)?;
@@ -416,7 +416,9 @@ mod tests {
         assert_eq!(link.http, "127.0.0.1:8080");
         assert_eq!((link.path.as_str(), link.token.as_str()), ("/r/lab", "0123"));
         for wrong in ["", "https://host/r/lab#0123", "http://host/r/lab", "http://host"] {
-            assert!(wrong.parse::<Link>().unwrap_err().contains("give http://HOST:PORT/r/NAME"));
+            assert!(
+                wrong.parse::<Link>().unwrap_err().contains("give http://127.0.0.1:8080/r/NAME")
+            );
         }
     }
 }
