@@ -29,9 +29,6 @@ const VOICE_LEN: usize = 80;
 
 const PICTURE_EVERY: Duration = Duration::from_millis(40);
 
-/// Pictures until the next key picture.
-const KEY_EVERY: u64 = 250;
-
 /// Nothing is sent later than this after it was made.
 const LIFETIME: Duration = Duration::from_millis(400);
 
@@ -74,6 +71,8 @@ pub(crate) struct Talker {
     pictures: u64,
     closed: Option<String>,
     is_welcome: bool,
+    /// Whether somebody cannot decode the next picture unless it is a key picture.
+    is_key_wanted: bool,
     got: Got,
 }
 
@@ -101,6 +100,7 @@ impl Talker {
             pictures: 0,
             closed: None,
             is_welcome: false,
+            is_key_wanted: true,
             got: Got::default(),
         }
     }
@@ -167,6 +167,7 @@ impl Talker {
                 self.is_welcome = true;
                 (self.next_voice, self.next_picture) = (Some(now), now);
             }
+            Ok(FromRoom::WantKey) => self.is_key_wanted = true,
             Ok(FromRoom::Bye { text, .. }) => _ = self.closed.get_or_insert(text),
             Ok(_) => {}
             Err(error) => _ = self.closed.get_or_insert(error.to_string()),
@@ -183,7 +184,7 @@ impl Talker {
         while self.is_welcome && self.next_picture <= now {
             self.next_picture += PICTURE_EVERY;
             let class = match self.pictures {
-                picture if picture.is_multiple_of(KEY_EVERY) => Class::KeyFrame,
+                _ if std::mem::take(&mut self.is_key_wanted) => Class::KeyFrame,
                 picture if picture.is_multiple_of(2) => Class::Reference,
                 _ => Class::Disposable,
             };

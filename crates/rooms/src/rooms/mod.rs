@@ -303,6 +303,7 @@ impl Rooms {
             self.guests.is_empty() && self.rooms.values().all(|it| it.members.is_empty());
         self.next_tick = (!is_empty).then_some(now + TICK);
         self.end_absences(now);
+        self.ask_wanted_keys(now);
         for (id, guest) in &mut self.guests {
             guest.tick();
             self.due.insert(*id);
@@ -419,6 +420,7 @@ impl Rooms {
             resume,
             place: Place::Here(id),
             since: before.as_ref().map_or(now, |member| member.since),
+            is_key_wanted: false,
             key_asked: None,
             told: None,
             malformed: 0,
@@ -477,12 +479,26 @@ impl Rooms {
 
     fn ask_key(&mut self, now: Time, room_id: RoomId, number: MemberNumber) {
         let Some(member) = self.member_mut(room_id, number) else { return };
+        member.is_key_wanted = true;
         if member.key_asked.is_some_and(|at| now - at < KEY_EVERY) {
+            // It is asked when it may be.
             return;
         }
-        member.key_asked = Some(now);
+        (member.is_key_wanted, member.key_asked) = (false, Some(now));
         if let Some(guest) = member.guest() {
             self.say(guest, &FromRoom::WantKey);
+        }
+    }
+
+    /// Asks for the key pictures that could not be asked for when they were wanted.
+    fn ask_wanted_keys(&mut self, now: Time) {
+        let mut wanted = Vec::new();
+        for (id, room) in &self.rooms {
+            let members = room.members.iter().filter(|(_, member)| member.is_key_wanted);
+            wanted.extend(members.map(|(number, _)| (*id, *number)));
+        }
+        for (room_id, number) in wanted {
+            self.ask_key(now, room_id, number);
         }
     }
 

@@ -31,7 +31,9 @@ pub(super) struct Member {
     pub(super) resume: String,
     pub(super) place: Place,
     pub(super) since: Time,
-    /// When it was last asked for a key picture.
+    /// Whether somebody wants a key picture that it was not asked for yet.
+    pub(super) is_key_wanted: bool,
+    /// When it was last asked for one.
     pub(super) key_asked: Option<Time>,
     /// What its encoder was last told to make at most.
     pub(super) told: Option<Rate>,

@@ -128,6 +128,22 @@ fn who_enters_makes_the_others_send_key_pictures() {
 }
 
 #[test]
+fn regression_who_entered_right_behind_somebody_else_saw_nobody_for_long() {
+    let mut lab = Meeting::new(8, &vec![link(20_000, 5); 3]);
+    lab.enter(0, "a");
+    lab.run_for(SECOND);
+    lab.enter(1, "b");
+    let asked = |lab: &Meeting| lab.texts(0).filter(|it| **it == FromRoom::WantKey).count();
+    lab.run_for(20 * MILLISECOND);
+    assert_eq!(asked(&lab), 1);
+    lab.enter(2, "c");
+    lab.run_for(450 * MILLISECOND);
+    assert_eq!(asked(&lab), 2, "once for each of them");
+    lab.run_for(SECOND);
+    assert_eq!(asked(&lab), 2);
+}
+
+#[test]
 fn nothing_is_kept_for_who_vanished() {
     let mut lab = Meeting::new(6, &vec![link(20_000, 25); 2]);
     lab.enter(0, "a");
