@@ -14,7 +14,7 @@ mod machine;
 pub mod protocol;
 mod rooms;
 
-pub use machine::{Server, ServerConfig};
+pub use machine::{JoinError, Server, ServerConfig};
 pub use rooms::{
     Event, GuestId, MEMBERS_MAX, MemberReport, RoomId, RoomLabel, RoomReport, Rooms, RoomsConfig,
 };

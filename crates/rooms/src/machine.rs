@@ -9,6 +9,7 @@ use anabranch_rtc::{
 };
 use anabranch_sansio::{Datagram, Machine, Rate, Rng, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_transport::{ConnectionStats, Incoming, SctpConfig};
+use thiserror::Error;
 
 use crate::protocol::STREAMS;
 use crate::rooms::{Event, GuestId, RoomId, Rooms, RoomsConfig};
@@ -35,6 +36,21 @@ pub struct ServerConfig {
     pub rooms: RoomsConfig,
     /// Browsers, and where they find the UDP port.
     pub browsers: RtcConfig,
+}
+
+/// Why an offer got no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// What is wrong with the offer, or which limit of the server stands against it.
+    #[error(transparent)]
+    Offer(#[from] AcceptError),
+    /// The room has as many connections as it takes, of those who come and go, too.
+    #[error("this room has {limit} connections, which is its limit; try again in a few seconds")]
+    Crowded {
+        /// How many that is.
+        limit: usize,
+    },
 }
 
 /// The [`Machine`] of rooms: its datagrams are those of one UDP port.
@@ -87,10 +103,10 @@ impl Server {
         room: RoomId,
         sdp: &str,
         address: IpAddr,
-    ) -> Result<(ConnectionId, String), AcceptError> {
+    ) -> Result<(ConnectionId, String), JoinError> {
         let waiting = self.expected.values().filter(|expected| **expected == room).count();
         if self.rooms.is_crowded(room, waiting) {
-            return Err(AcceptError::Full { limit: self.guests.len() });
+            return Err(JoinError::Crowded { limit: self.rooms.connections_max(room) });
         }
         let (id, answer) = self.browsers.accept(now, sdp, address)?;
         self.expected.insert(id, room);

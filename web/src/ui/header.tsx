@@ -1,9 +1,8 @@
-import { HelpIcon, Logo, ThemeIcon } from '../common/icons';
+import { Logo } from '../common/icons';
 import { useSession } from './context';
 import { plain } from './format';
-import { openHelp } from './help-dialog';
 import { NumberField } from './number-field';
-import { switchTheme, theme } from './theme';
+import { PageActions } from './page-actions';
 import { useStatus } from './use-status';
 
 export function Header() {
@@ -21,26 +20,7 @@ export function Header() {
         {status.short}
       </p>
       <Latency />
-      <nav aria-label="Page">
-        <button
-          type="button"
-          class="icon-button"
-          onClick={switchTheme}
-          aria-label={theme.value === 'dark' ? 'Light colours (T)' : 'Dark colours (T)'}
-          title="Dark or light (T)"
-        >
-          <ThemeIcon />
-        </button>
-        <button
-          type="button"
-          class="icon-button"
-          onClick={openHelp}
-          aria-label="Help (?)"
-          title="Help (?)"
-        >
-          <HelpIcon />
-        </button>
-      </nav>
+      <PageActions />
     </header>
   );
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use anabranch_driver::Handle;
-use anabranch_rooms::{RoomId, RoomLabel, Server};
-use anabranch_rtc::{AcceptError, RestartError};
+use anabranch_rooms::{JoinError, RoomId, RoomLabel, Server};
+use anabranch_rtc::RestartError;
 use anabranch_television::address_group;
 
 use super::config::RoomConfig;
@@ -59,7 +59,7 @@ impl House {
         room: RoomId,
         offer: &str,
         from: IpAddr,
-    ) -> Result<(String, String), AcceptError> {
+    ) -> Result<(String, String), JoinError> {
         let accepted =
             self.server.with(|server, now| server.accept(now, room, offer, address_group(from)));
         let (id, answer) = accepted?;

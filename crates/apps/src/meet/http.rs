@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anabranch_rooms::JoinError;
 use anabranch_rtc::RestartError;
 use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
@@ -75,7 +76,14 @@ async fn join(
             let headers = [(LOCATION, &*location), (CONTENT_TYPE, "application/sdp")];
             (StatusCode::CREATED, headers, answer).into_response()
         }
-        Err(error) => (accept_status(&error), error.to_string()).into_response(),
+        Err(error) => (status(&error), error.to_string()).into_response(),
+    }
+}
+
+const fn status(error: &JoinError) -> StatusCode {
+    match error {
+        JoinError::Offer(error) => accept_status(error),
+        JoinError::Crowded { .. } | _ => StatusCode::SERVICE_UNAVAILABLE,
     }
 }
 

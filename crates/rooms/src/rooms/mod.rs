@@ -213,8 +213,13 @@ impl Rooms {
     #[must_use]
     pub fn is_crowded(&self, id: RoomId, expected: usize) -> bool {
         let guests = self.guests.values().filter(|guest| guest.room == id).count();
-        let most = self.rooms.get(&id).map_or(0, |room| room.label.members_max);
-        guests + expected >= most + BESIDE_MAX
+        guests + expected >= self.connections_max(id)
+    }
+
+    /// Connections that a room takes: of its members, and of those who come and go.
+    #[must_use]
+    pub fn connections_max(&self, id: RoomId) -> usize {
+        self.rooms.get(&id).map_or(0, |room| room.label.members_max + BESIDE_MAX)
     }
 
     /// A connection to a room is there; its hello must follow. `None` if there is no place for it.

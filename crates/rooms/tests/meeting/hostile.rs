@@ -198,3 +198,21 @@ fn who_floods_a_room_with_media_does_not_silence_the_others() {
     let flooded = lab.frames(2, Kind::Voice.of(flooder), start);
     assert!(flooded.len() <= 620, "{} frames of who floods", flooded.len());
 }
+
+#[test]
+fn offers_that_come_to_nothing_take_no_more_places_than_a_room_has_and_are_told_so() {
+    let mut lab = lab(13);
+    let offer = lab.page(0, |page, _| page.offer());
+    let room = lab.room;
+    let mut answers = Vec::new();
+    for caller in 1..=13 {
+        let from = std::net::Ipv4Addr::new(192, 0, 2, caller).into();
+        answers.push(lab.serve(|server, now| server.accept(now, room, &offer, from)));
+    }
+    assert!(answers[..12].iter().all(Result::is_ok), "four members and eight beside");
+    let error = answers[12].as_ref().expect_err("one more");
+    assert!(error.to_string().starts_with("this room has 12 connections"), "{error}");
+    lab.run_for(12 * SECOND);
+    assert_eq!(lab.server().waiting(), 0);
+    lab.enter(0, "a");
+}

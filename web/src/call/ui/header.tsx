@@ -1,7 +1,6 @@
-import { HelpIcon, Logo, ThemeIcon } from '../../common/icons';
+import { Logo } from '../../common/icons';
 import { clock } from '../../ui/format';
-import { openHelp } from '../../ui/help-dialog';
-import { switchTheme, theme } from '../../ui/theme';
+import { PageActions } from '../../ui/page-actions';
 import { callStatus, peerName } from '../words';
 import { useCall } from './context';
 import { LockIcon } from './icons';
@@ -28,26 +27,7 @@ export function Header() {
         </p>
       )}
       <Listeners />
-      <nav aria-label="Page">
-        <button
-          type="button"
-          class="icon-button"
-          onClick={switchTheme}
-          aria-label={theme.value === 'dark' ? 'Light colours (T)' : 'Dark colours (T)'}
-          title="Dark or light (T)"
-        >
-          <ThemeIcon />
-        </button>
-        <button
-          type="button"
-          class="icon-button"
-          onClick={openHelp}
-          aria-label="Help (?)"
-          title="Help (?)"
-        >
-          <HelpIcon />
-        </button>
-      </nav>
+      <PageActions />
     </header>
   );
 }

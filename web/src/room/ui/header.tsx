@@ -1,8 +1,7 @@
 import { LockIcon } from '../../call/ui/icons';
 import { useClock } from '../../call/ui/use-clock';
-import { HelpIcon, Logo, ThemeIcon } from '../../common/icons';
-import { openHelp } from '../../ui/help-dialog';
-import { switchTheme, theme } from '../../ui/theme';
+import { Logo } from '../../common/icons';
+import { PageActions } from '../../ui/page-actions';
 import { peopleWords, roomStatus } from '../words';
 import { useRoom } from './context';
 
@@ -31,26 +30,7 @@ export function Header() {
           <span>{store.listeners.value}</span>
         </p>
       )}
-      <nav aria-label="Page">
-        <button
-          type="button"
-          class="icon-button"
-          onClick={switchTheme}
-          aria-label={theme.value === 'dark' ? 'Light colours (T)' : 'Dark colours (T)'}
-          title="Dark or light (T)"
-        >
-          <ThemeIcon />
-        </button>
-        <button
-          type="button"
-          class="icon-button"
-          onClick={openHelp}
-          aria-label="Help (?)"
-          title="Help (?)"
-        >
-          <HelpIcon />
-        </button>
-      </nav>
+      <PageActions />
     </header>
   );
 }
