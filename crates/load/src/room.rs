@@ -35,6 +35,9 @@ const LIFETIME: Duration = Duration::from_millis(400);
 /// The last to come may take so long.
 const WELCOME_MAX: Duration = Duration::from_secs(15);
 
+/// How long the last words may take.
+const FAREWELL: Duration = Duration::from_millis(200);
+
 /// Where a room is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
@@ -321,12 +324,18 @@ impl Meeting {
         let before = self.got();
         tokio::time::sleep(span).await;
         let after = self.got();
+        let out = self.out();
+        for person in &self.people {
+            person.with(|browser, now| browser.inside.say(now, &FromMember::Bye));
+        }
+        // What is said leaves with the next turn of each driver.
+        tokio::time::sleep(FAREWELL).await;
         let got = after.iter().zip(&before).map(|(after, before)| Got {
             voice: after.voice - before.voice,
             pictures: after.pictures - before.pictures,
             bytes: after.bytes - before.bytes,
         });
-        Talk { span, got: got.collect(), out: self.out() }
+        Talk { span, got: got.collect(), out }
     }
 }
 

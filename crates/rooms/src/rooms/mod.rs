@@ -406,6 +406,14 @@ impl Rooms {
         let Some(room_id) = self.guests.get(&id).map(|guest| guest.room) else { return };
         let Some(room) = self.rooms.get_mut(&room_id) else { return };
         let back = resume.and_then(|resume| room.holder(&resume));
+        // Who is here goes before who may come back.
+        if back.is_none()
+            && room.is_full()
+            && let Some(away) = room.longest_away()
+        {
+            self.leave(room_id, away, "made way for somebody who is here");
+        }
+        let Some(room) = self.rooms.get_mut(&room_id) else { return };
         if back.is_none() && room.is_full() {
             let text = format!("This room is full: {} are there.", room.members.len());
             self.events.push_back(Event::Refused { room: room_id, text: text.clone() });

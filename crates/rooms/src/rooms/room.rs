@@ -112,6 +112,15 @@ impl Room {
         found.map(|(number, _)| *number)
     }
 
+    /// Who has been away for the longest time.
+    pub(super) fn longest_away(&self) -> Option<MemberNumber> {
+        let away = self.members.iter().filter_map(|(number, member)| match member.place {
+            Place::Away { until, .. } => Some((until, *number)),
+            Place::Here(_) => None,
+        });
+        away.min().map(|(_, number)| number)
+    }
+
     /// Keeps a text for who comes later.
     pub(super) fn keep(&mut self, line: TextLine) {
         if self.texts.len() >= TEXTS_MAX {

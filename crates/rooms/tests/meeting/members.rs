@@ -180,3 +180,20 @@ fn a_server_that_ends_says_so_to_all() {
     }
     assert_eq!(lab.people(), 0);
 }
+
+#[test]
+fn regression_those_who_vanished_kept_others_out_of_a_full_room() {
+    let mut lab = meeting(11, 5);
+    for (page, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        lab.enter(page, name);
+    }
+    lab.page(0, |page, _| page.vanish());
+    let is_away = |lab: &Meeting| lab.texts(1).any(|it| matches!(it, FromRoom::Away { .. }));
+    assert!(lab.run_until(12 * SECOND, is_away));
+    assert_eq!(lab.enter(4, "e"), MemberNumber(5));
+    lab.run_for(200 * MILLISECOND);
+    let text = "a made way for somebody who is here.".to_owned();
+    let left = FromRoom::Left { member: MemberNumber(1), text };
+    assert!(lab.texts(1).any(|it| *it == left));
+    assert_eq!(lab.people(), 4);
+}
