@@ -82,7 +82,7 @@ impl Command {
             return Builder::new_multi_thread();
         }
         let mut builder = Builder::new_current_thread();
-        builder.event_interval(1);
+        builder.on_thread_park(anabranch_driver::rest_before_park);
         builder
     }
 
@@ -123,7 +123,9 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), Failure> {
     let runtime = command.runtime().enable_all().build();
-    runtime.map_err(Failure::failed)?.block_on(command.run())
+    let runtime = runtime.map_err(Failure::failed)?;
+    // What is spawned, its runtime wakes without a system call.
+    runtime.block_on(runtime.spawn(command.run())).map_err(Failure::failed)?
 }
 
 fn log_to_stderr(verbose: u8) {

@@ -1,6 +1,7 @@
 //! [`Rest`]: how a busy driver lets datagrams gather.
 
-use std::time::Duration;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 use anabranch_sansio::Time;
 
@@ -15,7 +16,26 @@ const BUSY: Duration = Duration::from_millis(10);
 /// at a time without being waited for, and a rest would only slow down their acknowledgements.
 const DATAGRAMS_MAX: u64 = 32;
 
-/// Whether a driver blocks its thread while datagrams keep coming, and how long, so that they
+thread_local! {
+    /// Until when this thread rests as soon as none of its tasks has anything to do.
+    static REST_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Lets a thread rest whose driver was started by
+/// [`spawn_resting`](crate::Driver::spawn_resting), once none of its tasks has anything to do: for
+/// tokio's [`on_thread_park`](tokio::runtime::Builder::on_thread_park).
+pub fn rest_before_park() {
+    if let Some(until) = REST_UNTIL.take() {
+        std::thread::sleep(until.saturating_duration_since(Instant::now()));
+    }
+}
+
+/// The thread rests for so long when all of its tasks are done, or not at all.
+pub(crate) fn rest_when_idle(rest: Option<Duration>) {
+    REST_UNTIL.set(rest.map(|rest| Instant::now() + rest));
+}
+
+/// Whether a driver's thread sleeps while datagrams keep coming, and how long, so that they
 /// gather. A sleeping thread is not woken by what arrives, one that waits for its sockets is, for
 /// each datagram. A timer ends a rest, so that paced packets are not late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,18 +44,9 @@ pub(crate) enum Rest {
     Never,
     /// While datagrams keep coming, for [`REST`]: the thread is the driver's alone.
     Apart,
-    /// While datagrams keep coming or leaving: others use the thread, each has its turn before a
-    /// rest, and can wait for as long.
+    /// While datagrams keep coming or leaving: others use the thread, and can wait for so long once
+    /// none of them has anything to do.
     Together(Duration),
-}
-
-/// What a driver does instead of waiting for its sockets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pause {
-    /// Lets the others of its thread have their turn.
-    Yield,
-    /// Blocks the thread for so long at most.
-    Sleep(Duration),
 }
 
 /// Decides when a driver rests.
@@ -46,15 +57,13 @@ pub(crate) struct Rester {
     active: Option<Time>,
     /// Whether something had a moment before that, too: what comes alone is never kept waiting.
     is_busy: bool,
-    /// Whether the others of the thread had their turn since the last rest.
-    has_yielded: bool,
     /// Datagrams since the last rest.
     datagrams: u64,
 }
 
 impl Rester {
     pub(crate) const fn new(rest: Rest) -> Self {
-        Self { rest, active: None, is_busy: false, has_yielded: false, datagrams: 0 }
+        Self { rest, active: None, is_busy: false, datagrams: 0 }
     }
 
     /// So many datagrams came.
@@ -82,20 +91,22 @@ impl Rester {
         }
     }
 
-    /// What to do at the end of a turn; `None` to wait for the sockets.
-    pub(crate) fn pause(&mut self, now: Time) -> Option<Pause> {
+    /// Whether others use the thread of a driver that rests.
+    pub(crate) const fn is_together(&self) -> bool {
+        matches!(self.rest, Rest::Together(_))
+    }
+
+    /// How long to rest after a turn; `None` to wait for the sockets.
+    pub(crate) fn pause(&mut self, now: Time) -> Option<Duration> {
         let datagrams = std::mem::take(&mut self.datagrams);
         if !self.is_busy || !self.was_active(now) {
             return None;
         }
         match self.rest {
             Rest::Never => None,
-            Rest::Apart => Some(Pause::Sleep(REST)),
+            Rest::Apart => Some(REST),
             Rest::Together(_) if datagrams > DATAGRAMS_MAX => None,
-            Rest::Together(longest) => {
-                self.has_yielded = !self.has_yielded;
-                Some(if self.has_yielded { Pause::Yield } else { Pause::Sleep(longest) })
-            }
+            Rest::Together(longest) => Some(longest),
         }
     }
 }
@@ -120,28 +131,36 @@ mod tests {
     }
 
     #[test]
-    fn while_datagrams_keep_coming_others_have_their_turn_before_each_rest() {
+    fn while_datagrams_keep_coming_or_leaving_there_is_a_rest_after_each_turn() {
         let mut rester = Rester::new(Rest::Together(LONGEST));
         rester.on_received(ms(100), 1);
         assert_eq!(rester.pause(ms(100)), None);
         for at in [101, 104, 107] {
             rester.on_sent(ms(at), 3);
-            assert_eq!(rester.pause(ms(at)), Some(Pause::Yield));
-            assert_eq!(rester.pause(ms(at)), Some(Pause::Sleep(LONGEST)));
+            assert_eq!(rester.pause(ms(at)), Some(LONGEST));
         }
-        assert_eq!(rester.pause(ms(116)), Some(Pause::Yield));
+        assert_eq!(rester.pause(ms(116)), Some(LONGEST));
         assert_eq!(rester.pause(ms(117)), None, "nothing came or left for 10 ms");
     }
 
     #[test]
-    fn a_driver_apart_has_nobody_to_yield_to_and_counts_what_came() {
+    fn an_idle_thread_rests_once() {
+        rest_when_idle(Some(LONGEST));
+        let start = Instant::now();
+        rest_before_park();
+        assert!(start.elapsed() >= LONGEST);
+        assert_eq!(REST_UNTIL.get(), None);
+    }
+
+    #[test]
+    fn a_driver_apart_counts_what_came() {
         let mut rester = Rester::new(Rest::Apart);
         rester.on_sent(ms(1), 1);
         rester.on_sent(ms(2), 1);
         assert_eq!(rester.pause(ms(2)), None);
         rester.on_received(ms(3), 1);
         rester.on_received(ms(4), 1);
-        assert_eq!(rester.pause(ms(4)), Some(Pause::Sleep(REST)));
+        assert_eq!(rester.pause(ms(4)), Some(REST));
     }
 
     #[test]

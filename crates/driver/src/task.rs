@@ -14,7 +14,7 @@ use anabranch_sansio::{Machine, Time, Transmit, Wakeup};
 
 use crate::address::{canonical, wildcard_like};
 use crate::handle::{Command, DriverError, Shared};
-use crate::rest::{Pause, Rest, Rester};
+use crate::rest::{Rest, Rester, rest_when_idle};
 use crate::socket::{LocalSocket, ReceiveBuffers};
 use crate::stats::{Counters, DriverStats};
 use crate::timer::Timer;
@@ -171,8 +171,11 @@ impl<M: Machine> Task<M> {
         if next == Next::Now || has_more {
             return Ok(Turn::Again);
         }
-        if let Some(pause) = self.rester.pause(self.shared.clock.now()) {
-            self.pause(pause, next);
+        let rest = self.rest(next);
+        if self.rester.is_together() {
+            rest_when_idle(rest);
+        } else if let Some(rest) = rest {
+            std::thread::sleep(rest);
             return Ok(Turn::Again);
         }
         self.sleep_until(cx, next)?;
@@ -324,13 +327,14 @@ impl<M: Machine> Task<M> {
         now + BUSY_LOOP_PAUSE
     }
 
-    /// Rests, but no longer than until the machine is to be woken.
-    fn pause(&self, pause: Pause, next: Next) {
-        let Pause::Sleep(longest) = pause else { return };
-        std::thread::sleep(match next {
-            Next::At(at) => longest.min(at.saturating_since(self.shared.clock.now())),
+    /// How long to rest now: no longer than until the machine is to be woken.
+    fn rest(&mut self, next: Next) -> Option<Duration> {
+        let now = self.shared.clock.now();
+        let longest = self.rester.pause(now)?;
+        Some(match next {
+            Next::At(at) => longest.min(at.saturating_since(now)),
             Next::Now | Next::Never => longest,
-        });
+        })
     }
 
     fn publish(&mut self) {

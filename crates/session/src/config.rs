@@ -43,13 +43,13 @@ const RETRANSMISSIONS_MAX: u32 = 8;
 pub const LATENCY_MS_MAX: u32 = 60_000;
 
 /// The share of the latency for which media may gather, so that it is handled together.
-const REST_SHARE: u32 = 50;
+const REST_SHARE: u32 = 25;
 
 /// A shorter rest would spare nothing: a stream of 10 Mbit/s has a packet each millisecond.
 const REST_MIN: Duration = Duration::from_millis(1);
 
 /// A longer one would spare little more.
-const REST_MAX: Duration = Duration::from_millis(4);
+const REST_MAX: Duration = Duration::from_millis(5);
 
 /// How long a session of this latency may rest while media gathers, at either end: whoever wakes
 /// up for each packet of a stream spends most of the time on waking up.
@@ -123,6 +123,7 @@ impl SessionConfig {
             .with_path_mtu(PATH_MTU_BASE, Some(PATH_MTU_MAX))
             .with_priority(wait_max)
             .with_start_rate(START_RATE)
+            .with_slack(rest(latency))
             .with_queuing_delay_max((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN));
         Self { listen, latency, stream_id: None, confirms: false, sctp, dccp: None }
     }

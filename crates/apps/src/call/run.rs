@@ -403,9 +403,10 @@ impl Run<'_, '_> {
     }
 
     /// The peer learns why the call ended, if it listens.
-    async fn part(&self) {
+    async fn part(&mut self) {
+        let handle = &self.handle;
         let parted = async {
-            while !self.handle.with(|agent, _| agent.is_quiet()) {
+            while !handle.with(|agent, _| agent.is_quiet()) {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };

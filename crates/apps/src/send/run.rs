@@ -413,7 +413,7 @@ impl Run<'_, '_> {
         })
     }
 
-    async fn closed_early(&self) -> Result<Snapshot, ServiceError> {
+    async fn closed_early(&mut self) -> Result<Snapshot, ServiceError> {
         self.handle.closed().await?;
         Err(ServiceError::Lost { reason: "the sockets were closed".to_owned() })
     }

@@ -161,7 +161,7 @@ async fn a_driver_apart_takes_what_keeps_coming_in_lots() {
 fn a_resting_driver_takes_what_keeps_coming_in_lots_and_lets_others_have_their_turn() {
     const DATAGRAMS: u64 = 300;
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    let runtime = builder.enable_all().event_interval(1).build().unwrap();
+    let runtime = builder.enable_all().on_thread_park(rest_before_park).build().unwrap();
     runtime.block_on(async {
         let mut sockets = SocketSet::new();
         let at = sockets.bind(addr("127.0.0.1:0")).unwrap();
@@ -178,7 +178,7 @@ fn a_resting_driver_takes_what_keeps_coming_in_lots_and_lets_others_have_their_t
         let mut turns_of_others = 0;
         while handle.stats().total.rx.datagrams < DATAGRAMS {
             turns_of_others += 1;
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
         sending.join().unwrap();
         let stats = handle.stats();

@@ -507,7 +507,8 @@ impl Association {
         earliest.offer(self.silence.timer, "silence");
         earliest.offer(self.reconfiguration_timer(), "T-reconfig");
         earliest.offer(self.readdressing_timer(), "T-4");
-        self.sender.offer_timers(self.state.may_send_data(), &mut earliest);
+        let may_send = self.state.may_send_data();
+        self.sender.offer_timers(may_send, self.config.timers.slack, &mut earliest);
         earliest.wakeup()
     }
 

@@ -28,6 +28,7 @@ impl Association {
         // TSN is already assigned, the SCTP sender MUST evaluate the lifetime of the message."
         let (sender, context) = &mut self.sending(now);
         sender.expire_messages(context);
+        sender.release_copies(context.now);
         sender.settle_abandoned(context);
         self.drop_unaffordable();
         let start = buf.len();

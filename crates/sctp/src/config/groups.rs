@@ -52,6 +52,10 @@ pub struct TimerConfig {
     pub probes_silence: bool,
     /// 'SACK.Delay'. Default: 200 ms; more than 500 ms counts as that (RFC 9260 section 6.2).
     pub sack_delay: Duration,
+    /// How late the end of a message's lifetime may be noticed, and a second copy leave, so that
+    /// several are handled in one wakeup. Whatever is sent meanwhile is looked at first: nothing
+    /// goes out behind its lifetime. Default: 0.
+    pub slack: Duration,
 }
 
 impl Default for TimerConfig {
@@ -67,6 +71,7 @@ impl Default for TimerConfig {
             heartbeat_repeats: 0,
             probes_silence: false,
             sack_delay: Duration::from_millis(200),
+            slack: Duration::ZERO,
         }
     }
 }

@@ -51,12 +51,9 @@ impl Outstanding {
             if expires > now {
                 break;
             }
-            self.expirations.pop();
+            self.pop_expiration();
             let copied_at = self.copies.sent_at(sequence);
             let Some(chunk) = self.chunk_mut(sequence) else { continue };
-            if chunk.state == ChunkState::Acked {
-                chunk.expired = true;
-            }
             if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
                 continue;
             }
@@ -108,14 +105,23 @@ impl Outstanding {
         self.expirations.peek().map(|Reverse((expires, _))| *expires)
     }
 
-    /// Forgets lifetimes of chunks that nobody will ask for again, so that they cause no wakeup.
-    /// One that a gap block acknowledged keeps its own: the peer may renege on it.
+    /// Forgets lifetimes of chunks that nobody waits for any more, so that they cause no wakeup.
+    /// What the peer reneges on gets its own back.
     pub(super) fn prune_expirations(&mut self) {
         while let Some(&Reverse((_, sequence))) = self.expirations.peek() {
-            let stands = |chunk: &Chunk| chunk.state != ChunkState::Abandoned;
-            if self.chunk(sequence).is_some_and(stands) {
+            let waits =
+                |chunk: &Chunk| matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost);
+            if self.chunk(sequence).is_some_and(waits) {
                 break;
             }
+            self.pop_expiration();
+        }
+    }
+
+    /// Takes the first lifetime, which may stand there twice: of a chunk that was reneged on.
+    fn pop_expiration(&mut self) {
+        let first = self.expirations.pop();
+        while first.is_some() && self.expirations.peek() == first.as_ref() {
             self.expirations.pop();
         }
     }

@@ -64,7 +64,8 @@ pub(super) struct Chunk {
     pub(super) max_retransmissions: Option<u32>,
     /// When the lifetime of its message ends.
     pub(super) expires: Option<Time>,
-    /// Whether the lifetime of its message is over: it is not sent again.
+    /// Whether the lifetime of its message ended while it was on its way or lost: it is not sent
+    /// again.
     pub(super) expired: bool,
     pub(super) preference: PathPreference,
     pub(super) level: Level,
@@ -147,6 +148,11 @@ impl Chunk {
     /// limit."
     pub(super) fn is_exhausted(&self) -> bool {
         self.max_retransmissions.is_some_and(|max| self.transmissions > max)
+    }
+
+    /// Whether the lifetime of its message is over, though nobody may have looked at it since.
+    pub(super) fn has_expired(&self, now: Time) -> bool {
+        self.expired || self.expires.is_some_and(|expires| expires <= now)
     }
 
     pub(super) fn may_be_sent_again(&self) -> bool {

@@ -423,6 +423,9 @@ impl Outstanding {
         chunk.misses = 1;
         let size = chunk.size();
         chunk.transmission = self.flights[chunk.path.index()].push(sequence, size);
+        if let Some(expires) = chunk.expires {
+            self.expirations.push(Reverse((expires, sequence)));
+        }
         self.bytes_in_flight += size;
     }
 

@@ -111,7 +111,7 @@ impl Outstanding {
         }
         self.take_arrived_copies(now, sack, via);
         self.sample_rates(now);
-        self.take_back_reneged();
+        self.take_back_reneged(now);
         self.find_all_losses(now, sack.data_packets);
         self.advance();
         self.prune_expirations();
@@ -284,10 +284,11 @@ impl Outstanding {
     /// than it has (dcSCTP stops at 20).
     ///
     /// What outlived its lifetime while the peer had it is given up.
-    fn take_back_reneged(&mut self) {
+    fn take_back_reneged(&mut self, now: Time) {
         let Some(last) = self.acked.take_first_if_at(self.first) else { return };
         for sequence in self.first..=last {
-            let has_expired = |chunk: &Chunk| chunk.state == ChunkState::Acked && chunk.expired;
+            let has_expired =
+                |chunk: &Chunk| chunk.state == ChunkState::Acked && chunk.has_expired(now);
             if self.chunk(sequence).is_some_and(has_expired) {
                 self.abandon(sequence, Abandonment::Expired);
             } else {

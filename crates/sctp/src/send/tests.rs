@@ -71,6 +71,15 @@ fn try_sack(
     cumulative: u32,
     blocks: &[(u32, u32)],
 ) -> Result<bool, SackError> {
+    try_sack_at(Time::from_millis(50), outstanding, cumulative, blocks)
+}
+
+fn try_sack_at(
+    now: Time,
+    outstanding: &mut Outstanding,
+    cumulative: u32,
+    blocks: &[(u32, u32)],
+) -> Result<bool, SackError> {
     let offset = |tsn: u32| (tsn - cumulative) as u16;
     let blocks: Vec<_> = blocks
         .iter()
@@ -83,7 +92,7 @@ fn try_sack(
         duplicate_tsns: Items::default(),
         data_packets: 1,
     };
-    outstanding.on_sack(Time::from_millis(50), &sack, PATH, |_| None)
+    outstanding.on_sack(now, &sack, PATH, |_| None)
 }
 
 fn marked(outstanding: &Outstanding) -> Vec<u32> {
@@ -255,7 +264,7 @@ fn marked_by_three_packets(paths: [PathSlot; 8], blocks: &[(u32, u32)]) -> Vec<u
         duplicate_tsns: Items::default(),
         data_packets: 3,
     };
-    outstanding.on_sack(Time::from_millis(50), &sack, PATH, |_| None).expect("true");
+    outstanding.on_sack(now, &sack, PATH, |_| None).expect("true");
     marked(&outstanding)
 }
 
@@ -322,12 +331,25 @@ fn what_the_peer_reneged_on_is_in_flight_again_and_times_out() {
 fn regression_what_the_peer_reneged_on_after_its_lifetime_is_given_up() {
     let mut outstanding = with_lifetimes(&[0, 1, 2], &[1]);
     sack(&mut outstanding, 99, &[(101, 101)]);
-    outstanding.expire(Time::from_millis(100), |_| Duration::ZERO);
+    let end = Time::from_millis(100);
+    outstanding.expire(end, |_| Duration::ZERO);
     assert_eq!(abandoned(&mut outstanding), [], "the peer has it");
-    sack(&mut outstanding, 100, &[]);
+    assert_eq!(try_sack_at(end, &mut outstanding, 100, &[]), Ok(true));
     assert_eq!(abandoned(&mut outstanding), [(StreamId(1), Abandonment::Expired)]);
     assert_eq!(outstanding.next_expiration(), None, "nothing piles up");
     assert_eq!(outstanding.advanced_peer_ack_point() as u32, 101);
+}
+
+/// A stream with a gap was woken for every message behind it.
+#[test]
+fn regression_the_lifetime_of_what_the_peer_has_caused_a_wakeup() {
+    let mut outstanding = with_lifetimes(&[0, 1, 2], &[1, 2]);
+    sack(&mut outstanding, 99, &[(101, 102)]);
+    assert_eq!(outstanding.next_expiration(), None, "nobody waits for 101 and 102");
+    sack(&mut outstanding, 100, &[]);
+    assert_eq!(outstanding.next_expiration(), Some(Time::from_millis(100)), "the peer reneged");
+    sack(&mut outstanding, 102, &[]);
+    assert_eq!(outstanding.next_expiration(), None);
 }
 
 #[test]

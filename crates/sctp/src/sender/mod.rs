@@ -23,6 +23,8 @@ mod scheduling;
 mod tests;
 mod window;
 
+use std::time::Duration;
+
 use anabranch_sansio::{FourTuple, Rng, Time};
 use anabranch_wire::{StreamId, Tsn};
 use bytes::Bytes;
@@ -281,22 +283,29 @@ impl DataSender {
     /// Time has passed. The timers of paths are apart: what they lead to concerns heartbeats too.
     pub(crate) fn on_time(&mut self, context: &mut Context<'_>) {
         self.expire_messages(context);
-        self.outstanding.release_copies(context.now);
+        self.release_copies(context.now);
         for path in self.paths.iter_mut() {
             path.pacer.on_time(context.now);
         }
     }
 
+    /// Second copies whose time has come may leave.
+    pub(crate) fn release_copies(&mut self, now: Time) {
+        self.outstanding.release_copies(now);
+    }
+
     /// All timers that run. Where nothing may be sent, no pace holds it up.
-    pub(crate) fn offer_timers(&self, may_send: bool, earliest: &mut Earliest) {
-        earliest.offer(self.outstanding.next_expiration(), "message lifetime");
+    /// What may be late by some `slack` is offered later by as much.
+    pub(crate) fn offer_timers(&self, may_send: bool, slack: Duration, earliest: &mut Earliest) {
+        let late = |at: Option<Time>| at.map(|at| at + slack);
+        earliest.offer(late(self.outstanding.next_expiration()), "message lifetime");
         for path in self.paths.iter() {
             path.offer_timers(earliest);
         }
         if may_send {
             earliest.offer(self.pacing_timer(), "pacing");
         }
-        earliest.offer(self.outstanding.next_copy_at(), "second copy");
+        earliest.offer(late(self.outstanding.next_copy_at()), "second copy");
     }
 
     /// What any input may have brought about, as far as data and paths are concerned.

@@ -66,7 +66,7 @@ impl Lab {
 
     fn next_timer(&self, may_send: bool) -> Option<Wakeup> {
         let mut earliest = Earliest::default();
-        self.sender.offer_timers(may_send, &mut earliest);
+        self.sender.offer_timers(may_send, self.config.timers.slack, &mut earliest);
         earliest.wakeup()
     }
 
@@ -290,6 +290,21 @@ fn what_outlives_its_lifetime_becomes_a_forward_tsn_until_the_peer_confirms_it()
     lab.now += RTO;
     assert_eq!(lab.packet(0), []);
     assert!(lab.sender.is_drained());
+}
+
+#[test]
+fn with_slack_nobody_is_woken_for_the_end_of_each_lifetime() {
+    let mut lab = one_path();
+    lab.config.timers.slack = Duration::from_millis(4);
+    lab.send(1, Reliability::Lifetime(Duration::from_millis(100)));
+    lab.drain(0);
+    lab.now = Time::from_millis(2);
+    lab.send(1, Reliability::Lifetime(Duration::from_millis(100)));
+    lab.drain(0);
+    let late = Wakeup { at: Time::from_millis(104), why: "message lifetime" };
+    assert_eq!(lab.next_timer(true), Some(late));
+    lab.now = late.at;
+    assert_eq!(lab.packet(0), [Brought::Forward(101)], "both at once");
 }
 
 #[test]

@@ -95,6 +95,13 @@ impl SctpConfig {
         self
     }
 
+    /// The end of a message's lifetime may be noticed so late, and a second copy leave.
+    #[must_use]
+    pub const fn with_slack(mut self, slack: Duration) -> Self {
+        self.association.timers.slack = slack;
+        self
+    }
+
     /// Messages have at most so many bytes.
     #[must_use]
     pub const fn with_message_size_max(mut self, bytes: usize) -> Self {

@@ -134,6 +134,11 @@ pub(in crate::scenario) const SCTP_KEYS: &[Key] = &[
         "bytes that wait to be read, or for gaps to close; the profile's",
     ),
     Key::new("sack_delay", &["200ms"], "how long a SACK waits; the profile's"),
+    Key::new(
+        "slack",
+        &["2ms"],
+        "how late the end of a lifetime may be noticed, and a second copy leave; 0s",
+    ),
     Key::new("rto_initial", &["1s"], "retransmission timeout at first; the profile's"),
     Key::new("rto_min", &["1s"], "at least; the profile's"),
     Key::new("rto_max", &["60s"], "at most; the profile's"),
@@ -309,6 +314,7 @@ fn read_windows(section: &mut Section, config: &mut AssociationConfig) -> Result
 fn read_timers(section: &mut Section, config: &mut AssociationConfig) -> Result<(), Fault> {
     let timers = &mut config.timers;
     put(section.read("sack_delay", time)?, |value| timers.sack_delay = value);
+    put(section.read("slack", time)?, |value| timers.slack = value);
     put(section.read("rto_initial", span)?, |value| timers.rto_initial = value);
     put(section.read("rto_min", time)?, |value| timers.rto_min = value);
     put(section.read("rto_max", span)?, |value| timers.rto_max = value);
