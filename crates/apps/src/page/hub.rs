@@ -222,6 +222,11 @@ impl State {
         ProgramMessage::Hello(Box::new(hello)).to_json()
     }
 
+    fn pop(&mut self, page: PageId) -> Option<Outgoing> {
+        let now = self.clock.now();
+        self.members.get_mut(&page).and_then(|(queue, _)| queue.pop(now))
+    }
+
     fn now_us(&self) -> u64 {
         self.clock.now().as_micros()
     }
@@ -260,8 +265,7 @@ impl Member {
     /// What is to be sent next.
     pub(super) async fn next(&self) -> Outgoing {
         loop {
-            let next =
-                self.hub.state().members.get_mut(&self.id).and_then(|(queue, _)| queue.pop());
+            let next = self.hub.state().pop(self.id);
             match next {
                 Some(next) => return next,
                 None => self.more.notified().await,

@@ -116,7 +116,7 @@ impl PageQueue {
     }
 
     /// The next to send. Texts go first, so that the page learns of trouble before it sees it.
-    pub(super) fn pop(&mut self) -> Option<Outgoing> {
+    pub(super) fn pop(&mut self, now: Time) -> Option<Outgoing> {
         // The text that says that the stream ended is to be the last.
         let is_last_text = self.farewell == Some(Farewell::Ended) && self.texts.len() == 1;
         if !is_last_text && let Some(text) = self.texts.pop_front() {
@@ -125,7 +125,7 @@ impl PageQueue {
         if let Some(newest) = self.channels.take().or_else(|| self.stats.take()) {
             return Some(Outgoing::Text(newest));
         }
-        if let Some(media) = self.media.pop() {
+        if let Some(media) = self.media.pop(now) {
             return Some(Outgoing::Media(media));
         }
         let last = self.texts.pop_front().map(Outgoing::Text);
@@ -166,9 +166,9 @@ mod tests {
         queue.push_stats("new".into());
         queue.push_channels("three channels".into());
         for text in ["hello", "three channels", "new"] {
-            assert_eq!(queue.pop(), Some(Outgoing::Text(text.into())));
+            assert_eq!(queue.pop(Time::ZERO), Some(Outgoing::Text(text.into())));
         }
-        assert_eq!(queue.pop(), None);
+        assert_eq!(queue.pop(Time::ZERO), None);
     }
 
     #[test]
@@ -178,9 +178,9 @@ mod tests {
         queue.push_hello("again".into());
         queue.push_media(Time::ZERO, &picture(Class::Reference));
         for text in ["hello", "again"] {
-            assert_eq!(queue.pop(), Some(Outgoing::Text(text.into())));
+            assert_eq!(queue.pop(Time::ZERO), Some(Outgoing::Text(text.into())));
         }
-        assert_eq!(queue.pop(), None, "no key frame came since");
+        assert_eq!(queue.pop(Time::ZERO), None, "no key frame came since");
     }
 
     #[test]
@@ -189,9 +189,9 @@ mod tests {
         for _ in 0..2 * TEXTS_MAX {
             queue.push_text("event".into());
         }
-        assert_eq!(queue.pop(), Some(Outgoing::Close(Farewell::TooSlow)));
+        assert_eq!(queue.pop(Time::ZERO), Some(Outgoing::Close(Farewell::TooSlow)));
         queue.push_media(Time::ZERO, &picture(Class::KeyFrame));
-        assert_eq!(queue.pop(), Some(Outgoing::Close(Farewell::TooSlow)));
+        assert_eq!(queue.pop(Time::ZERO), Some(Outgoing::Close(Farewell::TooSlow)));
     }
 
     #[test]
@@ -202,10 +202,10 @@ mod tests {
         queue.end("ended".into());
         queue.push_text("too late".into());
         let text = |text: &str| Some(Outgoing::Text(text.into()));
-        assert_eq!(queue.pop(), text("hello"));
-        assert_eq!(queue.pop(), text("event"));
-        assert!(matches!(queue.pop(), Some(Outgoing::Media(_))));
-        assert_eq!(queue.pop(), text("ended"));
-        assert_eq!(queue.pop(), Some(Outgoing::Close(Farewell::Ended)));
+        assert_eq!(queue.pop(Time::ZERO), text("hello"));
+        assert_eq!(queue.pop(Time::ZERO), text("event"));
+        assert!(matches!(queue.pop(Time::ZERO), Some(Outgoing::Media(_))));
+        assert_eq!(queue.pop(Time::ZERO), text("ended"));
+        assert_eq!(queue.pop(Time::ZERO), Some(Outgoing::Close(Farewell::Ended)));
     }
 }

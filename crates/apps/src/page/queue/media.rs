@@ -1,11 +1,13 @@
-//! [`WaitingMedia`]: pictures and sound that wait for one page, and who makes way for whom.
+//! [`WaitingMedia`]: pictures and sound that wait for one page, by the dropping policy of sessions.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use anabranch_media::Class;
 use anabranch_media::decoding::{AccessUnit, MediaTrack};
+use anabranch_media::{Class, Layer, Track};
 use anabranch_sansio::Time;
+use anabranch_session::dropping::{Dropping, Prospect, UnitKey, Verdict};
+use anabranch_session::treatment::MediaClass;
 use bytes::Bytes;
 
 use super::super::protocol::{encode_unit, encoded_len};
@@ -16,174 +18,160 @@ pub(super) const BYTES_MAX: usize = 4 << 20;
 /// Of those, bytes that only sound may take: it goes on when pictures have to stop. Ten seconds.
 pub(super) const SOUND_RESERVE_BYTES: usize = 256 << 10;
 
-/// A page has fallen behind once so much waits for it, or a picture has waited for so long: what
-/// nothing else needs is left out then. Where playing begins, much comes at once, and is taken.
-pub(super) const BEHIND_BYTES: usize = BYTES_MAX / 2;
-const BEHIND_AFTER: Duration = Duration::from_millis(250);
+/// How long a picture may wait for a page, before those are left out that others refer to.
+const WAIT_MAX: Duration = Duration::from_millis(500);
 
 /// Pictures and sound in the order in which they go: sound first, as no picture waits for it for
 /// long, then pictures in the order in which they are decoded.
 ///
-/// Where a page is behind, disposable pictures and enhancements are left out; where room ends,
-/// those that wait already make way for what others are predicted from, and the last of those for a
-/// key frame. Else pictures stop until the next key frame.
+/// Where a page takes less than comes, whole pictures are left out as they would go, the least
+/// important first, by how long they have waited. Where room ends, it takes nothing, and the oldest
+/// make way.
 #[derive(Debug)]
 pub(super) struct WaitingMedia {
     /// Messages of the unit that is under way.
     begun: VecDeque<Bytes>,
-    sound: VecDeque<Waiting>,
-    pictures: VecDeque<Waiting>,
+    /// Each with whether something is missing before it.
+    sound: VecDeque<(AccessUnit, bool)>,
+    /// Each with when it came.
+    pictures: VecDeque<(AccessUnit, Time)>,
     /// Of all of them.
     bytes: usize,
-    of_sound: Gate,
-    of_pictures: Gate,
+    dropping: Dropping,
+    sound_gap: Gap,
+    picture_gap: Gap,
 }
 
-#[derive(Debug)]
-struct Waiting {
-    unit: AccessUnit,
-    since: Time,
-    /// Units of its track before it were left out that it may refer to.
-    broken: bool,
-}
-
-/// Whether units of a track pass.
+/// Whether something was left out since the last unit, which the next may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Gate {
-    Open,
-    /// Only a unit that decoding can begin with passes, and opens.
-    WaitsForKey {
-        /// Units before it were sent, others after those were not.
-        broken: bool,
-    },
+enum Gap {
+    /// There was none yet.
+    Beginning,
+    No,
+    Yes,
+}
+
+impl Gap {
+    fn open(&mut self) {
+        if *self == Self::No {
+            *self = Self::Yes;
+        }
+    }
+
+    /// A unit comes; returns whether there is a gap before it.
+    fn close(&mut self) -> bool {
+        std::mem::replace(self, Self::No) == Self::Yes
+    }
 }
 
 impl WaitingMedia {
-    pub(super) const fn new() -> Self {
+    pub(super) fn new() -> Self {
+        // In a clip, an enhancement is predicted from its own base picture only; a transport
+        // stream has none.
+        let mut dropping = Dropping::of_output(true);
+        // A page begins in the midst of a stream.
+        dropping.break_off();
         Self {
             begun: VecDeque::new(),
             sound: VecDeque::new(),
             pictures: VecDeque::new(),
             bytes: 0,
-            of_sound: Gate::WaitsForKey { broken: false },
-            of_pictures: Gate::WaitsForKey { broken: false },
+            dropping,
+            sound_gap: Gap::Beginning,
+            picture_gap: Gap::Beginning,
         }
     }
 
     /// A picture or a frame of sound.
     pub(super) fn push(&mut self, now: Time, unit: &AccessUnit) {
+        let len = encoded_len(unit);
         match unit.track {
-            MediaTrack::Audio => self.push_sound(now, unit),
-            MediaTrack::Video => self.push_picture(now, unit),
+            MediaTrack::Audio if self.bytes + len > BYTES_MAX => self.sound_gap.open(),
+            MediaTrack::Audio => {
+                self.bytes += len;
+                self.sound.push_back((unit.clone(), self.sound_gap.close()));
+            }
+            MediaTrack::Video => {
+                self.make_room_for_pictures(len);
+                if self.has_room_for_pictures(len) {
+                    self.bytes += len;
+                    self.pictures.push_back((unit.clone(), now));
+                } else {
+                    self.break_off();
+                }
+            }
         }
     }
 
     /// The next message.
-    pub(super) fn pop(&mut self) -> Option<Bytes> {
+    pub(super) fn pop(&mut self, now: Time) -> Option<Bytes> {
         if self.begun.is_empty() {
-            let next = self.sound.pop_front().or_else(|| self.pictures.pop_front())?;
-            self.begun.extend(encode_unit(&next.unit, next.broken));
+            let (unit, is_broken) = self.sound.pop_front().or_else(|| self.next_picture(now))?;
+            self.begun.extend(encode_unit(&unit, is_broken));
         }
         let message = self.begun.pop_front()?;
         self.bytes -= message.len();
         Some(message)
     }
 
-    fn push_sound(&mut self, now: Time, unit: &AccessUnit) {
-        let fits = self.bytes + encoded_len(unit) <= BYTES_MAX;
-        if let Some(broken) = self.of_sound.pass(unit.is_key(), fits) {
-            self.bytes += encoded_len(unit);
-            self.sound.push_back(Waiting { unit: unit.clone(), since: now, broken });
-        }
-    }
-
-    fn push_picture(&mut self, now: Time, unit: &AccessUnit) {
-        let mut unit = unit.clone();
-        if self.is_behind(now, encoded_len(&unit)) {
-            if is_disposable(&unit) {
-                return;
+    /// The next picture that goes, with the layers of it that do.
+    fn next_picture(&mut self, now: Time) -> Option<(AccessUnit, bool)> {
+        loop {
+            let (mut unit, since) = self.pictures.pop_front()?;
+            let wait = now.saturating_since(since);
+            let going = (0..).zip(&unit.layers);
+            let going = going.take_while(|&(layer, part)| {
+                let class = MediaClass::of(part.class, Layer(layer));
+                goes(&mut self.dropping, (now, wait), (unit.frame, Layer(layer)), class)
+            });
+            let going = going.count();
+            let before = encoded_len(&unit);
+            let is_needed = unit.layers.first().is_some_and(|base| base.class != Class::Disposable);
+            unit.layers.truncate(going);
+            self.bytes -= before - encoded_len(&unit);
+            if going > 0 {
+                return Some((unit, self.picture_gap.close()));
             }
-            unit.layers.truncate(1);
-        }
-        let mut fits = self.has_room_for(&unit);
-        if !fits && (self.of_pictures == Gate::Open || unit.is_key()) {
-            self.leave_out_sparable();
-            fits = self.has_room_for(&unit);
-        }
-        if !fits && unit.is_key() {
-            fits = self.leave_out_last_for(&unit);
-        }
-        if let Some(broken) = self.of_pictures.pass(unit.is_key(), fits) {
-            self.bytes += encoded_len(&unit);
-            self.pictures.push_back(Waiting { unit, since: now, broken });
+            if is_needed {
+                self.picture_gap.open();
+            }
         }
     }
 
-    fn is_behind(&self, now: Time, len: usize) -> bool {
-        let waits = |first: &Waiting| now.saturating_since(first.since) >= BEHIND_AFTER;
-        self.bytes + len > BEHIND_BYTES || self.pictures.front().is_some_and(waits)
+    fn has_room_for_pictures(&self, len: usize) -> bool {
+        self.bytes + len <= BYTES_MAX - SOUND_RESERVE_BYTES
     }
 
-    fn has_room_for(&self, unit: &AccessUnit) -> bool {
-        self.bytes + encoded_len(unit) <= BYTES_MAX - SOUND_RESERVE_BYTES
-    }
-
-    /// Nothing else needs them. As long as the page is behind, no others come in their place: each
-    /// picture is looked at once.
-    fn leave_out_sparable(&mut self) {
-        let bytes = &mut self.bytes;
-        self.pictures.retain_mut(|Waiting { unit, .. }| {
-            *bytes -= encoded_len(unit);
-            unit.layers.truncate(1);
-            let stays = !is_disposable(unit);
-            *bytes += if stays { encoded_len(unit) } else { 0 };
-            stays
-        });
-    }
-
-    /// The last pictures before key frames make way for one more; returns whether that is enough.
-    fn leave_out_last_for(&mut self, key: &AccessUnit) -> bool {
-        while !self.has_room_for(key)
-            && let Some(at) = self.pictures.iter().rposition(|it| !it.unit.is_key())
-            && let Some(last) = self.pictures.remove(at)
+    fn make_room_for_pictures(&mut self, len: usize) {
+        while !self.has_room_for_pictures(len)
+            && let Some((oldest, _)) = self.pictures.pop_front()
         {
-            self.bytes -= encoded_len(&last.unit);
-            match self.pictures.get_mut(at) {
-                Some(next) => next.broken = true,
-                None => self.of_pictures = Gate::WaitsForKey { broken: true },
-            }
+            self.bytes -= encoded_len(&oldest);
+            self.break_off();
         }
-        self.has_room_for(key)
+    }
+
+    /// A picture is missing: nothing that refers to it goes.
+    fn break_off(&mut self) {
+        self.dropping.break_off();
+        self.picture_gap.open();
     }
 }
 
-/// Whether a picture is one that no other needs.
-fn is_disposable(unit: &AccessUnit) -> bool {
-    unit.layers.first().is_some_and(|base| base.class == Class::Disposable)
-}
-
-impl Gate {
-    /// Whether a unit passes, and if so, whether units before it were left out.
-    const fn pass(&mut self, is_key: bool, fits: bool) -> Option<bool> {
-        match *self {
-            Self::Open if fits => Some(false),
-            Self::Open => {
-                *self = Self::WaitsForKey { broken: true };
-                None
-            }
-            Self::WaitsForKey { broken } if fits && is_key => {
-                *self = Self::Open;
-                Some(broken)
-            }
-            Self::WaitsForKey { .. } => None,
-        }
-    }
+/// Whether a layer of a picture goes that has waited for so long.
+fn goes(
+    dropping: &mut Dropping,
+    (now, wait): (Time, Duration),
+    (frame, layer): (u32, Layer),
+    class: MediaClass,
+) -> bool {
+    let unit = UnitKey { track: Track::default(), layer, frame: frame.into() };
+    let prospect = Prospect { wait, lifetime: WAIT_MAX };
+    dropping.decide(now, unit, class, || Some(prospect)) == Verdict::Goes
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use anabranch_media::decoding::LayerUnit;
 
     use super::*;
@@ -216,7 +204,7 @@ mod tests {
         unit
     }
 
-    /// Before anything has waited.
+    /// As it comes, one after the other at once.
     fn push(queue: &mut WaitingMedia, unit: &AccessUnit) {
         queue.push(Time::ZERO, unit);
     }
@@ -227,7 +215,7 @@ mod tests {
 
     /// Track, frame number, layer and flags.
     fn drain(queue: &mut WaitingMedia) -> Vec<(u8, u8, u8, u8)> {
-        let messages: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        let messages: Vec<_> = std::iter::from_fn(|| queue.pop(Time::ZERO)).collect();
         assert_eq!(queue.bytes, 0, "all that was counted is gone");
         messages.iter().map(|it| (it[1], it[7], it[2], it[3])).collect()
     }
@@ -247,7 +235,7 @@ mod tests {
     fn sound_goes_before_pictures_that_wait() {
         let mut queue = WaitingMedia::new();
         push(&mut queue, &layered(0, 100));
-        assert!(queue.pop().is_some());
+        assert!(queue.pop(Time::ZERO).is_some());
         push(&mut queue, &picture(2, 100));
         push(&mut queue, &sound(7));
         let order: Vec<_> = drain(&mut queue).into_iter().map(|it| (it.1, it.2)).collect();
@@ -255,17 +243,24 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_behind_is_spared_disposable_pictures_and_enhancements() {
+    fn a_page_that_is_behind_is_spared_enhancements_and_disposable_pictures() {
         let mut queue = WaitingMedia::new();
-        let len = BEHIND_BYTES / 12;
-        (0..10).for_each(|frame| push(&mut queue, &layered(frame, len)));
-        let units = drain(&mut queue);
-        let layers = |wanted: u8| units.iter().filter(|(_, frame, ..)| *frame == wanted).count();
-        let counts: Vec<_> = (0..10).map(layers).collect();
-        assert_eq!(counts, [2, 2, 2, 2, 2, 0, 1, 0, 1, 0]);
-        let last: BTreeSet<_> = units.iter().filter(|it| it.3 & LAST != 0).map(|it| it.1).collect();
-        assert_eq!(last.len(), 7, "each picture has a last layer");
-        assert!(units.iter().all(|it| it.3 & DISCONTINUITY == 0), "nothing refers to them");
+        let mut units = Vec::new();
+        for frame in 0..100 {
+            queue.push(Time::from_millis(40 * u64::from(frame)), &layered(frame, 1_000));
+            // Ten pictures late.
+            let now = Time::from_millis(40 * u64::from(frame) + 400);
+            while let Some(message) = queue.pop(now) {
+                units.push((message[7], message[2], message[3]));
+            }
+        }
+        let layers = |wanted: u8| units.iter().filter(|(frame, ..)| *frame == wanted).count();
+        assert_eq!(layers(0), 2, "a moment is no shortage");
+        let counts: Vec<_> = (80..90).map(layers).collect();
+        assert_eq!(counts, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0]);
+        let last = units.iter().filter(|(.., flags)| flags & LAST != 0).count();
+        assert_eq!(last, (0..100).filter(|frame| layers(*frame) > 0).count(), "one of each");
+        assert!(units.iter().all(|(.., flags)| flags & DISCONTINUITY == 0), "nothing needs them");
     }
 
     /// 6 Mbit/s, of which 45 % are disposable pictures, for a page that takes 0.7 of it.
@@ -292,7 +287,7 @@ mod tests {
             budget += 21_000;
             now += TICK;
             while budget > 0
-                && let Some(message) = queue.pop()
+                && let Some(message) = queue.pop(now)
             {
                 budget -= message.len() as i64;
                 let number = u32::from_be_bytes([message[4], message[5], message[6], message[7]]);
@@ -319,40 +314,31 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_and_nothing_needs_makes_way_for_what_others_are_predicted_from() {
-        let mut queue = WaitingMedia::new();
-        let len = BEHIND_BYTES / 5;
-        [0, 1, 2, 3, 4, 6, 8].iter().for_each(|frame| push(&mut queue, &picture(*frame, len)));
-        [12, 14, 16].iter().for_each(|frame| push(&mut queue, &picture(*frame, len)));
-        assert_eq!(frames(&mut queue), [0, 2, 4, 6, 8, 12, 14, 16]);
-    }
-
-    #[test]
-    fn the_last_pictures_make_way_for_a_key_frame() {
+    fn where_room_ends_the_oldest_make_way_and_what_follows_begins_with_a_key_frame() {
         let mut queue = WaitingMedia::new();
         let len = PICTURE_BYTES_MAX / 5;
-        [0, 2, 4, 6].iter().for_each(|frame| push(&mut queue, &picture(*frame, len)));
-        [10, 12].iter().for_each(|frame| push(&mut queue, &picture(*frame, len)));
+        push(&mut queue, &picture(0, len));
+        assert!(queue.pop(Time::ZERO).is_some());
+        [2, 4, 6, 8, 10, 12].iter().for_each(|frame| push(&mut queue, &picture(*frame, len)));
         let units: Vec<_> = drain(&mut queue).into_iter().map(|it| (it.1, it.3 & 8)).collect();
-        assert_eq!(units, [(0, 0), (2, 0), (4, 0), (10, DISCONTINUITY)]);
+        assert_eq!(units, [(10, DISCONTINUITY), (12, 0)]);
     }
 
     #[test]
-    fn a_page_that_does_not_read_keeps_key_frames_and_sound_within_its_room() {
+    fn what_waits_for_a_page_that_does_not_read_is_the_newest_and_all_sound() {
         let mut queue = WaitingMedia::new();
         for frame in 0..250 {
-            push(&mut queue, &layered(frame, 200_000));
+            push(&mut queue, &layered(frame, 150_000));
             push(&mut queue, &sound(frame));
             assert!(queue.bytes <= BYTES_MAX);
         }
         let units = drain(&mut queue);
         let of = |track: MediaTrack| units.iter().filter(move |it| it.0 == track as u8);
         assert_eq!(of(MediaTrack::Audio).count(), 250);
-        let keys = of(MediaTrack::Video).filter(|it| it.1 % 10 == 0 && it.2 == 0).count();
-        assert!(keys >= 15, "{keys} of 25 key frames, which alone take more than there is");
-        push(&mut queue, &picture(212, 100));
-        push(&mut queue, &picture(220, 100));
-        assert_eq!(frames(&mut queue), [220], "and goes on with the next key frame");
+        assert_eq!(of(MediaTrack::Video).next().map(|it| it.1), Some(240), "the last key frame");
+        push(&mut queue, &picture(250, 100));
+        push(&mut queue, &picture(252, 100));
+        assert_eq!(frames(&mut queue), [250, 252]);
     }
 
     #[test]
