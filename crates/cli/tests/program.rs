@@ -526,6 +526,35 @@ fn each_of_several_links_has_its_own_setting() {
 }
 
 #[test]
+fn an_emulated_link_is_recorded_packet_by_packet() {
+    let echo = Echo::start();
+    let target = echo.addr.to_string();
+    let file = |kind: &str| {
+        std::env::temp_dir().join(format!("anabranch-{}-link.{kind}", std::process::id()))
+    };
+    let (trace, capture) = (file("qlog"), file("pcapng"));
+    let link = ["--listen", "127.0.0.1:0", "--target", &target, "--loss", "0%"];
+    let recorded = [trace.to_str().unwrap(), capture.to_str().unwrap()];
+    let flags = ["--trace", recorded[0], "--capture", recorded[1]];
+    let mut emulate = Emulate::start(&[&link[..], &flags[..]].concat());
+    let entrance = emulate.entrances(1)[0];
+    assert_eq!(ask(entrance, b"ping"), b"ping");
+    let told = emulate.interrupt();
+    let qlog = std::fs::read_to_string(&trace).unwrap();
+    let packets = std::fs::read(&capture).unwrap();
+    [trace, capture].iter().for_each(|file| std::fs::remove_file(file).unwrap());
+    for (name, way) in [("packet_received", "up"), ("packet_sent", "up"), ("packet_sent", "down")] {
+        let record = qlog.lines().find(|line| {
+            line.contains(&format!("link:{name}")) && line.contains(&format!("\"{way}\""))
+        });
+        assert!(record.is_some_and(|record| record.contains("\"bytes\":4")), "{qlog}");
+    }
+    let pings = packets.windows(4).filter(|window| window == b"ping").count();
+    assert_eq!(pings, 4, "in and out, each way");
+    assert!(told.contains("link.qlog: 4 records") && told.contains("link.pcapng: 4 packets"));
+}
+
+#[test]
 fn a_scenario_cuts_and_restores_its_links() {
     let echo = Echo::start();
     let scenario = std::env::temp_dir().join(format!("anabranch-{}.toml", std::process::id()));

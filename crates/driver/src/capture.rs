@@ -37,7 +37,7 @@ const IDLE: Duration = Duration::from_millis(100);
 pub struct Capture {
     shared: Arc<Shared>,
     /// Put in front of the interfaces' names.
-    label: &'static str,
+    label: Arc<str>,
 }
 
 /// What a capture recorded.
@@ -79,14 +79,14 @@ impl Capture {
             .spawn(move || recorder.run(&queue))?;
         let inlet = Inlet { entries: Some(entries), missed: BTreeMap::new(), thread: Some(thread) };
         let shared = Shared { start, start_since_1970, inlet: Mutex::new(inlet), progress };
-        Ok(Self { shared: Arc::new(shared), label: "" })
+        Ok(Self { shared: Arc::new(shared), label: Arc::default() })
     }
 
     /// The same capture for one of several drivers: `label` and a space stand in front of the names
     /// of its interfaces.
     #[must_use]
-    pub fn labelled(&self, label: &'static str) -> Self {
-        Self { shared: Arc::clone(&self.shared), label }
+    pub fn labelled(&self, label: impl Into<Arc<str>>) -> Self {
+        Self { shared: Arc::clone(&self.shared), label: label.into() }
     }
 
     /// Why the file ends early, once it does; from then on nothing is recorded.
@@ -130,10 +130,11 @@ impl Capture {
         let mut inlet = self.shared.inlet();
         let at = self.shared.now();
         for Datagram { path, ecn, bytes } in datagrams {
-            let interface = Interface { label: self.label, local: path.local };
+            let interface = Interface { label: Arc::clone(&self.label), local: path.local };
             let path = if note == Note::Received { path.reversed() } else { path };
             let packet = Packet { ecn, ..Packet::new(path, Carrier::Udp, bytes.to_vec()) };
-            if !self.shared.push(&inlet, Entry::Packet { at, interface, note, packet }) {
+            let entry = Entry::Packet { at, interface: interface.clone(), note, packet };
+            if !self.shared.push(&inlet, entry) {
                 *inlet.missed.entry(interface).or_default() += 1;
             }
         }
@@ -169,9 +170,9 @@ struct Progress {
 }
 
 /// An interface of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Interface {
-    label: &'static str,
+    label: Arc<str>,
     local: SocketAddr,
 }
 
@@ -257,7 +258,7 @@ impl<W: Write> Recorder<W> {
     fn write(&mut self, entry: Entry) -> io::Result<()> {
         match entry {
             Entry::Packet { at, interface, note, packet } => {
-                let number = self.number(interface)?;
+                let number = self.number(&interface)?;
                 self.file.packet(number, at, note, &packet)?;
                 if let Some((_, packets)) = self.interfaces.get_mut(&interface) {
                     *packets += 1;
@@ -265,7 +266,7 @@ impl<W: Write> Recorder<W> {
             }
             Entry::End { at, missed } => {
                 for interface in missed.keys() {
-                    self.number(*interface)?;
+                    self.number(interface)?;
                 }
                 for (interface, (number, packets)) in &self.interfaces {
                     let missed = missed.get(interface).copied().unwrap_or_default();
@@ -276,12 +277,12 @@ impl<W: Write> Recorder<W> {
         Ok(())
     }
 
-    fn number(&mut self, interface: Interface) -> io::Result<u32> {
-        if let Some((number, _)) = self.interfaces.get(&interface) {
+    fn number(&mut self, interface: &Interface) -> io::Result<u32> {
+        if let Some((number, _)) = self.interfaces.get(interface) {
             return Ok(*number);
         }
         let number = self.file.interface(&interface.name())?;
-        self.interfaces.insert(interface, (number, 0));
+        self.interfaces.insert(interface.clone(), (number, 0));
         Ok(number)
     }
 }

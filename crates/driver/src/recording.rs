@@ -14,7 +14,7 @@ pub struct Recording {
 impl Recording {
     /// The same files for one of several drivers, which they tell apart by their labels.
     #[must_use]
-    pub fn labelled(&self, label: &'static str) -> Self {
+    pub fn labelled(&self, label: &str) -> Self {
         Self {
             capture: self.capture.as_ref().map(|capture| capture.labelled(label)),
             trace: self.trace.as_ref().map(|trace| trace.labelled(label)),

@@ -32,7 +32,7 @@ const IDLE: Duration = Duration::from_millis(100);
 pub struct Trace {
     shared: Arc<Shared>,
     /// Which of several machines this is, in the file.
-    label: &'static str,
+    label: Arc<str>,
 }
 
 /// What a trace recorded.
@@ -59,7 +59,7 @@ struct Inlet {
 }
 
 /// What one machine did in some turns.
-type Batch = (&'static str, Vec<TraceRecord>);
+type Batch = (Arc<str>, Vec<TraceRecord>);
 
 /// What a driver has not handed to the thread yet.
 #[derive(Debug)]
@@ -128,13 +128,13 @@ impl Trace {
         })?;
         let inlet = Mutex::new(Inlet { batches: Some(batches), thread: Some(thread) });
         let shared = Shared { inlet, missed: AtomicU64::new(0), error };
-        Ok(Self { shared: Arc::new(shared), label: "" })
+        Ok(Self { shared: Arc::new(shared), label: Arc::default() })
     }
 
     /// The same trace for one of several machines, which the file tells apart by their labels.
     #[must_use]
-    pub fn labelled(&self, label: &'static str) -> Self {
-        Self { shared: Arc::clone(&self.shared), label }
+    pub fn labelled(&self, label: impl Into<Arc<str>>) -> Self {
+        Self { shared: Arc::clone(&self.shared), label: label.into() }
     }
 
     /// Why the file ends early, once it does; from then on nothing is recorded.
@@ -150,7 +150,9 @@ impl Trace {
         }
         let inlet = self.shared.inlet.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(batches) = &inlet.batches else { return };
-        if let Err(TrySendError::Full((_, records))) = batches.try_send((self.label, records)) {
+        if let Err(TrySendError::Full((_, records))) =
+            batches.try_send((Arc::clone(&self.label), records))
+        {
             self.shared.missed.fetch_add(records.len() as u64, Ordering::Relaxed);
         }
     }
@@ -184,7 +186,7 @@ fn write_all(file: &mut QlogFile<impl Write>, queue: &Receiver<Batch>) -> io::Re
             return Ok(written);
         };
         for record in &records {
-            file.record(label, record)?;
+            file.record(&label, record)?;
             written += 1;
         }
     }

@@ -55,6 +55,19 @@ pub enum DropCause {
 }
 
 impl DropCause {
+    /// The cause in a word or two, as tables and traces have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Loss => "lost",
+            Self::Queue => "refused",
+            Self::Cut => "cut",
+            Self::Mtu => "too long",
+            Self::Retries => "given up",
+            Self::Nat => "filtered",
+        }
+    }
+
     /// The cause in words.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -105,6 +105,12 @@ impl From<usize> for TraceValue {
     }
 }
 
+impl From<f64> for TraceValue {
+    fn from(measure: f64) -> Self {
+        Self::Number(measure)
+    }
+}
+
 impl From<bool> for TraceValue {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)

@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::link::LinkFlags;
 use crate::output;
 use crate::signal;
+use crate::transfer::{RecordingArgs, RecordingFiles};
 use crate::values;
 use link::LinkArgument;
 use scenario::Player;
@@ -53,6 +54,8 @@ pub(crate) struct Emulate {
     /// Decides which packets are lost and how long they jitter; else the scenario's, or drawn.
     #[arg(long)]
     seed: Option<u64>,
+    #[command(flatten)]
+    recording: RecordingArgs,
 }
 
 impl Emulate {
@@ -62,14 +65,17 @@ impl Emulate {
             Some(seed) => seed,
             None => getrandom::u64().map_err(Failure::failed)?,
         };
-        let links = self.links(scenario.as_ref())?;
-        let emulator = Emulator::spawn(EmulatorConfig { links, seed }).map_err(refused)?;
+        let mut files = self.recording.open()?;
+        let config = EmulatorConfig { links: self.links(scenario.as_ref())?, seed };
+        let emulator = Emulator::spawn_recorded(config, &files.recording()).map_err(refused)?;
         let steps = scenario.map_or_else(Vec::new, |scenario| scenario.steps);
-        let watched = watch(&emulator, seed, steps).await;
+        let watched = watch(&emulator, seed, steps, &mut files).await;
         emulator.close();
         emulator.closed().await.map_err(Failure::failed)?;
         watched?;
-        Ok(output::print(&report::closing(&emulator.stats()))?)
+        let recorded = files.finish().into_iter().map(|(_, text)| format!("{text}\n"));
+        let recorded: String = recorded.collect();
+        Ok(output::print(&format!("{}{recorded}", report::closing(&emulator.stats())))?)
     }
 
     fn links(self, scenario: Option<&Scenario>) -> Result<Vec<EmulatedLink>, Failure> {
@@ -138,7 +144,12 @@ fn refused(error: EmulatorError) -> Failure {
 }
 
 /// Shows the counters and plays the scenario until someone ends it.
-async fn watch(emulator: &Emulator, seed: u64, steps: Vec<Action>) -> Result<(), Failure> {
+async fn watch(
+    emulator: &Emulator,
+    seed: u64,
+    steps: Vec<Action>,
+    files: &mut RecordingFiles,
+) -> Result<(), Failure> {
     let opening: String = emulator.stats().iter().map(report::opening).collect();
     let opening = format!("{opening}seed {seed}; Ctrl-C ends\n");
     let mut interrupted = pin!(signal::interrupted());
@@ -154,7 +165,12 @@ async fn watch(emulator: &Emulator, seed: u64, steps: Vec<Action>) -> Result<(),
         tokio::select! {
             () = &mut interrupted => return screen.leave(),
             ended = emulator.closed() => return ended.map_err(Failure::failed),
-            () = screen.due() => screen.show(emulator.stats())?,
+            () = screen.due() => {
+                if let Some(text) = files.trouble() {
+                    screen.tell(&text)?;
+                }
+                screen.show(emulator.stats())?;
+            }
             event = player.next(emulator) => screen.tell(&event.map_err(Failure::failed)?)?,
         }
     }

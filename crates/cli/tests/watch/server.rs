@@ -13,7 +13,7 @@ use anabranch_sansio::Rng;
 use anabranch_sctp::Encryption;
 use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::protocol::UrgentLevel;
-use anabranch_television::{OpenGate, Server, ServerConfig, Television, TelevisionConfig};
+use anabranch_television::{OpenToAll, Server, ServerConfig, Television, TelevisionConfig};
 use tokio::runtime::Runtime;
 use tokio::time::interval;
 
@@ -64,7 +64,7 @@ impl TestServer {
         let within = runtime.enter();
         let mut sockets = SocketSet::new();
         let address = sockets.bind(address).unwrap();
-        let television = Television::new(TelevisionConfig::default(), Box::new(OpenGate));
+        let television = Television::new(TelevisionConfig::default(), Box::new(OpenToAll));
         let seed = u64::from(std::process::id()) << 16 | u64::from(address.port());
         let mut config = ServerConfig::default();
         config.native.association.extensions.encryption = Some(keys.encryption.clone());

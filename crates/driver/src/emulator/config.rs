@@ -40,6 +40,17 @@ pub enum Direction {
     Down,
 }
 
+impl Direction {
+    /// Its name: `up`, `down`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
 /// How late packets left the emulator, against the time that the link model gave them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lateness {

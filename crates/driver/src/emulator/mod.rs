@@ -51,7 +51,7 @@ use anabranch_netsim::{LinkConfig, LinkStats};
 use anabranch_sansio::{FourTuple, Rng, Time};
 
 use crate::address::{canonical, wildcard_like};
-use crate::{BindError, Driver, DriverError, Handle, SocketSet, local_towards};
+use crate::{BindError, Clock, Driver, DriverError, Handle, Recording, SocketSet, local_towards};
 use clients::ClientEvent;
 pub use clients::{CLIENT_IDLE_MIN, CLIENTS_PER_LINK_MAX};
 pub use config::{Direction, EmulatedLink, EmulatorConfig, EmulatorError, Lateness, UnknownLink};
@@ -108,11 +108,24 @@ impl Emulator {
     /// # Errors
     /// The configuration makes no sense, or an address cannot be bound; then no link runs.
     pub fn spawn(config: EmulatorConfig) -> Result<Self, EmulatorError> {
+        Self::spawn_recorded(config, &Recording::default())
+    }
+
+    /// As [`spawn`](Self::spawn); what each link does is recorded under its name.
+    ///
+    /// # Errors
+    /// The configuration makes no sense, or an address cannot be bound; then no link runs.
+    pub fn spawn_recorded(
+        config: EmulatorConfig,
+        recording: &Recording,
+    ) -> Result<Self, EmulatorError> {
         config.check()?;
         let mut rng = Rng::from_u64(config.seed);
+        let clock = Clock::start();
         let mut emulator = Self { links: Vec::new() };
         for link in config.links {
-            emulator.links.push(Running::spawn(link, &mut rng)?);
+            let recording = recording.labelled(&link.name);
+            emulator.links.push(Running::spawn(link, (clock, recording), &mut rng)?);
         }
         Ok(emulator)
     }
@@ -137,7 +150,7 @@ impl Emulator {
     ) -> Result<(), UnknownLink> {
         let running = self.link(link)?;
         tracing::info!(link, ?direction, ?config, "link changes");
-        let change = |relay: &mut Relay, now: Time| relay.ways.reconfigure(now, direction, config);
+        let change = |relay: &mut Relay, now: Time| relay.reconfigure(now, direction, config);
         running.handle.with(change);
         Ok(())
     }
@@ -147,7 +160,7 @@ impl Emulator {
     /// # Errors
     /// There is no such link.
     pub fn cut(&self, link: &str) -> Result<(), UnknownLink> {
-        self.link(link)?.handle.with(|relay, now| relay.ways.cut(now));
+        self.link(link)?.handle.with(|relay, now| relay.cut(now));
         tracing::info!(link, "link cut");
         Ok(())
     }
@@ -157,7 +170,7 @@ impl Emulator {
     /// # Errors
     /// There is no such link.
     pub fn restore(&self, link: &str) -> Result<(), UnknownLink> {
-        self.link(link)?.handle.with(|relay, _| relay.ways.restore());
+        self.link(link)?.handle.with(|relay, now| relay.restore(now));
         tracing::info!(link, "link restored");
         Ok(())
     }
@@ -213,13 +226,18 @@ impl Drop for Emulator {
 }
 
 impl Running {
-    fn spawn(link: EmulatedLink, rng: &mut Rng) -> Result<Self, EmulatorError> {
+    fn spawn(
+        link: EmulatedLink,
+        (clock, recording): (Clock, Recording),
+        rng: &mut Rng,
+    ) -> Result<Self, EmulatorError> {
         let refused = |source: BindError| EmulatorError::Listen { link: link.name.clone(), source };
         let mut sockets = SocketSet::new();
+        sockets.record(recording);
         let listen = sockets.bind(link.listen).map_err(refused)?;
         let target = canonical(link.target);
         let link = EmulatedLink { target, ..link };
-        let handle = Driver::spawn(Relay::new(&link, listen, rng), sockets)?;
+        let handle = Driver::spawn_with_clock(Relay::new(&link, listen, rng), sockets, clock)?;
         tokio::spawn(open_sockets(handle.clone(), link.name.clone(), target));
         tracing::info!(link = link.name, %listen, %target, "link up");
         Ok(Self { name: link.name, listen, target, handle })

@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use anabranch_netsim::{Carrier, Packet};
-use anabranch_sansio::{Datagram, Ecn, FourTuple, Machine, Rng, Time, Transmit, Wakeup};
+use anabranch_netsim::{Carrier, LinkConfig, Packet};
+use anabranch_sansio::{
+    Datagram, Ecn, FourTuple, Machine, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
+};
 
 use super::clients::{Admission, ClientEvent, Clients};
 use super::ways::Ways;
@@ -30,6 +32,7 @@ pub(super) struct Relay {
     pub(super) lateness: Lateness,
     pub(super) refused: u64,
     pub(super) strangers: u64,
+    trace: TraceLog,
 }
 
 impl Relay {
@@ -45,13 +48,74 @@ impl Relay {
             lateness: Lateness::default(),
             refused: 0,
             strangers: 0,
+            trace: TraceLog::default(),
         }
+    }
+
+    /// Changes one direction.
+    pub(super) fn reconfigure(&mut self, now: Time, direction: Direction, config: LinkConfig) {
+        self.trace.push(|| {
+            TraceRecord::new(now, "link:settings_updated")
+                .with("direction", direction.name())
+                .with_some("rate_bps", config.rate)
+                .with("delay_ms", config.delay)
+                .with("loss", config.loss.mean())
+        });
+        self.ways.reconfigure(now, direction, config);
+        self.trace_dropped(now);
+    }
+
+    /// Cuts both directions: what is under way is lost, and what comes.
+    pub(super) fn cut(&mut self, now: Time) {
+        self.ways.cut(now);
+        self.trace_state(now);
+        self.trace_dropped(now);
+    }
+
+    /// Ends a cut.
+    pub(super) fn restore(&mut self, now: Time) {
+        self.ways.restore();
+        self.trace_state(now);
+    }
+
+    fn trace_state(&mut self, now: Time) {
+        let state = if self.ways.link(Direction::Up).is_up() { "up" } else { "cut" };
+        self.trace.push(|| TraceRecord::new(now, "link:state_updated").with("state", state));
+    }
+
+    fn trace_packet(&mut self, now: Time, name: &'static str, direction: Direction, bytes: usize) {
+        self.trace.push(|| {
+            TraceRecord::new(now, name).with("direction", direction.name()).with("bytes", bytes)
+        });
+    }
+
+    /// What the links have dropped since, and why.
+    fn trace_dropped(&mut self, now: Time) {
+        if !self.trace.is_on() {
+            return;
+        }
+        while let Some((direction, cause, packet)) = self.ways.poll_dropped() {
+            self.trace.push(|| {
+                TraceRecord::new(now, "link:packet_dropped")
+                    .with("direction", direction.name())
+                    .with("bytes", packet.bytes.len())
+                    .with("trigger", cause.name())
+            });
+            self.recycle(packet.bytes);
+        }
+    }
+
+    /// A packet enters the link.
+    fn enter(&mut self, now: Time, direction: Direction, packet: Packet) {
+        self.trace_packet(now, "link:packet_received", direction, packet.bytes.len());
+        self.ways.handle_packet(now, direction, packet);
+        self.trace_dropped(now);
     }
 
     /// Gives a client the socket that it waits for.
     pub(super) fn serve(&mut self, now: Time, who: FourTuple, outside: SocketAddr) {
         for packet in self.clients.serve(who, outside) {
-            self.ways.handle_packet(now, Direction::Up, packet);
+            self.enter(now, Direction::Up, packet);
         }
     }
 
@@ -63,7 +127,7 @@ impl Relay {
     fn on_request(&mut self, now: Time, datagram: Datagram<'_>) {
         let packet = self.packet(datagram, datagram.path.reversed());
         match self.clients.admit(now, datagram.path, packet) {
-            Admission::Pass(packet) => self.ways.handle_packet(now, Direction::Up, packet),
+            Admission::Pass(packet) => self.enter(now, Direction::Up, packet),
             Admission::Waits => {}
             Admission::Refused => self.refused += 1,
         }
@@ -71,7 +135,7 @@ impl Relay {
 
     fn on_reply(&mut self, now: Time, who: FourTuple, datagram: Datagram<'_>) {
         let packet = self.packet(datagram, who);
-        self.ways.handle_packet(now, Direction::Down, packet);
+        self.enter(now, Direction::Down, packet);
     }
 
     /// A copy of the datagram, as a packet that travels between the client and us.
@@ -90,6 +154,7 @@ impl Relay {
     fn collect(&mut self, now: Time) {
         while let Some((direction, at, mut packet)) = self.ways.poll_packet(now) {
             self.lateness.count(now.saturating_since(at));
+            self.trace_packet(now, "link:packet_sent", direction, packet.bytes.len());
             match (direction, self.clients.outside(packet.path.reversed())) {
                 (Direction::Down, _) => self.outbox.push_back(packet),
                 (Direction::Up, Some(outside)) => {
@@ -138,6 +203,7 @@ impl Machine for Relay {
 
     fn handle_timeout(&mut self, now: Time) {
         self.collect(now);
+        self.trace_dropped(now);
     }
 
     fn poll_transmit(&mut self, _: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
@@ -162,5 +228,16 @@ impl Machine for Relay {
 
     fn poll_event(&mut self) -> Option<ClientEvent> {
         self.clients.events.pop_front()
+    }
+
+    fn set_tracing(&mut self, on: bool) {
+        self.trace.set(on);
+        if on {
+            self.ways.keep_dropped();
+        }
+    }
+
+    fn poll_trace(&mut self) -> Option<TraceRecord> {
+        self.trace.pop()
     }
 }

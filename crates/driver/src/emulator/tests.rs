@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anabranch_netsim::{LinkConfig, Loss};
-use anabranch_sansio::{Datagram, Ecn, FourTuple, Machine, Rng, Time, Transmit};
+use anabranch_netsim::{LinkConfig, Loss, QueueLimit};
+use anabranch_sansio::{Datagram, Ecn, FourTuple, Machine, Rate, Rng, Time, Transmit};
 
 use super::clients::{CLIENT_IDLE_MIN, CLIENTS_PER_LINK_MAX, ClientEvent};
 use super::relay::Relay;
@@ -37,6 +37,23 @@ fn a_request_and_its_reply_cross_their_links() {
     bench.advance(DELAY);
     let answered = FourTuple::new(listen(), client(1));
     assert_eq!(bench.sent(), [(answered, None, vec![b"pong".to_vec()])]);
+}
+
+#[test]
+fn a_trace_tells_what_each_packet_met() {
+    let full = LinkConfig { rate: Some(Rate::mbps(1)), queue: QueueLimit::Packets(0), ..delayed() };
+    let mut bench = Bench::new(full);
+    bench.relay.set_tracing(true);
+    bench.request(client(1), b"arrives");
+    bench.request(client(1), b"is one too many");
+    bench.advance(DELAY * 2);
+    bench.relay.cut(bench.now);
+    bench.request(client(1), b"into the cut");
+    bench.relay.restore(bench.now);
+    let told: Vec<_> = std::iter::from_fn(|| bench.relay.poll_trace()).map(|it| it.name).collect();
+    let (received, sent) = ("link:packet_received", "link:packet_sent");
+    let (dropped, state) = ("link:packet_dropped", "link:state_updated");
+    assert_eq!(told, [received, received, dropped, sent, state, received, dropped, state]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! [`Ways`]: both directions of an emulated link.
 
-use anabranch_netsim::{Cell, Element, Link, LinkConfig, MemberId, Packet};
+use anabranch_netsim::{Cell, DropCause, Element, Link, LinkConfig, MemberId, Packet};
 use anabranch_sansio::{Rng, Time};
 
 use super::Direction;
@@ -56,6 +56,34 @@ impl Ways {
                 let (member, packet) = cell.poll_packet(now)?;
                 let direction = if member == *up { Direction::Up } else { Direction::Down };
                 Some((direction, at, packet))
+            }
+        }
+    }
+
+    /// Has the links keep what they drop, for [`poll_dropped`](Self::poll_dropped).
+    pub(super) fn keep_dropped(&mut self) {
+        match self {
+            Self::Apart { up, down } => [up, down].into_iter().for_each(|link| link.keep_dropped()),
+            Self::Cell { cell, up, down } => {
+                [*up, *down].into_iter().for_each(|way| cell.keep_dropped(way));
+            }
+        }
+    }
+
+    /// The next packet that was dropped either way, and why.
+    pub(super) fn poll_dropped(&mut self) -> Option<(Direction, DropCause, Packet)> {
+        match self {
+            Self::Apart { up, down } => {
+                let up = up.poll_dropped().map(|(cause, packet)| (Direction::Up, cause, packet));
+                up.or_else(|| {
+                    let (cause, packet) = down.poll_dropped()?;
+                    Some((Direction::Down, cause, packet))
+                })
+            }
+            Self::Cell { cell, up, .. } => {
+                let (member, cause, packet) = cell.poll_dropped()?;
+                let direction = if member == *up { Direction::Up } else { Direction::Down };
+                Some((direction, cause, packet))
             }
         }
     }

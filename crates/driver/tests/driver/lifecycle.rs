@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::probe::{Arrived, Probe, addr, datagram, echo, is_free, probe, soon, until};
-use anabranch_driver::{BindError, Clock, Driver, DriverError, SocketSet, SpawnError};
+use anabranch_driver::{
+    BindError, Clock, Driver, DriverError, SocketSet, SpawnError, rest_before_park,
+};
 use anabranch_sansio::{Time, Wakeup};
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anabranch_netsim::{DropCause, ElementId, Network, Observer, Packet, Sighting};
+use anabranch_netsim::{ElementId, Network, Observer, Packet, Sighting};
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
@@ -145,24 +145,13 @@ impl Observer for PacketRecords {
                 recorder.record(now, element, "delivered", packet);
             }
             Sighting::Dropped { element, cause, packet } => {
-                recorder.record(now, element, outcome(cause), packet);
+                recorder.record(now, element, cause.name(), packet);
                 recorder.sending.on_gone(packet);
             }
             Sighting::Received { packet, .. } | Sighting::Unrouted { packet } => {
                 recorder.sending.on_gone(packet);
             }
         }
-    }
-}
-
-const fn outcome(cause: DropCause) -> &'static str {
-    match cause {
-        DropCause::Loss => "lost",
-        DropCause::Queue => "refused",
-        DropCause::Cut => "cut",
-        DropCause::Mtu => "too long",
-        DropCause::Retries => "given up",
-        DropCause::Nat => "filtered",
     }
 }
 
