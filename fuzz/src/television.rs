@@ -14,7 +14,7 @@ use anabranch_television::protocol::{
     Report, Slot, StreamRole, TEXT_CHARS_MAX, UrgentLevel, decode_media,
 };
 use anabranch_television::{
-    OpenGate, SCTP_PORT, Server, ServerConfig, Television, TelevisionConfig, Viewer, ViewerEvent,
+    OpenToAll, SCTP_PORT, Server, ServerConfig, Television, TelevisionConfig, Viewer, ViewerEvent,
     between_server_and_viewer,
 };
 use anabranch_transport::{Connection, Incoming, Outgoing, PayloadId, SctpConfig, StreamId};
@@ -68,7 +68,7 @@ struct Play {
 impl Play {
     fn new() -> Self {
         let config = TelevisionConfig { viewers_max: 2, ..TelevisionConfig::default() };
-        let mut television = Television::new(config, Box::new(OpenGate));
+        let mut television = Television::new(config, Box::new(OpenToAll));
         for number in 1..=3 {
             let name = format!("Channel {number}");
             let label = Label { number, name, group: None, open: number != 3 };

@@ -8,7 +8,7 @@
 //!   | -- bye, then SHUTDOWN ----------->  |   either end
 //! ```
 
-mod words;
+mod reasons;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -296,7 +296,7 @@ impl Link {
             self.on_event(now, id, event);
         }
         while let Some(call) = self.transport.poll_refused_call() {
-            let refusal = words::refused_call(call.why);
+            let refusal = reasons::refused_call(call.why);
             self.tell(Event::TurnedAway { remote: call.remote, refusal });
         }
     }
@@ -371,7 +371,7 @@ impl Link {
         let end = match (peer.objection, peer.bye) {
             (Some(end), _) => end,
             (None, Some(text)) => End { why: EndReason::PeerHungUp, text },
-            (None, None) => words::end_of(reason),
+            (None, None) => reasons::end_of(reason),
         };
         self.inputs.push_back(Input::Ended(end));
     }
@@ -385,14 +385,14 @@ impl Link {
             let is_control = message.stream == MediaClass::Control.stream();
             match Message::decode(&message.payload) {
                 Ok(Message::Call(greeting)) if is_control => self.on_call(now, id, greeting),
-                _ => self.refuse(now, id, words::no_call()),
+                _ => self.refuse(now, id, reasons::no_call()),
             }
         }
     }
 
     fn on_call(&mut self, now: Time, id: ConnectionId, greeting: Greeting) {
         if greeting.version != PROTOCOL_VERSION {
-            return self.refuse(now, id, words::version(greeting.version));
+            return self.refuse(now, id, reasons::version(greeting.version));
         }
         if let Some(peer) = self.peer.as_ref().map(|peer| peer.id) {
             let heard = self.connection().and_then(|connection| connection.last_heard());
@@ -444,14 +444,14 @@ impl Link {
         match decoded {
             Message::Answer(greeting) if !self.is_active() => {
                 if greeting.version != PROTOCOL_VERSION {
-                    return self.object(id, &words::version(greeting.version).text);
+                    return self.object(id, &reasons::version(greeting.version).text);
                 }
                 self.begin(id, greeting, false);
             }
             Message::Refuse(refusal) if !self.is_active() => {
                 self.peer = None;
                 self.part(now, id);
-                self.inputs.push_back(Input::Ended(words::refused(&refusal)));
+                self.inputs.push_back(Input::Ended(reasons::refused(&refusal)));
             }
             Message::Call(_) | Message::Answer(_) | Message::Refuse(_) => {
                 self.object(id, "a greeting in the middle of the call makes no sense");

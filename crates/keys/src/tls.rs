@@ -4,9 +4,9 @@
 mod configs;
 mod credentials;
 mod handshake;
+mod messages;
 mod session;
 mod verifier;
-mod words;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -28,8 +28,8 @@ use crate::restart::{RestartSecrets, RestartStore};
 use crate::suite::Suite;
 use crate::trust::Trust;
 use configs::Configs;
+use messages::tls_failure;
 use session::KeySession;
-use words::tls_failure;
 
 /// The DTLS Key Management Identifier of "TLS for DTLS in SCTP".
 const METHOD: u8 = 192;

@@ -17,7 +17,7 @@ use anabranch_sansio::{Rng, Time};
 use anabranch_sctp::{AssociationConfig, Encryption};
 use anabranch_television::channel::{ChannelId, Label};
 use anabranch_television::{
-    OpenGate, Server as Machine, ServerConfig, Television, TelevisionConfig, ViewerEvent,
+    OpenToAll, Server as Machine, ServerConfig, Television, TelevisionConfig, ViewerEvent,
 };
 use anabranch_transport::SctpConfig;
 use clap::Parser as _;
@@ -218,7 +218,7 @@ async fn television() -> (Server, Handle<Machine>) {
 
 /// The same of a server with these keys, for viewers that are told so.
 async fn television_with(keys: Encryption, arguments: &[&str]) -> (Server, Handle<Machine>) {
-    let mut television = Television::new(TelevisionConfig::default(), Box::new(OpenGate));
+    let mut television = Television::new(TelevisionConfig::default(), Box::new(OpenToAll));
     let channels = [1, 2].map(|number| {
         let label = Label { number, name: format!("Channel {number}"), group: None, open: true };
         let channel = television.add_channel(label);

@@ -24,8 +24,8 @@ pub use lifetime::lifetime;
 pub use machine::{Server, ServerConfig, ServerStats};
 pub use sctp::{SCTP_PORT, between_server_and_viewer};
 pub use server::{
-    Admission, Carrier, Gate, OpenGate, Permission, Television, TelevisionConfig, UrgentReport,
-    ViewerId, ViewerReport,
+    AccessPolicy, Admission, Carrier, OpenToAll, Permission, Television, TelevisionConfig,
+    UrgentReport, ViewerId, ViewerReport,
 };
 pub use viewer::{
     NativeEvent, NativeViewer, PictureOrder, Playout, PlayoutCounts, ReceivedUnit, Viewer,

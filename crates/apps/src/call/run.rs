@@ -1,7 +1,7 @@
 //! [`call`]: the loop between devices, page, files and the call.
 
 mod page;
-mod telling;
+mod stats;
 
 use std::future::pending;
 use std::net::SocketAddr;
@@ -100,7 +100,7 @@ pub async fn call(
         voice_at: Time::ZERO,
         peer: None,
         began: Time::ZERO,
-        meter: telling::Meter::default(),
+        meter: stats::Meter::default(),
         observer,
     };
     let result = run.run(&mut stop).await;
@@ -178,7 +178,7 @@ struct Run<'a, 'b> {
     peer: Option<Box<Peer>>,
     /// When the call began.
     began: Time,
-    meter: telling::Meter,
+    meter: stats::Meter,
     observer: &'a mut Observer<'b>,
 }
 
@@ -307,7 +307,7 @@ impl Run<'_, '_> {
         self.record_call(&peer.media)?;
         self.peer = Some(peer);
         self.began = self.handle.clock().now();
-        self.meter = telling::Meter::default();
+        self.meter = stats::Meter::default();
         self.tell_peer();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What is served by HTTP: the page, and the door to each room.
+//! What is served by HTTP: the page, and the entrance to each room.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
 
-use super::house::House;
+use super::room_server::RoomServer;
 use crate::page::guard::{equal_in_constant_time, only};
 use crate::site::{
     OriginGuard, Peer, Proxies, accept_status, asset, guarded, not_found, unauthorized,
@@ -30,7 +30,7 @@ const NO_SESSION: &str = "There is no such session; it may have ended already.";
 /// What the handlers need.
 #[derive(Debug)]
 pub(super) struct Site {
-    pub(super) house: Arc<House>,
+    pub(super) rooms: Arc<RoomServer>,
     pub(super) origin_guard: Arc<OriginGuard>,
     pub(super) proxies: Proxies,
 }
@@ -65,12 +65,13 @@ async fn join(
     request: Parts,
     offer: String,
 ) -> Response {
-    let Some(door) = site.house.door(&name).filter(|door| opens(&request.headers, &door.token))
+    let Some(entrance) =
+        site.rooms.entrance(&name).filter(|entrance| opens(&request.headers, &entrance.token))
     else {
         return unauthorized("This link opens no room here. Ask for a new one.");
     };
     let from = site.proxies.asker(peer.addr.ip(), &request.headers);
-    match site.house.accept(door.room, &offer, from) {
+    match site.rooms.accept(entrance.room, &offer, from) {
         Ok((session, answer)) => {
             let location = format!("/sessions/{session}");
             let headers = [(LOCATION, &*location), (CONTENT_TYPE, "application/sdp")];
@@ -100,7 +101,7 @@ async fn restart(
     Path(session): Path<String>,
     offer: String,
 ) -> Response {
-    match site.house.restart(&session, &offer) {
+    match site.rooms.restart(&session, &offer) {
         None | Some(Err(RestartError::Gone)) => not_found(NO_SESSION),
         Some(Ok(answer)) => ([(CONTENT_TYPE, "application/sdp")], answer).into_response(),
         Some(Err(error)) => (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
@@ -113,7 +114,7 @@ async fn hang_up(
     Path(session): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    if site.house.hang_up(&session, query.as_deref() == Some("leaves")) {
+    if site.rooms.hang_up(&session, query.as_deref() == Some("leaves")) {
         return StatusCode::NO_CONTENT.into_response();
     }
     not_found(NO_SESSION)

@@ -1,8 +1,8 @@
 //! The service behind `anabranch meet`: rooms where browsers call each other.
 
 mod config;
-mod house;
 mod http;
+mod room_server;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ use crate::site::{
     bind_http, bind_udp, candidates, places,
 };
 pub use config::{MeetSection, RoomConfig, RoomsFile};
-use house::House;
 use http::Site;
+use room_server::RoomServer;
 
 /// Members hear so long that the server ends.
 const FAREWELL: Duration = Duration::from_millis(300);
@@ -67,7 +67,7 @@ pub struct MeetOptions {
 pub struct Meeting {
     http: SocketAddr,
     https: Option<Https>,
-    house: Arc<House>,
+    rooms: Arc<RoomServer>,
     news: mpsc::Receiver<String>,
 }
 
@@ -149,10 +149,10 @@ impl Meeting {
             Ok((room, token))
         });
         let rooms = opened.collect::<Result<Vec<_>, SiteError>>()?;
-        let house = Arc::new(House::new(server, rooms));
+        let rooms = Arc::new(RoomServer::new(server, rooms));
         let proxies = Proxies::new(section.trusted_proxies);
         let site = Site {
-            house: house.clone(),
+            rooms: rooms.clone(),
             origin_guard: Arc::new(OriginGuard::new(names)),
             proxies: proxies.clone(),
         };
@@ -163,7 +163,7 @@ impl Meeting {
             secure.serve(service.clone(), sender)?;
         }
         tokio::spawn(Listener { tcp: plain, tls: None, service }.serve());
-        Ok(Self { http, https, house, news })
+        Ok(Self { http, https, rooms, news })
     }
 
     /// Where the pages are by HTTPS.
@@ -182,9 +182,9 @@ impl Meeting {
     pub fn invitations(&self) -> impl Iterator<Item = Invitation> + '_ {
         let plain = format!("http://{}/", crate::net::reachable(self.http));
         let base = self.https.as_ref().map_or(plain, |https| https.url.clone());
-        self.house.doors().map(move |(name, door)| Invitation {
-            title: door.title.clone(),
-            link: format!("{base}r/{name}#{}", door.token),
+        self.rooms.entrances().map(move |(name, entrance)| Invitation {
+            title: entrance.title.clone(),
+            link: format!("{base}r/{name}#{}", entrance.token),
         })
     }
 
@@ -197,7 +197,7 @@ impl Meeting {
                 () = stop.asked() => break,
                 // Without HTTPS there is nobody who tells anything.
                 Some(line) = self.news.recv() => tell(News::Line(&line)),
-                event = self.house.server().next_event() => match event {
+                event = self.rooms.server().next_event() => match event {
                     Some(event) => tell(News::Line(&self.sentence(&event))),
                     None => break,
                 },
@@ -207,9 +207,9 @@ impl Meeting {
                 }
             }
         }
-        self.house.close();
+        self.rooms.close();
         tokio::time::sleep(FAREWELL).await;
-        let handle = self.house.server();
+        let handle = self.rooms.server();
         handle.close();
         if let Err(error) = handle.closed().await {
             tracing::warn!(%error, "the server did not end in order");
@@ -224,12 +224,12 @@ impl Meeting {
             Event::Left { room, name } => (room, format!("{name} is gone")),
             Event::Refused { room, text } => (room, text.clone()),
         };
-        let door = self.house.doors().find(|(_, door)| door.room == *room);
-        sanitized(&format!("{}: {what}", door.map_or("", |(name, _)| name)))
+        let entrance = self.rooms.entrances().find(|(_, entrance)| entrance.room == *room);
+        sanitized(&format!("{}: {what}", entrance.map_or("", |(name, _)| name)))
     }
 
     fn standing(&self, before: &Standing) -> Standing {
-        let server = self.house.server();
+        let server = self.rooms.server();
         let total = server.stats().total;
         let sent_bytes = total.tx.bytes;
         server.with(|server, now| {

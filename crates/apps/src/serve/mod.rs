@@ -33,7 +33,7 @@ use crate::site::{
     bind_http, bind_udp, candidates, places,
 };
 use crate::url::EncryptionSwitch;
-use access::{Access, AccessGate};
+use access::{Access, TokenAccess};
 pub use access::{AccessKey, All, KeyError, Ticket, TicketChannels, TicketError, TokenError};
 pub use config::{ChannelAccess, ChannelConfig, ChannelsFile, ServerSection};
 pub use error::ServeError;
@@ -168,7 +168,7 @@ impl Serving {
         let key_file = options.access_key.as_ref().or(section.access_key.as_ref());
         let key = key_file.map(|file| access_key(file, &sender)).transpose()?;
         let access = Arc::new(Access::new(key));
-        let television = Television::new(limits, Box::new(AccessGate(access.clone())));
+        let television = Television::new(limits, Box::new(TokenAccess(access.clone())));
         let server = Server::new(television, config, unpredictable()?).map_err(SiteError::from)?;
         let server = Driver::spawn_apart(server, sockets).map_err(SiteError::from)?;
         let name = random_name::<NAME_BYTES>()?;

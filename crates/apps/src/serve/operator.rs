@@ -366,7 +366,7 @@ mod tests {
         assert_described("ViewerPath", &path);
         let mut television = anabranch_television::Television::new(
             TelevisionConfig::default(),
-            Box::new(anabranch_television::OpenGate),
+            Box::new(anabranch_television::OpenToAll),
         );
         television.viewer_came(Time::ZERO, Carrier::Native).unwrap();
         let report = television.viewers().next().unwrap();

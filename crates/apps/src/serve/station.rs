@@ -394,7 +394,7 @@ mod tests {
     use anabranch_driver::{Driver, SocketSet};
     use anabranch_sansio::Rng;
     use anabranch_television::protocol::Programme;
-    use anabranch_television::{OpenGate, ServerConfig, TelevisionConfig};
+    use anabranch_television::{OpenToAll, ServerConfig, TelevisionConfig};
 
     use super::super::source::Source;
     use super::*;
@@ -403,7 +403,7 @@ mod tests {
     fn station() -> Station {
         let mut sockets = SocketSet::new();
         sockets.bind(std::net::SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
-        let television = Television::new(TelevisionConfig::default(), Box::new(OpenGate));
+        let television = Television::new(TelevisionConfig::default(), Box::new(OpenToAll));
         let server = Server::new(television, ServerConfig::default(), Rng::from_u64(1)).unwrap();
         let server = Driver::spawn(server, sockets).unwrap();
         let (news, _unread) = mpsc::channel(NEWS_MAX);

@@ -46,7 +46,7 @@ pub(super) fn run<P: Peer>(
     session.stream_to(pressed)?;
     session.pair.act_client(|client, now| client.request(now, NEW))?;
     while session.seen.is_none() && session.pair.now() < pressed + PATIENCE {
-        session.stream_to(session.servant.next_at)?;
+        session.stream_to(session.sender.next_at)?;
     }
     session.stream_to(session.pair.now() + AFTERWARDS)?;
     // What a viewer waits for.
@@ -70,19 +70,19 @@ pub(super) fn run<P: Peer>(
 
 struct Session<P: Peer> {
     pair: Pair<P>,
-    servant: Servant,
+    sender: StreamSender,
     /// When the first message of the new channel was there.
     seen: Option<Time>,
 }
 
 /// Streams the channel that was asked for last, from its beginning.
-struct Servant {
+struct StreamSender {
     next: Message,
     next_at: Time,
     interval: Duration,
 }
 
-impl Servant {
+impl StreamSender {
     fn send<P: Peer>(&mut self, server: &mut P, now: Time) {
         server.send(now, self.next);
         self.next.number += 1;
@@ -103,19 +103,19 @@ impl<P: Peer> Session<P> {
         pair.act_client(|client, now| client.connect(now))?;
         let Setup { start, interval, .. } = *setup;
         let next = Message { channel: OLD, number: 0 };
-        let servant = Servant { next, next_at: start, interval };
-        let mut session = Self { pair, servant, seen: None };
+        let sender = StreamSender { next, next_at: start, interval };
+        let mut session = Self { pair, sender, seen: None };
         session.run_to(start)?;
         session.pair.reconfigure(0, setup.network.links());
         Ok(session)
     }
 
     fn stream_to(&mut self, end: Time) -> Result<(), SimulationError> {
-        while self.servant.next_at <= end {
-            self.run_to(self.servant.next_at)?;
-            if self.servant.next_at <= self.pair.now() {
-                let servant = &mut self.servant;
-                self.pair.act_server(|server, now| servant.send(server, now))?;
+        while self.sender.next_at <= end {
+            self.run_to(self.sender.next_at)?;
+            if self.sender.next_at <= self.pair.now() {
+                let sender = &mut self.sender;
+                self.pair.act_server(|server, now| sender.send(server, now))?;
             }
         }
         self.run_to(end)
@@ -123,11 +123,11 @@ impl<P: Peer> Session<P> {
 
     /// The server answers a request at once, and the client notes when it sees what it asked for.
     fn run_to(&mut self, end: Time) -> Result<(), SimulationError> {
-        let (servant, seen) = (&mut self.servant, &mut self.seen);
+        let (sender, seen) = (&mut self.sender, &mut self.seen);
         peer::run_to(&mut self.pair, end, |host, peer, now, incoming| match incoming {
             Incoming::Request(channel) if host == SERVER => {
-                servant.next = Message { channel, number: 0 };
-                servant.send(peer, now);
+                sender.next = Message { channel, number: 0 };
+                sender.send(peer, now);
             }
             Incoming::Media(Message { channel: NEW, number: 0 }) => *seen = Some(now),
             Incoming::Request(_) | Incoming::Media(_) => {}

@@ -1,13 +1,13 @@
 //! [`Television`]: the server.
 
-mod gate;
+mod access;
+mod backpressure;
+mod channel_sender;
 mod liveness;
 mod quality;
 mod requests;
-mod servant;
 mod session;
 mod stills;
-mod strain;
 mod urgent;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +21,8 @@ use anabranch_transport::Connection;
 
 use crate::channel::{Channel, ChannelId, Label};
 use crate::protocol::{ChannelEntry, FromServer, Programme, Report, StreamRole, TEXT_CHARS_MAX};
-pub use gate::{Admission, Gate, OpenGate, Permission};
-use servant::{Pause, Turn};
+pub use access::{AccessPolicy, Admission, OpenToAll, Permission};
+use channel_sender::{Pause, Turn};
 use session::{Phase, Session};
 use urgent::Board;
 pub use urgent::UrgentReport;
@@ -117,7 +117,7 @@ pub struct ViewerReport {
 #[derive(Debug)]
 pub struct Television {
     config: TelevisionConfig,
-    gate: Box<dyn Gate>,
+    access: Box<dyn AccessPolicy>,
     channels: BTreeMap<ChannelId, Channel>,
     next_channel: u32,
     /// Numbers of the sources' starts: no two channels share one.
@@ -136,10 +136,10 @@ pub struct Television {
 impl Television {
     /// A server without channels.
     #[must_use]
-    pub fn new(config: TelevisionConfig, gate: Box<dyn Gate>) -> Self {
+    pub fn new(config: TelevisionConfig, access: Box<dyn AccessPolicy>) -> Self {
         Self {
             config,
-            gate,
+            access,
             channels: BTreeMap::new(),
             next_channel: 1,
             last_session: 0,
@@ -313,12 +313,12 @@ impl Television {
         if matches!(session.phase, Phase::Leaving { .. }) && has_room {
             connection.shutdown(now);
         } else if has_room {
-            let pause = session.servant.as_mut().and_then(|servant| {
-                let channel = self.channels.get(&servant.channel())?;
+            let pause = session.sender.as_mut().and_then(|sender| {
+                let channel = self.channels.get(&sender.channel())?;
                 let budget = session.budget;
                 let (connection, records) = (&mut *connection, &mut self.records);
                 let mut turn = Turn { now, channel, budget, connection, records, viewer: id };
-                Some(servant.pump(&mut turn))
+                Some(sender.pump(&mut turn))
             });
             is_idle = matches!(pause, None | Some(Pause::CaughtUp));
             session.wake = match pause {
@@ -326,7 +326,7 @@ impl Television {
                 Some(Pause::CaughtUp | Pause::Full) | None => None,
             };
         }
-        if let Some(text) = session.servant.as_mut().and_then(|it| it.poll_notice(now)) {
+        if let Some(text) = session.sender.as_mut().and_then(|it| it.poll_notice(now)) {
             session.say(StreamRole::Control, &FromServer::Guidance { text });
         }
         session.stills.pump(now, is_idle, connection);
@@ -383,7 +383,11 @@ impl Television {
     /// Each viewer, for the operator.
     pub fn viewers(&self) -> impl Iterator<Item = ViewerReport> + '_ {
         self.viewers.iter().map(|(id, session)| {
-            let counts = session.servant.as_ref().map(servant::Servant::counts).unwrap_or_default();
+            let counts = session
+                .sender
+                .as_ref()
+                .map(channel_sender::ChannelSender::counts)
+                .unwrap_or_default();
             ViewerReport {
                 id: *id,
                 carrier: session.carrier,
@@ -485,7 +489,7 @@ impl Television {
 
     fn tell_watcher(&mut self, id: ViewerId, message: &FromServer) {
         self.with_session(id, |session| {
-            let slot = session.servant.as_ref().map(servant::Servant::slot);
+            let slot = session.sender.as_ref().map(channel_sender::ChannelSender::slot);
             slot.into_iter().for_each(|slot| session.say(StreamRole::Data(slot), message));
         });
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anabranch_sansio::Time;
 use anabranch_transport::Incoming;
 
-use super::servant::Servant;
+use super::channel_sender::ChannelSender;
 use super::session::Phase;
 use super::{Television, ViewerId};
 use crate::channel::ChannelId;
@@ -93,7 +93,7 @@ impl Television {
         if self.is_greeted(id) {
             return self.dismiss(now, id, "a second hello makes no sense".to_owned());
         }
-        let admission = match self.gate.admit(now, token) {
+        let admission = match self.access.admit(now, token) {
             Ok(admission) => admission,
             Err(text) => return self.dismiss(now, id, text),
         };
@@ -119,14 +119,14 @@ impl Television {
         self.stop(id);
         let answer = match self.channels.get(&channel_id) {
             Some(channel) if self.may_watch(id, channel_id) => {
-                let servant = Servant::new(now, slot, channel_id, channel);
+                let sender = ChannelSender::new(now, slot, channel_id, channel);
                 let answer = match channel.obstacle() {
                     Some(text) => FromServer::OffAir { channel: channel_id, text: text.to_owned() },
                     None => FromServer::Description(Box::new(channel.description())),
                 };
                 self.watching.insert((channel_id, id));
                 self.with_session(id, |session| {
-                    session.servant = Some(servant);
+                    session.sender = Some(sender);
                     session.zaps += 1;
                 });
                 answer

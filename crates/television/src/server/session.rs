@@ -8,9 +8,9 @@ use anabranch_transport::{Connection, Outgoing, SendError, StreamId};
 use bytes::Bytes;
 
 use super::Carrier;
-use super::gate::{Admission, Permission};
+use super::access::{Admission, Permission};
+use super::channel_sender::ChannelSender;
 use super::liveness::Liveness;
-use super::servant::Servant;
 use super::stills::Stills;
 use crate::channel::ChannelId;
 use crate::protocol::{FromServer, PPID_TEXT, Report, STREAMS, Slot, StreamRole};
@@ -30,8 +30,8 @@ pub(super) struct Session {
     pub(super) since: Time,
     pub(super) program: String,
     pub(super) budget: Duration,
-    pub(super) servant: Option<Servant>,
-    /// When the servant wants to go on.
+    pub(super) sender: Option<ChannelSender>,
+    /// When the sender wants to go on.
     pub(super) wake: Option<Time>,
     pub(super) stills: Stills,
     pub(super) liveness: Liveness,
@@ -76,7 +76,7 @@ impl Session {
             since: now,
             program: String::new(),
             budget: Duration::ZERO,
-            servant: None,
+            sender: None,
             wake: None,
             stills: Stills::default(),
             liveness: Liveness::default(),
@@ -126,19 +126,19 @@ impl Session {
     /// Watches nothing any more; says what it watched.
     pub(super) fn stop(&mut self) -> Option<ChannelId> {
         self.wake = None;
-        let servant = self.servant.take()?;
-        self.left.push(servant.slot());
-        Some(servant.channel())
+        let sender = self.sender.take()?;
+        self.left.push(sender.slot());
+        Some(sender.channel())
     }
 
     /// What it watches.
     pub(super) fn channel(&self) -> Option<ChannelId> {
-        self.servant.as_ref().map(Servant::channel)
+        self.sender.as_ref().map(ChannelSender::channel)
     }
 
     /// What it does without, in words.
     pub(super) fn reduction(&self) -> Option<&'static str> {
-        self.servant.as_ref().and_then(Servant::reduction)
+        self.sender.as_ref().and_then(ChannelSender::reduction)
     }
 
     /// Prepares the transport and hands it the texts that wait. False if they do not fit.

@@ -3,7 +3,7 @@
 use anabranch_netsim::LinkConfig;
 use anabranch_sansio::Time;
 use anabranch_television::channel::{ChannelId, Label};
-use anabranch_television::{Admission, Gate, NativeEvent, Permission, ViewerEvent};
+use anabranch_television::{AccessPolicy, Admission, NativeEvent, Permission, ViewerEvent};
 
 use crate::broadcast::THREE_MBPS;
 use crate::harness::{SECOND, Studio, link};
@@ -12,7 +12,7 @@ use crate::harness::{SECOND, Studio, link};
 #[derive(Debug)]
 struct Porter;
 
-impl Gate for Porter {
+impl AccessPolicy for Porter {
     fn admit(&mut self, now: Time, token: Option<&str>) -> Result<Admission, String> {
         match token {
             None => Ok(Admission::default()),

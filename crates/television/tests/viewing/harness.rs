@@ -9,8 +9,8 @@ use anabranch_netsim::{
 use anabranch_sansio::{Rate, Rng, Time};
 use anabranch_television::channel::ChannelId;
 use anabranch_television::{
-    Gate, NativeEvent, NativeViewer, OpenGate, ReceivedUnit, Server, ServerConfig, Television,
-    TelevisionConfig, Viewer, ViewerEvent,
+    AccessPolicy, NativeEvent, NativeViewer, OpenToAll, ReceivedUnit, Server, ServerConfig,
+    Television, TelevisionConfig, Viewer, ViewerEvent,
 };
 
 use crate::broadcast::{Broadcast, Programming};
@@ -54,14 +54,14 @@ pub(crate) struct Studio {
 
 impl Studio {
     pub(crate) fn new(seed: u64, link: LinkConfig) -> Self {
-        Self::with_gate(seed, link, None, || Box::new(OpenGate))
+        Self::with_gate(seed, link, None, || Box::new(OpenToAll))
     }
 
     pub(crate) fn with_gate(
         seed: u64,
         link: LinkConfig,
         token: Option<&str>,
-        gate: impl Fn() -> Box<dyn Gate>,
+        gate: impl Fn() -> Box<dyn AccessPolicy>,
     ) -> Self {
         let mut paths = Vec::new();
         let links: [DuplexConfig; 1] = [link.into()];

@@ -11,7 +11,7 @@ use anabranch_television::protocol::{
     FromServer, FromViewer, PROTOCOL_VERSION, Slot, StreamRole, decode_media,
 };
 use anabranch_television::{
-    NativeViewer, OpenGate, Server, ServerConfig, Television, TelevisionConfig,
+    NativeViewer, OpenToAll, Server, ServerConfig, Television, TelevisionConfig,
 };
 
 use crate::broadcast::{Broadcast, Programming};
@@ -52,7 +52,7 @@ pub(crate) struct Lounge {
 }
 
 pub(crate) fn server(config: TelevisionConfig, rng: Rng) -> Server {
-    let television = Television::new(config, Box::new(OpenGate));
+    let television = Television::new(config, Box::new(OpenToAll));
     Server::new(television, ServerConfig::default(), rng).expect("a certificate")
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_television::{Admission, Gate, Permission};
+use anabranch_television::{AccessPolicy, Admission, Permission};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use jiff::Timestamp;
@@ -93,9 +93,9 @@ pub(super) fn token_of(request: &Parts) -> Option<String> {
 
 /// The gate of the television server.
 #[derive(Debug)]
-pub(super) struct AccessGate(pub(super) Arc<Access>);
+pub(super) struct TokenAccess(pub(super) Arc<Access>);
 
-impl Gate for AccessGate {
+impl AccessPolicy for TokenAccess {
     fn admit(&mut self, now: Time, token: Option<&str>) -> Result<Admission, String> {
         let Some(token) = token else { return Ok(Admission::default()) };
         let ticket = self.0.check(token).map_err(|error| error.to_string())?;
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn the_gate_lets_in_by_token_until_it_ends_and_counts_what_it_saw() {
         let access = Arc::new(Access::new(Some(AccessKey::of(KEY))));
-        let mut gate = AccessGate(access.clone());
+        let mut gate = TokenAccess(access.clone());
         let now = Time::from_millis(5_000);
         assert_eq!(gate.admit(now, None), Ok(Admission::default()));
         let admission = gate.admit(now, Some(&token(KEY, 60))).unwrap();
@@ -135,7 +135,8 @@ mod tests {
         assert!(admission.channels.includes(7) && !admission.channels.includes(2));
         let until = admission.until.unwrap();
         assert!(until > now + Duration::from_secs(50) && until <= now + Duration::from_secs(60));
-        let refused = |token: &str| AccessGate(access.clone()).admit(now, Some(token)).unwrap_err();
+        let refused =
+            |token: &str| TokenAccess(access.clone()).admit(now, Some(token)).unwrap_err();
         assert!(refused(&token(KEY, -60)).starts_with("this token was good until "));
         let forged = refused(&token(&KEY.replace('0', "1"), 60));
         assert!(forged.starts_with("this token was not made with this server's key"), "{forged}");

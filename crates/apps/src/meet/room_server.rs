@@ -1,4 +1,4 @@
-//! [`House`]: the rooms' machine, and what opens each.
+//! [`RoomServer`]: the rooms' machine, and what opens each.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,40 +13,40 @@ use crate::site::Sessions;
 
 /// The rooms' machine, and what opens each.
 #[derive(Debug)]
-pub(super) struct House {
+pub(super) struct RoomServer {
     server: Handle<Server>,
-    doors: BTreeMap<String, Door>,
+    entrances: BTreeMap<String, Entrance>,
     sessions: Sessions,
 }
 
 /// A room, and what opens it.
 #[derive(Debug, Clone)]
-pub(super) struct Door {
+pub(super) struct Entrance {
     pub(super) room: RoomId,
     pub(super) title: String,
     pub(super) token: String,
 }
 
-impl House {
+impl RoomServer {
     /// Opens the rooms, each with its token.
     pub(super) fn new(server: Handle<Server>, rooms: Vec<(RoomConfig, String)>) -> Self {
         let open = |(config, token): (RoomConfig, String)| {
             let RoomConfig { name, title, members_max, .. } = config;
             let label = RoomLabel { name: name.clone(), title: title.clone(), members_max };
             let room = server.with(|server, _| server.act(|rooms| rooms.add(label)));
-            (name, Door { room, title, token })
+            (name, Entrance { room, title, token })
         };
-        let doors = rooms.into_iter().map(open).collect();
-        Self { server, doors, sessions: Sessions::default() }
+        let entrances = rooms.into_iter().map(open).collect();
+        Self { server, entrances, sessions: Sessions::default() }
     }
 
-    pub(super) fn door(&self, name: &str) -> Option<&Door> {
-        self.doors.get(name)
+    pub(super) fn entrance(&self, name: &str) -> Option<&Entrance> {
+        self.entrances.get(name)
     }
 
     /// Each room by its name.
-    pub(super) fn doors(&self) -> impl Iterator<Item = (&str, &Door)> {
-        self.doors.iter().map(|(name, door)| (name.as_str(), door))
+    pub(super) fn entrances(&self) -> impl Iterator<Item = (&str, &Entrance)> {
+        self.entrances.iter().map(|(name, entrance)| (name.as_str(), entrance))
     }
 
     pub(super) const fn server(&self) -> &Handle<Server> {

@@ -1,4 +1,4 @@
-//! [`Servant`]: sends one channel to one viewer (Kim 2007, section 3).
+//! [`ChannelSender`]: sends one channel to one viewer (Kim 2007, section 3).
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use anabranch_session::treatment::MediaClass;
 use anabranch_transport::{Connection, Outgoing, Reliability, SendError};
 
 use super::ViewerId;
+use super::backpressure::Backpressure;
 use super::quality::Quality;
-use super::strain::Strain;
 use crate::channel::{Channel, ChannelId, Part};
 use crate::lifetime::lifetime;
 use crate::protocol::{PPID_BINARY, Slot, StreamRole};
@@ -34,7 +34,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Sends one channel to one viewer.
 #[derive(Debug)]
-pub(super) struct Servant {
+pub(super) struct ChannelSender {
     channel: ChannelId,
     slot: Slot,
     session: u16,
@@ -49,7 +49,7 @@ pub(super) struct Servant {
     /// When the next second of its dropping ends.
     tick_at: Time,
     quality: Quality,
-    strain: Strain,
+    backpressure: Backpressure,
     counts: Counts,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Counts {
     pub(super) bytes: u64,
 }
 
-/// Why a servant stopped.
+/// Why a sender stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pause {
     /// There is nothing to send before something comes.
@@ -72,7 +72,7 @@ pub(super) enum Pause {
     Until(Time),
 }
 
-/// What a servant goes by for once.
+/// What a sender goes by for once.
 pub(super) struct Turn<'a> {
     pub(super) now: Time,
     pub(super) channel: &'a Channel,
@@ -84,7 +84,7 @@ pub(super) struct Turn<'a> {
     pub(super) viewer: ViewerId,
 }
 
-impl Servant {
+impl ChannelSender {
     /// Begins with the last key frame that the channel keeps.
     pub(super) fn new(now: Time, slot: Slot, id: ChannelId, channel: &Channel) -> Self {
         // Of the sources of channels only clips have layers.
@@ -102,7 +102,7 @@ impl Servant {
             dropping,
             tick_at: now + SECOND,
             quality: Quality::new(now),
-            strain: Strain::new(now),
+            backpressure: Backpressure::new(now),
             counts: Counts::default(),
         }
     }
@@ -134,16 +134,16 @@ impl Servant {
         let now = turn.now;
         self.follow(now, turn.channel);
         self.tick(now);
-        self.strain.look(now, turn.connection.bytes_acked(), turn.budget / 4);
+        self.backpressure.look(now, turn.connection.bytes_acked(), turn.budget / 4);
         // What would be handed over now would be too old once the viewer goes on.
-        let is_standing = self.strain.is_standing(now, turn.budget + STANDSTILL);
+        let is_standing = self.backpressure.is_standing(now, turn.budget + STANDSTILL);
         if is_standing && !turn.connection.is_drained() {
             return Pause::Full;
         }
         let pause = self.hand_over(turn);
         match pause {
-            Pause::Full => self.strain.on_full(now),
-            Pause::CaughtUp | Pause::Until(_) => self.strain.on_done(),
+            Pause::Full => self.backpressure.on_full(now),
+            Pause::CaughtUp | Pause::Until(_) => self.backpressure.on_done(),
         }
         pause
     }
@@ -208,7 +208,7 @@ impl Servant {
         let class = MediaClass::of(part.class, part.layer);
         self.dropping.offer(class, part.bytes);
         // The server's own delay, or the source's, says nothing about the viewer.
-        let late = lag.min(self.strain.held_up());
+        let late = lag.min(self.backpressure.held_up());
         let signal = turn.connection.rate();
         let known = signal.filter(|signal| !signal.is_at_least);
         let left = known.map(|signal| {

@@ -1,4 +1,4 @@
-//! [`Gate`]: who may watch what.
+//! [`AccessPolicy`]: who may watch what.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use anabranch_sansio::Time;
 
 /// Decides who may watch. Tokens need a wall clock and keys, which are not here.
-pub trait Gate: fmt::Debug + Send {
+pub trait AccessPolicy: fmt::Debug + Send {
     /// Looks at what a viewer brought.
     ///
     /// # Errors
@@ -51,9 +51,9 @@ impl Permission {
 
 /// Lets everyone in, to all channels that are open.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct OpenGate;
+pub struct OpenToAll;
 
-impl Gate for OpenGate {
+impl AccessPolicy for OpenToAll {
     fn admit(&mut self, _now: Time, _token: Option<&str>) -> Result<Admission, String> {
         Ok(Admission::default())
     }

@@ -1,4 +1,4 @@
-//! [`Strain`]: for how long a viewer has been what holds up its channel.
+//! [`Backpressure`]: for how long a viewer has been what holds up its channel.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use anabranch_sansio::Time;
 /// about what its network carries. So time counts up to when something more was taken, and of a
 /// long pause only the beginning.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Strain {
+pub(super) struct Backpressure {
     /// Bytes that the viewer had acknowledged, and when that was noticed.
     taken: u64,
     at: Time,
@@ -19,7 +19,7 @@ pub(super) struct Strain {
     held_up: Duration,
 }
 
-impl Strain {
+impl Backpressure {
     pub(super) const fn new(now: Time) -> Self {
         Self { taken: 0, at: now, is_full: false, held_up: Duration::ZERO }
     }
@@ -66,30 +66,30 @@ mod tests {
 
     #[test]
     fn a_viewer_that_takes_too_little_holds_up_until_all_is_handed_over() {
-        let mut strain = Strain::new(Time::ZERO);
-        strain.look(Time::from_millis(10), 1_000, PAUSE_MAX);
-        assert_eq!(strain.held_up(), Duration::ZERO, "there was room");
-        strain.on_full(Time::from_millis(10));
+        let mut backpressure = Backpressure::new(Time::ZERO);
+        backpressure.look(Time::from_millis(10), 1_000, PAUSE_MAX);
+        assert_eq!(backpressure.held_up(), Duration::ZERO, "there was room");
+        backpressure.on_full(Time::from_millis(10));
         for ms in [30, 60, 100] {
-            strain.look(Time::from_millis(ms), 100 * ms, PAUSE_MAX);
-            strain.on_full(Time::from_millis(ms));
+            backpressure.look(Time::from_millis(ms), 100 * ms, PAUSE_MAX);
+            backpressure.on_full(Time::from_millis(ms));
         }
-        assert_eq!(strain.held_up(), Duration::from_millis(90));
-        strain.on_done();
-        assert_eq!(strain.held_up(), Duration::ZERO);
+        assert_eq!(backpressure.held_up(), Duration::from_millis(90));
+        backpressure.on_done();
+        assert_eq!(backpressure.held_up(), Duration::ZERO);
     }
 
     #[test]
     fn a_viewer_that_takes_nothing_stands_and_holds_up_no_longer_than_a_pause() {
-        let mut strain = Strain::new(Time::ZERO);
-        strain.on_full(Time::ZERO);
+        let mut backpressure = Backpressure::new(Time::ZERO);
+        backpressure.on_full(Time::ZERO);
         for ms in (0..5_000).step_by(20) {
-            strain.look(Time::from_millis(ms), 0, PAUSE_MAX);
+            backpressure.look(Time::from_millis(ms), 0, PAUSE_MAX);
         }
-        assert_eq!(strain.held_up(), Duration::ZERO);
-        assert!(strain.is_standing(Time::from_secs(5), Duration::from_millis(300)));
-        strain.look(Time::from_secs(5), 1_000, PAUSE_MAX);
-        assert_eq!(strain.held_up(), PAUSE_MAX);
-        assert!(!strain.is_standing(Time::from_secs(5), Duration::from_millis(300)));
+        assert_eq!(backpressure.held_up(), Duration::ZERO);
+        assert!(backpressure.is_standing(Time::from_secs(5), Duration::from_millis(300)));
+        backpressure.look(Time::from_secs(5), 1_000, PAUSE_MAX);
+        assert_eq!(backpressure.held_up(), PAUSE_MAX);
+        assert!(!backpressure.is_standing(Time::from_secs(5), Duration::from_millis(300)));
     }
 }

@@ -15,7 +15,7 @@ use super::{Run, STATS_EVERY};
 /// What is told of pictures is of so long.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Counters of the last telling, and what was played since.
+/// Counters of the last stats, and what was played since.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     paths: BTreeMap<PathId, Bytes>,
