@@ -6,8 +6,6 @@ use std::io;
 use anabranch_netsim::SimulationError;
 use thiserror::Error;
 
-use crate::almajeed2011::DecodeError;
-
 /// A cell that could not be run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -39,6 +37,14 @@ pub enum CellError {
         #[source]
         cause: DecodeError,
     },
+}
+
+/// The decoder refused what it was given.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("picture {picture} cannot be decoded: {reason}")]
+pub struct DecodeError {
+    pub(crate) picture: usize,
+    pub(crate) reason: String,
 }
 
 impl CellError {

@@ -28,7 +28,7 @@ pub mod trace;
 
 use csv_lines::csv_lines;
 pub use drawing::FigureError;
-pub use error::CellError;
+pub use error::{CellError, DecodeError};
 pub use estimate::Estimate;
 pub use parameter::{Parameter, ParameterError, Parameters, Settings, parameters_table};
 pub use recording::RecordTo;

@@ -18,10 +18,6 @@ pub const SCTP_PORT: u16 = 9_899;
 /// How long a peer may take to say who it is, and to answer when we did.
 pub const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often the ends tell each other what they measured. A peer that was silent for so long makes
-/// room for another one that calls.
-pub const REPORT_INTERVAL: Duration = Duration::from_secs(1);
-
 /// Callers that may be connected without having been heard yet. More are not answered.
 pub const NEWCOMERS_MAX: usize = 16;
 

@@ -26,10 +26,12 @@ mod sender;
 mod source;
 pub mod treatment;
 
+use std::time::Duration;
+
 pub use anabranch_transport::{Bond, UnknownBond};
 pub use config::{
     BACKLOG_DEFAULT, GREETING_TIMEOUT, LATENCY_MS_MAX, NEWCOMERS_MAX, PATH_MTU_BASE, PATH_MTU_MAX,
-    REPORT_INTERVAL, ReceiverConfig, SCTP_PORT, SenderConfig, SessionConfig, rest,
+    ReceiverConfig, SCTP_PORT, SenderConfig, SessionConfig, rest,
 };
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};
@@ -40,6 +42,10 @@ pub use receiver::{ClassArrivals, Receiver, ReceiverStats};
 pub use refusal::{Refusal, RefusalCode};
 pub use sender::{ClassStats, Sender, SenderStats};
 pub use source::{Role, Source, SourceFormat};
+
+/// How often the ends tell each other what they measured. A peer that was silent for so long makes
+/// room for another one that calls.
+pub const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The example of the README, run.
 #[cfg(doctest)]

@@ -46,7 +46,7 @@ pub struct Receiver {
     has_confirmed: bool,
     /// Media that overtook the sender's first words.
     early: VecDeque<Incoming>,
-    due_was_said: bool,
+    due_reported: bool,
     last_release: Option<Time>,
     classes: [ClassArrivals; MediaClass::ALL.len()],
     arrivals: VecDeque<Arrival>,
@@ -131,7 +131,7 @@ impl Receiver {
             released: 0,
             has_confirmed: false,
             early: VecDeque::new(),
-            due_was_said: false,
+            due_reported: false,
             last_release: None,
             classes: [ClassArrivals::default(); MediaClass::ALL.len()],
             arrivals: VecDeque::new(),
@@ -168,7 +168,7 @@ impl Receiver {
         let released = self.next_released(now);
         if released.is_none() {
             self.give_up_rest(now);
-            self.due_was_said = false;
+            self.due_reported = false;
             self.last_release = Some(now);
             self.turn(now);
         }
@@ -506,7 +506,7 @@ impl Receiver {
 
     /// When the user must be told that media is due. What is due within a rest leaves together.
     fn next_release(&self) -> Option<Wakeup> {
-        if self.due_was_said {
+        if self.due_reported {
             return None;
         }
         if !self.leftover.is_empty() {
@@ -557,7 +557,7 @@ impl Machine for Receiver {
         self.link.handle_timeout(now);
         self.turn(now);
         if self.next_release().is_some_and(|wakeup| wakeup.at <= now) {
-            self.due_was_said = true;
+            self.due_reported = true;
             self.link.tell(Event::MediaDue);
         }
     }

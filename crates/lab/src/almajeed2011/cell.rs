@@ -7,9 +7,10 @@ use anabranch_dccp::Connections;
 
 use super::measure::{Measured, units};
 use super::run;
-use super::score::{DecodeError, Reference};
+use super::score::Reference;
 use super::slices::Video;
 use super::values::Values;
+use crate::error::DecodeError;
 use crate::recording::{RecordTo, Recording};
 use crate::{CellError, Parameters};
 

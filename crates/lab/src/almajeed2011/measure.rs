@@ -6,8 +6,9 @@ use anabranch_sansio::Time;
 use serde::{Deserialize, Serialize};
 
 use super::cell::Setup;
-use super::score::{DecodeError, Score};
+use super::score::Score;
 use super::values::Values;
+use crate::error::DecodeError;
 use crate::records::UnitRecord;
 
 /// Pictures in a second.

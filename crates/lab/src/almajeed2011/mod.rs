@@ -24,7 +24,7 @@ pub use cell::{Carrier, Cell, Scenario, Setup};
 pub use measure::{Measured, Outcome, SliceRecord};
 pub use paper::{COLUMNS, Column, Measure};
 pub use report::{Experiment, Figure, figures, shown};
-pub use score::{DecodeError, Score};
+pub use score::Score;
 pub use slices::Video;
 pub use statement::{Statement, Verdict, statements};
 pub use table::{Row, cells, cells_csv, rows, tables, variations_csv, varied_rows};

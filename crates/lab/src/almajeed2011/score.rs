@@ -3,9 +3,9 @@
 use openh264::OpenH264API;
 use openh264::decoder::{Decoder, DecoderConfig};
 use openh264::formats::YUVSource;
-use thiserror::Error;
 
 use super::slices::Video;
+use crate::error::DecodeError;
 
 const WIDTH: usize = 352;
 const HEIGHT: usize = 288;
@@ -22,14 +22,6 @@ pub struct Score {
     pub psnr_y_deviation_db: f64,
     /// SSIM of luma against the video that arrived whole, the mean over pictures.
     pub ssim: f64,
-}
-
-/// The decoder refused what it was given.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("picture {picture} cannot be decoded: {reason}")]
-pub struct DecodeError {
-    picture: usize,
-    reason: String,
 }
 
 /// What a video looks like that arrived whole: what others are compared with.

@@ -181,7 +181,7 @@ impl Association {
         let (config, journal) = (&self.config, &mut self.journal);
         self.sender.restart(config, journal, cookie.local_initial_tsn, shared, &mut self.rng);
         self.control.clear();
-        self.readable_said = false;
+        self.readable_reported = false;
         self.take_cookie(cookie);
     }
 }

@@ -208,7 +208,7 @@ impl Association {
             control: ControlQueue::default(),
             reconfiguration: Reconfiguration::new(false, initial_tsn, Tsn(0)),
             readdressing: Readdressing::new(false, initial_tsn, Tsn(0)),
-            readable_said: false,
+            readable_reported: false,
             is_dry_awaited: false,
             path_mtu_base: config.paths.path_mtu,
             journal: Journal::new(config.trace_events_max),

@@ -119,7 +119,7 @@ pub struct Association {
     reconfiguration: Reconfiguration,
     readdressing: Readdressing,
     /// Whether [`Event::Readable`] was said and not all was read since.
-    readable_said: bool,
+    readable_reported: bool,
     /// Whether the user asked for [`Event::SenderDry`].
     is_dry_awaited: bool,
     journal: Journal,
@@ -152,7 +152,7 @@ impl Association {
         let receiver = self.receiver.as_mut()?;
         let message = receiver.pop();
         if !receiver.has_message() {
-            self.readable_said = false;
+            self.readable_reported = false;
         }
         if message.is_some() && receiver.window_update_is_due() {
             receiver.tracker.demand_sack();
@@ -545,8 +545,8 @@ impl Association {
         self.advance_shutdown(now);
         self.trace_changes(now);
         self.report_queue();
-        if self.has_message() && !self.readable_said && !self.awaits_keys() {
-            self.readable_said = true;
+        if self.has_message() && !self.readable_reported && !self.awaits_keys() {
+            self.readable_reported = true;
             self.journal.tell(Event::Readable);
         }
     }

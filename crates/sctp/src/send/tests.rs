@@ -264,7 +264,7 @@ fn marked_by_three_packets(paths: [PathSlot; 8], blocks: &[(u32, u32)]) -> Vec<u
         duplicate_tsns: Items::default(),
         data_packets: 3,
     };
-    outstanding.on_sack(now, &sack, PATH, |_| None).expect("true");
+    outstanding.on_sack(Time::from_millis(50), &sack, PATH, |_| None).expect("true");
     marked(&outstanding)
 }
 

@@ -6,7 +6,7 @@ use anabranch_media::{Class, Layer, Unit};
 use anabranch_rtc::CertificateError;
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
 use anabranch_television::channel::{ChannelId, Label};
-use anabranch_television::{OpenGate, Server, ServerConfig, Television, TelevisionConfig};
+use anabranch_television::{OpenToAll, Server, ServerConfig, Television, TelevisionConfig};
 
 use super::Programme;
 use crate::scenario::end::Sent;
@@ -45,7 +45,7 @@ impl Station {
         let mut config = ServerConfig::default();
         config.native.association.extensions.encryption.clone_from(&options.encryption);
         own.configure(&mut config.native.association);
-        let television = Television::new(TelevisionConfig::default(), Box::new(OpenGate));
+        let television = Television::new(TelevisionConfig::default(), Box::new(OpenToAll));
         let mut server = Server::new(television, config, rng)?;
         server.set_local_addresses(paths.iter().map(|path| path.local).collect());
         let formats = options.programme.formats();

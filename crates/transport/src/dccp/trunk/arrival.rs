@@ -57,7 +57,7 @@ impl Trunk {
         if self.inbox.take(Arrival { now, path, is_overtaken }, fragment) {
             self.on_arrived(now, number, datagram);
         }
-        if !self.inbox.is_empty() && !std::mem::replace(&mut self.is_readable_said, true) {
+        if !self.inbox.is_empty() && !std::mem::replace(&mut self.is_readable_reported, true) {
             self.tell(Event::Readable);
         }
     }

@@ -76,7 +76,7 @@ pub(super) struct Trunk {
     /// What the user wants that needs the endpoint.
     wishes: Vec<Wish>,
     events: VecDeque<Event>,
-    is_readable_said: bool,
+    is_readable_reported: bool,
     bytes_acked: u64,
     last_heard: Time,
     /// The limit that the peer was told last.
@@ -173,7 +173,7 @@ impl Trunk {
             primary: 0,
             wishes: Vec::new(),
             events: VecDeque::new(),
-            is_readable_said: false,
+            is_readable_reported: false,
             bytes_acked: 0,
             last_heard: now,
             told_limit: LIMIT_INITIAL,
@@ -295,7 +295,7 @@ impl Connection for Trunk {
     fn receive(&mut self) -> Option<Incoming> {
         let message = self.inbox.pop();
         if message.is_none() {
-            self.is_readable_said = false;
+            self.is_readable_reported = false;
         }
         message
     }
