@@ -85,6 +85,11 @@ pub(crate) trait HcSender: fmt::Debug + Send {
     /// When one may, if time alone decides.
     fn may_send_at(&self) -> Option<Time>;
 
+    /// When to wake up for that.
+    fn wakes_at(&self) -> Option<Time> {
+        self.may_send_at()
+    }
+
     /// CCVal of the next packet.
     fn ccval(&mut self, now: Time) -> u8;
 

@@ -346,7 +346,7 @@ impl Connection {
             State::TimeWait { until } => return Some(Wakeup { at: *until, why: "TIMEWAIT" }),
             State::Closed => return None,
         };
-        let pacing = self.sender.may_send_at().filter(|_| self.has_data_to_send());
+        let pacing = self.sender.wakes_at().filter(|_| self.has_data_to_send());
         let pacing = pacing.map(|at| Wakeup { at, why: PACING });
         let features = self.features.poll_timeout().filter(|_| self.is_past_request());
         let timers =

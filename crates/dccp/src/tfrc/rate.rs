@@ -23,6 +23,10 @@ const FIRST_NOFEEDBACK: Duration = Duration::from_secs(2);
 /// 5348 section 4.6 allows a round-trip time: this is less where that is longer.
 const CREDIT_MAX: Duration = Duration::from_millis(10);
 
+/// How long packets gather that may leave one by one, so that they do in few system calls: a stream
+/// of 10 Mbit/s has one in four such times.
+const GATHER: Duration = Duration::from_micros(250);
+
 /// Round-trip times of which it is known what was sent in them: a report comes that late where a
 /// queue has grown.
 const SENT_RATES: usize = 8;
@@ -212,6 +216,21 @@ impl RateControl {
         self.next_at
     }
 
+    /// When to see to it that packets go out: of a high rate, several gather until then. What they
+    /// waited is made up for, as it is less than the time that may be.
+    #[must_use]
+    pub fn wakes_at(&self) -> Time {
+        if self.last.len == 0 {
+            return self.next_at;
+        }
+        self.next_at.max(self.last.at + GATHER.min(self.credit() / 2))
+    }
+
+    /// How much unused time may be made up for.
+    fn credit(&self) -> Duration {
+        self.rtt().unwrap_or_default().min(CREDIT_MAX)
+    }
+
     /// From now on no more than `packets` go out in a round trip, however high the rate is.
     pub fn limit_packets(&mut self, packets: u32) {
         self.packets_max = Some(packets.max(1));
@@ -234,7 +253,7 @@ impl RateControl {
         self.was_idle = false;
         let period = self.rtt().unwrap_or(FIRST_NOFEEDBACK);
         self.sent.on_sent(now, period, len as f64);
-        let credit = self.rtt().unwrap_or_default().min(CREDIT_MAX);
+        let credit = self.credit();
         // The first packet after a pause did not wait for the rate: up to then there was nothing to
         // send, which the report that it brings about must not say of the network.
         let has_waited = self.last.is_waiting && self.last.at < now;

@@ -128,6 +128,10 @@ impl HcSender for Ccid3Sender {
         Some(self.control.next_at())
     }
 
+    fn wakes_at(&self) -> Option<Time> {
+        Some(self.control.wakes_at())
+    }
+
     fn ccval(&mut self, now: Time) -> u8 {
         self.ccval = self.counter.next(now, self.rtt_or_default());
         self.ccval

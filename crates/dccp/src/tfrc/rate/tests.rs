@@ -68,6 +68,29 @@ fn one_packet_per_second_goes_out_before_the_round_trip_time_is_known() {
     assert_eq!(run.control.nofeedback_at(), Some(Time::from_secs(2)));
 }
 
+/// Whoever woke up for each packet spent most of the time on waking up.
+#[test]
+fn packets_of_a_high_rate_gather_and_lose_nothing_by_it() {
+    let mut run = Run::new(config());
+    run.control.on_rtt(run.now, RTT);
+    run.rounds(16, 0.0);
+    run.control.limit(run.now, 25_000_000.0);
+    let (begin, mut wakeups, mut packets) = (run.now, 0, 0);
+    let rate = run.control.rate();
+    assert!(rate > 10_000_000.0, "{rate} bytes a second");
+    while run.now < begin + Duration::from_millis(50) {
+        wakeups += 1;
+        while run.control.next_at() <= run.now {
+            run.control.on_sent(run.now, SIZE, true);
+            packets += 1;
+        }
+        run.now = run.control.wakes_at();
+    }
+    assert!(packets > 2 * wakeups, "{packets} packets in {wakeups} wakeups");
+    let sent = (packets * SIZE) as f64 / (run.now - begin).as_secs_f64();
+    assert!((0.97..1.03).contains(&(sent / rate)), "{sent} of {rate} bytes a second");
+}
+
 #[test]
 fn without_any_feedback_the_rate_halves_with_each_timeout() {
     let mut run = Run::new(config());
