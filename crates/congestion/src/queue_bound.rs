@@ -642,7 +642,7 @@ mod tests {
         assert_eq!(link.controller.pacing_rate(), None, "not for long");
         send_unanswered(&mut link, 24);
         let pace = |link: &Link| link.controller.pacing_rate().unwrap().as_bps();
-        assert!((160_000..220_000).contains(&pace(&link)), "{}: a quarter", pace(&link));
+        assert!((320_000..440_000).contains(&pace(&link)), "{}: a half", pace(&link));
         send_unanswered(&mut link, 300);
         assert!(pace(&link) < 160_000, "{}", pace(&link));
     }

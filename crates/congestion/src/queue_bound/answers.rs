@@ -100,12 +100,13 @@ impl Answers {
     }
 
     /// What may go out in a round trip, of what the path carried, while answers stay away: the
-    /// longer they do, the less. A burst of losses comes to its end by what is sent; and with the
-    /// square of the time, all of it together is no more than went out within `patience`.
+    /// longer they do, the less. All of it together grows with the logarithm of the time only. With
+    /// its square it would not grow beyond `patience`; but answers may be all that is lost, and a
+    /// burst of losses comes to its end by what is sent.
     pub(super) fn trickle(&self, patience: Duration) -> Option<usize> {
         let Flow::Stopped { carried, lasts } = self.flow else { return None };
         let share = patience.as_secs_f64() / lasts.max(patience).as_secs_f64().max(1e-6);
-        Some((carried as f64 * share * share) as usize)
+        Some((carried as f64 * share) as usize)
     }
 
     /// What may be in flight until it is known how long packets take again: what the path carried
@@ -160,8 +161,8 @@ mod tests {
             answers.trickle(PATIENCE)
         };
         assert_eq!(at(&mut answers, 100), Some(8_000));
-        assert_eq!(at(&mut answers, 400), Some(2_000));
-        assert_eq!(at(&mut answers, 1_600), Some(125));
+        assert_eq!(at(&mut answers, 400), Some(4_000));
+        assert_eq!(at(&mut answers, 1_600), Some(1_000));
     }
 
     #[test]
