@@ -83,6 +83,8 @@ impl Meet {
             tls_key: self.tls_key,
             recording: log.recording(),
         };
+        // Who has read a link may interrupt.
+        let stop = stop_when_interrupted();
         let meeting = Meeting::start(options).await.map_err(site_failure)?;
         for invitation in meeting.invitations() {
             let line = format!("{}: {}\n", invitation.title, invitation.link);
@@ -105,7 +107,7 @@ impl Meet {
             News::Line(text) => log.line(text),
             News::Second(standing) => log.second(standing, &describe(standing)),
         };
-        meeting.run(stop_when_interrupted(), &mut tell).await;
+        meeting.run(stop, &mut tell).await;
         log.end_recording();
         Ok(())
     }

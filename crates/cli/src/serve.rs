@@ -102,6 +102,8 @@ impl Serve {
             readers: Readers::Apart,
         };
         let is_token_known = options.operator_token.is_some();
+        // Who has read the address may interrupt.
+        let stop = stop_when_interrupted();
         let serving = Serving::start(options).await.map_err(failure)?;
         let page = format!("{}\n", serving.page_url());
         if self.stats.as_deref() == Some("-") {
@@ -128,7 +130,7 @@ impl Serve {
             News::Line(text) => log.line(text),
             News::Second(standing) => log.second(standing, &describe(standing)),
         };
-        serving.run(stop_when_interrupted(), &mut tell).await;
+        serving.run(stop, &mut tell).await;
         log.end_recording();
         Ok(())
     }

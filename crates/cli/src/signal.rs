@@ -8,27 +8,35 @@ use tokio::signal::unix::{SignalKind, signal};
 /// The exit status of a program that a second Ctrl-C ended: 128 and the number of SIGINT.
 const EXIT_INTERRUPTED: i32 = 130;
 
-/// Waits until the user, or the system, wants the program to end. Whoever asks again gets it at
-/// once.
-pub(crate) async fn interrupted() {
-    if let Err(error) = asked_to_end().await {
-        // Without handlers, the system's own end the program.
-        tracing::debug!(%error, "no signal handler");
-        return std::future::pending().await;
-    }
-    tokio::spawn(async {
-        if asked_to_end().await.is_ok() {
-            process::exit(EXIT_INTERRUPTED);
+/// Listens from now on, and waits until the user, or the system, wants the program to end. Whoever
+/// asks again gets it at once.
+pub(crate) fn interrupted() -> impl Future<Output = ()> {
+    let asked = asked_to_end();
+    async move {
+        match asked {
+            Ok(asked) => asked.await,
+            Err(error) => {
+                // Without handlers, the system's own end the program.
+                tracing::debug!(%error, "no signal handler");
+                return std::future::pending().await;
+            }
         }
-    });
+        if let Ok(asked_again) = asked_to_end() {
+            tokio::spawn(async {
+                asked_again.await;
+                process::exit(EXIT_INTERRUPTED);
+            });
+        }
+    }
 }
 
-async fn asked_to_end() -> io::Result<()> {
+fn asked_to_end() -> io::Result<impl Future<Output = ()> + Send> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
-    Ok(())
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
 }

@@ -56,8 +56,9 @@ impl Telling {
 /// Ends a service in order when the user wants the program to end.
 pub(crate) fn stop_when_interrupted() -> Stop {
     let (handle, stop) = StopHandle::new();
+    let interrupted = signal::interrupted();
     tokio::spawn(async move {
-        signal::interrupted().await;
+        interrupted.await;
         handle.stop();
         // Whoever holds the other half may still listen.
         std::future::pending::<()>().await;
