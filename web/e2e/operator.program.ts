@@ -138,7 +138,7 @@ describe("the operator's page", () => {
     await desk.get('viewer').waitFor();
     await desk.get('urgent-text').fill('Leave the house.');
     await desk.get('urgent-send').click();
-    await desk.untilText('message-1', 'on 0 of 1 screen');
+    await desk.untilText('message-1', 'of 1 screen');
     await desk.page.waitForTimeout(500);
     await desk.page.evaluate(watchForShifts);
     await desk.page.waitForTimeout(3_000);
