@@ -67,7 +67,8 @@ impl Driver {
     /// done for it.
     ///
     /// It rests in [`rest_before_park`](crate::rest_before_park), which the runtime has to call
-    /// before it parks a thread (tokio's `on_thread_park`); without that, there are no rests.
+    /// before it parks a thread (tokio's `on_thread_park`); without that, there are no rests. A
+    /// thread has one such driver: of two, the one that had the last turn would say how long.
     ///
     /// # Errors
     /// There is no tokio runtime, or the system refuses.

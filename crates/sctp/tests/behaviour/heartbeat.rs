@@ -352,6 +352,7 @@ fn regression_endless_times_in_a_configuration_panicked() {
         }),
         default().with(|config| config.timers.t1_initial = Duration::MAX),
         default().with(|config| config.timers.sack_delay = Duration::MAX),
+        default().with(|config| config.timers.slack = Duration::MAX),
         default().with(|config| config.timers.rto_variation_min = Duration::MAX),
         AssociationConfig::media()
             .with(|config| config.window.queuing_delay_max = Some(Duration::MAX)),
