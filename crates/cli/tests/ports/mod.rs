@@ -17,6 +17,14 @@ pub(crate) fn free_port() -> u16 {
     }
 }
 
+/// Waits until a port that was closed just now can be bound again: a program that another test
+/// started before that has a copy of the socket until it runs.
+pub(crate) fn wait_until_free(port: u16) {
+    while is_taken(port) {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
 /// Whether a socket of any address has it (proc(5), `/proc/net/udp`): the second column is an
 /// address and a port, in hexadecimal.
 fn is_taken(port: u16) -> bool {
@@ -32,8 +40,11 @@ fn is_taken(port: u16) -> bool {
 #[test]
 fn regression_a_port_was_taken_by_a_program_that_another_test_started() {
     let held = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    assert!(is_taken(held.local_addr().unwrap().port()));
+    let taken = held.local_addr().unwrap().port();
+    assert!(is_taken(taken));
     let port = free_port();
     assert!(!is_taken(port), "whoever asks for a free port leaves it free");
     assert_ne!(free_port(), port);
+    drop(held);
+    wait_until_free(taken);
 }

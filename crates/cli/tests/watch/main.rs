@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod page;
+#[path = "../ports/mod.rs"]
+mod ports;
 mod server;
 
 use std::io::{BufRead as _, BufReader, Write as _};

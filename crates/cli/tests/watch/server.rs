@@ -1,6 +1,6 @@
 //! [`TestServer`]: three channels, one of them off air.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ use anabranch_television::protocol::UrgentLevel;
 use anabranch_television::{OpenToAll, Server, ServerConfig, Television, TelevisionConfig};
 use tokio::runtime::Runtime;
 use tokio::time::interval;
+
+use super::ports::{free_port, wait_until_free};
 
 const PICTURE: Duration = Duration::from_millis(40);
 
@@ -45,12 +47,12 @@ impl Keys {
 
 impl TestServer {
     pub(crate) fn start() -> Self {
-        Self::at("127.0.0.1:0".parse().unwrap(), Keys::generate())
+        Self::at(any_address(), Keys::generate())
     }
 
     /// Its channels come [later](Self::begin).
     pub(crate) fn without_channels() -> Self {
-        Self::idle_at("127.0.0.1:0".parse().unwrap(), Keys::generate())
+        Self::idle_at(any_address(), Keys::generate())
     }
 
     fn at(address: SocketAddr, keys: Keys) -> Self {
@@ -134,8 +136,14 @@ impl TestServer {
         handle.close();
         runtime.block_on(handle.closed()).unwrap();
         drop(runtime);
+        wait_until_free(address.port());
         Self::at(address, keys)
     }
+}
+
+/// An address that nobody takes between a server's end and the start of the next one.
+fn any_address() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, free_port()).into()
 }
 
 /// A picture every 40 ms, a key frame every second.
