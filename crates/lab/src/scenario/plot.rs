@@ -199,8 +199,12 @@ fn column(headers: &csv::StringRecord, name: &str) -> Result<usize, PlotError> {
 
 /// What stands beside an axis.
 fn axis_name(column: &str) -> String {
-    let rate = column.strip_suffix(BITS_PER_SECOND);
-    rate.map_or_else(|| column.to_owned(), |rate| format!("{rate}, Mbit/s"))
+    let units = [(BITS_PER_SECOND, "Mbit/s"), ("_ms", "ms"), ("_bytes", "bytes")];
+    let in_unit = units.iter().find_map(|(ending, unit)| {
+        let quantity = column.strip_suffix(ending)?;
+        Some(format!("{}, {unit}", quantity.replace('_', " ")))
+    });
+    in_unit.unwrap_or_else(|| column.to_owned())
 }
 
 /// `1%`, `20ms`, `10M`, `3`: times in milliseconds, rates in Mbit/s.
@@ -279,7 +283,7 @@ mod tests {
     #[test]
     fn columns_may_be_named_by_their_ends_and_without_units() {
         let svg = plot(TABLE, &axes("loss", "delay.p95", "flow")).unwrap();
-        assert!(svg.contains("a.loss") && svg.contains("delay_p95_ms"), "{svg}");
+        assert!(svg.contains("a.loss") && svg.contains("delay p95, ms"), "{svg}");
         assert!(svg.contains("<circle") && svg.matches("<circle").count() == 3);
         assert_eq!(svg, plot(TABLE, &axes("a.loss", "delay_p95_ms", "flow")).unwrap());
     }
@@ -305,10 +309,11 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_drawn_in_megabits_per_second() {
+    fn rates_are_drawn_in_megabits_per_second_and_axes_name_units() {
         assert_eq!(number("goodput_bps", "2500000").unwrap(), 2.5);
         assert_eq!(axis_name("goodput_bps"), "goodput, Mbit/s");
-        assert_eq!(axis_name("delay_p95_ms"), "delay_p95_ms");
+        assert_eq!(axis_name("delay_p95_ms"), "delay p95, ms");
+        assert_eq!(axis_name("bottleneck.loss"), "bottleneck.loss");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, PreEscaped, html};
 
 use super::plot::{Axes, PlotError, plot};
-use super::table::{Run, csv, html_tables};
+use super::table::{Run, csv, html_intervals, html_tables};
 use crate::page::{cited, page, seeds_in_words};
 
 /// What figures show upwards: a column of the table, and its title.
@@ -42,8 +42,9 @@ pub fn report(about: &About<'_>, runs: &[Run]) -> Result<String, PlotError> {
             dt { "Given beside the file" } dd { (given(about.set)) }
         }
         p {
-            "Intervals hold the mean with 95 % confidence. Each table's command gives its values "
-            "again, to the last digit, with this version and the scenario below as scenario.toml."
+            (html_intervals(runs))
+            "Each table's command gives its values again, to the last digit, with this version and "
+            "the scenario below as scenario.toml."
         }
         @if !figures.is_empty() {
             h2 id="figures" { "Figures" }

@@ -19,44 +19,51 @@ pub struct Run {
     pub outcome: Outcome,
 }
 
-/// A column of a table: its title, its width, digits behind the point, and where it comes from.
-struct Column<T>(&'static str, usize, usize, fn(&T) -> Option<f64>);
+/// A column of a table: its title, digits behind the point, and where it comes from.
+struct Column<T>(&'static str, usize, fn(&T) -> Option<f64>);
 
-/// The names in front of all columns. With them no table is wider than 80 characters.
+/// The names in front of all columns.
 const NAME_WIDTH: usize = 16;
 
+/// Between columns.
+const GAP: usize = 2;
+
+/// Below tables of two seeds, whose intervals are those of Student's distribution with one degree
+/// of freedom.
+const TWO_SEEDS: &str = "Two seeds say little about a mean, so that intervals are wide: more \
+                         narrow them, as --seeds 10.";
+
 const FLOWS: &[Column<FlowOutcome>] = &[
-    Column("goodput Mbit/s", 16, 2, |flow| Some(flow.goodput_bps / 1e6)),
-    Column("share %", 14, 1, |flow| Some(flow.share * 100.0)),
-    Column("lost %", 14, 2, |flow| Some(percent(flow.lost, flow.messages))),
-    Column("repeated %", 14, 2, |flow| Some(percent(flow.retransmitted, flow.packets))),
+    Column("goodput Mbit/s", 2, |flow| Some(flow.goodput_bps / 1e6)),
+    Column("share %", 1, |flow| Some(flow.share * 100.0)),
+    Column("lost %", 2, |flow| Some(percent(flow.lost, flow.messages))),
+    Column("repeated %", 2, |flow| Some(percent(flow.retransmitted, flow.packets))),
 ];
 
 const DELAYS: &[Column<FlowOutcome>] = &[
-    Column("p50", 16, 1, |flow| flow.delay_p50_ms),
-    Column("p95", 16, 1, |flow| flow.delay_p95_ms),
-    Column("p99", 16, 1, |flow| flow.delay_p99_ms),
-    Column("first", 16, 1, |flow| flow.first_ms),
+    Column("p50", 1, |flow| flow.delay_p50_ms),
+    Column("p95", 1, |flow| flow.delay_p95_ms),
+    Column("p99", 1, |flow| flow.delay_p99_ms),
+    Column("first", 1, |flow| flow.first_ms),
 ];
 
 const MEDIA: &[Column<FlowOutcome>] = &[
-    Column("layers", 12, 0, |flow| Some(flow.messages as f64)),
-    Column("late", 14, 1, |flow| Some(flow.late? as f64)),
-    Column("freezes", 14, 1, |flow| Some(flow.freezes? as f64)),
-    Column("frozen s", 14, 2, |flow| Some(flow.frozen_ms? / 1e3)),
+    Column("layers", 0, |flow| Some(flow.messages as f64)),
+    Column("late", 1, |flow| Some(flow.late? as f64)),
+    Column("freezes", 1, |flow| Some(flow.freezes? as f64)),
+    Column("frozen s", 2, |flow| Some(flow.frozen_ms? / 1e3)),
 ];
 
 const LINKS: &[Column<LinkOutcome>] = &[
-    Column("used %", 11, 1, |link| link.utilisation.map(|share| share * 100.0)),
-    Column("lost", 9, 0, |link| Some(link.lost as f64)),
-    Column("refused", 12, 0, |link| Some(link.refused as f64)),
-    Column("cut", 8, 0, |link| Some(link.cut as f64)),
-    Column("queue kB", 13, 1, |link| Some(link.queue_mean_bytes / 1e3)),
-    Column("longest", 11, 1, |link| Some(link.queue_max_bytes as f64 / 1e3)),
+    Column("used %", 1, |link| link.utilisation.map(|share| share * 100.0)),
+    Column("lost", 0, |link| Some(link.lost as f64)),
+    Column("refused", 0, |link| Some(link.refused as f64)),
+    Column("cut", 0, |link| Some(link.cut as f64)),
+    Column("queue kB", 1, |link| Some(link.queue_mean_bytes / 1e3)),
+    Column("longest", 1, |link| Some(link.queue_max_bytes as f64 / 1e3)),
 ];
 
-/// The runs of each point, as tables of their means with 95 % intervals. They fit a terminal of 80
-/// characters.
+/// The runs of each point, as tables of their means with 95 % intervals.
 #[must_use]
 pub fn tables(runs: &[Run]) -> String {
     let mut text = String::new();
@@ -73,7 +80,19 @@ pub fn tables(runs: &[Run]) -> String {
         table(&mut text, "link", LINKS, &links);
         ended(&mut text, runs);
     }
+    if has_two_seeds(runs) {
+        let _ = writeln!(text, "{TWO_SEEDS}\n");
+    }
     text
+}
+
+fn has_two_seeds(runs: &[Run]) -> bool {
+    runs.chunk_by(|a, b| a.point == b.point).any(|runs| runs.len() == 2)
+}
+
+/// What is to be known of the intervals, for a page.
+pub(super) fn html_intervals(runs: &[Run]) -> Markup {
+    html! { "Intervals hold the mean with 95 % confidence. " @if has_two_seeds(runs) { (TWO_SEEDS) " " } }
 }
 
 /// The same tables for a page.
@@ -126,12 +145,22 @@ fn table<T>(text: &mut String, title: &str, columns: &[Column<T>], rows: &[(&str
     if rows.is_empty() {
         return;
     }
-    let titles: String =
-        columns.iter().map(|Column(title, width, ..)| format!("{title:>width$}")).collect();
+    let shown: Vec<Vec<String>> = rows
+        .iter()
+        .map(|(_, row)| columns.iter().map(|column| column.shown(row)).collect())
+        .collect();
+    let widths = columns.iter().enumerate().map(|(number, Column(title, ..))| {
+        let cells = shown.iter().filter_map(|row| row.get(number));
+        cells.map(|cell| cell.chars().count()).fold(title.len(), usize::max) + GAP
+    });
+    let widths: Vec<usize> = widths.collect();
+    let line = |cells: &mut dyn Iterator<Item = &str>| -> String {
+        cells.zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect()
+    };
+    let titles = line(&mut columns.iter().map(|Column(title, ..)| *title));
     let _ = writeln!(text, "{title:<NAME_WIDTH$}{titles}");
-    for (name, row) in rows {
-        let cell = |column: &Column<T>| format!("{:>1$}", column.shown(row), column.1);
-        let cells: String = columns.iter().map(cell).collect();
+    for ((name, _), row) in rows.iter().zip(&shown) {
+        let cells = line(&mut row.iter().map(String::as_str));
         // A long name moves what follows to a line of its own.
         let fits = name.chars().count() < NAME_WIDTH;
         let name = if fits {
@@ -146,14 +175,14 @@ fn table<T>(text: &mut String, title: &str, columns: &[Column<T>], rows: &[(&str
 fn html_table<T>(title: &str, columns: &[Column<T>], rows: &[(&str, Vec<&T>)]) -> Markup {
     html! {
         @if !rows.is_empty() {
-            table {
+            div class="scroll" { table {
                 thead { tr { th { (title) } @for column in columns { th { (column.0) } } } }
                 tbody {
                     @for (name, row) in rows {
                         tr { th { (name) } @for column in columns { td { (column.shown(row)) } } }
                     }
                 }
-            }
+            } }
         }
     }
 }
@@ -161,7 +190,7 @@ fn html_table<T>(title: &str, columns: &[Column<T>], rows: &[(&str, Vec<&T>)]) -
 impl<T> Column<T> {
     /// The mean of a row's runs, with its interval.
     fn shown(&self, row: &[&T]) -> String {
-        let Self(_, _, digits, value) = self;
+        let Self(_, digits, value) = self;
         let values: Vec<f64> = row.iter().filter_map(|one| value(one)).collect();
         let mean = (!values.is_empty()).then(|| Estimate::of(&values));
         mean.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.digits$}"))
@@ -263,45 +292,58 @@ fn with_points<'a>(
 mod tests {
     use super::*;
 
-    #[test]
-    fn tables_fit_a_terminal_of_80_characters() {
-        let flow = |seed: f64| FlowOutcome {
+    fn run(seed: u64) -> Run {
+        let so_much = seed as f64;
+        let flow = FlowOutcome {
             name: "a flow with a name".to_owned(),
             kind: "media".to_owned(),
-            goodput_bps: 1.234e9 + seed * 1e8,
-            share: 0.5 + seed / 10.0,
-            delay_p50_ms: Some(12_345.6 + seed * 1e3),
-            delay_p95_ms: Some(12_345.6 + seed * 1e3),
-            delay_p99_ms: Some(12_345.6 + seed * 1e3),
+            goodput_bps: 1.234e9 + so_much * 1e8,
+            share: 0.5 + so_much / 10.0,
+            delay_p50_ms: Some(12_345.6 + so_much * 1e3),
+            delay_p95_ms: Some(12_345.6 + so_much * 1e3),
+            delay_p99_ms: Some(12_345.6 + so_much * 1e3),
             delay_max_ms: None,
-            first_ms: Some(12_345.6 + seed * 1e3),
+            first_ms: Some(12_345.6 + so_much * 1e3),
             messages: 100_000,
             lost: 1_000,
             packets: 1_000_000,
             retransmitted: 10_000,
             late: Some(1_000),
             freezes: Some(100),
-            frozen_ms: Some(12_345.0 + seed * 1e3),
+            frozen_ms: Some(12_345.0 + so_much * 1e3),
             ended: None,
         };
-        let link = |seed: f64| LinkOutcome {
+        let link = LinkOutcome {
             name: "bottleneck back".to_owned(),
-            utilisation: Some(0.9 + seed / 100.0),
+            utilisation: Some(0.9 + so_much / 100.0),
             lost: 10_000,
-            refused: 10_000 + seed as u64 * 1_000,
+            refused: 10_000 + seed * 1_000,
             cut: 1_000,
-            queue_mean_bytes: 312_500.0 + seed * 1e4,
+            queue_mean_bytes: 312_500.0 + so_much * 1e4,
             queue_max_bytes: 3_125_000,
         };
-        let run = |seed: u64| {
-            let outcome =
-                Outcome { flows: vec![flow(seed as f64)], links: vec![link(seed as f64)] };
-            Run { point: Vec::new(), seed, outcome }
-        };
+        let outcome = Outcome { flows: vec![flow], links: vec![link] };
+        Run { point: Vec::new(), seed, outcome }
+    }
+
+    #[test]
+    fn tables_fit_a_terminal_of_80_characters() {
         let text = tables(&[run(1), run(2), run(3)]);
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(80), "{widest:?}\n{text}");
         let words: Vec<&str> = text.split_whitespace().collect();
         assert!(words.contains(&"bottleneck") && words.contains(&"12000±2484"), "{text}");
+        assert!(!text.contains(TWO_SEEDS), "{text}");
+    }
+
+    #[test]
+    fn regression_wide_intervals_touched_the_next_column() {
+        let mut runs = [run(1), run(2)];
+        runs[1].outcome.links[0].queue_mean_bytes = 9e9;
+        runs[1].outcome.links[0].queue_max_bytes = 9_000_000_000;
+        let text = tables(&runs);
+        let row = text.lines().find(|line| line.starts_with("bottleneck back")).unwrap();
+        assert_eq!(row.split("  ").filter(|cell| !cell.is_empty()).count(), 7, "{text}");
+        assert!(text.ends_with(&format!("{TWO_SEEDS}\n\n")), "{text}");
     }
 }
