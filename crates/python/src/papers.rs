@@ -220,9 +220,8 @@ fn table(csv: &[u8]) -> PyResult<Table> {
     let fields = names.iter().zip(&kinds).map(|(name, kind)| field(name, *kind));
     let mut builder = Builder::new(Schema::new(fields.collect::<Vec<_>>()).into());
     for record in &records {
-        let row: Vec<Value> =
-            record.iter().zip(&kinds).map(|(text, kind)| value(text, *kind)).collect();
-        builder.push(&row).map_err(broken)?;
+        let row = record.iter().zip(&kinds).map(|(text, kind)| value(text, *kind));
+        builder.push(row).map_err(broken)?;
     }
     builder.finish().map_err(broken)
 }
@@ -240,13 +239,13 @@ fn kind<'a>(values: impl Iterator<Item = &'a str>) -> Kind {
     }
 }
 
-fn value(text: &str, kind: Kind) -> Value {
+fn value(text: &str, kind: Kind) -> Value<'_> {
     let value = match kind {
         _ if text.is_empty() => None,
         Kind::Whole => text.parse().ok().map(Value::Whole),
         Kind::Real => text.parse().ok().map(Value::Real),
         Kind::Truth => text.parse().ok().map(Value::Truth),
-        Kind::Text => Some(Value::Text(text.as_bytes().to_vec().into())),
+        Kind::Text => Some(Value::Text(text)),
     };
     value.unwrap_or(Value::None)
 }

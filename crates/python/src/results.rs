@@ -7,36 +7,36 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::table::{Builder, Table, broken, schema};
+use crate::table::{Before, Builder, Table, broken, schema, text_or_none, whole};
 
 const FLOW_COLUMNS: &[Column] = &[
-    ("flow", Kind::Text),
-    ("kind", Kind::Text),
-    ("goodput_bps", Kind::Real),
-    ("share", Kind::Real),
-    ("delay_p50_ms", Kind::Real),
-    ("delay_p95_ms", Kind::Real),
-    ("delay_p99_ms", Kind::Real),
-    ("delay_max_ms", Kind::Real),
-    ("first_ms", Kind::Real),
-    ("messages", Kind::Whole),
-    ("lost", Kind::Whole),
-    ("packets", Kind::Whole),
-    ("retransmitted", Kind::Whole),
-    ("late", Kind::Whole),
-    ("freezes", Kind::Whole),
-    ("frozen_ms", Kind::Real),
-    ("ended", Kind::Text),
+    Column::optional("flow", Kind::Text),
+    Column::optional("kind", Kind::Text),
+    Column::optional("goodput_bps", Kind::Real),
+    Column::optional("share", Kind::Real),
+    Column::optional("delay_p50_ms", Kind::Real),
+    Column::optional("delay_p95_ms", Kind::Real),
+    Column::optional("delay_p99_ms", Kind::Real),
+    Column::optional("delay_max_ms", Kind::Real),
+    Column::optional("first_ms", Kind::Real),
+    Column::optional("messages", Kind::Whole),
+    Column::optional("lost", Kind::Whole),
+    Column::optional("packets", Kind::Whole),
+    Column::optional("retransmitted", Kind::Whole),
+    Column::optional("late", Kind::Whole),
+    Column::optional("freezes", Kind::Whole),
+    Column::optional("frozen_ms", Kind::Real),
+    Column::optional("ended", Kind::Text),
 ];
 
 const LINK_COLUMNS: &[Column] = &[
-    ("link", Kind::Text),
-    ("utilisation", Kind::Real),
-    ("lost", Kind::Whole),
-    ("refused", Kind::Whole),
-    ("cut", Kind::Whole),
-    ("queue_mean_bytes", Kind::Real),
-    ("queue_max_bytes", Kind::Whole),
+    Column::optional("link", Kind::Text),
+    Column::optional("utilisation", Kind::Real),
+    Column::optional("lost", Kind::Whole),
+    Column::optional("refused", Kind::Whole),
+    Column::optional("cut", Kind::Whole),
+    Column::optional("queue_mean_bytes", Kind::Real),
+    Column::optional("queue_max_bytes", Kind::Whole),
 ];
 
 /// Rows of one kind, in batches.
@@ -129,21 +129,25 @@ impl Results {
 
 impl Results {
     /// A table of the rows that `rows` makes of each run.
-    fn rows(&self, columns: &[Column], rows: fn(&Outcome) -> Vec<Vec<Cell>>) -> PyResult<Table> {
+    fn rows(
+        &self,
+        columns: &[Column],
+        rows: fn(&Outcome) -> Vec<Vec<Cell<'_>>>,
+    ) -> PyResult<Table> {
         self.build(columns, rows).map_err(broken)
     }
 
     fn build(
         &self,
         columns: &[Column],
-        rows: fn(&Outcome) -> Vec<Vec<Cell>>,
+        rows: fn(&Outcome) -> Vec<Vec<Cell<'_>>>,
     ) -> Result<Table, ArrowError> {
         let labels = self.labels();
         let mut builder = Builder::new(schema(&labels, columns));
         for run in &self.runs {
             let before = before(&labels, &run.point, run.seed);
             for row in rows(&run.outcome) {
-                builder.push(before.iter().chain(&row))?;
+                builder.push(before.cells().chain(row))?;
             }
         }
         builder.finish()
@@ -162,12 +166,12 @@ impl Results {
 }
 
 /// What stands in front of each row of a run.
-pub(crate) fn before(labels: &[String], point: &[(String, String)], seed: u64) -> Vec<Cell> {
+pub(crate) fn before(labels: &[String], point: &[(String, String)], seed: u64) -> Before {
     let value = |label: &String| {
         let found = point.iter().find(|(known, _)| known == label);
-        found.map_or(Cell::None, |(_, value)| text(value))
+        found.map(|(_, value)| value.clone())
     };
-    labels.iter().map(value).chain([whole(seed)]).collect()
+    Before { values: labels.iter().map(value).collect(), seed }
 }
 
 fn recorded(recorded: Option<&Recorded>, name: &str) -> PyResult<Table> {
@@ -177,10 +181,10 @@ fn recorded(recorded: Option<&Recorded>, name: &str) -> PyResult<Table> {
     Ok(Table::new(schema.clone(), batches.clone()))
 }
 
-fn flow_row(flow: &FlowOutcome) -> Vec<Cell> {
+fn flow_row(flow: &FlowOutcome) -> Vec<Cell<'_>> {
     vec![
-        text(&flow.name),
-        text(&flow.kind),
+        Cell::Text(&flow.name),
+        Cell::Text(&flow.kind),
         Cell::Real(flow.goodput_bps),
         Cell::Real(flow.share),
         real(flow.delay_p50_ms),
@@ -195,13 +199,13 @@ fn flow_row(flow: &FlowOutcome) -> Vec<Cell> {
         flow.late.map_or(Cell::None, whole),
         flow.freezes.map_or(Cell::None, whole),
         real(flow.frozen_ms),
-        flow.ended.as_deref().map_or(Cell::None, text),
+        text_or_none(flow.ended.as_deref()),
     ]
 }
 
-fn link_row(link: &LinkOutcome) -> Vec<Cell> {
+fn link_row(link: &LinkOutcome) -> Vec<Cell<'_>> {
     vec![
-        text(&link.name),
+        Cell::Text(&link.name),
         real(link.utilisation),
         whole(link.lost),
         whole(link.refused),
@@ -211,16 +215,8 @@ fn link_row(link: &LinkOutcome) -> Vec<Cell> {
     ]
 }
 
-fn text(text: &str) -> Cell {
-    Cell::Text(text.as_bytes().to_vec().into())
-}
-
-fn real(value: Option<f64>) -> Cell {
+fn real(value: Option<f64>) -> Cell<'static> {
     value.map_or(Cell::None, Cell::Real)
-}
-
-fn whole(value: u64) -> Cell {
-    Cell::Whole(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 fn invalid(error: serde_json::Error) -> PyErr {

@@ -13,7 +13,6 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchIterator};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use bytes::Bytes;
 use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -49,16 +48,37 @@ enum Values {
 struct Texts {
     keys: Int32Builder,
     /// Each text once, with its key.
-    known: HashMap<Bytes, i32>,
+    known: HashMap<String, i32>,
     values: StringBuilder,
     /// The one before, which most often comes again.
-    last: Option<(Bytes, i32)>,
+    last: Option<(String, i32)>,
+}
+
+/// What stands in front of each row of a run: what its labels say, and its seed.
+pub(crate) struct Before {
+    pub(crate) values: Vec<Option<String>>,
+    pub(crate) seed: u64,
+}
+
+impl Before {
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
+        let values = self.values.iter().map(|value| text_or_none(value.as_deref()));
+        values.chain([whole(self.seed)])
+    }
+}
+
+pub(crate) fn text_or_none(text: Option<&str>) -> Cell<'_> {
+    text.map_or(Cell::None, Cell::Text)
+}
+
+pub(crate) fn whole(value: u64) -> Cell<'static> {
+    Cell::Whole(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 /// Takes the rows of a run, each behind its seed, and leaves them in batches when they are whole.
 pub(crate) struct Collector {
     builder: Builder,
-    before: Vec<Cell>,
+    before: Before,
     into: Arc<Mutex<Vec<RecordBatch>>>,
 }
 
@@ -139,7 +159,7 @@ impl Builder {
     /// A row, with a cell for each column.
     pub(crate) fn push<'a>(
         &mut self,
-        row: impl IntoIterator<Item = &'a Cell>,
+        row: impl IntoIterator<Item = Cell<'a>>,
     ) -> Result<(), ArrowError> {
         for (values, cell) in self.columns.iter_mut().zip(row) {
             values.push(cell)?;
@@ -176,13 +196,13 @@ impl Values {
         }
     }
 
-    fn push(&mut self, cell: &Cell) -> Result<(), ArrowError> {
+    fn push(&mut self, cell: Cell<'_>) -> Result<(), ArrowError> {
         match (self, cell) {
-            (Self::Whole(values), Cell::Whole(value)) => values.append_value(*value),
+            (Self::Whole(values), Cell::Whole(value)) => values.append_value(value),
             (Self::Whole(values), _) => values.append_null(),
-            (Self::Real(values), Cell::Real(value)) => values.append_value(*value),
+            (Self::Real(values), Cell::Real(value)) => values.append_value(value),
             (Self::Real(values), _) => values.append_null(),
-            (Self::Truth(values), Cell::Truth(value)) => values.append_value(*value),
+            (Self::Truth(values), Cell::Truth(value)) => values.append_value(value),
             (Self::Truth(values), _) => values.append_null(),
             (Self::Text(values), Cell::Text(value)) => values.push(value)?,
             (Self::Text(values), _) => values.keys.append_null(),
@@ -201,7 +221,7 @@ impl Values {
 }
 
 impl Texts {
-    fn push(&mut self, text: &Bytes) -> Result<(), ArrowError> {
+    fn push(&mut self, text: &str) -> Result<(), ArrowError> {
         let last = self.last.as_ref().filter(|(last, _)| last == text);
         let key = match last {
             Some((_, key)) => *key,
@@ -211,18 +231,18 @@ impl Texts {
         Ok(())
     }
 
-    fn key(&mut self, text: &Bytes) -> Result<i32, ArrowError> {
+    fn key(&mut self, text: &str) -> Result<i32, ArrowError> {
         let key = match self.known.get(text) {
             Some(key) => *key,
             None => {
                 let key = i32::try_from(self.known.len());
                 let key = key.map_err(|_| ArrowError::DictionaryKeyOverflowError)?;
-                self.values.append_value(String::from_utf8_lossy(text));
-                self.known.insert(text.clone(), key);
+                self.values.append_value(text);
+                self.known.insert(text.to_owned(), key);
                 key
             }
         };
-        self.last = Some((text.clone(), key));
+        self.last = Some((text.to_owned(), key));
         Ok(key)
     }
 
@@ -235,7 +255,7 @@ impl Collector {
     /// Puts `before` in front of each row of `schema`, and the batches into `into`.
     pub(crate) fn new(
         schema: SchemaRef,
-        before: Vec<Cell>,
+        before: Before,
         into: Arc<Mutex<Vec<RecordBatch>>>,
     ) -> Self {
         Self { builder: Builder::new(schema), before, into }
@@ -243,8 +263,9 @@ impl Collector {
 }
 
 impl Rows for Collector {
-    fn push(&mut self, row: &[Cell]) -> io::Result<()> {
-        self.builder.push(self.before.iter().chain(row)).map_err(io::Error::other)
+    fn push(&mut self, row: &[Cell<'_>]) -> io::Result<()> {
+        let row = row.iter().copied();
+        self.builder.push(self.before.cells().chain(row)).map_err(io::Error::other)
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
@@ -257,7 +278,7 @@ impl Rows for Collector {
 /// Columns of text for `labels`, one for the seed, then these.
 pub(crate) fn schema(labels: &[String], columns: &[Column]) -> SchemaRef {
     let labels = labels.iter().map(|label| field(label, Kind::Text));
-    let rest = columns.iter().map(|(name, kind)| field(name, *kind));
+    let rest = columns.iter().map(|column| field(column.name, column.kind));
     let fields = labels.chain([field("seed", Kind::Whole)]).chain(rest);
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }

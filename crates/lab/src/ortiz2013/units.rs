@@ -4,7 +4,6 @@ use std::io;
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use bytes::Bytes;
 
 use super::cell::{Cell, Setup};
 use super::measure::Arrivals;
@@ -13,16 +12,16 @@ use crate::records::{Cell as Value, Column, Kind, Table, TableFile};
 use crate::svc::{Layer, VideoPacket};
 
 const COLUMNS: [Column; 10] = [
-    ("frame", Kind::Whole),
-    ("layer", Kind::Text),
-    ("bytes", Kind::Whole),
-    ("packets", Kind::Whole),
-    ("arrived", Kind::Whole),
-    ("sent_s", Kind::Real),
-    ("deadline_s", Kind::Real),
-    ("completed_s", Kind::Real),
-    ("delay_s", Kind::Real),
-    ("decodable", Kind::Truth),
+    Column::required("frame", Kind::Whole),
+    Column::required("layer", Kind::Text),
+    Column::required("bytes", Kind::Whole),
+    Column::required("packets", Kind::Whole),
+    Column::required("arrived", Kind::Whole),
+    Column::optional("sent_s", Kind::Real),
+    Column::optional("deadline_s", Kind::Real),
+    Column::optional("completed_s", Kind::Real),
+    Column::optional("delay_s", Kind::Real),
+    Column::required("decodable", Kind::Truth),
 ];
 
 /// A layer of a frame.
@@ -83,7 +82,7 @@ impl Unit {
         layer: Layer,
         lifetime: Option<Duration>,
         is_decodable: bool,
-    ) -> [Value; COLUMNS.len()] {
+    ) -> [Value<'static>; COLUMNS.len()] {
         let at = |time: Option<Time>| time.map_or(Value::None, |at| Value::Real(at.as_secs_f64()));
         let completed = self.last.filter(|_| self.is_whole());
         let delay = completed.zip(self.sent).map(|(last, sent)| last.saturating_since(sent));
@@ -94,7 +93,7 @@ impl Unit {
         };
         [
             Value::Whole(frame as i64),
-            Value::Text(Bytes::from_static(layer.as_bytes())),
+            Value::Text(layer),
             Value::whole(self.bytes),
             Value::whole(self.packets),
             Value::whole(self.arrived),

@@ -11,8 +11,8 @@ const SCTP_PORT: u16 = 9_899;
 const RTP_PORT: u16 = 5_004;
 const TCP_HEADER_MIN: usize = 20;
 
-/// What a packet carries.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a packet carries. It is filled anew for each packet, so that none needs memory of its own.
+#[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) protocol: &'static str,
     /// Which numbers its pieces count on: those of one direction of an association or connection.
@@ -59,34 +59,72 @@ impl Piece {
 
 impl Contents {
     /// `in_udp`: what UDP carries, whatever its ports say, if that is known.
-    pub(super) fn of(packet: &Packet, in_udp: Option<InUdp>) -> Self {
+    pub(super) fn fill(&mut self, packet: &Packet, in_udp: Option<InUdp>) {
+        self.numbering = None;
+        self.pieces.clear();
         let ports = [packet.path.local.port(), packet.path.remote.port()];
         match packet.carrier {
-            Carrier::Sctp => sctp(&packet.bytes),
-            Carrier::Tcp => tcp(packet),
-            Carrier::Udp if in_udp == Some(InUdp::Dccp) => dccp(packet, Protection::Udp),
+            Carrier::Sctp => self.sctp(&packet.bytes),
+            Carrier::Tcp => self.tcp(packet),
+            Carrier::Udp if in_udp == Some(InUdp::Dccp) => self.dccp(packet, Protection::Udp),
             Carrier::Udp if in_udp == Some(InUdp::Sctp) || ports.contains(&SCTP_PORT) => {
-                sctp(&packet.bytes)
+                self.sctp(&packet.bytes);
             }
-            Carrier::Udp if ports.contains(&RTP_PORT) => rtp(&packet.bytes),
-            Carrier::Udp => opaque("UDP", &packet.bytes),
-            Carrier::Dccp => dccp(packet, Protection::header(packet.path)),
+            Carrier::Udp if ports.contains(&RTP_PORT) => self.rtp(&packet.bytes),
+            Carrier::Udp => self.opaque("UDP", &packet.bytes),
+            Carrier::Dccp => self.dccp(packet, Protection::header(packet.path)),
         }
     }
-}
 
-fn opaque(protocol: &'static str, bytes: &[u8]) -> Contents {
-    let piece = Piece { payload: Some(bytes.len() as u32), ..Piece::default() };
-    Contents { protocol, numbering: None, pieces: vec![piece] }
-}
+    fn opaque(&mut self, protocol: &'static str, bytes: &[u8]) {
+        self.protocol = protocol;
+        self.pieces.push(Piece { payload: Some(bytes.len() as u32), ..Piece::default() });
+    }
 
-fn sctp(bytes: &[u8]) -> Contents {
-    let mut contents = Contents { protocol: "SCTP", numbering: None, pieces: Vec::new() };
-    let Ok(packet) = SctpPacket::decode(bytes, ChecksumMode::Ignore) else { return contents };
-    contents.numbering = Some(packet.header.verification_tag.0.into());
-    let pieces = packet.chunks().filter_map(|chunk| piece(&chunk.ok()?));
-    contents.pieces = pieces.collect();
-    contents
+    fn sctp(&mut self, bytes: &[u8]) {
+        self.protocol = "SCTP";
+        let Ok(packet) = SctpPacket::decode(bytes, ChecksumMode::Ignore) else { return };
+        self.numbering = Some(packet.header.verification_tag.0.into());
+        self.pieces.extend(packet.chunks().filter_map(|chunk| piece(&chunk.ok()?)));
+    }
+
+    /// As RFC 9293 section 3.1 has it.
+    fn tcp(&mut self, packet: &Packet) {
+        self.protocol = "TCP";
+        let bytes = &packet.bytes[..];
+        let Some((header, _)) = bytes.split_at_checked(TCP_HEADER_MIN) else { return };
+        let [_, _, _, _, a, b, c, d, ..] = *header else { return };
+        let offset = usize::from(header[12] >> 4) * 4;
+        let ports = [packet.path.local.port(), packet.path.remote.port()];
+        self.numbering = Some(u64::from(ports[0]) << 16 | u64::from(ports[1]));
+        self.pieces.push(Piece {
+            sequence: Some(u32::from_be_bytes([a, b, c, d]).into()),
+            payload: Some(bytes.len().saturating_sub(offset) as u32),
+            ..Piece::default()
+        });
+    }
+
+    fn rtp(&mut self, bytes: &[u8]) {
+        let Ok(packet) = RtpPacket::parse(bytes) else { return self.opaque("UDP", bytes) };
+        self.protocol = "RTP";
+        self.pieces.push(Piece {
+            sequence: Some(packet.sequence_number().into()),
+            ssrc: Some(packet.ssrc()),
+            payload: Some(packet.payload().len() as u32),
+            ..Piece::default()
+        });
+    }
+
+    fn dccp(&mut self, packet: &Packet, protection: Protection) {
+        self.protocol = "DCCP";
+        let Ok(packet) = DccpPacket::decode(protection, &packet.bytes) else { return };
+        self.pieces.push(Piece {
+            chunk: Some(dccp_type(packet.kind.packet_type())),
+            sequence: Some(packet.sequence_number.value()),
+            payload: Some(packet.data.len() as u32),
+            ..Piece::default()
+        });
+    }
 }
 
 fn piece(chunk: &Chunk<'_>) -> Option<Piece> {
@@ -109,46 +147,6 @@ fn piece(chunk: &Chunk<'_>) -> Option<Piece> {
         payload: Some(data.payload.len() as u32),
         ..Piece::default()
     })
-}
-
-/// As RFC 9293 section 3.1 has it.
-fn tcp(packet: &Packet) -> Contents {
-    let bytes = &packet.bytes[..];
-    let mut contents = Contents { protocol: "TCP", numbering: None, pieces: Vec::new() };
-    let Some((header, _)) = bytes.split_at_checked(TCP_HEADER_MIN) else { return contents };
-    let [_, _, _, _, a, b, c, d, ..] = *header else { return contents };
-    let offset = usize::from(header[12] >> 4) * 4;
-    let ports = [packet.path.local.port(), packet.path.remote.port()];
-    contents.numbering = Some(u64::from(ports[0]) << 16 | u64::from(ports[1]));
-    contents.pieces.push(Piece {
-        sequence: Some(u32::from_be_bytes([a, b, c, d]).into()),
-        payload: Some(bytes.len().saturating_sub(offset) as u32),
-        ..Piece::default()
-    });
-    contents
-}
-
-fn rtp(bytes: &[u8]) -> Contents {
-    let Ok(packet) = RtpPacket::parse(bytes) else { return opaque("UDP", bytes) };
-    let piece = Piece {
-        sequence: Some(packet.sequence_number().into()),
-        ssrc: Some(packet.ssrc()),
-        payload: Some(packet.payload().len() as u32),
-        ..Piece::default()
-    };
-    Contents { protocol: "RTP", numbering: None, pieces: vec![piece] }
-}
-
-fn dccp(packet: &Packet, protection: Protection) -> Contents {
-    let mut contents = Contents { protocol: "DCCP", numbering: None, pieces: Vec::new() };
-    let Ok(packet) = DccpPacket::decode(protection, &packet.bytes) else { return contents };
-    contents.pieces.push(Piece {
-        chunk: Some(dccp_type(packet.kind.packet_type())),
-        sequence: Some(packet.sequence_number.value()),
-        payload: Some(packet.data.len() as u32),
-        ..Piece::default()
-    });
-    contents
 }
 
 const fn dccp_type(packet_type: PacketType) -> &'static str {

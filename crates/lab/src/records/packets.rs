@@ -4,35 +4,33 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anabranch_netsim::{ElementId, Network, Observer, Packet, Sighting};
-use anabranch_sansio::Time;
-use bytes::Bytes;
-
 use super::decode::{Contents, InUdp, Piece};
 use super::file::TableFile;
 use super::table::{Cell, Column, Kind, Rows, Table};
+use anabranch_netsim::{ElementId, Network, Observer, Packet, Sighting};
+use anabranch_sansio::Time;
 
 /// The columns of a row of packets, the last two where flows are told apart.
 pub const PACKET_COLUMNS: [Column; 19] = [
-    ("packet", Kind::Whole),
-    ("sent_s", Kind::Real),
-    ("queued_s", Kind::Real),
-    ("left_s", Kind::Real),
-    ("outcome", Kind::Text),
-    ("link", Kind::Text),
-    ("direction", Kind::Text),
-    ("protocol", Kind::Text),
-    ("ip_bytes", Kind::Whole),
-    ("chunk", Kind::Text),
-    ("stream", Kind::Whole),
-    ("tsn", Kind::Whole),
-    ("message", Kind::Whole),
-    ("sequence", Kind::Whole),
-    ("ssrc", Kind::Whole),
-    ("payload_bytes", Kind::Whole),
-    ("repeated", Kind::Truth),
-    ("flow", Kind::Text),
-    ("path", Kind::Whole),
+    Column::required("packet", Kind::Whole),
+    Column::required("sent_s", Kind::Real),
+    Column::required("queued_s", Kind::Real),
+    Column::required("left_s", Kind::Real),
+    Column::required("outcome", Kind::Text),
+    Column::required("link", Kind::Text),
+    Column::required("direction", Kind::Text),
+    Column::required("protocol", Kind::Text),
+    Column::required("ip_bytes", Kind::Whole),
+    Column::optional("chunk", Kind::Text),
+    Column::optional("stream", Kind::Whole),
+    Column::optional("tsn", Kind::Whole),
+    Column::optional("message", Kind::Whole),
+    Column::optional("sequence", Kind::Whole),
+    Column::optional("ssrc", Kind::Whole),
+    Column::optional("payload_bytes", Kind::Whole),
+    Column::optional("repeated", Kind::Truth),
+    Column::optional("flow", Kind::Text),
+    Column::optional("path", Kind::Whole),
 ];
 const SHARED_COLUMNS: usize = 17;
 
@@ -48,13 +46,19 @@ const NUMBERINGS_MAX: usize = 1 << 16;
 #[derive(Clone)]
 pub struct PacketRecords(Arc<Mutex<Recorder>>);
 
-/// Tells whose a packet is.
-pub(crate) type Owners = Box<dyn Fn(&Packet) -> Option<Owner> + Send>;
+/// Tells whose packets are.
+pub(crate) struct Owners {
+    /// The names of all flows.
+    pub(crate) flows: Vec<String>,
+    /// Whose a packet is.
+    pub(crate) of: Box<dyn Fn(&Packet) -> Option<Owner> + Send>,
+}
 
 /// Whose a packet is.
+#[derive(Clone, Copy)]
 pub(crate) struct Owner {
-    /// The flow's name.
-    pub(crate) flow: Bytes,
+    /// Which of the flows.
+    pub(crate) flow: usize,
     /// Which of its paths, from one.
     pub(crate) path: u8,
     /// What UDP carries there, if that is known.
@@ -67,11 +71,13 @@ struct Recorder {
     links: BTreeMap<ElementId, Place>,
     sending: Sending,
     owners: Option<Owners>,
+    /// Of the packet that is looked at.
+    contents: Contents,
 }
 
 /// A link, as the table names it.
 struct Place {
-    link: Bytes,
+    link: String,
     direction: &'static str,
 }
 
@@ -101,13 +107,12 @@ impl PacketRecords {
         owners: Option<Owners>,
     ) -> Self {
         let place = |name: &str| match name.strip_suffix(BACK) {
-            Some(link) => {
-                Place { link: Bytes::copy_from_slice(link.as_bytes()), direction: "backward" }
-            }
-            None => Place { link: Bytes::copy_from_slice(name.as_bytes()), direction: "forward" },
+            Some(link) => Place { link: link.to_owned(), direction: "backward" },
+            None => Place { link: name.to_owned(), direction: "forward" },
         };
         let links = network.links().map(|(id, name, _)| (id.into(), place(name))).collect();
-        let recorder = Recorder { rows: Ok(rows), links, sending: Sending::default(), owners };
+        let (sending, contents) = (Sending::default(), Contents::default());
+        let recorder = Recorder { rows: Ok(rows), links, sending, owners, contents };
         let records = Self(Arc::new(Mutex::new(recorder)));
         network.add_observer(records.clone());
         records
@@ -138,8 +143,7 @@ impl Observer for PacketRecords {
         let mut recorder = self.lock();
         match sighting {
             Sighting::Sent { packet, .. } => {
-                let contents = recorder.contents(packet, recorder.owner(packet).as_ref());
-                recorder.sending.on_sent(packet, &contents);
+                recorder.on_sent(packet);
             }
             Sighting::Passed { element, packet } => {
                 recorder.record(now, element, "delivered", packet);
@@ -192,28 +196,33 @@ impl Sending {
 }
 
 impl Recorder {
-    fn owner(&self, packet: &Packet) -> Option<Owner> {
-        self.owners.as_ref().and_then(|owners| owners(packet))
+    /// Looks at a packet, and returns whose it is.
+    fn look_at(&mut self, packet: &Packet) -> Option<Owner> {
+        let owner = self.owners.as_ref().and_then(|owners| (owners.of)(packet));
+        self.contents.fill(packet, owner.and_then(|owner| owner.in_udp));
+        owner
     }
 
-    fn contents(&self, packet: &Packet, owner: Option<&Owner>) -> Contents {
-        Contents::of(packet, owner.and_then(|owner| owner.in_udp))
+    fn on_sent(&mut self, packet: &Packet) {
+        self.look_at(packet);
+        self.sending.on_sent(packet, &self.contents);
     }
 
     fn record(&mut self, now: Time, element: ElementId, outcome: &'static str, packet: &Packet) {
-        let owner = self.owner(packet);
-        let contents = self.contents(packet, owner.as_ref());
+        let owner = self.look_at(packet);
         let columns = if self.owners.is_some() { PACKET_COLUMNS.len() } else { SHARED_COLUMNS };
         let (Ok(rows), Some(place)) = (&mut self.rows, self.links.get(&element)) else { return };
+        let Contents { protocol, pieces, .. } = &self.contents;
         let empty = [Piece::default()];
-        let pieces = if contents.pieces.is_empty() { &empty[..] } else { &contents.pieces };
+        let pieces = if pieces.is_empty() { &empty[..] } else { pieces };
         for (index, piece) in pieces.iter().enumerate() {
             let is_repeated = || self.sending.is_repeated(packet, index);
             let repeated = piece.numbers().map(|_| is_repeated());
-            let mut row = row(now, place, outcome, packet, contents.protocol, piece, repeated);
-            if let Some(Owner { flow, path, .. }) = &owner {
+            let mut row = row(now, place, outcome, packet, protocol, piece, repeated);
+            if let (Some(owner), Some(owners)) = (owner, &self.owners) {
                 let [.., name, number] = &mut row;
-                (*name, *number) = (Cell::Text(flow.clone()), Cell::whole(*path));
+                *name = owners.flows.get(owner.flow).map_or(Cell::None, |flow| Cell::Text(flow));
+                *number = Cell::whole(owner.path);
             }
             if let Err(error) = rows.push(&row[..columns]) {
                 self.rows = Err(error);
@@ -223,16 +232,15 @@ impl Recorder {
     }
 }
 
-fn row(
+fn row<'a>(
     now: Time,
-    place: &Place,
+    place: &'a Place,
     outcome: &'static str,
     packet: &Packet,
     protocol: &'static str,
     piece: &Piece,
     repeated: Option<bool>,
-) -> [Cell; PACKET_COLUMNS.len()] {
-    let text = |text: &'static str| Cell::Text(Bytes::from_static(text.as_bytes()));
+) -> [Cell<'a>; PACKET_COLUMNS.len()] {
     let number = |number: Option<u32>| number.map_or(Cell::None, Cell::whole);
     let journey = packet.journey;
     [
@@ -240,12 +248,12 @@ fn row(
         Cell::Real(journey.entered.as_secs_f64()),
         Cell::Real(journey.queued().as_secs_f64()),
         Cell::Real(now.as_secs_f64()),
-        text(outcome),
-        Cell::Text(place.link.clone()),
-        text(place.direction),
-        text(protocol),
+        Cell::Text(outcome),
+        Cell::Text(&place.link),
+        Cell::Text(place.direction),
+        Cell::Text(protocol),
         Cell::Whole(packet.ip_len() as i64),
-        piece.chunk.map_or(Cell::None, text),
+        piece.chunk.map_or(Cell::None, Cell::Text),
         number(piece.stream.map(u32::from)),
         number(piece.tsn),
         number(piece.message),

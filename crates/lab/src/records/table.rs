@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use parquet::basic::{ConvertedType, Encoding, Repetition, Type as Physical};
-use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
+use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
+use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -15,13 +14,40 @@ use parquet::schema::types::{ColumnPath, Type};
 
 use super::file::{Format, TableFile};
 
-/// What is kept in memory before it is written.
-const ROWS: usize = 1 << 15;
+/// What is kept in memory before it is written: as much as a processor's cache holds.
+const ROWS: usize = 1 << 14;
 
-/// A column's name and what it holds.
-pub type Column = (&'static str, Kind);
+/// Texts of a column that are looked for when one comes again.
+const TEXTS_KNOWN_MAX: usize = 64;
+/// Texts that are written at once.
+const TEXTS_AT_ONCE: usize = 1 << 10;
 
-/// What a column holds. Any value may be missing.
+/// A column of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether each row has a value there.
+    pub is_required: bool,
+}
+
+impl Column {
+    /// One in which each row has a value.
+    #[must_use]
+    pub const fn required(name: &'static str, kind: Kind) -> Self {
+        Self { name, kind, is_required: true }
+    }
+
+    /// One whose value may be missing.
+    #[must_use]
+    pub const fn optional(name: &'static str, kind: Kind) -> Self {
+        Self { name, kind, is_required: false }
+    }
+}
+
+/// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Whole numbers.
@@ -35,16 +61,16 @@ pub enum Kind {
 }
 
 /// A value in a row.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'a> {
     /// It is missing.
     None,
     /// A whole number.
     Whole(i64),
     /// A real one.
     Real(f64),
-    /// Text in UTF-8.
-    Text(Bytes),
+    /// Text.
+    Text(&'a str),
     /// Whether something is so.
     Truth(bool),
 }
@@ -55,7 +81,7 @@ pub trait Rows: Send {
     ///
     /// # Errors
     /// It cannot be kept.
-    fn push(&mut self, row: &[Cell]) -> io::Result<()>;
+    fn push(&mut self, row: &[Cell<'_>]) -> io::Result<()>;
 
     /// That was the last.
     ///
@@ -65,7 +91,7 @@ pub trait Rows: Send {
 }
 
 impl Rows for Table {
-    fn push(&mut self, row: &[Cell]) -> io::Result<()> {
+    fn push(&mut self, row: &[Cell<'_>]) -> io::Result<()> {
         Self::push(self, row)
     }
 
@@ -82,20 +108,32 @@ enum Form {
     Parquet { writer: SerializedFileWriter<TableFile>, columns: Vec<Pending>, rows: usize },
 }
 
-/// Values of a column that wait to be written, and which rows have one.
+/// Values of a column that wait to be written.
 struct Pending {
     values: Values,
-    levels: Vec<i16>,
+    /// Which rows have one, where not all do.
+    levels: Option<Vec<i16>>,
 }
 
 enum Values {
     Whole(Vec<i64>),
     Real(Vec<f64>),
-    Text(Vec<ByteArray>),
+    Text(Texts),
     Truth(Vec<bool>),
 }
 
-impl Cell {
+/// Texts of which there are few, many times: each once, and for each row which it is.
+#[derive(Default)]
+struct Texts {
+    known: Vec<ByteArray>,
+    rows: Vec<u32>,
+    /// What was written last, and which each was: what comes in the same place again is not counted
+    /// anew.
+    written: Vec<ByteArray>,
+    written_rows: Vec<u32>,
+}
+
+impl Cell<'_> {
     pub(crate) fn whole(value: impl Into<i64>) -> Self {
         Self::Whole(value.into())
     }
@@ -110,13 +148,13 @@ impl Table {
         match file.format() {
             Format::Csv => {
                 let mut writer = csv::Writer::from_writer(file);
-                writer.write_record(columns.iter().map(|(name, _)| name))?;
+                writer.write_record(columns.iter().map(|column| column.name))?;
                 Ok(Self(Form::Csv { writer, field: String::new() }))
             }
             Format::Parquet => {
                 let schema = schema(columns).map_err(io::Error::other)?;
                 let writer = SerializedFileWriter::new(file, schema, properties(columns));
-                let columns = columns.iter().map(|(_, kind)| Pending::new(*kind)).collect();
+                let columns = columns.iter().map(Pending::new).collect();
                 Ok(Self(Form::Parquet {
                     writer: writer.map_err(io::Error::other)?,
                     columns,
@@ -127,7 +165,7 @@ impl Table {
     }
 
     /// A row, with a cell for each column.
-    pub(crate) fn push(&mut self, row: &[Cell]) -> io::Result<()> {
+    pub(crate) fn push(&mut self, row: &[Cell<'_>]) -> io::Result<()> {
         match &mut self.0 {
             Form::Csv { writer, field } => {
                 for cell in row {
@@ -138,7 +176,7 @@ impl Table {
                         Cell::Whole(value) => write!(field, "{value}"),
                         Cell::Real(value) => write!(field, "{value}"),
                         Cell::Truth(value) => write!(field, "{value}"),
-                        Cell::Text(value) => write!(field, "{}", String::from_utf8_lossy(value)),
+                        Cell::Text(value) => write!(field, "{value}"),
                     };
                     writer.write_field(&*field)?;
                 }
@@ -176,15 +214,17 @@ impl Table {
 }
 
 /// Times and numbers seldom come twice: a dictionary of them costs a third of the writing, and is
-/// given up at last.
+/// given up at last. Of text, which comes many times, nobody looks for the first in the alphabet.
 fn properties(columns: &[Column]) -> Arc<WriterProperties> {
     let mut builder = WriterProperties::builder()
         .set_dictionary_enabled(false)
         .set_statistics_enabled(EnabledStatistics::Chunk);
-    for (name, kind) in columns {
+    for Column { name, kind, .. } in columns {
         let column = ColumnPath::from(*name);
         builder = match kind {
-            Kind::Text => builder.set_column_dictionary_enabled(column, true),
+            Kind::Text => builder
+                .set_column_dictionary_enabled(column.clone(), true)
+                .set_column_statistics_enabled(column, EnabledStatistics::None),
             Kind::Whole => builder.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED),
             Kind::Real | Kind::Truth => builder,
         };
@@ -193,7 +233,7 @@ fn properties(columns: &[Column]) -> Arc<WriterProperties> {
 }
 
 fn schema(columns: &[Column]) -> Result<Arc<Type>, ParquetError> {
-    let field = |(name, kind): &Column| {
+    let field = |Column { name, kind, is_required }: &Column| {
         let (physical, converted) = match kind {
             Kind::Whole => (Physical::INT64, ConvertedType::NONE),
             Kind::Real => (Physical::DOUBLE, ConvertedType::NONE),
@@ -201,7 +241,8 @@ fn schema(columns: &[Column]) -> Result<Arc<Type>, ParquetError> {
             Kind::Truth => (Physical::BOOLEAN, ConvertedType::NONE),
         };
         let field = Type::primitive_type_builder(name, physical);
-        let field = field.with_converted_type(converted).with_repetition(Repetition::OPTIONAL);
+        let repetition = if *is_required { Repetition::REQUIRED } else { Repetition::OPTIONAL };
+        let field = field.with_converted_type(converted).with_repetition(repetition);
         field.build().map(Arc::new)
     };
     let fields: Result<Vec<_>, _> = columns.iter().map(field).collect();
@@ -230,18 +271,72 @@ fn in_words(error: ParquetError) -> io::Error {
     io::Error::other(error)
 }
 
-impl Pending {
-    fn new(kind: Kind) -> Self {
-        let values = match kind {
-            Kind::Whole => Values::Whole(Vec::new()),
-            Kind::Real => Values::Real(Vec::new()),
-            Kind::Text => Values::Text(Vec::new()),
-            Kind::Truth => Values::Truth(Vec::new()),
+impl Texts {
+    fn push(&mut self, text: &str) {
+        let is_it = |known: &ByteArray| known.data() == text.as_bytes();
+        let last =
+            self.rows.last().filter(|last| self.known.get(**last as usize).is_some_and(is_it));
+        let number = match last {
+            Some(last) => *last,
+            None => match self.known.iter().take(TEXTS_KNOWN_MAX).position(is_it) {
+                Some(number) => number as u32,
+                None => {
+                    self.known.push(ByteArray::from(text));
+                    (self.known.len() - 1) as u32
+                }
+            },
         };
-        Self { values, levels: Vec::new() }
+        self.rows.push(number);
     }
 
-    fn push(&mut self, cell: &Cell) {
+    /// Writes all, some at a time, and forgets them.
+    fn write(
+        &mut self,
+        writer: &mut ColumnWriterImpl<'_, ByteArrayType>,
+        levels: Option<&[i16]>,
+    ) -> Result<(), ParquetError> {
+        let mut numbers = self.rows.as_slice();
+        let rows = levels.map_or(numbers.len(), <[_]>::len);
+        for start in (0..rows).step_by(TEXTS_AT_ONCE) {
+            let end = rows.min(start + TEXTS_AT_ONCE);
+            let levels = levels.map(|levels| &levels[start..end]);
+            let count = levels
+                .map_or(end - start, |levels| levels.iter().filter(|level| **level != 0).count());
+            let (these, rest) = numbers.split_at(count);
+            numbers = rest;
+            let known = |row: &u32| self.known[*row as usize].clone();
+            for (row, (was, text)) in
+                these.iter().zip(self.written_rows.iter_mut().zip(&mut self.written))
+            {
+                if row != was {
+                    (*was, *text) = (*row, known(row));
+                }
+            }
+            let more = these.get(self.written.len()..).unwrap_or_default();
+            self.written_rows.extend_from_slice(more);
+            self.written.extend(more.iter().map(known));
+            writer.write_batch(&self.written[..count], levels, None)?;
+        }
+        self.rows.clear();
+        if self.known.len() > TEXTS_KNOWN_MAX {
+            *self = Self::default();
+        }
+        Ok(())
+    }
+}
+
+impl Pending {
+    fn new(column: &Column) -> Self {
+        let values = match column.kind {
+            Kind::Whole => Values::Whole(Vec::new()),
+            Kind::Real => Values::Real(Vec::new()),
+            Kind::Text => Values::Text(Texts::default()),
+            Kind::Truth => Values::Truth(Vec::new()),
+        };
+        Self { values, levels: (!column.is_required).then(Vec::new) }
+    }
+
+    fn push(&mut self, cell: &Cell<'_>) {
         let is_there = match (&mut self.values, cell) {
             (Values::Whole(values), Cell::Whole(value)) => {
                 values.push(*value);
@@ -251,8 +346,8 @@ impl Pending {
                 values.push(*value);
                 true
             }
-            (Values::Text(values), Cell::Text(value)) => {
-                values.push(value.clone().into());
+            (Values::Text(texts), Cell::Text(value)) => {
+                texts.push(value);
                 true
             }
             (Values::Truth(values), Cell::Truth(value)) => {
@@ -264,7 +359,10 @@ impl Pending {
                 false
             }
         };
-        self.levels.push(is_there.into());
+        match &mut self.levels {
+            Some(levels) => levels.push(is_there.into()),
+            None => debug_assert!(is_there, "each row has a value in this column"),
+        }
     }
 
     fn write(
@@ -272,7 +370,7 @@ impl Pending {
         group: &mut SerializedRowGroupWriter<'_, TableFile>,
     ) -> Result<(), ParquetError> {
         let Some(mut column) = group.next_column()? else { return Ok(()) };
-        let levels = Some(&*self.levels);
+        let levels = self.levels.as_deref();
         match (column.untyped(), &mut self.values) {
             (ColumnWriter::Int64ColumnWriter(writer), Values::Whole(values)) => {
                 writer.write_batch(values, levels, None)?;
@@ -282,9 +380,8 @@ impl Pending {
                 writer.write_batch(values, levels, None)?;
                 values.clear();
             }
-            (ColumnWriter::ByteArrayColumnWriter(writer), Values::Text(values)) => {
-                writer.write_batch(values, levels, None)?;
-                values.clear();
+            (ColumnWriter::ByteArrayColumnWriter(writer), Values::Text(texts)) => {
+                texts.write(writer, levels)?;
             }
             (ColumnWriter::BoolColumnWriter(writer), Values::Truth(values)) => {
                 writer.write_batch(values, levels, None)?;
@@ -292,7 +389,46 @@ impl Pending {
             }
             _ => debug_assert!(false, "the schema has the columns' kinds"),
         }
-        self.levels.clear();
+        if let Some(levels) = &mut self.levels {
+            levels.clear();
+        }
         column.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_sansio::Rng;
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use parquet::record::RowAccessor as _;
+
+    use super::*;
+
+    #[test]
+    fn texts_come_back_however_many_there_are_and_where_some_are_missing() {
+        for distinct in [1, 3, 10 * TEXTS_KNOWN_MAX as u64] {
+            let columns =
+                [Column::required("always", Kind::Text), Column::optional("some", Kind::Text)];
+            let name = format!("anabranch-texts-{distinct}-{}.parquet", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            let mut table = Table::new(&columns, TableFile::create(&path).unwrap()).unwrap();
+            let mut rng = Rng::from_u64(distinct);
+            let rows = (0..3 * ROWS + 7).map(|_| {
+                let text = |rng: &mut Rng| format!("text {}", rng.range(0..distinct));
+                (text(&mut rng), rng.chance(0.7).then(|| text(&mut rng)))
+            });
+            let rows: Vec<_> = rows.collect();
+            for (always, some) in &rows {
+                let some = some.as_deref().map_or(Cell::None, Cell::Text);
+                table.push(&[Cell::Text(always), some]).unwrap();
+            }
+            table.finish().unwrap();
+            let reader = SerializedFileReader::try_from(path.as_path()).unwrap();
+            let read = reader.get_row_iter(None).unwrap().map(Result::unwrap);
+            let read = read
+                .map(|row| (row.get_string(0).unwrap().clone(), row.get_string(1).ok().cloned()));
+            assert!(read.eq(rows), "{distinct} texts");
+            std::fs::remove_file(&path).unwrap();
+        }
     }
 }

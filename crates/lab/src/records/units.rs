@@ -3,21 +3,20 @@
 use std::io;
 
 use anabranch_sansio::Time;
-use bytes::Bytes;
 
 use super::{Cell, Column, Kind, Table, TableFile};
 
 /// The columns of a row of units.
 const COLUMNS: [Column; 9] = [
-    ("of", Kind::Text),
-    ("kind", Kind::Text),
-    ("number", Kind::Whole),
-    ("bytes", Kind::Whole),
-    ("ready_s", Kind::Real),
-    ("deadline_s", Kind::Real),
-    ("completed_s", Kind::Real),
-    ("delay_s", Kind::Real),
-    ("outcome", Kind::Text),
+    Column::required("of", Kind::Text),
+    Column::required("kind", Kind::Text),
+    Column::required("number", Kind::Whole),
+    Column::required("bytes", Kind::Whole),
+    Column::required("ready_s", Kind::Real),
+    Column::optional("deadline_s", Kind::Real),
+    Column::optional("completed_s", Kind::Real),
+    Column::optional("delay_s", Kind::Real),
+    Column::required("outcome", Kind::Text),
 ];
 
 /// A message, a picture or a frame of sound.
@@ -38,8 +37,7 @@ pub(crate) struct UnitRecord {
 }
 
 impl UnitRecord {
-    fn cells(&self) -> [Cell; COLUMNS.len()] {
-        let text = |text: &str| Cell::Text(Bytes::copy_from_slice(text.as_bytes()));
+    fn cells(&self) -> [Cell<'_>; COLUMNS.len()] {
         let at = |time: Time| Cell::Real(time.as_secs_f64());
         let delay = self.completed.map(|at| at.saturating_since(self.ready).as_secs_f64());
         let outcome = match (self.completed, self.deadline) {
@@ -49,15 +47,15 @@ impl UnitRecord {
             (Some(_), None) => "arrived",
         };
         [
-            text(&self.of),
-            text(self.kind),
+            Cell::Text(&self.of),
+            Cell::Text(self.kind),
             Cell::Whole(self.number as i64),
             Cell::Whole(self.bytes as i64),
             at(self.ready),
             self.deadline.map_or(Cell::None, at),
             self.completed.map_or(Cell::None, at),
             delay.map_or(Cell::None, Cell::Real),
-            text(outcome),
+            Cell::Text(outcome),
         ]
     }
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use anabranch_media::ts::PACKET_LEN;
 use anabranch_media::{Class, Unit};
 use anabranch_sansio::Time;
-use bytes::Bytes;
 
 use super::AFTER;
 use super::stream::{StreamUnit, UnitKey};
@@ -18,17 +17,17 @@ use crate::records::{Cell, Column, Kind, Rows};
 /// The columns of a row of frames: a unit of a media session, which is a layer of a picture, or
 /// sound.
 pub const FRAME_COLUMNS: [Column; 11] = [
-    ("flow", Kind::Text),
-    ("track", Kind::Whole),
-    ("frame", Kind::Whole),
-    ("layer", Kind::Whole),
-    ("class", Kind::Text),
-    ("bytes", Kind::Whole),
-    ("ready_s", Kind::Real),
-    ("deadline_s", Kind::Real),
-    ("completed_s", Kind::Real),
-    ("delay_s", Kind::Real),
-    ("outcome", Kind::Text),
+    Column::required("flow", Kind::Text),
+    Column::required("track", Kind::Whole),
+    Column::required("frame", Kind::Whole),
+    Column::required("layer", Kind::Whole),
+    Column::required("class", Kind::Text),
+    Column::required("bytes", Kind::Whole),
+    Column::required("ready_s", Kind::Real),
+    Column::required("deadline_s", Kind::Real),
+    Column::optional("completed_s", Kind::Real),
+    Column::optional("delay_s", Kind::Real),
+    Column::required("outcome", Kind::Text),
 ];
 
 /// All units of media sessions, a row for each once nothing can become of it any more.
@@ -40,7 +39,7 @@ pub(super) struct Frames {
 
 /// A unit on its way.
 struct Row {
-    flow: Bytes,
+    flow: Arc<str>,
     offered: Offered,
     deadline: Time,
     completed: Option<Time>,
@@ -76,7 +75,7 @@ impl Offered {
 /// The units of one flow.
 #[derive(Clone)]
 pub(super) struct FlowFrames {
-    flow: Bytes,
+    flow: Arc<str>,
     latency: Duration,
     frames: Arc<Mutex<Frames>>,
 }
@@ -108,8 +107,7 @@ impl Frames {
 
 impl FlowFrames {
     pub(super) fn new(frames: &Arc<Mutex<Frames>>, flow: &str, latency: Duration) -> Self {
-        let flow = Bytes::copy_from_slice(flow.as_bytes());
-        Self { flow, latency, frames: Arc::clone(frames) }
+        Self { flow: flow.into(), latency, frames: Arc::clone(frames) }
     }
 
     /// A unit is ready to be sent.
@@ -139,8 +137,7 @@ impl fmt::Debug for FlowFrames {
 }
 
 impl Row {
-    fn cells(&self) -> [Cell; FRAME_COLUMNS.len()] {
-        let text = |text: &'static str| Cell::Text(Bytes::from_static(text.as_bytes()));
+    fn cells(&self) -> [Cell<'_>; FRAME_COLUMNS.len()] {
         let at = |time: Time| Cell::Real(time.as_secs_f64());
         let offered = &self.offered;
         let (track, frame, layer) = offered.key;
@@ -158,17 +155,17 @@ impl Row {
             (Some(_), false) => "in time",
         };
         [
-            Cell::Text(self.flow.clone()),
+            Cell::Text(&self.flow),
             Cell::whole(track.0),
             Cell::Whole(frame as i64),
             Cell::whole(layer.0),
-            text(class),
+            Cell::Text(class),
             Cell::Whole(offered.bytes as i64),
             at(offered.ready),
             at(self.deadline),
             self.completed.map_or(Cell::None, at),
             delay.map_or(Cell::None, Cell::Real),
-            text(outcome),
+            Cell::Text(outcome),
         ]
     }
 }

@@ -11,10 +11,9 @@ use std::time::Duration;
 
 use anabranch_netsim::written::{Fault, Happening, WrittenEvent};
 use anabranch_netsim::{
-    CaptureScope, Carrier, HostId, QlogFile, RouteError, Simulation, SimulationError,
+    CaptureScope, Carrier, HostId, Packet, QlogFile, RouteError, Simulation, SimulationError,
 };
 use anabranch_sansio::{FourTuple, Rng, Time};
-use bytes::Bytes;
 use thiserror::Error;
 
 use super::end::{End, Sent};
@@ -275,13 +274,16 @@ impl<'a> Run<'a> {
 
     /// Has every packet told to a table.
     fn record(&mut self, rows: Box<dyn Rows>) -> PacketRecords {
-        let flows: Vec<_> = self.scenario.flows.iter().map(named).collect();
-        let owners: Owners = Box::new(move |packet| {
+        let flows = &self.scenario.flows;
+        let in_udp: Vec<_> = flows.iter().map(in_udp).collect();
+        let of = move |packet: &Packet| {
             let IpAddr::V4(address) = packet.path.local.ip() else { return None };
             let [_, flow, path, _] = address.octets();
-            let (flow, in_udp) = flows.get(usize::from(flow))?.clone();
-            Some(Owner { flow, path: path + 1, in_udp })
-        });
+            let flow = usize::from(flow);
+            Some(Owner { flow, path: path + 1, in_udp: *in_udp.get(flow)? })
+        };
+        let flows = flows.iter().map(|flow| flow.name.clone()).collect();
+        let owners = Owners { flows, of: Box::new(of) };
         PacketRecords::begin_among(self.sim.network_mut(), rows, Some(owners))
     }
 
@@ -332,15 +334,15 @@ fn broken(flow: &Flow, error: &RouteError) -> Fault {
 }
 
 /// A flow's name, and what it has in UDP.
-fn named(flow: &Flow) -> (Bytes, Option<InUdp>) {
-    let in_udp = match &flow.kind {
+/// What the UDP datagrams of a flow carry.
+const fn in_udp(flow: &Flow) -> Option<InUdp> {
+    match &flow.kind {
         Kind::Messages(Messages { carrier: MessageCarrier::Sctp(_), .. }) => Some(InUdp::Sctp),
         Kind::Messages(Messages { carrier: MessageCarrier::Dccp(_), .. }) => Some(InUdp::Dccp),
         Kind::Media(options) if options.is_over_dccp() => Some(InUdp::Dccp),
         Kind::Media(_) | Kind::Television(_) => Some(InUdp::Sctp),
         Kind::Messages(_) => None,
-    };
-    (Bytes::copy_from_slice(flow.name.as_bytes()), in_udp)
+    }
 }
 
 /// The two hosts of a flow, with an address for each path.
