@@ -14,6 +14,7 @@
 mod cpu;
 mod dccp;
 mod driven;
+mod emulator;
 mod encryption;
 mod entrants;
 mod goodput;
@@ -73,10 +74,10 @@ struct Arguments {
     /// Only what has this in its name.
     #[arg(long, default_value = "")]
     only: String,
-    /// Seconds to simulate (simulator and goodput).
+    /// Seconds to simulate, or of each run (simulator, goodput and emulator).
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Runs of which the median counts (goodput only).
+    /// Runs of which the median counts (goodput), or the mean (emulator).
     #[arg(long, default_value_t = 5)]
     seeds: u64,
     /// Has our stack encrypt (goodput and starts only).
@@ -117,6 +118,9 @@ enum Medium {
     Goodput,
     /// None: what comes in time of a live stream from its first packet on, over many starts.
     Starts,
+    /// UDP sockets through the live emulator: whether quinn there gets what quinn-proto gets in the
+    /// simulator.
+    Emulator,
     /// Within a thread: what the receiver pays for reading what matters most first.
     ReceiveOrder,
 }
@@ -182,6 +186,10 @@ fn run(arguments: &Arguments) -> io::Result<()> {
             let plan = starts::Plan { seconds, starts, first, only, rate, each, encrypted, traces };
             let stream = arguments.stream.as_deref().unwrap_or("".as_ref());
             starts::measure(stream, plan, |line| writeln!(io::stdout(), "{line}"))
+        }
+        Medium::Emulator => {
+            let span = Duration::from_secs(arguments.seconds);
+            emulator::measure(span, arguments.seeds, |row| writeln!(io::stdout(), "{row}"))
         }
         Medium::ReceiveOrder => {
             let Arguments { ref sizes, megabytes, runs, .. } = *arguments;

@@ -15,7 +15,7 @@ use tokio::runtime;
 use crate::{Outcome, Workload, cpu, udp};
 
 /// The name in the certificate.
-const SERVER: &str = "localhost";
+pub(crate) const SERVER: &str = "localhost";
 
 /// Sends the workload over one stream, from one thread to another, message by message; returns the
 /// CPU time of both ends.
@@ -73,7 +73,10 @@ async fn receive(endpoint: Endpoint, workload: &Workload) -> io::Result<()> {
     Ok(())
 }
 
-fn endpoint(socket: std::net::UdpSocket, server: Option<ServerConfig>) -> io::Result<Endpoint> {
+pub(crate) fn endpoint(
+    socket: std::net::UdpSocket,
+    server: Option<ServerConfig>,
+) -> io::Result<Endpoint> {
     socket.set_nonblocking(true)?;
     Endpoint::new(EndpointConfig::default(), server, socket, Arc::new(TokioRuntime))
 }
@@ -95,7 +98,9 @@ fn transport(workload: &Workload, gso: bool) -> TransportConfig {
 }
 
 /// A server with a certificate of its own, and a client that trusts it.
-fn configs(transport: &Arc<TransportConfig>) -> io::Result<(ServerConfig, ClientConfig)> {
+pub(crate) fn configs(
+    transport: &Arc<TransportConfig>,
+) -> io::Result<(ServerConfig, ClientConfig)> {
     let certified =
         rcgen::generate_simple_self_signed([SERVER.to_owned()]).map_err(io::Error::other)?;
     let certificate = CertificateDer::from(certified.cert);
