@@ -311,7 +311,8 @@ impl<M: Machine> Task<M> {
         let failed = |error: io::Error| DriverError::Timer { message: error.to_string() };
         // An expiry that is left over from an earlier arming is taken here, so that the next one
         // wakes the task.
-        while self.timer.poll_expired(cx).map_err(failed)?.is_ready() {}
+        let clock = self.shared.clock;
+        while self.timer.poll_expired(cx, clock).map_err(failed)?.is_ready() {}
         match next {
             Next::At(at) => self.timer.arm(at, self.shared.clock.now()).map_err(failed),
             Next::Now | Next::Never => Ok(()),

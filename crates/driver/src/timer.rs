@@ -5,7 +5,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use anabranch_sansio::Time;
@@ -16,6 +16,7 @@ use rustix::time::{
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use crate::Clock;
 use crate::readiness::register;
 
 #[derive(Debug)]
@@ -55,17 +56,25 @@ impl Timer {
     }
 
     /// Ready once after each expiry; otherwise the task is woken by the next one.
-    pub(crate) fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        loop {
-            let mut guard = ready!(self.fd.poll_read_ready(cx))?;
-            let mut expirations = [0; 8];
-            let read = guard.try_io(|fd| Ok(rustix::io::read(fd, &mut expirations)?));
-            let Ok(read) = read else { continue };
-            // One read takes all expirations, and no other comes before it is armed again.
-            guard.clear_ready();
-            self.armed = None;
-            return Poll::Ready(read.map(|_| ()));
+    ///
+    /// The expirations are not read: epoll is told of each by its edge (epoll(7), EPOLLET), and to
+    /// arm the timer anew takes them away. One that was armed for later meanwhile may leave the edge
+    /// of the time before, which is too early and passed over.
+    pub(crate) fn poll_expired(
+        &mut self,
+        cx: &mut Context<'_>,
+        clock: Clock,
+    ) -> Poll<io::Result<()>> {
+        while let Poll::Ready(guard) = self.fd.poll_read_ready(cx) {
+            guard?.clear_ready();
+            // Asked behind the edge: one that is not left over is never before its time.
+            let now = clock.now();
+            if self.armed.is_some_and(|armed| armed <= now) {
+                self.armed = None;
+                return Poll::Ready(Ok(()));
+            }
         }
+        Poll::Pending
     }
 }
 
@@ -74,7 +83,6 @@ mod tests {
     use std::future::poll_fn;
 
     use super::*;
-    use crate::Clock;
 
     #[tokio::test]
     async fn a_timer_never_expires_early_and_can_be_moved_forward() {
@@ -83,14 +91,27 @@ mod tests {
         let at = clock.now() + Duration::from_millis(5);
         timer.arm(clock.now() + Duration::from_secs(600), clock.now()).unwrap();
         timer.arm(at, clock.now()).unwrap();
-        poll_fn(|cx| timer.poll_expired(cx)).await.unwrap();
+        poll_fn(|cx| timer.poll_expired(cx, clock)).await.unwrap();
         assert!(clock.now() >= at);
+    }
+
+    #[tokio::test]
+    async fn each_of_many_expiries_wakes_the_task_though_none_is_read() {
+        let clock = Clock::start();
+        let mut timer = Timer::new().unwrap();
+        for delay in [1, 3, 1, 2, 1, 1] {
+            let at = clock.now() + Duration::from_millis(delay);
+            timer.arm(at, clock.now()).unwrap();
+            poll_fn(|cx| timer.poll_expired(cx, clock)).await.unwrap();
+            assert!(clock.now() >= at);
+            assert_eq!(timer.armed, None);
+        }
     }
 
     #[tokio::test]
     async fn a_time_in_the_past_expires_at_once() {
         let mut timer = Timer::new().unwrap();
         timer.arm(Time::ZERO, Time::from_secs(1)).unwrap();
-        poll_fn(|cx| timer.poll_expired(cx)).await.unwrap();
+        poll_fn(|cx| timer.poll_expired(cx, Clock::start())).await.unwrap();
     }
 }
