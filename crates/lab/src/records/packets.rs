@@ -50,9 +50,11 @@ pub struct PacketRecords(Arc<Mutex<Recorder>>);
 pub(crate) struct Owners {
     /// The names of all flows.
     pub(crate) flows: Vec<String>,
-    /// Whose a packet is.
-    pub(crate) of: Box<dyn Fn(&Packet) -> Option<Owner> + Send>,
+    pub(crate) of: OwnerOf,
 }
+
+/// Whose a packet is.
+type OwnerOf = Box<dyn Fn(&Packet) -> Option<Owner> + Send>;
 
 /// Whose a packet is.
 #[derive(Clone, Copy)]
