@@ -58,8 +58,8 @@ impl Timer {
     /// Ready once after each expiry; otherwise the task is woken by the next one.
     ///
     /// The expirations are not read: epoll is told of each by its edge (epoll(7), EPOLLET), and to
-    /// arm the timer anew takes them away. One that was armed for later meanwhile may leave the edge
-    /// of the time before, which is too early and passed over.
+    /// arm the timer anew takes them away. One that was armed for later meanwhile may leave the
+    /// edge of the time before, which is too early and passed over.
     pub(crate) fn poll_expired(
         &mut self,
         cx: &mut Context<'_>,

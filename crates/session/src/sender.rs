@@ -149,8 +149,8 @@ impl Sender {
         Ok(())
     }
 
-    /// What came together was pushed, and whoever pushes looks for more after a [`rest`]: what would
-    /// have to leave before that is over leaves now, so that nobody is woken for it.
+    /// What came together was pushed, and whoever pushes looks for more after a [`rest`]: what
+    /// would have to leave before that is over leaves now, so that nobody is woken for it.
     pub fn end_batch(&mut self, now: Time) {
         if let Cutter::Packets(packetizer) = &mut self.cutter {
             packetizer.handle_timeout(now + rest(self.latency));

@@ -92,7 +92,10 @@ fn has_two_seeds(runs: &[Run]) -> bool {
 
 /// What is to be known of the intervals, for a page.
 pub(super) fn html_intervals(runs: &[Run]) -> Markup {
-    html! { "Intervals hold the mean with 95 % confidence. " @if has_two_seeds(runs) { (TWO_SEEDS) " " } }
+    html! {
+        "Intervals hold the mean with 95 % confidence. "
+        @if has_two_seeds(runs) { (TWO_SEEDS) " " }
+    }
 }
 
 /// The same tables for a page.
