@@ -12,7 +12,7 @@ use anabranch_lab::Estimate;
 use anabranch_lab::scenario::{Files, Scenario, Watching};
 use anabranch_netsim::{LinkConfig, Loss, QueueLimit};
 use anabranch_sansio::Rate;
-use quinn::{TransportConfig, VarInt};
+use quinn::{ClientConfig, TransportConfig, VarInt};
 use tokio::runtime;
 use tokio::time::{Instant, timeout_at};
 
@@ -115,30 +115,30 @@ async fn cross(loss: f64, seed: u64, span: Duration) -> io::Result<f64> {
     let emulator = emulator(loss, seed, target)?;
     let entrance = emulator.listens_at("bottleneck").map_err(io::Error::other)?;
     let end = Instant::now() + span;
-    let sender = tokio::spawn(async move {
-        let endpoint = quic::endpoint(udp::socket()?, None)?;
-        let connecting =
-            endpoint.connect_with(client, entrance, quic::SERVER).map_err(io::Error::other)?;
-        let mut stream = connecting.await?.open_uni().await?;
-        let message = vec![0x5a; 1 << 16];
-        loop {
-            stream.write_all(&message).await?;
-        }
-        #[expect(unreachable_code, reason = "the type of what never ends")]
-        io::Result::Ok(())
-    });
+    let sender = tokio::spawn(send(client, entrance));
     let mut bytes = 0;
-    let received = timeout_at(end, receive(&server, &mut bytes)).await;
-    let failed = received.err().is_none();
+    let ended = timeout_at(end, receive(&server, &mut bytes)).await;
     sender.abort();
     emulator.close();
-    if failed {
-        return Err(io::Error::other("the connection ended before its time"));
+    match ended {
+        Err(_its_time_is_over) => Ok(bytes as f64 * 8.0 / span.as_secs_f64() / 1e6),
+        Ok(Err(error)) => Err(error),
+        Ok(Ok(())) => Err(io::Error::other("the stream ended before its time")),
     }
-    Ok(bytes as f64 * 8.0 / span.as_secs_f64() / 1e6)
 }
 
-/// Counts what comes, without an end.
+/// Sends without an end.
+async fn send(client: ClientConfig, to: SocketAddr) -> io::Result<()> {
+    let endpoint = quic::endpoint(udp::socket()?, None)?;
+    let connecting = endpoint.connect_with(client, to, quic::SERVER).map_err(io::Error::other)?;
+    let mut stream = connecting.await?.open_uni().await?;
+    let message = vec![0x5a; 1 << 16];
+    loop {
+        stream.write_all(&message).await?;
+    }
+}
+
+/// Counts what comes, until the stream ends.
 async fn receive(endpoint: &quinn::Endpoint, bytes: &mut u64) -> io::Result<()> {
     let incoming = endpoint.accept().await.ok_or(io::ErrorKind::NotConnected)?;
     let mut stream = incoming.await?.accept_uni().await?;
