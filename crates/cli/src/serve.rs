@@ -92,7 +92,7 @@ impl Serve {
             udp: self.udp,
             advertise: self.advertise,
             names: self.name,
-            operator_token: self.operator_token.as_deref().map(token).transpose()?,
+            operator_token: self.operator_token.as_deref().map(operator_token).transpose()?,
             access_key: self.access_key,
             https: self.https,
             tls_certificate: self.tls_certificate,
@@ -152,8 +152,8 @@ impl Serve {
     }
 }
 
-/// The token in a file.
-fn token(file: &Path) -> Result<String, Failure> {
+/// The operator's token, in a file.
+pub(crate) fn operator_token(file: &Path) -> Result<String, Failure> {
     let text = std::fs::read_to_string(file);
     let text =
         text.map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;

@@ -6,7 +6,7 @@
 
 use std::net::SocketAddr;
 
-use axum::http::header::{HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 /// Random bytes of a token.
@@ -107,6 +107,12 @@ pub(crate) fn only(headers: &HeaderMap, name: HeaderName) -> Option<&[u8]> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
     values.next().is_none().then(|| value.as_bytes())
+}
+
+/// The token that a request brings in its header `Authorization: Bearer TOKEN`.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let given = std::str::from_utf8(only(headers, AUTHORIZATION)?).ok()?;
+    given.strip_prefix("Bearer ").map(str::trim)
 }
 
 /// The time taken says nothing about how much of a guess was right.

@@ -32,8 +32,6 @@ const OPERATOR_PAGE: &str = "operator.html";
 pub(super) struct Site {
     pub(super) station: Arc<Station>,
     pub(super) origin_guard: Arc<OriginGuard>,
-    /// The operator's.
-    pub(super) token: String,
     /// Who speaks for others.
     pub(super) proxies: Proxies,
     /// Those of players.
@@ -43,7 +41,7 @@ pub(super) struct Site {
 }
 
 /// All that is served.
-pub(super) fn router(site: Arc<Site>) -> Router {
+pub(super) fn router(site: Arc<Site>, operator_token: &str) -> Router {
     Router::new()
         .route("/", get(|| async { asset(PAGE) }))
         .route("/embed/{number}", get(embedded))
@@ -56,7 +54,7 @@ pub(super) fn router(site: Arc<Site>) -> Router {
         .route("/whep", post(accept))
         .route("/whep/{session}", delete(hang_up))
         .merge(players::router())
-        .merge(operator::router(site.clone()))
+        .merge(operator::router(operator_token))
         .fallback(|| async { not_found("There is nothing here; the page is at /.") })
         .layer(DefaultBodyLimit::max(OFFER_BYTES_MAX))
         .layer(middleware::from_fn_with_state(site.origin_guard.clone(), guarded))

@@ -1,21 +1,20 @@
 //! What Prometheus is told.
 
 use std::collections::BTreeMap;
-use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
 use anabranch_television::{Carrier, Server};
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse as _, Response};
 
 use super::http::Site;
 use super::operator::numbers;
 use crate::service::LevelSnapshot;
+use crate::site::Exposition;
 
 /// What is counted, in Prometheus' text format.
 pub(super) async fn metrics(State(site): State<Arc<Site>>) -> Response {
-    let mut text = Text::default();
+    let mut text = Exposition::default();
     site.station.look(|server, _| {
         describe_viewers(&mut text, server);
         describe_channels(&mut text, server);
@@ -28,20 +27,11 @@ pub(super) async fn metrics(State(site): State<Arc<Site>>) -> Response {
     for (outcome, count) in site.station.access().counts() {
         text.line("tokens_total", &format!("outcome=\"{outcome}\""), count);
     }
-    let traffic = site.station.handle().stats().total;
-    let counters = [
-        ("sent_bytes_total", "Bytes of datagrams sent.", traffic.tx.bytes),
-        ("received_bytes_total", "Bytes of datagrams received.", traffic.rx.bytes),
-        ("unsent_datagrams_total", "Datagrams that could not be sent.", traffic.lost.sum()),
-    ];
-    for (name, help, value) in counters {
-        text.head(name, "counter", help);
-        text.line(name, "", value);
-    }
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text.0).into_response()
+    text.traffic(&site.station.handle().stats().total);
+    text.into_response()
 }
 
-fn describe_viewers(text: &mut Text, server: &Server) {
+fn describe_viewers(text: &mut Exposition, server: &Server) {
     text.head("viewers", "gauge", "Viewers, by what carries them and what they watch.");
     let numbers = numbers(server);
     let mut counts = BTreeMap::new();
@@ -58,7 +48,7 @@ fn describe_viewers(text: &mut Text, server: &Server) {
     }
 }
 
-fn describe_channels(text: &mut Text, server: &Server) {
+fn describe_channels(text: &mut Exposition, server: &Server) {
     let television = server.television();
     text.head("channel_on_air", "gauge", "Whether a channel's source is there.");
     for entry in television.channels() {
@@ -73,7 +63,7 @@ fn describe_channels(text: &mut Text, server: &Server) {
 }
 
 /// What waits to be read of what other anabranch programs send here.
-fn describe_levels(text: &mut Text, channels: &BTreeMap<u32, Vec<LevelSnapshot>>) {
+fn describe_levels(text: &mut Exposition, channels: &BTreeMap<u32, Vec<LevelSnapshot>>) {
     let mut describe = |name, kind, help, figure: fn(&LevelSnapshot) -> f64| {
         text.head(name, kind, help);
         for (number, levels) in channels {
@@ -96,7 +86,7 @@ fn describe_levels(text: &mut Text, channels: &BTreeMap<u32, Vec<LevelSnapshot>>
 }
 
 /// What holds memory at the UDP port, and what was sent away from it.
-fn describe_port(text: &mut Text, server: &Server) {
+fn describe_port(text: &mut Exposition, server: &Server) {
     let stats = server.stats();
     let help = "Native associations and connections of browsers, those that begin or end included.";
     text.head("connections", "gauge", help);
@@ -120,27 +110,6 @@ fn describe_port(text: &mut Text, server: &Server) {
     }
 }
 
-/// Prometheus' text format.
-#[derive(Debug, Default)]
-struct Text(String);
-
-impl Text {
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
-        _ = writeln!(self.0, "# HELP anabranch_{name} {help}\n# TYPE anabranch_{name} {kind}");
-    }
-
-    /// A sample, with labels or without.
-    fn line(&mut self, name: &str, labels: &str, value: impl Display) {
-        let braces = if labels.is_empty() { ["", ""] } else { ["{", "}"] };
-        _ = writeln!(self.0, "anabranch_{name}{}{labels}{} {value}", braces[0], braces[1]);
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, value: usize) {
-        self.head(name, "gauge", help);
-        self.line(name, "", value);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,9 +124,9 @@ mod tests {
             delay_p50_ms: 2.0,
             delay_p99_ms,
         };
-        let mut text = Text::default();
+        let mut text = Exposition::default();
         describe_levels(&mut text, &BTreeMap::from([(4, vec![level(0, 8.0), level(9, 480.0)])]));
-        let lines: Vec<_> = text.0.lines().filter(|line| !line.starts_with('#')).collect();
+        let lines: Vec<_> = text.as_str().lines().filter(|line| !line.starts_with('#')).collect();
         for line in [
             r#"anabranch_source_waiting_messages{channel="4",level="1"} 9"#,
             r#"anabranch_source_read_messages_total{channel="4",level="0"} 70"#,

@@ -26,11 +26,10 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 
 use crate::input::Readers;
-use crate::net::NetError;
 use crate::service::{Secured, Stop, url_of};
 use crate::site::{
     Advertised, Https, Listener, OriginGuard, Places, Proxies, Secure, Service, SiteError, Wanted,
-    bind_http, bind_udp, candidates, places,
+    bind_http, bind_udp, candidates, places, random_hex, random_token,
 };
 use crate::url::EncryptionSwitch;
 use access::{Access, TokenAccess};
@@ -43,9 +42,6 @@ use station::{NEWS_MAX, Station};
 
 /// Viewers hear so long that the server ends.
 const FAREWELL: Duration = Duration::from_millis(300);
-
-/// Random bytes of an operator's token.
-const TOKEN_BYTES: usize = 16;
 
 /// Random bytes of the name by which other servers know this one.
 const NAME_BYTES: usize = 8;
@@ -171,15 +167,14 @@ impl Serving {
         let television = Television::new(limits, Box::new(TokenAccess(access.clone())));
         let server = Server::new(television, config, unpredictable()?).map_err(SiteError::from)?;
         let server = Driver::spawn_apart(server, sockets).map_err(SiteError::from)?;
-        let name = random_name::<NAME_BYTES>()?;
+        let name = random_hex::<NAME_BYTES>()?;
         let station = Arc::new(Station::new(server, access, name, sender.clone(), options.readers));
-        let token = options.operator_token.map_or_else(random_name::<TOKEN_BYTES>, Ok)?;
+        let token = options.operator_token.map_or_else(random_token, Ok)?;
         let proxies = Proxies::new(section.trusted_proxies.clone());
         let places = places();
         let site = Site {
             station: station.clone(),
             origin_guard: Arc::new(OriginGuard::new(names)),
-            token: token.clone(),
             proxies: proxies.clone(),
             players: Places::new(
                 section.players_max.unwrap_or(PLAYERS_MAX),
@@ -187,7 +182,7 @@ impl Serving {
             ),
             places: places.clone(),
         };
-        let service = Service::new(http::router(Arc::new(site)), proxies, places);
+        let service = Service::new(http::router(Arc::new(site), &token), proxies, places);
         let https = secure.as_ref().map(Secure::https);
         if let Some(secure) = secure {
             secure.serve(service.clone(), sender)?;
@@ -298,14 +293,6 @@ fn access_key(file: &Path, news: &mpsc::Sender<String>) -> Result<AccessKey, Key
         _ = news.try_send(format!("the key for tokens is new: {}", file.display()));
     }
     Ok(key)
-}
-
-fn random_name<const BYTES: usize>() -> Result<String, ServeError> {
-    let mut random = [0; BYTES];
-    getrandom::fill(&mut random)
-        .map_err(|error| NetError::NoRandomness { message: error.to_string() })
-        .map_err(SiteError::from)?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn unpredictable() -> Result<Rng, ServeError> {

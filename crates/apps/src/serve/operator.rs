@@ -11,10 +11,8 @@ use anabranch_television::protocol::{ChannelEntry, UrgentLevel};
 use anabranch_television::{Carrier, Server, Television, UrgentReport, ViewerReport};
 use anabranch_transport::{ConnectionStats, PathReport};
 use axum::extract::rejection::JsonRejection;
-use axum::extract::{Path, Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, StatusCode};
-use axum::middleware::{self, Next};
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
@@ -23,13 +21,13 @@ use serde::{Deserialize, Serialize};
 use super::config::ChannelText;
 use super::http::Site;
 use super::metrics::metrics;
-use crate::page::guard::{equal_in_constant_time, only};
+use crate::site::operators;
 
 /// What describes the interface.
 const DESCRIPTION: &str = include_str!("openapi.json");
 
 /// All that needs the operator's token, and what describes it.
-pub(super) fn router(site: Arc<Site>) -> Router<Arc<Site>> {
+pub(super) fn router(token: &str) -> Router<Arc<Site>> {
     let guarded = Router::new()
         .route("/api/viewers", get(viewers))
         .route("/api/channels", get(channels).post(add))
@@ -37,25 +35,8 @@ pub(super) fn router(site: Arc<Site>) -> Router<Arc<Site>> {
         .route("/api/channels/{number}/restart", post(restart))
         .route("/api/urgent", get(messages).post(urgent))
         .route("/api/urgent/{id}", get(message).delete(end_urgent))
-        .route("/metrics", get(metrics))
-        .layer(middleware::from_fn_with_state(site, authorize));
-    let description = || async { ([(CONTENT_TYPE, "application/json")], DESCRIPTION) };
-    Router::new().route("/api/openapi.json", get(description)).merge(guarded)
-}
-
-async fn authorize(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    if is_operator(request.headers(), &site.token) {
-        return next.run(request).await;
-    }
-    let text = "This is the operator's: send the header \"Authorization: Bearer TOKEN\" with the \
-                token of --operator-token, or the one that the program printed.";
-    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text).into_response()
-}
-
-fn is_operator(headers: &HeaderMap, token: &str) -> bool {
-    let given = only(headers, AUTHORIZATION).and_then(|it| std::str::from_utf8(it).ok());
-    let given = given.and_then(|it| it.strip_prefix("Bearer "));
-    given.is_some_and(|given| equal_in_constant_time(given.trim(), token))
+        .route("/metrics", get(metrics));
+    operators(guarded, token, DESCRIPTION)
 }
 
 /// A viewer.
@@ -322,34 +303,15 @@ async fn end_urgent(State(site): State<Arc<Site>>, Path(id): Path<u32>) -> Statu
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use anabranch_television::TelevisionConfig;
     use anabranch_television::channel::Label;
-    use serde_json::Value;
 
     use super::*;
-
-    fn description() -> Value {
-        serde_json::from_str(DESCRIPTION).unwrap()
-    }
-
-    fn fields(value: &Value) -> BTreeSet<&str> {
-        value.as_object().unwrap().keys().map(String::as_str).collect()
-    }
-
-    fn assert_described(name: &str, value: &impl Serialize) {
-        let (all, value) = (description(), serde_json::to_value(value).unwrap());
-        let schema = &all["components"]["schemas"][name]["properties"];
-        assert_eq!(fields(&value), fields(schema), "{name}");
-    }
+    use crate::site::description::{assert_fields, assert_routes};
 
     #[test]
     fn the_description_has_every_route_and_no_other() {
-        let source = include_str!("operator.rs");
-        let routes = source.split(".route(\"").skip(1).filter(|it| it.starts_with('/'));
-        let routed: BTreeSet<_> = routes.filter_map(|it| it.split('"').next()).collect();
-        assert_eq!(routed, fields(&description()["paths"]));
+        assert_routes(DESCRIPTION, include_str!("operator.rs"));
     }
 
     #[test]
@@ -363,7 +325,7 @@ mod tests {
             lost_chunks: 0,
             sent_bytes: 0,
         };
-        assert_described("ViewerPath", &path);
+        assert_fields(DESCRIPTION, "ViewerPath", &path);
         let mut television = anabranch_television::Television::new(
             TelevisionConfig::default(),
             Box::new(anabranch_television::OpenToAll),
@@ -371,29 +333,16 @@ mod tests {
         television.viewer_came(Time::ZERO, Carrier::Native).unwrap();
         let report = television.viewers().next().unwrap();
         let viewer = Viewer::new(Time::ZERO, report, None, &BTreeMap::new());
-        assert_described("Viewer", &viewer);
+        assert_fields(DESCRIPTION, "Viewer", &viewer);
         let id = television.urgent(UrgentLevel::Alarm, "Leave the house.", None);
         let report = television.urgent_messages().next().unwrap();
         let message = Message::new(report, &BTreeMap::new());
         assert_eq!(message.id, id);
-        assert_described("Message", &message);
+        assert_fields(DESCRIPTION, "Message", &message);
         let label = Label { number: 1, name: "News".to_owned(), group: None, open: true };
         television.add_channel(label);
         let entry = television.channels().remove(0);
-        assert_described("Channel", &Listed::new(&television, entry, None));
-        assert_described("Added", &Added { number: 1 });
-    }
-
-    #[test]
-    fn only_the_token_itself_opens() {
-        let ask = |value: &str| {
-            let headers = HeaderMap::from_iter([(AUTHORIZATION, value.parse().unwrap())]);
-            is_operator(&headers, "secret")
-        };
-        assert!(ask("Bearer secret"));
-        for wrong in ["Bearer secre", "Bearer ", "secret", "Basic secret", "Bearer secrets"] {
-            assert!(!ask(wrong), "{wrong}");
-        }
-        assert!(!is_operator(&HeaderMap::new(), "secret"));
+        assert_fields(DESCRIPTION, "Channel", &Listed::new(&television, entry, None));
+        assert_fields(DESCRIPTION, "Added", &Added { number: 1 });
     }
 }

@@ -5,6 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anabranch_rtc::ConnectionId;
 
+use super::random_hex;
+
 /// Those of the last ones that came.
 const SESSIONS_MAX: usize = 4_096;
 
@@ -19,12 +21,13 @@ impl Sessions {
     /// The name of a connection. Without randomness it is empty: nobody can then end the session by
     /// HTTP; the browser still can.
     pub(crate) fn name(&self, id: ConnectionId) -> String {
-        let mut random = [0; NAME_BYTES];
-        if let Err(error) = getrandom::fill(&mut random) {
-            tracing::warn!(%error, "no randomness");
-            return String::new();
-        }
-        let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = match random_hex::<NAME_BYTES>() {
+            Ok(name) => name,
+            Err(error) => {
+                tracing::warn!(%error, "a session has no name");
+                return String::new();
+            }
+        };
         let mut sessions = self.lock();
         if sessions.len() >= SESSIONS_MAX {
             sessions.pop_front();

@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use anabranch_sansio::Time;
 use anabranch_television::{AccessPolicy, Admission, Permission};
-use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use jiff::Timestamp;
 use percent_encoding::percent_decode_str;
 
-use crate::page::guard::only;
+use crate::page::guard::bearer;
 pub use key::{AccessKey, KeyError};
 pub use token::{All, Ticket, TicketChannels, TicketError, TokenError};
 
@@ -82,9 +81,8 @@ impl Ticket {
 
 /// The token that a request has in its header, or else in its address.
 pub(super) fn token_of(request: &Parts) -> Option<String> {
-    let header = only(&request.headers, AUTHORIZATION).and_then(|it| std::str::from_utf8(it).ok());
-    if let Some(token) = header.and_then(|it| it.strip_prefix("Bearer ")) {
-        return Some(token.trim().to_owned());
+    if let Some(token) = bearer(&request.headers) {
+        return Some(token.to_owned());
     }
     let mut options = request.uri.query().unwrap_or_default().split('&');
     let token = options.find_map(|option| option.strip_prefix("token="))?;
@@ -111,6 +109,7 @@ impl AccessPolicy for TokenAccess {
 #[cfg(test)]
 mod tests {
     use axum::http::Request;
+    use axum::http::header::AUTHORIZATION;
     use jiff::SignedDuration;
 
     use super::*;
