@@ -7,7 +7,7 @@ use std::time::Duration;
 use anabranch_call::Media;
 use anabranch_media::Piece;
 use anabranch_rooms::protocol::{
-    FromMember, FromRoom, MemberNumber, PPID_BINARY, PPID_TEXT, PROTOCOL_VERSION,
+    FromMember, FromRoom, MemberNumber, PPID_BINARY, PPID_TEXT, PROTOCOL_VERSION, Role,
 };
 use anabranch_rooms::{GuestId, RoomId, RoomLabel, Rooms, RoomsConfig};
 use anabranch_sansio::{PathId, Rate, Rng, Time};
@@ -120,6 +120,10 @@ struct Guest {
     resume: Option<String>,
 }
 
+fn label() -> RoomLabel {
+    RoomLabel { name: "room".to_owned(), title: "Room".to_owned(), members_max: MEMBERS_MAX }
+}
+
 struct Play {
     rooms: Rooms,
     room: RoomId,
@@ -133,12 +137,7 @@ impl Play {
     fn new() -> Self {
         let config = RoomsConfig { program: "a check".to_owned() };
         let mut rooms = Rooms::new(config, Rng::from_u64(1));
-        let label = RoomLabel {
-            name: "room".to_owned(),
-            title: "Room".to_owned(),
-            members_max: MEMBERS_MAX,
-        };
-        let room = rooms.add(label);
+        let room = rooms.add(label());
         Self { rooms, room, guests: Vec::new(), resumes: Vec::new(), now: Time::ZERO }
     }
 
@@ -146,7 +145,7 @@ impl Play {
         let what = script.byte();
         let at = usize::from(script.byte());
         match what % 12 {
-            0 => self.come(),
+            0 => self.come(if what & 16 == 0 { Role::Attendee } else { Role::Host }),
             1 => self.go(at, what & 16 != 0),
             2 => self.say(at, PPID_TEXT.0, 0, script.bytes()),
             3 => self.say(at, u32::from(script.byte()), script.byte(), script.bytes()),
@@ -157,17 +156,32 @@ impl Play {
             8 => self.now += Duration::from_millis(1 << (script.byte() % 16)),
             9 => self.change_line(at, script.byte()),
             10 => self.altered(at, script),
+            11 if what & 16 != 0 => self.operate(script),
             _ => self.rooms.handle_timeout(self.now),
         }
         self.rooms.handle_timeout(self.now);
     }
 
-    fn come(&mut self) {
+    fn come(&mut self, role: Role) {
         if self.guests.len() < GUESTS
-            && let Some(id) = self.rooms.guest_came(self.now, self.room)
+            && let Some(id) = self.rooms.guest_came(self.now, self.room, role)
         {
             let line = Line::default();
             self.guests.push(Guest { id, line, number: None, resume: None });
+        }
+    }
+
+    /// Who runs the room does something.
+    fn operate(&mut self, script: &mut Script<'_>) {
+        let (what, number) = (script.byte(), MemberNumber(script.byte().into()));
+        match what % 8 {
+            0..3 => assert!(self.rooms.set_locked(self.room, what & 16 != 0)),
+            3..7 => _ = self.rooms.remove_member(self.now, self.room, number),
+            _ => {
+                assert!(self.rooms.close_room(self.now, self.room, "closed"));
+                assert!(!self.rooms.set_locked(self.room, true), "a room that is no more");
+                self.room = self.rooms.add(label());
+            }
         }
     }
 
@@ -209,10 +223,12 @@ impl Play {
     }
 
     fn word(&mut self, at: usize, script: &mut Script<'_>) {
-        let word = match script.byte() % 4 {
+        let word = match script.byte() % 8 {
             0 => FromMember::WantKey { member: MemberNumber(script.byte().into()) },
             1 => FromMember::Media { media: Media::default(), voice_frames: script.byte().into() },
             2 => FromMember::Bye,
+            3 => FromMember::Lock { locked: script.byte() & 1 == 0 },
+            4 => FromMember::Remove { member: MemberNumber(script.byte().into()) },
             _ => FromMember::Text { text: String::from_utf8_lossy(script.bytes()).into_owned() },
         };
         self.say(at, PPID_TEXT.0, 0, &word.encode());
@@ -251,8 +267,10 @@ impl Play {
             for message in guest.line.sent.drain(..) {
                 if message.payload_id == PPID_TEXT {
                     let text = FromRoom::decode(&message.payload).expect("what a room says");
-                    if let FromRoom::Welcome { you, resume, members, .. } = text {
+                    if let FromRoom::Welcome { you, role, locked, resume, members, .. } = text {
                         assert!(members.iter().all(|member| member.number != you));
+                        let may_enter = role == Role::Host || self.resumes.contains(&resume);
+                        assert!(may_enter || !locked, "somebody new in a locked room");
                         (guest.number, guest.resume) = (Some(you), Some(resume));
                     }
                 } else {

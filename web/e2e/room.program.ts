@@ -27,14 +27,14 @@ describe('anabranch meet', () => {
     expect(await server.interrupt()).toBe(0);
   });
 
-  async function open(): Promise<RoomPage> {
+  async function open(at = link): Promise<RoomPage> {
     const view = new RoomPage(await browser.context.newPage());
-    await view.page.goto(link);
+    await view.page.goto(at);
     return view;
   }
 
-  async function visit(name: string): Promise<RoomPage> {
-    const view = await open();
+  async function visit(name: string, at = link): Promise<RoomPage> {
+    const view = await open(at);
     await view.enter(name);
     return view;
   }
@@ -63,9 +63,44 @@ describe('anabranch meet', () => {
     await alice.untilText('people', '2 people');
     await alice.untilText('notices', 'Bob left.');
     await eve.page.close();
-    await server.line(/room: Eve is gone/);
+    await server.line(/room: Eve left/);
     await alice.untilText('people', 'You are alone here.');
     expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+  });
+
+  it('has a host who locks the room, and removes somebody', async () => {
+    const said = await server.line(/Room, for its hosts: http:\S+$/m);
+    const alice = await visit('Alice', said.slice(said.indexOf('http')));
+    const bob = await visit('Bob');
+    await alice.sees(2, 1);
+    expect(await bob.get('lock').count()).toBe(0);
+    expect(await bob.get('remove-1').count()).toBe(0);
+    await alice.get('lock').click();
+    await alice.untilText('lock', 'Unlock');
+    await bob.untilText('locked', 'Locked');
+    await bob.untilText('notices', 'Alice locked the room.');
+
+    const eve = await open();
+    await eve.get('name').fill('Eve');
+    await eve.get('enter').click();
+    await eve.untilText('banner', 'This room is locked. Its host was told that you are here');
+    await alice.untilText('notices', 'Eve wants to come in, and the room is locked.');
+    expect(await violations(alice.page)).toEqual([]);
+
+    await alice.page.bringToFront();
+    await alice.get('member-2').hover();
+    await alice.get('remove-2').click();
+    expect(await violations(alice.page)).toEqual([]);
+    await alice.get('member-2').getByTestId('confirm').click();
+    await bob.untilText('banner', 'Alice removed you from the room.');
+    await alice.untilText('notices', 'Bob was removed by Alice.');
+    await alice.untilText('people', 'You are alone here.');
+    await alice.get('lock').click();
+    await alice.untilText('lock', 'Lock');
+    await eve.get('again').click();
+    await eve.enter('Eve');
+    await alice.untilText('people', '2 people');
+    expect([...alice.complaints, ...bob.complaints, ...eve.complaints]).toEqual([]);
   });
 
   it('makes one person large, and shows a screen', async () => {

@@ -10,15 +10,16 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::serve::{advertised, site_failure};
+use crate::serve::{advertised, operator_token, site_failure};
 use crate::service_log::ServiceLog;
 use crate::transfer::{RecordingArgs, StatsFile, stop_when_interrupted};
 
 /// Opens rooms where browsers call each other
 ///
 /// Prints a link for each room: whoever has it gets in, with camera and microphone, by any browser
-/// with WebCodecs. Without a file there is one room. Off this machine browsers give camera and
-/// microphone only to pages by HTTPS.
+/// with WebCodecs. Another one is for hosts, who may lock the room and remove others. Without a
+/// file there is one room. Off this machine browsers give camera and microphone only to pages by
+/// HTTPS.
 ///
 /// Example:
 ///   anabranch meet rooms.toml --https :8443
@@ -51,6 +52,10 @@ pub(crate) struct Meet {
     /// times.
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
+    /// A file with the token that opens the operator's interface, /api and /metrics. Without it,
+    /// one is made and printed.
+    #[arg(long, value_name = "FILE")]
+    operator_token: Option<PathBuf>,
     /// Writes how things stand, once a second, as JSON lines; - is stdout. docs/stats.md says what
     /// the fields mean.
     #[arg(long, value_name = "FILE")]
@@ -81,8 +86,10 @@ impl Meet {
             https: self.https,
             tls_certificate: self.tls_certificate,
             tls_key: self.tls_key,
+            operator_token: self.operator_token.as_deref().map(operator_token).transpose()?,
             recording: log.recording(),
         };
+        let is_token_known = options.operator_token.is_some();
         // Who has read a link may interrupt.
         let stop = stop_when_interrupted();
         let meeting = Meeting::start(options).await.map_err(site_failure)?;
@@ -93,6 +100,13 @@ impl Meet {
             } else {
                 output::print(&line)?;
             }
+        }
+        for invitation in meeting.invitations() {
+            log.line(&format!("{}, for its hosts: {}", invitation.title, invitation.host_link));
+        }
+        log.line(&format!("operator's interface: {}", meeting.operator_url()));
+        if !is_token_known {
+            log.line(&format!("operator's token: {}", meeting.operator_token()));
         }
         if let Some(https) = meeting.https() {
             log.line(&format!("certificate by HTTPS: SHA-256 {}", https.fingerprint));

@@ -49,7 +49,11 @@ struct Server {
 
 impl Server {
     fn start(file: &RoomsFile) -> Self {
-        let mut child = program().arg(&file.0).spawn().unwrap();
+        Self::start_with(file, &[])
+    }
+
+    fn start_with(file: &RoomsFile, arguments: &[&str]) -> Self {
+        let mut child = program().arg(&file.0).args(arguments).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let links: Vec<String> = lines.by_ref().take(2).map(Result::unwrap).collect();
         let host = links[0].split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
@@ -77,6 +81,13 @@ impl Server {
     fn join(&self, room: &str, token: &str, offer: &str) -> String {
         let headers = format!("Authorization: Bearer {token}\r\nContent-Type: application/sdp\r\n");
         self.ask(&format!("POST /r/{room}/join"), &headers, offer)
+    }
+
+    /// What who has this token gets of the operator's interface.
+    fn operate(&self, token: &str, request: &str, body: &str) -> String {
+        let headers =
+            format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n");
+        self.ask(request, &headers, body)
     }
 
     /// Ctrl-C; returns how it ended, and what it said.
@@ -134,6 +145,92 @@ fn each_room_has_a_link_whose_token_opens_it_and_no_other() {
 }
 
 #[test]
+fn hosts_have_a_link_of_their_own() {
+    let text = ROOMS.replace("title", "host_token = 'fedcba9876543210'\ntitle");
+    let file = RoomsFile::new("hosts", &text);
+    let server = Server::start(&file);
+    let offer = format!("{OFFER}a=fingerprint:sha-256 {}\r\n", vec!["AB"; 32].join(":"));
+    for token in ["0123456789abcdef", "fedcba9876543210"] {
+        let answer = server.join("lab", token, &offer);
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    }
+    let host = server.host.clone();
+    let (_, said) = server.end();
+    let line = format!("The lab, for its hosts: http://{host}/r/lab#fedcba9876543210");
+    assert!(said.contains(&line), "{said}");
+}
+
+#[test]
+fn the_operator_opens_locks_and_closes_rooms_by_http_and_nobody_else() {
+    let file = RoomsFile::new("operator", ROOMS);
+    let token = RoomsFile::new("operator-token", "0123456789-operator\n");
+    let server = Server::start_with(&file, &["--operator-token", token.0.to_str().unwrap()]);
+    let operate = |request: &str, body: &str| {
+        let answer = server.operate("0123456789-operator", request, body);
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().to_owned(), body.to_owned())
+    };
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+
+    // A room's token, and a host's, are no operator's.
+    for wrong in ["0123456789abcdef", "", "0123456789-operato"] {
+        for request in ["GET /api/rooms", "DELETE /api/rooms/lab", "GET /metrics"] {
+            let answer = server.operate(wrong, request, "");
+            assert!(answer.starts_with("HTTP/1.1 401"), "{request}: {answer}");
+        }
+    }
+    assert!(server.ask("GET /api/openapi.json", "", "").starts_with("HTTP/1.1 200"));
+
+    let (status, body) = operate("GET /api/rooms", "");
+    let rooms = json(&body);
+    assert_eq!(
+        (status.as_str(), &rooms[0]["name"], &rooms[1]["name"]),
+        ("200", &"lab".into(), &"staff".into())
+    );
+    let link = format!("http://{}/r/lab#0123456789abcdef", server.host);
+    assert_eq!(rooms[0]["link"], link.as_str());
+
+    let (status, body) = operate("POST /api/rooms", r#"{"name": "attic", "members_max": 3}"#);
+    assert_eq!(status, "201", "{body}");
+    let attic = json(&body);
+    assert_eq!((&attic["title"], &attic["locked"]), (&"attic".into(), &false.into()));
+    let opener = attic["host_link"].as_str().unwrap().split('#').nth(1).unwrap();
+    let offer = format!("{OFFER}a=fingerprint:sha-256 {}\r\n", vec!["AB"; 32].join(":"));
+    assert!(server.join("attic", opener, &offer).starts_with("HTTP/1.1 201"));
+    assert_eq!(operate("PUT /api/rooms/attic/lock", r#"{"locked": true}"#).0, "204");
+    let (_, body) = operate("GET /api/rooms/attic", "");
+    assert_eq!(json(&body)["locked"], true);
+    let (_, metrics) = operate("GET /metrics", "");
+    for line in [
+        "anabranch_rooms 3",
+        "anabranch_room_locked{room=\"attic\"} 1",
+        "anabranch_joins_total{outcome=\"answered\"} 1",
+    ] {
+        assert!(metrics.lines().any(|it| it == line), "{line} in {metrics}");
+    }
+
+    for (request, body, status, what) in [
+        ("POST /api/rooms", r#"{"name": "attic"}"#, "409", "\"attic\" is another room's already"),
+        ("POST /api/rooms", r#"{"name": "a/b"}"#, "400", "name: \"a/b\" stands in a link"),
+        ("POST /api/rooms", r#"{"name": "b", "color": 1}"#, "400", "unknown field `color`"),
+        ("POST /api/rooms", r#"{"title": "b"}"#, "400", "missing field `name`"),
+        ("PUT /api/rooms/attic/lock", "{}", "400", "missing field `locked`"),
+        ("PUT /api/rooms/cellar/lock", r#"{"locked": true}"#, "404", "no room of this name"),
+        ("DELETE /api/rooms/attic/members/1", "", "404", "nobody of this number"),
+        ("DELETE /api/rooms/cellar", "", "404", "no room of this name"),
+        ("GET /api/rooms/cellar", "", "404", "no room of this name"),
+    ] {
+        let answer = operate(request, body);
+        assert!(answer.0 == status && answer.1.contains(what), "{request} {body}: {answer:?}");
+    }
+    assert_eq!(operate("DELETE /api/rooms/attic", "").0, "204");
+    assert!(server.join("attic", opener, &offer).starts_with("HTTP/1.1 401"));
+    let (status, said) = server.end();
+    assert_eq!(status, Some(0));
+    assert!(!said.contains("0123456789-operator"), "{said}");
+}
+
+#[test]
 fn a_room_takes_no_more_offers_than_it_has_places_and_some() {
     let file = RoomsFile::new("crowd", ROOMS);
     let server = Server::start(&file);
@@ -170,6 +267,8 @@ fn what_makes_no_sense_is_said_with_its_place_before_anything_is_served() {
     assert!(said.contains("line 1, name: \"a b\" stands in a link"), "{said}");
     let said = refused(ROOMS, "tls", &["--tls-key", "no.key"]);
     assert!(said.contains("HTTPS with a certificate of your own needs three"), "{said}");
+    let said = refused(ROOMS, "token", &["--operator-token", "/dev/null"]);
+    assert!(said.contains("/dev/null has no token"), "{said}");
     let said = refused(ROOMS, "http", &["--http", "nowhere"]);
     assert!(said.contains("is no address to serve at"), "{said}");
     let missing = program().arg("/no/such/rooms.toml").output().unwrap();

@@ -16,7 +16,8 @@ mod rooms;
 
 pub use machine::{JoinError, Server, ServerConfig};
 pub use rooms::{
-    Event, GuestId, MEMBERS_MAX, MemberReport, RoomId, RoomLabel, RoomReport, Rooms, RoomsConfig,
+    Event, GuestId, MEMBERS_MAX, MemberReport, Occurrence, RoomId, RoomLabel, RoomReport, Rooms,
+    RoomsConfig,
 };
 
 /// The example of the README, run.

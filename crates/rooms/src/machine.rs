@@ -11,7 +11,7 @@ use anabranch_sansio::{Datagram, Machine, Rate, Rng, Time, TraceRecord, Transmit
 use anabranch_transport::{ConnectionStats, Incoming, SctpConfig};
 use thiserror::Error;
 
-use crate::protocol::STREAMS;
+use crate::protocol::{Role, STREAMS};
 use crate::rooms::{Event, GuestId, RoomId, Rooms, RoomsConfig};
 
 /// Bytes that wait for one member in its association.
@@ -59,7 +59,7 @@ pub struct Server {
     rooms: Rooms,
     browsers: anabranch_rtc::Server,
     /// Offers that were answered, until their browsers come.
-    expected: BTreeMap<ConnectionId, RoomId>,
+    expected: BTreeMap<ConnectionId, (RoomId, Role)>,
     guests: BTreeMap<ConnectionId, GuestId>,
     connections: BTreeMap<GuestId, ConnectionId>,
     /// Connections that have ended, of members who may come back: a browser that goes away for
@@ -94,6 +94,7 @@ impl Server {
     }
 
     /// Answers the offer of a browser at `address`, which wants to be in a room.
+    /// What it may do there is for the caller to know.
     ///
     /// # Errors
     /// Says what is wrong with the offer, or which limit stands against it.
@@ -101,15 +102,16 @@ impl Server {
         &mut self,
         now: Time,
         room: RoomId,
+        role: Role,
         sdp: &str,
         address: IpAddr,
     ) -> Result<(ConnectionId, String), JoinError> {
-        let waiting = self.expected.values().filter(|expected| **expected == room).count();
+        let waiting = self.expected.values().filter(|(expected, _)| *expected == room).count();
         if self.rooms.is_crowded(room, waiting) {
             return Err(JoinError::Crowded { limit: self.rooms.connections_max(room) });
         }
         let (id, answer) = self.browsers.accept(now, sdp, address)?;
-        self.expected.insert(id, room);
+        self.expected.insert(id, (room, role));
         Ok((id, answer))
     }
 
@@ -141,6 +143,18 @@ impl Server {
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.expected.len()
+    }
+
+    /// Connections of browsers, those that begin or end included.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.browsers.connections().count()
+    }
+
+    /// What came to the port of nobody who is connected.
+    #[must_use]
+    pub const fn strangers(&self) -> anabranch_rtc::ServerStats {
+        self.browsers.stats()
     }
 
     /// Rooms and members.
@@ -201,8 +215,8 @@ impl Server {
     }
 
     fn on_connected(&mut self, now: Time, id: ConnectionId) {
-        let Some(room) = self.expected.remove(&id) else { return };
-        if let Some(guest) = self.rooms.guest_came(now, room) {
+        let Some((room, role)) = self.expected.remove(&id) else { return };
+        if let Some(guest) = self.rooms.guest_came(now, room, role) {
             self.guests.insert(id, guest);
             self.connections.insert(guest, id);
         } else {

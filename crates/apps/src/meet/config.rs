@@ -14,7 +14,7 @@ use crate::site::{
 };
 
 /// Rooms of one server.
-const ROOMS_MAX: usize = 1_000;
+pub(super) const ROOMS_MAX: usize = 1_000;
 
 /// Characters of a room's name and title.
 const NAME_CHARS_MAX: usize = 40;
@@ -72,6 +72,8 @@ pub struct RoomConfig {
     pub members_max: usize,
     /// What opens it; one is drawn where none is given.
     pub token: Option<String>,
+    /// What opens it to hosts; one is drawn where none is given.
+    pub host_token: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -83,14 +85,16 @@ struct RawFile {
     rooms: Vec<Spanned<RoomText>>,
 }
 
-/// A room as it is written.
-#[derive(Deserialize)]
+/// A room as it is written, in the file or to the operator's interface.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 #[serde(deny_unknown_fields)]
-struct RoomText {
+pub(super) struct RoomText {
     name: String,
     title: Option<String>,
     members_max: Option<usize>,
     token: Option<String>,
+    host_token: Option<String>,
 }
 
 impl RoomsFile {
@@ -107,7 +111,8 @@ impl RoomsFile {
     #[must_use]
     pub fn one_room() -> Self {
         let (name, title) = ("room".to_owned(), "Room".to_owned());
-        let room = RoomConfig { name, title, members_max: MEMBERS_MAX, token: None };
+        let room =
+            RoomConfig { name, title, members_max: MEMBERS_MAX, token: None, host_token: None };
         Self { rooms: vec![room], ..Self::default() }
     }
 
@@ -149,9 +154,8 @@ impl RoomsFile {
 
 impl RoomText {
     /// Makes sense of it, or says which key makes none, and what would be right.
-    fn check(self) -> Result<RoomConfig, (&'static str, String)> {
-        let Self { name, title, members_max, token } = self;
-        let stands_in_a_link = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    pub(super) fn check(self) -> Result<RoomConfig, (&'static str, String)> {
+        let Self { name, title, members_max, token, host_token } = self;
         if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.chars().all(stands_in_a_link) {
             let what = format!(
                 "\"{}\" stands in a link: give 1 to {NAME_CHARS_MAX} letters, digits, - and _",
@@ -170,17 +174,29 @@ impl RoomText {
             let what = format!("a room is for 2 to {MEMBERS_MAX} people, not for {members_max}");
             return Err(("members_max", what));
         }
-        let is_token =
-            |token: &String| token.len() >= TOKEN_LEN_MIN && token.chars().all(stands_in_a_link);
-        if token.as_ref().is_some_and(|token| !is_token(token)) {
-            let what = format!(
-                "it opens the room, and stands in its link: give at least {TOKEN_LEN_MIN} letters, \
-                 digits, - and _, as openssl rand -hex 16 makes them, or leave it out"
-            );
-            return Err(("token", what));
+        for (key, token) in [("token", &token), ("host_token", &host_token)] {
+            if token.as_ref().is_some_and(|token| !is_token(token)) {
+                let what = format!(
+                    "it opens the room, and stands in its link: give at least {TOKEN_LEN_MIN} \
+                     letters, digits, - and _, as openssl rand -hex 16 makes them, or leave it out"
+                );
+                return Err((key, what));
+            }
         }
-        Ok(RoomConfig { name, title, members_max, token })
+        if token.is_some() && token == host_token {
+            let what = "it is the token of all: give hosts another one, or leave it out".to_owned();
+            return Err(("host_token", what));
+        }
+        Ok(RoomConfig { name, title, members_max, token, host_token })
     }
+}
+
+const fn stands_in_a_link(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-' || c == '_'
+}
+
+fn is_token(text: &str) -> bool {
+    text.len() >= TOKEN_LEN_MIN && text.chars().all(stands_in_a_link)
 }
 
 #[cfg(test)]
@@ -196,13 +212,14 @@ mod tests {
     fn a_file_says_what_rooms_there_are() {
         let text = "[server]\nhttps = '8443'\ntls_key = 'a.key'\n[[room]]\nname = 'lab'\n\
                     title = 'The lab'\nmembers_max = 4\ntoken = '0123456789abcdef'\n\
-                    [[room]]\nname = 'staff-2'\n";
+                    host_token = 'fedcba9876543210'\n[[room]]\nname = 'staff-2'\n";
         let file = parse(text).unwrap();
         assert_eq!(file.server.https, Some(([0, 0, 0, 0], 8_443).into()));
         assert_eq!(file.server.tls_key, Some("/meet/a.key".into()));
         let [lab, staff] = &file.rooms[..] else { panic!("two rooms") };
         assert_eq!((lab.title.as_str(), lab.members_max), ("The lab", 4));
         assert_eq!(lab.token.as_deref(), Some("0123456789abcdef"));
+        assert_eq!(lab.host_token.as_deref(), Some("fedcba9876543210"));
         let expected = ("staff-2", MEMBERS_MAX, None);
         assert_eq!((staff.title.as_str(), staff.members_max, staff.token.as_deref()), expected);
     }
@@ -217,6 +234,11 @@ mod tests {
             ("title = \"a\\nb\"", "line 3, title: give it 1 to 100 characters"),
             ("token = 'short'", "line 3, token: it opens the room"),
             ("token = '0123456789 abcdef'", "line 3, token: it opens the room"),
+            ("host_token = 'short'", "line 3, host_token: it opens the room"),
+            (
+                "token = '0123456789abcdef'\nhost_token = '0123456789abcdef'",
+                "line 3, host_token: it is the token of all",
+            ),
             ("[[room]]\nname = 'a'", "line 5, name: \"a\" is another room's already"),
             ("[[room]]\nname = 'a/b'", "line 5, name: \"a/b\" stands in a link: give 1 to 40"),
             ("[[room]]\ntitle = 'x'", "line 5: missing field `name`"),

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use anabranch_rooms::JoinError;
 use anabranch_rtc::RestartError;
 use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
 
-use super::room_server::RoomServer;
-use crate::page::guard::{equal_in_constant_time, only};
+use super::operator;
+use super::room_server::{RefusedJoin, RoomServer};
+use crate::page::guard::bearer;
 use crate::site::{
-    OriginGuard, Peer, Proxies, accept_status, asset, guarded, not_found, unauthorized,
+    OriginGuard, Peer, Places, Proxies, accept_status, asset, guarded, not_found, unauthorized,
 };
 
 /// An offer of seven data channels has 1 kB.
@@ -33,10 +34,14 @@ pub(super) struct Site {
     pub(super) rooms: Arc<RoomServer>,
     pub(super) origin_guard: Arc<OriginGuard>,
     pub(super) proxies: Proxies,
+    /// Those of connections.
+    pub(super) places: Arc<Places>,
+    /// Where the pages are, as in links.
+    pub(super) base: String,
 }
 
 /// All that is served.
-pub(super) fn router(site: Arc<Site>) -> Router {
+pub(super) fn router(site: Arc<Site>, operator_token: &str) -> Router {
     Router::new()
         .route("/r/{room}", get(page))
         .route("/r/{room}/join", post(join))
@@ -47,6 +52,7 @@ pub(super) fn router(site: Arc<Site>) -> Router {
             "/assets/{file}",
             get(|Path(file): Path<String>| async move { asset(&format!("assets/{file}")) }),
         )
+        .merge(operator::router(operator_token))
         .fallback(|| async { not_found("There is nothing here: a room is at its own link.") })
         .layer(DefaultBodyLimit::max(OFFER_BYTES_MAX))
         .layer(middleware::from_fn_with_state(site.origin_guard.clone(), guarded))
@@ -65,19 +71,15 @@ async fn join(
     request: Parts,
     offer: String,
 ) -> Response {
-    let Some(entrance) =
-        site.rooms.entrance(&name).filter(|entrance| opens(&request.headers, &entrance.token))
-    else {
-        return unauthorized("This link opens no room here. Ask for a new one.");
-    };
     let from = site.proxies.asker(peer.addr.ip(), &request.headers);
-    match site.rooms.accept(entrance.room, &offer, from) {
+    match site.rooms.accept(&name, bearer(&request.headers), &offer, from) {
         Ok((session, answer)) => {
             let location = format!("/sessions/{session}");
             let headers = [(LOCATION, &*location), (CONTENT_TYPE, "application/sdp")];
             (StatusCode::CREATED, headers, answer).into_response()
         }
-        Err(error) => (status(&error), error.to_string()).into_response(),
+        Err(error @ RefusedJoin::WrongToken) => unauthorized(&error.to_string()),
+        Err(RefusedJoin::Join(error)) => (status(&error), error.to_string()).into_response(),
     }
 }
 
@@ -86,13 +88,6 @@ const fn status(error: &JoinError) -> StatusCode {
         JoinError::Offer(error) => accept_status(error),
         JoinError::Crowded { .. } | _ => StatusCode::SERVICE_UNAVAILABLE,
     }
-}
-
-/// Whether a request has a room's token.
-fn opens(headers: &HeaderMap, token: &str) -> bool {
-    let given = only(headers, AUTHORIZATION).and_then(|it| std::str::from_utf8(it).ok());
-    let given = given.and_then(|it| it.strip_prefix("Bearer "));
-    given.is_some_and(|given| equal_in_constant_time(given.trim(), token))
 }
 
 /// Whose network changed goes on from somewhere else. Nobody else knows the session's name.

@@ -2,34 +2,33 @@
 
 mod config;
 mod http;
+mod metrics;
+mod operator;
 mod room_server;
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_driver::{Driver, Recording};
-use anabranch_rooms::{Event, RoomsConfig, Server, ServerConfig};
+use anabranch_rooms::{Event, Occurrence, RoomsConfig, Server, ServerConfig};
 use anabranch_rtc::RtcConfig;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use crate::net::NetError;
 use crate::service::{Stop, sanitized};
 use crate::site::{
     Advertised, Https, Listener, OriginGuard, Proxies, Secure, Service, SiteError, Wanted,
-    bind_http, bind_udp, candidates, places,
+    bind_http, bind_udp, candidates, places, random_token,
 };
 pub use config::{MeetSection, RoomConfig, RoomsFile};
 use http::Site;
-use room_server::RoomServer;
+use room_server::{Entrance, OpenError, RoomServer};
 
 /// Members hear so long that the server ends.
 const FAREWELL: Duration = Duration::from_millis(300);
-
-/// Random bytes of a room's token.
-const TOKEN_BYTES: usize = 16;
 
 /// Datagrams in one call.
 const SEGMENTS_MAX: usize = 16;
@@ -58,6 +57,8 @@ pub struct MeetOptions {
     pub tls_certificate: Option<PathBuf>,
     /// The certificate's key, before what the file says.
     pub tls_key: Option<PathBuf>,
+    /// What opens the operator's interface; a random one without it.
+    pub operator_token: Option<String>,
     /// Where every packet of the members' port is recorded, if that is wanted.
     pub recording: Recording,
 }
@@ -67,6 +68,8 @@ pub struct MeetOptions {
 pub struct Meeting {
     http: SocketAddr,
     https: Option<Https>,
+    base: String,
+    token: String,
     rooms: Arc<RoomServer>,
     news: mpsc::Receiver<String>,
 }
@@ -78,6 +81,17 @@ pub struct Invitation {
     pub title: String,
     /// Where it is; what follows # opens it, and never leaves a browser.
     pub link: String,
+    /// The same for hosts, who may lock the room and remove others.
+    pub host_link: String,
+}
+
+impl Invitation {
+    /// To a room of this name, with pages at this address.
+    fn new(base: &str, name: &str, entrance: Entrance) -> Self {
+        let link = |token| format!("{base}r/{name}#{token}");
+        let Entrance { title, token, host_token, .. } = entrance;
+        Self { title, link: link(token), host_link: link(host_token) }
+    }
 }
 
 /// What a server of rooms reports.
@@ -144,26 +158,35 @@ impl Meeting {
         let config = ServerConfig { rooms, browsers };
         let server = Server::new(config, crate::net::unpredictable_rng()?)?;
         let server = Driver::spawn_apart(server, sockets)?;
-        let opened = options.file.rooms.into_iter().map(|room| {
-            let token = room.token.clone().map_or_else(random_token, Ok)?;
-            Ok((room, token))
-        });
-        let rooms = opened.collect::<Result<Vec<_>, SiteError>>()?;
-        let rooms = Arc::new(RoomServer::new(server, rooms));
+        let rooms = RoomServer::new(server);
+        for room in options.file.rooms {
+            rooms.open(room).map_err(|error| match error {
+                OpenError::Site(error) => error,
+                // The file was checked for both.
+                OpenError::Taken(_) | OpenError::Full => SiteError::System(io::Error::other(error)),
+            })?;
+        }
+        let rooms = Arc::new(rooms);
+        let token = options.operator_token.map_or_else(random_token, Ok)?;
+        let https = secure.as_ref().map(Secure::https);
+        let plain_url = || format!("http://{}/", crate::net::reachable(http));
+        let base = https.as_ref().map_or_else(plain_url, |https| https.url.clone());
         let proxies = Proxies::new(section.trusted_proxies);
+        let places = places();
         let site = Site {
             rooms: rooms.clone(),
             origin_guard: Arc::new(OriginGuard::new(names)),
             proxies: proxies.clone(),
+            places: places.clone(),
+            base: base.clone(),
         };
-        let service = Service::new(http::router(Arc::new(site)), proxies, places());
+        let service = Service::new(http::router(Arc::new(site), &token), proxies, places);
         let (sender, news) = mpsc::channel(NEWS_MAX);
-        let https = secure.as_ref().map(Secure::https);
         if let Some(secure) = secure {
             secure.serve(service.clone(), sender)?;
         }
         tokio::spawn(Listener { tcp: plain, tls: None, service }.serve());
-        Ok(Self { http, https, rooms, news })
+        Ok(Self { http, https, base, token, rooms, news })
     }
 
     /// Where the pages are by HTTPS.
@@ -180,12 +203,20 @@ impl Meeting {
 
     /// How to enter each room, by HTTPS where there is.
     pub fn invitations(&self) -> impl Iterator<Item = Invitation> + '_ {
-        let plain = format!("http://{}/", crate::net::reachable(self.http));
-        let base = self.https.as_ref().map_or(plain, |https| https.url.clone());
-        self.rooms.entrances().map(move |(name, entrance)| Invitation {
-            title: entrance.title.clone(),
-            link: format!("{base}r/{name}#{}", entrance.token),
-        })
+        let entrances = self.rooms.entrances().into_iter();
+        entrances.map(|(name, entrance)| Invitation::new(&self.base, &name, entrance))
+    }
+
+    /// Where the operator's interface is.
+    #[must_use]
+    pub fn operator_url(&self) -> String {
+        format!("{}api/rooms", self.base)
+    }
+
+    /// What opens it.
+    #[must_use]
+    pub fn operator_token(&self) -> &str {
+        &self.token
     }
 
     /// Serves until it is to end.
@@ -198,7 +229,7 @@ impl Meeting {
                 // Without HTTPS there is nobody who tells anything.
                 Some(line) = self.news.recv() => tell(News::Line(&line)),
                 event = self.rooms.server().next_event() => match event {
-                    Some(event) => tell(News::Line(&self.sentence(&event))),
+                    Some(event) => tell(News::Line(&sentence(event))),
                     None => break,
                 },
                 _ = seconds.tick() => {
@@ -214,18 +245,6 @@ impl Meeting {
         if let Err(error) = handle.closed().await {
             tracing::warn!(%error, "the server did not end in order");
         }
-    }
-
-    fn sentence(&self, event: &Event) -> String {
-        let (room, what) = match event {
-            Event::Joined { room, name } => (room, format!("{name} is in")),
-            Event::Away { room, name } => (room, format!("the connection of {name} is lost")),
-            Event::Back { room, name } => (room, format!("{name} is back")),
-            Event::Left { room, name } => (room, format!("{name} is gone")),
-            Event::Refused { room, text } => (room, text.clone()),
-        };
-        let entrance = self.rooms.entrances().find(|(_, entrance)| entrance.room == *room);
-        sanitized(&format!("{}: {what}", entrance.map_or("", |(name, _)| name)))
     }
 
     fn standing(&self, before: &Standing) -> Standing {
@@ -251,9 +270,14 @@ impl Meeting {
     }
 }
 
-fn random_token() -> Result<String, SiteError> {
-    let mut random = [0; TOKEN_BYTES];
-    getrandom::fill(&mut random)
-        .map_err(|error| NetError::NoRandomness { message: error.to_string() })?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+fn sentence(event: Event) -> String {
+    let what = match event.what {
+        Occurrence::Joined { name } => format!("{name} is in"),
+        Occurrence::Away { name } => format!("the connection of {name} is lost"),
+        Occurrence::Back { name } => format!("{name} is back"),
+        Occurrence::Left { text } | Occurrence::Refused { text } | Occurrence::Locked { text } => {
+            text
+        }
+    };
+    sanitized(&format!("{}: {what}", event.room))
 }

@@ -2,21 +2,30 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anabranch_driver::Handle;
+use anabranch_rooms::protocol::Role;
 use anabranch_rooms::{JoinError, RoomId, RoomLabel, Server};
 use anabranch_rtc::RestartError;
 use anabranch_television::address_group;
+use thiserror::Error;
 
-use super::config::RoomConfig;
-use crate::site::Sessions;
+use super::config::{ROOMS_MAX, RoomConfig};
+use crate::page::guard::equal_in_constant_time;
+use crate::site::{Sessions, SiteError, random_token};
+
+/// What became of those who wanted to come in, as metrics name it.
+const OUTCOMES: [&str; 3] = ["answered", "wrong_token", "refused"];
 
 /// The rooms' machine, and what opens each.
 #[derive(Debug)]
 pub(super) struct RoomServer {
     server: Handle<Server>,
-    entrances: BTreeMap<String, Entrance>,
+    entrances: Mutex<BTreeMap<String, Entrance>>,
     sessions: Sessions,
+    joins: [AtomicU64; OUTCOMES.len()],
 }
 
 /// A room, and what opens it.
@@ -25,28 +34,83 @@ pub(super) struct Entrance {
     pub(super) room: RoomId,
     pub(super) title: String,
     pub(super) token: String,
+    pub(super) host_token: String,
+}
+
+/// Why there is no such room now.
+#[derive(Debug, Error)]
+pub(super) enum OpenError {
+    #[error("name: \"{0}\" is another room's already: give another one")]
+    Taken(String),
+    #[error("there are {ROOMS_MAX} rooms, which is the limit: remove one")]
+    Full,
+    #[error(transparent)]
+    Site(#[from] SiteError),
+}
+
+/// Why nobody comes in.
+#[derive(Debug, Error)]
+pub(super) enum RefusedJoin {
+    #[error("This link opens no room here. Ask for a new one.")]
+    WrongToken,
+    #[error(transparent)]
+    Join(#[from] JoinError),
+}
+
+impl Entrance {
+    /// What who has this token may do inside.
+    fn role(&self, token: &str) -> Option<Role> {
+        if equal_in_constant_time(token, &self.host_token) {
+            return Some(Role::Host);
+        }
+        equal_in_constant_time(token, &self.token).then_some(Role::Attendee)
+    }
 }
 
 impl RoomServer {
-    /// Opens the rooms, each with its token.
-    pub(super) fn new(server: Handle<Server>, rooms: Vec<(RoomConfig, String)>) -> Self {
-        let open = |(config, token): (RoomConfig, String)| {
-            let RoomConfig { name, title, members_max, .. } = config;
-            let label = RoomLabel { name: name.clone(), title: title.clone(), members_max };
-            let room = server.with(|server, _| server.act(|rooms| rooms.add(label)));
-            (name, Entrance { room, title, token })
-        };
-        let entrances = rooms.into_iter().map(open).collect();
-        Self { server, entrances, sessions: Sessions::default() }
+    pub(super) fn new(server: Handle<Server>) -> Self {
+        Self {
+            server,
+            entrances: Mutex::default(),
+            sessions: Sessions::default(),
+            joins: Default::default(),
+        }
     }
 
-    pub(super) fn entrance(&self, name: &str) -> Option<&Entrance> {
-        self.entrances.get(name)
+    /// Opens a room; tokens that it does not have are drawn.
+    pub(super) fn open(&self, config: RoomConfig) -> Result<Entrance, OpenError> {
+        let RoomConfig { name, title, members_max, token, host_token } = config;
+        let token = token.map_or_else(random_token, Ok)?;
+        let host_token = host_token.map_or_else(random_token, Ok)?;
+        let mut entrances = self.lock();
+        if entrances.contains_key(&name) {
+            return Err(OpenError::Taken(name));
+        }
+        if entrances.len() >= ROOMS_MAX {
+            return Err(OpenError::Full);
+        }
+        let label = RoomLabel { name: name.clone(), title: title.clone(), members_max };
+        let room = self.server.with(|server, _| server.act(|rooms| rooms.add(label)));
+        let entrance = Entrance { room, title, token, host_token };
+        entrances.insert(name, entrance.clone());
+        Ok(entrance)
+    }
+
+    /// Closes a room, which everybody has to leave. False if there is none of this name.
+    pub(super) fn close_room(&self, name: &str) -> bool {
+        let Some(entrance) = self.lock().remove(name) else { return false };
+        let text = "This room was closed by its operator.";
+        self.server
+            .with(|server, now| server.act(|rooms| rooms.close_room(now, entrance.room, text)))
+    }
+
+    pub(super) fn entrance(&self, name: &str) -> Option<Entrance> {
+        self.lock().get(name).cloned()
     }
 
     /// Each room by its name.
-    pub(super) fn entrances(&self) -> impl Iterator<Item = (&str, &Entrance)> {
-        self.entrances.iter().map(|(name, entrance)| (name.as_str(), entrance))
+    pub(super) fn entrances(&self) -> BTreeMap<String, Entrance> {
+        self.lock().clone()
     }
 
     pub(super) const fn server(&self) -> &Handle<Server> {
@@ -56,14 +120,41 @@ impl RoomServer {
     /// Answers a browser's offer; also with the name of its session.
     pub(super) fn accept(
         &self,
-        room: RoomId,
+        name: &str,
+        token: Option<&str>,
         offer: &str,
         from: IpAddr,
-    ) -> Result<(String, String), JoinError> {
-        let accepted =
-            self.server.with(|server, now| server.accept(now, room, offer, address_group(from)));
-        let (id, answer) = accepted?;
+    ) -> Result<(String, String), RefusedJoin> {
+        let accepted = self.answer(name, token, offer, from);
+        let outcome = match &accepted {
+            Ok(_) => 0,
+            Err(RefusedJoin::WrongToken) => 1,
+            Err(RefusedJoin::Join(_)) => 2,
+        };
+        if let Some(count) = self.joins.get(outcome) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        accepted
+    }
+
+    fn answer(
+        &self,
+        name: &str,
+        token: Option<&str>,
+        offer: &str,
+        from: IpAddr,
+    ) -> Result<(String, String), RefusedJoin> {
+        let entrance = self.entrance(name).ok_or(RefusedJoin::WrongToken)?;
+        let role = token.and_then(|token| entrance.role(token)).ok_or(RefusedJoin::WrongToken)?;
+        let (id, answer) = self.server.with(|server, now| {
+            server.accept(now, entrance.room, role, offer, address_group(from))
+        })?;
         Ok((self.sessions.name(id), answer))
+    }
+
+    /// What became of those who wanted to come in, and how many they were.
+    pub(super) fn joins(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        OUTCOMES.into_iter().zip(self.joins.iter().map(|count| count.load(Ordering::Relaxed)))
     }
 
     /// Answers the offer of a browser whose network changed; `None` if there is no session of this
@@ -85,5 +176,9 @@ impl RoomServer {
     pub(super) fn close(&self) {
         let text = "This room closes: the server ends.";
         self.server.with(|server, now| server.act(|rooms| rooms.close(now, text)));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Entrance>> {
+        self.entrances.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -54,6 +54,16 @@ pub enum FromMember {
         /// The words.
         text: String,
     },
+    /// Nobody else is to come in, or everybody with a link again. A host's.
+    Lock {
+        /// Which of the two.
+        locked: bool,
+    },
+    /// Somebody has to leave. A host's.
+    Remove {
+        /// Who.
+        member: MemberNumber,
+    },
     /// It leaves.
     Bye,
     /// Something of a later version.
@@ -75,6 +85,10 @@ pub enum FromRoom {
         room: RoomEntry,
         /// Its number.
         you: MemberNumber,
+        /// What it may do.
+        role: Role,
+        /// Whether nobody else comes in.
+        locked: bool,
         /// What to say to come back as the same member.
         resume: String,
         /// The room's clock, in microseconds.
@@ -130,6 +144,18 @@ pub enum FromRoom {
     },
     /// Words for all.
     Text(TextLine),
+    /// Nobody else comes in from now on, or everybody with a link again.
+    Locked {
+        /// Which of the two.
+        locked: bool,
+        /// A sentence about it.
+        text: String,
+    },
+    /// Somebody wanted to come in, and the room is locked. For hosts.
+    Knocked {
+        /// What they call themselves.
+        name: String,
+    },
     /// Nothing: where these cease the network is gone.
     Beat,
     /// The last words: the member is not let in, or has to leave.
@@ -142,6 +168,16 @@ pub enum FromRoom {
     /// Something of a later version.
     #[serde(other)]
     Unknown,
+}
+
+/// What a member may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Lock the room and remove others, too.
+    Host,
+    /// Be there.
+    Attendee,
 }
 
 /// A room.
@@ -160,6 +196,8 @@ pub struct MemberEntry {
     pub number: MemberNumber,
     /// What it calls itself.
     pub name: String,
+    /// What it may do.
+    pub role: Role,
     /// What it sends.
     pub media: Media,
     /// Whether its connection is lost at the moment.
@@ -196,6 +234,10 @@ pub enum Reason {
     Version,
     /// The room is full.
     Full,
+    /// The room is locked.
+    Locked,
+    /// A host, or who runs the room, removed it.
+    Removed,
     /// It came back over another connection.
     Elsewhere,
     /// It broke the protocol, or said too much.
@@ -254,7 +296,11 @@ impl FromMember {
             }
             Self::Media { media, .. } => media.make_printable(),
             Self::Text { text } => *text = readable(text),
-            Self::WantKey { .. } | Self::Bye | Self::Unknown => {}
+            Self::WantKey { .. }
+            | Self::Lock { .. }
+            | Self::Remove { .. }
+            | Self::Bye
+            | Self::Unknown => {}
         }
         self
     }
@@ -317,6 +363,8 @@ mod tests {
             FromMember::Media { media: Media::default(), voice_frames: 7 },
             FromMember::WantKey { member },
             FromMember::Text { text: "Two\nlines".to_owned() },
+            FromMember::Lock { locked: true },
+            FromMember::Remove { member },
             FromMember::Bye,
         ] {
             assert_eq!(FromMember::decode(&message.encode()), Ok(message));
@@ -326,6 +374,8 @@ mod tests {
             FromRoom::Left { member, text: "Bob left.".to_owned() },
             FromRoom::Encode { video_bps: 1, voice_bps: 2, why: "why".to_owned() },
             FromRoom::Text(line),
+            FromRoom::Locked { locked: false, text: "Bob unlocked the room.".to_owned() },
+            FromRoom::Knocked { name: "Eve".to_owned() },
             FromRoom::Beat,
             FromRoom::Bye { reason: Reason::Full, text: "The room is full.".to_owned() },
         ] {

@@ -7,8 +7,8 @@ use anabranch_session::treatment::MediaClass;
 use anabranch_transport::PayloadId;
 
 pub use control::{
-    DecodeError, FromMember, FromRoom, Listeners, MemberEntry, MemberNumber, Reason, RoomEntry,
-    TEXT_CHARS_MAX, TextLine,
+    DecodeError, FromMember, FromRoom, Listeners, MemberEntry, MemberNumber, Reason, Role,
+    RoomEntry, TEXT_CHARS_MAX, TextLine,
 };
 pub use media::{Forwarded, Kind, MediaError, PIECE_LEN_MAX, forwarded};
 

@@ -13,7 +13,7 @@ use anabranch_transport::{Connection, Outgoing, RateSignal, Reliability, SendErr
 use bytes::Bytes;
 
 use super::RoomId;
-use crate::protocol::{Forwarded, FromRoom, MemberNumber, PPID_BINARY, PPID_TEXT};
+use crate::protocol::{Forwarded, FromRoom, MemberNumber, PPID_BINARY, PPID_TEXT, Role};
 
 /// Texts that wait for one guest; one that takes none of so many is gone.
 const OUTBOX_MAX: usize = 256;
@@ -46,6 +46,7 @@ const TICKS_A_SECOND: u32 = 10;
 #[derive(Debug)]
 pub(super) struct Guest {
     pub(super) room: RoomId,
+    pub(super) role: Role,
     pub(super) phase: Phase,
     outbox: VecDeque<Bytes>,
     pieces: VecDeque<Forwarded>,
@@ -103,7 +104,7 @@ pub(super) enum Phase {
 }
 
 impl Guest {
-    pub(super) fn new(now: Time, room: RoomId, greeting_until: Time) -> Self {
+    pub(super) fn new(now: Time, room: RoomId, role: Role, greeting_until: Time) -> Self {
         let mut rate = EncoderRate::new(PICTURES_MAX);
         rate.begin(now);
         let mut dropping = Dropping::new(false);
@@ -111,6 +112,7 @@ impl Guest {
         dropping.break_off();
         Self {
             room,
+            role,
             phase: Phase::Greeting { until: greeting_until },
             outbox: VecDeque::new(),
             pieces: VecDeque::new(),

@@ -1,6 +1,9 @@
 //! [`Rooms`]: who is where, what each says and sends, and who gets it.
 
+mod entering;
 mod guest;
+mod hosting;
+mod report;
 mod room;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,10 +17,11 @@ use anabranch_transport::{Connection, Incoming};
 use bytes::Bytes;
 
 use crate::protocol::{
-    Forwarded, FromMember, FromRoom, Kind, Listeners, MemberNumber, PPID_BINARY, PROTOCOL_VERSION,
-    Reason, RoomEntry, TextLine, forwarded,
+    Forwarded, FromMember, FromRoom, Kind, MemberNumber, PPID_BINARY, PROTOCOL_VERSION, Reason,
+    Role, TextLine, forwarded,
 };
 use guest::{Guest, Phase};
+pub use report::{Event, MemberReport, Occurrence, RoomLabel, RoomReport};
 use room::{Member, Place, Room};
 
 /// People in one room.
@@ -68,85 +72,6 @@ pub struct RoomsConfig {
     pub program: String,
 }
 
-/// What a room is called.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RoomLabel {
-    /// As in its link.
-    pub name: String,
-    /// As people read it.
-    pub title: String,
-    /// How many may be there: 2 to [`MEMBERS_MAX`].
-    pub members_max: usize,
-}
-
-/// A room as who runs it sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RoomReport {
-    /// What it is called.
-    pub label: RoomLabel,
-    /// Who is there.
-    pub members: Vec<MemberReport>,
-}
-
-/// A member as who runs the room sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemberReport {
-    /// Its connection, unless that is lost at the moment.
-    pub guest: Option<GuestId>,
-    /// What it calls itself.
-    pub name: String,
-    /// Its program.
-    pub program: String,
-    /// Since when it is there.
-    pub since: Time,
-    /// What its network takes of the pictures of all others.
-    pub takes: Option<Rate>,
-    /// Pictures of others that its network did not take.
-    pub left_out: u64,
-    /// Messages of its own that were no media, or too many.
-    pub malformed: u64,
-}
-
-/// Something happened in a room.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    /// Somebody is in.
-    Joined {
-        /// Where.
-        room: RoomId,
-        /// Who.
-        name: String,
-    },
-    /// Somebody's connection was lost.
-    Away {
-        /// Where.
-        room: RoomId,
-        /// Who.
-        name: String,
-    },
-    /// Somebody is there again.
-    Back {
-        /// Where.
-        room: RoomId,
-        /// Who.
-        name: String,
-    },
-    /// Somebody is gone.
-    Left {
-        /// Where.
-        room: RoomId,
-        /// Who.
-        name: String,
-    },
-    /// Somebody was not let in.
-    Refused {
-        /// Where.
-        room: RoomId,
-        /// Why.
-        text: String,
-    },
-}
-
 /// Rooms and those who are in them.
 ///
 /// The one who owns the connections reports who came and what they said, and then, for each guest
@@ -194,21 +119,6 @@ impl Rooms {
         id
     }
 
-    /// Everybody has to leave: the program ends.
-    pub fn close(&mut self, now: Time, text: &str) {
-        for guest in self.guests.keys().copied().collect::<Vec<_>>() {
-            self.dismiss(now, guest, Reason::Closed, text.to_owned());
-        }
-    }
-
-    /// All rooms.
-    pub fn rooms(&self) -> impl Iterator<Item = (RoomId, RoomReport)> + '_ {
-        self.rooms.iter().map(|(id, room)| {
-            let members = room.members.values().map(|member| self.report(member)).collect();
-            (*id, RoomReport { label: room.label.clone(), members })
-        })
-    }
-
     /// Whether a room has no place for one more connection, beside so many that are to come.
     #[must_use]
     pub fn is_crowded(&self, id: RoomId, expected: usize) -> bool {
@@ -223,13 +133,13 @@ impl Rooms {
     }
 
     /// A connection to a room is there; its hello must follow. `None` if there is no place for it.
-    pub fn guest_came(&mut self, now: Time, room: RoomId) -> Option<GuestId> {
+    pub fn guest_came(&mut self, now: Time, room: RoomId, role: Role) -> Option<GuestId> {
         if self.is_crowded(room, 0) {
             return None;
         }
         let id = GuestId(self.next_guest);
         self.next_guest += 1;
-        self.guests.insert(id, Guest::new(now, room, now + GREETING));
+        self.guests.insert(id, Guest::new(now, room, role, now + GREETING));
         self.next_tick.get_or_insert(now + TICK);
         self.due.insert(id);
         Some(id)
@@ -244,7 +154,7 @@ impl Rooms {
         let Some(member) = room.members.get_mut(&number) else { return };
         member.place = Place::Away { until: now + AWAY_MAX, last: id };
         let name = member.name.clone();
-        self.events.push_back(Event::Away { room: guest.room, name });
+        self.report_event(guest.room, Occurrence::Away { name });
         self.tell_others(guest.room, number, &FromRoom::Away { member: number });
     }
 
@@ -395,90 +305,12 @@ impl Rooms {
             FromMember::Text { text } if !text.is_empty() => {
                 self.publish(now, room_id, number, text)
             }
+            FromMember::Lock { .. } | FromMember::Remove { .. } => {
+                self.handle_request_of_host(now, id, number, &message);
+            }
             FromMember::Bye => self.guest_leaves(now, id),
             FromMember::Hello { .. } | FromMember::Text { .. } | FromMember::Unknown => {}
         }
-    }
-
-    /// Lets a guest in: as a new member, or as the one that it was.
-    fn greet(&mut self, now: Time, id: GuestId, hello: FromMember) {
-        let FromMember::Hello { program, name, media, resume, .. } = hello else { return };
-        let Some(room_id) = self.guests.get(&id).map(|guest| guest.room) else { return };
-        let Some(room) = self.rooms.get_mut(&room_id) else { return };
-        let back = resume.and_then(|resume| room.holder(&resume));
-        // Who is here goes before who may come back.
-        if back.is_none()
-            && room.is_full()
-            && let Some(away) = room.longest_away()
-        {
-            self.leave(room_id, away, "made way for somebody who is here");
-        }
-        let Some(room) = self.rooms.get_mut(&room_id) else { return };
-        if back.is_none() && room.is_full() {
-            let text = format!("This room is full: {} are there.", room.members.len());
-            self.events.push_back(Event::Refused { room: room_id, text: text.clone() });
-            return self.dismiss(now, id, Reason::Full, text);
-        }
-        let number = back.unwrap_or_else(|| room.free_number());
-        let before = room.members.remove(&number);
-        let resume = before.as_ref().map_or_else(
-            || format!("{:016x}{:016x}", self.rng.next_u64(), self.rng.next_u64()),
-            |member| member.resume.clone(),
-        );
-        let member = Member {
-            name: name.clone(),
-            program,
-            media,
-            voice_frames: 0,
-            resume,
-            place: Place::Here(id),
-            since: before.as_ref().map_or(now, |member| member.since),
-            is_key_wanted: false,
-            key_asked: None,
-            told: None,
-            malformed: 0,
-        };
-        let entry = member.entry(number);
-        room.members.insert(number, member);
-        if let Some(guest) = self.guests.get_mut(&id) {
-            guest.phase = Phase::In(number);
-        }
-        if let Some(old) = before.as_ref().and_then(Member::guest) {
-            let text = "You came back over another connection.".to_owned();
-            self.dismiss(now, old, Reason::Elsewhere, text);
-        }
-        self.welcome(now, id, room_id, number);
-        if before.is_some() {
-            self.events.push_back(Event::Back { room: room_id, name });
-            self.tell_others(room_id, number, &FromRoom::Back { member: number });
-            let news = FromRoom::Media { member: number, media: entry.media, voice_frames: 0 };
-            self.tell_others(room_id, number, &news);
-        } else {
-            self.events.push_back(Event::Joined { room: room_id, name });
-            self.tell_others(room_id, number, &FromRoom::Joined { member: entry });
-        }
-        self.ask_keys(now, room_id, number);
-        self.tell_rates(room_id);
-    }
-
-    fn welcome(&mut self, now: Time, id: GuestId, room_id: RoomId, number: MemberNumber) {
-        let Some(room) = self.rooms.get(&room_id) else { return };
-        let others = room.members.iter().filter(|(other, _)| **other != number);
-        let welcome = FromRoom::Welcome {
-            protocol: PROTOCOL_VERSION,
-            program: self.config.program.clone(),
-            room: RoomEntry { name: room.label.name.clone(), title: room.label.title.clone() },
-            you: number,
-            resume: room.members.get(&number).map_or_else(String::new, |it| it.resume.clone()),
-            now_us: now.as_micros(),
-            members: others.map(|(number, member)| member.entry(*number)).collect(),
-            texts: room.texts.iter().cloned().collect(),
-            listeners: Listeners {
-                is: "room".to_owned(),
-                text: "Encrypted on its way. Who runs this room could listen.".to_owned(),
-            },
-        };
-        self.say(id, &welcome);
     }
 
     /// Nobody can decode anything of the others before a key picture.
@@ -521,10 +353,7 @@ impl Rooms {
         let at_us = now.as_micros();
         let line = TextLine { name: member.name.clone(), member: number, at_us, text };
         room.keep(line.clone());
-        let all: Vec<_> = room.members.values().filter_map(Member::guest).collect();
-        for guest in all {
-            self.say(guest, &FromRoom::Text(line.clone()));
-        }
+        self.tell_all(room_id, &FromRoom::Text(line));
     }
 
     fn absentee(&self, id: GuestId) -> Option<(RoomId, MemberNumber)> {
@@ -551,10 +380,10 @@ impl Rooms {
         let Some(member) = room.members.remove(&number) else { return };
         if room.members.is_empty() {
             // Who comes later has not been there.
-            room.texts.clear();
+            room.forget();
         }
         let text = format!("{} {how}.", member.name);
-        self.events.push_back(Event::Left { room: room_id, name: member.name });
+        self.report_event(room_id, Occurrence::Left { text: text.clone() });
         self.tell_others(room_id, number, &FromRoom::Left { member: number, text });
         self.tell_rates(room_id);
     }
@@ -575,6 +404,12 @@ impl Rooms {
         };
         if let Some(number) = member.and_then(is_its) {
             self.leave(room, number, "had to leave");
+        }
+    }
+
+    fn report_event(&mut self, room: RoomId, what: Occurrence) {
+        if let Some(room) = self.rooms.get(&room) {
+            self.events.push_back(Event { room: room.label.name.clone(), what });
         }
     }
 
@@ -611,6 +446,14 @@ impl Rooms {
         }
     }
 
+    fn tell_all(&mut self, room_id: RoomId, message: &FromRoom) {
+        let Some(room) = self.rooms.get(&room_id) else { return };
+        let all: Vec<_> = room.members.values().filter_map(Member::guest).collect();
+        for guest in all {
+            self.say(guest, message);
+        }
+    }
+
     fn say(&mut self, id: GuestId, message: &FromRoom) {
         if let Some(guest) = self.guests.get_mut(&id) {
             guest.say(message);
@@ -620,19 +463,6 @@ impl Rooms {
 
     fn member_mut(&mut self, room: RoomId, number: MemberNumber) -> Option<&mut Member> {
         self.rooms.get_mut(&room)?.members.get_mut(&number)
-    }
-
-    fn report(&self, member: &Member) -> MemberReport {
-        let guest = member.guest().and_then(|id| self.guests.get(&id));
-        MemberReport {
-            guest: member.guest(),
-            name: member.name.clone(),
-            program: member.program.clone(),
-            since: member.since,
-            takes: guest.map(Guest::pictures_rate),
-            left_out: guest.map_or(0, Guest::left_out),
-            malformed: member.malformed,
-        }
     }
 }
 

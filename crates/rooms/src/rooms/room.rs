@@ -1,15 +1,19 @@
 //! [`Room`]: who is there, and what was written.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use anabranch_call::{Device, Media, VIDEO_RATE_MAX, VIDEO_RATE_MIN};
 use anabranch_sansio::{Rate, Time};
 
 use super::{GuestId, RoomLabel};
-use crate::protocol::{MemberEntry, MemberNumber, TextLine};
+use crate::protocol::{MemberEntry, MemberNumber, Role, TextLine};
 
 /// Texts that who comes later gets to read.
 const TEXTS_MAX: usize = 200;
+
+/// Hosts are told so often at most that somebody would come in.
+const KNOCK_EVERY: Duration = Duration::from_secs(2);
 
 /// A room and those who are in it.
 #[derive(Debug)]
@@ -17,6 +21,10 @@ pub(super) struct Room {
     pub(super) label: RoomLabel,
     pub(super) members: BTreeMap<MemberNumber, Member>,
     pub(super) texts: VecDeque<TextLine>,
+    /// Whether nobody comes in but hosts, and who was there.
+    pub(super) is_locked: bool,
+    /// When hosts were last told of somebody who would come in.
+    knocked: Option<Time>,
     last_number: MemberNumber,
 }
 
@@ -24,6 +32,7 @@ pub(super) struct Room {
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) name: String,
+    pub(super) role: Role,
     pub(super) program: String,
     pub(super) media: Media,
     pub(super) voice_frames: u64,
@@ -71,6 +80,7 @@ impl Member {
         MemberEntry {
             number,
             name: self.name.clone(),
+            role: self.role,
             media: self.media.clone(),
             away: self.guest().is_none(),
         }
@@ -79,8 +89,35 @@ impl Member {
 
 impl Room {
     pub(super) fn new(label: RoomLabel) -> Self {
-        let (members, texts) = (BTreeMap::new(), VecDeque::new());
-        Self { label, members, texts, last_number: MemberNumber(0) }
+        Self {
+            label,
+            members: BTreeMap::new(),
+            texts: VecDeque::new(),
+            is_locked: false,
+            knocked: None,
+            last_number: MemberNumber(0),
+        }
+    }
+
+    /// Everybody has left.
+    pub(super) fn forget(&mut self) {
+        self.texts.clear();
+        (self.is_locked, self.knocked) = (false, None);
+    }
+
+    /// The connections of hosts.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = GuestId> + '_ {
+        let hosts = self.members.values().filter(|member| member.role == Role::Host);
+        hosts.filter_map(Member::guest)
+    }
+
+    /// Whether hosts are told of one more who would come in; then that is noted.
+    pub(super) fn may_knock(&mut self, now: Time) -> bool {
+        let may = self.knocked.is_none_or(|at| now - at >= KNOCK_EVERY);
+        if may {
+            self.knocked = Some(now);
+        }
+        may
     }
 
     pub(super) fn is_full(&self) -> bool {

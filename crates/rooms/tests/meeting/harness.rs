@@ -6,7 +6,7 @@ use anabranch_call::{Device, Media, PictureFormat, VideoFormat, VoiceFormat};
 use anabranch_media::cutter::UnitCutter;
 use anabranch_media::{Class, Layer, Piece, Track, Unit};
 use anabranch_netsim::{DuplexConfig, LinkConfig, Pair, QueueLimit, Side, machine_of_several};
-use anabranch_rooms::protocol::{FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION};
+use anabranch_rooms::protocol::{FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION, Role};
 use anabranch_rooms::{Event, RoomId, RoomLabel, Rooms, RoomsConfig, Server, ServerConfig};
 use anabranch_rtc::{ConnectionId, RtcConfig};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Time, Transmit, Wakeup};
@@ -173,10 +173,15 @@ impl Meeting {
 
     /// A page is connected, and has not said anything yet.
     pub(crate) fn connect(&mut self, page: usize) {
+        self.connect_as(page, Role::Attendee);
+    }
+
+    /// The same, by a link that lets it do so much.
+    pub(crate) fn connect_as(&mut self, page: usize, role: Role) {
         let offer = self.page(page, |it, _| it.offer());
         let from = self.pair.paths()[page].addresses.local.ip();
         let room = self.room;
-        let accepted = self.serve(|server, now| server.accept(now, room, &offer, from));
+        let accepted = self.serve(|server, now| server.accept(now, room, role, &offer, from));
         let (id, answer) = accepted.expect("a good offer");
         self.connections[page] = Some(id);
         self.page(page, |it, now| it.take_answer(now, &answer));
@@ -197,6 +202,16 @@ impl Meeting {
         resume: Option<String>,
     ) -> MemberNumber {
         self.connect(page);
+        self.greet(page, name, resume)
+    }
+
+    /// A page enters the room by the link of its hosts.
+    pub(crate) fn enter_as_host(&mut self, page: usize, name: &str) -> MemberNumber {
+        self.connect_as(page, Role::Host);
+        self.greet(page, name, None)
+    }
+
+    fn greet(&mut self, page: usize, name: &str, resume: Option<String>) -> MemberNumber {
         self.say(page, &hello(name, resume));
         assert!(self.run_until(SECOND, |meeting| meeting.welcome(page).is_some()));
         self.welcome(page).expect("welcome").0

@@ -2,7 +2,7 @@
 
 use anabranch_media::cutter::UnitCutter;
 use anabranch_media::{Class, Layer, Track, Unit};
-use anabranch_rooms::protocol::{FromMember, FromRoom, Kind, MemberNumber, Reason};
+use anabranch_rooms::protocol::{FromMember, FromRoom, Kind, MemberNumber, Reason, Role};
 use bytes::Bytes;
 
 use crate::harness::{Got, MILLISECOND, Meeting, SECOND, hello, link, media};
@@ -150,7 +150,7 @@ fn who_never_gets_as_far_as_a_channel_takes_no_place_for_long() {
     lab.page(0, |page, _| page.only_check());
     let offer = lab.page(0, |page, _| page.offer());
     let (room, from) = (lab.room, lab.pair.paths()[0].addresses.local.ip());
-    let answer = lab.serve(|server, now| server.accept(now, room, &offer, from));
+    let answer = lab.serve(|server, now| server.accept(now, room, Role::Attendee, &offer, from));
     let (_, answer) = answer.expect("a good offer");
     lab.page(0, |page, now| page.take_answer(now, &answer));
     lab.run_for(SECOND);
@@ -207,7 +207,8 @@ fn offers_that_come_to_nothing_take_no_more_places_than_a_room_has_and_are_told_
     let mut answers = Vec::new();
     for caller in 1..=13 {
         let from = std::net::Ipv4Addr::new(192, 0, 2, caller).into();
-        answers.push(lab.serve(|server, now| server.accept(now, room, &offer, from)));
+        answers
+            .push(lab.serve(|server, now| server.accept(now, room, Role::Attendee, &offer, from)));
     }
     assert!(answers[..12].iter().all(Result::is_ok), "four members and eight beside");
     let error = answers[12].as_ref().expect_err("one more");

@@ -3,6 +3,7 @@
 mod forwarding;
 mod harness;
 mod hostile;
+mod hosts;
 mod members;
 #[path = "../../../rtc/tests/browser/page.rs"]
 mod page;

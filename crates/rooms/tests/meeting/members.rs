@@ -1,8 +1,8 @@
 //! Who comes, goes and comes back, and what the others are told.
 
 use anabranch_call::{Device, Media};
-use anabranch_rooms::Event;
 use anabranch_rooms::protocol::{FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION, Reason};
+use anabranch_rooms::{Event, Occurrence};
 
 use crate::harness::{MILLISECOND, Meeting, SECOND, hello, link, media};
 use crate::page::Seen;
@@ -31,7 +31,10 @@ fn who_enters_is_told_of_all_others_and_they_of_who_enters() {
         |text| matches!(text, FromRoom::Joined { member } if member.name == "Bob" && !member.away),
     );
     assert!(joined);
-    let expected = ["Alice", "Bob"].map(|name| Event::Joined { room: lab.room, name: name.into() });
+    let expected = ["Alice", "Bob"].map(|name| Event {
+        room: "lab".to_owned(),
+        what: Occurrence::Joined { name: name.into() },
+    });
     assert_eq!(lab.events, expected);
 }
 

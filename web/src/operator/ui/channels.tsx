@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
-import type { RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
 import { RemoveIcon, RestartIcon } from '../../common/icons';
+import { ConfirmRemoval } from '../../ui/confirm-removal';
 import { Figure } from '../../ui/figure';
 import { rate } from '../../ui/format';
 import type { Channel } from '../answers';
@@ -62,7 +62,7 @@ function Actions({ channel }: { readonly channel: Channel }) {
   const desk = useDesk();
   const busy = useSignal(false);
   const asking = useRef<HTMLDialogElement>(null);
-  const { number, name } = channel;
+  const { number, name, viewers } = channel;
   const restart = async () => {
     busy.value = true;
     await desk.restart(channel);
@@ -91,42 +91,16 @@ function Actions({ channel }: { readonly channel: Channel }) {
       >
         <RemoveIcon />
       </button>
-      <ConfirmRemoval channel={channel} dialog={asking} />
+      <ConfirmRemoval
+        dialog={asking}
+        id={`remove-${number}`}
+        title={`Remove ${number} ${name}?`}
+        keep="Keep it"
+        onRemove={() => void desk.remove(channel)}
+      >
+        {watchedBy(viewers)} It comes back with the server, if it stands in the server's file.
+      </ConfirmRemoval>
     </span>
-  );
-}
-
-interface ConfirmProps {
-  readonly channel: Channel;
-  readonly dialog: RefObject<HTMLDialogElement | null>;
-}
-
-function ConfirmRemoval({ channel, dialog }: ConfirmProps) {
-  const desk = useDesk();
-  const { number, name, viewers } = channel;
-  const titleId = `remove-${number}`;
-  return (
-    <dialog ref={dialog} class="card" aria-labelledby={titleId}>
-      <form method="dialog" class="confirm">
-        <h2 id={titleId}>
-          Remove {number} {name}?
-        </h2>
-        <p>
-          {watchedBy(viewers)} It comes back with the server, if it stands in the server's file.
-        </p>
-        <div class="dialog-buttons">
-          <button type="submit">Keep it</button>
-          <button
-            type="submit"
-            class="danger-button"
-            onClick={() => void desk.remove(channel)}
-            data-testid="confirm"
-          >
-            Remove
-          </button>
-        </div>
-      </form>
-    </dialog>
   );
 }
 

@@ -9,7 +9,7 @@ export const PROTOCOL_VERSION = 1;
 const MEMBERS_MAX = 64;
 const TEXTS_MAX = 1_000;
 
-const member = object({ number: count, name: text, media, away: flag });
+const member = object({ number: count, name: text, role: text, media, away: flag });
 
 const line = object({ name: text, member: count, at_us: count, text });
 
@@ -18,6 +18,8 @@ const welcome = object({
   program: text,
   room: object({ name: text, title: text }),
   you: count,
+  role: text,
+  locked: flag,
   resume: text,
   now_us: count,
   members: array(member, MEMBERS_MAX),
@@ -37,6 +39,8 @@ const messages = {
   want_key: tagged('want_key', object({})),
   encode: tagged('encode', encode),
   text: tagged('text', line),
+  locked: tagged('locked', object({ locked: flag, text })),
+  knocked: tagged('knocked', object({ name: text })),
   beat: tagged('beat', object({})),
   bye: tagged('bye', object({ reason: text, text })),
 };
@@ -60,10 +64,22 @@ export type MemberMessage =
   | { readonly type: 'media'; readonly media: Media; readonly voice_frames: number }
   | { readonly type: 'want_key'; readonly member: number }
   | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'lock'; readonly locked: boolean }
+  | { readonly type: 'remove'; readonly member: number }
   | { readonly type: 'bye' };
 
+/** The role of who may lock the room and remove others. */
+export const HOST = 'host';
+
 /** Reasons after which there is no use in coming back. */
-export const FINAL_REASONS: readonly string[] = ['version', 'full', 'elsewhere', 'closed'];
+export const FINAL_REASONS: readonly string[] = [
+  'version',
+  'full',
+  'locked',
+  'removed',
+  'elsewhere',
+  'closed',
+];
 
 /**
  * Returns the message, or `null` for a type that this version does not know; throws a

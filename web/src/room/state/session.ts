@@ -117,6 +117,16 @@ export class RoomSession {
     this.#tell({ kind: 'write', text });
   }
 
+  /** Keeps everybody else out, or lets who has a link in again: a host's. */
+  toggleLock(): void {
+    this.#tell({ kind: 'lock', locked: !this.store.isLocked.peek() });
+  }
+
+  /** Makes somebody leave: a host's. */
+  remove(member: number): void {
+    this.#tell({ kind: 'remove', member });
+  }
+
   /** Shows a member on this canvas. A canvas can be handed over once only. */
   showOn(member: number, canvas: HTMLCanvasElement): void {
     const offscreen = canvas.transferControlToOffscreen();

@@ -10,7 +10,7 @@ const MEDIA = {
 };
 
 function member(number: number, name: string) {
-  return { number, name, media: MEDIA, away: false };
+  return { number, name, role: 'attendee', media: MEDIA, away: false };
 }
 
 function message(fields: object): RoomMessage {
@@ -33,6 +33,8 @@ describe('the store of a room', () => {
       program: 'a test',
       room: { name: 'lab', title: 'The lab' },
       you: 2,
+      role: 'host',
+      locked: false,
       resume: '00',
       now_us: 4_000_000,
       members: [member(1, 'Alice')],
@@ -74,6 +76,25 @@ describe('the store of a room', () => {
     expect(store.stage.value.is).toBe('in');
     tell({ type: 'bye', reason: 'closed', text: 'You left.' });
     expect(store.stage.value).toEqual({ is: 'out', why: 'You left.' });
+  });
+
+  it('knows whether the room is locked, and who stands before it', () => {
+    expect([store.isHost.value, store.isLocked.value]).toEqual([true, false]);
+    tell({ type: 'locked', locked: true, text: 'Bob locked the room.' });
+    expect(store.isLocked.value).toBe(true);
+    tell({ type: 'knocked', name: 'Eve' });
+    expect(store.notices.value.map(({ text }) => text)).toEqual([
+      'Bob locked the room.',
+      'Eve wants to come in, and the room is locked.',
+    ]);
+  });
+
+  it.each([
+    ['locked', 'This room is locked.'],
+    ['removed', 'Bob removed you from the room.'],
+  ])('is out when it is %s', (reason, text) => {
+    tell({ type: 'bye', reason, text });
+    expect(store.stage.value).toEqual({ is: 'out', why: text });
   });
 
   it('makes large whom one chose, or else who spoke last', () => {

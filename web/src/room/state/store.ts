@@ -5,6 +5,7 @@ import { Notices } from '../../common/notices';
 import type { ConnectionState } from '../../rtc/connection';
 import {
   FINAL_REASONS,
+  HOST,
   type MemberEntry,
   type RoomMessage,
   type TextLine,
@@ -33,6 +34,10 @@ export class RoomStore extends Notices {
   readonly title = signal<string | null>(null);
   readonly listeners = signal<string | null>(null);
   readonly you = signal<number | null>(null);
+  /** Whether we may lock the room and remove others. */
+  readonly isHost = signal(false);
+  /** Whether nobody else comes in. */
+  readonly isLocked = signal(false);
   readonly members = signal<readonly MemberEntry[]>([]);
   readonly texts = signal<readonly TextLine[]>([]);
   /** What was written while nobody looked. */
@@ -69,12 +74,14 @@ export class RoomStore extends Notices {
     batch(() => {
       switch (message.type) {
         case 'welcome': {
-          const { room, you, members, texts, listeners, now_us } = message.body;
+          const { room, you, role, locked, members, texts, listeners, now_us } = message.body;
           this.#offsetMs = nowMs - now_us / 1_000;
           this.stage.value = { is: 'in' };
           this.title.value = room.title;
           this.listeners.value = listeners.text;
           this.you.value = you;
+          this.isHost.value = role === HOST;
+          this.isLocked.value = locked;
           this.members.value = members;
           this.texts.value = texts;
           return;
@@ -101,6 +108,13 @@ export class RoomStore extends Notices {
         case 'text':
           this.texts.value = [...this.texts.peek(), message.body].slice(-TEXTS_MAX);
           this.unread.value += message.body.member === this.you.peek() ? 0 : 1;
+          return;
+        case 'locked':
+          this.isLocked.value = message.body.locked;
+          this.notify('info', message.body.text);
+          return;
+        case 'knocked':
+          this.notify('info', `${message.body.name} wants to come in, and the room is locked.`);
           return;
         case 'bye':
           if (FINAL_REASONS.includes(message.body.reason)) {

@@ -1,6 +1,6 @@
 import type { Ref } from 'preact';
 import type { Kind } from '../../call/capture/words';
-import { CameraIcon, HangUpIcon, MicrophoneIcon } from '../../call/ui/icons';
+import { CameraIcon, HangUpIcon, LockIcon, MicrophoneIcon } from '../../call/ui/icons';
 import { Toggle, type ToggleWords } from '../../call/ui/toggle';
 import { FullScreenIcon } from '../../common/icons';
 import { toggleFullScreen } from '../../ui/full-screen';
@@ -36,6 +36,7 @@ export function Controls({ box }: { readonly box: Ref<HTMLElement> }) {
         <SpeakerIcon />
         Speaker
       </button>
+      {store.isHost.value && <LockButton />}
       <button
         type="button"
         class="hang-up"
@@ -59,6 +60,24 @@ export function Controls({ box }: { readonly box: Ref<HTMLElement> }) {
         {devices.microphone.state.value === 'muted' ? 'Your microphone is muted.' : ''}
       </p>
     </div>
+  );
+}
+
+/** A host's. */
+function LockButton() {
+  const session = useRoom();
+  const isLocked = session.store.isLocked.value;
+  return (
+    <button
+      type="button"
+      aria-pressed={isLocked}
+      onClick={() => session.toggleLock()}
+      title={isLocked ? 'Let who has a link in again' : 'Let nobody else in'}
+      data-testid="lock"
+    >
+      <LockIcon isClosed={isLocked} />
+      {isLocked ? 'Unlock' : 'Lock'}
+    </button>
   );
 }
 

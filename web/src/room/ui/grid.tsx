@@ -1,7 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { MicrophoneIcon } from '../../call/ui/icons';
 import { Level } from '../../call/ui/level';
-import type { MemberEntry } from '../protocol/control';
+import { RemoveIcon } from '../../common/icons';
+import { ConfirmRemoval } from '../../ui/confirm-removal';
+import { HOST, type MemberEntry } from '../protocol/control';
 import { noPicture } from '../words';
 import { useRoom } from './context';
 import { OwnPicture } from './own-picture';
@@ -31,7 +33,7 @@ function Tile({ member }: { readonly member: MemberEntry }) {
   const session = useRoom();
   const { store } = session;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const { number, name, media, away } = member;
+  const { number, name, role, media, away } = member;
   useEffect(() => {
     if (canvas.current !== null) {
       session.showOn(number, canvas.current);
@@ -57,7 +59,7 @@ function Tile({ member }: { readonly member: MemberEntry }) {
         data-shown={screen?.shown ?? 0}
       />
       {!isSeen && <p class="no-picture">{noPicture(media.camera, away)}</p>}
-      <Name name={name} isHeard={media.microphone === 'on'} level={level} />
+      <Name name={name} isHost={role === HOST} isHeard={media.microphone === 'on'} level={level} />
       <button
         type="button"
         class="pin"
@@ -67,7 +69,38 @@ function Tile({ member }: { readonly member: MemberEntry }) {
         aria-label={`Make ${name} large`}
         data-testid={`pin-${number}`}
       />
+      {store.isHost.value && <Remove member={member} />}
     </li>
+  );
+}
+
+/** A host's. */
+function Remove({ member }: { readonly member: MemberEntry }) {
+  const session = useRoom();
+  const asking = useRef<HTMLDialogElement>(null);
+  const { number, name } = member;
+  return (
+    <>
+      <button
+        type="button"
+        class="icon-button remove"
+        onClick={() => asking.current?.showModal()}
+        title={`Remove ${name}`}
+        aria-label={`Remove ${name}`}
+        data-testid={`remove-${number}`}
+      >
+        <RemoveIcon />
+      </button>
+      <ConfirmRemoval
+        dialog={asking}
+        id={`removal-${number}`}
+        title={`Remove ${name}?`}
+        keep="Keep"
+        onRemove={() => session.remove(number)}
+      >
+        Who still has a link can come in again, unless the room is locked.
+      </ConfirmRemoval>
+    </>
   );
 }
 
@@ -78,6 +111,7 @@ function OwnTile() {
       <OwnPicture />
       <Name
         name="You"
+        isHost={store.isHost.value}
         isHeard={devices.microphone.state.value === 'on'}
         level={store.ourLevel.value}
       />
@@ -87,11 +121,12 @@ function OwnTile() {
 
 interface NameProps {
   readonly name: string;
+  readonly isHost: boolean;
   readonly isHeard: boolean;
   readonly level: number;
 }
 
-function Name({ name, isHeard, level }: NameProps) {
+function Name({ name, isHost, isHeard, level }: NameProps) {
   return (
     <p class="name">
       {!isHeard && <MicrophoneIcon on={false} />}
@@ -99,6 +134,7 @@ function Name({ name, isHeard, level }: NameProps) {
         {name}
         {!isHeard && <span class="visually-hidden">, muted</span>}
       </span>
+      {isHost && <span class="role">host</span>}
       <Level name={`How loud ${name} is`} level={isHeard ? level : 0} testId="level" />
     </p>
   );

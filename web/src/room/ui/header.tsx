@@ -24,6 +24,11 @@ export function Header() {
           {peopleWords(store.people.value)}
         </p>
       )}
+      {store.isLocked.value && (
+        <p class="pill warning" title="Nobody else comes in" data-testid="locked">
+          Locked
+        </p>
+      )}
       {store.listeners.value !== null && (
         <p class="listeners" title={store.listeners.value} data-testid="listeners">
           <LockIcon isClosed />

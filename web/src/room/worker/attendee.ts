@@ -117,6 +117,12 @@ class Attendee {
       case 'write':
         this.#say({ type: 'text', text: message.text });
         return;
+      case 'lock':
+        this.#say({ type: 'lock', locked: message.locked });
+        return;
+      case 'remove':
+        this.#say({ type: 'remove', member: message.member });
+        return;
       case 'leave':
         this.#say({ type: 'bye' });
     }

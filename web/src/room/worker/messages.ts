@@ -26,6 +26,8 @@ export type ToRoomWorker =
   | { readonly kind: 'camera'; readonly camera: Camera | null }
   | { readonly kind: 'devices'; readonly devices: Devices }
   | { readonly kind: 'write'; readonly text: string }
+  | { readonly kind: 'lock'; readonly locked: boolean }
+  | { readonly kind: 'remove'; readonly member: number }
   | { readonly kind: 'leave' };
 
 export type FromRoomWorker =
