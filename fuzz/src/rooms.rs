@@ -7,7 +7,8 @@ use std::time::Duration;
 use anabranch_call::Media;
 use anabranch_media::Piece;
 use anabranch_rooms::protocol::{
-    FromMember, FromRoom, MemberNumber, PPID_BINARY, PPID_TEXT, PROTOCOL_VERSION, Role,
+    BlockId, FILES_STREAM, FileMessage, FileNumber, FromMember, FromRoom, MemberNumber,
+    PPID_BINARY, PPID_TEXT, PROTOCOL_VERSION, Role,
 };
 use anabranch_rooms::{GuestId, RoomId, RoomLabel, Rooms, RoomsConfig};
 use anabranch_sansio::{PathId, Rate, Rng, Time};
@@ -155,6 +156,7 @@ impl Play {
             7 => self.say(at, PPID_BINARY.0, 3, VOICE),
             8 => self.now += Duration::from_millis(1 << (script.byte() % 16)),
             9 => self.change_line(at, script.byte()),
+            10 if what & 16 != 0 => self.speak_of_a_file(at, script),
             10 => self.altered(at, script),
             11 if what & 16 != 0 => self.operate(script),
             _ => self.rooms.handle_timeout(self.now),
@@ -169,6 +171,21 @@ impl Play {
             let line = Line::default();
             self.guests.push(Guest { id, line, number: None, resume: None });
         }
+    }
+
+    /// Wants a block of a file, or brings one.
+    fn speak_of_a_file(&mut self, at: usize, script: &mut Script<'_>) {
+        let file = FileNumber(u32::from(script.byte() % 4));
+        let block = BlockId { file, index: u32::from(script.byte() % 4) };
+        let member = MemberNumber(script.byte().into());
+        let message = match script.byte() {
+            0 => FileMessage::Want { block, member },
+            len => {
+                let bytes = Bytes::from(vec![len; usize::from(len) % 64 + 1]);
+                FileMessage::Block { block, member, bytes }
+            }
+        };
+        self.say(at, PPID_BINARY.0, FILES_STREAM as u8, &message.encode());
     }
 
     /// Who runs the room does something.
@@ -228,6 +245,12 @@ impl Play {
             1 => FromMember::Media { media: Media::default(), voice_frames: script.byte().into() },
             2 => FromMember::Bye,
             3 => FromMember::Lock { locked: script.byte() & 1 == 0 },
+            5 => FromMember::OfferFile {
+                name: "a file".to_owned(),
+                size: u64::from(script.byte() % 64),
+                sha256: format!("{:064x}", script.byte()),
+            },
+            6 => FromMember::WithdrawFile { file: FileNumber(u32::from(script.byte() % 4)) },
             4 => FromMember::Remove { member: MemberNumber(script.byte().into()) },
             _ => FromMember::Text { text: String::from_utf8_lossy(script.bytes()).into_owned() },
         };
@@ -273,6 +296,9 @@ impl Play {
                         assert!(may_enter || !locked, "somebody new in a locked room");
                         (guest.number, guest.resume) = (Some(you), Some(resume));
                     }
+                } else if message.stream.0 == FILES_STREAM {
+                    FileMessage::decode(&message.payload).expect("what a room says of files");
+                    assert!(guest.number.is_some(), "a file for who is not in");
                 } else {
                     let piece = Piece::decode(message.payload).expect("a piece");
                     let from = MemberNumber(piece.header.track.0 / 2);

@@ -243,6 +243,7 @@ impl Machine for Server {
 
     fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
         self.browsers.handle_datagram(now, datagram);
+        self.rooms.handle_progress();
         self.take_events(now);
     }
 

@@ -6,11 +6,16 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::FileNumber;
+
 /// Characters of a text that somebody wrote.
 pub const TEXT_CHARS_MAX: usize = 2_000;
 
 /// Characters of a name.
 const NAME_CHARS_MAX: usize = 60;
+
+/// Characters of a file's name.
+const FILE_NAME_CHARS_MAX: usize = 120;
 
 /// A member of a room: a number that no other one gets as long as the room is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,6 +58,20 @@ pub enum FromMember {
     Text {
         /// The words.
         text: String,
+    },
+    /// It has a file for who wants it.
+    OfferFile {
+        /// What the file is called.
+        name: String,
+        /// Its bytes.
+        size: u64,
+        /// Their SHA-256, in hexadecimal digits.
+        sha256: String,
+    },
+    /// A file of its own is not there any more.
+    WithdrawFile {
+        /// Which one.
+        file: FileNumber,
     },
     /// Nobody else is to come in, or everybody with a link again. A host's.
     Lock {
@@ -97,6 +116,8 @@ pub enum FromRoom {
         members: Vec<MemberEntry>,
         /// What was written lately.
         texts: Vec<TextLine>,
+        /// What files there are.
+        files: Vec<FileEntry>,
         /// Who could listen.
         listeners: Listeners,
     },
@@ -144,6 +165,20 @@ pub enum FromRoom {
     },
     /// Words for all.
     Text(TextLine),
+    /// There is a file for who wants it; also to the member that has it.
+    File(FileEntry),
+    /// A member's file is not taken.
+    FileRefused {
+        /// What it is called.
+        name: String,
+        /// Why, for people.
+        text: String,
+    },
+    /// A file is not there any more. Those of who left are neither, without a word.
+    FileGone {
+        /// Which one.
+        file: FileNumber,
+    },
     /// Nobody else comes in from now on, or everybody with a link again.
     Locked {
         /// Which of the two.
@@ -215,6 +250,21 @@ pub struct TextLine {
     pub at_us: u64,
     /// What.
     pub text: String,
+}
+
+/// A file that a member has for who wants it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Its number.
+    pub file: FileNumber,
+    /// Who has it.
+    pub member: MemberNumber,
+    /// What it is called: no path.
+    pub name: String,
+    /// Its bytes.
+    pub size: u64,
+    /// Their SHA-256, in hexadecimal digits.
+    pub sha256: String,
 }
 
 /// Who could listen.
@@ -296,7 +346,12 @@ impl FromMember {
             }
             Self::Media { media, .. } => media.make_printable(),
             Self::Text { text } => *text = readable(text),
+            Self::OfferFile { name, sha256, .. } => {
+                *name = file_name(name);
+                *sha256 = printable(sha256);
+            }
             Self::WantKey { .. }
+            | Self::WithdrawFile { .. }
             | Self::Lock { .. }
             | Self::Remove { .. }
             | Self::Bye
@@ -334,6 +389,16 @@ fn named(text: &str) -> String {
     if name.is_empty() { "Somebody".to_owned() } else { name }
 }
 
+/// The name of a file that lies in whatever folder one likes: neither a path nor hidden, and of no
+/// other type than it looks.
+fn file_name(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let name = printable(text).replace(turns, "").replace(['/', '\\', ':'], "_");
+    let name = name.trim().trim_start_matches('.');
+    let name: String = name.chars().take(FILE_NAME_CHARS_MAX).collect();
+    if name.is_empty() { "file".to_owned() } else { name }
+}
+
 /// Words of several lines, without what a terminal would act on.
 fn readable(text: &str) -> String {
     let is_shown = |c: &char| *c == '\n' || !c.is_control();
@@ -358,11 +423,15 @@ mod tests {
     fn what_members_and_rooms_say_survives_the_way() {
         let member = MemberNumber(3);
         let line = TextLine { name: "Bob".to_owned(), member, at_us: 5, text: "Hi".to_owned() };
+        let (name, sha256) = ("a.pdf".to_owned(), "ab".repeat(32));
+        let file = FileEntry { file: FileNumber(7), member, name, size: 5, sha256 };
         for message in [
             hello("Alice"),
             FromMember::Media { media: Media::default(), voice_frames: 7 },
             FromMember::WantKey { member },
             FromMember::Text { text: "Two\nlines".to_owned() },
+            FromMember::OfferFile { name: "a.pdf".to_owned(), size: 5, sha256: "ab".to_owned() },
+            FromMember::WithdrawFile { file: FileNumber(7) },
             FromMember::Lock { locked: true },
             FromMember::Remove { member },
             FromMember::Bye,
@@ -374,6 +443,9 @@ mod tests {
             FromRoom::Left { member, text: "Bob left.".to_owned() },
             FromRoom::Encode { video_bps: 1, voice_bps: 2, why: "why".to_owned() },
             FromRoom::Text(line),
+            FromRoom::File(file),
+            FromRoom::FileRefused { name: "a.pdf".to_owned(), text: "why".to_owned() },
+            FromRoom::FileGone { file: FileNumber(7) },
             FromRoom::Locked { locked: false, text: "Bob unlocked the room.".to_owned() },
             FromRoom::Knocked { name: "Eve".to_owned() },
             FromRoom::Beat,
@@ -392,6 +464,31 @@ mod tests {
         let text = FromMember::Text { text: format!("a\nb\x07{}", "x".repeat(5_000)) };
         let FromMember::Text { text } = read(&text) else { panic!() };
         assert!(text.starts_with("a\nbx") && text.chars().count() == TEXT_CHARS_MAX);
+    }
+
+    #[test]
+    fn the_name_of_a_file_is_no_path() {
+        let read = |name: &str| {
+            let offer =
+                FromMember::OfferFile { name: name.to_owned(), size: 1, sha256: String::new() };
+            let FromMember::OfferFile { name, .. } = FromMember::decode(&offer.encode()).unwrap()
+            else {
+                panic!()
+            };
+            name
+        };
+        for (name, expected) in [
+            ("notes.txt", "notes.txt"),
+            ("../../etc/passwd", "_.._etc_passwd"),
+            ("C:\\Users\\a.exe", "C__Users_a.exe"),
+            (".bashrc", "bashrc"),
+            ("a\u{202e}\nb", "ab"),
+            ("", "file"),
+            ("...", "file"),
+        ] {
+            assert_eq!(read(name), expected, "{name}");
+        }
+        assert_eq!(read(&"x".repeat(500)).len(), FILE_NAME_CHARS_MAX);
     }
 
     #[test]

@@ -1,14 +1,18 @@
 //! What passes between a room and its members: `docs/meet.md`.
 
 mod control;
+mod files;
 mod media;
 
-use anabranch_session::treatment::MediaClass;
 use anabranch_transport::PayloadId;
 
 pub use control::{
-    DecodeError, FromMember, FromRoom, Listeners, MemberEntry, MemberNumber, Reason, Role,
-    RoomEntry, TEXT_CHARS_MAX, TextLine,
+    DecodeError, FileEntry, FromMember, FromRoom, Listeners, MemberEntry, MemberNumber, Reason,
+    Role, RoomEntry, TEXT_CHARS_MAX, TextLine,
+};
+pub use files::{
+    BLOCK_LEN, BLOCKS_WANTED_MAX, BlockId, FILE_LEN_MAX, FILES_STREAM, FileMessage,
+    FileMessageError, FileNumber, block_len,
 };
 pub use media::{Forwarded, Kind, MediaError, PIECE_LEN_MAX, forwarded};
 
@@ -21,5 +25,6 @@ pub const PPID_TEXT: PayloadId = PayloadId(51);
 /// RFC 8831 section 8: bytes.
 pub const PPID_BINARY: PayloadId = PayloadId(53);
 
-/// Data channels of a connection: as in a call, each class has the one of its number.
-pub const STREAMS: u16 = MediaClass::Disposable as u16 + 1;
+/// Data channels of a connection: as in a call, each class has the one of its number; files have
+/// the last one.
+pub const STREAMS: u16 = FILES_STREAM + 1;

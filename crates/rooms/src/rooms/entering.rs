@@ -94,6 +94,7 @@ impl Rooms {
             now_us: now.as_micros(),
             members: others.map(|(number, member)| member.entry(*number)).collect(),
             texts: room.texts.iter().cloned().collect(),
+            files: room.files.list(),
             listeners: Listeners {
                 is: "room".to_owned(),
                 text: "Encrypted on its way. Who runs this room could listen.".to_owned(),

@@ -9,11 +9,14 @@ use anabranch_media::Layer;
 use anabranch_sansio::{Rate, Time, TraceLog};
 use anabranch_session::dropping::{Dropping, LackOfRoom, Prospect, UnitKey, Verdict};
 use anabranch_session::treatment::MediaClass;
-use anabranch_transport::{Connection, Outgoing, RateSignal, Reliability, SendError};
+use anabranch_transport::{Connection, Outgoing, RateSignal, Reliability, SendError, StreamId};
 use bytes::Bytes;
 
 use super::RoomId;
-use crate::protocol::{Forwarded, FromRoom, MemberNumber, PPID_BINARY, PPID_TEXT, Role};
+use super::file_queue::FileQueue;
+use crate::protocol::{
+    FILES_STREAM, Forwarded, FromRoom, MemberNumber, PPID_BINARY, PPID_TEXT, Role,
+};
 
 /// Texts that wait for one guest; one that takes none of so many is gone.
 const OUTBOX_MAX: usize = 256;
@@ -33,6 +36,9 @@ const VOICE_EVERY: Duration = Duration::from_millis(10);
 /// voice behind that.
 const PICTURES_WAITING_MAX: usize = 128 << 10;
 
+/// What of media goes last.
+const MEDIA_PRIORITY_LAST: u16 = priority(MediaClass::Disposable);
+
 /// A beat is of no use when the next one is there.
 const BEAT_LIFETIME: Duration = Duration::from_millis(100);
 
@@ -50,6 +56,7 @@ pub(super) struct Guest {
     pub(super) phase: Phase,
     outbox: VecDeque<Bytes>,
     pieces: VecDeque<Forwarded>,
+    pub(super) files: FileQueue,
     dropping: Dropping,
     rate: EncoderRate,
     ticks: u32,
@@ -116,6 +123,7 @@ impl Guest {
             phase: Phase::Greeting { until: greeting_until },
             outbox: VecDeque::new(),
             pieces: VecDeque::new(),
+            files: FileQueue::default(),
             dropping,
             rate,
             ticks: 0,
@@ -191,6 +199,7 @@ impl Guest {
             for (class, priority) in CLASSES {
                 connection.set_stream_priority(class.stream(), priority);
             }
+            connection.set_stream_priority(StreamId(FILES_STREAM), MEDIA_PRIORITY_LAST + 1);
         }
         if self.is_overwhelmed {
             return Some("what the member had to be told was not taken");
@@ -214,6 +223,7 @@ impl Guest {
                 while let Some(piece) = self.pieces.pop_front() {
                     self.forward(now, piece, connection, records);
                 }
+                self.files.send(now, connection);
             }
         }
         None
@@ -234,7 +244,7 @@ impl Guest {
 
     fn look(&mut self, now: Time, connection: &mut dyn Connection) {
         let signal = connection.rate();
-        let signal = signal.map(|it| RateSignal { queued: connection.queued(), ..it });
+        let signal = signal.map(|it| RateSignal { queued: media_queued(connection), ..it });
         // What it is shows when members are told what to send.
         let _told = self.rate.follow(now, signal);
         self.ticks += 1;
@@ -258,7 +268,7 @@ impl Guest {
         records: &mut TraceLog,
     ) {
         let class = piece.class;
-        if class != MediaClass::Audio && connection.queued() > PICTURES_WAITING_MAX {
+        if class != MediaClass::Audio && media_queued(connection) > PICTURES_WAITING_MAX {
             self.dropping.break_off();
             return;
         }
@@ -304,4 +314,9 @@ impl Guest {
         }
         verdict == Verdict::Goes
     }
+}
+
+/// Bytes that wait, but for files.
+fn media_queued(connection: &dyn Connection) -> usize {
+    connection.queued_at(MEDIA_PRIORITY_LAST)
 }

@@ -63,6 +63,8 @@ impl Rooms {
             | FromMember::Media { .. }
             | FromMember::WantKey { .. }
             | FromMember::Text { .. }
+            | FromMember::OfferFile { .. }
+            | FromMember::WithdrawFile { .. }
             | FromMember::Bye
             | FromMember::Unknown => {}
         }

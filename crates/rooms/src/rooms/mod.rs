@@ -1,6 +1,8 @@
 //! [`Rooms`]: who is where, what each says and sends, and who gets it.
 
 mod entering;
+mod file_queue;
+mod files;
 mod guest;
 mod hosting;
 mod report;
@@ -17,8 +19,8 @@ use anabranch_transport::{Connection, Incoming};
 use bytes::Bytes;
 
 use crate::protocol::{
-    Forwarded, FromMember, FromRoom, Kind, MemberNumber, PPID_BINARY, PROTOCOL_VERSION, Reason,
-    Role, TextLine, forwarded,
+    FILES_STREAM, Forwarded, FromMember, FromRoom, Kind, MemberNumber, PPID_BINARY,
+    PROTOCOL_VERSION, Reason, Role, TextLine, forwarded,
 };
 use guest::{Guest, Phase};
 pub use report::{Event, MemberReport, Occurrence, RoomLabel, RoomReport};
@@ -86,6 +88,8 @@ pub struct Rooms {
     next_guest: u64,
     /// Guests for whom there may be something to do.
     due: BTreeSet<GuestId>,
+    /// Guests to whom something about files is to be said.
+    with_files: BTreeSet<GuestId>,
     next_tick: Option<Time>,
     events: VecDeque<Event>,
     records: TraceLog,
@@ -104,6 +108,7 @@ impl Rooms {
             next_room: 1,
             next_guest: 1,
             due: BTreeSet::new(),
+            with_files: BTreeSet::new(),
             next_tick: None,
             events: VecDeque::new(),
             records: TraceLog::default(),
@@ -180,10 +185,20 @@ impl Rooms {
         }
     }
 
+    /// Something left: there may be room for what goes behind all else.
+    pub fn handle_progress(&mut self) {
+        let guests = &self.guests;
+        self.with_files.retain(|id| guests.get(id).is_some_and(|guest| !guest.files.is_empty()));
+        self.due.extend(&self.with_files);
+    }
+
     /// A guest's message.
     pub fn handle_message(&mut self, now: Time, id: GuestId, message: &Incoming) {
         let Some(guest) = self.guests.get_mut(&id) else { return };
         match guest.phase {
+            Phase::In(number) if message.stream.0 == FILES_STREAM => {
+                self.handle_file_message(now, id, number, &message.payload);
+            }
             Phase::In(number) if message.payload_id == PPID_BINARY => {
                 self.handle_media(now, id, number, message.payload.clone());
             }
@@ -305,6 +320,9 @@ impl Rooms {
             FromMember::Text { text } if !text.is_empty() => {
                 self.publish(now, room_id, number, text)
             }
+            FromMember::OfferFile { .. } | FromMember::WithdrawFile { .. } => {
+                self.handle_file(id, number, message);
+            }
             FromMember::Lock { .. } | FromMember::Remove { .. } => {
                 self.handle_request_of_host(now, id, number, &message);
             }
@@ -378,6 +396,7 @@ impl Rooms {
     fn leave(&mut self, room_id: RoomId, number: MemberNumber, how: &str) {
         let Some(room) = self.rooms.get_mut(&room_id) else { return };
         let Some(member) = room.members.remove(&number) else { return };
+        room.files.forget(number);
         if room.members.is_empty() {
             // Who comes later has not been there.
             room.forget();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anabranch_call::{Device, Media, VIDEO_RATE_MAX, VIDEO_RATE_MIN};
 use anabranch_sansio::{Rate, Time};
 
+use super::files::Files;
 use super::{GuestId, RoomLabel};
 use crate::protocol::{MemberEntry, MemberNumber, Role, TextLine};
 
@@ -21,6 +22,7 @@ pub(super) struct Room {
     pub(super) label: RoomLabel,
     pub(super) members: BTreeMap<MemberNumber, Member>,
     pub(super) texts: VecDeque<TextLine>,
+    pub(super) files: Files,
     /// Whether nobody comes in but hosts, and who was there.
     pub(super) is_locked: bool,
     /// When hosts were last told of somebody who would come in.
@@ -93,6 +95,7 @@ impl Room {
             label,
             members: BTreeMap::new(),
             texts: VecDeque::new(),
+            files: Files::default(),
             is_locked: false,
             knocked: None,
             last_number: MemberNumber(0),

@@ -6,7 +6,9 @@ use anabranch_call::{Device, Media, PictureFormat, VideoFormat, VoiceFormat};
 use anabranch_media::cutter::UnitCutter;
 use anabranch_media::{Class, Layer, Piece, Track, Unit};
 use anabranch_netsim::{DuplexConfig, LinkConfig, Pair, QueueLimit, Side, machine_of_several};
-use anabranch_rooms::protocol::{FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION, Role};
+use anabranch_rooms::protocol::{
+    FILES_STREAM, FileMessage, FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION, Role,
+};
 use anabranch_rooms::{Event, RoomId, RoomLabel, Rooms, RoomsConfig, Server, ServerConfig};
 use anabranch_rtc::{ConnectionId, RtcConfig};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Time, Transmit, Wakeup};
@@ -78,6 +80,7 @@ machine_of_several!(End: Told {
 pub(crate) enum Got {
     Text(FromRoom),
     Media(Piece),
+    File(FileMessage),
 }
 
 /// What a page sends while it is on.
@@ -246,6 +249,20 @@ impl Meeting {
         self.page(page, |it, now| it.send(now, 0, STRING, &text));
     }
 
+    /// What a page got of files.
+    pub(crate) fn files(&self, page: usize) -> impl Iterator<Item = &FileMessage> {
+        self.got[page].iter().filter_map(|(_, got)| match got {
+            Got::File(message) => Some(message),
+            Got::Text(_) | Got::Media(_) => None,
+        })
+    }
+
+    /// A page says something of files.
+    pub(crate) fn say_of_files(&mut self, page: usize, message: &FileMessage) {
+        let bytes = message.encode();
+        self.page(page, |it, now| it.send(now, FILES_STREAM, BINARY, &bytes));
+    }
+
     /// A page sends voice and pictures from now on, the latter of so many bytes each.
     pub(crate) fn turn_on(&mut self, page: usize, bytes: usize) {
         let now = self.now();
@@ -270,7 +287,7 @@ impl Meeting {
     pub(crate) fn texts(&self, page: usize) -> impl Iterator<Item = &FromRoom> {
         self.got[page].iter().filter_map(|(_, got)| match got {
             Got::Text(text) => Some(text),
-            Got::Media(_) => None,
+            Got::Media(_) | Got::File(_) => None,
         })
     }
 
@@ -282,7 +299,7 @@ impl Meeting {
                 Got::Media(piece) if piece.header.track == track && piece.header.last => {
                     Some(piece.header.frame)
                 }
-                Got::Media(_) | Got::Text(_) => None,
+                Got::Media(_) | Got::Text(_) | Got::File(_) => None,
             })
             .collect();
         frames.sort_unstable();
@@ -410,8 +427,11 @@ fn unit(class: Class, frame: u64, now: Time, bytes: usize) -> Unit {
 
 /// Reads a message of the room's; a page could not read another one either.
 fn read(seen: &Seen) -> Option<Got> {
-    let Seen::Message { ppid, payload, .. } = seen else { return None };
+    let Seen::Message { stream, ppid, payload, .. } = seen else { return None };
     Some(match *ppid {
+        BINARY if *stream == FILES_STREAM => {
+            Got::File(FileMessage::decode(&payload.clone().into()).expect("of a file"))
+        }
         STRING => Got::Text(FromRoom::decode(payload).expect("a text")),
         BINARY => Got::Media(Piece::decode(payload.clone().into()).expect("media")),
         other => panic!("payload protocol identifier {other}"),

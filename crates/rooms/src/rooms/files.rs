@@ -1,0 +1,192 @@
+//! Files: members have them, others ask for blocks of them. The room keeps none.
+
+use std::collections::BTreeMap;
+
+use anabranch_sansio::Time;
+use bytes::Bytes;
+
+use super::room::Place;
+use super::{GuestId, RoomId, Rooms};
+use crate::protocol::{
+    BlockId, FILE_LEN_MAX, FileEntry, FileMessage, FileNumber, FromMember, FromRoom, MemberNumber,
+    block_len,
+};
+
+/// Files that there are in a room at once.
+const FILES_MAX: usize = 100;
+
+/// Hexadecimal digits of SHA-256.
+const SHA256_DIGITS: usize = 64;
+
+/// The files of a room.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    files: BTreeMap<FileNumber, FileEntry>,
+    last: u32,
+}
+
+impl Files {
+    pub(super) fn list(&self) -> Vec<FileEntry> {
+        self.files.values().cloned().collect()
+    }
+
+    /// Takes a file of a member; says what is wrong with it.
+    fn add(
+        &mut self,
+        member: MemberNumber,
+        name: String,
+        size: u64,
+        sha256: String,
+    ) -> Result<FileEntry, String> {
+        if !(1..=FILE_LEN_MAX).contains(&size) {
+            return Err(format!("A file has 1 to {FILE_LEN_MAX} bytes, not {size}."));
+        }
+        let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        if sha256.len() != SHA256_DIGITS || !sha256.chars().all(is_hex) {
+            return Err("What it comes with is no SHA-256.".to_owned());
+        }
+        let mut known = self.files.values();
+        if let Some(file) = known.find(|file| file.member == member && file.sha256 == sha256) {
+            return Ok(file.clone());
+        }
+        if self.files.len() >= FILES_MAX {
+            return Err(format!(
+                "There are {FILES_MAX} files already: somebody has to remove one."
+            ));
+        }
+        self.last += 1;
+        let file = FileNumber(self.last);
+        let entry = FileEntry { file, member, name, size, sha256 };
+        self.files.insert(file, entry.clone());
+        Ok(entry)
+    }
+
+    /// Forgets the files of who left.
+    pub(super) fn forget(&mut self, member: MemberNumber) {
+        self.files.retain(|_, file| file.member != member);
+    }
+
+    fn remove(&mut self, file: FileNumber, member: MemberNumber) -> bool {
+        let is_its = self.files.get(&file).is_some_and(|entry| entry.member == member);
+        is_its && self.files.remove(&file).is_some()
+    }
+
+    /// Who has a file, and how long this block of it is; `None` if it has no such block.
+    fn owner(&self, block: BlockId) -> Option<(MemberNumber, Option<usize>)> {
+        let file = self.files.get(&block.file)?;
+        Some((file.member, block_len(file.size, block.index)))
+    }
+}
+
+impl Rooms {
+    /// A member has a file, or has one no longer.
+    pub(super) fn handle_file(&mut self, id: GuestId, number: MemberNumber, message: FromMember) {
+        let Some(room_id) = self.guests.get(&id).map(|guest| guest.room) else { return };
+        let Some(room) = self.rooms.get_mut(&room_id) else { return };
+        match message {
+            FromMember::OfferFile { name, size, sha256 } => {
+                match room.files.add(number, name.clone(), size, sha256) {
+                    Ok(entry) => self.tell_all(room_id, &FromRoom::File(entry)),
+                    Err(text) => self.say(id, &FromRoom::FileRefused { name, text }),
+                }
+            }
+            FromMember::WithdrawFile { file } if room.files.remove(file, number) => {
+                self.forget_file(room_id, file);
+                self.tell_all(room_id, &FromRoom::FileGone { file });
+            }
+            FromMember::WithdrawFile { .. }
+            | FromMember::Hello { .. }
+            | FromMember::Media { .. }
+            | FromMember::WantKey { .. }
+            | FromMember::Text { .. }
+            | FromMember::Lock { .. }
+            | FromMember::Remove { .. }
+            | FromMember::Bye
+            | FromMember::Unknown => {}
+        }
+    }
+
+    /// A message on the stream of files.
+    pub(super) fn handle_file_message(
+        &mut self,
+        now: Time,
+        id: GuestId,
+        number: MemberNumber,
+        payload: &Bytes,
+    ) {
+        let Some(room_id) = self.guests.get(&id).map(|guest| guest.room) else { return };
+        let is_right = match FileMessage::decode(payload) {
+            Ok(FileMessage::Want { block, .. }) => self.want(now, room_id, id, number, block),
+            Ok(FileMessage::Block { block, member, bytes }) => {
+                self.bring(room_id, number, block, member, bytes)
+            }
+            Err(_) => false,
+        };
+        if !is_right && let Some(member) = self.member_mut(room_id, number) {
+            member.malformed += 1;
+        }
+    }
+
+    /// Asks who has a block for it. False if there is no such block.
+    fn want(
+        &mut self,
+        now: Time,
+        room_id: RoomId,
+        id: GuestId,
+        number: MemberNumber,
+        block: BlockId,
+    ) -> bool {
+        let Some(room) = self.rooms.get(&room_id) else { return false };
+        let Some((owner, Some(_))) = room.files.owner(block) else { return false };
+        let Some(owner) = room.members.get(&owner).map(|member| member.place) else {
+            return false;
+        };
+        // Who is away is asked when it is back.
+        let Place::Here(owner) = owner else { return true };
+        let Some(guest) = self.guests.get_mut(&id) else { return false };
+        if guest.files.want(now, block)
+            && let Some(guest) = self.guests.get_mut(&owner)
+        {
+            guest.files.ask(&FileMessage::Want { block, member: number });
+            self.has_files(owner);
+        }
+        true
+    }
+
+    /// Hands a block to who waits for it. False if that is not what the sender has, or not all.
+    fn bring(
+        &mut self,
+        room_id: RoomId,
+        number: MemberNumber,
+        block: BlockId,
+        to: MemberNumber,
+        bytes: Bytes,
+    ) -> bool {
+        let Some(room) = self.rooms.get(&room_id) else { return false };
+        // It may have been withdrawn, and who wanted it may have left, while it was under way.
+        let Some((owner, len)) = room.files.owner(block) else { return true };
+        if owner != number || len != Some(bytes.len()) {
+            return false;
+        }
+        let Some(guest_id) = room.members.get(&to).and_then(|member| member.guest()) else {
+            return true;
+        };
+        let Some(guest) = self.guests.get_mut(&guest_id) else { return true };
+        if guest.files.bring(block, &FileMessage::Block { block, member: number, bytes }) {
+            self.has_files(guest_id);
+        }
+        true
+    }
+
+    fn has_files(&mut self, id: GuestId) {
+        self.due.insert(id);
+        self.with_files.insert(id);
+    }
+
+    /// Nobody waits for its blocks any more.
+    fn forget_file(&mut self, room_id: RoomId, file: FileNumber) {
+        for guest in self.guests.values_mut().filter(|guest| guest.room == room_id) {
+            guest.files.forget(file);
+        }
+    }
+}
