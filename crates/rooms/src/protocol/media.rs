@@ -58,6 +58,14 @@ pub struct Forwarded {
     pub bytes: Bytes,
 }
 
+impl Forwarded {
+    /// Whose it is.
+    #[must_use]
+    pub const fn member(&self) -> MemberNumber {
+        MemberNumber(self.track.0 / TRACKS)
+    }
+}
+
 /// Why bytes are no media of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum MediaError {

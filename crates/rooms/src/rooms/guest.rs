@@ -14,6 +14,7 @@ use bytes::Bytes;
 
 use super::RoomId;
 use super::file_queue::FileQueue;
+use super::lacking::Lacking;
 use crate::protocol::{
     FILES_STREAM, Forwarded, FromRoom, MemberNumber, PPID_BINARY, PPID_TEXT, Role,
 };
@@ -58,6 +59,9 @@ pub(super) struct Guest {
     pieces: VecDeque<Forwarded>,
     pub(super) files: FileQueue,
     dropping: Dropping,
+    pub(super) lacking: Lacking,
+    /// Of whom a key picture is to be asked for.
+    wanted_keys: Vec<MemberNumber>,
     rate: EncoderRate,
     ticks: u32,
     /// Whether the clock was looked at, and nothing was done about it yet.
@@ -125,6 +129,8 @@ impl Guest {
             pieces: VecDeque::new(),
             files: FileQueue::default(),
             dropping,
+            lacking: Lacking::new(),
+            wanted_keys: Vec::new(),
             rate,
             ticks: 0,
             is_ticking: false,
@@ -171,6 +177,11 @@ impl Guest {
             self.dropping.break_off();
         }
         self.pieces.push_back(piece);
+    }
+
+    /// Of whom a key picture is to be asked for now.
+    pub(super) fn take_wanted_keys(&mut self) -> Vec<MemberNumber> {
+        std::mem::take(&mut self.wanted_keys)
     }
 
     /// A tenth of a second is over.
@@ -245,6 +256,8 @@ impl Guest {
     fn look(&mut self, now: Time, connection: &mut dyn Connection) {
         let signal = connection.rate();
         let signal = signal.map(|it| RateSignal { queued: media_queued(connection), ..it });
+        let wait = signal.map(|it| it.carries.time_for(it.queued as u64));
+        self.wanted_keys = self.lacking.take(now, wait);
         // What it is shows when members are told what to send.
         let _told = self.rate.follow(now, signal);
         self.ticks += 1;
@@ -308,6 +321,7 @@ impl Guest {
             .map(|rate| Prospect { wait: rate.time_for(ahead as u64), lifetime: lifetime(class) });
         let unit = UnitKey { track, layer: Layer::BASE, frame };
         let verdict = self.dropping.decide(now, unit, class, || prospect);
+        self.lacking.note(now, piece.member(), class, verdict);
         if let Verdict::LacksRoom { next_key } = verdict {
             let lack = LackOfRoom { class, unit, prospect, next_key, carries, ahead };
             records.push(|| lack.record(now));

@@ -5,6 +5,7 @@ mod file_queue;
 mod files;
 mod guest;
 mod hosting;
+mod lacking;
 mod report;
 mod room;
 
@@ -222,6 +223,10 @@ impl Rooms {
         if let Some(reason) = guest.serve(now, connection, &mut self.records) {
             connection.abort(reason);
         }
+        let (room, keys) = (guest.room, guest.take_wanted_keys());
+        for member in keys {
+            self.ask_key(now, room, member);
+        }
     }
 
     /// Does what the time asks for.
@@ -400,6 +405,9 @@ impl Rooms {
         if room.members.is_empty() {
             // Who comes later has not been there.
             room.forget();
+        }
+        for guest in self.guests.values_mut().filter(|guest| guest.room == room_id) {
+            guest.lacking.forget(number);
         }
         let text = format!("{} {how}.", member.name);
         self.report_event(room_id, Occurrence::Left { text: text.clone() });

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use anabranch_media::Track;
 use anabranch_rooms::protocol::{FromMember, FromRoom, Kind};
+use anabranch_sansio::Time;
 
 use crate::harness::{Got, MILLISECOND, Meeting, SECOND, link};
 
@@ -62,6 +64,61 @@ fn a_narrow_network_gets_all_voice_and_fewer_pictures_and_the_others_all() {
     assert!(pictures.len() >= 247 && is_whole(&pictures), "{} pictures", pictures.len());
     let reports: Vec<_> = lab.server().rooms().rooms().flat_map(|(_, it)| it.members).collect();
     assert!(reports[2].left_out > 0 && reports[1].left_out == 0, "{reports:?}");
+}
+
+/// The longest time without a whole picture of a member.
+fn longest_freeze(lab: &Meeting, page: usize, track: Track, since: Time) -> Duration {
+    let pictures = lab.got[page].iter().filter_map(|(at, got)| match got {
+        Got::Media(piece) if piece.header.track == track && piece.header.last => Some(*at),
+        Got::Media(_) | Got::Text(_) | Got::File(_) => None,
+    });
+    let times: Vec<_> = pictures.filter(|at| *at >= since).chain([lab.now()]).collect();
+    let begins = std::iter::once(&since).chain(&times);
+    times.iter().zip(begins).map(|(end, begin)| *end - *begin).max().unwrap_or_default()
+}
+
+#[test]
+fn regression_pictures_stood_still_until_a_key_picture_came_by_itself() {
+    // More than there is room for, all the time: a key picture comes by itself in 10 s.
+    for seed in 20..30 {
+        let mut lab = Meeting::new(seed, &[link(20_000, 25), link(20_000, 25), link(400, 25)]);
+        let [a, b, _] = [(0, "a"), (1, "b"), (2, "c")].map(|(page, name)| lab.enter(page, name));
+        (0..2).for_each(|page| lab.turn_on(page, PICTURE));
+        lab.run_for(5 * SECOND);
+        let start = lab.now();
+        lab.run_for(30 * SECOND);
+        for number in [a, b] {
+            let freeze = longest_freeze(&lab, 2, Kind::Picture.of(number), start);
+            assert!(freeze < 2_500 * MILLISECOND, "seed {seed}: {freeze:?}");
+        }
+        // Those whose networks take all pay for the key pictures.
+        assert!(lab.keys_wanted(0) <= 22, "{}", lab.keys_wanted(0));
+    }
+}
+
+#[test]
+fn pictures_stand_still_for_half_a_second_at_most_when_a_network_falls_to_a_quarter() {
+    for seed in 30..33 {
+        let mut lab = Meeting::new(seed, &[link(20_000, 10), link(4_000, 10)]);
+        let a = lab.enter(0, "a");
+        lab.enter(1, "b");
+        lab.turn_on(0, 5_000);
+        let follow = |lab: &mut Meeting| {
+            for _ in 0..100 {
+                lab.run_for(100 * MILLISECOND);
+                let bytes = told(lab, 0).expect("told") / 8 / 25;
+                lab.set_picture(0, bytes as usize);
+            }
+        };
+        follow(&mut lab);
+        let fell = lab.now();
+        lab.pair.reconfigure(1, link(1_000, 10));
+        follow(&mut lab);
+        let freeze = longest_freeze(&lab, 1, Kind::Picture.of(a), fell);
+        assert!(freeze <= 500 * MILLISECOND, "seed {seed}: {freeze:?}");
+        let voice = lab.frames(1, Kind::Voice.of(a), fell).len();
+        assert!(voice >= 495, "seed {seed}: {voice} frames of voice of 500");
+    }
 }
 
 #[test]

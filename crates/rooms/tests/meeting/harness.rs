@@ -91,6 +91,8 @@ struct Camera {
     pictures: u64,
     voice: u64,
     bytes: usize,
+    /// Requests for key pictures that were answered.
+    keys: usize,
 }
 
 pub(crate) struct Meeting {
@@ -263,6 +265,11 @@ impl Meeting {
         self.page(page, |it, now| it.send(now, FILES_STREAM, BINARY, &bytes));
     }
 
+    /// How often a page was asked for a key picture.
+    pub(crate) fn keys_wanted(&self, page: usize) -> usize {
+        self.texts(page).filter(|text| **text == FromRoom::WantKey).count()
+    }
+
     /// A page sends voice and pictures from now on, the latter of so many bytes each.
     pub(crate) fn turn_on(&mut self, page: usize, bytes: usize) {
         let now = self.now();
@@ -273,6 +280,7 @@ impl Meeting {
             pictures: 0,
             voice: 0,
             bytes,
+            keys: self.keys_wanted(page),
         });
     }
 
@@ -370,8 +378,10 @@ impl Meeting {
             self.send(page, &mut camera.cutter, VOICE, &unit);
         }
         if camera.next_picture <= now {
+            let wanted = self.keys_wanted(page);
+            let is_wanted = std::mem::replace(&mut camera.keys, wanted) < wanted;
             let (class, stream, factor) = match camera.pictures {
-                frame if frame.is_multiple_of(250) => (Class::KeyFrame, KEY, 4),
+                frame if frame.is_multiple_of(250) || is_wanted => (Class::KeyFrame, KEY, 4),
                 frame if frame.is_multiple_of(2) => (Class::Reference, REFERENCE, 1),
                 _ => (Class::Disposable, DISPOSABLE, 1),
             };
