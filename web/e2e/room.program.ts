@@ -1,5 +1,7 @@
 /** Three people in one Chromium with invented devices, in a room of the real program. */
 
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openBrowser, type TestBrowser } from './browser';
 import { listenAtLoudspeaker } from './call/ear';
@@ -103,6 +105,56 @@ describe('anabranch meet', () => {
     expect([...alice.complaints, ...bob.complaints, ...eve.complaints]).toEqual([]);
   });
 
+  it('carries a file of 20 MB whole, behind what people say', async () => {
+    const alice = await visit('Alice');
+    const bob = await visit('Bob');
+    const buffer = randomBytes(20_000_000);
+    await alice.get('choose-files').setInputFiles([
+      { name: '../<b>film</b>.mp4', mimeType: 'video/mp4', buffer },
+      { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Hello') },
+    ]);
+    await bob.untilText('files', '_<b>film<_b>.mp4');
+    await bob.untilText('files', '20.0 MB, from Alice');
+    await bob.untilText('files', 'notes.txt');
+    await bob.page.bringToFront();
+    expect(await violations(bob.page)).toEqual([]);
+    const saved = await Promise.all([
+      bob.page.waitForEvent('download'),
+      bob.get('file-1').getByTestId('get').click(),
+    ]);
+    const path = await saved[0].path();
+    expect(saved[0].suggestedFilename()).not.toContain('/');
+    expect(sha256(await readFile(path))).toBe(sha256(buffer));
+    await bob.hears();
+    await bob.untilText('file-1', 'Save again');
+
+    await alice.get('file-2').getByTestId('withdraw').click();
+    await bob.get('file-2').waitFor({ state: 'detached' });
+    await alice.get('leave').click();
+    await bob.get('file-1').waitFor({ state: 'detached' });
+    expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+  });
+
+  it('goes on with a file where it was when the connection was lost', async () => {
+    const alice = await visit('Alice');
+    const bob = await visit('Bob');
+    const buffer = randomBytes(40_000_000);
+    const file = { name: 'film.mp4', mimeType: 'video/mp4', buffer };
+    await alice.get('choose-files').setInputFiles(file);
+    await bob.get('file-1').getByTestId('get').click();
+    const share = async () => {
+      const progress = bob.get('file-1').getByRole('progressbar');
+      return Number(await progress.getAttribute('value'));
+    };
+    await bob.until(async () => (await share()) > 0.1);
+    const saved = bob.page.waitForEvent('download');
+    // So long that both begin new connections.
+    await server.stall(10_000);
+    expect(await share()).toBeGreaterThan(0.1);
+    expect(sha256(await readFile(await (await saved).path()))).toBe(sha256(buffer));
+    await bob.untilText('people', '2 people');
+  });
+
   it('makes one person large, and shows a screen', async () => {
     const alice = await visit('Alice');
     const bob = await visit('Bob');
@@ -196,3 +248,7 @@ describe('anabranch meet', () => {
     await alice.sees(2);
   });
 });
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

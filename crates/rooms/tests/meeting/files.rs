@@ -32,11 +32,11 @@ fn offer(lab: &mut Meeting, page: usize, size: u64) {
 }
 
 fn listed(lab: &Meeting, page: usize) -> Vec<FileEntry> {
-    let told = |text: &FromRoom| match text {
-        FromRoom::File(entry) => Some(entry.clone()),
-        _ => None,
-    };
-    lab.texts(page).filter_map(told).collect()
+    let entries = lab.texts(page).filter_map(|text| {
+        let FromRoom::File(entry) = text else { return None };
+        Some(entry.clone())
+    });
+    entries.collect()
 }
 
 fn want(lab: &mut Meeting, page: usize, file: FileNumber, index: u32) {

@@ -8,10 +8,13 @@ export const PROTOCOL_VERSION = 1;
 
 const MEMBERS_MAX = 64;
 const TEXTS_MAX = 1_000;
+const FILES_MAX = 1_000;
 
 const member = object({ number: count, name: text, role: text, media, away: flag });
 
 const line = object({ name: text, member: count, at_us: count, text });
+
+const file = object({ file: count, member: count, name: text, size: count, sha256: text });
 
 const welcome = object({
   protocol: count,
@@ -24,6 +27,7 @@ const welcome = object({
   now_us: count,
   members: array(member, MEMBERS_MAX),
   texts: array(line, TEXTS_MAX),
+  files: array(file, FILES_MAX),
   listeners: object({ is: text, text }),
 });
 
@@ -39,6 +43,9 @@ const messages = {
   want_key: tagged('want_key', object({})),
   encode: tagged('encode', encode),
   text: tagged('text', line),
+  file: tagged('file', file),
+  file_refused: tagged('file_refused', object({ name: text, text })),
+  file_gone: tagged('file_gone', object({ file: count })),
   locked: tagged('locked', object({ locked: flag, text })),
   knocked: tagged('knocked', object({ name: text })),
   beat: tagged('beat', object({})),
@@ -47,6 +54,7 @@ const messages = {
 
 export type Welcome = Checked<typeof welcome>;
 export type MemberEntry = Checked<typeof member>;
+export type FileEntry = Checked<typeof file>;
 export type TextLine = Checked<typeof line>;
 export type RoomMessage = ReturnType<(typeof messages)[keyof typeof messages]>;
 export type Media = Checked<typeof media>;
@@ -64,6 +72,13 @@ export type MemberMessage =
   | { readonly type: 'media'; readonly media: Media; readonly voice_frames: number }
   | { readonly type: 'want_key'; readonly member: number }
   | { readonly type: 'text'; readonly text: string }
+  | {
+      readonly type: 'offer_file';
+      readonly name: string;
+      readonly size: number;
+      readonly sha256: string;
+    }
+  | { readonly type: 'withdraw_file'; readonly file: number }
   | { readonly type: 'lock'; readonly locked: boolean }
   | { readonly type: 'remove'; readonly member: number }
   | { readonly type: 'bye' };

@@ -1,6 +1,7 @@
-/** The data channels of a room: as in a call, each class has one of its own (docs/meet.md). */
+/** The data channels of a room: each class has its own, as in a call; the last is for files. */
 
 import { CONTROL_STREAM } from '../../rtc/link';
+import { FILES_STREAM } from '../files/blocks';
 import type { Role } from './media';
 
 const STREAM: Readonly<Record<Role, number>> = { key: 2, voice: 3, reference: 4, disposable: 6 };
@@ -12,7 +13,7 @@ const LIFETIME_MS: Readonly<Record<Role, number>> = {
   reference: 600,
   disposable: 250,
 };
-const STREAMS = 7;
+const STREAMS = FILES_STREAM + 1;
 const ROLES = Object.keys(STREAM) as readonly Role[];
 
 /** The channel of a class. */

@@ -12,6 +12,7 @@ import { Connection } from '../../rtc/connection';
 import { CHANNELS } from '../protocol/streams';
 import type { FromRoomWorker, ToRoomWorker } from '../worker/messages';
 import { Handover } from './handover';
+import { save } from './save';
 import { rememberName } from './settings';
 import { RoomStore } from './store';
 
@@ -117,6 +118,23 @@ export class RoomSession {
     this.#tell({ kind: 'write', text });
   }
 
+  /** Has files for the others. */
+  offer(files: readonly File[]): void {
+    this.#tell({ kind: 'offer_files', files });
+  }
+
+  withdraw(file: number): void {
+    this.#tell({ kind: 'withdraw_file', file });
+  }
+
+  get(file: number): void {
+    this.#tell({ kind: 'get_file', file });
+  }
+
+  stopGetting(sha256: string): void {
+    this.#tell({ kind: 'stop_file', sha256 });
+  }
+
   /** Keeps everybody else out, or lets who has a link in again: a host's. */
   toggleLock(): void {
     this.#tell({ kind: 'lock', locked: !this.store.isLocked.peek() });
@@ -184,6 +202,9 @@ export class RoomSession {
         return;
       case 'screen':
         this.store.screen.value = message.report;
+        return;
+      case 'file':
+        save(message.name, message.blob);
         return;
       case 'camera_silent':
         this.#camera.play();

@@ -39,6 +39,7 @@ describe('the store of a room', () => {
       now_us: 4_000_000,
       members: [member(1, 'Alice')],
       texts: [{ name: 'Alice', member: 1, at_us: 3_000_000, text: 'Hi' }],
+      files: [],
       listeners: { is: 'room', text: 'Who runs it.' },
     });
   });
@@ -69,6 +70,30 @@ describe('the store of a room', () => {
     tell({ type: 'text', name: 'Bob', member: 2, at_us: 5_000_001, text: 'Well.' });
     expect(store.texts.value.length).toBe(3);
     expect(store.unread.value).toBe(1);
+  });
+
+  it('lists files until they are withdrawn, or who has them left', () => {
+    const entry = (file: number, member: number) => {
+      const [name, sha256] = [`${file}.txt`, 'ab'];
+      return { type: 'file', file, member, name, size: 5, sha256 };
+    };
+    tell({ type: 'joined', member: member(3, 'Bob') });
+    for (const [file, owner] of [
+      [1, 1],
+      [2, 3],
+      [3, 1],
+      [4, 2],
+      [1, 1],
+    ] as const) {
+      tell(entry(file, owner));
+    }
+    expect(store.files.value.map(({ file }) => file)).toEqual([1, 2, 3, 4]);
+    expect(store.unread.value).toBe(3);
+    tell({ type: 'file_gone', file: 1 });
+    tell({ type: 'left', member: 3, text: 'Bob left.' });
+    expect(store.files.value.map(({ file }) => file)).toEqual([3, 4]);
+    tell({ type: 'file_refused', name: 'a.iso', text: 'It is too long.' });
+    expect(store.notices.value.at(-1)?.text).toBe('a.iso: It is too long.');
   });
 
   it('is out after last words, unless coming back may help', () => {

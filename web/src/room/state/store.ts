@@ -5,6 +5,7 @@ import { Notices } from '../../common/notices';
 import type { ConnectionState } from '../../rtc/connection';
 import {
   FINAL_REASONS,
+  type FileEntry,
   HOST,
   type MemberEntry,
   type RoomMessage,
@@ -40,6 +41,8 @@ export class RoomStore extends Notices {
   readonly isLocked = signal(false);
   readonly members = signal<readonly MemberEntry[]>([]);
   readonly texts = signal<readonly TextLine[]>([]);
+  /** What others have, and we do. */
+  readonly files = signal<readonly FileEntry[]>([]);
   /** What was written while nobody looked. */
   readonly unread = signal(0);
   readonly screen = signal<RoomScreen | null>(null);
@@ -74,7 +77,8 @@ export class RoomStore extends Notices {
     batch(() => {
       switch (message.type) {
         case 'welcome': {
-          const { room, you, role, locked, members, texts, listeners, now_us } = message.body;
+          const { room, you, role, locked, members, texts, files, listeners, now_us } =
+            message.body;
           this.#offsetMs = nowMs - now_us / 1_000;
           this.stage.value = { is: 'in' };
           this.title.value = room.title;
@@ -84,6 +88,7 @@ export class RoomStore extends Notices {
           this.isLocked.value = locked;
           this.members.value = members;
           this.texts.value = texts;
+          this.files.value = files;
           return;
         }
         case 'joined':
@@ -100,6 +105,9 @@ export class RoomStore extends Notices {
           this.members.value = this.members
             .peek()
             .filter(({ number }) => number !== message.body.member);
+          this.files.value = this.files
+            .peek()
+            .filter(({ member }) => member !== message.body.member);
           this.notify('info', message.body.text);
           return;
         case 'media':
@@ -108,6 +116,15 @@ export class RoomStore extends Notices {
         case 'text':
           this.texts.value = [...this.texts.peek(), message.body].slice(-TEXTS_MAX);
           this.unread.value += message.body.member === this.you.peek() ? 0 : 1;
+          return;
+        case 'file':
+          this.#addFile(message.body);
+          return;
+        case 'file_refused':
+          this.notify('warning', `${message.body.name}: ${message.body.text}`);
+          return;
+        case 'file_gone':
+          this.files.value = this.files.peek().filter(({ file }) => file !== message.body.file);
           return;
         case 'locked':
           this.isLocked.value = message.body.locked;
@@ -147,6 +164,14 @@ export class RoomStore extends Notices {
       this.#speaker.value = number;
     }
     this.levels.value = new Map(this.levels.peek()).set(number, level);
+  }
+
+  #addFile(entry: FileEntry): void {
+    if (this.files.peek().some(({ file }) => file === entry.file)) {
+      return;
+    }
+    this.files.value = [...this.files.peek(), entry];
+    this.unread.value += entry.member === this.you.peek() ? 0 : 1;
   }
 
   #set(entry: MemberEntry): void {

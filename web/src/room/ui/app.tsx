@@ -17,6 +17,7 @@ const TERMS: readonly Term[] = [
   ['Who could listen', 'who runs this room: media is encrypted on its way, and open to the room'],
   ['Host', 'who came by the link for hosts: may lock the room and remove others'],
   ['Locked', 'nobody else comes in but hosts, and who was there and lost the connection'],
+  ['File', 'stays on the machine of who offers it until somebody gets it; checked by SHA-256'],
   ['Connection lost', 'the network of somebody is gone; who comes back within 30 s stays here'],
 ];
 

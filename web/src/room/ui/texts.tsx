@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { useRoom } from './context';
+import { Attach, Files } from './files';
 
 const TEXT_CHARS_MAX = 2_000;
 
@@ -28,7 +29,7 @@ export function Texts() {
   };
   return (
     <section class="panel card texts" aria-labelledby="texts-title" onPointerDown={read}>
-      <h2 id="texts-title">Texts</h2>
+      <h2 id="texts-title">Texts and files</h2>
       <ol ref={list} aria-live="polite" data-testid="texts">
         {texts.length === 0 && <li class="muted">Nothing was written yet.</li>}
         {texts.map(({ name, member, at_us, text }) => (
@@ -39,7 +40,9 @@ export function Texts() {
           </li>
         ))}
       </ol>
+      <Files />
       <form class="write" onSubmit={write}>
+        <Attach />
         <input
           type="text"
           maxLength={TEXT_CHARS_MAX}

@@ -9,6 +9,8 @@ import { VOICE, VoiceSender } from '../../call/worker/voice-sender';
 import { nowMs } from '../../media/now';
 import { DecodeError } from '../../protocol/checks';
 import { type Bridged, BridgedLink, CONTROL_STREAM, type Link, OwnLink } from '../../rtc/link';
+import { FILES_STREAM } from '../files/blocks';
+import { FileDesk } from '../files/desk';
 import {
   decodeRoomMessage,
   type MemberEntry,
@@ -43,6 +45,13 @@ class Attendee {
     Math.floor(performance.timeOrigin * 1_000),
   );
   readonly #rate = new UplinkRate();
+  readonly #files = new FileDesk({
+    say: (message) => this.#say(message),
+    send: (message) => this.#link?.send(FILES_STREAM, message),
+    queuedBytes: () => this.#link?.queuedBytes(FILES_STREAM) ?? 0,
+    onWhole: (name, blob) => tell({ kind: 'file', name, blob }),
+    onProblem: problem,
+  });
   readonly #voiceSender: VoiceSender;
   readonly #pictureSender: PictureSender;
   #link: Link | null = null;
@@ -117,6 +126,18 @@ class Attendee {
       case 'write':
         this.#say({ type: 'text', text: message.text });
         return;
+      case 'offer_files':
+        this.#files.add(message.files);
+        return;
+      case 'withdraw_file':
+        this.#files.withdraw(message.file);
+        return;
+      case 'get_file':
+        this.#files.get(message.file, nowMs());
+        return;
+      case 'stop_file':
+        this.#files.stop(message.sha256);
+        return;
       case 'lock':
         this.#say({ type: 'lock', locked: message.locked });
         return;
@@ -133,7 +154,7 @@ class Attendee {
     this.#attempt = attempt;
     const user = {
       onOpen: () => this.#greet(),
-      onReceived: (_stream: number, data: unknown) => this.#receive(data),
+      onReceived: (stream: number, data: unknown) => this.#receive(stream, data),
       onClosed: () => this.#lost('The room closed the connection.'),
     };
     this.#link =
@@ -152,6 +173,7 @@ class Attendee {
     this.#link?.close();
     this.#link = null;
     this.#isIn = false;
+    this.#files.onLost();
     this.#openSenders();
   }
 
@@ -173,12 +195,14 @@ class Attendee {
     });
   }
 
-  #receive(data: unknown): void {
+  #receive(stream: number, data: unknown): void {
     this.#heardMs = nowMs();
     this.#setHeard(true);
     try {
       if (typeof data === 'string') {
         this.#onMessage(decodeRoomMessage(data));
+      } else if (data instanceof ArrayBuffer && stream === FILES_STREAM) {
+        this.#files.receive(data, nowMs());
       } else if (data instanceof ArrayBuffer) {
         const media = decodeMemberMedia(data);
         this.#members.get(media.member)?.receive(media);
@@ -204,6 +228,13 @@ class Attendee {
         break;
       case 'left':
         this.#remove(message.body.member);
+        this.#files.onLeft(message.body.member);
+        break;
+      case 'file':
+        this.#files.onFile(message.body);
+        break;
+      case 'file_gone':
+        this.#files.onGone(message.body.file);
         break;
       case 'media': {
         const { member, media, voice_frames } = message.body;
@@ -223,7 +254,12 @@ class Attendee {
     tell({ kind: 'message', message: message as RoomMessage });
   }
 
-  #onWelcome({ resume, members }: Extract<RoomMessage, { type: 'welcome' }>['body']): void {
+  #onWelcome({
+    resume,
+    you,
+    members,
+    files,
+  }: Extract<RoomMessage, { type: 'welcome' }>['body']): void {
     this.#resume = resume;
     this.#isIn = true;
     const there = new Set(members.map(({ number }) => number));
@@ -233,6 +269,7 @@ class Attendee {
     for (const member of members) {
       this.#add(member);
     }
+    this.#files.onWelcome(you, files, nowMs());
     this.#said = null;
     this.#sayMedia();
     this.#pictureSender.wantKey();
@@ -323,6 +360,7 @@ class Attendee {
     for (const member of this.#members.values()) {
       member.poll();
     }
+    this.#files.poll(nowMs());
   }
 
   #report(): void {
@@ -334,6 +372,7 @@ class Attendee {
         sentVoice: this.#voiceSender.sent,
         sentHeight: this.#pictureSender.height,
         videoBps: this.#rate.bps,
+        files: this.#files.report,
       },
     });
   }

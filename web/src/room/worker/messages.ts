@@ -2,6 +2,7 @@
 
 import type { Camera, Devices } from '../../call/worker/messages';
 import type { Bridged, Sendable } from '../../rtc/link';
+import type { FilesReport } from '../files/desk';
 import type { RoomMessage } from '../protocol/control';
 
 export type ToRoomWorker =
@@ -26,6 +27,10 @@ export type ToRoomWorker =
   | { readonly kind: 'camera'; readonly camera: Camera | null }
   | { readonly kind: 'devices'; readonly devices: Devices }
   | { readonly kind: 'write'; readonly text: string }
+  /** What others may have of this machine. */
+  | { readonly kind: 'offer_files'; readonly files: readonly File[] }
+  | { readonly kind: 'withdraw_file' | 'get_file'; readonly file: number }
+  | { readonly kind: 'stop_file'; readonly sha256: string }
   | { readonly kind: 'lock'; readonly locked: boolean }
   | { readonly kind: 'remove'; readonly member: number }
   | { readonly kind: 'leave' };
@@ -39,6 +44,8 @@ export type FromRoomWorker =
   /** To be sent on a data channel that the main thread holds. */
   | { readonly kind: 'say'; readonly stream: number; readonly data: Sendable }
   | { readonly kind: 'screen'; readonly report: RoomScreen }
+  /** Somebody's file is here, whole. */
+  | { readonly kind: 'file'; readonly name: string; readonly blob: Blob }
   /** The camera is open, but has brought no picture for long. */
   | { readonly kind: 'camera_silent' }
   /** A whole sentence about something that the page could not do. */
@@ -52,6 +59,7 @@ export interface RoomScreen {
   readonly sentHeight: number;
   /** What the encoder of pictures is asked for. */
   readonly videoBps: number;
+  readonly files: FilesReport;
 }
 
 export interface MemberScreen {

@@ -1,0 +1,204 @@
+/** The files of a room in its worker: those that this page has, and those that it gets. */
+
+import type { FileEntry, MemberMessage } from '../protocol/control';
+import { decodeFileMessage, encodeWant, type FileMessage } from './blocks';
+import { Download } from './download';
+import { OwnFiles } from './own-files';
+
+/** Bytes that wait in the channel of files, from which on nobody is answered. */
+const QUEUED_MAX = 128 << 10;
+/** Blocks that all others may be waiting for. */
+const WISHES_MAX = 15 * 256;
+
+/** How far a file is that this page gets. */
+export interface Progress {
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly state: 'running' | 'done' | 'wrong';
+}
+
+export interface FilesReport {
+  /** What is read to be offered. */
+  readonly reading: { readonly name: string; readonly share: number } | null;
+  readonly progress: readonly Progress[];
+}
+
+export interface DeskUser {
+  say(message: MemberMessage): void;
+  send(message: Uint8Array<ArrayBuffer>): void;
+  queuedBytes(): number;
+  /** A file is here, whole and right. */
+  onWhole(name: string, blob: Blob): void;
+  onProblem(text: string): void;
+}
+
+export class FileDesk {
+  readonly #user: DeskUser;
+  readonly #own: OwnFiles;
+  readonly #entries = new Map<number, FileEntry>();
+  /** By what they are of: who has it may be somebody else by now. */
+  readonly #downloads = new Map<string, Download>();
+  #wishes: FileMessage[] = [];
+  #you = 0;
+  #isIn = false;
+
+  constructor(user: DeskUser) {
+    this.#user = user;
+    this.#own = new OwnFiles({
+      onOffer: (own) => {
+        if (this.#isIn) {
+          this.#offer(own.file, own.sha256);
+        }
+      },
+      onBlock: (message) => user.send(message),
+      onProblem: (text) => user.onProblem(text),
+    });
+  }
+
+  /** The connection is another one: what was under way does not come. */
+  onWelcome(you: number, files: readonly FileEntry[], nowMs: number): void {
+    [this.#you, this.#isIn, this.#wishes] = [you, true, []];
+    this.#entries.clear();
+    for (const entry of files) {
+      this.#entries.set(entry.file, entry);
+    }
+    for (const { file, sha256 } of this.#own.all) {
+      if (!files.some((entry) => entry.member === you && entry.sha256 === sha256)) {
+        this.#offer(file, sha256);
+      }
+    }
+    for (const download of this.#downloads.values()) {
+      download.restart(nowMs);
+    }
+  }
+
+  onLost(): void {
+    [this.#isIn, this.#wishes] = [false, []];
+  }
+
+  onFile(entry: FileEntry): void {
+    this.#entries.set(entry.file, entry);
+  }
+
+  onGone(file: number): void {
+    this.#entries.delete(file);
+  }
+
+  onLeft(member: number): void {
+    for (const entry of [...this.#entries.values()].filter((it) => it.member === member)) {
+      this.#entries.delete(entry.file);
+    }
+  }
+
+  /** Has these for the others from now on. */
+  add(files: readonly File[]): void {
+    this.#own.add(files);
+  }
+
+  /** Has one of its own no longer. */
+  withdraw(file: number): void {
+    const entry = this.#entries.get(file);
+    if (entry !== undefined) {
+      this.#own.remove(entry.sha256);
+      this.#user.say({ type: 'withdraw_file', file });
+    }
+  }
+
+  /** Gets a file, from the first byte on, unless it is here. */
+  get(file: number, nowMs: number): void {
+    const entry = this.#entries.get(file);
+    if (entry === undefined) {
+      return;
+    }
+    const { name, size, sha256 } = entry;
+    const state = this.#downloads.get(sha256)?.state;
+    if (state?.is === 'done') {
+      this.#user.onWhole(name, state.blob);
+      return;
+    }
+    this.#downloads.set(
+      sha256,
+      new Download({ size, sha256 }, nowMs, (index) => this.#ask(sha256, index)),
+    );
+    this.poll(nowMs);
+  }
+
+  /** Gets it no longer. */
+  stop(sha256: string): void {
+    this.#downloads.delete(sha256);
+  }
+
+  receive(bytes: ArrayBuffer, nowMs: number): void {
+    const message = decodeFileMessage(bytes);
+    if (message.type === 'block') {
+      this.#take(message, nowMs);
+    } else if (this.#wishes.length < WISHES_MAX) {
+      this.#wishes.push(message);
+      this.#answer();
+    }
+  }
+
+  /** Does what the time asks for. */
+  poll(nowMs: number): void {
+    this.#answer();
+    if (this.#isIn) {
+      for (const [sha256, download] of this.#downloads) {
+        if (this.#entryOf(sha256) !== undefined) {
+          download.poll(nowMs);
+        }
+      }
+    }
+  }
+
+  get report(): FilesReport {
+    const progress = [...this.#downloads].map(([sha256, { bytes, state }]) => ({
+      sha256,
+      bytes,
+      state: state.is,
+    }));
+    return { reading: this.#own.reading, progress };
+  }
+
+  #offer(file: File, sha256: string): void {
+    this.#user.say({ type: 'offer_file', name: file.name, size: file.size, sha256 });
+  }
+
+  #ask(sha256: string, index: number): void {
+    const entry = this.#entryOf(sha256);
+    if (entry !== undefined) {
+      this.#user.send(encodeWant(entry.file, index));
+    }
+  }
+
+  /** Somebody else's, who has these bytes. */
+  #entryOf(sha256: string): FileEntry | undefined {
+    const entries = [...this.#entries.values()];
+    return entries.find((entry) => entry.sha256 === sha256 && entry.member !== this.#you);
+  }
+
+  #take({ file, index, payload }: FileMessage, nowMs: number): void {
+    const entry = this.#entries.get(file);
+    const download = entry && this.#downloads.get(entry.sha256);
+    if (download?.state.is !== 'running' || entry === undefined) {
+      return;
+    }
+    download.came(nowMs, index, payload);
+    const state = download.state as Download['state'];
+    if (state.is === 'done') {
+      this.#user.onWhole(entry.name, state.blob);
+    } else if (state.is === 'wrong') {
+      this.#user.onProblem(`${entry.name} is not what was announced, and was thrown away.`);
+    }
+  }
+
+  /** What is wanted of this page's files, as fast as it leaves. */
+  #answer(): void {
+    while (this.#wishes.length > 0 && this.#user.queuedBytes() < QUEUED_MAX) {
+      const wish = this.#wishes.shift();
+      const entry = wish && this.#entries.get(wish.file);
+      if (wish !== undefined && entry?.member === this.#you) {
+        void this.#own.bring(entry.sha256, wish.file, wish.index, wish.member);
+      }
+    }
+  }
+}
