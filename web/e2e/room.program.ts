@@ -12,6 +12,10 @@ import { Program } from './program';
 import { LOUD, RoomPage } from './room/visit';
 import { LAPTOP } from './visit';
 
+/** A browser with devices whose person refuses them. */
+const FAKE_DEVICES = '--use-fake-device-for-media-stream';
+const DENY = '--deny-permission-prompts';
+
 describe('anabranch meet', () => {
   let browser: TestBrowser;
   let server: Program;
@@ -217,6 +221,39 @@ describe('anabranch meet', () => {
     await bob.until(async () => (await bob.heard()).peak < LOUD / 10);
     await alice.get('microphone').click();
     await bob.hears();
+  });
+
+  it('says what was unplugged, and goes on with the rest', async () => {
+    const alice = await visit('Alice');
+    const bob = await visit('Bob');
+    await bob.sees(1);
+    await alice.page.bringToFront();
+    await alice.page.evaluate(() => window.unplug('audio'));
+    await alice.untilText('device-trouble', 'The microphone was unplugged. Plug it in again');
+    expect(await violations(alice.page)).toEqual([]);
+    await bob.sees(1);
+    await bob.until(async () => (await bob.heard()).peak < LOUD / 10);
+    await alice.get('microphone').click();
+    await bob.hears();
+    await alice.untilText('device-trouble', /^$/);
+  });
+
+  it('lets in whose browser gives no camera and no microphone, and says how to allow it', async () => {
+    const strict = await openBrowser({ viewport: LAPTOP }, [FAKE_DEVICES, DENY]);
+    try {
+      const alice = new RoomPage(await strict.context.newPage());
+      await alice.page.goto(link);
+      await alice.untilText('device-trouble', 'The microphone may not be used. Allow it');
+      await alice.untilText('device-trouble', 'The camera may not be used. Allow it');
+      await alice.enter('Alice');
+      const bob = await visit('Bob');
+      await bob.untilText('member-1', 'No camera');
+      await alice.sees(2);
+      await alice.write('I have neither.');
+      await bob.untilText('texts', 'I have neither.');
+    } finally {
+      await strict.close();
+    }
   });
 
   it('has who reloads the page come back, and says in words whom it does not let in', async () => {

@@ -71,7 +71,7 @@ describe('words', () => {
     ['NotFoundError', 'Plug one in'],
     ['NotReadableError', 'another program may have it'],
     ['Unplugged', 'Plug it in again or choose another one'],
-    ['Insecure', 'Open the one that the program printed'],
+    ['Insecure', 'Open it by https'],
     ['Strange', 'could not be opened (Strange)'],
   ])('say what to do about %s', (error, words) => {
     expect(deviceWords('camera', error)).toContain(words);

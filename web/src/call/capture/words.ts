@@ -24,8 +24,8 @@ export function deviceWords(kind: Kind, error: string): string {
       return `The ${kind} was unplugged. Plug it in again or choose another one.`;
     case 'Insecure':
       return (
-        `The browser gives no ${kind} to this address. ` +
-        'Open the one that the program printed, on the machine on which it runs.'
+        `The browser gives no ${kind} to a page that came in the open. ` +
+        'Open it by https, or on the machine on which its program runs.'
       );
     default:
       return `The ${kind} could not be opened (${error}). Choose another one or reload the page.`;

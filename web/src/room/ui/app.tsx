@@ -8,6 +8,7 @@ import type { RoomSession } from '../state/session';
 import { Banner } from './banner';
 import { RoomContext } from './context';
 import { Controls } from './controls';
+import { DeviceTrouble } from './device-trouble';
 import { Grid } from './grid';
 import { Header } from './header';
 import { Lobby } from './lobby';
@@ -47,6 +48,7 @@ export function App({ session }: { readonly session: RoomSession }) {
             <Grid />
             <Banner />
             <Controls box={stage} />
+            <DeviceTrouble />
           </section>
           <Texts />
         </main>

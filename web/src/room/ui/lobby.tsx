@@ -4,6 +4,7 @@ import { CameraIcon, MicrophoneIcon } from '../../call/ui/icons';
 import { rememberedName } from '../state/settings';
 import { useRoom } from './context';
 import { DeviceToggle } from './controls';
+import { DeviceTrouble } from './device-trouble';
 import { OwnPicture } from './own-picture';
 
 const NAME_CHARS_MAX = 60;
@@ -55,9 +56,7 @@ export function Lobby() {
             onChoose={(listed, id) => session.choose(listed, id)}
           />
         ))}
-        <p class="bad" role="alert" data-testid="device-trouble">
-          {devices.text.value ?? ''}
-        </p>
+        <DeviceTrouble />
         <button type="submit" class="enter" data-testid="enter">
           Enter
         </button>
