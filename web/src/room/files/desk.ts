@@ -32,12 +32,18 @@ export interface DeskUser {
   onProblem(text: string): void;
 }
 
+/** A download, and the file that somebody chose. */
+interface Getting {
+  readonly download: Download;
+  readonly chosen: number;
+}
+
 export class FileDesk {
   readonly #user: DeskUser;
   readonly #own: OwnFiles;
   readonly #entries = new Map<number, FileEntry>();
   /** By what they are of: who has it may be somebody else by now. */
-  readonly #downloads = new Map<string, Download>();
+  readonly #downloads = new Map<string, Getting>();
   #wishes: FileMessage[] = [];
   #you = 0;
   #isIn = false;
@@ -67,7 +73,7 @@ export class FileDesk {
         this.#offer(file, sha256);
       }
     }
-    for (const download of this.#downloads.values()) {
+    for (const { download } of this.#downloads.values()) {
       download.restart(nowMs);
     }
   }
@@ -111,15 +117,14 @@ export class FileDesk {
       return;
     }
     const { name, size, sha256 } = entry;
-    const state = this.#downloads.get(sha256)?.state;
+    const state = this.#downloads.get(sha256)?.download.state;
     if (state?.is === 'done') {
       this.#user.onWhole(name, state.blob);
       return;
     }
-    this.#downloads.set(
-      sha256,
-      new Download({ size, sha256 }, nowMs, (index) => this.#ask(sha256, index)),
-    );
+    const ask = (index: number) => this.#ask(sha256, index);
+    const download = new Download({ size, sha256 }, nowMs, ask);
+    this.#downloads.set(sha256, { download, chosen: file });
     this.poll(nowMs);
   }
 
@@ -142,7 +147,7 @@ export class FileDesk {
   poll(nowMs: number): void {
     this.#answer();
     if (this.#isIn) {
-      for (const [sha256, download] of this.#downloads) {
+      for (const [sha256, { download }] of this.#downloads) {
         if (this.#entryOf(sha256) !== undefined) {
           download.poll(nowMs);
         }
@@ -151,10 +156,10 @@ export class FileDesk {
   }
 
   get report(): FilesReport {
-    const progress = [...this.#downloads].map(([sha256, { bytes, state }]) => ({
+    const progress = [...this.#downloads].map(([sha256, { download }]) => ({
       sha256,
-      bytes,
-      state: state.is,
+      bytes: download.bytes,
+      state: download.state.is,
     }));
     return { reading: this.#own.reading, progress };
   }
@@ -170,15 +175,17 @@ export class FileDesk {
     }
   }
 
-  /** Somebody else's, who has these bytes. */
+  /** What was chosen, or where that is gone somebody else's who has these bytes. */
   #entryOf(sha256: string): FileEntry | undefined {
+    const chosen = this.#entries.get(this.#downloads.get(sha256)?.chosen ?? -1);
     const entries = [...this.#entries.values()];
-    return entries.find((entry) => entry.sha256 === sha256 && entry.member !== this.#you);
+    const isTheirs = (entry: FileEntry) => entry.sha256 === sha256 && entry.member !== this.#you;
+    return chosen?.sha256 === sha256 ? chosen : entries.find(isTheirs);
   }
 
   #take({ file, index, payload }: FileMessage, nowMs: number): void {
     const entry = this.#entries.get(file);
-    const download = entry && this.#downloads.get(entry.sha256);
+    const download = entry && this.#downloads.get(entry.sha256)?.download;
     if (download?.state.is !== 'running' || entry === undefined) {
       return;
     }
