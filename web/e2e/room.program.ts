@@ -238,7 +238,7 @@ describe('anabranch meet', () => {
     await alice.untilText('device-trouble', /^$/);
   });
 
-  it('lets in whose browser gives no camera and no microphone, and says how to allow it', async () => {
+  it('lets in who has no camera and no microphone, and says how to allow them', async () => {
     const strict = await openBrowser({ viewport: LAPTOP }, [FAKE_DEVICES, DENY]);
     try {
       const alice = new RoomPage(await strict.context.newPage());

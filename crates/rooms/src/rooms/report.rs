@@ -14,7 +14,7 @@ pub struct RoomLabel {
     pub name: String,
     /// As people read it.
     pub title: String,
-    /// How many may be there: 2 to [`MEMBERS_MAX`].
+    /// How many may be there: 2 to [`MEMBERS_MAX`](super::MEMBERS_MAX).
     pub members_max: usize,
 }
 
