@@ -35,13 +35,20 @@ pub(super) struct FileQueue {
 impl FileQueue {
     /// The guest wants a block. False if it is asked for already, or waits for too many.
     pub(super) fn want(&mut self, now: Time, block: BlockId) -> bool {
-        let is_asked = self.wanted.get(&block).is_some_and(|asked| now - *asked < WANT_AGAIN);
-        let are_many = self.wanted.len() + self.blocks.len() >= BLOCKS_WANTED_MAX;
-        if is_asked || (are_many && !self.wanted.contains_key(&block)) {
+        let is_recent = |asked: &Time| now - *asked < WANT_AGAIN;
+        if self.wanted.get(&block).is_some_and(is_recent) {
             return false;
         }
-        self.wanted.insert(block, now);
-        true
+        self.wanted.remove(&block);
+        if self.wanted.len() + self.blocks.len() >= BLOCKS_WANTED_MAX {
+            // Those that do not come are in the way of no others.
+            self.wanted.retain(|_, asked| is_recent(asked));
+        }
+        let has_room = self.wanted.len() + self.blocks.len() < BLOCKS_WANTED_MAX;
+        if has_room {
+            self.wanted.insert(block, now);
+        }
+        has_room
     }
 
     /// Somebody wants a block of the guest's. One that it is not told of is asked for again.

@@ -258,6 +258,26 @@ fn a_flood_of_wishes_reaches_nobody() {
 }
 
 #[test]
+fn regression_blocks_that_never_came_kept_all_others_from_being_asked_for() {
+    let (mut lab, file) = lab(10, 20_000, 4_000_000);
+    lab.enter(2, "Carol");
+    offer(&mut lab, 2, 9_000);
+    let other = listed(&lab, 1).pop().expect("Carol's");
+    // Alice answers none, and leaves.
+    for index in 0..BLOCKS_WANTED_MAX as u32 {
+        want(&mut lab, 1, file.file, index);
+    }
+    lab.run_for(SOON);
+    lab.say(0, &FromMember::Bye);
+    lab.run_for(2 * SECOND);
+    want(&mut lab, 1, other.file, 0);
+    lab.run_for(SOON);
+    let block = BlockId { file: other.file, index: 0 };
+    let asked: Vec<_> = lab.files(2).collect();
+    assert_eq!(asked, [&FileMessage::Want { block, member: BOB }]);
+}
+
+#[test]
 fn who_was_away_is_asked_when_it_is_back() {
     let (mut lab, file) = lab(9, 20_000, 8_000);
     let (_, resume) = lab.welcome(0).expect("welcome");
