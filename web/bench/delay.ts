@@ -11,7 +11,7 @@ import { openBrowser, type TestBrowser } from '../e2e/browser';
 import { freePort } from '../e2e/network';
 import { Program } from '../e2e/program';
 import { inventMarkedDevices } from './delay/marked-devices';
-import { agesOfBursts, agesOfPictures, tapLoudspeaker } from './delay/marks';
+import { agesOfBursts, agesOfPictures, tapLoudspeaker, tapPlayer } from './delay/marks';
 import { beginPlainCall } from './handover/plain-call';
 
 /** Playouts have found their delay by then. */
@@ -97,7 +97,8 @@ async function inPlainCall(forMs: number): Promise<Ages> {
   const [pages, close] = await twoPages();
   try {
     await Promise.all(pages.map((page) => page.goto(link)));
-    await beginPlainCall(pages[0], pages[1], false);
+    await beginPlainCall(pages[0], pages[1], { whenOnline: false, withVoice: true });
+    await pages[1].evaluate(tapPlayer, 'video.theirs');
     return await watch(pages[1], 'video.theirs', forMs);
   } finally {
     await close();

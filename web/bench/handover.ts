@@ -156,7 +156,7 @@ async function inPlainCall(count: number, whenOnline: boolean): Promise<number[]
       throw new Error('two browsers have two pages');
     }
     await Promise.all([alice, bob].map((page) => page.goto(link)));
-    await beginPlainCall(alice, bob, whenOnline);
+    await beginPlainCall(alice, bob, { whenOnline, withVoice: false });
     return await cuts(bob, 'video.theirs', count);
   } finally {
     await Promise.all(both.map((browser) => browser.close()));

@@ -23,6 +23,18 @@ export function tapLoudspeaker(): void {
   } as typeof connect;
 }
 
+/** What a player plays, as it comes out of its jitter buffer. */
+export function tapPlayer(selector: string): void {
+  const stream = document.querySelector<HTMLVideoElement>(selector)?.srcObject;
+  if (!(stream instanceof MediaStream)) {
+    throw new Error(`nothing is played: ${selector}`);
+  }
+  const context = new AudioContext();
+  const ear = new AnalyserNode(context, { fftSize: 16_384, smoothingTimeConstant: 0 });
+  new MediaStreamAudioSourceNode(context, { mediaStream: stream }).connect(ear);
+  window.loudspeaker = { ear, context };
+}
+
 /** Ages, in milliseconds, of the pictures that an element shows, each when it is first seen. */
 export function agesOfPictures({
   selector,

@@ -19,8 +19,18 @@ declare global {
   }
 }
 
-/** `whenOnline`: ICE is restarted also when the browser says that it is online again. */
-export async function beginPlainCall(alice: Page, bob: Page, whenOnline: boolean): Promise<void> {
+export interface PlainCall {
+  /** ICE is restarted also when the browser says that it is online again. */
+  readonly whenOnline: boolean;
+  /** Her microphone, too. */
+  readonly withVoice: boolean;
+}
+
+export async function beginPlainCall(
+  alice: Page,
+  bob: Page,
+  { whenOnline, withVoice }: PlainCall,
+): Promise<void> {
   const others = new Map([
     [alice, bob],
     [bob, alice],
@@ -31,7 +41,7 @@ export async function beginPlainCall(alice: Page, bob: Page, whenOnline: boolean
     );
     await page.evaluate(listen, { isAlice: page === alice, whenOnline });
   }
-  await alice.evaluate(offer);
+  await alice.evaluate(offer, withVoice);
   await bob.waitForFunction(() => {
     const player = document.querySelector<HTMLVideoElement>('video.theirs');
     return (player?.videoWidth ?? 0) > 0;
@@ -44,11 +54,15 @@ function listen({ isAlice, whenOnline }: { isAlice: boolean; whenOnline: boolean
   const connection = new RTCPeerConnection();
   window.plain = { connection };
   connection.onicecandidate = ({ candidate }) => void window.signal(JSON.stringify({ candidate }));
-  connection.ontrack = ({ track }) => {
+  connection.ontrack = ({ track, streams: [stream] }) => {
+    if (stream === undefined || track.kind === 'audio') {
+      return;
+    }
+    // One player for both, which keeps them in step.
     const player = document.createElement('video');
     player.className = 'theirs';
-    player.srcObject = new MediaStream([track]);
-    player.muted = true;
+    player.srcObject = stream;
+    player.muted = stream.getAudioTracks().length === 0;
     void player.play();
     document.body.append(player);
   };
@@ -82,8 +96,9 @@ function listen({ isAlice, whenOnline }: { isAlice: boolean; whenOnline: boolean
 }
 
 /** Runs in Alice's page. */
-async function offer(): Promise<void> {
-  const stream = await navigator.mediaDevices.getUserMedia({ video: true });
+async function offer(withVoice: boolean): Promise<void> {
+  const media = { video: true, audio: withVoice };
+  const stream = await navigator.mediaDevices.getUserMedia(media);
   for (const track of stream.getTracks()) {
     window.plain.connection.addTrack(track, stream);
   }
