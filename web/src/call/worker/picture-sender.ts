@@ -97,7 +97,8 @@ export class PictureSender {
     }
     this.#clock = new CaptureClock();
     this.#ladder = new Ladder(camera.isScreen ? SCREEN_STEPS : CAMERA_STEPS);
-    this.#codec = await chooseCodec(camera, ASSUMED_BPS, camera.fps, isSupported);
+    const { hardwareConcurrency: processors } = navigator;
+    this.#codec = await chooseCodec(camera, ASSUMED_BPS, camera.fps, processors, isSupported);
     if (this.#camera !== camera) {
       endFrames(camera.frames);
       return;
