@@ -15,33 +15,25 @@ export interface Codec {
   readonly temporalLayers: 1 | 2 | 3;
 }
 
-const VP9 = { codec: 'vp09.00.31.08', format: 'vp9' } as const;
-const AV1 = { codec: 'av01.0.05M.08', format: 'av1' } as const;
-const VP8 = { codec: 'vp8', format: 'vp8' } as const;
-const H264 = { codec: 'avc1.42E01F', format: 'annexb' } as const;
-
-/**
- * A machine with so few processors takes VP8 first: with two of them, which decode as well, the
- * others make 16 pictures a second where VP8 makes 25 (docs/meet.md). Four are often two, each of
- * them counted twice.
- */
-const FEW_PROCESSORS = 4;
+const FORMATS = [
+  { codec: 'vp09.00.31.08', format: 'vp9' },
+  { codec: 'av01.0.05M.08', format: 'av1' },
+  { codec: 'vp8', format: 'vp8' },
+  { codec: 'avc1.42E01F', format: 'annexb' },
+] as const;
 
 /** In temporal layers a picture that is lost is more often one that nobody needs. */
 const TEMPORAL_LAYERS = [3, 2, 1] as const;
 
 /** In the order in which they are asked for: layers count for more than the codec. */
-export function candidates(processors: number): readonly Codec[] {
-  const formats = processors <= FEW_PROCESSORS ? [VP8, VP9, AV1, H264] : [VP9, AV1, VP8, H264];
-  return [true, false].flatMap((isLayered) =>
-    formats.flatMap((format) =>
-      TEMPORAL_LAYERS.filter((layers) => layers > 1 === isLayered).map((temporalLayers) => ({
-        ...format,
-        temporalLayers,
-      })),
-    ),
-  );
-}
+export const CANDIDATES: readonly Codec[] = [true, false].flatMap((isLayered) =>
+  FORMATS.flatMap((format) =>
+    TEMPORAL_LAYERS.filter((layers) => layers > 1 === isLayered).map((temporalLayers) => ({
+      ...format,
+      temporalLayers,
+    })),
+  ),
+);
 
 export function encoderConfig(
   { codec, format, temporalLayers }: Codec,
@@ -67,10 +59,9 @@ export async function chooseCodec(
   size: Size,
   bitrate: number,
   framerate: number,
-  processors: number,
   isSupported: (config: VideoEncoderConfig) => Promise<boolean>,
 ): Promise<Codec | null> {
-  for (const codec of candidates(processors)) {
+  for (const codec of CANDIDATES) {
     if (await isSupported(encoderConfig(codec, size, bitrate, framerate))) {
       return codec;
     }

@@ -97,8 +97,7 @@ export class PictureSender {
     }
     this.#clock = new CaptureClock();
     this.#ladder = new Ladder(camera.isScreen ? SCREEN_STEPS : CAMERA_STEPS);
-    const { hardwareConcurrency: processors } = navigator;
-    this.#codec = await chooseCodec(camera, ASSUMED_BPS, camera.fps, processors, isSupported);
+    this.#codec = await chooseCodec(camera, ASSUMED_BPS, camera.fps, isSupported);
     if (this.#camera !== camera) {
       endFrames(camera.frames);
       return;
