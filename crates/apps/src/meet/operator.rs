@@ -21,7 +21,7 @@ use super::config::RoomText;
 use super::http::Site;
 use super::metrics::metrics;
 use super::room_server::{Entrance, OpenError};
-use crate::site::{not_found, operators};
+use crate::site::{done, not_found, operators};
 
 /// What describes the interface.
 const DESCRIPTION: &str = include_str!("openapi.json");
@@ -200,10 +200,6 @@ async fn remove(
 
 fn id_of(site: &Site, name: &str) -> Option<RoomId> {
     site.rooms.entrance(name).map(|entrance| entrance.room)
-}
-
-fn done(was_there: bool, otherwise: &'static str) -> Response {
-    if was_there { StatusCode::NO_CONTENT.into_response() } else { not_found(otherwise) }
 }
 
 #[cfg(test)]

@@ -125,7 +125,13 @@ impl RoomServer {
         offer: &str,
         from: IpAddr,
     ) -> Result<(String, String), RefusedJoin> {
-        let accepted = self.answer(name, token, offer, from);
+        let accepted = self.door(name, token).and_then(|(room, role)| {
+            let from = address_group(from);
+            let answer =
+                self.server.with(|server, now| server.accept(now, room, role, offer, from));
+            let (id, answer) = answer?;
+            Ok((self.sessions.name(id), answer))
+        });
         let outcome = match &accepted {
             Ok(_) => 0,
             Err(RefusedJoin::WrongToken) => 1,
@@ -137,19 +143,11 @@ impl RoomServer {
         accepted
     }
 
-    fn answer(
-        &self,
-        name: &str,
-        token: Option<&str>,
-        offer: &str,
-        from: IpAddr,
-    ) -> Result<(String, String), RefusedJoin> {
-        let entrance = self.entrance(name).ok_or(RefusedJoin::WrongToken)?;
-        let role = token.and_then(|token| entrance.role(token)).ok_or(RefusedJoin::WrongToken)?;
-        let (id, answer) = self.server.with(|server, now| {
-            server.accept(now, entrance.room, role, offer, address_group(from))
-        })?;
-        Ok((self.sessions.name(id), answer))
+    /// The room of this name, and what who has this token may do in it.
+    fn door(&self, name: &str, token: Option<&str>) -> Result<(RoomId, Role), RefusedJoin> {
+        let opened = self.entrance(name).zip(token);
+        let opened = opened.and_then(|(it, token)| Some((it.room, it.role(token)?)));
+        opened.ok_or(RefusedJoin::WrongToken)
     }
 
     /// What became of those who wanted to come in, and how many they were.

@@ -21,10 +21,12 @@ use serde::{Deserialize, Serialize};
 use super::config::ChannelText;
 use super::http::Site;
 use super::metrics::metrics;
-use crate::site::operators;
+use crate::site::{done, not_found, operators};
 
 /// What describes the interface.
 const DESCRIPTION: &str = include_str!("openapi.json");
+
+const NO_CHANNEL: &str = "There is no channel of this number.";
 
 /// All that needs the operator's token, and what describes it.
 pub(super) fn router(token: &str) -> Router<Arc<Site>> {
@@ -203,18 +205,11 @@ struct Added {
 }
 
 async fn remove(State(site): State<Arc<Site>>, Path(number): Path<u32>) -> Response {
-    done(site.station.remove(number))
+    done(site.station.remove(number), NO_CHANNEL)
 }
 
 async fn restart(State(site): State<Arc<Site>>, Path(number): Path<u32>) -> Response {
-    done(site.station.restart(number))
-}
-
-fn done(was_there: bool) -> Response {
-    if was_there {
-        return StatusCode::NO_CONTENT.into_response();
-    }
-    (StatusCode::NOT_FOUND, "There is no channel of this number.").into_response()
+    done(site.station.restart(number), NO_CHANNEL)
 }
 
 /// What to show.
@@ -263,7 +258,7 @@ async fn urgent(
     let channel = match message.channel.map(|number| site.station.id_of(number)) {
         None => None,
         Some(Some(id)) => Some(id),
-        Some(None) => return done(false),
+        Some(None) => return not_found(NO_CHANNEL),
     };
     let id =
         site.station.act(|television, _| television.urgent(message.level, &message.text, channel));

@@ -24,6 +24,11 @@ pub(crate) fn not_found(text: &'static str) -> Response {
     (StatusCode::NOT_FOUND, text).into_response()
 }
 
+/// Something was done to what was there; if it was not, says what is not.
+pub(crate) fn done(was_there: bool, otherwise: &'static str) -> Response {
+    if was_there { StatusCode::NO_CONTENT.into_response() } else { not_found(otherwise) }
+}
+
 /// A token is missing, or is none of ours.
 pub(crate) fn unauthorized(text: &str) -> Response {
     (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text.to_owned()).into_response()

@@ -17,7 +17,7 @@ mod sessions;
 
 pub use addresses::Advertised;
 pub(crate) use addresses::{bind_http, bind_udp, candidates};
-pub(crate) use answers::{accept_status, asset, guarded, not_found, unauthorized};
+pub(crate) use answers::{accept_status, asset, done, guarded, not_found, unauthorized};
 pub use config_file::ConfigError;
 pub(crate) use config_file::{TextFile, line_of, read_toml};
 pub use error::SiteError;

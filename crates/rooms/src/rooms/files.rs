@@ -8,8 +8,7 @@ use bytes::Bytes;
 use super::room::Place;
 use super::{GuestId, RoomId, Rooms};
 use crate::protocol::{
-    BlockId, FILE_LEN_MAX, FileEntry, FileMessage, FileNumber, FromMember, FromRoom, MemberNumber,
-    block_len,
+    BlockId, FILE_LEN_MAX, FileEntry, FileMessage, FileNumber, FromRoom, MemberNumber, block_len,
 };
 
 /// Files that there are in a room at once.
@@ -79,30 +78,32 @@ impl Files {
 }
 
 impl Rooms {
-    /// A member has a file, or has one no longer.
-    pub(super) fn handle_file(&mut self, id: GuestId, number: MemberNumber, message: FromMember) {
-        let Some(room_id) = self.guests.get(&id).map(|guest| guest.room) else { return };
+    /// A member has a file of this name, size and SHA-256.
+    pub(super) fn offer_file(
+        &mut self,
+        room_id: RoomId,
+        id: GuestId,
+        number: MemberNumber,
+        (name, size, sha256): (String, u64, String),
+    ) {
         let Some(room) = self.rooms.get_mut(&room_id) else { return };
-        match message {
-            FromMember::OfferFile { name, size, sha256 } => {
-                match room.files.add(number, name.clone(), size, sha256) {
-                    Ok(entry) => self.tell_all(room_id, &FromRoom::File(entry)),
-                    Err(text) => self.say(id, &FromRoom::FileRefused { name, text }),
-                }
-            }
-            FromMember::WithdrawFile { file } if room.files.remove(file, number) => {
-                self.forget_file(room_id, file);
-                self.tell_all(room_id, &FromRoom::FileGone { file });
-            }
-            FromMember::WithdrawFile { .. }
-            | FromMember::Hello { .. }
-            | FromMember::Media { .. }
-            | FromMember::WantKey { .. }
-            | FromMember::Text { .. }
-            | FromMember::Lock { .. }
-            | FromMember::Remove { .. }
-            | FromMember::Bye
-            | FromMember::Unknown => {}
+        match room.files.add(number, name.clone(), size, sha256) {
+            Ok(entry) => self.tell_all(room_id, &FromRoom::File(entry)),
+            Err(text) => self.say(id, &FromRoom::FileRefused { name, text }),
+        }
+    }
+
+    /// A member has a file of its own no longer.
+    pub(super) fn withdraw_file(
+        &mut self,
+        room_id: RoomId,
+        number: MemberNumber,
+        file: FileNumber,
+    ) {
+        let Some(room) = self.rooms.get_mut(&room_id) else { return };
+        if room.files.remove(file, number) {
+            self.forget_file(room_id, file);
+            self.tell_all(room_id, &FromRoom::FileGone { file });
         }
     }
 

@@ -4,7 +4,7 @@ use anabranch_sansio::Time;
 
 use super::report::Occurrence;
 use super::{GuestId, RoomId, Rooms};
-use crate::protocol::{FromMember, FromRoom, MemberNumber, Reason, Role};
+use crate::protocol::{FromRoom, MemberNumber, Reason, Role};
 
 impl Rooms {
     /// Nobody else comes in from now on, or everybody with a link again. False if there is no such
@@ -38,40 +38,25 @@ impl Rooms {
         }
     }
 
-    /// Does what a member asks for, if it is a host.
-    pub(super) fn handle_request_of_host(
+    /// The name of a member that asks for what only a host may; who is none has to leave.
+    pub(super) fn host(
         &mut self,
         now: Time,
+        room: RoomId,
         id: GuestId,
         number: MemberNumber,
-        message: &FromMember,
-    ) {
-        let Some(room) = self.guests.get(&id).map(|guest| guest.room) else { return };
-        let Some(host) = self.member_mut(room, number) else { return };
-        if host.role != Role::Host {
-            let text = "Only a host locks a room, or removes somebody.".to_owned();
-            return self.dismiss(now, id, Reason::Protocol, text);
+    ) -> Option<String> {
+        let member = self.member_mut(room, number)?;
+        if member.role == Role::Host {
+            return Some(member.name.clone());
         }
-        let host = host.name.clone();
-        match *message {
-            FromMember::Lock { locked } => self.lock(room, locked, Some(&host)),
-            FromMember::Remove { member } if member != number => {
-                self.remove(now, room, member, Some(&host));
-            }
-            FromMember::Remove { .. }
-            | FromMember::Hello { .. }
-            | FromMember::Media { .. }
-            | FromMember::WantKey { .. }
-            | FromMember::Text { .. }
-            | FromMember::OfferFile { .. }
-            | FromMember::WithdrawFile { .. }
-            | FromMember::Bye
-            | FromMember::Unknown => {}
-        }
+        let text = "Only a host locks a room, or removes somebody.".to_owned();
+        self.dismiss(now, id, Reason::Protocol, text);
+        None
     }
 
     /// A host of this name, or who runs the room, locks it or unlocks it.
-    fn lock(&mut self, room_id: RoomId, locked: bool, host: Option<&str>) {
+    pub(super) fn lock(&mut self, room_id: RoomId, locked: bool, host: Option<&str>) {
         let Some(room) = self.rooms.get_mut(&room_id) else { return };
         if std::mem::replace(&mut room.is_locked, locked) == locked {
             return;
@@ -83,7 +68,13 @@ impl Rooms {
     }
 
     /// A host of this name, or who runs the room, removes somebody.
-    fn remove(&mut self, now: Time, room: RoomId, number: MemberNumber, host: Option<&str>) {
+    pub(super) fn remove(
+        &mut self,
+        now: Time,
+        room: RoomId,
+        number: MemberNumber,
+        host: Option<&str>,
+    ) {
         let guest = self.member_mut(room, number).and_then(|member| member.guest());
         self.leave(room, number, &format!("was removed by {}", host.unwrap_or("the operator")));
         if let Some(guest) = guest {

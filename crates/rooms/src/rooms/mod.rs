@@ -325,11 +325,21 @@ impl Rooms {
             FromMember::Text { text } if !text.is_empty() => {
                 self.publish(now, room_id, number, text)
             }
-            FromMember::OfferFile { .. } | FromMember::WithdrawFile { .. } => {
-                self.handle_file(id, number, message);
+            FromMember::OfferFile { name, size, sha256 } => {
+                self.offer_file(room_id, id, number, (name, size, sha256));
             }
-            FromMember::Lock { .. } | FromMember::Remove { .. } => {
-                self.handle_request_of_host(now, id, number, &message);
+            FromMember::WithdrawFile { file } => self.withdraw_file(room_id, number, file),
+            FromMember::Lock { locked } => {
+                if let Some(host) = self.host(now, room_id, id, number) {
+                    self.lock(room_id, locked, Some(&host));
+                }
+            }
+            FromMember::Remove { member } => {
+                if let Some(host) = self.host(now, room_id, id, number)
+                    && member != number
+                {
+                    self.remove(now, room_id, member, Some(&host));
+                }
             }
             FromMember::Bye => self.guest_leaves(now, id),
             FromMember::Hello { .. } | FromMember::Text { .. } | FromMember::Unknown => {}
