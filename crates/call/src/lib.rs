@@ -12,6 +12,7 @@
 mod agent;
 mod config;
 mod event;
+mod heard;
 mod link;
 mod losses;
 mod media;
@@ -27,11 +28,12 @@ pub use config::{CallConfig, FRAME, SILENCE_MAX, SILENCE_NOTICED, VIDEO_RATE_MAX
 pub use event::{
     CallError, End, EndReason, Event, LogKind, LogLine, PathError, Peer, Playback, Played,
 };
+pub use heard::{Heard, VoiceCounts, longest_gap};
 pub use media::{Device, Media, Picture, PictureFormat, PictureKind, VideoFormat, VoiceFormat};
 pub use message::{MessageError, PROTOCOL_VERSION, Report};
 pub use outgoing::{PICTURE_LEN_MAX, VOICE_LEN_MAX};
-pub use paths::{PathNote, PathUse};
-pub use playout::{PictureCounts, VoiceCounts};
+pub use paths::{PathNote, PathUse, Paths};
+pub use playout::PictureCounts;
 pub use rate::{EncoderRate, VIDEO_RATE_MIN};
 
 /// The example of the README, run.

@@ -9,8 +9,7 @@ use anabranch_sansio::{FourTuple, PathId, Time};
 use anabranch_transport::{Connection, PathEvent, PathReport, PathState};
 use serde::{Deserialize, Serialize};
 
-use crate::config::FRAME;
-use crate::playout::{Playout, VoiceCounts};
+use crate::heard::{Heard, VoiceCounts};
 use crate::{LogKind, LogLine, PathError};
 
 /// How long after a path died its cost is known: what was under way has been repeated by then.
@@ -92,7 +91,7 @@ struct Leaving {
 
 /// How each path is used.
 #[derive(Debug, Default)]
-pub(crate) struct Paths {
+pub struct Paths {
     names: BTreeMap<IpAddr, String>,
     notes: BTreeMap<PathId, PathNote>,
     deaths: Vec<Death>,
@@ -101,22 +100,26 @@ pub(crate) struct Paths {
 
 impl Paths {
     /// The same names for another call.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         *self = Self { names: std::mem::take(&mut self.names), ..Self::default() };
     }
 
-    pub(crate) fn name_address(&mut self, address: IpAddr, name: String) {
+    /// What people call the interface with this address.
+    pub fn name_address(&mut self, address: IpAddr, name: String) {
         if self.names.len() < PATHS_MAX || self.names.contains_key(&address) {
             self.names.insert(address, name);
         }
     }
 
-    pub(crate) fn note(&self, path: PathId) -> PathNote {
+    /// What is known of a path beside what the transport says.
+    #[must_use]
+    pub fn note(&self, path: PathId) -> PathNote {
         self.notes.get(&path).copied().unwrap_or_default()
     }
 
     /// What people call a path: its interface, or what tells it from the others.
-    pub(crate) fn name(&self, id: PathId, tuple: FourTuple) -> String {
+    #[must_use]
+    pub fn name(&self, id: PathId, tuple: FourTuple) -> String {
         let known = self.names.get(&tuple.local.ip());
         known.cloned().unwrap_or_else(|| format!("path {}", id.0))
     }
@@ -133,7 +136,10 @@ impl Paths {
     }
 
     /// How a path is to be used from now on, as this end wants it.
-    pub(crate) fn set_use(
+    ///
+    /// # Errors
+    /// There is no such path, or no other one that stands.
+    pub fn set_use(
         &mut self,
         now: Time,
         id: PathId,
@@ -162,7 +168,10 @@ impl Paths {
 
     /// Leaves a path on purpose: new data goes elsewhere from now on, and it is closed when nothing
     /// is under way on it.
-    pub(crate) fn leave(
+    ///
+    /// # Errors
+    /// There is no such path, or no other one that stands.
+    pub fn leave(
         &mut self,
         now: Time,
         id: PathId,
@@ -183,7 +192,7 @@ impl Paths {
 
     /// The peer wants a path used so; it is the one with these addresses, or the one that its words
     /// came over.
-    pub(crate) fn on_peer_use(
+    pub fn on_peer_use(
         &mut self,
         now: Time,
         wanted: PathUse,
@@ -211,11 +220,11 @@ impl Paths {
     }
 
     /// Takes what the transport says of a path; sentences about it go to `log`.
-    pub(crate) fn on_event(
+    pub fn on_event(
         &mut self,
         now: Time,
         event: &PathEvent,
-        (paths, playout): (&[PathReport], &Playout),
+        (paths, heard): (&[PathReport], &dyn Heard),
         log: &mut Vec<LogLine>,
     ) {
         let report = |id: PathId| paths.iter().find(|path| path.id == id);
@@ -228,7 +237,7 @@ impl Paths {
                 let Some(report) = report(*path) else { return };
                 let name = self.name_of(report);
                 if *from == PathState::Active {
-                    self.on_death(now, *path, name, playout);
+                    self.on_death(now, *path, name, heard);
                 } else if *to == PathState::Active && *from != PathState::Unconfirmed {
                     self.on_recovery(now, *path, &name, log);
                 }
@@ -236,25 +245,29 @@ impl Paths {
             PathEvent::Removed { path, last } => {
                 let name = self.name_of(last);
                 if last.state == PathState::Active {
-                    self.on_death(now, *path, name, playout);
+                    self.on_death(now, *path, name, heard);
                 }
             }
             PathEvent::Moved { .. } | PathEvent::DataPathChanged { .. } => {}
         }
     }
 
-    fn on_death(&mut self, now: Time, path: PathId, name: String, playout: &Playout) {
+    fn on_death(&mut self, now: Time, path: PathId, name: String, heard: &dyn Heard) {
         let is_meant = self.note(path).ours == PathUse::Never;
         if is_meant || self.deaths.len() >= PATHS_MAX {
             return;
         }
-        let before = playout.voice_counts();
+        let before = heard.voice_counts();
         if !self.deaths.iter().any(|death| death.path == path) {
             self.deaths.push(Death { path, name, at: now, before });
         }
     }
 
     fn on_recovery(&mut self, now: Time, path: PathId, name: &str, log: &mut Vec<LogLine>) {
+        if self.note(path).ours == PathUse::Never {
+            // What the peer still sends over it is answered.
+            return;
+        }
         let known = self.deaths.len();
         self.deaths.retain(|death| death.path != path);
         let text = match known == self.deaths.len() {
@@ -265,16 +278,16 @@ impl Paths {
     }
 
     /// A tenth of a second is over: handoffs go on, and costs become known.
-    pub(crate) fn tick(
+    pub fn tick(
         &mut self,
         now: Time,
-        playout: &Playout,
+        heard: &dyn Heard,
         connection: &mut dyn Connection,
         log: &mut Vec<LogLine>,
     ) {
         let paths = connection.stats().paths;
         for death in take_if(&mut self.deaths, |death| now - death.at >= COST_KNOWN_AFTER) {
-            self.tell_cost(now, &death, (&paths, playout), log);
+            self.tell_cost(now, &death, (&paths, heard), log);
         }
         let is_empty = |leaving: &Leaving| {
             let path = paths.iter().find(|path| path.id == leaving.path);
@@ -283,7 +296,7 @@ impl Paths {
             waited >= LEAVE_MAX || waited >= LEAVE_MIN && is_quiet
         };
         for left in take_if(&mut self.leaving, is_empty) {
-            self.finish_leaving(now, &left, (&paths, playout), connection, log);
+            self.finish_leaving(now, &left, (&paths, heard), connection, log);
         }
     }
 
@@ -291,11 +304,11 @@ impl Paths {
         &mut self,
         now: Time,
         death: &Death,
-        (paths, playout): (&[PathReport], &Playout),
+        (paths, heard): (&[PathReport], &dyn Heard),
         log: &mut Vec<LogLine>,
     ) {
         let since = death.at.saturating_sub(NOTICED_WITHIN);
-        let gap = playout.longest_gap_since(since, FRAME).unwrap_or_default();
+        let gap = heard.longest_gap_since(since).unwrap_or_default();
         let others = paths.iter().filter(|path| path.id != death.path);
         let heir =
             others.filter(|path| path.state == PathState::Active).min_by_key(|path| path.srtt);
@@ -303,7 +316,7 @@ impl Paths {
         let text = match heir {
             None => format!("{name} lost, and no other path stands."),
             Some(heir) => {
-                let lost = losses(death.before, playout.voice_counts());
+                let lost = losses(death.before, heard.voice_counts());
                 let heir = self.name_of(heir);
                 match gap > UNHEARD {
                     true => {
@@ -324,14 +337,14 @@ impl Paths {
         &mut self,
         now: Time,
         left: &Leaving,
-        (paths, playout): (&[PathReport], &Playout),
+        (paths, heard): (&[PathReport], &dyn Heard),
         connection: &mut dyn Connection,
         log: &mut Vec<LogLine>,
     ) {
         let Some(path) = paths.iter().find(|path| path.id == left.path) else { return };
-        let gap = playout.longest_gap_since(left.since, FRAME).unwrap_or_default();
+        let gap = heard.longest_gap_since(left.since).unwrap_or_default();
         let name = capital(&self.name_of(path));
-        let lost = losses(left.before, playout.voice_counts());
+        let lost = losses(left.before, heard.voice_counts());
         if let Some(note) = self.note_mut(left.path) {
             note.ours = PathUse::Never;
             note.handoff = Some(gap);

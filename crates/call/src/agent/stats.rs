@@ -7,9 +7,10 @@ use anabranch_session::treatment::MediaClass;
 use anabranch_transport::{PathReport, RateSignal, StreamStats};
 
 use super::Agent;
+use crate::heard::VoiceCounts;
 use crate::message::Report;
 use crate::paths::PathNote;
-use crate::playout::{PictureCounts, VoiceCounts};
+use crate::playout::PictureCounts;
 
 /// How a call stands.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,11 +13,11 @@ use anabranch_media::{Class, Layer, Piece, Track};
 use anabranch_sansio::{PathId, Time, Wakeup};
 use bytes::Bytes;
 
+use crate::heard::{Heard, VoiceCounts, longest_gap};
 use crate::{PictureKind, Playback};
 pub use pictures::PictureCounts;
 use pictures::Pictures;
 use voice::Voice;
-pub use voice::VoiceCounts;
 
 /// The track of the picture.
 pub(crate) const PICTURE: Track = Track(0);
@@ -151,18 +151,20 @@ impl Playout {
         voice.into_iter().chain(picture).min()
     }
 
-    /// The longest time without voice that ended after `since`, beyond what a frame lasts; `None`
-    /// if hardly any came.
-    pub(crate) fn longest_gap_since(&self, since: Time, frame: Duration) -> Option<Duration> {
-        let later = self.arrivals.iter().zip(self.arrivals.iter().skip(1));
-        let gaps = later.filter(|(_, end)| **end > since).map(|(start, end)| *end - *start);
-        gaps.max().map(|gap| gap.saturating_sub(frame))
-    }
-
     fn restart(&mut self) {
         self.clock = PlayoutClock::new(Duration::ZERO);
         self.voice.restart();
         self.pictures.restart();
         self.arrivals.clear();
+    }
+}
+
+impl Heard for Playout {
+    fn voice_counts(&self) -> VoiceCounts {
+        self.voice_counts()
+    }
+
+    fn longest_gap_since(&self, since: Time) -> Option<Duration> {
+        longest_gap(&self.arrivals, since)
     }
 }

@@ -20,6 +20,7 @@ use bytes::Bytes;
 
 use super::spread::Spread;
 use crate::config::FRAME;
+use crate::heard::VoiceCounts;
 use crate::{Playback, Played};
 
 /// The least and the most that voice waits beside the way.
@@ -43,17 +44,6 @@ const WAITING_MAX: usize = 512;
 
 /// A frame so far ahead is no loss of that many: its numbers began anew.
 const AHEAD_MAX: u64 = 3_000;
-
-/// What became of the frames.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct VoiceCounts {
-    /// Frames that were heard.
-    pub heard: u64,
-    /// Frames that were not there at their time.
-    pub concealed: u64,
-    /// Frames that came after their time.
-    pub late: u64,
-}
 
 /// How the sender's times are carried over to the local clock.
 pub(super) type Local<'a> = &'a dyn Fn(Time) -> Time;
